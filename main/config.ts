@@ -1,0 +1,102 @@
+import { maskSecret } from './config/mask.ts';
+import { ENTRIES, type Config, type Entry, type Source } from './config/settings.ts';
+import type { SettingsTree } from './config/settings-file.ts';
+
+export type { Config } from './config/settings.ts';
+
+export const ENV_PREFIX = 'SWITCHYARD_';
+
+/** Variables that are not settings of the running program: where its files are, how it is started. */
+const OTHER_VARIABLES = new Set(['DATA_DIR']);
+
+export interface LoadedConfig {
+  readonly kind: 'loaded';
+  readonly config: Config;
+  /** Where each value came from, by path. */
+  readonly sources: ReadonlyMap<string, Source>;
+  readonly warnings: readonly string[];
+}
+
+export interface RefusedConfig {
+  readonly kind: 'refused';
+  /** One line each: the variable, its value (secrets masked) and what is allowed. */
+  readonly problems: readonly string[];
+}
+
+/**
+ * Settles every setting: environment, else settings file, else default.
+ * A bad value in the environment refuses the start; it never silently becomes a default.
+ */
+export function loadConfig(
+  env: Readonly<Record<string, string | undefined>>,
+  file: SettingsTree,
+): LoadedConfig | RefusedConfig {
+  const problems: string[] = [];
+  const sources = new Map<string, Source>();
+  const sections: Record<string, Record<string, unknown>> = {};
+  for (const entry of ENTRIES) {
+    const settled = settle(entry, env, file);
+    if (settled.kind === 'bad') problems.push(settled.problem);
+    else {
+      (sections[entry.section] ??= {})[entry.key] = settled.value;
+      sources.set(entry.path, settled.source);
+    }
+  }
+  // Every key of the table was filled above, each with a value that its own schema accepted.
+  const config = sections as unknown as Config;
+  if (problems.length === 0) problems.push(...openToTheNetwork(config));
+  if (problems.length > 0) return { kind: 'refused', problems };
+  return { kind: 'loaded', config, sources, warnings: unknownVariables(env) };
+}
+
+type Settled =
+  | { readonly kind: 'good'; readonly value: unknown; readonly source: Source }
+  | { readonly kind: 'bad'; readonly problem: string };
+
+function settle(
+  { section, key, setting }: Entry,
+  env: Readonly<Record<string, string | undefined>>,
+  file: SettingsTree,
+): Settled {
+  const name = ENV_PREFIX + setting.env;
+  const text = env[name]?.trim();
+  if (text !== undefined && text !== '') {
+    const parsed = setting.kind.schema.safeParse(setting.kind.fromText(text));
+    if (parsed.success) return { kind: 'good', value: parsed.data, source: 'env' };
+    const shown = setting.secret ? maskSecret(text) : maskUserinfo(text);
+    return { kind: 'bad', problem: `${name} is "${shown}" but must be ${setting.kind.allowed}` };
+  }
+  const stored = file[section]?.[key];
+  if (stored !== undefined && stored !== null)
+    return { kind: 'good', value: stored, source: 'file' };
+  return { kind: 'good', value: setting.fallback, source: 'default' };
+}
+
+/** A mistyped address may still carry a password. */
+function maskUserinfo(text: string): string {
+  return text.replace(/\/\/[^/@]*@/, '//…@').replace(/\?.*$/, '?…');
+}
+
+const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i;
+
+/** True for an address that only this machine can reach. */
+export function isLoopbackHost(host: string): boolean {
+  return LOOPBACK_HOST.test(host);
+}
+
+function openToTheNetwork({ gateway }: Config): string[] {
+  if (isLoopbackHost(gateway.host) || gateway.apiKeys.length > 0) return [];
+  return [
+    `${ENV_PREFIX}HOST is "${gateway.host}", which other machines can reach, but ${ENV_PREFIX}API_KEYS is empty: ` +
+      `set ${ENV_PREFIX}API_KEYS to a key of your own (openssl rand -hex 24 makes one) or bind to 127.0.0.1`,
+  ];
+}
+
+function unknownVariables(env: Readonly<Record<string, string | undefined>>): string[] {
+  const known = new Set(ENTRIES.map(({ setting }) => setting.env));
+  return Object.keys(env)
+    .filter((name) => name.startsWith(ENV_PREFIX))
+    .map((name) => name.slice(ENV_PREFIX.length))
+    .filter((name) => !known.has(name) && !OTHER_VARIABLES.has(name))
+    .map((name) => `${ENV_PREFIX}${name} is not a setting of this version and is ignored`);
+}

@@ -1,0 +1,18 @@
+import { ENV_PREFIX } from '../config.ts';
+import { ENTRIES } from './settings.ts';
+
+/** Every environment variable with its default and what is allowed, one a line. */
+export function createSettingsHelp(): string {
+  const lines = ENTRIES.map(({ setting }) => {
+    const fallback = shown(setting.fallback);
+    return `  ${(ENV_PREFIX + setting.env).padEnd(36)} ${fallback.padEnd(12)} ${setting.kind.allowed}`;
+  });
+  return `Settings (environment variable, default, what it may be):\n${lines.join('\n')}\n`;
+}
+
+function shown(fallback: unknown): string {
+  if (fallback === null || JSON.stringify(fallback) === '[]' || JSON.stringify(fallback) === '{}') {
+    return '-';
+  }
+  return Array.isArray(fallback) ? fallback.join(',') : JSON.stringify(fallback);
+}

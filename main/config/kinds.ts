@@ -1,0 +1,139 @@
+import { z } from 'zod';
+
+/** How one setting is read: from the environment as text, from the settings file as JSON. */
+export interface Kind<T> {
+  readonly schema: z.ZodType<T>;
+  /** Text to the JSON value that `schema` then judges; text that is no such value comes back as it is. */
+  readonly fromText: (text: string) => unknown;
+  /** What is allowed, for error messages: "a whole number from 1 to 5". */
+  readonly allowed: string;
+}
+
+const asNumber = (text: string): unknown => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text);
+const asIs = (text: string): unknown => text;
+
+/** Items of a comma-separated list, blanks around them and empty ones dropped. */
+const asList = (text: string): string[] =>
+  text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+
+function wholeNumber(min: number, max: number, unit = ''): Kind<number> {
+  return {
+    schema: z.int().min(min).max(max),
+    fromText: asNumber,
+    allowed: `a whole number from ${min} to ${max}${unit}`,
+  };
+}
+
+export const count = wholeNumber(1, 1_000_000);
+export const milliseconds = wholeNumber(1, 86_400_000, ' (milliseconds)');
+export const port = wholeNumber(0, 65_535, ' (0: any free port)');
+export const byteCount = wholeNumber(1, 1_073_741_824, ' (bytes)');
+
+export const percent: Kind<number> = {
+  schema: z.number().min(0).max(100),
+  fromText: (text) => asNumber(text.replace(/\s*%$/, '')),
+  allowed: 'a percentage from 0 to 100',
+};
+
+export const ports: Kind<readonly number[]> = {
+  schema: z.array(port.schema).min(1).max(8),
+  fromText: (text) => asList(text).map(asNumber),
+  allowed: 'ports from 0 to 65535, separated by commas',
+};
+
+export const flag: Kind<boolean> = {
+  schema: z.boolean(),
+  fromText: (text) =>
+    ({ true: true, '1': true, false: false, '0': false })[text.toLowerCase()] ?? text,
+  allowed: 'true or false',
+};
+
+export const text: Kind<string> = {
+  schema: z
+    .string()
+    .min(1)
+    .max(1000)
+    .regex(/^[^\p{Cc}]*$/u),
+  fromText: asIs,
+  allowed: 'text of 1 to 1000 characters without control characters',
+};
+
+/** A secret that travels in a header: visible ASCII only, or node:http would refuse it later. */
+export const secret: Kind<string> = {
+  schema: z
+    .string()
+    .max(4096)
+    .regex(/^[\x21-\x7e]+$/),
+  fromText: asIs,
+  allowed: 'visible ASCII characters without spaces',
+};
+
+export const secrets: Kind<readonly string[]> = {
+  schema: z.array(secret.schema.refine((key) => key.length >= 16)).max(1000),
+  fromText: asList,
+  allowed:
+    'keys of at least 16 visible ASCII characters, separated by commas (openssl rand -hex 24 makes one)',
+};
+
+export const httpUrl: Kind<string> = {
+  schema: z.string().refine(isHttpUrl),
+  fromText: asIs,
+  allowed: 'an http:// or https:// address, such as http://127.0.0.1:11434',
+};
+
+function isHttpUrl(value: string): boolean {
+  if (!/^https?:\/\//i.test(value) || !URL.canParse(value)) return false;
+  return new URL(value).hash === '';
+}
+
+export const names: Kind<readonly string[]> = {
+  schema: z.array(z.string().regex(/^[\w.:[\]-]+$/)).max(100),
+  fromText: asList,
+  allowed: 'host names, separated by commas',
+};
+
+export const origins: Kind<readonly string[]> = {
+  schema: z.array(z.string().refine(isOrigin)).max(100),
+  fromText: asList,
+  allowed: 'page origins such as https://chat.example.com, separated by commas',
+};
+
+/** `null` is what sandboxed and file: pages send; allowing it is the owner's explicit choice. */
+function isOrigin(value: string): boolean {
+  return value === 'null' || /^[a-z][a-z0-9+.-]*:\/\/[^/?#\s]+$/i.test(value);
+}
+
+const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+/** Headers that frame the message: overriding one would break the connection or the body. */
+const FRAMING =
+  /^(host|connection|content-length|transfer-encoding|upgrade|te|trailer|expect|keep-alive)$/i;
+
+export const headerMap: Kind<Readonly<Record<string, string>>> = {
+  schema: z.record(
+    z
+      .string()
+      .regex(HEADER_NAME)
+      .refine((name) => !FRAMING.test(name)),
+    z.string().regex(HEADER_VALUE),
+  ),
+  fromText: parseJson,
+  allowed:
+    'a JSON object of header names and values, such as {"X-Team":"blue"}, framing headers excepted',
+};
+
+function parseJson(value: string): unknown {
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
+}
+
+/** One of a few words. */
+export function oneOf<const T extends readonly [string, ...string[]]>(words: T): Kind<T[number]> {
+  return { schema: z.enum(words), fromText: asIs, allowed: `one of ${words.join(', ')}` };
+}

@@ -1,0 +1,17 @@
+/** Shows a secret's first 3 and last 4 characters; under 20 characters, nothing of it. */
+export function maskSecret(secret: string): string {
+  return secret.length < 20 ? '…' : `${secret.slice(0, 3)}…${secret.slice(-4)}`;
+}
+
+/** A base address without what may be secret in it: userinfo and query. */
+export function maskUrl(address: string): string {
+  const url = new URL(address);
+  const userinfo = url.username === '' && url.password === '' ? '' : '…@';
+  const query = url.search === '' ? '' : '?…';
+  return `${url.protocol}//${userinfo}${url.host}${url.pathname.replace(/\/+$/, '')}${query}`;
+}
+
+/** Header names with their values hidden. */
+export function maskHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.keys(headers).map((name) => [name, '…']));
+}

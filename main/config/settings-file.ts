@@ -1,0 +1,101 @@
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ENTRIES } from './settings.ts';
+
+export type SettingsTree = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+/** `settings.json` for what the window edits, `secrets.json` for keys; both readable by the owner alone. */
+const FILES = { settings: 'settings.json', secrets: 'secrets.json' } as const;
+
+interface FileContents {
+  readonly tree: SettingsTree;
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Reads both settings files. A file that is no JSON object, or holds a value that is not allowed, is
+ * set aside as `<name>.bad-<time>` with a warning, so that the app starts and nothing is lost.
+ */
+export function readSettings(directory: string, nowMs: number): FileContents {
+  const settings = readOne(directory, FILES.settings, nowMs);
+  const secrets = readOne(directory, FILES.secrets, nowMs);
+  return {
+    tree: merge(settings.tree, secrets.tree),
+    warnings: [...settings.warnings, ...secrets.warnings],
+  };
+}
+
+/** Writes one value to `settings.json`, atomically, keeping what it does not know. */
+export function writeSetting(directory: string, path: string, value: unknown): void {
+  const [section = '', key = ''] = path.split('.');
+  const file = join(directory, FILES.settings);
+  const before = readJson(file);
+  const tree = before.kind === 'object' ? before.tree : {};
+  const after = merge(tree, { [section]: { [key]: value } });
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const draft = `${file}.new`;
+  writeFileSync(draft, `${JSON.stringify(after, null, 2)}\n`, { mode: 0o600, flush: true });
+  renameSync(draft, file);
+}
+
+function readOne(directory: string, name: string, nowMs: number): FileContents {
+  const file = join(directory, name);
+  const read = readJson(file);
+  if (read.kind === 'absent') return { tree: {}, warnings: [] };
+  const problem = read.kind === 'unreadable' ? read.problem : firstProblem(read.tree);
+  if (problem === null) return { tree: read.kind === 'object' ? read.tree : {}, warnings: [] };
+  const aside = `${name}.bad-${new Date(nowMs).toISOString().replaceAll(':', '-')}`;
+  renameSync(file, join(directory, aside));
+  return {
+    tree: {},
+    warnings: [`${name} was set aside as ${aside} and is not used: ${problem}`],
+  };
+}
+
+type ReadResult =
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'unreadable'; readonly problem: string }
+  | { readonly kind: 'object'; readonly tree: SettingsTree };
+
+function readJson(file: string): ReadResult {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
+      return { kind: 'absent' };
+    throw error;
+  }
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isTree(value)) return { kind: 'object', tree: value };
+    return { kind: 'unreadable', problem: 'it is not an object of sections' };
+  } catch {
+    // The parser's message would quote the file, and the file may hold keys.
+    return { kind: 'unreadable', problem: 'it is not valid JSON' };
+  }
+}
+
+function isTree(value: unknown): value is SettingsTree {
+  return isObject(value) && Object.values(value).every(isObject);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function firstProblem(tree: SettingsTree): string | null {
+  const bad = ENTRIES.find(({ section, key, setting }) => {
+    const value = tree[section]?.[key];
+    return value !== undefined && value !== null && !setting.kind.schema.safeParse(value).success;
+  });
+  return bad === undefined ? null : `${bad.path} must be ${bad.setting.kind.allowed}`;
+}
+
+function merge(a: SettingsTree, b: SettingsTree): SettingsTree {
+  const merged: Record<string, Record<string, unknown>> = {};
+  for (const section of new Set([...Object.keys(a), ...Object.keys(b)])) {
+    merged[section] = { ...a[section], ...b[section] };
+  }
+  return merged;
+}

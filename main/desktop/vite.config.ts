@@ -1,0 +1,33 @@
+import { join } from 'node:path';
+import { defineConfig, type Plugin } from 'vite';
+import { iconFiles } from './icons/files.ts';
+import { encodePng } from './icons/png.ts';
+
+const root = join(import.meta.dirname, '../..');
+
+/** Draws the icons into the bundle, under the names that Electron looks for. */
+function icons(): Plugin {
+  return {
+    name: 'switchyard-icons',
+    generateBundle() {
+      for (const [name, draw] of iconFiles())
+        this.emitFile({ type: 'asset', fileName: `icons/${name}`, source: encodePng(draw()) });
+    },
+  };
+}
+
+// Packages stay outside the bundle: Electron runs the very files that plain Node runs.
+export default defineConfig({
+  root,
+  publicDir: false,
+  plugins: [icons()],
+  ssr: { external: true, noExternal: [/^#shared\//] },
+  build: {
+    ssr: 'main/electron.ts',
+    outDir: 'dist/desktop',
+    emptyOutDir: true,
+    target: 'node24',
+    sourcemap: true,
+    rolldownOptions: { external: ['electron'], output: { entryFileNames: 'electron.js' } },
+  },
+});

@@ -1,0 +1,108 @@
+import { join } from 'node:path';
+import type { BrowserWindowConstructorOptions } from 'electron';
+import type { ElectronFace, WindowFace } from './electron-face.ts';
+import { guardContents } from './window-guard.ts';
+
+export interface WindowDeps {
+  readonly electron: Pick<ElectronFace, 'BrowserWindow' | 'dialog'>;
+  readonly iconsDirectory: string;
+  readonly ownOrigin: string;
+  readonly controlLink: () => string;
+  readonly hasTrayPanel: () => Promise<boolean>;
+}
+
+export interface MainWindow {
+  /** Brings the window to the front, making it when there is none. */
+  open(): void;
+  /** Says in the window that something did not work. */
+  tell(title: string, detail: string): void;
+}
+
+/** The one window: the gateway's own page, with a control session of its own. */
+export function createMainWindow(deps: WindowDeps): MainWindow {
+  const { BrowserWindow, dialog } = deps.electron;
+  let current: WindowFace | null = null;
+
+  function make(): WindowFace {
+    const window = new BrowserWindow(windowOptions(deps.iconsDirectory));
+    guardContents(window.webContents, deps.ownOrigin);
+    window.once('ready-to-show', () => window.show());
+    window.on('close', (event) => {
+      event.preventDefault();
+      void leave(window);
+    });
+    // A dead page cannot be revived by showing it; the next open() makes another.
+    window.webContents.on('render-process-gone', () => window.destroy());
+    window.loadURL(deps.controlLink()).catch(async (error: unknown) => {
+      if (window.isDestroyed() || isSuperseded(error)) return;
+      window.show();
+      await box(
+        window,
+        'The window could not be loaded',
+        `${messageOf(error)}\n\nThe gateway goes on serving. Try "Open window" again, or "Open in browser".`,
+      );
+      window.destroy();
+    });
+    return window;
+  }
+
+  // Where no panel shows the tray icon, a hidden window could never be found again.
+  async function leave(window: WindowFace): Promise<void> {
+    const canReturn = await deps.hasTrayPanel();
+    if (window.isDestroyed()) return;
+    if (canReturn) window.hide();
+    else window.minimize();
+  }
+
+  function front(): WindowFace {
+    if (current === null || current.isDestroyed()) {
+      current = make();
+      return current;
+    }
+    if (current.isMinimized()) current.restore();
+    current.show();
+    current.focus();
+    return current;
+  }
+
+  async function box(window: WindowFace, message: string, detail: string): Promise<void> {
+    await dialog.showMessageBox(window, { type: 'error', message, detail, buttons: ['OK'] });
+  }
+
+  return {
+    open: () => void front(),
+    tell: (title, detail) => void box(front(), title, detail),
+  };
+}
+
+/** A reload while the page still loads ends the first load, and is no failure. */
+function isSuperseded(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_ABORTED';
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function windowOptions(iconsDirectory: string): BrowserWindowConstructorOptions {
+  return {
+    title: 'Switchyard',
+    icon: join(iconsDirectory, 'app.png'),
+    width: 1180,
+    height: 800,
+    minWidth: 420,
+    minHeight: 400,
+    show: false,
+    webPreferences: {
+      sandbox: true,
+      contextIsolation: true,
+      nodeIntegration: false,
+      webSecurity: true,
+      allowRunningInsecureContent: false,
+      webviewTag: false,
+      navigateOnDragDrop: false,
+      // Chromium would fetch dictionaries from a third party.
+      spellcheck: false,
+    },
+  };
+}

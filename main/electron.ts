@@ -1,0 +1,48 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { app, BrowserWindow, clipboard, dialog, Menu, shell, Tray } from 'electron';
+import { loadConfig } from './config.ts';
+import { dataDirectory } from './config/data-dir.ts';
+import { readSettings } from './config/settings-file.ts';
+import { runDesktop } from './desktop/desktop.ts';
+import type { HostFace } from './desktop/host-face.ts';
+import { hasTrayPanel } from './desktop/tray-panel.ts';
+import { createHost } from './host.ts';
+import { systemClock } from './platform/clock.ts';
+import { createFileLog } from './platform/log.ts';
+
+const dataDir = dataDirectory(process.env, process.platform);
+
+// Not awaited: Electron becomes ready only after this module has been evaluated.
+void runDesktop({
+  electron: { app, BrowserWindow, clipboard, dialog, Menu, shell, Tray },
+  claimData,
+  createHost: composeHost,
+  platform: process.platform,
+  env: process.env,
+  iconsDirectory: join(import.meta.dirname, 'icons'),
+  hasTrayPanel: () => hasTrayPanel(process.platform),
+});
+
+/** Beside the gateway's own data: the lock then holds to one instance per data directory. */
+function claimData(): void {
+  const userData = join(dataDir, 'desktop');
+  mkdirSync(userData, { recursive: true, mode: 0o700 });
+  app.setPath('userData', userData);
+}
+
+function composeHost(): HostFace {
+  const settings = readSettings(dataDir, Date.now());
+  const loaded = loadConfig(process.env, settings.tree);
+  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
+  const log = createFileLog(join(dataDir, 'logs'), loaded.config.gateway.logLevel);
+  for (const warning of [...settings.warnings, ...loaded.warnings]) log('warn', warning);
+  return createHost(
+    {
+      loaded,
+      dataDirectory: dataDir,
+      windowDirectory: join(import.meta.dirname, '../window'),
+    },
+    { clock: systemClock, random: Math.random, log },
+  );
+}

@@ -1,0 +1,67 @@
+/** What a parsed JSON value from an upstream amounts to, for a chat completion. */
+export type Substance =
+  | { readonly kind: 'content' }
+  /** Well-formed, but nothing for the caller to read: a role, a finish reason, usage. */
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'error'; readonly message: string };
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Text that a model may give, under the names that engines use for it. */
+const TEXT_FIELDS = ['content', 'reasoning_content', 'reasoning', 'refusal'];
+
+/** Judges a chunk of a stream (`choices[].delta`) or a whole answer (`choices[].message`). */
+export function substanceOf(value: unknown): Substance {
+  if (!isObject(value)) return { kind: 'error', message: 'not a JSON object' };
+  const error = errorMessage(value);
+  if (error !== null) return { kind: 'error', message: error };
+  const choices = value['choices'];
+  if (!Array.isArray(choices)) return { kind: 'nothing' };
+  return choices.some(choiceHasContent) ? { kind: 'content' } : { kind: 'nothing' };
+}
+
+/** The message of a top-level `error`, whatever its shape; null when there is none. */
+export function errorMessage(value: Json): string | null {
+  const error = value['error'];
+  if (error === undefined || error === null || error === false) return null;
+  if (typeof error === 'string') return error;
+  if (isObject(error) && typeof error['message'] === 'string') return error['message'];
+  return JSON.stringify(error).slice(0, 500);
+}
+
+function choiceHasContent(choice: unknown): boolean {
+  if (!isObject(choice)) return false;
+  // Engines are told to stop with this by a filter or a crash of their own; it is no answer.
+  if (choice['finish_reason'] === 'error') return false;
+  const body = choice['delta'] ?? choice['message'];
+  return isObject(body) && hasContent(body);
+}
+
+function hasContent(body: Json): boolean {
+  const text = TEXT_FIELDS.some((field) => {
+    const value = body[field];
+    return (
+      (typeof value === 'string' && value !== '') || (Array.isArray(value) && value.length > 0)
+    );
+  });
+  const calls = body['tool_calls'];
+  return (
+    text ||
+    (Array.isArray(calls) && calls.length > 0) ||
+    isObject(body['function_call']) ||
+    isObject(body['audio'])
+  );
+}
+
+export function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Parses JSON from an upstream; undefined when it is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}

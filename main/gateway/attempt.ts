@@ -1,0 +1,238 @@
+import type { Clock } from '../platform/clock.ts';
+import { decoded, isDecodable } from '../platform/decoding.ts';
+import { drain } from '../platform/draining.ts';
+import type {
+  Exchange,
+  HttpClient,
+  HttpRequest,
+  ResponseHeaders,
+  ResponseListener,
+} from '../platform/http.ts';
+import { park } from '../platform/parking.ts';
+import type { TransportFailure } from '../platform/transport-failure.ts';
+import type { Unanswered } from './outcomes.ts';
+import {
+  createAnswerReader,
+  createAssemblingReader,
+  createErrorReader,
+  createStreamReader,
+  type BodyReader,
+  type CommittedStart,
+  type Progress,
+} from './readers.ts';
+import { bodyKind, createSniffingReader } from './sniffing.ts';
+
+/** How the answer is to be taken: relayed as a stream, put together from one, or whole. */
+export type AnswerMode = 'relay' | 'assemble' | 'whole';
+
+/** One call to one upstream. */
+export interface AttemptPlan {
+  readonly request: Omit<HttpRequest, 'fresh'>;
+  readonly mode: AnswerMode;
+  /** First content must have come by then, in the clock's ticks. */
+  readonly deadline: number;
+  /** Silence allowed inside an answer that is being put together, in milliseconds. */
+  readonly idleTimeoutMs: number;
+}
+
+/** A stream whose first content has come; its exchange is paused. */
+export interface StreamSeen {
+  readonly kind: 'stream';
+  readonly headers: ResponseHeaders;
+  /** When the first content came, in the clock's ticks. */
+  readonly contentAt: number;
+  readonly start: CommittedStart;
+  readonly exchange: Exchange;
+  /** Gives the rest of the stream to the one who relays it. */
+  readonly handOver: (listener: ResponseListener) => void;
+}
+
+/** A whole JSON answer. */
+export interface AnswerSeen {
+  readonly kind: 'answer';
+  readonly headers: ResponseHeaders;
+  /** When the first content came; null where it came as a whole. */
+  readonly contentAt: number | null;
+  readonly body: Buffer;
+}
+
+export type Answered = StreamSeen | AnswerSeen;
+
+/** What one call brought. */
+export type Seen = Answered | Unanswered | { readonly kind: 'cancelled' };
+
+interface Edges {
+  readonly http: HttpClient;
+  readonly clock: Clock;
+}
+
+/**
+ * Calls an upstream and waits for its first content, its whole answer, or its failure.
+ * Expected failures are values; the caller's `signal` ends the call at once as `cancelled`.
+ */
+export async function attempt(plan: AttemptPlan, edges: Edges, signal: AbortSignal): Promise<Seen> {
+  const first = await call({ ...plan.request, fresh: false }, plan, edges, signal);
+  if (first.kind !== 'stale') return first;
+  // The other side had closed the kept connection as we wrote on it: it never saw the request.
+  const second = await call({ ...plan.request, fresh: true }, plan, edges, signal);
+  return second.kind === 'stale' ? { kind: 'unreachable', detail: 'connection closed' } : second;
+}
+
+type CallSeen = Seen | { readonly kind: 'stale' };
+
+function call(
+  request: HttpRequest,
+  plan: AttemptPlan,
+  edges: Edges,
+  signal: AbortSignal,
+): Promise<CallSeen> {
+  if (signal.aborted) return Promise.resolve({ kind: 'cancelled' });
+  return new Promise((resolve) => {
+    const pending = new PendingCall(plan, edges.clock, resolve, signal);
+    pending.exchange = edges.http.send(request, pending);
+  });
+}
+
+/** A call whose first content, whole answer or failure is waited for. */
+class PendingCall implements ResponseListener {
+  exchange: Exchange | null = null;
+  readonly #plan: AttemptPlan;
+  readonly #clock: Clock;
+  readonly #resolve: (seen: CallSeen) => void;
+  readonly #signal: AbortSignal;
+  #cancelTimer: () => void;
+  #status = 0;
+  #headers: ResponseHeaders = {};
+  #reader: BodyReader | null = null;
+  #lastDataAt = 0;
+  #contentAt: number | null = null;
+
+  constructor(
+    plan: AttemptPlan,
+    clock: Clock,
+    resolve: (seen: CallSeen) => void,
+    signal: AbortSignal,
+  ) {
+    this.#plan = plan;
+    this.#clock = clock;
+    this.#resolve = resolve;
+    this.#signal = signal;
+    this.#cancelTimer = clock.after(plan.deadline - clock.ticks(), this.#onTime);
+    signal.addEventListener('abort', this.#onCancel);
+  }
+
+  onHead(status: number, headers: ResponseHeaders): void {
+    this.#status = status;
+    this.#headers = headers;
+    const coding = codingOf(headers);
+    const problem = problemOf(status, headers, coding);
+    if (problem !== null) {
+      this.#giveUp({ kind: 'bad', detail: problem });
+      return;
+    }
+    this.#reader = status >= 300 ? createErrorReader() : readerFor(this.#plan.mode, headers);
+    if (isDecodable(coding) && this.exchange !== null) {
+      this.exchange = decoded(this.exchange, coding);
+    }
+  }
+
+  onData(chunk: Buffer): void {
+    this.#lastDataAt = this.#clock.ticks();
+    if (this.#reader === null) return;
+    const progress = this.#reader.push(chunk);
+    if (this.#reader.hasContent()) this.#contentAt ??= this.#lastDataAt;
+    this.#onProgress(progress);
+    // A stream that was put together is whole at [DONE]; its connection may end a little later.
+    if (progress.kind === 'whole' && this.exchange !== null) drain(this.exchange, this.#clock);
+  }
+
+  onEnd(): void {
+    if (this.#reader !== null) this.#onProgress(this.#reader.end());
+  }
+
+  onFailure(failure: TransportFailure): void {
+    const last = failure.kind === 'cut' ? this.#reader?.end() : undefined;
+    // Whole all the same: a finish reason had come, only [DONE] and a clean end are missing.
+    if (last?.kind === 'whole' && this.#status < 300) this.#onProgress(last);
+    else this.#settle(failure.stale ? { kind: 'stale' } : unanswered(failure));
+  }
+
+  #onProgress(progress: Progress): void {
+    const headers = this.#headers;
+    switch (progress.kind) {
+      case 'more':
+        break;
+      case 'commit':
+        this.#commit(progress);
+        break;
+      case 'whole':
+        if (this.#status >= 300) {
+          this.#settle({ kind: 'status', status: this.#status, headers, body: progress.body });
+        } else {
+          const contentAt = this.#contentAt;
+          this.#settle({ kind: 'answer', headers, contentAt, body: progress.body });
+        }
+        break;
+      case 'bad':
+        this.#giveUp({ kind: 'bad', detail: progress.detail });
+        break;
+    }
+  }
+
+  #commit(start: CommittedStart): void {
+    const { exchange } = this;
+    if (exchange === null) return;
+    exchange.pause();
+    const handOver = park(exchange);
+    const contentAt = this.#lastDataAt;
+    this.#settle({ kind: 'stream', headers: this.#headers, contentAt, start, exchange, handOver });
+  }
+
+  /** The deadline counts up to the first content; from then on only silence does. */
+  readonly #onTime = (): void => {
+    const leftMs = this.#plan.idleTimeoutMs - (this.#clock.ticks() - this.#lastDataAt);
+    if (this.#contentAt !== null && leftMs > 0) {
+      this.#cancelTimer = this.#clock.after(leftMs, this.#onTime);
+    } else this.#giveUp({ kind: 'timeout' });
+  };
+
+  readonly #onCancel = (): void => this.#giveUp({ kind: 'cancelled' });
+
+  #giveUp(seen: Seen): void {
+    this.exchange?.abort();
+    this.#settle(seen);
+  }
+
+  #settle(seen: CallSeen): void {
+    this.#cancelTimer();
+    this.#signal.removeEventListener('abort', this.#onCancel);
+    this.#resolve(seen);
+  }
+}
+
+function codingOf(headers: ResponseHeaders): string {
+  return String(headers['content-encoding'] ?? 'identity').toLowerCase();
+}
+
+function problemOf(status: number, headers: ResponseHeaders, coding: string): string | null {
+  if (coding !== 'identity' && !isDecodable(coding)) return 'an unknown content coding';
+  return status < 300 && bodyKind(headers) === 'page' ? 'a page of HTML' : null;
+}
+
+function readerFor(mode: AnswerMode, headers: ResponseHeaders): BodyReader {
+  const events = mode === 'relay' ? createStreamReader : createAssemblingReader;
+  switch (bodyKind(headers)) {
+    case 'events':
+      return events();
+    case 'json':
+      return createAnswerReader();
+    case 'page':
+    case 'unknown':
+      return createSniffingReader({ json: createAnswerReader, events });
+  }
+}
+
+function unanswered(failure: TransportFailure): Unanswered {
+  const { kind, detail } = failure;
+  return kind === 'unreachable' ? { kind, detail } : { kind: 'bad', detail };
+}

@@ -1,0 +1,96 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { UpstreamId } from '#shared/ids.ts';
+import type { SkipReason } from '#shared/reasons.ts';
+import type { Config } from '../config.ts';
+import type { HttpRequest } from '../platform/http.ts';
+import type { AnswerMode } from './attempt.ts';
+import { bodyFor, type ChatRequest } from './chat-request.ts';
+import { upstreamHeaders, type OwnHeaders } from './headers.ts';
+import {
+  chatPathOf,
+  endpointOf,
+  localModel,
+  type Endpoint,
+  type LocalTarget,
+  type RemoteUpstream,
+} from './upstreams.ts';
+
+/** Who serves `local` now, or why nobody does. */
+export type LocalChoice =
+  | { readonly kind: 'target'; readonly target: LocalTarget }
+  | { readonly kind: 'none'; readonly reason: SkipReason };
+
+/** One accepted chat completion. */
+export interface ChatCall {
+  readonly request: ChatRequest;
+  readonly headers: IncomingHttpHeaders;
+  /** The caller's `Authorization` for `local`; null when it sent none or it was a key of the gateway's. */
+  readonly authorization: string | null;
+  /** Only what costs nothing may be asked: the setting, or this request's header (design 7). */
+  readonly zeroSpend: boolean;
+}
+
+/** A chat completion made ready for one upstream. */
+export interface UpstreamCall {
+  readonly upstream: UpstreamId;
+  readonly provider: string | null;
+  readonly request: Omit<HttpRequest, 'fresh'>;
+  readonly mode: AnswerMode;
+  readonly timeoutMs: number;
+}
+
+/** The call to `local`: the caller's own `Authorization`, the model that the engine has. */
+export function localCall(call: ChatCall, target: LocalTarget, config: Config): UpstreamCall {
+  const endpoint = endpointOf(target.baseUrl, 'local');
+  const mode = modeOf(call.request, true);
+  const own = { authorization: call.authorization ?? endpoint.basicAuth, extra: {} };
+  return {
+    upstream: 'local',
+    provider: target.provider,
+    mode,
+    timeoutMs: config.local.timeoutMs,
+    request: chatRequestTo('local', endpoint, localModel(target, call.request.model), {
+      call,
+      mode,
+      own,
+    }),
+  };
+}
+
+/** The call to a hosted upstream or `ondemand`: our key, never the caller's. */
+export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCall {
+  const { id, endpoint, apiKey, headers, model, timeoutMs } = upstream;
+  const mode = modeOf(call.request, upstream.assemble);
+  const authorization = apiKey === null ? endpoint.basicAuth : `Bearer ${apiKey}`;
+  return {
+    upstream: id,
+    provider: null,
+    mode,
+    timeoutMs,
+    request: chatRequestTo(id, endpoint, model, {
+      call,
+      mode,
+      own: { authorization, extra: headers },
+    }),
+  };
+}
+
+function modeOf(request: ChatRequest, assemble: boolean): AnswerMode {
+  if (request.stream) return 'relay';
+  return assemble && request.assemblable ? 'assemble' : 'whole';
+}
+
+function chatRequestTo(
+  id: UpstreamId,
+  endpoint: Endpoint,
+  model: string | null,
+  how: { readonly call: ChatCall; readonly mode: AnswerMode; readonly own: OwnHeaders },
+): Omit<HttpRequest, 'fresh'> {
+  return {
+    method: 'POST',
+    origin: endpoint.origin,
+    path: endpoint.basePath + chatPathOf(id) + endpoint.query,
+    headers: upstreamHeaders(how.call.headers, how.own),
+    body: bodyFor(how.call.request, model, how.mode === 'assemble'),
+  };
+}

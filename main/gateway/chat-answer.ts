@@ -1,0 +1,115 @@
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { UpstreamId } from '#shared/ids.ts';
+import { answerAsChunk } from './assembly.ts';
+import { callerHeaders } from './headers.ts';
+import { fallbackReason, lastWord } from './last-word.ts';
+import { relay, type RelayEnd } from './relay.ts';
+import { sendBody, sendError } from './respond.ts';
+import type { Journey, Routed } from './router.ts';
+import type { Clock } from '../platform/clock.ts';
+
+/** What is known of the request whose answer goes out. */
+export type AnswerContext = Journey & { readonly clock: Clock };
+
+type AnsweredRoute = Extract<Routed, { readonly kind: 'answered' }>;
+
+/** Gives the caller what routing brought; resolves when all of it is out or the caller is gone. */
+export async function answerChat(
+  routed: Routed,
+  res: ServerResponse,
+  base: OutgoingHttpHeaders,
+  context: AnswerContext,
+): Promise<void> {
+  switch (routed.kind) {
+    case 'cancelled':
+      context.log.ended('cancelled');
+      return;
+    case 'unanswered':
+      sendLastWord(routed, res, base, context);
+      return;
+    case 'answered':
+      await sendAnswer(routed, res, base, context);
+  }
+}
+
+function gatewayHeaders(
+  upstream: UpstreamId | null,
+  reason: string,
+  provider: string | null,
+): OutgoingHttpHeaders {
+  return {
+    'x-gateway-upstream': upstream ?? 'none',
+    'x-gateway-fallback-reason': reason,
+    ...(provider === null ? {} : { 'x-gateway-provider': provider }),
+  };
+}
+
+/** The headers of an answer for which no upstream was asked. */
+export const NOT_ROUTED: OutgoingHttpHeaders = gatewayHeaders(null, 'none', null);
+
+function sendLastWord(
+  { trail }: Extract<Routed, { readonly kind: 'unanswered' }>,
+  res: ServerResponse,
+  base: OutgoingHttpHeaders,
+  { log }: AnswerContext,
+): void {
+  const word = lastWord(trail);
+  const upstream = word.kind === 'passed' ? word.upstream : null;
+  const reason = fallbackReason(trail, upstream);
+  const headers = { ...base, ...gatewayHeaders(upstream, reason, null) };
+  const status = word.kind === 'passed' ? word.response.status : word.error.status;
+  log.answering({ status, upstream, fallbackReason: reason });
+  if (word.kind === 'error') sendError(res, word.error, headers);
+  else {
+    const { headers: theirs, body } = word.response;
+    const type = String(theirs['content-type'] ?? 'application/json');
+    sendBody(res, status, body, { ...callerHeaders(theirs), ...headers, 'content-type': type });
+  }
+  log.ended('failed');
+}
+
+async function sendAnswer(
+  { call, seen, log: attemptLog, trail }: AnsweredRoute,
+  res: ServerResponse,
+  base: OutgoingHttpHeaders,
+  { call: { request }, config, log, signal, clock }: AnswerContext,
+): Promise<void> {
+  const reason = fallbackReason(trail, call.upstream);
+  const headers = {
+    ...callerHeaders(seen.headers),
+    ...base,
+    ...gatewayHeaders(call.upstream, reason, call.provider),
+  };
+  log.answering({ status: 200, upstream: call.upstream, fallbackReason: reason });
+  if (seen.kind === 'answer') {
+    if (request.stream) {
+      sendBody(res, 200, Buffer.from(answerAsChunk(seen.body, request.includeUsage)), {
+        ...headers,
+        'content-type': EVENT_STREAM,
+      });
+    } else sendBody(res, 200, seen.body, { ...headers, 'content-type': 'application/json' });
+    attemptLog.succeeded();
+    log.ended('done');
+    return;
+  }
+  res.writeHead(200, { ...headers, 'content-type': EVENT_STREAM, 'cache-control': 'no-store' });
+  const end = await relay(seen, res, {
+    idleTimeoutMs: config.routing.idleTimeoutMs,
+    choices: request.choices,
+    clock,
+    signal,
+    onEvents: (count) => attemptLog.relayed(count),
+  });
+  if (end.kind === 'complete') attemptLog.succeeded();
+  else if (end.kind === 'broken') attemptLog.broken(end.detail);
+  else attemptLog.cancelled();
+  log.ended(STATE_AFTER[end.kind]);
+}
+
+const EVENT_STREAM = 'text/event-stream; charset=utf-8';
+
+const STATE_AFTER = {
+  complete: 'done',
+  broken: 'broken',
+  cancelled: 'cancelled',
+} as const satisfies Record<RelayEnd['kind'], string>;

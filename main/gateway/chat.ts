@@ -1,0 +1,99 @@
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { Config } from '../config.ts';
+import { keyError, type Identity } from './auth.ts';
+import { readBody } from './body.ts';
+import { answerChat, NOT_ROUTED } from './chat-answer.ts';
+import type { ChatCall } from './calls.ts';
+import { isBadRequest, parseChatRequest, type ChatRequest } from './chat-request.ts';
+import type { GatewayError } from './errors.ts';
+import type { RequestLogs } from './request-log.ts';
+import { sendError } from './respond.ts';
+import { route, type RouterDeps } from './router.ts';
+import type { RemoteUpstream } from './upstreams.ts';
+
+/** What the chat endpoint needs. */
+export interface ChatDeps extends RouterDeps {
+  readonly config: () => Config;
+  readonly remotes: () => readonly RemoteUpstream[];
+  readonly logs: RequestLogs;
+}
+
+/** Paths of the chat endpoint (design 3). */
+export const CHAT_PATHS: ReadonlySet<string> = new Set([
+  '/api/v1/chat/completions',
+  '/v1/chat/completions',
+]);
+
+/** Answers one chat completion; resolves when the answer is out or the caller is gone. */
+export async function handleChat(
+  req: IncomingMessage,
+  res: ServerResponse,
+  caller: { readonly identity: Identity; readonly cors: OutgoingHttpHeaders },
+  deps: ChatDeps,
+): Promise<void> {
+  const id = `req_${randomBytes(12).toString('hex')}`;
+  const base = { ...caller.cors, 'x-gateway-request-id': id };
+  const config = deps.config();
+  const read = await readRequest(req, caller.identity, config);
+  if (read.kind === 'aborted') return;
+  if (read.kind === 'refused') {
+    const closing = read.error.status === 413 ? { connection: 'close' } : {};
+    sendError(res, read.error, { ...base, ...closing, ...NOT_ROUTED });
+    return;
+  }
+  const { request } = read;
+  const abort = new AbortController();
+  res.on('close', () => {
+    if (!res.writableFinished) abort.abort();
+  });
+  const log = deps.logs.begin({ id, model: request.model, stream: request.stream });
+  const call: ChatCall = {
+    request,
+    headers: req.headers,
+    authorization: caller.identity.authorization,
+    zeroSpend: config.routing.forceZero || req.headers['x-gateway-force-zero'] === '1',
+  };
+  const journey = { call, config, remotes: deps.remotes(), log, signal: abort.signal };
+  const routed = await route(journey, deps);
+  await answerChat(routed, res, base, { ...journey, clock: deps.clock });
+}
+
+type RequestRead =
+  | { readonly kind: 'request'; readonly request: ChatRequest }
+  | { readonly kind: 'refused'; readonly error: GatewayError }
+  | { readonly kind: 'aborted' };
+
+async function readRequest(
+  req: IncomingMessage,
+  identity: Identity,
+  { gateway }: Config,
+): Promise<RequestRead> {
+  if (!identity.reader) return { kind: 'refused', error: keyError(req.headers) };
+  const type = req.headers['content-type'] ?? '';
+  const coding = req.headers['content-encoding'] ?? 'identity';
+  if (!/^application\/json\s*(;|$)/i.test(type) || coding !== 'identity') {
+    return { kind: 'refused', error: UNSUPPORTED_MEDIA };
+  }
+  const body = await readBody(req, gateway.maxBodyBytes);
+  if (body.kind === 'aborted') return body;
+  if (body.kind === 'too_large') return { kind: 'refused', error: tooLarge(gateway.maxBodyBytes) };
+  const parsed = parseChatRequest(body.bytes);
+  if (!isBadRequest(parsed)) return { kind: 'request', request: parsed };
+  return { kind: 'refused', error: { status: 400, code: 'invalid_request', ...parsed } };
+}
+
+const UNSUPPORTED_MEDIA: GatewayError = {
+  status: 415,
+  code: 'unsupported_media_type',
+  message: 'The body must be JSON, uncompressed: send "Content-Type: application/json".',
+};
+
+/** What a body over the limit is told. */
+export function tooLarge(maxBytes: number): GatewayError {
+  return {
+    status: 413,
+    code: 'body_too_large',
+    message: `The body is over ${maxBytes} bytes; SWITCHYARD_MAX_BODY_BYTES raises the limit.`,
+  };
+}

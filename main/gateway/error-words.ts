@@ -1,0 +1,47 @@
+import { errorMessage, isObject, parseJson } from './answer.ts';
+
+/** What an upstream's error body says, as far as routing depends on it. */
+export interface ErrorWords {
+  readonly saysQuota: boolean;
+  readonly saysBusy: boolean;
+  readonly saysModel: boolean;
+  readonly saysContextLength: boolean;
+}
+
+/** Ollama's "server busy", llama-server's "Loading model", an agent's "paused", queues that are full. */
+const BUSY =
+  /busy|queue|overload|paused|draining|loading|capacity|no slot|too many (concurrent )?requests/i;
+const CONTEXT_LENGTH =
+  /context[ _-]?(length|window|size)|maximum context|prompt is too long|too many tokens|exceeds? the (available |maximum )?context/i;
+const MODEL = /\bmodel\b/i;
+/** An error page is not read to its end: what it says stands at its start. */
+const MAX_READ_BYTES = 8192;
+
+/** Reads the words of an error body: JSON of OpenAI's or an engine's own shape, or plain text. */
+export function errorWords(body: Buffer): ErrorWords {
+  const text = body.toString('utf8', 0, MAX_READ_BYTES);
+  const parsed = body.length <= MAX_READ_BYTES ? parseJson(text) : undefined;
+  const codes = isObject(parsed) ? codesOf(parsed) : [];
+  const message = isObject(parsed) ? messageOf(parsed) : withoutMarkup(text);
+  return {
+    saysQuota: codes.includes('insufficient_quota'),
+    saysBusy: BUSY.test(message) || codes.some((code) => BUSY.test(code)),
+    saysModel: codes.includes('model_not_found') || MODEL.test(message),
+    saysContextLength: codes.includes('context_length_exceeded') || CONTEXT_LENGTH.test(message),
+  };
+}
+
+function codesOf(parsed: Readonly<Record<string, unknown>>): string[] {
+  const error = isObject(parsed['error']) ? parsed['error'] : parsed;
+  return [error['code'], error['type']].filter((code) => typeof code === 'string');
+}
+
+function messageOf(parsed: Readonly<Record<string, unknown>>): string {
+  const direct = [parsed['message'], parsed['detail']].find((value) => typeof value === 'string');
+  return errorMessage(parsed) ?? direct ?? '';
+}
+
+/** A proxy's error page may name a model or a queue in its boilerplate: it says nothing. */
+function withoutMarkup(text: string): string {
+  return /<html|<!doctype/i.test(text) ? '' : text;
+}

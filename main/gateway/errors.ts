@@ -1,0 +1,83 @@
+import type { ErrorBody } from '#shared/errors.ts';
+
+/** Codes of errors that an upstream caused and the gateway words. */
+export type UpstreamErrorCode =
+  | 'upstream_unreachable'
+  | 'upstream_timeout'
+  | 'upstream_error'
+  | 'upstream_unavailable'
+  | 'upstream_busy'
+  | 'upstream_rate_limited'
+  | 'upstream_quota'
+  | 'upstream_credentials'
+  | 'upstream_misconfigured'
+  | 'upstream_bad_response'
+  | 'model_not_found'
+  | 'no_upstream';
+
+/** Codes of errors that the request itself, or its sender, caused. */
+export type RequestErrorCode =
+  | 'invalid_request'
+  | 'invalid_api_key'
+  | 'missing_api_key'
+  | 'control_required'
+  | 'invalid_code'
+  | 'host_not_allowed'
+  | 'origin_not_allowed'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'unsupported_media_type'
+  | 'body_too_large'
+  | 'shutting_down'
+  | 'internal_error';
+
+/** An error of the gateway's own, ready to be sent. */
+export interface GatewayError {
+  readonly status: number;
+  readonly code: UpstreamErrorCode | RequestErrorCode;
+  readonly message: string;
+  readonly param?: string | null;
+  /** When trying again makes sense, in milliseconds; null when waiting does not help. */
+  readonly retryAfterMs?: number | null;
+}
+
+/** The body for an error, in OpenAI's shape. */
+export function errorBody(error: GatewayError): ErrorBody {
+  return {
+    error: {
+      message: error.message,
+      type: typeOf(error.status),
+      code: error.code,
+      param: error.param ?? null,
+    },
+    src: 'gateway',
+  };
+}
+
+/** OpenAI's error types; their clients choose an error class by status, people read the type. */
+function typeOf(status: number): string {
+  switch (status) {
+    case 401:
+      return 'authentication_error';
+    case 403:
+      return 'permission_error';
+    case 404:
+      return 'not_found_error';
+    case 429:
+      return 'rate_limit_error';
+    default:
+      return status < 500 ? 'invalid_request_error' : 'server_error';
+  }
+}
+
+/** Headers that go with an error: when to come back, or that coming back does not help. */
+export function errorHeaders(error: GatewayError): Record<string, string> {
+  const headers: Record<string, string> = { 'content-type': 'application/json; charset=utf-8' };
+  if (typeof error.retryAfterMs === 'number') {
+    headers['retry-after'] = String(Math.max(1, Math.ceil(error.retryAfterMs / 1000)));
+  } else if (error.status >= 500) {
+    // Clients retry twice by themselves; every upstream was asked already.
+    headers['x-should-retry'] = 'false';
+  }
+  return headers;
+}

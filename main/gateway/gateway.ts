@@ -1,0 +1,141 @@
+import type { AppInfo, LiveSnapshot } from '#shared/live.ts';
+import type { Config } from '../config.ts';
+import { perConfig } from '../config/per-config.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { HttpClient } from '../platform/http.ts';
+import type { Log } from '../platform/log.ts';
+import { appRoutes } from './app-routes.ts';
+import { createIdentify } from './auth.ts';
+import type { LocalChoice } from './calls.ts';
+import { createLifecycle, type Started } from './lifecycle.ts';
+import { createLiveFeed, type LiveFeed } from './live.ts';
+import { createRequestLogs } from './request-log.ts';
+import { createRoutes, type Route } from './routes.ts';
+import { createGatewayServer } from './server.ts';
+import { createSessions } from './sessions.ts';
+import { createStats } from './stats.ts';
+import { statusReport } from './status.ts';
+import { remoteUpstreams } from './upstreams.ts';
+import { createWarmup } from './warmup.ts';
+
+/** What the gateway is given. */
+export interface GatewayDeps {
+  readonly config: () => Config;
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly log: Log;
+  readonly pickLocal: () => LocalChoice;
+  readonly controlToken: string;
+  readonly windowDirectory: string;
+  /** What the window is told of the app, but for the address. */
+  readonly app: () => Omit<AppInfo, 'baseUrl'>;
+  /** Routes that are not the gateway's own, such as the demo's. */
+  readonly moreRoutes: readonly Route[];
+}
+
+/** The gateway: an endpoint, its window and its live feed. */
+export interface Gateway {
+  start(): Promise<Started>;
+  /** Lets running requests finish for at most `graceMs`, then ends them. */
+  stop(graceMs: number): Promise<void>;
+  snapshot(): LiveSnapshot;
+  readonly feed: LiveFeed;
+  url(): string;
+  baseUrl(): string;
+  /** The window's address with a new one-time code for a control session. */
+  controlLink(): string;
+}
+
+/** Puts the gateway together; nothing listens before `start`. */
+export function createGateway(deps: GatewayDeps): Gateway {
+  const { clock, config, http, log, pickLocal, random } = deps;
+  const remotes = perConfig(remoteUpstreams);
+  const onBug = (error: unknown) =>
+    log('error', 'bug', {
+      error: error instanceof Error ? (error.stack ?? error.message) : 'unknown',
+    });
+
+  const stats = createStats(clock);
+  const warmup = createWarmup({ http, clock }, () => feed.changed());
+  const logs = createRequestLogs(
+    { clock, stats, slowAfterMs: () => config().circuit.ttftThresholdMs },
+    { changed: (id) => feed.requestChanged(id), removed: (id) => feed.requestRemoved(id) },
+  );
+  const status = (forceZeroHeader: string) =>
+    statusReport({
+      config: config(),
+      stats: stats.view(),
+      warmup: warmup.view(),
+      local: pickLocal(),
+      nowMs: clock.now(),
+      forceZeroHeader,
+    });
+  const feed: LiveFeed = createLiveFeed({
+    clock,
+    status: () => status('0'),
+    inFlight: () => stats.view().inFlight,
+    rows: () => logs.rows(),
+    app: () => ({ ...deps.app(), baseUrl: lifecycle.baseUrl() }),
+  });
+  const sessions = createSessions(clock);
+  const controlLink = () => `${lifecycle.url()}/#code=${sessions.newCode()}`;
+  const identifyWith = perConfig(({ gateway }) =>
+    createIdentify({
+      apiKeys: gateway.apiKeys,
+      controlToken: deps.controlToken,
+      isSession: (token) => sessions.isSession(token),
+    }),
+  );
+  const identify: ReturnType<typeof identifyWith> = (headers) => identifyWith(config())(headers);
+  const routes = createRoutes(
+    [
+      ...appRoutes({
+        clock,
+        config,
+        pickLocal,
+        status,
+        feed,
+        sessions,
+        controlLink,
+        endAtStop: (stream) => lifecycle.endAtStop(stream),
+      }),
+      ...deps.moreRoutes,
+    ],
+    { identify, windowDirectory: deps.windowDirectory, onBug },
+  );
+  const makeServer = () =>
+    createGatewayServer({
+      config,
+      identify,
+      chat: {
+        http,
+        clock,
+        random,
+        warmup,
+        pickLocal,
+        config,
+        remotes: () => remotes(config()),
+        logs,
+      },
+      routes,
+      isStopping: () => lifecycle.isStopping(),
+      onBug,
+    });
+
+  const lifecycle = createLifecycle(makeServer, clock);
+
+  return {
+    feed,
+    snapshot: () => feed.snapshot(),
+    url: () => lifecycle.url(),
+    baseUrl: () => lifecycle.baseUrl(),
+    controlLink,
+    start: () => lifecycle.start(config()),
+    async stop(graceMs) {
+      warmup.stop();
+      await lifecycle.stop(graceMs);
+    },
+  };
+}

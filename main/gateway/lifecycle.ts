@@ -1,0 +1,46 @@
+import type { Server, ServerResponse } from 'node:http';
+import type { Config } from '../config.ts';
+import type { Clock } from '../platform/clock.ts';
+import { bind, type Listeners } from './listeners.ts';
+
+export type Started = { readonly ok: true } | { readonly ok: false; readonly message: string };
+
+/** The gateway's life as a server: bound, running, stopping. */
+export interface Lifecycle {
+  start(config: Config): Promise<Started>;
+  /** Takes no new requests; running ones may finish for `graceMs`, then they are ended. */
+  stop(graceMs: number): Promise<void>;
+  isStopping(): boolean;
+  /** Empty before the start. */
+  url(): string;
+  baseUrl(): string;
+  /** An event stream never finishes by itself: it is ended when the gateway stops. */
+  endAtStop(stream: ServerResponse): void;
+}
+
+/** Makes it around the server that `makeServer` makes, one per bound address. */
+export function createLifecycle(makeServer: () => Server, clock: Clock): Lifecycle {
+  const streams = new Set<ServerResponse>();
+  let listeners: Listeners | null = null;
+  let stopping = false;
+  return {
+    async start({ gateway }) {
+      const bound = await bind(gateway.host, gateway.port, makeServer, clock);
+      if (bound.kind === 'failed') return { ok: false, message: bound.message };
+      ({ listeners } = bound);
+      return { ok: true };
+    },
+    async stop(graceMs) {
+      stopping = true;
+      for (const stream of streams) stream.end();
+      await listeners?.close(graceMs);
+    },
+    isStopping: () => stopping,
+    url: () => listeners?.url ?? '',
+    baseUrl: () => listeners?.baseUrl ?? '',
+    endAtStop(stream) {
+      streams.add(stream);
+      stream.on('close', () => streams.delete(stream));
+    },
+  };
+}

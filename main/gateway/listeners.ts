@@ -1,0 +1,93 @@
+import type { Server } from 'node:http';
+import { listen, urlHost } from '../platform/listening.ts';
+import type { Clock } from '../platform/clock.ts';
+
+/** The gateway's bound addresses. */
+export interface Listeners {
+  /** Where the window is, such as `http://127.0.0.1:47900`. */
+  readonly url: string;
+  /** What clients are given, such as `http://localhost:47900/v1`. */
+  readonly baseUrl: string;
+  /** Takes no new connections; resolves when all are closed, or after `graceMs` closes them. */
+  close(graceMs: number): Promise<void>;
+  /** Closes everything now. */
+  destroy(): void;
+}
+
+export type Bound =
+  | { readonly kind: 'bound'; readonly listeners: Listeners }
+  | { readonly kind: 'failed'; readonly message: string };
+
+const SWEEP_MS = 50;
+/** With port 0 the second family needs the first one's port, which may be taken there. */
+const FREE_PORT_TRIES = 5;
+
+/**
+ * Binds `host`, and for IPv4 loopback `::1` as well where the machine has it: `localhost` may resolve
+ * to either.
+ */
+export async function bind(
+  host: string,
+  port: number,
+  makeServer: () => Server,
+  clock: Clock,
+): Promise<Bound> {
+  const isLoopback = host === 'localhost' || host === '127.0.0.1';
+  const first = isLoopback ? '127.0.0.1' : host;
+  let message = '';
+  for (let tries = 0; tries < (port === 0 ? FREE_PORT_TRIES : 1); tries += 1) {
+    const server = makeServer();
+    const bound = await listen(server, first, port);
+    if (bound.kind === 'failed') return bound;
+    if (!isLoopback)
+      return { kind: 'bound', listeners: listeners([server], first, bound.port, clock) };
+    const twin = makeServer();
+    const second = await listen(twin, '::1', bound.port);
+    if (second.kind === 'listening') {
+      return { kind: 'bound', listeners: listeners([server, twin], first, bound.port, clock) };
+    }
+    if (second.absent) {
+      return { kind: 'bound', listeners: listeners([server], first, bound.port, clock) };
+    }
+    server.close();
+    ({ message } = second);
+  }
+  return { kind: 'failed', message };
+}
+
+function listeners(
+  servers: readonly Server[],
+  host: string,
+  port: number,
+  clock: Clock,
+): Listeners {
+  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  const named = reachable === '127.0.0.1' ? 'localhost' : urlHost(reachable);
+  const destroy = () => {
+    for (const server of servers) server.closeAllConnections();
+  };
+  return {
+    url: `http://${urlHost(reachable)}:${port}`,
+    baseUrl: `http://${named}:${port}/v1`,
+    async close(graceMs) {
+      const cancelGrace = clock.after(graceMs, destroy);
+      // A connection that was busy at the close stays open, idle, after its answer: swept here.
+      let cancelSweep = () => {};
+      const sweep = () => {
+        for (const server of servers) server.closeIdleConnections();
+        cancelSweep = clock.after(SWEEP_MS, sweep);
+      };
+      sweep();
+      await Promise.all(servers.map(closed));
+      cancelGrace();
+      cancelSweep();
+    },
+    destroy,
+  };
+}
+
+function closed(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+  });
+}

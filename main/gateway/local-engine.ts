@@ -1,0 +1,66 @@
+import type { Clock } from '../platform/clock.ts';
+import { get } from '../platform/get.ts';
+import type { HttpClient } from '../platform/http.ts';
+import { isObject, parseJson } from './answer.ts';
+import { endpointOf } from './upstreams.ts';
+
+/** What a fixed engine offers, asked for now and then. */
+export interface LocalEngine {
+  /** Model ids; null while unknown. */
+  models(): readonly string[] | null;
+  start(): void;
+  stop(): void;
+}
+
+const REFRESH_MS = 30_000;
+const TIMEOUT_MS = 3000;
+const MAX_BYTES = 4 * 1024 * 1024;
+
+/** Makes the watch over the engine at `baseUrl`; `changed` is called when its list changes. */
+export function createLocalEngine(
+  baseUrl: string,
+  { http, clock }: { readonly http: HttpClient; readonly clock: Clock },
+  changed: () => void,
+): LocalEngine {
+  const { origin, basePath, query, basicAuth } = endpointOf(baseUrl, 'local');
+  let models: readonly string[] | null = null;
+  let cancelTimer = () => {};
+  let stopped = false;
+
+  async function refresh(): Promise<void> {
+    const path = `${basePath}/v1/models${query}`;
+    const headers = basicAuth === null ? [] : ['authorization', basicAuth];
+    const result = await get(
+      { origin, path, headers, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES },
+      http,
+      clock,
+    );
+    if (stopped) return;
+    // An engine that is down keeps the list it had: it most likely comes back with it.
+    const listed =
+      result.kind === 'response' && result.status === 200 ? modelIds(result.body) : null;
+    if (listed !== null && listed.join('\n') !== models?.join('\n')) {
+      models = listed;
+      changed();
+    }
+    cancelTimer = clock.after(REFRESH_MS, () => void refresh());
+  }
+
+  return {
+    models: () => models,
+    start: () => void refresh(),
+    stop() {
+      stopped = true;
+      cancelTimer();
+    },
+  };
+}
+
+/** The ids of an OpenAI model list; null when the body is none. */
+function modelIds(body: Buffer): string[] | null {
+  const list = parseJson(body.toString('utf8'));
+  if (!isObject(list) || !Array.isArray(list['data'])) return null;
+  return (list['data'] as unknown[])
+    .map((model) => (isObject(model) ? model['id'] : null))
+    .filter((id) => typeof id === 'string');
+}

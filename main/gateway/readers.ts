@@ -1,0 +1,180 @@
+import { parseJson, substanceOf } from './answer.ts';
+import { createAssembly } from './assembly.ts';
+import {
+  createFramer,
+  dataOf,
+  eventsOf,
+  MAX_EVENT_BYTES,
+  nameOf,
+  type Framer,
+} from './sse-frames.ts';
+
+/** A stream whose first content is there; what was held goes to the caller first. */
+export interface CommittedStart {
+  readonly kind: 'commit';
+  /** Whole events, the first with content among them. */
+  readonly held: readonly Buffer[];
+  /** Goes on where the held events end. */
+  readonly framer: Framer;
+}
+
+/** How far a body has been read. */
+export type Progress =
+  | { readonly kind: 'more' }
+  | CommittedStart
+  /** A whole JSON answer, validated, or a whole error body. */
+  | { readonly kind: 'whole'; readonly body: Buffer }
+  | { readonly kind: 'bad'; readonly detail: string };
+
+/** Reads a 2xx body up to the point where it can be given to the caller. */
+export interface BodyReader {
+  push(chunk: Buffer): Progress;
+  end(): Progress;
+  /** Content has come, though the answer is not whole: the idle limit counts from here. */
+  hasContent(): boolean;
+}
+
+/** Held events beyond this are no answer's beginning (design 4). */
+const MAX_HELD_BYTES = 64 * 1024;
+/** A whole answer beyond this is not kept in memory. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+const MAX_ERROR_BYTES = 1024 * 1024;
+
+const MORE: Progress = { kind: 'more' };
+const bad = (detail: string): Progress => ({ kind: 'bad', detail });
+
+/** What one event of a stream is before the commit. */
+type EventKind = 'content' | 'nothing' | 'done' | 'unreadable' | { readonly error: string };
+
+function kindOf(event: Buffer, take: (chunk: unknown) => void): EventKind {
+  const data = dataOf(event);
+  if (data === null || data.trim() === '') return 'nothing';
+  if (data.trim() === '[DONE]') return 'done';
+  const chunk = parseJson(data);
+  if (chunk === undefined) return 'unreadable';
+  const substance = substanceOf(chunk);
+  if (substance.kind === 'error') return { error: 'an error event instead of an answer' };
+  if (nameOf(event) === 'error') return { error: 'an error event instead of an answer' };
+  take(chunk);
+  return substance.kind;
+}
+
+/** Holds a stream's events until the first one with content. */
+export function createStreamReader(): BodyReader {
+  const framer = createFramer();
+  const held: Buffer[] = [];
+  let heldBytes = 0;
+
+  function read(events: readonly Buffer[]): Progress {
+    for (const [index, event] of events.entries()) {
+      const kind = kindOf(event, () => {});
+      if (kind === 'content') {
+        return { kind: 'commit', held: [...held, ...events.slice(index)], framer };
+      }
+      if (kind === 'done') return bad('a stream without content');
+      if (typeof kind === 'object') return bad(kind.error);
+      // An event that cannot be read is dropped: a client's parser would throw on it.
+      if (kind === 'unreadable') continue;
+      held.push(event);
+      heldBytes += event.length;
+      if (heldBytes > MAX_HELD_BYTES) return bad(`over ${MAX_HELD_BYTES} bytes before any content`);
+    }
+    return MORE;
+  }
+
+  return {
+    push(chunk) {
+      const frames = framer.push(chunk);
+      if (framer.pendingBytes() > MAX_EVENT_BYTES)
+        return bad(`an event over ${MAX_EVENT_BYTES} bytes`);
+      return frames === null ? MORE : read(eventsOf(frames));
+    },
+    end() {
+      const last = read(lastEvent(framer));
+      return last.kind === 'more' ? bad('a stream that ended without content') : last;
+    },
+    hasContent: () => false,
+  };
+}
+
+/** What is left at the end of a stream, as an event: some engines leave out the last blank line. */
+export function lastEvent(framer: Framer): Buffer[] {
+  const rest = framer.takePending();
+  return dataOf(rest) === null ? [] : [Buffer.concat([rest, Buffer.from('\n\n')])];
+}
+
+/** Puts a streamed answer together for a caller who did not ask for a stream; it commits as a whole. */
+export function createAssemblingReader(): BodyReader {
+  const framer = createFramer();
+  const assembly = createAssembly();
+  let content = false;
+  let bytes = 0;
+
+  function read(events: readonly Buffer[]): Progress {
+    for (const event of events) {
+      const kind = kindOf(event, (chunk) => assembly.add(chunk));
+      if (typeof kind === 'object') return bad(kind.error);
+      if (kind === 'content') content = true;
+      if (kind === 'done') return content ? whole() : bad('a stream without content');
+    }
+    return MORE;
+  }
+
+  const whole = (): Progress => ({ kind: 'whole', body: Buffer.from(assembly.result()) });
+
+  return {
+    push(chunk) {
+      bytes += chunk.length;
+      if (bytes > MAX_ANSWER_BYTES) return bad(`an answer over ${MAX_ANSWER_BYTES} bytes`);
+      const frames = framer.push(chunk);
+      if (framer.pendingBytes() > MAX_EVENT_BYTES)
+        return bad(`an event over ${MAX_EVENT_BYTES} bytes`);
+      return frames === null ? MORE : read(eventsOf(frames));
+    },
+    end() {
+      const last = read(lastEvent(framer));
+      if (last.kind !== 'more') return last;
+      if (content && assembly.finished()) return whole();
+      return bad(content ? 'a stream that was cut' : 'a stream that ended without content');
+    },
+    hasContent: () => content,
+  };
+}
+
+/** Takes a JSON answer whole and checks that it is one; its bytes stay as they came. */
+export function createAnswerReader(): BodyReader {
+  return createWholeReader(MAX_ANSWER_BYTES, (body) => {
+    if (body.length === 0) return bad('an empty body');
+    const parsed = parseJson(body.toString('utf8'));
+    if (parsed === undefined) return bad('a body that is not JSON');
+    const substance = substanceOf(parsed);
+    switch (substance.kind) {
+      case 'content':
+        return { kind: 'whole', body };
+      case 'nothing':
+        return bad('an answer without content');
+      case 'error':
+        return bad('an error instead of an answer');
+    }
+  });
+}
+
+/** Takes the body of an error response, whatever it is. */
+export function createErrorReader(): BodyReader {
+  return createWholeReader(MAX_ERROR_BYTES, (body) => ({ kind: 'whole', body }));
+}
+
+function createWholeReader(maxBytes: number, judge: (body: Buffer) => Progress): BodyReader {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  return {
+    push(chunk) {
+      parts.push(chunk);
+      bytes += chunk.length;
+      return bytes > maxBytes ? bad(`a body over ${maxBytes} bytes`) : MORE;
+    },
+    end: () =>
+      judge(parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts)),
+    hasContent: () => false,
+  };
+}

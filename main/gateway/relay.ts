@@ -1,0 +1,197 @@
+import type { ServerResponse } from 'node:http';
+import type { Clock } from '../platform/clock.ts';
+import { drain } from '../platform/draining.ts';
+import type { Exchange, ResponseListener } from '../platform/http.ts';
+import type { TransportFailure } from '../platform/transport-failure.ts';
+import { parseJson } from './answer.ts';
+import type { StreamSeen } from './attempt.ts';
+import { errorBody, type UpstreamErrorCode } from './errors.ts';
+import { lastEvent } from './readers.ts';
+import { MAX_EVENT_BYTES, type Framer, type Frames } from './sse-frames.ts';
+import { createStreamWatch, type StreamWatch } from './stream-watch.ts';
+
+/** How a relayed stream ended. */
+export type RelayEnd =
+  | { readonly kind: 'complete' }
+  /** The upstream did not finish it; the caller was told. */
+  | { readonly kind: 'broken'; readonly detail: string }
+  /** The caller went away. */
+  | { readonly kind: 'cancelled' };
+
+/** How a stream is to be relayed. */
+export interface RelayPlan {
+  readonly idleTimeoutMs: number;
+  readonly choices: number;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Called with the number of events that went out. */
+  readonly onEvents: (count: number) => void;
+}
+
+export const DONE_EVENT = 'data: [DONE]\n\n';
+
+/**
+ * Relays a committed stream to its end, whole events at a time, with backpressure both ways.
+ * The response's head must be written. A stream that breaks ends with one error event and no
+ * `[DONE]`: it never looks complete.
+ */
+export function relay(seen: StreamSeen, res: ServerResponse, plan: RelayPlan): Promise<RelayEnd> {
+  return new Promise((resolve) => {
+    new Relay(seen, res, plan, resolve).begin(seen);
+  });
+}
+
+class Relay implements ResponseListener {
+  readonly #exchange: Exchange;
+  readonly #framer: Framer;
+  readonly #res: ServerResponse;
+  readonly #plan: RelayPlan;
+  readonly #resolve: (end: RelayEnd) => void;
+  readonly #watch: StreamWatch;
+  #cancelTimer: () => void;
+  #lastDataAt: number;
+  #callerIsSlow = false;
+  #over = false;
+
+  constructor(
+    { exchange, start }: StreamSeen,
+    res: ServerResponse,
+    plan: RelayPlan,
+    resolve: (end: RelayEnd) => void,
+  ) {
+    this.#exchange = exchange;
+    this.#framer = start.framer;
+    this.#res = res;
+    this.#plan = plan;
+    this.#resolve = resolve;
+    this.#watch = createStreamWatch(plan.choices);
+    this.#lastDataAt = plan.clock.ticks();
+    this.#cancelTimer = plan.clock.after(plan.idleTimeoutMs, this.#onTime);
+  }
+
+  begin({ start, handOver }: StreamSeen): void {
+    if (this.#plan.signal.aborted) {
+      this.#onCancel();
+      return;
+    }
+    this.#plan.signal.addEventListener('abort', this.#onCancel);
+    this.#res.on('drain', this.#onDrain);
+    this.#forward(framesOf(start.held));
+    if (this.#over) return;
+    handOver(this);
+    if (!this.#callerIsSlow) this.#exchange.resume();
+  }
+
+  onHead(): void {
+    // A response has one head, and it was seen before the commit.
+  }
+
+  onData(chunk: Buffer): void {
+    if (this.#over) return;
+    this.#lastDataAt = this.#plan.clock.ticks();
+    const frames = this.#framer.push(chunk);
+    if (frames !== null) this.#forward(frames);
+    if (this.#framer.pendingBytes() > MAX_EVENT_BYTES) {
+      this.#exchange.abort();
+      this.#break('upstream_bad_response', 'an event is too large');
+    }
+  }
+
+  onEnd(): void {
+    if (this.#over) return;
+    const rest = lastEvent(this.#framer).filter(isReadable);
+    if (rest.length > 0) this.#forward(framesOf(rest));
+    if (!this.#over) this.#endWithoutDone('the connection ended');
+  }
+
+  onFailure(failure: TransportFailure): void {
+    if (!this.#over) this.#endWithoutDone(failure.detail);
+  }
+
+  #forward(frames: Frames): void {
+    const sight = this.#watch.see(frames);
+    const bytes = sight.kind === 'going' ? frames.bytes : frames.bytes.subarray(0, sight.end);
+    if (bytes.length > 0 && !this.#res.write(bytes) && sight.kind === 'going') this.#pause();
+    this.#plan.onEvents(frames.ends.length);
+    if (sight.kind === 'done') {
+      drain(this.#exchange, this.#plan.clock);
+      this.#exchange.resume();
+      this.#finish({ kind: 'complete' });
+    } else if (sight.kind === 'error') {
+      this.#exchange.abort();
+      this.#break('upstream_error', 'the upstream reported an error');
+    }
+  }
+
+  #pause(): void {
+    this.#callerIsSlow = true;
+    this.#exchange.pause();
+  }
+
+  readonly #onDrain = (): void => {
+    if (!this.#callerIsSlow) return;
+    this.#callerIsSlow = false;
+    this.#lastDataAt = this.#plan.clock.ticks();
+    this.#exchange.resume();
+  };
+
+  /** The clock rests while the caller is the slow one. */
+  readonly #onTime = (): void => {
+    const silentMs = this.#callerIsSlow ? 0 : this.#plan.clock.ticks() - this.#lastDataAt;
+    const leftMs = this.#plan.idleTimeoutMs - silentMs;
+    if (leftMs > 0) {
+      this.#cancelTimer = this.#plan.clock.after(leftMs, this.#onTime);
+      return;
+    }
+    this.#exchange.abort();
+    if (this.#watch.finished()) this.#complete();
+    else this.#break('upstream_timeout', `silent for ${this.#plan.idleTimeoutMs} ms`);
+  };
+
+  readonly #onCancel = (): void => {
+    this.#exchange.abort();
+    this.#finish({ kind: 'cancelled' });
+  };
+
+  /** A stream with its finish reasons is whole; only the closing event is missing. */
+  #endWithoutDone(detail: string): void {
+    if (this.#watch.finished()) this.#complete();
+    else this.#break('upstream_bad_response', `cut: ${detail}`);
+  }
+
+  #complete(): void {
+    this.#res.write(DONE_EVENT);
+    this.#finish({ kind: 'complete' });
+  }
+
+  #break(code: UpstreamErrorCode, detail: string): void {
+    const message = `The answer broke off: ${detail}. What came before is incomplete.`;
+    const body = errorBody({ status: 502, code, message });
+    this.#res.write(`data: ${JSON.stringify(body)}\n\n`);
+    this.#finish({ kind: 'broken', detail });
+  }
+
+  #finish(end: RelayEnd): void {
+    this.#over = true;
+    this.#cancelTimer();
+    this.#plan.signal.removeEventListener('abort', this.#onCancel);
+    this.#res.off('drain', this.#onDrain);
+    if (end.kind !== 'cancelled') this.#res.end();
+    this.#resolve(end);
+  }
+}
+
+function framesOf(events: readonly Buffer[]): Frames {
+  let end = 0;
+  const ends = events.map((event) => (end += event.length));
+  return { bytes: events.length === 1 && events[0] ? events[0] : Buffer.concat(events), ends };
+}
+
+/** An unfinished event at a clean end is only passed on if it is whole all the same. */
+function isReadable(event: Buffer): boolean {
+  const data = event
+    .toString('utf8')
+    .replace(/^data: ?/gm, '')
+    .trim();
+  return data === '[DONE]' || parseJson(data) !== undefined;
+}

@@ -1,0 +1,17 @@
+import { parseHttpDate } from '../platform/dates.ts';
+import type { ResponseHeaders } from '../platform/http.ts';
+
+/**
+ * How long an upstream asks to wait, in milliseconds; null when it does not say.
+ * Reads `retry-after-ms` (OpenAI's clients honour it) and `Retry-After` as seconds or as a date (RFC 9110, 10.2.3).
+ */
+export function retryAfterMs(headers: ResponseHeaders, nowMs: number): number | null {
+  const exact = Number(headers['retry-after-ms'] ?? Number.NaN);
+  if (Number.isFinite(exact) && exact >= 0) return exact;
+  const value = headers['retry-after'];
+  if (typeof value !== 'string' || value.trim() === '') return null;
+  const seconds = Number(value);
+  if (Number.isFinite(seconds)) return seconds >= 0 ? seconds * 1000 : null;
+  const dateMs = parseHttpDate(value);
+  return dateMs === null ? null : Math.max(0, dateMs - nowMs);
+}

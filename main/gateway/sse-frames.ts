@@ -1,0 +1,126 @@
+/** One event beyond this is none (design 4). */
+export const MAX_EVENT_BYTES = 4 * 1024 * 1024;
+
+const LF = 0x0a;
+const CR = 0x0d;
+
+/** Whole events cut from a byte stream. */
+export interface Frames {
+  /** The bytes of all whole events, in order. */
+  readonly bytes: Buffer;
+  /** Where in `bytes` each event ends. */
+  readonly ends: readonly number[];
+}
+
+/** Cuts a stream of server-sent events at event boundaries, whatever pieces it arrives in. */
+export interface Framer {
+  /** Takes the next piece; null while no event is whole. */
+  push(chunk: Buffer): Frames | null;
+  /** Bytes of the event that is not whole yet. */
+  pendingBytes(): number;
+  /** Takes out the unfinished event. */
+  takePending(): Buffer;
+}
+
+/**
+ * Makes a framer. Lines end in LF, CRLF or CR, an event at a blank line (WHATWG HTML, 9.2.5).
+ * No byte is looked at twice, and pieces are joined once, when their event is whole.
+ */
+export function createFramer(): Framer {
+  let parts: Buffer[] = [];
+  let pending = 0;
+  let atLineStart = true;
+  let afterCr = false;
+
+  function findEnds(chunk: Buffer): number[] {
+    const ends: number[] = [];
+    const hasCr = chunk.includes(CR);
+    let at = 0;
+    while (at < chunk.length) {
+      const byte = chunk[at];
+      if (afterCr && byte === LF) {
+        // The second half of a CRLF whose CR already ended the line, and perhaps the event.
+        at += 1;
+        if (ends.at(-1) === at - 1) ends[ends.length - 1] = at;
+        afterCr = false;
+        continue;
+      }
+      afterCr = false;
+      if (byte === LF || byte === CR) {
+        at += 1;
+        afterCr = byte === CR;
+        if (atLineStart) ends.push(at);
+        atLineStart = true;
+        continue;
+      }
+      atLineStart = false;
+      at = nextTerminator(chunk, at, hasCr);
+    }
+    return ends;
+  }
+
+  return {
+    push(chunk) {
+      const ends = findEnds(chunk);
+      const last = ends.at(-1);
+      if (last === undefined) {
+        parts.push(chunk);
+        pending += chunk.length;
+        return null;
+      }
+      const whole = chunk.subarray(0, last);
+      const bytes = parts.length === 0 ? whole : Buffer.concat([...parts, whole]);
+      const shift = pending;
+      parts = last < chunk.length ? [chunk.subarray(last)] : [];
+      pending = chunk.length - last;
+      return { bytes, ends: shift === 0 ? ends : ends.map((end) => end + shift) };
+    },
+    pendingBytes: () => pending,
+    takePending() {
+      const rest = Buffer.concat(parts);
+      parts = [];
+      pending = 0;
+      return rest;
+    },
+  };
+}
+
+function nextTerminator(chunk: Buffer, from: number, hasCr: boolean): number {
+  const lf = chunk.indexOf(LF, from);
+  const end = lf === -1 ? chunk.length : lf;
+  if (!hasCr) return end;
+  const cr = chunk.indexOf(CR, from);
+  return cr === -1 || cr > end ? end : cr;
+}
+
+/** The events of `frames`, one slice each. */
+export function eventsOf(frames: Frames): Buffer[] {
+  return frames.ends.map((end, index) => frames.bytes.subarray(frames.ends[index - 1] ?? 0, end));
+}
+
+/** The `data` of one event, its lines joined with LF; null when it has none (a comment, say). */
+export function dataOf(event: Buffer): string | null {
+  let data: string | null = null;
+  for (const line of event.toString('utf8').split(/\r\n|\n|\r/)) {
+    const value = fieldValue(line, 'data');
+    if (value !== null) data = data === null ? value : `${data}\n${value}`;
+  }
+  return data;
+}
+
+/** The event's name, null when it has none. */
+export function nameOf(event: Buffer): string | null {
+  for (const line of event.toString('utf8').split(/\r\n|\n|\r/)) {
+    const value = fieldValue(line, 'event');
+    if (value !== null) return value;
+  }
+  return null;
+}
+
+function fieldValue(line: string, field: string): string | null {
+  if (!line.startsWith(field)) return null;
+  if (line.length === field.length) return '';
+  if (line[field.length] !== ':') return null;
+  const start = line[field.length + 1] === ' ' ? field.length + 2 : field.length + 1;
+  return line.slice(start);
+}

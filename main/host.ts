@@ -1,0 +1,103 @@
+import { join } from 'node:path';
+import type { AppInfo, LiveEvent, LiveSnapshot } from '#shared/live.ts';
+import type { LoadedConfig } from './config.ts';
+import { createLiveConfig, type Change } from './config/live-config.ts';
+import type { LocalChoice } from './gateway/calls.ts';
+import { createGateway } from './gateway/gateway.ts';
+import { createLocalEngine, type LocalEngine } from './gateway/local-engine.ts';
+import type { Route } from './gateway/routes.ts';
+import type { Clock } from './platform/clock.ts';
+import { controlToken } from './platform/control-token.ts';
+import { createHttpClient } from './platform/http.ts';
+import type { Log } from './platform/log.ts';
+import { VERSION } from './version.ts';
+
+/** What a host is made from. */
+export interface HostOptions {
+  readonly loaded: LoadedConfig;
+  readonly dataDirectory: string;
+  /** Directory of the built window. */
+  readonly windowDirectory: string;
+  /** The demo's routes and switches; absent in the real program. */
+  readonly demo?: {
+    readonly routes: readonly Route[];
+    readonly view: () => NonNullable<AppInfo['demo']>;
+  };
+}
+
+/** What a host is given of the world. */
+export interface HostEdges {
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Log;
+}
+
+/** One running Switchyard: the same for the desktop, a server and a test. */
+export interface Host {
+  /** Rejects with a message for people when an address cannot be bound. */
+  start(): Promise<{ readonly url: string; readonly baseUrl: string }>;
+  /** Running requests may finish for up to 30 s. */
+  stop(): Promise<void>;
+  snapshot(): LiveSnapshot;
+  subscribe(listener: (event: LiveEvent) => void): () => void;
+  setWarmup(enabled: boolean): Promise<Change>;
+  controlLink(): string;
+  /** Tells the window that something outside of the gateway changed. */
+  changed(): void;
+}
+
+const STOP_GRACE_MS = 30_000;
+
+/** The composition root: hands the parts to each other as functions. */
+export function createHost(options: HostOptions, { clock, random, log }: HostEdges): Host {
+  const { loaded, dataDirectory, windowDirectory, demo } = options;
+  const http = createHttpClient();
+  const config = createLiveConfig(loaded, dataDirectory, () => gateway.feed.changed());
+  const { baseUrl: engineUrl } = loaded.config.local;
+  const engine: LocalEngine | null =
+    engineUrl === null
+      ? null
+      : createLocalEngine(engineUrl, { http, clock }, () => gateway.feed.changed());
+  const pickLocal = (): LocalChoice =>
+    engine === null || engineUrl === null
+      ? { kind: 'none', reason: 'not_configured' }
+      : { kind: 'target', target: { provider: null, baseUrl: engineUrl, models: engine.models() } };
+  const gateway = createGateway({
+    config: () => config.current(),
+    http,
+    clock,
+    random,
+    log,
+    pickLocal,
+    controlToken: controlToken(dataDirectory),
+    windowDirectory,
+    moreRoutes: demo?.routes ?? [],
+    app: () => ({
+      version: VERSION,
+      warmupEnabled: config.current().ondemand.warmup,
+      ...(demo === undefined ? {} : { demo: demo.view() }),
+    }),
+  });
+
+  return {
+    async start() {
+      const started = await gateway.start();
+      if (!started.ok) throw new Error(started.message);
+      engine?.start();
+      return { url: gateway.url(), baseUrl: gateway.baseUrl() };
+    },
+    async stop() {
+      engine?.stop();
+      await gateway.stop(STOP_GRACE_MS);
+      await http.close();
+    },
+    snapshot: () => gateway.snapshot(),
+    subscribe: (listener) => gateway.feed.subscribe(listener),
+    setWarmup: (enabled) => Promise.resolve(config.set('ondemand.warmup', enabled)),
+    controlLink: () => gateway.controlLink(),
+    changed: () => gateway.feed.changed(),
+  };
+}
+
+/** Where `npm run build` puts the window, seen from a source file of main/. */
+export const WINDOW_DIRECTORY = join(import.meta.dirname, '../dist/window');

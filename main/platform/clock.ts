@@ -1,0 +1,33 @@
+/** Time as an argument: the gateway never reads a global clock, so tests can hold it still. */
+export interface Clock {
+  /** Wall-clock milliseconds since the epoch, for timestamps. */
+  now(): number;
+  /** Monotonic milliseconds, for durations: it neither jumps nor runs backwards. */
+  ticks(): number;
+  /** Calls `fn` once after `ms`; the returned function cancels it. */
+  after(ms: number, fn: () => void): () => void;
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  ticks: () => performance.now(),
+  after: (ms, fn) => {
+    const timer = setTimeout(fn, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Resolves to true after `ms`, to false as soon as `signal` aborts. */
+export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<boolean> {
+  if (signal.aborted) return Promise.resolve(false);
+  return new Promise((resolve) => {
+    const settle = (slept: boolean) => {
+      cancel();
+      signal.removeEventListener('abort', onAbort);
+      resolve(slept);
+    };
+    const onAbort = () => settle(false);
+    const cancel = clock.after(ms, () => settle(true));
+    signal.addEventListener('abort', onAbort);
+  });
+}

@@ -1,0 +1,56 @@
+import type { Clock } from './clock.ts';
+import type { HttpClient, ResponseHeaders } from './http.ts';
+
+/** A small GET: a health check, a list of models. */
+export interface GetRequest {
+  readonly origin: string;
+  readonly path: string;
+  readonly headers: readonly string[];
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
+}
+
+export type GetResult =
+  | {
+      readonly kind: 'response';
+      readonly status: number;
+      readonly headers: ResponseHeaders;
+      readonly body: Buffer;
+    }
+  | { readonly kind: 'failed'; readonly detail: string };
+
+/** Fetches a small document; time-outs, broken connections and oversize bodies are `failed`. */
+export function get(request: GetRequest, http: HttpClient, clock: Clock): Promise<GetResult> {
+  return new Promise((resolve) => {
+    const parts: Buffer[] = [];
+    let bytes = 0;
+    let status = 0;
+    let headers: ResponseHeaders = {};
+    const settle = (result: GetResult) => {
+      cancelTimer();
+      resolve(result);
+    };
+    const giveUp = (detail: string) => {
+      exchange.abort();
+      settle({ kind: 'failed', detail });
+    };
+    const cancelTimer = clock.after(request.timeoutMs, () => giveUp('no answer in time'));
+    const { origin, path } = request;
+    const exchange = http.send(
+      { method: 'GET', origin, path, headers: request.headers, body: null, fresh: false },
+      {
+        onHead(seenStatus, seenHeaders) {
+          status = seenStatus;
+          headers = seenHeaders;
+        },
+        onData(chunk) {
+          parts.push(chunk);
+          bytes += chunk.length;
+          if (bytes > request.maxBytes) giveUp(`over ${request.maxBytes} bytes`);
+        },
+        onEnd: () => settle({ kind: 'response', status, headers, body: Buffer.concat(parts) }),
+        onFailure: ({ detail }) => settle({ kind: 'failed', detail }),
+      },
+    );
+  });
+}

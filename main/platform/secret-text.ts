@@ -1,0 +1,19 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+
+/** A new secret of 256 bits, as hex. */
+export function newSecret(): string {
+  return randomBytes(32).toString('hex');
+}
+
+/** SHA-256 of a secret: what is kept of it where it only needs to be recognised. */
+export function digestOf(secret: string): Buffer {
+  return createHash('sha256').update(secret).digest();
+}
+
+/** Whether `secret` is one of `digests`; takes the same time wherever it differs. */
+export function isOneOf(secret: string, digests: readonly Buffer[]): boolean {
+  const digest = digestOf(secret);
+  let found = false;
+  for (const known of digests) found = timingSafeEqual(digest, known) || found;
+  return found;
+}

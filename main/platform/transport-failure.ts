@@ -1,0 +1,44 @@
+/** Why an exchange with an upstream broke, in terms that decide what to do next. */
+export interface TransportFailure {
+  /**
+   * `unreachable`: no connection, or it broke before the response began.
+   * `malformed`: what came is not HTTP, or its head is over the limit.
+   * `cut`: the response had begun and did not end.
+   */
+  readonly kind: 'unreachable' | 'malformed' | 'cut';
+  /** A kept connection broke before any byte of this response: the other side had just closed it. */
+  readonly stale: boolean;
+  /** Short text for logs and reports, such as `ECONNREFUSED 127.0.0.1:8080`; never holds a secret. */
+  readonly detail: string;
+}
+
+/** Sorts an error of undici or of the socket by its code. */
+export function transportFailure(
+  error: Error,
+  seen: { readonly headSeen: boolean; readonly reused: boolean },
+): TransportFailure {
+  const code = codeOf(error);
+  const detail = describe(error, code);
+  if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW') {
+    return { kind: 'malformed', stale: false, detail };
+  }
+  if (seen.headSeen) return { kind: 'cut', stale: false, detail };
+  const broken = code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE';
+  return { kind: 'unreachable', stale: broken && seen.reused, detail };
+}
+
+function codeOf(error: Error): string {
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+}
+
+function describe(error: Error, code: string): string {
+  // With two address families Node reports one error that holds an error per address.
+  const first = error instanceof AggregateError ? (error.errors[0] as unknown) : error;
+  const cause = first instanceof Error ? first : error;
+  const address =
+    'address' in cause && typeof cause.address === 'string' ? ` ${cause.address}` : '';
+  const port = 'port' in cause && typeof cause.port === 'number' ? `:${cause.port}` : '';
+  const host =
+    'hostname' in cause && typeof cause.hostname === 'string' ? ` ${cause.hostname}` : '';
+  return `${code === 'Error' ? codeOf(cause) : code}${host}${address}${port}`;
+}

@@ -1,0 +1,77 @@
+import type { UpstreamId } from './ids.ts';
+import type { FallbackReason } from './reasons.ts';
+import type { StatusReport } from './status.ts';
+
+/** How one call to one upstream went. Times are milliseconds since the request came in. */
+export interface AttemptRow {
+  readonly upstream: UpstreamId;
+  readonly startMs: number;
+  /** First content, null while none has come. */
+  readonly firstContentMs: number | null;
+  /** Null while the attempt runs. */
+  readonly endMs: number | null;
+  /** Why it did not give the answer, or null: it did, or it still runs. */
+  readonly reason: FallbackReason | null;
+}
+
+/** One chat completion as the window shows it: never its prompt or its answer. */
+export interface RequestRow {
+  readonly id: string;
+  /** Wall-clock milliseconds since the epoch. */
+  readonly startedAt: number;
+  readonly model: string | null;
+  readonly stream: boolean;
+  /** `broken`: the answer had begun and the upstream did not finish it. */
+  readonly state: 'running' | 'done' | 'failed' | 'broken' | 'cancelled';
+  /** The upstream that gave the answer, null while there is none. */
+  readonly upstream: UpstreamId | null;
+  /** HTTP status towards the caller, null before it is known. */
+  readonly status: number | null;
+  /** The `X-Gateway-Fallback-Reason` value so far. */
+  readonly fallbackReason: string;
+  /** Events relayed to the caller, about one a token; 0 for answers that were not streamed. */
+  readonly events: number;
+  readonly endMs: number | null;
+  /** At most the first 16 attempts; `attemptCount` has them all. */
+  readonly attempts: readonly AttemptRow[];
+  readonly attemptCount: number;
+}
+
+/** What the window knows at one moment. */
+export interface LiveSnapshot {
+  readonly kind: 'snapshot';
+  readonly status: StatusReport;
+  /** Requests in progress per upstream. */
+  readonly inFlight: Readonly<Record<UpstreamId, number>>;
+  /** Newest first. */
+  readonly requests: readonly RequestRow[];
+  readonly app: AppInfo;
+}
+
+/** A change since the last event; fields that did not change are left out. */
+export interface LiveDelta {
+  readonly kind: 'delta';
+  readonly status?: StatusReport;
+  readonly inFlight?: Readonly<Record<UpstreamId, number>>;
+  readonly upsert: readonly RequestRow[];
+  readonly remove: readonly string[];
+  readonly app?: AppInfo;
+}
+
+/** One event of `GET /api/v1/events`; at most four a second. */
+export type LiveEvent = LiveSnapshot | LiveDelta;
+
+export interface AppInfo {
+  readonly version: string;
+  /** What to paste into a client, such as `http://localhost:47900/v1`. */
+  readonly baseUrl: string;
+  /** Whether an automatic warm-up of `ondemand` is switched on. */
+  readonly warmupEnabled: boolean;
+  /** Present in the demo only. */
+  readonly demo?: { readonly faults: Readonly<Record<UpstreamId, DemoFault>> };
+}
+
+/** What a demo upstream can be made to do; `none` is healthy. */
+export const DEMO_FAULTS = ['none', 'refuse', '429', '500', 'slow', 'cut', 'stall'] as const;
+
+export type DemoFault = (typeof DEMO_FAULTS)[number];

@@ -1,0 +1,35 @@
+/** Why an upstream was not asked. */
+export const SKIP_REASONS = [
+  'not_configured',
+  'no_provider',
+  'circuit_open',
+  'zero_spend',
+  'paused',
+  'disabled',
+] as const;
+
+/** Why an upstream that was asked did not give the answer; `http_<status>` comes beside these. */
+export const FAILURE_REASONS = [
+  'unreachable',
+  'timeout',
+  'busy',
+  'rate_limited',
+  'quota',
+  'credentials',
+  'model_not_found',
+  'context_length',
+  'bad_response',
+] as const;
+
+export type SkipReason = (typeof SKIP_REASONS)[number];
+export type FailureReason = (typeof FAILURE_REASONS)[number] | `http_${number}`;
+
+/** Everything that may stand behind the `=` in `X-Gateway-Fallback-Reason`. */
+export type FallbackReason = SkipReason | FailureReason;
+
+const LISTED: ReadonlySet<string> = new Set([...SKIP_REASONS, ...FAILURE_REASONS]);
+
+/** True for a member of the closed list, `http_<3 digits>` included. */
+export function isFallbackReason(text: string): text is FallbackReason {
+  return LISTED.has(text) || /^http_[1-9]\d\d$/.test(text);
+}

@@ -1,0 +1,127 @@
+import { z } from 'zod';
+import { UPSTREAM_IDS } from './ids.ts';
+import { localProviderSchema } from './provider.ts';
+
+const timestamp = z.iso.datetime();
+const count = z.int().nonnegative();
+const milliseconds = z.number().nonnegative();
+const upstreamId = z.enum(UPSTREAM_IDS);
+/** A map with exactly one entry per upstream. */
+const perUpstreamId = <T extends z.ZodType>(value: T) =>
+  z.strictObject(
+    Object.fromEntries(UPSTREAM_IDS.map((id) => [id, value])) as Record<
+      (typeof UPSTREAM_IDS)[number],
+      T
+    >,
+  );
+
+/** Circuit record of a provider: an upstream's without the time-to-first-token fields. */
+const providerCircuitSchema = z.strictObject({
+  fails: count,
+  successes: count,
+  failUntil: timestamp.nullable(),
+  lastError: z.string().nullable(),
+  lastFailAt: timestamp.nullable(),
+  lastSuccessAt: timestamp.nullable(),
+  consecutiveFails: count,
+  open: z.boolean(),
+  cooldownRemainingMs: count,
+});
+
+/** Circuit record of an upstream (interface 2.5). */
+const circuitSchema = providerCircuitSchema.extend({
+  ewmaTtft: milliseconds.nullable(),
+  lastTtftMs: milliseconds.nullable(),
+  consecutiveSlow: count,
+});
+
+const circuitsSchema = z.record(z.string(), z.union([circuitSchema, providerCircuitSchema]));
+
+/** One upstream as reported (interface 2.5); `skips` is the gateway's own addition. */
+const upstreamSchema = z.strictObject({
+  id: upstreamId,
+  label: z.string(),
+  baseUrl: z.string().nullable(),
+  chatPath: z.string(),
+  model: z.string(),
+  apiKeyEnv: z.string(),
+  hasKey: z.boolean(),
+  timeoutMs: z.int(),
+  apiKeyPreview: z.string().nullable(),
+  headers: z.record(z.string(), z.string()).optional(),
+  circuit: circuitSchema,
+  healthy: z.boolean(),
+  skips: z.array(
+    z.strictObject({ reason: z.string(), until: timestamp, model: z.string().optional() }),
+  ),
+});
+
+/** Counters (interface 2.6). */
+const statsSchema = z.strictObject({
+  totalRequests: count,
+  fallbackCount: count,
+  perUpstream: z.record(
+    z.string(),
+    z.strictObject({ requests: count, fails: count, successes: count }),
+  ),
+  circuits: circuitsSchema,
+  providerCircuits: z.record(z.string(), providerCircuitSchema),
+  providerLatencies: z.record(
+    z.string(),
+    z.strictObject({
+      ewmaTtft: milliseconds.nullable(),
+      ewmaLatency: milliseconds.nullable(),
+      lastTtftMs: milliseconds.nullable(),
+      samples: count,
+    }),
+  ),
+  config: z.strictObject({
+    failThreshold: count,
+    cooldownMs: count,
+    ttftThresholdMs: count,
+    ttftSlowThreshold: count,
+  }),
+});
+
+export const WARMUP_STATES = ['idle', 'warming', 'ready', 'failed'] as const;
+
+const warmupStateSchema = z.enum(WARMUP_STATES);
+
+/** The routing status report (interface 2.4), strict: no field may be missing or added. */
+export const statusReportSchema = z.strictObject({
+  ok: z.boolean(),
+  timestamp,
+  forceZero: z.boolean(),
+  zero: z.boolean(),
+  gateway_forceZero_header: z.string(),
+  local: z.strictObject({
+    verified_count: count,
+    pending_count: count,
+    failed_count: count,
+    provider: localProviderSchema.nullable(),
+    health: z.enum(['ok', 'degraded', 'unavailable']),
+  }),
+  upstreams: z.array(upstreamSchema),
+  circuits: circuitsSchema,
+  stats: statsSchema,
+  ondemand_warmup: warmupStateSchema,
+  ondemand_warmup_detail: z.strictObject({
+    state: warmupStateSchema,
+    lastWarmupAt: timestamp.nullable(),
+    lastResult: z.string().nullable(),
+    durationMs: milliseconds.nullable(),
+  }),
+  config: z.strictObject({
+    order: z.array(upstreamId),
+    description: z.string(),
+    timeouts: perUpstreamId(z.int()),
+    models: perUpstreamId(z.string().nullable()),
+    env_hint: z.record(z.string(), z.string()),
+  }),
+  hint: z.string(),
+});
+
+export type StatusReport = z.infer<typeof statusReportSchema>;
+export type UpstreamReport = z.infer<typeof upstreamSchema>;
+export type CircuitReport = z.infer<typeof circuitSchema>;
+export type WarmupState = (typeof WARMUP_STATES)[number];

@@ -1,0 +1,74 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { build } from 'vite';
+import { iconFiles } from '../../main/desktop/icons/files.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+// Just enough of Electron for the bundle to load in plain Node and find that it is not the first.
+const ELECTRON = `
+const said = [];
+const quiet = new Proxy(function () {}, { get: () => quiet, apply: () => quiet, construct: () => quiet });
+export const app = {
+  commandLine: { hasSwitch: () => false },
+  setPath: (name, path) => said.push(['setPath', name, path]),
+  enableSandbox: () => said.push(['enableSandbox']),
+  requestSingleInstanceLock: () => { said.push(['lock']); return false; },
+  quit: () => { said.push(['quit']); console.log(JSON.stringify(said)); },
+};
+export { quiet as BrowserWindow, quiet as Menu, quiet as Tray, quiet as clipboard, quiet as dialog, quiet as shell };
+`;
+const HOOK = `
+import { registerHooks } from 'node:module';
+const stub = 'data:text/javascript,' + encodeURIComponent(${JSON.stringify(ELECTRON)});
+registerHooks({
+  resolve: (name, context, next) =>
+    name === 'electron' ? { url: stub, shortCircuit: true } : next(name, context),
+});
+`;
+
+describe('the bundle', () => {
+  // Inside the repository, because the packages that stay outside the bundle are found from there.
+  const cache = join(ROOT, '.cache');
+  mkdirSync(cache, { recursive: true });
+  const folder = mkdtempSync(join(cache, 'bundle-'));
+  const dataDir = mkdtempSync(join(tmpdir(), 'switchyard-bundle-'));
+  beforeAll(async () => {
+    await build({
+      configFile: join(ROOT, 'main/desktop/vite.config.ts'),
+      logLevel: 'silent',
+      build: { outDir: folder },
+    });
+  }, 60_000);
+  afterAll(() => {
+    for (const path of [folder, dataDir]) rmSync(path, { recursive: true, force: true });
+  });
+
+  test('is one module that loads in Node 24 and keeps its own data beside the gateway data', () => {
+    const hook = join(dataDir, 'hook.mjs');
+    writeFileSync(hook, HOOK);
+    const done = spawnSync(
+      process.execPath,
+      ['--import', `file://${hook}`, join(folder, 'electron.js')],
+      { env: { ...process.env, SWITCHYARD_DATA_DIR: dataDir }, encoding: 'utf8' },
+    );
+    expect(done.stderr).toBe('');
+    expect(JSON.parse(done.stdout)).toEqual([
+      ['setPath', 'userData', join(dataDir, 'desktop')],
+      ['enableSandbox'],
+      ['lock'],
+      ['quit'],
+    ]);
+    expect(readdirSync(folder).filter((name) => name.endsWith('.js'))).toEqual(['electron.js']);
+  });
+
+  test('has every icon beside it', () => {
+    const missing = [...iconFiles().keys()].filter(
+      (name) => !existsSync(join(folder, 'icons', name)),
+    );
+    expect(missing).toEqual([]);
+  });
+});

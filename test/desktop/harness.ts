@@ -1,0 +1,62 @@
+import { setImmediate } from 'node:timers/promises';
+import { runDesktop } from '../../main/desktop/desktop.ts';
+import {
+  createFakeElectron,
+  type FakeElectron,
+  type FakeTray,
+  type FakeWindow,
+} from '../support/fake-electron.ts';
+import { createFakeHost, type FakeHost } from './fixtures.ts';
+
+export interface Desktop extends FakeElectron {
+  readonly host: FakeHost;
+  readonly hostsMade: () => number;
+  readonly window: () => FakeWindow;
+  readonly tray: () => FakeTray;
+}
+
+export interface DesktopScene {
+  readonly host?: FakeHost;
+  readonly platform?: NodeJS.Platform;
+  readonly hasTrayPanel?: boolean;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly claimData?: () => void;
+  readonly prepare?: (fake: FakeElectron) => void;
+}
+
+/** Lets everything that is due now happen. */
+export async function settle(): Promise<void> {
+  for (let turn = 0; turn < 3; turn++) await setImmediate();
+}
+
+/** The shell on a fake Electron with a fake host, started. */
+export async function startDesktop(scene: DesktopScene = {}): Promise<Desktop> {
+  const fake = createFakeElectron();
+  const host = scene.host ?? createFakeHost();
+  let made = 0;
+  scene.prepare?.(fake);
+  await runDesktop({
+    electron: fake.electron,
+    claimData: scene.claimData ?? (() => undefined),
+    createHost: () => {
+      made++;
+      return host;
+    },
+    platform: scene.platform ?? 'linux',
+    env: scene.env ?? {},
+    iconsDirectory: '/icons',
+    hasTrayPanel: () => Promise.resolve(scene.hasTrayPanel ?? true),
+  });
+  return {
+    ...fake,
+    host,
+    hostsMade: () => made,
+    window: () => the(fake.windows.at(-1), 'window'),
+    tray: () => the(fake.trays.at(-1), 'tray'),
+  };
+}
+
+function the<T>(value: T | undefined, what: string): T {
+  if (value === undefined) throw new Error(`there is no ${what}`);
+  return value;
+}

@@ -1,0 +1,126 @@
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+
+// scripts/start.mjs in a tree of its own, with stand-ins for Electron, Vite and the headless entry.
+
+const INSTALL_FAILS = `
+console.error('RequestError: getaddrinfo ENOTFOUND github.com');
+console.error('    at ClientRequest.<anonymous> (/somewhere.js:1:1)');
+process.exit(1);`;
+const VITE = `
+import { mkdirSync, writeFileSync } from 'node:fs';
+mkdirSync('dist/desktop', { recursive: true });
+writeFileSync('dist/desktop/electron.js', '');
+console.log('built');`;
+const HEADLESS = `console.log('headless', process.argv[1]?.endsWith('headless.ts')); process.exitCode = 3;`;
+
+const trees: string[] = [];
+afterEach(() => {
+  for (const tree of trees.splice(0)) rmSync(tree, { recursive: true, force: true });
+});
+
+function put(tree: string, name: string, text: string): string {
+  const file = join(tree, name);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+  return file;
+}
+
+function makeTree(install: string, electron = 'exit 0'): string {
+  const tree = mkdtempSync(join(tmpdir(), 'switchyard-start-'));
+  trees.push(tree);
+  // The child may run as another user, see below.
+  chmodSync(tree, 0o777);
+  put(tree, 'package.json', '{"type":"module"}');
+  put(tree, 'shared/none.ts', '');
+  put(tree, 'main/headless.ts', HEADLESS);
+  put(tree, 'node_modules/electron/package.json', '{}');
+  put(tree, 'node_modules/electron/install.js', install);
+  put(tree, 'node_modules/electron/path.txt', 'electron');
+  chmodSync(put(tree, 'node_modules/electron/dist/electron', `#!/bin/sh\n${electron}\n`), 0o755);
+  put(tree, 'node_modules/vite/package.json', '{"type":"module"}');
+  put(tree, 'node_modules/vite/bin/vite.js', VITE);
+  mkdirSync(join(tree, 'scripts'));
+  copyFileSync(
+    join(import.meta.dirname, '../../scripts/start.mjs'),
+    join(tree, 'scripts/start.mjs'),
+  );
+  return tree;
+}
+
+function start(tree: string, env: Record<string, string>) {
+  const done = spawnSync(process.execPath, [join(tree, 'scripts/start.mjs')], {
+    cwd: tree,
+    env: { PATH: process.env['PATH'], ...env },
+    encoding: 'utf8',
+    // As root it would not try Electron at all.
+    ...(process.getuid?.() === 0 && env['DISPLAY'] !== undefined ? { uid: 65_534 } : {}),
+  });
+  return {
+    code: done.status,
+    lines: done.stdout.split('\n').filter((line) => line !== ''),
+    errors: done.stderr,
+  };
+}
+
+const DISPLAY = { DISPLAY: ':0' };
+const isPosix = process.platform !== 'win32';
+
+test.runIf(process.platform === 'linux')(
+  'without a display it says so in one line, downloads nothing and runs headless',
+  () => {
+    const tree = makeTree('process.exit(9)');
+    expect(start(tree, {})).toEqual({
+      code: 3,
+      lines: ['There is no display here; running headless.', 'headless true'],
+      errors: '',
+    });
+  },
+);
+
+test.runIf(isPosix)(
+  'without Electron it says why in one line, without a stack, and runs headless',
+  () => {
+    expect(start(makeTree(INSTALL_FAILS), DISPLAY)).toEqual({
+      code: 3,
+      lines: [
+        "Electron's binary is not here and could not be downloaded: getaddrinfo ENOTFOUND github.com; running headless.",
+        'headless true',
+      ],
+      errors: '',
+    });
+  },
+);
+
+test.runIf(isPosix)(
+  'with Electron it builds the bundle, opens this folder and passes the exit code on',
+  () => {
+    const tree = makeTree(
+      'process.exit(0)',
+      'echo "electron $1 ${ELECTRON_RUN_AS_NODE-unset}"; exit 7',
+    );
+    const first = start(tree, { ...DISPLAY, ELECTRON_RUN_AS_NODE: '1' });
+    expect(first).toEqual({ code: 7, lines: ['built', `electron ${tree} unset`], errors: '' });
+    expect(existsSync(join(tree, 'dist/desktop/electron.js'))).toBe(true);
+    expect(start(tree, DISPLAY).lines).toEqual([`electron ${tree} unset`]);
+  },
+);
+
+test.runIf(isPosix)('where Chromium dies at once it runs headless instead', () => {
+  const tree = makeTree('process.exit(0)', 'kill -TRAP $$');
+  expect(start(tree, DISPLAY).lines.slice(1)).toEqual([
+    'Electron could not start here (SIGTRAP); running headless.',
+    'headless true',
+  ]);
+});

@@ -1,0 +1,99 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+interface Configuration {
+  readonly asar: unknown;
+  readonly electronFuses: unknown;
+  readonly files: unknown;
+  readonly mac: { readonly target: unknown };
+  readonly win: { readonly target: unknown };
+  readonly linux: { readonly target: unknown };
+}
+
+interface Builder {
+  getConfig(root: string, file: string, more: null): Promise<Configuration>;
+  validateConfiguration(config: unknown, log: { readonly isEnabled: boolean }): Promise<void>;
+}
+
+/** electron-builder's own reader and schema, by way of electron-builder, whose private package it is. */
+function loadBuilder(): Builder {
+  const ours = createRequire(import.meta.url);
+  const theirs = createRequire(ours.resolve('electron-builder/package.json'));
+  // Its types are not exported; the two functions are declared above as they are used.
+  return theirs('app-builder-lib/out/util/config/config.js') as Builder;
+}
+
+describe('electron-builder.yml', () => {
+  const builder = loadBuilder();
+  let config: Configuration;
+  beforeAll(async () => {
+    config = await builder.getConfig(ROOT, 'electron-builder.yml', null);
+  });
+
+  test("is accepted by electron-builder's own schema", async () => {
+    await expect(
+      builder.validateConfiguration(config, { isEnabled: false }),
+    ).resolves.toBeUndefined();
+  });
+
+  test('would not be accepted with a misspelt fuse', async () => {
+    const misspelt = { ...config, electronFuses: { runAsNoode: false } };
+    await expect(builder.validateConfiguration(misspelt, { isEnabled: false })).rejects.toThrow(
+      'configuration.electronFuses',
+    );
+  });
+
+  test('turns off every way to run other code as this app', () => {
+    expect(config.electronFuses).toEqual({
+      runAsNode: false,
+      enableNodeOptionsEnvironmentVariable: false,
+      enableNodeCliInspectArguments: false,
+      enableCookieEncryption: true,
+      enableEmbeddedAsarIntegrityValidation: true,
+      onlyLoadAppFromAsar: true,
+      grantFileProtocolExtraPrivileges: false,
+    });
+    expect(config.asar).toBe(true);
+  });
+
+  test('builds for all three systems, with the zip that macOS updates need', () => {
+    expect(config.mac.target).toEqual(['dmg', 'zip']);
+    expect(config.win.target).toEqual(['nsis']);
+    expect(config.linux.target).toEqual(['AppImage', 'deb', 'rpm']);
+  });
+});
+
+describe('the shell', () => {
+  const folder = join(ROOT, 'main/desktop');
+  const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => ({ name, text: readFileSync(join(folder, name), 'utf8') }));
+
+  test('knows Electron by type only, so that it runs against a stand-in', () => {
+    const importers = sources.filter(({ text }) => /^import (?!type ).*'electron'/m.test(text));
+    expect(importers.map(({ name }) => name)).toEqual([]);
+  });
+
+  test('lets Electron become ready: its entry awaits nothing at module scope', () => {
+    const entry = readFileSync(join(ROOT, 'main/electron.ts'), 'utf8');
+    expect(entry).not.toMatch(/^(const .*= )?await\b/m);
+  });
+
+  test('switches off no protection of the page', () => {
+    const loose =
+      /(webSecurity|contextIsolation|sandbox): false|nodeIntegration\w*: true|allowRunningInsecureContent: true|webviewTag: true|executeJavaScript/;
+    expect(sources.filter(({ text }) => loose.test(text)).map(({ name }) => name)).toEqual([]);
+  });
+
+  test('is started by package.json from where it is built', () => {
+    const manifest = readFileSync(join(ROOT, 'package.json'), 'utf8');
+    expect(manifest).toContain('"main": "dist/desktop/electron.js"');
+    const build = readFileSync(join(folder, 'vite.config.ts'), 'utf8');
+    expect(build).toContain("outDir: 'dist/desktop'");
+    expect(build).toContain("entryFileNames: 'electron.js'");
+  });
+});

@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'vitest';
+import { createFakeHost } from './fixtures.ts';
+import { settle, startDesktop } from './harness.ts';
+
+describe('quitting', () => {
+  test('waits for running requests, then ends with 0', async () => {
+    const { app, host, tray } = await startDesktop();
+    app.quit();
+    await settle();
+    expect(host.calls).toEqual(['start', 'stop']);
+    expect(app.calls.some((call) => call.startsWith('exit'))).toBe(false);
+    host.finishStop();
+    await settle();
+    expect(app.calls.at(-1)).toBe('exit 0');
+    expect(tray().removed).toBe(true);
+  });
+
+  test('a second quit does not wait', async () => {
+    const { app, host } = await startDesktop();
+    app.quit();
+    await settle();
+    app.quit();
+    expect(app.calls.at(-1)).toBe('exit 0');
+    expect(host.calls).toEqual(['start', 'stop']);
+  });
+
+  test('says in the tray what it waits for, and how to stop waiting', async () => {
+    const host = createFakeHost({ inFlight: { local: 2 } });
+    const { app, tray } = await startDesktop({ host });
+    expect(tray().menu.item('Quit').label).toBe('Quit (2 requests in flight)');
+    tray().menu.click('Quit');
+    await settle();
+    expect(tray().menu.item('Quitting').label).toBe('Quitting when 2 requests have finished');
+    tray().menu.click('Quit now');
+    expect(app.calls.at(-1)).toBe('exit 0');
+  });
+
+  test('a gateway that fails to stop ends all the same, with 1', async () => {
+    const { app, host } = await startDesktop();
+    app.quit();
+    host.finishStop(new Error('no'));
+    await settle();
+    expect(app.calls.at(-1)).toBe('exit 1');
+  });
+
+  test('before the gateway runs there is nothing to wait for', async () => {
+    const { app } = await startDesktop({
+      prepare: (fake) => {
+        fake.app.whenReady = () => Promise.resolve(fake.app.quit());
+      },
+    });
+    expect(app.calls).toContain('exit 0');
+  });
+});

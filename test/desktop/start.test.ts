@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest';
+import { createFakeHost } from './fixtures.ts';
+import { settle, startDesktop } from './harness.ts';
+
+describe('single instance', () => {
+  test('a second instance ends before it has started a gateway', async () => {
+    const second = await startDesktop({
+      prepare: ({ app }) => {
+        app.isFirst = false;
+      },
+    });
+    expect(second.hostsMade()).toBe(0);
+    expect(second.windows).toEqual([]);
+    expect(second.trays).toEqual([]);
+    expect(second.app.calls.at(-1)).toBe('quit');
+  });
+
+  test("a second instance opens the first one's window and starts no gateway", async () => {
+    const first = await startDesktop();
+    first.window().hide();
+    first.app.emit('second-instance');
+    expect(first.window().state).toBe('shown');
+    expect(first.window().focused).toBe(1);
+    expect(first.windows).toHaveLength(1);
+    expect(first.hostsMade()).toBe(1);
+  });
+
+  test('a second instance that comes while the first still starts is answered by its window', async () => {
+    const host = createFakeHost();
+    const start = host.start.bind(host);
+    const first = await startDesktop({
+      host,
+      prepare: ({ app }) => {
+        host.start = () => {
+          app.emit('second-instance');
+          return start();
+        };
+      },
+    });
+    expect(first.errors).toEqual([]);
+    expect(first.windows).toHaveLength(1);
+  });
+});
+
+describe('start', () => {
+  test('every renderer is sandboxed before Electron is ready', async () => {
+    const { app } = await startDesktop();
+    expect(app.calls).toEqual(['sandbox', 'lock', 'ready']);
+  });
+
+  test.each([
+    ['--no-sandbox', { prepare: ({ app }) => void app.switches.add('no-sandbox') }],
+    ['ELECTRON_DISABLE_SANDBOX', { env: { ELECTRON_DISABLE_SANDBOX: '1' } }],
+  ] satisfies [string, Parameters<typeof startDesktop>[0]][])(
+    'a start with %s is refused by name and starts nothing',
+    async (name, scene) => {
+      const { app, errors, hostsMade, windows } = await startDesktop(scene);
+      expect(errors[0]?.content).toContain(name);
+      expect(errors[0]?.content).toContain('npm run start:headless');
+      expect(app.calls).toEqual(['exit 1']);
+      expect(hostsMade()).toBe(0);
+      expect(windows).toEqual([]);
+    },
+  );
+
+  test('a gateway that cannot start says why in a box and leaves no tray behind', async () => {
+    const host = createFakeHost({}, new Error('Port 47900 is taken by another program.'));
+    const { app, errors, trays, windows } = await startDesktop({ host });
+    expect(errors).toHaveLength(1);
+    expect(errors[0]?.content).toContain('Port 47900 is taken by another program.');
+    expect(errors[0]?.content).toContain('start Switchyard again');
+    expect(trays).toEqual([]);
+    expect(windows).toEqual([]);
+    expect(app.calls.at(-1)).toBe('exit 1');
+  });
+
+  test('a data directory that cannot be written is named in a box, not in a stack', async () => {
+    const { app, errors } = await startDesktop({
+      claimData: () => {
+        throw new Error("EACCES: permission denied, mkdir '/data/desktop'");
+      },
+    });
+    expect(errors[0]?.content).toContain('/data/desktop');
+    expect(app.calls).toEqual(['exit 1']);
+  });
+
+  test('the window opens with the tray already there', async () => {
+    const { window, trays } = await startDesktop();
+    await settle();
+    expect(trays).toHaveLength(1);
+    expect(window().state).toBe('hidden');
+    window().emit('ready-to-show');
+    expect(window().state).toBe('shown');
+  });
+});

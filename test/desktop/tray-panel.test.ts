@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest';
+import { hasTrayPanel } from '../../main/desktop/tray-panel.ts';
+
+const refuse = (): Promise<string> => Promise.reject(new Error('asked'));
+
+test.each([
+  ['a panel is there', () => Promise.resolve('method return …\n   boolean true\n'), true],
+  ['no panel is there', () => Promise.resolve('method return …\n   boolean false\n'), false],
+  ['nobody can be asked', refuse, false],
+])('Linux shows tray icons when the session bus says so: %s', async (_case, ask, expected) => {
+  expect(await hasTrayPanel('linux', ask)).toBe(expected);
+});
+
+test('macOS and Windows always show tray icons, and nobody is asked', async () => {
+  expect(await hasTrayPanel('darwin', refuse)).toBe(true);
+  expect(await hasTrayPanel('win32', refuse)).toBe(true);
+});

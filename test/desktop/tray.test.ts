@@ -1,0 +1,151 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createFakeHost } from './fixtures.ts';
+import { startDesktop } from './harness.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('the tray', () => {
+  test('names the state in its tooltip and in the first, unclickable entry', async () => {
+    const { tray } = await startDesktop({ host: createFakeHost({ inFlight: { local: 2 } }) });
+    expect(tray().tooltips).toEqual(['Switchyard: Serving from Local · 2 in flight']);
+    expect(tray().menu.items[0]).toEqual({
+      label: 'Serving from Local · 2 in flight',
+      enabled: false,
+    });
+  });
+
+  test('changes icon, words and menu together', async () => {
+    const { tray, host } = await startDesktop();
+    host.change({ configured: [] });
+    expect(tray().images).toEqual(['/icons/closed.png', '/icons/off.png']);
+    expect(tray().tooltips.at(-1)).toBe('Switchyard: Nothing is configured');
+    expect(tray().menus).toHaveLength(2);
+  });
+
+  test('opens the window on a left click where that does nothing by itself', async () => {
+    const windows = await startDesktop({ platform: 'win32' });
+    windows.tray().emit('click');
+    expect(windows.window().state).toBe('shown');
+    const mac = await startDesktop({ platform: 'darwin' });
+    expect(mac.tray().listenerCount('click')).toBe(0);
+  });
+
+  test('gives macOS images that it can recolour', async () => {
+    const { tray } = await startDesktop({ platform: 'darwin' });
+    expect(tray().images).toEqual(['/icons/closedTemplate.png']);
+  });
+
+  test('is touched at most four times a second, and ends on the newest state', async () => {
+    const { tray, host } = await startDesktop();
+    for (let count = 1; count <= 40; count++) {
+      host.change({ inFlight: { local: count } });
+      await vi.advanceTimersByTimeAsync(25);
+    }
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(tray().menus.length).toBeLessThanOrEqual(1 + 5);
+    expect(tray().tooltips.at(-1)).toContain('40 in flight');
+  });
+
+  test('is not touched when nothing that it shows has changed', async () => {
+    const { tray, host } = await startDesktop();
+    for (let count = 0; count < 5; count++) {
+      host.change({});
+      await vi.advanceTimersByTimeAsync(1000);
+    }
+    expect(tray().menus).toHaveLength(1);
+  });
+
+  test.each(['darwin', 'win32'] as const)(
+    'leaves an open menu alone and catches up afterwards (%s)',
+    async (platform) => {
+      const { tray, host } = await startDesktop({ platform });
+      const open = tray().menu;
+      open.emit('menu-will-show');
+      host.change({ configured: [] });
+      await vi.advanceTimersByTimeAsync(1000);
+      expect(tray().menu).toBe(open);
+      open.emit('menu-will-close');
+      await vi.advanceTimersByTimeAsync(1);
+      expect(tray().menu.items[0]?.label).toBe('Nothing is configured');
+    },
+  );
+});
+
+describe('its actions', () => {
+  test('copies the base URL that it shows', async () => {
+    const { tray, copied } = await startDesktop();
+    expect(tray().menu.item('Copy base URL').label).toContain('http://localhost:47900/v1');
+    tray().menu.click('Copy base URL');
+    expect(copied).toEqual(['http://localhost:47900/v1']);
+  });
+
+  test("opens the browser on the gateway's own page with a code of its own", async () => {
+    const { tray, openedOutside } = await startDesktop();
+    tray().menu.click('Open in browser');
+    await vi.advanceTimersByTimeAsync(0);
+    expect(openedOutside).toEqual(['http://127.0.0.1:47900/#code=2']);
+  });
+
+  test('hands the operating system no address but our own', async () => {
+    const host = createFakeHost();
+    const { tray, openedOutside, boxes } = await startDesktop({ host });
+    for (const link of ['file:///etc/passwd', 'https://example.com/', 'smb://127.0.0.1/x']) {
+      host.controlLink = () => link;
+      tray().menu.click('Open in browser');
+      await vi.advanceTimersByTimeAsync(0);
+    }
+    expect(openedOutside).toEqual([]);
+    expect(boxes).toHaveLength(3);
+  });
+
+  test('are in the menu bar too, for desktops without a tray', async () => {
+    const desktop = await startDesktop();
+    const own = desktop.appMenu()?.items[0];
+    expect(own?.label).toBe('Switchyard');
+    expect(own?.submenu).toMatchObject([
+      { label: 'Copy base URL' },
+      { label: 'Open in browser' },
+      { type: 'separator' },
+      { label: 'Quit' },
+    ]);
+  });
+});
+
+describe('the warm-up switch', () => {
+  const LABEL = 'Warm up on-demand';
+
+  test('shows the state that the host confirmed', async () => {
+    const { tray, host } = await startDesktop();
+    expect(tray().menu.item(LABEL)).toMatchObject({ checked: true, enabled: true });
+    tray().menu.click(LABEL);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(host.calls).toContain('warmup false');
+    expect(tray().menu.item(LABEL)).toMatchObject({ checked: false });
+  });
+
+  test('flips back, and says why, when the host refuses', async () => {
+    const host = createFakeHost({}, null, () =>
+      Promise.resolve({ ok: false, message: 'SWITCHYARD_ONDEMAND_WARMUP is set.' }),
+    );
+    const { tray, boxes, errors, window } = await startDesktop({ host });
+    tray().menu.click(LABEL);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(tray().menus).toHaveLength(2);
+    expect(tray().menu.item(LABEL)).toMatchObject({ checked: true });
+    expect(window().state).toBe('shown');
+    expect(boxes[0]?.detail).toBe('SWITCHYARD_ONDEMAND_WARMUP is set.');
+    // A box of that kind would stop the gateway until it is closed.
+    expect(errors).toEqual([]);
+  });
+
+  test('cannot be used, and says why, where on-demand is not configured', async () => {
+    const { tray } = await startDesktop({ host: createFakeHost({ configured: ['local'] }) });
+    expect(tray().menu.item(LABEL)).toMatchObject({ checked: false, enabled: false });
+    expect(tray().menu.item(LABEL).label).toContain('on-demand is not configured');
+  });
+});

@@ -1,0 +1,138 @@
+import { describe, expect, test } from 'vitest';
+import { FakeEvent } from '../support/fake-electron.ts';
+import { settle, startDesktop } from './harness.ts';
+
+const FOREIGN = [
+  'https://example.com/',
+  'http://127.0.0.1:47901/',
+  'http://localhost:47900/',
+  'https://127.0.0.1:47900/',
+  'http://127.0.0.1:47900@example.com/',
+  'http://user@127.0.0.1:47900/',
+  'http://127.0.0.1.example.com:47900/',
+  'file:///etc/passwd',
+  'javascript:alert(1)',
+  'data:text/html,x',
+  'about:blank',
+  'smb://127.0.0.1/share',
+  'not an address',
+  '',
+];
+
+describe('the page', () => {
+  test("is the gateway's own, with a session code of the main process", async () => {
+    const { window } = await startDesktop();
+    expect(window().loaded).toEqual(['http://127.0.0.1:47900/#code=1']);
+  });
+
+  test('has no Node and no privilege of its own', async () => {
+    const { window } = await startDesktop();
+    expect(window().options.webPreferences).toMatchObject({
+      sandbox: true,
+      contextIsolation: true,
+      nodeIntegration: false,
+      webSecurity: true,
+      allowRunningInsecureContent: false,
+      webviewTag: false,
+    });
+    expect(window().options.webPreferences).not.toHaveProperty('preload');
+  });
+
+  test.each(['will-navigate', 'will-frame-navigate', 'will-redirect'])(
+    "the window never leaves the gateway's own origin (%s)",
+    async (name) => {
+      const { window } = await startDesktop();
+      const prevented = (url: string): boolean => {
+        const event = new FakeEvent(url);
+        window().webContents.emit(name, event);
+        return event.prevented;
+      };
+      expect(FOREIGN.filter((url) => !prevented(url))).toEqual([]);
+      expect(prevented('http://127.0.0.1:47900/?tab=requests')).toBe(false);
+    },
+  );
+
+  test('opens no further windows and holds no webview', async () => {
+    const { window } = await startDesktop();
+    expect(window().webContents.openHandler()).toEqual({ action: 'deny' });
+    const event = new FakeEvent();
+    window().webContents.emit('will-attach-webview', event);
+    expect(event.prevented).toBe(true);
+  });
+
+  test.each([
+    ['clipboard-sanitized-write', 'http://127.0.0.1:47900', true],
+    ['clipboard-sanitized-write', 'https://example.com', false],
+    ['clipboard-sanitized-write', '', false],
+    ['clipboard-read', 'http://127.0.0.1:47900', false],
+    ['notifications', 'http://127.0.0.1:47900', false],
+    ['media', 'http://127.0.0.1:47900', false],
+    ['openExternal', 'http://127.0.0.1:47900', false],
+    ['unknown', 'http://127.0.0.1:47900', false],
+  ])('may %s from "%s": %s, checked and asked', async (permission, origin, granted) => {
+    const { webContents } = (await startDesktop()).window();
+    expect(webContents.check(null, permission, origin)).toBe(granted);
+    const answers: boolean[] = [];
+    webContents.request(null, permission, (answer) => void answers.push(answer), {
+      requestingUrl: origin,
+    });
+    expect(answers).toEqual([granted]);
+  });
+});
+
+describe('closing and opening', () => {
+  test('closing hides the window and the gateway goes on', async () => {
+    const { window, host, app } = await startDesktop({ hasTrayPanel: true });
+    window().show();
+    window().close();
+    await settle();
+    expect(window().state).toBe('hidden');
+    expect(host.calls).toEqual(['start']);
+    expect(app.calls).not.toContain('quit');
+  });
+
+  test('closing minimises where no panel shows the tray, so that the window can be found again', async () => {
+    const { window } = await startDesktop({ hasTrayPanel: false });
+    window().close();
+    await settle();
+    expect(window().state).toBe('minimized');
+  });
+
+  test('a minimised window comes back when it is opened or the app is activated', async () => {
+    const { window, app } = await startDesktop();
+    window().minimize();
+    app.emit('activate');
+    expect(window().state).toBe('shown');
+  });
+
+  test('a page that died is replaced when the window is opened, with a new code', async () => {
+    const { windows, window, tray, app } = await startDesktop();
+    window().webContents.emit('render-process-gone');
+    app.emit('window-all-closed');
+    expect(app.calls).not.toContain('quit');
+    tray().menu.click('Open window');
+    expect(windows).toHaveLength(2);
+    expect(window().loaded).toEqual(['http://127.0.0.1:47900/#code=2']);
+  });
+
+  test('a reload during the first load is no failure', async () => {
+    const { boxes, window } = await startDesktop({
+      prepare: (fake) =>
+        fake.failNextLoad(Object.assign(new Error('ERR_ABORTED'), { code: 'ERR_ABORTED' })),
+    });
+    await settle();
+    expect(boxes).toEqual([]);
+    expect(window().isDestroyed()).toBe(false);
+  });
+
+  test('a page that cannot be loaded says so, and the gateway goes on', async () => {
+    const { boxes, errors, window, app } = await startDesktop({
+      prepare: (fake) => fake.failNextLoad(new Error('ERR_CONNECTION_REFUSED')),
+    });
+    await settle();
+    expect(boxes[0]?.detail).toContain('ERR_CONNECTION_REFUSED');
+    expect(errors).toEqual([]);
+    expect(window().state).toBe('destroyed');
+    expect(app.calls.some((call) => call.startsWith('exit'))).toBe(false);
+  });
+});

@@ -1,0 +1,64 @@
+import axe from 'axe-core';
+import { chromium, type Browser, type Page } from 'playwright-core';
+import { unpackedChromium } from './chromium.ts';
+
+/** How a page is opened; what is left out is a light desktop window. */
+export interface PageOptions {
+  readonly colorScheme?: 'light' | 'dark';
+  readonly viewport?: { readonly width: number; readonly height: number };
+  readonly reducedMotion?: 'reduce' | 'no-preference';
+}
+
+let launched: Promise<Browser> | null = null;
+
+/** Opens a page in a profile of its own; one browser serves the whole test file. */
+export async function openPage(url: string, options: PageOptions = {}): Promise<Page> {
+  launched ??= launch();
+  const browser = await launched;
+  const context = await browser.newContext({
+    colorScheme: options.colorScheme ?? 'light',
+    viewport: options.viewport ?? { width: 1280, height: 800 },
+    reducedMotion: options.reducedMotion ?? 'reduce',
+    locale: 'en-GB',
+  });
+  const page = await context.newPage();
+  await page.goto(url, { waitUntil: 'load' });
+  return page;
+}
+
+/** Ends the browser and everything opened in it; for `afterAll`. */
+export async function closeBrowser(): Promise<void> {
+  const browser = await launched;
+  launched = null;
+  await browser?.close();
+}
+
+/** What axe finds wrong with the page, one line each; an empty list is a pass. */
+export async function axeViolations(page: Page): Promise<readonly string[]> {
+  // Evaluated over the debugger rather than as a script element: the page's policy stays on.
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate<axe.AxeResults>(
+    `axe.run(document, { resultTypes: ['violations'] })`,
+  );
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ target, failureSummary }) => `${id}: ${target.join(' ')}: ${failureSummary}`),
+  );
+}
+
+async function launch(): Promise<Browser> {
+  const { binary } = await unpackedChromium();
+  return chromium.launch({
+    executablePath: binary,
+    headless: true,
+    // As root there is no sandbox. The package's own arguments stay out: they are for Lambda, put
+    // everything into one process (a second profile kills it) and switch web security off.
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-dev-shm-usage',
+      '--font-render-hinting=none',
+      '--no-proxy-server',
+      '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE localhost , EXCLUDE 127.0.0.1 , EXCLUDE [::1]',
+    ],
+  });
+}

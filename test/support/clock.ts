@@ -1,0 +1,42 @@
+import type { Clock } from '../../main/platform/clock.ts';
+
+/** A clock that stands still until a test moves it. */
+export interface ManualClock extends Clock {
+  /** Moves time on, firing what falls due on the way, in order. */
+  advance(ms: number): void;
+  /** How many timers wait. */
+  pending(): number;
+}
+
+interface Timer {
+  readonly at: number;
+  readonly fn: () => void;
+}
+
+/** Starts at 2026-01-01T00:00:00Z. */
+export function createManualClock(): ManualClock {
+  const epoch = Date.UTC(2026, 0, 1);
+  let ticks = 0;
+  const timers = new Set<Timer>();
+  return {
+    now: () => epoch + ticks,
+    ticks: () => ticks,
+    after(ms, fn) {
+      const timer = { at: ticks + Math.max(0, ms), fn };
+      timers.add(timer);
+      return () => timers.delete(timer);
+    },
+    advance(ms) {
+      const end = ticks + ms;
+      for (;;) {
+        const due = [...timers].filter(({ at }) => at <= end).toSorted((a, b) => a.at - b.at)[0];
+        if (due === undefined) break;
+        timers.delete(due);
+        ticks = due.at;
+        due.fn();
+      }
+      ticks = end;
+    },
+    pending: () => timers.size,
+  };
+}

@@ -1,0 +1,239 @@
+import { EventEmitter } from 'node:events';
+import type {
+  BrowserWindowConstructorOptions,
+  MenuItemConstructorOptions,
+  MessageBoxOptions,
+} from 'electron';
+import type {
+  AppFace,
+  ContentsFace,
+  ElectronFace,
+  MenuFace,
+  SessionFace,
+  TrayFace,
+  WindowFace,
+} from '../../main/desktop/electron-face.ts';
+
+type CheckHandler = Parameters<SessionFace['setPermissionCheckHandler']>[0];
+type RequestHandler = Parameters<SessionFace['setPermissionRequestHandler']>[0];
+
+/** An event whose default can be prevented, as Electron hands them out. */
+export class FakeEvent {
+  prevented = false;
+  readonly url: string;
+  constructor(url = '') {
+    this.url = url;
+  }
+  preventDefault(): void {
+    this.prevented = true;
+  }
+}
+
+class FakeApp extends EventEmitter implements AppFace {
+  isFirst = true;
+  readonly switches = new Set<string>();
+  readonly commandLine = { hasSwitch: (name: string): boolean => this.switches.has(name) };
+  /** What was asked of the app, in order. */
+  readonly calls: string[] = [];
+  requestSingleInstanceLock(): boolean {
+    this.calls.push('lock');
+    return this.isFirst;
+  }
+  enableSandbox(): void {
+    this.calls.push('sandbox');
+  }
+  whenReady(): Promise<void> {
+    this.calls.push('ready');
+    return Promise.resolve();
+  }
+  /** As Electron: asks `before-quit` first. */
+  quit(): void {
+    const event = new FakeEvent();
+    this.emit('before-quit', event);
+    if (!event.prevented) this.calls.push('quit');
+  }
+  exit(code = 0): void {
+    this.calls.push(`exit ${code}`);
+  }
+}
+
+class FakeContents extends EventEmitter implements ContentsFace {
+  check: CheckHandler = () => true;
+  request: RequestHandler = (_contents, _permission, callback) => callback(true);
+  openHandler: () => { action: 'allow' | 'deny' } = () => ({ action: 'allow' });
+  readonly session: SessionFace = {
+    setPermissionCheckHandler: (handler) => {
+      this.check = handler;
+    },
+    setPermissionRequestHandler: (handler) => {
+      this.request = handler;
+    },
+  };
+  setWindowOpenHandler(handler: () => { action: 'deny' }): void {
+    this.openHandler = handler;
+  }
+}
+
+export class FakeWindow extends EventEmitter implements WindowFace {
+  readonly options: BrowserWindowConstructorOptions;
+  readonly webContents = new FakeContents();
+  readonly loaded: string[] = [];
+  state: 'hidden' | 'shown' | 'minimized' | 'destroyed' = 'hidden';
+  focused = 0;
+  loadError: Error | null = null;
+  constructor(options: BrowserWindowConstructorOptions) {
+    super();
+    this.options = options;
+  }
+  loadURL(url: string): Promise<void> {
+    this.loaded.push(url);
+    return this.loadError === null ? Promise.resolve() : Promise.reject(this.loadError);
+  }
+  show(): void {
+    this.state = 'shown';
+  }
+  hide(): void {
+    this.state = 'hidden';
+  }
+  focus(): void {
+    this.focused++;
+  }
+  minimize(): void {
+    this.state = 'minimized';
+  }
+  restore(): void {
+    this.state = 'shown';
+  }
+  isMinimized(): boolean {
+    return this.state === 'minimized';
+  }
+  isDestroyed(): boolean {
+    return this.state === 'destroyed';
+  }
+  destroy(): void {
+    this.state = 'destroyed';
+  }
+  /** As a person closes it: asks `close` first. */
+  close(): void {
+    const event = new FakeEvent();
+    this.emit('close', event);
+    if (!event.prevented) this.destroy();
+  }
+}
+
+export class FakeMenu extends EventEmitter implements MenuFace {
+  readonly items: readonly MenuItemConstructorOptions[];
+  constructor(items: readonly MenuItemConstructorOptions[]) {
+    super();
+    this.items = items;
+  }
+  item(label: string): MenuItemConstructorOptions {
+    const found = this.items.find((entry) => entry.label?.startsWith(label) === true);
+    if (found === undefined) throw new Error(`no menu item "${label}"`);
+    return found;
+  }
+  click(label: string): void {
+    // Our handlers take none of the three arguments that Electron passes.
+    (this.item(label).click as (() => void) | undefined)?.();
+  }
+}
+
+export class FakeTray extends EventEmitter implements TrayFace {
+  readonly images: string[];
+  readonly tooltips: string[] = [];
+  readonly menus: FakeMenu[] = [];
+  removed = false;
+  constructor(image: string) {
+    super();
+    this.images = [image];
+  }
+  get menu(): FakeMenu {
+    const last = this.menus.at(-1);
+    if (last === undefined) throw new Error('the tray has no menu');
+    return last;
+  }
+  setImage(image: string): void {
+    this.images.push(image);
+  }
+  setToolTip(text: string): void {
+    this.tooltips.push(text);
+  }
+  setContextMenu(menu: MenuFace | null): void {
+    if (menu instanceof FakeMenu) this.menus.push(menu);
+  }
+  destroy(): void {
+    this.removed = true;
+  }
+}
+
+export interface FakeElectron {
+  readonly electron: ElectronFace;
+  readonly app: FakeApp;
+  readonly windows: readonly FakeWindow[];
+  readonly trays: readonly FakeTray[];
+  readonly errors: readonly { readonly title: string; readonly content: string }[];
+  /** Boxes that leave the process running, each on a window. */
+  readonly boxes: readonly MessageBoxOptions[];
+  readonly copied: readonly string[];
+  readonly openedOutside: readonly string[];
+  appMenu(): FakeMenu | null;
+  /** The next window's page cannot be loaded. */
+  failNextLoad(error: Error): void;
+}
+
+/** A stand-in for the few parts of Electron that the shell uses; it remembers what was done to it. */
+export function createFakeElectron(): FakeElectron {
+  const app = new FakeApp();
+  const windows: FakeWindow[] = [];
+  const trays: FakeTray[] = [];
+  const errors: { title: string; content: string }[] = [];
+  const boxes: MessageBoxOptions[] = [];
+  const copied: string[] = [];
+  const openedOutside: string[] = [];
+  let appMenu: FakeMenu | null = null;
+  let nextLoadError: Error | null = null;
+
+  const electron: ElectronFace = {
+    app,
+    BrowserWindow: class extends FakeWindow {
+      constructor(options: BrowserWindowConstructorOptions) {
+        super(options);
+        this.loadError = nextLoadError;
+        nextLoadError = null;
+        windows.push(this);
+      }
+    },
+    Tray: class extends FakeTray {
+      constructor(image: string) {
+        super(image);
+        trays.push(this);
+      }
+    },
+    Menu: {
+      buildFromTemplate: (template) => new FakeMenu(template),
+      setApplicationMenu: (menu) => {
+        appMenu = menu instanceof FakeMenu ? menu : null;
+      },
+    },
+    dialog: {
+      showErrorBox: (title, content) => void errors.push({ title, content }),
+      showMessageBox: (_window, options) => Promise.resolve(boxes.push(options)),
+    },
+    shell: { openExternal: (url) => Promise.resolve(void openedOutside.push(url)) },
+    clipboard: { writeText: (text) => Promise.resolve(void copied.push(text)) },
+  };
+  return {
+    electron,
+    app,
+    windows,
+    trays,
+    errors,
+    boxes,
+    copied,
+    openedOutside,
+    appMenu: () => appMenu,
+    failNextLoad: (error) => {
+      nextLoadError = error;
+    },
+  };
+}

@@ -1,0 +1,49 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { loadConfig } from '../../main/config.ts';
+import { createHost, type Host } from '../../main/host.ts';
+import { systemClock, type Clock } from '../../main/platform/clock.ts';
+import { silentLog } from '../../main/platform/log.ts';
+
+/** A gateway on a free loopback port, with a data directory of its own. */
+export interface TestGateway {
+  readonly url: string;
+  readonly host: Host;
+  readonly dataDirectory: string;
+}
+
+/** A directory that goes with the test. */
+export function temporaryDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'switchyard-test-'));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/**
+ * Starts a gateway from settings named as the environment names them, without the prefix; it is
+ * stopped with the test. `clock` stands in for time.
+ */
+export async function startGateway(
+  settings: Readonly<Record<string, string>>,
+  clock: Clock = systemClock,
+): Promise<TestGateway> {
+  const dataDirectory = temporaryDirectory();
+  const env = Object.fromEntries(
+    Object.entries({ PORT: '0', ...settings }).map(([name, value]) => [
+      `SWITCHYARD_${name}`,
+      value,
+    ]),
+  );
+  const loaded = loadConfig(env, {});
+  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
+  const host = createHost(
+    { loaded, dataDirectory, windowDirectory: join(dataDirectory, 'no-window') },
+    // The middle of the range: the jittered pause before a retry is 125 ms.
+    { clock, random: () => 0.5, log: silentLog },
+  );
+  const { url } = await host.start();
+  onTestFinished(() => host.stop());
+  return { url, host, dataDirectory };
+}

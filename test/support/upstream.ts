@@ -1,0 +1,186 @@
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+
+/** One chat completion that reached the upstream. */
+export interface UpstreamCall {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  /** Names as they came, for asserting what is not there. */
+  readonly headerNames: readonly string[];
+  readonly body: Buffer;
+  readonly json: Record<string, unknown>;
+  readonly res: ServerResponse;
+  readonly socket: Socket;
+  /** Which connection it came on, counted from 1. */
+  readonly connection: number;
+  /** Resolves when the connection is closed, with the milliseconds since `abortedFrom`. */
+  readonly gone: Promise<void>;
+}
+
+/** What an upstream does with a call. */
+export type Script = (call: UpstreamCall) => void | Promise<void>;
+
+/** A scripted upstream on a real socket. */
+export interface Upstream {
+  /** `http://127.0.0.1:<port>`. */
+  readonly url: string;
+  readonly calls: UpstreamCall[];
+  /** Changes what the next calls meet. */
+  script: Script;
+  /** The next call to come, or the n-th (from 1) if it came already. */
+  call(n: number): Promise<UpstreamCall>;
+  /** Closes the port: later connections are refused. */
+  close(): Promise<void>;
+}
+
+/** Starts one; several scripts answer the first calls in turn, the last one all others. */
+export async function startUpstream(...scripts: readonly Script[]): Promise<Upstream> {
+  const calls: UpstreamCall[] = [];
+  const waiting: { readonly n: number; readonly resolve: (call: UpstreamCall) => void }[] = [];
+  const connections = new Map<Socket, number>();
+  const server = createServer((req, res) => void receive(req, res));
+  server.on('connection', (socket) => connections.set(socket, connections.size + 1));
+
+  async function receive(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    if (req.method === 'GET') {
+      // What the gateway asks by itself: health and model lists. Scripts are about chat.
+      res.writeHead(404, { 'content-type': 'application/json' }).end('{}');
+      return;
+    }
+    const parts: Buffer[] = [];
+    for await (const part of req) parts.push(part as Buffer);
+    const body = Buffer.concat(parts);
+    const call: UpstreamCall = {
+      path: req.url ?? '',
+      headers: req.headers,
+      headerNames: req.rawHeaders
+        .filter((_, index) => index % 2 === 0)
+        .map((name) => name.toLowerCase()),
+      body,
+      json: JSON.parse(body.toString()) as Record<string, unknown>,
+      res,
+      socket: req.socket,
+      connection: connections.get(req.socket) ?? 0,
+      gone: new Promise((resolve) => req.socket.once('close', () => resolve())),
+    };
+    calls.push(call);
+    for (const { n, resolve } of waiting) if (n === calls.length) resolve(call);
+    const script = scripts[calls.length - 1] ?? upstream.script;
+    await script(call);
+  }
+
+  const upstream: Upstream = {
+    url: '',
+    calls,
+    script: scripts.at(-1) ?? hang,
+    call: (n) => {
+      const seen = calls[n - 1];
+      return seen ? Promise.resolve(seen) : new Promise((resolve) => waiting.push({ n, resolve }));
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  };
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  onTestFinished(() => upstream.close());
+  return Object.assign(upstream, { url: `http://127.0.0.1:${port}` });
+}
+
+/** Never answers. */
+export const hang: Script = () => {};
+
+/** Answers with JSON. */
+export function json(status: number, value: unknown, headers: Record<string, string> = {}): Script {
+  return ({ res }) => {
+    res.writeHead(status, { 'content-type': 'application/json', ...headers });
+    res.end(typeof value === 'string' ? value : JSON.stringify(value));
+  };
+}
+
+/** An error in OpenAI's shape. */
+export function error(
+  status: number,
+  message = 'no',
+  code: string | null = null,
+  headers = {},
+): Script {
+  return json(status, { error: { message, type: 'x', code, param: null } }, headers);
+}
+
+/** Answers with an event stream, one write per piece. */
+export function sse(...pieces: readonly (string | Buffer)[]): Script {
+  return ({ res }) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (const piece of pieces) res.write(piece);
+    res.end();
+  };
+}
+
+/** Destroys the connection before any byte of a response. */
+export const reset: Script = ({ socket }) => void socket.destroy();
+
+/** A stream's head and pieces, then nothing: the connection stays open. */
+export function stall(...pieces: readonly string[]): Script {
+  return ({ res }) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' });
+    res.flushHeaders();
+    for (const piece of pieces) res.write(piece);
+  };
+}
+
+/** A stream's head and pieces, then the connection breaks. */
+export function cut(...pieces: readonly string[]): Script {
+  return ({ res, socket }) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' });
+    res.flushHeaders();
+    for (const piece of pieces) res.write(piece);
+    setImmediate(() => socket.destroy());
+  };
+}
+
+/** One chunk event. */
+export function chunk(delta: Record<string, unknown>, finishReason: string | null = null): string {
+  const choices = [{ index: 0, delta, finish_reason: finishReason }];
+  return `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm', choices })}\n\n`;
+}
+
+export const ROLE = chunk({ role: 'assistant', content: '' });
+export const STOP = chunk({}, 'stop');
+export const DONE = 'data: [DONE]\n\n';
+
+/** The chunks of a whole streamed answer, one per word. */
+export function answerChunks(text: string): string[] {
+  const words = text.split(/(?<= )/);
+  return [ROLE, ...words.map((word) => chunk({ content: word })), STOP, DONE];
+}
+
+/** Answers as an engine does: a stream or a JSON answer, as asked. */
+export function answers(text: string): Script {
+  return (call) =>
+    call.json['stream'] === true
+      ? sse(...answerChunks(text))(call)
+      : json(200, completion(text))(call);
+}
+
+/** A whole JSON answer. */
+export function completion(text: string): Record<string, unknown> {
+  const message = { role: 'assistant', content: text };
+  const choices = [{ index: 0, message, finish_reason: 'stop' }];
+  return { id: 'c1', object: 'chat.completion', created: 1, model: 'm', choices };
+}
+
+/** A port on which nobody listens. */
+export async function refusedUrl(): Promise<string> {
+  const upstream = await startUpstream();
+  await upstream.close();
+  return upstream.url;
+}
