@@ -1,21 +1,13 @@
 // `npm start`: the desktop app where Electron can run, the same gateway without it elsewhere.
 // Plain JavaScript that Node 20 understands, because it may be what runs first.
-import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { constants } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { newestMs, NODE_24, ROOT, run } from './tree.mjs';
 
-const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 const ELECTRON = join(ROOT, 'node_modules', 'electron');
 const BUNDLE = join(ROOT, 'dist', 'desktop', 'electron.js');
-const NODE_24 = join(
-  ROOT,
-  'node_modules',
-  'node',
-  'bin',
-  process.platform === 'win32' ? 'node.exe' : 'node',
-);
 const DOWNLOAD_LIMIT_MS = 180_000;
 /** A program that ends by one of these within seconds never opened: Chromium could not start here. */
 const CRASHES = new Set(['SIGTRAP', 'SIGABRT', 'SIGSEGV', 'SIGILL', 'SIGBUS']);
@@ -94,34 +86,6 @@ async function buildIfStale() {
   const config = join(ROOT, 'main', 'desktop', 'vite.config.ts');
   const ended = await run(process.execPath, [vite, 'build', '-c', config, '--logLevel', 'warn']);
   if (ended.code !== 0) process.exit(codeOf(ended));
-}
-
-function newestMs(path) {
-  const info = statSync(path);
-  if (!info.isDirectory()) return info.mtimeMs;
-  return Math.max(0, ...readdirSync(path).map((name) => newestMs(join(path, name))));
-}
-
-/** Ctrl+C reaches the child by itself, being of the same terminal. */
-const stay = () => undefined;
-
-/** Runs a program in this terminal; what ends us is passed on to it. */
-function run(command, args, { env = process.env, stdio = 'inherit', timeout, onError } = {}) {
-  return new Promise((resolve) => {
-    const child = spawn(command, args, { cwd: ROOT, env, stdio, timeout });
-    child.stderr?.setEncoding('utf8').on('data', onError);
-    const pass = (signal) => child.kill(signal);
-    process.on('SIGINT', stay).on('SIGTERM', pass).on('SIGHUP', pass);
-    const done = (ended) => {
-      process.off('SIGINT', stay).off('SIGTERM', pass).off('SIGHUP', pass);
-      resolve(ended);
-    };
-    child.once('error', (error) => {
-      console.error(`${command}: ${error.message}`);
-      done({ code: 1, signal: null });
-    });
-    child.once('close', (code, signal) => done({ code, signal }));
-  });
 }
 
 function codeOf({ code, signal }) {

@@ -18,6 +18,8 @@ export interface Pending {
   readonly head: Promise<IncomingMessage>;
   /** Resolves with the first bytes of the body. */
   readonly firstBytes: Promise<string>;
+  /** Resolves when the body so far holds `text`. */
+  received(text: string): Promise<void>;
   readonly answer: Promise<Answer>;
   /** Goes away without a word, as a closed program does. */
   leave(): void;
@@ -49,9 +51,15 @@ export function startChat(
   });
   let sawBytes: (text: string) => void = () => {};
   const firstBytes = new Promise<string>((resolve) => (sawBytes = resolve));
+  let soFar = '';
+  const waiting = new Map<string, () => void>();
   const answer = head.then(async (res) => {
     const parts: Buffer[] = [];
-    res.on('data', (part: Buffer) => sawBytes(part.toString()));
+    res.on('data', (part: Buffer) => {
+      sawBytes(part.toString());
+      soFar += part.toString('latin1');
+      for (const [text, resolve] of waiting) if (soFar.includes(text)) resolve();
+    });
     for await (const part of res) parts.push(part as Buffer);
     return toAnswer(res, Buffer.concat(parts));
   });
@@ -59,7 +67,12 @@ export function startChat(
   head.catch(() => {});
   answer.catch(() => {});
   req.end(bytes);
-  return { head, firstBytes, answer, leave: () => req.destroy() };
+  const received = (text: string) =>
+    new Promise<void>((resolve) => {
+      if (soFar.includes(text)) resolve();
+      else waiting.set(text, resolve);
+    });
+  return { head, firstBytes, received, answer, leave: () => req.destroy() };
 }
 
 function toAnswer(res: IncomingMessage, body: Buffer): Answer {

@@ -6,10 +6,13 @@ export interface ManualClock extends Clock {
   advance(ms: number): void;
   /** How many timers wait. */
   pending(): number;
+  /** Resolves with the length of a timer of `minMs` to `maxMs`, as soon as one waits. */
+  timer(minMs: number, maxMs: number): Promise<number>;
 }
 
 interface Timer {
   readonly at: number;
+  readonly ms: number;
   readonly fn: () => void;
 }
 
@@ -18,12 +21,14 @@ export function createManualClock(): ManualClock {
   const epoch = Date.UTC(2026, 0, 1);
   let ticks = 0;
   const timers = new Set<Timer>();
+  const watchers = new Set<(timer: Timer) => void>();
   return {
     now: () => epoch + ticks,
     ticks: () => ticks,
     after(ms, fn) {
-      const timer = { at: ticks + Math.max(0, ms), fn };
+      const timer = { at: ticks + Math.max(0, ms), ms, fn };
       timers.add(timer);
+      for (const watch of watchers) watch(timer);
       return () => timers.delete(timer);
     },
     advance(ms) {
@@ -38,5 +43,15 @@ export function createManualClock(): ManualClock {
       ticks = end;
     },
     pending: () => timers.size,
+    timer: (minMs, maxMs) =>
+      new Promise((resolve) => {
+        const watch = (timer: Timer) => {
+          if (timer.ms < minMs || timer.ms > maxMs) return;
+          watchers.delete(watch);
+          resolve(timer.ms);
+        };
+        watchers.add(watch);
+        for (const timer of timers) watch(timer);
+      }),
   };
 }

@@ -23,6 +23,13 @@ export interface UpstreamCall {
   readonly gone: Promise<void>;
 }
 
+/** What the gateway asks by itself: a health check or a list of models. */
+export interface UpstreamGet {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly res: ServerResponse;
+}
+
 /** What an upstream does with a call. */
 export type Script = (call: UpstreamCall) => void | Promise<void>;
 
@@ -35,22 +42,34 @@ export interface Upstream {
   script: Script;
   /** The next call to come, or the n-th (from 1) if it came already. */
   call(n: number): Promise<UpstreamCall>;
+  /** GET requests, in order; `script` and `calls` are about chat only. */
+  readonly gets: UpstreamGet[];
+  /** Answers those; 404 unless a test sets another. */
+  answerGet: (get: UpstreamGet) => void;
+  /** The n-th GET, as `call`. */
+  get(n: number): Promise<UpstreamGet>;
   /** Closes the port: later connections are refused. */
   close(): Promise<void>;
+  /** Opens the same port again. */
+  reopen(): Promise<void>;
 }
 
 /** Starts one; several scripts answer the first calls in turn, the last one all others. */
 export async function startUpstream(...scripts: readonly Script[]): Promise<Upstream> {
   const calls: UpstreamCall[] = [];
   const waiting: { readonly n: number; readonly resolve: (call: UpstreamCall) => void }[] = [];
+  const gets: UpstreamGet[] = [];
+  const waitingForGet: { readonly n: number; readonly resolve: (get: UpstreamGet) => void }[] = [];
   const connections = new Map<Socket, number>();
   const server = createServer((req, res) => void receive(req, res));
   server.on('connection', (socket) => connections.set(socket, connections.size + 1));
 
   async function receive(req: IncomingMessage, res: ServerResponse): Promise<void> {
     if (req.method === 'GET') {
-      // What the gateway asks by itself: health and model lists. Scripts are about chat.
-      res.writeHead(404, { 'content-type': 'application/json' }).end('{}');
+      const get = { path: req.url ?? '', headers: req.headers, res };
+      gets.push(get);
+      for (const { n, resolve } of waitingForGet) if (n === gets.length) resolve(get);
+      upstream.answerGet(get);
       return;
     }
     const parts: Buffer[] = [];
@@ -75,6 +94,7 @@ export async function startUpstream(...scripts: readonly Script[]): Promise<Upst
     await script(call);
   }
 
+  let port = 0;
   const upstream: Upstream = {
     url: '',
     calls,
@@ -83,6 +103,16 @@ export async function startUpstream(...scripts: readonly Script[]): Promise<Upst
       const seen = calls[n - 1];
       return seen ? Promise.resolve(seen) : new Promise((resolve) => waiting.push({ n, resolve }));
     },
+    gets,
+    answerGet: ({ res }) =>
+      void res.writeHead(404, { 'content-type': 'application/json' }).end('{}'),
+    get: (n) => {
+      const seen = gets[n - 1];
+      return seen
+        ? Promise.resolve(seen)
+        : new Promise((resolve) => waitingForGet.push({ n, resolve }));
+    },
+    reopen: () => new Promise((resolve) => server.listen(port, '127.0.0.1', resolve)),
     close: () =>
       new Promise((resolve) => {
         server.closeAllConnections();
@@ -90,7 +120,7 @@ export async function startUpstream(...scripts: readonly Script[]): Promise<Upst
       }),
   };
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  port = (server.address() as AddressInfo).port;
   onTestFinished(() => upstream.close());
   return Object.assign(upstream, { url: `http://127.0.0.1:${port}` });
 }

@@ -1,0 +1,114 @@
+import type { AnswerListener } from './answer-reader.ts';
+import {
+  ASSEMBLED_CONTENT,
+  PLAIN_ANSWER,
+  STAMP_BYTES,
+  STAMP_KEY,
+  STREAM_BYTES,
+  thinkingNs,
+} from './traffic.ts';
+
+/** Reads one answer and judges it. */
+export interface Check extends AnswerListener {
+  /** What is wrong with the answer, null when it is right. */
+  problem(): string | null;
+  /** Time to the first token that went by on the way, not in the upstream; null for no stream. */
+  firstTokenUs(): number | null;
+}
+
+export type AnswerKind = 'plain' | 'stream' | 'assembled';
+
+/** Makes the check for one answer to a request that goes out now. */
+export function createCheck(kind: AnswerKind): Check {
+  switch (kind) {
+    case 'plain':
+      return new WholeCheck((body) => (body.equals(PLAIN_ANSWER) ? null : 'not the same bytes'));
+    case 'assembled':
+      return new WholeCheck(assembledProblem);
+    case 'stream':
+      return new StreamCheck();
+  }
+}
+
+class WholeCheck implements Check {
+  readonly #judge: (body: Buffer) => string | null;
+  readonly #pieces: Buffer[] = [];
+  #status = 0;
+
+  constructor(judge: (body: Buffer) => string | null) {
+    this.#judge = judge;
+  }
+
+  onStatus(status: number): void {
+    this.#status = status;
+  }
+
+  onBody(piece: Buffer): void {
+    this.#pieces.push(piece);
+  }
+
+  problem(): string | null {
+    const [only, ...more] = this.#pieces;
+    const body = only !== undefined && more.length === 0 ? only : Buffer.concat(this.#pieces);
+    const problem = this.#status === 200 ? this.#judge(body) : 'not a 200';
+    return problem === null
+      ? null
+      : `${problem}: status ${this.#status}, ${body.length} bytes: ${body.toString('utf8', 0, 200)}`;
+  }
+
+  firstTokenUs(): null {
+    return null;
+  }
+}
+
+function assembledProblem(body: Buffer): string | null {
+  const answer = JSON.parse(body.toString('utf8')) as {
+    readonly choices?: readonly { readonly message?: { readonly content?: unknown } }[];
+  };
+  const content = answer.choices?.[0]?.message?.content;
+  return content === ASSEMBLED_CONTENT ? null : 'not the whole text';
+}
+
+const DONE = Buffer.from('data: [DONE]\n\n');
+
+class StreamCheck implements Check {
+  readonly #sentNs = process.hrtime.bigint();
+  #status = 0;
+  #bytes = 0;
+  #beginning = Buffer.alloc(0);
+  #last = Buffer.alloc(0);
+  #firstTokenUs: number | null = null;
+
+  onStatus(status: number): void {
+    this.#status = status;
+  }
+
+  onBody(piece: Buffer): void {
+    this.#bytes += piece.length;
+    this.#last = piece.length < DONE.length ? Buffer.concat([this.#last, piece]) : piece;
+    if (this.#firstTokenUs === null) this.#lookForToken(piece);
+  }
+
+  #lookForToken(piece: Buffer): void {
+    const now = process.hrtime.bigint();
+    this.#beginning = Buffer.concat([this.#beginning, piece]);
+    const at = this.#beginning.indexOf(STAMP_KEY);
+    if (at === -1) return;
+    const start = at + STAMP_KEY.length;
+    if (this.#beginning.length < start + STAMP_BYTES) return;
+    const thinking = thinkingNs(this.#beginning.toString('latin1', start, start + STAMP_BYTES));
+    this.#firstTokenUs = Number(now - this.#sentNs - thinking) / 1000;
+  }
+
+  problem(): string | null {
+    const seen = `status ${this.#status}, ${this.#bytes} of ${STREAM_BYTES} bytes`;
+    if (this.#status !== 200) return `not a 200: ${seen}`;
+    if (this.#bytes !== STREAM_BYTES) return `not the same bytes: ${seen}`;
+    if (!this.#last.subarray(-DONE.length).equals(DONE)) return `no [DONE] at the end: ${seen}`;
+    return this.#firstTokenUs === null ? `no first token: ${seen}` : null;
+  }
+
+  firstTokenUs(): number | null {
+    return this.#firstTokenUs;
+  }
+}

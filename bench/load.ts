@@ -1,0 +1,145 @@
+/**
+ * The load generator, a process of its own: does one job at a time, as told over IPC, and answers
+ * with what it counted. It reads the target's CPU time itself, so that opening the connections and
+ * talking to the one who gives the jobs are left out.
+ */
+import { createCheck, type AnswerKind } from './checks.ts';
+import { connect, postBytes, type Connection } from './client.ts';
+import { quantile } from './numbers.ts';
+import { cpuMs } from './proc.ts';
+import { CHAT_PATH, EVENTS, PLAIN_REQUEST, STREAM_REQUEST } from './traffic.ts';
+
+/** What to send, and how much of it. */
+export interface Job {
+  readonly kind: AnswerKind;
+  readonly port: number;
+  /** The target whose CPU time is read; null where there is none between load and upstream. */
+  readonly pid: number | null;
+  readonly connections: number;
+  /** The first requests of the connections are spread evenly over this time. */
+  readonly spreadMs: number;
+  /** Requests for each connection at most … */
+  readonly requestsEach: number;
+  /** … and none is begun after this time. */
+  readonly ms: number;
+}
+
+/** What came of a job. */
+export interface Outcome {
+  readonly requests: number;
+  readonly events: number;
+  readonly wrong: number;
+  /** The first few wrong answers, in words. */
+  readonly mismatches: readonly string[];
+  readonly cpuMs: number | null;
+  readonly latencyP50Us: number;
+  /** Of streams: time to the first token less the upstream's own. */
+  readonly firstTokenP50Us: number;
+  readonly firstTokenP99Us: number;
+}
+
+/** Beyond its time a job may take so long for the answers that are under way. */
+const GRACE_MS = 15_000;
+const MISMATCHES_SHOWN = 3;
+
+interface Tally {
+  requests: number;
+  wrong: number;
+  readonly mismatches: string[];
+  readonly latenciesUs: number[];
+  readonly firstTokensUs: number[];
+}
+
+async function runJob(job: Job): Promise<Outcome> {
+  const body = job.kind === 'stream' ? STREAM_REQUEST : PLAIN_REQUEST;
+  const request = postBytes(job.port, CHAT_PATH, body);
+  const tally: Tally = {
+    requests: 0,
+    wrong: 0,
+    mismatches: [],
+    latenciesUs: [],
+    firstTokensUs: [],
+  };
+  const connections = await Promise.all(
+    Array.from({ length: job.connections }, () => connect(job.port)),
+  );
+  const cpuBefore = job.pid === null ? null : cpuMs(job.pid);
+  const endAt = performance.now() + job.ms;
+  await within(
+    job.ms + GRACE_MS,
+    Promise.all(
+      connections.map(async (connection, index) => {
+        await pause((job.spreadMs * index) / connections.length);
+        await askAgainAndAgain(connection, request, { job, endAt, tally });
+      }),
+    ),
+  );
+  const cpuAfter = job.pid === null ? null : cpuMs(job.pid);
+  for (const connection of connections) connection.close();
+  return {
+    requests: tally.requests,
+    events: job.kind === 'plain' ? 0 : tally.requests * EVENTS,
+    wrong: tally.wrong,
+    mismatches: tally.mismatches,
+    cpuMs: cpuBefore === null || cpuAfter === null ? null : cpuAfter - cpuBefore,
+    latencyP50Us: quantile(tally.latenciesUs, 0.5),
+    firstTokenP50Us: quantile(tally.firstTokensUs, 0.5),
+    firstTokenP99Us: quantile(tally.firstTokensUs, 0.99),
+  };
+}
+
+async function askAgainAndAgain(
+  connection: Connection,
+  request: Buffer,
+  { job, endAt, tally }: { readonly job: Job; readonly endAt: number; readonly tally: Tally },
+): Promise<void> {
+  for (let asked = 0; asked < job.requestsEach && performance.now() < endAt; asked += 1) {
+    const begunAt = performance.now();
+    const check = createCheck(job.kind);
+    try {
+      await connection.ask(request, check);
+    } catch (error) {
+      note(tally, `broken: ${error instanceof Error ? error.message : 'unknown'}`);
+      return;
+    }
+    tally.latenciesUs.push((performance.now() - begunAt) * 1000);
+    tally.requests += 1;
+    const problem = check.problem();
+    if (problem !== null) note(tally, problem);
+    const firstTokenUs = check.firstTokenUs();
+    if (firstTokenUs !== null) tally.firstTokensUs.push(firstTokenUs);
+  }
+}
+
+function note(tally: Tally, problem: string): void {
+  tally.wrong += 1;
+  if (tally.mismatches.length < MISMATCHES_SHOWN) tally.mismatches.push(problem);
+}
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
+  });
+  try {
+    return await Promise.race([work, limit]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** What is sent back: what came of the job, or why nothing did. */
+export type Reply = { readonly outcome: Outcome } | { readonly error: string };
+
+process.on('message', (job: Job) => {
+  runJob(job).then(
+    (outcome) => process.send?.({ outcome } satisfies Reply),
+    (error: unknown) =>
+      process.send?.({ error: error instanceof Error ? error.message : 'unknown' } satisfies Reply),
+  );
+});
+// The one who gives the jobs is gone.
+process.on('disconnect', () => process.exit());
+process.send?.('ready');

@@ -1,0 +1,19 @@
+import { readFileSync } from 'node:fs';
+
+/** Linux gives process times to user space in hundredths of a second, whatever its own tick is. */
+const TICKS_PER_MS = 100 / 1000;
+
+/** CPU time that a process has used so far, user and system, all threads, in milliseconds. */
+export function cpuMs(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  // The name in parentheses may hold blanks; the state is the first field behind it.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const [utime, stime] = fields.slice(11, 13).map(Number);
+  return ((utime ?? NaN) + (stime ?? NaN)) / TICKS_PER_MS;
+}
+
+/** Resident memory of a process in MB. */
+export function rssMb(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'latin1');
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? NaN) / 1024;
+}

@@ -1,0 +1,34 @@
+import { useSyncExternalStore } from 'react';
+import { ConnectionBanner } from './components/connection-banner.tsx';
+import { Header } from './components/header.tsx';
+import { Notice } from './components/notice.tsx';
+import type { Switchyard } from './data/switchyard.ts';
+import { useRoute } from './hooks/use-route.ts';
+import { Live } from './views/live.tsx';
+import { Locked } from './views/locked.tsx';
+
+/** The whole page, in each of its standings to the gateway. */
+export function App({ switchyard }: { readonly switchyard: Switchyard }) {
+  const { subscribe, getState } = switchyard.store;
+  const { connection, control, notice, data } = useSyncExternalStore(subscribe, getState);
+  const route = useRoute();
+
+  if (connection.kind === 'locked') return <Locked notice={notice} />;
+  const lostSince = connection.kind === 'lost' ? connection.since : null;
+  return (
+    <>
+      <Header route={route} baseUrl={data?.app.baseUrl ?? null} />
+      <main className="page" data-stale={lostSince !== null || undefined}>
+        {notice !== null && <Notice text={notice} />}
+        {data ? (
+          <Live {...{ data, route, control }} frozenAt={lostSince} onFault={switchyard.setFault} />
+        ) : (
+          <p className="connecting">{lostSince === null ? 'Connecting…' : 'No connection yet.'}</p>
+        )}
+      </main>
+      {lostSince !== null && (
+        <ConnectionBanner since={lostSince} hasData={data !== null} onRetry={switchyard.retryNow} />
+      )}
+    </>
+  );
+}

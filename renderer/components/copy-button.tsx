@@ -1,0 +1,40 @@
+import { useEffect, useState } from 'react';
+
+interface CopyButtonProps {
+  readonly text: string;
+  /** What is copied, for those who do not see what stands beside the button. */
+  readonly what: string;
+}
+
+const SHOWN_MS = 1_600;
+const WORDS = { idle: 'Copy', copied: 'Copied', refused: 'Select it' } as const;
+const SPOKEN = { copied: 'Copied', refused: 'The browser refused: select the text' } as const;
+
+/** Copies a text and says so in the room its own label had. */
+export function CopyButton({ text, what }: CopyButtonProps) {
+  const [result, setResult] = useState<'copied' | 'refused' | null>(null);
+  useEffect(() => {
+    if (result === null) return undefined;
+    const timer = setTimeout(() => setResult(null), SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [result]);
+
+  const copy = async (): Promise<void> => {
+    try {
+      await navigator.clipboard.writeText(text);
+      setResult('copied');
+    } catch {
+      setResult('refused');
+    }
+  };
+
+  return (
+    <>
+      <button type="button" className="copy" onClick={() => void copy()}>
+        <span aria-hidden="true">{WORDS[result ?? 'idle']}</span>
+        <span className="unseen">Copy {what}</span>
+      </button>
+      <output className="unseen">{result === null ? '' : SPOKEN[result]}</output>
+    </>
+  );
+}

@@ -1,0 +1,39 @@
+import { hashOf, type Route } from '../model/route.ts';
+import { CopyButton } from './copy-button.tsx';
+import { Logo } from './logo.tsx';
+
+const TABS = [
+  { label: 'Overview', page: 'overview', hash: hashOf({ page: 'overview' }) },
+  { label: 'Requests', page: 'requests', hash: hashOf({ page: 'requests', filter: 'all' }) },
+] as const;
+
+interface HeaderProps {
+  readonly route: Route;
+  readonly baseUrl: string | null;
+}
+
+/** Name, tabs, and the address to paste into a client. */
+export function Header({ route, baseUrl }: HeaderProps) {
+  return (
+    <header className="header">
+      <a className="brand" href="#/">
+        <Logo />
+        Switchyard
+      </a>
+      <nav className="tabs" aria-label="Pages">
+        {TABS.map(({ label, page, hash }) => (
+          <a key={page} href={hash} aria-current={page === route.page ? 'page' : undefined}>
+            {label}
+          </a>
+        ))}
+      </nav>
+      {baseUrl !== null && (
+        <div className="base-url">
+          <span className="base-url-label">Base URL</span>
+          <code>{baseUrl}</code>
+          <CopyButton text={baseUrl} what="base URL" />
+        </div>
+      )}
+    </header>
+  );
+}

@@ -1,0 +1,72 @@
+import { useEffect, useRef } from 'react';
+import type { RequestRow } from '#shared/live.ts';
+import { formatClock, formatDuration } from '../model/format.ts';
+import { amountOf, outcomeOf, whoOf, type Labels } from '../model/request-words.ts';
+import { elapsedOf } from '../model/waterfall.ts';
+import { AttemptTable } from './attempt-table.tsx';
+import { CodeLine } from './code-line.tsx';
+
+interface RequestDialogProps {
+  readonly row: RequestRow;
+  readonly labels: Labels;
+  readonly serverNow: number;
+  readonly onClose: () => void;
+}
+
+/** Everything known about one request; it goes on living while the request does. */
+export function RequestDialog({ row, labels, serverNow, onClose }: RequestDialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    dialog.current?.showModal();
+  }, []);
+  const elapsedMs = elapsedOf(row, serverNow);
+  const { tone, word } = outcomeOf(row);
+  return (
+    <dialog
+      ref={dialog}
+      className="dialog"
+      aria-labelledby="dialog-title"
+      closedby="any"
+      onClose={onClose}
+    >
+      <header>
+        <h2 id="dialog-title">
+          Request at {formatClock(row.startedAt)}{' '}
+          <span className="pill" data-tone={tone}>
+            {word}
+          </span>
+        </h2>
+        <form method="dialog">
+          <button type="submit" className="button">
+            Close
+          </button>
+        </form>
+      </header>
+      <dl className="facts">
+        <Fact label="Answered by" value={row.upstream ? whoOf(row, labels) : 'nobody yet'} />
+        <Fact label="Model asked for" value={row.model ?? 'none'} />
+        <Fact label="Took" value={formatDuration(elapsedMs)} />
+        <Fact
+          label="Answer"
+          value={[row.stream ? 'stream' : 'whole', amountOf(row)].filter(Boolean).join(', ')}
+        />
+        <Fact label="HTTP status" value={row.status === null ? 'not yet' : String(row.status)} />
+      </dl>
+      <h3>Attempts</h3>
+      <AttemptTable row={row} labels={labels} elapsedMs={elapsedMs} />
+      <h3>Fallback reason</h3>
+      <CodeLine text={row.fallbackReason} what="fallback reason" />
+      <h3>Request id</h3>
+      <CodeLine text={row.id} what="request id" />
+    </dialog>
+  );
+}
+
+function Fact({ label, value }: { readonly label: string; readonly value: string }) {
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd>{value}</dd>
+    </div>
+  );
+}

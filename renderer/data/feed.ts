@@ -1,0 +1,80 @@
+import type { LiveEvent } from '#shared/live.ts';
+import type { Client } from './client.ts';
+import { createSseReader } from './sse.ts';
+
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 8_000;
+/** The gateway sends at least a comment every 15 s; three missing ones mean a dead line. */
+const SILENCE_MS = 45_000;
+
+/** How one stretch of the feed ended. */
+type FeedEnd = 'locked' | 'ended';
+
+/** What the feed tells the rest of the page. */
+interface FeedListener {
+  onEvent: (event: LiveEvent) => void;
+  /** The line broke; it is being tried again. */
+  onLost: () => void;
+  /** The gateway wants a key that the page does not have. */
+  onLocked: () => void;
+}
+
+/** What the feed needs; `wait` ends early when somebody asks to try now. */
+interface FeedEdges {
+  readonly client: Pick<Client, 'request'>;
+  readonly wait: (ms: number) => Promise<void>;
+  readonly signal: AbortSignal;
+}
+
+/** Pause before reconnection number `failures`, counted from 1. */
+export function reconnectDelay(failures: number): number {
+  return Math.min(FIRST_WAIT_MS * 2 ** (failures - 1), LONGEST_WAIT_MS);
+}
+
+/** Follows the event feed until the signal aborts, reconnecting with growing pauses. */
+export async function followFeed(edges: FeedEdges, listener: FeedListener): Promise<void> {
+  let failures = 0;
+  while (!edges.signal.aborted) {
+    const end = await readOnce(edges, (event) => {
+      failures = 0;
+      listener.onEvent(event);
+    });
+    if (edges.signal.aborted) return;
+    failures += 1;
+    if (end === 'locked') listener.onLocked();
+    else listener.onLost();
+    await edges.wait(end === 'locked' ? LONGEST_WAIT_MS : reconnectDelay(failures));
+  }
+}
+
+async function readOnce(
+  { client, signal }: FeedEdges,
+  onEvent: (event: LiveEvent) => void,
+): Promise<FeedEnd> {
+  const attempt = new AbortController();
+  const stop = AbortSignal.any([signal, attempt.signal]);
+  let watchdog = setTimeout(() => attempt.abort(), SILENCE_MS);
+  try {
+    const response = await client.request('/api/v1/events', {
+      headers: { Accept: 'text/event-stream' },
+      signal: stop,
+    });
+    if (response.status === 401) return 'locked';
+    if (!response.ok || !response.body) return 'ended';
+    const push = createSseReader((data) => onEvent(JSON.parse(data) as LiveEvent));
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return 'ended';
+      clearTimeout(watchdog);
+      watchdog = setTimeout(() => attempt.abort(), SILENCE_MS);
+      push(value);
+    }
+  } catch {
+    return 'ended';
+  } finally {
+    clearTimeout(watchdog);
+    // Also ends a response that was left half read, such as one with an unreadable event.
+    attempt.abort();
+  }
+}

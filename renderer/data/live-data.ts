@@ -1,0 +1,64 @@
+import type { LiveDelta, LiveEvent, LiveSnapshot, RequestRow } from '#shared/live.ts';
+
+/** The last known truth, with what is needed to carry its clocks forward. */
+export interface LiveData {
+  readonly status: LiveSnapshot['status'];
+  readonly inFlight: LiveSnapshot['inFlight'];
+  /** Newest first. */
+  readonly requests: readonly RequestRow[];
+  readonly app: LiveSnapshot['app'];
+  /** Page time at which the last event came. */
+  readonly receivedAt: number;
+  /** Page time at which `status` came: its countdowns run from here. */
+  readonly statusAt: number;
+  /** Add to page time to get the gateway's: they may be two machines with two clocks. */
+  readonly skewMs: number;
+}
+
+/** Applies one event; a delta before the first snapshot has nothing to apply to and is dropped. */
+export function applyEvent(data: LiveData | null, event: LiveEvent, now: number): LiveData | null {
+  if (event.kind === 'snapshot') return fromSnapshot(event, now);
+  return data && applyDelta(data, event, now);
+}
+
+function fromSnapshot({ status, inFlight, requests, app }: LiveSnapshot, now: number): LiveData {
+  const skewMs = Date.parse(status.timestamp) - now;
+  return { status, inFlight, requests, app, receivedAt: now, statusAt: now, skewMs };
+}
+
+function applyDelta(data: LiveData, delta: LiveDelta, now: number): LiveData {
+  return {
+    ...data,
+    status: delta.status ?? data.status,
+    inFlight: delta.inFlight ?? data.inFlight,
+    app: delta.app ?? data.app,
+    requests: mergeRows(data.requests, delta.upsert, delta.remove),
+    receivedAt: now,
+    statusAt: delta.status ? now : data.statusAt,
+  };
+}
+
+function mergeRows(
+  rows: readonly RequestRow[],
+  upsert: readonly RequestRow[],
+  remove: readonly string[],
+): readonly RequestRow[] {
+  if (upsert.length === 0 && remove.length === 0) return rows;
+  const gone = new Set(remove);
+  const changed = new Map(upsert.map((row) => [row.id, row]));
+  const merged: RequestRow[] = [];
+  for (const row of rows) {
+    if (!gone.has(row.id)) merged.push(changed.get(row.id) ?? row);
+    changed.delete(row.id);
+  }
+  for (const row of changed.values()) {
+    if (!gone.has(row.id)) merged.splice(placeFor(row, merged), 0, row);
+  }
+  return merged;
+}
+
+/** Rows already on screen keep their order; a new one goes above everything that is not newer. */
+function placeFor(row: RequestRow, rows: readonly RequestRow[]): number {
+  const place = rows.findIndex((other) => other.startedAt <= row.startedAt);
+  return place < 0 ? rows.length : place;
+}

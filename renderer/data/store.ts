@@ -1,0 +1,28 @@
+/** A value with listeners, in the shape `useSyncExternalStore` wants. */
+export interface Store<State, Action> {
+  getState: () => State;
+  dispatch: (action: Action) => void;
+  subscribe: (listener: () => void) => () => void;
+}
+
+/** Makes a store over a pure reducer; listeners hear only of states that differ. */
+export function createStore<State, Action>(
+  reduce: (state: State, action: Action) => State,
+  initial: State,
+): Store<State, Action> {
+  let state = initial;
+  const listeners = new Set<() => void>();
+  return {
+    getState: () => state,
+    dispatch: (action) => {
+      const next = reduce(state, action);
+      if (next === state) return;
+      state = next;
+      for (const listener of listeners) listener();
+    },
+    subscribe: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}

@@ -1,0 +1,92 @@
+import type { DemoFault } from '#shared/live.ts';
+import type { UpstreamId } from '#shared/ids.ts';
+import { createClient, errorMessage, jsonBody } from './client.ts';
+import { followFeed } from './feed.ts';
+import { createStore, type Store } from './store.ts';
+import {
+  INITIAL_STATE,
+  reduceWindow,
+  type WindowAction,
+  type WindowState,
+} from './window-state.ts';
+
+/** The page's connection to its gateway: one state to read and the few things one can do. */
+export interface Switchyard {
+  readonly store: Pick<Store<WindowState, WindowAction>, 'getState' | 'subscribe'>;
+  /** Skips the pause before the next reconnection. */
+  retryNow: () => void;
+  /** Answers what went wrong, or null. */
+  setFault: (id: UpstreamId, fault: DemoFault) => Promise<string | null>;
+}
+
+/** Takes the code out of the address, exchanges it, and follows the feed for the page's life. */
+export function connectSwitchyard(page: Window): Switchyard {
+  const store = createStore(reduceWindow, INITIAL_STATE);
+  const client = createClient({ fetch: page.fetch.bind(page), storage: page.sessionStorage });
+  const pause = createPause(page);
+  const noteSession = (): void => {
+    const control = client.hasSession();
+    if (control !== store.getState().control) store.dispatch({ kind: 'session', control });
+  };
+
+  const run = async (): Promise<void> => {
+    const code = takeCode(page);
+    const notice = code === null ? null : await client.redeem(code);
+    store.dispatch({ kind: 'session', control: client.hasSession(), notice });
+    await followFeed(
+      { client, wait: pause.wait, signal: new AbortController().signal },
+      {
+        onEvent: (event) => {
+          noteSession();
+          store.dispatch({ kind: 'event', event, now: Date.now() });
+        },
+        onLost: () => store.dispatch({ kind: 'lost', now: Date.now() }),
+        onLocked: () => store.dispatch({ kind: 'locked' }),
+      },
+    );
+  };
+  void run();
+
+  return {
+    store,
+    retryNow: pause.skip,
+    setFault: async (id, fault) => {
+      try {
+        const response = await client.request(
+          `/api/v1/demo/faults/${id}`,
+          jsonBody('PUT', { fault }),
+        );
+        noteSession();
+        return response.ok ? null : await errorMessage(response);
+      } catch {
+        return 'The gateway did not answer.';
+      }
+    },
+  };
+}
+
+/** The one-time code of the address, removed from it at once so that no copy of it stays around. */
+function takeCode(page: Window): string | null {
+  const match = /^#code=(.+)$/.exec(page.location.hash);
+  if (!match?.[1]) return null;
+  page.history.replaceState(null, '', page.location.pathname + page.location.search);
+  return decodeURIComponent(match[1]);
+}
+
+/** A pause that coming back to the page, or to the network, cuts short. */
+function createPause(page: Window): { wait: (ms: number) => Promise<void>; skip: () => void } {
+  let skip: (() => void) | null = null;
+  page.addEventListener('online', () => skip?.());
+  page.addEventListener('focus', () => skip?.());
+  return {
+    wait: (ms) =>
+      new Promise((resolve) => {
+        const timer = setTimeout(resolve, ms);
+        skip = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      }),
+    skip: () => skip?.(),
+  };
+}

@@ -1,0 +1,62 @@
+import { assertNever } from '#shared/assert.ts';
+import type { LiveEvent } from '#shared/live.ts';
+import { applyEvent, type LiveData } from './live-data.ts';
+
+/** How the page stands to its gateway. */
+type Connection =
+  | { readonly kind: 'connecting' }
+  | { readonly kind: 'live' }
+  | { readonly kind: 'lost'; readonly since: number }
+  | { readonly kind: 'locked' };
+
+/** Everything the page knows. */
+export interface WindowState {
+  readonly connection: Connection;
+  /** Whether this page may change things. */
+  readonly control: boolean;
+  /** Why a link with a code did not give control. */
+  readonly notice: string | null;
+  readonly data: LiveData | null;
+}
+
+/** Everything that can happen to the page. */
+export type WindowAction =
+  | { readonly kind: 'event'; readonly event: LiveEvent; readonly now: number }
+  | { readonly kind: 'lost'; readonly now: number }
+  | { readonly kind: 'locked' }
+  | { readonly kind: 'session'; readonly control: boolean; readonly notice?: string | null };
+
+/** Before anything was heard. */
+export const INITIAL_STATE: WindowState = {
+  connection: { kind: 'connecting' },
+  control: false,
+  notice: null,
+  data: null,
+};
+
+/** The next state; pure. */
+export function reduceWindow(state: WindowState, action: WindowAction): WindowState {
+  switch (action.kind) {
+    case 'event':
+      return {
+        ...state,
+        connection: state.connection.kind === 'live' ? state.connection : { kind: 'live' },
+        data: applyEvent(state.data, action.event, action.now),
+      };
+    case 'lost':
+      // The first loss counts: retries that fail do not make the data younger.
+      return state.connection.kind === 'lost'
+        ? state
+        : { ...state, connection: { kind: 'lost', since: action.now } };
+    case 'locked':
+      return { ...state, connection: { kind: 'locked' } };
+    case 'session':
+      return {
+        ...state,
+        control: action.control,
+        notice: action.notice === undefined ? state.notice : action.notice,
+      };
+    default:
+      return assertNever(action, 'action');
+  }
+}

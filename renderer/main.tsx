@@ -1,0 +1,20 @@
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { App } from './app.tsx';
+import { connectSwitchyard } from './data/switchyard.ts';
+
+const place = document.getElementById('root');
+if (!place) throw new Error('the page has no #root');
+
+// Before the first render: the address still holds the one-time code.
+const switchyard = connectSwitchyard(window);
+
+createRoot(place, {
+  onUncaughtError: (error) => {
+    document.body.textContent = `The window failed (${String(error)}). Reload the page; the gateway itself runs on.`;
+  },
+}).render(
+  <StrictMode>
+    <App switchyard={switchyard} />
+  </StrictMode>,
+);

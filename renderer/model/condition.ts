@@ -1,0 +1,90 @@
+import type { StatusReport, UpstreamReport, WarmupState } from '#shared/status.ts';
+
+/** What an upstream's breaker is doing, whatever the others do. */
+export type Condition =
+  | { readonly kind: 'missing'; readonly needsKey: boolean }
+  | { readonly kind: 'no-provider' }
+  | { readonly kind: 'zero-spend' }
+  | { readonly kind: 'skipped'; readonly reason: string; readonly remainingMs: number }
+  | {
+      readonly kind: 'cooling';
+      readonly cause: 'failures' | 'slow';
+      readonly remainingMs: number;
+      /** Part of the cool-down still to come, 0 to 1. */
+      readonly share: number;
+    }
+  /** Cooled down: the next request is the test. */
+  | { readonly kind: 'probe' }
+  /** Still asked, but its last answers were failures. */
+  | { readonly kind: 'failing'; readonly fails: number; readonly limit: number }
+  | { readonly kind: 'on-demand'; readonly warmup: WarmupState }
+  | { readonly kind: 'closed' };
+
+/** The report an upstream belongs to, and how old it is. */
+interface ConditionContext {
+  readonly status: StatusReport;
+  /** Since the report came: its countdowns have gone on. */
+  readonly elapsedMs: number;
+  /** The gateway's clock. */
+  readonly serverNow: number;
+}
+
+/** Reads an upstream's condition; what keeps it out the longest comes first. */
+export function conditionOf(upstream: UpstreamReport, context: ConditionContext): Condition {
+  const { status, elapsedMs } = context;
+  const { circuit } = upstream;
+  const missing = missingPart(upstream, status);
+  if (missing) return missing;
+  if (status.zero && upstream.id !== 'local') return { kind: 'zero-spend' };
+  const skip = activeSkip(upstream, context.serverNow);
+  if (skip) return skip;
+  if (circuit.open) {
+    const remainingMs = Math.max(0, circuit.cooldownRemainingMs - elapsedMs);
+    if (remainingMs === 0) return { kind: 'probe' };
+    const cause = circuit.consecutiveFails > 0 ? 'failures' : 'slow';
+    return { kind: 'cooling', cause, remainingMs, share: cooldownShare(upstream, remainingMs) };
+  }
+  if (circuit.consecutiveFails > 0) {
+    const limit = status.stats.config.failThreshold;
+    return { kind: 'failing', fails: circuit.consecutiveFails, limit };
+  }
+  if (upstream.id === 'ondemand') return { kind: 'on-demand', warmup: status.ondemand_warmup };
+  return { kind: 'closed' };
+}
+
+/** True for an upstream that the next request would be sent to, were it its turn. */
+export function isAdmitted(condition: Condition): boolean {
+  switch (condition.kind) {
+    case 'closed':
+    case 'on-demand':
+    case 'failing':
+    case 'probe':
+      return true;
+    default:
+      return false;
+  }
+}
+
+function missingPart(upstream: UpstreamReport, status: StatusReport): Condition | null {
+  // `healthy` is "set up, breaker closed, no skip": with the last two true it tells the first.
+  if (upstream.healthy || upstream.circuit.open || upstream.skips.length > 0) return null;
+  const { verified_count, pending_count, failed_count } = status.local;
+  if (upstream.id === 'local' && verified_count + pending_count + failed_count > 0) {
+    return { kind: 'no-provider' };
+  }
+  return { kind: 'missing', needsKey: upstream.baseUrl !== null && !upstream.hasKey };
+}
+
+function activeSkip(upstream: UpstreamReport, serverNow: number): Condition | null {
+  const longest = upstream.skips
+    .filter((skip) => skip.model === undefined || skip.model === upstream.model)
+    .map(({ reason, until }) => ({ reason, remainingMs: Date.parse(until) - serverNow }))
+    .filter(({ remainingMs }) => remainingMs > 0)
+    .toSorted((a, b) => b.remainingMs - a.remainingMs)[0];
+  return longest ? { kind: 'skipped', ...longest } : null;
+}
+
+function cooldownShare({ circuit }: UpstreamReport, remainingMs: number): number {
+  const total = Date.parse(circuit.failUntil ?? '') - Date.parse(circuit.lastFailAt ?? '');
+  return total > 0 ? Math.min(1, remainingMs / total) : 1;
+}

@@ -1,0 +1,27 @@
+import type { FailureReason, SkipReason } from '#shared/reasons.ts';
+
+type NamedReason = SkipReason | Exclude<FailureReason, `http_${number}`>;
+
+const WORDS: Readonly<Record<NamedReason, string>> = {
+  not_configured: 'not set up',
+  no_provider: 'no machine can serve',
+  circuit_open: 'breaker open',
+  zero_spend: 'costs money',
+  paused: 'paused',
+  disabled: 'switched off',
+  unreachable: 'unreachable',
+  timeout: 'timed out',
+  busy: 'busy',
+  rate_limited: 'rate limited',
+  quota: 'quota used up',
+  credentials: 'key refused',
+  model_not_found: 'model not found',
+  context_length: 'prompt too long',
+  bad_response: 'unusable answer',
+};
+
+/** A reason in words; one that is not on the list stands for itself. */
+export function reasonText(reason: string): string {
+  const words: Readonly<Record<string, string>> = WORDS;
+  return words[reason] ?? (/^http_\d{3}$/.test(reason) ? `HTTP ${reason.slice(5)}` : reason);
+}

@@ -1,0 +1,69 @@
+import type { RequestRow } from '#shared/live.ts';
+import { Counters } from '../components/counters.tsx';
+import type { SetFault } from '../components/demo-note.tsx';
+import { FirstRequest } from '../components/first-request.tsx';
+import { Headline } from '../components/headline.tsx';
+import { Legend } from '../components/legend.tsx';
+import { Line } from '../components/line.tsx';
+import { RequestList } from '../components/request-list.tsx';
+import { SetupPanel } from '../components/setup-panel.tsx';
+import type { LiveData } from '../data/live-data.ts';
+import { isBare, type Headline as HeadlineModel } from '../model/headline.ts';
+import type { Line as LineModel } from '../model/line.ts';
+import { hashOf } from '../model/route.ts';
+
+interface OverviewProps {
+  readonly data: LiveData;
+  readonly line: LineModel;
+  readonly headline: HeadlineModel;
+  readonly now: number;
+  readonly control: boolean;
+  readonly onSelect: (row: RequestRow) => void;
+  readonly onFault: SetFault;
+}
+
+const SHOWN_ROWS = 8;
+
+/** The sentence, the line, and the last few requests. */
+export function Overview(props: OverviewProps) {
+  const { data, line, headline, now, control, onSelect, onFault } = props;
+  const { totalRequests, fallbackCount } = data.status.stats;
+  const bare = isBare(line) && data.requests.length === 0;
+  return (
+    <>
+      <Headline headline={headline}>
+        <Counters
+          inFlight={line.totalInFlight}
+          requests={totalRequests}
+          fallbacks={fallbackCount}
+        />
+      </Headline>
+      <Line data={data} line={line} control={control} onFault={onFault} />
+      {bare ? (
+        <SetupPanel />
+      ) : (
+        <section className="panel" aria-labelledby="requests-title">
+          <header className="panel-head">
+            <h2 id="requests-title">Latest requests</h2>
+            {data.requests.length > 0 && (
+              <>
+                <Legend />
+                <a href={hashOf({ page: 'requests', filter: 'all' })}>All requests</a>
+              </>
+            )}
+          </header>
+          {data.requests.length === 0 ? (
+            <FirstRequest data={data} />
+          ) : (
+            <RequestList
+              rows={data.requests.slice(0, SHOWN_ROWS)}
+              data={data}
+              now={now}
+              onSelect={onSelect}
+            />
+          )}
+        </section>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,18 @@
+import { defineConfig } from 'vite';
+
+export default defineConfig({
+  root: import.meta.dirname,
+  base: './',
+  publicDir: false,
+  clearScreen: false,
+  logLevel: 'warn',
+  build: {
+    outDir: '../dist/window',
+    emptyOutDir: true,
+    target: 'es2023',
+    // The page's policy allows files of its own origin only: nothing may be inlined.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+  },
+});

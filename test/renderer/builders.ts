@@ -1,0 +1,198 @@
+import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import type { AppInfo, AttemptRow, LiveDelta, LiveSnapshot, RequestRow } from '#shared/live.ts';
+import type { CircuitReport, StatusReport, UpstreamReport } from '#shared/status.ts';
+import { applyEvent, type LiveData } from '../../renderer/data/live-data.ts';
+
+/** Page time at which every built snapshot arrives; the gateway's clock agrees unless told. */
+export const NOW = Date.parse('2026-11-20T14:00:00.000Z');
+
+const LABELS: Readonly<Record<UpstreamId, string>> = {
+  local: 'Local',
+  hosted_a: 'Groq',
+  hosted_b: 'Together',
+  hosted_c: 'Hosted C',
+  ondemand: 'RunPod',
+};
+
+export function upstream(id: UpstreamId, over: Partial<UpstreamReport> = {}): UpstreamReport {
+  return {
+    id,
+    label: LABELS[id],
+    baseUrl: `http://${id}.test/v1`,
+    chatPath: '/chat/completions',
+    model: `${id}-model`,
+    apiKeyEnv: '',
+    hasKey: true,
+    timeoutMs: 30_000,
+    apiKeyPreview: null,
+    circuit: circuit(),
+    healthy: true,
+    skips: [],
+    ...over,
+  };
+}
+
+export function missing(id: UpstreamId): UpstreamReport {
+  return upstream(id, { baseUrl: null, hasKey: false, model: '', healthy: false });
+}
+
+export function tripped(
+  id: UpstreamId,
+  remainingMs: number,
+  over: Partial<CircuitReport> = {},
+): UpstreamReport {
+  return upstream(id, {
+    healthy: false,
+    circuit: circuit({
+      open: true,
+      consecutiveFails: 5,
+      cooldownRemainingMs: remainingMs,
+      lastError: 'unreachable',
+      ...over,
+    }),
+  });
+}
+
+export function skipped(id: UpstreamId, reason: string, forMs: number): UpstreamReport {
+  const until = new Date(NOW + forMs).toISOString();
+  return upstream(id, { healthy: false, skips: [{ reason, until }] });
+}
+
+export function circuit(over: Partial<CircuitReport> = {}): CircuitReport {
+  return {
+    fails: 0,
+    successes: 0,
+    failUntil: null,
+    lastError: null,
+    lastFailAt: null,
+    lastSuccessAt: null,
+    consecutiveFails: 0,
+    open: false,
+    cooldownRemainingMs: 0,
+    ewmaTtft: null,
+    lastTtftMs: null,
+    consecutiveSlow: 0,
+    ...over,
+  };
+}
+
+/** A report over the given upstreams; those not given are not set up. */
+export function status(
+  given: readonly UpstreamReport[] = [],
+  over: Partial<StatusReport> = {},
+): StatusReport {
+  const byId = new Map(given.map((report) => [report.id, report]));
+  return {
+    ok: true,
+    timestamp: new Date(NOW).toISOString(),
+    forceZero: false,
+    zero: false,
+    gateway_forceZero_header: '0',
+    local: {
+      verified_count: 0,
+      pending_count: 0,
+      failed_count: 0,
+      provider: null,
+      health: 'unavailable',
+    },
+    upstreams: UPSTREAM_IDS.map((id) => byId.get(id) ?? missing(id)),
+    circuits: {},
+    stats: {
+      totalRequests: 0,
+      fallbackCount: 0,
+      perUpstream: {},
+      circuits: {},
+      providerCircuits: {},
+      providerLatencies: {},
+      config: {
+        failThreshold: 5,
+        cooldownMs: 60_000,
+        ttftThresholdMs: 5_000,
+        ttftSlowThreshold: 3,
+      },
+    },
+    ondemand_warmup: 'idle',
+    ondemand_warmup_detail: {
+      state: 'idle',
+      lastWarmupAt: null,
+      lastResult: null,
+      durationMs: null,
+    },
+    config: {
+      order: [...UPSTREAM_IDS],
+      description: '',
+      timeouts: perUpstream(30_000),
+      models: perUpstream(null),
+      env_hint: {},
+    },
+    hint: '',
+    ...over,
+  };
+}
+
+export function perUpstream<T>(value: T): Record<UpstreamId, T> {
+  return {
+    local: value,
+    hosted_a: value,
+    hosted_b: value,
+    hosted_c: value,
+    ondemand: value,
+  };
+}
+
+export function request(id: string, over: Partial<RequestRow> = {}): RequestRow {
+  return {
+    id,
+    startedAt: NOW - 10_000,
+    model: 'qwen3',
+    stream: true,
+    state: 'done',
+    upstream: 'local',
+    status: 200,
+    fallbackReason: 'none',
+    events: 10,
+    endMs: 900,
+    attempts: [],
+    attemptCount: over.attempts?.length ?? 0,
+    ...over,
+  };
+}
+
+export function attempt(over: Partial<AttemptRow> = {}): AttemptRow {
+  return {
+    upstream: 'local',
+    startMs: 0,
+    firstContentMs: null,
+    endMs: null,
+    reason: null,
+    ...over,
+  };
+}
+
+export const APP: AppInfo = {
+  version: '0.1.0',
+  baseUrl: 'http://localhost:47900/v1',
+  warmupEnabled: true,
+};
+
+export function snapshot(over: Partial<LiveSnapshot> = {}): LiveSnapshot {
+  return {
+    kind: 'snapshot',
+    status: status(),
+    inFlight: perUpstream(0),
+    requests: [],
+    app: APP,
+    ...over,
+  };
+}
+
+export function delta(over: Partial<LiveDelta> = {}): LiveDelta {
+  return { kind: 'delta', upsert: [], remove: [], ...over };
+}
+
+/** What the page knows right after the snapshot. */
+export function live(over: Partial<LiveSnapshot> = {}): LiveData {
+  const data = applyEvent(null, snapshot(over), NOW);
+  if (!data) throw new Error('a snapshot always gives data');
+  return data;
+}

@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest';
+import { createClient, errorMessage } from '../../renderer/data/client.ts';
+
+interface Call {
+  readonly path: string;
+  readonly authorization: string | null;
+  readonly body: string;
+}
+
+function setUp(answer: (call: Call) => Response, token?: string) {
+  const kept = new Map(token === undefined ? [] : [['switchyard.session', token]]);
+  const calls: Call[] = [];
+  const client = createClient({
+    fetch: async (path, init) => {
+      const body = typeof init.body === 'string' ? init.body : '';
+      const call = { path, authorization: new Headers(init.headers).get('authorization'), body };
+      calls.push(call);
+      return answer(call);
+    },
+    storage: {
+      getItem: (key) => kept.get(key) ?? null,
+      setItem: (key, value) => void kept.set(key, value),
+      removeItem: (key) => void kept.delete(key),
+    },
+  });
+  return { client, calls };
+}
+
+const refused = () => Response.json({ error: { message: 'This code was used.' } }, { status: 401 });
+
+describe('client', () => {
+  test('a held session goes along with every call', async () => {
+    const { client, calls } = setUp(() => new Response(), 'tok');
+    await client.request('/api/v1/events');
+    expect(calls[0]?.authorization).toBe('Bearer tok');
+  });
+
+  test('a refused session is dropped and the call made again without it', async () => {
+    const { client, calls } = setUp(
+      ({ authorization }) => (authorization ? refused() : new Response()),
+      'stale',
+    );
+    const response = await client.request('/api/v1/events');
+    expect(response.status).toBe(200);
+    expect(calls.map(({ authorization }) => authorization)).toEqual(['Bearer stale', null]);
+    expect(client.hasSession()).toBe(false);
+  });
+
+  test('a refusal without a session is not tried again', async () => {
+    const { client, calls } = setUp(refused);
+    expect((await client.request('/api/v1/events')).status).toBe(401);
+    expect(calls).toHaveLength(1);
+  });
+
+  test('a code becomes a session', async () => {
+    const { client, calls } = setUp(() => Response.json({ token: 'fresh' }));
+    expect(await client.redeem('once')).toBeNull();
+    expect(calls[0]).toMatchObject({ path: '/api/v1/sessions', body: '{"code":"once"}' });
+    expect(client.hasSession()).toBe(true);
+  });
+
+  test("a refused code gives the server's own words and leaves the held session alone", async () => {
+    const { client } = setUp(refused, 'tok');
+    expect(await client.redeem('twice')).toBe('This code was used.');
+    expect(client.hasSession()).toBe(true);
+  });
+
+  test('an unreachable gateway is an answer, not an exception', async () => {
+    const { client } = setUp(() => {
+      throw new TypeError('network');
+    });
+    expect(await client.redeem('once')).toBe('The gateway did not answer.');
+  });
+
+  test('an error without a readable body names its status', async () => {
+    expect(await errorMessage(new Response('<html>', { status: 502 }))).toBe(
+      'The gateway answered 502.',
+    );
+  });
+});

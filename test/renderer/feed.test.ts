@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest';
+import type { LiveEvent } from '#shared/live.ts';
+import { followFeed, reconnectDelay } from '../../renderer/data/feed.ts';
+import { snapshot } from './builders.ts';
+
+/** Runs the feed over the given answers, one a connection, and tells what happened. */
+async function follow(answers: readonly (() => Response)[]) {
+  const log: string[] = [];
+  const events: LiveEvent[] = [];
+  const stop = new AbortController();
+  let next = 0;
+  await followFeed(
+    {
+      signal: stop.signal,
+      wait: async (ms) => {
+        log.push(`wait ${ms}`);
+        if (next >= answers.length) stop.abort();
+      },
+      client: {
+        request: async () => {
+          const answer = answers[next];
+          next += 1;
+          if (!answer) throw new TypeError('network');
+          return answer();
+        },
+      },
+    },
+    {
+      onEvent: (event) => events.push(event),
+      onLost: () => log.push('lost'),
+      onLocked: () => log.push('locked'),
+    },
+  );
+  return { log, events };
+}
+
+const stream =
+  (...texts: readonly string[]) =>
+  () =>
+    new Response(texts.join(''));
+const line = (event: LiveEvent) => `data: ${JSON.stringify(event)}\n\n`;
+const unreachable = () => {
+  throw new TypeError('network');
+};
+
+describe('feed', () => {
+  test('events arrive in order and the end of the line is a loss', async () => {
+    const { log, events } = await follow([stream(line(snapshot()), ': hi\n\n', line(snapshot()))]);
+    expect(events).toHaveLength(2);
+    expect(log).toEqual(['lost', 'wait 500']);
+  });
+
+  test('pauses grow while nothing comes, and start over after an event', async () => {
+    const { log } = await follow([unreachable, unreachable, stream(line(snapshot())), unreachable]);
+    const waits = log.filter((entry) => entry.startsWith('wait'));
+    expect(waits).toEqual(['wait 500', 'wait 1000', 'wait 500', 'wait 1000']);
+  });
+
+  test('the pause has a ceiling', () => {
+    expect(reconnectDelay(1)).toBe(500);
+    expect(reconnectDelay(50)).toBe(8_000);
+  });
+
+  test('a gateway that wants a key is locked, not lost', async () => {
+    const { log } = await follow([() => new Response('', { status: 401 })]);
+    expect(log[0]).toBe('locked');
+  });
+
+  test('an event that cannot be read ends the stretch, and the next one starts clean', async () => {
+    const { log, events } = await follow([stream('data: {half\n\n'), stream(line(snapshot()))]);
+    expect(log[0]).toBe('lost');
+    expect(events).toHaveLength(1);
+  });
+});

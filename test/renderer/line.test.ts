@@ -1,0 +1,160 @@
+import { describe, expect, test } from 'vitest';
+import type { UpstreamReport } from '#shared/status.ts';
+import { headlineOf, isBare } from '../../renderer/model/headline.ts';
+import { lineOf } from '../../renderer/model/line.ts';
+import { stationWords } from '../../renderer/model/station-words.ts';
+import { circuit, live, NOW, skipped, status, tripped, upstream } from './builders.ts';
+
+type StatusOver = Parameters<typeof status>[1];
+
+function line(given: readonly UpstreamReport[], over: StatusOver = {}, afterMs = 0) {
+  return lineOf(live({ status: status(given, over) }), NOW + afterMs);
+}
+
+function sentence(...args: Parameters<typeof line>): string {
+  const { subject, rest } = headlineOf(line(...args), false);
+  return subject + rest;
+}
+
+const failing = upstream('local', { circuit: circuit({ consecutiveFails: 2 }) });
+
+describe('line', () => {
+  test('the first sound upstream serves, and the current ends there', () => {
+    const { stations, server } = line([upstream('local'), upstream('hosted_a')]);
+    expect(server?.report.id).toBe('local');
+    expect(stations.map(({ flow }) => flow)).toEqual(['ends', 'none', 'none', 'none', 'none']);
+  });
+
+  test('the current goes round an open breaker and past one that is not set up', () => {
+    const { stations } = line([tripped('local', 9_000), upstream('hosted_b')]);
+    expect(stations.map(({ flow }) => flow)).toEqual(['round', 'through', 'ends', 'none', 'none']);
+  });
+
+  test('a failing upstream is still asked, but somebody sound serves', () => {
+    const { stations, server } = line([failing, upstream('hosted_a')]);
+    expect(stations[0]?.flow).toBe('through');
+    expect(server?.report.id).toBe('hosted_a');
+  });
+
+  test('a cool-down goes on between reports and ends as a probe', () => {
+    const kind = (afterMs: number) =>
+      line([tripped('local', 9_000)], {}, afterMs).stations[0]?.condition;
+    expect(kind(4_000)).toMatchObject({ kind: 'cooling', remainingMs: 5_000 });
+    expect(kind(9_000)).toEqual({ kind: 'probe' });
+  });
+
+  test('a skip is over when its time is, on the clock of the gateway', () => {
+    const busy = [skipped('hosted_a', 'busy', 2_000)];
+    expect(line(busy).stations[1]?.condition.kind).toBe('skipped');
+    expect(line(busy, {}, 2_001).stations[1]?.condition.kind).toBe('closed');
+  });
+
+  test('a skip of another model does not take the upstream out', () => {
+    const until = new Date(NOW + 60_000).toISOString();
+    const skips = [{ reason: 'model_not_found', until, model: 'other' }];
+    const { stations } = line([upstream('hosted_a', { healthy: false, skips })]);
+    expect(stations[1]?.condition.kind).toBe('closed');
+  });
+
+  test('zero-spend leaves only the local tier', () => {
+    const { stations } = line([upstream('hosted_a'), upstream('ondemand')], { zero: true });
+    expect(stations[1]?.condition.kind).toBe('zero-spend');
+    expect(stations[4]?.condition.kind).toBe('zero-spend');
+  });
+
+  test('machines that are known but cannot serve are not "not set up"', () => {
+    const local = { ...status().local, pending_count: 1 };
+    expect(line([], { local }).stations[0]?.condition.kind).toBe('no-provider');
+  });
+});
+
+describe('sentence', () => {
+  test.each([
+    ['Nothing is set up yet.', []],
+    ['Local serves.', [upstream('local'), upstream('hosted_a')]],
+    ['Groq serves; Local is out.', [tripped('local', 9_000), upstream('hosted_a')]],
+    ['Groq serves; Local is out.', [failing, upstream('hosted_a')]],
+    ['Groq serves.', [upstream('hosted_a')]],
+    ['Local is failing, and nothing stands behind it.', [failing]],
+    ['Local is tried again with the next request.', [tripped('local', 0)]],
+    ['Nobody can serve now.', [tripped('local', 9_000), skipped('hosted_a', 'quota', 9_000)]],
+    ['RunPod is next, and has to start first.', [upstream('ondemand')]],
+  ])('%s', (words, given) => {
+    expect(sentence(given)).toBe(words);
+  });
+
+  test('an on-demand upstream that warms up is said to start', () => {
+    expect(sentence([upstream('ondemand')], { ondemand_warmup: 'warming' })).toBe(
+      'RunPod is starting up.',
+    );
+    expect(sentence([upstream('ondemand')], { ondemand_warmup: 'ready' })).toBe('RunPod serves.');
+  });
+
+  test('every problem says what to do', () => {
+    const { problems } = headlineOf(
+      line([
+        tripped('local', 9_000),
+        skipped('hosted_a', 'credentials', 9_000),
+        skipped('hosted_b', 'model_not_found', 9_000),
+        skipped('hosted_c', 'quota', 9_000),
+      ]),
+      false,
+    );
+    expect(problems).toHaveLength(4);
+    for (const { todo } of problems) expect(todo).not.toBe('');
+    expect(problems[0]?.todo).toContain('http://local.test/v1');
+    expect(problems[1]?.todo).toContain('SWITCHYARD_HOSTED_A_API_KEY');
+    expect(problems[2]?.what).toContain('hosted_b-model');
+  });
+
+  test('nothing in the sentence ticks: it is read aloud when it changes', () => {
+    const given = [tripped('local', 60_000), upstream('hosted_a')];
+    expect(headlineOf(line(given), false)).toEqual(headlineOf(line(given, {}, 1_000), false));
+  });
+
+  test('in the demo the remedy is the switch', () => {
+    expect(headlineOf(line([tripped('local', 9_000)]), true).problems[0]?.todo).toContain(
+      'healthy',
+    );
+  });
+
+  test('the page is bare only while nothing at all is set up', () => {
+    expect(isBare(line([]))).toBe(true);
+    expect(isBare(line([upstream('hosted_c')]))).toBe(false);
+  });
+});
+
+describe('station words', () => {
+  const words = (...args: Parameters<typeof line>) => line(...args).stations.map(stationWords);
+
+  test('green is said of the one that serves and of no other', () => {
+    const tones = words([upstream('local'), upstream('hosted_a')]).map(({ tone }) => tone);
+    expect(tones).toEqual(['green', 'grey', 'grey', 'grey', 'grey']);
+  });
+
+  test.each([
+    { report: tripped('local', 41_000), said: 'amber: open, tried in 41 s' },
+    { report: tripped('local', 0), said: 'amber: open, tried next' },
+    {
+      report: tripped('local', 9_000, { consecutiveFails: 0 }),
+      said: 'amber: open, too slow, tried in 9 s',
+    },
+    { report: failing, said: 'red: failing, 2 of 5' },
+    { report: skipped('hosted_a', 'credentials', 9e9), said: 'red: skipped, key refused' },
+    {
+      report: skipped('hosted_a', 'rate_limited', 75_000),
+      said: 'amber: rate limited, back in 1 min 15 s',
+    },
+    { report: upstream('ondemand'), said: 'blue: next, starts cold' },
+  ])('$said', ({ report, said }) => {
+    const station = line([report]).stations.find(({ report: { id } }) => id === report.id);
+    if (!station) throw new Error('the upstream is not on the line');
+    const { tone, word, detail } = stationWords(station);
+    expect(`${tone}: ${word}, ${detail}`).toBe(said);
+  });
+
+  test('an upstream with an address but no key says what it needs', () => {
+    const keyless = upstream('hosted_a', { hasKey: false, healthy: false });
+    expect(words([keyless])[1]?.word).toBe('needs a key');
+  });
+});

@@ -1,0 +1,29 @@
+import { describe, expect, test } from 'vitest';
+import { createSseReader } from '../../renderer/data/sse.ts';
+
+const STREAM = 'data: {"a":1}\n\n: keep-alive\n\nevent: x\ndata:two\ndata: lines\r\n\r\nid: 7\n\n';
+
+function read(chunks: readonly string[]): readonly string[] {
+  const seen: string[] = [];
+  const push = createSseReader((data) => seen.push(data));
+  for (const chunk of chunks) push(chunk);
+  return seen;
+}
+
+describe('event stream reader', () => {
+  test('comments and events without data are not events', () => {
+    expect(read([STREAM])).toEqual(['{"a":1}', 'two\nlines']);
+  });
+
+  test('where the stream is cut into chunks makes no difference', () => {
+    const whole = read([STREAM]);
+    for (let cut = 1; cut < STREAM.length; cut += 1) {
+      expect(read([STREAM.slice(0, cut), STREAM.slice(cut)])).toEqual(whole);
+    }
+    expect(read(STREAM.split(''))).toEqual(whole);
+  });
+
+  test('an event that was not finished is not delivered', () => {
+    expect(read(['data: half\n'])).toEqual([]);
+  });
+});

@@ -1,0 +1,123 @@
+import { describe, expect, test } from 'vitest';
+import { FAILURE_REASONS, SKIP_REASONS } from '#shared/reasons.ts';
+import { parseFallbackReason } from '../../renderer/model/fallback-reason.ts';
+import * as format from '../../renderer/model/format.ts';
+import { reasonText } from '../../renderer/model/reason-text.ts';
+import { matchesFilter } from '../../renderer/model/request-filter.ts';
+import {
+  afterOf,
+  amountOf,
+  labelsOf,
+  outcomeOf,
+  whoOf,
+} from '../../renderer/model/request-words.ts';
+import { hashOf, routeOf } from '../../renderer/model/route.ts';
+import { firstRequest } from '../../renderer/model/setup.ts';
+import { attempt, missing, request, upstream } from './builders.ts';
+
+const labels = labelsOf([upstream('local'), upstream('hosted_a')]);
+
+describe('figures', () => {
+  test.each([
+    [0, '0 ms'],
+    [312.4, '312 ms'],
+    [999.6, '1.0 s'],
+    [2_900, '2.9 s'],
+    [9_960, '10 s'],
+    [43_000, '43 s'],
+    [125_000, '2 min 05 s'],
+    [3_840_000, '1 h 04 min'],
+  ])('%d ms reads %s', (ms, text) => {
+    expect(format.formatDuration(ms)).toBe(text);
+  });
+
+  test('a countdown reads 1 s until it is over', () => {
+    expect(format.formatCountdown(1)).toBe('1 s');
+    expect(format.formatCountdown(0)).toBe('0 s');
+  });
+
+  test('large counts stay as narrow as their place', () => {
+    expect(format.formatCompact(9_999)).toBe('9,999');
+    expect(format.formatCompact(12_431)).toBe('12.4K');
+  });
+});
+
+describe('reasons', () => {
+  test('every reason has words of its own', () => {
+    const words = [...SKIP_REASONS, ...FAILURE_REASONS].map(reasonText);
+    expect(new Set(words).size).toBe(words.length);
+    for (const text of words) expect(text).not.toContain('_');
+  });
+
+  test('a status is named, and an unknown reason stands for itself', () => {
+    expect(reasonText('http_503')).toBe('HTTP 503');
+    expect(reasonText('socket hang up')).toBe('socket hang up');
+  });
+
+  test('the header is read entry by entry, machines of the local tier included', () => {
+    expect(parseFallbackReason('none')).toEqual([]);
+    expect(parseFallbackReason('local/prv_1=timeout; hosted_a=http_503')).toEqual([
+      { upstream: 'local', provider: 'prv_1', reason: 'timeout' },
+      { upstream: 'hosted_a', provider: null, reason: 'http_503' },
+    ]);
+  });
+});
+
+describe('request words', () => {
+  test('who is left and why is said with the names the user gave', () => {
+    const row = request('a', { fallbackReason: 'local=timeout; hosted_a=http_503' });
+    expect(afterOf(row, labels)).toBe('Local timed out, Groq HTTP 503');
+    expect(afterOf(request('a'), labels)).toBeNull();
+  });
+
+  test('a running request names the upstream that is being asked', () => {
+    const attempts = [attempt({ endMs: 4, reason: 'timeout' }), attempt({ upstream: 'hosted_a' })];
+    const row = request('a', { state: 'running', upstream: null, attempts });
+    expect(whoOf(row, labels)).toBe('Groq');
+    expect(whoOf({ ...row, state: 'failed' }, labels)).toBe('nobody');
+    expect(whoOf({ ...row, attempts: [] }, labels)).toBe('choosing');
+  });
+
+  test('a running request answers from its first token on', () => {
+    const running = { state: 'running', endMs: null } as const;
+    expect(outcomeOf(request('a', { ...running, attempts: [attempt()] })).word).toBe('waiting');
+    const attempts = [attempt({ firstContentMs: 3 })];
+    expect(outcomeOf(request('a', { ...running, attempts })).word).toBe('answering');
+  });
+
+  test('only a streamed answer has a number of tokens', () => {
+    expect(amountOf(request('a', { events: 1_200 }))).toBe('≈ 1,200 tokens');
+    expect(amountOf(request('a', { events: 0, stream: false }))).toBe('whole answer');
+    expect(amountOf(request('a', { events: 0, state: 'running' }))).toBe('');
+  });
+
+  test('a broken answer is a failure, a cancelled one is not', () => {
+    expect(matchesFilter(request('a', { state: 'broken' }), 'failed')).toBe(true);
+    expect(matchesFilter(request('a', { state: 'cancelled' }), 'failed')).toBe(false);
+    expect(matchesFilter(request('a'), 'fell-back')).toBe(false);
+    expect(matchesFilter(request('a', { fallbackReason: 'local=busy' }), 'fell-back')).toBe(true);
+  });
+});
+
+describe('address', () => {
+  test.each(['#/', '#/requests', '#/requests/failed', '#/requests/fell-back'])(
+    '%s leads to itself',
+    (hash) => {
+      expect(hashOf(routeOf(hash))).toBe(hash);
+    },
+  );
+
+  test('an unknown address is the overview, an unknown filter is all', () => {
+    expect(routeOf('#/elsewhere')).toEqual({ page: 'overview' });
+    expect(routeOf('#/requests/odd')).toEqual({ page: 'requests', filter: 'all' });
+  });
+});
+
+describe('first request', () => {
+  test('it asks for a model that is there, and for none when none is known', () => {
+    const line = firstRequest('http://x/v1', [missing('local'), upstream('hosted_a')]);
+    expect(line).toContain('http://x/v1/chat/completions');
+    expect(line).toContain('"model":"hosted_a-model"');
+    expect(firstRequest('http://x/v1', [missing('local')])).not.toContain('"model"');
+  });
+});

@@ -1,0 +1,83 @@
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+
+/** An upstream that speaks bytes, not HTTP: for framing and for answers no HTTP server would give. */
+export interface RawUpstream {
+  readonly url: string;
+  /** Requests that came whole, as text. */
+  readonly requests: string[];
+  /** Resolves with the n-th connection, from 1. */
+  connection(n: number): Promise<Socket>;
+}
+
+/** Starts one; `answer` is called when a whole request is there. */
+export async function startRawUpstream(
+  answer: (socket: Socket, n: number) => void | Promise<void> = () => {},
+): Promise<RawUpstream> {
+  const requests: string[] = [];
+  const sockets: Socket[] = [];
+  const waiting: { readonly n: number; readonly resolve: (socket: Socket) => void }[] = [];
+  const server = createServer((socket) => {
+    sockets.push(socket);
+    for (const { n, resolve } of waiting) if (n === sockets.length) resolve(socket);
+    socket.setNoDelay(true);
+    // The gateway closes a connection as soon as it has no use for it.
+    socket.on('error', () => {});
+    let text = '';
+    socket.on('data', (part: Buffer) => {
+      text += part.toString('latin1');
+      if (!isWhole(text)) return;
+      requests.push(text);
+      const isChat = text.startsWith('POST');
+      text = '';
+      if (isChat) void answer(socket, requests.length);
+      else socket.write('HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n');
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    requests,
+    connection: (n) => {
+      const seen = sockets[n - 1];
+      return seen ? Promise.resolve(seen) : new Promise((resolve) => waiting.push({ n, resolve }));
+    },
+  };
+}
+
+function isWhole(text: string): boolean {
+  const head = text.indexOf('\r\n\r\n');
+  if (head === -1) return false;
+  const length = /^content-length: (\d+)/im.exec(text.slice(0, head))?.[1] ?? '0';
+  return text.length >= head + 4 + Number(length);
+}
+
+/** How a body is delimited on the wire. */
+export const FRAMINGS = ['chunked', 'length', 'close'] as const;
+export type Framing = (typeof FRAMINGS)[number];
+
+/** A response as bytes; one chunk where it is chunked. */
+export function responseBytes(
+  framing: Framing,
+  headers: Readonly<Record<string, string>>,
+  body: string | Buffer,
+): Buffer {
+  const bytes = Buffer.from(body);
+  const own = {
+    chunked: { 'transfer-encoding': 'chunked' },
+    length: { 'content-length': String(bytes.length) },
+    close: { connection: 'close' },
+  }[framing];
+  const lines = Object.entries({ ...headers, ...own }).map(
+    ([key, value]) => `${key}: ${value}\r\n`,
+  );
+  const head = Buffer.from(`HTTP/1.1 200 OK\r\n${lines.join('')}\r\n`);
+  if (framing !== 'chunked') return Buffer.concat([head, bytes]);
+  const size = Buffer.from(`${bytes.length.toString(16)}\r\n`);
+  return Buffer.concat([head, size, bytes, Buffer.from('\r\n0\r\n\r\n')]);
+}

@@ -1,0 +1,26 @@
+import type { UpstreamId } from '../../shared/ids.ts';
+import type { StatusReport } from '../../shared/status.ts';
+import type { TestGateway } from './gateway.ts';
+
+/** What the status report says of one upstream: failures and successes counted so far. */
+export async function counted(
+  gateway: TestGateway,
+  id: UpstreamId,
+): Promise<{ readonly fails: number; readonly successes: number }> {
+  const response = await fetch(`${gateway.url}/api/v1/status`);
+  const { fails, successes } = ((await response.json()) as StatusReport).circuits[id];
+  return { fails, successes };
+}
+
+/**
+ * Resolves when the gateway has read what was on its sockets before the call: its event loop takes
+ * a request in and brings an answer out, several turns each.
+ */
+export async function turns(gateway: TestGateway, times = 2): Promise<void> {
+  for (let turn = 0; turn < times; turn += 1) await (await fetch(`${gateway.url}/healthz`)).text();
+}
+
+/** Requests in progress over all upstreams. */
+export function inFlight(gateway: TestGateway): number {
+  return Object.values(gateway.host.snapshot().inFlight).reduce((sum, count) => sum + count, 0);
+}

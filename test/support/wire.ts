@@ -1,0 +1,65 @@
+import { connect } from 'node:net';
+import { onTestFinished } from 'vitest';
+import { CHAT } from './client.ts';
+
+/** A caller on a bare socket: it sends exactly the bytes it is told to, and reads when it wants. */
+export interface Wire {
+  send(bytes: string | Buffer): void;
+  /** Resolves when what came so far holds `text`. */
+  received(text: string): Promise<void>;
+  /** All that came, once the gateway has closed the connection. */
+  readonly closed: Promise<string>;
+  bytesReceived(): number;
+  pause(): void;
+  resume(): void;
+  /** Goes away without a word. */
+  leave(): void;
+}
+
+/** Connects to the gateway at `url`; with `keep` false what comes is counted but not kept. */
+export async function openWire(url: string, keep = true): Promise<Wire> {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port) });
+  onTestFinished(() => void socket.destroy());
+  let text = '';
+  let bytes = 0;
+  const waiting = new Map<string, () => void>();
+  socket.on('data', (part: Buffer) => {
+    bytes += part.length;
+    text = keep ? text + part.toString('latin1') : part.toString('latin1').slice(-64);
+    for (const [wanted, resolve] of waiting) if (text.includes(wanted)) resolve();
+  });
+  // A refused upload ends in a reset; what was read before it counts.
+  socket.on('error', () => {});
+  const closed = new Promise<string>((resolve) => socket.on('close', () => resolve(text)));
+  await new Promise<void>((resolve) => socket.once('connect', () => resolve()));
+  return {
+    send: (part) => void socket.write(part),
+    received: (wanted) =>
+      new Promise((resolve) => {
+        if (text.includes(wanted)) resolve();
+        else waiting.set(wanted, resolve);
+      }),
+    closed,
+    bytesReceived: () => bytes,
+    pause: () => void socket.pause(),
+    resume: () => void socket.resume(),
+    leave: () => void socket.destroy(),
+  };
+}
+
+/** The head of a chat completion, as it goes over the wire. */
+export function chatHead(
+  headers: Readonly<Record<string, string | number>>,
+  method = 'POST',
+): string {
+  const all = { host: '127.0.0.1', 'content-type': 'application/json', ...headers };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `${method} ${CHAT} HTTP/1.1\r\n${lines.join('')}\r\n`;
+}
+
+/** A whole chat completion, as it goes over the wire. */
+export function chatBytes(body: unknown): string {
+  const text = JSON.stringify(body);
+  return chatHead({ 'content-length': Buffer.byteLength(text) }) + text;
+}

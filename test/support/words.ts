@@ -1,0 +1,69 @@
+import { expect } from 'vitest';
+import type { UpstreamId } from '#shared/ids.ts';
+import type { Answer } from './client.ts';
+
+/** What the caller is to get where the gateway words the answer itself. */
+export interface Worded {
+  readonly status: number;
+  readonly code: string;
+  /** `X-Gateway-Fallback-Reason`. */
+  readonly reason: string;
+  /** The upstream whose failure is named as the last, and how it is described. */
+  readonly last: readonly [UpstreamId, string];
+  /** `Retry-After`; absent: `x-should-retry: false` where a client would try again by itself. */
+  readonly retryAfter?: string;
+}
+
+const TYPES: Readonly<Record<number, string>> = {
+  404: 'not_found_error',
+  429: 'rate_limit_error',
+};
+
+/** Holds an answer against the gateway's own last word: head, headers and the parsed body, whole. */
+export function expectWorded(answer: Answer, { status, code, reason, last, ...how }: Worded): void {
+  const [upstream, description] = last;
+  expect({ ...headOf(answer), body: JSON.parse(answer.text) as unknown }).toEqual({
+    status,
+    upstream: 'none',
+    reason,
+    type: 'application/json; charset=utf-8',
+    retryAfter: how.retryAfter,
+    shouldRetry: how.retryAfter === undefined && status >= 500 ? 'false' : undefined,
+    body: {
+      error: {
+        message: `No upstream answered; the last one tried, ${upstream}, failed: ${description}.`,
+        type: TYPES[status] ?? 'server_error',
+        code,
+        param: null,
+      },
+      src: 'gateway',
+    },
+  });
+}
+
+function headOf({ status, upstream, reason, headers }: Answer) {
+  return {
+    status,
+    upstream,
+    reason,
+    type: headers['content-type'],
+    retryAfter: headers['retry-after'],
+    shouldRetry: headers['x-should-retry'],
+  };
+}
+
+/** Environment names of the base addresses. */
+const ADDRESS = {
+  local: 'LOCAL_ENGINE_URL',
+  hosted_a: 'HOSTED_A_BASE_URL',
+  hosted_b: 'HOSTED_B_BASE_URL',
+  hosted_c: 'HOSTED_C_BASE_URL',
+  ondemand: 'ONDEMAND_BASE_URL',
+} as const satisfies Record<UpstreamId, string>;
+
+/** Settings that point upstreams at addresses. */
+export function at(urls: Partial<Readonly<Record<UpstreamId, string>>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(urls).map(([id, url]) => [ADDRESS[id as UpstreamId], url]),
+  );
+}

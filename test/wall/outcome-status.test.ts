@@ -1,0 +1,107 @@
+import { describe, expect, test } from 'vitest';
+import { chat, chatStream, HELLO, textOf } from '../support/client.ts';
+import { startGateway } from '../support/gateway.ts';
+import { answers, json, startUpstream } from '../support/upstream.ts';
+import { at, expectWorded } from '../support/words.ts';
+import { CALLER_FAULTS, STATUS_ROWS, TOO_LONG } from './status-rows.ts';
+
+/** One case for each upstream that a row holds for. */
+function each<Row extends { readonly of: readonly Id[]; readonly says: string }, Id extends string>(
+  rows: readonly Row[],
+) {
+  return rows.flatMap((row) => row.of.map((upstream) => ({ ...row, upstream })));
+}
+
+/** Who is asked after an upstream that is not the last. */
+const NEXT = { local: 'hosted_a', hosted_a: 'hosted_b' } as const;
+
+function withNext<Row extends { readonly upstream: string }>(rows: readonly Row[]) {
+  return rows.flatMap((row) =>
+    row.upstream === 'local' || row.upstream === 'hosted_a'
+      ? [{ ...row, upstream: row.upstream, next: NEXT[row.upstream] }]
+      : [],
+  );
+}
+
+describe('an error status that sends the request on', () => {
+  test.each(withNext(each(STATUS_ROWS)))(
+    'after a $says from $upstream the caller gets the answer of $next and the reason',
+    async ({ upstream, next, script, reason, calls = 1 }) => {
+      const first = await startUpstream(script);
+      const second = await startUpstream(answers('from the next'));
+      const gateway = await startGateway(at({ [upstream]: first.url, [next]: second.url }));
+      const answer = await chatStream(gateway.url);
+      expect(answer).toMatchObject({ status: 200, upstream: next });
+      expect(answer.reason).toBe(`${upstream}=${reason}`);
+      expect(textOf(answer.text)).toBe('from the next');
+      expect(first.calls).toHaveLength(calls);
+      expect(second.calls.map((call) => call.json)).toEqual([{ ...HELLO, stream: true }]);
+    },
+  );
+
+  test.each(each(STATUS_ROWS))(
+    'a $says from $upstream as the last word is $word for the caller',
+    async ({ upstream, script, reason, described, word, retryAfter, calls = 1 }) => {
+      const only = await startUpstream(script);
+      const gateway = await startGateway(at({ [upstream]: only.url }));
+      const answer = await chat(gateway.url);
+      const [status, code] = word;
+      const description = described ?? `${reason} (HTTP ${reason.replace('http_', '')})`;
+      expectWorded(answer, {
+        status,
+        code,
+        reason: `${upstream}=${reason}`,
+        last: [upstream, description],
+        ...(retryAfter === undefined ? {} : { retryAfter }),
+      });
+      expect(only.calls).toHaveLength(calls);
+    },
+  );
+});
+
+describe("an error status that is the caller's own to mend", () => {
+  test.each(each(CALLER_FAULTS))(
+    'a $says from $upstream goes to the caller byte for byte, and nobody else is asked',
+    async ({ upstream, status, body }) => {
+      const first = await startUpstream(json(status, body, { 'x-ratelimit-remaining': '3' }));
+      const other = await startUpstream(answers('never'));
+      const after = upstream === 'ondemand' ? {} : at({ hosted_b: other.url, ondemand: other.url });
+      const gateway = await startGateway({ ...at({ [upstream]: first.url }), ...after });
+      const answer = await chat(gateway.url);
+      expect(answer).toMatchObject({ status, upstream, reason: 'none', text: body });
+      expect(answer.headers).toMatchObject({
+        'content-type': 'application/json',
+        'x-ratelimit-remaining': '3',
+      });
+      expect(first.calls).toHaveLength(1);
+      expect(other.calls).toHaveLength(0);
+      expect(other.gets).toHaveLength(0);
+    },
+  );
+});
+
+describe('a prompt that is too long', () => {
+  test.each(withNext(each(TOO_LONG)))(
+    'after a $says from $upstream the caller gets the answer of $next',
+    async ({ upstream, next, status, body }) => {
+      const first = await startUpstream(json(status, body));
+      const second = await startUpstream(answers('it fits here'));
+      const gateway = await startGateway(at({ [upstream]: first.url, [next]: second.url }));
+      const answer = await chatStream(gateway.url);
+      expect(answer.reason).toBe(`${upstream}=context_length`);
+      expect(answer.upstream).toBe(next);
+      expect(textOf(answer.text)).toBe('it fits here');
+    },
+  );
+
+  test.each(each(TOO_LONG))(
+    'a $says from $upstream alone goes to the caller byte for byte, with nobody left behind',
+    async ({ upstream, status, body }) => {
+      const only = await startUpstream(json(status, body));
+      const gateway = await startGateway(at({ [upstream]: only.url }));
+      const answer = await chat(gateway.url);
+      expect(answer).toMatchObject({ status, upstream, reason: 'none', text: body });
+      expect(only.calls).toHaveLength(1);
+    },
+  );
+});
