@@ -5,19 +5,21 @@ import type { Clock } from '../platform/clock.ts';
 import type { Failure } from './outcomes.ts';
 import type { Stats } from './stats.ts';
 
-/** What is written down of one call to one upstream; exactly one of the last four ends it. */
+/** What is written down of one call to one upstream; exactly one of the last five ends it. */
 export interface AttemptLog {
   /** First content is there, at `contentAt` clock ticks (null: it came as a whole). */
   answering(contentAt: number | null): void;
   relayed(events: number): void;
   failed(failure: Failure): void;
+  /** The upstream is still starting: what it said counts for nothing, and it is asked again. */
+  starting(): void;
   succeeded(): void;
   /** The answer had begun and was not finished. */
   broken(detail: string): void;
   cancelled(): void;
 }
 
-/** Attempts that are kept of one request; polling a cold start makes many. */
+/** Attempts that are kept of one request; the polls of a cold start are one. */
 const KEPT_ATTEMPTS = 16;
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
@@ -33,7 +35,10 @@ interface Deps {
   readonly changed: (id: string) => void;
 }
 
-/** Begins an attempt in `row`, whose request came in at `begunAt` clock ticks. */
+/**
+ * Begins an attempt in `row`, whose request came in at `begunAt` clock ticks; a further poll of an
+ * upstream that is starting goes on with the attempt that is open.
+ */
 export function startAttempt(
   upstream: UpstreamId,
   row: MutableRow,
@@ -42,7 +47,10 @@ export function startAttempt(
 ): AttemptLog {
   const startedAt = clock.ticks();
   const sinceBegin = () => Math.round(clock.ticks() - begunAt);
-  const attempt: Mutable<AttemptRow> = {
+  const open = row.attempts.findLast(
+    (known) => known.upstream === upstream && known.endMs === null,
+  );
+  const attempt: Mutable<AttemptRow> = open ?? {
     upstream,
     startMs: sinceBegin(),
     firstContentMs: null,
@@ -50,14 +58,17 @@ export function startAttempt(
     reason: null,
   };
   row.attemptCount += 1;
-  if (row.attempts.length < KEPT_ATTEMPTS) row.attempts.push(attempt);
+  if (open === undefined) {
+    stats.entered(upstream);
+    if (row.attempts.length < KEPT_ATTEMPTS) row.attempts.push(attempt);
+  }
   stats.sent(upstream);
   changed(row.id);
 
   function end(reason: FallbackReason | null): void {
     attempt.endMs = sinceBegin();
     attempt.reason = reason;
-    stats.over(upstream);
+    stats.left(upstream);
     changed(row.id);
   }
   return {
@@ -76,12 +87,13 @@ export function startAttempt(
         stats.failed(upstream, `${failure.reason}: ${failure.detail}`);
       end(failure.reason);
     },
+    starting: () => changed(row.id),
     succeeded() {
       stats.succeeded(upstream);
       end(null);
     },
     broken(detail) {
-      stats.failed(upstream, `broken stream: ${detail}`);
+      stats.failed(upstream, `bad_response: the stream broke off, ${detail}`);
       end('bad_response');
     },
     cancelled: () => end(null),

@@ -140,14 +140,18 @@ class PendingCall implements ResponseListener {
     this.#lastDataAt = this.#clock.ticks();
     if (this.#reader === null) return;
     const progress = this.#reader.push(chunk);
-    if (this.#reader.hasContent()) this.#contentAt ??= this.#lastDataAt;
+    if (this.#contentAt === null && this.#reader.hasContent()) this.#onFirstContent();
     this.#onProgress(progress);
     // A stream that was put together is whole at [DONE]; its connection may end a little later.
     if (progress.kind === 'whole' && this.exchange !== null) drain(this.exchange, this.#clock);
   }
 
   onEnd(): void {
-    if (this.#reader !== null) this.#onProgress(this.#reader.end());
+    if (this.#reader === null) return;
+    const progress = this.#reader.end();
+    this.#onProgress(progress);
+    // The end itself brought the first content: who takes the stream over is yet to hear of it.
+    if (progress.kind === 'commit') this.exchange?.listener.onEnd();
   }
 
   onFailure(failure: TransportFailure): void {
@@ -188,12 +192,24 @@ class PendingCall implements ResponseListener {
     this.#settle({ kind: 'stream', headers: this.#headers, contentAt, start, exchange, handOver });
   }
 
-  /** The deadline counts up to the first content; from then on only silence does. */
+  /** The deadline counts up to here; from now on only silence does. */
+  #onFirstContent(): void {
+    this.#contentAt = this.#lastDataAt;
+    this.#cancelTimer();
+    this.#cancelTimer = this.#clock.after(this.#plan.idleTimeoutMs, this.#onTime);
+  }
+
   readonly #onTime = (): void => {
     const leftMs = this.#plan.idleTimeoutMs - (this.#clock.ticks() - this.#lastDataAt);
     if (this.#contentAt !== null && leftMs > 0) {
       this.#cancelTimer = this.#clock.after(leftMs, this.#onTime);
-    } else this.#giveUp({ kind: 'timeout' });
+      return;
+    }
+    // Silent after its finish reason: whole, as a relayed stream would be.
+    const last = this.#contentAt === null ? null : this.#reader?.end();
+    this.exchange?.abort();
+    if (last?.kind === 'whole') this.#onProgress(last);
+    else this.#settle({ kind: 'timeout' });
   };
 
   readonly #onCancel = (): void => this.#giveUp({ kind: 'cancelled' });
@@ -224,8 +240,8 @@ function readerFor(mode: AnswerMode, headers: ResponseHeaders): BodyReader {
   switch (bodyKind(headers)) {
     case 'events':
       return events();
+    // Some engines put the label of a plain answer on their streams.
     case 'json':
-      return createAnswerReader();
     case 'page':
     case 'unknown':
       return createSniffingReader({ json: createAnswerReader, events });

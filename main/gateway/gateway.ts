@@ -60,7 +60,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const stats = createStats(clock);
   const warmup = createWarmup({ http, clock }, () => feed.changed());
   const logs = createRequestLogs(
-    { clock, stats, slowAfterMs: () => config().circuit.ttftThresholdMs },
+    { clock, stats, log, slowAfterMs: () => config().circuit.ttftThresholdMs },
     { changed: (id) => feed.requestChanged(id), removed: (id) => feed.requestRemoved(id) },
   );
   const status = (forceZeroHeader: string) =>
@@ -124,7 +124,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       onBug,
     });
 
-  const lifecycle = createLifecycle(makeServer, clock);
+  const lifecycle = createLifecycle(makeServer, clock, log);
 
   return {
     feed,

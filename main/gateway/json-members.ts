@@ -100,7 +100,8 @@ export function withMembers(
   let copied = 0;
   const missing = new Set(Object.keys(values));
   for (const { key, start, end } of members) {
-    const value = values[key];
+    // The caller may have named a member as something that every object inherits.
+    const value = Object.hasOwn(values, key) ? values[key] : undefined;
     if (value === undefined) continue;
     parts.push(bytes.subarray(copied, start), Buffer.from(value));
     copied = end;

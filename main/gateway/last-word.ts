@@ -77,18 +77,25 @@ function describe(failure: Failure): string {
 
 /**
  * The `X-Gateway-Fallback-Reason` value: one entry per upstream left, in order.
- * `answeredBy` is left out where its own entry is the last: nobody was asked after it.
+ * An upstream whose own response is passed on was only left if another was asked after it.
  */
 export function fallbackReason(trail: readonly Left[], answeredBy: UpstreamId | null): string {
-  const tried = trail.some((left) => left.kind === 'failed');
-  const nothingTried = answeredBy === null && !tried;
-  const entries = trail
-    .filter((left, index) => !(left.upstream === answeredBy && index === trail.length - 1))
-    .filter((left) => nothingTried || !isSilent(left))
-    .map(
-      (left) => `${left.upstream}=${left.kind === 'failed' ? left.failure.reason : left.reason}`,
-    );
+  const entries = leftFor(trail, answeredBy).map(
+    (left) => `${left.upstream}=${left.kind === 'failed' ? left.failure.reason : left.reason}`,
+  );
   return entries.length === 0 ? 'none' : entries.join('; ');
+}
+
+function leftFor(trail: readonly Left[], answeredBy: UpstreamId | null): readonly Left[] {
+  const nothingTried = answeredBy === null && !trail.some(wasTried);
+  if (nothingTried) return trail;
+  const answer = trail.findIndex(({ upstream }) => upstream === answeredBy);
+  const isFinal = answer !== -1 && !trail.slice(answer + 1).some(wasTried);
+  return (isFinal ? trail.slice(0, answer) : trail).filter((left) => !isSilent(left));
+}
+
+function wasTried(left: Left): boolean {
+  return left.kind === 'failed';
 }
 
 /** Upstreams that nobody set up are no news, but where there is no upstream at all they are the reason. */

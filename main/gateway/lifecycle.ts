@@ -1,6 +1,7 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Config } from '../config.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { Log } from '../platform/log.ts';
 import { bind, type Listeners } from './listeners.ts';
 
 export type Started = { readonly ok: true } | { readonly ok: false; readonly message: string };
@@ -19,7 +20,7 @@ export interface Lifecycle {
 }
 
 /** Makes it around the server that `makeServer` makes, one per bound address. */
-export function createLifecycle(makeServer: () => Server, clock: Clock): Lifecycle {
+export function createLifecycle(makeServer: () => Server, clock: Clock, log: Log): Lifecycle {
   const streams = new Set<ServerResponse>();
   let listeners: Listeners | null = null;
   let stopping = false;
@@ -28,12 +29,14 @@ export function createLifecycle(makeServer: () => Server, clock: Clock): Lifecyc
       const bound = await bind(gateway.host, gateway.port, makeServer, clock);
       if (bound.kind === 'failed') return { ok: false, message: bound.message };
       ({ listeners } = bound);
+      log('info', 'started', { url: listeners.url });
       return { ok: true };
     },
     async stop(graceMs) {
       stopping = true;
       for (const stream of streams) stream.end();
       await listeners?.close(graceMs);
+      log('info', 'stopped');
     },
     isStopping: () => stopping,
     url: () => listeners?.url ?? '',

@@ -7,7 +7,7 @@ import { parseJson } from './answer.ts';
 import type { StreamSeen } from './attempt.ts';
 import { errorBody, type UpstreamErrorCode } from './errors.ts';
 import { lastEvent } from './readers.ts';
-import { MAX_EVENT_BYTES, type Framer, type Frames } from './sse-frames.ts';
+import { dataOf, MAX_EVENT_BYTES, type Framer, type Frames } from './sse-frames.ts';
 import { createStreamWatch, type StreamWatch } from './stream-watch.ts';
 
 /** How a relayed stream ended. */
@@ -101,7 +101,7 @@ class Relay implements ResponseListener {
     if (this.#over) return;
     const rest = lastEvent(this.#framer).filter(isReadable);
     if (rest.length > 0) this.#forward(framesOf(rest));
-    if (!this.#over) this.#endWithoutDone('the connection ended');
+    if (!this.#over) this.#endWithoutDone('the stream ended without a finish reason');
   }
 
   onFailure(failure: TransportFailure): void {
@@ -156,7 +156,7 @@ class Relay implements ResponseListener {
   /** A stream with its finish reasons is whole; only the closing event is missing. */
   #endWithoutDone(detail: string): void {
     if (this.#watch.finished()) this.#complete();
-    else this.#break('upstream_bad_response', `cut: ${detail}`);
+    else this.#break('upstream_bad_response', detail);
   }
 
   #complete(): void {
@@ -189,9 +189,6 @@ function framesOf(events: readonly Buffer[]): Frames {
 
 /** An unfinished event at a clean end is only passed on if it is whole all the same. */
 function isReadable(event: Buffer): boolean {
-  const data = event
-    .toString('utf8')
-    .replace(/^data: ?/gm, '')
-    .trim();
+  const data = dataOf(event)?.trim() ?? '';
   return data === '[DONE]' || parseJson(data) !== undefined;
 }

@@ -1,7 +1,9 @@
 import type { UpstreamId } from '#shared/ids.ts';
 import type { RequestRow } from '#shared/live.ts';
+import type { FallbackReason } from '#shared/reasons.ts';
 import type { Clock } from '../platform/clock.ts';
 import { startAttempt, type AttemptLog, type MutableRow } from './attempt-log.ts';
+import type { Log } from '../platform/log.ts';
 import type { Failure } from './outcomes.ts';
 import type { Stats } from './stats.ts';
 
@@ -9,8 +11,8 @@ import type { Stats } from './stats.ts';
 export interface RequestLog {
   readonly id: string;
   startAttempt(upstream: UpstreamId): AttemptLog;
-  /** An upstream's whole time went by in attempts that each counted for nothing. */
-  gaveUp(upstream: UpstreamId, failure: Failure): void;
+  /** The time of `ondemand` went by in polls that each counted for nothing. */
+  gaveUp(failure: Failure): void;
   /** The answer's head goes out. */
   answering(head: {
     readonly status: number;
@@ -42,7 +44,12 @@ export interface LogListener {
 
 /** Makes empty logs. `slowAfterMs` is asked at each first content. */
 export function createRequestLogs(
-  deps: { readonly clock: Clock; readonly stats: Stats; readonly slowAfterMs: () => number },
+  deps: {
+    readonly clock: Clock;
+    readonly stats: Stats;
+    readonly log: Log;
+    readonly slowAfterMs: () => number;
+  },
   listener: LogListener,
 ): RequestLogs {
   const { clock, stats } = deps;
@@ -56,6 +63,12 @@ export function createRequestLogs(
     if (oldest === undefined) return;
     rows.delete(oldest);
     listener.removed(oldest);
+  }
+
+  function writeLine({ id, state, upstream, status, fallbackReason, endMs }: MutableRow): void {
+    const isNews = state !== 'done' || fallbackReason !== 'none';
+    const fields = { id, state, upstream, status, fallbackReason, ms: endMs };
+    deps.log(isNews ? 'info' : 'debug', 'request', fields);
   }
 
   return {
@@ -78,19 +91,31 @@ export function createRequestLogs(
       rows.set(id, row);
       stats.accepted();
       listener.changed(id);
+      const closeOpen = (reason: FallbackReason | null) => {
+        for (const attempt of row.attempts.filter(({ endMs }) => endMs === null)) {
+          attempt.endMs = Math.round(clock.ticks() - begunAt);
+          attempt.reason = reason;
+          stats.left(attempt.upstream);
+        }
+      };
       return {
         id,
         startAttempt: (upstream) => startAttempt(upstream, row, begunAt, logDeps),
-        gaveUp: (upstream, { reason, detail }) => stats.failed(upstream, `${reason}: ${detail}`),
+        gaveUp(failure) {
+          stats.failed('ondemand', `${failure.reason}: ${failure.detail}`);
+          closeOpen(failure.reason);
+        },
         answering(head) {
           Object.assign(row, head);
           if (head.fallbackReason !== 'none') stats.fellBack();
           listener.changed(id);
         },
         ended(state) {
+          closeOpen(null);
           row.state = state;
           row.endMs = Math.round(clock.ticks() - begunAt);
           ended.push(id);
+          writeLine(row);
           listener.changed(id);
           forgetOldest();
         },

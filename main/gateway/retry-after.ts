@@ -6,7 +6,8 @@ import type { ResponseHeaders } from '../platform/http.ts';
  * Reads `retry-after-ms` (OpenAI's clients honour it) and `Retry-After` as seconds or as a date (RFC 9110, 10.2.3).
  */
 export function retryAfterMs(headers: ResponseHeaders, nowMs: number): number | null {
-  const exact = Number(headers['retry-after-ms'] ?? Number.NaN);
+  // An empty value would read as 0.
+  const exact = Number(headers['retry-after-ms'] || Number.NaN);
   if (Number.isFinite(exact) && exact >= 0) return exact;
   const value = headers['retry-after'];
   if (typeof value !== 'string' || value.trim() === '') return null;

@@ -140,15 +140,17 @@ async function askStarting(
   const { clock, warmup } = deps;
   const deadline = clock.ticks() + call.timeoutMs;
   for (let polls = 0; ; polls += 1) {
-    const leftMs = Math.max(1, deadline - clock.ticks());
-    const result = await askTwice({ ...call, timeoutMs: leftMs }, journey, deps);
+    const result =
+      polls === 0
+        ? await askTwice(call, journey, deps)
+        : await askOnce(call, deadline, journey, deps);
     if (result.kind === 'answered') warmup.used();
     if (result.kind !== 'failed' || !isStarting(result.failure, warmup.known())) return result;
     warmup.seenStarting();
     const delayMs = pollDelayMs(polls);
     if (clock.ticks() + delayMs >= deadline) {
       const failure = classify({ kind: 'timeout' }, 'ondemand', clock.now());
-      journey.log.gaveUp('ondemand', failure);
+      journey.log.gaveUp(failure);
       return { kind: 'failed', failure };
     }
     if (!(await sleep(clock, delayMs, journey.signal))) return { kind: 'cancelled' };
@@ -176,11 +178,10 @@ async function askOnce(
       return seen;
     default: {
       const failure = classify(seen, call.upstream, clock.now());
-      const starting = call.upstream === 'ondemand' && isStarting(failure, deps.warmup.known());
       // A cold start is no failure until its time is up.
-      const counted: Failure = starting ? { ...failure, mark: 'neutral' } : failure;
-      log.failed(counted);
-      return { kind: 'failed', failure: counted };
+      if (call.upstream === 'ondemand' && isStarting(failure, deps.warmup.known())) log.starting();
+      else log.failed(failure);
+      return { kind: 'failed', failure };
     }
   }
 }

@@ -12,20 +12,28 @@ export function bodyKind(headers: ResponseHeaders): BodyKind {
   return type.startsWith('text/html') ? 'page' : 'unknown';
 }
 
-/** Chooses the reader by the first byte that is no blank: `{` begins an answer, anything else events. */
+/** So many blanks before anything else begin neither an answer nor a stream. */
+const MAX_BLANK_BYTES = 64 * 1024;
+
+/** Chooses the reader by the first byte that is no blank: a brace or bracket begins JSON, anything else events. */
 export function createSniffingReader(readers: {
   readonly json: () => BodyReader;
   readonly events: () => BodyReader;
 }): BodyReader {
   let chosen: BodyReader | null = null;
+  let blanks = Buffer.alloc(0);
   return {
     push(chunk): Progress {
-      if (chosen === null) {
-        const first = chunk.find((byte) => byte > 0x20);
-        if (first === undefined) return { kind: 'more' };
-        chosen = first === 0x7b ? readers.json() : readers.events();
+      if (chosen !== null) return chosen.push(chunk);
+      const first = chunk.find((byte) => byte > 0x20);
+      const soFar = blanks.length === 0 ? chunk : Buffer.concat([blanks, chunk]);
+      if (first !== undefined) {
+        chosen = first === 0x7b || first === 0x5b ? readers.json() : readers.events();
+        return chosen.push(soFar);
       }
-      return chosen.push(chunk);
+      blanks = Buffer.from(soFar);
+      if (blanks.length <= MAX_BLANK_BYTES) return { kind: 'more' };
+      return { kind: 'bad', detail: `over ${MAX_BLANK_BYTES} bytes of blanks` };
     },
     end: (): Progress => chosen?.end() ?? { kind: 'bad', detail: 'an empty body' },
     hasContent: () => chosen?.hasContent() ?? false,

@@ -30,7 +30,10 @@ export function createFramer(): Framer {
   let parts: Buffer[] = [];
   let pending = 0;
   let atLineStart = true;
-  let afterCr = false;
+  /** The byte before this one where it ended a line, else 0. */
+  let before = 0;
+  /** A blank line's CR has come; the LF that belongs to it has not. */
+  let owesLf = false;
 
   function findEnds(chunk: Buffer): number[] {
     const ends: number[] = [];
@@ -38,21 +41,27 @@ export function createFramer(): Framer {
     let at = 0;
     while (at < chunk.length) {
       const byte = chunk[at];
-      if (afterCr && byte === LF) {
+      if (before === CR && byte === LF) {
         // The second half of a CRLF whose CR already ended the line, and perhaps the event.
         at += 1;
-        if (ends.at(-1) === at - 1) ends[ends.length - 1] = at;
-        afterCr = false;
+        if (owesLf) ends.push(at);
+        else if (ends.at(-1) === at - 1) ends[ends.length - 1] = at;
+        owesLf = false;
+        before = LF;
         continue;
       }
-      afterCr = false;
+      if (owesLf) ends.push(at);
+      owesLf = false;
       if (byte === LF || byte === CR) {
         at += 1;
-        afterCr = byte === CR;
-        if (atLineStart) ends.push(at);
+        // Lines that end in CRLF so far will go on to: the event is not whole without its LF.
+        owesLf = atLineStart && byte === CR && before === LF;
+        if (atLineStart && !owesLf) ends.push(at);
         atLineStart = true;
+        before = byte;
         continue;
       }
+      before = 0;
       atLineStart = false;
       at = nextTerminator(chunk, at, hasCr);
     }

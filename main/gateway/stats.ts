@@ -20,12 +20,14 @@ export interface StatsView {
 export interface Stats {
   accepted(): void;
   fellBack(): void;
+  /** A request begins to occupy an upstream. */
+  entered(id: UpstreamId): void;
+  /** However it went, the request occupies it no longer. */
+  left(id: UpstreamId): void;
   sent(id: UpstreamId): void;
   firstContent(id: UpstreamId, ttftMs: number, slowAfterMs: number): void;
   succeeded(id: UpstreamId): void;
   failed(id: UpstreamId, error: string): void;
-  /** An attempt is over, however it went. */
-  over(id: UpstreamId): void;
   view(): StatsView;
 }
 
@@ -38,8 +40,9 @@ export function createStats(clock: Clock): Stats {
   return {
     accepted: () => void (totalRequests += 1),
     fellBack: () => void (fallbackCount += 1),
+    entered: (id) => void (inFlight[id] += 1),
+    left: (id) => void (inFlight[id] -= 1),
     sent(id) {
-      inFlight[id] += 1;
       records[id] = { ...records[id], requests: records[id].requests + 1 };
     },
     firstContent(id, ttftMs, slowAfterMs) {
@@ -47,7 +50,6 @@ export function createStats(clock: Clock): Stats {
     },
     succeeded: (id) => void (records[id] = succeededAt(records[id], clock.now())),
     failed: (id, error) => void (records[id] = failedAt(records[id], clock.now(), error)),
-    over: (id) => void (inFlight[id] -= 1),
     view: () => ({
       totalRequests,
       fallbackCount,

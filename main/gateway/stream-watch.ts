@@ -17,15 +17,16 @@ export interface StreamWatch {
 }
 
 const DONE = Buffer.from('[DONE]');
-const ERROR = Buffer.from('"error"');
+const ERROR = Buffer.from('error');
+const ERROR_KEY = Buffer.from('"error"');
 const FINISH = Buffer.from('"finish_reason"');
 const COLON = 0x3a;
 const LETTER_N = 0x6e;
 
 /**
  * Makes a watch over a stream with `choices` choices. Only bytes are searched: a key cannot hide in
- * the answer's text, where its quotes would be escaped. An event is parsed only where `"error"` or
- * `[DONE]` stands in it.
+ * the answer's text, where its quotes would be escaped. An event is looked into only where `error` or
+ * `[DONE]` stands in it, and parsed only where `"error"` does.
  */
 export function createStreamWatch(choices: number): StreamWatch {
   let finishes = 0;
@@ -67,6 +68,8 @@ function inspect(frames: Frames): Sight {
 
 function isError(event: Buffer): boolean {
   if (!event.includes(ERROR)) return false;
+  if (nameOf(event) === 'error') return true;
+  if (!event.includes(ERROR_KEY)) return false;
   const chunk = parseJson(dataOf(event) ?? '');
-  return isObject(chunk) && (errorMessage(chunk) !== null || nameOf(event) === 'error');
+  return isObject(chunk) && errorMessage(chunk) !== null;
 }

@@ -19,10 +19,11 @@ export function transportFailure(
 ): TransportFailure {
   const code = codeOf(error);
   const detail = describe(error, code);
-  if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW') {
+  if (seen.headSeen) return { kind: 'cut', stale: false, detail };
+  // undici's parser error has a name, but no code of its own.
+  if (code === 'HTTPParserError' || code === 'UND_ERR_HEADERS_OVERFLOW') {
     return { kind: 'malformed', stale: false, detail };
   }
-  if (seen.headSeen) return { kind: 'cut', stale: false, detail };
   const broken = code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE';
   return { kind: 'unreachable', stale: broken && seen.reused, detail };
 }
@@ -31,7 +32,20 @@ function codeOf(error: Error): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
 }
 
+/** Codes that say nothing to people. */
+const WORDS: Readonly<Record<string, string>> = {
+  UND_ERR_SOCKET: 'the connection was closed',
+  ECONNRESET: 'the connection was reset',
+  EPIPE: 'the connection was closed',
+  UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
+  UND_ERR_HEADERS_OVERFLOW: 'the response head is too large',
+  HTTPParserError: 'the response is not HTTP',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the body has not the length it said',
+};
+
 function describe(error: Error, code: string): string {
+  const words = WORDS[code];
+  if (words !== undefined) return words;
   // With two address families Node reports one error that holds an error per address.
   const first = error instanceof AggregateError ? (error.errors[0] as unknown) : error;
   const cause = first instanceof Error ? first : error;

@@ -1,6 +1,6 @@
 import { formatPlural } from './format.ts';
 import type { Station } from './line.ts';
-import { reasonText } from './reason-text.ts';
+import { reasonOf, reasonText } from './reason-text.ts';
 import { isLasting } from './station-words.ts';
 
 /** Something that is broken, and what to do about it. */
@@ -13,7 +13,7 @@ export interface Problem {
 export function problemAt(station: Station): Problem | null {
   const { condition, report } = station;
   const { label, circuit } = report;
-  const error = circuit.lastError === null ? '' : ` (${reasonText(circuit.lastError)})`;
+  const error = circuit.lastError === null ? '' : ` (${reasonText(reasonOf(circuit.lastError))})`;
   switch (condition.kind) {
     case 'cooling':
     case 'probe':
@@ -47,7 +47,7 @@ function repair(station: Station): string {
   if (isSlow(station)) return 'See what keeps it busy.';
   const place = baseUrl === null ? '' : ` at ${baseUrl}`;
   if (id !== 'local') return `Check its service${place}.`;
-  return circuit.lastError === 'unreachable'
+  return circuit.lastError !== null && reasonOf(circuit.lastError) === 'unreachable'
     ? `Start its engine${place}.`
     : `Check its engine${place}.`;
 }

@@ -25,3 +25,8 @@ export function reasonText(reason: string): string {
   const words: Readonly<Record<string, string>> = WORDS;
   return words[reason] ?? (/^http_\d{3}$/.test(reason) ? `HTTP ${reason.slice(5)}` : reason);
 }
+
+/** The reason at the head of a circuit's last error, `unreachable: ECONNREFUSED …`, say. */
+export function reasonOf(lastError: string): string {
+  return lastError.split(': ', 1)[0] ?? lastError;
+}

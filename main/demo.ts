@@ -1,0 +1,3 @@
+import { runDemo } from './demo/run.ts';
+
+await runDemo();

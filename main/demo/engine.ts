@@ -1,0 +1,101 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { UpstreamId } from '#shared/ids.ts';
+import type { DemoFault } from '#shared/live.ts';
+import { streamAnswer, wholeAnswer } from './answers.ts';
+import { createColdStart, type ColdStart } from './cold-start.ts';
+import { demoModel } from './text.ts';
+
+/** A small engine with canned answers behind a real loopback socket, which can be broken and healed. */
+export interface DemoEngine {
+  readonly id: UpstreamId;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** Such as `http://127.0.0.1:40123`; stays the same while the engine refuses. */
+  url(): string;
+  fault(): DemoFault;
+  setFault(fault: DemoFault): Promise<void>;
+}
+
+/** Later than the slow line of 5 s, earlier than any time-out. */
+const SLOW_MS = 7000;
+
+/** Makes an engine; `cold` ones take a while to start when they were not used. */
+export function createDemoEngine(id: UpstreamId, cold: boolean): DemoEngine {
+  const coldStart: ColdStart = createColdStart(cold);
+  let fault: DemoFault = 'none';
+  let server: Server | null = null;
+  let port = 0;
+
+  function listen(): Promise<void> {
+    const next = createServer((req, res) => answer(req, res));
+    server = next;
+    return new Promise((resolve, reject) => {
+      next.once('error', reject);
+      next.listen({ host: '127.0.0.1', port }, () => {
+        ({ port } = next.address() as AddressInfo);
+        resolve();
+      });
+    });
+  }
+
+  function close(): Promise<void> {
+    const current = server;
+    server = null;
+    return new Promise((resolve) => {
+      if (current === null) resolve();
+      else {
+        current.close(() => resolve());
+        current.closeAllConnections();
+      }
+    });
+  }
+
+  function answer(req: IncomingMessage, res: ServerResponse): void {
+    if (!coldStart.isUp()) sendJson(res, 503, error('Loading model'));
+    else if (req.url === '/health') sendJson(res, 200, { status: 'ok' });
+    else if (req.url?.endsWith('/models')) {
+      sendJson(res, 200, { object: 'list', data: [{ id: demoModel(id), object: 'model' }] });
+    } else if (fault === '429') sendJson(res, 429, error('Rate limit'), { 'retry-after': '20' });
+    else if (fault === '500') sendJson(res, 500, error('The demo engine was told to fail'));
+    else void chat(req, res);
+  }
+
+  async function chat(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const parts: Buffer[] = [];
+    for await (const part of req) parts.push(part as Buffer);
+    const streams = /"stream"\s*:\s*true/.test(Buffer.concat(parts).toString());
+    const delayMs = fault === 'slow' ? SLOW_MS : 0;
+    if (streams) streamAnswer(res, id, { delayMs, fault });
+    else setTimeout(() => sendJson(res, 200, wholeAnswer(id)), delayMs);
+  }
+
+  return {
+    id,
+    start: listen,
+    stop: close,
+    url: () => `http://127.0.0.1:${port}`,
+    fault: () => fault,
+    async setFault(next) {
+      const wasRefusing = fault === 'refuse';
+      fault = next;
+      if (next === 'refuse') await close();
+      else if (wasRefusing) await listen();
+    },
+  };
+}
+
+function sendJson(
+  res: ServerResponse,
+  status: number,
+  value: unknown,
+  headers: Record<string, string> = {},
+): void {
+  res.req.resume();
+  res.writeHead(status, { 'content-type': 'application/json', ...headers });
+  res.end(JSON.stringify(value));
+}
+
+function error(message: string): object {
+  return { error: { message, type: 'demo', code: null, param: null } };
+}

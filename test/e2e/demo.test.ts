@@ -1,0 +1,59 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { startDemo, type RunningDemo } from '../support/demo.ts';
+
+const run = promisify(execFile);
+
+/** Runs a printed line as its reader would. */
+async function shell(line: string | undefined): Promise<string> {
+  const { stdout } = await run('sh', ['-c', line ?? 'false']);
+  return stdout;
+}
+
+function ask(demo: RunningDemo): Promise<Response> {
+  return fetch(`${demo.baseUrl}/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ stream: true, messages: [{ role: 'user', content: 'hi' }] }),
+  });
+}
+
+test('the three printed lines do what they say', async () => {
+  const demo = await startDemo();
+  const [plain, streamed, broken] = await Promise.all([
+    shell(demo.curls[0]),
+    shell(demo.curls[1]),
+    Promise.resolve(demo.curls[2]),
+  ]);
+  expect(plain).toContain('x-gateway-upstream: local');
+  expect(plain).toContain('"object":"chat.completion"');
+  expect(streamed).toContain('x-gateway-upstream: local');
+  expect(streamed).toContain('data: [DONE]');
+  const fallenBack = await shell(broken);
+  expect(fallenBack).toContain('x-gateway-upstream: hosted_a');
+  expect(fallenBack).toContain('x-gateway-fallback-reason: local=unreachable');
+});
+
+test('every answer of the demo says that it is canned', async () => {
+  const demo = await startDemo();
+  const answer = await (await ask(demo)).text();
+  expect(answer.match(/"content":"([^"]*)"/g)?.join('')).toMatch(/This .*canned .*text/);
+});
+
+test('an upstream is broken and healed from the command line', async () => {
+  const demo = await startDemo();
+  expect(await demo.type('break local 500')).toBe('local: 500');
+  const broken = await ask(demo);
+  expect(broken.headers.get('x-gateway-fallback-reason')).toBe('local=http_500');
+  await broken.text();
+  expect(await demo.type('heal local')).toBe('local is healthy');
+  const healed = await ask(demo);
+  expect(healed.headers.get('x-gateway-upstream')).toBe('local');
+  await healed.text();
+});
+
+test('a line that is not understood says what can be typed', async () => {
+  const demo = await startDemo();
+  expect(await demo.type('brake local')).toMatch(/^Not understood\. break <upstream>/);
+});

@@ -1,0 +1,67 @@
+import { afterAll, expect, test } from 'vitest';
+import { axeViolations, closeBrowser, openPage } from '../support/browser.ts';
+import { startDemo, type RunningDemo } from '../support/demo.ts';
+
+afterAll(closeBrowser);
+
+function ask(demo: RunningDemo, stream: boolean): Promise<string> {
+  return fetch(`${demo.baseUrl}/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ stream, messages: [{ role: 'user', content: 'hi' }] }),
+  }).then((response) => response.text());
+}
+
+test('a request shows up in the window without a reload', async () => {
+  const demo = await startDemo();
+  const page = await openPage(demo.link);
+  await page.getByText('No requests yet').waitFor();
+  await ask(demo, true);
+  await page.getByText('done', { exact: true }).first().waitFor();
+  expect(await page.locator('main').innerText()).toMatch(/Local\s+serves/i);
+});
+
+test('an upstream broken in the window is left by the next request', async () => {
+  const demo = await startDemo();
+  const page = await openPage(demo.link);
+  const control = page.getByRole('combobox', { name: /local/i });
+  await control.selectOption('refuse');
+  await page.waitForFunction(
+    (url) =>
+      fetch(url)
+        .then((response) => response.json())
+        .then(() => true),
+    new URL('/api/v1/status', demo.link).href,
+  );
+  await ask(demo, false);
+  await page
+    .getByText(/after Local unreachable/)
+    .first()
+    .waitFor();
+  await control.selectOption('none');
+});
+
+test('the link gives control once; without it the page only reads', async () => {
+  const demo = await startDemo();
+  const first = await openPage(demo.link);
+  await first.getByRole('combobox', { name: /local/i }).waitFor();
+  expect(new URL(first.url()).hash).toBe('');
+  const second = await openPage(demo.link);
+  await second.getByText(/read-only/).waitFor();
+  expect(await second.getByRole('combobox', { name: /local/i }).isDisabled()).toBe(true);
+});
+
+test.each(['light', 'dark'] as const)(
+  'axe finds nothing wrong in the %s window',
+  async (scheme) => {
+    const demo = await startDemo();
+    await demo.type('break local refuse');
+    await ask(demo, false);
+    const page = await openPage(demo.link, { colorScheme: scheme });
+    await page
+      .getByText(/after Local unreachable/)
+      .first()
+      .waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+  },
+);

@@ -1,0 +1,59 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+/** The demo as a process of its own, as a newcomer runs it. */
+export interface RunningDemo {
+  /** The window's address with a one-time code. */
+  readonly link: string;
+  readonly baseUrl: string;
+  /** The three lines to try, as they were printed. */
+  readonly curls: readonly string[];
+  /** Types a line where the demo runs and waits for its answer. */
+  type(line: string): Promise<string>;
+}
+
+/** Starts it on a free port; it is ended with the test. */
+export async function startDemo(): Promise<RunningDemo> {
+  const child = spawn(process.execPath, ['main/demo.ts'], {
+    cwd: ROOT,
+    env: { ...process.env, SWITCHYARD_PORT: '0' },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  onTestFinished(async () => {
+    child.kill('SIGTERM');
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  });
+  let output = '';
+  const waiting = new Set<() => void>();
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+    for (const look of waiting) look();
+  });
+  const seen = (pattern: RegExp, from: number) =>
+    new Promise<string>((resolve, reject) => {
+      const look = () => {
+        const found = pattern.exec(output.slice(from));
+        if (found === null) return;
+        waiting.delete(look);
+        resolve(found[1] ?? '');
+      };
+      waiting.add(look);
+      child.once('exit', () => reject(new Error(`the demo ended: ${output}`)));
+      look();
+    });
+  await seen(/Ctrl\+C (ends) it/, 0);
+  return {
+    link: await seen(/Window +(\S+)/, 0),
+    baseUrl: await seen(/Base URL +(\S+)/, 0),
+    curls: output.split('\n').filter((line) => line.startsWith('curl ')),
+    type(line) {
+      const from = output.length;
+      child.stdin.write(`${line}\n`);
+      return seen(/^(.+)\n/m, from);
+    },
+  };
+}
