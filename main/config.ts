@@ -1,5 +1,6 @@
-import { maskSecret } from './config/mask.ts';
-import { ENTRIES, type Config, type Entry, type Source } from './config/settings.ts';
+import { maskMistyped } from './config/mask.ts';
+import type { SettingSource } from '#shared/settings.ts';
+import { ENTRIES, type Config, type Entry } from './config/settings.ts';
 import type { SettingsTree } from './config/settings-file.ts';
 
 export type { Config } from './config/settings.ts';
@@ -13,7 +14,7 @@ export interface LoadedConfig {
   readonly kind: 'loaded';
   readonly config: Config;
   /** Where each value came from, by path. */
-  readonly sources: ReadonlyMap<string, Source>;
+  readonly sources: ReadonlyMap<string, SettingSource>;
   readonly warnings: readonly string[];
 }
 
@@ -32,7 +33,7 @@ export function loadConfig(
   file: SettingsTree,
 ): LoadedConfig | RefusedConfig {
   const problems: string[] = [];
-  const sources = new Map<string, Source>();
+  const sources = new Map<string, SettingSource>();
   const sections: Record<string, Record<string, unknown>> = {};
   for (const entry of ENTRIES) {
     const settled = settle(entry, env, file);
@@ -50,7 +51,7 @@ export function loadConfig(
 }
 
 type Settled =
-  | { readonly kind: 'good'; readonly value: unknown; readonly source: Source }
+  | { readonly kind: 'good'; readonly value: unknown; readonly source: SettingSource }
   | { readonly kind: 'bad'; readonly problem: string };
 
 function settle(
@@ -63,18 +64,13 @@ function settle(
   if (text !== undefined && text !== '') {
     const parsed = setting.kind.schema.safeParse(setting.kind.fromText(text));
     if (parsed.success) return { kind: 'good', value: parsed.data, source: 'env' };
-    const shown = setting.secret ? maskSecret(text) : maskUserinfo(text);
+    const shown = (setting.kind.shown ?? maskMistyped)(text);
     return { kind: 'bad', problem: `${name} is "${shown}" but must be ${setting.kind.allowed}` };
   }
   const stored = file[section]?.[key];
   if (stored !== undefined && stored !== null)
     return { kind: 'good', value: stored, source: 'file' };
   return { kind: 'good', value: setting.fallback, source: 'default' };
-}
-
-/** A mistyped address may still carry a password. */
-function maskUserinfo(text: string): string {
-  return text.replace(/\/\/[^/@]*@/, '//…@').replace(/\?.*$/, '?…');
 }
 
 const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i;
@@ -84,7 +80,8 @@ export function isLoopbackHost(host: string): boolean {
   return LOOPBACK_HOST.test(host);
 }
 
-function openToTheNetwork({ gateway }: Config): string[] {
+/** Why this configuration would be open to other machines without a key, one line each. */
+export function openToTheNetwork({ gateway }: Config): string[] {
   if (isLoopbackHost(gateway.host) || gateway.apiKeys.length > 0) return [];
   return [
     `${ENV_PREFIX}HOST is "${gateway.host}", which other machines can reach, but ${ENV_PREFIX}API_KEYS is empty: ` +

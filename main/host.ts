@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { AppInfo, LiveEvent, LiveSnapshot } from '#shared/live.ts';
 import type { LoadedConfig } from './config.ts';
-import { createLiveConfig, type Change } from './config/live-config.ts';
+import { createLiveConfig } from './config/live-config.ts';
 import type { LocalChoice } from './gateway/calls.ts';
 import { createGateway } from './gateway/gateway.ts';
 import { createLocalEngine, type LocalEngine } from './gateway/local-engine.ts';
@@ -40,11 +40,14 @@ export interface Host {
   stop(): Promise<void>;
   snapshot(): LiveSnapshot;
   subscribe(listener: (event: LiveEvent) => void): () => void;
-  setWarmup(enabled: boolean): Promise<Change>;
+  setWarmup(enabled: boolean): Promise<WarmupChange>;
   controlLink(): string;
   /** Tells the window that something outside of the gateway changed. */
   changed(): void;
 }
+
+/** Whether the switch was turned; a refusal says why, for people. */
+export type WarmupChange = { readonly ok: true } | { readonly ok: false; readonly message: string };
 
 const STOP_GRACE_MS = 30_000;
 
@@ -52,18 +55,33 @@ const STOP_GRACE_MS = 30_000;
 export function createHost(options: HostOptions, { clock, random, log }: HostEdges): Host {
   const { loaded, dataDirectory, windowDirectory, demo } = options;
   const http = createHttpClient();
-  const config = createLiveConfig(loaded, dataDirectory, () => gateway.feed.changed());
-  const { baseUrl: engineUrl } = loaded.config.local;
-  const engine: LocalEngine | null =
-    engineUrl === null
-      ? null
-      : createLocalEngine(engineUrl, { http, clock }, () => gateway.feed.changed());
-  const pickLocal = (): LocalChoice =>
-    engine === null || engineUrl === null
-      ? { kind: 'none', reason: 'not_configured' }
-      : { kind: 'target', target: { provider: null, baseUrl: engineUrl, models: engine.models() } };
+  let engine: LocalEngine | null = null;
+  const config = createLiveConfig(loaded, dataDirectory, (now, before) => {
+    if (now.local.baseUrl !== before.local.baseUrl) watchEngine(now.local.baseUrl);
+    gateway.feed.changed();
+  });
+
+  function watchEngine(baseUrl: string | null): void {
+    engine?.stop();
+    engine =
+      baseUrl === null
+        ? null
+        : createLocalEngine(baseUrl, { http, clock }, () => gateway.feed.changed());
+    engine?.start();
+  }
+
+  function pickLocal(): LocalChoice {
+    const { baseUrl } = config.current().local;
+    if (baseUrl === null) return { kind: 'none', reason: 'not_configured' };
+    return {
+      kind: 'target',
+      target: { provider: null, baseUrl, models: engine?.models() ?? null },
+    };
+  }
+
   const gateway = createGateway({
     config: () => config.current(),
+    settings: { view: () => config.view(), patch: (tree) => config.patch(tree) },
     http,
     clock,
     random,
@@ -83,7 +101,7 @@ export function createHost(options: HostOptions, { clock, random, log }: HostEdg
     async start() {
       const started = await gateway.start();
       if (!started.ok) throw new Error(started.message);
-      engine?.start();
+      watchEngine(config.current().local.baseUrl);
       return { url: gateway.url(), baseUrl: gateway.baseUrl() };
     },
     async stop() {
@@ -93,7 +111,12 @@ export function createHost(options: HostOptions, { clock, random, log }: HostEdg
     },
     snapshot: () => gateway.snapshot(),
     subscribe: (listener) => gateway.feed.subscribe(listener),
-    setWarmup: (enabled) => Promise.resolve(config.set('ondemand.warmup', enabled)),
+    setWarmup(enabled) {
+      const patched = config.patch({ ondemand: { warmup: enabled } });
+      return Promise.resolve(
+        patched.kind === 'patched' ? { ok: true } : { ok: false, message: patched.message },
+      );
+    },
     controlLink: () => gateway.controlLink(),
     changed: () => gateway.feed.changed(),
   };

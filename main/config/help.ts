@@ -7,6 +7,9 @@ export function createSettingsHelp(): string {
     const fallback = shown(setting.fallback);
     return `  ${(ENV_PREFIX + setting.env).padEnd(36)} ${fallback.padEnd(12)} ${setting.kind.allowed}`;
   });
+  lines.push(
+    `  ${`${ENV_PREFIX}DATA_DIR`.padEnd(36)} ${'by system'.padEnd(12)} the directory for settings, keys and logs`,
+  );
   return `Settings (environment variable, default, what it may be):\n${lines.join('\n')}\n`;
 }
 

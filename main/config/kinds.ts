@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { maskSecret } from './mask.ts';
 
 /** How one setting is read: from the environment as text, from the settings file as JSON. */
 export interface Kind<T> {
@@ -7,6 +8,8 @@ export interface Kind<T> {
   readonly fromText: (text: string) => unknown;
   /** What is allowed, for error messages: "a whole number from 1 to 5". */
   readonly allowed: string;
+  /** How text that is not allowed is shown where it may hold a secret. */
+  readonly shown?: (text: string) => string;
 }
 
 const asNumber = (text: string): unknown => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text);
@@ -69,6 +72,7 @@ export const secret: Kind<string> = {
     .regex(/^[\x21-\x7e]+$/),
   fromText: asIs,
   allowed: 'visible ASCII characters without spaces',
+  shown: maskSecret,
 };
 
 export const secrets: Kind<readonly string[]> = {
@@ -76,6 +80,7 @@ export const secrets: Kind<readonly string[]> = {
   fromText: asList,
   allowed:
     'keys of at least 16 visible ASCII characters, separated by commas (openssl rand -hex 24 makes one)',
+  shown: (text) => asList(text).map(maskSecret).join(','),
 };
 
 export const httpUrl: Kind<string> = {
@@ -86,7 +91,18 @@ export const httpUrl: Kind<string> = {
 
 function isHttpUrl(value: string): boolean {
   if (!/^https?:\/\//i.test(value) || !URL.canParse(value)) return false;
-  return new URL(value).hash === '';
+  const { hash, username, password } = new URL(value);
+  return hash === '' && isDecodable(username + password);
+}
+
+/** URL lets a lone `%` stand; such credentials could not be written to the wire later. */
+function isDecodable(encoded: string): boolean {
+  try {
+    decodeURIComponent(encoded);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 export const names: Kind<readonly string[]> = {
@@ -123,6 +139,7 @@ export const headerMap: Kind<Readonly<Record<string, string>>> = {
   fromText: parseJson,
   allowed:
     'a JSON object of header names and values, such as {"X-Team":"blue"}, framing headers excepted',
+  shown: () => '…',
 };
 
 function parseJson(value: string): unknown {

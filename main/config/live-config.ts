@@ -1,43 +1,53 @@
+import type { SettingSource, SettingsView } from '#shared/settings.ts';
 import type { LoadedConfig } from '../config.ts';
-import { ENV_PREFIX } from '../config.ts';
-import { ENTRIES, type Config } from './settings.ts';
-import { writeSetting } from './settings-file.ts';
+import { planPatch, type PatchPlan } from './patch.ts';
+import type { Config } from './settings.ts';
+import { writeSettings } from './settings-file.ts';
+import { settingsView } from './settings-view.ts';
 
-/** Whether a change was made; a refusal says why, for people. */
-export type Change = { readonly ok: true } | { readonly ok: false; readonly message: string };
+/** Whether a change was made and is on disk. */
+export type Patched =
+  | { readonly kind: 'patched' }
+  | Extract<PatchPlan, { readonly kind: 'refused' }>
+  /** The disk would not take it; nothing changed. */
+  | { readonly kind: 'unwritten'; readonly message: string };
 
 /** The configuration in force: a value that is replaced as a whole when a setting changes. */
 export interface LiveConfig {
   current(): Config;
-  /** Changes one setting, here and in the settings file. */
-  set(path: string, value: unknown): Change;
+  /** Every value with its source, secrets masked. */
+  view(): SettingsView;
+  /** Takes all changes of the tree or none: written first, then in force. */
+  patch(tree: unknown): Patched;
 }
 
-/** Makes it from what was loaded at the start. */
+/** Makes it from what was loaded at the start; `changed` hears of each replacement. */
 export function createLiveConfig(
   loaded: LoadedConfig,
   directory: string,
-  changed: () => void,
+  changed: (now: Config, before: Config) => void,
 ): LiveConfig {
-  let config = loaded.config;
+  let { config } = loaded;
+  const sources = new Map<string, SettingSource>(loaded.sources);
   return {
     current: () => config,
-    set(path, value) {
-      const entry = ENTRIES.find((each) => each.path === path);
-      if (entry === undefined) return { ok: false, message: `There is no setting ${path}.` };
-      const { section, key, setting } = entry;
-      if (loaded.sources.get(path) === 'env') {
-        const name = ENV_PREFIX + setting.env;
-        return { ok: false, message: `${path} is set by ${name}; change it there and restart.` };
+    view: () => settingsView(config, sources),
+    patch(tree) {
+      const plan = planPatch(tree, config, sources);
+      if (plan.kind === 'refused') return plan;
+      try {
+        writeSettings(directory, plan.changes);
+      } catch (error) {
+        const why = error instanceof Error ? error.message : 'unknown error';
+        return { kind: 'unwritten', message: `The settings file could not be written: ${why}` };
       }
-      if (!setting.kind.schema.safeParse(value).success) {
-        return { ok: false, message: `${path} must be ${setting.kind.allowed}.` };
+      for (const { entry, value } of plan.changes) {
+        sources.set(entry.path, value === undefined ? 'default' : 'file');
       }
-      writeSetting(directory, path, value);
-      const before = config[section as keyof Config];
-      config = { ...config, [section]: { ...before, [key]: value } };
-      changed();
-      return { ok: true };
+      const before = config;
+      config = plan.config;
+      changed(config, before);
+      return { kind: 'patched' };
     },
   };
 }

@@ -11,6 +11,14 @@ export function maskUrl(address: string): string {
   return `${url.protocol}//${userinfo}${url.host}${url.pathname.replace(/\/+$/, '')}${query}`;
 }
 
+/**
+ * Text that is no good value, shown to its owner: were it meant as an address, everything before its
+ * last `@` may be a password and everything behind a `?` a key.
+ */
+export function maskMistyped(text: string): string {
+  return text.replace(/^([a-z][a-z0-9+.-]*:\/\/)?.*@/is, '$1…@').replace(/\?.*$/s, '?…');
+}
+
 /** Header names with their values hidden. */
 export function maskHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.keys(headers).map((name) => [name, '…']));

@@ -1,5 +1,6 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import type { SettingChange } from './patch.ts';
 import { ENTRIES } from './settings.ts';
 
 export type SettingsTree = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -25,16 +26,34 @@ export function readSettings(directory: string, nowMs: number): FileContents {
   };
 }
 
-/** Writes one value to `settings.json`, atomically, keeping what it does not know. */
-export function writeSetting(directory: string, path: string, value: unknown): void {
-  const [section = '', key = ''] = path.split('.');
-  const file = join(directory, FILES.settings);
-  const before = readJson(file);
-  const tree = before.kind === 'object' ? before.tree : {};
-  const after = merge(tree, { [section]: { [key]: value } });
+/**
+ * Writes changes, each file atomically and keeping what it does not know: secrets to `secrets.json`,
+ * everything else to `settings.json`. Throws what the disk says.
+ */
+export function writeSettings(directory: string, changes: readonly SettingChange[]): void {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const isSecret = ({ entry }: SettingChange) => entry.setting.secret;
+  writeOne(join(directory, FILES.secrets), changes.filter(isSecret));
+  writeOne(
+    join(directory, FILES.settings),
+    changes.filter((change) => !isSecret(change)),
+  );
+}
+
+function writeOne(file: string, changes: readonly SettingChange[]): void {
+  if (changes.length === 0) return;
+  const before = readJson(file);
+  // Broken by hand while the app runs: what it holds is not lost, the next start sets it aside.
+  if (before.kind === 'unreadable') throw new Error(`${basename(file)}: ${before.problem}`);
+  let tree = before.kind === 'object' ? before.tree : {};
+  for (const { entry, value } of changes) {
+    // A value that is undefined is left out of JSON: the default holds again.
+    tree = merge(tree, { [entry.section]: { [entry.key]: value } });
+  }
   const draft = `${file}.new`;
-  writeFileSync(draft, `${JSON.stringify(after, null, 2)}\n`, { mode: 0o600, flush: true });
+  // A draft that a crash left would keep its mode.
+  rmSync(draft, { force: true });
+  writeFileSync(draft, `${JSON.stringify(tree, null, 2)}\n`, { mode: 0o600, flush: true });
   renameSync(draft, file);
 }
 

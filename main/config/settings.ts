@@ -95,9 +95,6 @@ export type Config = {
   readonly [Section in keyof typeof SETTINGS]: Values<(typeof SETTINGS)[Section]>;
 };
 
-/** Where a value came from. */
-export type Source = 'env' | 'file' | 'default';
-
 export interface Entry {
   readonly section: string;
   readonly key: string;
@@ -115,3 +112,9 @@ export const ENTRIES: readonly Entry[] = Object.entries(SETTINGS).flatMap(([sect
     setting: value as Setting<unknown>,
   })),
 );
+
+/** One setting's value in a configuration. */
+export function valueAt(config: Config, { section, key }: Entry): unknown {
+  const values: Readonly<Record<string, Readonly<Record<string, unknown>>>> = config;
+  return values[section]?.[key];
+}

@@ -46,7 +46,7 @@ function bad(message: string, param: string | null): BadRequest {
 
 /** V8 quotes the text around the error; the caller's own words need not come back to it. */
 function reasonOf(error: SyntaxError): string {
-  const position = / in JSON at (position \d+.*)$/.exec(error.message)?.[1];
+  const position = / JSON at (position \d+.*)$/.exec(error.message)?.[1];
   return position === undefined ? 'it ends too early or is no JSON' : `see ${position}`;
 }
 

@@ -8,7 +8,7 @@ import type { ChatCall } from './calls.ts';
 import { isBadRequest, parseChatRequest, type ChatRequest } from './chat-request.ts';
 import type { GatewayError } from './errors.ts';
 import type { RequestLogs } from './request-log.ts';
-import { sendError } from './respond.ts';
+import { sendError, sendErrorEarly } from './respond.ts';
 import { route, type RouterDeps } from './router.ts';
 import type { RemoteUpstream } from './upstreams.ts';
 
@@ -38,8 +38,9 @@ export async function handleChat(
   const read = await readRequest(req, caller.identity, config);
   if (read.kind === 'aborted') return;
   if (read.kind === 'refused') {
-    const closing = read.error.status === 413 ? { connection: 'close' } : {};
-    sendError(res, read.error, { ...base, ...closing, ...NOT_ROUTED });
+    const headers = { ...base, ...NOT_ROUTED };
+    if (read.error.status !== 413) sendError(res, read.error, headers);
+    else sendErrorEarly(req, res, read.error, { headers, clock: deps.clock });
     return;
   }
   const { request } = read;

@@ -28,6 +28,9 @@ export type RequestErrorCode =
   | 'method_not_allowed'
   | 'unsupported_media_type'
   | 'body_too_large'
+  | 'not_configured'
+  | 'set_by_environment'
+  | 'settings_unwritten'
   | 'shutting_down'
   | 'internal_error';
 

@@ -7,20 +7,19 @@ import type { Log } from '../platform/log.ts';
 import { appRoutes } from './app-routes.ts';
 import { createIdentify } from './auth.ts';
 import type { LocalChoice } from './calls.ts';
+import { controlRoutes, type ControlRoutesDeps } from './control-routes.ts';
+import type { LiveFeed } from './live.ts';
+import { createMonitor } from './monitor.ts';
 import { createLifecycle, type Started } from './lifecycle.ts';
-import { createLiveFeed, type LiveFeed } from './live.ts';
-import { createRequestLogs } from './request-log.ts';
 import { createRoutes, type Route } from './routes.ts';
 import { createGatewayServer } from './server.ts';
 import { createSessions } from './sessions.ts';
-import { createStats } from './stats.ts';
-import { statusReport } from './status.ts';
 import { remoteUpstreams } from './upstreams.ts';
-import { createWarmup } from './warmup.ts';
 
 /** What the gateway is given. */
 export interface GatewayDeps {
   readonly config: () => Config;
+  readonly settings: ControlRoutesDeps['settings'];
   readonly http: HttpClient;
   readonly clock: Clock;
   /** In [0, 1). */
@@ -57,28 +56,16 @@ export function createGateway(deps: GatewayDeps): Gateway {
       error: error instanceof Error ? (error.stack ?? error.message) : 'unknown',
     });
 
-  const stats = createStats(clock);
-  const warmup = createWarmup({ http, clock }, () => feed.changed());
-  const logs = createRequestLogs(
-    { clock, stats, log, slowAfterMs: () => config().circuit.ttftThresholdMs },
-    { changed: (id) => feed.requestChanged(id), removed: (id) => feed.requestRemoved(id) },
-  );
-  const status = (forceZeroHeader: string) =>
-    statusReport({
-      config: config(),
-      stats: stats.view(),
-      warmup: warmup.view(),
-      local: pickLocal(),
-      nowMs: clock.now(),
-      forceZeroHeader,
-    });
-  const feed: LiveFeed = createLiveFeed({
-    clock,
-    status: () => status('0'),
-    inFlight: () => stats.view().inFlight,
-    rows: () => logs.rows(),
+  const { logs, warmup, feed, status } = createMonitor({
+    ...deps,
     app: () => ({ ...deps.app(), baseUrl: lifecycle.baseUrl() }),
   });
+  const startWarmup = () => {
+    const upstream = remotes(config()).find(({ id }) => id === 'ondemand');
+    if (upstream === undefined) return null;
+    warmup.start(upstream);
+    return warmup.view().state;
+  };
   const sessions = createSessions(clock);
   const controlLink = () => `${lifecycle.url()}/#code=${sessions.newCode()}`;
   const identifyWith = perConfig(({ gateway }) =>
@@ -101,6 +88,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
         controlLink,
         endAtStop: (stream) => lifecycle.endAtStop(stream),
       }),
+      ...controlRoutes({ settings: deps.settings, startWarmup }),
       ...deps.moreRoutes,
     ],
     { identify, windowDirectory: deps.windowDirectory, onBug },

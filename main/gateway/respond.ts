@@ -1,4 +1,5 @@
-import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { Clock } from '../platform/clock.ts';
 import { errorBody, errorHeaders, type GatewayError } from './errors.ts';
 
 /** Answers with a JSON value. */
@@ -33,4 +34,36 @@ export function sendError(
   headers: OutgoingHttpHeaders = {},
 ): void {
   sendJson(res, error.status, errorBody(error), { ...errorHeaders(error), ...headers });
+}
+
+/** So long a refused upload is still read after its answer. */
+const LINGER_MS = 2000;
+
+/**
+ * Answers a request with an error while its body is still coming, and closes the connection.
+ * Closing at once would reset it, and the sender would lose the answer unread.
+ */
+export function sendErrorEarly(
+  req: IncomingMessage,
+  res: ServerResponse,
+  error: GatewayError,
+  { headers, clock }: { readonly headers: OutgoingHttpHeaders; readonly clock: Clock },
+): void {
+  const body = Buffer.from(JSON.stringify(errorBody(error)));
+  res.writeHead(error.status, {
+    'cache-control': 'no-store',
+    ...errorHeaders(error),
+    ...headers,
+    connection: 'close',
+    'content-length': body.length,
+  });
+  res.write(body);
+  const close = () => {
+    cancelTimer();
+    res.end();
+  };
+  const cancelTimer = clock.after(LINGER_MS, close);
+  req.resume();
+  if (req.readableEnded) close();
+  else req.on('end', close).on('close', close);
 }

@@ -9,7 +9,7 @@ export type Who = 'anyone' | 'readers' | 'control';
 
 /** One route: everything about it on one line of a table. */
 export interface Route {
-  readonly method: 'GET' | 'POST' | 'PUT';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly paths: readonly string[];
   readonly who: Who;
   readonly handle: (req: Request, res: Response) => void | Promise<void>;
@@ -34,6 +34,14 @@ const WINDOW_HEADERS = {
 /** Control bodies are small: a setting, a code. */
 const MAX_CONTROL_BYTES = 64 * 1024;
 
+const REGISTER = {
+  GET: 'get',
+  POST: 'post',
+  PUT: 'put',
+  PATCH: 'patch',
+  DELETE: 'delete',
+} as const;
+
 /** Everything but the chat endpoint, which is answered ahead of Express (design 12). */
 export function createRoutes(routes: readonly Route[], deps: RoutesDeps): RequestListener {
   const app = express();
@@ -42,8 +50,8 @@ export function createRoutes(routes: readonly Route[], deps: RoutesDeps): Reques
   const json = express.json({ limit: MAX_CONTROL_BYTES, strict: true });
   for (const { method, paths, who, handle } of routes) {
     for (const path of paths) {
-      const register = { GET: app.get, POST: app.post, PUT: app.put }[method].bind(app);
-      register(path, permit(who, deps.identify), ...(method === 'GET' ? [] : [json]), handle);
+      const register = REGISTER[method];
+      app[register](path, permit(who, deps.identify), ...(method === 'GET' ? [] : [json]), handle);
     }
   }
   for (const [path, methods] of methodsByPath(routes)) {

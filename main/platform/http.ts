@@ -1,4 +1,5 @@
-import { Agent, Client, Pool, type Dispatcher } from 'undici';
+import type { Socket } from 'node:net';
+import { Agent, Client, Pool, type buildConnector, type Dispatcher } from 'undici';
 import { transportFailure, type TransportFailure } from './transport-failure.ts';
 
 /** One request to an upstream, ready to be written. */
@@ -58,13 +59,11 @@ export function createHttpClient(): HttpClient {
     bodyTimeout: 0,
     maxHeaderSize: MAX_HEAD_BYTES,
     connect: { timeout: CONNECT_TIMEOUT_MS },
-  };
-  const pooled = new Agent({
-    ...options,
     // undici hands its own option objects through; connections are unlimited, one request each.
     factory: (origin, poolOptions: Pool.Options) =>
-      new Pool(origin, { ...poolOptions, factory: (url, given) => new CountingClient(url, given) }),
-  });
+      new Pool(origin, { ...poolOptions, factory: (url, given) => new OwnClient(url, given) }),
+  };
+  const pooled = new Agent(options);
   // Pipelining 0 is undici's word for "no keep-alive".
   const single = new Agent({ ...options, pipelining: 0 });
   return {
@@ -88,12 +87,24 @@ export function createHttpClient(): HttpClient {
   };
 }
 
-/** Counts the answers of the present connection: with one or more, the connection is a reused one. */
-class CountingClient extends Client {
+/** What undici's connectors do; their type leaves out that they hand the socket back. */
+type Connect = (options: buildConnector.Options, done: buildConnector.Callback) => Socket;
+
+/** One connection, one request at a time. */
+class OwnClient extends Client {
+  /** Answers on the present connection: with one or more, it is a reused one. */
   answers = 0;
+  #socket: Socket | null = null;
 
   constructor(origin: string | URL, options: Client.Options) {
-    super(origin, options);
+    // The pool has made a function of it.
+    const connect = options.connect as Connect;
+    super(origin, {
+      ...options,
+      connect: (target, done) => {
+        this.#socket = connect(target, done);
+      },
+    });
     this.on('connect', () => {
       this.answers = 0;
     });
@@ -106,12 +117,23 @@ class CountingClient extends Client {
     if (handler instanceof UndiciExchange) handler.client = this;
     return super.dispatch(options, handler);
   }
+
+  /** Bytes that ever came on the present connection. */
+  bytesRead(): number {
+    return this.#socket?.bytesRead ?? 0;
+  }
+
+  /** undici lets a connection come about though nobody waits for it any more. */
+  stopConnecting(): void {
+    this.#socket?.destroy(new Error('aborted by the gateway'));
+  }
 }
 
 class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {
   listener: ResponseListener;
-  client: CountingClient | null = null;
+  client: OwnClient | null = null;
   #controller: Dispatcher.DispatchController | null = null;
+  #bytesReadBefore = 0;
   #headSeen = false;
   #over = false;
 
@@ -130,11 +152,13 @@ class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {
   abort(): void {
     if (this.#over) return;
     this.#over = true;
-    this.#controller?.abort(new Error('aborted by the gateway'));
+    if (this.#controller === null) this.client?.stopConnecting();
+    else this.#controller.abort(new Error('aborted by the gateway'));
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
+    this.#bytesReadBefore = this.client?.bytesRead() ?? 0;
     // Aborted while the connection was being made: nothing may be written on it now.
     if (this.#over) controller.abort(new Error('aborted by the gateway'));
   }
@@ -163,7 +187,10 @@ class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     if (this.#over) return;
     this.#over = true;
-    const reused = (this.client?.answers ?? 0) > 0;
+    const { client } = this;
+    // Half a head is a response that has begun: the request was seen.
+    const silent = client?.bytesRead() === this.#bytesReadBefore;
+    const reused = silent && client !== null && client.answers > 0;
     this.listener.onFailure(transportFailure(error, { headSeen: this.#headSeen, reused }));
   }
 }

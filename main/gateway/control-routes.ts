@@ -1,0 +1,67 @@
+import type { Response } from 'express';
+import type { SettingsView } from '#shared/settings.ts';
+import type { WarmupState } from '#shared/status.ts';
+import type { Patched } from '../config/live-config.ts';
+import type { GatewayError } from './errors.ts';
+import { sendError, sendJson } from './respond.ts';
+import type { Route } from './routes.ts';
+
+/** What a control session may change. */
+export interface ControlRoutesDeps {
+  readonly settings: {
+    readonly view: () => SettingsView;
+    readonly patch: (tree: unknown) => Patched;
+  };
+  /** Starts a warm-up now; null where `ondemand` is not configured. */
+  readonly startWarmup: () => WarmupState | null;
+}
+
+const NO_ONDEMAND: GatewayError = {
+  status: 409,
+  code: 'not_configured',
+  message: 'There is no on-demand upstream; set SWITCHYARD_ONDEMAND_BASE_URL first.',
+};
+
+/** Routes that change something (design 3): for control sessions alone. */
+export function controlRoutes({ settings, startWarmup }: ControlRoutesDeps): Route[] {
+  return [
+    {
+      method: 'GET',
+      paths: ['/api/v1/settings'],
+      who: 'control',
+      handle: (_req, res) => sendJson(res, 200, settings.view()),
+    },
+    {
+      method: 'PATCH',
+      paths: ['/api/v1/settings'],
+      who: 'control',
+      handle: (req, res) => sendPatched(res, settings.patch(req.body), settings.view),
+    },
+    {
+      method: 'POST',
+      paths: ['/api/v1/warmup'],
+      who: 'control',
+      handle(_req, res) {
+        const state = startWarmup();
+        if (state === null) sendError(res, NO_ONDEMAND);
+        else sendJson(res, 202, { state });
+      },
+    },
+  ];
+}
+
+function sendPatched(res: Response, patched: Patched, view: () => SettingsView): void {
+  switch (patched.kind) {
+    case 'patched':
+      sendJson(res, 200, view());
+      break;
+    case 'refused': {
+      const { code, message, param } = patched;
+      sendError(res, { status: code === 'set_by_environment' ? 409 : 400, code, message, param });
+      break;
+    }
+    case 'unwritten':
+      sendError(res, { status: 500, code: 'settings_unwritten', message: patched.message });
+      break;
+  }
+}

@@ -1,0 +1,11 @@
+/** Where a setting's value comes from; the environment's cannot be changed while the program runs. */
+export type SettingSource = 'env' | 'file' | 'default';
+
+/** One setting as it is read back; secrets come as their masked preview. */
+export interface SettingView {
+  readonly value: unknown;
+  readonly source: SettingSource;
+}
+
+/** `GET /api/v1/settings`: sections (`hosted_a`, `routing`, …) of settings (`baseUrl`, …). */
+export type SettingsView = Readonly<Record<string, Readonly<Record<string, SettingView>>>>;
