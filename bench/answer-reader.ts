@@ -21,7 +21,7 @@ type State = 'head' | 'sized' | 'chunk-size' | 'chunk' | 'trailer';
  */
 export function createAnswerReader(listener: AnswerListener): AnswerReader {
   let state: State = 'head';
-  let rest = Buffer.alloc(0);
+  let rest: Buffer = Buffer.alloc(0);
   let left = 0;
 
   /** Takes one line, without its end, off `rest`; null while it is not whole. */

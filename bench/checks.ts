@@ -75,8 +75,8 @@ class StreamCheck implements Check {
   readonly #sentNs = process.hrtime.bigint();
   #status = 0;
   #bytes = 0;
-  #beginning = Buffer.alloc(0);
-  #last = Buffer.alloc(0);
+  #beginning: Buffer = Buffer.alloc(0);
+  #last: Buffer = Buffer.alloc(0);
   #firstTokenUs: number | null = null;
 
   onStatus(status: number): void {

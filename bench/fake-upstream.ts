@@ -1,12 +1,12 @@
 /**
  * The fake upstream, a process of its own: answers every POST at once with the same JSON, or with a
  * paced stream. Written on bare sockets, so that the core it shares with the load is not the limit.
+ * Argument: milliseconds between two content events.
  */
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import {
   firstTokenEvent,
   LAST_EVENTS,
-  PACE_MS,
   PLAIN_ANSWER,
   ROLE_EVENT,
   STREAM_FLAG,
@@ -14,8 +14,7 @@ import {
   TOKENS,
 } from './traffic.ts';
 
-const chunked = (text: string) =>
-  `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
+const chunked = (text: string) => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
 
 const PLAIN = Buffer.concat([
   Buffer.from(
@@ -30,6 +29,8 @@ const TOKEN = Buffer.from(chunked(TOKEN_EVENT));
 const STREAM_END = Buffer.from(`${chunked(TOKEN_EVENT)}${chunked(LAST_EVENTS)}0\r\n\r\n`);
 /** Only the gateway asks this, on its own, of an engine. */
 const NO_MODELS = Buffer.from('HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n');
+
+const paceMs = Number(process.argv[2]);
 
 /** Finds the end of the one request that is under way; clients here never pipeline. */
 function serve(socket: Socket): void {
@@ -71,7 +72,7 @@ function stream(socket: Socket): void {
       clearInterval(timer);
       socket.write(STREAM_END);
     }
-  }, PACE_MS);
+  }, paceMs);
   socket.once('close', () => clearInterval(timer));
 }
 

@@ -10,8 +10,6 @@ export const CHAT_PATH = '/v1/chat/completions';
 export const TOKENS = 64;
 /** All events of one stream. */
 export const EVENTS = TOKENS + 3;
-/** Time between two content events. */
-export const PACE_MS = 20;
 
 /** About 1.2 KB, as a short conversation is; the flag is what tells the fake upstream what to do. */
 function requestBody(stream: boolean): Buffer {

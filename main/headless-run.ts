@@ -17,6 +17,22 @@ const warn = (text: string) => process.stderr.write(`${text}\n`);
 /** Runs the gateway under plain Node until a signal ends it; exit code 1 where it cannot start. */
 export async function runHeadless(env: NodeJS.ProcessEnv): Promise<void> {
   const directory = dataDirectory(env, process.platform);
+  try {
+    await run(env, directory);
+  } catch (error) {
+    if (!isFileProblem(error)) throw error;
+    warn(
+      `The data directory ${directory} cannot be used (${error.code}); set SWITCHYARD_DATA_DIR to one that can.`,
+    );
+    process.exit(1);
+  }
+}
+
+function isFileProblem(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'code' in error && 'path' in error;
+}
+
+async function run(env: NodeJS.ProcessEnv, directory: string): Promise<void> {
   const settings = readSettings(directory, Date.now());
   const loaded = loadConfig(env, settings.tree);
   if (loaded.kind === 'refused') {

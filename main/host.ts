@@ -1,15 +1,18 @@
 import { join } from 'node:path';
+import { UPSTREAM_IDS } from '#shared/ids.ts';
 import type { AppInfo, LiveEvent, LiveSnapshot } from '#shared/live.ts';
 import type { LoadedConfig } from './config.ts';
 import { createLiveConfig } from './config/live-config.ts';
 import type { LocalChoice } from './gateway/calls.ts';
 import { createGateway } from './gateway/gateway.ts';
 import { createLocalEngine, type LocalEngine } from './gateway/local-engine.ts';
+import { identityOf } from './gateway/memory.ts';
 import type { Route } from './gateway/routes.ts';
 import type { Clock } from './platform/clock.ts';
 import { controlToken } from './platform/control-token.ts';
 import { createHttpClient } from './platform/http.ts';
 import type { Log } from './platform/log.ts';
+import { createStateFile } from './platform/state-file.ts';
 import { VERSION } from './version.ts';
 
 /** What a host is made from. */
@@ -58,6 +61,9 @@ export function createHost(options: HostOptions, { clock, random, log }: HostEdg
   let engine: LocalEngine | null = null;
   const config = createLiveConfig(loaded, dataDirectory, (now, before) => {
     if (now.local.baseUrl !== before.local.baseUrl) watchEngine(now.local.baseUrl);
+    for (const id of UPSTREAM_IDS) {
+      if (identityOf(now, id) !== identityOf(before, id)) gateway.resetCircuit(id);
+    }
     gateway.feed.changed();
   });
 
@@ -87,6 +93,7 @@ export function createHost(options: HostOptions, { clock, random, log }: HostEdg
     random,
     log,
     pickLocal,
+    keep: (save) => createStateFile(join(dataDirectory, 'state.json'), save, { clock, log }),
     controlToken: controlToken(dataDirectory),
     windowDirectory,
     moreRoutes: demo?.routes ?? [],

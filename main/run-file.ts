@@ -15,12 +15,27 @@ export function removeRunFile(directory: string): void {
   rmSync(join(directory, FILE), { force: true });
 }
 
-/** The running gateway's address; null when none has said so. */
+/**
+ * The running gateway's address; null when none has said so, or when it died without taking it back:
+ * its port may be another program's by now, which must not be shown the control token.
+ */
 export function readRunFile(directory: string): string | null {
   try {
-    const value = JSON.parse(readFileSync(join(directory, FILE), 'utf8')) as { url?: unknown };
-    return typeof value.url === 'string' ? value.url : null;
+    const { url, pid } = JSON.parse(readFileSync(join(directory, FILE), 'utf8')) as {
+      url?: unknown;
+      pid?: unknown;
+    };
+    return typeof url === 'string' && typeof pid === 'number' && isAlive(pid) ? url : null;
   } catch {
     return null;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    // Another user's process may not be signalled, but it is there.
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }

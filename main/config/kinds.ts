@@ -80,7 +80,7 @@ export const secrets: Kind<readonly string[]> = {
   fromText: asList,
   allowed:
     'keys of at least 16 visible ASCII characters, separated by commas (openssl rand -hex 24 makes one)',
-  shown: (text) => asList(text).map(maskSecret).join(','),
+  shown: (list) => asList(list).map(maskSecret).join(','),
 };
 
 export const httpUrl: Kind<string> = {

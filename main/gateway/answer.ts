@@ -26,7 +26,7 @@ export function errorMessage(value: Json): string | null {
   if (error === undefined || error === null || error === false) return null;
   if (typeof error === 'string') return error;
   if (isObject(error) && typeof error['message'] === 'string') return error['message'];
-  return JSON.stringify(error).slice(0, 500);
+  return (writeJson(error) ?? 'an error nested too deep').slice(0, 500);
 }
 
 function choiceHasContent(choice: unknown): boolean {
@@ -63,5 +63,14 @@ export function parseJson(text: string): unknown {
     return JSON.parse(text) as unknown;
   } catch {
     return undefined;
+  }
+}
+
+/** Writes a parsed value as JSON; null where its nest is too deep for that, as an upstream can make it. */
+export function writeJson(value: unknown): string | null {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return null;
   }
 }

@@ -4,7 +4,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Config } from '../config.ts';
 import type { LocalChoice } from './calls.ts';
 import type { GatewayError } from './errors.ts';
-import { streamEvents } from './events.ts';
+import { EVENTS_HEAD, streamEvents } from './events.ts';
 import type { LiveFeed } from './live.ts';
 import { modelList } from './models.ts';
 import { sendError, sendJson } from './respond.ts';
@@ -50,7 +50,11 @@ export function appRoutes(deps: AppRoutesDeps): Route[] {
       method: 'GET',
       paths: ['/api/v1/events'],
       who: 'readers',
-      handle(_req, res) {
+      handle(req, res) {
+        if (req.method === 'HEAD') {
+          res.writeHead(200, EVENTS_HEAD).end();
+          return;
+        }
         streamEvents(res, feed, clock);
         deps.endAtStop(res);
       },

@@ -1,4 +1,4 @@
-import { isObject, parseJson } from './answer.ts';
+import { isObject, parseJson, writeJson } from './answer.ts';
 
 type Json = Record<string, unknown>;
 
@@ -8,8 +8,8 @@ export interface Assembly {
   add(chunk: unknown): void;
   /** True once a choice has a finish reason. */
   finished(): boolean;
-  /** The answer as JSON text. */
-  result(): string;
+  /** The answer as JSON text; null where it is nested too deep to be written. */
+  result(): string | null;
 }
 
 /**
@@ -43,7 +43,7 @@ export function createAssembly(): Assembly {
     },
     finished: () => finishReason !== null,
     result: () =>
-      JSON.stringify({
+      writeJson({
         ...top,
         object: 'chat.completion',
         choices: [{ ...choice, message: withCalls(message, calls), finish_reason: finishReason }],
@@ -76,15 +76,18 @@ function joinedText(before: unknown, value: string): string {
   return typeof before === 'string' ? before + value : value;
 }
 
-/** Arguments come in pieces; names and ids come once, and some engines repeat them. */
-function joined(before: unknown, piece: Readonly<Json>): Json {
+/**
+ * Arguments come in pieces; names and ids come once, and some engines repeat them.
+ * What lies deeper than a call's `function` is taken as it came last.
+ */
+function joined(before: unknown, piece: Readonly<Json>, depth = 0): Json {
   const known = isObject(before) ? before : {};
   const merged: Json = { ...known };
   for (const [key, value] of Object.entries(piece)) {
     if (value === null || value === undefined) continue;
     if (key === 'arguments' && typeof value === 'string') {
       merged[key] = joinedText(known[key], value);
-    } else if (isObject(value)) merged[key] = joined(known[key], value);
+    } else if (isObject(value) && depth === 0) merged[key] = joined(known[key], value, 1);
     else if (value !== '' || !(key in known)) merged[key] = value;
   }
   return merged;

@@ -244,7 +244,7 @@ function readerFor(mode: AnswerMode, headers: ResponseHeaders): BodyReader {
     case 'json':
     case 'page':
     case 'unknown':
-      return createSniffingReader({ json: createAnswerReader, events });
+      return createSniffingReader({ json: () => createAnswerReader(mode === 'relay'), events });
   }
 }
 

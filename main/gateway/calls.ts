@@ -34,6 +34,8 @@ export interface ChatCall {
 export interface UpstreamCall {
   readonly upstream: UpstreamId;
   readonly provider: string | null;
+  /** The model that is asked for, empty where the caller left it to the upstream. */
+  readonly model: string;
   readonly request: Omit<HttpRequest, 'fresh'>;
   readonly mode: AnswerMode;
   readonly timeoutMs: number;
@@ -43,13 +45,15 @@ export interface UpstreamCall {
 export function localCall(call: ChatCall, target: LocalTarget, config: Config): UpstreamCall {
   const endpoint = endpointOf(target.baseUrl, 'local');
   const mode = modeOf(call.request, true);
+  const model = localModel(target, call.request.model);
   const own = { authorization: call.authorization ?? endpoint.basicAuth, extra: {} };
   return {
     upstream: 'local',
     provider: target.provider,
+    model: model ?? '',
     mode,
     timeoutMs: config.local.timeoutMs,
-    request: chatRequestTo('local', endpoint, localModel(target, call.request.model), {
+    request: chatRequestTo('local', endpoint, model, {
       call,
       mode,
       own,
@@ -65,6 +69,7 @@ export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCa
   return {
     upstream: id,
     provider: null,
+    model: model ?? call.request.model ?? '',
     mode,
     timeoutMs,
     request: chatRequestTo(id, endpoint, model, {

@@ -2,10 +2,11 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { UpstreamId } from '#shared/ids.ts';
 import { answerAsChunk } from './assembly.ts';
 import { callerHeaders } from './headers.ts';
-import { fallbackReason, lastWord } from './last-word.ts';
+import { lastWord } from './last-word.ts';
 import { relay, type RelayEnd } from './relay.ts';
 import { sendBody, sendError } from './respond.ts';
 import type { Journey, Routed } from './router.ts';
+import { fallbackReason } from './trail.ts';
 import type { Clock } from '../platform/clock.ts';
 
 /** What is known of the request whose answer goes out. */

@@ -25,6 +25,11 @@ export const CHAT_PATHS: ReadonlySet<string> = new Set([
   '/v1/chat/completions',
 ]);
 
+/** What a caller can name when something went wrong with its request. */
+export function newRequestId(): string {
+  return `req_${randomBytes(12).toString('hex')}`;
+}
+
 /** Answers one chat completion; resolves when the answer is out or the caller is gone. */
 export async function handleChat(
   req: IncomingMessage,
@@ -32,7 +37,7 @@ export async function handleChat(
   caller: { readonly identity: Identity; readonly cors: OutgoingHttpHeaders },
   deps: ChatDeps,
 ): Promise<void> {
-  const id = `req_${randomBytes(12).toString('hex')}`;
+  const id = newRequestId();
   const base = { ...caller.cors, 'x-gateway-request-id': id };
   const config = deps.config();
   const read = await readRequest(req, caller.identity, config);

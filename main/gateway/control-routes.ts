@@ -1,4 +1,5 @@
 import type { Response } from 'express';
+import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { SettingsView } from '#shared/settings.ts';
 import type { WarmupState } from '#shared/status.ts';
 import type { Patched } from '../config/live-config.ts';
@@ -14,6 +15,7 @@ export interface ControlRoutesDeps {
   };
   /** Starts a warm-up now; null where `ondemand` is not configured. */
   readonly startWarmup: () => WarmupState | null;
+  readonly resetCircuit: (id: UpstreamId) => void;
 }
 
 const NO_ONDEMAND: GatewayError = {
@@ -23,7 +25,7 @@ const NO_ONDEMAND: GatewayError = {
 };
 
 /** Routes that change something (design 3): for control sessions alone. */
-export function controlRoutes({ settings, startWarmup }: ControlRoutesDeps): Route[] {
+export function controlRoutes({ settings, startWarmup, resetCircuit }: ControlRoutesDeps): Route[] {
   return [
     {
       method: 'GET',
@@ -47,7 +49,26 @@ export function controlRoutes({ settings, startWarmup }: ControlRoutesDeps): Rou
         else sendJson(res, 202, { state });
       },
     },
+    {
+      method: 'POST',
+      paths: ['/api/v1/circuits/:id/reset'],
+      who: 'control',
+      handle(req, res) {
+        const { id } = req.params;
+        const known = UPSTREAM_IDS.find((each) => each === id);
+        if (known === undefined) sendError(res, noCircuit(String(id)));
+        else {
+          resetCircuit(known);
+          sendJson(res, 200, { id: known });
+        }
+      },
+    },
   ];
+}
+
+function noCircuit(id: string): GatewayError {
+  const message = `There is no circuit "${id.slice(0, 100)}"; there are ${UPSTREAM_IDS.join(', ')}.`;
+  return { status: 404, code: 'not_found', message };
 }
 
 function sendPatched(res: Response, patched: Patched, view: () => SettingsView): void {

@@ -1,9 +1,11 @@
+import type { UpstreamId } from '#shared/ids.ts';
 import type { AppInfo, LiveSnapshot } from '#shared/live.ts';
 import type { Config } from '../config.ts';
 import { perConfig } from '../config/per-config.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { HttpClient } from '../platform/http.ts';
 import type { Log } from '../platform/log.ts';
+import type { StateFile } from '../platform/state-file.ts';
 import { appRoutes } from './app-routes.ts';
 import { createIdentify } from './auth.ts';
 import type { LocalChoice } from './calls.ts';
@@ -26,6 +28,8 @@ export interface GatewayDeps {
   readonly random: () => number;
   readonly log: Log;
   readonly pickLocal: () => LocalChoice;
+  /** Makes the file that keeps what `save` gives over a restart. */
+  readonly keep: (save: () => unknown) => StateFile;
   readonly controlToken: string;
   readonly windowDirectory: string;
   /** What the window is told of the app, but for the address. */
@@ -41,6 +45,8 @@ export interface Gateway {
   stop(graceMs: number): Promise<void>;
   snapshot(): LiveSnapshot;
   readonly feed: LiveFeed;
+  /** Closes an upstream's circuit and forgets its skips: it is another one now, or mended. */
+  resetCircuit(id: UpstreamId): void;
   url(): string;
   baseUrl(): string;
   /** The window's address with a new one-time code for a control session. */
@@ -56,7 +62,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       error: error instanceof Error ? (error.stack ?? error.message) : 'unknown',
     });
 
-  const { logs, warmup, feed, status } = createMonitor({
+  const { logs, circuits, warmup, feed, status, flush } = createMonitor({
     ...deps,
     app: () => ({ ...deps.app(), baseUrl: lifecycle.baseUrl() }),
   });
@@ -66,6 +72,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     warmup.start(upstream);
     return warmup.view().state;
   };
+  const resetCircuit = (id: UpstreamId) => circuits.reset(id);
   const sessions = createSessions(clock);
   const controlLink = () => `${lifecycle.url()}/#code=${sessions.newCode()}`;
   const identifyWith = perConfig(({ gateway }) =>
@@ -88,7 +95,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
         controlLink,
         endAtStop: (stream) => lifecycle.endAtStop(stream),
       }),
-      ...controlRoutes({ settings: deps.settings, startWarmup }),
+      ...controlRoutes({ settings: deps.settings, startWarmup, resetCircuit }),
       ...deps.moreRoutes,
     ],
     { identify, windowDirectory: deps.windowDirectory, onBug },
@@ -102,6 +109,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
         clock,
         random,
         warmup,
+        circuits,
         pickLocal,
         config,
         remotes: () => remotes(config()),
@@ -120,10 +128,12 @@ export function createGateway(deps: GatewayDeps): Gateway {
     url: () => lifecycle.url(),
     baseUrl: () => lifecycle.baseUrl(),
     controlLink,
+    resetCircuit,
     start: () => lifecycle.start(config()),
     async stop(graceMs) {
       warmup.stop();
       await lifecycle.stop(graceMs);
+      await flush();
     },
   };
 }

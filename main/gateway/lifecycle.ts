@@ -19,6 +19,9 @@ export interface Lifecycle {
   endAtStop(stream: ServerResponse): void;
 }
 
+/** A reader of an event stream that does not read its end by then is not waited for. */
+const STREAM_END_MS = 500;
+
 /** Makes it around the server that `makeServer` makes, one per bound address. */
 export function createLifecycle(makeServer: () => Server, clock: Clock, log: Log): Lifecycle {
   const streams = new Set<ServerResponse>();
@@ -35,7 +38,11 @@ export function createLifecycle(makeServer: () => Server, clock: Clock, log: Log
     async stop(graceMs) {
       stopping = true;
       for (const stream of streams) stream.end();
+      const cancelTimer = clock.after(STREAM_END_MS, () => {
+        for (const stream of streams) stream.destroy();
+      });
       await listeners?.close(graceMs);
+      cancelTimer();
       log('info', 'stopped');
     },
     isStopping: () => stopping,

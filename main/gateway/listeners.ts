@@ -18,7 +18,6 @@ export type Bound =
   | { readonly kind: 'bound'; readonly listeners: Listeners }
   | { readonly kind: 'failed'; readonly message: string };
 
-const SWEEP_MS = 50;
 /** With port 0 the second family needs the first one's port, which may be taken there. */
 const FREE_PORT_TRIES = 5;
 
@@ -71,16 +70,8 @@ function listeners(
     baseUrl: `http://${named}:${port}/v1`,
     async close(graceMs) {
       const cancelGrace = clock.after(graceMs, destroy);
-      // A connection that was busy at the close stays open, idle, after its answer: swept here.
-      let cancelSweep = () => {};
-      const sweep = () => {
-        for (const server of servers) server.closeIdleConnections();
-        cancelSweep = clock.after(SWEEP_MS, sweep);
-      };
-      sweep();
       await Promise.all(servers.map(closed));
       cancelGrace();
-      cancelSweep();
     },
     destroy,
   };

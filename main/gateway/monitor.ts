@@ -4,8 +4,12 @@ import type { Config } from '../config.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { HttpClient } from '../platform/http.ts';
 import type { Log } from '../platform/log.ts';
+import type { StateFile } from '../platform/state-file.ts';
 import type { LocalChoice } from './calls.ts';
+import { createCircuits, type Circuits } from './circuit/circuits.ts';
+import { momentOf } from './circuit/moment.ts';
 import { createLiveFeed, type LiveFeed } from './live.ts';
+import { recall, remembered } from './memory.ts';
 import { createRequestLogs, type RequestLogs } from './request-log.ts';
 import { createStats } from './stats.ts';
 import { statusReport } from './status.ts';
@@ -17,25 +21,43 @@ export interface MonitorDeps {
   readonly http: HttpClient;
   readonly clock: Clock;
   readonly log: Log;
+  /** In [0, 1). */
+  readonly random: () => number;
   readonly pickLocal: () => LocalChoice;
+  /** Makes the file that keeps what `save` gives. */
+  readonly keep: (save: () => unknown) => StateFile;
   readonly app: () => AppInfo;
 }
 
 /** What the gateway knows of its upstreams and requests, and who hears of it. */
 export interface Monitor {
   readonly logs: RequestLogs;
+  readonly circuits: Circuits;
   readonly warmup: WarmupRunner;
   readonly feed: LiveFeed;
   readonly status: (forceZeroHeader: string) => StatusReport;
+  /** Puts on disk what is not there yet. */
+  readonly flush: () => Promise<void>;
 }
 
-/** Makes it, knowing nothing yet. */
+/** Makes it, knowing what an earlier run kept. */
 export function createMonitor(deps: MonitorDeps): Monitor {
   const { clock, config, http, log, pickLocal, app } = deps;
-  const stats = createStats(clock);
+  const stats = createStats();
+  const circuits = createCircuits({
+    clock,
+    random: deps.random,
+    limits: () => config().circuit,
+    changed() {
+      state.changed();
+      feed.changed();
+    },
+  });
+  const state = deps.keep(() => remembered(stats, circuits, config()));
+  recall(state.load(), stats, circuits, config());
   const warmup = createWarmup({ http, clock }, () => feed.changed());
   const logs = createRequestLogs(
-    { clock, stats, log, slowAfterMs: () => config().circuit.ttftThresholdMs },
+    { clock, stats, circuits, log },
     { changed: (id) => feed.requestChanged(id), removed: (id) => feed.requestRemoved(id) },
   );
   const status = (forceZeroHeader: string) =>
@@ -44,7 +66,8 @@ export function createMonitor(deps: MonitorDeps): Monitor {
       stats: stats.view(),
       warmup: warmup.view(),
       local: pickLocal(),
-      nowMs: clock.now(),
+      circuitAt: (id) => circuits.at(id),
+      now: momentOf(clock),
       forceZeroHeader,
     });
   const feed = createLiveFeed({
@@ -54,5 +77,5 @@ export function createMonitor(deps: MonitorDeps): Monitor {
     rows: () => logs.rows(),
     app,
   });
-  return { logs, warmup, feed, status };
+  return { logs, circuits, warmup, feed, status, flush: () => state.flush() };
 }

@@ -1,4 +1,4 @@
-import { parseJson, substanceOf } from './answer.ts';
+import { parseJson, substanceOf, writeJson } from './answer.ts';
 import { createAssembly } from './assembly.ts';
 import {
   createFramer,
@@ -42,6 +42,8 @@ const MAX_ERROR_BYTES = 1024 * 1024;
 
 const MORE: Progress = { kind: 'more' };
 const bad = (detail: string): Progress => ({ kind: 'bad', detail });
+const tooMuchHeld = () => bad(`over ${MAX_HELD_BYTES} bytes before any content`);
+const TOO_DEEP = bad('an answer nested too deep');
 
 /** What one event of a stream is before the commit. */
 type EventKind = 'content' | 'nothing' | 'done' | 'unreadable' | { readonly error: string };
@@ -77,7 +79,7 @@ export function createStreamReader(): BodyReader {
       if (kind === 'unreadable') continue;
       held.push(event);
       heldBytes += event.length;
-      if (heldBytes > MAX_HELD_BYTES) return bad(`over ${MAX_HELD_BYTES} bytes before any content`);
+      if (heldBytes > MAX_HELD_BYTES) return tooMuchHeld();
     }
     return MORE;
   }
@@ -109,6 +111,7 @@ export function createAssemblingReader(): BodyReader {
   const assembly = createAssembly();
   let content = false;
   let bytes = 0;
+  let bytesBeforeContent = 0;
 
   function read(events: readonly Buffer[]): Progress {
     for (const event of events) {
@@ -116,11 +119,16 @@ export function createAssemblingReader(): BodyReader {
       if (typeof kind === 'object') return bad(kind.error);
       if (kind === 'content') content = true;
       if (kind === 'done') return content ? whole() : bad('a stream without content');
+      if (!content) bytesBeforeContent += event.length;
+      if (bytesBeforeContent > MAX_HELD_BYTES) return tooMuchHeld();
     }
     return MORE;
   }
 
-  const whole = (): Progress => ({ kind: 'whole', body: Buffer.from(assembly.result()) });
+  function whole(): Progress {
+    const text = assembly.result();
+    return text === null ? TOO_DEEP : { kind: 'whole', body: Buffer.from(text) };
+  }
 
   return {
     push(chunk) {
@@ -141,8 +149,11 @@ export function createAssemblingReader(): BodyReader {
   };
 }
 
-/** Takes a JSON answer whole and checks that it is one; its bytes stay as they came. */
-export function createAnswerReader(): BodyReader {
+/**
+ * Takes a JSON answer whole and checks that it is one; its bytes stay as they came.
+ * With `forStream` it will be written anew as a chunk, so that must be possible.
+ */
+export function createAnswerReader(forStream: boolean): BodyReader {
   return createWholeReader(MAX_ANSWER_BYTES, (body) => {
     if (body.length === 0) return bad('an empty body');
     const parsed = parseJson(body.toString('utf8'));
@@ -150,7 +161,7 @@ export function createAnswerReader(): BodyReader {
     const substance = substanceOf(parsed);
     switch (substance.kind) {
       case 'content':
-        return { kind: 'whole', body };
+        return forStream && writeJson(parsed) === null ? TOO_DEEP : { kind: 'whole', body };
       case 'nothing':
         return bad('an answer without content');
       case 'error':

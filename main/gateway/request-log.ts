@@ -1,8 +1,16 @@
 import type { UpstreamId } from '#shared/ids.ts';
 import type { RequestRow } from '#shared/live.ts';
-import type { FallbackReason } from '#shared/reasons.ts';
 import type { Clock } from '../platform/clock.ts';
-import { startAttempt, type AttemptLog, type MutableRow } from './attempt-log.ts';
+import {
+  callLog,
+  openAttempt,
+  resultOf,
+  type AttemptLog,
+  type MutableRow,
+  type OpenAttempt,
+} from './attempt-log.ts';
+import type { Ticket } from './circuit/breaker.ts';
+import type { Circuits } from './circuit/circuits.ts';
 import type { Log } from '../platform/log.ts';
 import type { Failure } from './outcomes.ts';
 import type { Stats } from './stats.ts';
@@ -10,7 +18,7 @@ import type { Stats } from './stats.ts';
 /** What is written down of one chat completion: who was asked and how it went, never what was said. */
 export interface RequestLog {
   readonly id: string;
-  startAttempt(upstream: UpstreamId): AttemptLog;
+  startAttempt(upstream: UpstreamId, ticket: Ticket): AttemptLog;
   /** The time of `ondemand` went by in polls that each counted for nothing. */
   gaveUp(failure: Failure): void;
   /** The answer's head goes out. */
@@ -42,13 +50,13 @@ export interface LogListener {
   removed(id: string): void;
 }
 
-/** Makes empty logs. `slowAfterMs` is asked at each first content. */
+/** Makes empty logs. */
 export function createRequestLogs(
   deps: {
     readonly clock: Clock;
     readonly stats: Stats;
+    readonly circuits: Circuits;
     readonly log: Log;
-    readonly slowAfterMs: () => number;
   },
   listener: LogListener,
 ): RequestLogs {
@@ -91,27 +99,25 @@ export function createRequestLogs(
       rows.set(id, row);
       stats.accepted();
       listener.changed(id);
-      const closeOpen = (reason: FallbackReason | null) => {
-        for (const attempt of row.attempts.filter(({ endMs }) => endMs === null)) {
-          attempt.endMs = Math.round(clock.ticks() - begunAt);
-          attempt.reason = reason;
-          stats.left(attempt.upstream);
-        }
-      };
+      const request = { row, begunAt };
+      let open: OpenAttempt | null = null;
       return {
         id,
-        startAttempt: (upstream) => startAttempt(upstream, row, begunAt, logDeps),
-        gaveUp(failure) {
-          stats.failed('ondemand', `${failure.reason}: ${failure.detail}`);
-          closeOpen(failure.reason);
+        startAttempt(upstream, ticket) {
+          // A further poll of an upstream that is starting goes on with the attempt that is open.
+          if (open?.upstream !== upstream || open.row.endMs !== null) {
+            open = openAttempt(upstream, ticket, request, logDeps);
+          }
+          return callLog(open, request, logDeps);
         },
+        gaveUp: (failure) => open?.end(failure.reason, resultOf(failure)),
         answering(head) {
           Object.assign(row, head);
           if (head.fallbackReason !== 'none') stats.fellBack();
           listener.changed(id);
         },
         ended(state) {
-          closeOpen(null);
+          open?.end(null, { kind: 'neutral' });
           row.state = state;
           row.endMs = Math.round(clock.ticks() - begunAt);
           ended.push(id);

@@ -65,6 +65,7 @@ export function createRoutes(routes: readonly Route[], deps: RoutesDeps): Reques
   });
   app.use(express.static(deps.windowDirectory, { index: 'index.html', redirect: false }));
   app.get('/', (_req, res) => void res.status(200).type('html').send(UNBUILT_PAGE));
+  app.all('/', (_req, res) => sendError(res, METHOD_NOT_ALLOWED, { allow: 'GET, HEAD' }));
   app.use((req, res) => sendError(res, notFound(req.path)));
   app.use(errorHandler(deps.onBug));
   return (req: IncomingMessage, res: ServerResponse) => app(req, res);
@@ -115,6 +116,9 @@ function errorHandler(onBug: (error: unknown) => void): ErrorRequestHandler {
     if (status === 413) {
       const message = `The body is over ${MAX_CONTROL_BYTES} bytes.`;
       sendError(res, { status, code: 'body_too_large', message });
+    } else if (status === 415) {
+      const message = 'The body must be JSON in UTF-8, plain or compressed as gzip, deflate or br.';
+      sendError(res, { status, code: 'unsupported_media_type', message });
     } else if (status !== null && status < 500) {
       const message = 'The request could not be read: the body must be valid JSON.';
       sendError(res, { status: 400, code: 'invalid_request', message });

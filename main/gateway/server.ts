@@ -6,9 +6,10 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { Config } from '../config.ts';
+import { closeOnceAnswered } from '../platform/idle-connections.ts';
 import type { Identify } from './auth.ts';
 import { NOT_ROUTED } from './chat-answer.ts';
-import { CHAT_PATHS, handleChat, type ChatDeps } from './chat.ts';
+import { CHAT_PATHS, handleChat, newRequestId, type ChatDeps } from './chat.ts';
 import type { GatewayError } from './errors.ts';
 import { corsHeaders, preflightHeaders, refusal } from './guard.ts';
 import { sendError } from './respond.ts';
@@ -40,6 +41,7 @@ export function createGatewayServer(deps: ServerDeps): Server {
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (req, res) =>
     dispatch(req, res, deps),
   );
+  closeOnceAnswered(server);
   server.on('clientError', (_error, socket) => {
     if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
   });
@@ -52,29 +54,30 @@ function dispatch(req: IncomingMessage, res: ServerResponse, deps: ServerDeps): 
   const path = pathOf(req);
   const isChat = CHAT_PATHS.has(path);
   const cors = corsHeaders(req.headers, gateway.allowedOrigins);
-  const own = isChat ? { ...cors, ...NOT_ROUTED } : cors;
+  const own = () =>
+    isChat ? { ...cors, ...NOT_ROUTED, 'x-gateway-request-id': newRequestId() } : cors;
   const refused = refusal(req.headers, {
     allowedHosts: gateway.allowedHosts,
     allowedOrigins: gateway.allowedOrigins,
     localAddress: req.socket.localAddress ?? '',
   });
   if (refused !== null) {
-    sendError(res, refused, own);
+    sendError(res, refused, own());
   } else if (deps.isStopping()) {
-    sendError(res, SHUTTING_DOWN, { ...own, connection: 'close' });
+    sendError(res, SHUTTING_DOWN, { ...own(), connection: 'close' });
   } else if (req.method === 'OPTIONS' && 'access-control-allow-origin' in cors) {
     res.writeHead(204, { ...cors, ...preflightHeaders(req.headers) }).end();
   } else if (!isChat) {
     for (const [name, value] of Object.entries(cors)) res.setHeader(name, value);
     deps.routes(req, res);
   } else if (req.method !== 'POST') {
-    sendError(res, METHOD_NOT_ALLOWED, { ...own, allow: 'POST' });
+    sendError(res, METHOD_NOT_ALLOWED, { ...own(), allow: 'POST' });
   } else {
     const caller = { identity: deps.identify(req.headers), cors };
     handleChat(req, res, caller, deps.chat).catch((error: unknown) => {
       deps.onBug(error);
       if (res.headersSent) res.destroy();
-      else sendError(res, INTERNAL_ERROR, own);
+      else sendError(res, INTERNAL_ERROR, own());
     });
   }
 }

@@ -5,7 +5,11 @@ import { maskHeaders, maskSecret, maskUrl } from '../config/mask.ts';
 import { SETTINGS } from '../config/settings.ts';
 import { isoTime } from '../platform/dates.ts';
 import type { LocalChoice } from './calls.ts';
-import type { HealthRecord } from './health-record.ts';
+import { waitMsOf } from './circuit/breaker.ts';
+import type { Circuit } from './circuit/circuits.ts';
+import type { Moment } from './circuit/moment.ts';
+import { circuitReport, skipReports } from './circuit/report.ts';
+import { activeSkips } from './circuit/skips.ts';
 import type { StatsView } from './stats.ts';
 import { chatPathOf, localModel } from './upstreams.ts';
 import type { Warmup } from './warmup-state.ts';
@@ -16,21 +20,21 @@ export interface StatusParts {
   readonly stats: StatsView;
   readonly warmup: Warmup;
   readonly local: LocalChoice;
-  /** Wall-clock milliseconds since the epoch. */
-  readonly nowMs: number;
+  readonly circuitAt: (id: UpstreamId) => Circuit;
+  readonly now: Moment;
   /** Value of the reader's `X-Gateway-Force-Zero`, `"0"` when absent. */
   readonly forceZeroHeader: string;
 }
 
 /** The status report of interface 2.4 to 2.7: values in, value out. */
 export function statusReport(parts: StatusParts): StatusReport {
-  const { config, stats, warmup, local, nowMs, forceZeroHeader } = parts;
+  const { config, stats, warmup, local, circuitAt, now, forceZeroHeader } = parts;
   const { forceZero } = config.routing;
   const zero = forceZero || forceZeroHeader === '1';
-  const circuits = mapUpstreams((id) => circuitReport(stats.records[id]));
+  const circuits = mapUpstreams((id) => circuitReport(circuitAt(id).breaker, now));
   return {
-    ok: canServe(config, local, zero),
-    timestamp: isoTime(nowMs),
+    ok: UPSTREAM_IDS.some((id) => canServe(id, parts, zero)),
+    timestamp: isoTime(now.wallMs),
     forceZero,
     zero,
     gateway_forceZero_header: forceZeroHeader,
@@ -39,7 +43,7 @@ export function statusReport(parts: StatusParts): StatusReport {
       pending_count: 0,
       failed_count: 0,
       provider: null,
-      health: local.kind === 'target' ? 'ok' : 'unavailable',
+      health: localHealth(parts),
     },
     upstreams: UPSTREAM_IDS.map((id) => upstreamReport(id, parts, circuits[id])),
     circuits,
@@ -47,7 +51,7 @@ export function statusReport(parts: StatusParts): StatusReport {
       totalRequests: stats.totalRequests,
       fallbackCount: stats.fallbackCount,
       perUpstream: mapUpstreams((id) => {
-        const { requests, fails, successes } = stats.records[id];
+        const { requests, fails, successes } = circuitAt(id).breaker.health;
         return { requests, fails, successes };
       }),
       circuits,
@@ -73,33 +77,30 @@ export function statusReport(parts: StatusParts): StatusReport {
   };
 }
 
-/** Some upstream could serve a request now: what `/readyz` and `ok` say. */
-export function canServe(config: Config, local: LocalChoice, zero: boolean): boolean {
-  if (local.kind === 'target') return true;
-  return !zero && UPSTREAM_IDS.some((id) => id !== 'local' && config[id].baseUrl !== null);
+/** Whether an upstream could serve a request now. */
+function canServe(id: UpstreamId, parts: StatusParts, zero: boolean): boolean {
+  if (!isConfigured(id, parts) || (zero && id !== 'local')) return false;
+  const { breaker, skips } = parts.circuitAt(id);
+  return waitMsOf(breaker, parts.now) === 0 && !isSkipped(skips, parts.now);
+}
+
+function isConfigured(id: UpstreamId, { config, local }: StatusParts): boolean {
+  return id === 'local' ? local.kind === 'target' : config[id].baseUrl !== null;
+}
+
+/** A model that is missing keeps only requests for that model out. */
+function isSkipped(skips: Circuit['skips'], now: Moment): boolean {
+  return activeSkips(skips, now).some(({ reason }) => reason !== 'model_not_found');
+}
+
+function localHealth(parts: StatusParts): StatusReport['local']['health'] {
+  if (!isConfigured('local', parts)) return 'unavailable';
+  return canServe('local', parts, true) ? 'ok' : 'degraded';
 }
 
 function mapUpstreams<T>(make: (id: UpstreamId) => T): Record<UpstreamId, T> {
   // Every id of the list becomes a key, which fromEntries cannot tell the compiler.
   return Object.fromEntries(UPSTREAM_IDS.map((id) => [id, make(id)])) as Record<UpstreamId, T>;
-}
-
-function circuitReport(record: HealthRecord): CircuitReport {
-  const time = (ms: number | null) => (ms === null ? null : isoTime(ms));
-  return {
-    fails: record.fails,
-    successes: record.successes,
-    failUntil: null,
-    lastError: record.lastError,
-    lastFailAt: time(record.lastFailAt),
-    lastSuccessAt: time(record.lastSuccessAt),
-    consecutiveFails: record.consecutiveFails,
-    ewmaTtft: record.ttft === null ? null : Math.round(record.ttft.value),
-    lastTtftMs: record.lastTtftMs,
-    consecutiveSlow: record.consecutiveSlow,
-    open: false,
-    cooldownRemainingMs: 0,
-  };
 }
 
 const DEFAULT_LABELS: Readonly<Record<UpstreamId, string>> = {
@@ -112,9 +113,11 @@ const DEFAULT_LABELS: Readonly<Record<UpstreamId, string>> = {
 
 function upstreamReport(
   id: UpstreamId,
-  { config, local }: StatusParts,
+  parts: StatusParts,
   circuit: CircuitReport,
 ): UpstreamReport {
+  const { config, local, now } = parts;
+  const skips = skipReports(parts.circuitAt(id).skips, now);
   const { baseUrl, timeoutMs } = config[id];
   const common = {
     id,
@@ -123,7 +126,8 @@ function upstreamReport(
     model: modelOf(id, config, local) ?? '',
     timeoutMs,
     circuit,
-    skips: [],
+    skips,
+    healthy: isConfigured(id, parts) && !circuit.open && skips.length === 0,
   };
   if (id === 'local') {
     return {
@@ -132,7 +136,6 @@ function upstreamReport(
       apiKeyEnv: 'none: the Authorization header of the request is forwarded',
       hasKey: false,
       apiKeyPreview: null,
-      healthy: local.kind === 'target',
     };
   }
   const { label, apiKey, headers } = config[id];
@@ -143,7 +146,6 @@ function upstreamReport(
     hasKey: apiKey !== null,
     apiKeyPreview: apiKey === null ? null : maskSecret(apiKey),
     ...(Object.keys(headers).length === 0 ? {} : { headers: maskHeaders(headers) }),
-    healthy: baseUrl !== null,
   };
 }
 

@@ -1,11 +1,12 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { topLevelMembers, withMembers } from '../../main/gateway/json-members.ts';
 
-/** A JSON text with its own blanks and spellings, built member by member. */
+/** A JSON text with its own blanks and spellings, member by member. */
 interface Spelled {
   readonly open: string;
   readonly members: readonly {
+    readonly key: string;
     readonly before: string;
     readonly value: string;
     readonly after: string;
@@ -31,14 +32,11 @@ const key = fc.oneof(
     ',',
   ),
 );
-/** The same key, spelled plainly or with escapes. */
-const spelledKey = fc
-  .tuple(key, fc.boolean())
-  .map(([text, escaped]) =>
-    escaped
-      ? `"${[...text].flatMap((char) => [...char].flatMap((each) => utf16(each))).join('')}"`
-      : JSON.stringify(text),
-  );
+/** A key spelled plainly or all in escapes, with blanks around it. */
+const named = fc.tuple(key, fc.boolean(), blank, blank, blank).map(([name, escaped, a, b, c]) => ({
+  key: name,
+  before: `${a}${escaped ? inEscapes(name) : JSON.stringify(name)}${b}:${c}`,
+}));
 const value = fc.oneof(
   fc.jsonValue().map((json) => JSON.stringify(json)),
   fc.constantFrom(
@@ -52,44 +50,50 @@ const value = fc.oneof(
     '"a\\"b"',
   ),
 );
+const member = fc
+  .tuple(named, value, blank)
+  .map(([name, text, after]) => ({ ...name, value: text, after }));
 const spelled: fc.Arbitrary<Spelled> = fc.record({
   open: fc.tuple(blank, blank).map(([outer, inner]) => `${outer}{${inner}`),
-  members: fc.array(
-    fc.record({
-      before: fc
-        .tuple(blank, spelledKey, blank, blank)
-        .map(([a, name, b, c]) => `${a}${name}${b}:${c}`),
-      value,
-      after: blank,
-    }),
-    { maxLength: 8 },
-  ),
-  close: fc.tuple(blank).map(([outer]) => `}${outer}`),
+  members: fc.array(member, { maxLength: 8 }),
+  close: blank.map((outer) => `}${outer}`),
 });
 
-function utf16(char: string): string[] {
-  return Array.from(
-    { length: char.length },
-    (_, at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, '0')}`,
-  );
+function inEscapes(text: string): string {
+  const units = Array.from({ length: text.length }, (_, at) => text.charCodeAt(at));
+  return `"${units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('')}"`;
 }
 
 function textOf({ open, members, close }: Spelled): string {
-  return open + members.map(({ before, value: v, after }) => before + v + after).join(',') + close;
+  return open + members.map((each) => each.before + each.value + each.after).join(',') + close;
 }
 
-test('the members found are the ones that JSON.parse finds, with the values it reads', () => {
+// Not held against JSON.parse of the whole: V8 misreads escaped keys once it has seen the key `\`.
+test('each member is found, with its key decoded and its value as it is spelled', () => {
   fc.assert(
     fc.property(spelled, (json) => {
       const bytes = Buffer.from(textOf(json));
-      const members = topLevelMembers(bytes);
-      const parsed = JSON.parse(bytes.toString()) as object;
-      expect(members).toHaveLength(json.members.length);
-      expect(new Set(members.map((member) => member.key))).toEqual(new Set(Object.keys(parsed)));
-      const texts = members.map(({ start, end }) => bytes.toString('utf8', start, end));
-      expect(texts).toEqual(json.members.map((member) => Buffer.from(member.value).toString()));
+      const found = topLevelMembers(bytes).map((each) => ({
+        key: each.key,
+        value: bytes.toString('utf8', each.start, each.end),
+      }));
+      expect(found).toEqual(json.members.map((each) => ({ key: each.key, value: each.value })));
     }),
     { numRuns: 2000 },
+  );
+});
+
+test('the keys found are the ones that JSON.parse finds', () => {
+  const plain = fc.dictionary(
+    fc.string({ maxLength: 8 }).filter((name) => JSON.stringify(name) === `"${name}"`),
+    fc.jsonValue(),
+  );
+  fc.assert(
+    fc.property(plain, fc.nat(4), (json, indent) => {
+      const text = JSON.stringify(json, null, indent);
+      const keys = topLevelMembers(Buffer.from(text)).map((each) => each.key);
+      expect(new Set(keys)).toEqual(new Set(Object.keys(JSON.parse(text) as object)));
+    }),
   );
 });
 
@@ -101,13 +105,11 @@ test('setting members changes those members and no other byte', () => {
   fc.assert(
     fc.property(spelled, values, (json, set) => {
       const bytes = Buffer.from(textOf(json));
-      const members = topLevelMembers(bytes);
-      const changed = withMembers(bytes, members, set);
-      const keys = members.map((member) => member.key);
-      const replaced = json.members.map((member, index) => {
-        const name = keys[index] ?? '';
-        return Object.hasOwn(set, name) ? { ...member, value: set[name] ?? '' } : member;
-      });
+      const changed = withMembers(bytes, topLevelMembers(bytes), set);
+      const keys = json.members.map((each) => each.key);
+      const replaced = json.members.map((each) =>
+        Object.hasOwn(set, each.key) ? { ...each, value: set[each.key] ?? '' } : each,
+      );
       const added = Object.entries(set).filter(([name]) => !keys.includes(name));
       const expected = textOf({ ...json, members: replaced });
       const close = expected.lastIndexOf('}');

@@ -5,7 +5,8 @@ import { onTestFinished } from 'vitest';
 import { loadConfig } from '../../main/config.ts';
 import { createHost, type Host } from '../../main/host.ts';
 import { systemClock, type Clock } from '../../main/platform/clock.ts';
-import { silentLog } from '../../main/platform/log.ts';
+import { silentLog, type Log } from '../../main/platform/log.ts';
+import type { ManualClock } from './clock.ts';
 
 /** A gateway on a free loopback port, with a data directory of its own. */
 export interface TestGateway {
@@ -13,6 +14,9 @@ export interface TestGateway {
   readonly host: Host;
   readonly dataDirectory: string;
 }
+
+/** How long the host lets running requests finish. */
+const STOP_GRACE_MS = 30_000;
 
 /** A directory that goes with the test. */
 export function temporaryDirectory(): string {
@@ -23,11 +27,12 @@ export function temporaryDirectory(): string {
 
 /**
  * Starts a gateway from settings named as the environment names them, without the prefix; it is
- * stopped with the test. `clock` stands in for time.
+ * stopped with the test. `clock` stands in for time, `log` for the log file.
  */
 export async function startGateway(
   settings: Readonly<Record<string, string>>,
   clock: Clock = systemClock,
+  log: Log = silentLog,
 ): Promise<TestGateway> {
   const dataDirectory = temporaryDirectory();
   const env = Object.fromEntries(
@@ -41,9 +46,14 @@ export async function startGateway(
   const host = createHost(
     { loaded, dataDirectory, windowDirectory: join(dataDirectory, 'no-window') },
     // The middle of the range: the jittered pause before a retry is 125 ms.
-    { clock, random: () => 0.5, log: silentLog },
+    { clock, random: () => 0.5, log },
   );
   const { url } = await host.start();
-  onTestFinished(() => host.stop());
+  onTestFinished(() => {
+    const stopped = host.stop();
+    // Time that stands still would wait for ever for a request that a failed test left running.
+    if ('advance' in clock) (clock as ManualClock).advance(STOP_GRACE_MS);
+    return stopped;
+  });
   return { url, host, dataDirectory };
 }

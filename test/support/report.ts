@@ -8,7 +8,9 @@ export async function counted(
   id: UpstreamId,
 ): Promise<{ readonly fails: number; readonly successes: number }> {
   const response = await fetch(`${gateway.url}/api/v1/status`);
-  const { fails, successes } = ((await response.json()) as StatusReport).circuits[id];
+  const circuit = ((await response.json()) as StatusReport).circuits[id];
+  if (circuit === undefined) throw new Error(`no circuit of ${id}`);
+  const { fails, successes } = circuit;
   return { fails, successes };
 }
 

@@ -62,7 +62,11 @@ export async function startUpstream(...scripts: readonly Script[]): Promise<Upst
   const waitingForGet: { readonly n: number; readonly resolve: (get: UpstreamGet) => void }[] = [];
   const connections = new Map<Socket, number>();
   const server = createServer((req, res) => void receive(req, res));
-  server.on('connection', (socket) => connections.set(socket, connections.size + 1));
+  server.on('connection', (socket) => {
+    // One listener a call, on a connection that is used again and again.
+    socket.setMaxListeners(0);
+    connections.set(socket, connections.size + 1);
+  });
 
   async function receive(req: IncomingMessage, res: ServerResponse): Promise<void> {
     if (req.method === 'GET') {

@@ -1,4 +1,3 @@
-import { expect } from 'vitest';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { Answer } from './client.ts';
 
@@ -19,16 +18,29 @@ const TYPES: Readonly<Record<number, string>> = {
   429: 'rate_limit_error',
 };
 
-/** Holds an answer against the gateway's own last word: head, headers and the parsed body, whole. */
-export function expectWorded(answer: Answer, { status, code, reason, last, ...how }: Worded): void {
+/** What a caller sees of an answer that the gateway words: the head, its headers, the parsed body. */
+export function wordOf({ status, upstream, reason, headers, text }: Answer) {
+  return {
+    status,
+    upstream,
+    reason,
+    type: headers['content-type'],
+    retryAfter: headers['retry-after'],
+    shouldRetry: headers['x-should-retry'],
+    body: JSON.parse(text) as unknown,
+  };
+}
+
+/** All of what `wordOf` should see. */
+export function worded({ status, code, reason, last, retryAfter }: Worded) {
   const [upstream, description] = last;
-  expect({ ...headOf(answer), body: JSON.parse(answer.text) as unknown }).toEqual({
+  return {
     status,
     upstream: 'none',
     reason,
     type: 'application/json; charset=utf-8',
-    retryAfter: how.retryAfter,
-    shouldRetry: how.retryAfter === undefined && status >= 500 ? 'false' : undefined,
+    retryAfter,
+    shouldRetry: retryAfter === undefined && status >= 500 ? 'false' : undefined,
     body: {
       error: {
         message: `No upstream answered; the last one tried, ${upstream}, failed: ${description}.`,
@@ -38,17 +50,6 @@ export function expectWorded(answer: Answer, { status, code, reason, last, ...ho
       },
       src: 'gateway',
     },
-  });
-}
-
-function headOf({ status, upstream, reason, headers }: Answer) {
-  return {
-    status,
-    upstream,
-    reason,
-    type: headers['content-type'],
-    retryAfter: headers['retry-after'],
-    shouldRetry: headers['x-should-retry'],
   };
 }
 

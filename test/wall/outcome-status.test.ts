@@ -1,14 +1,13 @@
 import { describe, expect, test } from 'vitest';
+import type { UpstreamId } from '#shared/ids.ts';
 import { chat, chatStream, HELLO, textOf } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { answers, json, startUpstream } from '../support/upstream.ts';
-import { at, expectWorded } from '../support/words.ts';
+import { at, worded, wordOf } from '../support/words.ts';
 import { CALLER_FAULTS, STATUS_ROWS, TOO_LONG } from './status-rows.ts';
 
 /** One case for each upstream that a row holds for. */
-function each<Row extends { readonly of: readonly Id[]; readonly says: string }, Id extends string>(
-  rows: readonly Row[],
-) {
+function each<Row extends { readonly of: readonly UpstreamId[] }>(rows: readonly Row[]) {
   return rows.flatMap((row) => row.of.map((upstream) => ({ ...row, upstream })));
 }
 
@@ -47,13 +46,15 @@ describe('an error status that sends the request on', () => {
       const answer = await chat(gateway.url);
       const [status, code] = word;
       const description = described ?? `${reason} (HTTP ${reason.replace('http_', '')})`;
-      expectWorded(answer, {
-        status,
-        code,
-        reason: `${upstream}=${reason}`,
-        last: [upstream, description],
-        ...(retryAfter === undefined ? {} : { retryAfter }),
-      });
+      expect(wordOf(answer)).toEqual(
+        worded({
+          status,
+          code,
+          reason: `${upstream}=${reason}`,
+          last: [upstream, description],
+          ...(retryAfter === undefined ? {} : { retryAfter }),
+        }),
+      );
       expect(only.calls).toHaveLength(calls);
     },
   );

@@ -158,15 +158,13 @@ export const STATUS_ROWS: readonly StatusRow[] = [
     misconfigured(`redirect (${status})`, status, redirect(status)),
   ),
   ...ofReason('timeout', [504, 'upstream_timeout'], [['408', 408, error(408)]]),
-  ...[409, 423, 425].map(
-    (status): StatusRow => ({
-      says: String(status),
-      script: error(status),
-      of: EVERYWHERE,
-      reason: `http_${status}`,
-      word: [503, 'upstream_unavailable'],
-    }),
-  ),
+  ...[409, 423, 425].map((status): StatusRow => ({
+    says: String(status),
+    script: error(status),
+    of: EVERYWHERE,
+    reason: `http_${status}`,
+    word: [503, 'upstream_unavailable'],
+  })),
 ];
 
 /** A 4xx that goes to the caller as it is; its bytes are odd on purpose. */

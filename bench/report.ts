@@ -1,0 +1,88 @@
+import { verdict, type Bound } from './bounds.ts';
+import type { Comparison, Ratio, Summary } from './summary.ts';
+
+/** Resident memory of the compared targets, before and after the load, in MB. */
+export interface Memory {
+  readonly name: string;
+  readonly idleMb: number;
+  readonly loadedMb: number;
+}
+
+/** The whole report, ready to be printed. */
+export function reportText(
+  summary: Summary,
+  memory: readonly Memory[],
+  bounds: readonly Bound[],
+): string {
+  return [
+    table([
+      ['', 'bare', 'nginx', 'gateway', 'gateway / bare', 'gateway / nginx'],
+      comparisonRow('CPU µs per request', summary.cpuUsPerRequest),
+      comparisonRow('CPU µs per SSE event', summary.cpuUsPerEvent),
+      comparisonRow('added TTFT p50, µs', summary.addedFirstTokenP50Us),
+      comparisonRow('added TTFT p99, µs', summary.addedFirstTokenP99Us),
+    ]),
+    [
+      `Direct: TTFT p99 ${whole(summary.directFirstTokenP99Us)} µs on the way, without the upstream's own time.`,
+      `Assembled answers (not bounded): ${short(summary.assembledCpuUsPerEvent)} CPU µs per event.`,
+      `Failover, \`local\` refused: ${whole(summary.failoverOverDirectUs)} µs over direct, ${whole(summary.failoverOverGatewayUs)} µs over the gateway without \`local\`.`,
+    ].join('\n'),
+    table([
+      ['RSS, MB', 'idle', 'loaded'],
+      ...memory.map(({ name, idleMb, loadedMb }) => [name, whole(idleMb), whole(loadedMb)]),
+    ]),
+    table([['bound', 'measured', 'at most', 'goal', ''], ...bounds.map(boundRow)]),
+    'Medians over the rounds. CPU ratios: median of the ratios within a round (smallest to greatest);\nTTFT ratios: ratio of the medians. CPU time is user and system time of all threads of the target.',
+  ].join('\n\n');
+}
+
+function comparisonRow(name: string, { medians, toBare, toNginx }: Comparison): string[] {
+  const value = (number: number | null) => (number === null ? '–' : short(number));
+  return [
+    name,
+    value(medians.bare),
+    value(medians.nginx),
+    value(medians.gateway),
+    ratioText(toBare),
+    ratioText(toNginx),
+  ];
+}
+
+function ratioText(ratio: Ratio | null): string {
+  if (ratio === null) return '–';
+  const { value, from, to } = ratio;
+  return `${value.toFixed(2)}× (${from.toFixed(2)} to ${to.toFixed(2)})`;
+}
+
+function boundRow(bound: Bound): string[] {
+  const { what, unit, measured, most, goal } = bound;
+  const digits = unit === '×' ? 2 : 1;
+  return [
+    what,
+    Number.isFinite(measured) ? `${measured.toFixed(digits)}${unit}` : '–',
+    `${most}${unit}`,
+    goal === null ? '–' : `${goal}${unit}`,
+    verdict(bound),
+  ];
+}
+
+const whole = (value: number) => value.toFixed(0);
+const short = (value: number) => (Math.abs(value) < 100 ? value.toFixed(1) : value.toFixed(0));
+
+/** Columns as wide as their widest cell; the first is words, the others stand to the right. */
+function table(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => {
+          const width = widths[column] ?? 0;
+          return column === 0 ? cell.padEnd(width) : cell.padStart(width);
+        })
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}

@@ -1,0 +1,76 @@
+/**
+ * `npm run bench`: the gateway beside a bare node:http proxy and nginx, in front of one fake
+ * upstream, as ratios of one run. `-- --quick` takes a rougher look in less than 40 s.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { boundsOf } from './bounds.ts';
+import { createChildren, terminate, type Children } from './children.ts';
+import { startLoader } from './loader.ts';
+import { rssMb } from './proc.ts';
+import { reportText } from './report.ts';
+import { DEFAULT_SCALE, QUICK_SCALE, runRounds } from './rounds.ts';
+import { summarise } from './summary.ts';
+import { startTargets, type Targets } from './targets.ts';
+
+const LIMIT_MS = { default: 240_000, quick: 40_000 };
+
+const say = (text: string) => process.stdout.write(`${text}\n`);
+
+async function bench(children: Children, directory: string, quick: boolean): Promise<void> {
+  const scale = quick ? QUICK_SCALE : DEFAULT_SCALE;
+  say(`Node ${process.version}; ${children.pinning}; ${scale.rounds} rounds`);
+  const targets = await startTargets(children, directory, scale.paceMs);
+  if (targets.nginx === null) say('nginx: not installed, left out');
+  const memoryBefore = memoryOf(targets);
+  const loader = await startLoader(children);
+  const rounds = await runRounds(targets, loader, scale, (done) =>
+    say(`round ${done} of ${scale.rounds}`),
+  );
+  const memory = memoryOf(targets).map(({ name, mb }, index) => ({
+    name,
+    idleMb: memoryBefore[index]?.mb ?? Number.NaN,
+    loadedMb: mb,
+  }));
+  const stopped = await terminate(targets.gateway.child);
+  const summary = summarise(rounds);
+  say(`\n${reportText(summary, memory, boundsOf(summary, stopped))}`);
+  if (quick) say('Quick: few and short rounds; a figure near its bound proves nothing.');
+}
+
+function memoryOf({ bare, nginx, gateway }: Targets): { name: string; mb: number }[] {
+  return Object.entries({ bare, nginx, gateway }).flatMap(([name, target]) =>
+    target?.child ? [{ name, mb: rssMb(target.child.pid) }] : [],
+  );
+}
+
+async function main(quick: boolean): Promise<void> {
+  if (process.platform !== 'linux') {
+    throw new Error('The bench needs Linux: it reads CPU time and memory of processes from /proc.');
+  }
+  const directory = mkdtempSync(join(tmpdir(), 'switchyard-bench-'));
+  const children = createChildren();
+  const cleanUp = () => {
+    children.killAll();
+    rmSync(directory, { recursive: true, force: true });
+  };
+  process.on('exit', cleanUp);
+  process.on('SIGINT', () => process.exit(130));
+  process.on('SIGTERM', () => process.exit(143));
+  const limitMs = quick ? LIMIT_MS.quick : LIMIT_MS.default;
+  setTimeout(() => fail(new Error(`not done after ${limitMs / 1000} s`)), limitMs).unref();
+  await bench(children, directory, quick);
+}
+
+function fail(error: unknown): never {
+  process.stderr.write(`bench failed: ${error instanceof Error ? error.message : 'unknown'}\n`);
+  process.exit(1);
+}
+
+try {
+  await main(process.argv.includes('--quick'));
+  process.exit(0);
+} catch (error) {
+  fail(error);
+}

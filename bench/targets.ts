@@ -1,0 +1,78 @@
+import { join } from 'node:path';
+import { saying, type Child, type Children } from './children.ts';
+import { hasNginx, startNginx } from './nginx.ts';
+import { freePort } from './ports.ts';
+
+/** What answers the load's requests. */
+export interface Target {
+  readonly port: number;
+  /** Null for the upstream itself, asked directly. */
+  readonly child: Child | null;
+}
+
+/** All that is measured. */
+export interface Targets {
+  readonly direct: Target;
+  readonly bare: Target;
+  /** Null where it is not installed. */
+  readonly nginx: Target | null;
+  /** Passes plain answers through: assembling is off. */
+  readonly gateway: Target & { readonly child: Child };
+  /** Asks for a stream and puts the plain answer together, as is the default. */
+  readonly assembling: Target;
+  /** As `gateway`, with a `local` that refuses every connection. */
+  readonly failingOver: Target;
+}
+
+const LISTENING = /listening on (\d+)/;
+
+/** Starts all targets in front of one fake upstream; their files go to `directory`. */
+export async function startTargets(
+  children: Children,
+  directory: string,
+  paceMs: number,
+): Promise<Targets> {
+  const upstreamFile = join(import.meta.dirname, 'fake-upstream.ts');
+  const upstream = children.start('load', [process.execPath, upstreamFile, String(paceMs)]);
+  const upstreamPort = Number(await saying(upstream, LISTENING));
+  const hosted = { SWITCHYARD_HOSTED_A_BASE_URL: `http://127.0.0.1:${upstreamPort}/v1` };
+  const passing = { ...hosted, SWITCHYARD_HOSTED_A_ASSEMBLE: 'false' };
+  const gateway = (name: string, env: Readonly<Record<string, string>>) =>
+    startGateway(children, { SWITCHYARD_DATA_DIR: join(directory, name), ...env });
+  return {
+    direct: { port: upstreamPort, child: null },
+    bare: await startBare(children, upstreamPort),
+    nginx: hasNginx() ? await startNginx(children, join(directory, 'nginx'), upstreamPort) : null,
+    gateway: await gateway('gateway', passing),
+    assembling: await gateway('assembling', hosted),
+    failingOver: await gateway('failing-over', {
+      ...passing,
+      SWITCHYARD_LOCAL_ENGINE_URL: `http://127.0.0.1:${await freePort()}`,
+      // The tax of a closed circuit is asked for: `local` must be tried every time.
+      SWITCHYARD_FAIL_THRESHOLD: '1000000',
+    }),
+  };
+}
+
+async function startBare(children: Children, upstreamPort: number): Promise<Target> {
+  const file = join(import.meta.dirname, 'bare-proxy.ts');
+  const child = children.start('target', [process.execPath, file, String(upstreamPort)]);
+  return { port: Number(await saying(child, LISTENING)), child };
+}
+
+async function startGateway(
+  children: Children,
+  env: Readonly<Record<string, string>>,
+): Promise<Target & { readonly child: Child }> {
+  const file = join(import.meta.dirname, '../main/headless.ts');
+  const flags = (process.env['BENCH_GATEWAY_FLAGS'] ?? '').split(' ').filter(Boolean);
+  const child = children.start('target', [process.execPath, ...flags, file], {
+    SWITCHYARD_PORT: '0',
+    SWITCHYARD_AGENT: 'false',
+    ...env,
+  });
+  return {
+    port: Number(await saying(child, /Base URL for your apps: http:\/\/\S+:(\d+)\//)),
+    child,
+  };
+}

@@ -1,0 +1,28 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+
+/**
+ * Makes a stopping server close each connection as soon as it owes no answer. By itself Node cuts off
+ * an answer that is written but not yet sent, keeps a connection that fell idle after the stop, and
+ * waits for one that never asked for anything, such as browsers open in advance.
+ */
+export function closeOnceAnswered(server: Server): void {
+  const owed = new Map<Socket, number>();
+  server.on('connection', (socket: Socket) => {
+    owed.set(socket, 0);
+    socket.on('close', () => owed.delete(socket));
+  });
+  server.on('request', ({ socket }, res) => {
+    owed.set(socket, (owed.get(socket) ?? 0) + 1);
+    res.on('close', () => {
+      const before = owed.get(socket);
+      if (before === undefined) return;
+      owed.set(socket, before - 1);
+      if (before === 1 && !server.listening) socket.destroySoon();
+    });
+  });
+  // What `server.close()` calls first.
+  server.closeIdleConnections = () => {
+    for (const [socket, answers] of owed) if (answers === 0) socket.destroy();
+  };
+}

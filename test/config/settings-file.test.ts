@@ -1,0 +1,221 @@
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { loadConfig } from '../../main/config.ts';
+import { createLiveConfig } from '../../main/config/live-config.ts';
+import { ENTRIES } from '../../main/config/settings.ts';
+import { readSettings, writeSettings } from '../../main/config/settings-file.ts';
+import { temporaryDirectory } from '../support/gateway.ts';
+
+const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 6);
+const ASIDE = 'settings.json.bad-2026-01-02T03-04-05.006Z';
+
+/** A data directory whose settings file holds `text`. */
+function directoryWith(text: string, name = 'settings.json'): string {
+  const directory = temporaryDirectory();
+  writeFileSync(join(directory, name), text);
+  return directory;
+}
+
+const read = (directory: string, name = 'settings.json') =>
+  JSON.parse(readFileSync(join(directory, name), 'utf8')) as unknown;
+
+/** Writes values by path, as the window does. */
+function write(directory: string, values: Readonly<Record<string, unknown>>): void {
+  const changes = ENTRIES.filter(({ path }) => path in values);
+  writeSettings(
+    directory,
+    changes.map((entry) => ({ entry, value: values[entry.path] })),
+  );
+}
+
+const hasModes = process.platform !== 'win32';
+
+/** Who may do what with it; Windows has no such bits, so there it is as it should be. */
+const modeOf = (path: string, wanted = 0o600) => (hasModes ? statSync(path).mode & 0o777 : wanted);
+
+test('without a settings file nothing is set and nothing is warned of', () => {
+  const directory = temporaryDirectory();
+  expect(readSettings(directory, NOW)).toEqual({ tree: {}, warnings: [] });
+  expect(readSettings(join(directory, 'not-there'), NOW)).toEqual({ tree: {}, warnings: [] });
+});
+
+test.each<[law: string, text: string, says: RegExp]>([
+  ['empty', '', /not valid JSON/],
+  ['half written', '{"circuit":{"failThreshold":7', /not valid JSON/],
+  ['a list', '[]', /not an object/],
+  ['a number', '5', /not an object/],
+  ['null', 'null', /not an object/],
+  ['a section that is none', '{"circuit":5}', /not an object/],
+  ['out of range', '{"circuit":{"failThreshold":0}}', /circuit\.failThreshold must be .* 1 to/],
+  ['a number as text', '{"circuit":{"failThreshold":"7"}}', /circuit\.failThreshold must be/],
+  ['no word of the list', '{"routing":{"hedge":"some"}}', /routing\.hedge must be one of own/],
+  ['a bad address', '{"hosted_a":{"baseUrl":"h:1"}}', /hosted_a\.baseUrl must be an http/],
+  ['a flag as text', '{"agent":{"enabled":"true"}}', /agent\.enabled must be true or false/],
+  ['ports that are none', '{"agent":{"ports":[70000]}}', /agent\.ports must be ports/],
+  ['a framing header', '{"hosted_a":{"headers":{"Host":"x"}}}', /hosted_a\.headers must be/],
+])(
+  'a settings file that is %s is set aside with a warning, and the start goes on with defaults',
+  (_law, text, says) => {
+    const directory = directoryWith(text);
+    const { tree, warnings } = readSettings(directory, NOW);
+    expect(tree).toEqual({});
+    expect(warnings).toEqual([expect.stringContaining(`settings.json was set aside as ${ASIDE}`)]);
+    expect(warnings[0]).toMatch(says);
+    expect(readdirSync(directory)).toEqual([ASIDE]);
+    expect(readFileSync(join(directory, ASIDE), 'utf8')).toBe(text);
+    expect(loadConfig({}, tree).kind).toBe('loaded');
+  },
+);
+
+test('the warning of a bad file does not quote it', () => {
+  const secret = 'hunter2-hunter2-hunter2';
+  for (const text of [
+    `{"hosted_a":{"apiKey":"${secret}"`,
+    `{"hosted_a":{"apiKey":"${secret} "}}`,
+    `{"hosted_a":{"baseUrl":"ftp://u:${secret}@h"}}`,
+  ]) {
+    const { warnings } = readSettings(directoryWith(text), NOW);
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).not.toContain('hunter2');
+  }
+});
+
+test('a bad file of secrets is set aside alone', () => {
+  const directory = directoryWith('{"circuit":{"failThreshold":7}}');
+  writeFileSync(join(directory, 'secrets.json'), 'no');
+  const { tree, warnings } = readSettings(directory, NOW);
+  expect(tree).toEqual({ circuit: { failThreshold: 7 } });
+  expect(warnings).toEqual([expect.stringMatching(/^secrets\.json was set aside as secrets/)]);
+});
+
+test('settings and secrets are read as one', () => {
+  const directory = directoryWith('{"hosted_a":{"model":"m"}}');
+  writeFileSync(join(directory, 'secrets.json'), '{"hosted_a":{"apiKey":"k"}}');
+  expect(readSettings(directory, NOW).tree).toEqual({ hosted_a: { model: 'm', apiKey: 'k' } });
+});
+
+test('what a newer version wrote is no reason to set a file aside', () => {
+  const text = '{"circuit":{"newKey":"x"},"newSection":{"a":1},"routing":{"hedge":null}}';
+  expect(readSettings(directoryWith(text), NOW).warnings).toEqual([]);
+});
+
+test('a write changes one value and keeps everything else, unknown keys too', () => {
+  const directory = directoryWith(
+    '{"circuit":{"failThreshold":7,"newKey":[1]},"newSection":{"a":{"b":2}}}',
+  );
+  write(directory, { 'circuit.failThreshold': 9, 'ondemand.warmup': false });
+  expect(read(directory)).toEqual({
+    circuit: { failThreshold: 9, newKey: [1] },
+    newSection: { a: { b: 2 } },
+    ondemand: { warmup: false },
+  });
+  expect(readSettings(directory, NOW).warnings).toEqual([]);
+});
+
+test('a write makes directory and file for the owner alone, and leaves no draft behind', () => {
+  const directory = join(temporaryDirectory(), 'new');
+  write(directory, { 'ondemand.warmup': false });
+  expect(readdirSync(directory)).toEqual(['settings.json']);
+  expect(modeOf(join(directory, 'settings.json'))).toBe(0o600);
+  expect(modeOf(directory, 0o700)).toBe(0o700);
+});
+
+test.runIf(hasModes)('a file that others could read is for the owner alone once written', () => {
+  const directory = directoryWith('{}');
+  mkdirSync(join(directory, 'x'));
+  writeFileSync(join(directory, 'settings.json.new'), 'left by a crash', { mode: 0o644 });
+  write(directory, { 'ondemand.warmup': false });
+  expect(modeOf(join(directory, 'settings.json'))).toBe(0o600);
+});
+
+test.runIf(hasModes)('a write replaces the file whole: who has it open reads the old one', () => {
+  const before = '{"circuit":{"failThreshold":7}}';
+  const directory = directoryWith(before);
+  const open = openSync(join(directory, 'settings.json'), 'r');
+  write(directory, { 'circuit.failThreshold': 9 });
+  expect(readFileSync(open, 'utf8')).toBe(before);
+  closeSync(open);
+});
+
+test('a write over a file that was broken meanwhile is refused and loses nothing', () => {
+  const broken = '{"circuit":{"failThreshold":7,}}';
+  const directory = directoryWith(broken);
+  expect(() => write(directory, { 'ondemand.warmup': false })).toThrow(/settings\.json.*not valid/);
+  expect(readFileSync(join(directory, 'settings.json'), 'utf8')).toBe(broken);
+});
+
+test('a value that is taken back is the default again, here and after a restart', () => {
+  const directory = directoryWith('{"circuit":{"failThreshold":7,"cooldownMs":8}}');
+  write(directory, { 'circuit.failThreshold': undefined });
+  expect(read(directory)).toEqual({ circuit: { cooldownMs: 8 } });
+});
+
+test('secrets are written to a file of their own, for the owner alone', () => {
+  const directory = temporaryDirectory();
+  write(directory, { 'hosted_a.apiKey': 'hunter2', 'hosted_a.model': 'm' });
+  expect(read(directory)).toEqual({ hosted_a: { model: 'm' } });
+  expect(read(directory, 'secrets.json')).toEqual({ hosted_a: { apiKey: 'hunter2' } });
+  expect(modeOf(join(directory, 'secrets.json'))).toBe(0o600);
+});
+
+function live(env: Record<string, string> = {}) {
+  const loaded = loadConfig(env, {});
+  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
+  const directory = temporaryDirectory();
+  let changes = 0;
+  const config = createLiveConfig(loaded, directory, () => (changes += 1));
+  return { config, directory, changes: () => changes };
+}
+
+test('a setting changed in the window is in force at once and after a restart', () => {
+  const { config, directory, changes } = live();
+  const before = config.current();
+  expect(config.patch({ ondemand: { warmup: false } }).kind).toBe('patched');
+  expect(config.current().ondemand.warmup).toBe(false);
+  expect(before.ondemand.warmup).toBe(true);
+  expect(changes()).toBe(1);
+  const again = loadConfig({}, readSettings(directory, NOW).tree);
+  expect(again).toMatchObject({ config: { ondemand: { warmup: false } } });
+});
+
+const BAD: [law: string, tree: unknown, says: RegExp][] = [
+  ['held by the environment', { ondemand: { warmup: false } }, /SWITCHYARD_ONDEMAND_WARMUP/],
+  ['of the wrong type', { circuit: { failThreshold: '7' } }, /failThreshold' must be a whole/],
+  ['out of range', { circuit: { failThreshold: 0 } }, /from 1 to 1000000/],
+  ['unknown', { circuit: { newKey: 1 } }, /no setting 'circuit\.newKey'/],
+  ['inherited by every object', { constructor: { name: 1 } }, /no setting/],
+  ['no setting but a section', { circuit: 5 }, /'circuit' must be an object/],
+  ['open to the network', { gateway: { host: '0.0.0.0' } }, /SWITCHYARD_API_KEYS/],
+];
+
+test.each(BAD)('a change that is %s is refused, and all with it', (_law, tree, says) => {
+  const { config, directory, changes } = live({ SWITCHYARD_ONDEMAND_WARMUP: 'true' });
+  const before = config.current();
+  const good = { routing: { forceZero: true } };
+  for (const wish of [
+    { ...good, ...(tree as object) },
+    { ...(tree as object), ...good },
+  ]) {
+    expect(config.patch(wish)).toMatchObject({
+      kind: 'refused',
+      message: expect.stringMatching(says),
+    });
+  }
+  expect(config.current()).toBe(before);
+  expect([changes(), readdirSync(directory)]).toEqual([0, []]);
+});
+
+test('a refused change does not quote the value', () => {
+  const patched = live().config.patch({ hosted_a: { apiKey: 'hunter2 with blanks' } });
+  expect(patched).toMatchObject({ kind: 'refused' });
+  expect(JSON.stringify(patched)).not.toContain('hunter2');
+});

@@ -1,0 +1,134 @@
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { expect, test } from 'vitest';
+import { loadConfig, type LoadedConfig } from '../../main/config.ts';
+import { dataDirectory } from '../../main/config/data-dir.ts';
+import { createSettingsHelp } from '../../main/config/help.ts';
+import { ENTRIES } from '../../main/config/settings.ts';
+
+/** What one hosted upstream or `ondemand` takes. */
+function remote(prefix: string, timeoutMs: number): Record<string, unknown> {
+  return {
+    [`${prefix}_BASE_URL`]: null,
+    [`${prefix}_API_KEY`]: null,
+    [`${prefix}_MODEL`]: null,
+    [`${prefix}_LABEL`]: null,
+    [`${prefix}_HEADERS`]: {},
+    [`${prefix}_TIMEOUT_MS`]: timeoutMs,
+    [`${prefix}_ASSEMBLE`]: true,
+  };
+}
+
+/** The table of the design, section 2, written out: `null` is "none". */
+const TABLE: Readonly<Record<string, unknown>> = {
+  HOST: '127.0.0.1',
+  PORT: 47900,
+  ALLOWED_HOSTS: [],
+  ALLOWED_ORIGINS: [],
+  LOCAL_ENGINE_URL: null,
+  LOCAL_TIMEOUT_MS: 60000,
+  ...remote('HOSTED_A', 30000),
+  ...remote('HOSTED_B', 30000),
+  ...remote('HOSTED_C', 30000),
+  ...remote('ONDEMAND', 120000),
+  ONDEMAND_WARMUP: true,
+  FAIL_THRESHOLD: 5,
+  COOLDOWN_MS: 60000,
+  TTFT_THRESHOLD_MS: 5000,
+  TTFT_SLOW_THRESHOLD: 3,
+  IDLE_TIMEOUT_MS: 30000,
+  HEDGE: 'own',
+  // The TTFT threshold, where it is not set.
+  HEDGE_MS: null,
+  HEDGE_BUDGET: 5,
+  RESUME: 'same-model',
+  RETRY_AFTER_MAX_MS: 2000,
+  MAX_BODY_BYTES: 33554432,
+  FORCE_ZERO: false,
+  API_KEYS: [],
+  AGENT: true,
+  AGENT_HOST: '127.0.0.1',
+  AGENT_PORTS: [3001, 47901],
+  ENGINE_URL: null,
+  REGISTRY_URL: null,
+  ENROLL_TOKEN: null,
+  HEARTBEAT_MS: 15000,
+  REGION: null,
+  LOG_LEVEL: 'info',
+};
+
+function loaded(env: Record<string, string>): LoadedConfig {
+  const result = loadConfig(env, {});
+  if (result.kind === 'refused') throw new Error(result.problems.join('\n'));
+  return result;
+}
+
+/** Values by variable, without the prefix. */
+function byVariable({ config }: LoadedConfig): Record<string, unknown> {
+  const sections = config as unknown as Record<string, Record<string, unknown>>;
+  return Object.fromEntries(
+    ENTRIES.map(({ section, key, setting }) => [setting.env, sections[section]?.[key]]),
+  );
+}
+
+test('the variables and their defaults are those of the design, no more and no fewer', () => {
+  expect(byVariable(loaded({}))).toEqual(TABLE);
+});
+
+test('with nothing set every value is a default and nothing is warned of', () => {
+  const { sources, warnings } = loaded({});
+  expect(new Set(sources.values())).toEqual(new Set(['default']));
+  expect(sources.size).toBe(Object.keys(TABLE).length);
+  expect(warnings).toEqual([]);
+});
+
+test('an empty or blank variable is as good as unset', () => {
+  const blank = (text: string) =>
+    Object.fromEntries(Object.keys(TABLE).map((name) => [`SWITCHYARD_${name}`, text]));
+  expect(byVariable(loaded(blank('')))).toEqual(TABLE);
+  expect(byVariable(loaded(blank('  ')))).toEqual(TABLE);
+});
+
+test('the help lists every variable with its default and what it may be', () => {
+  const lines = createSettingsHelp().split('\n');
+  for (const { setting } of ENTRIES) {
+    const line = lines.find((each) => each.trim().startsWith(`SWITCHYARD_${setting.env} `));
+    expect(line).toContain(setting.kind.allowed);
+    const { fallback } = setting;
+    const isNone = fallback === null || ['[]', '{}'].includes(JSON.stringify(fallback));
+    const shown = Array.isArray(fallback) ? fallback.join(',') : JSON.stringify(fallback);
+    expect(line).toContain(` ${isNone ? '-' : shown} `);
+  }
+  expect(lines.filter((line) => line.includes('SWITCHYARD_DATA_DIR'))).toHaveLength(1);
+});
+
+test.each<[law: string, NodeJS.Platform, env: Record<string, string>, directory: string]>([
+  ['macOS', 'darwin', {}, join(homedir(), 'Library', 'Application Support', 'Switchyard')],
+  ['Windows', 'win32', { APPDATA: '/roaming' }, join('/roaming', 'Switchyard')],
+  ['Windows without APPDATA', 'win32', {}, join(homedir(), 'AppData', 'Roaming', 'Switchyard')],
+  [
+    'Windows with an empty APPDATA',
+    'win32',
+    { APPDATA: '' },
+    join(homedir(), 'AppData', 'Roaming', 'Switchyard'),
+  ],
+  ['Linux', 'linux', {}, join(homedir(), '.local', 'share', 'switchyard')],
+  ['Linux with XDG_DATA_HOME', 'linux', { XDG_DATA_HOME: '/xdg' }, '/xdg/switchyard'],
+  [
+    'Linux with an empty XDG_DATA_HOME',
+    'linux',
+    { XDG_DATA_HOME: '' },
+    join(homedir(), '.local', 'share', 'switchyard'),
+  ],
+  ['the variable', 'linux', { SWITCHYARD_DATA_DIR: '/mine', XDG_DATA_HOME: '/xdg' }, '/mine'],
+  ['the variable on macOS', 'darwin', { SWITCHYARD_DATA_DIR: '/mine' }, '/mine'],
+  ['a relative variable', 'linux', { SWITCHYARD_DATA_DIR: 'here' }, resolve('here')],
+  [
+    'a blank variable',
+    'linux',
+    { SWITCHYARD_DATA_DIR: ' ' },
+    join(homedir(), '.local', 'share', 'switchyard'),
+  ],
+])('the data directory by %s', (_law, platform, env, directory) => {
+  expect(dataDirectory(env, platform)).toBe(directory);
+});

@@ -1,0 +1,347 @@
+import { expect, test } from 'vitest';
+import { loadConfig, type LoadedConfig } from '../../main/config.ts';
+import type { SettingsTree } from '../../main/config/settings-file.ts';
+import { ENTRIES } from '../../main/config/settings.ts';
+
+const env = (values: Record<string, string>) =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [`SWITCHYARD_${name}`, value]));
+
+function loaded(values: Record<string, string>, file: SettingsTree = {}): LoadedConfig {
+  const result = loadConfig(env(values), file);
+  if (result.kind === 'refused') throw new Error(result.problems.join('\n'));
+  return result;
+}
+
+function problems(values: Record<string, string>): readonly string[] {
+  const result = loadConfig(env(values), {});
+  return result.kind === 'refused' ? result.problems : [];
+}
+
+/** One value by its variable. */
+function valueOf({ config }: LoadedConfig, name: string): unknown {
+  const entry = ENTRIES.find(({ setting }) => setting.env === name);
+  const sections = config as unknown as Record<string, Record<string, unknown>>;
+  return entry && sections[entry.section]?.[entry.key];
+}
+
+const REMOTES = ['HOSTED_A', 'HOSTED_B', 'HOSTED_C', 'ONDEMAND'];
+const each = (suffix: string) => REMOTES.map((prefix) => `${prefix}_${suffix}`);
+
+/** Every variable by its kind, with texts that it takes and texts that it does not. */
+const KINDS: {
+  names: string[];
+  good: [text: string, value: unknown][];
+  bad: string[];
+  allowed: RegExp;
+}[] = [
+  {
+    names: ['FAIL_THRESHOLD', 'TTFT_SLOW_THRESHOLD'],
+    good: [
+      ['1', 1],
+      ['1000000', 1_000_000],
+      [' 7 ', 7],
+    ],
+    bad: ['0', '1000001', '-1', '1.5', 'five', '1e3', '0x10', '5,5', 'NaN', 'Infinity', '+5', '١'],
+    allowed: /whole number from 1 to 1000000\b/,
+  },
+  {
+    names: [
+      'LOCAL_TIMEOUT_MS',
+      ...each('TIMEOUT_MS'),
+      'COOLDOWN_MS',
+      'TTFT_THRESHOLD_MS',
+      'IDLE_TIMEOUT_MS',
+      'RETRY_AFTER_MAX_MS',
+      'HEDGE_MS',
+      'HEARTBEAT_MS',
+    ],
+    good: [
+      ['1', 1],
+      ['86400000', 86_400_000],
+    ],
+    bad: ['0', '86400001', '30s', '-1', '0.5', '5 000'],
+    allowed: /whole number from 1 to 86400000 \(milliseconds\)/,
+  },
+  {
+    names: ['PORT'],
+    good: [
+      ['0', 0],
+      ['65535', 65_535],
+    ],
+    bad: ['65536', '-1', 'http', '80.5', '47900,47901'],
+    allowed: /from 0 to 65535/,
+  },
+  {
+    names: ['AGENT_PORTS'],
+    good: [
+      ['0', [0]],
+      ['3001, 47901', [3001, 47901]],
+    ],
+    bad: ['65536', '3001;47901', ',', '3001,x'],
+    allowed: /ports from 0 to 65535, separated by commas/,
+  },
+  {
+    names: ['MAX_BODY_BYTES'],
+    good: [['1', 1]],
+    bad: ['0', '32M', '-1'],
+    allowed: /whole number from 1 to \d+ \(bytes\)/,
+  },
+  {
+    names: ['HEDGE_BUDGET'],
+    good: [
+      ['0', 0],
+      ['100', 100],
+      ['2.5', 2.5],
+      ['5 %', 5],
+      ['5%', 5],
+    ],
+    bad: ['101', '-1', 'half', '%'],
+    allowed: /percentage from 0 to 100/,
+  },
+  {
+    names: [...each('ASSEMBLE'), 'ONDEMAND_WARMUP', 'FORCE_ZERO', 'AGENT'],
+    good: [
+      ['true', true],
+      ['TRUE', true],
+      ['1', true],
+      ['false', false],
+      ['0', false],
+    ],
+    bad: ['yes', 'on', '2', 'constructor', 'null'],
+    allowed: /true or false/,
+  },
+  {
+    names: [...each('MODEL'), ...each('LABEL'), 'AGENT_HOST', 'REGION'],
+    good: [['any words – ümlauts too', 'any words – ümlauts too']],
+    bad: ['two\nlines', 'x'.repeat(1001), 'bell\u0007'],
+    allowed: /text of 1 to 1000 characters without control characters/,
+  },
+  {
+    names: [...each('API_KEY'), 'ENROLL_TOKEN'],
+    good: [['sk-1234', 'sk-1234']],
+    bad: ['two words', 'two\nlines', 'ключ', 'k'.repeat(4097)],
+    allowed: /visible ASCII characters without spaces/,
+  },
+  {
+    names: ['API_KEYS'],
+    good: [
+      ['0123456789abcdef', ['0123456789abcdef']],
+      [`${'a'.repeat(16)} , ${'b'.repeat(16)},`, ['a'.repeat(16), 'b'.repeat(16)]],
+    ],
+    bad: ['short', `${'a'.repeat(16)},short`, `${'a'.repeat(16)} ${'b'.repeat(16)}`],
+    allowed: /at least 16 visible ASCII characters, separated by commas/,
+  },
+  {
+    names: ['LOCAL_ENGINE_URL', ...each('BASE_URL'), 'ENGINE_URL', 'REGISTRY_URL'],
+    good: [
+      ['http://127.0.0.1:11434', 'http://127.0.0.1:11434'],
+      [
+        'https://user:p%40ss@api.example.com/v1/?v=2',
+        'https://user:p%40ss@api.example.com/v1/?v=2',
+      ],
+      ['http://[::1]:8080/v1', 'http://[::1]:8080/v1'],
+    ],
+    bad: [
+      'localhost:11434',
+      '127.0.0.1',
+      'ftp://h/',
+      'file:///etc/passwd',
+      'http://',
+      'http:/h',
+      'http://h:99999',
+      'http://h/#part',
+      'http://us%zz:pw@h/',
+      'http://us:p%ff@h/',
+      'see http://h/',
+    ],
+    allowed: /http:\/\/ or https:\/\/ address/,
+  },
+  {
+    names: ['ALLOWED_HOSTS'],
+    good: [
+      ['gpu.lan, [fd00::2]', ['gpu.lan', '[fd00::2]']],
+      [',', []],
+    ],
+    bad: ['http://gpu.lan', 'gpu lan', '*'],
+    allowed: /host names, separated by commas/,
+  },
+  {
+    names: ['ALLOWED_ORIGINS'],
+    good: [
+      [
+        'https://chat.example.com,null,app://obsidian.md',
+        ['https://chat.example.com', 'null', 'app://obsidian.md'],
+      ],
+    ],
+    bad: ['*', 'chat.example.com', 'https://chat.example.com/', 'https://a b'],
+    allowed: /page origins such as/,
+  },
+  {
+    names: each('HEADERS'),
+    good: [
+      ['{"X-Team":"blue"}', { 'X-Team': 'blue' }],
+      ['{}', {}],
+    ],
+    bad: [
+      'X-Team: blue',
+      '["X-Team"]',
+      '"X-Team"',
+      '{"X-Team":5}',
+      '{"X Team":"blue"}',
+      '{"X-Team":"two\\nlines"}',
+      '{"":"blue"}',
+      '{"Host":"evil"}',
+      '{"content-length":"5"}',
+      '{"Transfer-Encoding":"chunked"}',
+    ],
+    allowed: /JSON object of header names and values/,
+  },
+  {
+    names: ['HEDGE'],
+    good: [
+      ['own', 'own'],
+      ['all', 'all'],
+      ['off', 'off'],
+    ],
+    bad: ['OWN', 'none', 'own,all'],
+    allowed: /one of own, all, off/,
+  },
+  {
+    names: ['RESUME'],
+    good: [
+      ['same-model', 'same-model'],
+      ['any', 'any'],
+      ['off', 'off'],
+    ],
+    bad: ['same_model', 'true'],
+    allowed: /one of same-model, any, off/,
+  },
+  {
+    names: ['LOG_LEVEL'],
+    good: [['debug', 'debug']],
+    bad: ['verbose', 'INFO'],
+    allowed: /one of error, warn, info, debug/,
+  },
+];
+
+const SECRETS = new Set([...each('API_KEY'), ...each('HEADERS'), 'ENROLL_TOKEN', 'API_KEYS']);
+
+test('every variable has its good and bad values here', () => {
+  // HOST is text like AGENT_HOST, with a law of its own below.
+  const here = [...KINDS.flatMap(({ names }) => names), 'HOST'];
+  expect(here.toSorted()).toEqual(ENTRIES.map(({ setting }) => setting.env).toSorted());
+});
+
+test.each(KINDS.flatMap(({ names, good }) => names.map((name) => [name, good] as const)))(
+  '%s takes what it may be',
+  (name, good) => {
+    for (const [text, value] of good) {
+      const result = loaded({ [name]: text });
+      expect([text, valueOf(result, name)]).toEqual([text, value]);
+      const path = ENTRIES.find(({ setting }) => setting.env === name)?.path ?? '';
+      expect(result.sources.get(path)).toBe('env');
+    }
+  },
+);
+
+test.each(KINDS.flatMap(({ names, ...kind }) => names.map((name) => [name, kind] as const)))(
+  '%s with a bad value refuses the start, naming itself, the value and what is allowed',
+  (name, { bad, allowed }) => {
+    for (const text of bad) {
+      const found = problems({ [name]: text });
+      // What is left of a value that may hold a secret has laws of its own below.
+      const shown = SECRETS.has(name) || text.includes('@') ? '' : `"${text}" `;
+      expect([text, ...found]).toEqual([
+        text,
+        expect.stringMatching(new RegExp(`^SWITCHYARD_${name} is ".*" but must be `, 's')),
+      ]);
+      expect(found[0]).toMatch(allowed);
+      expect(found[0]).toContain(shown);
+    }
+  },
+);
+
+test('several bad values are all named at once', () => {
+  expect(problems({ PORT: 'x', HEDGE: 'x', LOG_LEVEL: 'info', COOLDOWN_MS: '0' })).toEqual([
+    expect.stringContaining('SWITCHYARD_COOLDOWN_MS'),
+    expect.stringContaining('SWITCHYARD_HEDGE'),
+    expect.stringContaining('SWITCHYARD_PORT'),
+  ]);
+});
+
+test.each<[law: string, name: string, text: string, shown: string]>([
+  ['a short key', 'HOSTED_A_API_KEY', 'short key', '…'],
+  ['a key of 19 characters', 'HOSTED_A_API_KEY', `${'k'.repeat(9)} ${'k'.repeat(9)}`, '…'],
+  ['a key of 20', 'HOSTED_A_API_KEY', `abc${'k'.repeat(8)} ${'k'.repeat(4)}wxyz`, 'abc…wxyz'],
+  ['headers', 'HOSTED_A_HEADERS', 'X-Secret: hunter2-and-much-more', '…'],
+  ['headers as JSON', 'HOSTED_A_HEADERS', '{"X Bad":"hunter2-and-much-more"}', '…'],
+  ['a list with one short key', 'API_KEYS', `abc${'k'.repeat(20)}wxyz,hunter2`, 'abc…wxyz,…'],
+])('%s in a problem is masked', (_law, name, text, shown) => {
+  expect(problems({ [name]: text })[0]).toContain(`is "${shown}" but`);
+});
+
+test.each([
+  'ftp://user:hunter2@host',
+  'user:hunter2@host/v1',
+  'http//user:hunter2@host/v1',
+  'http://user:pa/hunter2@host',
+  'http://user:pa@hunter2@host:99999',
+  'http://user:pa?hunter2@host',
+  'http://user:pa#hunter2@host',
+  'http://host:99999/v1?key=hunter2',
+  'http://host/v1?key=hunter2#part',
+  'http://host/v1?a=b\n&key=hunter2#part',
+])('the secret in the mistyped address %j is masked', (text) => {
+  const [problem] = problems({ HOSTED_A_BASE_URL: text });
+  expect(problem).toContain('SWITCHYARD_HOSTED_A_BASE_URL is "');
+  expect(problem).not.toContain('hunter2');
+});
+
+test('the environment wins over the file, the file over the default', () => {
+  const file = { circuit: { failThreshold: 7, cooldownMs: 8 } };
+  const { config, sources } = loaded({ FAIL_THRESHOLD: '9' }, file);
+  expect(config.circuit).toMatchObject({ failThreshold: 9, cooldownMs: 8, ttftThresholdMs: 5000 });
+  expect(sources.get('circuit.failThreshold')).toBe('env');
+  expect(sources.get('circuit.cooldownMs')).toBe('file');
+  expect(sources.get('circuit.ttftThresholdMs')).toBe('default');
+});
+
+test('an empty variable leaves the value of the file', () => {
+  const { config } = loaded({ FAIL_THRESHOLD: '' }, { circuit: { failThreshold: 7 } });
+  expect(config.circuit.failThreshold).toBe(7);
+});
+
+test('a null in the file is as good as unset', () => {
+  const { config, sources } = loaded({}, { circuit: { failThreshold: null } });
+  expect(config.circuit.failThreshold).toBe(5);
+  expect(sources.get('circuit.failThreshold')).toBe('default');
+});
+
+test('unknown variables are warned of by name, never by value, and never fail', () => {
+  const { warnings } = loaded({
+    FAIL_TRESHOLD: 'hunter2',
+    HOSTED_D_API_KEY: 'hunter2',
+    DATA_DIR: '/x',
+  });
+  expect(warnings).toEqual([
+    expect.stringContaining('SWITCHYARD_FAIL_TRESHOLD'),
+    expect.stringContaining('SWITCHYARD_HOSTED_D_API_KEY'),
+  ]);
+  expect(warnings.join()).not.toContain('hunter2');
+});
+
+test.each(['0.0.0.0', '::', '192.168.1.5', 'gpu.lan', '127.0.0.1.evil.example'])(
+  'HOST %s without keys refuses the start and says how to make one; with a key it starts',
+  (host) => {
+    const [problem, ...more] = problems({ HOST: host });
+    expect(more).toEqual([]);
+    expect(problem).toContain(`SWITCHYARD_HOST is "${host}"`);
+    expect(problem).toContain('SWITCHYARD_API_KEYS');
+    expect(problem).toContain('openssl rand -hex 24');
+    expect(problems({ HOST: host, API_KEYS: 'k'.repeat(16) })).toEqual([]);
+  },
+);
+
+test.each(['127.0.0.1', '127.8.9.10', 'localhost', '::1'])('HOST %s needs no key', (host) => {
+  expect(problems({ HOST: host })).toEqual([]);
+});

@@ -1,0 +1,247 @@
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { APICallError, generateText, jsonSchema, stepCountIs, streamText, tool } from 'ai';
+import { expect, test } from 'vitest';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { counted, inFlight } from '../support/report.ts';
+import {
+  answerChunks,
+  answers,
+  chunk,
+  DONE,
+  error,
+  hang,
+  json,
+  refusedUrl,
+  ROLE,
+  sse,
+  stall,
+  startUpstream,
+  STOP,
+  type Script,
+} from '../support/upstream.ts';
+
+// The Vercel AI SDK, unmodified, over its provider for OpenAI-compatible endpoints.
+
+/** A model of the gateway's, as an application makes it. */
+function modelOf(gateway: TestGateway) {
+  const provider = createOpenAICompatible({
+    name: 'switchyard',
+    baseURL: `${gateway.url}/v1`,
+    apiKey: 'the-callers-own-key',
+    includeUsage: true,
+  });
+  return provider('my-model');
+}
+
+async function startHosted(...scripts: Script[]) {
+  const upstream = await startUpstream(...scripts);
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+  return { upstream, gateway, model: modelOf(gateway) };
+}
+
+/** What a call throws; this SDK retries 5xx whatever the answer says, so it is told not to. */
+const ONCE = { prompt: 'hi', maxRetries: 0 } as const;
+
+async function thrownBy(promise: PromiseLike<unknown>): Promise<APICallError> {
+  const seen = await promise.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  expect(seen).toSatisfy((thrown) => APICallError.isInstance(thrown));
+  return seen as APICallError;
+}
+
+const USAGE = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
+const usageChunk = `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [], usage: USAGE })}\n\n`;
+
+test('generateText gets text, finish reason and usage', async () => {
+  const { upstream, model } = await startHosted(
+    sse(ROLE, chunk({ content: 'hello ' }), chunk({ content: 'there' }), STOP, usageChunk, DONE),
+  );
+  const { text, finishReason, usage, response } = await generateText({ model, ...ONCE });
+  expect([text, finishReason]).toEqual(['hello there', 'stop']);
+  expect(usage).toMatchObject({ inputTokens: 3, outputTokens: 2, totalTokens: 5 });
+  expect(response.headers).toMatchObject({
+    'x-gateway-upstream': 'hosted_a',
+    'x-gateway-fallback-reason': 'none',
+  });
+  expect(upstream.calls.map((call) => call.json['model'])).toEqual(['my-model']);
+});
+
+test('streamText gets the pieces as they come, and usage at the end', async () => {
+  const { upstream, model } = await startHosted(
+    sse(ROLE, chunk({ content: 'hello ' }), chunk({ content: 'there' }), STOP, usageChunk, DONE),
+  );
+  const result = streamText({ model, ...ONCE });
+  const pieces: string[] = [];
+  for await (const piece of result.textStream) pieces.push(piece);
+  expect(pieces).toEqual(['hello ', 'there']);
+  expect(await result.usage).toMatchObject({ inputTokens: 3, outputTokens: 2, totalTokens: 5 });
+  expect(upstream.calls[0]?.json['stream_options']).toEqual({ include_usage: true });
+});
+
+const argument = (text: string) =>
+  chunk({ tool_calls: [{ index: 0, function: { arguments: text } }] });
+const call = (args: string) => ({
+  index: 0,
+  id: 'call_1',
+  type: 'function',
+  function: { name: 'weather', arguments: args },
+});
+const CALLED = chunk({}, 'tool_calls');
+
+const TOOL_CALLS: [law: string, script: Script][] = [
+  [
+    'in pieces',
+    sse(
+      ROLE,
+      chunk({ tool_calls: [call('')] }),
+      argument('{"city":'),
+      argument('"Oslo"}'),
+      CALLED,
+      DONE,
+    ),
+  ],
+  ['as a whole', sse(ROLE, chunk({ tool_calls: [call('{"city":"Oslo"}')] }), CALLED, DONE)],
+];
+
+function weather(asked: unknown[]) {
+  return tool({
+    description: 'weather',
+    inputSchema: jsonSchema<{ city: string }>({
+      type: 'object',
+      properties: { city: { type: 'string' } },
+    }),
+    execute(input) {
+      asked.push(input);
+      return 'rain';
+    },
+  });
+}
+
+test.each(TOOL_CALLS)(
+  'a tool call that comes %s runs through generateText',
+  async (_law, script) => {
+    const { upstream, model } = await startHosted(script, answers('It rains in Oslo.'));
+    const asked: unknown[] = [];
+    const tools = { weather: weather(asked) };
+    const { text } = await generateText({ model, ...ONCE, tools, stopWhen: stepCountIs(2) });
+    expect([text, asked]).toEqual(['It rains in Oslo.', [{ city: 'Oslo' }]]);
+    expect(upstream.calls[1]?.json['messages']).toMatchObject([
+      { role: 'user' },
+      { role: 'assistant', tool_calls: [{ id: 'call_1' }] },
+      { role: 'tool', tool_call_id: 'call_1', content: 'rain' },
+    ]);
+  },
+);
+
+test.each(TOOL_CALLS)('a tool call that comes %s runs through streamText', async (_law, script) => {
+  const { model } = await startHosted(script, answers('It rains in Oslo.'));
+  const asked: unknown[] = [];
+  const tools = { weather: weather(asked) };
+  const result = streamText({ model, ...ONCE, tools, stopWhen: stepCountIs(2) });
+  expect(await result.text).toBe('It rains in Oslo.');
+  expect(asked).toEqual([{ city: 'Oslo' }]);
+});
+
+test('reasoning comes apart from the text', async () => {
+  const { model } = await startHosted(
+    sse(ROLE, chunk({ reasoning_content: 'hm' }), ...answerChunks('hi')),
+  );
+  const { text, reasoningText } = await generateText({ model, ...ONCE });
+  expect([reasoningText, text]).toEqual(['hm', 'hi']);
+});
+
+test.each(['generateText', 'streamText'])('a fallback is invisible to %s', async (how) => {
+  const a = await startUpstream(error(503));
+  const b = await startUpstream(answers('from the second'));
+  const gateway = await startGateway({
+    LOCAL_ENGINE_URL: await refusedUrl(),
+    HOSTED_A_BASE_URL: a.url,
+    HOSTED_B_BASE_URL: b.url,
+  });
+  const ask = { model: modelOf(gateway), ...ONCE };
+  const text = how === 'generateText' ? (await generateText(ask)).text : await streamText(ask).text;
+  expect(text).toBe('from the second');
+});
+
+test("provider options that the SDK does not know reach the upstream as the caller's own fields", async () => {
+  const { upstream, model } = await startHosted(answers('hi'));
+  await generateText({ model, ...ONCE, providerOptions: { switchyard: { top_k: 40 } } });
+  expect(upstream.calls[0]?.json['top_k']).toBe(40);
+});
+
+test.each<[law: string, script: Script, status: number, code: string, isRetryable: boolean]>([
+  ['a bad request', error(400, 'no', 'bad_value'), 400, 'bad_value', false],
+  ['an unknown model', error(404, 'no model', 'model_not_found'), 404, 'model_not_found', false],
+  [
+    'a rate limit',
+    error(429, 'no', null, { 'retry-after': '60' }),
+    429,
+    'upstream_rate_limited',
+    true,
+  ],
+  ['a crash', error(500), 502, 'upstream_error', true],
+  ['an overloaded service', error(503), 503, 'upstream_unavailable', true],
+  ['a page', json(200, '<html>'), 502, 'upstream_bad_response', true],
+])('%s is an API call error with its status and code', async (_law, script, ...wanted) => {
+  const { gateway, model } = await startHosted(script);
+  const thrown = await thrownBy(generateText({ model, ...ONCE }));
+  const { error: body } = JSON.parse(thrown.responseBody ?? '') as {
+    error: { code: string; message: string };
+  };
+  expect([thrown.statusCode, body.code, thrown.isRetryable]).toEqual(wanted);
+  expect(thrown.message).toBe(body.message);
+  expect(gateway.host.snapshot().status.stats.totalRequests).toBe(1);
+});
+
+test("local's refusal of the caller's own key is a 401 to the client", async () => {
+  const local = await startUpstream(error(401, 'wrong key'));
+  const gateway = await startGateway({ LOCAL_ENGINE_URL: local.url });
+  const thrown = await thrownBy(generateText({ model: modelOf(gateway), ...ONCE }));
+  expect([thrown.statusCode, thrown.message]).toEqual([401, 'wrong key']);
+});
+
+test('an error object inside a stream is an error part, not the end of a whole answer', async () => {
+  const { model } = await startHosted(
+    sse(ROLE, chunk({ content: 'a' }), 'data: {"error":{"message":"no"}}\n\n'),
+  );
+  const errors: unknown[] = [];
+  const result = streamText({
+    model,
+    ...ONCE,
+    onError: ({ error: each }) => void errors.push(each),
+  });
+  let text = '';
+  for await (const piece of result.textStream) text += piece;
+  expect([text, errors.length]).toEqual(['a', 1]);
+  expect(errors[0]).toMatchObject({ code: 'upstream_error' });
+  expect(await result.finishReason).toBe('error');
+});
+
+test('a client that aborts before the first token ends the upstream call', async () => {
+  const { upstream, gateway, model } = await startHosted(hang);
+  const abort = new AbortController();
+  const ended = generateText({ model, ...ONCE, abortSignal: abort.signal }).then(
+    () => 'an answer',
+    (thrown: unknown) => (thrown instanceof Error ? thrown.name : thrown),
+  );
+  const { gone } = await upstream.call(1);
+  abort.abort();
+  expect(await ended).toBe('AbortError');
+  await gone;
+  await expect.poll(() => inFlight(gateway)).toBe(0);
+  expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 0 });
+});
+
+test('a client that aborts after the first token ends the upstream call', async () => {
+  const { upstream, gateway, model } = await startHosted(stall(ROLE, chunk({ content: 'a' })));
+  const abort = new AbortController();
+  const result = streamText({ model, ...ONCE, abortSignal: abort.signal });
+  for await (const piece of result.textStream) if (piece === 'a') abort.abort();
+  await (
+    await upstream.call(1)
+  ).gone;
+  await expect.poll(() => inFlight(gateway)).toBe(0);
+  expect(gateway.host.snapshot().requests[0]?.state).toBe('cancelled');
+});

@@ -1,0 +1,231 @@
+import { statusReportSchema } from '#shared/status.ts';
+import type { LiveEvent } from '#shared/live.ts';
+import { expect, test } from 'vitest';
+import { createManualClock } from '../support/clock.ts';
+import { chat, chatStream, HELLO, startChat } from '../support/client.ts';
+import { asDelta, asSnapshot, readFeed } from '../support/feed.ts';
+import { startGateway } from '../support/gateway.ts';
+import { turns } from '../support/report.ts';
+import {
+  answers,
+  chunk,
+  DONE,
+  hang,
+  ROLE,
+  stall,
+  startUpstream,
+  STOP,
+} from '../support/upstream.ts';
+
+/** How far apart two deltas are at least: four a second. */
+const INTERVAL_MS = 250;
+
+/** A gateway over one upstream, with time in the test's hand. */
+async function started(script = answers('hi')) {
+  const upstream = await startUpstream(script);
+  const clock = createManualClock();
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url }, clock);
+  return { upstream, clock, gateway };
+}
+
+test('a reader gets a snapshot first, whole and of the shape of the report', async () => {
+  const { gateway } = await started();
+  await chat(gateway.url, { ...HELLO, model: 'my-model' });
+  const reader = await readFeed(gateway.url);
+  expect(reader.head.headers).toMatchObject({
+    'content-type': 'text/event-stream',
+    'cache-control': 'no-store',
+  });
+  const snapshot = asSnapshot(await reader.event(1));
+  statusReportSchema.parse(snapshot.status);
+  expect(snapshot).toEqual(gateway.host.snapshot());
+  expect(snapshot.app).toMatchObject({
+    version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+    baseUrl: `${gateway.url.replace('127.0.0.1', 'localhost')}/v1`,
+    warmupEnabled: true,
+  });
+  expect(snapshot.requests).toMatchObject([
+    { model: 'my-model', state: 'done', upstream: 'hosted_a', status: 200, fallbackReason: 'none' },
+  ]);
+});
+
+test('a request shows as a row that is put in and then changed, with what it occupies', async () => {
+  const { upstream, clock, gateway } = await started(stall(ROLE));
+  const reader = await readFeed(gateway.url);
+  await reader.event(1);
+  const pending = startChat(gateway.url, { ...HELLO, stream: true });
+  const { res } = await upstream.call(1);
+  clock.advance(INTERVAL_MS);
+  const begun = asDelta(await reader.event(2));
+  expect(begun.upsert).toMatchObject([{ state: 'running', upstream: null, status: null }]);
+  expect(begun.inFlight).toMatchObject({ hosted_a: 1, hosted_b: 0 });
+  res.write(chunk({ content: 'a' }));
+  await pending.received('"a"');
+  clock.advance(INTERVAL_MS);
+  const answering = asDelta(await reader.event(3));
+  expect(answering.upsert).toMatchObject([
+    { state: 'running', upstream: 'hosted_a', status: 200, attempts: [{ upstream: 'hosted_a' }] },
+  ]);
+  res.end(STOP + DONE);
+  await pending.answer;
+  await turns(gateway);
+  clock.advance(INTERVAL_MS);
+  const done = asDelta(await reader.event(4));
+  expect(done.upsert).toMatchObject([{ state: 'done', endMs: expect.any(Number) }]);
+  expect(done.inFlight).toMatchObject({ hosted_a: 0 });
+  expect(done.status?.stats.totalRequests).toBe(1);
+  const ids = [begun, answering, done].map((delta) => delta.upsert[0]?.id);
+  expect(new Set(ids).size).toBe(1);
+});
+
+test('however much happens there are at most four deltas a second', async () => {
+  const { clock, gateway } = await started();
+  const reader = await readFeed(gateway.url);
+  await reader.event(1);
+  for (let round = 2; round <= 5; round += 1) {
+    await Promise.all(Array.from({ length: 10 }, () => chatStream(gateway.url)));
+    await turns(gateway);
+    clock.advance(INTERVAL_MS - 1);
+    await turns(gateway);
+    expect(reader.events).toHaveLength(round - 1);
+    clock.advance(1);
+    expect(asDelta(await reader.event(round)).upsert).toHaveLength(10);
+  }
+  clock.advance(10 * INTERVAL_MS);
+  await turns(gateway);
+  expect(reader.events).toHaveLength(5);
+});
+
+test('the first change after a silence is not older than a quarter of a second', async () => {
+  const { upstream, clock, gateway } = await started(hang);
+  const reader = await readFeed(gateway.url);
+  await reader.event(1);
+  clock.advance(60_000);
+  const pending = startChat(gateway.url);
+  await upstream.call(1);
+  clock.advance(INTERVAL_MS);
+  expect(asDelta(await reader.event(2)).upsert).toHaveLength(1);
+  pending.leave();
+});
+
+test('the 101st ended request takes the oldest one out', async () => {
+  const { clock, gateway } = await started();
+  await chat(gateway.url);
+  const reader = await readFeed(gateway.url);
+  const [oldest] = asSnapshot(await reader.event(1)).requests;
+  for (let sent = 0; sent < 100; sent += 1) await chat(gateway.url);
+  await turns(gateway);
+  clock.advance(INTERVAL_MS);
+  const delta = asDelta(await reader.event(2));
+  expect(delta.remove).toEqual([oldest?.id]);
+  expect(delta.upsert).toHaveLength(100);
+  expect(gateway.host.snapshot().requests).toHaveLength(100);
+});
+
+test('a running request is never taken out, however many end meanwhile', async () => {
+  const { upstream, clock, gateway } = await started(hang);
+  const pending = startChat(gateway.url);
+  await upstream.call(1);
+  upstream.script = answers('hi');
+  const reader = await readFeed(gateway.url);
+  const [running] = asSnapshot(await reader.event(1)).requests;
+  for (let sent = 0; sent < 102; sent += 1) await chat(gateway.url);
+  await turns(gateway);
+  clock.advance(INTERVAL_MS);
+  const delta = asDelta(await reader.event(2));
+  expect(delta.remove).toHaveLength(2);
+  expect(delta.remove).not.toContain(running?.id);
+  expect(gateway.host.snapshot().requests).toContainEqual(
+    expect.objectContaining({ id: running?.id, state: 'running' }),
+  );
+  pending.leave();
+});
+
+/** What a window holds after these events: rows newest first are the gateway's to order. */
+function rowsAfter(events: readonly LiveEvent[]): Map<string, unknown> {
+  let rows = new Map<string, unknown>();
+  for (const event of events) {
+    if (event.kind === 'snapshot') rows = new Map(event.requests.map((row) => [row.id, row]));
+    else {
+      for (const row of event.upsert) rows.set(row.id, row);
+      for (const id of event.remove) rows.delete(id);
+    }
+  }
+  return rows;
+}
+
+test('a reader that does not read gets a fresh snapshot once it reads again, and misses nothing', async () => {
+  const { clock, gateway } = await started();
+  const slow = await readFeed(gateway.url);
+  const quick = await readFeed(gateway.url);
+  await slow.event(1);
+  slow.pause();
+  // Far more than the sockets of both sides and the gateway's own limit hold together.
+  for (let delta = 2; delta < 4000; delta += 1) {
+    gateway.host.changed();
+    clock.advance(INTERVAL_MS);
+    await quick.event(delta);
+  }
+  await chat(gateway.url);
+  clock.advance(INTERVAL_MS);
+  slow.resume();
+  await expect.poll(() => slow.events.filter(({ kind }) => kind === 'snapshot').length).toBe(2);
+  expect(slow.events.length).toBeLessThan(quick.events.length);
+  gateway.host.changed();
+  clock.advance(INTERVAL_MS);
+  await expect.poll(() => slow.events.at(-1)?.kind).toBe('delta');
+  const held = Object.fromEntries(rowsAfter(slow.events));
+  const rows = gateway.host.snapshot().requests.map((row) => [row.id, row]);
+  expect(held).toEqual(Object.fromEntries(rows));
+});
+
+test('a silent feed says every 15 seconds that it is still there', async () => {
+  const { clock, gateway } = await started();
+  const reader = await readFeed(gateway.url);
+  await reader.event(1);
+  clock.advance(14_999);
+  await turns(gateway);
+  expect(reader.comments).toEqual([]);
+  clock.advance(1);
+  await reader.received(': ');
+  clock.advance(15_000);
+  await expect.poll(() => reader.comments.length).toBe(2);
+  expect(reader.comments.every((comment) => comment.startsWith(':'))).toBe(true);
+  expect(reader.events).toHaveLength(1);
+});
+
+test('a reader that has gone leaves no timer behind', async () => {
+  const { clock, gateway } = await started();
+  const before = clock.pending();
+  const reader = await readFeed(gateway.url);
+  await reader.event(1);
+  expect(clock.pending()).toBeGreaterThan(before);
+  reader.leave();
+  await expect.poll(() => clock.pending()).toBe(before);
+});
+
+test('a stop ends the feed, and the reader sees a whole last event', async () => {
+  const { gateway } = await started();
+  const reader = await readFeed(gateway.url);
+  await reader.event(1);
+  await gateway.host.stop();
+  await reader.ended;
+  expect(reader.head.complete).toBe(true);
+});
+
+test('a reader that does not read does not hold up a stop', async () => {
+  const { clock, gateway } = await started();
+  const slow = await readFeed(gateway.url);
+  const quick = await readFeed(gateway.url);
+  await slow.event(1);
+  slow.pause();
+  for (let delta = 2; delta < 4000; delta += 1) {
+    gateway.host.changed();
+    clock.advance(INTERVAL_MS);
+    await quick.event(delta);
+  }
+  const stopped = gateway.host.stop();
+  await quick.ended;
+  clock.advance(1000);
+  expect(await stopped).toBeUndefined();
+});

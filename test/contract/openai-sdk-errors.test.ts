@@ -1,0 +1,232 @@
+import {
+  APIError,
+  APIUserAbortError,
+  AuthenticationError,
+  BadRequestError,
+  InternalServerError,
+  NotFoundError,
+  OpenAI,
+  RateLimitError,
+} from 'openai';
+import { expect, test } from 'vitest';
+import { createManualClock } from '../support/clock.ts';
+import { HELLO } from '../support/client.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { counted, inFlight } from '../support/report.ts';
+import {
+  answers,
+  chunk,
+  cut,
+  error,
+  hang,
+  json,
+  refusedUrl,
+  ROLE,
+  sse,
+  stall,
+  startUpstream,
+  type Script,
+} from '../support/upstream.ts';
+
+// The `openai` package, unmodified, when things go wrong: it retries twice by itself unless it is told not to.
+
+function clientOf(gateway: TestGateway, maxRetries?: number): OpenAI {
+  const options = { baseURL: `${gateway.url}/v1`, apiKey: 'the-callers-own-key' };
+  return new OpenAI(maxRetries === undefined ? options : { ...options, maxRetries });
+}
+
+const ASK = { ...HELLO, model: 'm' } as OpenAI.ChatCompletionCreateParamsNonStreaming;
+const STREAM = { ...ASK, stream: true } as const;
+
+/** What the client throws. */
+async function thrownBy(promise: PromiseLike<unknown>): Promise<APIError> {
+  const seen = await promise.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  expect(seen).toBeInstanceOf(APIError);
+  return seen as APIError;
+}
+
+const requestsTo = (gateway: TestGateway) => gateway.host.snapshot().status.stats.totalRequests;
+
+const NO_MODEL = error(404, 'The model `m` does not exist', 'model_not_found');
+
+type Row = [
+  law: string,
+  script: Script,
+  type: new (...args: never) => APIError,
+  status: number,
+  code: string,
+];
+
+test.each<Row>([
+  ['a bad request', error(400, 'temperature', 'bad_value'), BadRequestError, 400, 'bad_value'],
+  ['an unknown model', NO_MODEL, NotFoundError, 404, 'model_not_found'],
+  ['a crash', error(500), InternalServerError, 502, 'upstream_error'],
+  ['an unreachable gateway', error(502), InternalServerError, 502, 'upstream_error'],
+  ['an overloaded service', error(503), InternalServerError, 503, 'upstream_unavailable'],
+  ['a gateway time-out', error(504), InternalServerError, 502, 'upstream_error'],
+  ['a refused key', error(401), InternalServerError, 502, 'upstream_credentials'],
+  ['an empty account', error(402), InternalServerError, 502, 'upstream_quota'],
+  ['a wrong path', error(405), InternalServerError, 502, 'upstream_misconfigured'],
+  ['a page', json(200, '<html>'), InternalServerError, 502, 'upstream_bad_response'],
+])(
+  'when the last upstream answers with %s the client sends one request and throws the right class',
+  async (_law, script, type, ...wanted) => {
+    for (const ask of [ASK, STREAM]) {
+      const upstream = await startUpstream(script);
+      const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+      const thrown = await thrownBy(clientOf(gateway).chat.completions.create(ask));
+      expect(thrown).toBeInstanceOf(type);
+      expect([thrown.status, thrown.code]).toEqual(wanted);
+      expect(requestsTo(gateway)).toBe(1);
+    }
+  },
+);
+
+test("local's refusal of the caller's own key is an authentication error to the client", async () => {
+  const local = await startUpstream(error(401, 'wrong key', 'invalid_api_key'));
+  const gateway = await startGateway({ LOCAL_ENGINE_URL: local.url });
+  const thrown = await thrownBy(clientOf(gateway).chat.completions.create(ASK));
+  expect(thrown).toBeInstanceOf(AuthenticationError);
+  expect([thrown.status, thrown.code]).toEqual([401, 'invalid_api_key']);
+  expect(local.calls.map((call) => call.headers.authorization)).toEqual([
+    'Bearer the-callers-own-key',
+  ]);
+});
+
+test('with nothing configured the client sends one request and is told what to set', async () => {
+  const gateway = await startGateway({});
+  const thrown = await thrownBy(clientOf(gateway).chat.completions.create(ASK));
+  expect(thrown).toBeInstanceOf(InternalServerError);
+  expect([thrown.status, thrown.code]).toEqual([503, 'no_upstream']);
+  expect(thrown.message).toContain('SWITCHYARD_');
+  expect(requestsTo(gateway)).toBe(1);
+});
+
+test('when every address refuses the client sends one request', async () => {
+  const gateway = await startGateway({
+    LOCAL_ENGINE_URL: await refusedUrl(),
+    HOSTED_A_BASE_URL: await refusedUrl(),
+  });
+  const thrown = await thrownBy(clientOf(gateway).chat.completions.create(ASK));
+  expect([thrown.status, thrown.code]).toEqual([502, 'upstream_unreachable']);
+  expect(requestsTo(gateway)).toBe(1);
+});
+
+test('a time-out at the last upstream is a 504 and the client does not ask again', async () => {
+  const upstream = await startUpstream(hang);
+  const clock = createManualClock();
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url }, clock);
+  const pending = thrownBy(clientOf(gateway).chat.completions.create(ASK));
+  await upstream.call(1);
+  clock.advance(30_000);
+  const thrown = await pending;
+  expect(thrown).toBeInstanceOf(InternalServerError);
+  expect([thrown.status, thrown.code]).toEqual([504, 'upstream_timeout']);
+  expect([requestsTo(gateway), upstream.calls.length]).toEqual([1, 1]);
+});
+
+const LIMITED = (seconds: number) =>
+  error(429, 'slow down', 'rate_limit_exceeded', { 'retry-after': String(seconds) });
+
+test('when every upstream is rate-limited the client gets a rate limit error with the shortest wait', async () => {
+  const a = await startUpstream(LIMITED(40));
+  const b = await startUpstream(LIMITED(30));
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url, HOSTED_B_BASE_URL: b.url });
+  const thrown = await thrownBy(clientOf(gateway, 0).chat.completions.create(ASK));
+  expect(thrown).toBeInstanceOf(RateLimitError);
+  expect([thrown.status, thrown.code]).toEqual([429, 'upstream_rate_limited']);
+  expect(thrown.headers?.get('retry-after')).toBe('30');
+  expect(thrown.headers?.get('x-should-retry')).toBeNull();
+});
+
+test('a client that waits as Retry-After says is then served', async () => {
+  const upstream = await startUpstream(LIMITED(1), answers('hello there'));
+  const gateway = await startGateway({
+    HOSTED_A_BASE_URL: upstream.url,
+    // The gateway itself would wait this second out.
+    RETRY_AFTER_MAX_MS: '1',
+  });
+  const answer = await clientOf(gateway, 1).chat.completions.create(ASK);
+  expect(answer.choices[0]?.message.content).toBe('hello there');
+  expect(requestsTo(gateway)).toBe(2);
+});
+
+test("a request without messages is the client's own error, and names the field", async () => {
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: await refusedUrl() });
+  const thrown = await thrownBy(
+    clientOf(gateway).chat.completions.create({ model: 'm', messages: [] }),
+  );
+  expect(thrown).toBeInstanceOf(BadRequestError);
+  expect([thrown.code, thrown.param]).toEqual(['invalid_request', 'messages']);
+});
+
+test('a request over the limit is a 413 to the client', async () => {
+  const gateway = await startGateway({ MAX_BODY_BYTES: '1000' });
+  const messages = [{ role: 'user', content: 'x'.repeat(2000) }] as const;
+  const thrown = await thrownBy(
+    clientOf(gateway).chat.completions.create({ model: 'm', messages: [...messages] }),
+  );
+  expect([thrown.status, thrown.code]).toEqual([413, 'body_too_large']);
+});
+
+const A = chunk({ content: 'a' });
+
+test.each<[law: string, script: Script, code: string]>([
+  ['an error object', sse(ROLE, A, 'data: {"error":{"message":"no"}}\n\n'), 'upstream_error'],
+  ['a cut', cut(ROLE, A), 'upstream_bad_response'],
+])('%s inside a stream throws in the client after what came before', async (_law, script, code) => {
+  const upstream = await startUpstream(script);
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+  const stream = await clientOf(gateway).chat.completions.create(STREAM);
+  const texts: unknown[] = [];
+  const thrown = await thrownBy(
+    (async () => {
+      for await (const part of stream) texts.push(part.choices[0]?.delta.content);
+    })(),
+  );
+  expect(texts).toEqual(['', 'a']);
+  expect(thrown.code).toBe(code);
+  expect(requestsTo(gateway)).toBe(1);
+});
+
+test.each([false, true])(
+  'a client that aborts before the first token ends the upstream call (stream: %s)',
+  async (stream) => {
+    const upstream = await startUpstream(hang);
+    const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+    const abort = new AbortController();
+    const pending = thrownBy(
+      clientOf(gateway).chat.completions.create({ ...ASK, stream }, { signal: abort.signal }),
+    );
+    const call = await upstream.call(1);
+    abort.abort();
+    expect(await pending).toBeInstanceOf(APIUserAbortError);
+    await call.gone;
+    await expect.poll(() => inFlight(gateway)).toBe(0);
+    expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 0 });
+    expect([requestsTo(gateway), upstream.calls.length]).toEqual([1, 1]);
+  },
+);
+
+test.each(['aborts', 'leaves the loop'])(
+  'a client that %s after the first token ends the upstream call',
+  async (how) => {
+    const upstream = await startUpstream(stall(ROLE, A));
+    const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+    const stream = await clientOf(gateway).chat.completions.create(STREAM);
+    for await (const part of stream) {
+      if (part.choices[0]?.delta.content !== 'a') continue;
+      if (how === 'leaves the loop') break;
+      stream.controller.abort();
+    }
+    await (
+      await upstream.call(1)
+    ).gone;
+    await expect.poll(() => inFlight(gateway)).toBe(0);
+    expect(gateway.host.snapshot().requests[0]?.state).toBe('cancelled');
+    expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 0 });
+  },
+);

@@ -1,0 +1,292 @@
+import { OpenAI } from 'openai';
+import { expect, test } from 'vitest';
+import { HELLO } from '../support/client.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import {
+  answerChunks,
+  answers,
+  chunk,
+  completion,
+  DONE,
+  error,
+  json,
+  refusedUrl,
+  ROLE,
+  sse,
+  startUpstream,
+  STOP,
+  type Script,
+} from '../support/upstream.ts';
+
+// The `openai` package, unmodified, as an application uses it.
+
+/** A client with nothing set but the address and a key. */
+function clientOf(gateway: TestGateway, prefix = '/v1'): OpenAI {
+  return new OpenAI({ baseURL: gateway.url + prefix, apiKey: 'the-callers-own-key' });
+}
+
+/** A gateway whose `hosted_a` is scripted, and a client of it. */
+async function startHosted(script: Script, settings: Record<string, string> = {}) {
+  const upstream = await startUpstream(script);
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url, ...settings });
+  return { upstream, gateway, client: clientOf(gateway) };
+}
+
+const ASK = { ...HELLO, model: 'my-model' } as OpenAI.ChatCompletionCreateParamsNonStreaming;
+const STREAM = { ...ASK, stream: true } as const;
+
+test.each(['/v1', '/api/v1'])('a plain completion comes through %s', async (prefix) => {
+  const { upstream, gateway } = await startHosted(answers('hello there'));
+  const { data, response } = await clientOf(gateway, prefix)
+    .chat.completions.create(ASK)
+    .withResponse();
+  expect(data.choices).toEqual([
+    {
+      index: 0,
+      message: { role: 'assistant', content: 'hello there' },
+      finish_reason: 'stop',
+    },
+  ]);
+  expect(data).toMatchObject({ object: 'chat.completion', id: 'c1', model: 'm' });
+  expect(response.headers.get('x-gateway-upstream')).toBe('hosted_a');
+  expect(upstream.calls.map((call) => call.json['model'])).toEqual(['my-model']);
+});
+
+test('a streamed completion comes chunk by chunk', async () => {
+  const { client } = await startHosted(answers('hello there you'));
+  const texts: string[] = [];
+  for await (const part of await client.chat.completions.create(STREAM)) {
+    texts.push(part.choices[0]?.delta.content ?? '');
+  }
+  expect(texts).toEqual(['', 'hello ', 'there ', 'you', '']);
+});
+
+test("the stream helper puts a whole completion together from the gateway's events", async () => {
+  const { client } = await startHosted(answers('hello there'));
+  const whole = await client.chat.completions.stream(STREAM).finalChatCompletion();
+  expect(whole.choices[0]?.message.content).toBe('hello there');
+  expect(whole.choices[0]?.finish_reason).toBe('stop');
+});
+
+test('a JSON answer to a client that asked for a stream is one chunk to it', async () => {
+  const { client } = await startHosted(json(200, completion('hello there')));
+  const whole = await client.chat.completions.stream(STREAM).finalChatCompletion();
+  expect(whole.choices[0]?.message.content).toBe('hello there');
+});
+
+const USAGE = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
+const usageChunk = `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [], usage: USAGE })}\n\n`;
+
+test('a client that asks for usage in its stream gets it in the last chunk', async () => {
+  const withUsage = sse(ROLE, chunk({ content: 'hi' }), STOP, usageChunk, DONE);
+  const { upstream, client } = await startHosted(withUsage);
+  const usages: unknown[] = [];
+  const stream = await client.chat.completions.create({
+    ...STREAM,
+    stream_options: { include_usage: true },
+  });
+  for await (const part of stream) usages.push(part.usage);
+  expect(usages.at(-1)).toEqual(USAGE);
+  expect(upstream.calls[0]?.json['stream_options']).toEqual({ include_usage: true });
+});
+
+test('a client that asks for usage gets it when the upstream answers as JSON instead', async () => {
+  const { client } = await startHosted(json(200, { ...completion('hi'), usage: USAGE }));
+  const stream = client.chat.completions.stream({
+    ...STREAM,
+    stream_options: { include_usage: true },
+  });
+  expect((await stream.finalChatCompletion()).usage).toEqual(USAGE);
+});
+
+test('a plain completion that was put together from a stream has its usage', async () => {
+  const { upstream, client } = await startHosted(
+    sse(ROLE, chunk({ content: 'hi' }), STOP, usageChunk, DONE),
+  );
+  expect((await client.chat.completions.create(ASK)).usage).toEqual(USAGE);
+  expect(upstream.calls[0]?.json).toMatchObject({
+    stream: true,
+    stream_options: { include_usage: true },
+  });
+});
+
+const CALL = { id: 'call_1', type: 'function', function: { name: 'weather', arguments: '' } };
+const argument = (text: string, index = 0) =>
+  chunk({ tool_calls: [{ index, function: { arguments: text } }] });
+const whole = (id: string, city: string) => ({
+  id,
+  type: 'function',
+  function: { name: 'weather', arguments: JSON.stringify({ city }) },
+});
+const CALLED = chunk({}, 'tool_calls');
+
+/** The same one call, as engines differ in sending it. */
+const TOOL_CALLS: [law: string, script: Script][] = [
+  [
+    'in pieces',
+    sse(
+      ROLE,
+      chunk({ tool_calls: [{ index: 0, ...CALL }] }),
+      argument('{"city":'),
+      argument('"Oslo"}'),
+      CALLED,
+      DONE,
+    ),
+  ],
+  [
+    'as a whole',
+    sse(ROLE, chunk({ tool_calls: [{ index: 0, ...whole('call_1', 'Oslo') }] }), CALLED, DONE),
+  ],
+  [
+    'as JSON',
+    json(200, {
+      ...completion(''),
+      choices: [
+        {
+          index: 0,
+          message: { role: 'assistant', content: null, tool_calls: [whole('call_1', 'Oslo')] },
+          finish_reason: 'tool_calls',
+        },
+      ],
+    }),
+  ],
+];
+
+const TOOLS: OpenAI.ChatCompletionTool[] = [
+  { type: 'function', function: { name: 'weather', parameters: { type: 'object' } } },
+];
+
+test.each(TOOL_CALLS)(
+  'a tool call that comes %s reaches a streaming client',
+  async (_law, script) => {
+    const { client } = await startHosted(script);
+    const stream = client.chat.completions.stream({ ...STREAM, tools: TOOLS });
+    const [choice] = (await stream.finalChatCompletion()).choices;
+    expect(choice?.finish_reason).toBe('tool_calls');
+    expect(choice?.message.tool_calls).toMatchObject([whole('call_1', 'Oslo')]);
+  },
+);
+
+test.each(TOOL_CALLS)('a tool call that comes %s reaches a plain client', async (_law, script) => {
+  const { client } = await startHosted(script);
+  const [choice] = (await client.chat.completions.create({ ...ASK, tools: TOOLS })).choices;
+  expect(choice?.finish_reason).toBe('tool_calls');
+  expect(choice?.message.tool_calls).toEqual([whole('call_1', 'Oslo')]);
+});
+
+test('parallel tool calls whose pieces are mixed are told apart', async () => {
+  const { client } = await startHosted(
+    sse(
+      ROLE,
+      chunk({ tool_calls: [{ index: 0, ...CALL }] }),
+      chunk({ tool_calls: [{ index: 1, ...CALL, id: 'call_2' }] }),
+      argument('{"city":"Bergen"}', 1),
+      argument('{"city":"Oslo"}', 0),
+      CALLED,
+      DONE,
+    ),
+  );
+  const [choice] = (await client.chat.completions.create({ ...ASK, tools: TOOLS })).choices;
+  expect(choice?.message.tool_calls).toEqual([whole('call_1', 'Oslo'), whole('call_2', 'Bergen')]);
+});
+
+test("the client's own tool loop runs over the gateway", async () => {
+  const upstream = await startUpstream(
+    sse(ROLE, chunk({ tool_calls: [{ index: 0, ...whole('call_1', 'Oslo') }] }), CALLED, DONE),
+    answers('It rains in Oslo.'),
+  );
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+  const asked: unknown[] = [];
+  const runner = clientOf(gateway).chat.completions.runTools({
+    ...STREAM,
+    tools: [
+      {
+        type: 'function',
+        function: {
+          name: 'weather',
+          description: '',
+          parameters: { type: 'object' },
+          parse: JSON.parse,
+          function: (input: object) => {
+            asked.push(input);
+            return 'rain';
+          },
+        },
+      },
+    ],
+  });
+  expect(await runner.finalContent()).toBe('It rains in Oslo.');
+  expect(asked).toEqual([{ city: 'Oslo' }]);
+  expect(upstream.calls[1]?.json['messages']).toMatchObject([
+    { role: 'user' },
+    { role: 'assistant', tool_calls: [{ id: 'call_1' }] },
+    { role: 'tool', tool_call_id: 'call_1', content: 'rain' },
+  ]);
+});
+
+test.each(['plain', 'streaming'])('a fallback is invisible to a %s client', async (how) => {
+  const second = await startUpstream(answers('from the second'));
+  const first = await startUpstream(error(503));
+  const gateway = await startGateway({
+    LOCAL_ENGINE_URL: await refusedUrl(),
+    HOSTED_A_BASE_URL: first.url,
+    HOSTED_B_BASE_URL: second.url,
+  });
+  const client = clientOf(gateway);
+  const answer =
+    how === 'plain'
+      ? await client.chat.completions.create(ASK)
+      : await client.chat.completions.stream(STREAM).finalChatCompletion();
+  expect(answer.choices[0]?.message.content).toBe('from the second');
+  const { requests, status } = gateway.host.snapshot();
+  expect(requests[0]?.fallbackReason).toBe('local=unreachable; hosted_a=http_503');
+  expect(status.stats.totalRequests).toBe(1);
+});
+
+test("what the client's types do not know passes in both directions", async () => {
+  const timings = { predicted_per_second: 42.5 };
+  const { upstream, client } = await startHosted(json(200, { ...completion('hi'), timings }));
+  const unknown = { top_k: 40, chat_template_kwargs: { enable_thinking: false } };
+  const answer = await client.chat.completions.create({ ...ASK, ...unknown });
+  expect(upstream.calls[0]?.json).toMatchObject(unknown);
+  expect(answer).toMatchObject({ timings });
+});
+
+test('reasoning reaches a streaming client as its own field', async () => {
+  const { client } = await startHosted(
+    sse(ROLE, chunk({ reasoning_content: 'hm' }), ...answerChunks('hi')),
+  );
+  const deltas: unknown[] = [];
+  for await (const part of await client.chat.completions.create(STREAM)) {
+    deltas.push(part.choices[0]?.delta);
+  }
+  expect(deltas).toContainEqual({ reasoning_content: 'hm' });
+});
+
+test('two choices come both', async () => {
+  const choice = completion('hi')['choices'] as { index: number }[];
+  const both = [...choice, ...choice.map((each) => ({ ...each, index: 1 }))];
+  const { client } = await startHosted(json(200, { ...completion('hi'), choices: both }));
+  expect((await client.chat.completions.create({ ...ASK, n: 2 })).choices).toEqual(both);
+});
+
+test("models.list() lists the engine's models and the configured ones", async () => {
+  const local = await startUpstream(answers('hi'));
+  local.answerGet = ({ res }) =>
+    void res.end(JSON.stringify({ object: 'list', data: [{ id: 'qwen3' }, { id: 'llama3' }] }));
+  const gateway = await startGateway({
+    LOCAL_ENGINE_URL: local.url,
+    HOSTED_A_BASE_URL: 'http://127.0.0.1:9/v1',
+    HOSTED_A_MODEL: 'big-model',
+    HOSTED_B_BASE_URL: 'http://127.0.0.1:9/v1',
+    HOSTED_B_MODEL: 'big-model',
+    HOSTED_C_MODEL: 'not-reachable-without-an-address',
+  });
+  const client = clientOf(gateway);
+  await expect
+    .poll(async () => (await client.models.list()).data.map(({ id }) => id))
+    .toEqual(['qwen3', 'llama3', 'big-model']);
+  const { data } = await client.models.list();
+  expect(data.map((model) => model.owned_by)).toEqual(['local', 'local', 'hosted_a']);
+  expect(data.every(({ object, created }) => object === 'model' && created === 0)).toBe(true);
+});

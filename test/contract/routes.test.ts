@@ -1,0 +1,213 @@
+import { expect, test } from 'vitest';
+import { HELLO } from '../support/client.ts';
+import { startGateway } from '../support/gateway.ts';
+import { bearer, expectError, postJson, send } from '../support/http.ts';
+import { readControlToken } from '../../main/platform/control-token.ts';
+import { answers, startUpstream } from '../support/upstream.ts';
+
+/** Every route of the gateway port with what it takes (design 3). */
+const ROUTES: readonly (readonly [path: string, ...methods: string[]])[] = [
+  ['/api/v1/chat/completions', 'POST'],
+  ['/v1/chat/completions', 'POST'],
+  ['/api/v1/models', 'GET', 'HEAD'],
+  ['/v1/models', 'GET', 'HEAD'],
+  ['/api/v1/status', 'GET', 'HEAD'],
+  ['/api/v1/events', 'GET', 'HEAD'],
+  ['/api/v1/sessions', 'POST'],
+  ['/api/v1/sessions/codes', 'POST'],
+  ['/api/v1/settings', 'GET', 'HEAD', 'PATCH'],
+  ['/api/v1/warmup', 'POST'],
+  ['/healthz', 'GET', 'HEAD'],
+  ['/readyz', 'GET', 'HEAD'],
+  ['/', 'GET', 'HEAD'],
+];
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY'];
+
+async function started(settings: Record<string, string> = {}) {
+  const gateway = await startGateway(settings);
+  return { ...gateway, control: bearer(readControlToken(gateway.dataDirectory) ?? '') };
+}
+
+test.each(ROUTES)('%s refuses every other method with 405 and names its own', async (...route) => {
+  const [path, ...allowed] = route;
+  const { url, control } = await started();
+  for (const method of METHODS.filter((each) => !allowed.includes(each))) {
+    const answer = await send(url + path, { method, headers: control });
+    expectError(answer, 405, 'method_not_allowed');
+    expect(answer.headers.allow?.split(', ').toSorted()).toEqual(allowed.toSorted());
+  }
+});
+
+const READS = ROUTES.filter(([, ...methods]) => methods.includes('HEAD')).map(([path]) => path);
+/** A stream of events has no end. */
+const DOCUMENTS = READS.filter((path) => path !== '/api/v1/events');
+
+test.each(DOCUMENTS)('HEAD %s is answered as GET is, without a body', async (path) => {
+  const { url, control } = await started();
+  const head = await send(url + path, { method: 'HEAD', headers: control });
+  expect(head.text).toBe('');
+  const get = await send(url + path, { headers: control });
+  expect(head.status).toBe(get.status);
+  for (const name of ['content-type', 'content-length', 'cache-control']) {
+    expect([name, head.headers[name]]).toEqual([name, get.headers[name]]);
+  }
+});
+
+test('HEAD of the live feed is answered at once, as a stream that has no events', async () => {
+  const { url } = await started();
+  const { status, headers, text } = await send(`${url}/api/v1/events`, { method: 'HEAD' });
+  expect([status, headers['content-type'], text]).toEqual([200, 'text/event-stream', '']);
+});
+
+test.each(['/nothing', '/api/v1', '/v1/completions', '/v1/chat/completions/x', '/%ZZ', '/../etc'])(
+  '%s is not found, whatever the method',
+  async (path) => {
+    const { url } = await started();
+    for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS']) {
+      expectError(await send(url + path, { method }), 404, 'not_found');
+    }
+    expect((await send(url + path, { method: 'HEAD' })).status).toBe(404);
+  },
+);
+
+test('an unknown path is named shortened, without its query', async () => {
+  const { url } = await started();
+  const message = expectError(
+    await send(`${url}/${'x'.repeat(500)}?key=hunter2`),
+    404,
+    'not_found',
+  );
+  expect(message.length).toBeLessThan(250);
+  expect(message).not.toContain('hunter2');
+});
+
+const WRITES = ROUTES.flatMap(([path, ...methods]) =>
+  methods
+    .filter((method) => ['POST', 'PATCH'].includes(method))
+    .map((method) => ({ path, method })),
+);
+
+test.each(WRITES)('$method $path with a body that is no JSON is a 400', async (route) => {
+  const { url, control } = await started({ HOSTED_A_BASE_URL: 'http://127.0.0.1:9' });
+  const headers = { 'content-type': 'application/json', ...control };
+  for (const body of ['{"a":', 'null', '"text"', '{"a":1} x']) {
+    const answer = await send(url + route.path, { method: route.method, headers, body });
+    expect(expectError(answer, 400, 'invalid_request')).not.toContain('text');
+  }
+});
+
+test.each(WRITES)('$method $path with too large a body is a 413', async ({ path, method }) => {
+  const { url, control } = await started({ MAX_BODY_BYTES: '1000' });
+  const headers = { 'content-type': 'application/json', ...control };
+  const body = JSON.stringify({ messages: ['x'.repeat(100_000)] });
+  const answer = await send(url + path, { method, headers, body });
+  expect(expectError(answer, 413, 'body_too_large')).toMatch(/over (1000|65536) bytes/);
+});
+
+test.each(WRITES)('$method $path with a coding it does not know is a 415', async (route) => {
+  const { url, control } = await started();
+  const json = { 'content-type': 'application/json', ...control };
+  const answer = await send(url + route.path, {
+    method: route.method,
+    headers: { ...json, 'content-encoding': 'sevenbit' },
+    body: '{"messages":[1]}',
+  });
+  expect(expectError(answer, 415, 'unsupported_media_type')).toContain('JSON');
+});
+
+test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp', undefined])(
+  'a chat completion as %s is a 415: no page can send it unasked',
+  async (type) => {
+    const upstream = await startUpstream(answers('hi'));
+    const { url } = await started({ HOSTED_A_BASE_URL: upstream.url });
+    const headers: Record<string, string> = type === undefined ? {} : { 'content-type': type };
+    for (const path of ['/v1/chat/completions', '/api/v1/chat/completions']) {
+      const body = JSON.stringify(HELLO);
+      const answer = await send(url + path, { method: 'POST', headers, body });
+      expectError(answer, 415, 'unsupported_media_type');
+    }
+    expect(upstream.calls).toHaveLength(0);
+  },
+);
+
+test('JSON may name its charset and be of any case', async () => {
+  const upstream = await startUpstream(answers('hi'));
+  const { url } = await started({ HOSTED_A_BASE_URL: upstream.url });
+  const type = { 'content-type': 'Application/JSON; charset=utf-8' };
+  expect((await postJson(`${url}/v1/chat/completions`, HELLO, type)).status).toBe(200);
+});
+
+test('every error on a chat path says that no upstream was asked, and which request it was', async () => {
+  const { url } = await started({ MAX_BODY_BYTES: '1000' });
+  const chat = `${url}/v1/chat/completions`;
+  const refused = [
+    await send(chat),
+    await postJson(chat, {}),
+    await postJson(chat, HELLO, { 'content-type': 'text/plain' }),
+    await postJson(chat, { messages: ['x'.repeat(2000)] }),
+    await postJson(chat, HELLO, { host: 'evil.example' }),
+    await postJson(chat, HELLO, { origin: 'https://evil.example' }),
+  ];
+  expect(refused.map(({ status }) => status)).toEqual([405, 400, 415, 413, 403, 403]);
+  const ids = new Set<unknown>();
+  for (const { headers } of refused) {
+    expect(headers['x-gateway-upstream']).toBe('none');
+    expect(headers['x-gateway-fallback-reason']).toBe('none');
+    expect(headers['x-gateway-request-id']).toMatch(/^req_/);
+    ids.add(headers['x-gateway-request-id']);
+  }
+  expect(ids.size).toBe(refused.length);
+});
+
+test('/healthz says that the gateway runs, /readyz whether some upstream could serve', async () => {
+  const bare = await started();
+  expect(await send(`${bare.url}/healthz`)).toMatchObject({ status: 200, text: '{"status":"ok"}' });
+  expect((await send(`${bare.url}/readyz`)).status).toBe(503);
+  const ready = await started({ HOSTED_C_BASE_URL: 'http://127.0.0.1:9' });
+  expect((await send(`${ready.url}/readyz`)).status).toBe(200);
+  const zero = await started({ HOSTED_C_BASE_URL: 'http://127.0.0.1:9', FORCE_ZERO: 'true' });
+  expect((await send(`${zero.url}/readyz`)).status).toBe(503);
+  const local = await started({ LOCAL_ENGINE_URL: 'http://127.0.0.1:9', FORCE_ZERO: 'true' });
+  expect((await send(`${local.url}/readyz`)).status).toBe(200);
+});
+
+test('both paths of the list of models give the OpenAI shape', async () => {
+  const { url } = await started({
+    HOSTED_A_BASE_URL: 'http://127.0.0.1:9',
+    HOSTED_A_MODEL: 'big',
+    ONDEMAND_BASE_URL: 'http://127.0.0.1:9',
+    ONDEMAND_MODEL: 'small',
+  });
+  const answer = await send(`${url}/v1/models`);
+  expect(JSON.parse(answer.text)).toEqual({
+    object: 'list',
+    data: [
+      {
+        id: 'big',
+        object: 'model',
+        created: expect.toSatisfy(Number.isInteger),
+        owned_by: 'hosted_a',
+      },
+      {
+        id: 'small',
+        object: 'model',
+        created: expect.toSatisfy(Number.isInteger),
+        owned_by: 'ondemand',
+      },
+    ],
+  });
+  expect((await send(`${url}/api/v1/models`)).text).toBe(answer.text);
+  expect(JSON.parse((await send(`${(await started()).url}/v1/models`)).text)).toEqual({
+    object: 'list',
+    data: [],
+  });
+});
+
+test('no answer may be kept by a cache', async () => {
+  const { url, control } = await started();
+  for (const path of READS.filter((each) => each !== '/')) {
+    const { headers } = await send(url + path, { method: 'HEAD', headers: control });
+    expect([path, headers['cache-control']]).toEqual([path, 'no-store']);
+  }
+});

@@ -1,0 +1,277 @@
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { controlToken, readControlToken } from '../../main/platform/control-token.ts';
+import { createManualClock } from '../support/clock.ts';
+import { HELLO } from '../support/client.ts';
+import { startGateway, temporaryDirectory, type TestGateway } from '../support/gateway.ts';
+import { bearer, expectError, postJson, send } from '../support/http.ts';
+import { answers, error, startUpstream } from '../support/upstream.ts';
+
+const KEY = 'gateway-key-0123456789';
+const OTHER_KEY = 'gateway-key-9876543210';
+const CHAT = '/v1/chat/completions';
+const READS = ['/v1/models', '/api/v1/models', '/api/v1/status', '/api/v1/events'];
+const CONTROL = [
+  ['POST', '/api/v1/sessions/codes'],
+  ['GET', '/api/v1/settings'],
+  ['PATCH', '/api/v1/settings'],
+  ['POST', '/api/v1/warmup'],
+] as const;
+
+const own = (key: string) => ({ 'x-gateway-key': key });
+
+/** A gateway over a `local` and a hosted upstream that both answer. */
+async function started(settings: Record<string, string> = {}) {
+  const local = await startUpstream(answers('hi'));
+  const hosted = await startUpstream(answers('hi'));
+  const gateway = await startGateway({
+    LOCAL_ENGINE_URL: local.url,
+    HOSTED_A_BASE_URL: hosted.url,
+    HOSTED_A_API_KEY: 'the-hosted-key',
+    ...settings,
+  });
+  return { local, hosted, gateway, control: tokenOf(gateway) };
+}
+
+function tokenOf({ dataDirectory }: TestGateway): string {
+  return readControlToken(dataDirectory) ?? '';
+}
+
+const BAD: [law: string, headers: Record<string, string>, code: string][] = [
+  ['no key', {}, 'missing_api_key'],
+  ['a wrong key', bearer('gateway-key-0123456780'), 'invalid_api_key'],
+  ['a wrong key of its own header', own('gateway-key-0123456780'), 'invalid_api_key'],
+  ['the beginning of a key', bearer(KEY.slice(0, -1)), 'invalid_api_key'],
+  ['a key and more', bearer(`${KEY}0`), 'invalid_api_key'],
+  ['a key of other case', bearer(KEY.toUpperCase()), 'invalid_api_key'],
+  ['both keys as one', bearer(`${KEY},${OTHER_KEY}`), 'invalid_api_key'],
+  ['an empty key', own(''), 'invalid_api_key'],
+  ['a key without scheme', { authorization: KEY }, 'invalid_api_key'],
+  ['a key as a cookie', { cookie: `key=${KEY}` }, 'missing_api_key'],
+  ['a key as x-api-key', { 'x-api-key': KEY }, 'missing_api_key'],
+];
+
+test.each(BAD)(
+  'with keys set, %s is a 401 for callers and readers, on loopback too',
+  async (...row) => {
+    const [, headers, code] = row;
+    const { local, hosted, gateway } = await started({ API_KEYS: `${KEY},${OTHER_KEY}` });
+    for (const path of [CHAT, `/api${CHAT}`]) {
+      expectError(await postJson(gateway.url + path, HELLO, headers), 401, code);
+    }
+    for (const path of READS) {
+      const message = expectError(await send(gateway.url + path, { headers }), 401, code);
+      expect(message).not.toContain(KEY);
+    }
+    expect([local.calls, hosted.calls]).toEqual([[], []]);
+  },
+);
+
+test.each([
+  ['as a bearer', bearer(KEY)],
+  ['as a bearer in lower case', { authorization: `bearer ${KEY}` }],
+  ['in its own header', own(KEY)],
+  ['as the second of two', bearer(OTHER_KEY)],
+])('a right key %s opens chat and reading', async (_law, headers: Record<string, string>) => {
+  const { gateway } = await started({ API_KEYS: `${KEY},${OTHER_KEY}` });
+  expect((await postJson(gateway.url + CHAT, HELLO, headers)).status).toBe(200);
+  for (const path of READS.slice(0, 3)) {
+    expect((await send(gateway.url + path, { headers })).status).toBe(200);
+  }
+  const events = await send(`${gateway.url}/api/v1/events`, { method: 'HEAD', headers });
+  expect(events.status).toBe(200);
+});
+
+test('health is for anyone, keys or not', async () => {
+  const { gateway } = await started({ API_KEYS: KEY });
+  for (const path of ['/healthz', '/readyz']) {
+    expect((await send(gateway.url + path)).status).toBe(200);
+  }
+});
+
+/** What one chat completion brings `local`, then, when that fails, a hosted upstream. */
+async function forwarded(settings: Record<string, string>, headers: Record<string, string>) {
+  const { local, hosted, gateway } = await started(settings);
+  expect((await postJson(gateway.url + CHAT, HELLO, headers)).status).toBe(200);
+  local.script = error(503);
+  expect((await postJson(gateway.url + CHAT, HELLO, headers)).status).toBe(200);
+  const all = [...local.calls, ...hosted.calls];
+  return {
+    local: local.calls[0]?.headers.authorization,
+    hosted: hosted.calls[0]?.headers.authorization,
+    names: new Set(all.flatMap((call) => call.headerNames)),
+    everything: JSON.stringify(all.map((call) => call.headers)),
+  };
+}
+
+test("a caller's Authorization goes to local, and never to a hosted upstream", async () => {
+  for (const authorization of ['Bearer sk-caller', 'Basic dXNlcjpwYXNz', 'sk-caller']) {
+    const seen = await forwarded({}, { authorization });
+    expect(seen).toMatchObject({ local: authorization, hosted: 'Bearer the-hosted-key' });
+  }
+});
+
+test('a gateway key that came as Authorization is stripped: no upstream gets it', async () => {
+  const seen = await forwarded({ API_KEYS: KEY }, bearer(KEY));
+  expect([seen.local, seen.hosted]).toEqual([undefined, 'Bearer the-hosted-key']);
+  expect(seen.everything).not.toContain(KEY);
+});
+
+test("with the gateway key in its own header the caller's Authorization goes to local", async () => {
+  const seen = await forwarded({ API_KEYS: KEY }, { ...own(KEY), ...bearer('sk-caller') });
+  expect([seen.local, seen.hosted]).toEqual(['Bearer sk-caller', 'Bearer the-hosted-key']);
+  expect(seen.everything).not.toContain(KEY);
+});
+
+test('a second gateway key as Authorization is stripped all the same', async () => {
+  const keys = { API_KEYS: `${KEY},${OTHER_KEY}` };
+  const seen = await forwarded(keys, { ...own(KEY), ...bearer(OTHER_KEY) });
+  expect(seen.local).toBeUndefined();
+  expect(seen.everything).not.toContain(OTHER_KEY);
+});
+
+test('without keys set, X-Gateway-Key opens nothing, harms nothing and is not forwarded', async () => {
+  const seen = await forwarded({}, { ...own(KEY), ...bearer('sk-caller') });
+  expect(seen.local).toBe('Bearer sk-caller');
+  expect([...seen.names].filter((name) => name.startsWith('x-gateway'))).toEqual([]);
+  expect(seen.everything).not.toContain(KEY);
+});
+
+test('neither the control token nor a session token goes to any upstream', async () => {
+  const { local, hosted, gateway, control } = await started();
+  const session = await redeem(gateway, gateway.host.controlLink());
+  for (const secret of [control, session]) {
+    expect((await postJson(gateway.url + CHAT, HELLO, bearer(secret))).status).toBe(200);
+  }
+  local.script = error(503);
+  expect((await postJson(gateway.url + CHAT, HELLO, bearer(control))).status).toBe(200);
+  expect(local.calls.map((call) => call.headers.authorization)).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  const all = [...local.calls, ...hosted.calls].map((call) => call.headers);
+  expect(JSON.stringify(all)).not.toContain(control);
+});
+
+async function redeem(gateway: TestGateway, link: string): Promise<string> {
+  const answer = await postJson(`${gateway.url}/api/v1/sessions`, { code: codeOf(link) });
+  expect(answer.status).toBe(200);
+  return (JSON.parse(answer.text) as { token: string }).token;
+}
+
+const codeOf = (link: string) => new URL(link).hash.replace(/^#code=/, '');
+
+test.each(CONTROL)('%s %s is for control alone', async (method, path) => {
+  const { gateway } = await started({ API_KEYS: KEY });
+  const url = gateway.url + path;
+  const session = await redeem(gateway, gateway.host.controlLink());
+  const code = codeOf(gateway.host.controlLink());
+  const headers = { 'content-type': 'application/json' };
+  const body = method === 'GET' ? '' : '{}';
+  const refused = [{}, bearer(KEY), own(KEY), bearer('0'.repeat(64)), bearer(code), own(session)];
+  for (const more of refused) {
+    const answer = await send(url, { method, headers: { ...headers, ...more }, body });
+    const message = expectError(answer, 401, 'control_required');
+    expect(message).toContain('switchyard open');
+  }
+  for (const secret of [tokenOf(gateway), session]) {
+    const answer = await send(url, { method, headers: { ...headers, ...bearer(secret) }, body });
+    expect(answer.status).toBeOneOf([200, 409]);
+  }
+});
+
+test('who has control reads too, without a key', async () => {
+  const { gateway, control } = await started({ API_KEYS: KEY });
+  const session = await redeem(gateway, gateway.host.controlLink());
+  for (const secret of [control, session]) {
+    const answer = await send(`${gateway.url}/api/v1/status`, { headers: bearer(secret) });
+    expect(answer.status).toBe(200);
+  }
+});
+
+test('a link brings one session: its code works once, and not at all after 10 minutes', async () => {
+  const clock = createManualClock();
+  const gateway = await startGateway({}, clock);
+  const sessions = `${gateway.url}/api/v1/sessions`;
+  const link = gateway.host.controlLink();
+  expect(link).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#code=[0-9a-f]{64}$/);
+  await redeem(gateway, link);
+  expectError(await postJson(sessions, { code: codeOf(link) }), 401, 'invalid_code');
+
+  const late = gateway.host.controlLink();
+  const justInTime = gateway.host.controlLink();
+  clock.advance(10 * 60_000 - 1);
+  await redeem(gateway, justInTime);
+  clock.advance(1);
+  expectError(await postJson(sessions, { code: codeOf(late) }), 401, 'invalid_code');
+});
+
+test.each([
+  {},
+  { code: '' },
+  { code: 5 },
+  { code: null },
+  { code: ['a'] },
+  { code: '0'.repeat(64) },
+  [],
+])('%j brings no session', async (body) => {
+  const gateway = await startGateway({});
+  gateway.host.controlLink();
+  const answer = await postJson(`${gateway.url}/api/v1/sessions`, body);
+  expect(expectError(answer, 401, 'invalid_code')).toContain('switchyard open');
+});
+
+test('a code is no session, and a session token no code', async () => {
+  const gateway = await startGateway({});
+  const sessions = `${gateway.url}/api/v1/sessions`;
+  const token = await redeem(gateway, gateway.host.controlLink());
+  for (const code of [token, tokenOf(gateway)]) {
+    const answer = await postJson(sessions, { code });
+    expect(expectError(answer, 401, 'invalid_code')).not.toContain(code);
+  }
+});
+
+test('a session lasts a week and then no longer', async () => {
+  const clock = createManualClock();
+  const gateway = await startGateway({}, clock);
+  const headers = bearer(await redeem(gateway, gateway.host.controlLink()));
+  const settings = `${gateway.url}/api/v1/settings`;
+  clock.advance(7 * 86_400_000 - 1);
+  expect((await send(settings, { headers })).status).toBe(200);
+  clock.advance(1);
+  expectError(await send(settings, { headers }), 401, 'control_required');
+});
+
+test('a session makes new links, each with a code of its own', async () => {
+  const gateway = await startGateway({});
+  const headers = bearer(await redeem(gateway, gateway.host.controlLink()));
+  const links = new Set<string>();
+  for (let asked = 0; asked < 3; asked += 1) {
+    const answer = await postJson(`${gateway.url}/api/v1/sessions/codes`, {}, headers);
+    links.add((JSON.parse(answer.text) as { link: string }).link);
+  }
+  expect(links.size).toBe(3);
+  for (const link of links) await redeem(gateway, link);
+});
+
+test('the control token is made once, for its owner alone, and stays', async () => {
+  const directory = join(temporaryDirectory(), 'data');
+  const token = controlToken(directory);
+  expect(token).toMatch(/^[0-9a-f]{64}$/);
+  expect(controlToken(directory)).toBe(token);
+  expect(readFileSync(join(directory, 'control-token'), 'utf8')).toBe(`${token}\n`);
+  if (process.platform === 'win32') return;
+  expect(statSync(join(directory, 'control-token')).mode & 0o777).toBe(0o600);
+  expect(statSync(directory).mode & 0o777).toBe(0o700);
+});
+
+test('two gateways have two control tokens', async () => {
+  const one = await startGateway({});
+  const two = await startGateway({});
+  expect(tokenOf(one)).not.toBe(tokenOf(two));
+  const headers = bearer(tokenOf(one));
+  const answer = await send(`${two.url}/api/v1/settings`, { headers });
+  expectError(answer, 401, 'control_required');
+});

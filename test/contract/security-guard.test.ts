@@ -1,0 +1,259 @@
+import { expect, test } from 'vitest';
+import { HELLO } from '../support/client.ts';
+import { startGateway } from '../support/gateway.ts';
+import {
+  expectError,
+  HAS_IPV6_LOOPBACK,
+  OUTER_ADDRESS,
+  postJson,
+  send,
+  type HttpCall,
+} from '../support/http.ts';
+import { answers, startUpstream } from '../support/upstream.ts';
+
+const CHAT = '/v1/chat/completions';
+
+/** One request to each route, as a page might make it. */
+const CALLS: readonly (readonly [path: string, call: HttpCall])[] = [
+  [CHAT, post(HELLO)],
+  [`/api${CHAT}`, post(HELLO)],
+  ['/v1/models', {}],
+  ['/api/v1/models', {}],
+  ['/api/v1/status', {}],
+  ['/api/v1/events', { method: 'HEAD' }],
+  ['/api/v1/sessions', post({ code: 'x' })],
+  ['/api/v1/sessions/codes', post({})],
+  ['/api/v1/settings', {}],
+  ['/api/v1/settings', { ...post({}), method: 'PATCH' }],
+  ['/api/v1/warmup', post({})],
+  ['/healthz', {}],
+  ['/readyz', {}],
+  ['/', {}],
+  ['/nothing', {}],
+];
+
+function post(body: unknown): HttpCall {
+  const headers = { 'content-type': 'application/json' };
+  return { method: 'POST', headers, body: JSON.stringify(body) };
+}
+
+const withHeaders = (call: HttpCall, headers: Record<string, string>): HttpCall => ({
+  ...call,
+  headers: { ...call.headers, ...headers },
+});
+
+/** The same gateway over both loopback families, where the machine has both. */
+async function started(settings: Record<string, string> = {}) {
+  const upstream = await startUpstream(answers('hi'));
+  const { url } = await startGateway({ HOSTED_A_BASE_URL: upstream.url, ...settings });
+  const { port } = new URL(url);
+  const urls = [url, ...(HAS_IPV6_LOOPBACK ? [`http://[::1]:${port}`] : [])];
+  return { upstream, url, urls, port };
+}
+
+async function expectAllRefused(urls: readonly string[], headers: Record<string, string>) {
+  for (const url of urls) {
+    for (const [path, call] of CALLS) {
+      const answer = await send(url + path, withHeaders(call, headers));
+      expect([answer.status, path]).toEqual([403, path]);
+      if (call.method !== 'HEAD') expectError(answer, 403, codeFor(headers));
+      expect(answer.headers).not.toHaveProperty('access-control-allow-origin');
+    }
+  }
+}
+
+const codeFor = (headers: Record<string, string>) =>
+  'host' in headers ? 'host_not_allowed' : 'origin_not_allowed';
+
+test.each([
+  'evil.example',
+  'evil.example:47900',
+  'localhost.evil.example',
+  '127.0.0.1.evil.example',
+  '127.0.0.1@evil.example',
+  'evil.example#localhost',
+  'mylocalhost',
+  '[::2]',
+  '192.0.2.77',
+  '0.0.0.0',
+  '*',
+])('no route answers to the Host %s', async (host) => {
+  const { upstream, urls } = await started();
+  await expectAllRefused(urls, { host });
+  expect(upstream.calls).toHaveLength(0);
+});
+
+test.each(['localhost', 'LOCALHOST', '127.0.0.1', '127.1.2.3', '[::1]'])(
+  'the loopback name %s is served on both families, with any port or none',
+  async (name) => {
+    const { urls, port } = await started();
+    for (const url of urls) {
+      for (const host of [name, `${name}:${port}`, `${name}:1`]) {
+        expect((await send(`${url}/healthz`, { headers: { host } })).status).toBe(200);
+      }
+    }
+  },
+);
+
+test('ALLOWED_HOSTS adds names, and only those', async () => {
+  const { urls } = await started({ ALLOWED_HOSTS: 'gpu.lan,switchyard:8080' });
+  for (const url of urls) {
+    const statusFor = async (host: string) =>
+      (await send(`${url}/healthz`, { headers: { host } })).status;
+    expect(await statusFor('gpu.lan')).toBe(200);
+    expect(await statusFor('GPU.lan:47900')).toBe(200);
+    expect(await statusFor('switchyard:8080')).toBe(200);
+    expect(await statusFor('localhost')).toBe(200);
+    expect(await statusFor('sub.gpu.lan')).toBe(403);
+    expect(await statusFor('switchyard:9090')).toBe(403);
+  }
+});
+
+test.runIf(OUTER_ADDRESS !== undefined)(
+  'bound to every address, the literal one that a connection came in on is a good Host',
+  async () => {
+    const key = 'k'.repeat(24);
+    const { url, port } = await started({ HOST: '0.0.0.0', API_KEYS: key });
+    const outer = `http://${OUTER_ADDRESS}:${port}`;
+    expect((await send(`${outer}/healthz`)).status).toBe(200);
+    expectError(
+      await send(`${outer}/healthz`, { headers: { host: 'evil.example' } }),
+      403,
+      'host_not_allowed',
+    );
+    // Over loopback that address is not the one that was connected to.
+    const elsewhere = { host: `${OUTER_ADDRESS}:${port}` };
+    expect((await send(`${url}/healthz`, { headers: elsewhere })).status).toBe(403);
+  },
+);
+
+test.each<[law: string, headers: Record<string, string>]>([
+  ['another site', { origin: 'https://evil.example' }],
+  ['another port of this machine', { origin: 'http://localhost:3000' }],
+  ['a sandboxed frame', { origin: 'null' }],
+  ['a local file', { origin: 'file://' }],
+  ['an extension', { origin: 'chrome-extension://abcdef' }],
+  ['a look-alike', { origin: 'http://localhost:47900.evil.example' }],
+  ['another site without an Origin', { 'sec-fetch-site': 'cross-site' }],
+  [
+    'another site, whatever else it says',
+    { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' },
+  ],
+])('no route serves a page of %s', async (_law, headers) => {
+  const { upstream, urls } = await started();
+  await expectAllRefused(urls, headers);
+  expect(upstream.calls).toHaveLength(0);
+});
+
+test('the own page is served, by every name that the gateway goes by', async () => {
+  const { urls, port } = await started();
+  for (const url of urls) {
+    for (const host of [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`]) {
+      const headers = { host, origin: `http://${host}`, 'sec-fetch-site': 'same-origin' };
+      expect((await send(`${url}/api/v1/status`, { headers })).status).toBe(200);
+      expect((await postJson(url + CHAT, HELLO, headers)).status).toBe(200);
+    }
+  }
+});
+
+test.each(['same-origin', 'same-site', 'none'])(
+  'a request without Origin that is %s is served',
+  async (site) => {
+    const { url } = await started();
+    const headers = { 'sec-fetch-site': site };
+    expect((await send(`${url}/api/v1/status`, { headers })).status).toBe(200);
+  },
+);
+
+test('without ALLOWED_ORIGINS no answer carries a CORS header', async () => {
+  const { url, port } = await started();
+  for (const [path, call] of CALLS) {
+    const origin = `http://127.0.0.1:${port}`;
+    const { headers } = await send(url + path, withHeaders(call, { origin }));
+    const cors = Object.keys(headers).filter((name) => name.startsWith('access-control'));
+    expect([path, ...cors]).toEqual([path]);
+  }
+});
+
+const FRONT_END = 'https://chat.example.com';
+
+test('an allowed origin gets its CORS headers on every route, errors included', async () => {
+  const { url } = await started({ ALLOWED_ORIGINS: `${FRONT_END},http://localhost:3000` });
+  for (const [path, call] of CALLS) {
+    const headers = { origin: FRONT_END, 'sec-fetch-site': 'cross-site' };
+    const answer = await send(url + path, withHeaders(call, headers));
+    expect([path, answer.status]).not.toEqual([path, 403]);
+    expect(answer.headers).toMatchObject({
+      'access-control-allow-origin': FRONT_END,
+      vary: expect.stringContaining('Origin'),
+    });
+    expect(answer.headers).not.toHaveProperty('access-control-allow-credentials');
+    const exposed = String(answer.headers['access-control-expose-headers']);
+    expect(exposed).toMatch(/X-Gateway-Upstream, X-Gateway-Fallback-Reason/);
+  }
+});
+
+test('the answer of an upstream to an allowed origin carries the CORS headers of the gateway alone', async () => {
+  const upstream = await startUpstream(({ res }) => {
+    res.writeHead(200, {
+      'content-type': 'application/json',
+      'access-control-allow-origin': '*',
+      'access-control-allow-credentials': 'true',
+      'set-cookie': 'a=b',
+    });
+    res.end('{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}');
+  });
+  const { url } = await startGateway({
+    HOSTED_A_BASE_URL: upstream.url,
+    ALLOWED_ORIGINS: FRONT_END,
+  });
+  const { status, headers } = await postJson(url + CHAT, HELLO, { origin: FRONT_END });
+  expect([status, headers['access-control-allow-origin']]).toEqual([200, FRONT_END]);
+  expect(headers).not.toHaveProperty('access-control-allow-credentials');
+  expect(headers).not.toHaveProperty('set-cookie');
+});
+
+test("an allowed origin's preflight names what it asked for", async () => {
+  const { url } = await started({ ALLOWED_ORIGINS: FRONT_END });
+  for (const [path] of CALLS) {
+    const answer = await send(url + path, {
+      method: 'OPTIONS',
+      headers: {
+        origin: FRONT_END,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'authorization,content-type,x-stainless-lang',
+      },
+    });
+    expect([path, answer.status, answer.text]).toEqual([path, 204, '']);
+    expect(answer.headers).toMatchObject({
+      'access-control-allow-origin': FRONT_END,
+      'access-control-allow-methods': expect.stringContaining('POST'),
+      'access-control-allow-headers': 'authorization,content-type,x-stainless-lang',
+    });
+  }
+});
+
+test.each([
+  'http://chat.example.com',
+  'https://chat.example.com:8443',
+  'https://example.com',
+  'null',
+])('next to an allowed origin, %s is still foreign, preflight included', async (origin) => {
+  const { urls } = await started({ ALLOWED_ORIGINS: FRONT_END });
+  await expectAllRefused(urls, { origin });
+  const preflight = { origin, 'access-control-request-method': 'POST' };
+  for (const url of urls) {
+    const answer = await send(url + CHAT, { method: 'OPTIONS', headers: preflight });
+    expectError(answer, 403, 'origin_not_allowed');
+    expect(answer.headers).not.toHaveProperty('access-control-allow-origin');
+  }
+});
+
+test('an allowed origin does not make a foreign Host good', async () => {
+  const { urls } = await started({ ALLOWED_ORIGINS: FRONT_END });
+  for (const url of urls) {
+    const headers = { origin: FRONT_END, host: 'evil.example' };
+    const answer = await send(`${url}/api/v1/status`, { headers });
+    expect(expectError(answer, 403, 'host_not_allowed')).toContain('SWITCHYARD_ALLOWED_HOSTS');
+  }
+});

@@ -1,0 +1,240 @@
+import { UPSTREAM_IDS } from '#shared/ids.ts';
+import { statusReportSchema, type StatusReport } from '#shared/status.ts';
+import { expect, test } from 'vitest';
+import { ENTRIES } from '../../main/config/settings.ts';
+import { createManualClock } from '../support/clock.ts';
+import { chat, chatStream, HELLO } from '../support/client.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { send } from '../support/http.ts';
+import { answers, cut, error, refusedUrl, ROLE, startUpstream } from '../support/upstream.ts';
+
+/** The report as a reader gets it, held against the strict schema. */
+async function statusOf(
+  gateway: TestGateway,
+  headers: Record<string, string> = {},
+): Promise<StatusReport> {
+  const answer = await send(`${gateway.url}/api/v1/status`, { headers });
+  expect(answer.status).toBe(200);
+  return statusReportSchema.parse(JSON.parse(answer.text));
+}
+
+const NOWHERE = 'http://127.0.0.1:9';
+
+test('with nothing configured the report says so, by the shape and the defaults of the interface', async () => {
+  const gateway = await startGateway({}, createManualClock());
+  const report = await statusOf(gateway);
+  expect(report).toMatchObject({
+    ok: false,
+    timestamp: '2026-01-01T00:00:00.000Z',
+    forceZero: false,
+    zero: false,
+    gateway_forceZero_header: '0',
+    local: { verified_count: 0, pending_count: 0, failed_count: 0, provider: null },
+    ondemand_warmup: 'idle',
+    ondemand_warmup_detail: { state: 'idle', lastWarmupAt: null },
+  });
+  expect(report.local.health).toBe('unavailable');
+  expect(
+    report.upstreams.map(({ id, baseUrl, chatPath, timeoutMs, hasKey, healthy }) => {
+      return [id, baseUrl, chatPath, timeoutMs, hasKey, healthy];
+    }),
+  ).toEqual([
+    ['local', null, '/v1/chat/completions', 60000, false, false],
+    ['hosted_a', null, '/chat/completions', 30000, false, false],
+    ['hosted_b', null, '/chat/completions', 30000, false, false],
+    ['hosted_c', null, '/chat/completions', 30000, false, false],
+    ['ondemand', null, '/v1/chat/completions', 120000, false, false],
+  ]);
+  expect(report.config.order).toEqual(UPSTREAM_IDS);
+  expect(report.config.models).toEqual({
+    local: null,
+    hosted_a: null,
+    hosted_b: null,
+    hosted_c: null,
+    ondemand: null,
+  });
+  expect(report.stats).toMatchObject({
+    totalRequests: 0,
+    fallbackCount: 0,
+    providerCircuits: {},
+    providerLatencies: {},
+    config: { failThreshold: 5, cooldownMs: 60000, ttftThresholdMs: 5000, ttftSlowThreshold: 3 },
+  });
+  expect(report.hint).toContain('X-Gateway-Upstream');
+  expect(report.hint).toContain('X-Gateway-Fallback-Reason');
+});
+
+test('with everything configured every value is the one that was set', async () => {
+  const remotes = ['HOSTED_A', 'HOSTED_B', 'HOSTED_C', 'ONDEMAND'].flatMap((name) => [
+    [`${name}_BASE_URL`, `${NOWHERE}/v1/`],
+    [`${name}_API_KEY`, `sk-${name}-0123456789abcdef`],
+    [`${name}_MODEL`, `model of ${name}`],
+    [`${name}_LABEL`, `label of ${name}`],
+    [`${name}_TIMEOUT_MS`, '1234'],
+  ]);
+  const gateway = await startGateway({
+    LOCAL_ENGINE_URL: NOWHERE,
+    LOCAL_TIMEOUT_MS: '4321',
+    FAIL_THRESHOLD: '2',
+    ...(Object.fromEntries(remotes) as Record<string, string>),
+  });
+  const report = await statusOf(gateway);
+  expect([report.ok, report.local.health]).toEqual([true, 'ok']);
+  expect(report.upstreams.every(({ healthy }) => healthy)).toBe(true);
+  expect(report.upstreams.slice(1).map((each) => [each.label, each.model, each.baseUrl])).toEqual([
+    ['label of HOSTED_A', 'model of HOSTED_A', `${NOWHERE}/v1`],
+    ['label of HOSTED_B', 'model of HOSTED_B', `${NOWHERE}/v1`],
+    ['label of HOSTED_C', 'model of HOSTED_C', `${NOWHERE}/v1`],
+    ['label of ONDEMAND', 'model of ONDEMAND', `${NOWHERE}/v1`],
+  ]);
+  expect(report.config.timeouts).toEqual({
+    local: 4321,
+    hosted_a: 1234,
+    hosted_b: 1234,
+    hosted_c: 1234,
+    ondemand: 1234,
+  });
+  expect(report.stats.config.failThreshold).toBe(2);
+});
+
+test('the hints name real variables: those of each upstream and of the thresholds', async () => {
+  const { config, upstreams } = await statusOf(await startGateway({}));
+  const known = new Set(ENTRIES.map(({ setting }) => `SWITCHYARD_${setting.env}`));
+  const hinted = Object.entries(config.env_hint);
+  expect(hinted.map(([id]) => id)).toEqual([...UPSTREAM_IDS, 'thresholds']);
+  for (const [id, hint] of hinted) {
+    const names = hint.match(/SWITCHYARD_\w+/g) ?? [];
+    expect([id, names.length]).not.toEqual([id, 0]);
+    expect(names.filter((name) => !known.has(name))).toEqual([]);
+  }
+  expect(config.env_hint['thresholds']).toContain('SWITCHYARD_TTFT_THRESHOLD_MS');
+  expect(upstreams.map(({ apiKeyEnv }) => apiKeyEnv)).toEqual([
+    expect.stringMatching(/Authorization header .*forwarded/),
+    'SWITCHYARD_HOSTED_A_API_KEY',
+    'SWITCHYARD_HOSTED_B_API_KEY',
+    'SWITCHYARD_HOSTED_C_API_KEY',
+    'SWITCHYARD_ONDEMAND_API_KEY',
+  ]);
+});
+
+test('successes, failures and fallbacks are counted where they happened', async () => {
+  const a = await startUpstream(error(503), answers('hello there'), cut(ROLE));
+  const b = await startUpstream(answers('hello there'));
+  const gateway = await startGateway({
+    LOCAL_ENGINE_URL: await refusedUrl(),
+    HOSTED_A_BASE_URL: a.url,
+    HOSTED_B_BASE_URL: b.url,
+  });
+  const used = [
+    await chat(gateway.url),
+    await chatStream(gateway.url),
+    await chatStream(gateway.url),
+  ];
+  expect(used.map(({ upstream }) => upstream)).toEqual(['hosted_b', 'hosted_a', 'hosted_b']);
+  await chat(gateway.url, { messages: [] });
+  const report = await statusOf(gateway);
+  expect(report.stats).toMatchObject({ totalRequests: 3, fallbackCount: 3 });
+  expect(report.stats.perUpstream).toEqual({
+    local: { requests: 3, fails: 3, successes: 0 },
+    hosted_a: { requests: 3, fails: 2, successes: 1 },
+    hosted_b: { requests: 2, fails: 0, successes: 2 },
+    hosted_c: { requests: 0, fails: 0, successes: 0 },
+    ondemand: { requests: 0, fails: 0, successes: 0 },
+  });
+  expect(report.circuits['local']).toMatchObject({
+    fails: 3,
+    consecutiveFails: 3,
+    lastError: expect.stringMatching(/^unreachable/),
+    lastFailAt: expect.any(String),
+    lastSuccessAt: null,
+    open: false,
+  });
+  expect(report.circuits['hosted_b']).toMatchObject({
+    successes: 2,
+    consecutiveFails: 0,
+    lastError: null,
+    lastSuccessAt: expect.any(String),
+    lastTtftMs: expect.any(Number),
+    ewmaTtft: expect.any(Number),
+  });
+});
+
+test('the circuits are the same in all three places', async () => {
+  const a = await startUpstream(error(503));
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
+  await chat(gateway.url);
+  const report = await statusOf(gateway);
+  expect(report.stats.circuits).toEqual(report.circuits);
+  expect(Object.keys(report.circuits)).toEqual(UPSTREAM_IDS);
+  for (const { id, circuit } of report.upstreams) expect(circuit).toEqual(report.circuits[id]);
+});
+
+test.each<[setting: string, header: string | null, shown: string, zero: boolean]>([
+  ['false', null, '0', false],
+  ['false', '0', '0', false],
+  ['false', '1', '1', true],
+  ['false', 'yes', 'yes', false],
+  ['true', null, '0', true],
+  ['true', '0', '0', true],
+  ['true', '1', '1', true],
+])(
+  'with FORCE_ZERO %s and the header %s the report shows %s, and zero is %s',
+  async (setting, header, shown, zero) => {
+    const gateway = await startGateway({ FORCE_ZERO: setting, HOSTED_A_BASE_URL: NOWHERE });
+    const headers: Record<string, string> =
+      header === null ? {} : { 'x-gateway-force-zero': header };
+    expect(await statusOf(gateway, headers)).toMatchObject({
+      forceZero: setting === 'true',
+      zero,
+      gateway_forceZero_header: shown,
+      ok: !zero,
+    });
+  },
+);
+
+test('zero-spend asks nothing that costs, and says so', async () => {
+  const hosted = await startUpstream(answers('hi'));
+  const gateway = await startGateway({
+    LOCAL_ENGINE_URL: await refusedUrl(),
+    HOSTED_A_BASE_URL: hosted.url,
+    ONDEMAND_BASE_URL: hosted.url,
+  });
+  const answer = await chat(gateway.url, HELLO, { 'x-gateway-force-zero': '1' });
+  expect([answer.status, answer.upstream]).toEqual([502, 'none']);
+  expect(answer.reason).toBe('local=unreachable; hosted_a=zero_spend; ondemand=zero_spend');
+  expect([hosted.calls.length, hosted.gets.length]).toEqual([0, 0]);
+  expect((await statusOf(gateway)).ondemand_warmup).toBe('idle');
+});
+
+test.each([
+  ['k'.repeat(5), '…'],
+  [`abc${'k'.repeat(12)}wxyz`, '…'],
+  [`abc${'k'.repeat(13)}wxyz`, 'abc…wxyz'],
+  [`sk-proj-${'k'.repeat(150)}wxyz`, 'sk-…wxyz'],
+])('the key %s is previewed as %s', async (key, preview) => {
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: NOWHERE, HOSTED_A_API_KEY: key });
+  const [, hosted, other] = (await statusOf(gateway)).upstreams;
+  expect([hosted?.hasKey, hosted?.apiKeyPreview]).toEqual([true, preview]);
+  expect([other?.hasKey, other?.apiKeyPreview]).toEqual([false, null]);
+});
+
+test('headers are listed by name with their values masked, and left out where there are none', async () => {
+  const gateway = await startGateway({ HOSTED_A_HEADERS: '{"X-Org":"blue","X-Api":"hunter2"}' });
+  const [, a, b] = (await statusOf(gateway)).upstreams;
+  expect(a?.headers).toEqual({ 'X-Org': '…', 'X-Api': '…' });
+  expect(b).not.toHaveProperty('headers');
+});
+
+test.each([
+  ['https://user:pass@api.example.com/v1', 'https://…@api.example.com/v1'],
+  ['https://token@api.example.com/', 'https://…@api.example.com'],
+  ['https://api.example.com:8443/v1/?key=hunter2', 'https://api.example.com:8443/v1?…'],
+])('the address %s is shown as %s', async (baseUrl, shown) => {
+  const gateway = await startGateway({
+    LOCAL_ENGINE_URL: baseUrl.replace(/api\.example\.com(:\d+)?/, '127.0.0.1:9'),
+    HOSTED_A_BASE_URL: baseUrl,
+  });
+  const [local, hosted] = (await statusOf(gateway)).upstreams;
+  expect(hosted?.baseUrl).toBe(shown);
+  expect(local?.baseUrl).toBe(shown.replace(/api\.example\.com(:\d+)?/, '127.0.0.1:9'));
+});

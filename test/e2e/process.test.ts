@@ -1,0 +1,279 @@
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { Agent, createServer, request, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { ENTRIES } from '../../main/config/settings.ts';
+import { VERSION } from '../../main/version.ts';
+import { HELLO, startChat } from '../support/client.ts';
+import { temporaryDirectory } from '../support/gateway.ts';
+import { bearer, expectError, HAS_IPV6_LOOPBACK, postJson, send } from '../support/http.ts';
+import { runCli, startCli, type RunningCli } from '../support/process.ts';
+import { chunk, DONE, hang, ROLE, stall, startUpstream, STOP } from '../support/upstream.ts';
+import { openWire } from '../support/wire.ts';
+
+const BASE_URL = /Base URL for your apps: (\S+)/;
+const LINK = /Window: (\S+)/;
+
+/** A gateway as a process of its own, on a free port. */
+async function startHeadless(settings: Record<string, string> = {}) {
+  const directory = temporaryDirectory();
+  const environment = { PORT: '0', DATA_DIR: directory, ...settings };
+  const cli = startCli(environment);
+  const link = await cli.printed(LINK);
+  return { cli, directory, link, url: new URL(link).origin, baseUrl: await cli.printed(BASE_URL) };
+}
+
+/** Ends it as a service manager does, and holds it to what every end must be. */
+async function stop(cli: RunningCli) {
+  const sentAt = performance.now();
+  cli.kill('SIGTERM');
+  const ended = await cli.ended;
+  return { ...ended, tookMs: performance.now() - sentAt };
+}
+
+/** The control token that a link's one-time code brings. */
+async function redeem(link: string) {
+  const { origin, hash } = new URL(link);
+  const answer = await postJson(`${origin}/api/v1/sessions`, { code: hash.slice('#code='.length) });
+  return { status: answer.status, token: (JSON.parse(answer.text) as { token?: string }).token };
+}
+
+test('it prints a base URL that serves and a link that gives control, and SIGTERM ends it within a second', async () => {
+  const { cli, directory, link, url, baseUrl } = await startHeadless();
+  expect((await send(`${baseUrl}/models`)).status).toBe(200);
+  const { token } = await redeem(link);
+  const settings = await send(`${url}/api/v1/settings`, { headers: bearer(token ?? '') });
+  expect(settings.status).toBe(200);
+  expect(existsSync(join(directory, 'running.json'))).toBe(true);
+
+  const { code, stderr, tookMs } = await stop(cli);
+  expect([code, stderr]).toEqual([0, '']);
+  expect(tookMs).toBeLessThan(1000);
+  expect(existsSync(join(directory, 'running.json'))).toBe(false);
+  expect(cli.isAlive()).toBe(false);
+  await expect(send(`${url}/healthz`)).rejects.toThrow(/ECONNREFUSED/);
+});
+
+test('SIGINT ends it as SIGTERM does', async () => {
+  const { cli } = await startHeadless();
+  cli.kill('SIGINT');
+  expect(await cli.ended).toMatchObject({ code: 0, stderr: '' });
+});
+
+test('idle connections and an open window do not hold up the end', async () => {
+  const { cli, url } = await startHeadless();
+  const agent = new Agent({ keepAlive: true });
+  onTestFinished(() => agent.destroy());
+  const get = (path: string) =>
+    new Promise<IncomingMessage>((resolve, reject) => {
+      request(url + path, { agent }, resolve)
+        .on('error', reject)
+        .end();
+    });
+  const events = await get('/api/v1/events');
+  (await get('/healthz')).resume();
+  const silent = await openWire(url);
+  events.resume().on('error', () => {});
+  const { code, tookMs } = await stop(cli);
+  expect(code).toBe(0);
+  expect(tookMs).toBeLessThan(1000);
+  expect(await silent.closed).toBe('');
+});
+
+test.runIf(process.platform !== 'win32')(
+  'everything it writes is for its owner alone',
+  async () => {
+    const { directory } = await startHeadless();
+    const files = readdirSync(directory, { recursive: true, encoding: 'utf8' });
+    expect(files).toContain('control-token');
+    for (const file of files) {
+      const { mode } = statSync(join(directory, file));
+      expect([file, mode & 0o077]).toEqual([file, 0]);
+    }
+  },
+);
+
+test('a running stream may finish after SIGTERM, while new requests are refused', async () => {
+  const upstream = await startUpstream(stall(ROLE, chunk({ content: 'a' })));
+  const { cli, url } = await startHeadless({ HOSTED_A_BASE_URL: upstream.url });
+  const pending = startChat(url, { ...HELLO, stream: true });
+  await pending.received('"a"');
+  // A request of which the gateway has only the beginning: its connection is open at the stop.
+  const early = await openWire(url);
+  early.send('GET /healthz HTTP/1.1\r\nHost: localhost\r\n');
+  await send(`${url}/healthz`);
+
+  cli.kill('SIGTERM');
+  await cli.printed(/Stopping: running requests may finish/);
+  await expect
+    .poll(() => send(`${url}/healthz`).catch((error: Error) => error.message))
+    .toMatch(/ECONNREFUSED/);
+  expect(await early.closed).toBe('');
+  const { res } = await upstream.call(1);
+  res.end(chunk({ content: 'b' }) + STOP + DONE);
+  const { text } = await pending.answer;
+  expect(text).toContain('"b"');
+  expect(text).toMatch(/data: \[DONE\]\n\n$/);
+  expect(await cli.ended).toMatchObject({ code: 0, stderr: '' });
+});
+
+test('a second signal ends a running request at once', async () => {
+  const upstream = await startUpstream(hang);
+  const { cli, url } = await startHeadless({ HOSTED_A_BASE_URL: upstream.url });
+  const pending = startChat(url);
+  const { gone } = await upstream.call(1);
+  cli.kill('SIGTERM');
+  await cli.printed(/a second signal ends at once/);
+  cli.kill('SIGTERM');
+  expect(await cli.ended).toMatchObject({ code: 143, stderr: '' });
+  await expect(pending.answer).rejects.toThrow(/hang up|ECONNRESET|aborted/);
+  await gone;
+  expect(cli.isAlive()).toBe(false);
+});
+
+test('a bad setting ends the start with code 1 and one line that names the variable', async () => {
+  const directory = join(temporaryDirectory(), 'data');
+  const settings = { DATA_DIR: directory, PORT: 'eighty', HOSTED_A_API_KEY: 'hunter2 hunter2' };
+  const { code, stdout, stderr } = await runCli(settings);
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr.trimEnd().split('\n')).toEqual([
+    expect.stringMatching(/^SWITCHYARD_HOSTED_A_API_KEY is "…" but must be visible ASCII/),
+    expect.stringMatching(/^SWITCHYARD_PORT is "eighty" but must be a whole number from 0 to/),
+  ]);
+  expect(existsSync(directory)).toBe(false);
+});
+
+test('it does not open itself to the network without a key', async () => {
+  const { code, stdout, stderr } = await runCli({
+    DATA_DIR: temporaryDirectory(),
+    PORT: '0',
+    HOST: '0.0.0.0',
+  });
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toMatch(/^SWITCHYARD_HOST is "0\.0\.0\.0".*SWITCHYARD_API_KEYS.*openssl rand/);
+});
+
+test.each(['127.0.0.1', ...(HAS_IPV6_LOOPBACK ? ['::1'] : [])])(
+  'a port that is taken on %s ends the start with code 1 and says so',
+  async (host) => {
+    const taken = createServer();
+    onTestFinished(() => void taken.close());
+    await new Promise<void>((resolve) => taken.listen(0, host, resolve));
+    const { port } = taken.address() as AddressInfo;
+    const directory = temporaryDirectory();
+    const { code, stdout, stderr } = await runCli({ DATA_DIR: directory, PORT: String(port) });
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toBe(
+      `Port ${port} on ${host} is taken by another program; stop that one or choose another port.\n`,
+    );
+    expect(existsSync(join(directory, 'running.json'))).toBe(false);
+  },
+);
+
+test('a data directory that cannot be used ends the start with code 1 and one line that names it', async () => {
+  const file = join(temporaryDirectory(), 'a-file');
+  writeFileSync(file, '');
+  const { code, stdout, stderr } = await runCli({ DATA_DIR: file, PORT: '0' });
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+  expect(stderr).toContain(file);
+  expect(stderr).toContain('SWITCHYARD_DATA_DIR');
+});
+
+test('a bad settings file and an unknown variable are warned of, and the start goes on', async () => {
+  const directory = temporaryDirectory();
+  writeFileSync(join(directory, 'settings.json'), '{"circuit":{"failThreshold":0}}');
+  const cli = startCli({ PORT: '0', DATA_DIR: directory, FAIL_TRESHOLD: '7' });
+  const link = await cli.printed(LINK);
+  expect((await send(`${new URL(link).origin}/healthz`)).status).toBe(200);
+  const { code, stderr } = await stop(cli);
+  expect(code).toBe(0);
+  expect(stderr.trimEnd().split('\n')).toEqual([
+    expect.stringMatching(
+      /^Warning: settings\.json was set aside as settings\.json\.bad-.*circuit/,
+    ),
+    expect.stringMatching(/^Warning: SWITCHYARD_FAIL_TRESHOLD is not a setting/),
+  ]);
+  const kept = readdirSync(directory).filter((name) => name.startsWith('settings.json'));
+  expect(kept).toEqual([expect.stringMatching(/^settings\.json\.bad-2/)]);
+});
+
+test('"open" prints a new link to the running gateway, whose code gives one session', async () => {
+  const { directory, url } = await startHeadless();
+  const { code, stdout, stderr } = await runCli({ DATA_DIR: directory }, 'open');
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).toMatch(new RegExp(`^${url}/#code=[0-9a-f]{64}\\n$`));
+  const { token } = await redeem(stdout.trim());
+  const settings = await send(`${url}/api/v1/settings`, { headers: bearer(token ?? '') });
+  expect(settings.status).toBe(200);
+  expect((await redeem(stdout.trim())).status).toBe(401);
+});
+
+test('"open" without a running gateway says what to do and ends with code 1', async () => {
+  const directory = temporaryDirectory();
+  const { code, stdout, stderr } = await runCli({ DATA_DIR: directory }, 'open');
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toContain(directory);
+  expect(stderr).toContain('npm start');
+});
+
+test('"open" after a gateway that was killed ends with code 1, too', async () => {
+  const { cli, directory } = await startHeadless();
+  cli.kill('SIGKILL');
+  await cli.ended;
+  const { code, stderr } = await runCli({ DATA_DIR: directory }, 'open');
+  expect(code).toBe(1);
+  expect(stderr).toContain('No gateway runs');
+});
+
+test('"open" never shows the control token to another program on the port of a gateway that was killed', async () => {
+  const { cli, directory, url } = await startHeadless();
+  cli.kill('SIGKILL');
+  await cli.ended;
+  const seen: string[] = [];
+  const impostor = createServer((req, res) => {
+    seen.push(JSON.stringify(req.headers));
+    res.end('{"link":"http://evil.example/"}');
+  });
+  onTestFinished(() => void impostor.close());
+  await new Promise<void>((resolve) =>
+    impostor.listen(Number(new URL(url).port), '127.0.0.1', resolve),
+  );
+  const { code, stdout } = await runCli({ DATA_DIR: directory }, 'open');
+  expect([code, stdout, seen]).toEqual([1, '', []]);
+});
+
+test('the session of one run is none in the next, and the control token stays', async () => {
+  const first = await startHeadless();
+  const { token } = await redeem(first.link);
+  await stop(first.cli);
+  const again = startCli({ PORT: '0', DATA_DIR: first.directory });
+  const url = new URL(await again.printed(LINK)).origin;
+  const answer = await send(`${url}/api/v1/settings`, { headers: bearer(token ?? '') });
+  expectError(answer, 401, 'control_required');
+  expect((await runCli({ DATA_DIR: first.directory }, 'open')).code).toBe(0);
+});
+
+test('--version prints the version, --help every setting; both start nothing', async () => {
+  const directory = join(temporaryDirectory(), 'data');
+  const version = await runCli({ DATA_DIR: directory }, '--version');
+  expect(version).toMatchObject({ code: 0, stdout: `${VERSION}\n`, stderr: '' });
+  const help = await runCli({ DATA_DIR: directory }, '--help');
+  expect(help).toMatchObject({ code: 0, stderr: '' });
+  for (const { setting } of ENTRIES) expect(help.stdout).toContain(`SWITCHYARD_${setting.env} `);
+  expect(help.stdout).toContain('switchyard open');
+  expect(existsSync(directory)).toBe(false);
+});
+
+test.each([['--nonsense'], ['start'], ['open', 'now'], ['--version', '--help']])(
+  'the command line "%s %s" is refused with code 2 and the usage',
+  async (...args) => {
+    const directory = join(temporaryDirectory(), 'data');
+    const { code, stdout, stderr } = await runCli({ DATA_DIR: directory }, ...args);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(`"${args.at(-1)}"`);
+    expect(stderr).toContain('switchyard --help');
+    expect(existsSync(directory)).toBe(false);
+  },
+);

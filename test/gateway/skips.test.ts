@@ -1,0 +1,113 @@
+import { expect, test } from 'vitest';
+import type { FailureReason } from '#shared/reasons.ts';
+import { later, type Moment } from '../../main/gateway/circuit/moment.ts';
+import { skipReports } from '../../main/gateway/circuit/report.ts';
+import {
+  activeSkips,
+  NO_SKIPS,
+  skipFor,
+  skipOf,
+  withSkip,
+  type Skip,
+  type Skips,
+} from '../../main/gateway/circuit/skips.ts';
+
+const NOW: Moment = { ticks: 10, wallMs: Date.UTC(2026, 0, 1) };
+
+test.each<[reason: FailureReason, retryAfterMs: number | null, ms: number | null]>([
+  ['rate_limited', null, 15_000],
+  ['rate_limited', 0, 1000],
+  ['rate_limited', 999, 1000],
+  ['rate_limited', 7000, 7000],
+  ['rate_limited', 3_600_000, 600_000],
+  ['quota', null, 600_000],
+  ['quota', 5000, 600_000],
+  ['credentials', null, 600_000],
+  ['busy', null, 2000],
+  ['busy', 30_000, 2000],
+  ['model_not_found', null, 60_000],
+  ['timeout', null, null],
+  ['unreachable', null, null],
+  ['bad_response', null, null],
+  ['context_length', null, null],
+  ['http_503', 5000, null],
+])('%s with a Retry-After of %j ms is skipped for %j ms', (reason, retryAfterMs, ms) => {
+  expect(skipFor({ reason, retryAfterMs })).toEqual(ms === null ? null : { reason, ms });
+});
+
+const skipped = (...wanted: readonly (readonly [Skip['reason'], number, string?])[]): Skips =>
+  wanted.reduce<Skips>(
+    (skips, [reason, ms, model = 'm']) => withSkip(skips, { reason, ms }, model, NOW),
+    NO_SKIPS,
+  );
+
+test('a skip keeps every model out, but model_not_found only its own', () => {
+  expect(skipOf(skipped(['quota', 5]), 'any', NOW)?.reason).toBe('quota');
+  const gone = skipped(['model_not_found', 5, 'a']);
+  expect(skipOf(gone, 'a', NOW)?.reason).toBe('model_not_found');
+  expect(skipOf(gone, 'b', NOW)).toBeNull();
+});
+
+test('a skip holds until its deadline', () => {
+  const skips = skipped(['busy', 2000]);
+  expect(skipOf(skips, 'm', later(NOW, 1999))).not.toBeNull();
+  expect(skipOf(skips, 'm', later(NOW, 2000))).toBeNull();
+  expect(activeSkips(skips, later(NOW, 2000))).toEqual([]);
+});
+
+test.each([
+  ['a shorter one does not shorten it', 5000, 1000, 5000],
+  ['a longer one lengthens it', 1000, 5000, 5000],
+])('of two skips for one reason %s', (_, firstMs, secondMs, ms) => {
+  const skips = skipped(['rate_limited', firstMs], ['rate_limited', secondMs]);
+  expect(skips).toEqual([{ reason: 'rate_limited', until: later(NOW, ms) }]);
+});
+
+test.each<[reasons: readonly (readonly [Skip['reason'], number])[], named: Skip['reason']]>([
+  [
+    [
+      ['rate_limited', 1000],
+      ['busy', 2000],
+    ],
+    'rate_limited',
+  ],
+  [
+    [
+      ['quota', 600_000],
+      ['rate_limited', 1000],
+    ],
+    'quota',
+  ],
+  [
+    [
+      ['quota', 1000],
+      ['rate_limited', 9000],
+    ],
+    'rate_limited',
+  ],
+  [
+    [
+      ['busy', 2000],
+      ['model_not_found', 60_000],
+    ],
+    'model_not_found',
+  ],
+  [[['busy', 2000]], 'busy'],
+])('of %j the one named is %s', (reasons, named) => {
+  expect(skipOf(skipped(...reasons), 'm', NOW)?.reason).toBe(named);
+});
+
+test('sleep counts as time and a clock set back does not', () => {
+  const skips = skipped(['quota', 600_000]);
+  expect(skipOf(skips, 'm', { ...NOW, wallMs: NOW.wallMs + 600_000 })).toBeNull();
+  const setBack = { ticks: NOW.ticks + 600_000, wallMs: NOW.wallMs - 3_600_000 };
+  expect(skipOf(skips, 'm', setBack)).toBeNull();
+});
+
+test('skips that hold are shown, the model only where it is for one', () => {
+  const skips = skipped(['busy', 1], ['quota', 600_000], ['model_not_found', 60_000, 'a']);
+  expect(skipReports(skips, later(NOW, 1))).toEqual([
+    { reason: 'quota', until: '2026-01-01T00:10:00.000Z' },
+    { reason: 'model_not_found', until: '2026-01-01T00:01:00.000Z', model: 'a' },
+  ]);
+});

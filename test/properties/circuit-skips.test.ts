@@ -1,0 +1,186 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { decodeSkips, encodeSkips } from '../../main/gateway/circuit/codec.ts';
+import { later, remainingMs, type Moment } from '../../main/gateway/circuit/moment.ts';
+import {
+  activeSkips,
+  MODELS_KEPT,
+  NO_SKIPS,
+  skipOf,
+  UPSTREAM_SKIPS,
+  withSkip,
+  type Skip,
+  type Skips,
+  type WantedSkip,
+} from '../../main/gateway/circuit/skips.ts';
+import { check } from '../support/circuit-histories.ts';
+
+type Event =
+  | { readonly kind: 'skip'; readonly wanted: WantedSkip; readonly model: string }
+  | { readonly kind: 'pass'; readonly ms: number }
+  | { readonly kind: 'wall_jump'; readonly ms: number };
+
+/** More models than are kept. */
+const model = fc.nat(MODELS_KEPT + 20).map((n) => `m${n}`);
+const event: fc.Arbitrary<Event> = fc.oneof(
+  {
+    weight: 12,
+    arbitrary: fc.record({
+      kind: fc.constant('skip'),
+      wanted: fc.record({
+        reason: fc.constantFrom<Skip['reason'][]>(
+          'model_not_found',
+          'model_not_found',
+          'model_not_found',
+          ...UPSTREAM_SKIPS,
+        ),
+        ms: fc.integer({ min: 1, max: 600_000 }),
+      }),
+      model,
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({ kind: fc.constant('pass'), ms: fc.integer({ min: 0, max: 30_000 }) }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('wall_jump'),
+      ms: fc.integer({ min: -100_000, max: 100_000 }),
+    }),
+  },
+);
+
+interface World {
+  readonly skips: Skips;
+  readonly now: Moment;
+}
+interface Step {
+  readonly before: World;
+  readonly event: Event;
+  readonly after: World;
+}
+
+const START: Moment = { ticks: 100, wallMs: Date.UTC(2026, 0, 1) };
+/** So many models that the bound is soon met. */
+const MANY = Array.from({ length: MODELS_KEPT - 3 }).reduce<Skips>(
+  (skips, _, n) =>
+    withSkip(skips, { reason: 'model_not_found', ms: 1000 + n * 7000 }, `m${n}`, START),
+  NO_SKIPS,
+);
+
+function play(events: readonly Event[]): readonly Step[] {
+  let world: World = { skips: events.length % 2 === 0 ? NO_SKIPS : MANY, now: START };
+  return events.map((each) => {
+    const before = world;
+    world = worldAfter(world, each);
+    return { before, event: each, after: world };
+  });
+}
+
+function worldAfter({ skips, now }: World, each: Event): World {
+  switch (each.kind) {
+    case 'skip':
+      return { skips: withSkip(skips, each.wanted, each.model, now), now };
+    case 'pass':
+      return { skips, now: later(now, each.ms) };
+    case 'wall_jump':
+      return { skips, now: { ...now, wallMs: now.wallMs + each.ms } };
+  }
+}
+
+const keyOf = (skip: Skip): string =>
+  skip.reason === 'model_not_found' ? `model ${skip.model}` : skip.reason;
+const modelsOf = (skips: Skips): Skips =>
+  skips.filter(({ reason }) => reason === 'model_not_found');
+const leftMs = ({ skips, now }: World, key: string): number => {
+  const skip = skips.find((each) => keyOf(each) === key);
+  return skip === undefined ? 0 : remainingMs(skip.until, now);
+};
+
+const LAWS: Readonly<Record<string, (step: Step) => boolean>> = {
+  'there is one skip per reason and model': ({ after: { skips } }) =>
+    new Set(skips.map(keyOf)).size === skips.length,
+
+  'their number is bounded': ({ after: { skips } }) =>
+    modelsOf(skips).length <= MODELS_KEPT && skips.length <= MODELS_KEPT + UPSTREAM_SKIPS.length,
+
+  'a skip never moves another one, and its own never earlier': ({ before, event: e, after }) => {
+    if (e.kind !== 'skip') return true;
+    const added = e.wanted.reason === 'model_not_found' ? `model ${e.model}` : e.wanted.reason;
+    return after.skips.every((skip) => {
+      const key = keyOf(skip);
+      const wasMs = leftMs(before, key);
+      return leftMs(after, key) === (key === added ? Math.max(wasMs, e.wanted.ms) : wasMs);
+    });
+  },
+
+  'only what would be back soonest is dropped before its end': ({ before, event: e, after }) => {
+    if (e.kind !== 'skip') return true;
+    const kept = new Set(after.skips.map(keyOf));
+    const dropped = activeSkips(before.skips, before.now).filter((skip) => !kept.has(keyOf(skip)));
+    const soonestMs = Math.min(
+      ...modelsOf(after.skips).map(({ until }) => remainingMs(until, after.now)),
+    );
+    return (
+      dropped.length <= 1 &&
+      dropped.every(
+        ({ reason, until }) =>
+          reason === 'model_not_found' && remainingMs(until, before.now) <= soonestMs,
+      )
+    );
+  },
+
+  'a request is kept out exactly while a skip for it or for the whole upstream holds': ({
+    after: { skips, now },
+  }) =>
+    ['m0', 'm1', 'other'].every((name) => {
+      const holds = activeSkips(skips, now).some(
+        (skip) => skip.reason !== 'model_not_found' || skip.model === name,
+      );
+      return (skipOf(skips, name, now) !== null) === holds;
+    }),
+
+  'busy is given as the reason only where nothing firmer holds': ({ after: { skips, now } }) => {
+    const given = skipOf(skips, 'other', now);
+    const held = activeSkips(skips, now);
+    const isAlone = held.every((s) => s.reason === 'busy' || s.reason === 'model_not_found');
+    return given?.reason !== 'busy' || isAlone;
+  },
+
+  'skips outlive a restart': ({ after: { skips, now } }) => {
+    const active = activeSkips(skips, now);
+    const saved: unknown = JSON.parse(JSON.stringify(encodeSkips(active, now)));
+    const elsewhere = { ticks: 7, wallMs: now.wallMs };
+    const copy = decodeSkips(saved, elsewhere);
+    return (
+      copy !== null &&
+      copy.length === active.length &&
+      active.every(
+        (skip) =>
+          leftMs({ skips: copy, now: elsewhere }, keyOf(skip)) === remainingMs(skip.until, now),
+      )
+    );
+  },
+};
+
+test.each(Object.entries(LAWS))('%s', (_, holds) => {
+  const events = fc.array(event, { maxLength: 20, size: 'max' });
+  const law = fc.property(events, (past) => {
+    const steps = play(past);
+    for (const step of steps) check(holds(step), step);
+  });
+  expect(() => fc.assert(law, { numRuns: 10_000 })).not.toThrow();
+});
+
+test('a caller that invents model names is held to the bound', () => {
+  const now: Moment = { ticks: 0, wallMs: 0 };
+  let skips = NO_SKIPS;
+  for (let n = 0; n < 200; n += 1) {
+    skips = withSkip(skips, { reason: 'model_not_found', ms: 60_000 }, `m${n}`, later(now, n));
+  }
+  expect(skips).toHaveLength(MODELS_KEPT);
+  expect(skipOf(skips, 'm199', later(now, 200))?.reason).toBe('model_not_found');
+  expect(skipOf(skips, 'm0', later(now, 200))).toBeNull();
+});

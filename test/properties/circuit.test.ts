@@ -1,0 +1,235 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { admit, waitMsOf, type Gate } from '../../main/gateway/circuit/breaker.ts';
+import { later, remainingMs, untilMs } from '../../main/gateway/circuit/moment.ts';
+import { circuitReport } from '../../main/gateway/circuit/report.ts';
+import { record } from '../../main/gateway/circuit/results.ts';
+import {
+  check,
+  history,
+  LONGEST_COOLDOWN_MS,
+  play,
+  type Step,
+  type World,
+} from '../support/circuit-histories.ts';
+
+/** Time passes, or the clock or the process is another: whatever else happens, happens at one moment. */
+const MOVES_TIME: ReadonlySet<string> = new Set(['pass', 'wall_jump', 'restart']);
+
+const leftMs = ({ breaker: { gate }, now }: World): number =>
+  gate.kind === 'closed' ? 0 : remainingMs(gate.until, now);
+
+const isCurrent = ({ before: { breaker }, ticket }: Step): boolean =>
+  breaker.gate.kind !== 'open' && breaker.gate.serial === ticket?.serial;
+
+const resultOf = ({ event, ticket }: Step): string | null =>
+  event.kind === 'result' && ticket !== null ? event.result.kind : null;
+
+const isSuccessOfProbe = (step: Step): boolean =>
+  step.before.breaker.gate.kind === 'probing' && resultOf(step) === 'success' && isCurrent(step);
+
+const countsOf = ({ breaker: { health } }: World): readonly number[] => [
+  health.requests,
+  health.fails,
+  health.successes,
+];
+
+const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
+
+/** Each is told every step of every history. */
+const LAWS: Readonly<Record<string, (step: Step) => boolean>> = {
+  'lifetime counts never fall': ({ before, after }) =>
+    countsOf(after).every((count, index) => count >= (countsOf(before)[index] ?? 0)),
+
+  'each result counts once in the lifetime counts, a neutral one never': (step) => {
+    const [, fails = 0, successes = 0] = countsOf(step.before);
+    const kind = resultOf(step);
+    return isSame(countsOf(step.after).slice(1), [
+      fails + (kind === 'failure' ? 1 : 0),
+      successes + (kind === 'success' ? 1 : 0),
+    ]);
+  },
+
+  'only a success of the probe or a reset closes': (step) =>
+    step.before.breaker.gate.kind === 'closed' ||
+    step.after.breaker.gate.kind !== 'closed' ||
+    step.event.kind === 'reset' ||
+    isSuccessOfProbe(step),
+
+  'a success of the probe closes and clears the rows': (step) => {
+    const { gate, health } = step.after.breaker;
+    const isClear = health.consecutiveFails === 0 && health.consecutiveSlow === 0;
+    return !isSuccessOfProbe(step) || (gate.kind === 'closed' && isClear);
+  },
+
+  'a reset closes and clears the rows': ({ event, after: { breaker } }) =>
+    event.kind !== 'reset' ||
+    (breaker.gate.kind === 'closed' &&
+      breaker.health.consecutiveFails === 0 &&
+      breaker.health.consecutiveSlow === 0),
+
+  'a closed breaker opens only by a result or first content of a request it let in': (step) =>
+    step.before.breaker.gate.kind !== 'closed' ||
+    step.after.breaker.gate.kind === 'closed' ||
+    (isCurrent(step) && (resultOf(step) === 'failure' || step.event.kind === 'first_content')),
+
+  'a row that has reached its threshold by a failure has opened the breaker': (step) =>
+    !(resultOf(step) === 'failure' && isCurrent(step)) ||
+    step.after.breaker.gate.kind !== 'closed' ||
+    step.after.breaker.health.consecutiveFails < step.after.limits.failThreshold,
+
+  'a result of an earlier probe or an earlier spell moves nothing but lifetime counts': (step) => {
+    if (step.ticket === null || isCurrent(step)) return true;
+    const { before, after } = step;
+    return (
+      after.breaker.gate === before.breaker.gate &&
+      after.breaker.health.consecutiveFails === before.breaker.health.consecutiveFails &&
+      after.breaker.health.consecutiveSlow === before.breaker.health.consecutiveSlow
+    );
+  },
+
+  'there are never two probes at once': ({ before: { probe, now }, admission }) => {
+    if (admission?.kind !== 'admitted' || probe === null) return true;
+    return untilMs(later(probe.since, probe.timeoutMs), now) <= 0;
+  },
+
+  'a neutral result of the probe frees its place and changes nothing else': (step) => {
+    const { before, after } = step;
+    if (before.breaker.gate.kind !== 'probing' || resultOf(step) !== 'neutral') return true;
+    if (!isCurrent(step)) return true;
+    const { until, openings } = before.breaker.gate;
+    const expected: Gate = { kind: 'open', until, openings };
+    return isSame(after.breaker, { ...before.breaker, gate: expected });
+  },
+
+  'whatever the result of the probe, its place is free': (step) =>
+    resultOf(step) === null || !isCurrent(step) || step.after.breaker.gate.kind !== 'probing',
+
+  'a failure of a forced probe leaves the cool-down as it was': (step) => {
+    const { gate } = step.before.breaker;
+    if (gate.kind !== 'probing' || !gate.forced || !isCurrent(step)) return true;
+    if (resultOf(step) !== 'failure') return true;
+    return isSame(step.after.breaker.gate, {
+      kind: 'open',
+      until: gate.until,
+      openings: gate.openings,
+    });
+  },
+
+  'a deadline never moves earlier but by success or reset': (step) => {
+    if (MOVES_TIME.has(step.event.kind) || step.event.kind === 'reset') return true;
+    return isSuccessOfProbe(step) || leftMs(step.after) >= leftMs(step.before);
+  },
+
+  'passing time shortens a cool-down by just itself': ({ before, event, after }) =>
+    event.kind !== 'pass' || leftMs(after) === Math.max(0, leftMs(before) - event.ms),
+
+  'nothing keeps an upstream out for longer than the longest cool-down': ({ after }) =>
+    leftMs(after) <= LONGEST_COOLDOWN_MS,
+
+  'neither a clock set back nor a restart keeps an upstream out for longer than its cool-down': ({
+    before,
+    event,
+    after,
+  }) => {
+    const { gate } = before.breaker;
+    if (gate.kind === 'closed' || !MOVES_TIME.has(event.kind)) return true;
+    // What the ticks say is left, which no setting of the wall clock touches.
+    return leftMs(after) <= Math.max(0, gate.until.ticks - before.now.ticks);
+  },
+
+  'neither a clock set forward nor a restart closes': ({ before, event, after }) =>
+    !(event.kind === 'restart' || event.kind === 'wall_jump') ||
+    (before.breaker.gate.kind === 'closed') === (after.breaker.gate.kind === 'closed'),
+
+  'a new cool-down lasts as long as it should': (step) => {
+    const { before, after } = step;
+    if (step.ticket === null || after.breaker.gate.kind !== 'open') return true;
+    if (before.breaker.gate.kind === 'open') return true;
+    if ('openings' in before.breaker.gate) {
+      if (after.breaker.gate.openings === before.breaker.gate.openings) return true;
+      const doubledMs = Math.min(
+        after.limits.cooldownMs * 2 ** before.breaker.gate.openings,
+        600_000,
+      );
+      const lengthMs = leftMs(after);
+      return lengthMs >= doubledMs * 0.9 && lengthMs <= Math.ceil(doubledMs * 1.1);
+    }
+    return leftMs(after) === after.limits.cooldownMs;
+  },
+
+  'a refused request is not let in without waiting, and is when its wait is over': ({
+    after: { breaker, now },
+    admission,
+  }) => {
+    if (admission?.kind !== 'refused') return true;
+    const { waitMs } = admission;
+    return (
+      waitMs > 0 &&
+      admit(breaker, now, 1000).kind === 'refused' &&
+      admit(breaker, later(now, waitMs), 1000).kind === 'admitted'
+    );
+  },
+
+  'within a cool-down nobody is let in unless forced': ({ before, event, admission }) =>
+    event.kind !== 'admit' || admission?.kind !== 'admitted' || leftMs(before) === 0,
+
+  'a closed breaker refuses nobody': ({ before, admission }) =>
+    before.breaker.gate.kind !== 'closed' || admission?.kind !== 'refused',
+
+  'a forced admission is refused only while a probe is out': ({ before, event, admission }) =>
+    event.kind !== 'admit_anyway' ||
+    admission?.kind !== 'refused' ||
+    before.breaker.gate.kind === 'probing',
+
+  'time and one success always lead to closed': ({ after: { breaker, now, limits } }) => {
+    const then = later(now, waitMsOf(breaker, now));
+    const admission = admit(breaker, then, 1000);
+    if (admission.kind !== 'admitted') return false;
+    const judging = { now: then, limits, random: 0 };
+    const closed = record(admission.breaker, admission.ticket, { kind: 'success' }, judging);
+    return closed.gate.kind === 'closed' && closed.health.consecutiveFails === 0;
+  },
+
+  'what is shown fits together': ({ after: { breaker, now } }) => {
+    const shown = circuitReport(breaker, now);
+    if (!shown.open) return shown.failUntil === null && shown.cooldownRemainingMs === 0;
+    const awayMs = Date.parse(shown.failUntil ?? '') - now.wallMs;
+    if (shown.cooldownRemainingMs === 0) return awayMs <= 1000;
+    return Math.abs(awayMs - shown.cooldownRemainingMs) <= 1000;
+  },
+};
+
+const RUNS = { numRuns: 10_000 };
+
+test.each(Object.entries(LAWS))('%s', (_, holds) => {
+  const law = fc.property(history, (past) => {
+    for (const step of play(past)) check(holds(step), step);
+  });
+  expect(() => fc.assert(law, RUNS)).not.toThrow();
+});
+
+test('the same history gives the same state', () => {
+  const law = fc.property(history, (past) => {
+    check(isSame(play(past).at(-1), play(past).at(-1)), past);
+  });
+  expect(() => fc.assert(law, RUNS)).not.toThrow();
+});
+
+const PLACES: Readonly<Record<string, (step: Step) => boolean>> = {
+  'a forced probe': ({ after: { breaker } }) =>
+    breaker.gate.kind === 'probing' && breaker.gate.forced,
+  'a grown cool-down': ({ after: { breaker } }) =>
+    breaker.gate.kind !== 'closed' && breaker.gate.openings > 2,
+  'a late result': (step) => resultOf(step) !== null && !isCurrent(step),
+  'a superseded probe': ({ before, admission }) =>
+    before.breaker.gate.kind === 'probing' && admission?.kind === 'admitted',
+  'a successful probe': isSuccessOfProbe,
+  'a neutral probe': (step) =>
+    step.before.breaker.gate.kind === 'probing' && isCurrent(step) && resultOf(step) === 'neutral',
+};
+
+test.each(Object.entries(PLACES))('the histories often get to %s', (_, isThere) => {
+  const histories = fc.sample(history, { numRuns: 1000, seed: 1 });
+  expect(histories.flatMap(play).filter(isThere).length).toBeGreaterThan(20);
+});

@@ -1,0 +1,241 @@
+import * as fc from 'fast-check';
+import {
+  admit,
+  admitAnyway,
+  NEW_BREAKER,
+  reset,
+  sent,
+  type Admission,
+  type Breaker,
+  type Ticket,
+} from '../../main/gateway/circuit/breaker.ts';
+import { decodeBreaker, encodeBreaker } from '../../main/gateway/circuit/codec.ts';
+import { later, type Moment } from '../../main/gateway/circuit/moment.ts';
+import {
+  firstContent,
+  record,
+  type Limits,
+  type Result,
+} from '../../main/gateway/circuit/results.ts';
+
+/** One thing that can happen to a breaker; `back` counts tickets from the last one handed out. */
+export type Event =
+  | { readonly kind: 'admit'; readonly timeoutMs: number }
+  | { readonly kind: 'admit_anyway'; readonly timeoutMs: number }
+  | { readonly kind: 'first_content'; readonly back: number; readonly ttftMs: number }
+  | {
+      readonly kind: 'result';
+      readonly back: number;
+      readonly result: Result;
+      readonly random: number;
+    }
+  | { readonly kind: 'pass'; readonly ms: number }
+  /** The wall clock is set, or the machine slept. */
+  | { readonly kind: 'wall_jump'; readonly ms: number }
+  | { readonly kind: 'reset' }
+  /** The process is started anew after `downMs`. */
+  | { readonly kind: 'restart'; readonly downMs: number }
+  | { readonly kind: 'limits'; readonly limits: Limits };
+
+/** A breaker and what is around it. */
+export interface World {
+  readonly breaker: Breaker;
+  readonly now: Moment;
+  readonly limits: Limits;
+  /** All that were handed out since the start of the process. */
+  readonly tickets: readonly Ticket[];
+  /** The probe that was sent and not heard of, as the callers know it. */
+  readonly probe: Probe | null;
+}
+
+/** A probe under way. */
+export interface Probe {
+  readonly ticket: Ticket;
+  readonly since: Moment;
+  readonly timeoutMs: number;
+}
+
+/** One event with the worlds around it. */
+export interface Step {
+  readonly before: World;
+  readonly event: Event;
+  /** The ticket that the event is about. */
+  readonly ticket: Ticket | null;
+  readonly admission: Admission | null;
+  readonly after: World;
+}
+
+const MINUTE_MS = 60_000;
+
+/** The longest cool-down with these histories' limits. */
+export const LONGEST_COOLDOWN_MS = 10 * MINUTE_MS * 1.1;
+
+const limits: fc.Arbitrary<Limits> = fc.record({
+  failThreshold: fc.integer({ min: 1, max: 3 }),
+  cooldownMs: fc.constantFrom(1, 1000, MINUTE_MS, 10 * MINUTE_MS),
+  ttftThresholdMs: fc.constantFrom(100, 5000),
+  ttftSlowThreshold: fc.integer({ min: 1, max: 3 }),
+});
+
+const FAILURE: Result = { kind: 'failure', error: 'http_500' };
+const back = fc.constantFrom(0, 0, 0, 1, 2, 3);
+const random = fc.nat(999).map((n) => n / 1000);
+const timeoutMs = fc.constantFrom(1000, 30_000, MINUTE_MS);
+const admission: fc.Arbitrary<Event> = fc.record({
+  kind: fc.constantFrom('admit', 'admit', 'admit', 'admit_anyway'),
+  timeoutMs,
+});
+const content: fc.Arbitrary<Event> = fc.record({
+  kind: fc.constant('first_content'),
+  back,
+  ttftMs: fc.constantFrom(0, 100, 101, 5001, 5001),
+});
+const result: fc.Arbitrary<Event> = fc.record({
+  kind: fc.constant('result'),
+  back,
+  result: fc.constantFrom<Result[]>(FAILURE, FAILURE, { kind: 'success' }, { kind: 'neutral' }),
+  random,
+});
+const pass: fc.Arbitrary<Event> = fc.record({
+  kind: fc.constant('pass'),
+  ms: fc.constantFrom(0, 1, 999, 2000, 31_000, MINUTE_MS, 2 * MINUTE_MS, 11 * MINUTE_MS),
+});
+const wallJump: fc.Arbitrary<Event> = fc.record({
+  kind: fc.constant('wall_jump'),
+  ms: fc.constantFrom(-3_600_000, -5000, -500, 500, 5000, MINUTE_MS, 3_600_000),
+});
+const restart: fc.Arbitrary<Event> = fc.record({
+  kind: fc.constant('restart'),
+  downMs: fc.constantFrom(-5000, 0, 1000, MINUTE_MS, 3_600_000),
+});
+
+/** Events as they mostly come, in short runs: left to pure chance hardly any breaker would ever open twice. */
+const run: fc.Arbitrary<Event[]> = fc.oneof(
+  { weight: 8, arbitrary: fc.tuple(admission, result) },
+  { weight: 4, arbitrary: fc.tuple(pass, admission, result) },
+  { weight: 4, arbitrary: fc.tuple(admission, content, result) },
+  { weight: 3, arbitrary: fc.tuple(admission) },
+  { weight: 3, arbitrary: fc.tuple(result) },
+  { weight: 2, arbitrary: fc.tuple(content) },
+  { weight: 4, arbitrary: fc.tuple(pass) },
+  { weight: 1, arbitrary: fc.tuple(wallJump) },
+  { weight: 1, arbitrary: fc.tuple(restart) },
+  { weight: 1, arbitrary: fc.constant<Event[]>([{ kind: 'reset' }]) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('limits'), limits }).map((e) => [e]) },
+);
+
+/** What happens to a breaker from its first request on. */
+export const history = fc.record({
+  limits,
+  events: fc.array(run, { maxLength: 20, size: 'max' }).map((runs) => runs.flat()),
+});
+
+/** A history as generated. */
+export type History = typeof history extends fc.Arbitrary<infer T> ? T : never;
+
+/** Plays a history; every value on the way is frozen, so that nothing can be changed in place. */
+export function play({ limits: first, events }: History): readonly Step[] {
+  let world: World = {
+    breaker: NEW_BREAKER,
+    now: { ticks: 5000, wallMs: Date.UTC(2026, 0, 1) },
+    limits: first,
+    tickets: [],
+    probe: null,
+  };
+  return events.map((event) => {
+    const step = stepOf(world, event);
+    world = step.after;
+    return step;
+  });
+}
+
+function stepOf(before: World, event: Event): Step {
+  const ticket = 'back' in event ? (before.tickets.at(-1 - event.back) ?? null) : null;
+  const admitted = admissionOf(before, event);
+  const step = { before, event, ticket, admission: admitted };
+  const after = worldAfter(step);
+  deepFreeze(after.breaker);
+  return { ...step, after };
+}
+
+function admissionOf({ breaker, now }: World, event: Event): Admission | null {
+  if (event.kind === 'admit') return admit(breaker, now, event.timeoutMs);
+  return event.kind === 'admit_anyway' ? admitAnyway(breaker, now, event.timeoutMs) : null;
+}
+
+function worldAfter({ before, event, ticket, admission: admitted }: Omit<Step, 'after'>): World {
+  const { breaker, now } = before;
+  switch (event.kind) {
+    case 'admit':
+    case 'admit_anyway':
+      return admitted?.kind === 'admitted' ? sentAfter(before, admitted, event.timeoutMs) : before;
+    case 'first_content':
+    case 'result':
+      return ticket === null ? before : heardOf(before, event, ticket);
+    case 'pass':
+      return { ...before, now: later(now, event.ms) };
+    case 'wall_jump':
+      return { ...before, now: { ...now, wallMs: now.wallMs + event.ms } };
+    case 'reset':
+      return { ...before, breaker: reset(breaker), probe: null };
+    case 'restart':
+      return restarted(before, event.downMs);
+    case 'limits':
+      return { ...before, limits: event.limits };
+  }
+}
+
+function sentAfter(
+  world: World,
+  { ticket, breaker }: Extract<Admission, { readonly kind: 'admitted' }>,
+  probeTimeoutMs: number,
+): World {
+  const isProbe = breaker.gate.kind !== 'closed';
+  return {
+    ...world,
+    breaker: sent(breaker),
+    tickets: [...world.tickets, ticket],
+    probe: isProbe ? { ticket, since: world.now, timeoutMs: probeTimeoutMs } : world.probe,
+  };
+}
+
+function heardOf(
+  world: World,
+  event: Extract<Event, { readonly back: number }>,
+  ticket: Ticket,
+): World {
+  const { breaker, now, limits: present } = world;
+  const isOfProbe = world.probe?.ticket.serial === ticket.serial;
+  if (event.kind === 'first_content') {
+    const judging = { now, limits: present };
+    return { ...world, breaker: firstContent(breaker, ticket, event.ttftMs, judging) };
+  }
+  const judging = { now, limits: present, random: event.random };
+  return {
+    ...world,
+    breaker: record(breaker, ticket, event.result, judging),
+    probe: isOfProbe ? null : world.probe,
+  };
+}
+
+/** The same breaker in a process whose ticks begin elsewhere. */
+export function restarted(world: World, downMs: number): World {
+  const saved: unknown = JSON.parse(JSON.stringify(encodeBreaker(world.breaker, world.now)));
+  const now = { ticks: 17, wallMs: world.now.wallMs + downMs };
+  const breaker = decodeBreaker(saved, now);
+  if (breaker === null) throw new Error(`cannot be decoded: ${JSON.stringify(saved)}`);
+  return { ...world, breaker, now, tickets: [], probe: null };
+}
+
+/** Throws with the step when a law is broken; vitest's `expect` is too slow for a million of them. */
+export function check(holds: boolean, step: unknown): void {
+  if (!holds) throw new Error(`broken at ${JSON.stringify(step, null, 1)}`);
+}
+
+function deepFreeze(value: object): void {
+  if (Object.isFrozen(value)) return;
+  Object.freeze(value);
+  for (const inner of Object.values(value)) {
+    if (typeof inner === 'object' && inner !== null) deepFreeze(inner);
+  }
+}

@@ -1,0 +1,83 @@
+import { request, type IncomingMessage } from 'node:http';
+import type { LiveDelta, LiveEvent, LiveSnapshot } from '#shared/live.ts';
+import { onTestFinished } from 'vitest';
+
+/** A reader of the live feed, as the window is one. */
+export interface FeedReader {
+  /** Resolves with the n-th event, from 1. */
+  event(n: number): Promise<LiveEvent>;
+  readonly events: readonly LiveEvent[];
+  /** Comments, which keep the connection alive. */
+  readonly comments: readonly string[];
+  /** Resolves when the body so far holds `text`. */
+  received(text: string): Promise<void>;
+  /** Stops reading: what the gateway writes piles up. */
+  pause(): void;
+  resume(): void;
+  readonly head: IncomingMessage;
+  /** Resolves when the gateway ends the stream. */
+  readonly ended: Promise<void>;
+  leave(): void;
+}
+
+/** Opens the feed; it is left with the test. */
+export async function readFeed(
+  url: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<FeedReader> {
+  const events: LiveEvent[] = [];
+  const comments: string[] = [];
+  const req = request(`${url}/api/v1/events`, { agent: false, headers });
+  onTestFinished(() => void req.destroy());
+  const head = await new Promise<IncomingMessage>((resolve, reject) => {
+    req.on('response', resolve).on('error', reject).end();
+  });
+  let all = '';
+  let pending = '';
+  const looks = new Set<() => void>();
+  const until = <T>(look: () => T | undefined) =>
+    new Promise<T>((resolve) => {
+      const tryIt = () => {
+        const found = look();
+        if (found === undefined) return;
+        looks.delete(tryIt);
+        resolve(found);
+      };
+      looks.add(tryIt);
+      tryIt();
+    });
+  head.setEncoding('utf8').on('data', (text: string) => {
+    all += text;
+    const parts = (pending + text).split('\n\n');
+    pending = parts.pop() ?? '';
+    for (const part of parts) {
+      if (part.startsWith('data: ')) events.push(JSON.parse(part.slice(6)) as LiveEvent);
+      else comments.push(part);
+    }
+    for (const look of looks) look();
+  });
+  const ended = new Promise<void>((resolve) => head.on('close', () => resolve()));
+  head.on('error', () => {});
+  return {
+    event: (n) => until(() => events[n - 1]),
+    events,
+    comments,
+    received: async (text) => void (await until(() => all.includes(text) || undefined)),
+    pause: () => void head.pause(),
+    resume: () => void head.resume(),
+    head,
+    ended,
+    leave: () => void req.destroy(),
+  };
+}
+
+/** Narrows an event to the kind that a law expects. */
+export function asSnapshot(event: LiveEvent): LiveSnapshot {
+  if (event.kind !== 'snapshot') throw new Error(`a ${event.kind} came instead of a snapshot`);
+  return event;
+}
+
+export function asDelta(event: LiveEvent): LiveDelta {
+  if (event.kind !== 'delta') throw new Error(`a ${event.kind} came instead of a delta`);
+  return event;
+}

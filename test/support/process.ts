@@ -1,0 +1,91 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+/** How a process ended. */
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** The command line of Switchyard as a real process, in a process group of its own. */
+export interface RunningCli {
+  readonly pid: number;
+  /** Resolves with the first group of `pattern` once it matches what was printed so far. */
+  printed(pattern: RegExp): Promise<string>;
+  kill(signal: NodeJS.Signals): void;
+  readonly ended: Promise<Ended>;
+  /** Whether any process of the group lives. */
+  isAlive(): boolean;
+}
+
+/** Starts `node main/headless.ts`; settings are named without their prefix, nothing else is inherited. */
+export function startCli(
+  settings: Readonly<Record<string, string>>,
+  ...args: readonly string[]
+): RunningCli {
+  const child = spawn(process.execPath, ['main/headless.ts', ...args], {
+    cwd: ROOT,
+    env: {
+      PATH: process.env['PATH'],
+      ...Object.fromEntries(
+        Object.entries(settings).map(([name, value]) => [`SWITCHYARD_${name}`, value]),
+      ),
+    },
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const pid = child.pid ?? 0;
+  let stdout = '';
+  let stderr = '';
+  const looks = new Set<() => void>();
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+    for (const look of looks) look();
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  const ended = new Promise<Ended>((resolve) => {
+    child.on('close', (code, signal) => resolve({ code, signal, stdout, stderr }));
+  });
+  onTestFinished(async () => {
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+    await ended;
+  });
+  return {
+    pid,
+    printed: (pattern) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          const found = pattern.exec(stdout);
+          if (found === null) return;
+          looks.delete(look);
+          resolve(found[1] ?? found[0]);
+        };
+        looks.add(look);
+        void ended.then(() => reject(new Error(`it ended: ${stdout}${stderr}`)));
+        look();
+      }),
+    kill: (signal) => void child.kill(signal),
+    ended,
+    isAlive() {
+      try {
+        process.kill(-pid, 0);
+        return true;
+      } catch {
+        return false;
+      }
+    },
+  };
+}
+
+/** Runs it to its end. */
+export function runCli(
+  settings: Readonly<Record<string, string>>,
+  ...args: readonly string[]
+): Promise<Ended> {
+  return startCli(settings, ...args).ended;
+}

@@ -1,0 +1,168 @@
+import { describe, expect, test } from 'vitest';
+import { chat, chatStream, HELLO, textOf } from '../support/client.ts';
+import { createManualClock } from '../support/clock.ts';
+import { startGateway } from '../support/gateway.ts';
+import { answers, error, json, startUpstream, type Script } from '../support/upstream.ts';
+import { at, worded, wordOf } from '../support/words.ts';
+
+/** Ways in which engines and agents say that they are not broken, only full or not ready. */
+const FULL: readonly (readonly [says: string, status: number, Script])[] = [
+  ['busy, as Ollama', 503, json(503, { error: 'server busy, please try again.' })],
+  ['loading, as llama-server', 503, json(503, { error: { message: 'Loading model', code: 503 } })],
+  ['paused, as the agent', 503, error(503, 'The owner has paused this machine.', 'paused')],
+  ['draining', 503, error(503, 'draining', null)],
+  ['queue full', 429, error(429, 'The queue is full')],
+  ['busy, as a code', 429, error(429, 'no', 'server_busy')],
+  [
+    'busy, as plain text',
+    503,
+    ({ res }) => void res.writeHead(503, { 'content-type': 'text/plain' }).end('Server is busy'),
+  ],
+];
+
+describe('a local that is full', () => {
+  test.each(FULL)('(%s, %i) is spilled over at once as busy', async (_says, _status, script) => {
+    const local = await startUpstream(script, answers('never'));
+    const hosted = await startUpstream(answers('spilled'));
+    // The clock stands still: nothing is waited for.
+    const gateway = await startGateway(
+      at({ local: local.url, hosted_a: hosted.url }),
+      createManualClock(),
+    );
+    const answer = await chatStream(gateway.url);
+    expect(answer).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'local=busy' });
+    expect(textOf(answer.text)).toBe('spilled');
+    expect(local.calls).toHaveLength(1);
+  });
+
+  test.each(FULL)('(%s, %i) as the last word is a 503 for 2 s', async (_says, status, script) => {
+    const local = await startUpstream(script);
+    const gateway = await startGateway(at({ local: local.url }));
+    expect(wordOf(await chat(gateway.url))).toEqual(
+      worded({
+        status: 503,
+        code: 'upstream_busy',
+        reason: 'local=busy',
+        last: ['local', `busy (HTTP ${status})`],
+        retryAfter: '2',
+      }),
+    );
+  });
+
+  test('says itself how long, if it does', async () => {
+    const local = await startUpstream(error(503, 'busy', null, { 'retry-after': '11' }));
+    const gateway = await startGateway(at({ local: local.url }));
+    expect(wordOf(await chat(gateway.url))).toEqual(
+      worded({
+        status: 503,
+        code: 'upstream_busy',
+        reason: 'local=busy',
+        last: ['local', 'busy (HTTP 503)'],
+        retryAfter: '11',
+      }),
+    );
+  });
+
+  test('is not recognised by the boilerplate of an error page', async () => {
+    const page = '<!doctype html><html><body>Our queue of proxies is busy</body></html>';
+    const local = await startUpstream(({ res }) => {
+      res.writeHead(503, { 'content-type': 'text/html' }).end(page);
+    });
+    const gateway = await startGateway(at({ local: local.url }));
+    expect(await chat(gateway.url)).toMatchObject({ status: 503, reason: 'local=http_503' });
+  });
+});
+
+describe('a refused credential', () => {
+  test.each([401, 403])(
+    "(%i) of local is the caller's own: it passes, and no paid upstream is asked or warmed up",
+    async (status) => {
+      const local = await startUpstream(
+        error(status, 'unknown token', null, { 'set-cookie': 'session=1' }),
+      );
+      const paid = await startUpstream(answers('never'));
+      const gateway = await startGateway(
+        at({ local: local.url, hosted_a: paid.url, hosted_b: paid.url, ondemand: paid.url }),
+      );
+      const answer = await chat(gateway.url, HELLO, { authorization: 'Bearer stranger' });
+      expect(answer).toMatchObject({ status, upstream: 'local', reason: 'none' });
+      expect(JSON.parse(answer.text)).toEqual({
+        error: { message: 'unknown token', type: 'x', code: null, param: null },
+      });
+      expect(answer.headers).not.toHaveProperty('set-cookie');
+      expect(local.calls).toHaveLength(1);
+      expect(local.calls[0]?.headers.authorization).toBe('Bearer stranger');
+      expect(paid.calls).toHaveLength(0);
+      expect(paid.gets).toHaveLength(0);
+    },
+  );
+
+  test.each([401, 403])(
+    "(%i) of an agent's own gateway key is not the caller's: the next upstream is asked",
+    async (status) => {
+      const refusal = error(status, 'not enrolled', null, { 'x-gateway-agent': 'unauthorized' });
+      const local = await startUpstream(refusal);
+      const hosted = await startUpstream(answers('from a'));
+      const gateway = await startGateway(at({ local: local.url, hosted_a: hosted.url }));
+      expect(await chat(gateway.url)).toMatchObject({
+        status: 200,
+        upstream: 'hosted_a',
+        reason: 'local=credentials',
+      });
+    },
+  );
+
+  test("of an agent's own gateway key as the last word is a 502", async () => {
+    const refusal = error(401, 'not enrolled', null, { 'x-gateway-agent': 'unauthorized' });
+    const local = await startUpstream(refusal);
+    const gateway = await startGateway(at({ local: local.url }));
+    expect(wordOf(await chat(gateway.url))).toEqual(
+      worded({
+        status: 502,
+        code: 'upstream_credentials',
+        reason: 'local=credentials',
+        last: ['local', 'credentials (HTTP 401)'],
+      }),
+    );
+  });
+
+  test.each([
+    ['hosted_a', 401],
+    ['hosted_a', 403],
+    ['hosted_b', 401],
+    ['hosted_c', 403],
+  ] as const)('of ours at %s (%i) moves on to ondemand', async (upstream, status) => {
+    const hosted = await startUpstream(error(status, 'Incorrect API key provided'));
+    const machine = await startUpstream(answers('from ondemand'));
+    const gateway = await startGateway(at({ [upstream]: hosted.url, ondemand: machine.url }));
+    expect(await chat(gateway.url)).toMatchObject({
+      status: 200,
+      upstream: 'ondemand',
+      reason: `${upstream}=credentials`,
+    });
+    expect(hosted.calls).toHaveLength(1);
+  });
+
+  test.each([
+    ['hosted_a', 401],
+    ['hosted_a', 403],
+    ['ondemand', 401],
+    ['ondemand', 403],
+  ] as const)(
+    'of ours at %s (%i) as the last word is a 502 that tells nothing of it',
+    async (upstream, status) => {
+      const only = await startUpstream(error(status, 'Incorrect API key provided: sk-secret-1234'));
+      const gateway = await startGateway(at({ [upstream]: only.url }));
+      const answer = await chat(gateway.url);
+      expect(wordOf(answer)).toEqual(
+        worded({
+          status: 502,
+          code: 'upstream_credentials',
+          reason: `${upstream}=credentials`,
+          last: [upstream, `credentials (HTTP ${status})`],
+        }),
+      );
+      expect(answer.text).not.toContain('secret');
+    },
+  );
+});

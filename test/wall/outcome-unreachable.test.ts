@@ -1,0 +1,193 @@
+import { createServer as createTlsServer } from 'node:tls';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { chat, chatStream, textOf } from '../support/client.ts';
+import { createManualClock } from '../support/clock.ts';
+import { startGateway } from '../support/gateway.ts';
+import {
+  answers,
+  cut,
+  hang,
+  refusedUrl,
+  reset,
+  startUpstream,
+  type Script,
+  type Upstream,
+} from '../support/upstream.ts';
+import { at, worded, wordOf } from '../support/words.ts';
+
+const TIERS = ['local', 'hosted_a', 'ondemand'] as const;
+
+/** An upstream whose every chat completion comes on a connection of its own. */
+async function startUnpooled(...scripts: readonly Script[]): Promise<Upstream> {
+  const upstream = await startUpstream(...scripts);
+  upstream.answerGet = ({ res }) => void res.writeHead(404, { connection: 'close' }).end();
+  return upstream;
+}
+
+/** A TLS port without a certificate: every handshake fails. */
+async function tlsWithoutCertificate(): Promise<string> {
+  const server = createTlsServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe('an upstream that cannot be reached', () => {
+  test.each(TIERS)('%s refusing as the last word is a 502 at once', async (upstream) => {
+    const url = await refusedUrl();
+    // The clock stands still: nothing is waited for.
+    const gateway = await startGateway(at({ [upstream]: url }), createManualClock());
+    expect(wordOf(await chat(gateway.url))).toEqual(
+      worded({
+        status: 502,
+        code: 'upstream_unreachable',
+        reason: `${upstream}=unreachable`,
+        last: [upstream, `unreachable (ECONNREFUSED ${new URL(url).host})`],
+      }),
+    );
+  });
+
+  test.each(TIERS)(
+    '%s resetting a fresh connection is not retried and is a 502',
+    async (upstream) => {
+      const only = await startUnpooled(reset, answers('too late'));
+      const gateway = await startGateway(at({ [upstream]: only.url }), createManualClock());
+      expect(wordOf(await chat(gateway.url))).toEqual(
+        worded({
+          status: 502,
+          code: 'upstream_unreachable',
+          reason: `${upstream}=unreachable`,
+          last: [upstream, 'unreachable (the connection was closed)'],
+        }),
+      );
+      expect(only.calls).toHaveLength(1);
+    },
+  );
+
+  test.each(TIERS)('a TLS handshake with %s that fails is a 502', async (upstream) => {
+    const gateway = await startGateway(at({ [upstream]: await tlsWithoutCertificate() }));
+    const answer = await chat(gateway.url);
+    expect(answer).toMatchObject({ status: 502, upstream: 'none' });
+    expect(answer.reason).toBe(`${upstream}=unreachable`);
+  });
+
+  test.each(TIERS)('%s with a name that does not exist is a 502', async (upstream) => {
+    const gateway = await startGateway(at({ [upstream]: 'http://nobody.invalid' }));
+    const answer = await chat(gateway.url);
+    expect(answer).toMatchObject({ status: 502, upstream: 'none' });
+    expect(answer.reason).toBe(`${upstream}=unreachable`);
+    expect(JSON.parse(answer.text)).toMatchObject({ error: { code: 'upstream_unreachable' } });
+  });
+
+  test('the whole line is walked in order and each one left is named', async () => {
+    const refused = await refusedUrl();
+    const resetting = await startUpstream(reset);
+    const last = await startUpstream(answers('at last'));
+    const gateway = await startGateway({
+      ...at({ local: refused, hosted_a: resetting.url, hosted_b: refused, hosted_c: last.url }),
+    });
+    const answer = await chatStream(gateway.url);
+    expect(answer).toMatchObject({ status: 200, upstream: 'hosted_c' });
+    expect(answer.reason).toBe('local=unreachable; hosted_a=unreachable; hosted_b=unreachable');
+    expect(textOf(answer.text)).toBe('at last');
+  });
+});
+
+describe('an upstream that says nothing', () => {
+  test.each([
+    ['local', 60_000],
+    ['hosted_a', 30_000],
+    ['ondemand', 120_000],
+  ] as const)('%s silent for %i ms is a 504', async (upstream, timeoutMs) => {
+    const clock = createManualClock();
+    const only = await startUpstream(hang);
+    const gateway = await startGateway(at({ [upstream]: only.url }), clock);
+    const answer = chat(gateway.url);
+    const call = await only.call(1);
+    clock.advance(timeoutMs);
+    expect(wordOf(await answer)).toEqual(
+      worded({
+        status: 504,
+        code: 'upstream_timeout',
+        reason: `${upstream}=timeout`,
+        last: [upstream, 'timeout (no answer in time)'],
+      }),
+    );
+    await call.gone;
+    expect(only.calls).toHaveLength(1);
+  });
+
+  test('a local that is silent is left for hosted_a', async () => {
+    const clock = createManualClock();
+    const local = await startUpstream(hang);
+    const hosted = await startUpstream(answers('here'));
+    const gateway = await startGateway(at({ local: local.url, hosted_a: hosted.url }), clock);
+    const answer = chatStream(gateway.url);
+    await local.call(1);
+    clock.advance(60_000);
+    expect(await answer).toMatchObject({ upstream: 'hosted_a', reason: 'local=timeout' });
+  });
+});
+
+describe('a kept connection that the upstream has just closed', () => {
+  test.each(TIERS)(
+    '%s is asked once more at once on a fresh one, and the reason stays none',
+    async (upstream) => {
+      const only = await startUpstream(answers('first'), reset, answers('second'));
+      // The clock stands still: the retry does not wait.
+      const gateway = await startGateway(at({ [upstream]: only.url }), createManualClock());
+      await chatStream(gateway.url);
+      const answer = await chatStream(gateway.url);
+      expect(answer).toMatchObject({ status: 200, upstream, reason: 'none' });
+      expect(textOf(answer.text)).toBe('second');
+      const [first, second, third] = only.calls;
+      expect(third?.connection).not.toBe(first?.connection);
+      expect(third?.connection).not.toBe(second?.connection);
+      expect(third?.body).toEqual(second?.body);
+      expect(third?.headerNames).toEqual(second?.headerNames);
+      expect(only.calls).toHaveLength(3);
+    },
+  );
+
+  test.each(['local', 'hosted_a'] as const)(
+    '%s resetting the fresh one too is unreachable, and not asked a third time',
+    async (upstream) => {
+      const only = await startUpstream(answers('first'), reset);
+      const gateway = await startGateway(at({ [upstream]: only.url }), createManualClock());
+      await chatStream(gateway.url);
+      expect(wordOf(await chat(gateway.url))).toEqual(
+        worded({
+          status: 502,
+          code: 'upstream_unreachable',
+          reason: `${upstream}=unreachable`,
+          last: [upstream, 'unreachable (the connection was closed)'],
+        }),
+      );
+      expect(only.calls).toHaveLength(3);
+    },
+  );
+
+  test('half a response head is a response that had begun: it is not asked for again', async () => {
+    const halfAHead: Script = ({ socket }) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-ty', () => socket.destroy());
+    };
+    const a = await startUpstream(answers('first'), halfAHead, answers('again'));
+    const b = await startUpstream(answers('from b'));
+    const gateway = await startGateway(at({ hosted_a: a.url, hosted_b: b.url }));
+    await chatStream(gateway.url);
+    const answer = await chatStream(gateway.url);
+    expect(answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=unreachable' });
+    expect(a.calls).toHaveLength(2);
+  });
+
+  test('a response that had begun is no closed connection: it is a bad response, asked for once', async () => {
+    const a = await startUpstream(answers('first'), cut(), answers('again'));
+    const b = await startUpstream(answers('from b'));
+    const gateway = await startGateway(at({ hosted_a: a.url, hosted_b: b.url }));
+    await chatStream(gateway.url);
+    const answer = await chatStream(gateway.url);
+    expect(answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=bad_response' });
+    expect(a.calls).toHaveLength(2);
+  });
+});

@@ -1,0 +1,97 @@
+import { expect, test } from 'vitest';
+import { createManualClock } from '../support/clock.ts';
+import { HELLO } from '../support/client.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { counted, turns } from '../support/report.ts';
+import { chunk, DONE, startUpstream, STOP, type Script } from '../support/upstream.ts';
+import { chatBytes, openWire } from '../support/wire.ts';
+
+const EVENT = chunk({ content: 'x'.repeat(64 * 1024) });
+/** More than the sockets' buffers on the way take, however the machine sizes them. */
+const EVENTS = 3000;
+const TOTAL_BYTES = EVENT.length * EVENTS;
+const MAX_GROWTH_BYTES = 48 * 1024 * 1024;
+
+/** Streams as fast as it may, counts what it got rid of, and ends as told. */
+function flood(end: Script) {
+  const sent = { bytes: 0 };
+  const script: Script = async (call) => {
+    const { res } = call;
+    res.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (let event = 0; event < EVENTS; event += 1) {
+      if (!res.write(EVENT)) {
+        await new Promise<void>((resolve) => res.once('drain', () => resolve()));
+      }
+      sent.bytes += EVENT.length;
+    }
+    await end(call);
+  };
+  return { sent, script };
+}
+
+/** Resolves when `value` stays the same while the gateway takes many turns. */
+async function settled(gateway: TestGateway, value: () => number): Promise<number> {
+  for (;;) {
+    const before = value();
+    await turns(gateway, 20);
+    if (before > 0 && value() === before) return before;
+  }
+}
+
+function bufferBytes(): number {
+  const { arrayBuffers, heapUsed } = process.memoryUsage();
+  return arrayBuffers + heapUsed;
+}
+
+test('a caller that does not read stops the upstream, fills no memory, and is not timed out', async () => {
+  const { sent, script } = flood(({ res }) => void res.end(STOP + DONE));
+  const upstream = await startUpstream(script);
+  const clock = createManualClock();
+  const gateway = await startGateway(
+    { HOSTED_A_BASE_URL: upstream.url, IDLE_TIMEOUT_MS: '5000' },
+    clock,
+  );
+  const caller = await openWire(gateway.url, false);
+  const before = bufferBytes();
+  caller.send(chatBytes({ ...HELLO, stream: true }));
+  await upstream.call(1);
+  caller.pause();
+  const blockedAt = await settled(gateway, () => sent.bytes);
+  expect(blockedAt).toBeLessThan(TOTAL_BYTES);
+  expect(bufferBytes() - before).toBeLessThan(MAX_GROWTH_BYTES);
+
+  // The silence is the caller's own: the idle clock rests.
+  for (let wait = 0; wait < 10; wait += 1) clock.advance(5000);
+  await turns(gateway);
+  expect(sent.bytes).toBe(blockedAt);
+
+  caller.resume();
+  await caller.received('[DONE]');
+  expect(sent.bytes).toBe(TOTAL_BYTES);
+  expect(caller.bytesReceived()).toBeGreaterThan(TOTAL_BYTES);
+  expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 1 });
+});
+
+test('once the caller reads again, silence of the upstream counts anew from there', async () => {
+  const { sent, script } = flood(({ res }) => void res.write(chunk({ content: 'the last word' })));
+  const upstream = await startUpstream(script);
+  const clock = createManualClock();
+  const gateway = await startGateway(
+    { HOSTED_A_BASE_URL: upstream.url, IDLE_TIMEOUT_MS: '5000' },
+    clock,
+  );
+  const caller = await openWire(gateway.url, false);
+  caller.send(chatBytes({ ...HELLO, stream: true }));
+  const call = await upstream.call(1);
+  caller.pause();
+  await settled(gateway, () => sent.bytes);
+  clock.advance(20_000);
+  caller.resume();
+  await caller.received('the last word');
+  clock.advance(4999);
+  await turns(gateway);
+  expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 0 });
+  clock.advance(1);
+  await caller.received('upstream_timeout');
+  await call.gone;
+});

@@ -1,0 +1,212 @@
+import { describe, expect, test } from 'vitest';
+import { createManualClock } from '../support/clock.ts';
+import { HELLO, startChat } from '../support/client.ts';
+import { startGateway } from '../support/gateway.ts';
+import { turns } from '../support/report.ts';
+import {
+  answers,
+  chunk,
+  completion,
+  DONE,
+  error,
+  hang,
+  json,
+  ROLE,
+  stall,
+  startUpstream,
+  STOP,
+  type Script,
+} from '../support/upstream.ts';
+
+const A = chunk({ content: 'a' });
+const PLAIN = { ...HELLO, stream: false };
+const STREAM = { ...HELLO, stream: true };
+
+/** Two hosted upstreams with 8 s to the first content and 5 s of silence, and a clock that stands still. */
+async function startPair(script: Script, settings: Record<string, string> = {}) {
+  const a = await startUpstream(script);
+  const b = await startUpstream(answers('from b'));
+  const clock = createManualClock();
+  const gateway = await startGateway(
+    {
+      HOSTED_A_BASE_URL: a.url,
+      HOSTED_A_TIMEOUT_MS: '8000',
+      HOSTED_B_BASE_URL: b.url,
+      IDLE_TIMEOUT_MS: '5000',
+      ...settings,
+    },
+    clock,
+  );
+  return { a, b, clock, gateway };
+}
+
+/** Headers at once, the rest never. */
+const headOnly: Script = ({ res }) => {
+  res.writeHead(200, { 'content-type': 'application/json' }).flushHeaders();
+};
+const halfJson: Script = ({ res }) => {
+  res.writeHead(200, { 'content-type': 'application/json' }).write('{"choices":[');
+};
+const halfError: Script = ({ res }) => {
+  res.writeHead(503, { 'content-type': 'application/json' }).write('{"error":');
+};
+
+const NO_CONTENT: readonly [law: string, script: Script][] = [
+  ['nothing', hang],
+  ['headers alone', headOnly],
+  ['events without content', stall(ROLE, ': waiting\n\n', chunk({ content: '' }))],
+  ['half an event', stall(A.slice(0, 60))],
+  ['half an answer', halfJson],
+  ['half an error', halfError],
+];
+
+describe.each([
+  ['a stream', STREAM, {}],
+  ['a plain answer', PLAIN, {}],
+  ['a plain answer, asked for whole', PLAIN, { HOSTED_A_ASSEMBLE: 'false' }],
+])('for a caller of %s', (_caller, body, settings) => {
+  test.each(NO_CONTENT)('%s within the time-out is a timeout', async (_law, script) => {
+    const { a, b, clock, gateway } = await startPair(script, settings);
+    const pending = startChat(gateway.url, body);
+    const call = await a.call(1);
+    await turns(gateway);
+    clock.advance(7999);
+    await turns(gateway);
+    expect(b.calls).toHaveLength(0);
+    clock.advance(1);
+    const answer = await pending.answer;
+    expect(answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=timeout' });
+    await call.gone;
+  });
+});
+
+test('as the last word a timeout is a 504', async () => {
+  const { a, b, clock, gateway } = await startPair(hang, { HOSTED_B_TIMEOUT_MS: '1000' });
+  b.script = hang;
+  const pending = startChat(gateway.url, STREAM);
+  await a.call(1);
+  clock.advance(8000);
+  await b.call(1);
+  clock.advance(1000);
+  const answer = await pending.answer;
+  expect(answer).toMatchObject({
+    status: 504,
+    upstream: 'none',
+    reason: 'hosted_a=timeout; hosted_b=timeout',
+  });
+  expect(JSON.parse(answer.text)).toMatchObject({ error: { code: 'upstream_timeout' } });
+});
+
+describe.each([
+  ['a stream', STREAM],
+  ['a plain answer', PLAIN],
+])('once %s has its first content', (_caller, body) => {
+  test('it may take any time, as long as it is never silent for the idle limit', async () => {
+    const { a, b, clock, gateway } = await startPair(stall(ROLE));
+    const pending = startChat(gateway.url, body);
+    const { res } = await a.call(1);
+    for (let token = 0; token < 10; token += 1) {
+      res.write(chunk({ content: `token ${token}.` }));
+      await turns(gateway);
+      clock.advance(4999);
+    }
+    res.end(STOP + DONE);
+    const answer = await pending.answer;
+    expect(answer).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'none' });
+    expect(answer.text).toContain('token 9.');
+    expect(b.calls).toHaveLength(0);
+  });
+
+  test('first content in the last millisecond is in time', async () => {
+    const { a, b, clock, gateway } = await startPair(stall(ROLE));
+    const pending = startChat(gateway.url, body);
+    const { res } = await a.call(1);
+    await turns(gateway);
+    clock.advance(7999);
+    res.write(A);
+    await turns(gateway);
+    clock.advance(4000);
+    res.end(STOP + DONE);
+    expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
+    expect(b.calls).toHaveLength(0);
+  });
+});
+
+test('a comment after the commit is no silence', async () => {
+  const { a, clock, gateway } = await startPair(stall(A));
+  const pending = startChat(gateway.url, STREAM);
+  await pending.received('"a"');
+  const { res } = await a.call(1);
+  for (let beat = 0; beat < 3; beat += 1) {
+    clock.advance(4999);
+    res.write(`: beat ${beat}\n\n`);
+    await pending.received(`beat ${beat}`);
+  }
+  clock.advance(4999);
+  res.end(STOP + DONE);
+  expect((await pending.answer).text.endsWith(STOP + DONE)).toBe(true);
+});
+
+test('part of an event is no silence either', async () => {
+  const { a, clock, gateway } = await startPair(stall(A));
+  const pending = startChat(gateway.url, STREAM);
+  await pending.received('"a"');
+  const { res } = await a.call(1);
+  clock.advance(4999);
+  res.write(STOP.slice(0, 30));
+  await turns(gateway);
+  clock.advance(4999);
+  res.end(STOP.slice(30) + DONE);
+  expect((await pending.answer).text).toBe(A + STOP + DONE);
+});
+
+test('a whole answer is bounded by the time-out in all, however busily it comes', async () => {
+  const { a, clock, gateway } = await startPair(headOnly, { HOSTED_A_ASSEMBLE: 'false' });
+  const pending = startChat(gateway.url, PLAIN);
+  const { res } = await a.call(1);
+  const text = JSON.stringify(completion('hello'));
+  for (let at = 0; at < 8; at += 1) {
+    res.write(text[at]);
+    await turns(gateway);
+    clock.advance(1000);
+  }
+  expect(await pending.answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=timeout' });
+});
+
+describe('the same-upstream retry', () => {
+  test('has only what the first try left of the time-out', async () => {
+    const { a, b, clock, gateway } = await startPair(hang);
+    const pending = startChat(gateway.url, STREAM);
+    void error(500)(await a.call(1));
+    await turns(gateway);
+    expect(a.calls).toHaveLength(1);
+    clock.advance(125);
+    await a.call(2);
+    clock.advance(8000 - 125 - 1);
+    await turns(gateway);
+    expect(b.calls).toHaveLength(0);
+    clock.advance(1);
+    expect(await pending.answer).toMatchObject({
+      upstream: 'hosted_b',
+      reason: 'hosted_a=timeout',
+    });
+  });
+
+  test('is not begun when its pause would outlast the time-out', async () => {
+    const { a, clock, gateway } = await startPair(hang);
+    const pending = startChat(gateway.url, STREAM);
+    const call = await a.call(1);
+    clock.advance(7900);
+    void error(500)(call);
+    const answer = await pending.answer;
+    expect(answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=http_500' });
+    expect(a.calls).toHaveLength(1);
+  });
+});
+
+test('a JSON answer that came whole needs no more time', async () => {
+  const { clock, gateway } = await startPair(json(200, completion('x')));
+  const answer = await startChat(gateway.url, STREAM).answer;
+  clock.advance(60_000);
+  expect(answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
+});
