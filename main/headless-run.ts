@@ -58,7 +58,7 @@ async function run(env: NodeJS.ProcessEnv, directory: string): Promise<void> {
   }, say);
   say(`Switchyard runs. Base URL for your apps: ${addresses.baseUrl}`);
   say(`Window: ${host.controlLink()}`);
-  say('  (the link gives control once, for 10 minutes; "switchyard open" makes a new one)');
+  say('  (the link gives control once, for 10 minutes; "npx switchyard open" makes a new one)');
   if (isEmpty(loaded.config)) sayWhatNext();
 }
 
@@ -88,5 +88,5 @@ function sayWhatNext(): void {
   say(
     '  SWITCHYARD_HOSTED_A_BASE_URL=https://…/v1  with SWITCHYARD_HOSTED_A_API_KEY and SWITCHYARD_HOSTED_A_MODEL',
   );
-  say('"switchyard --help" lists every setting.');
+  say('"npx switchyard --help" lists every setting.');
 }

@@ -27,7 +27,7 @@ const BAD_CODE: GatewayError = {
   status: 401,
   code: 'invalid_code',
   message:
-    'This link was used already or is over 10 minutes old; "switchyard open" makes a new one.',
+    'This link was used already or is over 10 minutes old; "npx switchyard open" makes a new one.',
 };
 
 /** The gateway's own routes but for chat (design 3). */
