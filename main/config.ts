@@ -1,11 +1,10 @@
 import { maskMistyped } from './config/mask.ts';
 import type { SettingSource } from '#shared/settings.ts';
-import { ENTRIES, type Config, type Entry } from './config/settings.ts';
+import { openToTheNetwork } from './config/exposure.ts';
+import { ENTRIES, ENV_PREFIX, type Config, type Entry } from './config/settings.ts';
 import type { SettingsTree } from './config/settings-file.ts';
 
 export type { Config } from './config/settings.ts';
-
-export const ENV_PREFIX = 'SWITCHYARD_';
 
 /** Variables that are not settings of the running program: where its files are, how it is started. */
 const OTHER_VARIABLES = new Set(['DATA_DIR']);
@@ -71,22 +70,6 @@ function settle(
   if (stored !== undefined && stored !== null)
     return { kind: 'good', value: stored, source: 'file' };
   return { kind: 'good', value: setting.fallback, source: 'default' };
-}
-
-const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i;
-
-/** True for an address that only this machine can reach. */
-export function isLoopbackHost(host: string): boolean {
-  return LOOPBACK_HOST.test(host);
-}
-
-/** Why this configuration would be open to other machines without a key, one line each. */
-export function openToTheNetwork({ gateway }: Config): string[] {
-  if (isLoopbackHost(gateway.host) || gateway.apiKeys.length > 0) return [];
-  return [
-    `${ENV_PREFIX}HOST is "${gateway.host}", which other machines can reach, but ${ENV_PREFIX}API_KEYS is empty: ` +
-      `set ${ENV_PREFIX}API_KEYS to a key of your own (openssl rand -hex 24 makes one) or bind to 127.0.0.1`,
-  ];
 }
 
 function unknownVariables(env: Readonly<Record<string, string | undefined>>): string[] {

@@ -1,5 +1,4 @@
-import { ENV_PREFIX } from '../config.ts';
-import { ENTRIES } from './settings.ts';
+import { ENTRIES, ENV_PREFIX } from './settings.ts';
 
 /** Every environment variable with its default and what is allowed, one a line. */
 export function createSettingsHelp(): string {

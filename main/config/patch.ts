@@ -1,12 +1,6 @@
 import type { SettingSource } from '#shared/settings.ts';
-import { ENV_PREFIX, openToTheNetwork } from '../config.ts';
-import { ENTRIES, type Config, type Entry } from './settings.ts';
-
-/** One value to be set; undefined puts the default back. */
-export interface SettingChange {
-  readonly entry: Entry;
-  readonly value: unknown;
-}
+import { openToTheNetwork } from './exposure.ts';
+import { ENTRIES, ENV_PREFIX, type Config, type Entry, type SettingChange } from './settings.ts';
 
 /** What a wish for changes comes to: all of them, or none and the first reason. */
 export type PatchPlan =

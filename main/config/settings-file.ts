@@ -1,7 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { SettingChange } from './patch.ts';
-import { ENTRIES } from './settings.ts';
+import { ENTRIES, type SettingChange } from './settings.ts';
 
 export type SettingsTree = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 

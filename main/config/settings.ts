@@ -1,6 +1,9 @@
 import type { Kind } from './kinds.ts';
 import * as kinds from './kinds.ts';
 
+/** What every variable of this program begins with. */
+export const ENV_PREFIX = 'SWITCHYARD_';
+
 /** One setting: where it comes from, what it may be, what it is when nobody says. */
 export interface Setting<T> {
   /** Environment variable without the `SWITCHYARD_` prefix. */
@@ -117,4 +120,10 @@ export const ENTRIES: readonly Entry[] = Object.entries(SETTINGS).flatMap(([sect
 export function valueAt(config: Config, { section, key }: Entry): unknown {
   const values: Readonly<Record<string, Readonly<Record<string, unknown>>>> = config;
   return values[section]?.[key];
+}
+
+/** One value to be set; undefined puts the default back. */
+export interface SettingChange {
+  readonly entry: Entry;
+  readonly value: unknown;
 }

@@ -1,8 +1,8 @@
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { CircuitReport, StatusReport, UpstreamReport } from '#shared/status.ts';
-import { ENV_PREFIX, type Config } from '../config.ts';
+import type { Config } from '../config.ts';
 import { maskHeaders, maskSecret, maskUrl } from '../config/mask.ts';
-import { SETTINGS } from '../config/settings.ts';
+import { ENV_PREFIX, SETTINGS } from '../config/settings.ts';
 import { isoTime } from '../platform/dates.ts';
 import type { LocalChoice } from './calls.ts';
 import { waitMsOf } from './circuit/breaker.ts';

@@ -7,6 +7,7 @@ import {
   NEW_BREAKER,
   reset,
   sent,
+  waitMsOf,
   type Breaker,
   type Ticket,
 } from './breaker.ts';
@@ -95,9 +96,12 @@ export function createCircuits({ clock, random, limits, changed }: CircuitsDeps)
   return {
     at,
     enter(id, wish) {
-      const skip = skipOf(at(id).skips, wish.model, now());
+      const { breaker, skips } = at(id);
+      const skip = skipOf(skips, wish.model, now());
       if (skip === null) return enterBy(admit, id, wish);
-      return { kind: 'out', reason: skip.reason, waitMs: remainingMs(skip.until, now()) };
+      // The circuit may be open beside the skip, and for longer.
+      const waitMs = Math.max(remainingMs(skip.until, now()), waitMsOf(breaker, now()));
+      return { kind: 'out', reason: skip.reason, waitMs };
     },
     enterAgain: (id, wish) => enterBy(admit, id, wish),
     enterAnyway: (id, wish) => enterBy(admitAnyway, id, wish),
