@@ -19,6 +19,8 @@ export interface Children {
   start(place: Place, command: readonly string[], env?: Readonly<Record<string, string>>): Child;
   /** Starts a module under Node with a channel for messages, beside the upstream. */
   startLinked(file: string): Child;
+  /** Ids of all that run now. */
+  pids(): number[];
   /** Only what was started here is ever signalled, each by its id. */
   killAll(): void;
 }
@@ -53,6 +55,7 @@ export function createChildren(): Children {
       const pinned = { execPath: 'taskset', execArgv: ['-c', CORES.load, process.execPath] };
       return track(fork(file, canPin ? pinned : {}));
     },
+    pids: () => [...running].flatMap(({ pid }) => (pid === undefined ? [] : [pid])),
     killAll() {
       for (const child of running) child.kill('SIGKILL');
     },

@@ -12,6 +12,15 @@ export function cpuMs(pid: number): number {
   return ((utime ?? NaN) + (stime ?? NaN)) / TICKS_PER_MS;
 }
 
+/** CPU time that all programs of this machine have used since it started, in milliseconds. */
+export function machineCpuMs(): number {
+  const line = readFileSync('/proc/stat', 'latin1').split('\n', 1)[0] ?? '';
+  // "cpu", then user, nice, system, idle, iowait, irq, softirq; what a host stole is nobody's here.
+  const [user, nice, system, , , irq, softirq] = line.split(/ +/).slice(1).map(Number);
+  const ticks = [user, nice, system, irq, softirq].reduce<number>((sum, n) => sum + (n ?? NaN), 0);
+  return ticks / TICKS_PER_MS;
+}
+
 /** Resident memory of a process in MB. */
 export function rssMb(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'latin1');

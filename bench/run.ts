@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { boundsOf } from './bounds.ts';
 import { createChildren, terminate, type Children } from './children.ts';
+import { watchOthers } from './disturbance.ts';
 import { startLoader } from './loader.ts';
 import { rssMb } from './proc.ts';
 import { reportText } from './report.ts';
@@ -25,6 +26,7 @@ async function bench(children: Children, directory: string, quick: boolean): Pro
   if (targets.nginx === null) say('nginx: not installed, left out');
   const memoryBefore = memoryOf(targets);
   const loader = await startLoader(children);
+  const othersShare = watchOthers([process.pid, ...children.pids()]);
   const rounds = await runRounds(targets, loader, scale, (done) =>
     say(`round ${done} of ${scale.rounds}`),
   );
@@ -33,9 +35,13 @@ async function bench(children: Children, directory: string, quick: boolean): Pro
     idleMb: memoryBefore[index]?.mb ?? Number.NaN,
     loadedMb: mb,
   }));
+  const others = othersShare();
   const stopped = await terminate(targets.gateway.child);
   const summary = summarise(rounds);
   say(`\n${reportText(summary, memory, boundsOf(summary, stopped))}`);
+  say(
+    `Other programs used ${(100 * others).toFixed(0)} % of the machine: the less, the firmer the figures.`,
+  );
   if (quick) say('Quick: few and short rounds; a figure near its bound proves nothing.');
 }
 

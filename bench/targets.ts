@@ -65,8 +65,7 @@ async function startGateway(
   env: Readonly<Record<string, string>>,
 ): Promise<Target & { readonly child: Child }> {
   const file = join(import.meta.dirname, '../main/headless.ts');
-  const flags = (process.env['BENCH_GATEWAY_FLAGS'] ?? '').split(' ').filter(Boolean);
-  const child = children.start('target', [process.execPath, ...flags, file], {
+  const child = children.start('target', [process.execPath, file], {
     SWITCHYARD_PORT: '0',
     SWITCHYARD_AGENT: 'false',
     ...env,

@@ -10,7 +10,7 @@ import { Locked } from './views/locked.tsx';
 /** The whole page, in each of its standings to the gateway. */
 export function App({ switchyard }: { readonly switchyard: Switchyard }) {
   const { subscribe, getState } = switchyard.store;
-  const { connection, control, notice, data } = useSyncExternalStore(subscribe, getState);
+  const { connection, control, notice, data, settings } = useSyncExternalStore(subscribe, getState);
   const route = useRoute();
 
   if (connection.kind === 'locked') return <Locked notice={notice} />;
@@ -21,7 +21,11 @@ export function App({ switchyard }: { readonly switchyard: Switchyard }) {
       <main className="page" data-stale={lostSince !== null || undefined}>
         {notice !== null && <Notice text={notice} />}
         {data ? (
-          <Live {...{ data, route, control }} frozenAt={lostSince} onFault={switchyard.setFault} />
+          <Live
+            {...{ data, route, control, settings }}
+            frozenAt={lostSince}
+            actions={switchyard.control}
+          />
         ) : (
           <p className="connecting">{lostSince === null ? 'Connecting…' : 'No connection yet.'}</p>
         )}

@@ -90,7 +90,8 @@ export const httpUrl: Kind<string> = {
 };
 
 function isHttpUrl(value: string): boolean {
-  if (!/^https?:\/\//i.test(value) || !URL.canParse(value)) return false;
+  // An address that was read back masked is none.
+  if (!/^https?:\/\//i.test(value) || value.includes('…') || !URL.canParse(value)) return false;
   const { hash, username, password } = new URL(value);
   return hash === '' && isDecodable(username + password);
 }

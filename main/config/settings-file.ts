@@ -32,15 +32,22 @@ export function readSettings(directory: string, nowMs: number): FileContents {
 export function writeSettings(directory: string, changes: readonly SettingChange[]): void {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const isSecret = ({ entry }: SettingChange) => entry.setting.secret;
-  writeOne(join(directory, FILES.secrets), changes.filter(isSecret));
-  writeOne(
-    join(directory, FILES.settings),
-    changes.filter((change) => !isSecret(change)),
-  );
+  // Both drafts are on disk before either takes its place: what cannot be written changes neither.
+  const drafted = [
+    draftOf(join(directory, FILES.secrets), changes.filter(isSecret)),
+    draftOf(
+      join(directory, FILES.settings),
+      changes.filter((change) => !isSecret(change)),
+    ),
+  ];
+  for (const file of drafted) if (file !== null) renameSync(draftName(file), file);
 }
 
-function writeOne(file: string, changes: readonly SettingChange[]): void {
-  if (changes.length === 0) return;
+const draftName = (file: string) => `${file}.new`;
+
+/** Writes a file anew beside it and gives its name; null where nothing changes. */
+function draftOf(file: string, changes: readonly SettingChange[]): string | null {
+  if (changes.length === 0) return null;
   const before = readJson(file);
   // Broken by hand while the app runs: what it holds is not lost, the next start sets it aside.
   if (before.kind === 'unreadable') throw new Error(`${basename(file)}: ${before.problem}`);
@@ -49,11 +56,11 @@ function writeOne(file: string, changes: readonly SettingChange[]): void {
     // A value that is undefined is left out of JSON: the default holds again.
     tree = merge(tree, { [entry.section]: { [entry.key]: value } });
   }
-  const draft = `${file}.new`;
+  const draft = draftName(file);
   // A draft that a crash left would keep its mode.
   rmSync(draft, { force: true });
   writeFileSync(draft, `${JSON.stringify(tree, null, 2)}\n`, { mode: 0o600, flush: true });
-  renameSync(draft, file);
+  return file;
 }
 
 function readOne(directory: string, name: string, nowMs: number): FileContents {

@@ -26,6 +26,8 @@ export interface Errand {
   readonly config: Config;
   readonly log: RequestLog;
   readonly signal: AbortSignal;
+  /** Of the circuits, when the request took up its addresses and keys. */
+  readonly epoch: number;
 }
 
 /** What came of asking one upstream. */
@@ -50,7 +52,10 @@ export async function askUpstream(
     call.upstream === 'ondemand'
       ? await askStarting(call, ticket, errand, deps)
       : await askTwice(call, ticket, errand, deps);
-  if (asked.kind === 'failed') deps.circuits.skipAfter(call.upstream, asked.failure, call.model);
+  if (asked.kind === 'failed') {
+    const { epoch } = errand;
+    deps.circuits.skipAfter(call.upstream, asked.failure, { model: call.model, epoch });
+  }
   return asked;
 }
 
@@ -69,7 +74,7 @@ async function askTwice(
   const delayMs = retryDelayMs(first.failure, call.upstream, retryAfterMaxMs, random());
   if (delayMs === null || clock.ticks() + delayMs >= deadline) return first;
   if (!(await sleep(clock, delayMs, errand.signal))) return { kind: 'cancelled' };
-  const entry = circuits.enterAgain(call.upstream, call);
+  const entry = circuits.enterAgain(call.upstream, call, errand.epoch);
   if (entry.kind === 'out') return first;
   return askOnce(call, { ticket: entry.ticket, deadline }, errand, deps);
 }

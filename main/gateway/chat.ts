@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Config } from '../config.ts';
+import { newRequestId } from '../platform/request-id.ts';
 import { keyError, type Identity } from './auth.ts';
 import { readBody } from './body.ts';
 import { answerChat, NOT_ROUTED } from './chat-answer.ts';
@@ -24,11 +24,6 @@ export const CHAT_PATHS: ReadonlySet<string> = new Set([
   '/api/v1/chat/completions',
   '/v1/chat/completions',
 ]);
-
-/** What a caller can name when something went wrong with its request. */
-export function newRequestId(): string {
-  return `req_${randomBytes(12).toString('hex')}`;
-}
 
 /** Answers one chat completion; resolves when the answer is out or the caller is gone. */
 export async function handleChat(
@@ -60,7 +55,8 @@ export async function handleChat(
     authorization: caller.identity.authorization,
     zeroSpend: config.routing.forceZero || req.headers['x-gateway-force-zero'] === '1',
   };
-  const journey = { call, config, remotes: deps.remotes(), log, signal: abort.signal };
+  const taken = { config, remotes: deps.remotes(), epoch: deps.circuits.epoch() };
+  const journey = { call, ...taken, log, signal: abort.signal };
   const routed = await route(journey, deps);
   await answerChat(routed, res, base, { ...journey, clock: deps.clock });
 }

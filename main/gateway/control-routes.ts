@@ -13,16 +13,23 @@ export interface ControlRoutesDeps {
     readonly view: () => SettingsView;
     readonly patch: (tree: unknown) => Patched;
   };
-  /** Starts a warm-up now; null where `ondemand` is not configured. */
-  readonly startWarmup: () => WarmupState | null;
+  /** Starts a warm-up now, or says why it may not. */
+  readonly startWarmup: () => WarmupState | 'not_configured' | 'zero_spend';
   readonly resetCircuit: (id: UpstreamId) => void;
 }
 
-const NO_ONDEMAND: GatewayError = {
-  status: 409,
-  code: 'not_configured',
-  message: 'There is no on-demand upstream; set SWITCHYARD_ONDEMAND_BASE_URL first.',
-};
+const NO_WARMUP = {
+  not_configured: {
+    status: 409,
+    code: 'not_configured',
+    message: 'There is no on-demand upstream; set SWITCHYARD_ONDEMAND_BASE_URL first.',
+  },
+  zero_spend: {
+    status: 409,
+    code: 'zero_spend',
+    message: 'The gateway may not spend money now; switch routing.forceZero off first.',
+  },
+} as const satisfies Record<string, GatewayError>;
 
 /** Routes that change something (design 3): for control sessions alone. */
 export function controlRoutes({ settings, startWarmup, resetCircuit }: ControlRoutesDeps): Route[] {
@@ -45,7 +52,7 @@ export function controlRoutes({ settings, startWarmup, resetCircuit }: ControlRo
       who: 'control',
       handle(_req, res) {
         const state = startWarmup();
-        if (state === null) sendError(res, NO_ONDEMAND);
+        if (state === 'not_configured' || state === 'zero_spend') sendError(res, NO_WARMUP[state]);
         else sendJson(res, 202, { state });
       },
     },

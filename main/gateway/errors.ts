@@ -29,6 +29,7 @@ export type RequestErrorCode =
   | 'unsupported_media_type'
   | 'body_too_large'
   | 'not_configured'
+  | 'zero_spend'
   | 'set_by_environment'
   | 'settings_unwritten'
   | 'shutting_down'

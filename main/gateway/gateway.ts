@@ -68,7 +68,8 @@ export function createGateway(deps: GatewayDeps): Gateway {
   });
   const startWarmup = () => {
     const upstream = remotes(config()).find(({ id }) => id === 'ondemand');
-    if (upstream === undefined) return null;
+    if (upstream === undefined) return 'not_configured';
+    if (config().routing.forceZero) return 'zero_spend';
     warmup.start(upstream);
     return warmup.view().state;
   };

@@ -32,7 +32,7 @@ export async function bind(
   clock: Clock,
 ): Promise<Bound> {
   const isLoopback = host === 'localhost' || host === '127.0.0.1';
-  const first = isLoopback ? '127.0.0.1' : host;
+  const first = isLoopback ? '127.0.0.1' : host.replace(/^\[(.*)\]$/, '$1');
   let message = '';
   for (let tries = 0; tries < (port === 0 ? FREE_PORT_TRIES : 1); tries += 1) {
     const server = makeServer();

@@ -41,6 +41,8 @@ export interface RequestLogs {
   rows(): RequestRow[];
 }
 
+/** Callers choose model names, and each row goes to every window. */
+const MAX_MODEL_LENGTH = 200;
 /** Ended requests that are kept. */
 const KEPT = 100;
 
@@ -85,7 +87,7 @@ export function createRequestLogs(
       const row: MutableRow = {
         id,
         startedAt: clock.now(),
-        model,
+        model: model === null ? null : model.slice(0, MAX_MODEL_LENGTH),
         stream,
         state: 'running',
         upstream: null,

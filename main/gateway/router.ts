@@ -60,7 +60,7 @@ async function askSoonest(
     const { upstream } = skipped;
     const ready = prepare(upstream, journey, deps);
     if ('skip' in ready) continue;
-    const entry = deps.circuits.enterAnyway(upstream, ready);
+    const entry = deps.circuits.enterAnyway(upstream, ready, journey.epoch);
     // Its probe is out already, for another request.
     if (entry.kind === 'out') continue;
     const asked = await askUpstream(ready, entry.ticket, journey, deps);
@@ -81,7 +81,7 @@ async function visit(
 ): Promise<Answered | Cancelled | Left> {
   const ready = prepare(id, journey, deps);
   if ('skip' in ready) return { kind: 'skipped', upstream: id, reason: ready.skip, waitMs: null };
-  const entry = deps.circuits.enter(id, ready);
+  const entry = deps.circuits.enter(id, ready, journey.epoch);
   if (entry.kind === 'out') {
     return { kind: 'skipped', upstream: id, reason: entry.reason, waitMs: entry.waitMs };
   }

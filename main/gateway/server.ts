@@ -9,7 +9,8 @@ import type { Config } from '../config.ts';
 import { closeOnceAnswered } from '../platform/idle-connections.ts';
 import type { Identify } from './auth.ts';
 import { NOT_ROUTED } from './chat-answer.ts';
-import { CHAT_PATHS, handleChat, newRequestId, type ChatDeps } from './chat.ts';
+import { newRequestId } from '../platform/request-id.ts';
+import { CHAT_PATHS, handleChat, type ChatDeps } from './chat.ts';
 import type { GatewayError } from './errors.ts';
 import { corsHeaders, preflightHeaders, refusal } from './guard.ts';
 import { sendError } from './respond.ts';
@@ -42,8 +43,14 @@ export function createGatewayServer(deps: ServerDeps): Server {
     dispatch(req, res, deps),
   );
   closeOnceAnswered(server);
-  server.on('clientError', (_error, socket) => {
-    if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (!socket.writable) return;
+    // Cookies ignore ports: those of other local servers come along, and may be too many.
+    const status =
+      error.code === 'HPE_HEADER_OVERFLOW'
+        ? '431 Request Header Fields Too Large'
+        : '400 Bad Request';
+    socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
   });
   return server;
 }

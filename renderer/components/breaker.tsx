@@ -59,6 +59,8 @@ function Contact({ condition, flow }: BreakerProps) {
     case 'on-demand':
       return <OnDemandContact warmup={condition.warmup} />;
     case 'zero-spend':
+      // Taken out: two ends of rail and nothing between them.
+      return <path className="contact" d="M24.5 36H29M43 36H47.5M36 29V43" />;
     case 'no-provider':
       return <path className="contact" d="M28.5 43.5L43.5 28.5" />;
     case 'missing':

@@ -1,5 +1,7 @@
-import { useState } from 'react';
 import { DEMO_FAULTS, type DemoFault } from '#shared/live.ts';
+import type { Refusal } from '../data/client.ts';
+import { useWish } from '../hooks/use-wish.ts';
+import { ErrorText } from './error-text.tsx';
 
 const WORDS: Readonly<Record<DemoFault, string>> = {
   none: 'healthy',
@@ -15,28 +17,12 @@ interface FaultSwitchProps {
   readonly label: string;
   readonly fault: DemoFault;
   readonly disabled: boolean;
-  readonly onChange: (fault: DemoFault) => Promise<string | null>;
-}
-
-interface Wish {
-  readonly fault: DemoFault;
-  /** What the gateway reported when it was made: once that changes, the report counts again. */
-  readonly over: DemoFault;
+  readonly onChange: (fault: DemoFault) => Promise<Refusal | null>;
 }
 
 /** Chooses what a demo upstream does. */
 export function FaultSwitch({ label, fault, disabled, onChange }: FaultSwitchProps) {
-  const [wish, setWish] = useState<Wish | null>(null);
-  const [error, setError] = useState<string | null>(null);
-  const shown = wish && wish.over === fault ? wish.fault : fault;
-
-  const choose = async (next: DemoFault): Promise<void> => {
-    setWish({ fault: next, over: fault });
-    const refused = await onChange(next);
-    setError(refused);
-    if (refused !== null) setWish(null);
-  };
-
+  const { shown, error, choose } = useWish(fault, onChange);
   return (
     <div className="fault">
       <label>
@@ -47,7 +33,7 @@ export function FaultSwitch({ label, fault, disabled, onChange }: FaultSwitchPro
           data-broken={shown !== 'none' || undefined}
           onChange={({ target }) => {
             const next = DEMO_FAULTS.find((known) => known === target.value);
-            if (next) void choose(next);
+            if (next) choose(next);
           }}
         >
           {DEMO_FAULTS.map((known) => (
@@ -57,11 +43,7 @@ export function FaultSwitch({ label, fault, disabled, onChange }: FaultSwitchPro
           ))}
         </select>
       </label>
-      {error !== null && (
-        <p className="error-text" role="alert">
-          {error}
-        </p>
-      )}
+      <ErrorText text={error} />
     </div>
   );
 }

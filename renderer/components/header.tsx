@@ -5,6 +5,7 @@ import { Logo } from './logo.tsx';
 const TABS = [
   { label: 'Overview', page: 'overview', hash: hashOf({ page: 'overview' }) },
   { label: 'Requests', page: 'requests', hash: hashOf({ page: 'requests', filter: 'all' }) },
+  { label: 'Settings', page: 'settings', hash: hashOf({ page: 'settings', section: null }) },
 ] as const;
 
 interface HeaderProps {
@@ -18,7 +19,7 @@ export function Header({ route, baseUrl }: HeaderProps) {
     <header className="header">
       <a className="brand" href="#/">
         <Logo />
-        Switchyard
+        <span className="brand-name">Switchyard</span>
       </a>
       <nav className="tabs" aria-label="Pages">
         {TABS.map(({ label, page, hash }) => (

@@ -1,20 +1,26 @@
-import type { DemoFault } from '#shared/live.ts';
-import type { UpstreamId } from '#shared/ids.ts';
+import type { Control } from '../data/control.ts';
 import type { LiveData } from '../data/live-data.ts';
-import type { Line as LineModel } from '../model/line.ts';
-import { DemoNote, type SetFault } from './demo-note.tsx';
+import type { SettingsState } from '../data/window-state.ts';
+import { isBare } from '../model/headline.ts';
+import type { Line as LineModel, Station as StationModel } from '../model/line.ts';
+import { isResettable, isWarmable } from '../model/orders.ts';
+import { DemoNote } from './demo-note.tsx';
 import { FaultSwitch } from './fault-switch.tsx';
+import { LineRules } from './line-rules.tsx';
+import { ReadOnlyNote } from './read-only-note.tsx';
 import { Station } from './station.tsx';
+import { StationOrders } from './station-orders.tsx';
 
 interface LineProps {
   readonly data: LiveData;
   readonly line: LineModel;
   readonly control: boolean;
-  readonly onFault: SetFault;
+  readonly settings: SettingsState;
+  readonly actions: Control;
 }
 
 /** The track: callers at one end, then the upstreams in the order in which they are asked. */
-export function Line({ data, line, control, onFault }: LineProps) {
+export function Line({ data, line, control, settings, actions }: LineProps) {
   const { perUpstream } = data.status.stats;
   const faults = data.app.demo?.faults;
   return (
@@ -40,12 +46,17 @@ export function Line({ data, line, control, onFault }: LineProps) {
                 requests={perUpstream[id]?.requests ?? 0}
                 successes={perUpstream[id]?.successes ?? 0}
               >
+                <StationOrders
+                  label={label}
+                  control={control}
+                  orders={ordersAt(station, data, actions)}
+                />
                 {faults && (
                   <FaultSwitch
                     label={label}
                     fault={faults[id]}
                     disabled={!control}
-                    onChange={(fault: DemoFault) => onFault(id satisfies UpstreamId, fault)}
+                    onChange={(fault) => actions.setFault(id, fault)}
                   />
                 )}
               </Station>
@@ -53,7 +64,31 @@ export function Line({ data, line, control, onFault }: LineProps) {
           })}
         </ol>
       </div>
-      {faults && <DemoNote control={control} />}
+      {!isBare(line) && <LineRules {...{ data, line, control, settings, actions }} />}
+      {faults && <DemoNote />}
+      {!control && <ReadOnlyNote />}
     </section>
   );
+}
+
+function ordersAt(station: StationModel, { status }: LiveData, actions: Control) {
+  const { id } = station.report;
+  const reset = {
+    word: 'Reset',
+    more: '',
+    title: 'Close the breaker and forget skips and failures in a row: it is asked again at once',
+    done: 'reset, it is asked again',
+    give: () => actions.resetCircuit(id),
+  };
+  const warmUp = {
+    word: 'Warm up',
+    more: ' now',
+    title: 'Start it now, so that it is ready when its turn comes',
+    done: 'warming up',
+    give: () => actions.warmUp(),
+  };
+  return [
+    ...(isResettable(station.report) ? [reset] : []),
+    ...(isWarmable(station, status) ? [warmUp] : []),
+  ];
 }

@@ -1,4 +1,5 @@
 import { SETUP_WAYS } from '../model/setup.ts';
+import { hashOf } from '../model/route.ts';
 import { CodeLine } from './code-line.tsx';
 
 /** What to do while no upstream is set up. */
@@ -6,7 +7,10 @@ export function SetupPanel() {
   return (
     <section className="panel empty" aria-labelledby="setup-title">
       <h2 id="setup-title">Give it something to serve from</h2>
-      <p>Set at least one of these in the environment, then start Switchyard again.</p>
+      <p>
+        Set at least one of these in the environment and start Switchyard again, or{' '}
+        <a href={hashOf({ page: 'settings', section: 'local' })}>set it up here</a>.
+      </p>
       <div className="ways">
         {SETUP_WAYS.map(({ title, hint, lines }) => (
           <div key={title}>

@@ -18,13 +18,19 @@ export function Station({ station, requests, successes, children }: StationProps
   const missing = condition.kind === 'missing';
   const { ewmaTtft } = report.circuit;
   return (
-    <li className="station" data-tone={tone} data-flow={flow} data-missing={missing || undefined}>
+    <li
+      className="station"
+      data-tone={tone}
+      data-flow={flow}
+      data-missing={missing || undefined}
+      data-off={condition.kind === 'zero-spend' || undefined}
+    >
       <div className="track">
         <span className="segment" data-live={flow !== 'none' || undefined} />
         <Breaker condition={condition} flow={flow} />
         <span className="segment" data-live={flow === 'round' || flow === 'through' || undefined} />
       </div>
-      <h3>{report.label}</h3>
+      <h3 tabIndex={-1}>{report.label}</h3>
       <p className="model" title={report.model}>
         {missing ? '' : report.model || 'the caller’s model'}
       </p>

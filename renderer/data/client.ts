@@ -36,13 +36,13 @@ export function createClient({ fetch, storage }: ClientEdges): Client {
   const redeem: Client['redeem'] = async (code) => {
     try {
       const response = await send('/api/v1/sessions', jsonBody('POST', { code }), null);
-      if (!response.ok) return await errorMessage(response);
+      if (!response.ok) return (await refusalOf(response)).message;
       const answer = (await response.json()) as { readonly token?: unknown };
       if (typeof answer.token !== 'string') return 'The gateway answered without a session.';
       storage.setItem(TOKEN_KEY, answer.token);
       return null;
     } catch {
-      return 'The gateway did not answer.';
+      return NO_ANSWER.message;
     }
   };
 
@@ -50,18 +50,37 @@ export function createClient({ fetch, storage }: ClientEdges): Client {
 }
 
 /** Request options for a JSON body. */
-export function jsonBody(method: 'POST' | 'PUT', body: unknown): RequestInit {
+export function jsonBody(method: 'POST' | 'PUT' | 'PATCH', body: unknown): RequestInit {
   return { method, headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
 }
 
+/** What a server has against a call. */
+export interface Refusal {
+  readonly message: string;
+  /** The part of the call that it is about, such as a setting's path; null for the call as a whole. */
+  readonly param: string | null;
+}
+
+/** What is said where nobody answers. */
+export const NO_ANSWER: Refusal = {
+  message: 'The gateway did not answer. Is it still running?',
+  param: null,
+};
+
 /** The server's own words for a refused call, else its status. */
-export async function errorMessage(response: Response): Promise<string> {
+export async function refusalOf(response: Response): Promise<Refusal> {
   const fallback = `The gateway answered ${response.status}.`;
   try {
-    const body = (await response.json()) as { readonly error?: { readonly message?: unknown } };
-    const message = body.error?.message;
-    return typeof message === 'string' && message !== '' ? message : fallback;
+    const { error } = (await response.json()) as {
+      readonly error?: { readonly message?: unknown; readonly param?: unknown };
+    };
+    const message = error?.message;
+    const param = error?.param;
+    return {
+      message: typeof message === 'string' && message !== '' ? message : fallback,
+      param: typeof param === 'string' ? param : null,
+    };
   } catch {
-    return fallback;
+    return { message: fallback, param: null };
   }
 }

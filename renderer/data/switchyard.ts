@@ -1,6 +1,5 @@
-import type { DemoFault } from '#shared/live.ts';
-import type { UpstreamId } from '#shared/ids.ts';
-import { createClient, errorMessage, jsonBody } from './client.ts';
+import { createClient } from './client.ts';
+import { createControl, type Control } from './control.ts';
 import { followFeed } from './feed.ts';
 import { createStore, type Store } from './store.ts';
 import {
@@ -15,8 +14,7 @@ export interface Switchyard {
   readonly store: Pick<Store<WindowState, WindowAction>, 'getState' | 'subscribe'>;
   /** Skips the pause before the next reconnection. */
   retryNow: () => void;
-  /** Answers what went wrong, or null. */
-  setFault: (id: UpstreamId, fault: DemoFault) => Promise<string | null>;
+  readonly control: Control;
 }
 
 /** Takes the code out of the address, exchanges it, and follows the feed for the page's life. */
@@ -29,6 +27,11 @@ export function connectSwitchyard(page: Window): Switchyard {
     if (control !== store.getState().control) store.dispatch({ kind: 'session', control });
   };
 
+  const control = createControl(client, {
+    answered: noteSession,
+    settings: (settings) => store.dispatch({ kind: 'settings', settings }),
+  });
+
   const run = async (): Promise<void> => {
     const code = takeCode(page);
     const notice = code === null ? null : await client.redeem(code);
@@ -39,6 +42,8 @@ export function connectSwitchyard(page: Window): Switchyard {
         onEvent: (event) => {
           noteSession();
           store.dispatch({ kind: 'event', event, now: Date.now() });
+          // A snapshot begins every connection: behind it may be another run of the gateway.
+          if (event.kind === 'snapshot') void control.readSettings();
         },
         onLost: () => store.dispatch({ kind: 'lost', now: Date.now() }),
         onLocked: () => store.dispatch({ kind: 'locked' }),
@@ -50,18 +55,7 @@ export function connectSwitchyard(page: Window): Switchyard {
   return {
     store,
     retryNow: pause.skip,
-    setFault: async (id, fault) => {
-      try {
-        const response = await client.request(
-          `/api/v1/demo/faults/${id}`,
-          jsonBody('PUT', { fault }),
-        );
-        noteSession();
-        return response.ok ? null : await errorMessage(response);
-      } catch {
-        return 'The gateway did not answer.';
-      }
-    },
+    control,
   };
 }
 

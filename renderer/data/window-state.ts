@@ -1,5 +1,6 @@
 import { assertNever } from '#shared/assert.ts';
 import type { LiveEvent } from '#shared/live.ts';
+import type { SettingsView } from '#shared/settings.ts';
 import { applyEvent, type LiveData } from './live-data.ts';
 
 /** How the page stands to its gateway. */
@@ -9,6 +10,12 @@ type Connection =
   | { readonly kind: 'lost'; readonly since: number }
   | { readonly kind: 'locked' };
 
+/** What the page knows of the settings: only a control session may read them. */
+export type SettingsState =
+  | { readonly kind: 'unread' }
+  | { readonly kind: 'unreadable'; readonly message: string }
+  | { readonly kind: 'read'; readonly view: SettingsView };
+
 /** Everything the page knows. */
 export interface WindowState {
   readonly connection: Connection;
@@ -17,6 +24,7 @@ export interface WindowState {
   /** Why a link with a code did not give control. */
   readonly notice: string | null;
   readonly data: LiveData | null;
+  readonly settings: SettingsState;
 }
 
 /** Everything that can happen to the page. */
@@ -24,6 +32,7 @@ export type WindowAction =
   | { readonly kind: 'event'; readonly event: LiveEvent; readonly now: number }
   | { readonly kind: 'lost'; readonly now: number }
   | { readonly kind: 'locked' }
+  | { readonly kind: 'settings'; readonly settings: SettingsState }
   | { readonly kind: 'session'; readonly control: boolean; readonly notice?: string | null };
 
 /** Before anything was heard. */
@@ -32,6 +41,7 @@ export const INITIAL_STATE: WindowState = {
   control: false,
   notice: null,
   data: null,
+  settings: { kind: 'unread' },
 };
 
 /** The next state; pure. */
@@ -50,6 +60,11 @@ export function reduceWindow(state: WindowState, action: WindowAction): WindowSt
         : { ...state, connection: { kind: 'lost', since: action.now } };
     case 'locked':
       return { ...state, connection: { kind: 'locked' } };
+    case 'settings':
+      // Settings once read are still better than a word about why they could not be read again.
+      return action.settings.kind !== 'read' && state.settings.kind === 'read'
+        ? state
+        : { ...state, settings: action.settings };
     case 'session':
       return {
         ...state,

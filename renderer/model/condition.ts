@@ -42,7 +42,12 @@ export function conditionOf(upstream: UpstreamReport, context: ConditionContext)
     const remainingMs = Math.max(0, circuit.cooldownRemainingMs - elapsedMs);
     if (remainingMs === 0) return { kind: 'probe' };
     const cause = circuit.consecutiveFails > 0 ? 'failures' : 'slow';
-    return { kind: 'cooling', cause, remainingMs, share: cooldownShare(upstream, remainingMs) };
+    return {
+      kind: 'cooling',
+      cause,
+      remainingMs,
+      share: cooldownShare(upstream, status, remainingMs),
+    };
   }
   if (circuit.consecutiveFails > 0) {
     const limit = status.stats.config.failThreshold;
@@ -84,7 +89,13 @@ function activeSkip(upstream: UpstreamReport, serverNow: number): Condition | nu
   return longest ? { kind: 'skipped', ...longest } : null;
 }
 
-function cooldownShare({ circuit }: UpstreamReport, remainingMs: number): number {
-  const total = Date.parse(circuit.failUntil ?? '') - Date.parse(circuit.lastFailAt ?? '');
-  return total > 0 ? Math.min(1, remainingMs / total) : 1;
+/** Nothing says when a cool-down began: after failures the last one did it, and none is shorter than set. */
+function cooldownShare(
+  { circuit }: UpstreamReport,
+  { stats }: StatusReport,
+  remainingMs: number,
+): number {
+  const sinceFailure = Date.parse(circuit.failUntil ?? '') - Date.parse(circuit.lastFailAt ?? '');
+  const known = circuit.consecutiveFails > 0 && sinceFailure > 0 ? sinceFailure : 0;
+  return Math.min(1, remainingMs / Math.max(known, stats.config.cooldownMs));
 }

@@ -19,8 +19,9 @@ const DEMO_TODO = 'Set it back to healthy below and watch it recover.';
 /** Derives the sentence from the line. */
 export function headlineOf(line: Line, demo: boolean): Headline {
   const found = line.stations.map(problemAt).filter((problem) => problem !== null);
-  const problems = demo ? found.map(({ what }) => ({ what, todo: DEMO_TODO })) : found;
   const { server, stations } = line;
+  const broken = demo ? found.map(({ what }) => ({ what, todo: DEMO_TODO })) : found;
+  const problems = server || broken.length === 0 ? broken : [...broken, ...switchedOff(stations)];
   if (!server) return { ...withoutServer(stations), problems };
   return { ...withServer(server, line), problems };
 }
@@ -30,15 +31,27 @@ export function isBare(line: Line): boolean {
   return line.stations.every(({ condition }) => condition.kind === 'missing');
 }
 
+/** Upstreams that could answer but for the owner's wish. */
+function switchedOff(stations: readonly Station[]): readonly Problem[] {
+  if (!stations.some(isOff)) return [];
+  const todo = 'Switch “Never spend money” off to let them answer.';
+  return [{ what: 'The upstreams that cost money are switched off.', todo }];
+}
+
+function isOff({ condition }: Station): boolean {
+  return condition.kind === 'zero-spend';
+}
+
 type Sentence = Omit<Headline, 'problems'>;
 
 function withoutServer(stations: readonly Station[]): Sentence {
   if (stations.every(({ condition }) => condition.kind === 'missing')) {
-    const calm = ['Tell Switchyard where your engine or a hosted API is, then restart it.'];
+    const calm = ['Tell Switchyard where your engine or a hosted API is.'];
     return { subject: 'Nothing is set up yet.', rest: '', tone: 'grey', calm };
   }
-  if (stations.some(({ condition }) => condition.kind === 'zero-spend')) {
-    const calm = ['Zero-spend mode is on: only your own machines may answer.'];
+  const [off] = switchedOff(stations);
+  if (off) {
+    const calm = [`${off.what} ${off.todo}`];
     return { subject: 'Nobody', rest: ' can serve now.', tone: 'red', calm };
   }
   const resting = stations.some(({ condition }) => condition.kind === 'cooling');
@@ -82,12 +95,13 @@ function calmLines(server: Station, stations: readonly Station[]): readonly stri
     .slice(stations.indexOf(server) + 1)
     .filter(({ condition }) => condition.kind === 'closed' || condition.kind === 'on-demand')
     .map(({ report }) => report.label);
-  return [
-    [model, speed].filter((part) => part !== '').join(' · '),
-    behind.length === 0
-      ? 'Nothing stands behind it: when it fails, requests fail.'
-      : `Behind it, in this order: ${listOf(behind)}.`,
-  ].filter((line) => line !== '');
+  const next =
+    behind.length > 0
+      ? `Behind it, in this order: ${listOf(behind)}.`
+      : `${stations.some(isOff) ? 'The others are switched off' : 'Nothing stands behind it'}: when it fails, requests fail.`;
+  return [[model, speed].filter((part) => part !== '').join(' · '), next].filter(
+    (line) => line !== '',
+  );
 }
 
 function isSetUp({ condition }: Station): boolean {

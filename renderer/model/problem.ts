@@ -54,16 +54,16 @@ function repair(station: Station): string {
 
 function skipProblem({ report }: Station, reason: string): Problem {
   const { label, id, model } = report;
-  const variable = (name: string): string => `SWITCHYARD_${id.toUpperCase()}_${name}`;
+  const place = (name: string): string => `Settings, or SWITCHYARD_${id.toUpperCase()}_${name}`;
   switch (reason) {
     case 'credentials':
-      return { what: `${label} refused its key.`, todo: `Set a new ${variable('API_KEY')}.` };
+      return { what: `${label} refused its key.`, todo: `Set a new one: ${place('API_KEY')}.` };
     case 'quota':
       return { what: `${label} has used up its quota.`, todo: 'Top up the account.' };
     case 'model_not_found':
       return {
         what: `${label} does not know the model ${model || 'asked for'}.`,
-        todo: `Change ${variable('MODEL')}.`,
+        todo: `Change it: ${place('MODEL')}.`,
       };
     default:
       return { what: `${label} is skipped: ${reasonText(reason)}.`, todo: '' };

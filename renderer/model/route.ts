@@ -1,18 +1,35 @@
+import { assertNever } from '#shared/assert.ts';
 import { REQUEST_FILTERS, type RequestFilter } from './request-filter.ts';
+import { SECTIONS } from './settings-table.ts';
 
 /** What the address asks for. */
 export type Route =
-  { readonly page: 'overview' } | { readonly page: 'requests'; readonly filter: RequestFilter };
+  | { readonly page: 'overview' }
+  | { readonly page: 'requests'; readonly filter: RequestFilter }
+  /** The section is the one to be opened, null for none in particular. */
+  | { readonly page: 'settings'; readonly section: string | null };
 
 /** Reads the hash; anything unknown is the overview. */
 export function routeOf(hash: string): Route {
   const [page, detail] = hash.replace(/^#\/?/, '').split('/');
+  if (page === 'settings') {
+    const section = SECTIONS.find(({ id }) => id === detail)?.id ?? null;
+    return { page: 'settings', section };
+  }
   if (page !== 'requests') return { page: 'overview' };
   return { page, filter: REQUEST_FILTERS.find((filter) => filter === detail) ?? 'all' };
 }
 
 /** The hash of a route. */
 export function hashOf(route: Route): string {
-  if (route.page === 'overview') return '#/';
-  return route.filter === 'all' ? '#/requests' : `#/requests/${route.filter}`;
+  switch (route.page) {
+    case 'overview':
+      return '#/';
+    case 'settings':
+      return route.section === null ? '#/settings' : `#/settings/${route.section}`;
+    case 'requests':
+      return route.filter === 'all' ? '#/requests' : `#/requests/${route.filter}`;
+    default:
+      return assertNever(route, 'route');
+  }
 }

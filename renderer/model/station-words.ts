@@ -17,7 +17,6 @@ interface StationWords {
 
 /** Skips that a person has to end; the others end by themselves. */
 const LASTING = new Set(['credentials', 'quota', 'model_not_found', 'disabled']);
-const DAY_MS = 86_400_000;
 
 /** True for a skip that somebody has to do something about. */
 export function isLasting(reason: string): boolean {
@@ -32,7 +31,7 @@ export function stationWords({ condition, flow, inFlight }: Station): StationWor
     case 'no-provider':
       return say('grey', reasonText('no_provider'));
     case 'zero-spend':
-      return say('grey', 'skipped', 'zero-spend');
+      return say('grey', 'switched off', 'costs money');
     case 'skipped':
       return skipWords(condition.reason, condition.remainingMs);
     case 'cooling':
@@ -55,10 +54,10 @@ export function stationWords({ condition, flow, inFlight }: Station): StationWor
 }
 
 function skipWords(reason: string, remainingMs: number): StationWords {
-  const left = remainingMs < DAY_MS ? `back in ${formatCountdown(remainingMs)}` : null;
+  const left = formatCountdown(remainingMs);
   return isLasting(reason)
-    ? say('red', 'skipped', reasonText(reason))
-    : say('amber', reasonText(reason), left);
+    ? say('red', reasonText(reason), `tried in ${left}`)
+    : say('amber', reasonText(reason), `back in ${left}`);
 }
 
 function warmupWords(warmup: WarmupState, serving: boolean): StationWords {

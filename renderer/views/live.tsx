@@ -1,16 +1,19 @@
 import { useState } from 'react';
 import type { RequestRow } from '#shared/live.ts';
-import type { SetFault } from '../components/demo-note.tsx';
 import { RequestDialog } from '../components/request-dialog.tsx';
+import type { Control } from '../data/control.ts';
 import type { LiveData } from '../data/live-data.ts';
+import type { SettingsState } from '../data/window-state.ts';
 import { useNow } from '../hooks/use-now.ts';
 import { useTitle } from '../hooks/use-title.ts';
+import type { Drafts } from '../model/draft.ts';
 import { headlineOf } from '../model/headline.ts';
 import { lineOf } from '../model/line.ts';
 import { labelsOf } from '../model/request-words.ts';
 import type { Route } from '../model/route.ts';
 import { Overview } from './overview.tsx';
 import { Requests } from './requests.tsx';
+import { Settings } from './settings.tsx';
 
 interface LiveProps {
   readonly data: LiveData;
@@ -18,12 +21,15 @@ interface LiveProps {
   readonly control: boolean;
   /** When the line broke: nothing after it is known, so all clocks stand still there. */
   readonly frozenAt: number | null;
-  readonly onFault: SetFault;
+  readonly settings: SettingsState;
+  readonly actions: Control;
 }
 
 /** Everything that is drawn from the feed. */
-export function Live({ data, route, control, frozenAt, onFault }: LiveProps) {
+export function Live({ data, route, control, frozenAt, settings, actions }: LiveProps) {
   const [selectedRow, select] = useState<RequestRow | null>(null);
+  // Here rather than in the page itself: a look at another tab does not lose what was entered.
+  const [drafts, setDrafts] = useState<Drafts>({});
   const now = useNow(data, frozenAt);
   const line = lineOf(data, now);
   const headline = headlineOf(line, data.app.demo !== undefined);
@@ -32,10 +38,22 @@ export function Live({ data, route, control, frozenAt, onFault }: LiveProps) {
   const selected = data.requests.find(({ id }) => id === selectedRow?.id) ?? selectedRow;
   return (
     <>
-      {route.page === 'overview' ? (
-        <Overview {...{ data, line, headline, now, control, onFault }} onSelect={select} />
-      ) : (
+      {route.page === 'overview' && (
+        <Overview
+          {...{ data, line, headline, now, control, settings, actions }}
+          onSelect={select}
+        />
+      )}
+      {route.page === 'requests' && (
         <Requests data={data} now={now} filter={route.filter} onSelect={select} />
+      )}
+      {route.page === 'settings' && (
+        <Settings
+          {...{ settings, control, actions, drafts }}
+          upstreams={data.status.upstreams}
+          opened={route.section}
+          onDrafts={setDrafts}
+        />
       )}
       {selected && (
         <RequestDialog

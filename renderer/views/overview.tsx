@@ -1,13 +1,14 @@
 import type { RequestRow } from '#shared/live.ts';
 import { Counters } from '../components/counters.tsx';
-import type { SetFault } from '../components/demo-note.tsx';
 import { FirstRequest } from '../components/first-request.tsx';
 import { Headline } from '../components/headline.tsx';
 import { Legend } from '../components/legend.tsx';
 import { Line } from '../components/line.tsx';
 import { RequestList } from '../components/request-list.tsx';
 import { SetupPanel } from '../components/setup-panel.tsx';
+import type { Control } from '../data/control.ts';
 import type { LiveData } from '../data/live-data.ts';
+import type { SettingsState } from '../data/window-state.ts';
 import { isBare, type Headline as HeadlineModel } from '../model/headline.ts';
 import type { Line as LineModel } from '../model/line.ts';
 import { hashOf } from '../model/route.ts';
@@ -18,15 +19,16 @@ interface OverviewProps {
   readonly headline: HeadlineModel;
   readonly now: number;
   readonly control: boolean;
+  readonly settings: SettingsState;
+  readonly actions: Control;
   readonly onSelect: (row: RequestRow) => void;
-  readonly onFault: SetFault;
 }
 
 const SHOWN_ROWS = 8;
 
 /** The sentence, the line, and the last few requests. */
 export function Overview(props: OverviewProps) {
-  const { data, line, headline, now, control, onSelect, onFault } = props;
+  const { data, line, headline, now, control, settings, actions, onSelect } = props;
   const { totalRequests, fallbackCount } = data.status.stats;
   const bare = isBare(line) && data.requests.length === 0;
   return (
@@ -38,7 +40,7 @@ export function Overview(props: OverviewProps) {
           fallbacks={fallbackCount}
         />
       </Headline>
-      <Line data={data} line={line} control={control} onFault={onFault} />
+      <Line {...{ data, line, control, settings, actions }} />
       {bare ? (
         <SetupPanel />
       ) : (

@@ -140,7 +140,10 @@ describe('station words', () => {
       said: 'amber: open, too slow, tried in 9 s',
     },
     { report: failing, said: 'red: failing, 2 of 5' },
-    { report: skipped('hosted_a', 'credentials', 9e9), said: 'red: skipped, key refused' },
+    {
+      report: skipped('hosted_a', 'credentials', 590_000),
+      said: 'red: key refused, tried in 9 min 50 s',
+    },
     {
       report: skipped('hosted_a', 'rate_limited', 75_000),
       said: 'amber: rate limited, back in 1 min 15 s',

@@ -100,15 +100,21 @@ describe('request words', () => {
 });
 
 describe('address', () => {
-  test.each(['#/', '#/requests', '#/requests/failed', '#/requests/fell-back'])(
-    '%s leads to itself',
-    (hash) => {
-      expect(hashOf(routeOf(hash))).toBe(hash);
-    },
-  );
+  test.each([
+    '#/',
+    '#/requests',
+    '#/requests/failed',
+    '#/requests/fell-back',
+    '#/settings',
+    '#/settings/hosted_a',
+    '#/settings/routing',
+  ])('%s leads to itself', (hash) => {
+    expect(hashOf(routeOf(hash))).toBe(hash);
+  });
 
   test('an unknown address is the overview, an unknown filter is all', () => {
     expect(routeOf('#/elsewhere')).toEqual({ page: 'overview' });
+    expect(routeOf('#/settings/odd')).toEqual({ page: 'settings', section: null });
     expect(routeOf('#/requests/odd')).toEqual({ page: 'requests', filter: 'all' });
   });
 });

@@ -20,6 +20,8 @@ import { NO_SKIPS, skipFor, skipOf, withSkip, type Skip, type Skips } from './sk
 export interface Circuit {
   readonly breaker: Breaker;
   readonly skips: Skips;
+  /** The epoch that its last reset began. */
+  readonly epoch: number;
 }
 
 /** Whether an id may be asked now. */
@@ -40,18 +42,30 @@ export interface Wish {
   readonly timeoutMs: number;
 }
 
+/**
+ * For a request that goes to an upstream as it was before a reset: perhaps with a key that is no
+ * more. What comes of it says nothing about the upstream that is there now.
+ */
+const FORMER: Entry = { kind: 'admitted', ticket: { serial: -1 } };
+
 /** The circuits of all upstreams or providers, by id. */
 export interface Circuits {
-  enter(id: string, wish: Wish): Entry;
+  /** Counts resets. Each request bears the epoch in which it took up addresses and keys. */
+  epoch(): number;
+  enter(id: string, wish: Wish, epoch: number): Entry;
   /** For the second try of a request that was let in: what it has just been told is no reason. */
-  enterAgain(id: string, wish: Wish): Entry;
+  enterAgain(id: string, wish: Wish, epoch: number): Entry;
   /** Lets a request in although it is early: somebody must be asked (design 4). */
-  enterAnyway(id: string, wish: Wish): Entry;
+  enterAnyway(id: string, wish: Wish, epoch: number): Entry;
   sent(id: string): void;
   firstContent(id: string, ticket: Ticket, ttftMs: number): void;
   record(id: string, ticket: Ticket, result: Result): void;
   /** Leaves an id alone for what a failure said, if it said so. */
-  skipAfter(id: string, failure: Failure, model: string): void;
+  skipAfter(
+    id: string,
+    failure: Failure,
+    of: { readonly model: string; readonly epoch: number },
+  ): void;
   reset(id: string): void;
   at(id: string): Circuit;
   /** Plain JSON of everything, to be kept over a restart. */
@@ -70,11 +84,12 @@ export interface CircuitsDeps {
   readonly changed: () => void;
 }
 
-const NEW: Circuit = { breaker: NEW_BREAKER, skips: NO_SKIPS };
+const NEW: Circuit = { breaker: NEW_BREAKER, skips: NO_SKIPS, epoch: 0 };
 
 /** Makes an empty set. */
 export function createCircuits({ clock, random, limits, changed }: CircuitsDeps): Circuits {
   const circuits = new Map<string, Circuit>();
+  let epoch = 0;
   const at = (id: string) => circuits.get(id) ?? NEW;
   const now = () => momentOf(clock);
 
@@ -83,7 +98,10 @@ export function createCircuits({ clock, random, limits, changed }: CircuitsDeps)
     changed();
   }
 
-  function enterBy(admitting: typeof admit, id: string, { timeoutMs }: Wish): Entry {
+  const isFormer = (id: string, begun: number) => begun < at(id).epoch;
+
+  function enterBy(admitting: typeof admit, id: string, { timeoutMs }: Wish, begun: number): Entry {
+    if (isFormer(id, begun)) return FORMER;
     const { breaker } = at(id);
     const admission = admitting(breaker, now(), timeoutMs);
     if (admission.kind === 'refused') {
@@ -95,16 +113,17 @@ export function createCircuits({ clock, random, limits, changed }: CircuitsDeps)
 
   return {
     at,
-    enter(id, wish) {
+    epoch: () => epoch,
+    enter(id, wish, begun) {
       const { breaker, skips } = at(id);
-      const skip = skipOf(skips, wish.model, now());
-      if (skip === null) return enterBy(admit, id, wish);
+      const skip = isFormer(id, begun) ? null : skipOf(skips, wish.model, now());
+      if (skip === null) return enterBy(admit, id, wish, begun);
       // The circuit may be open beside the skip, and for longer.
       const waitMs = Math.max(remainingMs(skip.until, now()), waitMsOf(breaker, now()));
       return { kind: 'out', reason: skip.reason, waitMs };
     },
-    enterAgain: (id, wish) => enterBy(admit, id, wish),
-    enterAnyway: (id, wish) => enterBy(admitAnyway, id, wish),
+    enterAgain: (id, wish, begun) => enterBy(admit, id, wish, begun),
+    enterAnyway: (id, wish, begun) => enterBy(admitAnyway, id, wish, begun),
     sent: (id) => setBreaker(id, sent(at(id).breaker)),
     firstContent(id, ticket, ttftMs) {
       const judging = { now: now(), limits: limits() };
@@ -114,15 +133,15 @@ export function createCircuits({ clock, random, limits, changed }: CircuitsDeps)
       const judging = { now: now(), limits: limits(), random: random() };
       setBreaker(id, record(at(id).breaker, ticket, result, judging));
     },
-    skipAfter(id, failure, model) {
+    skipAfter(id, failure, of) {
       const wanted = skipFor(failure);
-      if (wanted === null) return;
-      const { breaker, skips } = at(id);
-      circuits.set(id, { breaker, skips: withSkip(skips, wanted, model, now()) });
+      if (wanted === null || isFormer(id, of.epoch)) return;
+      circuits.set(id, { ...at(id), skips: withSkip(at(id).skips, wanted, of.model, now()) });
       changed();
     },
     reset(id) {
-      circuits.set(id, { breaker: reset(at(id).breaker), skips: NO_SKIPS });
+      epoch += 1;
+      circuits.set(id, { breaker: reset(at(id).breaker), skips: NO_SKIPS, epoch });
       changed();
     },
     save: () =>
@@ -138,7 +157,7 @@ export function createCircuits({ clock, random, limits, changed }: CircuitsDeps)
         if (!isObject(each)) continue;
         const breaker = decodeBreaker(each['breaker'], now()) ?? NEW_BREAKER;
         const skips = decodeSkips(each['skips'], now()) ?? NO_SKIPS;
-        circuits.set(id, { breaker, skips });
+        circuits.set(id, { breaker, skips, epoch });
       }
     },
   };

@@ -1,0 +1,31 @@
+import { useId } from 'react';
+
+interface SwitchProps {
+  readonly id?: string;
+  readonly label: string;
+  readonly on: boolean;
+  readonly disabled: boolean;
+  readonly describedBy?: string | undefined;
+  readonly onChange: (on: boolean) => void;
+}
+
+/** A switch that says its state in a word as well. */
+export function Switch({ id, label, on, disabled, describedBy, onChange }: SwitchProps) {
+  const ownId = useId();
+  return (
+    <span className="switch">
+      <input
+        id={id ?? ownId}
+        type="checkbox"
+        checked={on}
+        disabled={disabled}
+        aria-describedby={describedBy}
+        onChange={({ target }) => onChange(target.checked)}
+      />
+      <label htmlFor={id ?? ownId}>{label}</label>
+      <span className="switch-word" aria-hidden="true">
+        {on ? 'on' : 'off'}
+      </span>
+    </span>
+  );
+}

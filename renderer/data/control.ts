@@ -1,0 +1,74 @@
+import type { UpstreamId } from '#shared/ids.ts';
+import type { DemoFault } from '#shared/live.ts';
+import type { SettingsView } from '#shared/settings.ts';
+import { jsonBody, NO_ANSWER, refusalOf, type Client, type Refusal } from './client.ts';
+import type { SettingsState } from './window-state.ts';
+
+/** What a control session can do; each answers what the gateway had against it, or null. */
+export interface Control {
+  setFault: (id: UpstreamId, fault: DemoFault) => Promise<Refusal | null>;
+  resetCircuit: (id: UpstreamId) => Promise<Refusal | null>;
+  warmUp: () => Promise<Refusal | null>;
+  /** Does nothing without a session. */
+  readSettings: () => Promise<void>;
+  /** Takes all changes of the tree or none. */
+  saveSettings: (tree: object) => Promise<Refusal | null>;
+}
+
+/** Who hears of it. */
+interface ControlListener {
+  /** After every answer: the session may have ended with it. */
+  readonly answered: () => void;
+  readonly settings: (settings: SettingsState) => void;
+}
+
+type Answer =
+  { readonly ok: true; readonly body: unknown } | { readonly ok: false; readonly refusal: Refusal };
+
+/** Makes the control over a client. */
+export function createControl(
+  client: Pick<Client, 'hasSession' | 'request'>,
+  listener: ControlListener,
+): Control {
+  let saves = 0;
+
+  const call = async (path: string, init: RequestInit): Promise<Answer> => {
+    try {
+      const response = await client.request(path, init);
+      listener.answered();
+      return response.ok
+        ? { ok: true, body: await response.json() }
+        : { ok: false, refusal: await refusalOf(response) };
+    } catch {
+      return { ok: false, refusal: NO_ANSWER };
+    }
+  };
+  const order = async (path: string, init: RequestInit): Promise<Refusal | null> => {
+    const answer = await call(path, init);
+    return answer.ok ? null : answer.refusal;
+  };
+  const show = (view: unknown): void =>
+    listener.settings({ kind: 'read', view: view as SettingsView });
+
+  return {
+    setFault: (id, fault) => order(`/api/v1/demo/faults/${id}`, jsonBody('PUT', { fault })),
+    resetCircuit: (id) => order(`/api/v1/circuits/${id}/reset`, { method: 'POST' }),
+    warmUp: () => order('/api/v1/warmup', { method: 'POST' }),
+    async readSettings() {
+      if (!client.hasSession()) return;
+      const savesBefore = saves;
+      const answer = await call('/api/v1/settings', { method: 'GET' });
+      // An answer to a save that came in between is newer.
+      if (saves !== savesBefore) return;
+      if (answer.ok) show(answer.body);
+      else listener.settings({ kind: 'unreadable', message: answer.refusal.message });
+    },
+    async saveSettings(tree) {
+      const answer = await call('/api/v1/settings', jsonBody('PATCH', tree));
+      if (!answer.ok) return answer.refusal;
+      saves += 1;
+      show(answer.body);
+      return null;
+    },
+  };
+}

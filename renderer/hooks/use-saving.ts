@@ -1,0 +1,43 @@
+import { useState } from 'react';
+import { flushSync } from 'react-dom';
+import type { Refusal } from '../data/client.ts';
+import { isDirty, patchOf, type Drafts } from '../model/draft.ts';
+import type { Section } from '../model/settings-table.ts';
+
+/** How the last attempt to save stands. */
+export type SaveOutcome =
+  | { readonly kind: 'saving' }
+  | { readonly kind: 'saved' }
+  | { readonly kind: 'unchanged' }
+  | ({ readonly kind: 'refused' } & Refusal);
+
+interface Saving {
+  readonly outcome: SaveOutcome | null;
+  /** True once it is saved; a refusal takes the focus to the field it is about. */
+  readonly save: (drafts: Drafts) => Promise<boolean>;
+  readonly forget: () => void;
+}
+
+/** Saves a section, one attempt at a time. */
+export function useSaving(
+  section: Section,
+  onSave: (tree: object) => Promise<Refusal | null>,
+): Saving {
+  const [outcome, setOutcome] = useState<SaveOutcome | null>(null);
+
+  const save = async (drafts: Drafts): Promise<boolean> => {
+    if (outcome?.kind === 'saving') return false;
+    if (!isDirty(drafts, section)) {
+      setOutcome({ kind: 'unchanged' });
+      return false;
+    }
+    setOutcome({ kind: 'saving' });
+    const refusal = await onSave(patchOf(drafts, section));
+    // At once: what the focus goes to has to be there, its description with it.
+    flushSync(() => setOutcome(refusal ? { kind: 'refused', ...refusal } : { kind: 'saved' }));
+    if (refusal?.param) document.getElementById(refusal.param)?.focus();
+    return refusal === null;
+  };
+
+  return { outcome, save, forget: () => setOutcome(null) };
+}

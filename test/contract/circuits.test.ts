@@ -1,0 +1,234 @@
+import { describe, expect, test } from 'vitest';
+import { createManualClock } from '../support/clock.ts';
+import { chat, HELLO } from '../support/client.ts';
+import { startControlled, type Controlled } from '../support/control.ts';
+import { bearer, expectError } from '../support/http.ts';
+import { answers, error, hang, refusedUrl, startUpstream } from '../support/upstream.ts';
+import { at } from '../support/words.ts';
+
+const KEY = 'sk-0123456789-0123456789-wxyz';
+const NOWHERE = 'http://127.0.0.1:9';
+
+async function upstreamOf(gateway: Controlled, id: string) {
+  const report = await gateway.status();
+  const upstream = report.upstreams.find((each) => each.id === id);
+  if (upstream === undefined) throw new Error(id);
+  expect(report.circuits[id]).toEqual(upstream.circuit);
+  return { ok: report.ok, health: report.local.health, ...upstream };
+}
+
+describe('the reset of a circuit', () => {
+  test.each(['circuits/hosted_a/reset', 'warmup'])('%s is control’s alone', async (path) => {
+    const gateway = await startControlled({ HOSTED_A_BASE_URL: NOWHERE, API_KEYS: KEY });
+    for (const headers of [{}, bearer(KEY)]) {
+      const message = expectError(await gateway.post(path, headers), 401, 'control_required');
+      expect(message).toContain('control-token');
+    }
+  });
+
+  test.each(['nobody', 'LOCAL', 'toString', '%2e%2e', 'x'.repeat(500)])(
+    'of "%s" is a 404',
+    async (id) => {
+      const gateway = await startControlled({});
+      const answer = await gateway.post(`circuits/${id}/reset`);
+      expect(expectError(answer, 404, 'not_found').length).toBeLessThan(250);
+    },
+  );
+
+  test('closes, deletes every skip, those of models too, and keeps the lifetime counts', async () => {
+    const upstream = await startUpstream(error(404, 'no such model'), error(503), error(429));
+    const gateway = await startControlled({ HOSTED_A_BASE_URL: upstream.url, FAIL_THRESHOLD: '1' });
+    for (const model of ['m1', 'm2', 'm2']) await chat(gateway.url, { ...HELLO, model });
+    const before = await upstreamOf(gateway, 'hosted_a');
+    expect(before.skips.map(({ reason, model }) => [reason, model])).toEqual([
+      ['model_not_found', 'm1'],
+      ['rate_limited', undefined],
+    ]);
+    expect(before).toMatchObject({ ok: false, healthy: false, circuit: { open: true } });
+    const answer = await gateway.post('circuits/hosted_a/reset');
+    expect([answer.status, JSON.parse(answer.text)]).toEqual([200, { id: 'hosted_a' }]);
+    expect(await upstreamOf(gateway, 'hosted_a')).toMatchObject({
+      ok: true,
+      healthy: true,
+      skips: [],
+      circuit: {
+        open: false,
+        failUntil: null,
+        cooldownRemainingMs: 0,
+        consecutiveFails: 0,
+        fails: 1,
+        lastError: 'http_503: HTTP 503',
+      },
+    });
+    upstream.script = answers('hi');
+    expect((await chat(gateway.url)).status).toBe(200);
+  });
+
+  test('forgets the growth of the cool-down', async () => {
+    const clock = createManualClock();
+    const upstream = await startUpstream(error(503));
+    const settings = { HOSTED_A_BASE_URL: upstream.url, FAIL_THRESHOLD: '1' };
+    const gateway = await startControlled(settings, clock);
+    await chat(gateway.url);
+    clock.advance(60_000);
+    await chat(gateway.url);
+    const remaining = async () =>
+      (await upstreamOf(gateway, 'hosted_a')).circuit.cooldownRemainingMs;
+    expect(await remaining()).toBe(120_000);
+    await gateway.post('circuits/hosted_a/reset');
+    await chat(gateway.url);
+    expect(await remaining()).toBe(60_000);
+  });
+});
+
+describe('the status report', () => {
+  test('says until when a circuit is open, and that the next request is let in once that is over', async () => {
+    const clock = createManualClock();
+    const local = await startUpstream(error(503));
+    const settings = { LOCAL_ENGINE_URL: local.url, FAIL_THRESHOLD: '1' };
+    const gateway = await startControlled(settings, clock);
+    expect(await upstreamOf(gateway, 'local')).toMatchObject({ ok: true, health: 'ok' });
+    await chat(gateway.url);
+    clock.advance(1000);
+    const failUntil = '2026-01-01T00:01:00.000Z';
+    expect(await upstreamOf(gateway, 'local')).toMatchObject({
+      ok: false,
+      health: 'degraded',
+      healthy: false,
+      circuit: { open: true, failUntil, cooldownRemainingMs: 59_000 },
+    });
+    clock.advance(59_000);
+    expect(await upstreamOf(gateway, 'local')).toMatchObject({
+      ok: true,
+      health: 'ok',
+      healthy: false,
+      circuit: { open: true, failUntil, cooldownRemainingMs: 0 },
+    });
+  });
+
+  test('says that a probe is out: nobody else is let in', async () => {
+    const clock = createManualClock();
+    const local = await startUpstream(error(503), hang);
+    const settings = { LOCAL_ENGINE_URL: local.url, FAIL_THRESHOLD: '1' };
+    const gateway = await startControlled(settings, clock);
+    await chat(gateway.url);
+    clock.advance(60_000);
+    const probe = chat(gateway.url);
+    const call = await local.call(2);
+    expect(await upstreamOf(gateway, 'local')).toMatchObject({
+      ok: false,
+      health: 'degraded',
+      circuit: { open: true, cooldownRemainingMs: 0 },
+    });
+    await answers('back')(call);
+    await probe;
+    expect(await upstreamOf(gateway, 'local')).toMatchObject({ ok: true, healthy: true });
+  });
+
+  test.each([
+    ['rate_limited', error(429, 'no', null, { 'retry-after': '40' }), 40_000],
+    ['quota', error(402), 600_000],
+    ['credentials', error(401), 600_000],
+  ])(
+    'names the skip for %s and its end, and no longer once it is over',
+    async (reason, script, ms) => {
+      const clock = createManualClock();
+      const upstream = await startUpstream(script);
+      const gateway = await startControlled({ HOSTED_A_BASE_URL: upstream.url }, clock);
+      await chat(gateway.url);
+      const until = new Date(clock.now() + ms).toISOString();
+      expect(await upstreamOf(gateway, 'hosted_a')).toMatchObject({
+        ok: false,
+        healthy: false,
+        skips: [{ reason, until }],
+        circuit: { open: false, fails: 0 },
+      });
+      clock.advance(ms - 1);
+      expect((await upstreamOf(gateway, 'hosted_a')).skips).toHaveLength(1);
+      clock.advance(1);
+      expect(await upstreamOf(gateway, 'hosted_a')).toMatchObject({ ok: true, skips: [] });
+    },
+  );
+
+  test('does not call the gateway unable for one model that is missing', async () => {
+    const upstream = await startUpstream(error(404, 'no such model'));
+    const gateway = await startControlled({ HOSTED_A_BASE_URL: upstream.url });
+    await chat(gateway.url, { ...HELLO, model: 'm1' });
+    expect(await upstreamOf(gateway, 'hosted_a')).toMatchObject({
+      ok: true,
+      healthy: false,
+      skips: [{ reason: 'model_not_found', model: 'm1' }],
+    });
+  });
+
+  test('tells zero-spend of the setting from that of the reader’s header', async () => {
+    const gateway = await startControlled(at({ local: NOWHERE, hosted_a: NOWHERE }));
+    const zero = { forceZero: false, zero: true, gateway_forceZero_header: '1' };
+    const header = { 'x-gateway-force-zero': '1' };
+    expect(await gateway.status(header)).toMatchObject(zero);
+    await gateway.set({ routing: { forceZero: true }, local: {} });
+    expect(await gateway.status({})).toMatchObject({
+      forceZero: true,
+      zero: true,
+      gateway_forceZero_header: '0',
+      ok: true,
+    });
+  });
+});
+
+describe('POST /api/v1/warmup', () => {
+  test('without an on-demand upstream is a 409', async () => {
+    const gateway = await startControlled({});
+    const message = expectError(await gateway.post('warmup'), 409, 'not_configured');
+    expect(message).toContain('SWITCHYARD_ONDEMAND_BASE_URL');
+  });
+
+  test('starts one at once, whatever routing may; a second one is the same', async () => {
+    const clock = createManualClock();
+    const machine = await startUpstream(hang);
+    machine.answerGet = () => {};
+    const gateway = await startControlled(
+      { ONDEMAND_BASE_URL: machine.url, ONDEMAND_WARMUP: 'false', FORCE_ZERO: 'true' },
+      clock,
+    );
+    for (let n = 0; n < 2; n += 1) {
+      const answer = await gateway.post('warmup');
+      expect([answer.status, JSON.parse(answer.text)]).toEqual([202, { state: 'warming' }]);
+    }
+    const { res } = await machine.get(1);
+    const lastWarmupAt = '2026-01-01T00:00:00.000Z';
+    expect(await gateway.status()).toMatchObject({
+      ondemand_warmup: 'warming',
+      ondemand_warmup_detail: { state: 'warming', lastWarmupAt },
+    });
+    clock.advance(1500);
+    res.writeHead(200).end();
+    await expect
+      .poll(async () => (await gateway.status()).ondemand_warmup_detail)
+      .toEqual({
+        state: 'ready',
+        lastWarmupAt,
+        lastResult: 'HTTP 200',
+        durationMs: 1500,
+      });
+    expect(machine.gets).toHaveLength(1);
+  });
+
+  test('by routing stops with the next request once it is switched off, and begins again once it is on', async () => {
+    const clock = createManualClock();
+    const machine = await startUpstream(error(402));
+    machine.answerGet = ({ res }) => void res.writeHead(401).end();
+    const gateway = await startControlled(
+      at({ local: await refusedUrl(), ondemand: machine.url }),
+      clock,
+    );
+    await gateway.set({ ondemand: { warmup: false } });
+    await chat(gateway.url);
+    expect(await gateway.status()).toMatchObject({ ondemand_warmup: 'idle' });
+    expect(machine.gets).toHaveLength(0);
+    await gateway.set({ ondemand: { warmup: true } });
+    await chat(gateway.url);
+    expect((await machine.get(1)).path).toBe('/health');
+    await expect.poll(async () => (await gateway.status()).ondemand_warmup).toBe('failed');
+  });
+});

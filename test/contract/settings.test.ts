@@ -1,0 +1,249 @@
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { loadConfig } from '../../main/config.ts';
+import { ENTRIES } from '../../main/config/settings.ts';
+import { readSettings } from '../../main/config/settings-file.ts';
+import { chat, HELLO } from '../support/client.ts';
+import { startControlled, type Controlled } from '../support/control.ts';
+import { bearer, expectError, send } from '../support/http.ts';
+import { answers, error, startUpstream } from '../support/upstream.ts';
+
+const KEY = 'sk-0123456789-0123456789-wxyz';
+const NOWHERE = 'http://127.0.0.1:9';
+
+const fileOf = (gateway: Controlled, name: string): unknown =>
+  JSON.parse(readFileSync(join(gateway.dataDirectory, name), 'utf8'));
+
+/** What the next start would make of the data directory. */
+function afterRestart({ dataDirectory }: Controlled) {
+  const { tree, warnings } = readSettings(dataDirectory, 0);
+  const loaded = loadConfig({}, tree);
+  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
+  expect(warnings).toEqual([]);
+  return loaded.config;
+}
+
+/** Holds that a refused change changed nothing: neither what is in force nor what is on disk. */
+async function expectUntouched(gateway: Controlled, change: () => Promise<void>): Promise<void> {
+  const files = () =>
+    readdirSync(gateway.dataDirectory)
+      .filter((name) => /^(settings|secrets)\.json$/.test(name))
+      .map((name) => [name, readFileSync(join(gateway.dataDirectory, name), 'utf8')]);
+  const before = [await gateway.settings(), files()];
+  await change();
+  expect([await gateway.settings(), files()]).toEqual(before);
+}
+
+test('only control reads and changes settings: no caller, no holder of a key', async () => {
+  const gateway = await startControlled({ API_KEYS: KEY });
+  const path = `${gateway.url}/api/v1/settings`;
+  for (const headers of [{}, bearer(KEY), bearer('nobody'), { 'x-gateway-key': KEY }]) {
+    expectError(await send(path, { headers }), 401, 'control_required');
+    const patch = { method: 'PATCH', headers: { ...headers, 'content-type': 'application/json' } };
+    expectError(await send(path, { ...patch, body: '{}' }), 401, 'control_required');
+  }
+  expect(Object.keys(await gateway.settings())).toEqual([
+    ...new Set(ENTRIES.map((e) => e.section)),
+  ]);
+});
+
+test('every setting is shown once with its value and where it comes from', async () => {
+  const gateway = await startControlled({ HOSTED_A_MODEL: 'big', HOSTED_A_ASSEMBLE: 'false' });
+  const settings = await gateway.set({ circuit: { failThreshold: 2 } });
+  const shown = Object.entries(settings).flatMap(([section, keys]) =>
+    Object.keys(keys).map((key) => `${section}.${key}`),
+  );
+  expect(shown).toEqual(ENTRIES.map(({ path }) => path));
+  expect(settings['hosted_a']).toMatchObject({
+    model: { value: 'big', source: 'env' },
+    assemble: { value: false, source: 'env' },
+    timeoutMs: { value: 30_000, source: 'default' },
+    baseUrl: { value: null, source: 'default' },
+  });
+  expect(settings['circuit']).toMatchObject({
+    failThreshold: { value: 2, source: 'file' },
+    cooldownMs: { value: 60_000, source: 'default' },
+  });
+});
+
+test('what is secret is written and never read back', async () => {
+  const gateway = await startControlled({});
+  const settings = await gateway.set({
+    hosted_a: {
+      baseUrl: 'https://user:hunter2@api.example.com/v1?key=hunter2',
+      apiKey: KEY,
+      headers: { 'X-Team': 'hunter2' },
+    },
+    hosted_b: { apiKey: 'short-hunter2' },
+    gateway: { apiKeys: [KEY] },
+  });
+  expect(settings).toMatchObject({
+    hosted_a: {
+      baseUrl: { value: 'https://…@api.example.com/v1?…' },
+      apiKey: { value: 'sk-…wxyz', source: 'file' },
+      headers: { value: { 'X-Team': '…' } },
+    },
+    hosted_b: { apiKey: { value: '…' } },
+    gateway: { apiKeys: { value: ['sk-…wxyz'] } },
+  });
+  expect(JSON.stringify([settings, await gateway.settings()])).not.toMatch(/hunter2|0123456789/);
+});
+
+test('secrets go to secrets.json alone, everything else to settings.json; both are the owner’s and outlast a restart', async () => {
+  const gateway = await startControlled({});
+  await gateway.set({
+    hosted_a: { baseUrl: NOWHERE, apiKey: KEY, headers: { 'X-Team': 'blue' } },
+    routing: { forceZero: true },
+  });
+  expect(fileOf(gateway, 'settings.json')).toEqual({
+    hosted_a: { baseUrl: NOWHERE },
+    routing: { forceZero: true },
+  });
+  expect(fileOf(gateway, 'secrets.json')).toEqual({
+    hosted_a: { apiKey: KEY, headers: { 'X-Team': 'blue' } },
+  });
+  for (const name of ['settings.json', 'secrets.json']) {
+    expect(statSync(join(gateway.dataDirectory, name)).mode & 0o777).toBe(0o600);
+  }
+  expect(readdirSync(gateway.dataDirectory).filter((name) => name.endsWith('.new'))).toEqual([]);
+  expect(afterRestart(gateway)).toMatchObject({
+    hosted_a: { baseUrl: NOWHERE, apiKey: KEY, headers: { 'X-Team': 'blue' } },
+    routing: { forceZero: true },
+  });
+});
+
+test('what the files hold beside it is kept', async () => {
+  const gateway = await startControlled({});
+  const file = join(gateway.dataDirectory, 'settings.json');
+  writeFileSync(file, '{"future":{"a":1},"circuit":{"newer":[2],"cooldownMs":7}}');
+  await gateway.set({ circuit: { failThreshold: 2 } });
+  expect(fileOf(gateway, 'settings.json')).toEqual({
+    future: { a: 1 },
+    circuit: { newer: [2], cooldownMs: 7, failThreshold: 2 },
+  });
+});
+
+test('null puts the default back, here and in the file', async () => {
+  const gateway = await startControlled({});
+  await gateway.set({ circuit: { failThreshold: 2 }, hosted_a: { apiKey: KEY } });
+  const settings = await gateway.set({
+    circuit: { failThreshold: null },
+    hosted_a: { apiKey: null },
+  });
+  expect(settings['circuit']?.['failThreshold']).toEqual({ value: 5, source: 'default' });
+  expect(settings['hosted_a']?.['apiKey']).toEqual({ value: null, source: 'default' });
+  expect(afterRestart(gateway)).toMatchObject({
+    circuit: { failThreshold: 5 },
+    hosted_a: { apiKey: null },
+  });
+});
+
+test('a value that the environment holds is a 409 that names it, and nothing of the patch is applied', async () => {
+  const gateway = await startControlled({ HOSTED_A_MODEL: 'big' });
+  await expectUntouched(gateway, async () => {
+    const answer = await gateway.patch({
+      circuit: { failThreshold: 2 },
+      hosted_a: { model: 'small', apiKey: KEY },
+    });
+    expect(expectError(answer, 409, 'set_by_environment')).toContain('SWITCHYARD_HOSTED_A_MODEL');
+    expect(JSON.parse(answer.text)).toMatchObject({ error: { param: 'hosted_a.model' } });
+  });
+});
+
+test.each<[path: string, tree: unknown, allowed: string]>([
+  ['circuit.failThreshold', { circuit: { failThreshold: 0 } }, '1 to 1000000'],
+  ['circuit.cooldownMs', { circuit: { cooldownMs: '60000' } }, 'whole number'],
+  ['routing.forceZero', { routing: { forceZero: 1 } }, 'true or false'],
+  ['routing.hedge', { routing: { hedge: 'some' } }, 'own, all, off'],
+  ['hosted_a.baseUrl', { hosted_a: { baseUrl: 'ftp://hunter2' } }, 'http:// or https://'],
+  ['hosted_a.apiKey', { hosted_a: { apiKey: 'two hunter2' } }, 'visible ASCII'],
+  ['hosted_a.headers', { hosted_a: { headers: { Host: 'hunter2' } } }, 'framing headers'],
+  ['gateway.apiKeys', { gateway: { apiKeys: ['hunter2'] } }, 'at least 16'],
+  ['hosted_a.nonsense', { hosted_a: { nonsense: 1 } }, 'no setting'],
+  ['nowhere.model', { nowhere: { model: 'x' } }, 'no setting'],
+  ['constructor.name', { constructor: { name: 'x' } }, 'no setting'],
+  ['circuit', { circuit: 5 }, 'object'],
+])(
+  '%s that is not allowed is a 400 that says what is, and nothing changes',
+  async (path, tree, allowed) => {
+    const gateway = await startControlled({});
+    await expectUntouched(gateway, async () => {
+      const answer = await gateway.patch({ ondemand: { warmup: false }, ...(tree as object) });
+      const message = expectError(answer, 400, 'invalid_request');
+      expect(message).toContain(path);
+      expect(message).toContain(allowed);
+      expect(message).not.toContain('hunter2');
+      expect(JSON.parse(answer.text)).toMatchObject({ error: { param: path } });
+    });
+  },
+);
+
+test.each([[], 5, 'text'])('%j is no tree of settings', async (tree) => {
+  const gateway = await startControlled({});
+  await expectUntouched(gateway, async () => {
+    const message = expectError(await gateway.patch(tree), 400, 'invalid_request');
+    expect(message).toMatch(/object of sections|valid JSON/);
+  });
+});
+
+/** What stands in the way of writing; as root the mode of a directory does not. */
+const OBSTACLES: readonly (readonly [string, (directory: string) => void])[] = [
+  ['a draft that cannot be made', (dir) => mkdirSync(join(dir, 'settings.json.new'))],
+  ['a file broken by hand', (dir) => writeFileSync(join(dir, 'settings.json'), '{"a":')],
+  ...(process.getuid?.() === 0
+    ? []
+    : [['a directory that is read-only', (dir: string) => chmodSync(dir, 0o500)] as const]),
+];
+
+test.each(OBSTACLES)(
+  'with %s a change is a 500, and neither file nor value changes',
+  async (_, obstruct) => {
+    const gateway = await startControlled({});
+    await gateway.set({ hosted_b: { apiKey: KEY } });
+    obstruct(gateway.dataDirectory);
+    onTestFinished(() => chmodSync(gateway.dataDirectory, 0o700));
+    await expectUntouched(gateway, async () => {
+      const tree = { circuit: { failThreshold: 2 }, hosted_a: { apiKey: KEY } };
+      const message = expectError(await gateway.patch(tree), 500, 'settings_unwritten');
+      expect(message).toContain('could not be written');
+      expect(message).not.toContain(KEY);
+    });
+  },
+);
+
+test('nobody opens the gateway to the network without a key, nor takes the last key away then', async () => {
+  const gateway = await startControlled({});
+  const refused = async (tree: unknown) => {
+    const message = expectError(await gateway.patch({ gateway: tree }), 400, 'invalid_request');
+    expect(message).toContain('SWITCHYARD_API_KEYS');
+  };
+  await expectUntouched(gateway, () => refused({ host: '0.0.0.0' }));
+  await gateway.set({ gateway: { host: '0.0.0.0', apiKeys: [KEY] } });
+  await expectUntouched(gateway, async () => {
+    await refused({ apiKeys: [] });
+    await refused({ apiKeys: null });
+  });
+  await gateway.set({ gateway: { host: null, apiKeys: null } });
+});
+
+test('keys hold from the next request on, and so does their absence', async () => {
+  const upstream = await startUpstream(answers('hi'));
+  const gateway = await startControlled({ HOSTED_A_BASE_URL: upstream.url });
+  expect((await chat(gateway.url)).status).toBe(200);
+  await gateway.set({ gateway: { apiKeys: [KEY] } });
+  expect((await chat(gateway.url)).status).toBe(401);
+  expect((await chat(gateway.url, HELLO, bearer(KEY))).status).toBe(200);
+  expect((await chat(gateway.url, HELLO, bearer(`${KEY}x`))).status).toBe(401);
+  await gateway.set({ gateway: { apiKeys: null } });
+  expect((await chat(gateway.url)).status).toBe(200);
+});
+
+test('a change is one line of the live feed: the window of another session sees it', async () => {
+  const upstream = await startUpstream(error(503));
+  const gateway = await startControlled({ HOSTED_A_BASE_URL: upstream.url });
+  await gateway.set({ hosted_a: { label: 'Renamed' }, ondemand: { warmup: false } });
+  const { status, app } = gateway.host.snapshot();
+  expect(status.upstreams[1]?.label).toBe('Renamed');
+  expect(app.warmupEnabled).toBe(false);
+});

@@ -1,0 +1,120 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { statusReportSchema, type StatusReport } from '#shared/status.ts';
+import { expect, test } from 'vitest';
+import { chat } from '../support/client.ts';
+import { temporaryDirectory } from '../support/gateway.ts';
+import { send } from '../support/http.ts';
+import { startCli, type RunningCli } from '../support/process.ts';
+import { error, startUpstream } from '../support/upstream.ts';
+
+/** A gateway on a data directory that outlives it. */
+async function start(settings: Readonly<Record<string, string>>) {
+  const cli = startCli({ PORT: '0', FAIL_THRESHOLD: '1', ...settings });
+  const url = new URL(await cli.printed(/Base URL for your apps: (\S+)/)).origin;
+  const status = async () =>
+    statusReportSchema.parse(JSON.parse((await send(`${url}/api/v1/status`)).text));
+  return { cli, url, status };
+}
+
+async function end(cli: RunningCli, signal: NodeJS.Signals): Promise<void> {
+  cli.kill(signal);
+  await cli.ended;
+}
+
+/** One whose first upstream is out by its circuit and whose second is by a skip. */
+async function startLearnt() {
+  const a = await startUpstream(error(503));
+  const b = await startUpstream(error(402));
+  const settings = {
+    DATA_DIR: temporaryDirectory(),
+    HOSTED_A_BASE_URL: a.url,
+    HOSTED_A_API_KEY: 'sk-the-first-key-0123456789',
+    HOSTED_B_BASE_URL: b.url,
+  };
+  const gateway = await start(settings);
+  expect((await chat(gateway.url)).reason).toBe('hosted_a=http_503; hosted_b=quota');
+  return { a, b, settings, gateway };
+}
+
+/** What must be the same after a restart: all but what time and the process make of it. */
+function learnt({ stats, upstreams }: StatusReport) {
+  const { totalRequests, fallbackCount, perUpstream } = stats;
+  const seen = upstreams.map(({ id, skips, circuit }) => {
+    const { cooldownRemainingMs: _, ...rest } = circuit;
+    return { id, skips, circuit: rest };
+  });
+  return { totalRequests, fallbackCount, perUpstream, seen };
+}
+
+const stateFile = ({ DATA_DIR }: { readonly DATA_DIR: string }) => join(DATA_DIR, 'state.json');
+
+test('counters, circuits and skips outlast a stop, and the next request pays for nothing again', async () => {
+  const { a, b, settings, gateway } = await startLearnt();
+  const before = await gateway.status();
+  expect(before.upstreams[1]?.circuit.open).toBe(true);
+  expect(before.upstreams[2]?.skips).toMatchObject([{ reason: 'quota' }]);
+  await end(gateway.cli, 'SIGTERM');
+  const next = await start(settings);
+  const after = await next.status();
+  expect(learnt(after)).toEqual(learnt(before));
+  const leftMs = (report: StatusReport) => report.upstreams[1]?.circuit.cooldownRemainingMs ?? 0;
+  expect(leftMs(after)).toBeGreaterThan(0);
+  expect(leftMs(after)).toBeLessThanOrEqual(leftMs(before));
+  const asked = [a.calls.length, b.calls.length];
+  // The circuit may be probed where everybody is out; the quota never is.
+  expect((await chat(next.url)).reason).toBe('hosted_a=http_503; hosted_b=quota');
+  expect([a.calls.length, b.calls.length]).toEqual([(asked[0] ?? 0) + 1, asked[1]]);
+  expect((await next.status()).stats.totalRequests).toBe(2);
+});
+
+test('a kill loses at most the last second', async () => {
+  const { settings, gateway } = await startLearnt();
+  const learntAt = performance.now();
+  const kept = () => {
+    try {
+      return readFileSync(stateFile(settings), 'utf8');
+    } catch {
+      return '';
+    }
+  };
+  const before = await gateway.status();
+  await expect.poll(kept, { interval: 20 }).toContain('"quota"');
+  expect(performance.now() - learntAt).toBeLessThan(1000);
+  await end(gateway.cli, 'SIGKILL');
+  const next = await start(settings);
+  expect(learnt(await next.status())).toEqual(learnt(before));
+});
+
+test('another key drops what was known of that upstream alone, and its key is not in the file', async () => {
+  const { settings, gateway } = await startLearnt();
+  await end(gateway.cli, 'SIGTERM');
+  expect(readFileSync(stateFile(settings), 'utf8')).not.toMatch(/the-first-key/);
+  const next = await start({ ...settings, HOSTED_A_API_KEY: 'sk-the-second-key-0123456789' });
+  const { upstreams, stats } = await next.status();
+  expect(upstreams[1]).toMatchObject({ healthy: true, circuit: { open: false, fails: 0 } });
+  expect(upstreams[2]?.skips).toMatchObject([{ reason: 'quota' }]);
+  expect(stats).toMatchObject({ totalRequests: 1, fallbackCount: 1 });
+});
+
+test.each([
+  ['cut off', (text: string) => text.slice(0, text.length / 2)],
+  ['empty', () => ''],
+  [
+    'of another shape',
+    () => '{"version":1,"circuits":{"local":7},"identities":[],"totalRequests":-1}',
+  ],
+  ['of a newer version', (text: string) => text.replace('"version":1', '"version":99')],
+])('a state file that is %s starts afresh', async (_, damage) => {
+  const { settings, gateway } = await startLearnt();
+  await end(gateway.cli, 'SIGTERM');
+  writeFileSync(stateFile(settings), damage(readFileSync(stateFile(settings), 'utf8')));
+  const next = await start(settings);
+  const { upstreams, stats } = await next.status();
+  expect(stats).toMatchObject({ totalRequests: 0, fallbackCount: 0 });
+  expect(upstreams[1]).toMatchObject({ healthy: true });
+  // It serves, learns and keeps anew.
+  await chat(next.url);
+  await end(next.cli, 'SIGTERM');
+  expect(JSON.parse(readFileSync(stateFile(settings), 'utf8'))).toMatchObject({ totalRequests: 1 });
+});

@@ -1,0 +1,185 @@
+import type { Page } from 'playwright-core';
+import { afterAll, describe, expect, test } from 'vitest';
+import type { StatusReport } from '#shared/status.ts';
+import { axeViolations, closeBrowser, openPage } from '../support/browser.ts';
+import { startDemo, type RunningDemo } from '../support/demo.ts';
+
+afterAll(closeBrowser);
+
+/** Asks once; answers who served and why others did not. */
+async function ask(demo: RunningDemo): Promise<string> {
+  const response = await fetch(`${demo.baseUrl}/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ messages: [{ role: 'user', content: 'hi' }] }),
+  });
+  await response.arrayBuffer();
+  const { headers } = response;
+  return `${headers.get('x-gateway-upstream')}: ${headers.get('x-gateway-fallback-reason')}`;
+}
+
+async function statusOf(demo: RunningDemo): Promise<StatusReport> {
+  const response = await fetch(new URL('/api/v1/status', demo.baseUrl));
+  return (await response.json()) as StatusReport;
+}
+
+const station = (page: Page, name: string) =>
+  page.getByRole('listitem').filter({ has: page.getByRole('heading', { name, exact: true }) });
+
+const section = (page: Page, name: string) => page.getByRole('form', { name, exact: true });
+
+/** Opens the settings of an upstream or a rule. */
+async function openSettings(demo: RunningDemo, hash: string): Promise<Page> {
+  const page = await openPage(demo.link);
+  await page.getByRole('link', { name: 'Settings' }).click();
+  await page.evaluate((next) => {
+    location.hash = next;
+  }, hash);
+  return page;
+}
+
+describe('the line', () => {
+  test('a breaker that opened counts down, and a reset closes it', async () => {
+    const demo = await startDemo();
+    await demo.type('break local refuse');
+    await Promise.all([1, 2, 3, 4, 5].map(() => ask(demo)));
+    expect(await ask(demo)).toBe('hosted_a: local=circuit_open');
+    const page = await openPage(demo.link);
+    const local = station(page, 'Local');
+    await local.getByText(/tried in (1 min 00|\d+) s/).waitFor();
+    await demo.type('heal local');
+    await local.getByRole('button', { name: 'Reset Local' }).click();
+    await local.getByText('serving').waitFor();
+    expect(await local.getByRole('button', { name: 'Reset Local' }).count()).toBe(0);
+    expect(await local.getByRole('heading').evaluate((it) => it === document.activeElement)).toBe(
+      true,
+    );
+    expect(await ask(demo)).toBe('local: none');
+  });
+
+  test('a rate limit counts down and a reset forgets it', async () => {
+    const demo = await startDemo();
+    await demo.type('break local refuse');
+    await demo.type('break hosted_a 429');
+    await ask(demo);
+    const page = await openPage(demo.link);
+    const hosted = station(page, 'Hosted A');
+    await hosted.getByText(/back in \d+ s/).waitFor();
+    await hosted.getByRole('button', { name: /Reset/ }).click();
+    await hosted.getByText(/back in/).waitFor({ state: 'hidden' });
+    expect((await statusOf(demo)).upstreams[1]?.skips).toEqual([]);
+  });
+
+  test('told to spend no money, it asks nobody else', async () => {
+    const demo = await startDemo();
+    const page = await openPage(demo.link);
+    await page.getByLabel('Never spend money').check();
+    await station(page, 'Hosted A').getByText('switched off').waitFor();
+    expect(await page.getByText('switched off', { exact: true }).count()).toBe(4);
+    expect((await statusOf(demo)).forceZero).toBe(true);
+    await demo.type('break local refuse');
+    expect(await ask(demo)).toMatch(/hosted_a=zero_spend/);
+  });
+
+  test('a warm-up starts at once, and the automatic one can be switched off', async () => {
+    const demo = await startDemo();
+    const page = await openPage(demo.link);
+    const last = station(page, 'On demand');
+    await page.getByLabel('Warm up on demand when local fails').uncheck();
+    await page.getByText('On demand starts when its turn comes.').waitFor();
+    expect((await statusOf(demo)).config.description).toMatch(
+      /warm-up of ondemand is switched off/,
+    );
+    await last.getByRole('button', { name: /Warm up now/ }).click();
+    await last.getByText('warming up', { exact: true }).waitFor();
+    expect(await last.getByRole('button', { name: /Warm up/ }).count()).toBe(0);
+  });
+
+  test('without control there is a reason instead of an effect', async () => {
+    const demo = await startDemo();
+    await demo.type('break local refuse');
+    await ask(demo);
+    const page = await openPage(new URL('/', demo.link).href);
+    const reset = page.getByRole('button', { name: 'Reset Local' });
+    await reset.waitFor();
+    expect(await reset.isDisabled()).toBe(true);
+    expect(await page.getByLabel('Never spend money').isDisabled()).toBe(true);
+    const described = await reset.getAttribute('aria-describedby');
+    expect(await page.locator(`#${described}`).innerText()).toMatch(/switchyard open/);
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await page.getByText(/read and changed with control only/).waitFor();
+    expect(await page.getByRole('textbox').count()).toBe(0);
+  });
+});
+
+describe('the settings', () => {
+  test('a saved change is in force, and there after a reload', async () => {
+    const demo = await startDemo();
+    const page = await openSettings(demo, '#/settings/hosted_a');
+    await section(page, 'Hosted A').getByLabel('Name').fill('Groq');
+    await section(page, 'Hosted A').getByRole('button', { name: 'Save' }).click();
+    await section(page, 'Groq').getByText('Saved, and in force').waitFor();
+    expect((await statusOf(demo)).upstreams[1]?.label).toBe('Groq');
+    await page.reload();
+    const form = section(page, 'Groq');
+    expect(await form.getByLabel('Name').inputValue()).toBe('Groq');
+    await form.getByRole('button', { name: /Remove\W+Name/ }).click();
+    await form.getByRole('button', { name: 'Save' }).click();
+    await section(page, 'Hosted A').getByText('Saved, and in force').waitFor();
+    expect((await statusOf(demo)).upstreams[1]?.label).toBe('Hosted A');
+  });
+
+  test('a value that is refused is explained at its field, and the rest is not saved', async () => {
+    const demo = await startDemo();
+    const page = await openSettings(demo, '#/settings/local');
+    const timeout = section(page, 'Local').getByLabel('Time-out');
+    await timeout.fill('soon');
+    await timeout.press('Enter');
+    await page.getByText("'local.timeoutMs' must be a whole number").waitFor();
+    expect(await timeout.getAttribute('aria-invalid')).toBe('true');
+    expect(await timeout.evaluate((it) => it === document.activeElement)).toBe(true);
+    const note = page.locator(`[id="${await timeout.getAttribute('aria-describedby')}"]`);
+    expect(await note.innerText()).toMatch(/whole number/);
+    expect((await statusOf(demo)).config.timeouts.local).toBe(60_000);
+    await timeout.fill('45000');
+    await timeout.press('Enter');
+    await page.getByText('Saved, and in force').waitFor();
+    expect((await statusOf(demo)).config.timeouts.local).toBe(45_000);
+  });
+
+  test('what the environment holds is named and cannot be edited', async () => {
+    const demo = await startDemo();
+    const page = await openSettings(demo, '#/settings/hosted_b');
+    const form = section(page, 'Hosted B');
+    const key = form.getByLabel('API key');
+    await form.getByText('SWITCHYARD_HOSTED_B_API_KEY').waitFor();
+    expect(await key.getAttribute('readonly')).not.toBeNull();
+    expect(await key.inputValue()).toBe('');
+    expect(await key.getAttribute('placeholder')).toMatch(/^dem….{4}$/);
+  });
+
+  test('a look at another tab does not lose what was entered', async () => {
+    const demo = await startDemo();
+    const page = await openSettings(demo, '#/settings/hosted_a');
+    await section(page, 'Hosted A').getByLabel('Name').fill('Gro');
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await page.getByRole('heading', { name: 'Latest requests' }).waitFor();
+    await page.goBack();
+    expect(await section(page, 'Hosted A').getByLabel('Name').inputValue()).toBe('Gro');
+  });
+
+  test.each(['light', 'dark'] as const)('axe finds nothing wrong in the %s', async (scheme) => {
+    const demo = await startDemo();
+    const page = await openSettings(demo, '#/settings/ondemand');
+    await page.emulateMedia({ colorScheme: scheme });
+    for (const name of ['Hosted A', 'Breakers', 'Routing']) {
+      await page.getByRole('heading', { name, exact: true }).click();
+      await section(page, name).waitFor();
+    }
+    const form = section(page, 'On demand');
+    await form.getByLabel('Time-out').fill('0');
+    await form.getByRole('button', { name: 'Save' }).click();
+    await page.getByText("'ondemand.timeoutMs' must be").waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+  });
+});

@@ -1,0 +1,140 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { SettingView } from '#shared/settings.ts';
+import {
+  isDirty,
+  isHidden,
+  isOn,
+  patchOf,
+  textOf,
+  wishOf,
+  withDraft,
+  withoutSection,
+  type Drafts,
+} from '../../renderer/model/draft.ts';
+import { placeholderOf, sourceWords, unitOf } from '../../renderer/model/setting-words.ts';
+import { fieldAt, SECTIONS } from '../../renderer/model/settings-table.ts';
+
+const fields = SECTIONS.flatMap((section) => section.fields);
+const anyField = fc.constantFrom(...fields);
+const label = fieldAt('hosted_a.label');
+const timeout = fieldAt('hosted_a.timeoutMs');
+const key = fieldAt('hosted_a.apiKey');
+const address = fieldAt('hosted_a.baseUrl');
+
+function saved(value: unknown, source: SettingView['source'] = 'file'): SettingView {
+  return { value, source };
+}
+
+describe('a draft', () => {
+  test('that is what is saved anyway is none', () => {
+    expect(withDraft({}, label, saved('Groq'), 'Groq')).toEqual({});
+    expect(withDraft({}, fieldAt('ondemand.warmup'), saved(true), true)).toEqual({});
+    expect(withDraft({}, key, saved('abc…wxyz'), '')).toEqual({});
+    expect(withDraft({}, label, saved(null, 'default'), null)).toEqual({});
+  });
+
+  test('typed and typed back leaves the others as they were', () => {
+    fc.assert(
+      fc.property(anyField, fc.string({ minLength: 1 }), fc.string(), (field, typed, value) => {
+        fc.pre(field.kind !== 'flag' && typed !== value);
+        const others: Drafts = { 'some.other': 'x' };
+        const setting = saved(value);
+        const before = textOf(field, setting, undefined);
+        fc.pre(typed !== before);
+        const changed = withDraft(others, field, setting, typed);
+        expect(changed).toEqual({ ...others, [field.path]: typed });
+        expect(withDraft(changed, field, setting, before)).toEqual(others);
+      }),
+    );
+  });
+
+  test('is what its field shows', () => {
+    fc.assert(
+      fc.property(anyField, fc.string(), (field, typed) => {
+        expect(textOf(field, saved('old'), typed)).toBe(typed);
+      }),
+    );
+  });
+
+  test('of a section goes with it and with no other', () => {
+    const [local, hosted] = SECTIONS;
+    if (!local || !hosted) throw new Error('there are sections');
+    const drafts = { 'local.timeoutMs': '5', 'hosted_a.label': 'Groq' };
+    expect(withoutSection(drafts, hosted)).toEqual({ 'local.timeoutMs': '5' });
+    expect(isDirty(drafts, hosted)).toBe(true);
+    expect(isDirty(withoutSection(drafts, hosted), hosted)).toBe(false);
+    expect(patchOf(drafts, hosted)).toEqual({ hosted_a: { label: 'Groq' } });
+  });
+});
+
+describe('what is sent', () => {
+  test('an emptied field asks for the default', () => {
+    fc.assert(
+      fc.property(anyField, fc.constantFrom('', ' ', '\t '), (field, empty) => {
+        expect(wishOf(field, empty)).toBeNull();
+        expect(wishOf(field, null)).toBeNull();
+      }),
+    );
+  });
+
+  test('a whole number goes as a number, whatever else was typed as it is', () => {
+    fc.assert(
+      fc.property(fc.integer(), (number) => {
+        expect(wishOf(timeout, ` ${number} `)).toBe(number);
+      }),
+    );
+    for (const odd of ['soon', '1e3', '0x10', '12 s', 'Infinity', '5,000']) {
+      expect(wishOf(timeout, odd)).toBe(odd);
+    }
+  });
+
+  test('headers go as the object that they say, and as text where they say none', () => {
+    const headers = fieldAt('hosted_a.headers');
+    expect(wishOf(headers, '{"X-Team":"blue"}')).toEqual({ 'X-Team': 'blue' });
+    expect(wishOf(headers, '{"X-Team":')).toBe('{"X-Team":');
+  });
+
+  test('a pasted key loses the blanks around it', () => {
+    expect(wishOf(key, ' sk-1234\n')).toBe('sk-1234');
+  });
+});
+
+describe('what is hidden', () => {
+  test('is never shown as if it could be edited: saving it would save the mask', () => {
+    for (const [field, value] of [
+      [key, 'sk-…wxyz'],
+      [address, 'https://…@api.test/v1?…'],
+      [fieldAt('hosted_a.headers'), { 'X-Team': '…' }],
+    ] as const) {
+      expect(isHidden(field, saved(value))).toBe(true);
+      expect(textOf(field, saved(value), undefined)).toBe('');
+      expect(placeholderOf(field, saved(value), undefined)).toContain('…');
+    }
+    expect(isHidden(address, saved('https://api.test/v1'))).toBe(false);
+  });
+});
+
+describe('words', () => {
+  test('the default is shown where it is going to be', () => {
+    expect(placeholderOf(timeout, saved(5), null)).toBe('default: 30000');
+    expect(placeholderOf(label, saved('Groq'), null)).toBe('none');
+    expect(isOn(fieldAt('ondemand.warmup'), saved(false), null)).toBe(true);
+    expect(isOn(fieldAt('routing.forceZero'), saved(true), null)).toBe(false);
+  });
+
+  test('where a value comes from', () => {
+    expect(sourceWords(saved(1, 'env'))).toBe('environment');
+    expect(sourceWords(saved(1, 'file'))).toBe('set here');
+    expect(sourceWords(saved(1, 'default'))).toBe('default');
+    expect(sourceWords(saved(null, 'default'))).toBe('not set');
+    expect(sourceWords(saved({}, 'default'))).toBe('not set');
+  });
+
+  test('long times are said in words beside their milliseconds', () => {
+    expect(unitOf(timeout, '90000')).toBe('ms = 1 min 30 s');
+    expect(unitOf(timeout, '250')).toBe('ms');
+    expect(unitOf(timeout, 'soon')).toBe('ms');
+    expect(unitOf(label, '90000')).toBe('');
+  });
+});

@@ -1,0 +1,55 @@
+import type { SettingView } from '#shared/settings.ts';
+import { statusReportSchema, type StatusReport } from '#shared/status.ts';
+import { expect } from 'vitest';
+import { readControlToken } from '../../main/platform/control-token.ts';
+import type { Clock } from '../../main/platform/clock.ts';
+import { startGateway, type TestGateway } from './gateway.ts';
+import { bearer, send, type HttpAnswer } from './http.ts';
+
+/** What `GET /api/v1/settings` answers. */
+export type Settings = Readonly<Record<string, Readonly<Record<string, SettingView>>>>;
+
+/** A gateway and somebody who controls it. */
+export interface Controlled extends TestGateway {
+  readonly control: Readonly<Record<string, string>>;
+  settings(): Promise<Settings>;
+  patch(tree: unknown): Promise<HttpAnswer>;
+  /** A patch that must be taken. */
+  set(tree: unknown): Promise<Settings>;
+  post(path: string, headers?: Readonly<Record<string, string>>): Promise<HttpAnswer>;
+  /** The report, held against the strict schema. */
+  status(headers?: Readonly<Record<string, string>>): Promise<StatusReport>;
+}
+
+/** Starts one, as `startGateway` does. */
+export async function startControlled(
+  settings: Readonly<Record<string, string>>,
+  clock?: Clock,
+): Promise<Controlled> {
+  const gateway = await startGateway(settings, clock);
+  const control = bearer(readControlToken(gateway.dataDirectory) ?? '');
+  const path = `${gateway.url}/api/v1/settings`;
+  const json = { 'content-type': 'application/json', ...control };
+  const patch = (tree: unknown) =>
+    send(path, { method: 'PATCH', headers: json, body: JSON.stringify(tree) });
+  return {
+    ...gateway,
+    control,
+    patch,
+    async settings() {
+      return JSON.parse((await send(path, { headers: control })).text) as Settings;
+    },
+    async set(tree) {
+      const answer = await patch(tree);
+      expect([answer.status, answer.text]).toEqual([200, expect.stringMatching(/^\{"local"/)]);
+      return JSON.parse(answer.text) as Settings;
+    },
+    post: (route, headers = control) =>
+      send(`${gateway.url}/api/v1/${route}`, { method: 'POST', headers }),
+    async status(headers = control) {
+      const answer = await send(`${gateway.url}/api/v1/status`, { headers });
+      expect(answer.status).toBe(200);
+      return statusReportSchema.parse(JSON.parse(answer.text));
+    },
+  };
+}
