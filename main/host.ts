@@ -62,7 +62,7 @@ export function createHost(options: HostOptions, { clock, random, log }: HostEdg
   const config = createLiveConfig(loaded, dataDirectory, (now, before) => {
     if (now.local.baseUrl !== before.local.baseUrl) watchEngine(now.local.baseUrl);
     for (const id of UPSTREAM_IDS) {
-      if (identityOf(now, id) !== identityOf(before, id)) gateway.resetCircuit(id);
+      if (identityOf(now, id) !== identityOf(before, id)) gateway.upstreamChanged(id);
     }
     gateway.feed.changed();
   });

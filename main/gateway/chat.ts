@@ -34,8 +34,7 @@ export async function handleChat(
 ): Promise<void> {
   const id = newRequestId();
   const base = { ...caller.cors, 'x-gateway-request-id': id };
-  const config = deps.config();
-  const read = await readRequest(req, caller.identity, config);
+  const read = await readRequest(req, caller.identity, deps.config());
   if (read.kind === 'aborted') return;
   if (read.kind === 'refused') {
     const headers = { ...base, ...NOT_ROUTED };
@@ -48,6 +47,9 @@ export async function handleChat(
   res.on('close', () => {
     if (!res.writableFinished) abort.abort();
   });
+  // Taken up together, once the body is here: a change of settings meets the next request whole.
+  const config = deps.config();
+  const taken = { config, remotes: deps.remotes(), epoch: deps.circuits.epoch() };
   const log = deps.logs.begin({ id, model: request.model, stream: request.stream });
   const call: ChatCall = {
     request,
@@ -55,7 +57,6 @@ export async function handleChat(
     authorization: caller.identity.authorization,
     zeroSpend: config.routing.forceZero || req.headers['x-gateway-force-zero'] === '1',
   };
-  const taken = { config, remotes: deps.remotes(), epoch: deps.circuits.epoch() };
   const journey = { call, ...taken, log, signal: abort.signal };
   const routed = await route(journey, deps);
   await answerChat(routed, res, base, { ...journey, clock: deps.clock });

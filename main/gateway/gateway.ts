@@ -45,8 +45,8 @@ export interface Gateway {
   stop(graceMs: number): Promise<void>;
   snapshot(): LiveSnapshot;
   readonly feed: LiveFeed;
-  /** Closes an upstream's circuit and forgets its skips: it is another one now, or mended. */
-  resetCircuit(id: UpstreamId): void;
+  /** An upstream has another address, key or model: what was known is forgotten. */
+  upstreamChanged(id: UpstreamId): void;
   url(): string;
   baseUrl(): string;
   /** The window's address with a new one-time code for a control session. */
@@ -129,7 +129,10 @@ export function createGateway(deps: GatewayDeps): Gateway {
     url: () => lifecycle.url(),
     baseUrl: () => lifecycle.baseUrl(),
     controlLink,
-    resetCircuit,
+    upstreamChanged(id) {
+      circuits.reset(id);
+      if (id === 'ondemand') warmup.forget();
+    },
     start: () => lifecycle.start(config()),
     async stop(graceMs) {
       warmup.stop();

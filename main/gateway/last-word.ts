@@ -24,7 +24,7 @@ const NOTHING_SET_UP: GatewayError = {
   status: 503,
   code: 'no_upstream',
   message:
-    'No upstream is configured. Set SWITCHYARD_LOCAL_ENGINE_URL to an engine on this machine, or SWITCHYARD_HOSTED_A_BASE_URL with its key and model, and restart.',
+    "No upstream is configured. Set SWITCHYARD_LOCAL_ENGINE_URL to an engine on this machine, or SWITCHYARD_HOSTED_A_BASE_URL with its key and model, and restart; or use the window's Settings.",
 };
 
 function untried(trail: readonly Left[]): GatewayError {

@@ -26,6 +26,8 @@ export interface WarmupRunner {
   /** It answered a chat completion as a machine does that is still starting. */
   seenStarting(): void;
   known(): OndemandKnown;
+  /** The upstream is another one now. */
+  forget(): void;
   view(): Warmup;
   stop(): void;
 }
@@ -112,6 +114,12 @@ export function createWarmup(
       set(used(warmup, clock.ticks()));
     },
     seenStarting: () => set(seenStarting(warmup, clock.ticks())),
+    forget() {
+      running.abort();
+      reachedBefore = false;
+      hostedAnsweredAt = null;
+      set(COLD);
+    },
     known: () => ({ warming: view().state === 'warming', reachedBefore }),
     view,
     stop: () => running.abort(),

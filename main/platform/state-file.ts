@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import type { Clock } from './clock.ts';
+import { isoTime } from './dates.ts';
 import type { Log } from './log.ts';
 
 /** One JSON document that is kept over restarts. */
@@ -34,6 +35,20 @@ export function createStateFile(
     }
   }
 
+  /** Counters begin anew; what cannot be read is kept for whoever wants to look. */
+  function setAside(error: unknown): void {
+    const aside = `${path}.bad-${isoTime(clock.now()).replaceAll(':', '-')}`;
+    log('warn', 'state_set_aside', {
+      aside,
+      error: error instanceof Error ? error.name : 'unknown',
+    });
+    try {
+      renameSync(path, aside);
+    } catch {
+      // It stays and is written over, as it would be on a disk that lets nothing be renamed.
+    }
+  }
+
   function writeNext(): Promise<void> {
     cancelTimer?.();
     cancelTimer = null;
@@ -43,10 +58,11 @@ export function createStateFile(
 
   return {
     load() {
+      if (!existsSync(path)) return null;
       try {
         return JSON.parse(readFileSync(path, 'utf8')) as unknown;
-      } catch {
-        // Absent at the first start, else damaged: counters begin anew, nothing else is lost.
+      } catch (error) {
+        setAside(error);
         return null;
       }
     },
