@@ -21,8 +21,10 @@ export interface Children {
   startLinked(file: string): Child;
   /** Ids of all that run now. */
   pids(): number[];
-  /** Only what was started here is ever signalled, each by its id. */
+  /** Kills what still runs. Only what was started here is ever signalled, each by its id. */
   killAll(): void;
+  /** Kills what still runs and waits until it is gone. */
+  endAll(): Promise<void>;
 }
 
 /** Makes it, with nothing running. */
@@ -33,9 +35,14 @@ export function createChildren(): Children {
   function track(child: ChildProcess): Child {
     running.add(child);
     child.once('exit', () => running.delete(child));
+    child.once('error', () => running.delete(child));
     // A program that could not be started has no id; `saying` tells of it.
     return { pid: child.pid ?? 0, process: child };
   }
+
+  const killAll = () => {
+    for (const child of running) child.kill('SIGKILL');
+  };
 
   return {
     pinning: canPin
@@ -56,8 +63,13 @@ export function createChildren(): Children {
       return track(fork(file, canPin ? pinned : {}));
     },
     pids: () => [...running].flatMap(({ pid }) => (pid === undefined ? [] : [pid])),
-    killAll() {
-      for (const child of running) child.kill('SIGKILL');
+    killAll,
+    async endAll() {
+      const gone = [...running].map(
+        (child) => new Promise((resolve) => child.once('exit', resolve)),
+      );
+      killAll();
+      await Promise.all(gone);
     },
   };
 }

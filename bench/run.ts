@@ -57,26 +57,27 @@ async function main(quick: boolean): Promise<void> {
   }
   const directory = mkdtempSync(join(tmpdir(), 'switchyard-bench-'));
   const children = createChildren();
-  const cleanUp = () => {
-    children.killAll();
+  const stopped = new Promise<never>((_resolve, reject) => {
+    const limitMs = quick ? LIMIT_MS.quick : LIMIT_MS.default;
+    setTimeout(() => reject(new Error(`not done after ${limitMs / 1000} s`)), limitMs).unref();
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.once(signal, () => reject(new Error(`stopped by ${signal}`)));
+    }
+  });
+  // Whatever throws on the way, no child is left.
+  process.on('exit', () => children.killAll());
+  try {
+    await Promise.race([bench(children, directory, quick), stopped]);
+  } finally {
+    await children.endAll();
     rmSync(directory, { recursive: true, force: true });
-  };
-  process.on('exit', cleanUp);
-  process.on('SIGINT', () => process.exit(130));
-  process.on('SIGTERM', () => process.exit(143));
-  const limitMs = quick ? LIMIT_MS.quick : LIMIT_MS.default;
-  setTimeout(() => fail(new Error(`not done after ${limitMs / 1000} s`)), limitMs).unref();
-  await bench(children, directory, quick);
-}
-
-function fail(error: unknown): never {
-  process.stderr.write(`bench failed: ${error instanceof Error ? error.message : 'unknown'}\n`);
-  process.exit(1);
+  }
 }
 
 try {
   await main(process.argv.includes('--quick'));
   process.exit(0);
 } catch (error) {
-  fail(error);
+  process.stderr.write(`bench failed: ${error instanceof Error ? error.message : 'unknown'}\n`);
+  process.exit(1);
 }

@@ -27,9 +27,6 @@ export function planPatch(
     return invalid('Send an object of sections, such as {"ondemand":{"warmup":false}}.', null);
   const changes: SettingChange[] = [];
   for (const [section, keys] of Object.entries(tree)) {
-    if (!ENTRIES.some((entry) => entry.section === section)) {
-      return invalid(`There is no section '${section}'.`, section);
-    }
     if (!isObject(keys)) return invalid(`'${section}' must be an object of settings.`, section);
     for (const [key, value] of Object.entries(keys)) {
       const path = `${section}.${key}`;
@@ -40,6 +37,7 @@ export function planPatch(
       changes.push({ entry, value: value ?? undefined });
     }
   }
+  if (changes.length === 0) return invalid('There is nothing to change in this.', null);
   const next = changes.reduce(withChange, config);
   const [open] = openToTheNetwork(next);
   return open === undefined

@@ -2,14 +2,14 @@ import { sleep, type Clock } from '../platform/clock.ts';
 import type { HttpClient } from '../platform/http.ts';
 import type { Config } from '../config.ts';
 import { attempt, type Answered } from './attempt.ts';
-import type { AttemptLog } from './attempt-log.ts';
-import type { UpstreamCall } from './calls.ts';
+import type { AttemptLog } from './watch/attempt-log.ts';
+import type { UpstreamCall } from './request/calls.ts';
 import type { Ticket } from './circuit/breaker.ts';
 import type { Circuits } from './circuit/circuits.ts';
-import { classify, type Failure } from './outcomes.ts';
-import type { RequestLog } from './request-log.ts';
-import { isStarting, pollDelayMs, retryDelayMs } from './same-upstream.ts';
-import type { WarmupRunner } from './warmup.ts';
+import { classify, type Failure } from './outcome/outcomes.ts';
+import type { RequestLog } from './watch/request-log.ts';
+import { isStarting, pollDelayMs, retryDelayMs } from './outcome/same-upstream.ts';
+import type { WarmupRunner } from './warmup/warmup.ts';
 
 /** What asking an upstream needs of the world. */
 export interface AskDeps {

@@ -10,7 +10,7 @@ import type {
 } from '../platform/http.ts';
 import { park } from '../platform/parking.ts';
 import type { TransportFailure } from '../platform/transport-failure.ts';
-import type { Unanswered } from './outcomes.ts';
+import type { Unanswered } from './outcome/outcomes.ts';
 import {
   createAnswerReader,
   createAssemblingReader,
@@ -19,8 +19,8 @@ import {
   type BodyReader,
   type CommittedStart,
   type Progress,
-} from './readers.ts';
-import { bodyKind, createSniffingReader } from './sniffing.ts';
+} from './response/readers.ts';
+import { bodyKind, createSniffingReader } from './response/sniffing.ts';
 
 /** How the answer is to be taken: relayed as a stream, put together from one, or whole. */
 export type AnswerMode = 'relay' | 'assemble' | 'whole';

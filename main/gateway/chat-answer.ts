@@ -1,12 +1,12 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { UpstreamId } from '#shared/ids.ts';
-import { answerAsChunk } from './assembly.ts';
-import { callerHeaders } from './headers.ts';
-import { lastWord } from './last-word.ts';
+import { answerAsChunk } from './response/assembly.ts';
+import { callerHeaders } from './request/headers.ts';
+import { lastWord } from './outcome/last-word.ts';
 import { relay, type RelayEnd } from './relay.ts';
-import { sendBody, sendError } from './respond.ts';
+import { sendBody, sendError } from './surface/respond.ts';
 import type { Journey, Routed } from './router.ts';
-import { fallbackReason } from './trail.ts';
+import { fallbackReason } from './outcome/trail.ts';
 import type { Clock } from '../platform/clock.ts';
 
 /** What is known of the request whose answer goes out. */

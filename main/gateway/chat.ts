@@ -1,16 +1,16 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Config } from '../config.ts';
 import { newRequestId } from '../platform/request-id.ts';
-import { keyError, type Identity } from './auth.ts';
-import { readBody } from './body.ts';
+import { keyError, type Identity } from './access/auth.ts';
+import { readBody } from './request/body.ts';
 import { answerChat, NOT_ROUTED } from './chat-answer.ts';
-import type { ChatCall } from './calls.ts';
-import { isBadRequest, parseChatRequest, type ChatRequest } from './chat-request.ts';
-import type { GatewayError } from './errors.ts';
-import type { RequestLogs } from './request-log.ts';
-import { sendError, sendErrorEarly } from './respond.ts';
+import type { ChatCall } from './request/calls.ts';
+import { isBadRequest, parseChatRequest, type ChatRequest } from './request/chat-request.ts';
+import type { GatewayError } from './surface/errors.ts';
+import type { RequestLogs } from './watch/request-log.ts';
+import { sendError, sendErrorEarly } from './surface/respond.ts';
 import { route, type RouterDeps } from './router.ts';
-import type { RemoteUpstream } from './upstreams.ts';
+import type { RemoteUpstream } from './request/upstreams.ts';
 
 /** What the chat endpoint needs. */
 export interface ChatDeps extends RouterDeps {

@@ -6,17 +6,17 @@ import type { Clock } from '../platform/clock.ts';
 import type { HttpClient } from '../platform/http.ts';
 import type { Log } from '../platform/log.ts';
 import type { StateFile } from '../platform/state-file.ts';
-import { appRoutes } from './app-routes.ts';
-import { createIdentify } from './auth.ts';
-import type { LocalChoice } from './calls.ts';
-import { controlRoutes, type ControlRoutesDeps } from './control-routes.ts';
-import type { LiveFeed } from './live.ts';
-import { createMonitor } from './monitor.ts';
-import { createLifecycle, type Started } from './lifecycle.ts';
-import { createRoutes, type Route } from './routes.ts';
+import { appRoutes } from './surface/app-routes.ts';
+import { createIdentify } from './access/auth.ts';
+import type { LocalChoice } from './request/calls.ts';
+import { controlRoutes, type ControlRoutesDeps } from './surface/control-routes.ts';
+import type { LiveFeed } from './watch/live.ts';
+import { createMonitor } from './watch/monitor.ts';
+import { createLifecycle, type Started } from './surface/lifecycle.ts';
+import { createRoutes, type Route } from './surface/routes.ts';
 import { createGatewayServer } from './server.ts';
-import { createSessions } from './sessions.ts';
-import { remoteUpstreams } from './upstreams.ts';
+import { createSessions } from './access/sessions.ts';
+import { remoteUpstreams } from './request/upstreams.ts';
 
 /** What the gateway is given. */
 export interface GatewayDeps {

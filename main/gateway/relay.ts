@@ -3,12 +3,12 @@ import type { Clock } from '../platform/clock.ts';
 import { drain } from '../platform/draining.ts';
 import type { Exchange, ResponseListener } from '../platform/http.ts';
 import type { TransportFailure } from '../platform/transport-failure.ts';
-import { parseJson } from './answer.ts';
+import { parseJson } from './response/answer.ts';
 import type { StreamSeen } from './attempt.ts';
-import { errorBody, type UpstreamErrorCode } from './errors.ts';
-import { lastEvent } from './readers.ts';
-import { dataOf, MAX_EVENT_BYTES, type Framer, type Frames } from './sse-frames.ts';
-import { createStreamWatch, type StreamWatch } from './stream-watch.ts';
+import { errorBody, type UpstreamErrorCode } from './surface/errors.ts';
+import { lastEvent } from './response/readers.ts';
+import { dataOf, MAX_EVENT_BYTES, type Framer, type Frames } from './response/sse-frames.ts';
+import { createStreamWatch, type StreamWatch } from './response/stream-watch.ts';
 
 /** How a relayed stream ended. */
 export type RelayEnd =

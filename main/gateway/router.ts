@@ -6,9 +6,9 @@ import {
   type ChatCall,
   type LocalChoice,
   type UpstreamCall,
-} from './calls.ts';
-import { soonestFirst, type Left, type Skipped } from './trail.ts';
-import type { RemoteUpstream } from './upstreams.ts';
+} from './request/calls.ts';
+import { soonestFirst, type Left, type Skipped } from './outcome/trail.ts';
+import type { RemoteUpstream } from './request/upstreams.ts';
 
 /** What the router needs of the world. */
 export interface RouterDeps extends AskDeps {

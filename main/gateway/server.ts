@@ -7,14 +7,14 @@ import {
 } from 'node:http';
 import type { Config } from '../config.ts';
 import { closeOnceAnswered } from '../platform/idle-connections.ts';
-import type { Identify } from './auth.ts';
+import type { Identify } from './access/auth.ts';
 import { NOT_ROUTED } from './chat-answer.ts';
 import { newRequestId } from '../platform/request-id.ts';
 import { CHAT_PATHS, handleChat, type ChatDeps } from './chat.ts';
-import type { GatewayError } from './errors.ts';
-import { corsHeaders, preflightHeaders, refusal } from './guard.ts';
-import { sendError } from './respond.ts';
-import { INTERNAL_ERROR, METHOD_NOT_ALLOWED } from './routes.ts';
+import type { GatewayError } from './surface/errors.ts';
+import { corsHeaders, preflightHeaders, refusal } from './access/guard.ts';
+import { sendError } from './surface/respond.ts';
+import { INTERNAL_ERROR, METHOD_NOT_ALLOWED } from './surface/routes.ts';
 
 /** What answers requests. */
 export interface ServerDeps {

@@ -183,12 +183,23 @@ describe('POST /api/v1/warmup', () => {
     expect(message).toContain('SWITCHYARD_ONDEMAND_BASE_URL');
   });
 
+  test('starts none while no money may be spent, and says so', async () => {
+    const machine = await startUpstream(hang);
+    const gateway = await startControlled({ ONDEMAND_BASE_URL: machine.url, FORCE_ZERO: 'true' });
+    const answer = await gateway.post('warmup');
+    expect([answer.status, JSON.parse(answer.text)]).toMatchObject([
+      409,
+      { error: { code: 'zero_spend' } },
+    ]);
+    expect(machine.gets).toHaveLength(0);
+  });
+
   test('starts one at once, whatever routing may; a second one is the same', async () => {
     const clock = createManualClock();
     const machine = await startUpstream(hang);
     machine.answerGet = () => {};
     const gateway = await startControlled(
-      { ONDEMAND_BASE_URL: machine.url, ONDEMAND_WARMUP: 'false', FORCE_ZERO: 'true' },
+      { ONDEMAND_BASE_URL: machine.url, ONDEMAND_WARMUP: 'false' },
       clock,
     );
     for (let n = 0; n < 2; n += 1) {

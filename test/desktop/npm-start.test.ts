@@ -52,10 +52,9 @@ function makeTree(install: string, electron = 'exit 0'): string {
   put(tree, 'node_modules/vite/package.json', '{"type":"module"}');
   put(tree, 'node_modules/vite/bin/vite.js', VITE);
   mkdirSync(join(tree, 'scripts'));
-  copyFileSync(
-    join(import.meta.dirname, '../../scripts/start.mjs'),
-    join(tree, 'scripts/start.mjs'),
-  );
+  for (const script of ['start.mjs', 'tree.mjs']) {
+    copyFileSync(join(import.meta.dirname, '../../scripts', script), join(tree, 'scripts', script));
+  }
   return tree;
 }
 

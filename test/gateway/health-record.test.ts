@@ -6,7 +6,7 @@ import {
   succeededAt,
   UNUSED,
   withSample,
-} from '../../main/gateway/health-record.ts';
+} from '../../main/gateway/circuit/health-record.ts';
 
 const MINUTE_MS = 60_000;
 

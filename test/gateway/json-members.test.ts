@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { topLevelMembers, withMembers } from '../../main/gateway/json-members.ts';
+import { topLevelMembers, withMembers } from '../../main/gateway/request/json-members.ts';
 
 /** A JSON text with its own blanks and spellings, member by member. */
 interface Spelled {

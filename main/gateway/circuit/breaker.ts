@@ -1,4 +1,4 @@
-import { UNUSED, type HealthRecord } from '../health-record.ts';
+import { UNUSED, type HealthRecord } from './health-record.ts';
 import { later, remainingMs, type Moment } from './moment.ts';
 
 /** A cool-down: when it ends, and how many there have been in a row. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../../platform/clock.ts';
-import { isObject } from '../answer.ts';
-import type { Failure } from '../outcomes.ts';
+import { isObject } from '../response/answer.ts';
+import type { Failure } from '../outcome/outcomes.ts';
 import {
   admit,
   admitAnyway,

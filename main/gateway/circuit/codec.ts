@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { DecayingMean, HealthRecord } from '../health-record.ts';
+import type { DecayingMean, HealthRecord } from './health-record.ts';
 import { NEW_BREAKER, type Breaker, type Gate } from './breaker.ts';
 import { endsAtMs, remainingMs, type Moment } from './moment.ts';
 import { LONGEST_SKIP_MS, MODELS_KEPT, UPSTREAM_SKIPS, type Skip, type Skips } from './skips.ts';

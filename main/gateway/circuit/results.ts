@@ -1,4 +1,4 @@
-import { failedAt, firstContentAt, succeededAt, type HealthRecord } from '../health-record.ts';
+import { failedAt, firstContentAt, succeededAt, type HealthRecord } from './health-record.ts';
 import { reset, type Breaker, type Gate, type Ticket } from './breaker.ts';
 import { later, remainingMs, type Moment } from './moment.ts';
 

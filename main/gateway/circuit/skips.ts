@@ -1,4 +1,4 @@
-import type { Failure } from '../outcomes.ts';
+import type { Failure } from '../outcome/outcomes.ts';
 import { later, remainingMs, type Moment } from './moment.ts';
 
 /** Why an upstream as a whole is left alone for a while although its circuit admits. */

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { ResponseHeaders } from '../platform/http.ts';
+import type { ResponseHeaders } from '../../platform/http.ts';
 
 /** Caller's headers that may go on to an upstream (design 4); `authorization` only to `local`. */
 const TO_UPSTREAM = new Set(['accept', 'user-agent', 'traceparent', 'tracestate', 'x-request-id']);

@@ -2,7 +2,7 @@ import type { Response } from 'express';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { SettingsView } from '#shared/settings.ts';
 import type { WarmupState } from '#shared/status.ts';
-import type { Patched } from '../config/live-config.ts';
+import type { Patched } from '../../config/live-config.ts';
 import type { GatewayError } from './errors.ts';
 import { sendError, sendJson } from './respond.ts';
 import type { Route } from './routes.ts';

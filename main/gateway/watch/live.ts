@@ -1,6 +1,6 @@
 import type { AppInfo, LiveDelta, LiveEvent, LiveSnapshot, RequestRow } from '#shared/live.ts';
 import type { StatusReport } from '#shared/status.ts';
-import type { Clock } from '../platform/clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { StatsView } from './stats.ts';
 
 /** The live feed: whoever subscribes hears of changes, at most four times a second. */

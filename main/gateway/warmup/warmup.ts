@@ -1,8 +1,8 @@
-import { sleep, type Clock } from '../platform/clock.ts';
-import { get, type GetResult } from '../platform/get.ts';
-import type { HttpClient } from '../platform/http.ts';
-import { pollDelayMs, type OndemandKnown } from './same-upstream.ts';
-import type { RemoteUpstream } from './upstreams.ts';
+import { sleep, type Clock } from '../../platform/clock.ts';
+import { get, type GetResult } from '../../platform/get.ts';
+import type { HttpClient } from '../../platform/http.ts';
+import { pollDelayMs, type OndemandKnown } from '../outcome/same-upstream.ts';
+import type { RemoteUpstream } from '../request/upstreams.ts';
 import {
   COLD,
   ended,

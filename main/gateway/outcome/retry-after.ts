@@ -1,5 +1,5 @@
-import { parseHttpDate } from '../platform/dates.ts';
-import type { ResponseHeaders } from '../platform/http.ts';
+import { parseHttpDate } from '../../platform/dates.ts';
+import type { ResponseHeaders } from '../../platform/http.ts';
 
 /**
  * How long an upstream asks to wait, in milliseconds; null when it does not say.

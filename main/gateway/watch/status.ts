@@ -1,18 +1,18 @@
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { CircuitReport, StatusReport, UpstreamReport } from '#shared/status.ts';
-import type { Config } from '../config.ts';
-import { maskHeaders, maskSecret, maskUrl } from '../config/mask.ts';
-import { ENV_PREFIX, SETTINGS } from '../config/settings.ts';
-import { isoTime } from '../platform/dates.ts';
-import type { LocalChoice } from './calls.ts';
-import { waitMsOf } from './circuit/breaker.ts';
-import type { Circuit } from './circuit/circuits.ts';
-import type { Moment } from './circuit/moment.ts';
-import { circuitReport, skipReports } from './circuit/report.ts';
-import { activeSkips } from './circuit/skips.ts';
+import type { Config } from '../../config.ts';
+import { maskHeaders, maskSecret, maskUrl } from '../../config/mask.ts';
+import { ENV_PREFIX, SETTINGS } from '../../config/settings.ts';
+import { isoTime } from '../../platform/dates.ts';
+import type { LocalChoice } from '../request/calls.ts';
+import { waitMsOf } from '../circuit/breaker.ts';
+import type { Circuit } from '../circuit/circuits.ts';
+import type { Moment } from '../circuit/moment.ts';
+import { circuitReport, skipReports } from '../circuit/report.ts';
+import { activeSkips } from '../circuit/skips.ts';
 import type { StatsView } from './stats.ts';
-import { chatPathOf, localModel } from './upstreams.ts';
-import type { Warmup } from './warmup-state.ts';
+import { chatPathOf, localModel } from '../request/upstreams.ts';
+import type { Warmup } from '../warmup/warmup-state.ts';
 
 /** What a status report is made of. */
 export interface StatusParts {

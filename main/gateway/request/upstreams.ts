@@ -1,5 +1,5 @@
 import { HOSTED_IDS, type HostedId, type UpstreamId } from '#shared/ids.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../../config.ts';
 
 /** Where requests to an upstream go: a base address, split for the wire once. */
 export interface Endpoint {

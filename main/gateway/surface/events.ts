@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { LiveEvent } from '#shared/live.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { LiveFeed } from './live.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { LiveFeed } from '../watch/live.ts';
 
 /** A reader that has left this much unread gets a fresh snapshot instead of more deltas. */
 const MAX_UNREAD_BYTES = 256 * 1024;

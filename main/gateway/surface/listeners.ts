@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
-import { listen, urlHost } from '../platform/listening.ts';
-import type { Clock } from '../platform/clock.ts';
+import { listen, urlHost } from '../../platform/listening.ts';
+import type { Clock } from '../../platform/clock.ts';
 
 /** The gateway's bound addresses. */
 export interface Listeners {

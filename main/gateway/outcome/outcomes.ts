@@ -1,8 +1,8 @@
 import type { UpstreamId } from '#shared/ids.ts';
 import type { FailureReason } from '#shared/reasons.ts';
-import type { ResponseHeaders } from '../platform/http.ts';
+import type { ResponseHeaders } from '../../platform/http.ts';
 import { errorWords, type ErrorWords } from './error-words.ts';
-import type { UpstreamErrorCode } from './errors.ts';
+import type { UpstreamErrorCode } from '../surface/errors.ts';
 import { retryAfterMs } from './retry-after.ts';
 
 /** An error response of an upstream, whole. */

@@ -1,6 +1,6 @@
 import type { UpstreamId } from '#shared/ids.ts';
 import type { RequestRow } from '#shared/live.ts';
-import type { Clock } from '../platform/clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import {
   callLog,
   openAttempt,
@@ -9,10 +9,10 @@ import {
   type MutableRow,
   type OpenAttempt,
 } from './attempt-log.ts';
-import type { Ticket } from './circuit/breaker.ts';
-import type { Circuits } from './circuit/circuits.ts';
-import type { Log } from '../platform/log.ts';
-import type { Failure } from './outcomes.ts';
+import type { Ticket } from '../circuit/breaker.ts';
+import type { Circuits } from '../circuit/circuits.ts';
+import type { Log } from '../../platform/log.ts';
+import type { Failure } from '../outcome/outcomes.ts';
 import type { Stats } from './stats.ts';
 
 /** What is written down of one chat completion: who was asked and how it went, never what was said. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import type { Clock } from '../platform/clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import { errorBody, errorHeaders, type GatewayError } from './errors.ts';
 
 /** Answers with a JSON value. */

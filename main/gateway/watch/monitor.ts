@@ -1,19 +1,19 @@
 import type { AppInfo } from '#shared/live.ts';
 import type { StatusReport } from '#shared/status.ts';
-import type { Config } from '../config.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { HttpClient } from '../platform/http.ts';
-import type { Log } from '../platform/log.ts';
-import type { StateFile } from '../platform/state-file.ts';
-import type { LocalChoice } from './calls.ts';
-import { createCircuits, type Circuits } from './circuit/circuits.ts';
-import { momentOf } from './circuit/moment.ts';
+import type { Config } from '../../config.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { HttpClient } from '../../platform/http.ts';
+import type { Log } from '../../platform/log.ts';
+import type { StateFile } from '../../platform/state-file.ts';
+import type { LocalChoice } from '../request/calls.ts';
+import { createCircuits, type Circuits } from '../circuit/circuits.ts';
+import { momentOf } from '../circuit/moment.ts';
 import { createLiveFeed, type LiveFeed } from './live.ts';
 import { recall, remembered } from './memory.ts';
 import { createRequestLogs, type RequestLogs } from './request-log.ts';
 import { createStats } from './stats.ts';
 import { statusReport } from './status.ts';
-import { createWarmup, type WarmupRunner } from './warmup.ts';
+import { createWarmup, type WarmupRunner } from '../warmup/warmup.ts';
 
 /** What is watched, and by what. */
 export interface MonitorDeps {

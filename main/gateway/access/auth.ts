@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { digestOf, isOneOf } from '../platform/secret-text.ts';
-import type { GatewayError } from './errors.ts';
+import { digestOf, isOneOf } from '../../platform/secret-text.ts';
+import type { GatewayError } from '../surface/errors.ts';
 
 /** Who sent a request, as far as its headers prove. */
 export interface Identity {

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { GatewayError } from './errors.ts';
+import type { GatewayError } from '../surface/errors.ts';
 
 /** What a request's headers are held against. */
 export interface GuardRules {

@@ -1,4 +1,4 @@
-import type { ResponseHeaders } from '../platform/http.ts';
+import type { ResponseHeaders } from '../../platform/http.ts';
 import type { BodyReader, Progress } from './readers.ts';
 
 /** What a 2xx body is, as far as its head tells. */

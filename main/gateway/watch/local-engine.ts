@@ -1,8 +1,8 @@
-import type { Clock } from '../platform/clock.ts';
-import { get } from '../platform/get.ts';
-import type { HttpClient } from '../platform/http.ts';
-import { isObject, parseJson } from './answer.ts';
-import { endpointOf } from './upstreams.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { get } from '../../platform/get.ts';
+import type { HttpClient } from '../../platform/http.ts';
+import { isObject, parseJson } from '../response/answer.ts';
+import { endpointOf } from '../request/upstreams.ts';
 
 /** What a fixed engine offers, asked for now and then. */
 export interface LocalEngine {

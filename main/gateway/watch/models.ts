@@ -1,6 +1,6 @@
 import { UPSTREAM_IDS } from '#shared/ids.ts';
-import type { Config } from '../config.ts';
-import type { LocalChoice } from './calls.ts';
+import type { Config } from '../../config.ts';
+import type { LocalChoice } from '../request/calls.ts';
 
 interface ModelEntry {
   readonly id: string;

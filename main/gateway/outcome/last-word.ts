@@ -1,6 +1,6 @@
 import type { UpstreamId } from '#shared/ids.ts';
-import { skipFor } from './circuit/skips.ts';
-import type { GatewayError } from './errors.ts';
+import { skipFor } from '../circuit/skips.ts';
+import type { GatewayError } from '../surface/errors.ts';
 import type { ErrorResponse } from './outcomes.ts';
 import { isSilent, reasonOf, wasTried, type Failed, type Left } from './trail.ts';
 

@@ -1,4 +1,4 @@
-import { errorMessage, isObject, parseJson } from './answer.ts';
+import { errorMessage, isObject, parseJson } from '../response/answer.ts';
 
 /** What an upstream's error body says, as far as routing depends on it. */
 export interface ErrorWords {

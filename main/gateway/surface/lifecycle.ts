@@ -1,7 +1,7 @@
 import type { Server, ServerResponse } from 'node:http';
-import type { Config } from '../config.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Log } from '../platform/log.ts';
+import type { Config } from '../../config.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Log } from '../../platform/log.ts';
 import { bind, type Listeners } from './listeners.ts';
 
 export type Started = { readonly ok: true } | { readonly ok: false; readonly message: string };

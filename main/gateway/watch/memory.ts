@@ -1,8 +1,8 @@
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
-import type { Config } from '../config.ts';
-import { digestOf } from '../platform/secret-text.ts';
-import { isObject } from './answer.ts';
-import type { Circuits } from './circuit/circuits.ts';
+import type { Config } from '../../config.ts';
+import { digestOf } from '../../platform/secret-text.ts';
+import { isObject } from '../response/answer.ts';
+import type { Circuits } from '../circuit/circuits.ts';
 import type { Stats } from './stats.ts';
 
 const VERSION = 1;

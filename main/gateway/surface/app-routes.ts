@@ -1,15 +1,15 @@
 import type { ServerResponse } from 'node:http';
 import type { StatusReport } from '#shared/status.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Config } from '../config.ts';
-import type { LocalChoice } from './calls.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Config } from '../../config.ts';
+import type { LocalChoice } from '../request/calls.ts';
 import type { GatewayError } from './errors.ts';
 import { EVENTS_HEAD, streamEvents } from './events.ts';
-import type { LiveFeed } from './live.ts';
-import { modelList } from './models.ts';
+import type { LiveFeed } from '../watch/live.ts';
+import { modelList } from '../watch/models.ts';
 import { sendError, sendJson } from './respond.ts';
 import type { Route } from './routes.ts';
-import type { Sessions } from './sessions.ts';
+import type { Sessions } from '../access/sessions.ts';
 
 /** What the routes show and do. */
 export interface AppRoutesDeps {

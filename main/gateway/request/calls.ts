@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { SkipReason } from '#shared/reasons.ts';
-import type { Config } from '../config.ts';
-import type { HttpRequest } from '../platform/http.ts';
-import type { AnswerMode } from './attempt.ts';
+import type { Config } from '../../config.ts';
+import type { HttpRequest } from '../../platform/http.ts';
+import type { AnswerMode } from '../attempt.ts';
 import { bodyFor, type ChatRequest } from './chat-request.ts';
 import { upstreamHeaders, type OwnHeaders } from './headers.ts';
 import {

@@ -1,5 +1,5 @@
-import type { Clock } from '../platform/clock.ts';
-import { digestOf, isOneOf, newSecret } from '../platform/secret-text.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { digestOf, isOneOf, newSecret } from '../../platform/secret-text.ts';
 
 /** Control sessions: a page trades a one-time code from its address for a token of its own. */
 export interface Sessions {

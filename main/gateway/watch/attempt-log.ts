@@ -1,11 +1,11 @@
 import type { UpstreamId } from '#shared/ids.ts';
 import type { AttemptRow, RequestRow } from '#shared/live.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Ticket } from './circuit/breaker.ts';
-import type { Circuits } from './circuit/circuits.ts';
-import type { Result } from './circuit/results.ts';
-import type { Failure } from './outcomes.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Ticket } from '../circuit/breaker.ts';
+import type { Circuits } from '../circuit/circuits.ts';
+import type { Result } from '../circuit/results.ts';
+import type { Failure } from '../outcome/outcomes.ts';
 import type { Stats } from './stats.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import express, { type ErrorRequestHandler, type Request, type Response } from 'express';
-import { CONTROL_REQUIRED, keyError, type Identify } from './auth.ts';
+import { CONTROL_REQUIRED, keyError, type Identify } from '../access/auth.ts';
 import type { GatewayError } from './errors.ts';
 import { sendError } from './respond.ts';
 
