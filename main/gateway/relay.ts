@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Clock } from '../platform/clock.ts';
 import { drain } from '../platform/draining.ts';
 import type { Exchange, ResponseListener } from '../platform/http.ts';
@@ -8,6 +9,7 @@ import type { StreamSeen } from './attempt.ts';
 import { errorBody, type UpstreamErrorCode } from './surface/errors.ts';
 import { lastEvent } from './response/readers.ts';
 import { dataOf, MAX_EVENT_BYTES, type Framer, type Frames } from './response/sse-frames.ts';
+import { writeChunk } from './surface/chunk-writer.ts';
 import { createStreamWatch, type StreamWatch } from './response/stream-watch.ts';
 
 /** How a relayed stream ended. */
@@ -45,6 +47,8 @@ class Relay implements ResponseListener {
   readonly #exchange: Exchange;
   readonly #framer: Framer;
   readonly #res: ServerResponse;
+  /** As it is now: the response lets go of it when it ends. */
+  readonly #socket: Socket | null;
   readonly #plan: RelayPlan;
   readonly #resolve: (end: RelayEnd) => void;
   readonly #watch: StreamWatch;
@@ -52,6 +56,7 @@ class Relay implements ResponseListener {
   #lastDataAt: number;
   #callerIsSlow = false;
   #over = false;
+  #headOut = false;
 
   constructor(
     { exchange, start }: StreamSeen,
@@ -62,6 +67,7 @@ class Relay implements ResponseListener {
     this.#exchange = exchange;
     this.#framer = start.framer;
     this.#res = res;
+    this.#socket = res.socket;
     this.#plan = plan;
     this.#resolve = resolve;
     this.#watch = createStreamWatch(plan.choices);
@@ -76,6 +82,7 @@ class Relay implements ResponseListener {
     }
     this.#plan.signal.addEventListener('abort', this.#onCancel);
     this.#res.on('drain', this.#onDrain);
+    this.#socket?.on('drain', this.#onDrain);
     this.#forward(framesOf(start.held));
     if (this.#over) return;
     handOver(this);
@@ -111,7 +118,7 @@ class Relay implements ResponseListener {
   #forward(frames: Frames): void {
     const sight = this.#watch.see(frames);
     const bytes = sight.kind === 'going' ? frames.bytes : frames.bytes.subarray(0, sight.end);
-    if (bytes.length > 0 && !this.#res.write(bytes) && sight.kind === 'going') this.#pause();
+    if (bytes.length > 0 && !this.#write(bytes) && sight.kind === 'going') this.#pause();
     this.#plan.onEvents(frames.ends.length);
     if (sight.kind === 'done') {
       drain(this.#exchange, this.#plan.clock);
@@ -121,6 +128,13 @@ class Relay implements ResponseListener {
       this.#exchange.abort();
       this.#break('upstream_error', 'the upstream reported an error');
     }
+  }
+
+  /** The first write brings the head along, which only the response itself can. */
+  #write(bytes: Buffer): boolean {
+    if (this.#headOut) return writeChunk(this.#res, bytes);
+    this.#headOut = true;
+    return this.#res.write(bytes);
   }
 
   #pause(): void {
@@ -176,6 +190,7 @@ class Relay implements ResponseListener {
     this.#cancelTimer();
     this.#plan.signal.removeEventListener('abort', this.#onCancel);
     this.#res.off('drain', this.#onDrain);
+    this.#socket?.off('drain', this.#onDrain);
     if (end.kind !== 'cancelled') this.#res.end();
     this.#resolve(end);
   }

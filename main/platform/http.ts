@@ -45,6 +45,11 @@ export interface HttpClient {
 
 /** What a connection attempt may take: a machine that is switched off answers nothing at all. */
 const CONNECT_TIMEOUT_MS = 10_000;
+/**
+ * How long an idle connection is kept where the upstream does not say. Engines close theirs after 5 s
+ * or more, which is noticed at once but for a race, and that one request is sent again.
+ */
+const KEEP_ALIVE_MS = 30_000;
 /** Response heads beyond this are malformed (design 4). */
 const MAX_HEAD_BYTES = 32 * 1024;
 
@@ -58,6 +63,7 @@ export function createHttpClient(): HttpClient {
     headersTimeout: 0,
     bodyTimeout: 0,
     maxHeaderSize: MAX_HEAD_BYTES,
+    keepAliveTimeout: KEEP_ALIVE_MS,
     connect: { timeout: CONNECT_TIMEOUT_MS },
     // undici hands its own option objects through; connections are unlimited, one request each.
     factory: (origin, poolOptions: Pool.Options) =>

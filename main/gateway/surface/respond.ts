@@ -15,6 +15,9 @@ export function sendJson(
   });
 }
 
+/** Up to here joining head and body is cheaper than gathering two pieces (`npm run bench`). */
+const MAX_ONE_PIECE_BYTES = 16 * 1024;
+
 /** Answers with bytes that are there as a whole. */
 export function sendBody(
   res: ServerResponse,
@@ -24,7 +27,9 @@ export function sendBody(
 ): void {
   if (res.destroyed || res.headersSent) return;
   res.writeHead(status, { 'cache-control': 'no-store', ...headers, 'content-length': body.length });
-  res.end(body);
+  // As text of one byte a character it goes out in one piece with its head; the bytes are the same.
+  if (body.length <= MAX_ONE_PIECE_BYTES) res.end(body.toString('latin1'), 'latin1');
+  else res.end(body);
 }
 
 /** Answers with an error of the gateway's own. */
