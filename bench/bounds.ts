@@ -36,6 +36,13 @@ export function boundsOf(summary: Summary, stopped: Ended): readonly Bound[] {
       goal: 1,
     },
     {
+      what: 'failover tax, circuit open, over direct',
+      unit: ' ms',
+      measured: summary.openCircuitOverDirectUs / 1000,
+      most: 1,
+      goal: 0.1,
+    },
+    {
       what: `SIGTERM to the end, exit code ${stopped.code ?? 'none'}`,
       unit: ' ms',
       measured: stopped.code === 0 ? stopped.ms : Infinity,

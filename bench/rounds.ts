@@ -55,7 +55,7 @@ export interface Round {
   readonly streams: Readonly<Record<Compared, Outcome | null>> & { readonly direct: Outcome };
   readonly assembled: Outcome;
   /** One request after the other: directly, through the gateway, and past a refusing `local`. */
-  readonly single: Readonly<Record<'direct' | 'gateway' | 'failingOver', Outcome>>;
+  readonly single: Readonly<Record<'direct' | 'gateway' | 'failingOver' | 'passingBy', Outcome>>;
 }
 
 const streamMs = (scale: Scale) => TOKENS * scale.paceMs;
@@ -79,7 +79,7 @@ export async function runRounds(
 }
 
 async function runRound(targets: Targets, loader: Loader, scale: Scale): Promise<Round> {
-  const { direct, bare, nginx, gateway, assembling, failingOver } = targets;
+  const { direct, bare, nginx, gateway, assembling, failingOver, passingBy } = targets;
   const run = async (name: string, target: Target | null, load: Load) =>
     target === null ? null : loader.run(name, jobFor(target, load));
   const must = (name: string, target: Target, load: Load) => loader.run(name, jobFor(target, load));
@@ -103,13 +103,14 @@ async function runRound(targets: Targets, loader: Loader, scale: Scale): Promise
       direct: await must('direct', direct, one),
       gateway: await must('gateway', gateway, one),
       failingOver: await must('gateway, failing over', failingOver, one),
+      passingBy: await must('gateway, passing by', passingBy, one),
     },
   };
 }
 
 /** A just-in-time compiler needs its time before it is worth measuring. */
 async function warmUp(targets: Targets, loader: Loader, scale: Scale): Promise<void> {
-  const { bare, nginx, gateway, assembling, failingOver } = targets;
+  const { bare, nginx, gateway, assembling, failingOver, passingBy } = targets;
   for (const target of [bare, nginx, gateway]) {
     if (target === null) continue;
     await loader.run('warm-up', jobFor(target, plainWarmUp(scale)));
@@ -117,6 +118,7 @@ async function warmUp(targets: Targets, loader: Loader, scale: Scale): Promise<v
   }
   await loader.run('warm-up', jobFor(assembling, assembledLoad(scale)));
   await loader.run('warm-up', jobFor(failingOver, singleLoad(scale)));
+  await loader.run('warm-up', jobFor(passingBy, singleLoad(scale)));
 }
 
 type Load = Omit<Job, 'port' | 'pid'>;

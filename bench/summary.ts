@@ -28,6 +28,8 @@ export interface Summary {
   readonly failoverOverDirectUs: number;
   /** … and over the same gateway without a `local`. */
   readonly failoverOverGatewayUs: number;
+  /** Median latency past an open circuit, over the upstream asked directly. */
+  readonly openCircuitOverDirectUs: number;
 }
 
 /** Boils the rounds down to medians and ratios. */
@@ -51,6 +53,9 @@ export function summarise(rounds: readonly Round[]): Summary {
     ),
     failoverOverGatewayUs: overRounds(
       ({ single }) => single.failingOver.latencyP50Us - single.gateway.latencyP50Us,
+    ),
+    openCircuitOverDirectUs: overRounds(
+      ({ single }) => single.passingBy.latencyP50Us - single.direct.latencyP50Us,
     ),
   };
 }

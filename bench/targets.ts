@@ -22,6 +22,8 @@ export interface Targets {
   readonly assembling: Target;
   /** As `gateway`, with a `local` that refuses every connection. */
   readonly failingOver: Target;
+  /** As `failingOver`, its circuit open after the first failure. */
+  readonly passingBy: Target;
 }
 
 const LISTENING = /listening on (\d+)/;
@@ -37,6 +39,10 @@ export async function startTargets(
   const upstreamPort = Number(await saying(upstream, LISTENING));
   const hosted = { SWITCHYARD_HOSTED_A_BASE_URL: `http://127.0.0.1:${upstreamPort}/v1` };
   const passing = { ...hosted, SWITCHYARD_HOSTED_A_ASSEMBLE: 'false' };
+  const refusing = {
+    ...passing,
+    SWITCHYARD_LOCAL_ENGINE_URL: `http://127.0.0.1:${await freePort()}`,
+  };
   const gateway = (name: string, env: Readonly<Record<string, string>>) =>
     startGateway(children, { SWITCHYARD_DATA_DIR: join(directory, name), ...env });
   return {
@@ -46,10 +52,14 @@ export async function startTargets(
     gateway: await gateway('gateway', passing),
     assembling: await gateway('assembling', hosted),
     failingOver: await gateway('failing-over', {
-      ...passing,
-      SWITCHYARD_LOCAL_ENGINE_URL: `http://127.0.0.1:${await freePort()}`,
+      ...refusing,
       // The tax of a closed circuit is asked for: `local` must be tried every time.
       SWITCHYARD_FAIL_THRESHOLD: '1000000',
+    }),
+    passingBy: await gateway('passing-by', {
+      ...refusing,
+      SWITCHYARD_FAIL_THRESHOLD: '1',
+      SWITCHYARD_COOLDOWN_MS: '86400000',
     }),
   };
 }
