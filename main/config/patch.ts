@@ -28,6 +28,10 @@ export function planPatch(
   const changes: SettingChange[] = [];
   for (const [section, keys] of Object.entries(tree)) {
     if (!isObject(keys)) return invalid(`'${section}' must be an object of settings.`, section);
+    const isKnown = ENTRIES.some((entry) => entry.section === section);
+    if (!isKnown && Object.keys(keys).length === 0) {
+      return invalid(`There is no section '${section}'.`, section);
+    }
     for (const [key, value] of Object.entries(keys)) {
       const path = `${section}.${key}`;
       const entry = ENTRIES.find((each) => each.path === path);
@@ -37,7 +41,6 @@ export function planPatch(
       changes.push({ entry, value: value ?? undefined });
     }
   }
-  if (changes.length === 0) return invalid('There is nothing to change in this.', null);
   const next = changes.reduce(withChange, config);
   const [open] = openToTheNetwork(next);
   return open === undefined

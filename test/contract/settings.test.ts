@@ -163,6 +163,7 @@ test.each<[path: string, tree: unknown, allowed: string]>([
   ['hosted_a.nonsense', { hosted_a: { nonsense: 1 } }, 'no setting'],
   ['nowhere.model', { nowhere: { model: 'x' } }, 'no setting'],
   ['constructor.name', { constructor: { name: 'x' } }, 'no setting'],
+  ['nowhere', { nowhere: {} }, 'no section'],
   ['circuit', { circuit: 5 }, 'object'],
 ])(
   '%s that is not allowed is a 400 that says what is, and nothing changes',
