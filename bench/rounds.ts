@@ -20,10 +20,11 @@ export interface Scale {
 }
 
 export const DEFAULT_SCALE: Scale = {
-  rounds: 11,
+  rounds: 9,
   warmUpRequests: 20_000,
   mostWarmUpMs: 6000,
-  plainMs: 600,
+  // A compiler and a heap that stood still for the other targets' turns are cold for some tenths of a second.
+  plainMs: 2000,
   plainConnections: 32,
   streams: 256,
   paceMs: 20,

@@ -10,7 +10,7 @@ import { identityOf } from './gateway/watch/memory.ts';
 import type { Route } from './gateway/surface/routes.ts';
 import type { Clock } from './platform/clock.ts';
 import { controlToken } from './platform/control-token.ts';
-import { createHttpClient } from './platform/http.ts';
+import { createHttpClient } from './platform/http/client.ts';
 import type { Log } from './platform/log.ts';
 import { createStateFile } from './platform/state-file.ts';
 import { VERSION } from './version.ts';
@@ -77,12 +77,9 @@ export function createHost(options: HostOptions, { clock, random, log }: HostEdg
   }
 
   function pickLocal(): LocalChoice {
-    const { baseUrl } = config.current().local;
-    if (baseUrl === null) return { kind: 'none', reason: 'not_configured' };
-    return {
-      kind: 'target',
-      target: { provider: null, baseUrl, models: engine?.models() ?? null },
-    };
+    return engine === null
+      ? { kind: 'none', reason: 'not_configured' }
+      : { kind: 'target', target: engine.target() };
   }
 
   const gateway = createGateway({

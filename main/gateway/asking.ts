@@ -119,7 +119,7 @@ async function askOnce(
 ): Promise<Asked> {
   const log = requestLog.startAttempt(call.upstream, ticket);
   const { idleTimeoutMs } = config.routing;
-  const plan = { request: call.request, mode: call.mode, deadline, idleTimeoutMs };
+  const plan = { request: call.write(), mode: call.mode, deadline, idleTimeoutMs };
   const seen = await attempt(plan, { http, clock }, signal);
   switch (seen.kind) {
     case 'stream':

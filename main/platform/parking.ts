@@ -14,6 +14,7 @@ export function park(exchange: Exchange): (next: ResponseListener) => void {
   };
   return (next) => {
     exchange.listener = next;
-    for (const replay of missed) replay(next);
+    // Whoever hears one part may hand the rest on.
+    for (const replay of missed) replay(exchange.listener);
   };
 }

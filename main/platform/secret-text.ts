@@ -5,6 +5,11 @@ export function newSecret(): string {
   return randomBytes(32).toString('hex');
 }
 
+/** True for text that may be one of `newSecret`'s: spares a digest of what cannot. */
+export function isSecretShaped(text: string): boolean {
+  return text.length === 64;
+}
+
 /** SHA-256 of a secret: what is kept of it where it only needs to be recognised. */
 export function digestOf(secret: string): Buffer {
   return hash('sha256', secret, 'buffer');

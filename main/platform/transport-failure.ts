@@ -12,7 +12,17 @@ export interface TransportFailure {
   readonly detail: string;
 }
 
-/** Sorts an error of undici or of the socket by its code. */
+/** Codes for a response that is none; undici's parser error has a name, but no code of its own. */
+const MALFORMED = new Set([
+  'MALFORMED',
+  'HEAD_TOO_LARGE',
+  'HTTPParserError',
+  'UND_ERR_HEADERS_OVERFLOW',
+]);
+/** Codes for a connection that was there and is gone. */
+const BROKEN = new Set(['CLOSED', 'UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
+
+/** Sorts an error of a client or of its socket by its code. */
 export function transportFailure(
   error: Error,
   seen: { readonly headSeen: boolean; readonly reused: boolean },
@@ -20,12 +30,8 @@ export function transportFailure(
   const code = codeOf(error);
   const detail = describe(error, code);
   if (seen.headSeen) return { kind: 'cut', stale: false, detail };
-  // undici's parser error has a name, but no code of its own.
-  if (code === 'HTTPParserError' || code === 'UND_ERR_HEADERS_OVERFLOW') {
-    return { kind: 'malformed', stale: false, detail };
-  }
-  const broken = code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE';
-  return { kind: 'unreachable', stale: broken && seen.reused, detail };
+  if (MALFORMED.has(code)) return { kind: 'malformed', stale: false, detail };
+  return { kind: 'unreachable', stale: BROKEN.has(code) && seen.reused, detail };
 }
 
 function codeOf(error: Error): string {
@@ -34,11 +40,15 @@ function codeOf(error: Error): string {
 
 /** Codes that say nothing to people. */
 const WORDS: Readonly<Record<string, string>> = {
+  CLOSED: 'the connection was closed',
   UND_ERR_SOCKET: 'the connection was closed',
   ECONNRESET: 'the connection was reset',
   EPIPE: 'the connection was closed',
+  CONNECT_TIMEOUT: 'no connection in time',
   UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
+  HEAD_TOO_LARGE: 'the response head is too large',
   UND_ERR_HEADERS_OVERFLOW: 'the response head is too large',
+  MALFORMED: 'the response is not HTTP',
   HTTPParserError: 'the response is not HTTP',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the body has not the length it said',
 };

@@ -29,6 +29,7 @@ test.each([
   ['the gateway', 'main/gateway', 'electron'],
   ['the platform', 'main/platform', '../gateway/router.ts'],
   ['the platform', 'main/platform', '../config.ts'],
+  ["the platform's rooms", 'main/platform/http', '../../config.ts'],
   ['the real program', 'main', './demo/run.ts'],
   ['the real program', 'main', 'electron'],
   ['the real program', 'main', './desktop/tray.ts'],

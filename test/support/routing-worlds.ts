@@ -6,7 +6,7 @@ import type { StatusReport } from '#shared/status.ts';
 import { loadConfig, type Config } from '../../main/config.ts';
 import { handleChat } from '../../main/gateway/chat.ts';
 import { createMonitor } from '../../main/gateway/watch/monitor.ts';
-import { remoteUpstreams } from '../../main/gateway/request/upstreams.ts';
+import { endpointOf, remoteUpstreams } from '../../main/gateway/request/upstreams.ts';
 import type { HttpClient } from '../../main/platform/http.ts';
 import { silentLog } from '../../main/platform/log.ts';
 import { createManualClock, type ManualClock } from './clock.ts';
@@ -159,9 +159,9 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
 
   function pickLocal() {
     const { baseUrl } = config.local;
-    return baseUrl === null
-      ? ({ kind: 'none', reason: 'not_configured' } as const)
-      : ({ kind: 'target', target: { provider: null, baseUrl, models: null } } as const);
+    if (baseUrl === null) return { kind: 'none', reason: 'not_configured' } as const;
+    const endpoint = endpointOf(baseUrl, 'local');
+    return { kind: 'target', target: { provider: null, endpoint, models: null } } as const;
   }
 
   async function chat(ask: Ask): Promise<Outcome> {

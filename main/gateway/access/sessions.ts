@@ -1,5 +1,5 @@
 import type { Clock } from '../../platform/clock.ts';
-import { digestOf, isOneOf, newSecret } from '../../platform/secret-text.ts';
+import { digestOf, isOneOf, isSecretShaped, newSecret } from '../../platform/secret-text.ts';
 
 /** Control sessions: a page trades a one-time code from its address for a token of its own. */
 export interface Sessions {
@@ -44,6 +44,6 @@ export function createSessions(clock: Clock): Sessions {
       );
       return issue(sessions, SESSION_MS);
     },
-    isSession: (token) => isOneOf(token, live(sessions)),
+    isSession: (token) => isSecretShaped(token) && isOneOf(token, live(sessions)),
   };
 }

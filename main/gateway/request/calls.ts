@@ -8,7 +8,6 @@ import { bodyFor, type ChatRequest } from './chat-request.ts';
 import { upstreamHeaders, type OwnHeaders } from './headers.ts';
 import {
   chatPathOf,
-  endpointOf,
   localModel,
   type Endpoint,
   type LocalTarget,
@@ -36,14 +35,15 @@ export interface UpstreamCall {
   readonly provider: string | null;
   /** The model that is asked for, empty where the caller left it to the upstream. */
   readonly model: string;
-  readonly request: Omit<HttpRequest, 'fresh'>;
+  /** Writes the request; not before it is sure that it will be sent. */
+  readonly write: () => Omit<HttpRequest, 'fresh'>;
   readonly mode: AnswerMode;
   readonly timeoutMs: number;
 }
 
 /** The call to `local`: the caller's own `Authorization`, the model that the engine has. */
 export function localCall(call: ChatCall, target: LocalTarget, config: Config): UpstreamCall {
-  const endpoint = endpointOf(target.baseUrl, 'local');
+  const { endpoint } = target;
   const mode = modeOf(call.request, true);
   const model = localModel(target, call.request.model);
   const own = { authorization: call.authorization ?? endpoint.basicAuth, extra: {} };
@@ -53,11 +53,7 @@ export function localCall(call: ChatCall, target: LocalTarget, config: Config): 
     model: model ?? '',
     mode,
     timeoutMs: config.local.timeoutMs,
-    request: chatRequestTo('local', endpoint, model, {
-      call,
-      mode,
-      own,
-    }),
+    write: () => chatRequestTo('local', endpoint, model, { call, mode, own }),
   };
 }
 
@@ -66,17 +62,14 @@ export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCa
   const { id, endpoint, apiKey, headers, model, timeoutMs } = upstream;
   const mode = modeOf(call.request, upstream.assemble);
   const authorization = apiKey === null ? endpoint.basicAuth : `Bearer ${apiKey}`;
+  const own = { authorization, extra: headers };
   return {
     upstream: id,
     provider: null,
     model: model ?? call.request.model ?? '',
     mode,
     timeoutMs,
-    request: chatRequestTo(id, endpoint, model, {
-      call,
-      mode,
-      own: { authorization, extra: headers },
-    }),
+    write: () => chatRequestTo(id, endpoint, model, { call, mode, own }),
   };
 }
 

@@ -29,7 +29,7 @@ export interface RemoteUpstream {
 export interface LocalTarget {
   /** Null for a fixed engine. */
   readonly provider: string | null;
-  readonly baseUrl: string;
+  readonly endpoint: Endpoint;
   /** What the engine offers; null while unknown. */
   readonly models: readonly string[] | null;
 }

@@ -2,12 +2,12 @@ import type { Clock } from '../../platform/clock.ts';
 import { get } from '../../platform/get.ts';
 import type { HttpClient } from '../../platform/http.ts';
 import { isObject, parseJson } from '../response/answer.ts';
-import { endpointOf } from '../request/upstreams.ts';
+import { endpointOf, type LocalTarget } from '../request/upstreams.ts';
 
 /** What a fixed engine offers, asked for now and then. */
 export interface LocalEngine {
-  /** Model ids; null while unknown. */
-  models(): readonly string[] | null;
+  /** Where it is and, once they are known, its models. */
+  target(): LocalTarget;
   start(): void;
   stop(): void;
 }
@@ -22,7 +22,8 @@ export function createLocalEngine(
   { http, clock }: { readonly http: HttpClient; readonly clock: Clock },
   changed: () => void,
 ): LocalEngine {
-  const { origin, basePath, query, basicAuth } = endpointOf(baseUrl, 'local');
+  const endpoint = endpointOf(baseUrl, 'local');
+  const { origin, basePath, query, basicAuth } = endpoint;
   let models: readonly string[] | null = null;
   let cancelTimer = () => {};
   let stopped = false;
@@ -47,7 +48,7 @@ export function createLocalEngine(
   }
 
   return {
-    models: () => models,
+    target: () => ({ provider: null, endpoint, models }),
     start: () => void refresh(),
     stop() {
       stopped = true;

@@ -1,0 +1,19 @@
+import type { HttpClient } from '../http.ts';
+import { createPlainClient } from './plain-client.ts';
+import { createTlsClient } from './tls-client.ts';
+
+/** What a connection attempt may take: a machine that is switched off answers nothing at all. */
+const CONNECT_TIMEOUT_MS = 10_000;
+
+/** Makes the client: over plain connections our own, over TLS undici. */
+export function createHttpClient(): HttpClient {
+  const plain = createPlainClient(CONNECT_TIMEOUT_MS);
+  const tls = createTlsClient(CONNECT_TIMEOUT_MS);
+  return {
+    send: (request, listener) =>
+      (request.origin.startsWith('http:') ? plain : tls).send(request, listener),
+    close: async () => {
+      await Promise.all([plain.close(), tls.close()]);
+    },
+  };
+}

@@ -1,0 +1,85 @@
+import type { ResponseHeaders } from '../http.ts';
+
+/** Where a response's body ends. */
+export type BodyEnd =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'length'; readonly bytes: number }
+  | { readonly kind: 'chunks' }
+  /** With the connection. */
+  | { readonly kind: 'close' };
+
+/** The head of a response. */
+export interface ResponseHead {
+  readonly status: number;
+  readonly headers: ResponseHeaders;
+  readonly bodyEnd: BodyEnd;
+  /** How long the other side keeps the idle connection; null where it does not, Infinity where it does not say. */
+  readonly keepAliveMs: number | null;
+}
+
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/;
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+/** What may not stand in a line: controls but for the tab, a CR or LF on its own included. */
+const FORBIDDEN = /[^\t\x20-\x7e\x80-\xff]/;
+
+/**
+ * Reads a response head (RFC 9112), without its closing blank line, one character a byte; null where it
+ * is none. Strict where leniency lets two readers see two different responses: folded lines, blanks
+ * before the colon, a length beside chunks, two lengths.
+ */
+export function parseHead(text: string): ResponseHead | null {
+  const lines = text.split('\r\n');
+  const first = STATUS_LINE.exec(lines[0] ?? '');
+  if (first === null || FORBIDDEN.test(lines[0] ?? '')) return null;
+  const headers = parseFields(lines);
+  if (headers === null) return null;
+  const status = Number(first[2]);
+  const bodyEnd = bodyEndOf(status, headers);
+  if (bodyEnd === null) return null;
+  const isKept = bodyEnd.kind !== 'close' && isKeptAlive(first[1] === '1', headers);
+  return { status, headers, bodyEnd, keepAliveMs: isKept ? keepAliveMsOf(headers) : null };
+}
+
+/** HTTP/1.1 keeps connections unless it says not to, HTTP/1.0 only if it says so. */
+function isKeptAlive(isHttp11: boolean, { connection }: ResponseHeaders): boolean {
+  const words = String(connection ?? '').toLowerCase();
+  return isHttp11 ? !/\bclose\b/.test(words) : /\bkeep-alive\b/.test(words);
+}
+
+/** A request that is written as the other side closes is lost, so a second is left between. */
+const KEEP_ALIVE_MARGIN_MS = 1000;
+
+function keepAliveMsOf({ 'keep-alive': hint }: ResponseHeaders): number | null {
+  const seconds = /\btimeout=(\d+)/i.exec(String(hint ?? ''))?.[1];
+  if (seconds === undefined) return Infinity;
+  const keptMs = Number(seconds) * 1000 - KEEP_ALIVE_MARGIN_MS;
+  return keptMs > 0 ? keptMs : null;
+}
+
+function parseFields(lines: readonly string[]): ResponseHeaders | null {
+  const headers: Record<string, string | string[]> = {};
+  for (let index = 1; index < lines.length; index += 1) {
+    const line = lines[index] ?? '';
+    const colon = line.indexOf(':');
+    const name = line.slice(0, Math.max(colon, 0)).toLowerCase();
+    if (!NAME.test(name) || FORBIDDEN.test(line)) return null;
+    const value = line.slice(colon + 1).trim();
+    if (Object.hasOwn(headers, name)) headers[name] = [headers[name] ?? [], value].flat();
+    else headers[name] = value;
+  }
+  return headers;
+}
+
+function bodyEndOf(status: number, headers: ResponseHeaders): BodyEnd | null {
+  const { 'transfer-encoding': coding, 'content-length': length } = headers;
+  if (coding !== undefined && length !== undefined) return null;
+  if (status < 200 || status === 204 || status === 304) return { kind: 'none' };
+  if (coding !== undefined) {
+    return String(coding).toLowerCase() === 'chunked' ? { kind: 'chunks' } : null;
+  }
+  if (length === undefined) return { kind: 'close' };
+  const [only, ...others] = new Set([length].flat());
+  // Fifteen digits are the most that a number holds exactly.
+  if (only === undefined || others.length > 0 || !/^\d{1,15}$/.test(only)) return null;
+  return { kind: 'length', bytes: Number(only) };
+}

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import type { Exchange, ResponseListener } from '../../main/platform/http.ts';
+import { park } from '../../main/platform/parking.ts';
+
+/** A listener that writes down what it hears. */
+function hearing(name: string, heard: string[], onData = () => {}): ResponseListener {
+  return {
+    onHead: () => heard.push(`${name} head`),
+    onData() {
+      heard.push(`${name} data`);
+      onData();
+    },
+    onEnd: () => heard.push(`${name} end`),
+    onFailure: () => heard.push(`${name} failure`),
+  };
+}
+
+function idleExchange(): Exchange {
+  return { listener: hearing('nobody', []), pause() {}, resume() {}, abort() {} };
+}
+
+test('what came while parked goes to the next listener in order', () => {
+  const exchange = idleExchange();
+  const heard: string[] = [];
+  const handOver = park(exchange);
+  exchange.listener.onData(Buffer.from('a'));
+  exchange.listener.onData(Buffer.from('b'));
+  exchange.listener.onEnd();
+  handOver(hearing('relay', heard));
+  expect(heard).toEqual(['relay data', 'relay data', 'relay end']);
+});
+
+test('a listener that hands on while it is being told is not told the rest', () => {
+  const exchange = idleExchange();
+  const heard: string[] = [];
+  const handOver = park(exchange);
+  exchange.listener.onData(Buffer.from('a'));
+  exchange.listener.onEnd();
+  handOver(hearing('relay', heard, () => (exchange.listener = hearing('drain', heard))));
+  expect(heard).toEqual(['relay data', 'drain end']);
+});
