@@ -10,6 +10,7 @@ import { hasTrayPanel } from './desktop/tray-panel.ts';
 import { createHost } from './host.ts';
 import { systemClock } from './platform/clock.ts';
 import { createFileLog } from './platform/log.ts';
+import { openStore } from './registry/store/open-store.ts';
 
 const dataDir = dataDirectory(process.env, process.platform);
 
@@ -31,18 +32,20 @@ function claimData(): void {
   app.setPath('userData', userData);
 }
 
-function composeHost(): HostFace {
+async function composeHost(): Promise<HostFace> {
   const settings = readSettings(dataDir, Date.now());
   const loaded = loadConfig(process.env, settings.tree);
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
   const log = createFileLog(join(dataDir, 'logs'), loaded.config.gateway.logLevel);
   for (const warning of [...settings.warnings, ...loaded.warnings]) log('warn', warning);
-  return createHost(
+  const host = await createHost(
     {
       loaded,
       dataDirectory: dataDir,
       windowDirectory: join(import.meta.dirname, '../window'),
     },
-    { clock: systemClock, random: Math.random, log },
+    { openStore, clock: systemClock, random: Math.random, log },
   );
+  for (const notice of host.notices) log('warn', notice);
+  return host;
 }

@@ -6,6 +6,7 @@ import { readSettings } from './config/settings-file.ts';
 import { createHost, WINDOW_DIRECTORY, type Host } from './host.ts';
 import { systemClock } from './platform/clock.ts';
 import { createFileLog } from './platform/log.ts';
+import { openStore } from './registry/store/open-store.ts';
 import { removeRunFile, writeRunFile } from './run-file.ts';
 import { stopOnSignal } from './stop-on-signal.ts';
 
@@ -41,14 +42,16 @@ async function run(env: NodeJS.ProcessEnv, directory: string): Promise<void> {
     return;
   }
   for (const warning of [...settings.warnings, ...loaded.warnings]) warn(`Warning: ${warning}`);
-  const host = createHost(
+  const host = await createHost(
     { loaded, dataDirectory: directory, windowDirectory: WINDOW_DIRECTORY },
     {
+      openStore,
       clock: systemClock,
       random: Math.random,
       log: createFileLog(join(directory, 'logs'), loaded.config.gateway.logLevel),
     },
   );
+  for (const notice of host.notices) warn(`Warning: ${notice}`);
   const addresses = await startOrSayWhy(host);
   if (addresses === null) return;
   writeRunFile(directory, addresses.url);

@@ -3,8 +3,7 @@ import { UPSTREAM_IDS } from '#shared/ids.ts';
 import type { AppInfo, LiveEvent, LiveSnapshot } from '#shared/live.ts';
 import type { LoadedConfig } from './config.ts';
 import { createLiveConfig } from './config/live-config.ts';
-import type { LocalChoice } from './gateway/request/calls.ts';
-import { createGateway } from './gateway/gateway.ts';
+import { createGateway, type Gateway } from './gateway/gateway.ts';
 import { createLocalEngine, type LocalEngine } from './gateway/watch/local-engine.ts';
 import { identityOf } from './gateway/watch/memory.ts';
 import type { Route } from './gateway/surface/routes.ts';
@@ -13,6 +12,8 @@ import { controlToken } from './platform/control-token.ts';
 import { createHttpClient } from './platform/http/client.ts';
 import type { Log } from './platform/log.ts';
 import { createStateFile } from './platform/state-file.ts';
+import { createProviders } from './providers.ts';
+import type { openStore, OpenedStore } from './registry/store/open-store.ts';
 import { VERSION } from './version.ts';
 
 /** What a host is made from. */
@@ -30,6 +31,7 @@ export interface HostOptions {
 
 /** What a host is given of the world. */
 export interface HostEdges {
+  readonly openStore: typeof openStore;
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Log;
@@ -37,6 +39,8 @@ export interface HostEdges {
 
 /** One running Switchyard: the same for the desktop, a server and a test. */
 export interface Host {
+  /** What its owner should know at the start, for people. */
+  readonly notices: readonly string[];
   /** Rejects with a message for people when an address cannot be bound. */
   start(): Promise<{ readonly url: string; readonly baseUrl: string }>;
   /** Running requests may finish for up to 30 s. */
@@ -55,8 +59,10 @@ export type WarmupChange = { readonly ok: true } | { readonly ok: false; readonl
 const STOP_GRACE_MS = 30_000;
 
 /** The composition root: hands the parts to each other as functions. */
-export function createHost(options: HostOptions, { clock, random, log }: HostEdges): Host {
+export async function createHost(options: HostOptions, edges: HostEdges): Promise<Host> {
   const { loaded, dataDirectory, windowDirectory, demo } = options;
+  const { clock, random, log } = edges;
+  const opened = await edges.openStore(join(dataDirectory, 'registry.db'), { clock, log });
   const http = createHttpClient();
   let engine: LocalEngine | null = null;
   const config = createLiveConfig(loaded, dataDirectory, (now, before) => {
@@ -76,20 +82,28 @@ export function createHost(options: HostOptions, { clock, random, log }: HostEdg
     engine?.start();
   }
 
-  function pickLocal(): LocalChoice {
-    return engine === null
-      ? { kind: 'none', reason: 'not_configured' }
-      : { kind: 'target', target: engine.target() };
-  }
-
-  const gateway = createGateway({
+  const providers = createProviders({
+    config: () => config.current(),
+    dataDirectory,
+    opened,
+    clock,
+    random,
+    log,
+    traffic: (id) => gateway.traffic(id),
+    changed: () => gateway.feed.changed(),
+    enrolled: (id) => gateway.providerChanged(id),
+    gone: (id) => gateway.providerGone(id),
+  });
+  const gateway: Gateway = createGateway({
     config: () => config.current(),
     settings: { view: () => config.view(), patch: (tree) => config.patch(tree) },
     http,
     clock,
     random,
     log,
-    pickLocal,
+    pickLocal: () =>
+      engine === null ? providers.pick() : { kind: 'target', target: engine.target() },
+    providers: providers.forGateway,
     keep: (save) => createStateFile(join(dataDirectory, 'state.json'), save, { clock, log }),
     controlToken: controlToken(dataDirectory),
     windowDirectory,
@@ -102,15 +116,21 @@ export function createHost(options: HostOptions, { clock, random, log }: HostEdg
   });
 
   return {
+    notices: noticesOf(opened),
     async start() {
       const started = await gateway.start();
-      if (!started.ok) throw new Error(started.message);
+      if (!started.ok) {
+        await providers.stop();
+        throw new Error(started.message);
+      }
       watchEngine(config.current().local.baseUrl);
+      providers.start();
       return { url: gateway.url(), baseUrl: gateway.baseUrl() };
     },
     async stop() {
       engine?.stop();
       await gateway.stop(STOP_GRACE_MS);
+      await providers.stop();
       await http.close();
     },
     snapshot: () => gateway.snapshot(),
@@ -124,6 +144,12 @@ export function createHost(options: HostOptions, { clock, random, log }: HostEdg
     controlLink: () => gateway.controlLink(),
     changed: () => gateway.feed.changed(),
   };
+}
+
+/** What the owner should know of the registry's file; the gateway routes whatever became of it. */
+function noticesOf(opened: OpenedStore): readonly string[] {
+  if (opened.kind === 'unusable') return [opened.message];
+  return opened.warning === null ? [] : [opened.warning];
 }
 
 /** Where `npm run build` puts the window, seen from a source file of main/. */

@@ -3,6 +3,20 @@ export const UPSTREAM_IDS = ['local', 'hosted_a', 'hosted_b', 'hosted_c', 'ondem
 
 export type UpstreamId = (typeof UPSTREAM_IDS)[number];
 
+/** True for one of the five upstreams. */
+export function isUpstreamId(id: string): id is UpstreamId {
+  return (UPSTREAM_IDS as readonly string[]).includes(id);
+}
+
 export const HOSTED_IDS = ['hosted_a', 'hosted_b', 'hosted_c'] as const;
 
 export type HostedId = (typeof HOSTED_IDS)[number];
+
+/** What every provider's id begins with (design 8). */
+export const PROVIDER_PREFIX = 'prv_';
+
+/** A map with one entry per upstream. */
+export function mapUpstreams<T>(make: (id: UpstreamId) => T): Record<UpstreamId, T> {
+  // Every id of the list becomes a key, which fromEntries cannot tell the compiler.
+  return Object.fromEntries(UPSTREAM_IDS.map((id) => [id, make(id)])) as Record<UpstreamId, T>;
+}

@@ -5,6 +5,8 @@ import type { StatusReport } from './status.ts';
 /** How one call to one upstream went. Times are milliseconds since the request came in. */
 export interface AttemptRow {
   readonly upstream: UpstreamId;
+  /** The machine of the local tier that was asked; null elsewhere. */
+  readonly provider: string | null;
   readonly startMs: number;
   /** First content, null while none has come. */
   readonly firstContentMs: number | null;
@@ -37,6 +39,16 @@ export interface RequestRow {
   readonly attemptCount: number;
 }
 
+/** The registry in figures; `revision` changes whenever any of its records did. */
+export interface ProvidersSummary {
+  readonly revision: number;
+  readonly count: number;
+  readonly verified: number;
+  readonly pending: number;
+  readonly verifying: number;
+  readonly failed: number;
+}
+
 /** What the window knows at one moment. */
 export interface LiveSnapshot {
   readonly kind: 'snapshot';
@@ -46,6 +58,7 @@ export interface LiveSnapshot {
   /** Newest first. */
   readonly requests: readonly RequestRow[];
   readonly app: AppInfo;
+  readonly providers?: ProvidersSummary;
 }
 
 /** A change since the last event; fields that did not change are left out. */
@@ -56,6 +69,7 @@ export interface LiveDelta {
   readonly upsert: readonly RequestRow[];
   readonly remove: readonly string[];
   readonly app?: AppInfo;
+  readonly providers?: ProvidersSummary;
 }
 
 /** One event of `GET /api/v1/events`; at most four a second. */

@@ -1,6 +1,39 @@
 import { z } from 'zod';
 
 const timestamp = z.iso.datetime();
+const count = z.int().nonnegative();
+/** Free text of another machine; nobody needs more of it. */
+const text = z.string().max(1024);
+/** Unknown is null, never zero and never an empty string. */
+const known = <T extends z.ZodType>(value: T) => value.nullable();
+
+export const VERIFICATION_STATES = ['verified', 'pending', 'verifying', 'failed'] as const;
+export type VerificationState = (typeof VERIFICATION_STATES)[number];
+
+/** What an agent may say of its machine; `offline` is its goodbye. */
+export const AGENT_STATUSES = [
+  'serving',
+  'idle',
+  'paused',
+  'draining',
+  'degraded',
+  'offline',
+] as const;
+
+/** What the registry says of a machine: `stale` and a silent `offline` are its own words (design 8). */
+export const PROVIDER_STATUSES = [...AGENT_STATUSES, 'stale'] as const;
+export type ProviderStatus = (typeof PROVIDER_STATUSES)[number];
+
+/** The six checks of a verification, by name (interface 2.3). */
+export const CHECK_NAMES = [
+  'health /health status ok',
+  'engine_health ok',
+  'GPU count >0',
+  'test inference returns choices',
+  'latency <10s',
+  'model id matches',
+] as const;
+export type CheckName = (typeof CHECK_NAMES)[number];
 
 /** One verification check of a provider (interface 2.3). */
 const checkSchema = z.strictObject({
@@ -11,26 +44,128 @@ const checkSchema = z.strictObject({
   detail: z.string().optional(),
 });
 
-/** Result of a provider's verification (interface 2.3). */
+/** Result of a provider's verification (interface 2.3); `last_check` is null before the first. */
 const verificationSchema = z.strictObject({
-  status: z.enum(['verified', 'pending', 'verifying', 'failed']),
+  status: z.enum(VERIFICATION_STATES),
   checks: z.array(checkSchema),
-  last_check: timestamp,
+  last_check: timestamp.nullable(),
   last_heartbeat: timestamp,
-  heartbeat_count: z.int(),
+  heartbeat_count: count,
   failure_reason: z.string(),
 });
 
 /** Health of a provider's engine; `code` is its HTTP status, 0 when there was no answer. */
-const engineHealthSchema = z.strictObject({ status: z.string(), code: z.int() });
+const engineHealthSchema = z.object({ status: text, code: z.int().min(0).max(999) });
+
+const megabytes = count;
+const percent = z.int().min(0).max(100);
+
+const gpuSchema = z.object({
+  count,
+  devices: z.array(
+    z.object({
+      index: count,
+      name: text,
+      memory_total_mb: known(megabytes),
+      memory_used_mb: known(megabytes),
+      memory_free_mb: known(megabytes),
+      util_gpu: known(percent),
+      util_memory: known(percent),
+      temperature_c: known(z.number()),
+    }),
+  ),
+  total_memory_gb: known(z.number().nonnegative()),
+  gpu_cores: known(count),
+});
+
+/** What an agent reports of its machine, and what `raw` holds (interface 2.2). Other fields are dropped. */
+export const agentRecordSchema = z.object({
+  chip: known(text),
+  chip_family: known(text),
+  chip_tier: known(text),
+  cpu_cores: z.object({ total: count, performance: count, efficiency: count }),
+  gpu_cores: known(count),
+  memory_gb: known(z.number().nonnegative()),
+  memory_bandwidth_gbs: known(z.number().nonnegative()),
+  current_model: known(text),
+  models: z.array(text),
+  status: z.enum(AGENT_STATUSES),
+  requests_served: count,
+  tokens_generated: count,
+  machine_model: known(text),
+  decode_tps: known(z.number().nonnegative()),
+  gpu: gpuSchema,
+  host: z.object({
+    hostname: text,
+    platform: text,
+    cpu_total: count,
+    memory_gb: z.number().nonnegative(),
+    tailnet_hostname: known(text),
+  }),
+  engine_health: engineHealthSchema,
+  engine_model: known(text),
+  region: known(text),
+  agent_version: text,
+  /** Empty where there is none. */
+  tailnet_ip: text,
+  agent_url: text,
+  uptime_s: count,
+});
+
+/** A provider as the registry lists it (interface 2.2). */
+export const providerSchema = z.strictObject({
+  ...agentRecordSchema.omit({ uptime_s: true }).shape,
+  id: z.string(),
+  status: z.enum(PROVIDER_STATUSES),
+  trust_level: z.enum(['none', 'software']),
+  attested: z.boolean(),
+  verification: verificationSchema,
+  last_heartbeat: timestamp,
+  last_heartbeat_ip: z.string(),
+  tailnet_ip: z.string().nullable(),
+  heartbeat_count: count,
+  raw: agentRecordSchema.strict(),
+  ewmaTtft: z.number().nullable(),
+  ewmaLatency: z.number().nullable(),
+  concurrentRequests: count,
+  totalRequests: count,
+  successCount: count,
+});
+
+/** The provider list (interface 2.1); the counts cover the whole filter, not the page. */
+export const providerListSchema = z.strictObject({
+  object: z.literal('list'),
+  data: z.array(providerSchema),
+  count,
+  verified: count,
+  pending: count,
+  verifying: count,
+  failed: count,
+});
 
 /** The excerpt of a provider record inside the status report (interface 2.4, `local.provider`). */
-export const localProviderSchema = z.strictObject({
-  id: z.string(),
-  verification: verificationSchema,
-  tailnet_ip: z.string().nullable(),
-  agent_url: z.string(),
-  last_heartbeat: timestamp,
-  engine_model: z.string(),
-  engine_health: engineHealthSchema,
+export const localProviderSchema = providerSchema.pick({
+  id: true,
+  verification: true,
+  tailnet_ip: true,
+  agent_url: true,
+  last_heartbeat: true,
+  engine_model: true,
+  engine_health: true,
 });
+
+/** One line of a provider's history, newest first in `GET /api/v1/providers/:id/history`. */
+export const providerEventSchema = z.strictObject({
+  at: timestamp,
+  kind: z.enum(['enrolled', 'status', 'verification']),
+  /** For people: `serving`, `failed: latency <10s: no answer in 10 s`. */
+  text: z.string(),
+});
+
+export type AgentRecord = z.infer<typeof agentRecordSchema>;
+export type Provider = z.infer<typeof providerSchema>;
+export type ProviderList = z.infer<typeof providerListSchema>;
+export type Check = z.infer<typeof checkSchema>;
+export type Verification = z.infer<typeof verificationSchema>;
+export type LocalProvider = z.infer<typeof localProviderSchema>;
+export type ProviderEvent = z.infer<typeof providerEventSchema>;

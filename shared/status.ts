@@ -83,6 +83,9 @@ const statsSchema = z.strictObject({
   }),
 });
 
+export const LOCAL_HEALTH = ['ok', 'degraded', 'unavailable'] as const;
+export type LocalHealth = (typeof LOCAL_HEALTH)[number];
+
 export const WARMUP_STATES = ['idle', 'warming', 'ready', 'failed'] as const;
 
 const warmupStateSchema = z.enum(WARMUP_STATES);
@@ -99,7 +102,7 @@ export const statusReportSchema = z.strictObject({
     pending_count: count,
     failed_count: count,
     provider: localProviderSchema.nullable(),
-    health: z.enum(['ok', 'degraded', 'unavailable']),
+    health: z.enum(LOCAL_HEALTH),
   }),
   upstreams: z.array(upstreamSchema),
   circuits: circuitsSchema,

@@ -7,6 +7,7 @@ import { loadConfig } from '../config.ts';
 import { createHost, WINDOW_DIRECTORY, type Host } from '../host.ts';
 import { systemClock } from '../platform/clock.ts';
 import { silentLog } from '../platform/log.ts';
+import { openStore } from '../registry/store/open-store.ts';
 import { stopOnSignal } from '../stop-on-signal.ts';
 import { banner } from './banner.ts';
 import { runCommand } from './commands.ts';
@@ -71,9 +72,9 @@ async function startHostOn(
   const loaded = loadConfig(demoEnvironment(engines, port), {});
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
   const demo = { routes: faultRoutes(faults), view: () => ({ faults: faults.view() }) };
-  const host = createHost(
+  const host = await createHost(
     { loaded, dataDirectory, windowDirectory: WINDOW_DIRECTORY, demo },
-    { clock: systemClock, random: Math.random, log: silentLog },
+    { openStore, clock: systemClock, random: Math.random, log: silentLog },
   );
   return { host, ...(await host.start()) };
 }

@@ -23,11 +23,19 @@ export default defineConfig({
   plugins: [icons()],
   ssr: { external: true, noExternal: [/^#shared\//] },
   build: {
-    ssr: 'main/electron.ts',
+    ssr: true,
     outDir: 'dist/desktop',
     emptyOutDir: true,
     target: 'node24',
     sourcemap: true,
-    rolldownOptions: { external: ['electron'], output: { entryFileNames: 'electron.js' } },
+    rolldownOptions: {
+      external: ['electron'],
+      // The threads' files lie beside the program's, where it looks for them.
+      input: {
+        electron: 'main/electron.ts',
+        'store-worker': 'main/registry/store/store-worker.ts',
+      },
+      output: { entryFileNames: '[name].js', chunkFileNames: '[name].js' },
+    },
   },
 });

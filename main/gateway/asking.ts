@@ -4,8 +4,7 @@ import type { Config } from '../config.ts';
 import { attempt, type Answered } from './attempt.ts';
 import type { AttemptLog } from './watch/attempt-log.ts';
 import type { UpstreamCall } from './request/calls.ts';
-import type { Ticket } from './circuit/breaker.ts';
-import type { Circuits } from './circuit/circuits.ts';
+import type { Admitted, Circuits } from './circuit/circuits.ts';
 import { classify, type Failure } from './outcome/outcomes.ts';
 import type { RequestLog } from './watch/request-log.ts';
 import { isStarting, pollDelayMs, retryDelayMs } from './outcome/same-upstream.ts';
@@ -30,6 +29,13 @@ export interface Errand {
   readonly epoch: number;
 }
 
+/** Where a call was let in: at its upstream, or at its provider within the local tier. */
+export interface Pass {
+  readonly own: Admitted;
+  /** The tier that `own` is one of; it hears of what comes of the whole request there. */
+  readonly tier: Admitted | null;
+}
+
 /** What came of asking one upstream. */
 export type Asked =
   | {
@@ -41,20 +47,20 @@ export type Asked =
   | { readonly kind: 'failed'; readonly failure: Failure }
   | { readonly kind: 'cancelled' };
 
-/** Asks an upstream that let the request in with `ticket`, all within its one time-out. */
+/** Asks an upstream or a provider that let the request in, all within its one time-out. */
 export async function askUpstream(
   call: UpstreamCall,
-  ticket: Ticket,
+  pass: Pass,
   errand: Errand,
   deps: AskDeps,
 ): Promise<Asked> {
   const asked =
     call.upstream === 'ondemand'
-      ? await askStarting(call, ticket, errand, deps)
-      : await askTwice(call, ticket, errand, deps);
+      ? await askStarting(call, pass, errand, deps)
+      : await askTwice(call, pass, errand, deps);
   if (asked.kind === 'failed') {
     const { epoch } = errand;
-    deps.circuits.skipAfter(call.upstream, asked.failure, { model: call.model, epoch });
+    deps.circuits.skipAfter(pass.own.id, asked.failure, { model: call.model, epoch });
   }
   return asked;
 }
@@ -62,27 +68,29 @@ export async function askUpstream(
 /** Asks, and after a hiccup once more, if the circuit still lets in. */
 async function askTwice(
   call: UpstreamCall,
-  ticket: Ticket,
+  pass: Pass,
   errand: Errand,
   deps: AskDeps,
 ): Promise<Asked> {
   const { circuits, clock, random } = deps;
   const deadline = clock.ticks() + call.timeoutMs;
-  const first = await askOnce(call, { ticket, deadline }, errand, deps);
-  if (first.kind !== 'failed') return first;
+  const first = await askOnce(call, { pass, deadline }, errand, deps);
+  if (first.kind !== 'failed' || !call.isAlone) return first;
   const { retryAfterMaxMs } = errand.config.routing;
   const delayMs = retryDelayMs(first.failure, call.upstream, retryAfterMaxMs, random());
   if (delayMs === null || clock.ticks() + delayMs >= deadline) return first;
   if (!(await sleep(clock, delayMs, errand.signal))) return { kind: 'cancelled' };
-  const entry = circuits.enterAgain(call.upstream, call, errand.epoch);
+  const { id } = pass.own;
+  const entry = circuits.enterAgain(id, call, errand.epoch);
   if (entry.kind === 'out') return first;
-  return askOnce(call, { ticket: entry.ticket, deadline }, errand, deps);
+  const again = { ...pass, own: { id, ticket: entry.ticket } };
+  return askOnce(call, { pass: again, deadline }, errand, deps);
 }
 
 /** Asks `ondemand`, polling it through its cold start. */
 async function askStarting(
   call: UpstreamCall,
-  ticket: Ticket,
+  pass: Pass,
   errand: Errand,
   deps: AskDeps,
 ): Promise<Asked> {
@@ -91,8 +99,8 @@ async function askStarting(
   for (let polls = 0; ; polls += 1) {
     const asked =
       polls === 0
-        ? await askTwice(call, ticket, errand, deps)
-        : await askOnce(call, { ticket, deadline }, errand, deps);
+        ? await askTwice(call, pass, errand, deps)
+        : await askOnce(call, { pass, deadline }, errand, deps);
     if (asked.kind === 'answered') warmup.used();
     if (asked.kind !== 'failed' || !isStarting(asked.failure, warmup.known())) return asked;
     warmup.seenStarting();
@@ -107,17 +115,17 @@ async function askStarting(
 }
 
 interface Once {
-  readonly ticket: Ticket;
+  readonly pass: Pass;
   readonly deadline: number;
 }
 
 async function askOnce(
   call: UpstreamCall,
-  { ticket, deadline }: Once,
+  { pass, deadline }: Once,
   { config, log: requestLog, signal }: Errand,
   { clock, http, warmup }: AskDeps,
 ): Promise<Asked> {
-  const log = requestLog.startAttempt(call.upstream, ticket);
+  const log = requestLog.startAttempt(call, pass);
   const { idleTimeoutMs } = config.routing;
   const plan = { request: call.write(), mode: call.mode, deadline, idleTimeoutMs };
   const seen = await attempt(plan, { http, clock }, signal);

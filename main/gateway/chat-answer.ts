@@ -55,9 +55,10 @@ function sendLastWord(
   { log }: AnswerContext,
 ): void {
   const word = lastWord(trail);
-  const upstream = word.kind === 'passed' ? word.upstream : null;
-  const reason = fallbackReason(trail, upstream);
-  const headers = { ...base, ...gatewayHeaders(upstream, reason, null) };
+  const reason = fallbackReason(trail, word.kind === 'passed' ? word : { kind: 'nobody' });
+  const { upstream, provider } =
+    word.kind === 'passed' ? word.left : { upstream: null, provider: null };
+  const headers = { ...base, ...gatewayHeaders(upstream, reason, provider) };
   const status = word.kind === 'passed' ? word.response.status : word.error.status;
   log.answering({ status, upstream, fallbackReason: reason });
   if (word.kind === 'error') sendError(res, word.error, headers);
@@ -75,7 +76,7 @@ async function sendAnswer(
   base: OutgoingHttpHeaders,
   { call: { request }, config, log, signal, clock }: AnswerContext,
 ): Promise<void> {
-  const reason = fallbackReason(trail, call.upstream);
+  const reason = fallbackReason(trail, { kind: 'answer' });
   const headers = {
     ...callerHeaders(seen.headers),
     ...base,

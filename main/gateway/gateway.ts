@@ -1,5 +1,5 @@
-import type { UpstreamId } from '#shared/ids.ts';
-import type { AppInfo, LiveSnapshot } from '#shared/live.ts';
+import { isUpstreamId, type UpstreamId } from '#shared/ids.ts';
+import type { AppInfo, LiveSnapshot, ProvidersSummary } from '#shared/live.ts';
 import type { Config } from '../config.ts';
 import { perConfig } from '../config/per-config.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -10,8 +10,12 @@ import { appRoutes } from './surface/app-routes.ts';
 import { createIdentify } from './access/auth.ts';
 import type { LocalChoice } from './request/calls.ts';
 import { controlRoutes, type ControlRoutesDeps } from './surface/control-routes.ts';
+import { providerRoutes, type ProvidersFace } from './surface/provider-routes.ts';
 import type { LiveFeed } from './watch/live.ts';
+import type { Routed } from './watch/attempt-log.ts';
 import { createMonitor } from './watch/monitor.ts';
+import { providerTraffic, type ProviderTraffic } from './watch/provider-traffic.ts';
+import type { ProvidersKnown } from './watch/status.ts';
 import { createLifecycle, type Started } from './surface/lifecycle.ts';
 import { createRoutes, type Route } from './surface/routes.ts';
 import { createGatewayServer } from './server.ts';
@@ -28,6 +32,7 @@ export interface GatewayDeps {
   readonly random: () => number;
   readonly log: Log;
   readonly pickLocal: () => LocalChoice;
+  readonly providers: GatewayProviders;
   /** Makes the file that keeps what `save` gives over a restart. */
   readonly keep: (save: () => unknown) => StateFile;
   readonly controlToken: string;
@@ -36,6 +41,18 @@ export interface GatewayDeps {
   readonly app: () => Omit<AppInfo, 'baseUrl'>;
   /** Routes that are not the gateway's own, such as the demo's. */
   readonly moreRoutes: readonly Route[];
+}
+
+/** What the gateway needs of the registry. */
+export interface GatewayProviders {
+  readonly face: ProvidersFace;
+  /** For the status report. */
+  readonly known: () => ProvidersKnown;
+  /** For the window. */
+  readonly summary: () => ProvidersSummary;
+  readonly isKnown: (id: string) => boolean;
+  /** A request that was sent to a provider has ended; refusals that blame nobody are left out. */
+  readonly routed: Routed;
 }
 
 /** The gateway: an endpoint, its window and its live feed. */
@@ -47,6 +64,11 @@ export interface Gateway {
   readonly feed: LiveFeed;
   /** An upstream has another address, key or model: what was known is forgotten. */
   upstreamChanged(id: UpstreamId): void;
+  traffic(providerId: string): ProviderTraffic;
+  /** A provider has another token: what kept it out may be mended. */
+  providerChanged(id: string): void;
+  /** It was removed: what was known of it goes too. */
+  providerGone(id: string): void;
   url(): string;
   baseUrl(): string;
   /** The window's address with a new one-time code for a control session. */
@@ -62,8 +84,11 @@ export function createGateway(deps: GatewayDeps): Gateway {
       error: error instanceof Error ? (error.stack ?? error.message) : 'unknown',
     });
 
-  const { logs, circuits, warmup, feed, status, flush } = createMonitor({
+  const { logs, circuits, latencies, stats, warmup, feed, status, flush } = createMonitor({
     ...deps,
+    providers: deps.providers.known,
+    summary: deps.providers.summary,
+    routed: deps.providers.routed,
     app: () => ({ ...deps.app(), baseUrl: lifecycle.baseUrl() }),
   });
   const startWarmup = () => {
@@ -73,7 +98,11 @@ export function createGateway(deps: GatewayDeps): Gateway {
     warmup.start(upstream);
     return warmup.view().state;
   };
-  const resetCircuit = (id: UpstreamId) => circuits.reset(id);
+  const resetCircuit = (id: string) => {
+    if (!isUpstreamId(id) && !deps.providers.isKnown(id)) return false;
+    circuits.reset(id);
+    return true;
+  };
   const sessions = createSessions(clock);
   const controlLink = () => `${lifecycle.url()}/#code=${sessions.newCode()}`;
   const identifyWith = perConfig(({ gateway }) =>
@@ -96,6 +125,11 @@ export function createGateway(deps: GatewayDeps): Gateway {
         controlLink,
         endAtStop: (stream) => lifecycle.endAtStop(stream),
       }),
+      ...providerRoutes({
+        providers: deps.providers.face,
+        joinUrl: () => lifecycle.outsideUrl(),
+        clock,
+      }),
       ...controlRoutes({ settings: deps.settings, startWarmup, resetCircuit }),
       ...deps.moreRoutes,
     ],
@@ -112,6 +146,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
         warmup,
         circuits,
         pickLocal,
+        inFlightAt: (id) => stats.inFlightAt(id),
         config,
         remotes: () => remotes(config()),
         logs,
@@ -132,6 +167,12 @@ export function createGateway(deps: GatewayDeps): Gateway {
     upstreamChanged(id) {
       circuits.reset(id);
       if (id === 'ondemand') warmup.forget();
+    },
+    traffic: (id) => providerTraffic(id, { circuits, latencies, stats }),
+    providerChanged: (id) => circuits.reset(id),
+    providerGone(id) {
+      circuits.forget(id);
+      latencies.forget(id);
     },
     start: () => lifecycle.start(config()),
     async stop(graceMs) {

@@ -1,5 +1,6 @@
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
-import { askUpstream, type AskDeps, type Asked, type Errand } from './asking.ts';
+import { askUpstream, type Asked, type Errand } from './asking.ts';
+import { askTier, type Door, type TierDeps } from './local/tier.ts';
 import {
   localCall,
   remoteCall,
@@ -8,10 +9,10 @@ import {
   type UpstreamCall,
 } from './request/calls.ts';
 import { soonestFirst, type Left, type Skipped } from './outcome/trail.ts';
-import type { RemoteUpstream } from './request/upstreams.ts';
+import type { LocalTarget, RemoteUpstream } from './request/upstreams.ts';
 
 /** What the router needs of the world. */
-export interface RouterDeps extends AskDeps {
+export interface RouterDeps extends TierDeps {
   readonly pickLocal: () => LocalChoice;
 }
 
@@ -37,15 +38,16 @@ export type Routed =
 export async function route(journey: Journey, deps: RouterDeps): Promise<Routed> {
   const trail: Left[] = [];
   for (const id of UPSTREAM_IDS) {
-    const step = await visit(id, journey, deps);
-    if (step.kind === 'cancelled') return step;
-    if (step.kind === 'answered') {
+    const visited = await visit(id, 'enter', journey, deps);
+    if (visited.kind === 'cancelled') return visited;
+    trail.push(...visited.left);
+    if (visited.kind === 'answered') {
       if (id !== 'local' && id !== 'ondemand') deps.warmup.hostedAnswered();
-      return { ...step, trail };
+      return { ...visited, trail };
     }
-    trail.push(step);
-    if (step.kind === 'failed' && !step.failure.fallBack) break;
-    if (id === 'local') warmUpAfter(step, journey, deps);
+    const last = visited.left.at(-1);
+    if (last?.kind === 'failed' && !last.failure.fallBack) break;
+    if (id === 'local') warmUpAfter(visited.left, journey, deps);
   }
   return askSoonest(trail, journey, deps);
 }
@@ -57,59 +59,87 @@ async function askSoonest(
   deps: RouterDeps,
 ): Promise<Routed> {
   for (const skipped of soonestFirst(trail)) {
-    const { upstream } = skipped;
-    const ready = prepare(upstream, journey, deps);
-    if ('skip' in ready) continue;
-    const entry = deps.circuits.enterAnyway(upstream, ready, journey.epoch);
-    // Its probe is out already, for another request.
-    if (entry.kind === 'out') continue;
-    const asked = await askUpstream(ready, entry.ticket, journey, deps);
-    if (asked.kind === 'cancelled') return asked;
-    if (asked.kind === 'answered') {
-      return { ...asked, trail: trail.filter((left) => left !== skipped) };
+    const visited = await visit(skipped.upstream, 'enterAnyway', journey, deps);
+    if (visited.kind === 'cancelled') return visited;
+    if (visited.kind === 'answered') {
+      return { ...visited, trail: trail.filter((left) => left !== skipped) };
     }
-    const failed: Left = { ...asked, upstream };
-    return { kind: 'unanswered', trail: trail.map((left) => (left === skipped ? failed : left)) };
+    // Its probe is out already, for another request.
+    if (visited.left.every(({ kind }) => kind === 'skipped')) continue;
+    const left = trail.flatMap((each) => (each === skipped ? visited.left : [each]));
+    return { kind: 'unanswered', trail: left };
   }
   return { kind: 'unanswered', trail };
 }
 
+type Visited =
+  | (Answered & { readonly left: readonly Left[] })
+  | { readonly kind: 'left'; readonly left: readonly Left[] }
+  | Cancelled;
+
 async function visit(
   id: UpstreamId,
+  door: Door,
   journey: Journey,
   deps: RouterDeps,
-): Promise<Answered | Cancelled | Left> {
-  const ready = prepare(id, journey, deps);
-  if ('skip' in ready) return { kind: 'skipped', upstream: id, reason: ready.skip, waitMs: null };
-  const entry = deps.circuits.enter(id, ready, journey.epoch);
-  if (entry.kind === 'out') {
-    return { kind: 'skipped', upstream: id, reason: entry.reason, waitMs: entry.waitMs };
+): Promise<Visited> {
+  const way = wayTo(id, journey, deps);
+  switch (way.kind) {
+    case 'none':
+      return skippedFor(id, way.reason, null);
+    case 'tier':
+      return askTier(way.targets, door, journey, deps);
+    case 'call': {
+      const entry = deps.circuits[door](id, way.call, journey.epoch);
+      if (entry.kind === 'out') return skippedFor(id, entry.reason, entry.waitMs);
+      const pass = { own: { id, ticket: entry.ticket }, tier: null };
+      const asked = await askUpstream(way.call, pass, journey, deps);
+      if (asked.kind === 'cancelled') return asked;
+      return asked.kind === 'answered'
+        ? { ...asked, left: [] }
+        : { kind: 'left', left: [{ ...asked, upstream: id, provider: null }] };
+    }
   }
-  const asked = await askUpstream(ready, entry.ticket, journey, deps);
-  return asked.kind === 'failed' ? { ...asked, upstream: id } : asked;
 }
 
-/** The call made ready, or why there is none to be made. */
-function prepare(
-  id: UpstreamId,
-  { call, config, remotes }: Journey,
-  { pickLocal }: RouterDeps,
-): UpstreamCall | { readonly skip: Skipped['reason'] } {
+function skippedFor(
+  upstream: UpstreamId,
+  reason: Skipped['reason'],
+  waitMs: number | null,
+): Visited {
+  return { kind: 'left', left: [{ kind: 'skipped', upstream, reason, waitMs }] };
+}
+
+type Way =
+  | { readonly kind: 'call'; readonly call: UpstreamCall }
+  | { readonly kind: 'tier'; readonly targets: readonly LocalTarget[] }
+  | { readonly kind: 'none'; readonly reason: Skipped['reason'] };
+
+/** How an upstream would be asked, or why there is none to be asked. */
+function wayTo(id: UpstreamId, { call, config, remotes }: Journey, { pickLocal }: RouterDeps): Way {
   if (id === 'local') {
     const choice = pickLocal();
-    return choice.kind === 'none'
-      ? { skip: choice.reason }
-      : localCall(call, choice.target, config);
+    return choice.kind === 'target'
+      ? { kind: 'call', call: localCall(call, choice.target, config, 1) }
+      : choice;
   }
   const upstream = remotes.find((remote) => remote.id === id);
-  if (upstream === undefined) return { skip: 'not_configured' };
-  return call.zeroSpend ? { skip: 'zero_spend' } : remoteCall(call, upstream);
+  if (upstream === undefined) return { kind: 'none', reason: 'not_configured' };
+  if (call.zeroSpend) return { kind: 'none', reason: 'zero_spend' };
+  return { kind: 'call', call: remoteCall(call, upstream) };
 }
 
-/** A set-up without `local` must not keep a paid GPU warm (design 6). */
-function warmUpAfter(step: Left, { call, config, remotes }: Journey, { warmup }: RouterDeps): void {
-  const localIsSetUp = !(step.kind === 'skipped' && step.reason === 'not_configured');
+/** A set-up without `local`, or whose owner has paused it, must not keep a paid GPU warm (design 6). */
+function warmUpAfter(
+  left: readonly Left[],
+  { call, config, remotes }: Journey,
+  { warmup }: RouterDeps,
+): void {
+  const isSetUp = !left.some(
+    (each) =>
+      each.kind === 'skipped' && (each.reason === 'not_configured' || each.reason === 'paused'),
+  );
   const upstream = remotes.find(({ id }) => id === 'ondemand');
-  if (upstream === undefined || !localIsSetUp || !config.ondemand.warmup || call.zeroSpend) return;
+  if (upstream === undefined || !isSetUp || !config.ondemand.warmup || call.zeroSpend) return;
   warmup.startFromRouting(upstream);
 }

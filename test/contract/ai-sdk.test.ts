@@ -11,7 +11,7 @@ import {
   error,
   hang,
   json,
-  refusedUrl,
+  REFUSED_URL,
   ROLE,
   sse,
   stall,
@@ -156,7 +156,7 @@ test.each(['generateText', 'streamText'])('a fallback is invisible to %s', async
   const a = await startUpstream(error(503));
   const b = await startUpstream(answers('from the second'));
   const gateway = await startGateway({
-    LOCAL_ENGINE_URL: await refusedUrl(),
+    LOCAL_ENGINE_URL: REFUSED_URL,
     HOSTED_A_BASE_URL: a.url,
     HOSTED_B_BASE_URL: b.url,
   });

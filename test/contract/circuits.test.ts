@@ -3,7 +3,7 @@ import { createManualClock } from '../support/clock.ts';
 import { chat, HELLO } from '../support/client.ts';
 import { startControlled, type Controlled } from '../support/control.ts';
 import { bearer, expectError } from '../support/http.ts';
-import { answers, error, hang, refusedUrl, startUpstream } from '../support/upstream.ts';
+import { answers, error, hang, REFUSED_URL, startUpstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 
 const KEY = 'sk-0123456789-0123456789-wxyz';
@@ -229,10 +229,7 @@ describe('POST /api/v1/warmup', () => {
     const clock = createManualClock();
     const machine = await startUpstream(error(402));
     machine.answerGet = ({ res }) => void res.writeHead(401).end();
-    const gateway = await startControlled(
-      at({ local: await refusedUrl(), ondemand: machine.url }),
-      clock,
-    );
+    const gateway = await startControlled(at({ local: REFUSED_URL, ondemand: machine.url }), clock);
     await gateway.set({ ondemand: { warmup: false } });
     await chat(gateway.url);
     expect(await gateway.status()).toMatchObject({ ondemand_warmup: 'idle' });

@@ -20,7 +20,7 @@ import {
   error,
   hang,
   json,
-  refusedUrl,
+  REFUSED_URL,
   ROLE,
   sse,
   stall,
@@ -107,8 +107,8 @@ test('with nothing configured the client sends one request and is told what to s
 
 test('when every address refuses the client sends one request', async () => {
   const gateway = await startGateway({
-    LOCAL_ENGINE_URL: await refusedUrl(),
-    HOSTED_A_BASE_URL: await refusedUrl(),
+    LOCAL_ENGINE_URL: REFUSED_URL,
+    HOSTED_A_BASE_URL: REFUSED_URL,
   });
   const thrown = await thrownBy(clientOf(gateway).chat.completions.create(ASK));
   expect([thrown.status, thrown.code]).toEqual([502, 'upstream_unreachable']);
@@ -155,7 +155,7 @@ test('a client that waits as Retry-After says is then served', async () => {
 });
 
 test("a request without messages is the client's own error, and names the field", async () => {
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: await refusedUrl() });
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: REFUSED_URL });
   const thrown = await thrownBy(
     clientOf(gateway).chat.completions.create({ model: 'm', messages: [] }),
   );

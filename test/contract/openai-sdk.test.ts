@@ -10,7 +10,7 @@ import {
   DONE,
   error,
   json,
-  refusedUrl,
+  REFUSED_URL,
   ROLE,
   sse,
   startUpstream,
@@ -228,7 +228,7 @@ test.each(['plain', 'streaming'])('a fallback is invisible to a %s client', asyn
   const second = await startUpstream(answers('from the second'));
   const first = await startUpstream(error(503));
   const gateway = await startGateway({
-    LOCAL_ENGINE_URL: await refusedUrl(),
+    LOCAL_ENGINE_URL: REFUSED_URL,
     HOSTED_A_BASE_URL: first.url,
     HOSTED_B_BASE_URL: second.url,
   });

@@ -6,7 +6,7 @@ import { createManualClock } from '../support/clock.ts';
 import { chat, chatStream, HELLO } from '../support/client.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { send } from '../support/http.ts';
-import { answers, cut, error, refusedUrl, ROLE, startUpstream } from '../support/upstream.ts';
+import { answers, cut, error, REFUSED_URL, ROLE, startUpstream } from '../support/upstream.ts';
 
 /** The report as a reader gets it, held against the strict schema. */
 async function statusOf(
@@ -121,7 +121,7 @@ test('successes, failures and fallbacks are counted where they happened', async 
   const a = await startUpstream(error(503), answers('hello there'), cut(ROLE));
   const b = await startUpstream(answers('hello there'));
   const gateway = await startGateway({
-    LOCAL_ENGINE_URL: await refusedUrl(),
+    LOCAL_ENGINE_URL: REFUSED_URL,
     HOSTED_A_BASE_URL: a.url,
     HOSTED_B_BASE_URL: b.url,
   });
@@ -195,7 +195,7 @@ test.each<[setting: string, header: string | null, shown: string, zero: boolean]
 test('zero-spend asks nothing that costs, and says so', async () => {
   const hosted = await startUpstream(answers('hi'));
   const gateway = await startGateway({
-    LOCAL_ENGINE_URL: await refusedUrl(),
+    LOCAL_ENGINE_URL: REFUSED_URL,
     HOSTED_A_BASE_URL: hosted.url,
     ONDEMAND_BASE_URL: hosted.url,
   });

@@ -1,5 +1,13 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -47,7 +55,7 @@ describe('the bundle', () => {
     for (const path of [folder, dataDir]) rmSync(path, { recursive: true, force: true });
   });
 
-  test('is one module that loads in Node 24 and keeps its own data beside the gateway data', () => {
+  test('loads in Node 24 and keeps its own data beside the gateway data', () => {
     const hook = join(dataDir, 'hook.mjs');
     writeFileSync(hook, HOOK);
     const done = spawnSync(
@@ -62,7 +70,19 @@ describe('the bundle', () => {
       ['lock'],
       ['quit'],
     ]);
-    expect(readdirSync(folder).filter((name) => name.endsWith('.js'))).toEqual(['electron.js']);
+  });
+
+  test('has the store thread beside it, which knows nothing of Electron', () => {
+    const worker = readFileSync(join(folder, 'store-worker.js'), 'utf8');
+    expect(worker).toContain('better-sqlite3');
+    expect(worker).not.toContain('electron');
+    // It is looked for beside the file that starts it.
+    const starters = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
+      (name) =>
+        name.endsWith('.js') && readFileSync(join(folder, name), 'utf8').includes('store-worker.'),
+    );
+    expect(starters.length).toBeGreaterThan(0);
+    expect(starters.filter((name) => name.includes('/'))).toEqual([]);
   });
 
   test('has every icon beside it', () => {

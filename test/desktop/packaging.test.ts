@@ -94,6 +94,6 @@ describe('the shell', () => {
     expect(manifest).toContain('"main": "dist/desktop/electron.js"');
     const build = readFileSync(join(folder, 'vite.config.ts'), 'utf8');
     expect(build).toContain("outDir: 'dist/desktop'");
-    expect(build).toContain("entryFileNames: 'electron.js'");
+    expect(build).toContain("electron: 'main/electron.ts'");
   });
 });

@@ -3,6 +3,7 @@ import { loadConfig } from '../../main/config.ts';
 import { createHost, WINDOW_DIRECTORY } from '../../main/host.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import { silentLog } from '../../main/platform/log.ts';
+import { openStore } from '../../main/registry/store/open-store.ts';
 import { axeViolations, closeBrowser, openPage } from '../support/browser.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 
@@ -12,9 +13,9 @@ afterAll(closeBrowser);
 async function startWindow(environment: Readonly<Record<string, string>>): Promise<string> {
   const loaded = loadConfig({ SWITCHYARD_PORT: '0', ...environment }, {});
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
-  const host = createHost(
+  const host = await createHost(
     { loaded, dataDirectory: temporaryDirectory(), windowDirectory: WINDOW_DIRECTORY },
-    { clock: systemClock, random: Math.random, log: silentLog },
+    { openStore, clock: systemClock, random: Math.random, log: silentLog },
   );
   await host.start();
   onTestFinished(() => host.stop());

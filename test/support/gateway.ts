@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { loadConfig } from '../../main/config.ts';
-import { createHost, type Host } from '../../main/host.ts';
+import { createHost, type Host, type HostEdges } from '../../main/host.ts';
 import { systemClock, type Clock } from '../../main/platform/clock.ts';
 import { silentLog, type Log } from '../../main/platform/log.ts';
+import { createMemoryStore } from '../../main/registry/store/memory-store.ts';
+import type { StoredState } from '../../main/registry/types.ts';
 import type { ManualClock } from './clock.ts';
 
 /** A gateway on a free loopback port, with a data directory of its own. */
@@ -17,6 +19,14 @@ export interface TestGateway {
 
 /** How long the host lets running requests finish. */
 const STOP_GRACE_MS = 30_000;
+
+const NOTHING_KEPT: StoredState = { providers: [], enrollments: [], documents: {} };
+
+/** A store in memory that begins with `state`: spares a gateway that has nothing to keep its database. */
+export function remembering(state: StoredState): HostEdges['openStore'] {
+  const store = createMemoryStore('this test keeps nothing');
+  return () => Promise.resolve({ kind: 'open', store, state, warning: null });
+}
 
 /** A directory that goes with the test. */
 export function temporaryDirectory(): string {
@@ -33,6 +43,7 @@ export async function startGateway(
   settings: Readonly<Record<string, string>>,
   clock: Clock = systemClock,
   log: Log = silentLog,
+  openStore: HostEdges['openStore'] = remembering(NOTHING_KEPT),
 ): Promise<TestGateway> {
   const dataDirectory = temporaryDirectory();
   const env = Object.fromEntries(
@@ -43,10 +54,10 @@ export async function startGateway(
   );
   const loaded = loadConfig(env, {});
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
-  const host = createHost(
+  const host = await createHost(
     { loaded, dataDirectory, windowDirectory: join(dataDirectory, 'no-window') },
     // The middle of the range: the jittered pause before a retry is 125 ms.
-    { clock, random: () => 0.5, log },
+    { clock, random: () => 0.5, log, openStore },
   );
   const { url } = await host.start();
   onTestFinished(() => {

@@ -133,6 +133,11 @@ class LostResponse extends ServerResponse {
   }
 }
 
+const NO_PROVIDERS = {
+  counts: { count: 0, verified: 0, pending: 0, verifying: 0, failed: 0 },
+  excerpt: () => null,
+};
+
 /** A world into which one can look. */
 export interface MemoryWorld extends World {
   rows(): readonly RequestRow[];
@@ -153,6 +158,9 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
     random: () => 0.5,
     config: () => config,
     pickLocal,
+    providers: () => NO_PROVIDERS,
+    summary: () => ({ revision: 0, ...NO_PROVIDERS.counts }),
+    routed() {},
     keep: () => ({ load: () => null, changed() {}, flush: () => Promise.resolve() }),
     app: () => ({ version: '', baseUrl: '', warmupEnabled: false }),
   });
@@ -161,7 +169,8 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
     const { baseUrl } = config.local;
     if (baseUrl === null) return { kind: 'none', reason: 'not_configured' } as const;
     const endpoint = endpointOf(baseUrl, 'local');
-    return { kind: 'target', target: { provider: null, endpoint, models: null } } as const;
+    const target = { provider: null, endpoint, models: null, gatewayToken: null };
+    return { kind: 'target', target } as const;
   }
 
   async function chat(ask: Ask): Promise<Outcome> {
@@ -185,6 +194,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
       logs,
       pickLocal,
       random: () => 0.5,
+      inFlightAt: (id) => monitor.stats.inFlightAt(id),
       config: () => config,
       remotes: () => remoteUpstreams(config),
     });

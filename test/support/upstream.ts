@@ -212,9 +212,8 @@ export function completion(text: string): Record<string, unknown> {
   return { id: 'c1', object: 'chat.completion', created: 1, model: 'm', choices };
 }
 
-/** A port on which nobody listens. */
-export async function refusedUrl(): Promise<string> {
-  const upstream = await startUpstream();
-  await upstream.close();
-  return upstream.url;
-}
+/**
+ * An address at which nobody listens. A port that was free a moment ago may be another test's by now;
+ * this one is reserved for a service that no machine has run for decades (RFC 1078).
+ */
+export const REFUSED_URL = 'http://127.0.0.1:1';

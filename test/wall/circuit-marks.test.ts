@@ -11,7 +11,7 @@ import {
   error,
   hang,
   json,
-  refusedUrl,
+  REFUSED_URL,
   ROLE,
   sse,
   stall,
@@ -126,7 +126,7 @@ describe.each(EVERYWHERE)('in the circuit of %s', (id) => {
   });
 
   test('a refused connection counts as a failure', async () => {
-    const gateway = await startGateway(at({ [id]: await refusedUrl() }));
+    const gateway = await startGateway(at({ [id]: REFUSED_URL }));
     await chat(gateway.url);
     expect(circuitOf(gateway, id)).toMatchObject({ ...F, open: false });
   });

@@ -8,7 +8,7 @@ import {
   error,
   hang,
   json,
-  refusedUrl,
+  REFUSED_URL,
   reset,
   startUpstream,
   type Script,
@@ -127,7 +127,7 @@ describe('ondemand that is starting', () => {
 
 describe('ondemand that refuses connections', () => {
   test('and was never reached is unreachable at once', async () => {
-    const url = await refusedUrl();
+    const url = REFUSED_URL;
     // The clock stands still: nothing is waited for.
     const gateway = await startGateway(at({ ondemand: url }), createManualClock());
     expect(wordOf(await chat(gateway.url))).toEqual(
@@ -142,7 +142,7 @@ describe('ondemand that refuses connections', () => {
   });
 
   test('is unreachable at once for the next request too', async () => {
-    const gateway = await startGateway(at({ ondemand: await refusedUrl() }), createManualClock());
+    const gateway = await startGateway(at({ ondemand: REFUSED_URL }), createManualClock());
     await chat(gateway.url);
     expect(await chat(gateway.url)).toMatchObject({ status: 502, reason: 'ondemand=unreachable' });
   });
@@ -167,10 +167,7 @@ describe('ondemand that refuses connections', () => {
     const clock = createManualClock();
     const machine = await startUpstream(answers('awake'));
     await machine.close();
-    const gateway = await startGateway(
-      at({ local: await refusedUrl(), ondemand: machine.url }),
-      clock,
-    );
+    const gateway = await startGateway(at({ local: REFUSED_URL, ondemand: machine.url }), clock);
     const answer = chatStream(gateway.url);
     clock.advance(await nextPause(clock));
     await machine.reopen();

@@ -5,7 +5,7 @@ import {
   answers,
   error,
   json,
-  refusedUrl,
+  REFUSED_URL,
   reset,
   startUpstream,
   type Script,
@@ -48,7 +48,7 @@ describe('the last word', () => {
 
   test('does not wait for what was skipped after it: zero-spend leaves local the last', async () => {
     const hosted = await startUpstream(answers('never'));
-    const refused = await refusedUrl();
+    const refused = REFUSED_URL;
     const gateway = await startGateway({
       ...at({ local: refused, hosted_b: hosted.url }),
       FORCE_ZERO: 'true',

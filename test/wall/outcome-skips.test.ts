@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { chat, chatStream, HELLO } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
-import { answers, error, refusedUrl, startUpstream, type Upstream } from '../support/upstream.ts';
+import { answers, error, REFUSED_URL, startUpstream, type Upstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 
 const NOTHING_SET_UP =
@@ -80,7 +80,7 @@ describe('an upstream that is not configured', () => {
 
   test('is no news between two that are', async () => {
     const last = await startUpstream(answers('hi'));
-    const gateway = await startGateway(at({ local: await refusedUrl(), hosted_c: last.url }));
+    const gateway = await startGateway(at({ local: REFUSED_URL, hosted_c: last.url }));
     const answer = await chat(gateway.url);
     expect(answer).toMatchObject({ upstream: 'hosted_c', reason: 'local=unreachable' });
   });

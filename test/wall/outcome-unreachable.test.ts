@@ -8,7 +8,7 @@ import {
   answers,
   cut,
   hang,
-  refusedUrl,
+  REFUSED_URL,
   reset,
   startUpstream,
   type Script,
@@ -35,7 +35,7 @@ async function tlsWithoutCertificate(): Promise<string> {
 
 describe('an upstream that cannot be reached', () => {
   test.each(TIERS)('%s refusing as the last word is a 502 at once', async (upstream) => {
-    const url = await refusedUrl();
+    const url = REFUSED_URL;
     // The clock stands still: nothing is waited for.
     const gateway = await startGateway(at({ [upstream]: url }), createManualClock());
     expect(wordOf(await chat(gateway.url))).toEqual(
@@ -81,7 +81,7 @@ describe('an upstream that cannot be reached', () => {
   });
 
   test('the whole line is walked in order and each one left is named', async () => {
-    const refused = await refusedUrl();
+    const refused = REFUSED_URL;
     const resetting = await startUpstream(reset);
     const last = await startUpstream(answers('at last'));
     const gateway = await startGateway({

@@ -7,7 +7,7 @@ import {
   answers,
   error,
   hang,
-  refusedUrl,
+  REFUSED_URL,
   startUpstream,
   type Upstream,
   type UpstreamGet,
@@ -53,7 +53,7 @@ describe('the warm-up of ondemand', () => {
     machine.answerGet = status(200);
     const gateway = await startGateway(
       {
-        ...at({ local: await refusedUrl(), hosted_a: hosted.url, ondemand: machine.url }),
+        ...at({ local: REFUSED_URL, hosted_a: hosted.url, ondemand: machine.url }),
         ONDEMAND_API_KEY: 'ondemand-key',
         ONDEMAND_HEADERS: '{"x-region":"eu"}',
       },
@@ -101,7 +101,7 @@ describe('the warm-up of ondemand', () => {
   ])('does not start when %s', async (_says, settings, headers) => {
     const machine = await startClosedMachine();
     const gateway = await startGateway({
-      ...at({ local: await refusedUrl(), hosted_a: await refusedUrl(), ondemand: machine.url }),
+      ...at({ local: REFUSED_URL, hosted_a: REFUSED_URL, ondemand: machine.url }),
       ...settings,
     });
     const answer = await chat(gateway.url, HELLO, headers);
@@ -115,7 +115,7 @@ describe('the warm-up of ondemand', () => {
     const machine = await startUpstream(hang);
     machine.answerGet = (get) => status(get.path === '/health' ? 404 : 200)(get);
     const gateway = await startGateway(
-      { ...at({ local: await refusedUrl(), ondemand: `${machine.url}/v1` }) },
+      { ...at({ local: REFUSED_URL, ondemand: `${machine.url}/v1` }) },
       clock,
     );
     const answer = chat(gateway.url);
@@ -130,10 +130,7 @@ describe('the warm-up of ondemand', () => {
     const clock = createManualClock();
     const machine = await startUpstream(hang);
     machine.answerGet = (get) => status(machine.gets.length < 4 ? 503 : 200)(get);
-    const gateway = await startGateway(
-      at({ local: await refusedUrl(), ondemand: machine.url }),
-      clock,
-    );
+    const gateway = await startGateway(at({ local: REFUSED_URL, ondemand: machine.url }), clock);
     const answer = chat(gateway.url);
     await pollUntil(machine.get(4), clock);
     await warmupIs('ready', gateway, clock);
@@ -151,10 +148,7 @@ describe('requests that lose local', () => {
   test('start one warm-up per 60 s', async () => {
     const clock = createManualClock();
     const machine = await startClosedMachine();
-    const gateway = await startGateway(
-      at({ local: await refusedUrl(), ondemand: machine.url }),
-      clock,
-    );
+    const gateway = await startGateway(at({ local: REFUSED_URL, ondemand: machine.url }), clock);
     const lose = async () => {
       await chat(gateway.url);
       await warmupIs('failed', gateway, clock);
@@ -176,7 +170,7 @@ describe('requests that lose local', () => {
     const hosted = await startUpstream(answers('from a'));
     const machine = await startClosedMachine();
     const gateway = await startGateway(
-      at({ local: await refusedUrl(), hosted_a: hosted.url, ondemand: machine.url }),
+      at({ local: REFUSED_URL, hosted_a: hosted.url, ondemand: machine.url }),
       clock,
     );
     const first = later(clock, 0);
@@ -198,7 +192,7 @@ describe('requests that lose local', () => {
     const machine = await startUpstream(error(401));
     machine.answerGet = status(503);
     const gateway = await startGateway(
-      at({ local: await refusedUrl(), hosted_a: hosted.url, ondemand: machine.url }),
+      at({ local: REFUSED_URL, hosted_a: hosted.url, ondemand: machine.url }),
       clock,
     );
     const first = later(clock, 0);
@@ -215,10 +209,7 @@ describe('requests that lose local', () => {
     const clock = createManualClock();
     const machine = await startUpstream(answers('awake'));
     machine.answerGet = status(200);
-    const gateway = await startGateway(
-      at({ local: await refusedUrl(), ondemand: machine.url }),
-      clock,
-    );
+    const gateway = await startGateway(at({ local: REFUSED_URL, ondemand: machine.url }), clock);
     const first = later(clock, 0);
     await chat(gateway.url);
     await warmupIs('ready', gateway, clock);
@@ -234,7 +225,7 @@ describe('requests that lose local', () => {
 
 test('switching the warm-up off takes effect on the next request', async () => {
   const machine = await startClosedMachine();
-  const gateway = await startGateway(at({ local: await refusedUrl(), ondemand: machine.url }));
+  const gateway = await startGateway(at({ local: REFUSED_URL, ondemand: machine.url }));
   await gateway.host.setWarmup(false);
   await chat(gateway.url);
   expect(warmupOf(gateway)).toMatchObject({ state: 'idle', lastWarmupAt: null });

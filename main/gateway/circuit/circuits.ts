@@ -25,14 +25,21 @@ export interface Circuit {
 }
 
 /** Whether an id may be asked now. */
-export type Entry =
-  | { readonly kind: 'admitted'; readonly ticket: Ticket }
-  | {
-      readonly kind: 'out';
-      readonly reason: Skip['reason'] | 'circuit_open';
-      /** When it comes back, at the latest. */
-      readonly waitMs: number;
-    };
+export type Entry = { readonly kind: 'admitted'; readonly ticket: Ticket } | Out;
+
+/** Why an id is left alone. */
+export interface Out {
+  readonly kind: 'out';
+  readonly reason: Skip['reason'] | 'circuit_open';
+  /** When it comes back, at the latest. */
+  readonly waitMs: number;
+}
+
+/** Where a request was let in, and what its result is handed back with. */
+export interface Admitted {
+  readonly id: string;
+  readonly ticket: Ticket;
+}
 
 /** A request that wants in. */
 export interface Wish {
@@ -53,6 +60,8 @@ export interface Circuits {
   /** Counts resets. Each request bears the epoch in which it took up addresses and keys. */
   epoch(): number;
   enter(id: string, wish: Wish, epoch: number): Entry;
+  /** What would keep a request for `model` out now; null: nothing would. Nobody is let in. */
+  outOf(id: string, model: string): Out | null;
   /** For the second try of a request that was let in: what it has just been told is no reason. */
   enterAgain(id: string, wish: Wish, epoch: number): Entry;
   /** Lets a request in although it is early: somebody must be asked (design 4). */
@@ -67,6 +76,10 @@ export interface Circuits {
     of: { readonly model: string; readonly epoch: number },
   ): void;
   reset(id: string): void;
+  /** It is gone for good. */
+  forget(id: string): void;
+  /** Ids that something is known of. */
+  ids(): Iterable<string>;
   at(id: string): Circuit;
   /** Plain JSON of everything, to be kept over a restart. */
   save(): unknown;
@@ -111,16 +124,27 @@ export function createCircuits({ clock, random, limits, changed }: CircuitsDeps)
     return { kind: 'admitted', ticket: admission.ticket };
   }
 
+  function skipped(id: string, model: string): Out | null {
+    const { breaker, skips } = at(id);
+    const skip = skips === NO_SKIPS ? null : skipOf(skips, model, now());
+    if (skip === null) return null;
+    // The circuit may be open beside the skip, and for longer.
+    const waitMs = Math.max(remainingMs(skip.until, now()), waitMsOf(breaker, now()));
+    return { kind: 'out', reason: skip.reason, waitMs };
+  }
+
   return {
     at,
     epoch: () => epoch,
     enter(id, wish, begun) {
-      const { breaker, skips } = at(id);
-      const skip = isFormer(id, begun) ? null : skipOf(skips, wish.model, now());
-      if (skip === null) return enterBy(admit, id, wish, begun);
-      // The circuit may be open beside the skip, and for longer.
-      const waitMs = Math.max(remainingMs(skip.until, now()), waitMsOf(breaker, now()));
-      return { kind: 'out', reason: skip.reason, waitMs };
+      const out = isFormer(id, begun) ? null : skipped(id, wish.model);
+      return out ?? enterBy(admit, id, wish, begun);
+    },
+    outOf(id, model) {
+      const out = skipped(id, model);
+      if (out !== null) return out;
+      const waitMs = waitMsOf(at(id).breaker, now());
+      return waitMs === 0 ? null : { kind: 'out', reason: 'circuit_open', waitMs };
     },
     enterAgain: (id, wish, begun) => enterBy(admit, id, wish, begun),
     enterAnyway: (id, wish, begun) => enterBy(admitAnyway, id, wish, begun),
@@ -144,6 +168,10 @@ export function createCircuits({ clock, random, limits, changed }: CircuitsDeps)
       circuits.set(id, { breaker: reset(at(id).breaker), skips: NO_SKIPS, epoch });
       changed();
     },
+    forget(id) {
+      if (circuits.delete(id)) changed();
+    },
+    ids: () => circuits.keys(),
     save: () =>
       Object.fromEntries(
         [...circuits].map(([id, { breaker, skips }]) => [

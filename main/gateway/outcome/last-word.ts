@@ -1,4 +1,3 @@
-import type { UpstreamId } from '#shared/ids.ts';
 import { skipFor } from '../circuit/skips.ts';
 import type { GatewayError } from '../surface/errors.ts';
 import type { ErrorResponse } from './outcomes.ts';
@@ -6,7 +5,7 @@ import { isSilent, reasonOf, wasTried, type Failed, type Left } from './trail.ts
 
 /** What the caller gets when no upstream answered. */
 export type LastWord =
-  | { readonly kind: 'passed'; readonly upstream: UpstreamId; readonly response: ErrorResponse }
+  | { readonly kind: 'passed'; readonly left: Failed; readonly response: ErrorResponse }
   | { readonly kind: 'error'; readonly error: GatewayError };
 
 /** Chooses the last word: an upstream's own 4xx, else what the last upstream that was tried calls for. */
@@ -14,7 +13,7 @@ export function lastWord(trail: readonly Left[]): LastWord {
   const failed = trail.filter(wasTried);
   const passed = failed.findLast(({ failure }) => failure.surfaced === 'as_is');
   if (passed?.failure.response) {
-    return { kind: 'passed', upstream: passed.upstream, response: passed.failure.response };
+    return { kind: 'passed', left: passed, response: passed.failure.response };
   }
   const last = failed.at(-1);
   return { kind: 'error', error: last === undefined ? untried(trail) : wordOf(last, trail) };

@@ -15,6 +15,8 @@ export interface Skipped {
 export interface Failed {
   readonly kind: 'failed';
   readonly upstream: UpstreamId;
+  /** The machine of the local tier that was asked; null elsewhere. */
+  readonly provider: string | null;
   readonly failure: Failure;
 }
 
@@ -33,21 +35,33 @@ export function soonestFirst(trail: readonly Left[]): readonly Skipped[] {
     .toSorted((a, b) => (a.waitMs ?? 0) - (b.waitMs ?? 0));
 }
 
+/** What a request's answer is. */
+export type AnsweredBy =
+  | { readonly kind: 'nobody' }
+  /** An upstream's answer; that upstream is not in the trail. */
+  | { readonly kind: 'answer' }
+  /** The own response of an upstream that was left, passed on. */
+  | { readonly kind: 'passed'; readonly left: Failed };
+
 /**
- * The `X-Gateway-Fallback-Reason` value: one entry per upstream left, in order.
- * An upstream whose own response is passed on was only left if another was asked after it.
+ * The `X-Gateway-Fallback-Reason` value: one entry per upstream left, in order, one per machine of the local
+ * tier. An upstream whose own response is passed on was only left if another was asked after it.
  */
-export function fallbackReason(trail: readonly Left[], answeredBy: UpstreamId | null): string {
-  const entries = leftFor(trail, answeredBy).map((left) => `${left.upstream}=${reasonOf(left)}`);
+export function fallbackReason(trail: readonly Left[], by: AnsweredBy): string {
+  const entries = leftFor(trail, by).map((left) => `${nameOf(left)}=${reasonOf(left)}`);
   return entries.length === 0 ? 'none' : entries.join('; ');
 }
 
-function leftFor(trail: readonly Left[], answeredBy: UpstreamId | null): readonly Left[] {
-  const nothingTried = answeredBy === null && !trail.some(wasTried);
-  if (nothingTried) return trail;
-  const answer = trail.findIndex(({ upstream }) => upstream === answeredBy);
-  const isFinal = answer !== -1 && !trail.slice(answer + 1).some(wasTried);
-  return (isFinal ? trail.slice(0, answer) : trail).filter((left) => !isSilent(left));
+function nameOf(left: Left): string {
+  const provider = left.kind === 'failed' ? left.provider : null;
+  return provider === null ? left.upstream : `${left.upstream}/${provider}`;
+}
+
+function leftFor(trail: readonly Left[], by: AnsweredBy): readonly Left[] {
+  if (by.kind === 'nobody' && !trail.some(wasTried)) return trail;
+  const passedAt = by.kind === 'passed' ? trail.indexOf(by.left) : -1;
+  const isFinal = passedAt !== -1 && !trail.slice(passedAt + 1).some(wasTried);
+  return (isFinal ? trail.slice(0, passedAt) : trail).filter((left) => !isSilent(left));
 }
 
 /** Why an upstream was left. */

@@ -17,6 +17,8 @@ import {
 /** Who serves `local` now, or why nobody does. */
 export type LocalChoice =
   | { readonly kind: 'target'; readonly target: LocalTarget }
+  /** The providers that are verified and heard of; at least one. */
+  | { readonly kind: 'tier'; readonly targets: readonly LocalTarget[] }
   | { readonly kind: 'none'; readonly reason: SkipReason };
 
 /** One accepted chat completion. */
@@ -39,20 +41,32 @@ export interface UpstreamCall {
   readonly write: () => Omit<HttpRequest, 'fresh'>;
   readonly mode: AnswerMode;
   readonly timeoutMs: number;
+  /** Whether a hiccup is asked about once more here; among peers the next one is asked instead. */
+  readonly isAlone: boolean;
 }
 
-/** The call to `local`: the caller's own `Authorization`, the model that the engine has. */
-export function localCall(call: ChatCall, target: LocalTarget, config: Config): UpstreamCall {
+/**
+ * The call to `local`: the caller's own `Authorization`, the model that the engine has. `peers` is how many
+ * are asked in turn at most; they share the time.
+ */
+export function localCall(
+  call: ChatCall,
+  target: LocalTarget,
+  config: Config,
+  peers: number,
+): UpstreamCall {
   const { endpoint } = target;
   const mode = modeOf(call.request, true);
   const model = localModel(target, call.request.model);
-  const own = { authorization: call.authorization ?? endpoint.basicAuth, extra: {} };
+  const extra = target.gatewayToken === null ? {} : { 'x-gateway-token': target.gatewayToken };
+  const own = { authorization: call.authorization ?? endpoint.basicAuth, extra };
   return {
     upstream: 'local',
     provider: target.provider,
     model: model ?? '',
     mode,
-    timeoutMs: config.local.timeoutMs,
+    timeoutMs: config.local.timeoutMs / peers,
+    isAlone: peers === 1,
     write: () => chatRequestTo('local', endpoint, model, { call, mode, own }),
   };
 }
@@ -69,6 +83,7 @@ export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCa
     model: model ?? call.request.model ?? '',
     mode,
     timeoutMs,
+    isAlone: true,
     write: () => chatRequestTo(id, endpoint, model, { call, mode, own }),
   };
 }

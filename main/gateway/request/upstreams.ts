@@ -30,8 +30,10 @@ export interface LocalTarget {
   /** Null for a fixed engine. */
   readonly provider: string | null;
   readonly endpoint: Endpoint;
-  /** What the engine offers; null while unknown. */
+  /** What it offers, the one in use first; null while unknown. */
   readonly models: readonly string[] | null;
+  /** What the agent knows the gateway by; null for a fixed engine. */
+  readonly gatewayToken: string | null;
 }
 
 /** Paths behind the base address (interface 2.5). */

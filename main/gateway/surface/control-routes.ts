@@ -1,5 +1,5 @@
 import type { Response } from 'express';
-import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import { UPSTREAM_IDS } from '#shared/ids.ts';
 import type { SettingsView } from '#shared/settings.ts';
 import type { WarmupState } from '#shared/status.ts';
 import type { Patched } from '../../config/live-config.ts';
@@ -15,7 +15,8 @@ export interface ControlRoutesDeps {
   };
   /** Starts a warm-up now, or says why it may not. */
   readonly startWarmup: () => WarmupState | 'not_configured' | 'zero_spend';
-  readonly resetCircuit: (id: UpstreamId) => void;
+  /** False when there is no such upstream or provider. */
+  readonly resetCircuit: (id: string) => boolean;
 }
 
 const NO_WARMUP = {
@@ -61,20 +62,16 @@ export function controlRoutes({ settings, startWarmup, resetCircuit }: ControlRo
       paths: ['/api/v1/circuits/:id/reset'],
       who: 'control',
       handle(req, res) {
-        const { id } = req.params;
-        const known = UPSTREAM_IDS.find((each) => each === id);
-        if (known === undefined) sendError(res, noCircuit(String(id)));
-        else {
-          resetCircuit(known);
-          sendJson(res, 200, { id: known });
-        }
+        const id = String(req.params['id']);
+        if (resetCircuit(id)) sendJson(res, 200, { id });
+        else sendError(res, noCircuit(id));
       },
     },
   ];
 }
 
 function noCircuit(id: string): GatewayError {
-  const message = `There is no circuit "${id.slice(0, 100)}"; there are ${UPSTREAM_IDS.join(', ')}.`;
+  const message = `There is no circuit "${id.slice(0, 100)}"; there are ${UPSTREAM_IDS.join(', ')} and one for each provider.`;
   return { status: 404, code: 'not_found', message };
 }
 

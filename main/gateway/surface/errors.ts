@@ -35,10 +35,22 @@ export type RequestErrorCode =
   | 'shutting_down'
   | 'internal_error';
 
+/** Codes of errors of the registry; agents act on most of them (docs/agent-protocol.md). */
+export type ProviderErrorCode =
+  | 'invalid_token'
+  | 'invalid_signature'
+  | 'clock_skew'
+  | 'unknown_provider'
+  | 'sequence_reused'
+  | 'provider_not_found'
+  | 'own_provider'
+  | 'too_many_enrollments'
+  | 'registry_unwritten';
+
 /** An error of the gateway's own, ready to be sent. */
 export interface GatewayError {
   readonly status: number;
-  readonly code: UpstreamErrorCode | RequestErrorCode;
+  readonly code: UpstreamErrorCode | RequestErrorCode | ProviderErrorCode;
   readonly message: string;
   readonly param?: string | null;
   /** When trying again makes sense, in milliseconds; null when waiting does not help. */

@@ -15,6 +15,8 @@ export interface Lifecycle {
   /** Empty before the start. */
   url(): string;
   baseUrl(): string;
+  /** Where other machines reach it. */
+  outsideUrl(): string;
   /** An event stream never finishes by itself: it is ended when the gateway stops. */
   endAtStop(stream: ServerResponse): void;
 }
@@ -48,6 +50,7 @@ export function createLifecycle(makeServer: () => Server, clock: Clock, log: Log
     isStopping: () => stopping,
     url: () => listeners?.url ?? '',
     baseUrl: () => listeners?.baseUrl ?? '',
+    outsideUrl: () => listeners?.outsideUrl ?? '',
     endAtStop(stream) {
       streams.add(stream);
       stream.on('close', () => streams.delete(stream));

@@ -1,11 +1,14 @@
 import type { Server } from 'node:http';
 import { listen, urlHost } from '../../platform/listening.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { outsideAddress } from '../../platform/own-addresses.ts';
 
 /** The gateway's bound addresses. */
 export interface Listeners {
   /** Where the window is, such as `http://127.0.0.1:47900`. */
   readonly url: string;
+  /** Where other machines reach it, as far as it can be told; `url` where it is bound to loopback. */
+  readonly outsideUrl: string;
   /** What clients are given, such as `http://localhost:47900/v1`. */
   readonly baseUrl: string;
   /** Takes no new connections; resolves when all are closed, or after `graceMs` closes them. */
@@ -61,12 +64,15 @@ function listeners(
   clock: Clock,
 ): Listeners {
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  const isWildcard = reachable !== host;
+  const outside = (isWildcard ? outsideAddress() : null) ?? reachable;
   const named = reachable === '127.0.0.1' ? 'localhost' : urlHost(reachable);
   const destroy = () => {
     for (const server of servers) server.closeAllConnections();
   };
   return {
     url: `http://${urlHost(reachable)}:${port}`,
+    outsideUrl: `http://${urlHost(outside)}:${port}`,
     baseUrl: `http://${named}:${port}/v1`,
     async close(graceMs) {
       const cancelGrace = clock.after(graceMs, destroy);

@@ -1,4 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import type { Clock } from '../../platform/clock.ts';
 import { errorBody, errorHeaders, type GatewayError } from './errors.ts';
 
@@ -30,6 +32,38 @@ export function sendBody(
   // As text of one byte a character it goes out in one piece with its head; the bytes are the same.
   if (body.length <= MAX_ONE_PIECE_BYTES) res.end(body.toString('latin1'), 'latin1');
   else res.end(body);
+}
+
+/** A text longer than this many pieces is written bit by bit, as fast as it is read. */
+const PIECES_AT_ONCE = 100;
+
+/**
+ * Answers with a text that is there in pieces; resolves when it is written or nobody reads it any
+ * more. Made whole, a very long one would hold up everything else.
+ */
+export async function sendPieces(
+  res: ServerResponse,
+  status: number,
+  pieces: readonly string[],
+  headers: OutgoingHttpHeaders,
+): Promise<void> {
+  if (pieces.length <= PIECES_AT_ONCE) {
+    sendBody(res, status, Buffer.from(pieces.join('')), headers);
+    return;
+  }
+  if (res.destroyed || res.headersSent) return;
+  res.writeHead(status, { 'cache-control': 'no-store', ...headers });
+  try {
+    await pipeline(Readable.from(joined(pieces)), res);
+  } catch {
+    // Whoever asked went away.
+  }
+}
+
+function* joined(pieces: readonly string[]): Generator<Buffer> {
+  for (let from = 0; from < pieces.length; from += PIECES_AT_ONCE) {
+    yield Buffer.from(pieces.slice(from, from + PIECES_AT_ONCE).join(''));
+  }
 }
 
 /** Answers with an error of the gateway's own. */

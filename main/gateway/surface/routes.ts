@@ -4,8 +4,11 @@ import { CONTROL_REQUIRED, keyError, type Identify } from '../access/auth.ts';
 import type { GatewayError } from './errors.ts';
 import { sendError } from './respond.ts';
 
-/** Who may use a route (design 3). */
-export type Who = 'anyone' | 'readers' | 'control';
+/**
+ * Who may use a route (design 3). Agents sign the bytes that they send: their bodies are left unread,
+ * and who they are is for the registry to see.
+ */
+export type Who = 'anyone' | 'readers' | 'control' | 'agents';
 
 /** One route: everything about it on one line of a table. */
 export interface Route {
@@ -48,13 +51,13 @@ export function createRoutes(routes: readonly Route[], deps: RoutesDeps): Reques
   app.disable('x-powered-by');
   app.disable('etag');
   const json = express.json({ limit: MAX_CONTROL_BYTES, strict: true });
-  for (const { method, paths, who, handle } of routes) {
-    for (const path of paths) {
-      const register = REGISTER[method];
-      app[register](path, permit(who, deps.identify), ...(method === 'GET' ? [] : [json]), handle);
-    }
-  }
   for (const [path, methods] of methodsByPath(routes)) {
+    for (const { method, who, handle } of routes.filter(({ paths }) => paths.includes(path))) {
+      const register = REGISTER[method];
+      const hasJson = method !== 'GET' && who !== 'agents';
+      app[register](path, permit(who, deps.identify), ...(hasJson ? [json] : []), handle);
+    }
+    // At once, so that a fixed path is not taken for an id by another route.
     app.all(path, (_req: Request, res: Response) => {
       sendError(res, METHOD_NOT_ALLOWED, { allow: methods.join(', ') });
     });
@@ -73,7 +76,7 @@ export function createRoutes(routes: readonly Route[], deps: RoutesDeps): Reques
 
 function permit(who: Who, identify: Identify) {
   return (req: Request, res: Response, next: () => void): void => {
-    if (who === 'anyone') {
+    if (who === 'anyone' || who === 'agents') {
       next();
       return;
     }

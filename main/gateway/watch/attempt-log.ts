@@ -2,10 +2,11 @@ import type { UpstreamId } from '#shared/ids.ts';
 import type { AttemptRow, RequestRow } from '#shared/live.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Ticket } from '../circuit/breaker.ts';
-import type { Circuits } from '../circuit/circuits.ts';
+import type { Pass } from '../asking.ts';
+import type { Admitted, Circuits } from '../circuit/circuits.ts';
 import type { Result } from '../circuit/results.ts';
 import type { Failure } from '../outcome/outcomes.ts';
+import type { Latencies } from './latencies.ts';
 import type { Stats } from './stats.ts';
 
 /**
@@ -34,84 +35,117 @@ export type MutableRow = Mutable<Omit<RequestRow, 'attempts'>> & {
   attempts: Mutable<AttemptRow>[];
 };
 
-/** An attempt that has not ended: its row and what it was let in with. */
-export interface OpenAttempt {
+/** Whom an attempt asks. */
+export interface Asked {
   readonly upstream: UpstreamId;
-  readonly ticket: Ticket;
+  /** The machine of the local tier; null elsewhere. */
+  readonly provider: string | null;
+}
+
+/** Hears how a provider did with a request; refusals that blame nobody are left out. */
+export type Routed = (provider: string, result: 'served' | 'failed') => void;
+
+/** An attempt that has not ended: its row and where it was let in. */
+export interface OpenAttempt {
+  readonly asked: Asked;
+  readonly pass: Pass;
   readonly row: Mutable<AttemptRow>;
-  end(reason: FallbackReason | null, result: Result): void;
+  /** With `forTier` the result is the whole tier's as well: nobody else of it is asked any more. */
+  end(reason: FallbackReason | null, result: Result, forTier: boolean): void;
 }
 
 interface Deps {
   readonly clock: Clock;
   readonly stats: Stats;
   readonly circuits: Circuits;
+  readonly latencies: Latencies;
+  readonly routed: Routed;
   readonly changed: (id: string) => void;
 }
 
 /** Opens an attempt in `row`, whose request came in at `begunAt` clock ticks. */
 export function openAttempt(
-  upstream: UpstreamId,
-  ticket: Ticket,
+  asked: Asked,
+  pass: Pass,
   { row, begunAt }: { readonly row: MutableRow; readonly begunAt: number },
-  { clock, stats, circuits, changed }: Deps,
+  { clock, stats, circuits, routed, changed }: Deps,
 ): OpenAttempt {
+  const { upstream, provider } = asked;
   const sinceBegin = () => Math.round(clock.ticks() - begunAt);
   const attempt: Mutable<AttemptRow> = {
     upstream,
+    provider,
     startMs: sinceBegin(),
     firstContentMs: null,
     endMs: null,
     reason: null,
   };
   if (row.attempts.length < KEPT_ATTEMPTS) row.attempts.push(attempt);
-  stats.entered(upstream);
+  for (const { id } of admittedBy(pass)) stats.entered(id);
   return {
-    upstream,
-    ticket,
+    asked,
+    pass,
     row: attempt,
-    end(reason, result) {
+    end(reason, result, forTier) {
       if (attempt.endMs !== null) return;
       attempt.endMs = sinceBegin();
       attempt.reason = reason;
-      stats.left(upstream);
-      circuits.record(upstream, ticket, result);
+      for (const { id } of admittedBy(pass)) stats.left(id);
+      for (const { id, ticket } of forTier ? admittedBy(pass) : [pass.own]) {
+        circuits.record(id, ticket, result);
+      }
+      if (provider !== null && result.kind !== 'neutral') {
+        routed(provider, result.kind === 'success' ? 'served' : 'failed');
+      }
       changed(row.id);
     },
   };
 }
 
-const NEUTRAL: Result = { kind: 'neutral' };
+/** Everywhere that a call was let in: at the upstream, and in the local tier at the provider too. */
+function admittedBy({ own, tier }: Pass): readonly Admitted[] {
+  return tier === null ? [own] : [own, tier];
+}
+
+/** Says nothing about an upstream's health. */
+export const NEUTRAL: Result = { kind: 'neutral' };
 
 /** The log of one call within an open attempt; the polls of a cold start share one. */
 export function callLog(
   open: OpenAttempt,
   { row, begunAt }: { readonly row: MutableRow; readonly begunAt: number },
-  { clock, circuits, changed }: Deps,
+  { clock, circuits, latencies, changed }: Deps,
 ): AttemptLog {
-  const { upstream, ticket } = open;
+  const admitted = admittedBy(open.pass);
   const startedAt = clock.ticks();
   row.attemptCount += 1;
-  circuits.sent(upstream);
+  for (const { id } of admitted) circuits.sent(id);
   changed(row.id);
   return {
     answering(contentAt) {
       open.row.firstContentMs = Math.round((contentAt ?? clock.ticks()) - begunAt);
-      if (contentAt !== null) circuits.firstContent(upstream, ticket, contentAt - startedAt);
+      if (contentAt !== null) {
+        const ttftMs = contentAt - startedAt;
+        for (const { id, ticket } of admitted) circuits.firstContent(id, ticket, ttftMs);
+      }
       changed(row.id);
     },
     relayed(events) {
       row.events += events;
       changed(row.id);
     },
-    failed: (failure) => open.end(failure.reason, resultOf(failure)),
+    failed: (failure) => open.end(failure.reason, resultOf(failure), false),
     starting: () => changed(row.id),
-    succeeded: () => open.end(null, { kind: 'success' }),
+    succeeded() {
+      const { provider } = open.asked;
+      if (provider !== null) latencies.sample(provider, clock.ticks() - startedAt);
+      open.end(null, { kind: 'success' }, true);
+    },
     broken(detail) {
       const error = `bad_response: the stream broke off, ${detail}`;
-      open.end('bad_response', { kind: 'failure', error });
+      open.end('bad_response', { kind: 'failure', error }, true);
     },
-    cancelled: () => open.end(null, NEUTRAL),
+    cancelled: () => open.end(null, NEUTRAL, true),
   };
 }
 

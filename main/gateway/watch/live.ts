@@ -1,4 +1,11 @@
-import type { AppInfo, LiveDelta, LiveEvent, LiveSnapshot, RequestRow } from '#shared/live.ts';
+import type {
+  AppInfo,
+  LiveDelta,
+  LiveEvent,
+  LiveSnapshot,
+  ProvidersSummary,
+  RequestRow,
+} from '#shared/live.ts';
 import type { StatusReport } from '#shared/status.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { StatsView } from './stats.ts';
@@ -19,6 +26,7 @@ export interface LiveSources {
   readonly status: () => StatusReport;
   readonly inFlight: () => StatsView['inFlight'];
   readonly rows: () => readonly RequestRow[];
+  readonly providers: () => ProvidersSummary;
   readonly app: () => AppInfo;
 }
 
@@ -26,7 +34,7 @@ const INTERVAL_MS = 250;
 
 /** Makes a feed. Without subscribers it costs a request one set entry and nothing else. */
 export function createLiveFeed(sources: LiveSources): LiveFeed {
-  const { clock, status, inFlight, rows, app } = sources;
+  const { clock, status, inFlight, rows, providers, app } = sources;
   const listeners = new Set<(event: LiveEvent) => void>();
   let changedIds = new Set<string>();
   let removedIds = new Set<string>();
@@ -46,6 +54,7 @@ export function createLiveFeed(sources: LiveSources): LiveFeed {
       inFlight: inFlight(),
       upsert: rows().filter(({ id }) => changedIds.has(id)),
       remove: [...removedIds],
+      providers: providers(),
       app: app(),
     };
     changedIds = new Set();
@@ -59,6 +68,7 @@ export function createLiveFeed(sources: LiveSources): LiveFeed {
       status: status(),
       inFlight: inFlight(),
       requests: rows(),
+      providers: providers(),
       app: app(),
     }),
     subscribe(listener) {

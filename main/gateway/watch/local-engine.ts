@@ -48,7 +48,7 @@ export function createLocalEngine(
   }
 
   return {
-    target: () => ({ provider: null, endpoint, models }),
+    target: () => ({ provider: null, endpoint, models, gatewayToken: null }),
     start: () => void refresh(),
     stop() {
       stopped = true;

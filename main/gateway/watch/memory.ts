@@ -1,4 +1,4 @@
-import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import { PROVIDER_PREFIX, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config.ts';
 import { digestOf } from '../../platform/secret-text.ts';
 import { isObject } from '../response/answer.ts';
@@ -23,7 +23,9 @@ export function recall(kept: unknown, stats: Stats, circuits: Circuits, config: 
   }
   if (!isObject(identities) || !isObject(saved)) return;
   const same = UPSTREAM_IDS.filter((id) => identities[id] === identityOf(config, id));
-  circuits.restore(Object.fromEntries(same.map((id) => [id, saved[id]])));
+  // A provider's id comes from its key: whatever else changes, it is the same machine.
+  const providers = Object.keys(saved).filter((id) => id.startsWith(PROVIDER_PREFIX));
+  circuits.restore(Object.fromEntries([...same, ...providers].map((id) => [id, saved[id]])));
 }
 
 /**

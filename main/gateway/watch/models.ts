@@ -27,12 +27,24 @@ export function modelList(
   return { object: 'list', data };
 }
 
+/** What the engine offers, or all machines of the tier together. */
+function localModels(local: LocalChoice): readonly string[] {
+  switch (local.kind) {
+    case 'none':
+      return [];
+    case 'target':
+      return local.target.models ?? [];
+    case 'tier':
+      return local.targets.flatMap(({ models }) => models ?? []);
+  }
+}
+
 function modelsOf(
   id: (typeof UPSTREAM_IDS)[number],
   config: Config,
   local: LocalChoice,
 ): readonly string[] {
-  if (id === 'local') return local.kind === 'target' ? (local.target.models ?? []) : [];
+  if (id === 'local') return localModels(local);
   const { baseUrl, model } = config[id];
   return baseUrl === null || model === null ? [] : [model];
 }

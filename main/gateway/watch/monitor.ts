@@ -1,4 +1,5 @@
-import type { AppInfo } from '#shared/live.ts';
+import { PROVIDER_PREFIX } from '#shared/ids.ts';
+import type { AppInfo, ProvidersSummary } from '#shared/live.ts';
 import type { StatusReport } from '#shared/status.ts';
 import type { Config } from '../../config.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -8,11 +9,13 @@ import type { StateFile } from '../../platform/state-file.ts';
 import type { LocalChoice } from '../request/calls.ts';
 import { createCircuits, type Circuits } from '../circuit/circuits.ts';
 import { momentOf } from '../circuit/moment.ts';
+import { createLatencies, type Latencies } from './latencies.ts';
 import { createLiveFeed, type LiveFeed } from './live.ts';
 import { recall, remembered } from './memory.ts';
+import type { Routed } from './attempt-log.ts';
 import { createRequestLogs, type RequestLogs } from './request-log.ts';
-import { createStats } from './stats.ts';
-import { statusReport } from './status.ts';
+import { createStats, type Stats } from './stats.ts';
+import { statusReport, type ProvidersKnown } from './status.ts';
 import { createWarmup, type WarmupRunner } from '../warmup/warmup.ts';
 
 /** What is watched, and by what. */
@@ -24,6 +27,9 @@ export interface MonitorDeps {
   /** In [0, 1). */
   readonly random: () => number;
   readonly pickLocal: () => LocalChoice;
+  readonly providers: () => ProvidersKnown;
+  readonly summary: () => ProvidersSummary;
+  readonly routed: Routed;
   /** Makes the file that keeps what `save` gives. */
   readonly keep: (save: () => unknown) => StateFile;
   readonly app: () => AppInfo;
@@ -33,6 +39,8 @@ export interface MonitorDeps {
 export interface Monitor {
   readonly logs: RequestLogs;
   readonly circuits: Circuits;
+  readonly latencies: Latencies;
+  readonly stats: Stats;
   readonly warmup: WarmupRunner;
   readonly feed: LiveFeed;
   readonly status: (forceZeroHeader: string) => StatusReport;
@@ -44,6 +52,7 @@ export interface Monitor {
 export function createMonitor(deps: MonitorDeps): Monitor {
   const { clock, config, http, log, pickLocal, app } = deps;
   const stats = createStats();
+  const latencies = createLatencies(clock);
   const circuits = createCircuits({
     clock,
     random: deps.random,
@@ -57,7 +66,7 @@ export function createMonitor(deps: MonitorDeps): Monitor {
   recall(state.load(), stats, circuits, config());
   const warmup = createWarmup({ http, clock }, () => feed.changed());
   const logs = createRequestLogs(
-    { clock, stats, circuits, log },
+    { clock, stats, circuits, latencies, log, routed: deps.routed },
     { changed: (id) => feed.requestChanged(id), removed: (id) => feed.requestRemoved(id) },
   );
   const status = (forceZeroHeader: string) =>
@@ -66,6 +75,9 @@ export function createMonitor(deps: MonitorDeps): Monitor {
       stats: stats.view(),
       warmup: warmup.view(),
       local: pickLocal(),
+      providers: deps.providers(),
+      providerIds: [...circuits.ids()].filter((id) => id.startsWith(PROVIDER_PREFIX)),
+      latencyAt: (id) => latencies.at(id),
       circuitAt: (id) => circuits.at(id),
       now: momentOf(clock),
       forceZeroHeader,
@@ -75,7 +87,8 @@ export function createMonitor(deps: MonitorDeps): Monitor {
     status: () => status('0'),
     inFlight: () => stats.view().inFlight,
     rows: () => logs.rows(),
+    providers: deps.summary,
     app,
   });
-  return { logs, circuits, warmup, feed, status, flush: () => state.flush() };
+  return { logs, circuits, latencies, stats, warmup, feed, status, flush: () => state.flush() };
 }

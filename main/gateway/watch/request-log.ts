@@ -6,19 +6,23 @@ import {
   openAttempt,
   resultOf,
   type AttemptLog,
+  NEUTRAL,
+  type Asked,
   type MutableRow,
   type OpenAttempt,
+  type Routed,
 } from './attempt-log.ts';
-import type { Ticket } from '../circuit/breaker.ts';
+import type { Pass } from '../asking.ts';
 import type { Circuits } from '../circuit/circuits.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Failure } from '../outcome/outcomes.ts';
+import type { Latencies } from './latencies.ts';
 import type { Stats } from './stats.ts';
 
 /** What is written down of one chat completion: who was asked and how it went, never what was said. */
 export interface RequestLog {
   readonly id: string;
-  startAttempt(upstream: UpstreamId, ticket: Ticket): AttemptLog;
+  startAttempt(asked: Asked, pass: Pass): AttemptLog;
   /** The time of `ondemand` went by in polls that each counted for nothing. */
   gaveUp(failure: Failure): void;
   /** The answer's head goes out. */
@@ -58,6 +62,8 @@ export function createRequestLogs(
     readonly clock: Clock;
     readonly stats: Stats;
     readonly circuits: Circuits;
+    readonly latencies: Latencies;
+    readonly routed: Routed;
     readonly log: Log;
   },
   listener: LogListener,
@@ -105,21 +111,21 @@ export function createRequestLogs(
       let open: OpenAttempt | null = null;
       return {
         id,
-        startAttempt(upstream, ticket) {
+        startAttempt({ upstream, provider }, pass) {
           // A further poll of an upstream that is starting goes on with the attempt that is open.
-          if (open?.upstream !== upstream || open.row.endMs !== null) {
-            open = openAttempt(upstream, ticket, request, logDeps);
+          if (open?.asked.upstream !== upstream || open.row.endMs !== null) {
+            open = openAttempt({ upstream, provider }, pass, request, logDeps);
           }
           return callLog(open, request, logDeps);
         },
-        gaveUp: (failure) => open?.end(failure.reason, resultOf(failure)),
+        gaveUp: (failure) => open?.end(failure.reason, resultOf(failure), true),
         answering(head) {
           Object.assign(row, head);
           if (head.fallbackReason !== 'none') stats.fellBack();
           listener.changed(id);
         },
         ended(state) {
-          open?.end(null, { kind: 'neutral' });
+          open?.end(null, NEUTRAL, true);
           row.state = state;
           row.endMs = Math.round(clock.ticks() - begunAt);
           ended.push(id);

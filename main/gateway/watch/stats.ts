@@ -1,4 +1,4 @@
-import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import { mapUpstreams, type UpstreamId } from '#shared/ids.ts';
 
 /** Counters: the two totals over restarts, what is in flight since the start. */
 export interface StatsView {
@@ -7,34 +7,40 @@ export interface StatsView {
   readonly inFlight: Readonly<Record<UpstreamId, number>>;
 }
 
+type Totals = Pick<StatsView, 'totalRequests' | 'fallbackCount'>;
+
 /** Counts requests; what happens at an upstream is counted by its circuit. */
 export interface Stats {
   accepted(): void;
   fellBack(): void;
-  /** A request begins to occupy an upstream. */
-  entered(id: UpstreamId): void;
+  /** A request begins to occupy an upstream or a provider. */
+  entered(id: string): void;
   /** However it went, the request occupies it no longer. */
-  left(id: UpstreamId): void;
+  left(id: string): void;
+  /** Requests that occupy an upstream or a provider. */
+  inFlightAt(id: string): number;
   view(): StatsView;
   /** Takes the totals of an earlier run. */
-  restore(totals: Pick<StatsView, 'totalRequests' | 'fallbackCount'>): void;
+  restore(totals: Totals): void;
 }
 
 /** Makes empty counters. */
 export function createStats(): Stats {
   let totalRequests = 0;
   let fallbackCount = 0;
-  // Every id of the list becomes a key, which fromEntries cannot tell the compiler.
-  const inFlight = Object.fromEntries(UPSTREAM_IDS.map((id) => [id, 0])) as Record<
-    UpstreamId,
-    number
-  >;
+  const occupied = new Map<string, number>();
+  const inFlightAt = (id: string) => occupied.get(id) ?? 0;
   return {
     accepted: () => void (totalRequests += 1),
     fellBack: () => void (fallbackCount += 1),
-    entered: (id) => void (inFlight[id] += 1),
-    left: (id) => void (inFlight[id] -= 1),
-    view: () => ({ totalRequests, fallbackCount, inFlight: { ...inFlight } }),
+    entered: (id) => void occupied.set(id, inFlightAt(id) + 1),
+    left(id) {
+      const now = inFlightAt(id) - 1;
+      if (now === 0) occupied.delete(id);
+      else occupied.set(id, now);
+    },
+    inFlightAt,
+    view: () => ({ totalRequests, fallbackCount, inFlight: mapUpstreams(inFlightAt) }),
     restore: (totals) => void ({ totalRequests, fallbackCount } = totals),
   };
 }

@@ -1,18 +1,30 @@
-import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
-import type { CircuitReport, StatusReport, UpstreamReport } from '#shared/status.ts';
+import { mapUpstreams, UPSTREAM_IDS } from '#shared/ids.ts';
+import type { LocalProvider } from '#shared/provider.ts';
+import type { StatusReport } from '#shared/status.ts';
 import type { Config } from '../../config.ts';
-import { maskHeaders, maskSecret, maskUrl } from '../../config/mask.ts';
-import { ENV_PREFIX, SETTINGS } from '../../config/settings.ts';
 import { isoTime } from '../../platform/dates.ts';
-import type { LocalChoice } from '../request/calls.ts';
-import { waitMsOf } from '../circuit/breaker.ts';
 import type { Circuit } from '../circuit/circuits.ts';
 import type { Moment } from '../circuit/moment.ts';
-import { circuitReport, skipReports } from '../circuit/report.ts';
-import { activeSkips } from '../circuit/skips.ts';
-import type { StatsView } from './stats.ts';
-import { chatPathOf, localModel } from '../request/upstreams.ts';
+import { circuitReport, providerCircuitReport } from '../circuit/report.ts';
+import type { LocalChoice } from '../request/calls.ts';
 import type { Warmup } from '../warmup/warmup-state.ts';
+import type { Latency } from './latencies.ts';
+import { canServe, localHealth, localPick } from './serving.ts';
+import type { StatsView } from './stats.ts';
+import { modelOf, upstreamReport } from './status-upstream.ts';
+import { describeRouting, ENV_HINTS } from './status-words.ts';
+
+/** What the registry says of the machines together. */
+export interface ProvidersKnown {
+  readonly counts: {
+    readonly verified: number;
+    readonly pending: number;
+    readonly verifying: number;
+    readonly failed: number;
+  };
+  /** The excerpt of a machine; for null, of the one that was heard last. Null when there is none. */
+  readonly excerpt: (id: string | null) => LocalProvider | null;
+}
 
 /** What a status report is made of. */
 export interface StatusParts {
@@ -20,7 +32,11 @@ export interface StatusParts {
   readonly stats: StatsView;
   readonly warmup: Warmup;
   readonly local: LocalChoice;
-  readonly circuitAt: (id: UpstreamId) => Circuit;
+  readonly providers: ProvidersKnown;
+  /** Providers that a request was ever sent to. */
+  readonly providerIds: readonly string[];
+  readonly circuitAt: (id: string) => Circuit;
+  readonly latencyAt: (id: string) => Latency;
   readonly now: Moment;
   /** Value of the reader's `X-Gateway-Force-Zero`, `"0"` when absent. */
   readonly forceZeroHeader: string;
@@ -28,10 +44,14 @@ export interface StatusParts {
 
 /** The status report of interface 2.4 to 2.7: values in, value out. */
 export function statusReport(parts: StatusParts): StatusReport {
-  const { config, stats, warmup, local, circuitAt, now, forceZeroHeader } = parts;
+  const { config, stats, warmup, local, providers, circuitAt, now, forceZeroHeader } = parts;
   const { forceZero } = config.routing;
   const zero = forceZero || forceZeroHeader === '1';
-  const circuits = mapUpstreams((id) => circuitReport(circuitAt(id).breaker, now));
+  const upstreamCircuits = mapUpstreams((id) => circuitReport(circuitAt(id).breaker, now));
+  const providerCircuits = byId(parts.providerIds, (id) =>
+    providerCircuitReport(circuitAt(id).breaker, now),
+  );
+  const circuits = { ...upstreamCircuits, ...providerCircuits };
   return {
     ok: UPSTREAM_IDS.some((id) => canServe(id, parts, zero)),
     timestamp: isoTime(now.wallMs),
@@ -39,24 +59,25 @@ export function statusReport(parts: StatusParts): StatusReport {
     zero,
     gateway_forceZero_header: forceZeroHeader,
     local: {
-      verified_count: 0,
-      pending_count: 0,
-      failed_count: 0,
-      provider: null,
+      verified_count: providers.counts.verified,
+      // One that is being looked at has no verdict yet.
+      pending_count: providers.counts.pending + providers.counts.verifying,
+      failed_count: providers.counts.failed,
+      provider: providers.excerpt(localPick(parts)?.provider ?? null),
       health: localHealth(parts),
     },
-    upstreams: UPSTREAM_IDS.map((id) => upstreamReport(id, parts, circuits[id])),
+    upstreams: UPSTREAM_IDS.map((id) => upstreamReport(id, parts, upstreamCircuits[id])),
     circuits,
     stats: {
       totalRequests: stats.totalRequests,
       fallbackCount: stats.fallbackCount,
-      perUpstream: mapUpstreams((id) => {
+      perUpstream: byId([...UPSTREAM_IDS, ...parts.providerIds], (id) => {
         const { requests, fails, successes } = circuitAt(id).breaker.health;
         return { requests, fails, successes };
       }),
       circuits,
-      providerCircuits: {},
-      providerLatencies: {},
+      providerCircuits,
+      providerLatencies: byId(parts.providerIds, (id) => latencyReport(id, parts)),
       config: { ...config.circuit },
     },
     ondemand_warmup: warmup.state,
@@ -77,103 +98,13 @@ export function statusReport(parts: StatusParts): StatusReport {
   };
 }
 
-/** Whether an upstream could serve a request now. */
-function canServe(id: UpstreamId, parts: StatusParts, zero: boolean): boolean {
-  if (!isConfigured(id, parts) || (zero && id !== 'local')) return false;
-  const { breaker, skips } = parts.circuitAt(id);
-  return waitMsOf(breaker, parts.now) === 0 && !isSkipped(skips, parts.now);
+function latencyReport(id: string, { circuitAt, latencyAt }: StatusParts) {
+  const { ttft, lastTtftMs } = circuitAt(id).breaker.health;
+  const { ewmaMs, samples } = latencyAt(id);
+  const ewmaTtft = ttft === null ? null : Math.round(ttft.value);
+  return { ewmaTtft, ewmaLatency: ewmaMs, lastTtftMs, samples };
 }
 
-function isConfigured(id: UpstreamId, { config, local }: StatusParts): boolean {
-  return id === 'local' ? local.kind === 'target' : config[id].baseUrl !== null;
+function byId<T>(ids: readonly string[], make: (id: string) => T): Record<string, T> {
+  return Object.fromEntries(ids.map((id) => [id, make(id)]));
 }
-
-/** A model that is missing keeps only requests for that model out. */
-function isSkipped(skips: Circuit['skips'], now: Moment): boolean {
-  return activeSkips(skips, now).some(({ reason }) => reason !== 'model_not_found');
-}
-
-function localHealth(parts: StatusParts): StatusReport['local']['health'] {
-  if (!isConfigured('local', parts)) return 'unavailable';
-  return canServe('local', parts, true) ? 'ok' : 'degraded';
-}
-
-function mapUpstreams<T>(make: (id: UpstreamId) => T): Record<UpstreamId, T> {
-  // Every id of the list becomes a key, which fromEntries cannot tell the compiler.
-  return Object.fromEntries(UPSTREAM_IDS.map((id) => [id, make(id)])) as Record<UpstreamId, T>;
-}
-
-const DEFAULT_LABELS: Readonly<Record<UpstreamId, string>> = {
-  local: 'Local',
-  hosted_a: 'Hosted A',
-  hosted_b: 'Hosted B',
-  hosted_c: 'Hosted C',
-  ondemand: 'On demand',
-};
-
-function upstreamReport(
-  id: UpstreamId,
-  parts: StatusParts,
-  circuit: CircuitReport,
-): UpstreamReport {
-  const { config, local, now } = parts;
-  const skips = skipReports(parts.circuitAt(id).skips, now);
-  const { baseUrl, timeoutMs } = config[id];
-  const common = {
-    id,
-    baseUrl: baseUrl === null ? null : maskUrl(baseUrl),
-    chatPath: chatPathOf(id),
-    model: modelOf(id, config, local) ?? '',
-    timeoutMs,
-    circuit,
-    skips,
-    healthy: isConfigured(id, parts) && !circuit.open && skips.length === 0,
-  };
-  if (id === 'local') {
-    return {
-      ...common,
-      label: DEFAULT_LABELS.local,
-      apiKeyEnv: 'none: the Authorization header of the request is forwarded',
-      hasKey: false,
-      apiKeyPreview: null,
-    };
-  }
-  const { label, apiKey, headers } = config[id];
-  return {
-    ...common,
-    label: label ?? DEFAULT_LABELS[id],
-    apiKeyEnv: ENV_PREFIX + SETTINGS[id].apiKey.env,
-    hasKey: apiKey !== null,
-    apiKeyPreview: apiKey === null ? null : maskSecret(apiKey),
-    ...(Object.keys(headers).length === 0 ? {} : { headers: maskHeaders(headers) }),
-  };
-}
-
-function modelOf(id: UpstreamId, config: Config, local: LocalChoice): string | null {
-  if (id !== 'local') return config[id].model;
-  return local.kind === 'target' ? localModel(local.target, null) : null;
-}
-
-function describeRouting(config: Config): string {
-  const seconds = (id: UpstreamId) => `${config[id].timeoutMs} ms`;
-  const warm = config.ondemand.warmup
-    ? 'when it fails, start warming ondemand in parallel'
-    : 'warm-up of ondemand is switched off';
-  return (
-    `Try local (${seconds('local')}); ${warm}; ` +
-    `then hosted_a (${seconds('hosted_a')}), hosted_b (${seconds('hosted_b')}), hosted_c (${seconds('hosted_c')}) in turn; ` +
-    `when all fail, wait for ondemand (${seconds('ondemand')}).`
-  );
-}
-
-function names(settings: object): string {
-  return Object.values(settings as Record<string, { readonly env: string }>)
-    .map(({ env }) => ENV_PREFIX + env)
-    .join(', ');
-}
-
-/** Which variables configure what (interface 2.7), from the settings table itself. */
-const ENV_HINTS: Readonly<Record<string, string>> = {
-  ...mapUpstreams((id) => names(SETTINGS[id])),
-  thresholds: names(SETTINGS.circuit),
-};

@@ -1,0 +1,197 @@
+import { lookup } from 'node:dns/promises';
+import { BlockList, isIP } from 'node:net';
+
+/** Where a connection to an address that came from outside may go. */
+export interface AddressPolicy {
+  /** Whether this machine itself may be reached: only for one that was heard of over loopback. */
+  readonly loopback: boolean;
+  readonly ports: readonly number[];
+  /** More ports, but only where every address is a loopback one. */
+  readonly loopbackPorts: readonly number[];
+}
+
+/** The addresses of a name, as the system resolves it. */
+export type Lookup = (hostname: string) => Promise<readonly string[]>;
+
+/** A URL together with the one address to which it may be connected. */
+export interface CheckedUrl {
+  readonly url: URL;
+  /** An IP address without brackets. */
+  readonly address: string;
+}
+
+export type CheckedResult =
+  | { readonly kind: 'allowed'; readonly checked: CheckedUrl }
+  | { readonly kind: 'refused'; readonly error: string };
+
+/** The resolver of the operating system, hosts file included. */
+export const systemLookup: Lookup = async (hostname) =>
+  (await lookup(hostname, { all: true, order: 'verbatim' })).map(({ address }) => address);
+
+/** Ranges of the IANA special-purpose registries, and what clouds answer their metadata on. */
+const FORBIDDEN: readonly (readonly [why: string, ...ranges: string[]])[] = [
+  [
+    'metadata service',
+    '169.254.169.254/32',
+    // Alibaba, Azure's host agent, Oracle; AWS, Google and Scaleway over IPv6.
+    '100.100.100.200/32',
+    '168.63.129.16/32',
+    '192.0.0.192/32',
+    'fd00:ec2::/32',
+    'fd20:ce::/32',
+    'fd00:42::42/128',
+  ],
+  ['link-local', '169.254.0.0/16', 'fe80::/10'],
+  ['site-local', 'fec0::/10'],
+  ['multicast', '224.0.0.0/4', 'ff00::/8'],
+  ['broadcast', '255.255.255.255/32'],
+  ['unspecified', '0.0.0.0/32', '::/128'],
+  ['reserved', '0.0.0.0/8', '192.0.0.0/24', '240.0.0.0/4', '100::/64'],
+];
+
+const LOOPBACK = blockList(['127.0.0.0/8', '::1/128']);
+const BLOCKED = FORBIDDEN.map(([why, ...ranges]) => ({ why, list: blockList(ranges) }));
+
+/** IPv6 forms of IPv4 addresses that no name needs to resolve to: they only hide where they lead. */
+const DISGUISED = blockList([
+  // Mapped, translated, compatible; NAT64 with a prefix of its own (RFC 8215); Teredo.
+  '::ffff:0:0/96',
+  '::ffff:0:0:0/96',
+  '::/96',
+  '64:ff9b:1::/48',
+  '2001::/32',
+]);
+
+/** Forms that networks do use, with the group at which the IPv4 address begins: NAT64 and 6to4. */
+const EMBEDDING = [
+  { list: blockList(['64:ff9b::/96']), group: 6 },
+  { list: blockList(['2002::/16']), group: 1 },
+];
+
+function blockList(ranges: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const range of ranges) {
+    const [net = '', bits = ''] = range.split('/');
+    list.addSubnet(net, Number(bits), net.includes(':') ? 'ipv6' : 'ipv4');
+  }
+  return list;
+}
+
+/** Why an IP address may not be connected to, in a word or two; null when it may. */
+export function refusalOf(address: string, policy: Pick<AddressPolicy, 'loopback'>): string | null {
+  if (address.includes('%')) return 'link-local';
+  const version = isIP(address);
+  if (version === 0) return 'not an IP address';
+  const family = version === 6 ? 'ipv6' : 'ipv4';
+  if (isLoopback(address)) return policy.loopback ? null : 'loopback';
+  const blocked = BLOCKED.find(({ list }) => list.check(address, family));
+  if (blocked !== undefined) return blocked.why;
+  if (version === 4) return null;
+  if (DISGUISED.check(address, 'ipv6')) return 'IPv4 in disguise';
+  const embedded = embeddedIpv4(address);
+  return embedded === null ? null : refusalOf(embedded, { loopback: false });
+}
+
+/** Whether an IP address is this machine's own, whatever its form. */
+export function isLoopback(address: string): boolean {
+  const version = isIP(address);
+  if (version === 4) return LOOPBACK.check(address, 'ipv4');
+  return version === 6 && canonicalIp(address) === '::1';
+}
+
+/** The one text of an IP address; an IPv4 address that a dual-stack socket gives is an IPv4 address. */
+export function canonicalIp(address: string): string | null {
+  if (isIP(address) !== 6) return isIP(address) === 4 ? address : null;
+  const url = URL.parse(`http://[${address}]`);
+  if (url === null) return null;
+  const text = url.hostname.slice(1, -1);
+  return text.startsWith('::ffff:') && text.split(':').length === 5
+    ? ipv4At(groupsOf(text), 6)
+    : text;
+}
+
+function embeddedIpv4(address: string): string | null {
+  const form = EMBEDDING.find(({ list }) => list.check(address, 'ipv6'));
+  const canonical = canonicalIp(address);
+  return form === undefined || canonical === null ? null : ipv4At(groupsOf(canonical), form.group);
+}
+
+/** The eight groups of a canonical IPv6 address. */
+function groupsOf(canonical: string): readonly number[] {
+  const [head = '', tail] = canonical.split('::');
+  const before = head === '' ? [] : head.split(':');
+  const after = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros = Array.from({ length: 8 - before.length - after.length }, () => '0');
+  return [...before, ...zeros, ...after].map((group) => Number.parseInt(group, 16));
+}
+
+function ipv4At(groups: readonly number[], index: number): string {
+  const [high = 0, low = 0] = groups.slice(index);
+  return [high >> 8, high & 255, low >> 8, low & 255].join('.');
+}
+
+/** Checks all of a URL that can be checked without a network: null when it may be resolved. */
+export function refusalOfUrl(url: URL, policy: AddressPolicy): string | null {
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    return `${url.protocol.slice(0, -1)} is not allowed (http or https)`;
+  }
+  if (url.username !== '' || url.password !== '') return 'a user name or password is not allowed';
+  const port = portOf(url);
+  if (policy.ports.includes(port) || policy.loopbackPorts.includes(port)) return null;
+  return `port ${port} is not allowed (${policy.ports.join(' or ')})`;
+}
+
+/** The port of an http or https URL. */
+export function portOf(url: URL): number {
+  if (url.port !== '') return Number(url.port);
+  return url.protocol === 'https:' ? 443 : 80;
+}
+
+/**
+ * Resolves a URL's name once and gives the address to connect to. Every address of the name must be
+ * allowed: a name of which one address is not was made to be mistaken.
+ */
+export async function resolveChecked(
+  url: URL,
+  policy: AddressPolicy,
+  resolve: Lookup,
+): Promise<CheckedResult> {
+  const refusal = refusalOfUrl(url, policy);
+  if (refusal !== null) return { kind: 'refused', error: refusal };
+  const found = await addressesOf(url, resolve);
+  if (found.kind === 'failed') return { kind: 'refused', error: found.error };
+  for (const address of found.addresses) {
+    const why = refusalOf(address, policy);
+    if (why !== null) return { kind: 'refused', error: `address not allowed: ${why}` };
+  }
+  if (!policy.ports.includes(portOf(url)) && !found.addresses.every(isLoopback)) {
+    return { kind: 'refused', error: `port ${portOf(url)} is allowed on loopback only` };
+  }
+  // Agents listen on IPv4 unless told otherwise, and there is one address to connect to.
+  const address = found.addresses.find((one) => isIP(one) === 4) ?? found.addresses[0];
+  return address === undefined
+    ? { kind: 'refused', error: 'the name has no address' }
+    : { kind: 'allowed', checked: { url, address } };
+}
+
+type Found =
+  | { readonly kind: 'found'; readonly addresses: readonly string[] }
+  | { readonly kind: 'failed'; readonly error: string };
+
+async function addressesOf(url: URL, resolve: Lookup): Promise<Found> {
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  if (isIP(host) !== 0) return { kind: 'found', addresses: [host] };
+  try {
+    return { kind: 'found', addresses: await resolve(host) };
+  } catch (error) {
+    const unknown = codeOf(error) === 'ENOTFOUND';
+    return { kind: 'failed', error: unknown ? 'name not found' : 'the name could not be resolved' };
+  }
+}
+
+/** The code of a system's error, empty where it has none. */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string'
+    ? error.code
+    : '';
+}

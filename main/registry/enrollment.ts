@@ -1,0 +1,159 @@
+import { z } from 'zod';
+import { parsePublicKey, providerIdOf, type PublicKey } from '../platform/agent-identity.ts';
+import { checkSignature } from '../platform/http-signature.ts';
+import { newSecret } from '../platform/secret-text.ts';
+import {
+  answered,
+  badSignature,
+  clockSkew,
+  invalidRequest,
+  invalidSignature,
+  unwritten,
+  type Answer,
+  type EnrollAnswer,
+  type Refusal,
+} from './answers.ts';
+import { entryOf, gatewayTokenOf, UNVERIFIED, type Entry } from './entry.ts';
+import { NO_NEWS } from './material.ts';
+import { plainIp, readBody, type AgentMessage } from './messages.ts';
+import type { OpenEnrollments } from './open-enrollments.ts';
+import { eventChange, providerChange, write, type Parts } from './parts.ts';
+
+const enrollSchema = z.object({
+  token: z.string().regex(/^[0-9a-f]{64}$/, 'must be the 64 hex digits of the join line'),
+  public_key: z.string(),
+});
+
+const BAD_TOKEN: Refusal = {
+  kind: 'refused',
+  status: 401,
+  code: 'invalid_token',
+  message:
+    'The enrolment token is unknown, was used already or is over an hour old: ask the owner of the gateway for a new line.',
+};
+
+/** Enrols the sender of a message; one token lets one machine in. */
+export async function enroll(
+  message: AgentMessage,
+  open: OpenEnrollments,
+  parts: Parts,
+): Promise<Answer<EnrollAnswer>> {
+  const asked = readEnrollment(message, parts);
+  if (asked.kind === 'refused') return asked;
+  const enrollment = open.take(asked.token);
+  if (enrollment === null) return BAD_TOKEN;
+  const { entry, undo } = admit(asked.publicKey, asked.sequence, parts);
+  // The answer is for this enrolment, even when another one overtakes it.
+  const { gatewayToken } = entry;
+  const written = await write(
+    [
+      providerChange(entry),
+      { kind: 'enrollment_removed', digest: enrollment.digest },
+      eventChange(entry, entry.stored.enrolledAt, ['enrolled', `from ${plainIp(message.ip)}`]),
+    ],
+    parts,
+  );
+  if (written.kind === 'unwritten') {
+    undo();
+    open.putBack(enrollment);
+    return unwritten(written.message);
+  }
+  parts.verifier.providerChanged(entry.id, { ...NO_NEWS, enrolled: true });
+  return answered({
+    id: entry.id,
+    gateway_token: gatewayToken,
+    heartbeat_ms: parts.heartbeatMs,
+  });
+}
+
+interface AskedEnrollment {
+  readonly kind: 'asked';
+  readonly token: string;
+  readonly publicKey: string;
+  readonly sequence: number;
+}
+
+function readEnrollment(message: AgentMessage, { clock }: Parts): AskedEnrollment | Refusal {
+  const body = readBody(message.body, enrollSchema);
+  if (body.kind === 'refused') return body;
+  const publicKey = parsePublicKey(body.value.public_key);
+  if (publicKey === null) {
+    const why = 'must be the 32 bytes of an ed25519 public key in base64url, 43 characters';
+    return invalidRequest(`public_key: ${why}`, 'public_key');
+  }
+  const check = checkSignature(message, (keyId) => keyIfNamed(keyId, publicKey));
+  if (check.kind === 'unknown_key') {
+    const id = providerIdOf(publicKey.text);
+    return invalidSignature(`The keyid must be that of public_key, which is ${id}.`);
+  }
+  if (check.kind !== 'valid') return badSignature(check);
+  const skew = clockSkew(check.createdS, clock.now());
+  if (skew !== null) return skew;
+  const { token } = body.value;
+  return { kind: 'asked', token, publicKey: publicKey.text, sequence: check.sequence };
+}
+
+function keyIfNamed(keyId: string, { text, key }: PublicKey): PublicKey['key'] | null {
+  return keyId === providerIdOf(text) ? key : null;
+}
+
+interface Admitted {
+  readonly entry: Entry;
+  readonly undo: () => void;
+}
+
+/** Lets a key in, for the first time or again with a new gateway token; a machine keeps its record. */
+export function admit(publicKey: string, sequence: number, parts: Parts): Admitted {
+  const { roster, clock, gatewaySecret } = parts;
+  const id = providerIdOf(publicKey);
+  const known = roster.get(id);
+  if (known !== undefined) return admitAgain(known, sequence, parts);
+  const entry = entryOf(
+    {
+      id,
+      publicKey,
+      tokenSalt: newSecret(),
+      enrolledAt: clock.now(),
+      sequence,
+      record: null,
+      lastHeartbeatAt: null,
+      lastHeartbeatIp: '',
+      heartbeatCount: 0,
+      verification: UNVERIFIED,
+    },
+    { heardTicks: clock.ticks(), gatewaySecret },
+  );
+  roster.add(entry);
+  return {
+    entry,
+    undo() {
+      // Unless the same key was let in once more meanwhile.
+      if (entry.generation === 0) roster.remove(id);
+    },
+  };
+}
+
+function admitAgain(entry: Entry, sequence: number, { roster, gatewaySecret }: Parts): Admitted {
+  const before = entry.stored;
+  const set = (stored: Entry['stored']) => {
+    entry.stored = stored;
+    entry.gatewayToken = gatewayTokenOf(gatewaySecret, stored);
+    entry.generation += 1;
+    roster.touch(entry);
+  };
+  set({
+    ...before,
+    tokenSalt: newSecret(),
+    // Never lower: what was sent before must not count again.
+    sequence: Math.max(before.sequence, sequence),
+    verification: UNVERIFIED,
+  });
+  const given = entry.stored.tokenSalt;
+  return {
+    entry,
+    undo() {
+      const { tokenSalt, verification } = before;
+      if (entry.stored.tokenSalt === given) set({ ...entry.stored, tokenSalt, verification });
+    },
+  };
+}

@@ -1,0 +1,127 @@
+import {
+  CHECK_NAMES,
+  type AgentRecord,
+  type Check,
+  type LocalProvider,
+  type Provider,
+  type ProviderStatus,
+  type Verification,
+} from '#shared/provider.ts';
+import { isoTime } from '../platform/dates.ts';
+import { verificationStateOf, type Entry } from './entry.ts';
+
+/** What the gateway has seen of a provider. */
+export interface Traffic {
+  readonly ewmaTtft: number | null;
+  readonly ewmaLatency: number | null;
+  readonly concurrentRequests: number;
+  readonly totalRequests: number;
+  readonly successCount: number;
+}
+
+/** A provider that has had a heartbeat, and what is not in its entry. */
+export interface Shown {
+  readonly entry: Entry;
+  readonly record: AgentRecord;
+  readonly status: ProviderStatus;
+  readonly traffic: Traffic;
+}
+
+/** A provider as it is listed (interface 2.2); field by field, for a list has thousands of them. */
+export function providerView({ entry, record, status, traffic }: Shown): Provider {
+  const { stored } = entry;
+  return {
+    id: entry.id,
+    chip: record.chip,
+    chip_family: record.chip_family,
+    chip_tier: record.chip_tier,
+    cpu_cores: record.cpu_cores,
+    gpu_cores: record.gpu_cores,
+    memory_gb: record.memory_gb,
+    memory_bandwidth_gbs: record.memory_bandwidth_gbs,
+    current_model: record.current_model,
+    models: record.models,
+    status,
+    trust_level: stored.verification.state === 'verified' ? 'software' : 'none',
+    attested: false,
+    requests_served: record.requests_served,
+    tokens_generated: record.tokens_generated,
+    machine_model: record.machine_model,
+    decode_tps: record.decode_tps,
+    gpu: record.gpu,
+    host: record.host,
+    engine_health: record.engine_health,
+    engine_model: record.engine_model,
+    region: record.region,
+    agent_version: record.agent_version,
+    verification: verificationView(entry),
+    last_heartbeat: lastHeartbeatOf(entry),
+    last_heartbeat_ip: stored.lastHeartbeatIp,
+    tailnet_ip: tailnetIpOf(record),
+    agent_url: record.agent_url,
+    heartbeat_count: stored.heartbeatCount,
+    raw: stored.record ?? record,
+    ewmaTtft: traffic.ewmaTtft,
+    ewmaLatency: traffic.ewmaLatency,
+    concurrentRequests: traffic.concurrentRequests,
+    totalRequests: traffic.totalRequests,
+    successCount: traffic.successCount,
+  };
+}
+
+/** The verification object of a provider (interface 2.3). */
+export function verificationView(entry: Entry): Verification {
+  const { checks, lastCheckAt } = entry.stored.verification;
+  return {
+    status: verificationStateOf(entry),
+    checks: withMissing(checks),
+    last_check: lastCheckAt === null ? null : isoTime(lastCheckAt),
+    last_heartbeat: lastHeartbeatOf(entry),
+    heartbeat_count: entry.stored.heartbeatCount,
+    failure_reason: failureReason(checks),
+  };
+}
+
+const MISSING: readonly Check[] = CHECK_NAMES.map((name) => ({
+  name,
+  passed: false,
+  error: 'check missing',
+}));
+
+/** Every check appears, whether it ran or not. */
+function withMissing(checks: readonly Check[]): Check[] {
+  const missing = MISSING.filter(({ name }) => checks.every((check) => check.name !== name));
+  return [...checks, ...missing];
+}
+
+/** The failed entries of the names of which no entry passed (design 9); empty when there are none. */
+export function failureReason(checks: readonly Check[]): string {
+  return checks
+    .filter(({ name }) => !checks.some((check) => check.passed && check.name === name))
+    .map(({ name, error }) => `${name}: ${error ?? 'failed'}`)
+    .join('; ');
+}
+
+/** The excerpt of a provider for the status report (interface 2.4). */
+export function excerptOf(entry: Entry): LocalProvider | null {
+  const record = entry.shown;
+  if (record === null) return null;
+  return {
+    id: entry.id,
+    verification: verificationView(entry),
+    tailnet_ip: tailnetIpOf(record),
+    agent_url: record.agent_url,
+    last_heartbeat: lastHeartbeatOf(entry),
+    engine_model: record.engine_model,
+    engine_health: record.engine_health,
+  };
+}
+
+function lastHeartbeatOf({ stored }: Entry): string {
+  return isoTime(stored.lastHeartbeatAt ?? stored.enrolledAt);
+}
+
+/** Where there is none, agents send an empty text and readers get null (interface 2.2). */
+function tailnetIpOf({ tailnet_ip }: AgentRecord): string | null {
+  return tailnet_ip === '' ? null : tailnet_ip;
+}

@@ -1,0 +1,155 @@
+import type { LocalProvider, Provider } from '#shared/provider.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Log } from '../platform/log.ts';
+import type { Answer, EnrollAnswer, HeartbeatAnswer, Refusal } from './answers.ts';
+import { enroll } from './enrollment.ts';
+import { entryOf, type Entry } from './entry.ts';
+import { takeHeartbeat } from './intake.ts';
+import type { RawQuery } from './list-query.ts';
+import { createListing, type Counts, type Listed } from './listing.ts';
+import { silenceAtStart } from './liveness.ts';
+import type { AgentMessage } from './messages.ts';
+import { createOpenEnrollments, type NewEnrollment } from './open-enrollments.ts';
+import { createOwnAgent, type OwnAgent } from './own-agent.ts';
+import { createOwnership, type Ownership } from './ownership.ts';
+import type { Parts } from './parts.ts';
+import { excerptOf, providerView, type Traffic } from './provider-view.ts';
+import { createRoster, type Roster } from './roster.ts';
+import { createSweep, lastAliveAt } from './sweep.ts';
+import type { Target } from './targets.ts';
+import type { Store, StoredProvider, StoredState } from './types.ts';
+import { createVerifierHost } from './verdicts.ts';
+import type { VerifierFace, VerifierHost } from './verifier-face.ts';
+
+/** What the registry is given. */
+export interface RegistryDeps {
+  readonly store: Store;
+  /** What the store had kept. */
+  readonly state: StoredState;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The tokens towards the agents are made from it; it outlives the database. */
+  readonly gatewaySecret: string;
+  readonly heartbeatMs: number;
+  readonly verifier: VerifierFace;
+  /** What the gateway has seen of a provider. */
+  readonly traffic: (id: string) => Traffic;
+  /** Hears the id of each provider that has changed, come or gone. */
+  readonly changed: (id: string) => void;
+}
+
+/** `meant`: some machine is meant to serve; `paused`: all that there are are paused by their owners. */
+export type Standing = 'none' | 'paused' | 'meant';
+
+/** Knows every provider machine, by its heartbeats. */
+export interface Registry extends OwnAgent, Ownership {
+  /** Begins to watch for silence. */
+  start(): void;
+  stop(): Promise<void>;
+  handleEnroll(message: AgentMessage): Promise<Answer<EnrollAnswer>>;
+  handleHeartbeat(message: AgentMessage): Promise<Answer<HeartbeatAnswer>>;
+  newEnrollment(baseUrl: string): Promise<Answer<NewEnrollment>>;
+  list(query: RawQuery): Listed | Refusal;
+  /** Null for one that is unknown or has not sent a heartbeat yet. */
+  get(id: string): Provider | null;
+  /** For the status report. */
+  excerpt(id: string): LocalProvider | null;
+  /** The one that was heard last; null while there is none. */
+  freshest(): string | null;
+  /** Over everybody that the default list shows. */
+  counts(): Counts;
+  /** Whom routing may choose now; the same array for as long as nothing changes for it. */
+  targets(): readonly Target[];
+  /** What its owner wants of the machines: a set-up without one that is meant to serve has no `local`. */
+  standing(): Standing;
+  /** Rises with each change. */
+  revision(): number;
+  readonly verifierHost: VerifierHost;
+}
+
+/** Puts the registry together from what was kept. */
+export function createRegistry(deps: RegistryDeps): Registry {
+  const { store, clock, traffic, changed } = deps;
+  let isLoaded = false;
+  const roster = createRoster(clock, (id) => {
+    if (!isLoaded) return;
+    sweep.wake();
+    changed(id);
+  });
+  const parts: Parts = { ...deps, roster };
+  load(deps, roster);
+  isLoaded = true;
+  const open = createOpenEnrollments(deps.state.enrollments, { store, clock });
+  const listing = createListing(roster, traffic);
+  const gone = (id: string) => listing.forget(id);
+  const sweep = createSweep(parts, gone);
+  return {
+    ...createOwnAgent(parts),
+    ...createOwnership(parts, gone),
+    start: () => sweep.start(),
+    stop: () => sweep.stop(),
+    handleEnroll: (message) => enroll(message, open, parts),
+    async handleHeartbeat(message) {
+      const answer = await takeHeartbeat(message, parts);
+      if (answer.kind === 'answered') listing.renew(answer.body.id);
+      return answer;
+    },
+    newEnrollment: (baseUrl) => open.create(baseUrl),
+    list: (query) => listing.list(query),
+    get(id) {
+      const entry = roster.get(id);
+      const status = entry === undefined ? null : roster.status(entry);
+      const record = entry?.shown ?? null;
+      if (entry === undefined || record === null || status === null) return null;
+      return providerView({ entry, record, status, traffic: traffic(id) });
+    },
+    excerpt(id) {
+      const entry = roster.get(id);
+      return entry === undefined ? null : excerptOf(entry);
+    },
+    freshest: () => freshest(roster),
+    counts: () => listing.counts(),
+    targets: () => roster.targets(),
+    standing: () => standing(roster),
+    revision: () => roster.revision(),
+    verifierHost: createVerifierHost(parts),
+  };
+}
+
+function load({ state, clock, gatewaySecret }: RegistryDeps, roster: Roster): void {
+  const aliveAt = lastAliveAt(state);
+  const ticks = clock.ticks();
+  for (const stored of state.providers.toSorted(byEnrolment)) {
+    const silentMs = silenceAtStart(stored.lastHeartbeatAt ?? aliveAt, aliveAt);
+    roster.add(entryOf(stored, { heardTicks: ticks - silentMs, gatewaySecret }));
+  }
+}
+
+function byEnrolment(a: StoredProvider, b: StoredProvider): number {
+  return a.enrolledAt - b.enrolledAt || (a.id < b.id ? -1 : 1);
+}
+
+function standing(roster: Roster): Standing {
+  let found: Standing = 'none';
+  for (const entry of roster.all()) {
+    const one = standingOf(entry);
+    if (one === 'meant') return one;
+    if (one === 'paused') found = one;
+  }
+  return found;
+}
+
+/** The agent of this process is there without anybody's doing: it counts once it has something to serve. */
+function standingOf({ shown, isOwn }: Entry): Standing {
+  if (isOwn && (shown === null || shown.models.length === 0)) return 'none';
+  return shown?.status === 'paused' ? 'paused' : 'meant';
+}
+
+function freshest(roster: Roster): string | null {
+  let found: Entry | null = null;
+  for (const entry of roster.all()) {
+    if (entry.shown === null) continue;
+    if (found === null || entry.heardTicks > found.heardTicks) found = entry;
+  }
+  return found?.id ?? null;
+}

@@ -1,0 +1,74 @@
+/** Why the database cannot be used. */
+export type UnusableReason = 'locked' | 'read_only' | 'newer_schema' | 'full' | 'failed';
+
+/**
+ * What a failure of the database or its file comes down to. `damaged`: it is set aside at the next
+ * start; `refused`: the change itself cannot be kept, the database is well.
+ */
+type FailureKind =
+  Exclude<UnusableReason, 'newer_schema'> | 'no_file' | 'no_folder' | 'damaged' | 'refused';
+
+/** Result codes of SQLite (https://sqlite.org/rescode.html) by their primary part, and errno names. */
+const KINDS: Readonly<Record<string, FailureKind>> = {
+  SQLITE_BUSY: 'locked',
+  SQLITE_LOCKED: 'locked',
+  SQLITE_READONLY: 'read_only',
+  SQLITE_PERM: 'read_only',
+  SQLITE_FULL: 'full',
+  SQLITE_CORRUPT: 'damaged',
+  SQLITE_NOTADB: 'damaged',
+  SQLITE_CONSTRAINT: 'refused',
+  SQLITE_MISMATCH: 'refused',
+  SQLITE_TOOBIG: 'refused',
+  EACCES: 'read_only',
+  EPERM: 'read_only',
+  EROFS: 'read_only',
+  EISDIR: 'no_file',
+  ENOTDIR: 'no_folder',
+  EEXIST: 'no_folder',
+  ENOSPC: 'full',
+  EDQUOT: 'full',
+};
+
+/** A failure without anything of what was being written, so that it may be shown and logged. */
+export interface Failure {
+  readonly kind: FailureKind;
+  readonly code: string;
+}
+
+/** Sorts what was thrown; only its code is read, since a message may quote what was being written. */
+export function failureOf(error: unknown): Failure {
+  const code = codeOf(error);
+  if (code === null)
+    return { kind: error instanceof Error ? 'refused' : 'failed', code: 'unknown' };
+  const primary = /^SQLITE_[A-Z]+/.exec(code)?.[0] ?? code;
+  return { kind: KINDS[primary] ?? 'failed', code };
+}
+
+function codeOf(error: unknown): string | null {
+  if (!(error instanceof Error) || !('code' in error)) return null;
+  return typeof error.code === 'string' && /^[A-Z0-9_]{1,40}$/.test(error.code) ? error.code : null;
+}
+
+const FIXES: Readonly<Record<FailureKind, string>> = {
+  locked: 'is in use by another program: end that program, such as a second Switchyard',
+  read_only:
+    'may not be written: give the user that runs Switchyard the right to write the file and its folder',
+  full: 'cannot grow: the disk is full, free some space on it',
+  no_file: 'is a folder or a device: move it away, a file of that name is made in its place',
+  no_folder: 'cannot be made: the folder that it belongs in is a file, move that away',
+  damaged:
+    'is damaged: restart Switchyard, which sets the file aside and starts a fresh one, or put a backup in its place',
+  refused: 'did not take this change',
+  failed: 'cannot be read or written: check the disk and the folder',
+};
+
+/** What happened and what to do, naming the file. */
+export function explain({ kind, code }: Failure, path: string): string {
+  return `The registry's database ${path} ${FIXES[kind]} (${code}).`;
+}
+
+/** Why a failure makes the database unusable from the start. */
+export function unusableReason({ kind }: Failure): UnusableReason {
+  return kind === 'locked' || kind === 'read_only' || kind === 'full' ? kind : 'failed';
+}

@@ -1,0 +1,40 @@
+import type { Change, Store, StoredEvent, WriteResult } from '../types.ts';
+import { EVENTS_KEPT } from './writing.ts';
+
+/**
+ * A store that keeps nothing over a restart, for when the database cannot be used: this machine's
+ * own agent goes on, and so does routing. Enrolments are not taken, since a machine whose
+ * enrolment is acknowledged and then forgotten would stay out without anybody knowing; they are
+ * answered with `reason`, the message of the database that cannot be used.
+ */
+export function createMemoryStore(reason: string): Store {
+  const histories = new Map<string, StoredEvent[]>();
+
+  function apply(change: Change): void {
+    if (change.kind === 'provider' && !histories.has(change.provider.id))
+      histories.set(change.provider.id, []);
+    if (change.kind === 'provider_removed') histories.delete(change.id);
+    if (change.kind !== 'event') return;
+    const history = histories.get(change.event.providerId);
+    history?.unshift(change.event);
+    history?.splice(EVENTS_KEPT);
+  }
+
+  return {
+    write(changes) {
+      if (changes.some(isOfEnrollment)) return answer({ kind: 'unwritten', message: reason });
+      for (const change of changes) apply(change);
+      return answer({ kind: 'written' });
+    },
+    events: (providerId, limit) =>
+      Promise.resolve(histories.get(providerId)?.slice(0, Math.max(0, limit)) ?? []),
+    close: () => Promise.resolve(),
+  };
+}
+
+/** A token that is made or used up: what another machine joins with. */
+function isOfEnrollment({ kind }: Change): boolean {
+  return kind === 'enrollment' || kind === 'enrollment_removed';
+}
+
+const answer = (result: WriteResult) => Promise.resolve(result);

@@ -1,0 +1,50 @@
+import { extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { Clock } from '../../platform/clock.ts';
+import type { Log } from '../../platform/log.ts';
+import type { Store, StoredState } from '../types.ts';
+import type { UnusableReason } from './failures.ts';
+import type { StoreWorkerData, Unreadable } from './messages.ts';
+import { createStoreClient } from './store-client.ts';
+
+/** A store with what it kept, or why there is none; messages and warnings are for people. */
+export type OpenedStore =
+  | {
+      readonly kind: 'open';
+      readonly store: Store;
+      readonly state: StoredState;
+      /** The file was damaged and set aside; null when it was as it should be. */
+      readonly warning: string | null;
+    }
+  | { readonly kind: 'unusable'; readonly reason: UnusableReason; readonly message: string };
+
+/**
+ * Opens the SQLite file at `path` in a thread of its own, making it and its folder where they are
+ * missing. Where it is `unusable`, `createMemoryStore` keeps the gateway routing.
+ */
+export async function openStore(
+  path: string,
+  { log, clock }: { readonly log: Log; readonly clock: Clock },
+): Promise<OpenedStore> {
+  const data: StoreWorkerData = { path, nowMs: clock.now() };
+  const { opening, store } = createStoreClient(new Worker(workerUrl(), { workerData: data }), log);
+  const opened = await opening;
+  if (opened.kind === 'unusable') {
+    log('error', 'store_unusable', { reason: opened.reason, error: opened.message });
+    await store.close();
+    return opened;
+  }
+  const { state, unreadable, warning } = opened;
+  if (warning !== null) log('error', 'store_set_aside', { error: warning });
+  for (const found of unreadable) logUnreadable(found, log);
+  return { kind: 'open', store, state, warning };
+}
+
+/** Beside this file, under the same kind of name: `.ts` unbuilt, `.js` in the bundle. */
+function workerUrl(): URL {
+  return new URL(`./store-worker${extname(import.meta.filename)}`, import.meta.url);
+}
+
+function logUnreadable(found: Unreadable, log: Log): void {
+  log('warn', found.part === 'row' ? 'store_row_left_out' : 'store_part_left_out', { ...found });
+}

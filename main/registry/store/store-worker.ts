@@ -1,0 +1,61 @@
+import {
+  parentPort,
+  receiveMessageOnPort,
+  workerData,
+  type MessagePort,
+} from 'node:worker_threads';
+import { openDatabase } from './database.ts';
+import { explain, failureOf } from './failures.ts';
+import type { EventsRequest, StoreReply, StoreRequest, StoreWorkerData } from './messages.ts';
+import { createWriter, type Writer } from './writing.ts';
+
+/* The thread that owns the database, so that no query and no disk can stall the gateway. */
+
+/** Acknowledgements wait for the whole transaction, which therefore has an end. */
+const MOST_TOGETHER = 1000;
+
+function serve(port: MessagePort, { path, nowMs }: StoreWorkerData): void {
+  const say = (reply: StoreReply) => port.postMessage(reply);
+  const opened = openDatabase(path, nowMs);
+  if (opened.kind === 'unusable') {
+    say({ kind: 'opening', opening: opened });
+    return;
+  }
+  const { db, loaded, warning } = opened;
+  const writer = createWriter(db, path);
+  say({ kind: 'opening', opening: { kind: 'open', ...loaded, warning } });
+  port.on('message', (first: StoreRequest) => {
+    const requests = [first, ...waiting(port)];
+    const writes = requests.filter((request) => request.kind === 'write');
+    if (writes.length > 0) say({ kind: 'settled', writes: writer.commit(writes) });
+    for (const request of requests)
+      if (request.kind === 'events') say(history(writer, request, path));
+    if (requests.some(({ kind }) => kind === 'close')) {
+      db.close();
+      port.close();
+    }
+  });
+}
+
+/** What else was sent meanwhile: it goes into the same transaction. */
+function* waiting(port: MessagePort): Generator<StoreRequest> {
+  for (let taken = 1; taken < MOST_TOGETHER; taken += 1) {
+    const next = receiveMessageOnPort(port);
+    if (next === undefined) return;
+    yield next.message as StoreRequest;
+  }
+}
+
+function history(
+  writer: Writer,
+  { id, providerId, limit }: EventsRequest,
+  path: string,
+): StoreReply {
+  try {
+    return { kind: 'events', id, events: writer.events(providerId, limit), problem: null };
+  } catch (error) {
+    return { kind: 'events', id, events: [], problem: explain(failureOf(error), path) };
+  }
+}
+
+if (parentPort !== null) serve(parentPort, workerData as StoreWorkerData);

@@ -1,0 +1,31 @@
+import type { Entry } from './entry.ts';
+
+/** A machine that routing may choose. */
+export interface Target {
+  readonly id: string;
+  /** As in `http://192.168.1.20:3001`. */
+  readonly address: string;
+  readonly gatewayToken: string;
+  readonly models: readonly string[];
+  readonly currentModel: string | null;
+}
+
+/** The machine as routing would reach it if it was heard lately; null when it is not to be used. */
+export function targetOf({ id, stored, shown, gatewayToken }: Entry): Target | null {
+  const { state, address } = stored.verification;
+  if (state !== 'verified' || address === null || shown === null) return null;
+  if (shown.status !== 'serving' && shown.status !== 'idle') return null;
+  return { id, address, gatewayToken, models: shown.models, currentModel: shown.current_model };
+}
+
+/** Whether routing would notice a difference. */
+export function sameTarget(a: Target | null, b: Target | null): boolean {
+  if (a === null || b === null) return a === b;
+  return (
+    a.address === b.address &&
+    a.gatewayToken === b.gatewayToken &&
+    a.currentModel === b.currentModel &&
+    a.models.length === b.models.length &&
+    a.models.every((model, index) => model === b.models[index])
+  );
+}

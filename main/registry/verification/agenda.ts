@@ -1,0 +1,87 @@
+import type { Clock } from '../../platform/clock.ts';
+
+/** Whose turn is when, over very many: one timer, and no look at all of them but when it rings. */
+export interface Agenda {
+  /** From now on it rings; nothing does before. */
+  open(): void;
+  close(): void;
+  /** Sets a turn to these ticks, or before everybody else's. */
+  set(id: string, ticks: number | 'first'): void;
+  remove(id: string): void;
+  /** Takes the next whose turn has come; null when there is none, and then it rings for the next one. */
+  next(): string | null;
+}
+
+/** Makes an empty agenda; `ring` is called when somebody's turn may have come. */
+export function createAgenda(clock: Clock, ring: () => void): Agenda {
+  const later = new Map<string, number>();
+  /** In the order of their turns. */
+  const ready = new Set<string>();
+  const first = new Set<string>();
+  let isOpen = false;
+  let alarm: { readonly ticks: number; readonly cancel: () => void } | null = null;
+
+  function ringAt(ticks: number): void {
+    if (!isOpen || (alarm !== null && alarm.ticks <= ticks)) return;
+    alarm?.cancel();
+    const cancel = clock.after(Math.max(0, ticks - clock.ticks()), () => {
+      alarm = null;
+      ring();
+    });
+    alarm = { ticks, cancel };
+  }
+
+  function gather(): void {
+    const nowTicks = clock.ticks();
+    const due: { readonly id: string; readonly ticks: number }[] = [];
+    let nextTicks = Infinity;
+    for (const [id, ticks] of later) {
+      if (ticks <= nowTicks) due.push({ id, ticks });
+      else nextTicks = Math.min(nextTicks, ticks);
+    }
+    for (const { id } of due.toSorted((a, b) => a.ticks - b.ticks)) {
+      later.delete(id);
+      ready.add(id);
+    }
+    if (nextTicks !== Infinity) ringAt(nextTicks);
+  }
+
+  return {
+    open() {
+      isOpen = true;
+      if (later.size > 0 || first.size > 0) ringAt(-Infinity);
+    },
+    close() {
+      isOpen = false;
+      alarm?.cancel();
+      alarm = null;
+    },
+    set(id, ticks) {
+      if (ticks === 'first') {
+        first.add(id);
+        ringAt(-Infinity);
+        return;
+      }
+      // Whoever waits already keeps the place.
+      if (ready.has(id) && ticks <= clock.ticks()) return;
+      ready.delete(id);
+      later.set(id, ticks);
+      ringAt(ticks);
+    },
+    remove(id) {
+      for (const turns of [later, ready, first]) turns.delete(id);
+    },
+    next() {
+      if (!isOpen) return null;
+      if (first.size === 0 && ready.size === 0) gather();
+      for (const turns of [first, ready]) {
+        for (const id of turns) {
+          first.delete(id);
+          ready.delete(id);
+          return id;
+        }
+      }
+      return null;
+    },
+  };
+}

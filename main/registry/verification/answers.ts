@@ -1,0 +1,126 @@
+import type { KeyObject } from 'node:crypto';
+import type { AgentRecord } from '#shared/provider.ts';
+import * as z from 'zod';
+import { verifyHealth } from '../../platform/agent-identity.ts';
+import type { PinnedResult } from '../../platform/pinned-http.ts';
+import { readable } from './candidates.ts';
+import { failure, PASSED, type Judgement } from './findings.ts';
+
+const healthSchema = z.object({ status: z.string(), id: z.string(), signature: z.string() });
+const modelsSchema = z.object({ data: z.array(z.object({ id: z.string() })) });
+const completionSchema = z.object({ choices: z.array(z.looseObject({})).min(1) });
+const errorSchema = z.object({
+  error: z.object({ message: z.string().optional(), code: z.unknown().optional() }),
+});
+
+/** Whom a `/health` answer must come from. */
+export interface ExpectedIdentity {
+  readonly id: string;
+  readonly key: KeyObject;
+  readonly nonce: string;
+}
+
+/** Whether a `/health` says that the engine has no model loaded; one that says nothing of it does not. */
+export function reportsNoModel(answer: PinnedResult): boolean {
+  if (answer.kind !== 'response') return false;
+  return z.object({ model: z.null() }).safeParse(parseJson(answer.body)).success;
+}
+
+/** Words by which engines say that they will serve in a while (llama.cpp, vLLM, SGLang, TGI). */
+const LOADING = /\b(loading|starting|warming)\b/i;
+
+/** Judges the answer to `GET /health?nonce=`: who answers comes before what it says. */
+export function judgeHealth(answer: PinnedResult, expected: ExpectedIdentity): Judgement {
+  if (answer.kind !== 'response') return failure(unansweredWords(answer));
+  const json = parseJson(answer.body);
+  const health = healthSchema.safeParse(json).data;
+  // A 503 may be the agent's own word for "not ready"; without its signature it is anybody's.
+  if (answer.status !== 200 && health === undefined) return failure(statusWords(answer));
+  if (json === undefined) return failure('not JSON');
+  if (health?.id !== expected.id || !verifyHealth(expected.key, { ...expected, ...health })) {
+    return { result: 'identity_mismatch', error: "not signed by this provider's key" };
+  }
+  if (LOADING.test(health.status)) return { result: 'loading', error: 'the engine is loading' };
+  if (answer.status !== 200) return failure(statusWords(answer));
+  if (health.status !== 'ok') return failure(`status is "${readable(health.status)}"`);
+  return PASSED;
+}
+
+/** Judges the answer to a test inference. */
+export function judgeInference(answer: PinnedResult): Judgement {
+  if (answer.kind === 'timeout') return { result: 'timeout', error: answer.error };
+  if (answer.kind !== 'response') return failure(unansweredWords(answer));
+  const json = parseJson(answer.body);
+  if (answer.status !== 200) return notReady(answer, json) ?? failure(statusWords(answer));
+  if (json === undefined) return failure('not JSON');
+  return completionSchema.safeParse(json).success ? PASSED : failure('no choices in the answer');
+}
+
+/** Judges the answer to `GET /v1/models`. */
+export function judgeModels(answer: PinnedResult, model: string): Judgement {
+  if (answer.kind !== 'response') return failure(unansweredWords(answer));
+  const json = parseJson(answer.body);
+  if (answer.status !== 200) return notReady(answer, json) ?? failure(statusWords(answer));
+  if (json === undefined) return failure('not JSON');
+  const ids = modelsSchema.safeParse(json).data?.data.map(({ id }) => id);
+  if (ids === undefined) return failure('not a list of models');
+  if (ids.includes(model)) return PASSED;
+  const error = `model "${readable(model)}" not listed (lists ${listed(ids)})`;
+  return { result: 'model_mismatch', error };
+}
+
+/** Judges the engine's health as the last heartbeat told it. */
+export function judgeEngine({ status, code }: AgentRecord['engine_health']): Judgement {
+  if (status === 'ok') return PASSED;
+  if (LOADING.test(status)) return { result: 'loading', error: 'the engine is loading' };
+  const answered = code === 0 ? 'no answer' : `HTTP ${code}`;
+  return failure(`the engine is "${readable(status)}" (${answered})`);
+}
+
+/** Judges the number of GPUs as the last heartbeat told it. */
+export function judgeGpus(count: number): Judgement {
+  return count > 0 ? PASSED : failure('no GPU reported');
+}
+
+type Answered = Extract<PinnedResult, { readonly kind: 'response' }>;
+
+/** Error codes by which an agent says that it will not take more now. */
+const BUSY_CODES: readonly unknown[] = ['paused', 'draining', 'busy'];
+
+/** A refusal that says "later" rather than "no"; null when it does not. */
+function notReady({ status }: Answered, json: unknown): Judgement | null {
+  const error = errorSchema.safeParse(json).data?.error;
+  if (status === 429) return { result: 'busy', error: 'the machine is busy (HTTP 429)' };
+  if (status !== 503 || error === undefined) return null;
+  if (BUSY_CODES.includes(error.code)) {
+    return { result: 'busy', error: `the machine is ${String(error.code)} (HTTP 503)` };
+  }
+  if (!LOADING.test(error.message ?? '')) return null;
+  return { result: 'loading', error: 'the engine is loading a model (HTTP 503)' };
+}
+
+function unansweredWords(answer: Exclude<PinnedResult, Answered>): string {
+  return answer.kind === 'aborted' ? 'the run was out of time' : answer.error;
+}
+
+function statusWords({ status, headers }: Answered): string {
+  if (status === 401 && headers['x-gateway-agent'] === 'unauthorized') {
+    return '401 from the agent: it does not know this gateway';
+  }
+  return status >= 300 && status < 400 ? `redirect refused (HTTP ${status})` : `HTTP ${status}`;
+}
+
+function listed(ids: readonly string[]): string {
+  if (ids.length === 0) return 'none';
+  const first = ids.slice(0, 5).map(readable).join(', ');
+  return ids.length > 5 ? `${first} and ${ids.length - 5} more` : first;
+}
+
+/** What a body says; undefined when it is not JSON. */
+function parseJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8')) as unknown;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,93 @@
+import type { AgentRecord } from '#shared/provider.ts';
+import { canonicalIp } from '../../platform/network-guard.ts';
+
+/** An address at which a provider may be reached. */
+export type Candidate =
+  | {
+      readonly kind: 'usable';
+      readonly source: CandidateSource;
+      /** As in `http://tower:47901`. */
+      readonly origin: string;
+    }
+  | {
+      readonly kind: 'unusable';
+      readonly source: CandidateSource;
+      /** What can be shown of it; null when that is nothing. */
+      readonly origin: string | null;
+      readonly error: string;
+    };
+
+/** Where a candidate comes from, in order of preference (interface 2.3). */
+export type CandidateSource = 'agent_url' | 'tailnet' | 'hostname' | 'heartbeat_ip';
+
+/** What the candidates of a provider are made of. */
+export interface CandidateFacts {
+  readonly record: {
+    readonly agent_url: string;
+    readonly host: Pick<AgentRecord['host'], 'hostname' | 'tailnet_hostname'>;
+  };
+  readonly lastHeartbeatIp: string;
+}
+
+/**
+ * The candidates of a provider: the agent URL, then the tailnet hostname, the machine hostname and
+ * the address of the last heartbeat on the port for hosts. What leads to one place is tried once.
+ */
+export function candidatesOf(
+  { record, lastHeartbeatIp }: CandidateFacts,
+  hostPort: number,
+): readonly Candidate[] {
+  const { hostname, tailnet_hostname: tailnetHostname } = record.host;
+  const all = [
+    fromUrl(record.agent_url.trim()),
+    fromName('tailnet', tailnetHostname ?? '', hostPort),
+    fromName('hostname', hostname, hostPort),
+    fromIp(lastHeartbeatIp, hostPort),
+  ].filter((candidate) => candidate !== null);
+  return all.filter(
+    ({ origin }, index) => all.findIndex((other) => other.origin === origin) === index,
+  );
+}
+
+function fromUrl(text: string): Candidate | null {
+  if (text === '') return null;
+  const source = 'agent_url';
+  const url = URL.parse(text);
+  if (url === null) return { kind: 'unusable', source, origin: null, error: 'not a URL' };
+  // A password or a path of somebody else's choice is neither sent anywhere nor shown.
+  const origin = readable(`${url.protocol}//${url.host}`);
+  if (url.username !== '' || url.password !== '') {
+    const error = 'a user name or password is not allowed';
+    return { kind: 'unusable', source, origin, error };
+  }
+  if (url.pathname !== '/' || url.search !== '' || url.hash !== '') {
+    return { kind: 'unusable', source, origin, error: 'a path is not allowed' };
+  }
+  return { kind: 'usable', source, origin };
+}
+
+function fromName(
+  source: 'tailnet' | 'hostname',
+  text: string,
+  hostPort: number,
+): Candidate | null {
+  // Tailnet names are often written with the dot of the root.
+  const name = text.trim().replace(/\.$/, '');
+  if (name === '') return null;
+  const url = /[\s/?#@\\:[\]]/.test(name) ? null : URL.parse(`http://${name}:${hostPort}`);
+  if (url === null) return { kind: 'unusable', source, origin: null, error: 'not a host name' };
+  return { kind: 'usable', source, origin: url.origin };
+}
+
+function fromIp(text: string, hostPort: number): Candidate | null {
+  const ip = canonicalIp(text);
+  if (ip === null) return null;
+  const host = ip.includes(':') ? `[${ip}]` : ip;
+  return { kind: 'usable', source: 'heartbeat_ip', origin: `http://${host}:${hostPort}` };
+}
+
+/** Somebody else's text, short and on one line. */
+export function readable(text: string): string {
+  const plain = text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '\u{fffd}');
+  return plain.length > 120 ? `${plain.slice(0, 119)}…` : plain;
+}

@@ -1,0 +1,149 @@
+import { parsePublicKey } from '../../platform/agent-identity.ts';
+import type { Clock } from '../../platform/clock.ts';
+import {
+  canonicalIp,
+  isLoopback,
+  type AddressPolicy,
+  type Lookup,
+} from '../../platform/network-guard.ts';
+import type { VerificationSubject } from '../verifier-face.ts';
+import { judgeEngine, judgeGpus } from './answers.ts';
+import { candidatesOf } from './candidates.ts';
+import { completed, findingOf, type Finding } from './findings.ts';
+import {
+  healthWithoutKey,
+  INFERENCE,
+  inferenceDetail,
+  LATENCY,
+  NO_CANDIDATE,
+  probeHealth,
+  probeInference,
+  probeModels,
+  type Probing,
+  type Proved,
+} from './probes.ts';
+
+/** Where a provider may be looked for. */
+export interface AddressRules {
+  /** The agents' ports. */
+  readonly ports: readonly number[];
+  /** The one of them at the names and the address of a machine. */
+  readonly hostPort: number;
+  /** The ports of this process's own agent, on loopback. */
+  readonly ownPorts: readonly number[];
+}
+
+/** What a run needs of the world. */
+export interface RunEdges {
+  readonly clock: Clock;
+  readonly lookup: Lookup;
+  /** A fresh random number of at least 128 bits, in hex. */
+  readonly newNonce: () => string;
+  readonly rules: AddressRules;
+  /** Certificate authorities to trust in place of the system's, as PEM. */
+  readonly ca?: string;
+}
+
+/**
+ * Whether to run a test inference. `carry` keeps what the last one showed, where it passed;
+ * `if_loaded` does so where the machine says that it has no model loaded.
+ */
+export type InferenceOrder = 'run' | 'if_loaded' | 'carry';
+
+/** What one run is to do. */
+export interface RunOrder {
+  readonly subject: VerificationSubject;
+  readonly inference: InferenceOrder;
+  /** Ends the run without a result. */
+  readonly signal: AbortSignal;
+}
+
+/** The whole of a run, whatever it meets. */
+const RUN_TIMEOUT_MS = 60_000;
+
+/** Runs the six checks of a provider (interface 2.3); null when it was stopped. */
+export async function runChecks(
+  order: RunOrder,
+  edges: RunEdges,
+): Promise<readonly Finding[] | null> {
+  if (order.signal.aborted) return null;
+  const bound = new AbortController();
+  const end = () => bound.abort();
+  const cancelBound = edges.clock.after(RUN_TIMEOUT_MS, end);
+  order.signal.addEventListener('abort', end);
+  try {
+    const { engine_health: engineHealth, gpu } = order.subject.record;
+    const findings = [
+      ...(await overNetwork(order, edges, bound.signal)),
+      findingOf('engine_health ok', judgeEngine(engineHealth)),
+      findingOf('GPU count >0', judgeGpus(gpu.count)),
+    ];
+    return order.signal.aborted ? null : completed(findings);
+  } finally {
+    cancelBound();
+    order.signal.removeEventListener('abort', end);
+  }
+}
+
+/** The checks that ask the machine itself. */
+async function overNetwork(
+  { subject, inference }: RunOrder,
+  edges: RunEdges,
+  signal: AbortSignal,
+): Promise<readonly Finding[]> {
+  const candidates = candidatesOf(subject, edges.rules.hostPort);
+  if (candidates.length === 0) return [NO_CANDIDATE];
+  const key = parsePublicKey(subject.publicKey)?.key ?? null;
+  if (key === null) return candidates.map(healthWithoutKey);
+  const { clock, lookup, newNonce, ca } = edges;
+  const policy = policyFor(subject, edges.rules);
+  const probing: Probing = { subject, key, policy, clock, lookup, newNonce, ca, signal };
+  const probes = await Promise.all(candidates.map((candidate) => probeHealth(candidate, probing)));
+  const findings = probes.map(({ finding }) => finding);
+  const proved = inOrder(probes.flatMap((probe) => probe.proved ?? []));
+  const isUnloaded = inference === 'if_loaded' && proved.some((each) => each.isUnloaded);
+  const mayKeep = inference === 'carry' || isUnloaded;
+  const kept = mayKeep ? proved.flatMap((each) => carried(subject, each)) : [];
+  findings.push(...kept);
+  // One after another: a GPU that answers four at once says nothing of its latency.
+  for (const each of proved) {
+    if (kept.length === 0 && !signal.aborted) {
+      findings.push(...(await probeInference(each, probing)));
+    }
+    if (!signal.aborted) findings.push(await probeModels(each, probing));
+  }
+  return findings;
+}
+
+function policyFor(
+  { lastHeartbeatIp, isOwn }: VerificationSubject,
+  rules: AddressRules,
+): AddressPolicy {
+  return {
+    loopback: isLoopback(canonicalIp(lastHeartbeatIp) ?? ''),
+    ports: rules.ports,
+    loopbackPorts: isOwn ? rules.ownPorts : [],
+  };
+}
+
+/** The agent URL first, then whatever is nearest. */
+function inOrder(proved: readonly Proved[]): readonly Proved[] {
+  const rank = ({ reached }: Proved) => (reached.source === 'agent_url' ? -1 : reached.latencyMs);
+  return proved.toSorted((a, b) => rank(a) - rank(b));
+}
+
+/** What the last test inference showed at an address, where it passed in time. */
+function carried(
+  { verification }: VerificationSubject,
+  { origin, reached }: Proved,
+): readonly Finding[] {
+  const detail = inferenceDetail(origin);
+  const findings = [INFERENCE, LATENCY].flatMap((name): readonly Finding[] => {
+    const check = verification.checks.find(
+      (one) => one.name === name && one.detail === detail && one.passed,
+    );
+    if (check === undefined) return [];
+    return [{ check: { ...check, name }, result: 'passed', reached, carried: true }];
+  });
+  return findings.length === 2 ? findings : [];
+}

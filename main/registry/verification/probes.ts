@@ -1,0 +1,177 @@
+import type { KeyObject } from 'node:crypto';
+import type { CheckName } from '#shared/provider.ts';
+import type { Clock } from '../../platform/clock.ts';
+import {
+  portOf,
+  resolveChecked,
+  type AddressPolicy,
+  type CheckedUrl,
+  type Lookup,
+} from '../../platform/network-guard.ts';
+import { sendPinned, type PinnedResult } from '../../platform/pinned-http.ts';
+import type { VerificationSubject } from '../verifier-face.ts';
+import { judgeHealth, judgeInference, judgeModels, reportsNoModel } from './answers.ts';
+import type { Candidate } from './candidates.ts';
+import {
+  failure,
+  findingOf,
+  MISSING,
+  PASSED,
+  type Finding,
+  type Judgement,
+  type Reached,
+} from './findings.ts';
+import { within } from './within.ts';
+
+/** What the requests of one run have in common. */
+export interface Probing {
+  readonly subject: VerificationSubject;
+  readonly key: KeyObject;
+  readonly policy: AddressPolicy;
+  readonly clock: Clock;
+  readonly lookup: Lookup;
+  readonly newNonce: () => string;
+  readonly ca: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** A candidate that proved to be the provider, and the address to stay at. */
+export interface Proved {
+  readonly origin: string;
+  readonly to: CheckedUrl;
+  readonly reached: Reached;
+  /** A test inference would load a model that nobody asked for. */
+  readonly isUnloaded: boolean;
+}
+
+export interface HealthProbe {
+  readonly finding: Finding;
+  /** Null unless the check passed. */
+  readonly proved: Proved | null;
+}
+
+const HEALTH: CheckName = 'health /health status ok';
+export const INFERENCE: CheckName = 'test inference returns choices';
+export const LATENCY: CheckName = 'latency <10s';
+const MODEL: CheckName = 'model id matches';
+
+const CHAT_PATH = '/v1/chat/completions';
+const MODELS_PATH = '/v1/models';
+const GET_TIMEOUT_MS = 5000;
+const INFERENCE_TIMEOUT_MS = 10_000;
+
+/** The health check of a candidate; the one place where its name is resolved. */
+export async function probeHealth(candidate: Candidate, probing: Probing): Promise<HealthProbe> {
+  const { subject, key, policy, clock, signal } = probing;
+  const detail = healthDetail(candidate);
+  const refuse = (error: string): HealthProbe => ({
+    finding: findingOf(HEALTH, failure(error), { detail }),
+    proved: null,
+  });
+  if (candidate.kind === 'unusable') return refuse(candidate.error);
+  const { origin, source } = candidate;
+  const resolving = resolveChecked(new URL(origin), policy, probing.lookup);
+  const resolved = await within(resolving, { clock, signal, timeoutMs: GET_TIMEOUT_MS });
+  if (resolved === null) return refuse(`the name was not resolved in ${GET_TIMEOUT_MS / 1000} s`);
+  if (resolved.kind === 'refused') return refuse(resolved.error);
+  const to = resolved.checked;
+  const nonce = probing.newNonce();
+  const { answer, latencyMs } = await ask(probing, to, { path: `/health?nonce=${nonce}` });
+  const judgement = judgeHealth(answer, { id: subject.id, key, nonce });
+  const reached = { source, latencyMs, address: routingAddress(to) };
+  return {
+    finding: findingOf(HEALTH, judgement, { latencyMs, detail, reached }),
+    proved:
+      judgement.result === 'passed'
+        ? { origin, to, reached, isUnloaded: reportsNoModel(answer) }
+        : null,
+  };
+}
+
+/** The health check of a provider with a key that nothing can be checked against. */
+export function healthWithoutKey(candidate: Candidate): Finding {
+  const error = 'the key that was enrolled cannot be used; enrol the machine again';
+  return findingOf(HEALTH, failure(error), { detail: healthDetail(candidate) });
+}
+
+/** The health check of a provider that gave nowhere to go. */
+export const NO_CANDIDATE = findingOf(HEALTH, failure('no address is known'));
+
+function healthDetail({ origin, source }: Candidate): string {
+  return origin === null ? source : `GET ${origin}/health`;
+}
+
+/** What the entry of a test inference shows of where it went. */
+export function inferenceDetail(origin: string): string {
+  return origin + CHAT_PATH;
+}
+
+/** The test inference and its latency; nothing where the machine has no model to ask for. */
+export async function probeInference(
+  { origin, to, reached }: Proved,
+  probing: Probing,
+): Promise<readonly Finding[]> {
+  const model = probing.subject.record.current_model;
+  if (model === null) return [];
+  // The number keeps an answer of before from passing for one of now.
+  const content = `Say OK. (${probing.newNonce().slice(0, 16)})`;
+  const messages = [{ role: 'user', content }];
+  const json = { model, messages, max_tokens: 16, temperature: 0, stream: false };
+  const { answer, latencyMs } = await ask(probing, to, { path: CHAT_PATH, json });
+  const judgement = judgeInference(answer);
+  const circumstances = { latencyMs, detail: inferenceDetail(origin), reached };
+  return [
+    findingOf(INFERENCE, judgement, circumstances),
+    findingOf(LATENCY, judgeLatency(judgement, latencyMs), circumstances),
+  ];
+}
+
+/** Latency is that of an answer: an error that comes fast is not fast. */
+function judgeLatency({ result, error }: Judgement, latencyMs: number): Judgement {
+  if (result === 'timeout') return { result, error };
+  if (result !== 'passed') return MISSING;
+  return latencyMs < INFERENCE_TIMEOUT_MS ? PASSED : failure(`${Math.round(latencyMs)} ms`);
+}
+
+/** Whether a candidate lists the model that the machine reports. */
+export async function probeModels(
+  { origin, to, reached }: Proved,
+  probing: Probing,
+): Promise<Finding> {
+  const model = probing.subject.record.current_model;
+  if (model === null) return findingOf(MODEL, failure('the machine reports no current_model'));
+  const { answer, latencyMs } = await ask(probing, to, { path: MODELS_PATH });
+  const detail = `GET ${origin}${MODELS_PATH}`;
+  return findingOf(MODEL, judgeModels(answer, model), { latencyMs, detail, reached });
+}
+
+/** Sends one request to a checked address, and says how long it took; with `json` a test inference. */
+async function ask(
+  { subject, clock, signal, ca }: Probing,
+  to: CheckedUrl,
+  { path, json }: { readonly path: string; readonly json?: unknown },
+): Promise<{ readonly answer: PinnedResult; readonly latencyMs: number }> {
+  const isPost = json !== undefined;
+  const startedTicks = clock.ticks();
+  const answer = await sendPinned(
+    {
+      method: isPost ? 'POST' : 'GET',
+      to: { ...to, url: new URL(path, to.url) },
+      headers: {
+        accept: 'application/json',
+        'x-gateway-token': subject.gatewayToken,
+        ...(isPost ? { 'content-type': 'application/json' } : {}),
+      },
+      body: isPost ? JSON.stringify(json) : null,
+      timeoutMs: isPost ? INFERENCE_TIMEOUT_MS : GET_TIMEOUT_MS,
+    },
+    { clock, signal, ...(ca === undefined ? {} : { ca }) },
+  );
+  return { answer, latencyMs: clock.ticks() - startedTicks };
+}
+
+/** Plain HTTP stays at the checked address; a certificate speaks for a name, not for an address. */
+function routingAddress({ url, address }: CheckedUrl): string {
+  if (url.protocol === 'https:') return url.origin;
+  return `http://${address.includes(':') ? `[${address}]` : address}:${portOf(url)}`;
+}

@@ -1,0 +1,173 @@
+import type { StoredVerification } from '../types.ts';
+import type { VerifierNews } from '../verifier-face.ts';
+import type { InferenceOrder } from './checks.ts';
+
+/** What is known of a provider's runs while the process lives; times are clock ticks. */
+export interface RunMemory {
+  readonly startedTicks: number | null;
+  readonly finishedTicks: number | null;
+  /** When a test inference or a routed request last showed that the engine answers. */
+  readonly provenTicks: number | null;
+  /** The last run found the machine loading or busy. */
+  readonly deferred: boolean;
+  /** In the last run a test inference was due and left out, for no model was loaded. */
+  readonly leftOut: boolean;
+  /** Something has changed since the last run began. */
+  readonly pulled: boolean;
+  /** The owner has asked for a run. */
+  readonly requested: boolean;
+  /** Routed requests that failed in a row since the last run began. */
+  readonly routedFailures: number;
+  /** In [0, 1): spreads retries, and apart from them the test inferences. */
+  readonly retryJitter: number;
+  readonly inferenceJitter: number;
+}
+
+/** When the next run is due, and what it needs of a test inference. */
+export interface Plan {
+  /** From now; never negative. */
+  readonly dueInMs: number;
+  readonly inference: InferenceOrder;
+}
+
+const LIGHT_MS = 300_000;
+const INFERENCE_MS = 1_800_000;
+/** After the first failed run in a row, the second …; the last for all that follow (design 9). */
+const RETRY_MS = [30_000, 60_000, 120_000, 300_000, 600_000, 1_800_000] as const;
+const RETRY_LONGEST_MS = 1_800_000;
+/** News brings a run forward at most once in this time. */
+const PULL_MS = 60_000;
+/** A machine that nobody may use yet is waited for more closely than one that keeps its place. */
+const DEFERRED_MS = 15_000;
+const ROUTED_FAILURES_PULL = 3;
+
+/** Plans the next run of a provider. */
+export function planOf(
+  verification: StoredVerification,
+  memory: RunMemory,
+  nowTicks: number,
+): Plan {
+  if (memory.requested) return { dueInMs: 0, inference: 'run' };
+  const dueTicks = Math.min(
+    regularTicks(verification, memory),
+    isPulled(memory) ? (memory.startedTicks ?? -Infinity) + PULL_MS : Infinity,
+  );
+  return {
+    dueInMs: Math.max(0, dueTicks - nowTicks),
+    inference: inferenceAt(nowTicks, verification, memory),
+  };
+}
+
+/** The periodic test may be left out; one that has something to find out may not. */
+function inferenceAt(
+  nowTicks: number,
+  { state, failedRuns }: StoredVerification,
+  memory: RunMemory,
+): InferenceOrder {
+  const isProven = state === 'verified' && failedRuns === 0;
+  if (!isProven || memory.routedFailures >= ROUTED_FAILURES_PULL) return 'run';
+  return inferenceTicks(memory) <= nowTicks ? 'if_loaded' : 'carry';
+}
+
+/** When a run is due though nothing happened. */
+function regularTicks({ state, failedRuns }: StoredVerification, memory: RunMemory): number {
+  const { finishedTicks, deferred, leftOut, retryJitter } = memory;
+  if (finishedTicks === null) return -Infinity;
+  if (state === 'pending') return finishedTicks + (deferred ? DEFERRED_MS : PULL_MS);
+  if (failedRuns > 0) {
+    return finishedTicks + (RETRY_MS[failedRuns - 1] ?? RETRY_LONGEST_MS) * spread(retryJitter);
+  }
+  // A failed machine has at least one failed run, so this one is verified.
+  const lightTicks = finishedTicks + LIGHT_MS;
+  if (leftOut) return lightTicks;
+  return Math.min(lightTicks, Math.max(inferenceTicks(memory), finishedTicks + PULL_MS));
+}
+
+function inferenceTicks({ provenTicks, inferenceJitter }: RunMemory): number {
+  return (provenTicks ?? -Infinity) + INFERENCE_MS * spread(inferenceJitter);
+}
+
+function isPulled({ pulled, routedFailures }: RunMemory): boolean {
+  return pulled || routedFailures >= ROUTED_FAILURES_PULL;
+}
+
+/** 0.8 to 1.2, so that machines that began together do not stay together. */
+const spread = (jitter: number) => 0.8 + 0.4 * jitter;
+
+/** What a new process knows: wall-clock times that were kept, which may lie in the future. */
+export function remembered(
+  { lastCheckAt, lastInferenceAt }: StoredVerification,
+  now: { readonly ticks: number; readonly wallMs: number },
+  random: () => number,
+): RunMemory {
+  const ticksOf = (wallMs: number | null) =>
+    wallMs === null ? null : now.ticks - Math.max(0, now.wallMs - wallMs);
+  return {
+    startedTicks: null,
+    finishedTicks: ticksOf(lastCheckAt),
+    provenTicks: ticksOf(lastInferenceAt),
+    deferred: false,
+    leftOut: false,
+    pulled: false,
+    requested: false,
+    routedFailures: 0,
+    retryJitter: random(),
+    inferenceJitter: random(),
+  };
+}
+
+/** Something has happened to the provider. */
+export function withNews(memory: RunMemory, news: VerifierNews): RunMemory {
+  const pulled =
+    news.enrolled || news.material || news.engineHealth || news.rebooted || news.returned;
+  return {
+    ...memory,
+    pulled: memory.pulled || pulled,
+    requested: memory.requested || news.requested,
+  };
+}
+
+/** A routed request has ended. */
+export function withRouted(
+  memory: RunMemory,
+  result: 'served' | 'failed',
+  nowTicks: number,
+): RunMemory {
+  return result === 'served'
+    ? { ...memory, routedFailures: 0, provenTicks: nowTicks }
+    : { ...memory, routedFailures: memory.routedFailures + 1 };
+}
+
+/** A run begins: what called for it is dealt with. */
+export function withStart(memory: RunMemory, nowTicks: number): RunMemory {
+  return {
+    ...memory,
+    startedTicks: nowTicks,
+    pulled: false,
+    requested: false,
+    routedFailures: 0,
+  };
+}
+
+/** What the schedule takes of a run. */
+interface RunResult extends Pick<RunMemory, 'deferred' | 'leftOut'> {
+  /** A test inference passed. */
+  readonly proven: boolean;
+}
+
+/** A run has ended. */
+export function withEnd(
+  memory: RunMemory,
+  { deferred, leftOut, proven }: RunResult,
+  { nowTicks, random }: { readonly nowTicks: number; readonly random: () => number },
+): RunMemory {
+  return {
+    ...memory,
+    finishedTicks: nowTicks,
+    deferred,
+    leftOut,
+    provenTicks: proven ? nowTicks : memory.provenTicks,
+    retryJitter: random(),
+    inferenceJitter: proven ? random() : memory.inferenceJitter,
+  };
+}

@@ -1,0 +1,77 @@
+import { CHECK_NAMES, type CheckName } from '#shared/provider.ts';
+import type { Finding, Reached, Result } from './findings.ts';
+
+/** What a run says of a provider. */
+export type Outcome =
+  | { readonly kind: 'verified'; readonly address: string }
+  | { readonly kind: 'failed' }
+  /** Its address is held by somebody else, or it serves something else than it reports. */
+  | { readonly kind: 'identity_mismatch' }
+  | { readonly kind: 'model_mismatch' }
+  /** It will be ready in a while: this says nothing against it and nothing for it. */
+  | { readonly kind: 'loading' }
+  | { readonly kind: 'busy' };
+
+/** The checks that passed: one entry of the name is enough (design 9). */
+export function passedNames(findings: readonly Finding[]): ReadonlySet<CheckName> {
+  return new Set(findings.filter(({ check }) => check.passed).map(({ check }) => check.name));
+}
+
+/**
+ * The outcome of a run. `firstInference`: no test inference was tried before, so that one without an
+ * answer in its time may have waited for the model to be loaded.
+ */
+export function verdictOf(findings: readonly Finding[], firstInference: boolean): Outcome {
+  const passed = passedNames(findings);
+  const failed = CHECK_NAMES.filter((name) => !passed.has(name));
+  const address = addressOf(findings);
+  if (failed.length === 0 && address !== null) return { kind: 'verified', address };
+  const has = (result: Result) =>
+    findings.some((one) => one.result === result && failed.includes(one.check.name));
+  if (has('identity_mismatch')) return { kind: 'identity_mismatch' };
+  for (const kind of ['loading', 'busy'] as const) {
+    const isCause = has(kind) || (kind === 'loading' && firstInference && has('timeout'));
+    if (isCause && failed.every((name) => isExplained(name, findings))) return { kind };
+  }
+  return { kind: has('model_mismatch') ? 'model_mismatch' : 'failed' };
+}
+
+/** What can be put down to an engine that is loading or a machine that is full. */
+const EXPLAINED: ReadonlySet<Result> = new Set([
+  'loading',
+  'busy',
+  'timeout',
+  'missing',
+  // Until it is loaded, a model may be on no list.
+  'model_mismatch',
+]);
+
+function isExplained(name: CheckName, findings: readonly Finding[]): boolean {
+  return findings.some(({ check, result }) => check.name === name && EXPLAINED.has(result));
+}
+
+/** The address that routing is to use: the agent URL where it passes, else the nearest that does. */
+function addressOf(findings: readonly Finding[]): string | null {
+  const passing = (name: CheckName) =>
+    findings.flatMap(({ check, reached }) =>
+      check.name === name && check.passed && reached !== null ? [reached] : [],
+    );
+  const answering = passing('latency <10s').filter(
+    isAmong(passing('test inference returns choices')),
+  );
+  const listing = answering.filter(isAmong(passing('model id matches')));
+  // All of them are proved to be one machine, so one that answers will do where none does both.
+  const [first, ...others] = listing.length > 0 ? listing : answering;
+  if (first === undefined) return null;
+  return others.reduce((best, one) => (isBetter(one, best) ? one : best), first).address;
+}
+
+const isAmong =
+  (others: readonly Reached[]) =>
+  ({ source }: Reached) =>
+    others.some((other) => other.source === source);
+
+function isBetter(a: Reached, b: Reached): boolean {
+  if (a.source === 'agent_url' || b.source === 'agent_url') return a.source === 'agent_url';
+  return a.latencyMs < b.latencyMs;
+}

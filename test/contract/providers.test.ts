@@ -1,0 +1,373 @@
+import { request } from 'node:http';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import {
+  providerEventSchema,
+  providerListSchema,
+  providerSchema,
+  type ProviderList,
+} from '#shared/provider.ts';
+import { systemClock } from '../../main/platform/clock.ts';
+import { createManualClock } from '../support/clock.ts';
+import { bearer, expectError, send } from '../support/http.ts';
+import { createAgent, ENROLL, HEARTBEAT, recordOf } from '../registry/world.ts';
+import { CONTROL, startWire, type WireWorld } from '../registry/wire.ts';
+
+const LIST = '/api/v1/providers';
+const UNKNOWN = `prv_${'0'.repeat(32)}`;
+
+/** Joins a machine over the wire and sends its first heartbeat. */
+async function joined(wire: WireWorld) {
+  const agent = createAgent(wire.clock);
+  const made = await send(`${wire.url}${LIST}/enrollments`, { method: 'POST', headers: CONTROL });
+  const { token } = JSON.parse(made.text) as { token: string };
+  const answer = await wire.post(agent.enroll(token));
+  expect(answer.status).toBe(200);
+  expect(await wire.post(agent.heartbeat(recordOf()))).toMatchObject({ status: 200 });
+  return agent;
+}
+
+const listOf = async (wire: WireWorld, query = ''): Promise<ProviderList> => {
+  const answer = await send(`${wire.url}${LIST}${query}`);
+  expect(answer).toMatchObject({ status: 200 });
+  return providerListSchema.parse(JSON.parse(answer.text));
+};
+
+test('from a new token to a listed machine, by the documents of the protocol', async () => {
+  const wire = await startWire();
+  const agent = createAgent(wire.clock);
+  const made = await send(`${wire.url}${LIST}/enrollments`, { method: 'POST', headers: CONTROL });
+  expect(made.status).toBe(201);
+  const { token, ...enrollment } = JSON.parse(made.text) as { token: string };
+  expect(enrollment).toEqual({
+    expires_at: '2026-01-01T01:00:00.000Z',
+    join: `switchyard join http://gateway:47900 ${token}`,
+  });
+  const enrolled = await wire.post(agent.enroll(token));
+  expect([enrolled.status, JSON.parse(enrolled.text)]).toEqual([
+    200,
+    {
+      id: agent.id,
+      gateway_token: expect.stringMatching(/^[0-9a-f]{64}$/),
+      heartbeat_ms: 15_000,
+    },
+  ]);
+  const beat = await wire.post(agent.heartbeat(recordOf()));
+  expect([beat.status, JSON.parse(beat.text)]).toEqual([
+    200,
+    {
+      id: agent.id,
+      status: 'serving',
+      verification: { status: 'pending', failure_reason: '' },
+      heartbeat_ms: 15_000,
+    },
+  ]);
+  const list = await listOf(wire);
+  expect(list).toMatchObject({ count: 1, pending: 1, verified: 0, verifying: 0, failed: 0 });
+  expect(list.data[0]).toMatchObject({ id: agent.id, last_heartbeat_ip: '127.0.0.1' });
+  const one = await send(`${wire.url}${LIST}/${agent.id}`);
+  expect(providerSchema.parse(JSON.parse(one.text))).toEqual(list.data[0]);
+  expect(wire.bugs).toEqual([]);
+});
+
+describe('each error of the protocol', () => {
+  test('401 invalid_token, invalid_signature and unknown_provider', async () => {
+    const wire = await startWire();
+    const agent = await joined(wire);
+    const stranger = createAgent(wire.clock);
+    const { privateKey } = stranger;
+    expectError(await wire.post(stranger.enroll('0f'.repeat(32))), 401, 'invalid_token');
+    expectError(await wire.post(stranger.heartbeat(recordOf())), 401, 'unknown_provider');
+    const forged = agent.message(HEARTBEAT, Buffer.from('{}'), { privateKey });
+    expect(expectError(await wire.post(forged), 401, 'invalid_signature')).toContain('key');
+  });
+
+  test('401 clock_skew, with the time of the registry', async () => {
+    const clock = { ...createManualClock(), now: () => systemClock.now() };
+    const wire = await startWire({ clock });
+    const agent = await joined(wire);
+    const createdS = Math.floor(clock.now() / 1000) - 500;
+    const late = agent.message(HEARTBEAT, Buffer.from(JSON.stringify(recordOf())), { createdS });
+    const answer = await wire.post(late);
+    expectError(answer, 401, 'clock_skew');
+    expect(Math.abs(Date.parse(answer.headers.date ?? '') - clock.now())).toBeLessThan(60_000);
+  });
+
+  test('403 sequence_reused, with the last one accepted', async () => {
+    const wire = await startWire();
+    const agent = await joined(wire);
+    agent.sequence -= 1;
+    const answer = await wire.post(agent.heartbeat(recordOf()));
+    expectError(answer, 403, 'sequence_reused');
+    expect(answer.headers['x-gateway-sequence']).toBe('2');
+  });
+
+  test('400 invalid_request, naming the field', async () => {
+    const wire = await startWire();
+    const agent = await joined(wire);
+    const answer = await wire.post(agent.heartbeat({ ...recordOf(), uptime_s: 'long' }));
+    expect(expectError(answer, 400, 'invalid_request')).toContain('uptime_s');
+    expect(JSON.parse(answer.text)).toMatchObject({ error: { param: 'uptime_s' } });
+  });
+
+  test('503 registry_unwritten, with when to come back', async () => {
+    const wire = await startWire();
+    const agent = await joined(wire);
+    wire.store.fail('the disk is full');
+    for (const answer of [
+      await wire.post(agent.heartbeat(recordOf())),
+      await send(`${wire.url}${LIST}/enrollments`, { method: 'POST', headers: CONTROL }),
+      await send(`${wire.url}${LIST}/${agent.id}`, { method: 'DELETE', headers: CONTROL }),
+    ]) {
+      expect(expectError(answer, 503, 'registry_unwritten')).toBe('the disk is full');
+      expect(answer.headers['retry-after']).toBe('5');
+    }
+  });
+
+  test.each([ENROLL, HEARTBEAT])('413 body_too_large on %s beyond 64 KiB', async (path) => {
+    const wire = await startWire();
+    const agent = createAgent(wire.clock);
+    const exact = await wire.post(agent.message(path, Buffer.alloc(65_536, 0x20)));
+    expect(exact.status).not.toBe(413);
+    const over = await wire.post(agent.message(path, Buffer.alloc(65_537, 0x20)));
+    expect(expectError(over, 413, 'body_too_large')).toContain('65536');
+  });
+
+  test('413 comes before the body does', async () => {
+    const { url } = await startWire();
+    const status = await new Promise((resolve, reject) => {
+      const headers = { 'content-length': '10000000' };
+      const req = request(url + HEARTBEAT, { method: 'POST', agent: false, headers }, (res) => {
+        resolve(res.statusCode);
+        req.destroy();
+      });
+      req.on('error', reject);
+      req.flushHeaders();
+    });
+    expect(status).toBe(413);
+  });
+
+  test('415 for a body that is compressed', async () => {
+    const wire = await startWire();
+    const message = createAgent(wire.clock).heartbeat(recordOf());
+    const headers = { ...message.headers, 'content-encoding': 'gzip' };
+    const answer = await wire.post({ ...message, headers });
+    expect(expectError(answer, 415, 'unsupported_media_type')).toContain('compressed');
+  });
+});
+
+test('a record of exactly 64 KiB is taken', async () => {
+  const wire = await startWire();
+  const agent = await joined(wire);
+  const text = JSON.stringify(recordOf());
+  const body = Buffer.from(text + ' '.repeat(65_536 - text.length));
+  expect((await wire.post(agent.message(HEARTBEAT, body))).status).toBe(200);
+});
+
+test.each([
+  ['no header at all', {}],
+  [
+    'garbage',
+    {
+      'signature-input': '\u00ff;;;',
+      signature: '=',
+      'content-digest': ':',
+      'x-gateway-sequence': 'NaN',
+    },
+  ],
+])('a message with %s is refused and nothing breaks', async (_what, headers) => {
+  const wire = await startWire();
+  await joined(wire);
+  for (const body of ['', '{}', '{"__proto__":{"a":1}}', '['.repeat(60_000)]) {
+    const answer = await send(wire.url + HEARTBEAT, { method: 'POST', headers, body });
+    expectError(answer, 401, 'invalid_signature');
+  }
+  expect(wire.bugs).toEqual([]);
+});
+
+test('the query is not part of the path that is signed', async () => {
+  const wire = await startWire();
+  const agent = await joined(wire);
+  const { headers, body } = agent.heartbeat(recordOf());
+  expect(
+    (await wire.post({ method: 'POST', path: `${HEARTBEAT}?x=1`, headers, body })).status,
+  ).toBe(200);
+});
+
+describe('the list', () => {
+  test('is filtered and paged, with counts over the whole filter', async () => {
+    const wire = await startWire();
+    const [first, second] = [await joined(wire), await joined(wire)];
+    await wire.verify(second.id);
+    expect(await listOf(wire, '?limit=1&offset=1')).toMatchObject({
+      count: 2,
+      verified: 1,
+      pending: 1,
+      data: [{ id: second.id }],
+    });
+    expect(await listOf(wire, '?verification=pending&status=serving')).toMatchObject({
+      count: 1,
+      data: [{ id: first.id }],
+    });
+  });
+
+  test.each(['status=on', 'verification=yes', 'limit=0', 'offset=-1', 'limit=1&limit=2'])(
+    'refuses ?%s by the name of the parameter',
+    async (query) => {
+      const { url } = await startWire();
+      const answer = await send(`${url}${LIST}?${query}`);
+      const [name = ''] = query.split('=');
+      expect(expectError(answer, 400, 'invalid_request')).toContain(name);
+      expect(JSON.parse(answer.text)).toMatchObject({ error: { param: name } });
+    },
+  );
+
+  test('is not sent again to who has it', async () => {
+    const wire = await startWire();
+    const agent = await joined(wire);
+    const { headers } = await send(wire.url + LIST);
+    const etag = headers.etag ?? '';
+    for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+      const answer = await send(wire.url + LIST, { headers: { 'if-none-match': known } });
+      expect([answer.status, answer.text, answer.headers.etag]).toEqual([304, '', etag]);
+    }
+    const other = await send(wire.url + LIST, { headers: { 'if-none-match': '"other"' } });
+    expect(other.status).toBe(200);
+    await wire.post(agent.heartbeat(recordOf()));
+    const changed = await send(wire.url + LIST, { headers: { 'if-none-match': etag } });
+    expect([changed.status, changed.headers.etag === etag]).toEqual([200, false]);
+  });
+
+  test('is answered to HEAD as to GET, without a body', async () => {
+    const wire = await startWire();
+    const { id } = await joined(wire);
+    for (const path of [LIST, `${LIST}/${id}`, `${LIST}/${id}/history`]) {
+      const [head, get] = [
+        await send(wire.url + path, { method: 'HEAD' }),
+        await send(wire.url + path),
+      ];
+      expect([head.status, head.text]).toEqual([200, '']);
+      expect(head.headers['content-length']).toBe(get.headers['content-length']);
+    }
+  });
+});
+
+test('the history is told, newest first, as many lines as are asked for', async () => {
+  const wire = await startWire();
+  const { id } = await joined(wire);
+  await wire.verify(id);
+  const schema = z.strictObject({ object: z.literal('list'), data: z.array(providerEventSchema) });
+  const historyOf = async (query: string) => {
+    const answer = await send(`${wire.url}${LIST}/${id}/history${query}`);
+    return schema.parse(JSON.parse(answer.text)).data.map(({ kind, text }) => `${kind} ${text}`);
+  };
+  const all = ['verification verified', 'status serving', 'enrolled from 127.0.0.1'];
+  expect(await historyOf('')).toEqual(all);
+  expect(await historyOf('?limit=2')).toEqual(all.slice(0, 2));
+  const bad = await send(`${wire.url}${LIST}/${id}/history?limit=0`);
+  expectError(bad, 400, 'invalid_request');
+});
+
+test('the owner has a machine verified, and removed', async () => {
+  const wire = await startWire();
+  const { id } = await joined(wire);
+  const verify = await send(`${wire.url}${LIST}/${id}/verify`, {
+    method: 'POST',
+    headers: CONTROL,
+  });
+  expect([verify.status, JSON.parse(verify.text)]).toEqual([
+    202,
+    { id, verification: { status: 'pending' } },
+  ]);
+  const removed = await send(`${wire.url}${LIST}/${id}`, { method: 'DELETE', headers: CONTROL });
+  expect([removed.status, JSON.parse(removed.text)]).toEqual([200, { id }]);
+  expect(await listOf(wire)).toMatchObject({ count: 0 });
+});
+
+test.each([
+  ['GET', UNKNOWN],
+  ['GET', `${UNKNOWN}/history`],
+  ['POST', `${UNKNOWN}/verify`],
+  ['DELETE', UNKNOWN],
+  ['GET', 'x'.repeat(5000)],
+  ['GET', '__proto__'],
+  ['GET', '%00'],
+  ['DELETE', 'constructor'],
+])('%s of an unknown provider (%.20s) is a 404', async (method, path) => {
+  const { url, bugs } = await startWire();
+  const answer = await send(`${url}${LIST}/${path}`, { method, headers: CONTROL });
+  expect(expectError(answer, 404, 'provider_not_found').length).toBeLessThan(250);
+  expect(bugs).toEqual([]);
+});
+
+test.each([
+  [LIST, 'GET, HEAD'],
+  [`${LIST}/enrollments`, 'POST'],
+  [`${LIST}/enroll`, 'POST'],
+  [`${LIST}/heartbeat`, 'POST'],
+  [`${LIST}/${UNKNOWN}`, 'GET, HEAD, DELETE'],
+  [`${LIST}/${UNKNOWN}/verify`, 'POST'],
+  [`${LIST}/${UNKNOWN}/history`, 'GET, HEAD'],
+])('%s takes %s and nothing else', async (path, allowed) => {
+  const { url } = await startWire();
+  for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+    if (allowed.split(', ').includes(method)) continue;
+    const answer = await send(url + path, { method, headers: CONTROL });
+    expectError(answer, 405, 'method_not_allowed');
+    expect(answer.headers.allow).toBe(allowed);
+  }
+});
+
+describe('who may', () => {
+  test('change something: the owner alone', async () => {
+    const wire = await startWire();
+    const { id } = await joined(wire);
+    for (const [method, path] of [
+      ['POST', 'enrollments'],
+      ['POST', `${id}/verify`],
+      ['DELETE', id],
+    ] as const) {
+      const answer = await send(`${wire.url}${LIST}/${path}`, { method });
+      expectError(answer, 401, 'control_required');
+    }
+    expect(await listOf(wire)).toMatchObject({ count: 1 });
+  });
+
+  test('read, with keys set: who has one; agents need none, their signature is theirs', async () => {
+    const wire = await startWire({ apiKeys: ['k'.repeat(32)] });
+    const agent = await joined(wire);
+    for (const path of ['', `/${agent.id}`, `/${agent.id}/history`]) {
+      expectError(await send(wire.url + LIST + path), 401, 'missing_api_key');
+      const headers = bearer('k'.repeat(32));
+      expect((await send(wire.url + LIST + path, { headers })).status).toBe(200);
+    }
+    expect((await wire.post(agent.heartbeat(recordOf()))).status).toBe(200);
+  });
+});
+
+test('one token on ten connections at the same time lets one machine in', async () => {
+  const wire = await startWire();
+  const token = await wire.newToken();
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, () => wire.post(createAgent(wire.clock).enroll(token))),
+  );
+  const codes = answers.map(({ status }) => status);
+  expect(codes.filter((code) => code === 200)).toHaveLength(1);
+  expect(codes.filter((code) => code === 401)).toHaveLength(9);
+});
+
+test('no secret is in any answer that is not for its owner', async () => {
+  const wire = await startWire();
+  const agent = await joined(wire);
+  await wire.verify(agent.id);
+  const [target] = wire.registry.targets();
+  const seen = [
+    await send(wire.url + LIST),
+    await send(`${wire.url}${LIST}/${agent.id}`),
+    await send(`${wire.url}${LIST}/${agent.id}/history`),
+    await wire.post(agent.heartbeat(recordOf())),
+  ].map(({ text }) => text);
+  expect(target?.gatewayToken).toMatch(/^[0-9a-f]{64}$/);
+  expect(seen.join('')).not.toContain(target?.gatewayToken);
+  expect(seen.join('')).not.toContain(wire.store.state().providers[0]?.tokenSalt);
+});

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { capped, clamped } from '../../main/registry/clamp.ts';
+import { device, recordOf, startRegistry } from './world.ts';
+
+const devices = (count: number) => Array.from({ length: count }, (_, index) => device(index));
+const models = (count: number) => Array.from({ length: count }, (_, index) => `model-${index}`);
+
+test.each([
+  ['decode_tps', 5000, 5000],
+  ['decode_tps', 5000.1, 5000],
+  ['decode_tps', 1e300, 5000],
+  ['decode_tps', 0, 0],
+  ['decode_tps', null, null],
+  ['memory_bandwidth_gbs', 20_000, 20_000],
+  ['memory_bandwidth_gbs', 20_001, 20_000],
+  ['memory_bandwidth_gbs', null, null],
+] as const)('%s of %j is believed as %j', (field, claimed, believed) => {
+  expect(clamped(recordOf({ [field]: claimed }))[field]).toBe(believed);
+});
+
+test('64 GPUs and 512 models are kept, and no more', () => {
+  const { gpu } = recordOf();
+  const huge = recordOf({ models: models(600), gpu: { ...gpu, count: 99, devices: devices(99) } });
+  expect(clamped(huge)).toMatchObject({
+    models: models(512),
+    gpu: { count: 64, devices: devices(64) },
+  });
+  const full = recordOf({ models: models(512), gpu: { ...gpu, count: 64, devices: devices(64) } });
+  expect(clamped(full)).toEqual(full);
+  expect(capped(full)).toBe(full);
+});
+
+test('a record within the limits is as it was sent', () => {
+  expect(clamped(recordOf())).toEqual(recordOf());
+});
+
+test('raw shows the claims as they were sent, the record beside it what is believed of them', async () => {
+  const { registry, join, beat } = startRegistry();
+  const agent = await join();
+  await beat(agent, { decode_tps: 9999, memory_bandwidth_gbs: 99_999, models: models(600) });
+  expect(registry.get(agent.id)).toMatchObject({
+    decode_tps: 5000,
+    memory_bandwidth_gbs: 20_000,
+    models: models(512),
+    raw: { decode_tps: 9999, memory_bandwidth_gbs: 99_999, models: models(512) },
+  });
+});

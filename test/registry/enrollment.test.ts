@@ -1,0 +1,250 @@
+import { describe, expect, test } from 'vitest';
+import { isoTime } from '../../main/platform/dates.ts';
+import { createManualClock } from '../support/clock.ts';
+import { createAgent, ENROLL, startRegistry, type TestAgent } from './world.ts';
+
+const HOUR_MS = 3_600_000;
+
+describe('an enrolment token', () => {
+  test('comes with its end and the line to paste, and only its digest is kept', async () => {
+    const { registry, store, clock } = startRegistry();
+    const made = await registry.newEnrollment('https://gateway.example:47900');
+    if (made.kind === 'refused') throw new Error(made.message);
+    const { token, expires_at, join } = made.body;
+    expect(made.status).toBe(201);
+    expect(token).toMatch(/^[0-9a-f]{64}$/);
+    expect(expires_at).toBe(isoTime(clock.now() + HOUR_MS));
+    expect(join).toBe(`switchyard join https://gateway.example:47900 ${token}`);
+    expect(store.state().enrollments).toHaveLength(1);
+    expect(JSON.stringify(store.state())).not.toContain(token);
+  });
+
+  test('lets one machine in, once', async () => {
+    const { registry, newToken, clock, store } = startRegistry();
+    const token = await newToken();
+    const [first, second] = [createAgent(clock), createAgent(clock)];
+    expect(await registry.handleEnroll(first.enroll(token))).toMatchObject({
+      kind: 'answered',
+      status: 200,
+      body: { id: first.id, gateway_token: expect.stringMatching(/^[0-9a-f]{64}$/) },
+    });
+    for (const agent of [first, second]) {
+      expect(await registry.handleEnroll(agent.enroll(token))).toMatchObject({
+        status: 401,
+        code: 'invalid_token',
+      });
+    }
+    expect(store.state().enrollments).toEqual([]);
+  });
+
+  test('wins for exactly one of two machines that use it at the same time', async () => {
+    const { registry, newToken, clock, store } = startRegistry();
+    const token = await newToken();
+    const release = store.hold();
+    const answers = [createAgent(clock), createAgent(clock), createAgent(clock)].map((agent) =>
+      registry.handleEnroll(agent.enroll(token)),
+    );
+    release();
+    const kinds = (await Promise.all(answers)).map(({ kind }) => kind);
+    expect(kinds.toSorted()).toEqual(['answered', 'refused', 'refused']);
+    expect(store.state().providers).toHaveLength(1);
+  });
+
+  test.each([
+    [HOUR_MS - 1, 'answered'],
+    [HOUR_MS, 'refused'],
+  ])('of %i ms ago is %s', async (ms, kind) => {
+    const { registry, newToken, clock } = startRegistry();
+    const token = await newToken();
+    clock.advance(ms);
+    const answer = await registry.handleEnroll(createAgent(clock).enroll(token));
+    expect(answer).toMatchObject({ kind });
+  });
+
+  test('that nobody made is refused', async () => {
+    const { registry, clock } = startRegistry();
+    const answer = await registry.handleEnroll(createAgent(clock).enroll('0f'.repeat(32)));
+    expect(answer).toMatchObject({ status: 401, code: 'invalid_token' });
+  });
+
+  test('survives a restart', async () => {
+    const before = startRegistry();
+    const token = await before.newToken();
+    const after = startRegistry({ store: before.store, clock: before.clock });
+    const answer = await after.registry.handleEnroll(createAgent(after.clock).enroll(token));
+    expect(answer).toMatchObject({ kind: 'answered' });
+  });
+
+  test('is one of at most 1000 that are open; expired ones make room', async () => {
+    const { registry, newToken, clock, store } = startRegistry();
+    const all = await Promise.all(Array.from({ length: 1005 }, () => registry.newEnrollment('u')));
+    const refused = all.filter(({ kind }) => kind === 'refused');
+    expect(refused).toHaveLength(5);
+    expect(refused[0]).toMatchObject({ status: 429, code: 'too_many_enrollments' });
+    clock.advance(HOUR_MS);
+    await newToken();
+    expect(store.state().enrollments).toHaveLength(1);
+  });
+
+  test('that could not be written is not given out', async () => {
+    const { registry, store } = startRegistry();
+    store.fail('the disk is full');
+    expect(await registry.newEnrollment('u')).toMatchObject({
+      status: 503,
+      code: 'registry_unwritten',
+      message: 'the disk is full',
+    });
+    expect(store.state().enrollments).toEqual([]);
+  });
+});
+
+describe('an enrolment', () => {
+  test('that could not be written has not happened: the token can be used again', async () => {
+    const { registry, newToken, clock, store } = startRegistry();
+    const token = await newToken();
+    const agent = createAgent(clock);
+    store.fail('the disk is full');
+    expect(await registry.handleEnroll(agent.enroll(token))).toMatchObject({
+      status: 503,
+      code: 'registry_unwritten',
+    });
+    expect(registry.standing()).toBe('none');
+    store.fail(null);
+    expect(await registry.handleEnroll(agent.enroll(token))).toMatchObject({ kind: 'answered' });
+  });
+
+  test('is answered only when it is on disk', async () => {
+    const { registry, newToken, clock, store } = startRegistry();
+    const token = await newToken();
+    const release = store.hold();
+    let isAnswered = false;
+    const agent = createAgent(clock);
+    const answer = registry.handleEnroll(agent.enroll(token)).then(() => (isAnswered = true));
+    await new Promise(setImmediate);
+    expect(isAnswered).toBe(false);
+    release();
+    await answer;
+    expect(store.state().providers.map(({ id }) => id)).toEqual([agent.id]);
+  });
+
+  test('of the same key again, with a new token, replaces the gateway token', async () => {
+    const { registry, join, newToken, beat, verify, clock, news } = startRegistry();
+    const agent = createAgent(clock);
+    await join(agent);
+    await beat(agent);
+    await verify(agent.id);
+    const [before] = registry.targets();
+    const answer = await registry.handleEnroll(agent.enroll(await newToken()));
+    if (answer.kind === 'refused') throw new Error(answer.message);
+    expect(answer.body.id).toBe(agent.id);
+    expect(answer.body.gateway_token).not.toBe(before?.gatewayToken);
+    // What was proved was proved with the old one.
+    expect(registry.targets()).toEqual([]);
+    expect(registry.get(agent.id)?.verification.status).toBe('pending');
+    expect(news.at(-1)).toMatchObject([agent.id, { enrolled: true }]);
+  });
+
+  test('again never lowers the sequence: what was heard before is not heard twice', async () => {
+    const { registry, join, newToken, beat, clock } = startRegistry();
+    const agent = createAgent(clock);
+    await join(agent);
+    agent.sequence = 100;
+    await beat(agent);
+    agent.sequence = 4;
+    await registry.handleEnroll(agent.enroll(await newToken()));
+    expect(await beat(agent)).toMatchObject({
+      status: 403,
+      code: 'sequence_reused',
+      headers: { 'x-gateway-sequence': '101' },
+    });
+  });
+
+  test('gives each machine a token of its own, of which nothing is on disk', async () => {
+    const { registry, newToken, clock, store } = startRegistry();
+    const tokens = new Set<string>();
+    for (const agent of [createAgent(clock), createAgent(clock)]) {
+      const answer = await registry.handleEnroll(agent.enroll(await newToken()));
+      if (answer.kind === 'refused') throw new Error(answer.message);
+      tokens.add(answer.body.gateway_token);
+    }
+    expect(tokens.size).toBe(2);
+    for (const token of tokens) expect(JSON.stringify(store.state())).not.toContain(token);
+  });
+});
+
+describe('an enrolment message is refused', () => {
+  const send = async (
+    make: (agent: TestAgent, token: string) => ReturnType<TestAgent['enroll']>,
+  ) => {
+    const world = startRegistry();
+    const agent = createAgent(world.clock);
+    const token = await world.newToken();
+    const answer = await world.registry.handleEnroll(make(agent, token));
+    // Whatever was wrong, the token is still good.
+    expect(world.store.state().enrollments).toHaveLength(1);
+    expect(await world.registry.handleEnroll(agent.enroll(token))).toMatchObject({
+      kind: 'answered',
+    });
+    return answer;
+  };
+  const signedBody = (agent: TestAgent, value: unknown) =>
+    agent.message(ENROLL, Buffer.from(JSON.stringify(value)));
+
+  test.each<[what: string, body: (agent: TestAgent, token: string) => unknown, param: string]>([
+    ['no token', ({ publicKey }) => ({ public_key: publicKey }), 'token'],
+    ['a short token', ({ publicKey }) => ({ public_key: publicKey, token: '0f' }), 'token'],
+    ['a token of another kind', ({ publicKey }) => ({ public_key: publicKey, token: 7 }), 'token'],
+    ['no key', (_agent, token) => ({ token }), 'public_key'],
+    ['a bad key', (_agent, token) => ({ token, public_key: 'x'.repeat(43) }), 'public_key'],
+    ['a short key', (_agent, token) => ({ token, public_key: 'AAAA' }), 'public_key'],
+  ])('with %s, naming the field', async (_what, body, param) => {
+    const answer = await send((agent, token) => signedBody(agent, body(agent, token)));
+    expect(answer).toMatchObject({ status: 400, code: 'invalid_request', param });
+  });
+
+  test.each(['', '{', 'null', '[]', '"text"', '[[[['.repeat(10_000)])(
+    'whose body is no JSON object: %.10s',
+    async (text) => {
+      const answer = await send((agent) => agent.message(ENROLL, Buffer.from(text)));
+      expect(answer).toMatchObject({ status: 400, code: 'invalid_request' });
+    },
+  );
+
+  test('that is signed by another key than the one it brings', async () => {
+    const stranger = createAgent(createManualClock());
+    const answer = await send((agent, token) =>
+      agent.message(ENROLL, Buffer.from(JSON.stringify({ token, public_key: agent.publicKey })), {
+        privateKey: stranger.privateKey,
+      }),
+    );
+    expect(answer).toMatchObject({ status: 401, code: 'invalid_signature' });
+  });
+
+  test('whose keyid is not that of the key it brings', async () => {
+    const stranger = createAgent(createManualClock());
+    const answer = await send((agent, token) =>
+      agent.message(ENROLL, Buffer.from(JSON.stringify({ token, public_key: agent.publicKey })), {
+        keyId: stranger.id,
+      }),
+    );
+    expect(answer).toMatchObject({ status: 401, code: 'invalid_signature' });
+  });
+
+  test('that was made for another path', async () => {
+    const answer = await send((agent, token) => {
+      const body = Buffer.from(JSON.stringify({ token, public_key: agent.publicKey }));
+      return { ...agent.message('/api/v1/providers/heartbeat', body), path: ENROLL };
+    });
+    expect(answer).toMatchObject({ status: 401, code: 'invalid_signature' });
+  });
+
+  test.each([-121, 121])('that was signed %i s from now', async (offsetS) => {
+    const answer = await send((agent, token) =>
+      agent.message(ENROLL, Buffer.from(JSON.stringify({ token, public_key: agent.publicKey })), {
+        createdS: createManualClock().now() / 1000 + offsetS,
+      }),
+    );
+    expect(answer).toMatchObject({ status: 401, code: 'clock_skew' });
+    expect(answer).toMatchObject({ message: expect.stringContaining('121 s') });
+  });
+});

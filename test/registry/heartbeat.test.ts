@@ -1,0 +1,296 @@
+import { describe, expect, test } from 'vitest';
+import { createManualClock } from '../support/clock.ts';
+import { createAgent, device, HEARTBEAT, recordOf, startRegistry } from './world.ts';
+
+describe('a heartbeat', () => {
+  test('is answered with what the registry makes of it', async () => {
+    const { join, beat } = startRegistry();
+    const agent = await join();
+    expect(await beat(agent)).toEqual({
+      kind: 'answered',
+      status: 200,
+      body: {
+        id: agent.id,
+        status: 'serving',
+        verification: { status: 'pending', failure_reason: '' },
+        heartbeat_ms: 15_000,
+      },
+    });
+  });
+
+  test('is answered only when it is on disk', async () => {
+    const { join, beat, store } = startRegistry();
+    const agent = await join();
+    const release = store.hold();
+    let isAnswered = false;
+    const answer = beat(agent).then(() => (isAnswered = true));
+    await new Promise(setImmediate);
+    expect([isAnswered, store.state().providers[0]?.heartbeatCount]).toEqual([false, 0]);
+    release();
+    await answer;
+    expect(store.state().providers[0]?.heartbeatCount).toBe(1);
+  });
+
+  test('that cannot be written is not acknowledged, but the machine counts as heard', async () => {
+    const { join, beat, store, registry, clock, verify } = startRegistry();
+    const agent = await join();
+    await beat(agent);
+    await verify(agent.id);
+    store.fail('the disk is full');
+    for (let count = 0; count < 4; count += 1) {
+      clock.advance(15_000);
+      expect(await beat(agent)).toMatchObject({
+        status: 503,
+        code: 'registry_unwritten',
+        message: 'the disk is full',
+      });
+    }
+    expect(registry.targets()).toHaveLength(1);
+    store.fail(null);
+    expect(await beat(agent)).toMatchObject({ kind: 'answered' });
+    expect(store.state().providers[0]?.heartbeatCount).toBe(6);
+  });
+
+  test('of a machine that nobody enrolled is an unknown provider', async () => {
+    const { beat, clock } = startRegistry();
+    expect(await beat(createAgent(clock))).toMatchObject({
+      status: 401,
+      code: 'unknown_provider',
+    });
+  });
+
+  test('of a machine that was removed is an unknown provider', async () => {
+    const { join, beat, registry } = startRegistry();
+    const agent = await join();
+    await beat(agent);
+    await registry.remove(agent.id);
+    expect(await beat(agent)).toMatchObject({ status: 401, code: 'unknown_provider' });
+  });
+
+  test('bears the address it came from, in its plainest form', async () => {
+    const { join, beat, registry } = startRegistry();
+    const agent = await join();
+    for (const [ip, shown] of [
+      ['::ffff:10.1.2.3', '10.1.2.3'],
+      ['fe80::1%eth0', 'fe80::1'],
+      ['2001:db8::7', '2001:db8::7'],
+    ] as const) {
+      await beat(agent, {}, ip);
+      expect(registry.get(agent.id)?.last_heartbeat_ip).toBe(shown);
+    }
+  });
+});
+
+describe('the sequence', () => {
+  test.each([
+    ['the same message again', 0],
+    ['a lower one', -2],
+  ])('refuses %s and names the last one', async (_what, step) => {
+    const { join, beat, registry } = startRegistry();
+    const agent = await join();
+    agent.sequence = 41;
+    await beat(agent);
+    agent.sequence += step - 1;
+    expect(await beat(agent)).toMatchObject({
+      status: 403,
+      code: 'sequence_reused',
+      headers: { 'x-gateway-sequence': '42' },
+    });
+    expect(registry.get(agent.id)?.heartbeat_count).toBe(1);
+  });
+
+  test('lets one of many copies in that come at the same time', async () => {
+    const { join, registry, store } = startRegistry();
+    const agent = await join();
+    const message = agent.heartbeat(recordOf());
+    const release = store.hold();
+    const answers = Array.from({ length: 5 }, () => registry.handleHeartbeat(message));
+    release();
+    const kinds = (await Promise.all(answers)).map(({ kind }) => kind);
+    expect(kinds.filter((kind) => kind === 'answered')).toHaveLength(1);
+    expect(registry.get(agent.id)?.heartbeat_count).toBe(1);
+  });
+
+  test('is held over a restart', async () => {
+    const before = startRegistry();
+    const agent = await before.join();
+    const message = agent.heartbeat(recordOf());
+    await before.registry.handleHeartbeat(message);
+    const after = startRegistry({ store: before.store, clock: before.clock });
+    expect(await after.registry.handleHeartbeat(message)).toMatchObject({
+      code: 'sequence_reused',
+    });
+    expect(await after.beat(agent)).toMatchObject({ kind: 'answered' });
+  });
+
+  test('is not used up by a record that was refused', async () => {
+    const { join, registry } = startRegistry();
+    const agent = await join();
+    const { sequence } = agent;
+    await registry.handleHeartbeat(agent.heartbeat({ ...recordOf(), chip: 7 }));
+    agent.sequence = sequence;
+    expect(await registry.handleHeartbeat(agent.heartbeat(recordOf()))).toMatchObject({
+      kind: 'answered',
+    });
+  });
+
+  test('is counted by each gateway for itself', async () => {
+    const [a, b] = [startRegistry(), startRegistry()];
+    const agent = createAgent(a.clock);
+    await a.join(agent);
+    const message = agent.heartbeat(recordOf());
+    await a.registry.handleHeartbeat(message);
+    // Taken to a gateway that does not know the machine, and to one that has heard more of it.
+    expect(await b.registry.handleHeartbeat(message)).toMatchObject({ code: 'unknown_provider' });
+    await b.join(agent);
+    expect(await b.registry.handleHeartbeat(message)).toMatchObject({ code: 'sequence_reused' });
+    expect(await b.beat(agent)).toMatchObject({ kind: 'answered' });
+    expect(await a.beat(agent)).toMatchObject({ kind: 'answered' });
+  });
+});
+
+describe('the signature', () => {
+  test.each([
+    [-121, { kind: 'refused', status: 401, code: 'clock_skew' }],
+    [-120, { kind: 'answered' }],
+    [120, { kind: 'answered' }],
+    [121, { kind: 'refused', status: 401, code: 'clock_skew' }],
+  ])('made %i s from now is %j', async (offsetS, expected) => {
+    const { join, registry, clock } = startRegistry();
+    const agent = await join();
+    const createdS = clock.now() / 1000 + offsetS;
+    const body = Buffer.from(JSON.stringify(recordOf()));
+    const answer = await registry.handleHeartbeat(agent.message(HEARTBEAT, body, { createdS }));
+    expect(answer).toMatchObject(expected);
+  });
+
+  test('of another enrolled machine does not speak for this one', async () => {
+    const { join, registry } = startRegistry();
+    const [agent, other] = [await join(), await join()];
+    const body = Buffer.from(JSON.stringify(recordOf()));
+    const message = agent.message(HEARTBEAT, body, { privateKey: other.privateKey });
+    expect(await registry.handleHeartbeat(message)).toMatchObject({
+      status: 401,
+      code: 'invalid_signature',
+    });
+  });
+
+  test('covers the body', async () => {
+    const { join, registry } = startRegistry();
+    const agent = await join();
+    const message = agent.heartbeat(recordOf());
+    const body = Buffer.from(JSON.stringify(recordOf({ decode_tps: 4000 })));
+    expect(await registry.handleHeartbeat({ ...message, body })).toMatchObject({
+      status: 401,
+      code: 'invalid_signature',
+    });
+  });
+
+  test('is checked before the body is read', async () => {
+    const { registry, clock } = startRegistry();
+    const message = createAgent(clock).message(HEARTBEAT, Buffer.from('{'));
+    expect(await registry.handleHeartbeat(message)).toMatchObject({ code: 'unknown_provider' });
+  });
+});
+
+describe('a record', () => {
+  const send = async (body: string) => {
+    const { join, registry } = startRegistry();
+    const agent = await join();
+    const answer = await registry.handleHeartbeat(agent.message(HEARTBEAT, Buffer.from(body)));
+    return { answer, provider: registry.get(agent.id) };
+  };
+
+  test.each<[field: string, change: object]>([
+    ['chip', { chip: 7 }],
+    ['chip', { chip: 'x'.repeat(1025) }],
+    ['status', { status: 'stale' }],
+    ['status', { status: 'verified' }],
+    ['uptime_s', { uptime_s: -1 }],
+    ['uptime_s', { uptime_s: 1.5 }],
+    ['uptime_s', { uptime_s: 1e300 }],
+    ['models', { models: 'one' }],
+    ['models[1]', { models: ['a', null] }],
+    ['engine_health.code', { engine_health: { status: 'ok', code: 1000 } }],
+    ['gpu.devices[0].name', { gpu: { ...recordOf().gpu, devices: [{ ...device(0), name: 1 }] } }],
+    [
+      'gpu.devices[0].util_gpu',
+      { gpu: { ...recordOf().gpu, devices: [{ ...device(0), util_gpu: 101 }] } },
+    ],
+    ['host', { host: null }],
+    ['tailnet_ip', { tailnet_ip: null }],
+    ['agent_url', { agent_url: undefined }],
+  ])('with a bad %s is refused by that name', async (field, change) => {
+    const { answer, provider } = await send(JSON.stringify({ ...recordOf(), ...change }));
+    expect(answer).toMatchObject({ status: 400, code: 'invalid_request', param: field });
+    expect(answer).toMatchObject({ message: expect.stringContaining(field) });
+    expect(provider).toBeNull();
+  });
+
+  test.each(['', '{', 'null', '[]', '7', '"x"', '['.repeat(60_000), '{"a":'.repeat(10_000)])(
+    'that is no JSON object is refused: %.12s',
+    async (body) => {
+      const { answer } = await send(body);
+      expect(answer).toMatchObject({ status: 400, code: 'invalid_request' });
+    },
+  );
+
+  test('that is not UTF-8 is refused', async () => {
+    const { join, registry } = startRegistry();
+    const agent = await join();
+    const body = Buffer.from(JSON.stringify(recordOf({ chip: 'é' })), 'latin1');
+    expect(await registry.handleHeartbeat(agent.message(HEARTBEAT, body))).toMatchObject({
+      code: 'invalid_request',
+    });
+  });
+
+  test('keeps no field that is not of the protocol, and none that is the registry\u2019s own', async () => {
+    const extra = `"verification":{"status":"verified"},"trust_level":"software","attested":true,"totalRequests":9,"id":"prv_0","heartbeat_count":99,"last_heartbeat_ip":"1.2.3.4","__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},"surprise":[[[[[]]]]]`;
+    const { answer, provider } = await send(`{${extra},${JSON.stringify(recordOf()).slice(1)}`);
+    expect(answer.kind).toBe('answered');
+    expect(provider).toMatchObject({
+      verification: { status: 'pending' },
+      trust_level: 'none',
+      attested: false,
+      totalRequests: 0,
+      heartbeat_count: 1,
+      last_heartbeat_ip: '192.168.1.20',
+    });
+    expect(provider?.raw).toEqual(recordOf());
+    expect(JSON.stringify(provider)).not.toMatch(/polluted|surprise/);
+    expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+  });
+
+  test('of 64 KiB of wrong entries is refused quickly', async () => {
+    const models = Array.from({ length: 30_000 }, () => 1);
+    const started = performance.now();
+    const { answer } = await send(JSON.stringify({ ...recordOf(), models }));
+    expect(answer).toMatchObject({ param: 'models[0]' });
+    expect(performance.now() - started).toBeLessThan(500);
+  });
+});
+
+test('the agent of this process is enrolled by itself, once, and comes from 127.0.0.1', async () => {
+  const clock = createManualClock();
+  const before = startRegistry({ clock });
+  const agent = createAgent(clock);
+  const own = await before.registry.adoptOwn(agent.publicKey);
+  expect(own.id).toBe(agent.id);
+  expect(before.registry.standing()).toBe('none');
+  expect(await before.registry.ownHeartbeat(own.id, recordOf())).toMatchObject({ status: 200 });
+  expect(before.registry.standing()).toBe('meant');
+  expect(before.registry.get(own.id)?.last_heartbeat_ip).toBe('127.0.0.1');
+  expect(before.registry.verifierHost.subject(own.id)?.isOwn).toBe(true);
+  const after = startRegistry({ store: before.store, clock });
+  expect(await after.registry.adoptOwn(agent.publicKey)).toEqual(own);
+  expect(after.store.state().providers).toHaveLength(1);
+});
+
+test('a machine of somebody else is not heard without a signature, nor the own one removed', async () => {
+  const { registry, join, clock } = startRegistry();
+  const agent = await join();
+  expect(await registry.ownHeartbeat(agent.id, recordOf())).toBeNull();
+  expect(await registry.ownHeartbeat('prv_unknown', recordOf())).toBeNull();
+  const own = await registry.adoptOwn(createAgent(clock).publicKey);
+  expect(await registry.remove(own.id)).toMatchObject({ status: 409, code: 'own_provider' });
+});

@@ -1,0 +1,239 @@
+import { describe, expect, test } from 'vitest';
+import type { ProviderStatus } from '#shared/provider.ts';
+import { createManualClock, type ManualClock } from '../support/clock.ts';
+import { startRegistry, type World } from './world.ts';
+
+const [HOUR_MS, DAY_MS] = [3_600_000, 24 * 3_600_000];
+
+/** A world with one verified machine that was just heard. */
+async function withMachine(clock: ManualClock = createManualClock()) {
+  const world = startRegistry({ clock });
+  const agent = await world.join();
+  await world.beat(agent);
+  await world.verify(agent.id);
+  return { ...world, agent, status: () => world.registry.get(agent.id)?.status };
+}
+
+const listed = ({ registry }: World, query: Record<string, string> = {}) => {
+  const list = registry.list(query);
+  if (list.kind === 'refused') throw new Error(list.message);
+  return (JSON.parse(list.json().join('')) as { data: { id: string }[] }).data.map(({ id }) => id);
+};
+
+const eventsOf = async (world: World, id: string) =>
+  (await world.store.events(id, 100)).map(({ kind, text }) => `${kind} ${text}`).toReversed();
+
+/** Resolves when what the registry wrote by itself is in the store. */
+const written = () => new Promise(setImmediate);
+
+test.each<[silentMs: number, status: ProviderStatus, isTarget: boolean]>([
+  [0, 'serving', true],
+  [44_999, 'serving', true],
+  [45_000, 'stale', false],
+  [89_999, 'stale', false],
+  [90_000, 'offline', false],
+  [DAY_MS, 'offline', false],
+])('after %i ms of silence a machine is %s, a target: %j', async (ms, status, isTarget) => {
+  const world = await withMachine();
+  world.clock.advance(ms);
+  expect([world.status(), world.registry.targets().length > 0]).toEqual([status, isTarget]);
+});
+
+test.each(['serving', 'idle', 'paused', 'draining', 'degraded', 'offline'] as const)(
+  'a machine that says it is %s is that, and a target only when it serves or is idle',
+  async (status) => {
+    const world = await withMachine();
+    await world.beat(world.agent, { status });
+    expect(world.status()).toBe(status);
+    const isTarget = status === 'serving' || status === 'idle';
+    expect(world.registry.targets().length > 0).toBe(isTarget);
+  },
+);
+
+test('a goodbye is believed at once, and stays one: off is not late', async () => {
+  const world = await withMachine();
+  await world.beat(world.agent, { status: 'offline' });
+  world.clock.advance(50_000);
+  expect(world.status()).toBe('offline');
+});
+
+test('one heartbeat brings a machine back', async () => {
+  const world = await withMachine();
+  world.clock.advance(HOUR_MS);
+  expect(world.registry.targets()).toEqual([]);
+  await world.beat(world.agent);
+  expect([world.status(), world.registry.targets().length]).toEqual(['serving', 1]);
+  expect(world.news.at(-1)).toMatchObject([world.agent.id, { returned: true, material: false }]);
+});
+
+test('a machine leaves the default list after 24 h and is forgotten after 30 days', async () => {
+  const world = await withMachine();
+  const { agent, clock, registry } = world;
+  clock.advance(DAY_MS - 1);
+  expect([listed(world), registry.counts().count]).toEqual([[agent.id], 1]);
+  clock.advance(1);
+  expect([listed(world), registry.counts().count]).toEqual([[], 0]);
+  expect(listed(world, { status: 'offline' })).toEqual([agent.id]);
+  expect(registry.get(agent.id)?.status).toBe('offline');
+  clock.advance(29 * DAY_MS - 1);
+  expect(registry.get(agent.id)).not.toBeNull();
+  clock.advance(1000);
+  expect(registry.get(agent.id)).toBeNull();
+  await written();
+  expect(world.store.state().providers).toEqual([]);
+  expect(world.removed).toEqual([agent.id]);
+  expect(await world.beat(agent)).toMatchObject({ code: 'unknown_provider' });
+});
+
+test('the history tells each change of status once, silence included', async () => {
+  const world = await withMachine();
+  const { agent, clock } = world;
+  await world.beat(agent);
+  clock.advance(HOUR_MS);
+  await world.beat(agent, { status: 'idle' });
+  await world.beat(agent, { status: 'idle' });
+  await world.beat(agent, { status: 'offline' });
+  expect(await eventsOf(world, agent.id)).toEqual([
+    'enrolled from 192.168.1.20',
+    'status serving',
+    'verification verified',
+    'status stale',
+    'status offline',
+    'status idle',
+    'status offline',
+  ]);
+});
+
+test('silence is announced to the window without anybody asking', async () => {
+  const world = await withMachine();
+  world.changed.length = 0;
+  const before = world.registry.revision();
+  world.clock.advance(46_000);
+  expect(world.changed).toEqual([world.agent.id]);
+  expect(world.registry.revision()).toBeGreaterThan(before);
+});
+
+test('stopping leaves no timer behind', async () => {
+  const { clock, registry } = await withMachine();
+  await registry.stop();
+  expect(clock.pending()).toBe(0);
+});
+
+describe('a restart', () => {
+  const restart = async (world: World, downMs: number) => {
+    await world.registry.stop();
+    const { store } = world;
+    const clock = createManualClock();
+    clock.advance(world.clock.now() - clock.now() + downMs);
+    return startRegistry({ store, clock });
+  };
+
+  test.each([1000, HOUR_MS, 40 * DAY_MS])(
+    'of %i ms counts against nobody: who was there has a whole window to be heard',
+    async (downMs) => {
+      const before = await withMachine();
+      before.clock.advance(30_000);
+      const after = await restart(before, downMs);
+      expect(after.registry.get(before.agent.id)).toMatchObject({
+        status: 'serving',
+        verification: { status: 'verified' },
+      });
+      expect(after.registry.targets()).toHaveLength(1);
+      after.clock.advance(44_999);
+      expect(after.registry.targets()).toHaveLength(1);
+      after.clock.advance(1);
+      expect(after.registry.get(before.agent.id)?.status).toBe('stale');
+    },
+  );
+
+  test('does not bring back who was gone before', async () => {
+    const before = await withMachine();
+    before.clock.advance(60_000);
+    const after = await restart(before, HOUR_MS);
+    expect(after.registry.get(before.agent.id)?.status).toBe('stale');
+    expect(after.registry.targets()).toEqual([]);
+  });
+
+  test('without a stop, as after kill -9, is no different', async () => {
+    const before = await withMachine();
+    before.clock.advance(60_000);
+    await written();
+    const after = startRegistry({ store: before.store, clock: before.clock });
+    expect(after.registry.get(before.agent.id)?.status).toBe('stale');
+  });
+
+  test('with a clock that was set back keeps everybody', async () => {
+    const before = await withMachine();
+    const after = await restart(before, -HOUR_MS);
+    expect(after.registry.targets()).toHaveLength(1);
+  });
+
+  test('tells the history nothing that it had', async () => {
+    const before = await withMachine();
+    const after = await restart(before, HOUR_MS);
+    const events = await eventsOf(before, before.agent.id);
+    after.clock.advance(10_000);
+    await written();
+    expect(await eventsOf(after, before.agent.id)).toEqual(events);
+    after.clock.advance(60_000);
+    await written();
+    expect((await eventsOf(after, before.agent.id)).at(-1)).toBe('status stale');
+  });
+
+  test('finds every provider as it was, and in the same order', async () => {
+    const before = startRegistry();
+    for (let count = 0; count < 5; count += 1) {
+      await before.beat(await before.join());
+      before.clock.advance(1);
+    }
+    const after = await restart(before, 0);
+    expect(listed(after)).toEqual(listed(before));
+    for (const id of listed(before)) {
+      expect(after.registry.get(id)).toEqual(before.registry.get(id));
+    }
+  });
+});
+
+/** A clock that can jump without its timers having run, as after a suspend. */
+function createJumpingClock() {
+  const inner = createManualClock();
+  let [jumpedTicks, jumpedMs] = [0, 0];
+  return {
+    ...inner,
+    ticks: () => inner.ticks() + jumpedTicks,
+    now: () => inner.now() + jumpedMs,
+    jump(by: { readonly ticks: number; readonly wallMs: number }) {
+      jumpedTicks += by.ticks;
+      jumpedMs += by.wallMs;
+    },
+  };
+}
+
+describe('a jump of time', () => {
+  test.each([
+    ['a suspend that the monotonic clock counts', { ticks: HOUR_MS, wallMs: HOUR_MS }],
+    ['a suspend that it does not count', { ticks: 0, wallMs: HOUR_MS }],
+    ['a wall clock that is set forward', { ticks: 0, wallMs: 365 * DAY_MS }],
+    ['a wall clock that is set back', { ticks: 0, wallMs: -365 * DAY_MS }],
+  ])('by %s makes nobody stale who was there', async (_what, jump) => {
+    const clock = createJumpingClock();
+    const world = await withMachine(clock);
+    clock.advance(20_000);
+    clock.jump(jump);
+    expect(world.status()).toBe('serving');
+    expect(world.registry.targets()).toHaveLength(1);
+    clock.advance(20_000);
+    expect(world.status()).toBe('serving');
+    clock.advance(25_000);
+    expect(world.status()).toBe('stale');
+  });
+
+  test('neither brings back nor forgets who was gone', async () => {
+    const clock = createJumpingClock();
+    const world = await withMachine(clock);
+    clock.advance(60_000);
+    clock.jump({ ticks: 40 * DAY_MS, wallMs: 40 * DAY_MS });
+    clock.advance(5000);
+    expect(world.status()).toBe('stale');
+  });
+});

@@ -1,0 +1,322 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  providerListSchema,
+  providerSchema,
+  PROVIDER_STATUSES,
+  VERIFICATION_STATES,
+  type Provider,
+  type ProviderList,
+} from '#shared/provider.ts';
+import type { StoredProvider } from '../../main/registry/types.ts';
+import { createAgent, createTestStore, NO_TRAFFIC, recordOf, startRegistry } from './world.ts';
+import type { Registry } from '../../main/registry/registry.ts';
+
+function listed(registry: Registry, query: Record<string, unknown> = {}): ProviderList {
+  const list = registry.list(query);
+  if (list.kind === 'refused') throw new Error(list.message);
+  return providerListSchema.parse(JSON.parse(list.json().join('')));
+}
+
+function etagOf(registry: Registry, query: Record<string, unknown> = {}): string {
+  const list = registry.list(query);
+  if (list.kind === 'refused') throw new Error(list.message);
+  return list.etag;
+}
+
+/** Providers as a store would have kept them, heard `silentMs` ago. */
+function kept(
+  index: number,
+  {
+    state = 'pending',
+    silentMs = 0,
+  }: Partial<{ state: 'pending' | 'verified' | 'failed'; silentMs: number }> = {},
+): StoredProvider {
+  const id = `prv_${index.toString(16).padStart(32, '0')}`;
+  return {
+    id,
+    publicKey: PUBLIC_KEY,
+    tokenSalt: 'salt',
+    enrolledAt: index,
+    sequence: 1,
+    record: recordOf(),
+    lastHeartbeatAt: Date.UTC(2026, 0, 1) - silentMs,
+    lastHeartbeatIp: '192.168.1.20',
+    heartbeatCount: 1,
+    verification: {
+      state,
+      checks: [],
+      lastCheckAt: null,
+      lastInferenceAt: null,
+      failedRuns: 0,
+      address: 'http://192.168.1.20:3001',
+    },
+  };
+}
+
+const { publicKey: PUBLIC_KEY } = createAgent({ now: () => 0 });
+
+async function withProviders(providers: readonly StoredProvider[]) {
+  const store = createTestStore();
+  await store.write([
+    ...providers.map((provider) => ({ kind: 'provider', provider }) as const),
+    {
+      kind: 'document',
+      name: 'registry',
+      json: JSON.stringify({ aliveAt: Date.UTC(2026, 0, 1) }),
+    },
+  ]);
+  return startRegistry({ store });
+}
+
+test('a record has every field of the interface, and no other', async () => {
+  const traffic = {
+    ewmaTtft: 120.5,
+    ewmaLatency: 900,
+    concurrentRequests: 2,
+    totalRequests: 40,
+    successCount: 39,
+  };
+  const { registry, join, beat } = startRegistry({ traffic: () => traffic });
+  const agent = await join();
+  await beat(agent, { tailnet_ip: '100.64.0.7' });
+  const [provider] = listed(registry).data;
+  expect(provider).toEqual(providerSchema.parse(registry.get(agent.id)));
+  const { uptime_s: _uptime, ...record } = recordOf({ tailnet_ip: '100.64.0.7' });
+  expect(provider).toMatchObject({ ...record, ...traffic, id: agent.id, attested: false });
+  expect(provider?.raw).toEqual(recordOf({ tailnet_ip: '100.64.0.7' }));
+});
+
+test('an empty tailnet address is null in the record and empty in raw', async () => {
+  const { registry, join, beat } = startRegistry();
+  const agent = await join();
+  await beat(agent);
+  expect(registry.get(agent.id)).toMatchObject({ tailnet_ip: null, raw: { tailnet_ip: '' } });
+});
+
+test('nobody is an empty list', () => {
+  expect(listed(startRegistry().registry)).toEqual({
+    object: 'list',
+    data: [],
+    count: 0,
+    verified: 0,
+    pending: 0,
+    verifying: 0,
+    failed: 0,
+  });
+});
+
+test('a machine that has not sent a heartbeat yet is not listed', async () => {
+  const { registry, join } = startRegistry();
+  const agent = await join();
+  expect(listed(registry).count).toBe(0);
+  expect(registry.get(agent.id)).toBeNull();
+  expect(registry.standing()).toBe('meant');
+});
+
+test('the states sum up to the count, whatever is filtered, and the page is a slice of it', async () => {
+  const provider = fc.record({
+    state: fc.constantFrom('pending', 'verified', 'failed'),
+    silentMs: fc.constantFrom(0, 50_000, 100_000, 90_000_000),
+    isVerifying: fc.boolean(),
+  });
+  const query = fc.record(
+    {
+      status: fc.constantFrom(...PROVIDER_STATUSES),
+      verification: fc.constantFrom(...VERIFICATION_STATES),
+      limit: fc.integer({ min: 1, max: 12 }).map(String),
+      offset: fc.integer({ min: 0, max: 12 }).map(String),
+    },
+    { requiredKeys: [] },
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(provider, { maxLength: 10 }), query, async (made, asked) => {
+      const { registry } = await withProviders(made.map((each, index) => kept(index, each)));
+      made.forEach(({ isVerifying }, index) =>
+        registry.verifierHost.verifying(kept(index).id, isVerifying),
+      );
+      const { limit, offset, ...filter } = asked;
+      const whole = listed(registry, filter);
+      const page = listed(registry, asked);
+      expect(whole.verified + whole.pending + whole.verifying + whole.failed).toBe(whole.count);
+      expect(whole.data).toHaveLength(whole.count);
+      const isAsked = ({ status, verification }: Provider) =>
+        (asked.status ?? status) === status &&
+        (asked.verification ?? verification.status) === verification.status;
+      expect(whole.data.every(isAsked)).toBe(true);
+      const from = Number(offset ?? 0);
+      const data = whole.data.slice(from, from + Number(limit ?? Infinity));
+      expect(page).toEqual({ ...whole, data });
+      const { object: _object, data: _data, ...counts } = listed(registry);
+      expect(registry.counts()).toEqual(counts);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test.each<[name: string, value: unknown]>([
+  ['status', 'Serving'],
+  ['status', ''],
+  ['status', ['serving', 'idle']],
+  ['status', { $ne: 1 }],
+  ['verification', 'unknown'],
+  ['limit', '0'],
+  ['limit', '-1'],
+  ['limit', '1.5'],
+  ['limit', '1e3'],
+  ['limit', '10001'],
+  ['limit', '99999999999999999999'],
+  ['limit', ''],
+  ['limit', 'all'],
+  ['limit', ['1', '2']],
+  ['offset', '-1'],
+  ['offset', 'x'],
+  ['offset', '1000000001'],
+])('the parameter %s=%j is refused by its name', (name, value) => {
+  expect(startRegistry().registry.list({ [name]: value })).toMatchObject({
+    status: 400,
+    code: 'invalid_request',
+    param: name,
+    message: expect.stringContaining(name),
+  });
+});
+
+describe('the tag of a list', () => {
+  test('is the same while nothing changes, and another after whatever changes it', async () => {
+    let traffic = NO_TRAFFIC;
+    const world = startRegistry({ traffic: () => traffic });
+    const { registry, join, beat, clock } = world;
+    const seen = [etagOf(registry)];
+    const changedBy = async (change: () => unknown) => {
+      await change();
+      const etag = etagOf(registry);
+      expect(seen).not.toContain(etag);
+      expect(etagOf(registry)).toBe(etag);
+      seen.push(etag);
+    };
+    const agent = await join();
+    await changedBy(() => beat(agent));
+    await changedBy(() => beat(agent));
+    await changedBy(() => registry.verifierHost.verifying(agent.id, true));
+    await changedBy(() => world.verify(agent.id));
+    await changedBy(() => (traffic = { ...NO_TRAFFIC, totalRequests: 1 }));
+    await changedBy(() => clock.advance(45_000));
+    await changedBy(() => clock.advance(45_000));
+    await registry.remove(agent.id);
+    expect(etagOf(registry)).toBe(seen[0]);
+    expect(seen[0]).toMatch(/^"[\w-]{27}"$/);
+  });
+
+  test('is another one for another body: page, filter, run', async () => {
+    const providers = [kept(1, { state: 'verified' }), kept(2)];
+    const [{ registry }, other] = [await withProviders(providers), await withProviders(providers)];
+    const tags = [{}, { limit: '1' }, { offset: '1' }, { verification: 'verified' }].map((query) =>
+      etagOf(registry, query),
+    );
+    expect(new Set([...tags, etagOf(other.registry)]).size).toBe(5);
+  });
+});
+
+test('the freshest is the one that was heard last', async () => {
+  const { registry, join, beat, clock } = startRegistry();
+  expect(registry.freshest()).toBeNull();
+  const [first, second] = [await join(), await join()];
+  await beat(first);
+  clock.advance(1);
+  await beat(second);
+  expect(registry.freshest()).toBe(second.id);
+  clock.advance(1);
+  await beat(first);
+  expect(registry.freshest()).toBe(first.id);
+  expect(registry.excerpt(first.id)).toMatchObject({ id: first.id, engine_health: { code: 200 } });
+  expect(registry.excerpt('prv_none')).toBeNull();
+});
+
+test('a paused machine alone is a paused set-up, and nobody at all is none', async () => {
+  const { registry, join, beat } = startRegistry();
+  const agent = await join();
+  await beat(agent, { status: 'paused' });
+  expect(registry.standing()).toBe('paused');
+  await beat(agent, { status: 'offline' });
+  expect(registry.standing()).toBe('meant');
+});
+
+describe('targets', () => {
+  test('are the same array until something changes for routing', async () => {
+    const { registry, join, beat, verify, clock } = startRegistry();
+    const [agent, other] = [await join(), await join()];
+    await beat(agent);
+    await beat(other);
+    await verify(agent.id, 'http://10.0.0.1:3001');
+    const before = registry.targets();
+    expect(before).toEqual([
+      {
+        id: agent.id,
+        address: 'http://10.0.0.1:3001',
+        gatewayToken: expect.stringMatching(/^[0-9a-f]{64}$/),
+        models: ['qwen3-32b', 'llama-8b'],
+        currentModel: 'qwen3-32b',
+      },
+    ]);
+    for (let count = 0; count < 20; count += 1) {
+      clock.advance(15_000);
+      await beat(agent, { requests_served: count });
+    }
+    expect(registry.targets()).toEqual(before);
+    const now = registry.targets();
+    await beat(agent, { requests_served: 99 });
+    expect(registry.targets()).toBe(now);
+    await beat(agent, { current_model: 'llama-8b' });
+    expect(registry.targets()).toMatchObject([{ currentModel: 'llama-8b' }]);
+    await registry.remove(agent.id);
+    expect(registry.targets()).toEqual([]);
+  });
+
+  test('leave out a machine at the moment that it is stale, not at the next sweep', async () => {
+    const { registry, join, beat, verify, clock } = startRegistry();
+    const [early, late] = [await join(), await join()];
+    await beat(early);
+    await verify(early.id);
+    clock.advance(1500);
+    await beat(late);
+    await verify(late.id);
+    clock.advance(43_500);
+    expect(registry.targets().map(({ id }) => id)).toEqual([late.id]);
+    clock.advance(1500);
+    expect(registry.targets()).toEqual([]);
+  });
+});
+
+describe('with 10,000 providers', () => {
+  /** Time in a shared process is what the fastest of a few runs took. */
+  const fastestMs = (run: () => void, before: () => void = () => {}) =>
+    Math.min(
+      ...Array.from({ length: 5 }, () => {
+        before();
+        const started = performance.now();
+        run();
+        return performance.now() - started;
+      }),
+    );
+
+  test('a list of all costs little more than its JSON, a page and the counts nearly nothing', async () => {
+    const all = Array.from({ length: 10_000 }, (_, index) => kept(index, { state: 'verified' }));
+    const { registry, verify } = await withProviders(all);
+    const list = (query: Record<string, string>) => {
+      const made = registry.list(query);
+      if (made.kind === 'refused') throw new Error(made.message);
+      return made.json();
+    };
+    const parsed: unknown = JSON.parse(list({}).join(''));
+    const plain = fastestMs(() => Buffer.from(JSON.stringify(parsed)));
+    const touchAll = () => {
+      for (const { id } of all) void verify(id);
+    };
+    expect(fastestMs(() => list({}), touchAll)).toBeLessThan(4 * plain);
+    expect(fastestMs(() => list({}))).toBeLessThan(plain);
+    expect(fastestMs(() => list({ limit: '50', offset: '5000' }))).toBeLessThan(plain / 5);
+    expect(fastestMs(() => registry.counts())).toBeLessThan(plain / 5);
+    expect(fastestMs(() => registry.targets())).toBeLessThan(plain / 5);
+    expect(registry.targets()).toHaveLength(all.length);
+  });
+});

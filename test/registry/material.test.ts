@@ -1,0 +1,84 @@
+import { expect, test } from 'vitest';
+import type { AgentRecord } from '#shared/provider.ts';
+import { isNews, newsOf, NO_NEWS } from '../../main/registry/material.ts';
+import { device, recordOf, startRegistry } from './world.ts';
+
+const { gpu, host } = recordOf();
+const heard = (overrides: Partial<AgentRecord> = {}, ip = '192.168.1.20') => ({
+  record: recordOf(overrides),
+  ip,
+});
+
+test('the first heartbeat is material', () => {
+  expect(newsOf(null, heard())).toEqual({ ...NO_NEWS, material: true });
+});
+
+test.each<[what: string, change: Partial<AgentRecord>]>([
+  ['agent_url', { agent_url: 'http://192.168.1.21:3001' }],
+  ['tailnet address', { tailnet_ip: '100.64.0.7' }],
+  ['tailnet hostname', { host: { ...host, tailnet_hostname: 'tower.tail.ts.net' } }],
+  ['hostname', { host: { ...host, hostname: 'other' } }],
+  ['engine', { engine_model: 'other.gguf' }],
+  ['current model, one that was not offered', { current_model: 'new' }],
+  ['current model, to none', { current_model: null }],
+  ['offered models, one more', { models: ['qwen3-32b', 'llama-8b', 'new'] }],
+  ['offered models, one fewer', { models: ['qwen3-32b'] }],
+  ['offered models, one twice instead', { models: ['qwen3-32b', 'qwen3-32b'] }],
+  ['GPU count', { gpu: { ...gpu, count: 2 } }],
+])('another %s is material', (_what, change) => {
+  expect(newsOf(heard(), heard(change)).material).toBe(true);
+});
+
+test('a model that is loaded where none was is no other machine', () => {
+  expect(newsOf(heard({ current_model: null }), heard()).material).toBe(false);
+});
+
+test('another address that heartbeats come from is material, but not another loopback family', () => {
+  expect(newsOf(heard(), heard({}, '192.168.1.99')).material).toBe(true);
+  expect(newsOf(heard({}, '127.0.0.1'), heard({}, '::1')).material).toBe(false);
+});
+
+test.each<[what: string, change: Partial<AgentRecord>]>([
+  ['nothing', {}],
+  ['load', { gpu: { ...gpu, devices: [{ ...device(0), util_gpu: 99, memory_used_mb: 1 }] } }],
+  ['counters', { requests_served: 99, tokens_generated: 99_999, decode_tps: 1 }],
+  ['the status', { status: 'paused' }],
+  ['uptime', { uptime_s: 99_999 }],
+  ['the order of the models', { models: ['llama-8b', 'qwen3-32b'] }],
+  ['which of the offered models is loaded', { current_model: 'llama-8b', engine_model: 'b.gguf' }],
+  ['the agent version', { agent_version: '9.9.9' }],
+])('%s is no news', (_what, change) => {
+  expect(isNews(newsOf(heard(), heard(change)))).toBe(false);
+});
+
+test('another engine health is news, but not material', () => {
+  const change = { engine_health: { status: 'loading', code: 503 } };
+  expect(newsOf(heard(), heard(change))).toEqual({ ...NO_NEWS, engineHealth: true });
+  const otherCode = { engine_health: { status: 'ok', code: 204 } };
+  expect(isNews(newsOf(heard(), heard(otherCode)))).toBe(false);
+});
+
+test('an uptime that fell is a restart', () => {
+  expect(newsOf(heard(), heard({ uptime_s: 5 }))).toEqual({ ...NO_NEWS, rebooted: true });
+});
+
+test('a material change makes a verified machine pending, and no target, in the same write', async () => {
+  const { registry, join, beat, verify, news, store } = startRegistry();
+  const agent = await join();
+  await beat(agent);
+  await verify(agent.id);
+  news.length = 0;
+  await beat(agent, { requests_served: 18 });
+  expect([news, registry.targets().length]).toEqual([[], 1]);
+  await beat(agent, { gpu: { ...gpu, count: 2 } });
+  expect(news).toEqual([[agent.id, { ...NO_NEWS, material: true }]]);
+  expect(registry.targets()).toEqual([]);
+  expect(registry.get(agent.id)).toMatchObject({
+    trust_level: 'none',
+    verification: { status: 'pending', failure_reason: '' },
+  });
+  expect(store.state().providers[0]?.verification).toMatchObject({
+    state: 'pending',
+    address: null,
+  });
+});

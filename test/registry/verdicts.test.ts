@@ -1,0 +1,191 @@
+import { describe, expect, test } from 'vitest';
+import { CHECK_NAMES, type Check } from '#shared/provider.ts';
+import { NO_NEWS } from '../../main/registry/material.ts';
+import type { StoredVerification } from '../../main/registry/types.ts';
+import { createAgent, startRegistry } from './world.ts';
+
+const FAILED: StoredVerification = {
+  state: 'failed',
+  checks: CHECK_NAMES.map((name) => ({ name, passed: false, error: 'no answer' })),
+  lastCheckAt: Date.UTC(2026, 0, 1),
+  lastInferenceAt: null,
+  failedRuns: 1,
+  address: null,
+};
+
+function gone(): never {
+  throw new Error('the machine is gone');
+}
+
+async function withMachine() {
+  const world = startRegistry();
+  const agent = await world.join();
+  await world.beat(agent);
+  const host = world.registry.verifierHost;
+  const subject = () => host.subject(agent.id) ?? gone();
+  const verification = () => world.registry.get(agent.id)?.verification ?? gone();
+  return { ...world, agent, id: agent.id, host, subject, verification };
+}
+
+test('a new machine is pending; every check appears as missing', async () => {
+  const { verification } = await withMachine();
+  expect(verification()).toMatchObject({ status: 'pending', failure_reason: '', last_check: null });
+  expect(verification().checks).toEqual(
+    CHECK_NAMES.map((name) => ({ name, passed: false, error: 'check missing' })),
+  );
+});
+
+test('a run shows as verifying, until its result is there', async () => {
+  const { id, host, subject, verification } = await withMachine();
+  host.verifying(id, true);
+  expect(verification().status).toBe('verifying');
+  await host.verificationDone(id, subject().generation, FAILED);
+  expect(verification().status).toBe('failed');
+});
+
+test('a verified machine stays so while it is checked again, and is of software trust', async () => {
+  const { id, host, verify, verification, registry } = await withMachine();
+  expect(registry.get(id)).toMatchObject({ trust_level: 'none', attested: false });
+  await verify(id);
+  host.verifying(id, true);
+  expect(verification().status).toBe('verified');
+  expect(registry.get(id)).toMatchObject({ trust_level: 'software', attested: false });
+  expect(registry.targets()).toHaveLength(1);
+});
+
+test('a result is on disk before it is acknowledged, and in the history', async () => {
+  const { id, host, subject, store } = await withMachine();
+  expect(await host.verificationDone(id, subject().generation, FAILED)).toEqual({
+    kind: 'recorded',
+  });
+  expect(store.state().providers[0]?.verification).toEqual(FAILED);
+  const [event] = await store.events(id, 1);
+  expect(event).toMatchObject({
+    kind: 'verification',
+    text: expect.stringMatching(/^failed: health \/health status ok: no answer; /),
+  });
+  const before = (await store.events(id, 100)).length;
+  await host.verificationDone(id, subject().generation, { ...FAILED, failedRuns: 2 });
+  expect(await store.events(id, 100)).toHaveLength(before);
+});
+
+test('a result that cannot be written is in force all the same, and said to be unwritten', async () => {
+  const { id, host, subject, store, verification } = await withMachine();
+  store.fail('the disk is full');
+  expect(await host.verificationDone(id, subject().generation, FAILED)).toEqual({
+    kind: 'unwritten',
+    message: 'the disk is full',
+  });
+  expect(verification().status).toBe('failed');
+});
+
+describe('a result is outdated', () => {
+  test('when the machine has changed meanwhile', async () => {
+    const { agent, id, host, subject, beat, verification } = await withMachine();
+    const { generation } = subject();
+    host.verifying(id, true);
+    await beat(agent, { models: ['another'], current_model: 'another' });
+    const verified = { ...FAILED, state: 'verified' } as const;
+    expect(await host.verificationDone(id, generation, verified)).toEqual({ kind: 'outdated' });
+    expect(verification().status).toBe('pending');
+  });
+
+  test('when it was enrolled anew meanwhile', async () => {
+    const { agent, id, host, subject, newToken, registry } = await withMachine();
+    const { generation } = subject();
+    await registry.handleEnroll(agent.enroll(await newToken()));
+    expect(await host.verificationDone(id, generation, FAILED)).toEqual({ kind: 'outdated' });
+  });
+
+  test('when it is gone', async () => {
+    const { id, host, subject, registry, removed } = await withMachine();
+    const { generation } = subject();
+    await registry.remove(id);
+    expect(removed).toEqual([id]);
+    expect(await host.verificationDone(id, generation, FAILED)).toEqual({ kind: 'outdated' });
+    expect(host.subject(id)).toBeNull();
+  });
+});
+
+test.each<[checks: readonly Check[], reason: string]>([
+  [[], ''],
+  [[{ name: 'a', passed: true }], ''],
+  [[{ name: 'a', passed: false, error: 'x' }], 'a: x'],
+  [[{ name: 'a', passed: false }], 'a: failed'],
+  [
+    [
+      { name: 'a', passed: false, error: 'x' },
+      { name: 'a', passed: true },
+      { name: 'b', passed: false, error: 'y' },
+      { name: 'b', passed: false, error: 'z' },
+    ],
+    'b: y; b: z',
+  ],
+])('of %j the failure reason is "%s"', async (checks, reason) => {
+  const { id, host, subject, verification } = await withMachine();
+  await host.verificationDone(id, subject().generation, { ...FAILED, checks });
+  expect(verification().failure_reason).toBe(reason);
+});
+
+describe('a subject', () => {
+  test('is every machine that was heard, with what a run needs', async () => {
+    const { agent, id, host, join, registry, verify } = await withMachine();
+    await join();
+    expect(host.subjects().map((each) => each.id)).toEqual([id]);
+    await verify(id);
+    const [target] = registry.targets();
+    expect(host.subject(id)).toMatchObject({
+      publicKey: agent.publicKey,
+      gatewayToken: target?.gatewayToken,
+      lastHeartbeatIp: '192.168.1.20',
+      isOwn: false,
+      isReachable: true,
+      verification: { state: 'verified' },
+    });
+  });
+
+  test.each(['paused', 'offline'] as const)('that is %s is not worth a run', async (status) => {
+    const { agent, beat, subject } = await withMachine();
+    await beat(agent, { status });
+    expect(subject().isReachable).toBe(false);
+  });
+
+  test('that is silent is not worth a run', async () => {
+    const { clock, subject } = await withMachine();
+    clock.advance(45_000);
+    expect(subject().isReachable).toBe(false);
+  });
+});
+
+test('the owner may ask for a run of any machine that was heard', async () => {
+  const { id, registry, news, clock } = await withMachine();
+  expect(registry.requestVerification(id)).toEqual({
+    kind: 'answered',
+    status: 202,
+    body: { id, verification: { status: 'pending' } },
+  });
+  expect(news.at(-1)).toEqual([id, { ...NO_NEWS, requested: true }]);
+  expect(registry.requestVerification(createAgent(clock).id)).toMatchObject({
+    status: 404,
+    code: 'provider_not_found',
+  });
+});
+
+test('a removal that cannot be written has not happened', async () => {
+  const { id, registry, store, removed } = await withMachine();
+  store.fail('the disk is full');
+  expect(await registry.remove(id)).toMatchObject({ status: 503, code: 'registry_unwritten' });
+  expect(registry.get(id)).not.toBeNull();
+  expect(removed).toEqual([]);
+});
+
+test('a heartbeat that comes while its machine is being removed does not bring it back', async () => {
+  const { agent, id, registry, store, beat } = await withMachine();
+  const release = store.hold();
+  const removal = registry.remove(id);
+  const answer = beat(agent);
+  release();
+  await removal;
+  expect(await answer).toMatchObject({ code: 'unknown_provider' });
+  expect(store.state().providers).toEqual([]);
+});

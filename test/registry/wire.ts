@@ -1,0 +1,68 @@
+import { createServer } from 'node:http';
+import { onTestFinished } from 'vitest';
+import { createIdentify } from '../../main/gateway/access/auth.ts';
+import { providerRoutes } from '../../main/gateway/surface/provider-routes.ts';
+import { createRoutes } from '../../main/gateway/surface/routes.ts';
+import { systemClock } from '../../main/platform/clock.ts';
+import { closeOnceAnswered } from '../../main/platform/idle-connections.ts';
+import type { AgentMessage } from '../../main/registry/messages.ts';
+import { bearer, send } from '../support/http.ts';
+import { startRegistry, type World } from './world.ts';
+
+const CONTROL_TOKEN = 'c'.repeat(64);
+
+/** What the owner of the gateway sends along. */
+export const CONTROL = bearer(CONTROL_TOKEN);
+
+/** A registry behind its routes, on a free loopback port. */
+export interface WireWorld extends World {
+  readonly url: string;
+  /** Errors that nobody expected. */
+  readonly bugs: unknown[];
+  readonly post: (message: Omit<AgentMessage, 'ip'>) => ReturnType<typeof send>;
+}
+
+/** Serves the routes without the gateway's guard; stopped with the test. */
+export async function startWire(
+  given: Parameters<typeof startRegistry>[0] & { readonly apiKeys?: readonly string[] } = {},
+): Promise<WireWorld> {
+  const world = startRegistry(given);
+  const bugs: unknown[] = [];
+  const identify = createIdentify({
+    apiKeys: given.apiKeys ?? [],
+    controlToken: CONTROL_TOKEN,
+    isSession: () => false,
+  });
+  const server = createServer(
+    createRoutes(
+      providerRoutes({
+        providers: world.registry,
+        joinUrl: () => 'http://gateway:47900',
+        clock: systemClock,
+      }),
+      { identify, windowDirectory: '/nowhere', onBug: (error) => bugs.push(error) },
+    ),
+  );
+  closeOnceAnswered(server);
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  const url = `http://127.0.0.1:${address.port}`;
+  return {
+    ...world,
+    url,
+    bugs,
+    post: ({ path, headers, body }) =>
+      send(url + path, {
+        method: 'POST',
+        headers: headers as Record<string, string>,
+        body: body.toString('utf8'),
+      }),
+  };
+}

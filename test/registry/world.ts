@@ -1,0 +1,291 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import type { AgentRecord } from '#shared/provider.ts';
+import { providerIdOf, publicKeyOf } from '../../main/platform/agent-identity.ts';
+import { signatureHeaders } from '../../main/platform/http-signature.ts';
+import { silentLog } from '../../main/platform/log.ts';
+import type { AgentMessage } from '../../main/registry/messages.ts';
+import { createRegistry, type Registry, type RegistryDeps } from '../../main/registry/registry.ts';
+import type {
+  Change,
+  Store,
+  StoredEvent,
+  StoredProvider,
+  StoredState,
+  WriteResult,
+} from '../../main/registry/types.ts';
+import type { VerifierNews } from '../../main/registry/verifier-face.ts';
+import { createManualClock, type ManualClock } from '../support/clock.ts';
+
+/** The record of a machine that serves, with some fields as a test wants them. */
+export function recordOf(overrides: Partial<AgentRecord> = {}): AgentRecord {
+  return {
+    chip: 'NVIDIA GeForce RTX 4090',
+    chip_family: 'Ada Lovelace',
+    chip_tier: 'high',
+    cpu_cores: { total: 32, performance: 32, efficiency: 0 },
+    gpu_cores: 16_384,
+    memory_gb: 24,
+    memory_bandwidth_gbs: 1008,
+    current_model: 'qwen3-32b',
+    models: ['qwen3-32b', 'llama-8b'],
+    status: 'serving',
+    requests_served: 17,
+    tokens_generated: 5120,
+    machine_model: null,
+    decode_tps: 41.5,
+    gpu: { count: 1, devices: [device(0)], total_memory_gb: 24, gpu_cores: 16_384 },
+    host: {
+      hostname: 'tower',
+      platform: 'linux',
+      cpu_total: 32,
+      memory_gb: 128,
+      tailnet_hostname: null,
+    },
+    engine_health: { status: 'ok', code: 200 },
+    engine_model: 'Qwen3-32B-Q4_K_M.gguf',
+    region: null,
+    agent_version: '0.1.0',
+    tailnet_ip: '',
+    agent_url: 'http://192.168.1.20:3001',
+    uptime_s: 86_400,
+    ...overrides,
+  };
+}
+
+/** One GPU of a record. */
+export function device(index: number): AgentRecord['gpu']['devices'][number] {
+  return {
+    index,
+    name: 'NVIDIA GeForce RTX 4090',
+    memory_total_mb: 24_564,
+    memory_used_mb: 19_000,
+    memory_free_mb: 5564,
+    util_gpu: 3,
+    util_memory: 1,
+    temperature_c: 41,
+  };
+}
+
+/** A store in memory whose disk can fail, or take its time. */
+export interface TestStore extends Store {
+  readonly events: Store['events'];
+  /** What a restart would find. */
+  state(): StoredState;
+  /** From now on each write fails with this message, or none does. */
+  fail(message: string | null): void;
+  /** From now on writes wait until the returned function is called. */
+  hold(): () => void;
+  writes(): number;
+}
+
+/** Makes an empty store. */
+export function createTestStore(): TestStore {
+  const providers = new Map<string, StoredProvider>();
+  const enrollments = new Map<string, StoredState['enrollments'][number]>();
+  const documents: Record<string, string> = {};
+  let events: StoredEvent[] = [];
+  let failure: string | null = null;
+  let gate = Promise.resolve();
+  let writes = 0;
+
+  function apply(change: Change): void {
+    switch (change.kind) {
+      case 'provider':
+        providers.set(change.provider.id, change.provider);
+        break;
+      case 'provider_removed':
+        providers.delete(change.id);
+        events = events.filter(({ providerId }) => providerId !== change.id);
+        break;
+      case 'enrollment':
+        enrollments.set(change.enrollment.digest, change.enrollment);
+        break;
+      case 'enrollment_removed':
+        enrollments.delete(change.digest);
+        break;
+      case 'event':
+        events.unshift(change.event);
+        break;
+      case 'document':
+        documents[change.name] = change.json;
+        break;
+    }
+  }
+
+  return {
+    async write(changes): Promise<WriteResult> {
+      writes += 1;
+      await gate;
+      if (failure !== null) return { kind: 'unwritten', message: failure };
+      for (const change of changes) apply(change);
+      return { kind: 'written' };
+    },
+    events: async (id, limit) =>
+      events.filter(({ providerId }) => providerId === id).slice(0, limit),
+    close: async () => {},
+    state: () =>
+      structuredClone({
+        providers: [...providers.values()],
+        enrollments: [...enrollments.values()],
+        documents,
+      }),
+    fail: (message) => void (failure = message),
+    hold() {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      gate = promise;
+      return resolve;
+    },
+    writes: () => writes,
+  };
+}
+
+/** An agent that signs by the protocol. */
+export interface TestAgent {
+  readonly privateKey: KeyObject;
+  readonly publicKey: string;
+  readonly id: string;
+  /** The highest sequence that it has used. */
+  sequence: number;
+  enroll(token: string): AgentMessage;
+  heartbeat(record: unknown, ip?: string): AgentMessage;
+  message(path: string, body: Buffer, more?: Partial<SignedAs>): AgentMessage;
+}
+
+interface SignedAs {
+  readonly sequence: number;
+  readonly createdS: number;
+  readonly keyId: string;
+  readonly privateKey: KeyObject;
+}
+
+/** The paths of the protocol. */
+export const ENROLL = '/api/v1/providers/enroll';
+export const HEARTBEAT = '/api/v1/providers/heartbeat';
+
+/** Makes an agent with a key of its own; `clock` is the agent's. */
+export function createAgent(clock: { now(): number }): TestAgent {
+  const { privateKey } = generateKeyPairSync('ed25519');
+  const publicKey = publicKeyOf(privateKey);
+  const id = providerIdOf(publicKey);
+  const agent: TestAgent = {
+    privateKey,
+    publicKey,
+    id,
+    sequence: 0,
+    enroll: (token) =>
+      agent.message(ENROLL, Buffer.from(JSON.stringify({ token, public_key: publicKey }))),
+    heartbeat: (record, ip = '192.168.1.20') => ({
+      ...agent.message(HEARTBEAT, Buffer.from(JSON.stringify(record))),
+      ip,
+    }),
+    message(path, body, more = {}) {
+      agent.sequence += 1;
+      const headers = signatureHeaders(
+        { method: 'POST', path, body },
+        {
+          privateKey,
+          keyId: id,
+          sequence: agent.sequence,
+          createdS: Math.floor(clock.now() / 1000),
+          ...more,
+        },
+      );
+      return { method: 'POST', path, body, headers, ip: '192.168.1.20' };
+    },
+  };
+  return agent;
+}
+
+/** A registry and all that is around it. */
+export interface World {
+  readonly registry: Registry;
+  readonly clock: ManualClock;
+  readonly store: TestStore;
+  /** What the verifier was told, in order. */
+  readonly news: [id: string, VerifierNews][];
+  readonly removed: string[];
+  /** Ids that were announced as changed, in order. */
+  readonly changed: string[];
+  /** Enrols an agent with a new token; gives it back. */
+  readonly join: (agent?: TestAgent) => Promise<TestAgent>;
+  /** Sends a heartbeat and gives the answer. */
+  readonly beat: (
+    agent: TestAgent,
+    overrides?: Partial<AgentRecord>,
+    ip?: string,
+  ) => ReturnType<Registry['handleHeartbeat']>;
+  /** Lets a provider pass its verification. */
+  readonly verify: (id: string, address?: string) => Promise<void>;
+  readonly newToken: () => Promise<string>;
+}
+
+/** Starts a registry on what `store` holds; nothing of it outlives the test. */
+export function startRegistry(
+  given: Partial<Pick<RegistryDeps, 'traffic' | 'clock'>> & {
+    readonly store?: TestStore;
+    readonly clock?: ManualClock;
+  } = {},
+): World {
+  const { clock = createManualClock(), store = createTestStore() } = given;
+  const news: World['news'] = [];
+  const removed: string[] = [];
+  const changed: string[] = [];
+  const registry = createRegistry({
+    store,
+    state: store.state(),
+    clock,
+    log: silentLog,
+    gatewaySecret: 'the gateway keeps this to itself',
+    heartbeatMs: 15_000,
+    verifier: {
+      providerChanged: (id, what) => void news.push([id, what]),
+      removed: (id) => void removed.push(id),
+    },
+    traffic: given.traffic ?? (() => NO_TRAFFIC),
+    changed: (id) => void changed.push(id),
+  });
+  registry.start();
+
+  async function newToken(): Promise<string> {
+    const made = await registry.newEnrollment('http://gateway:47900');
+    if (made.kind === 'refused') throw new Error(made.message);
+    return made.body.token;
+  }
+
+  return {
+    registry,
+    clock,
+    store,
+    news,
+    removed,
+    changed,
+    newToken,
+    async join(agent = createAgent(clock)) {
+      const answer = await registry.handleEnroll(agent.enroll(await newToken()));
+      if (answer.kind === 'refused') throw new Error(answer.message);
+      return agent;
+    },
+    beat: (agent, overrides = {}, ip) =>
+      registry.handleHeartbeat(agent.heartbeat(recordOf(overrides), ip)),
+    async verify(id, address = 'http://192.168.1.20:3001') {
+      const subject = registry.verifierHost.subject(id);
+      if (subject === null) throw new Error('no such subject');
+      await registry.verifierHost.verificationDone(id, subject.generation, {
+        state: 'verified',
+        checks: [],
+        lastCheckAt: clock.now(),
+        lastInferenceAt: clock.now(),
+        failedRuns: 0,
+        address,
+      });
+    },
+  };
+}
+
+export const NO_TRAFFIC = {
+  ewmaTtft: null,
+  ewmaLatency: null,
+  concurrentRequests: 0,
+  totalRequests: 0,
+  successCount: 0,
+};

@@ -1,0 +1,63 @@
+import { readFileSync } from 'node:fs';
+import { createServer as createPlainServer, type AddressInfo, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { createServer as createTlsServer } from 'node:tls';
+import { onTestFinished } from 'vitest';
+
+/** What a byte server does with the n-th whole request head of a connection, from 1. */
+export type Answering = (socket: Socket, n: number, head: string) => void;
+
+/** A server that speaks bytes, plain or over TLS. */
+export interface ByteServer {
+  readonly origin: string;
+  /** Every connection so far. */
+  readonly connections: readonly Socket[];
+  /** What came behind the head that is being answered, together with it. */
+  rest(socket: Socket): Buffer;
+}
+
+const tlsFile = (name: string) => readFileSync(join(import.meta.dirname, 'tls', name));
+
+/** Starts one; it goes with the test. */
+export async function startByteServer(
+  protocol: 'http' | 'https',
+  answering: Answering,
+  certificate = 'agent.cert.pem',
+): Promise<ByteServer> {
+  const connections: Socket[] = [];
+  const rests = new WeakMap<Socket, Buffer>();
+  const onConnection = (socket: Socket) => {
+    connections.push(socket);
+    socket.on('error', () => {});
+    let waiting = Buffer.alloc(0);
+    let heads = 0;
+    socket.on('data', (part: Buffer) => {
+      waiting = Buffer.concat([waiting, part]);
+      const end = waiting.indexOf('\r\n\r\n');
+      if (end === -1) return;
+      const head = waiting.toString('latin1', 0, end);
+      rests.set(socket, waiting.subarray(end + 4));
+      waiting = Buffer.alloc(0);
+      heads += 1;
+      answering(socket, heads, head);
+    });
+  };
+  const server =
+    protocol === 'http'
+      ? createPlainServer(onConnection)
+      : createTlsServer(
+          { key: tlsFile('agent.key.pem'), cert: tlsFile(certificate) },
+          onConnection,
+        );
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    for (const socket of connections) socket.destroy();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    origin: `${protocol}://127.0.0.1:${port}`,
+    connections,
+    rest: (socket) => rests.get(socket) ?? Buffer.alloc(0),
+  };
+}

@@ -1,0 +1,180 @@
+import { join } from 'node:path';
+import SqliteDatabase, { type Database } from 'better-sqlite3';
+import { expect, onTestFinished } from 'vitest';
+import type { AgentRecord } from '#shared/provider.ts';
+import type { Log } from '../../main/platform/log.ts';
+import { openDatabase } from '../../main/registry/store/database.ts';
+import { openStore, type OpenedStore } from '../../main/registry/store/open-store.ts';
+import type { Loaded } from '../../main/registry/store/loading.ts';
+import { createWriter, type Writer } from '../../main/registry/store/writing.ts';
+import type { Change, Store, StoredProvider, StoredState } from '../../main/registry/types.ts';
+import { createManualClock } from './clock.ts';
+import { temporaryDirectory } from './gateway.ts';
+
+const RECORD: AgentRecord = {
+  chip: 'NVIDIA GeForce RTX 4090',
+  chip_family: 'Ada Lovelace',
+  chip_tier: 'high',
+  cpu_cores: { total: 32, performance: 32, efficiency: 0 },
+  gpu_cores: 16384,
+  memory_gb: 24,
+  memory_bandwidth_gbs: 1008,
+  current_model: 'qwen3-32b',
+  models: ['qwen3-32b', 'ünï-çode "quoted" \u2028'],
+  status: 'serving',
+  requests_served: 17,
+  tokens_generated: 5120,
+  machine_model: null,
+  decode_tps: 41.5,
+  gpu: {
+    count: 1,
+    devices: [
+      {
+        index: 0,
+        name: 'NVIDIA GeForce RTX 4090',
+        memory_total_mb: 24564,
+        memory_used_mb: 19000,
+        memory_free_mb: 5564,
+        util_gpu: 3,
+        util_memory: 1,
+        temperature_c: 41.5,
+      },
+    ],
+    total_memory_gb: 24,
+    gpu_cores: 16384,
+  },
+  host: {
+    hostname: 'tower',
+    platform: 'linux',
+    cpu_total: 32,
+    memory_gb: 128,
+    tailnet_hostname: null,
+  },
+  engine_health: { status: 'ok', code: 200 },
+  engine_model: 'Qwen3-32B-Q4_K_M.gguf',
+  region: null,
+  agent_version: '0.1.0',
+  tailnet_ip: '',
+  agent_url: 'http://192.168.1.20:3001',
+  uptime_s: 86400,
+};
+
+/** A provider that was verified, with everything filled in. */
+export function storedProvider(changed: Partial<StoredProvider> = {}): StoredProvider {
+  return {
+    id: 'prv_b16c2d1bead1262639764fdb0ee4d377',
+    publicKey: 'JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs',
+    tokenSalt: '0f'.repeat(16),
+    enrolledAt: Date.UTC(2026, 0, 1),
+    sequence: Number.MAX_SAFE_INTEGER,
+    record: RECORD,
+    lastHeartbeatAt: Date.UTC(2026, 0, 2),
+    lastHeartbeatIp: 'fd7a::1',
+    heartbeatCount: 42,
+    verification: {
+      state: 'verified',
+      checks: [
+        {
+          name: 'health /health status ok',
+          passed: true,
+          latencyMs: 3,
+          detail: 'GET http://x/health',
+        },
+        { name: 'model id matches', passed: false, error: 'check missing' },
+      ],
+      lastCheckAt: Date.UTC(2026, 0, 3),
+      lastInferenceAt: Date.UTC(2026, 0, 3),
+      failedRuns: 1,
+      address: 'http://192.168.1.20:3001',
+    },
+    ...changed,
+  };
+}
+
+/** The change that keeps a provider. */
+export const put = (changed: Partial<StoredProvider> = {}): Change => ({
+  kind: 'provider',
+  provider: storedProvider(changed),
+});
+
+/** The change that keeps a document. */
+export const document = (name: string, json: string): Change => ({ kind: 'document', name, json });
+
+/** The path of a database that does not exist yet. */
+export const newPath = (): string => join(temporaryDirectory(), 'registry.db');
+
+/** A store on a file; it is closed with the test. */
+export interface TestStore {
+  readonly store: Store;
+  readonly state: StoredState;
+  readonly warning: string | null;
+  /** Each line of the log: the event and its fields. */
+  readonly lines: readonly string[];
+}
+
+/** Opens the store as the program does; the clock stands at 2026-01-01 unless `atMs` says otherwise. */
+export async function opening(
+  path: string,
+  atMs?: number,
+): Promise<{ readonly opened: OpenedStore; readonly lines: readonly string[] }> {
+  const lines: string[] = [];
+  const log: Log = (_level, event, fields) =>
+    void lines.push(`${event} ${JSON.stringify(fields ?? {})}`);
+  const clock = createManualClock();
+  if (atMs !== undefined) clock.advance(atMs - clock.now());
+  const opened = await openStore(path, { log, clock });
+  if (opened.kind === 'open') onTestFinished(() => opened.store.close());
+  return { opened, lines };
+}
+
+/** Opens a store that is expected to open. */
+export async function openTestStore(path: string, atMs?: number): Promise<TestStore> {
+  const { opened, lines } = await opening(path, atMs);
+  if (opened.kind !== 'open') throw new Error(opened.message);
+  return { ...opened, lines };
+}
+
+/** Why the store cannot be opened. */
+export async function unusable(path: string) {
+  const { opened, lines } = await opening(path);
+  if (opened.kind === 'open') throw new Error('it opened');
+  expect(lines).toEqual([
+    `store_unusable ${JSON.stringify({ reason: opened.reason, error: opened.message })}`,
+  ]);
+  return opened;
+}
+
+/** Writes and expects that it is kept. */
+export async function keep(store: Store, ...changes: readonly Change[]): Promise<void> {
+  expect(await store.write(changes)).toEqual({ kind: 'written' });
+}
+
+/** A database that is open in the thread of the test. */
+export interface OpenHere extends Loaded {
+  readonly db: Database;
+  readonly warning: string | null;
+  readonly writer: Writer;
+}
+
+/** Opens the file as the thread of the store does, but in this thread; it is closed with the test. */
+export function openHere(path: string, nowMs = Date.UTC(2026, 0, 1)): OpenHere {
+  const opened = openDatabase(path, nowMs);
+  if (opened.kind !== 'open') throw new Error(opened.message);
+  onTestFinished(() => void opened.db.close());
+  const { db, loaded, warning } = opened;
+  return { db, warning, writer: createWriter(db, path), ...loaded };
+}
+
+/** What was kept, as the next start finds it. */
+export function kept(path: string, nowMs?: number): StoredState {
+  const { db, state } = openHere(path, nowMs);
+  db.close();
+  return state;
+}
+
+/** The file as another program sees it; it is closed with the test. */
+export function otherProgram(path: string): Database {
+  const db = new SqliteDatabase(path);
+  onTestFinished(() => void db.close());
+  return db;
+}
