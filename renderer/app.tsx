@@ -25,6 +25,7 @@ export function App({ switchyard }: { readonly switchyard: Switchyard }) {
             {...{ data, route, control, settings }}
             frozenAt={lostSince}
             actions={switchyard.control}
+            registry={switchyard.providers}
           />
         ) : (
           <p className="connecting">{lostSince === null ? 'Connecting…' : 'No connection yet.'}</p>

@@ -4,6 +4,7 @@ import { Logo } from './logo.tsx';
 
 const TABS = [
   { label: 'Overview', page: 'overview', hash: hashOf({ page: 'overview' }) },
+  { label: 'Providers', page: 'providers', hash: hashOf({ page: 'providers', filter: 'all' }) },
   { label: 'Requests', page: 'requests', hash: hashOf({ page: 'requests', filter: 'all' }) },
   { label: 'Settings', page: 'settings', hash: hashOf({ page: 'settings', section: null }) },
 ] as const;
@@ -15,6 +16,7 @@ interface HeaderProps {
 
 /** Name, tabs, and the address to paste into a client. */
 export function Header({ route, baseUrl }: HeaderProps) {
+  const current = route.page === 'provider' ? 'providers' : route.page;
   return (
     <header className="header">
       <a className="brand" href="#/">
@@ -23,7 +25,7 @@ export function Header({ route, baseUrl }: HeaderProps) {
       </a>
       <nav className="tabs" aria-label="Pages">
         {TABS.map(({ label, page, hash }) => (
-          <a key={page} href={hash} aria-current={page === route.page ? 'page' : undefined}>
+          <a key={page} href={hash} aria-current={page === current ? 'page' : undefined}>
             {label}
           </a>
         ))}

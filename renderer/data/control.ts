@@ -1,7 +1,8 @@
 import type { UpstreamId } from '#shared/ids.ts';
 import type { DemoFault } from '#shared/live.ts';
 import type { SettingsView } from '#shared/settings.ts';
-import { jsonBody, NO_ANSWER, refusalOf, type Client, type Refusal } from './client.ts';
+import { createCaller } from './call.ts';
+import { jsonBody, type Client, type Refusal } from './client.ts';
 import type { SettingsState } from './window-state.ts';
 
 /** What a control session can do; each answers what the gateway had against it, or null. */
@@ -22,9 +23,6 @@ interface ControlListener {
   readonly settings: (settings: SettingsState) => void;
 }
 
-type Answer =
-  { readonly ok: true; readonly body: unknown } | { readonly ok: false; readonly refusal: Refusal };
-
 /** Makes the control over a client. */
 export function createControl(
   client: Pick<Client, 'hasSession' | 'request'>,
@@ -32,21 +30,7 @@ export function createControl(
 ): Control {
   let saves = 0;
 
-  const call = async (path: string, init: RequestInit): Promise<Answer> => {
-    try {
-      const response = await client.request(path, init);
-      listener.answered();
-      return response.ok
-        ? { ok: true, body: await response.json() }
-        : { ok: false, refusal: await refusalOf(response) };
-    } catch {
-      return { ok: false, refusal: NO_ANSWER };
-    }
-  };
-  const order = async (path: string, init: RequestInit): Promise<Refusal | null> => {
-    const answer = await call(path, init);
-    return answer.ok ? null : answer.refusal;
-  };
+  const { call, order } = createCaller(client, listener.answered);
   const show = (view: unknown): void =>
     listener.settings({ kind: 'read', view: view as SettingsView });
 
@@ -60,14 +44,14 @@ export function createControl(
       const answer = await call('/api/v1/settings', { method: 'GET' });
       // An answer to a save that came in between is newer.
       if (saves !== savesBefore) return;
-      if (answer.ok) show(answer.body);
+      if (answer.ok) show(answer.value);
       else listener.settings({ kind: 'unreadable', message: answer.refusal.message });
     },
     async saveSettings(tree) {
       const answer = await call('/api/v1/settings', jsonBody('PATCH', tree));
       if (!answer.ok) return answer.refusal;
       saves += 1;
-      show(answer.body);
+      show(answer.value);
       return null;
     },
   };

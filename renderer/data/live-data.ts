@@ -1,4 +1,10 @@
-import type { LiveDelta, LiveEvent, LiveSnapshot, RequestRow } from '#shared/live.ts';
+import type {
+  LiveDelta,
+  LiveEvent,
+  LiveSnapshot,
+  ProvidersSummary,
+  RequestRow,
+} from '#shared/live.ts';
 
 /** The last known truth, with what is needed to carry its clocks forward. */
 export interface LiveData {
@@ -7,6 +13,8 @@ export interface LiveData {
   /** Newest first. */
   readonly requests: readonly RequestRow[];
   readonly app: LiveSnapshot['app'];
+  /** Null from a gateway that does not tell. */
+  readonly providers: ProvidersSummary | null;
   /** Page time at which the last event came. */
   readonly receivedAt: number;
   /** Page time at which `status` came: its countdowns run from here. */
@@ -21,9 +29,10 @@ export function applyEvent(data: LiveData | null, event: LiveEvent, now: number)
   return data && applyDelta(data, event, now);
 }
 
-function fromSnapshot({ status, inFlight, requests, app }: LiveSnapshot, now: number): LiveData {
+function fromSnapshot(snapshot: LiveSnapshot, now: number): LiveData {
+  const { status, inFlight, requests, app, providers = null } = snapshot;
   const skewMs = Date.parse(status.timestamp) - now;
-  return { status, inFlight, requests, app, receivedAt: now, statusAt: now, skewMs };
+  return { status, inFlight, requests, app, providers, receivedAt: now, statusAt: now, skewMs };
 }
 
 function applyDelta(data: LiveData, delta: LiveDelta, now: number): LiveData {
@@ -32,6 +41,7 @@ function applyDelta(data: LiveData, delta: LiveDelta, now: number): LiveData {
     status: delta.status ?? data.status,
     inFlight: delta.inFlight ?? data.inFlight,
     app: delta.app ?? data.app,
+    providers: delta.providers ?? data.providers,
     requests: mergeRows(data.requests, delta.upsert, delta.remove),
     receivedAt: now,
     statusAt: delta.status ? now : data.statusAt,

@@ -1,6 +1,7 @@
 import { createClient } from './client.ts';
 import { createControl, type Control } from './control.ts';
 import { followFeed } from './feed.ts';
+import { createProviders, type Providers } from './providers.ts';
 import { createStore, type Store } from './store.ts';
 import {
   INITIAL_STATE,
@@ -15,6 +16,7 @@ export interface Switchyard {
   /** Skips the pause before the next reconnection. */
   retryNow: () => void;
   readonly control: Control;
+  readonly providers: Providers;
 }
 
 /** Takes the code out of the address, exchanges it, and follows the feed for the page's life. */
@@ -56,6 +58,7 @@ export function connectSwitchyard(page: Window): Switchyard {
     store,
     retryNow: pause.skip,
     control,
+    providers: createProviders(client, noteSession),
   };
 }
 

@@ -1,5 +1,6 @@
 const COUNT = new Intl.NumberFormat('en');
 const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
+const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
 const CLOCK = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
 
 /** `310 ms`, `2.9 s`, `43 s`, `2 min 05 s`, `1 h 04 min`. */
@@ -29,9 +30,24 @@ export function formatClock(epochMs: number): string {
   return CLOCK.format(epochMs);
 }
 
-/** `1 request`, `2 requests`. */
-export function formatPlural(count: number, noun: string): string {
-  return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
+/** Time of day, with its day where that is another than today's: `18 Nov, 14:31:07`. */
+export function formatMoment(epochMs: number, nowMs: number): string {
+  const today = DAY.format(epochMs) === DAY.format(nowMs);
+  return today ? CLOCK.format(epochMs) : `${DAY.format(epochMs)}, ${CLOCK.format(epochMs)}`;
+}
+
+/** How long ago in one unit: `4 s ago`, `3 min ago`, `2 h ago`, `5 d ago`. */
+export function formatAge(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 60) return `${seconds} s ago`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
+  if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h ago`;
+  return `${Math.floor(seconds / 86_400)} d ago`;
+}
+
+/** `1 request`, `2 requests`; a plural of its own where an s is not enough. */
+export function formatPlural(count: number, noun: string, plural = `${noun}s`): string {
+  return `${formatCount(count)} ${count === 1 ? noun : plural}`;
 }
 
 function formatSeconds(seconds: number): string {

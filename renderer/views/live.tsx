@@ -3,6 +3,7 @@ import type { RequestRow } from '#shared/live.ts';
 import { RequestDialog } from '../components/request-dialog.tsx';
 import type { Control } from '../data/control.ts';
 import type { LiveData } from '../data/live-data.ts';
+import type { Providers as Registry } from '../data/providers.ts';
 import type { SettingsState } from '../data/window-state.ts';
 import { useNow } from '../hooks/use-now.ts';
 import { useTitle } from '../hooks/use-title.ts';
@@ -12,6 +13,8 @@ import { lineOf } from '../model/line.ts';
 import { labelsOf } from '../model/request-words.ts';
 import type { Route } from '../model/route.ts';
 import { Overview } from './overview.tsx';
+import { Provider } from './provider.tsx';
+import { Providers } from './providers.tsx';
 import { Requests } from './requests.tsx';
 import { Settings } from './settings.tsx';
 
@@ -23,13 +26,19 @@ interface LiveProps {
   readonly frozenAt: number | null;
   readonly settings: SettingsState;
   readonly actions: Control;
+  readonly registry: Registry;
 }
 
 /** Everything that is drawn from the feed. */
-export function Live({ data, route, control, frozenAt, settings, actions }: LiveProps) {
+export function Live(props: LiveProps) {
+  const { data, route, control, frozenAt, settings, actions, registry } = props;
   const [selectedRow, select] = useState<RequestRow | null>(null);
   // Here rather than in the page itself: a look at another tab does not lose what was entered.
   const [drafts, setDrafts] = useState<Drafts>({});
+  const [providerText, setProviderText] = useState('');
+  const [opened, setOpened] = useState<string | null>(null);
+  const looked = openedBy(route, opened);
+  if (looked !== opened) setOpened(looked);
   const now = useNow(data, frozenAt);
   const line = lineOf(data, now);
   const headline = headlineOf(line, data.app.demo !== undefined);
@@ -43,6 +52,17 @@ export function Live({ data, route, control, frozenAt, settings, actions }: Live
           {...{ data, line, headline, now, control, settings, actions }}
           onSelect={select}
         />
+      )}
+      {route.page === 'providers' && (
+        <Providers
+          {...{ data, control, frozenAt, registry, opened }}
+          filter={route.filter}
+          text={providerText}
+          onText={setProviderText}
+        />
+      )}
+      {route.page === 'provider' && (
+        <Provider key={route.id} id={route.id} {...{ data, control, frozenAt, registry }} />
       )}
       {route.page === 'requests' && (
         <Requests data={data} now={now} filter={route.filter} onSelect={select} />
@@ -65,4 +85,10 @@ export function Live({ data, route, control, frozenAt, settings, actions }: Live
       )}
     </>
   );
+}
+
+/** The machine to come back to in the list: forgotten once one goes elsewhere. */
+function openedBy(route: Route, opened: string | null): string | null {
+  if (route.page === 'provider') return route.id;
+  return route.page === 'providers' ? opened : null;
 }

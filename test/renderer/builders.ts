@@ -161,6 +161,7 @@ export function request(id: string, over: Partial<RequestRow> = {}): RequestRow 
 export function attempt(over: Partial<AttemptRow> = {}): AttemptRow {
   return {
     upstream: 'local',
+    provider: null,
     startMs: 0,
     firstContentMs: null,
     endMs: null,

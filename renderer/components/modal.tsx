@@ -1,0 +1,37 @@
+import { useEffect, useId, useRef, type ReactNode } from 'react';
+
+interface ModalProps {
+  readonly title: string;
+  /** What the button that does nothing else says. */
+  readonly closing: string;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}
+
+/** A dialog over the page; Escape, a click beside it and its button close it. */
+export function Modal({ title, closing, onClose, children }: ModalProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const titleId = useId();
+  useEffect(() => {
+    dialog.current?.showModal();
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      className="dialog"
+      aria-labelledby={titleId}
+      closedby="any"
+      onClose={onClose}
+    >
+      <header>
+        <h2 id={titleId}>{title}</h2>
+        <form method="dialog">
+          <button type="submit" className="button">
+            {closing}
+          </button>
+        </form>
+      </header>
+      {children}
+    </dialog>
+  );
+}

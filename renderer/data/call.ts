@@ -1,0 +1,52 @@
+import { NO_ANSWER, refusalOf, type Client, type Refusal } from './client.ts';
+
+/** What came of a call; `status` is null where nobody answered. */
+export type Answer<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly refusal: Refusal; readonly status: number | null };
+
+/** Makes calls whose failures are answers, not exceptions. */
+export interface Caller {
+  /** The response as it came, null where nobody answered. */
+  send: (path: string, init?: RequestInit) => Promise<Response | null>;
+  call: (path: string, init?: RequestInit) => Promise<Answer<unknown>>;
+  /** A call whose answer says nothing but whether it was taken. */
+  order: (path: string, init: RequestInit) => Promise<Refusal | null>;
+}
+
+/** Makes a caller; `answered` hears of every answer, the session may have ended with it. */
+export function createCaller(client: Pick<Client, 'request'>, answered: () => void): Caller {
+  const send: Caller['send'] = async (path, init) => {
+    try {
+      const response = await client.request(path, init);
+      answered();
+      return response;
+    } catch {
+      return null;
+    }
+  };
+  const call: Caller['call'] = async (path, init) => answerOf(await send(path, init));
+  return {
+    send,
+    call,
+    async order(path, init) {
+      const answer = await call(path, init);
+      return answer.ok ? null : answer.refusal;
+    },
+  };
+}
+
+/** Reads a response to its end. */
+export async function answerOf(response: Response | null): Promise<Answer<unknown>> {
+  if (!response) return { ok: false, refusal: NO_ANSWER, status: null };
+  const { status } = response;
+  if (!response.ok) return { ok: false, refusal: await refusalOf(response), status };
+  try {
+    const text = await response.text();
+    return { ok: true, value: text === '' ? null : JSON.parse(text) };
+  } catch {
+    return { ok: false, refusal: UNREADABLE, status };
+  }
+}
+
+const UNREADABLE: Refusal = { message: 'The gateway’s answer broke off.', param: null };

@@ -1,0 +1,60 @@
+/** Between two readings that a change asked for. */
+const SHORTEST_MS = 2_000;
+/** Between two readings when nothing is said to have changed; also the pause after a failure. */
+const LONGEST_MS = 15_000;
+
+interface WatchEdges {
+  /** Reads once; never fails. */
+  readonly read: () => Promise<void>;
+  readonly now: () => number;
+  /** Runs something later; answers how to call it off. */
+  readonly after: (ms: number, run: () => void) => () => void;
+}
+
+/** Something that is read again as it changes. */
+export interface Watch {
+  /** It changed: read it soon. */
+  readonly changed: () => void;
+  /** Somebody is waiting for it: read it now. */
+  readonly again: () => void;
+  readonly close: () => void;
+}
+
+/** Reads at once, then after changes, one reading at a time. */
+export function startWatch({ read, now, after }: WatchEdges): Watch {
+  let readAt = 0;
+  let reading = false;
+  let wanted = false;
+  let closed = false;
+  let callOff = (): void => undefined;
+
+  const readIn = (gapMs: number): void => {
+    callOff();
+    callOff = after(Math.max(0, readAt + gapMs - now()), () => void readOnce());
+  };
+  const readOnce = async (): Promise<void> => {
+    callOff();
+    reading = true;
+    wanted = false;
+    readAt = now();
+    await read();
+    reading = false;
+    if (!closed) readIn(wanted ? SHORTEST_MS : LONGEST_MS);
+  };
+
+  void readOnce();
+  return {
+    changed() {
+      wanted = true;
+      if (!reading && !closed) readIn(SHORTEST_MS);
+    },
+    again() {
+      wanted = true;
+      if (!reading && !closed) void readOnce();
+    },
+    close() {
+      closed = true;
+      callOff();
+    },
+  };
+}

@@ -1,0 +1,44 @@
+import type { Check, CheckName } from '#shared/provider.ts';
+
+/** All entries of one check: a network check has one per address. */
+export interface CheckGroup {
+  readonly name: string;
+  /** A check passes where one of its entries does; `missing` was never run. */
+  readonly outcome: 'passed' | 'failed' | 'missing';
+  readonly entries: readonly Check[];
+}
+
+/** The error of a check that was not run (interface 2.3). */
+export const MISSING = 'check missing';
+
+/** Puts the entries of each check together, in the order in which they came. */
+export function checkGroups(checks: readonly Check[]): readonly CheckGroup[] {
+  const byName = Map.groupBy(checks, ({ name }) => name);
+  return [...byName].map(([name, entries]) => ({ name, entries, outcome: outcomeOf(entries) }));
+}
+
+function outcomeOf(entries: readonly Check[]): CheckGroup['outcome'] {
+  if (entries.some(({ passed }) => passed)) return 'passed';
+  return entries.every(({ error }) => error === MISSING) ? 'missing' : 'failed';
+}
+
+/** Where a network check went, `tower:47901` say; null for a check that asks nobody. */
+export function addressOf({ detail }: Check): string | null {
+  const url = /https?:\/\/([^/\s]+)/.exec(detail ?? '');
+  return url?.[1] ?? null;
+}
+
+const TODO: Readonly<Record<CheckName, string>> = {
+  'health /health status ok': 'Let port 3001 or 47901 through its firewall.',
+  'engine_health ok': 'Start the engine on that machine.',
+  'GPU count >0': 'See whether its GPU driver is loaded.',
+  'test inference returns choices': 'Try its engine on that machine itself; its log says more.',
+  'latency <10s': 'See what keeps the machine busy, or load a smaller model.',
+  'model id matches': 'Restart its agent if the engine has changed its model.',
+};
+
+/** What to do about a failed check. */
+export function checkTodo(name: string): string {
+  const todo: Readonly<Record<string, string>> = TODO;
+  return todo[name] ?? 'See the machine’s own log.';
+}

@@ -1,0 +1,50 @@
+import type { Provider } from '#shared/provider.ts';
+import { UNKNOWN } from './provider-facts.ts';
+
+export type GpuDevice = Provider['gpu']['devices'][number];
+
+/** A figure with the part of its whole that it is. */
+export interface Meter {
+  readonly label: string;
+  readonly text: string;
+  /** 0 to 1, null where it is not known. */
+  readonly share: number | null;
+}
+
+/** What can be read off a device. */
+export function metersOf(device: GpuDevice): readonly Meter[] {
+  return [
+    memoryMeter(device),
+    percentMeter('Busy', device.util_gpu),
+    temperatureMeter(device.temperature_c),
+  ];
+}
+
+function memoryMeter({ memory_used_mb: used, memory_total_mb: total }: GpuDevice): Meter {
+  const label = 'Memory';
+  if (total === null || total === 0) {
+    return { label, text: used === null ? UNKNOWN : `${gib(used)} GB used`, share: null };
+  }
+  if (used === null) return { label, text: `${gib(total)} GB, use ${UNKNOWN}`, share: null };
+  return { label, text: `${gib(used)} of ${gib(total)} GB`, share: Math.min(1, used / total) };
+}
+
+function percentMeter(label: string, percent: number | null): Meter {
+  if (percent === null) return { label, text: UNKNOWN, share: null };
+  return { label, text: `${percent} %`, share: percent / 100 };
+}
+
+/** Of a hundred degrees: there a GPU has long slowed itself down. */
+function temperatureMeter(celsius: number | null): Meter {
+  const label = 'Temperature';
+  if (celsius === null) return { label, text: UNKNOWN, share: null };
+  return {
+    label,
+    text: `${Math.round(celsius)} °C`,
+    share: Math.min(1, Math.max(0, celsius / 100)),
+  };
+}
+
+function gib(mib: number): string {
+  return (mib / 1024).toFixed(1);
+}

@@ -1,0 +1,50 @@
+import type { StandingKind } from './provider-standing.ts';
+
+/** What machines are sorted into, what needs somebody first. */
+export const PROVIDER_GROUPS = ['attention', 'arriving', 'ready', 'resting'] as const;
+
+export type ProviderGroup = (typeof PROVIDER_GROUPS)[number];
+
+export const PROVIDER_FILTERS = ['all', ...PROVIDER_GROUPS] as const;
+
+export type ProviderFilter = (typeof PROVIDER_FILTERS)[number];
+
+/** Groups and filters in words. */
+export const GROUP_LABELS: Readonly<Record<ProviderFilter, string>> = {
+  all: 'All',
+  attention: 'Needs attention',
+  arriving: 'Being checked',
+  ready: 'Can serve',
+  resting: 'At rest',
+};
+
+/** Each standing's group; within a group they keep this order. */
+const GROUP_OF: Readonly<Record<StandingKind, ProviderGroup>> = {
+  'engine-down': 'attention',
+  unreachable: 'attention',
+  'check-failed': 'attention',
+  silent: 'attention',
+  resting: 'attention',
+  wavering: 'attention',
+  verifying: 'arriving',
+  loading: 'arriving',
+  pending: 'arriving',
+  // Not told apart by place: machines would change theirs with every request.
+  serving: 'ready',
+  idle: 'ready',
+  draining: 'resting',
+  paused: 'resting',
+  stopped: 'resting',
+};
+
+const ORDER = Object.keys(GROUP_OF);
+
+/** The group of a standing. */
+export function groupOf(kind: StandingKind): ProviderGroup {
+  return GROUP_OF[kind];
+}
+
+/** Place of a standing within its group. */
+export function rankOf(kind: StandingKind): number {
+  return kind === 'idle' ? rankOf('serving') : ORDER.indexOf(kind);
+}

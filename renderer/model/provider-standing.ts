@@ -1,0 +1,89 @@
+import type { Check, Provider } from '#shared/provider.ts';
+import type { StatusReport } from '#shared/status.ts';
+import { checkGroups, MISSING, type CheckGroup } from './provider-checks.ts';
+
+export type ProviderCircuit = StatusReport['stats']['providerCircuits'][string];
+
+/** Where a machine stands, what keeps it out first. */
+export type Standing =
+  /** It said goodbye. */
+  | { readonly kind: 'stopped'; readonly since: number }
+  /** Heartbeats stopped coming without a goodbye. */
+  | { readonly kind: 'silent'; readonly since: number }
+  | { readonly kind: 'paused' }
+  /** Heartbeats come, but no address leads to its agent. */
+  | { readonly kind: 'unreachable'; readonly entries: readonly Check[] }
+  | { readonly kind: 'engine-down'; readonly status: string; readonly code: number }
+  | { readonly kind: 'check-failed'; readonly failed: readonly CheckGroup[] }
+  | { readonly kind: 'loading' }
+  | { readonly kind: 'draining' }
+  | { readonly kind: 'verifying' }
+  | { readonly kind: 'pending'; readonly reason: string }
+  /** Verified, but requests to it kept failing. */
+  | { readonly kind: 'resting'; readonly fails: number; readonly lastError: string | null }
+  /** Still verified, but its last run failed. */
+  | { readonly kind: 'wavering'; readonly failed: readonly CheckGroup[] }
+  | { readonly kind: 'serving' }
+  | { readonly kind: 'idle' };
+
+export type StandingKind = Standing['kind'];
+
+const HEALTH = 'health /health status ok';
+
+/** Reads a machine's standing; `circuit` is what routing has against it. */
+export function standingOf(provider: Provider, circuit: ProviderCircuit | undefined): Standing {
+  return ownWord(provider) ?? verdict(provider) ?? inUse(provider, circuit);
+}
+
+/** True while a machine that failed before is being checked again. */
+export function isRechecked({ verification }: Provider, { kind }: Standing): boolean {
+  return verification.status === 'verifying' && kind !== 'verifying';
+}
+
+/** What the machine itself, or its silence, says. */
+function ownWord({ status, raw, last_heartbeat }: Provider): Standing | null {
+  const since = Date.parse(last_heartbeat);
+  if (status === 'offline' && raw.status === 'offline') return { kind: 'stopped', since };
+  if (status === 'offline' || status === 'stale') return { kind: 'silent', since };
+  return status === 'paused' ? { kind: 'paused' } : null;
+}
+
+/** What verification has against it; a run that is on does not hide what the last one found. */
+function verdict({ verification, status, engine_health }: Provider): Standing | null {
+  const failed = failedGroups(verification.checks);
+  const out = verification.status === 'failed' || verification.status === 'verifying';
+  const health = failed.find(({ name }) => name === HEALTH);
+  if (out && health) {
+    return {
+      kind: 'unreachable',
+      entries: health.entries.filter(({ error }) => error !== MISSING),
+    };
+  }
+  if (engine_health.status === 'loading') return { kind: 'loading' };
+  if (status === 'degraded' || engine_health.status !== 'ok') {
+    return { kind: 'engine-down', ...engine_health };
+  }
+  if (verification.status === 'failed' || (out && failed.length > 0)) {
+    return { kind: 'check-failed', failed };
+  }
+  return null;
+}
+
+function inUse(provider: Provider, circuit: ProviderCircuit | undefined): Standing {
+  const { verification, status } = provider;
+  if (status === 'draining') return { kind: 'draining' };
+  if (verification.status === 'verifying') return { kind: 'verifying' };
+  if (verification.status === 'pending') {
+    return { kind: 'pending', reason: verification.failure_reason };
+  }
+  if (circuit?.open) {
+    return { kind: 'resting', fails: circuit.consecutiveFails, lastError: circuit.lastError };
+  }
+  const failed = failedGroups(verification.checks);
+  if (failed.length > 0) return { kind: 'wavering', failed };
+  return { kind: status === 'idle' ? 'idle' : 'serving' };
+}
+
+function failedGroups(checks: readonly Check[]): readonly CheckGroup[] {
+  return checkGroups(checks).filter(({ outcome }) => outcome === 'failed');
+}

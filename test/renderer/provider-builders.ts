@@ -1,0 +1,136 @@
+import {
+  CHECK_NAMES,
+  type AgentRecord,
+  type Check,
+  type Provider,
+  type ProviderList,
+  type Verification,
+} from '#shared/provider.ts';
+import type { ProviderCircuit } from '../../renderer/model/provider-standing.ts';
+import { NOW } from './builders.ts';
+
+export function agentRecord(over: Partial<AgentRecord> = {}): AgentRecord {
+  return {
+    chip: 'NVIDIA GeForce RTX 4090',
+    chip_family: 'Ada Lovelace',
+    chip_tier: 'high',
+    cpu_cores: { total: 32, performance: 32, efficiency: 0 },
+    gpu_cores: 16_384,
+    memory_gb: 24,
+    memory_bandwidth_gbs: 1008,
+    current_model: 'qwen3-32b',
+    models: ['qwen3-32b'],
+    status: 'serving',
+    requests_served: 17,
+    tokens_generated: 5120,
+    machine_model: null,
+    decode_tps: 41.5,
+    gpu: {
+      count: 1,
+      devices: [
+        {
+          index: 0,
+          name: 'NVIDIA GeForce RTX 4090',
+          memory_total_mb: 24_564,
+          memory_used_mb: 19_000,
+          memory_free_mb: 5_564,
+          util_gpu: 3,
+          util_memory: 1,
+          temperature_c: 41,
+        },
+      ],
+      total_memory_gb: 24,
+      gpu_cores: 16_384,
+    },
+    host: {
+      hostname: 'tower',
+      platform: 'linux',
+      cpu_total: 32,
+      memory_gb: 128,
+      tailnet_hostname: null,
+    },
+    engine_health: { status: 'ok', code: 200 },
+    engine_model: 'Qwen3-32B-Q4_K_M.gguf',
+    region: null,
+    agent_version: '0.1.0',
+    tailnet_ip: '',
+    agent_url: 'http://192.168.1.20:3001',
+    uptime_s: 86_400,
+    ...over,
+  };
+}
+
+/** A verified machine; `record` is what its agent says. */
+export function provider(
+  over: Partial<Provider> = {},
+  record: Partial<AgentRecord> = {},
+): Provider {
+  const raw = agentRecord(record);
+  const { uptime_s: _, ...shown } = raw;
+  return {
+    ...shown,
+    id: 'prv_b16c2d1bead1262639764fdb0ee4d377',
+    trust_level: 'software',
+    attested: false,
+    verification: verification(),
+    last_heartbeat: new Date(NOW - 4_000).toISOString(),
+    last_heartbeat_ip: '192.168.1.20',
+    tailnet_ip: null,
+    heartbeat_count: 5760,
+    raw,
+    ewmaTtft: null,
+    ewmaLatency: null,
+    concurrentRequests: 0,
+    totalRequests: 0,
+    successCount: 0,
+    ...over,
+  };
+}
+
+export function verification(over: Partial<Verification> = {}): Verification {
+  return {
+    status: 'verified',
+    checks: CHECK_NAMES.map((name) => ({ name, passed: true })),
+    last_check: new Date(NOW - 60_000).toISOString(),
+    last_heartbeat: new Date(NOW - 4_000).toISOString(),
+    heartbeat_count: 5760,
+    failure_reason: '',
+    ...over,
+  };
+}
+
+/** All checks, those of the given names replaced by the given entries. */
+export function checks(...given: readonly Check[]): Check[] {
+  const names = new Set(given.map(({ name }) => name));
+  const others = CHECK_NAMES.filter((name) => !names.has(name));
+  return [...given, ...others.map((name) => ({ name, passed: true }))];
+}
+
+export function providerCircuit(over: Partial<ProviderCircuit> = {}): ProviderCircuit {
+  return {
+    fails: 0,
+    successes: 0,
+    failUntil: null,
+    lastError: null,
+    lastFailAt: null,
+    lastSuccessAt: null,
+    consecutiveFails: 0,
+    open: false,
+    cooldownRemainingMs: 0,
+    ...over,
+  };
+}
+
+export function providerList(...data: Provider[]): ProviderList {
+  const of = (status: Verification['status']) =>
+    data.filter(({ verification: { status: found } }) => found === status).length;
+  return {
+    object: 'list',
+    data,
+    count: data.length,
+    verified: of('verified'),
+    pending: of('pending'),
+    verifying: of('verifying'),
+    failed: of('failed'),
+  };
+}

@@ -1,0 +1,197 @@
+import { describe, expect, test } from 'vitest';
+import { createProviders } from '../../renderer/data/providers.ts';
+import { startWatch } from '../../renderer/data/watch.ts';
+import { applyEvent } from '../../renderer/data/live-data.ts';
+import { delta, live, NOW } from './builders.ts';
+import { provider, providerList } from './provider-builders.ts';
+
+function setUp(answer: (path: string, init: RequestInit) => Response) {
+  const asked: string[] = [];
+  const providers = createProviders(
+    {
+      request: async (path, init = {}) => {
+        const match = new Headers(init.headers).get('If-None-Match');
+        asked.push([init.method ?? 'GET', path, match].filter(Boolean).join(' '));
+        return answer(path, init);
+      },
+    },
+    () => undefined,
+  );
+  return { providers, asked };
+}
+
+const LIST = providerList(provider());
+const ID = LIST.data[0]?.id ?? '';
+
+describe('the registry as the page reads it', () => {
+  test('an unchanged list is neither sent nor read again', async () => {
+    const { providers, asked } = setUp((_path, { headers }) =>
+      new Headers(headers).has('If-None-Match')
+        ? new Response(null, { status: 304 })
+        : Response.json(LIST, { headers: { ETag: '"1"' } }),
+    );
+    const first = await providers.readList();
+    expect(first).toEqual({ ok: true, value: LIST });
+    const second = await providers.readList();
+    expect(asked[1]).toBe('GET /api/v1/providers?limit=1000 "1"');
+    expect(second.ok && second.value).toBe(first.ok && first.value);
+  });
+
+  test('a failure keeps what was read, and says what happened', async () => {
+    let sick = false;
+    const { providers } = setUp(() =>
+      sick
+        ? Response.json({ error: { message: 'Too slow.' } }, { status: 503 })
+        : Response.json(LIST),
+    );
+    await providers.readList();
+    sick = true;
+    expect(await providers.readList()).toMatchObject({
+      ok: false,
+      status: 503,
+      refusal: { message: 'Too slow.' },
+    });
+    expect(providers.lastList()).toEqual(LIST);
+  });
+
+  test('a gateway that is gone is an answer, not an exception', async () => {
+    const { providers } = setUp(() => {
+      throw new TypeError('network');
+    });
+    expect(await providers.readList()).toMatchObject({ ok: false, status: null });
+    expect((await providers.verify(ID))?.message).toMatch(/did not answer/);
+    expect(await providers.enroll()).toMatchObject({ ok: false });
+  });
+
+  test('an answer that is no JSON is an answer, not an exception', async () => {
+    const { providers } = setUp(() => new Response('<html>'));
+    expect(await providers.readList()).toMatchObject({ ok: false });
+  });
+
+  test('a machine is readable without its history, which is told apart from an empty one', async () => {
+    const { providers } = setUp((path) =>
+      path.endsWith('/history') ? new Response('', { status: 500 }) : Response.json(LIST.data[0]),
+    );
+    expect(await providers.readOne(ID)).toMatchObject({ ok: true, value: { history: null } });
+  });
+
+  test('an order may be answered without a body', async () => {
+    const { providers, asked } = setUp(() => new Response(null, { status: 202 }));
+    expect(await providers.verify(ID)).toBeNull();
+    expect(asked).toEqual([`POST /api/v1/providers/${ID}/verify`]);
+  });
+
+  test('a removed machine is gone at once, and the list is read anew', async () => {
+    const { providers, asked } = setUp((_path, { method }) =>
+      method === 'DELETE'
+        ? Response.json({ id: ID })
+        : Response.json(LIST, { headers: { ETag: '"1"' } }),
+    );
+    await providers.readList();
+    expect(await providers.remove(ID)).toBeNull();
+    expect(providers.lastList()?.data).toEqual([]);
+    await providers.readList();
+    expect(asked.at(-1)).toBe('GET /api/v1/providers?limit=1000');
+  });
+
+  test('an id cannot lead to another path', async () => {
+    const { providers, asked } = setUp(() => new Response(null, { status: 202 }));
+    await providers.verify('../settings');
+    expect(asked).toEqual(['POST /api/v1/providers/..%2Fsettings/verify']);
+  });
+});
+
+/** A watch with time and readings in the test's hand. */
+function watched() {
+  let now = 0;
+  let planned: { at: number; run: () => void } | null = null;
+  const ends: (() => void)[] = [];
+  const watch = startWatch({
+    read: () => new Promise((resolve) => ends.push(resolve)),
+    now: () => now,
+    after: (ms, run) => {
+      const own = { at: now + ms, run };
+      planned = own;
+      return () => {
+        if (planned === own) planned = null;
+      };
+    },
+  });
+  return {
+    watch,
+    readings: () => ends.length,
+    plannedAt: () => planned?.at ?? null,
+    async end() {
+      ends.at(-1)?.();
+      await Promise.resolve();
+      await Promise.resolve();
+    },
+    pass(ms: number) {
+      now += ms;
+      if (planned === null || planned.at > now) return;
+      const { run } = planned;
+      planned = null;
+      run();
+    },
+  };
+}
+
+describe('a watch', () => {
+  test('reads at once, and after a change no sooner than 2 s later', async () => {
+    const it = watched();
+    expect(it.readings()).toBe(1);
+    await it.end();
+    it.watch.changed();
+    it.watch.changed();
+    expect(it.plannedAt()).toBe(2_000);
+    it.pass(1_999);
+    expect(it.readings()).toBe(1);
+    it.pass(1);
+    expect(it.readings()).toBe(2);
+  });
+
+  test('a change during a reading is read after it', async () => {
+    const it = watched();
+    it.watch.changed();
+    expect(it.plannedAt()).toBeNull();
+    await it.end();
+    expect(it.plannedAt()).toBe(2_000);
+  });
+
+  test('an order of one’s own is followed by a reading without a wait', async () => {
+    const it = watched();
+    await it.end();
+    it.pass(10);
+    it.watch.again();
+    expect(it.readings()).toBe(2);
+  });
+
+  test('without a change it looks again after 15 s', async () => {
+    const it = watched();
+    await it.end();
+    it.pass(14_999);
+    expect(it.readings()).toBe(1);
+    it.pass(1);
+    expect(it.readings()).toBe(2);
+  });
+
+  test('once closed it reads nothing, though a reading ends later', async () => {
+    const it = watched();
+    it.watch.close();
+    await it.end();
+    it.watch.changed();
+    it.watch.again();
+    expect(it.plannedAt()).toBeNull();
+    expect(it.readings()).toBe(1);
+  });
+});
+
+test('the feed’s summary of the registry is kept until it changes', () => {
+  const summary = { revision: 3, count: 1, verified: 1, pending: 0, verifying: 0, failed: 0 };
+  const before = live({ providers: summary });
+  expect(before.providers).toEqual(summary);
+  expect(applyEvent(before, delta(), NOW)?.providers).toEqual(summary);
+  const next = { ...summary, revision: 4 };
+  expect(applyEvent(before, delta({ providers: next }), NOW)?.providers).toEqual(next);
+  expect(live().providers).toBeNull();
+});

@@ -1,0 +1,179 @@
+import { describe, expect, test } from 'vitest';
+import { formatAge, formatPlural } from '../../renderer/model/format.ts';
+import { circuitFacts } from '../../renderer/model/provider-circuit.ts';
+import {
+  chipText,
+  heartbeatAge,
+  machineFacts,
+  modelText,
+  networkFacts,
+  servingFacts,
+  speedText,
+  type Fact,
+} from '../../renderer/model/provider-facts.ts';
+import { metersOf, type GpuDevice } from '../../renderer/model/provider-gpu.ts';
+import { gatewayOf, joinNoteOf, validityText } from '../../renderer/model/provider-join.ts';
+import { hashOf, routeOf } from '../../renderer/model/route.ts';
+import { NOW } from './builders.ts';
+import { agentRecord, provider, providerCircuit } from './provider-builders.ts';
+
+const valueOf = (facts: readonly Fact[], label: string) =>
+  facts.find((fact) => fact.label === label)?.value;
+
+describe('facts', () => {
+  const blank = provider(
+    {},
+    {
+      chip: null,
+      chip_family: null,
+      chip_tier: null,
+      memory_gb: null,
+      memory_bandwidth_gbs: null,
+      gpu_cores: null,
+      decode_tps: null,
+      current_model: null,
+      models: [],
+      engine_model: null,
+    },
+  );
+
+  test('what is not known is said to be unknown, never zero', () => {
+    const facts = [...machineFacts(blank), ...servingFacts(blank, undefined)];
+    for (const label of ['Chip', 'Family', 'GPU memory', 'Bandwidth', 'GPU cores', 'Model files']) {
+      expect(valueOf(facts, label)).toBe('unknown');
+    }
+    expect(valueOf(facts, 'Speed, as it reports')).toBe('unknown');
+    expect(valueOf(facts, 'First token')).toBe('not measured yet');
+    expect(chipText(blank)).toBe('GPU unknown · memory unknown');
+    expect(speedText(null)).toBe('–');
+    expect(modelText(blank)).toBe('no model');
+  });
+
+  test('a chip goes without its maker, and more models are counted', () => {
+    expect(chipText(provider())).toBe('RTX 4090 · 24 GB');
+    expect(modelText(provider({}, { models: ['qwen3-32b', 'b', 'c'] }))).toBe('qwen3-32b + 2');
+    expect(modelText(provider({}, { current_model: null, models: ['b', 'c'] }))).toBe('2 models');
+    expect(speedText(41.5)).toBe('41.5');
+    expect(speedText(1234.5)).toBe('1,235');
+  });
+
+  test('live latencies go before those of the record', () => {
+    const latencies = { ewmaTtft: 200, ewmaLatency: null, lastTtftMs: 1, samples: 1 };
+    const facts = servingFacts(provider({ ewmaTtft: 900, ewmaLatency: 3_000 }), latencies);
+    expect(valueOf(facts, 'First token')).toBe('200 ms');
+    expect(valueOf(facts, 'Whole answer')).toBe('3.0 s');
+  });
+
+  test('a heartbeat is never from the future', () => {
+    expect(heartbeatAge(provider(), NOW)).toBe('4 s ago');
+    expect(heartbeatAge(provider(), NOW - 60_000)).toBe('0 s ago');
+    expect(valueOf(networkFacts(provider(), NOW), 'Last heartbeat')).toBe('4 s ago');
+  });
+
+  test.each([
+    [59_000, '59 s ago'],
+    [60_000, '1 min ago'],
+    [7_300_000, '2 h ago'],
+    [200_000_000, '2 d ago'],
+  ])('%d ms is %s', (ms, text) => {
+    expect(formatAge(ms)).toBe(text);
+  });
+
+  test('a plural of its own is used', () => {
+    expect(formatPlural(2, 'address', 'addresses')).toBe('2 addresses');
+  });
+});
+
+describe('meters', () => {
+  const [device] = agentRecord().gpu.devices;
+  const shown = (over: Partial<GpuDevice>) => (device ? metersOf({ ...device, ...over }) : []);
+
+  test('a figure stands beside its part of the whole', () => {
+    const [memory, busy, temperature] = shown({ memory_used_mb: 12_282 });
+    expect(memory).toEqual({ label: 'Memory', text: '12.0 of 24.0 GB', share: 0.5 });
+    expect(busy).toEqual({ label: 'Busy', text: '3 %', share: 0.03 });
+    expect(temperature).toEqual({ label: 'Temperature', text: '41 °C', share: 0.41 });
+  });
+
+  test('unknown is a word and no bar; a total without a use is still told', () => {
+    const unknown = {
+      memory_used_mb: null,
+      memory_total_mb: null,
+      util_gpu: null,
+      temperature_c: null,
+    };
+    for (const meter of shown(unknown)) {
+      expect(meter).toMatchObject({ text: 'unknown', share: null });
+    }
+    expect(shown({ memory_used_mb: null })[0]?.text).toBe('24.0 GB, use unknown');
+    expect(shown({ memory_total_mb: null, memory_used_mb: 1024 })[0]?.text).toBe('1.0 GB used');
+    expect(shown({ memory_total_mb: 0, memory_used_mb: 0 })[0]?.share).toBeNull();
+  });
+
+  test('no bar is longer than its room', () => {
+    const [memory, , temperature] = shown({ memory_used_mb: 99_999, temperature_c: 120 });
+    expect([memory?.share, temperature?.share]).toEqual([1, 1]);
+  });
+});
+
+describe('the breaker of a machine', () => {
+  const state = (open: boolean, cooldownRemainingMs: number, elapsedMs: number) =>
+    valueOf(
+      circuitFacts(providerCircuit({ open, cooldownRemainingMs }), { elapsedMs, serverNow: NOW }),
+      'State',
+    );
+
+  test('counts down from the report on', () => {
+    expect(state(false, 0, 0)).toBe('closed');
+    expect(state(true, 42_000, 2_000)).toBe('open, tried in 40 s');
+    expect(state(true, 42_000, 50_000)).toBe('open, tried next');
+  });
+
+  test('one that was never used says so', () => {
+    expect(circuitFacts(undefined, { elapsedMs: 0, serverNow: NOW })).toHaveLength(1);
+  });
+});
+
+describe('joining', () => {
+  test.each([
+    ['http://localhost:47900/', 'here-only'],
+    ['http://127.0.0.1:47900', 'here-only'],
+    ['http://[::1]:47900', 'here-only'],
+    ['http://192.168.1.5:47900', 'plain-http'],
+    ['http://gateway.lan:47900', 'plain-http'],
+    ['http://100.128.0.1:47900', 'plain-http'],
+    ['https://gateway.lan', null],
+    ['http://100.64.0.9:47900', null],
+    ['http://tower.tail1234.ts.net:47900', null],
+    ['no address', null],
+  ])('%s: %s', (url, note) => {
+    expect(joinNoteOf(url)).toBe(note);
+  });
+
+  test('the gateway’s address is found inside the line', () => {
+    expect(gatewayOf('npx switchyard join http://192.168.1.5:47900 0f0f')).toBe(
+      'http://192.168.1.5:47900',
+    );
+    expect(gatewayOf('npx switchyard join')).toBeNull();
+  });
+
+  test('a line counts down and then does not work any more', () => {
+    const at = new Date(NOW + 60_000).toISOString();
+    expect(validityText(at, NOW)).toBe('1 min 00 s');
+    expect(validityText(at, NOW + 60_000)).toBeNull();
+  });
+});
+
+describe('address', () => {
+  test.each(['#/providers', '#/providers/attention', '#/providers/prv_0f'])(
+    '%s leads to itself',
+    (hash) => {
+      expect(hashOf(routeOf(hash))).toBe(hash);
+    },
+  );
+
+  test('what is no filter is a machine', () => {
+    expect(routeOf('#/providers/prv_0f')).toEqual({ page: 'provider', id: 'prv_0f' });
+    expect(routeOf('#/providers/ready')).toEqual({ page: 'providers', filter: 'ready' });
+  });
+});

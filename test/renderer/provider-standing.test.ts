@@ -1,0 +1,199 @@
+import { describe, expect, test } from 'vitest';
+import { CHECK_NAMES, type Check, type Provider } from '#shared/provider.ts';
+import { addressOf, checkGroups, checkTodo } from '../../renderer/model/provider-checks.ts';
+import { groupOf, PROVIDER_GROUPS } from '../../renderer/model/provider-groups.ts';
+import {
+  isRechecked,
+  standingOf,
+  type ProviderCircuit,
+} from '../../renderer/model/provider-standing.ts';
+import { providerName, providerWords } from '../../renderer/model/provider-words.ts';
+import { NOW } from './builders.ts';
+import { checks, provider, providerCircuit, verification } from './provider-builders.ts';
+
+const HEALTH = 'health /health status ok';
+
+const refused: Check = {
+  name: HEALTH,
+  passed: false,
+  latencyMs: 2,
+  error: 'connection refused',
+  detail: 'GET http://192.168.1.20:3001/health',
+};
+const unnamed: Check = {
+  ...refused,
+  error: 'name not found',
+  detail: 'GET http://tower:47901/health',
+};
+const slow: Check = { name: 'latency <10s', passed: false, latencyMs: 12_000, error: 'took 12 s' };
+
+const failedWith = (...entries: Check[]): Provider =>
+  provider({ verification: verification({ status: 'failed', checks: checks(...entries) }) });
+
+const words = (machine: Provider, circuit?: ProviderCircuit) =>
+  providerWords(standingOf(machine, circuit), NOW);
+
+const down = provider(
+  {},
+  { status: 'degraded', engine_health: { status: 'unreachable', code: 0 } },
+);
+
+/** One machine of every standing that a person may meet. */
+const MACHINES: Readonly<Record<string, readonly [Provider, ProviderCircuit?]>> = {
+  serving: [provider()],
+  idle: [provider({}, { status: 'idle' })],
+  silent: [provider({ status: 'stale' })],
+  stopped: [provider({ status: 'offline' }, { status: 'offline' })],
+  paused: [provider({}, { status: 'paused' })],
+  draining: [provider({}, { status: 'draining' })],
+  unreachable: [failedWith(refused, unnamed)],
+  'engine-down': [down],
+  'check-failed': [failedWith(slow)],
+  loading: [provider({}, { engine_health: { status: 'loading', code: 503 } })],
+  verifying: [provider({ verification: verification({ status: 'verifying', checks: [] }) })],
+  pending: [provider({ verification: verification({ status: 'pending', checks: [] }) })],
+  wavering: [provider({ verification: verification({ checks: checks(slow) }) })],
+  resting: [provider(), providerCircuit({ open: true, consecutiveFails: 5, lastError: 'timeout' })],
+};
+
+describe('standing', () => {
+  test.each(Object.entries(MACHINES))('%s', (kind, [machine, circuit]) => {
+    expect(standingOf(machine, circuit).kind).toBe(kind);
+  });
+
+  test('every standing has a word of its own', () => {
+    const said = Object.values(MACHINES).map((given) => words(...given).word);
+    expect(new Set(said).size).toBe(said.length);
+  });
+
+  test('a colour means the same in every group', () => {
+    for (const given of Object.values(MACHINES)) {
+      const group = groupOf(standingOf(...given).kind);
+      const tones = {
+        attention: ['red', 'amber'],
+        arriving: ['blue'],
+        ready: ['green'],
+        resting: ['grey'],
+      };
+      expect(PROVIDER_GROUPS).toContain(group);
+      expect(tones[group]).toContain(words(...given).tone);
+    }
+  });
+
+  test('a silent machine is silent, whatever was last known of it', () => {
+    expect(standingOf({ ...failedWith(refused), status: 'offline' }, undefined).kind).toBe(
+      'silent',
+    );
+  });
+
+  test('an unreachable machine is not blamed on its engine', () => {
+    const both = { ...down, verification: failedWith(refused).verification };
+    expect(standingOf(both, undefined).kind).toBe('unreachable');
+  });
+
+  test('a failed check is not blamed where the engine is down', () => {
+    const both = { ...down, verification: failedWith(slow).verification };
+    expect(standingOf(both, undefined).kind).toBe('engine-down');
+  });
+
+  test('a machine that failed keeps its cause while it is checked again', () => {
+    const machine = failedWith(refused);
+    const again = {
+      ...machine,
+      verification: { ...machine.verification, status: 'verifying' as const },
+    };
+    const standing = standingOf(again, undefined);
+    expect(standing.kind).toBe('unreachable');
+    expect(isRechecked(again, standing)).toBe(true);
+    const [fresh] = MACHINES['verifying'] ?? [];
+    expect(fresh && isRechecked(fresh, standingOf(fresh, undefined))).toBe(false);
+  });
+
+  test('one address of several that answers is enough', () => {
+    const machine = failedWith(refused, { ...unnamed, passed: true });
+    expect(standingOf(machine, undefined).kind).toBe('check-failed');
+  });
+});
+
+describe('the four causes', () => {
+  test('no heartbeat says since when', () => {
+    const machine = provider({
+      status: 'stale',
+      last_heartbeat: new Date(NOW - 70_000).toISOString(),
+    });
+    expect(words(machine).what).toMatch(/^No heartbeat since \d\d:\d\d:50\.$/);
+  });
+
+  test('silence since another day names the day', () => {
+    const machine = provider({
+      status: 'offline',
+      last_heartbeat: new Date(NOW - 864e5).toISOString(),
+    });
+    expect(words(machine).what).toMatch(/since 19 Nov, /);
+  });
+
+  test('unreachable says which address, and how', () => {
+    const { what, todo } = words(failedWith(refused, unnamed));
+    expect(what).toContain('192.168.1.20:3001 (connection refused)');
+    expect(what).toContain('tower:47901 (name not found)');
+    expect(todo).toMatch(/firewall/);
+  });
+
+  test('addresses beyond two are counted, those never asked are not', () => {
+    const missing: Check = { name: HEALTH, passed: false, error: 'check missing' };
+    const { what } = words(failedWith(refused, unnamed, refused, missing));
+    expect(what).toMatch(/ and 1 more address\.$/);
+  });
+
+  test('an engine that is down says whether it answers at all', () => {
+    expect(words(down).what).toBe('Its engine does not answer.');
+    const sick = provider(
+      {},
+      { status: 'degraded', engine_health: { status: 'error', code: 500 } },
+    );
+    expect(words(sick).what).toBe('Its engine answers HTTP 500 (error).');
+  });
+
+  test('a failed verification names its check', () => {
+    const { what, todo } = words(failedWith(slow));
+    expect(what).toBe('The check “latency <10s” failed: took 12 s.');
+    expect(todo).toBe(checkTodo('latency <10s'));
+  });
+
+  test('every check has something to do of its own', () => {
+    expect(new Set(CHECK_NAMES.map(checkTodo)).size).toBe(CHECK_NAMES.length);
+    expect(checkTodo('a check of a later gateway')).not.toBe('');
+  });
+});
+
+describe('checks', () => {
+  test('entries of one check stand together, and one that passed is enough', () => {
+    const groups = checkGroups([refused, slow, { ...unnamed, passed: true }]);
+    expect(groups.map(({ name, outcome }) => [name, outcome])).toEqual([
+      [HEALTH, 'passed'],
+      ['latency <10s', 'failed'],
+    ]);
+    expect(groups[0]?.entries).toHaveLength(2);
+  });
+
+  test('a check that was not run has not failed', () => {
+    const [group] = checkGroups([{ name: HEALTH, passed: false, error: 'check missing' }]);
+    expect(group?.outcome).toBe('missing');
+  });
+
+  test.each([
+    ['GET http://tower:47901/health', 'tower:47901'],
+    ['https://[fd00::1]:3001/v1/chat/completions', '[fd00::1]:3001'],
+    ['no address', null],
+    [undefined, null],
+  ])('the address of %j is %j', (detail, address) => {
+    const check = { name: HEALTH, passed: true };
+    expect(addressOf(detail === undefined ? check : { ...check, detail })).toBe(address);
+  });
+});
+
+test('a machine without a host name goes by its id', () => {
+  const machine = provider();
+  expect(providerName(machine)).toBe('tower');
+  expect(providerName({ id: 'prv_1', host: { ...machine.host, hostname: ' ' } })).toBe('prv_1');
+});
