@@ -1,10 +1,12 @@
 import type { Ended } from './children.ts';
+import type { RegistryFigures } from './registry.ts';
+import type { SoakFigures } from './soak.ts';
 import type { Summary } from './summary.ts';
 
 /** One promise about speed, held against what was measured (design 12). */
 export interface Bound {
   readonly what: string;
-  readonly unit: '×' | ' ms';
+  readonly unit: '×' | ' ms' | ' MB';
   readonly measured: number;
   readonly most: number;
   readonly goal: number | null;
@@ -50,6 +52,29 @@ export function boundsOf(summary: Summary, stopped: Ended): readonly Bound[] {
       goal: null,
     },
   ];
+}
+
+/** What it holds the registry to, with ten thousand machines. */
+export function registryBoundsOf(figures: RegistryFigures): readonly Bound[] {
+  const most = (what: string, measured: number, bound: number): Bound => ({
+    what,
+    unit: ' ms',
+    measured,
+    most: bound,
+    goal: null,
+  });
+  return [
+    most('event loop late, p99', figures.delay.p99Ms, 20),
+    most('the whole list', figures.listMs, 150),
+    most('a page of 50', figures.pageMs, 5),
+    most('status report', figures.statusMs, 50),
+  ];
+}
+
+/** What it holds a million requests to. */
+export function soakBoundsOf({ beforeMb, afterMb }: SoakFigures): readonly Bound[] {
+  const what = 'RSS growth over a million requests';
+  return [{ what, unit: ' MB', measured: afterMb - beforeMb, most: 16, goal: null }];
 }
 
 /** In one word; what could not be measured is not met. */

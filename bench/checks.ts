@@ -16,26 +16,33 @@ export interface Check extends AnswerListener {
   firstTokenUs(): number | null;
 }
 
-export type AnswerKind = 'plain' | 'stream' | 'assembled';
+/** `failing`: only a `local` that refuses every connection may be asked, so the answer is a 502. */
+export type AnswerKind = 'plain' | 'stream' | 'assembled' | 'failing';
 
 /** Makes the check for one answer to a request that goes out now. */
 export function createCheck(kind: AnswerKind): Check {
   switch (kind) {
     case 'plain':
-      return new WholeCheck((body) => (body.equals(PLAIN_ANSWER) ? null : 'not the same bytes'));
+      return new WholeCheck(200, (body) =>
+        body.equals(PLAIN_ANSWER) ? null : 'not the same bytes',
+      );
     case 'assembled':
-      return new WholeCheck(assembledProblem);
+      return new WholeCheck(200, assembledProblem);
+    case 'failing':
+      return new WholeCheck(502, () => null);
     case 'stream':
       return new StreamCheck();
   }
 }
 
 class WholeCheck implements Check {
+  readonly #expected: number;
   readonly #judge: (body: Buffer) => string | null;
   readonly #pieces: Buffer[] = [];
   #status = 0;
 
-  constructor(judge: (body: Buffer) => string | null) {
+  constructor(expected: number, judge: (body: Buffer) => string | null) {
+    this.#expected = expected;
     this.#judge = judge;
   }
 
@@ -50,7 +57,7 @@ class WholeCheck implements Check {
   problem(): string | null {
     const [only, ...more] = this.#pieces;
     const body = only !== undefined && more.length === 0 ? only : Buffer.concat(this.#pieces);
-    const problem = this.#status === 200 ? this.#judge(body) : 'not a 200';
+    const problem = this.#status === this.#expected ? this.#judge(body) : `not a ${this.#expected}`;
     return problem === null
       ? null
       : `${problem}: status ${this.#status}, ${body.length} bytes: ${body.toString('utf8', 0, 200)}`;

@@ -61,7 +61,18 @@ export function connect(port: number): Promise<Connection> {
 }
 
 /** The bytes of a POST as a client sends it. */
-export function postBytes(port: number, path: string, body: Buffer): Buffer {
+export function postBytes(
+  {
+    port,
+    path,
+    extra,
+  }: {
+    readonly port: number;
+    readonly path: string;
+    readonly extra: Readonly<Record<string, string>>;
+  },
+  body: Buffer,
+): Buffer {
   const head = [
     `POST ${path} HTTP/1.1`,
     `Host: 127.0.0.1:${port}`,
@@ -70,6 +81,7 @@ export function postBytes(port: number, path: string, body: Buffer): Buffer {
     'Content-Type: application/json',
     'Authorization: Bearer bench',
     `Content-Length: ${body.length}`,
+    ...Object.entries(extra).map(([name, value]) => `${name}: ${value}`),
   ];
   return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body]);
 }

@@ -38,6 +38,9 @@ export interface Outcome {
   readonly firstTokenP99Us: number;
 }
 
+/** Answers that are streamed, to the caller or to the gateway. */
+const STREAMED: ReadonlySet<AnswerKind> = new Set(['stream', 'assembled']);
+
 /** Beyond its time a job may take so long for the answers that are under way. */
 const GRACE_MS = 15_000;
 const MISMATCHES_SHOWN = 3;
@@ -52,7 +55,8 @@ interface Tally {
 
 async function runJob(job: Job): Promise<Outcome> {
   const body = job.kind === 'stream' ? STREAM_REQUEST : PLAIN_REQUEST;
-  const request = postBytes(job.port, CHAT_PATH, body);
+  const extra = job.kind === 'failing' ? { 'x-gateway-force-zero': '1' } : {};
+  const request = postBytes({ port: job.port, path: CHAT_PATH, extra }, body);
   const tally: Tally = {
     requests: 0,
     wrong: 0,
@@ -78,7 +82,7 @@ async function runJob(job: Job): Promise<Outcome> {
   for (const connection of connections) connection.close();
   return {
     requests: tally.requests,
-    events: job.kind === 'plain' ? 0 : tally.requests * EVENTS,
+    events: STREAMED.has(job.kind) ? tally.requests * EVENTS : 0,
     wrong: tally.wrong,
     mismatches: tally.mismatches,
     cpuMs: cpuBefore === null || cpuAfter === null ? null : cpuAfter - cpuBefore,

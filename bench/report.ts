@@ -1,4 +1,6 @@
 import { verdict, type Bound } from './bounds.ts';
+import type { RegistryFigures } from './registry.ts';
+import type { SoakFigures } from './soak.ts';
 import type { Comparison, Ratio, Summary } from './summary.ts';
 
 /** Resident memory of the compared targets, before and after the load, in MB. */
@@ -31,9 +33,33 @@ export function reportText(
       ['RSS, MB', 'idle', 'loaded'],
       ...memory.map(({ name, idleMb, loadedMb }) => [name, whole(idleMb), whole(loadedMb)]),
     ]),
-    table([['bound', 'measured', 'at most', 'goal', ''], ...bounds.map(boundRow)]),
+    boundsTable(bounds),
     'Medians over the rounds. CPU ratios: median of the ratios within a round (smallest to greatest);\nTTFT ratios: ratio of the medians. CPU time is user and system time of all threads of the target.',
   ].join('\n\n');
+}
+
+/** The report of the registry's part. */
+export function registryText(figures: RegistryFigures, bounds: readonly Bound[]): string {
+  const { machines, delay, fleet } = figures;
+  return [
+    `Registry: ${machines} machines, a heartbeat every 15 s each, a window open, checks going on.`,
+    boundsTable(bounds),
+    [
+      `Event loop late: p50 ${short(delay.p50Ms)} ms, most ${short(delay.mostMs)} ms. Heartbeats: ${fleet.acknowledged} of ${fleet.sent} acknowledged, p50 ${short(fleet.ackP50Ms)} ms, p99 ${short(fleet.ackP99Ms)} ms; ${fleet.checked} checks answered.`,
+      `First list ${whole(figures.firstListMs)} ms (${short(figures.listMb)} MB). Start ${whole(figures.startMs)} ms. RSS ${whole(figures.idleRssMb)} MB idle, ${whole(figures.loadedRssMb)} MB loaded.`,
+    ].join('\n'),
+  ].join('\n\n');
+}
+
+/** What the million requests came to. */
+export function soakText(figures: SoakFigures, bounds: readonly Bound[]): string {
+  const { requests, failed, beforeMb, afterMb } = figures;
+  const counts = `${requests} requests, ${failed} of them failing: RSS ${whole(beforeMb)} MB before, ${whole(afterMb)} MB after.`;
+  return [counts, boundsTable(bounds)].join('\n\n');
+}
+
+function boundsTable(bounds: readonly Bound[]): string {
+  return table([['bound', 'measured', 'at most', 'goal', ''], ...bounds.map(boundRow)]);
 }
 
 function comparisonRow(name: string, { medians, toBare, toNginx }: Comparison): string[] {

@@ -10,6 +10,12 @@ export interface Target {
   readonly child: Child | null;
 }
 
+/** A gateway process, with the directory where its control token is. */
+export interface Gateway extends Target {
+  readonly child: Child;
+  readonly dataDirectory: string;
+}
+
 /** All that is measured. */
 export interface Targets {
   readonly direct: Target;
@@ -17,11 +23,11 @@ export interface Targets {
   /** Null where it is not installed. */
   readonly nginx: Target | null;
   /** Passes plain answers through: assembling is off. */
-  readonly gateway: Target & { readonly child: Child };
+  readonly gateway: Gateway;
   /** Asks for a stream and puts the plain answer together, as is the default. */
   readonly assembling: Target;
   /** As `gateway`, with a `local` that refuses every connection. */
-  readonly failingOver: Target;
+  readonly failingOver: Gateway;
   /** As `failingOver`, its circuit open after the first failure. */
   readonly passingBy: Target;
 }
@@ -44,7 +50,7 @@ export async function startTargets(
     SWITCHYARD_LOCAL_ENGINE_URL: `http://127.0.0.1:${await freePort()}`,
   };
   const gateway = (name: string, env: Readonly<Record<string, string>>) =>
-    startGateway(children, { SWITCHYARD_DATA_DIR: join(directory, name), ...env });
+    startGateway(children, join(directory, name), env);
   return {
     direct: { port: upstreamPort, child: null },
     bare: await startBare(children, upstreamPort),
@@ -72,10 +78,12 @@ async function startBare(children: Children, upstreamPort: number): Promise<Targ
 
 async function startGateway(
   children: Children,
+  dataDirectory: string,
   env: Readonly<Record<string, string>>,
-): Promise<Target & { readonly child: Child }> {
+): Promise<Gateway> {
   const file = join(import.meta.dirname, '../main/headless.ts');
   const child = children.start('target', [process.execPath, file], {
+    SWITCHYARD_DATA_DIR: dataDirectory,
     SWITCHYARD_PORT: '0',
     SWITCHYARD_AGENT: 'false',
     ...env,
@@ -83,5 +91,6 @@ async function startGateway(
   return {
     port: Number(await saying(child, /Base URL for your apps: http:\/\/\S+:(\d+)\//)),
     child,
+    dataDirectory,
   };
 }

@@ -1,27 +1,77 @@
 import { createSettingsHelp } from './config/help.ts';
 import { dataDirectory } from './config/data-dir.ts';
+import { inUsableDirectory } from './config/usable-data-dir.ts';
 import { openLink } from './control-link.ts';
+import { runDoctor } from './doctor.ts';
 import { runHeadless } from './headless-run.ts';
+import { runJoin } from './join.ts';
 import { VERSION } from './version.ts';
 
 const USAGE = `switchyard ${VERSION}: an LLM gateway over your own GPUs and your hosted fallbacks
 
-  switchyard            run the gateway with its window in a browser
-  switchyard open       print a new link that gives a browser control
-  switchyard --help     this text and every setting
+  switchyard                     run the gateway with its window in a browser
+  switchyard open                print a new link that gives a browser control
+  switchyard join <url> <token>  let another gateway use this machine; its window shows the line
+             --yes               go on over plain HTTP without asking
+  switchyard doctor              check this machine as a gateway would; exit code 0 when all is well
+             --json              the same for scripts
+  switchyard --help              this text and every setting
   switchyard --version
 `;
 
+interface Command {
+  /** Words that it takes, by what they are. */
+  readonly words: readonly string[];
+  readonly flags: readonly string[];
+  run(words: readonly string[], flags: readonly string[]): void | Promise<void>;
+}
+
+const { env } = process;
+
+const COMMANDS: Readonly<Record<string, Command>> = {
+  open: { words: [], flags: [], run: () => openLink(dataDirectory(env, process.platform)) },
+  join: {
+    words: ['url', 'token'],
+    flags: ['--yes'],
+    run: ([url = '', token = ''], flags) => runJoin(env, { url, token, yes: flags.length > 0 }),
+  },
+  doctor: {
+    words: [],
+    flags: ['--json'],
+    run: (_words, flags) => runDoctor(env, flags.length > 0),
+  },
+  '--version': { words: [], flags: [], run: () => print(`${VERSION}\n`) },
+  '--help': { words: [], flags: [], run: () => print(`${USAGE}\n${createSettingsHelp()}`) },
+};
+
 /** Runs the command line; the process ends with what it sets as exit code. */
 export async function runCli(args: readonly string[]): Promise<void> {
-  const [command, ...rest] = args;
-  const env = process.env;
-  if (rest.length > 0) fail(`"${rest.join(' ')}" is too much: "${command}" takes nothing.`);
-  else if (command === undefined) await runHeadless(env);
-  else if (command === 'open') await openLink(dataDirectory(env, process.platform));
-  else if (command === '--version') process.stdout.write(`${VERSION}\n`);
-  else if (command === '--help') process.stdout.write(`${USAGE}\n${createSettingsHelp()}`);
-  else fail(`"${command}" is no command of switchyard.`);
+  const [name, ...rest] = args;
+  if (name === undefined) {
+    await runHeadless(env);
+    return;
+  }
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (command === undefined) {
+    fail(`"${name}" is no command of switchyard.`);
+    return;
+  }
+  const flags = rest.filter((word) => command.flags.includes(word));
+  const words = rest.filter((word) => !command.flags.includes(word));
+  const { length } = command.words;
+  if (words.length > length) {
+    const takes = length === 0 ? 'nothing' : `${length} words`;
+    fail(`"${words.slice(length).join(' ')}" is too much: "${name}" takes ${takes}.`);
+  } else if (words.length < length) {
+    fail(`"${name}" needs ${command.words.map((word) => `<${word}>`).join(' ')}.`);
+  } else {
+    const directory = dataDirectory(env, process.platform);
+    await inUsableDirectory(directory, () => command.run(words, flags));
+  }
+}
+
+function print(text: string): void {
+  process.stdout.write(text);
 }
 
 function fail(message: string): void {

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { app, BrowserWindow, clipboard, dialog, Menu, shell, Tray } from 'electron';
+import { app, BrowserWindow, clipboard, dialog, Menu, powerMonitor, shell, Tray } from 'electron';
+import type { Surroundings } from './agent/agent-parts.ts';
 import { loadConfig } from './config.ts';
 import { dataDirectory } from './config/data-dir.ts';
 import { readSettings } from './config/settings-file.ts';
@@ -32,6 +33,11 @@ function claimData(): void {
   app.setPath('userData', userData);
 }
 
+const surroundings: Surroundings = {
+  userIdleMs: () => powerMonitor.getSystemIdleTime() * 1000,
+  isOnBattery: () => powerMonitor.isOnBatteryPower(),
+};
+
 async function composeHost(): Promise<HostFace> {
   const settings = readSettings(dataDir, Date.now());
   const loaded = loadConfig(process.env, settings.tree);
@@ -44,8 +50,9 @@ async function composeHost(): Promise<HostFace> {
       dataDirectory: dataDir,
       windowDirectory: join(import.meta.dirname, '../window'),
     },
-    { openStore, clock: systemClock, random: Math.random, log },
+    { openStore, surroundings, clock: systemClock, random: Math.random, log },
   );
   for (const notice of host.notices) log('warn', notice);
+  powerMonitor.on('resume', () => host.resumed());
   return host;
 }

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { HOSTED_IDS } from '#shared/ids.ts';
 import { loadConfig, type Config } from './config.ts';
 import { dataDirectory } from './config/data-dir.ts';
+import { inUsableDirectory } from './config/usable-data-dir.ts';
 import { readSettings } from './config/settings-file.ts';
 import { createHost, WINDOW_DIRECTORY, type Host } from './host.ts';
 import { systemClock } from './platform/clock.ts';
@@ -18,19 +19,7 @@ const warn = (text: string) => process.stderr.write(`${text}\n`);
 /** Runs the gateway under plain Node until a signal ends it; exit code 1 where it cannot start. */
 export async function runHeadless(env: NodeJS.ProcessEnv): Promise<void> {
   const directory = dataDirectory(env, process.platform);
-  try {
-    await run(env, directory);
-  } catch (error) {
-    if (!isFileProblem(error)) throw error;
-    warn(
-      `The data directory ${directory} cannot be used (${error.code}); set SWITCHYARD_DATA_DIR to one that can.`,
-    );
-    process.exit(1);
-  }
-}
-
-function isFileProblem(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && 'code' in error && 'path' in error;
+  await inUsableDirectory(directory, () => run(env, directory));
 }
 
 async function run(env: NodeJS.ProcessEnv, directory: string): Promise<void> {
@@ -62,7 +51,7 @@ async function run(env: NodeJS.ProcessEnv, directory: string): Promise<void> {
   say(`Switchyard runs. Base URL for your apps: ${addresses.baseUrl}`);
   say(`Window: ${host.controlLink()}`);
   say('  (the link gives control once, for 10 minutes; "npx switchyard open" makes a new one)');
-  if (isEmpty(loaded.config)) sayWhatNext();
+  if (isEmpty(loaded.config)) sayWhatNext(loaded.config.agent.enabled);
 }
 
 async function startOrSayWhy(host: Host): Promise<Addresses | null> {
@@ -81,9 +70,11 @@ function isEmpty(config: Config): boolean {
   );
 }
 
-function sayWhatNext(): void {
+function sayWhatNext(isAgentOn: boolean): void {
   say(
-    '\nNothing is configured yet, so every chat completion gets a 503. Stop it, set one of these, start again:',
+    isAgentOn
+      ? '\nNothing is configured yet. An engine on this machine is found by itself and, where there is a GPU, serves within seconds.\nUntil something serves, every chat completion gets a 503. For anything else stop it, set one of these, start again:'
+      : '\nNothing is configured yet, so every chat completion gets a 503. Stop it, set one of these, start again:',
   );
   say(
     '  SWITCHYARD_LOCAL_ENGINE_URL=http://127.0.0.1:11434      an engine on this machine (here Ollama)',

@@ -1,10 +1,11 @@
 import { join } from 'node:path';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
 import type { AppInfo, LiveEvent, LiveSnapshot } from '#shared/live.ts';
+import type { Surroundings } from './agent/agent-parts.ts';
 import type { LoadedConfig } from './config.ts';
 import { createLiveConfig } from './config/live-config.ts';
 import { createGateway, type Gateway } from './gateway/gateway.ts';
-import { createLocalEngine, type LocalEngine } from './gateway/watch/local-engine.ts';
+import { createLocalEnginePlace } from './gateway/watch/local-engine.ts';
 import { identityOf } from './gateway/watch/memory.ts';
 import type { Route } from './gateway/surface/routes.ts';
 import type { Clock } from './platform/clock.ts';
@@ -12,8 +13,9 @@ import { controlToken } from './platform/control-token.ts';
 import { createHttpClient } from './platform/http/client.ts';
 import type { Log } from './platform/log.ts';
 import { createStateFile } from './platform/state-file.ts';
-import { createProviders } from './providers.ts';
+import { createProviders, type Providers } from './providers.ts';
 import type { openStore, OpenedStore } from './registry/store/open-store.ts';
+import { createThisMachine, UNKNOWN_SURROUNDINGS } from './this-machine.ts';
 import { VERSION } from './version.ts';
 
 /** What a host is made from. */
@@ -32,6 +34,8 @@ export interface HostOptions {
 /** What a host is given of the world. */
 export interface HostEdges {
   readonly openStore: typeof openStore;
+  /** Whether the machine is wanted by its owner; left out where nobody can tell. */
+  readonly surroundings?: Surroundings;
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Log;
@@ -51,6 +55,8 @@ export interface Host {
   controlLink(): string;
   /** Tells the window that something outside of the gateway changed. */
   changed(): void;
+  /** The machine was asleep. */
+  resumed(): void;
 }
 
 /** Whether the switch was turned; a refusal says why, for people. */
@@ -64,46 +70,46 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
   const { clock, random, log } = edges;
   const opened = await edges.openStore(join(dataDirectory, 'registry.db'), { clock, log });
   const http = createHttpClient();
-  let engine: LocalEngine | null = null;
+  const engine = createLocalEnginePlace({ http, clock }, () => gateway.feed.changed());
   const config = createLiveConfig(loaded, dataDirectory, (now, before) => {
-    if (now.local.baseUrl !== before.local.baseUrl) watchEngine(now.local.baseUrl);
+    if (now.local.baseUrl !== before.local.baseUrl) engine.put(now.local.baseUrl);
+    machine.configured(now, before);
     for (const id of UPSTREAM_IDS) {
       if (identityOf(now, id) !== identityOf(before, id)) gateway.upstreamChanged(id);
     }
     gateway.feed.changed();
   });
 
-  function watchEngine(baseUrl: string | null): void {
-    engine?.stop();
-    engine =
-      baseUrl === null
-        ? null
-        : createLocalEngine(baseUrl, { http, clock }, () => gateway.feed.changed());
-    engine?.start();
-  }
-
-  const providers = createProviders({
-    config: () => config.current(),
-    dataDirectory,
+  const common = { config: () => config.current(), dataDirectory, http, clock, random, log };
+  const changed = () => gateway.feed.changed();
+  const machine = createThisMachine({
+    ...common,
+    ownRegistry: {
+      adopt: (publicKey) => providers.own.adopt(publicKey),
+      heartbeat: (id, record) => providers.own.heartbeat(id, record),
+    },
+    otherPorts: () => gateway.ports(),
+    surroundings: edges.surroundings ?? UNKNOWN_SURROUNDINGS,
+    changed,
+  });
+  const providers: Providers = createProviders({
+    ...common,
     opened,
-    clock,
-    random,
-    log,
+    ownPorts: () => machine.ports(),
     traffic: (id) => gateway.traffic(id),
-    changed: () => gateway.feed.changed(),
+    changed,
     enrolled: (id) => gateway.providerChanged(id),
     gone: (id) => gateway.providerGone(id),
   });
   const gateway: Gateway = createGateway({
-    config: () => config.current(),
+    ...common,
     settings: { view: () => config.view(), patch: (tree) => config.patch(tree) },
-    http,
-    clock,
-    random,
-    log,
-    pickLocal: () =>
-      engine === null ? providers.pick() : { kind: 'target', target: engine.target() },
+    pickLocal() {
+      const target = engine.target();
+      return target === null ? providers.pick() : { kind: 'target', target };
+    },
     providers: providers.forGateway,
+    agent: machine.face,
     keep: (save) => createStateFile(join(dataDirectory, 'state.json'), save, { clock, log }),
     controlToken: controlToken(dataDirectory),
     windowDirectory,
@@ -123,13 +129,14 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
         await providers.stop();
         throw new Error(started.message);
       }
-      watchEngine(config.current().local.baseUrl);
+      engine.put(config.current().local.baseUrl);
       providers.start();
+      await machine.start();
       return { url: gateway.url(), baseUrl: gateway.baseUrl() };
     },
     async stop() {
-      engine?.stop();
-      await gateway.stop(STOP_GRACE_MS);
+      engine.put(null);
+      await Promise.all([gateway.stop(STOP_GRACE_MS), machine.stop(STOP_GRACE_MS)]);
       await providers.stop();
       await http.close();
     },
@@ -142,7 +149,8 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
       );
     },
     controlLink: () => gateway.controlLink(),
-    changed: () => gateway.feed.changed(),
+    changed,
+    resumed: () => machine.resumed(),
   };
 }
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { ProvidersSummary } from '#shared/live.ts';
+import type { OwnRegistry } from './agent/registry-link.ts';
 import type { Config } from './config.ts';
 import type { GatewayProviders } from './gateway/gateway.ts';
 import type { LocalChoice } from './gateway/request/calls.ts';
@@ -25,6 +26,8 @@ export interface ProvidersDeps {
   /** In [0, 1). */
   readonly random: () => number;
   readonly log: Log;
+  /** The ports that the agent of this process has bound. */
+  readonly ownPorts: () => readonly number[];
   readonly traffic: (id: string) => ProviderTraffic;
   /** A record has changed. */
   readonly changed: () => void;
@@ -36,6 +39,8 @@ export interface ProvidersDeps {
 /** The registry and its verifier, as the gateway uses them. */
 export interface Providers {
   readonly forGateway: GatewayProviders;
+  /** For the agent of this process. */
+  readonly own: OwnRegistry;
   /** Who serves `local` where no engine is fixed. */
   pick(): LocalChoice;
   start(): void;
@@ -76,7 +81,13 @@ export function createProviders(deps: ProvidersDeps): Providers {
     random,
     lookup: systemLookup,
     newNonce: newSecret,
-    rules: { ports: AGENT_PORTS, hostPort: 47_901, ownPorts: config().agent.ports },
+    rules: {
+      ports: AGENT_PORTS,
+      hostPort: 47_901,
+      get ownPorts() {
+        return deps.ownPorts();
+      },
+    },
   });
   const targets = mapped(localTarget);
   return {
@@ -92,6 +103,10 @@ export function createProviders(deps: ProvidersDeps): Providers {
       summary: (): ProvidersSummary => ({ revision: registry.revision(), ...registry.counts() }),
       isKnown: (id) => registry.get(id) !== null,
       routed: (id, result) => verifier.routed(id, result),
+    },
+    own: {
+      adopt: (publicKey) => registry.adoptOwn(publicKey),
+      heartbeat: (id, record) => registry.ownHeartbeat(id, record),
     },
     pick() {
       const now = targets(registry.targets());

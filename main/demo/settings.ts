@@ -15,6 +15,8 @@ export function demoEnvironment(
   });
   return {
     SWITCHYARD_PORT: port,
+    // The demo's local engine is one of its own.
+    SWITCHYARD_AGENT: 'false',
     SWITCHYARD_LOCAL_ENGINE_URL: urls.get('local') ?? '',
     ...remote('HOSTED_A', 'hosted_a', '/v1'),
     ...remote('HOSTED_B', 'hosted_b', '/v1'),

@@ -2,7 +2,7 @@ import { sleep, type Clock } from '../platform/clock.ts';
 import type { HttpClient } from '../platform/http.ts';
 import type { Config } from '../config.ts';
 import { attempt, type Answered } from './attempt.ts';
-import type { AttemptLog } from './watch/attempt-log.ts';
+import { isForgotten, type AttemptLog } from './watch/attempt-log.ts';
 import type { UpstreamCall } from './request/calls.ts';
 import type { Admitted, Circuits } from './circuit/circuits.ts';
 import { classify, type Failure } from './outcome/outcomes.ts';
@@ -58,9 +58,10 @@ export async function askUpstream(
     call.upstream === 'ondemand'
       ? await askStarting(call, pass, errand, deps)
       : await askTwice(call, pass, errand, deps);
-  if (asked.kind === 'failed') {
+  const { id } = pass.own;
+  if (asked.kind === 'failed' && !isForgotten(id, deps.circuits)) {
     const { epoch } = errand;
-    deps.circuits.skipAfter(pass.own.id, asked.failure, { model: call.model, epoch });
+    deps.circuits.skipAfter(id, asked.failure, { model: call.model, epoch });
   }
   return asked;
 }

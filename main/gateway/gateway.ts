@@ -1,4 +1,4 @@
-import { isUpstreamId, type UpstreamId } from '#shared/ids.ts';
+import type { UpstreamId } from '#shared/ids.ts';
 import type { AppInfo, LiveSnapshot, ProvidersSummary } from '#shared/live.ts';
 import type { Config } from '../config.ts';
 import { perConfig } from '../config/per-config.ts';
@@ -6,8 +6,9 @@ import type { Clock } from '../platform/clock.ts';
 import type { HttpClient } from '../platform/http.ts';
 import type { Log } from '../platform/log.ts';
 import type { StateFile } from '../platform/state-file.ts';
+import { agentRoutes, type AgentFace } from './surface/agent-routes.ts';
 import { appRoutes } from './surface/app-routes.ts';
-import { createIdentify } from './access/auth.ts';
+import { identifyBy } from './access/callers.ts';
 import type { LocalChoice } from './request/calls.ts';
 import { controlRoutes, type ControlRoutesDeps } from './surface/control-routes.ts';
 import { providerRoutes, type ProvidersFace } from './surface/provider-routes.ts';
@@ -17,6 +18,7 @@ import { createMonitor } from './watch/monitor.ts';
 import { providerTraffic, type ProviderTraffic } from './watch/provider-traffic.ts';
 import type { ProvidersKnown } from './watch/status.ts';
 import { createLifecycle, type Started } from './surface/lifecycle.ts';
+import { ordersOf } from './surface/orders.ts';
 import { createRoutes, type Route } from './surface/routes.ts';
 import { createGatewayServer } from './server.ts';
 import { createSessions } from './access/sessions.ts';
@@ -33,6 +35,8 @@ export interface GatewayDeps {
   readonly log: Log;
   readonly pickLocal: () => LocalChoice;
   readonly providers: GatewayProviders;
+  /** The agent of this machine; null while it is switched off. */
+  readonly agent: AgentFace | null;
   /** Makes the file that keeps what `save` gives over a restart. */
   readonly keep: (save: () => unknown) => StateFile;
   readonly controlToken: string;
@@ -71,13 +75,15 @@ export interface Gateway {
   providerGone(id: string): void;
   url(): string;
   baseUrl(): string;
+  /** The ports that it listens on. */
+  ports(): readonly number[];
   /** The window's address with a new one-time code for a control session. */
   controlLink(): string;
 }
 
 /** Puts the gateway together; nothing listens before `start`. */
 export function createGateway(deps: GatewayDeps): Gateway {
-  const { clock, config, http, log, pickLocal, random } = deps;
+  const { clock, config, log } = deps;
   const remotes = perConfig(remoteUpstreams);
   const onBug = (error: unknown) =>
     log('error', 'bug', {
@@ -91,34 +97,20 @@ export function createGateway(deps: GatewayDeps): Gateway {
     routed: deps.providers.routed,
     app: () => ({ ...deps.app(), baseUrl: lifecycle.baseUrl() }),
   });
-  const startWarmup = () => {
-    const upstream = remotes(config()).find(({ id }) => id === 'ondemand');
-    if (upstream === undefined) return 'not_configured';
-    if (config().routing.forceZero) return 'zero_spend';
-    warmup.start(upstream);
-    return warmup.view().state;
-  };
-  const resetCircuit = (id: string) => {
-    if (!isUpstreamId(id) && !deps.providers.isKnown(id)) return false;
-    circuits.reset(id);
-    return true;
-  };
+  const orders = ordersOf({
+    config,
+    remotes: () => remotes(config()),
+    warmup,
+    circuits,
+    isProvider: deps.providers.isKnown,
+  });
   const sessions = createSessions(clock);
   const controlLink = () => `${lifecycle.url()}/#code=${sessions.newCode()}`;
-  const identifyWith = perConfig(({ gateway }) =>
-    createIdentify({
-      apiKeys: gateway.apiKeys,
-      controlToken: deps.controlToken,
-      isSession: (token) => sessions.isSession(token),
-    }),
-  );
-  const identify: ReturnType<typeof identifyWith> = (headers) => identifyWith(config())(headers);
+  const identify = identifyBy(config, deps.controlToken, sessions);
   const routes = createRoutes(
     [
       ...appRoutes({
-        clock,
-        config,
-        pickLocal,
+        ...deps,
         status,
         feed,
         sessions,
@@ -130,7 +122,8 @@ export function createGateway(deps: GatewayDeps): Gateway {
         joinUrl: () => lifecycle.outsideUrl(),
         clock,
       }),
-      ...controlRoutes({ settings: deps.settings, startWarmup, resetCircuit }),
+      ...agentRoutes(deps.agent),
+      ...controlRoutes({ settings: deps.settings, ...orders }),
       ...deps.moreRoutes,
     ],
     { identify, windowDirectory: deps.windowDirectory, onBug },
@@ -140,16 +133,12 @@ export function createGateway(deps: GatewayDeps): Gateway {
       config,
       identify,
       chat: {
-        http,
-        clock,
-        random,
+        ...deps,
         warmup,
         circuits,
-        pickLocal,
-        inFlightAt: (id) => stats.inFlightAt(id),
-        config,
-        remotes: () => remotes(config()),
         logs,
+        inFlightAt: (id) => stats.inFlightAt(id),
+        remotes: () => remotes(config()),
       },
       routes,
       isStopping: () => lifecycle.isStopping(),
@@ -163,6 +152,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     snapshot: () => feed.snapshot(),
     url: () => lifecycle.url(),
     baseUrl: () => lifecycle.baseUrl(),
+    ports: () => (lifecycle.url() === '' ? [] : [Number(new URL(lifecycle.url()).port)]),
     controlLink,
     upstreamChanged(id) {
       circuits.reset(id);

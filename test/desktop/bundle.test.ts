@@ -27,7 +27,7 @@ export const app = {
   requestSingleInstanceLock: () => { said.push(['lock']); return false; },
   quit: () => { said.push(['quit']); console.log(JSON.stringify(said)); },
 };
-export { quiet as BrowserWindow, quiet as Menu, quiet as Tray, quiet as clipboard, quiet as dialog, quiet as shell };
+export { quiet as BrowserWindow, quiet as Menu, quiet as Tray, quiet as clipboard, quiet as dialog, quiet as powerMonitor, quiet as shell };
 `;
 const HOOK = `
 import { registerHooks } from 'node:module';
@@ -72,14 +72,17 @@ describe('the bundle', () => {
     ]);
   });
 
-  test('has the store thread beside it, which knows nothing of Electron', () => {
-    const worker = readFileSync(join(folder, 'store-worker.js'), 'utf8');
-    expect(worker).toContain('better-sqlite3');
+  test.each([
+    ['store-worker', 'better-sqlite3'],
+    ['facts-worker', 'systeminformation'],
+  ])('has the thread %s beside it, which knows nothing of Electron', (thread, its) => {
+    const worker = readFileSync(join(folder, `${thread}.js`), 'utf8');
+    expect(worker).toContain(its);
     expect(worker).not.toContain('electron');
     // It is looked for beside the file that starts it.
     const starters = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
       (name) =>
-        name.endsWith('.js') && readFileSync(join(folder, name), 'utf8').includes('store-worker.'),
+        name.endsWith('.js') && readFileSync(join(folder, name), 'utf8').includes(`${thread}$`),
     );
     expect(starters.length).toBeGreaterThan(0);
     expect(starters.filter((name) => name.includes('/'))).toEqual([]);

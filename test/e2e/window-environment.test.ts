@@ -11,7 +11,10 @@ afterAll(closeBrowser);
 
 /** A gateway with its window, set up by an environment; answers a link that gives control. */
 async function startWindow(environment: Readonly<Record<string, string>>): Promise<string> {
-  const loaded = loadConfig({ SWITCHYARD_PORT: '0', ...environment }, {});
+  const loaded = loadConfig(
+    { SWITCHYARD_PORT: '0', SWITCHYARD_AGENT: 'false', ...environment },
+    {},
+  );
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
   const host = await createHost(
     { loaded, dataDirectory: temporaryDirectory(), windowDirectory: WINDOW_DIRECTORY },

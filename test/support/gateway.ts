@@ -47,7 +47,7 @@ export async function startGateway(
 ): Promise<TestGateway> {
   const dataDirectory = temporaryDirectory();
   const env = Object.fromEntries(
-    Object.entries({ PORT: '0', ...settings }).map(([name, value]) => [
+    Object.entries({ PORT: '0', AGENT: 'false', ...settings }).map(([name, value]) => [
       `SWITCHYARD_${name}`,
       value,
     ]),

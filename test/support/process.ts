@@ -33,7 +33,10 @@ export function startCli(
     env: {
       PATH: process.env['PATH'],
       ...Object.fromEntries(
-        Object.entries(settings).map(([name, value]) => [`SWITCHYARD_${name}`, value]),
+        Object.entries({ AGENT: 'false', ...settings }).map(([name, value]) => [
+          `SWITCHYARD_${name}`,
+          value,
+        ]),
       ),
     },
     detached: true,

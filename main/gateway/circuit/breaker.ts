@@ -90,13 +90,15 @@ function letIn(breaker: Breaker, now: Moment, probeTimeoutMs: number): Admission
   }
   const { until, openings } = gate;
   const serial = breaker.issued + 1;
+  const forced = remainingMs(until, now) > 0;
   const probing: Gate = {
     kind: 'probing',
-    until,
+    // A cool-down that is over stays over, even where the clock is set back while the probe is out.
+    until: forced ? until : now,
     openings,
     serial,
     release: later(now, probeTimeoutMs + RELEASE_GRACE_MS),
-    forced: remainingMs(until, now) > 0,
+    forced,
   };
   return {
     kind: 'admitted',

@@ -27,6 +27,13 @@ const wallMs = z.number().min(0).max(LAST_WALL_MS);
 const deadlineSchema = (longestMs: number) =>
   z.strictObject({ wallMs, leftMs: z.number().min(0).max(longestMs) });
 
+/** A time-decayed mean as it is kept. */
+export const meanSchema = z.strictObject({
+  value: z.number().nonnegative(),
+  weight: z.number().nonnegative(),
+  wallMs,
+});
+
 const breakerSchema = z.strictObject({
   version: z.literal(1),
   requests: count,
@@ -38,9 +45,7 @@ const breakerSchema = z.strictObject({
   lastFailAt: wallMs.nullable(),
   lastSuccessAt: wallMs.nullable(),
   lastTtftMs: z.number().nonnegative().nullable(),
-  ttft: z
-    .strictObject({ value: z.number().nonnegative(), weight: z.number().nonnegative(), wallMs })
-    .nullable(),
+  ttft: meanSchema.nullable(),
   cooldown: z
     .strictObject({ until: deadlineSchema(LONGEST_COOLDOWN_MS), openings: z.int().positive() })
     .nullable(),
@@ -127,12 +132,17 @@ function decodeDeadline(saved: SavedDeadline, now: Moment): Moment {
   return { ...deadline, wallMs: endsAtMs(deadline, now) };
 }
 
-type SavedMean = NonNullable<SavedBreaker['ttft']>;
+type SavedMean = z.infer<typeof meanSchema>;
 
-function encodeMean({ value, weight, at }: DecayingMean, now: Moment): SavedMean {
+/** A mean as plain JSON: ticks mean nothing to the next process. */
+export function encodeMean({ value, weight, at }: DecayingMean, now: Moment): SavedMean {
   return { value, weight, wallMs: Math.max(0, now.wallMs - (now.ticks - at)) };
 }
 
-function decodeMean({ value, weight, wallMs: takenMs }: SavedMean, now: Moment): DecayingMean {
+/** The mean again, with the ticks of this process. */
+export function decodeMean(
+  { value, weight, wallMs: takenMs }: SavedMean,
+  now: Moment,
+): DecayingMean {
   return { value, weight, at: now.ticks - Math.max(0, now.wallMs - takenMs) };
 }

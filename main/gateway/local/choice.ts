@@ -11,7 +11,7 @@ export interface Candidate {
 }
 
 /** So many machines one request is sent to at most (design 7). */
-const MAX_TRIES = 3;
+export const MAX_TRIES = 3;
 /** Below it, time says nothing; a cost of 0 would stay 0 under any load. */
 const SHORTEST_TTFT_MS = 1;
 

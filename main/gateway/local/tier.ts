@@ -1,10 +1,12 @@
 import { askUpstream, type AskDeps, type Asked, type Errand } from '../asking.ts';
 import type { Circuits, Out } from '../circuit/circuits.ts';
+import type { Result } from '../circuit/results.ts';
 import type { Failed, Left } from '../outcome/trail.ts';
 import { localCall, type ChatCall } from '../request/calls.ts';
 import { localModel, type LocalTarget } from '../request/upstreams.ts';
 import { NEUTRAL, resultOf } from '../watch/attempt-log.ts';
-import { chooseInOrder } from './choice.ts';
+import { chooseInOrder, MAX_TRIES } from './choice.ts';
+import { offering } from './offers.ts';
 
 /** What the tier needs of the world. */
 export interface TierDeps extends AskDeps {
@@ -34,7 +36,10 @@ export async function askTier(
   const { circuits } = deps;
   const { call, config, epoch } = errand;
   const outOf = (target: LocalTarget) => outFor(target, call, circuits);
-  const order = door === 'enter' ? admitted(targets, outOf, deps) : soonestFirst(targets, outOf);
+  const order =
+    door === 'enter'
+      ? preferred(targets, call.request.model, outOf, deps)
+      : soonestFirst(targets, outOf);
   // Of those that are out only one is asked, the first whose probe is not out already.
   const tries = door === 'enter' ? order.length : 1;
   if (order.length === 0) return { kind: 'left', left: [outOfAll(targets, outOf)] };
@@ -57,10 +62,26 @@ export async function askTier(
     left.push({ ...asked, upstream: 'local', provider: id });
     if (!asked.failure.fallBack || left.length === tries) break;
   }
-  const last = left.at(-1);
-  circuits.record(tier.id, tier.ticket, last === undefined ? NEUTRAL : resultOf(last.failure));
-  return { kind: 'left', left: last === undefined ? [outOfAll(targets, outOf)] : left };
+  circuits.record(tier.id, tier.ticket, tierResult(left, targets, outOf));
+  return { kind: 'left', left: left.length === 0 ? [outOfAll(targets, outOf)] : left };
 }
+
+/** Those that offer the model asked for come before others, who would be asked for their own. */
+function preferred(
+  targets: readonly LocalTarget[],
+  model: string | null,
+  outOf: OutOf,
+  deps: TierDeps,
+): LocalTarget[] {
+  const first = admitted(offering(targets, model), outOf, deps);
+  if (first.length >= MAX_TRIES) return first;
+  const chosen: ReadonlySet<LocalTarget> = new Set(first);
+  const isLeft = (target: LocalTarget) => (chosen.has(target) ? CHOSEN : outOf(target));
+  return [...first, ...admitted(targets, isLeft, deps)].slice(0, MAX_TRIES);
+}
+
+/** Stands for a machine that has its place in the order already. */
+const CHOSEN: Out = { kind: 'out', reason: 'busy', waitMs: 0 };
 
 type OutOf = (target: LocalTarget) => Out | null;
 
@@ -68,6 +89,23 @@ const idOf = ({ provider }: LocalTarget) => provider ?? 'local';
 
 function outFor(target: LocalTarget, { request }: ChatCall, circuits: Circuits): Out | null {
   return circuits.outOf(idOf(target), localModel(target, request.model) ?? '');
+}
+
+/** The tier has failed when nobody of it is well: three were asked, a fourth or one that is busy may be. */
+function tierResult(
+  left: readonly Failed[],
+  targets: readonly LocalTarget[],
+  outOf: OutOf,
+): Result {
+  const marks = new Map(left.map(({ provider, failure }) => [provider, failure.mark]));
+  const isWell = (target: LocalTarget) => {
+    const mark = marks.get(target.provider);
+    if (mark !== undefined) return mark === 'neutral';
+    const reason = outOf(target)?.reason;
+    return reason === undefined || reason === 'busy' || reason === 'model_not_found';
+  };
+  const last = left.at(-1);
+  return last === undefined || targets.some(isWell) ? NEUTRAL : resultOf(last.failure);
 }
 
 function admitted(

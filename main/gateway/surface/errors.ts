@@ -45,7 +45,9 @@ export type ProviderErrorCode =
   | 'provider_not_found'
   | 'own_provider'
   | 'too_many_enrollments'
-  | 'registry_unwritten';
+  | 'registry_unwritten'
+  | 'agent_off'
+  | 'join_failed';
 
 /** An error of the gateway's own, ready to be sent. */
 export interface GatewayError {

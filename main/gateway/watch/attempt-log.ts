@@ -3,6 +3,7 @@ import type { AttemptRow, RequestRow } from '#shared/live.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Pass } from '../asking.ts';
+import type { Ticket } from '../circuit/breaker.ts';
 import type { Admitted, Circuits } from '../circuit/circuits.ts';
 import type { Result } from '../circuit/results.ts';
 import type { Failure } from '../outcome/outcomes.ts';
@@ -92,7 +93,7 @@ export function openAttempt(
       attempt.reason = reason;
       for (const { id } of admittedBy(pass)) stats.left(id);
       for (const { id, ticket } of forTier ? admittedBy(pass) : [pass.own]) {
-        circuits.record(id, ticket, result);
+        if (!isForgotten(id, circuits)) circuits.record(id, ticket, result);
       }
       if (provider !== null && result.kind !== 'neutral') {
         routed(provider, result.kind === 'success' ? 'served' : 'failed');
@@ -105,6 +106,14 @@ export function openAttempt(
 /** Everywhere that a call was let in: at the upstream, and in the local tier at the provider too. */
 function admittedBy({ own, tier }: Pass): readonly Admitted[] {
   return tier === null ? [own] : [own, tier];
+}
+
+/**
+ * Whether an id that a call was sent to has been forgotten since: a provider that was removed. What comes
+ * of the call is nobody's any more, and would bring it back.
+ */
+export function isForgotten(id: string, circuits: Circuits): boolean {
+  return circuits.at(id).breaker.health.requests === 0;
 }
 
 /** Says nothing about an upstream's health. */
@@ -126,7 +135,9 @@ export function callLog(
       open.row.firstContentMs = Math.round((contentAt ?? clock.ticks()) - begunAt);
       if (contentAt !== null) {
         const ttftMs = contentAt - startedAt;
-        for (const { id, ticket } of admitted) circuits.firstContent(id, ticket, ttftMs);
+        const { own, tier } = open.pass;
+        if (!isForgotten(own.id, circuits)) circuits.firstContent(own.id, own.ticket, ttftMs);
+        if (tier !== null) circuits.firstContent(tier.id, tierTicket(tier, circuits), ttftMs);
       }
       changed(row.id);
     },
@@ -138,7 +149,9 @@ export function callLog(
     starting: () => changed(row.id),
     succeeded() {
       const { provider } = open.asked;
-      if (provider !== null) latencies.sample(provider, clock.ticks() - startedAt);
+      if (provider !== null && !isForgotten(provider, circuits)) {
+        latencies.sample(provider, clock.ticks() - startedAt);
+      }
       open.end(null, { kind: 'success' }, true);
     },
     broken(detail) {
@@ -147,6 +160,17 @@ export function callLog(
     },
     cancelled: () => open.end(null, NEUTRAL, true),
   };
+}
+
+/** Bears on no breaker: what comes with it counts in the means alone. */
+const UNJUDGED: Ticket = { serial: -1 };
+
+/**
+ * With what a tier hears of first content. That it was slow is the machine's own affair, and its circuit
+ * sees to it: another may be fast. But a probe must be heard of.
+ */
+function tierTicket({ id, ticket }: Admitted, circuits: Circuits): Ticket {
+  return circuits.at(id).breaker.gate.kind === 'probing' ? ticket : UNJUDGED;
 }
 
 /** How a failure counts in the circuit. */

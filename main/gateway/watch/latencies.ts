@@ -1,11 +1,14 @@
+import { z } from 'zod';
 import type { Clock } from '../../platform/clock.ts';
+import { decodeMean, encodeMean, meanSchema } from '../circuit/codec.ts';
 import { withSample, type DecayingMean } from '../circuit/health-record.ts';
+import { momentOf } from '../circuit/moment.ts';
 
 /** How long a provider takes for whole answers. */
 export interface Latency {
   /** Time-decayed, in milliseconds; null before the first. */
   readonly ewmaMs: number | null;
-  /** Answers since the start of the process. */
+  /** Whole answers so far. */
   readonly samples: number;
 }
 
@@ -14,7 +17,16 @@ export interface Latencies {
   sample(id: string, ms: number): void;
   at(id: string): Latency;
   forget(id: string): void;
+  /** Plain JSON of everything, to be kept over a restart. */
+  save(): unknown;
+  /** Takes what `save` gave; anything else is left out. */
+  restore(saved: unknown): void;
 }
+
+const savedSchema = z.record(
+  z.string(),
+  z.strictObject({ mean: meanSchema, samples: z.int().positive() }),
+);
 
 const NONE: Latency = { ewmaMs: null, samples: 0 };
 
@@ -34,5 +46,17 @@ export function createLatencies(clock: Clock): Latencies {
         : { ewmaMs: Math.round(latency.mean.value), samples: latency.samples };
     },
     forget: (id) => void known.delete(id),
+    save: () =>
+      Object.fromEntries(
+        [...known].map(([id, { mean, samples }]) => [
+          id,
+          { mean: encodeMean(mean, momentOf(clock)), samples },
+        ]),
+      ),
+    restore(saved) {
+      for (const [id, each] of Object.entries(savedSchema.safeParse(saved).data ?? {})) {
+        known.set(id, { mean: decodeMean(each.mean, momentOf(clock)), samples: each.samples });
+      }
+    },
   };
 }

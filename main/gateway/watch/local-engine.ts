@@ -5,7 +5,7 @@ import { isObject, parseJson } from '../response/answer.ts';
 import { endpointOf, type LocalTarget } from '../request/upstreams.ts';
 
 /** What a fixed engine offers, asked for now and then. */
-export interface LocalEngine {
+interface LocalEngine {
   /** Where it is and, once they are known, its models. */
   target(): LocalTarget;
   start(): void;
@@ -17,7 +17,7 @@ const TIMEOUT_MS = 3000;
 const MAX_BYTES = 4 * 1024 * 1024;
 
 /** Makes the watch over the engine at `baseUrl`; `changed` is called when its list changes. */
-export function createLocalEngine(
+function createLocalEngine(
   baseUrl: string,
   { http, clock }: { readonly http: HttpClient; readonly clock: Clock },
   changed: () => void,
@@ -53,6 +53,29 @@ export function createLocalEngine(
     stop() {
       stopped = true;
       cancelTimer();
+    },
+  };
+}
+
+/** The place of the fixed engine: there may be none, and the settings may put another there. */
+export interface LocalEnginePlace {
+  /** Null while no engine is fixed. */
+  target(): LocalTarget | null;
+  put(baseUrl: string | null): void;
+}
+
+/** Makes the place, empty; `changed` is called when its engine's list changes. */
+export function createLocalEnginePlace(
+  edges: { readonly http: HttpClient; readonly clock: Clock },
+  changed: () => void,
+): LocalEnginePlace {
+  let engine: LocalEngine | null = null;
+  return {
+    target: () => engine?.target() ?? null,
+    put(baseUrl) {
+      engine?.stop();
+      engine = baseUrl === null ? null : createLocalEngine(baseUrl, edges, changed);
+      engine?.start();
     },
   };
 }

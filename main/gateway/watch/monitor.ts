@@ -62,8 +62,9 @@ export function createMonitor(deps: MonitorDeps): Monitor {
       feed.changed();
     },
   });
-  const state = deps.keep(() => remembered(stats, circuits, config()));
-  recall(state.load(), stats, circuits, config());
+  const memorable = { stats, circuits, latencies };
+  const state = deps.keep(() => remembered(memorable, config()));
+  recall(state.load(), memorable, config());
   const warmup = createWarmup({ http, clock }, () => feed.changed());
   const logs = createRequestLogs(
     { clock, stats, circuits, latencies, log, routed: deps.routed },

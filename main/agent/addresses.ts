@@ -1,0 +1,38 @@
+import { networkInterfaces } from 'node:os';
+import { urlHost } from '../platform/listening.ts';
+import { outsideAddress } from '../platform/own-addresses.ts';
+import type { Tailnet } from './telemetry/tailnet.ts';
+
+/** The addresses of this machine's network interfaces, sorted, loopback included. */
+export function interfaceAddresses(): readonly string[] {
+  return Object.values(networkInterfaces())
+    .flatMap((each) => each ?? [])
+    .map(({ address }) => address)
+    .toSorted();
+}
+
+/** Where others reach the agent; empty while it listens nowhere. */
+export function agentUrl(host: string, port: number | null): string {
+  if (port === null) return '';
+  const literal = host.replace(/^\[(.*)\]$/, '$1');
+  if (literal === 'localhost') return `http://127.0.0.1:${port}`;
+  const isWildcard = literal === '0.0.0.0' || literal === '::';
+  return `http://${urlHost((isWildcard ? outsideAddress() : null) ?? literal)}:${port}`;
+}
+
+/** Whether only this machine can reach a bound host. */
+export function isLoopbackHost(host: string): boolean {
+  return /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/.test(host);
+}
+
+/** Every name by which a request may call this machine. */
+export function namesOf(
+  hostname: string,
+  tailnet: Tailnet | null,
+  more: readonly string[],
+): readonly string[] {
+  const ownNames = [hostname, `${hostname}.local`];
+  if (tailnet === null) return [...ownNames, ...more];
+  const [label = ''] = tailnet.hostname.split('.');
+  return [...ownNames, tailnet.hostname, label, tailnet.ip, ...more];
+}

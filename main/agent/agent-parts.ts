@@ -1,0 +1,202 @@
+import type { AgentRecord } from '#shared/provider.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { HttpClient } from '../platform/http.ts';
+import type { Log } from '../platform/log.ts';
+import { agentUrl, interfaceAddresses, namesOf } from './addresses.ts';
+import { createEnrolmentFile } from './enrolled.ts';
+import { pinnedAddress } from './engines/addresses.ts';
+import { createEngineWatch, type EngineWatch } from './engines/watch.ts';
+import { firstLook } from './first-look.ts';
+import { openIdentity, type AgentIdentity } from './identity.ts';
+import { createSequence } from './keeping/sequence.ts';
+import { createMembership, type Membership } from './membership.ts';
+import type { OwnerMode } from './owner.ts';
+import { createOwnership, type Ownership } from './owner/ownership.ts';
+import { agentRecord } from './record.ts';
+import type { OwnRegistry } from './registry-link.ts';
+import { closedError } from './serve/closed.ts';
+import { createCounters, type Counters } from './serve/counters.ts';
+import { healthBody } from './serve/health.ts';
+import { createInference, type EngineTarget, type Inference } from './serve/inference.ts';
+import {
+  createAgentServer,
+  type AgentAddress,
+  type AgentPort,
+  type AgentServer,
+} from './server.ts';
+import type { TelemetryWatch } from './telemetry/telemetry.ts';
+
+/** The settings of the agent, as they are now. */
+export interface AgentSettings {
+  readonly heartbeatMs: number;
+  readonly region: string | null;
+  /** More names by which this machine may be called. */
+  readonly allowedHosts: readonly string[];
+}
+
+/** What tells whether the machine is wanted by its owner; null is unknown. */
+export interface Surroundings {
+  /** Milliseconds since somebody last touched the machine. */
+  userIdleMs(): number | null;
+  isOnBattery(): boolean | null;
+}
+
+/** What an agent is made from. */
+export interface AgentDeps {
+  readonly dataDirectory: string;
+  readonly version: string;
+  /** As in `process.platform`. */
+  readonly platform: string;
+  readonly address: AgentAddress;
+  /** The engine that its owner has named; null to look for one. */
+  readonly engineUrl: string | null;
+  readonly registryUrl: string | null;
+  readonly enrollToken: string | null;
+  readonly maxBodyBytes: number;
+  readonly settings: () => AgentSettings;
+  /** The registry of this process; null where there is none. */
+  readonly ownRegistry: OwnRegistry | null;
+  /** Ports of this program's other parts, which are never taken for an engine's. */
+  readonly otherPorts: () => readonly number[];
+  readonly telemetry: TelemetryWatch;
+  readonly surroundings: Surroundings;
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly log: Log;
+  /** Where to look for engines; only tests look elsewhere than at their usual ports. */
+  readonly enginePorts?: readonly number[];
+}
+
+/** What changes while an agent runs, beside what its parts keep themselves. */
+export interface AgentMoment {
+  address: AgentAddress;
+  ports: readonly AgentPort[];
+  isLeaving: boolean;
+}
+
+/** The parts of an agent, tied to each other. */
+export interface AgentParts {
+  readonly identity: AgentIdentity;
+  /** What its owner should know of its files. */
+  readonly warnings: readonly string[];
+  /** Why the engine URL of the settings cannot be used; null when it can. */
+  readonly engineUrlFault: string | null;
+  readonly counters: Counters;
+  readonly ownership: Ownership;
+  readonly engines: EngineWatch;
+  readonly inference: Inference;
+  readonly membership: Membership;
+  readonly server: AgentServer;
+  mode(): OwnerMode;
+  uptimeS(): number;
+  /** The record as a heartbeat tells it; `isGoodbye` says that this is the last one. */
+  record(isGoodbye: boolean): AgentRecord;
+}
+
+/** Who hears of changes. */
+export interface AgentEars {
+  /** Something of the view has changed, and perhaps of the record. */
+  readonly changed: () => void;
+  /** The number of running requests has. */
+  readonly flightChanged: () => void;
+}
+
+/** Requests at once: an engine queues far fewer than these. */
+const MAX_IN_FLIGHT = 256;
+
+/** Makes the parts; nothing runs yet. */
+export function createParts(deps: AgentDeps, moment: AgentMoment, ears: AgentEars): AgentParts {
+  const { dataDirectory, clock, log, http, telemetry, platform, settings } = deps;
+  const startedTicks = clock.ticks();
+  const { identity, warning } = openIdentity(dataDirectory, clock, platform);
+  const file = createEnrolmentFile(dataDirectory, clock, platform);
+  const enrolled = file.load();
+  const warnings = [warning, enrolled.warning].filter((text) => text !== null);
+  const pinned = deps.engineUrl === null ? null : pinnedAddress(deps.engineUrl, null);
+  const counters = createCounters(dataDirectory, { clock, log });
+  const ownership = createOwnership(dataDirectory, { clock, log }, ears.changed);
+  const engines = createEngineWatch({
+    http,
+    clock,
+    ownPorts: () => [...openPorts(moment), ...deps.otherPorts()],
+    pinned: pinned?.kind === 'address' ? pinned.address : null,
+    arePathsAllowed: false,
+    changed: ears.changed,
+    ...portsToSearch(deps, pinned?.kind === 'invalid'),
+  });
+  const mode = () => ownership.mode(inference.inFlight());
+  const uptimeS = () => (clock.ticks() - startedTicks) / 1000;
+  const record = (isGoodbye: boolean) =>
+    agentRecord(telemetry.read(), engines.engine(), {
+      mode: isGoodbye ? 'leaving' : mode().mode,
+      inFlight: inference.inFlight(),
+      ...counters.view(),
+      region: settings().region,
+      agentVersion: deps.version,
+      agentUrl: agentUrl(moment.address.host, openPorts(moment)[0] ?? null),
+      uptimeS: uptimeS(),
+    });
+  const inference = createInference({
+    ...deps,
+    counters,
+    maxInFlight: MAX_IN_FLIGHT,
+    engine: () => targetOf(engines),
+    closed: () => closedNow(moment.isLeaving, mode()),
+    onInFlight: ears.flightChanged,
+  });
+  const membership = createMembership({
+    ...deps,
+    identity,
+    record,
+    firstLook: (signal) => firstLook({ engines, telemetry, clock }, signal),
+    sequence: createSequence(dataDirectory, log),
+    file,
+    kept: enrolled.enrolment,
+    own: deps.ownRegistry,
+    configured: deps,
+    heartbeatMs: () => settings().heartbeatMs,
+    onChange: ears.changed,
+  });
+  const hostNames = () => {
+    const { hostname, tailnet } = telemetry.read();
+    return namesOf(hostname, tailnet, [...interfaceAddresses(), ...settings().allowedHosts]);
+  };
+  const server = createAgentServer({
+    access: { hostNames, tokenDigests: () => membership.tokenDigests() },
+    inference,
+    health: (nonce) =>
+      healthBody({ identity, engine: engines.engine(), record: record(false) }, nonce),
+    clock,
+    log,
+  });
+  const engineUrlFault = pinned?.kind === 'invalid' ? pinned.message : null;
+  const kept = { identity, warnings, engineUrlFault, counters, ownership };
+  return { ...kept, engines, inference, membership, server, mode, uptimeS, record };
+}
+
+function openPorts({ ports }: AgentMoment): readonly number[] {
+  return ports.flatMap((port) => (port.kind === 'listening' ? [port.port] : []));
+}
+
+/** An address that its owner has set wrong must not lead to serving some other engine. */
+function portsToSearch(
+  { enginePorts }: AgentDeps,
+  isUrlInvalid: boolean,
+): { readonly ports?: readonly number[] } {
+  if (isUrlInvalid) return { ports: [] };
+  return enginePorts === undefined ? {} : { ports: enginePorts };
+}
+
+function targetOf(engines: EngineWatch): EngineTarget | null {
+  const [address, view] = [engines.address(), engines.engine()];
+  if (address === null || view === null) return null;
+  const { origin, authorization } = address;
+  return { origin, basePath: view.baseUrl.slice(origin.length), authorization };
+}
+
+function closedNow(isLeaving: boolean, { mode, reasons }: OwnerMode) {
+  if (isLeaving) return closedError('leaving', []);
+  return mode === 'on' ? null : closedError(mode, reasons);
+}

@@ -1,0 +1,84 @@
+import type { MembershipView } from './link/attendance.ts';
+import type { AgentPort } from './server.ts';
+import type { Problem } from './telemetry/reading.ts';
+
+/** What ports, registry and files have to say to the owner. */
+export interface Circumstances {
+  readonly host: string;
+  readonly isLoopbackOnly: boolean;
+  readonly ports: readonly AgentPort[];
+  readonly registry: MembershipView;
+  /** About files that were damaged or could not be written. */
+  readonly warnings: readonly string[];
+  readonly engineUrlFault: string | null;
+}
+
+/** A clock that is off by more than this is mentioned. */
+const MAX_CLOCK_OFFSET_MS = 60_000;
+
+/** The problems that are not those of drivers and their tools. */
+export function problemsOf(seen: Circumstances): readonly Problem[] {
+  const { registry, ports, warnings, engineUrlFault } = seen;
+  const problems: Problem[] = warnings.map((happened) => ({
+    tool: 'files of the agent',
+    tried: 'reading what was kept',
+    happened,
+    remedy: 'See above.',
+  }));
+  if (engineUrlFault !== null) {
+    problems.push({
+      tool: 'engine',
+      tried: 'SWITCHYARD_ENGINE_URL',
+      happened: 'the address cannot be used, so no engine is served',
+      remedy: engineUrlFault,
+    });
+  }
+  problems.push(...portProblems(ports, seen.host));
+  if (registry.kind === 'joined' && seen.isLoopbackOnly && !isHere(registry.url ?? '')) {
+    problems.push({
+      tool: 'agent',
+      tried: `listening on ${seen.host}`,
+      happened: `the gateway at ${registry.url ?? ''} cannot reach this machine's agent`,
+      remedy:
+        "Set SWITCHYARD_AGENT_HOST to this machine's address in that network, or to 0.0.0.0, and start again.",
+    });
+  }
+  if (registry.problem !== null) {
+    const { happened, remedy } = registry.problem;
+    problems.push({
+      tool: 'registry',
+      tried: registry.url ?? 'the gateway of this machine',
+      happened,
+      remedy: remedy ?? 'Nothing: it is tried again.',
+    });
+  }
+  const offsetS = Math.round(registry.clockOffsetMs / 1000);
+  if (Math.abs(registry.clockOffsetMs) > MAX_CLOCK_OFFSET_MS) {
+    problems.push({
+      tool: 'clock',
+      tried: "comparing it with the gateway's",
+      happened: `this machine's clock is ${Math.abs(offsetS)} s ${offsetS > 0 ? 'behind' : 'ahead'}`,
+      remedy: 'Switch its time synchronisation on; until then heartbeats are corrected.',
+    });
+  }
+  return problems;
+}
+
+function portProblems(ports: readonly AgentPort[], host: string): readonly Problem[] {
+  const failed = ports.filter((port) => port.kind === 'failed');
+  const open = ports.flatMap((port) => (port.kind === 'listening' ? [port.port] : []));
+  const rest =
+    open.length > 0
+      ? `The agent still serves on ${open.join(' and ')}.`
+      : 'Until then no gateway can reach this agent; its heartbeats go on.';
+  return failed.map(({ port, message }) => ({
+    tool: 'agent',
+    tried: `listening on ${host}, port ${port}`,
+    happened: message,
+    remedy: `Stop the other program, then start again. ${rest}`,
+  }));
+}
+
+function isHere(url: string): boolean {
+  return /^https?:\/\/(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/.test(url);
+}

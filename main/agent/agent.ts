@@ -1,0 +1,98 @@
+import { createParts, type AgentDeps, type AgentMoment } from './agent-parts.ts';
+import { viewOf, type AgentView } from './agent-view.ts';
+import type { JoinResult } from './membership.ts';
+import type { OwnerRules, OwnerWish } from './owner.ts';
+import type { AgentAddress, AgentPort } from './server.ts';
+import { createWatchfulness } from './watchfulness.ts';
+
+/** The agent of this machine. */
+export interface Agent {
+  /** Resolves once its ports are bound, or known to be taken; neither ends anything. */
+  start(): Promise<void>;
+  /** Says goodbye; running requests may finish for `graceMs`. */
+  stop(graceMs: number): Promise<void>;
+  view(): AgentView;
+  /** Hears of each change to the view but the passing of time; gives the way to stop hearing. */
+  subscribe(listener: () => void): () => void;
+  /** The owner's wish; resolves once it is on disk. `paused` ends what runs, `drained` lets it finish. */
+  setMode(wish: OwnerWish): Promise<void>;
+  setRules(rules: OwnerRules): Promise<void>;
+  /** The machine was asleep. */
+  resumeFromSuspend(): void;
+  join(url: string, token: string): Promise<JoinResult>;
+  leave(): Promise<void>;
+  /** Listens at another address; what runs goes on. */
+  listen(address: AgentAddress): Promise<readonly AgentPort[]>;
+}
+
+/** Puts the agent together; nothing runs before `start`. */
+export function createAgent(deps: AgentDeps): Agent {
+  const { telemetry, log } = deps;
+  const listeners = new Set<() => void>();
+  const moment: AgentMoment = { address: deps.address, ports: [], isLeaving: false };
+  const parts = createParts(deps, moment, {
+    changed,
+    flightChanged() {
+      // Only then does it change what the registry is told: a machine that drains is paused at the end.
+      if (parts.mode().mode === 'on') tellListeners();
+      else changed();
+    },
+  });
+  const { ownership, engines, inference, membership, server, counters } = parts;
+  const watchfulness = createWatchfulness({ ...deps, ...parts });
+
+  function tellListeners(): void {
+    for (const listener of listeners) listener();
+  }
+
+  function changed(): void {
+    watchfulness.look();
+    tellListeners();
+  }
+
+  async function listen(address: AgentAddress): Promise<readonly AgentPort[]> {
+    moment.address = address;
+    moment.ports = await server.listen(address);
+    for (const port of moment.ports) {
+      if (port.kind === 'failed') log('warn', 'agent_port', { port: port.port, why: port.message });
+    }
+    changed();
+    return moment.ports;
+  }
+
+  return {
+    async start() {
+      telemetry.start();
+      await listen(moment.address);
+      engines.start();
+      membership.start();
+      watchfulness.start();
+    },
+    async stop(graceMs) {
+      moment.isLeaving = true;
+      watchfulness.stop();
+      engines.stop();
+      await Promise.all([membership.stop(), server.close(graceMs), telemetry.stop()]);
+      await counters.flush();
+    },
+    view: () => viewOf(parts, moment, { deps, unjudged: watchfulness.unjudged() }),
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    setMode(wish) {
+      const saved = ownership.wish(wish);
+      if (wish === 'paused') inference.endAll();
+      return saved;
+    },
+    setRules(rules) {
+      const saved = ownership.rule(rules);
+      watchfulness.observe();
+      return saved;
+    },
+    resumeFromSuspend: () => watchfulness.resumed(),
+    join: (url, token) => membership.join(url, token),
+    leave: () => membership.leave(),
+    listen,
+  };
+}

@@ -1,0 +1,133 @@
+import { createPublicKey, type KeyObject } from 'node:crypto';
+import type { CheckName } from '#shared/provider.ts';
+import { verifyHealth } from '../../platform/agent-identity.ts';
+import { urlHost } from '../../platform/listening.ts';
+import { isLoopbackHost } from '../addresses.ts';
+import { memberOf, parseJson, textOf } from '../json.ts';
+import { ask, type Answer, type ProbeEdges } from './probe.ts';
+import { shown, type DoctorEntry } from './report.ts';
+
+/** The agent of this machine, as its settings and files describe it. */
+export interface ExpectedAgent {
+  readonly isEnabled: boolean;
+  readonly host: string;
+  readonly ports: readonly number[];
+  /** The key that it signs with; null where it has none yet. */
+  readonly privateKey: KeyObject | null;
+  readonly id: string | null;
+  /** What the gateway it has joined would show it; null where that is the one of the same program. */
+  readonly gatewayToken: string | null;
+  /** The gateway that it has joined; null as above. */
+  readonly registryUrl: string | null;
+}
+
+/** What the agent's ports came to. */
+export interface AgentFound {
+  readonly entries: readonly DoctorEntry[];
+  /** Where the agent answers as it should; null where it does not. */
+  readonly origin: string | null;
+}
+
+const HEALTH: CheckName = 'health /health status ok';
+const GET_TIMEOUT_MS = 5000;
+
+/** Asks every port for the health that a registry would ask for. */
+export async function checkAgent(
+  agent: ExpectedAgent,
+  nonce: string,
+  edges: ProbeEdges,
+): Promise<AgentFound> {
+  const asked = await Promise.all(agent.ports.map((port) => checkPort(agent, port, nonce, edges)));
+  const well = asked.find(({ isWell }) => isWell);
+  const entries = asked.flatMap(({ bound, health }) => [
+    bound,
+    ...(health === null ? [] : [health]),
+  ]);
+  return { entries, origin: well?.origin ?? null };
+}
+
+async function checkPort(agent: ExpectedAgent, port: number, nonce: string, edges: ProbeEdges) {
+  const origin = `http://${urlHost(reachable(agent.host))}:${port}`;
+  const answer = await ask(
+    { origin, path: `/health?nonce=${nonce}`, gatewayToken: agent.gatewayToken, json: null },
+    GET_TIMEOUT_MS,
+    edges,
+  );
+  const tried = `GET ${origin}/health`;
+  const isAgent = answer.kind === 'answer' && isAgents(answer);
+  const boundRemedy = isAgent ? outOfReach(agent) : portRemedy(agent, port, answer);
+  const bound: DoctorEntry = {
+    name: 'agent port bound',
+    passed: boundRemedy === null,
+    tried,
+    output: isAgent ? `the agent answers on port ${port}` : shown(answer.text),
+    remedy: boundRemedy,
+  };
+  if (answer.kind !== 'answer' || !isAgent) return { origin, bound, health: null, isWell: false };
+  const remedy = healthRemedy(agent, nonce, answer);
+  const { latencyMs } = answer;
+  const health: DoctorEntry = {
+    name: HEALTH,
+    passed: remedy === null,
+    tried,
+    output: shown(`HTTP ${answer.status} ${answer.text}`),
+    remedy,
+    latencyMs,
+  };
+  return { origin, bound, health, isWell: remedy === null };
+}
+
+/** The address at which this machine reaches a bound host. */
+function reachable(host: string): string {
+  const literal = host.replace(/^\[(.*)\]$/, '$1');
+  if (literal === '0.0.0.0' || literal === 'localhost') return '127.0.0.1';
+  return literal === '::' ? '::1' : literal;
+}
+
+type Answered = Extract<Answer, { readonly kind: 'answer' }>;
+
+/** Whether it was an agent of ours that answered, whatever it said. */
+function isAgents({ text, headers }: Answered): boolean {
+  const json = parseJson(text);
+  return (
+    headers['x-gateway-agent'] !== undefined ||
+    memberOf(json, 'src') === 'agent' ||
+    memberOf(json, 'agent_version') !== undefined
+  );
+}
+
+function portRemedy({ isEnabled }: ExpectedAgent, port: number, answer: Answer): string {
+  if (answer.kind === 'answer') {
+    return `Port ${port} is another program's: stop that one, or choose other ports with SWITCHYARD_AGENT_PORTS.`;
+  }
+  if (!isEnabled) return 'The agent is switched off: set SWITCHYARD_AGENT to true and start again.';
+  return 'Start Switchyard on this machine: its agent listens there.';
+}
+
+function healthRemedy(agent: ExpectedAgent, nonce: string, answer: Answered): string | null {
+  const { status, text, headers } = answer;
+  if (headers['x-gateway-agent'] === 'unauthorized') {
+    return agent.gatewayToken === null
+      ? 'It listens beyond this machine and answers its gateway alone: look at what that gateway says of it.'
+      : 'Another enrolment is in force: restart Switchyard here, or join this machine again.';
+  }
+  const json = parseJson(text);
+  const said = textOf(memberOf(json, 'status'));
+  if (said === 'loading') return 'The engine loads a model: wait until it is done.';
+  if (status !== 200 || said !== 'ok') return 'Look into the log of Switchyard on this machine.';
+  if (isSignedBy(agent, nonce, json)) return null;
+  return 'The agent that answers has another key than this data directory: set SWITCHYARD_DATA_DIR to its own, or stop the other agent.';
+}
+
+function isSignedBy({ privateKey, id }: ExpectedAgent, nonce: string, json: unknown): boolean {
+  if (privateKey === null || id === null || textOf(memberOf(json, 'id')) !== id) return false;
+  const signature = textOf(memberOf(json, 'signature')) ?? '';
+  return verifyHealth(createPublicKey(privateKey), { nonce, id, signature });
+}
+
+/** What to do where an agent has joined a gateway elsewhere and only this machine can reach it. */
+function outOfReach({ registryUrl, host }: ExpectedAgent): string | null {
+  if (registryUrl === null || !isLoopbackHost(host)) return null;
+  if (isLoopbackHost(new URL(registryUrl).hostname)) return null;
+  return `It listens on ${host}, where the gateway at ${registryUrl} cannot reach it: set SWITCHYARD_AGENT_HOST to this machine's address in that network, and start again.`;
+}

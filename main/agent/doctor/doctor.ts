@@ -1,0 +1,66 @@
+import { newSecret } from '../../platform/secret-text.ts';
+import type { TelemetryWatch } from '../telemetry/telemetry.ts';
+import { agentRecord, type AgentState } from '../record.ts';
+import { checkAgent, type ExpectedAgent } from './agent-checks.ts';
+import { findEngine, type EngineSearch, type EngineSearchResult } from './find-engine.ts';
+import { checkInference, type Place } from './inference-checks.ts';
+import { checkEngineHealth, checkGpus, firstReading } from './machine-checks.ts';
+import type { ProbeEdges } from './probe.ts';
+import { reportOf, type DoctorReport } from './report.ts';
+
+/** What the doctor is given of this machine. */
+export interface DoctorDeps extends ProbeEdges {
+  readonly agent: ExpectedAgent;
+  readonly engines: EngineSearch;
+  /** Started, and stopped, by whoever calls. */
+  readonly telemetry: TelemetryWatch;
+}
+
+/** An agent that has served nothing: what the checks look at does not depend on it. */
+const UNUSED: AgentState = {
+  mode: 'on',
+  inFlight: 0,
+  requestsServed: 0,
+  tokensGenerated: 0,
+  decodeTps: null,
+  lastModel: null,
+  region: null,
+  agentVersion: '',
+  agentUrl: '',
+  uptimeS: 0,
+};
+
+/** Runs the six checks of a registry (interface 2.3) from this side, and what they rest on. */
+export async function examine(deps: DoctorDeps): Promise<DoctorReport> {
+  const { agent, telemetry, clock } = deps;
+  const nonce = newSecret();
+  const [search, found, reading] = await Promise.all([
+    findEngine(deps.engines, deps),
+    checkAgent(agent, nonce, deps),
+    firstReading(telemetry, clock),
+  ]);
+  const view = search.engine?.view ?? null;
+  const record = agentRecord(reading, view, UNUSED);
+  const place = placeOf(found.origin, agent, search);
+  const inference =
+    place === null ? [] : await checkInference(place, record.current_model, nonce, deps);
+  return reportOf([
+    search.entry,
+    ...found.entries,
+    checkEngineHealth(record, view?.baseUrl ?? null),
+    checkGpus(record, reading),
+    ...inference,
+  ]);
+}
+
+/** The agent goes first: it is what a gateway talks to. */
+function placeOf(
+  agentOrigin: string | null,
+  { gatewayToken }: ExpectedAgent,
+  { engine }: EngineSearchResult,
+): Place | null {
+  if (agentOrigin !== null) return { origin: agentOrigin, basePath: '', gatewayToken };
+  if (engine === null) return null;
+  const { origin, authorization } = engine.address;
+  return { origin, authorization, basePath: engine.view.baseUrl.slice(origin.length) };
+}

@@ -1,0 +1,76 @@
+import { ENGINE_PORTS, localAddresses } from '../engines/addresses.ts';
+import type { AskEdges, EngineAddress } from '../engines/ask.ts';
+import { chosen } from '../engines/choose.ts';
+import { lookAt } from '../engines/detect.ts';
+import { found } from '../engines/known-engine.ts';
+import type { EngineView } from '../engines/view.ts';
+import { shown, type DoctorEntry } from './report.ts';
+
+/** Where engines are looked for. */
+export interface EngineSearch {
+  /** The one that its owner has named; null to look at the usual ports. */
+  readonly pinned: EngineAddress | null;
+  /** Ports of this program, which are no engine's. */
+  readonly ownPorts: readonly number[];
+  /** Only tests look elsewhere. */
+  readonly ports?: readonly number[];
+}
+
+/** The engine that the agent would serve, if there is one. */
+export interface EngineSearchResult {
+  readonly entry: DoctorEntry;
+  readonly engine: { readonly view: EngineView; readonly address: EngineAddress } | null;
+}
+
+/** Looks once at every place where an engine may be. */
+export async function findEngine(
+  search: EngineSearch,
+  edges: AskEdges,
+): Promise<EngineSearchResult> {
+  const { pinned, ownPorts, ports = ENGINE_PORTS } = search;
+  const places = pinned === null ? localAddresses(ports, ownPorts) : [[pinned]];
+  const seen = await Promise.all(
+    places.map((addresses) => lookInTurn(addresses, pinned !== null, edges)),
+  );
+  const engines = seen.flatMap(({ engine }) => engine ?? []);
+  const view = chosen(
+    engines.map((engine) => engine.view),
+    null,
+  );
+  const strangers = seen.flatMap(({ stranger }) => stranger ?? []);
+  const where = pinned === null ? `ports ${ports.join(', ')} of this machine` : pinned.origin;
+  const output = [
+    ...engines.map(
+      (engine) => `${engine.view.kind} at ${engine.view.baseUrl}: ${engine.view.health.status}`,
+    ),
+    ...strangers.map((origin) => `something that is no known engine at ${origin}`),
+  ].join('; ');
+  return {
+    engine: engines.find((engine) => engine.view === view) ?? null,
+    entry: {
+      name: 'engine found',
+      passed: view !== null,
+      tried: `looking for an engine at ${where}`,
+      output: shown(output === '' ? 'nothing answers' : output),
+      remedy: view === null ? remedyFor(pinned) : null,
+    },
+  };
+}
+
+function remedyFor(pinned: EngineAddress | null): string {
+  return pinned === null
+    ? 'Start an engine (vLLM, llama.cpp, Ollama, LM Studio …), or set SWITCHYARD_ENGINE_URL where it listens elsewhere.'
+    : 'Start that engine, or correct SWITCHYARD_ENGINE_URL.';
+}
+
+async function lookInTurn(addresses: readonly EngineAddress[], isPinned: boolean, edges: AskEdges) {
+  for (const address of addresses) {
+    const look = await lookAt(address, isPinned, edges);
+    if (look.kind === 'found') {
+      const { view } = found(address, look.found, { arePathsAllowed: false, before: null });
+      return { engine: { view, address }, stranger: null };
+    }
+    if (look.kind === 'stranger') return { engine: null, stranger: address.origin };
+  }
+  return { engine: null, stranger: null };
+}

@@ -1,0 +1,91 @@
+import type { CheckName } from '#shared/provider.ts';
+import { listOf, memberOf, parseJson, textOf } from '../json.ts';
+import { ask, type Answer, type Probe, type ProbeEdges } from './probe.ts';
+import { shown, type DoctorEntry } from './report.ts';
+
+const INFERENCE: CheckName = 'test inference returns choices';
+const LATENCY: CheckName = 'latency <10s';
+const MODEL: CheckName = 'model id matches';
+
+/** A registry waits so long for its test inference (interface 2.3). */
+const INFERENCE_TIMEOUT_MS = 10_000;
+const GET_TIMEOUT_MS = 5000;
+
+/** Who is asked: the agent as a registry would, or the engine itself where there is no agent. */
+export type Place = Pick<Probe, 'origin' | 'gatewayToken' | 'authorization'> & {
+  /** What comes before `/v1`. */
+  readonly basePath: string;
+};
+
+/** The test inference, its latency, and the list of models. */
+export async function checkInference(
+  place: Place,
+  model: string | null,
+  nonce: string,
+  edges: ProbeEdges,
+): Promise<readonly DoctorEntry[]> {
+  if (model === null) return [NO_MODEL];
+  const { basePath, ...where } = place;
+  const path = `${basePath}/v1/chat/completions`;
+  const messages = [{ role: 'user', content: `Say OK. (${nonce.slice(0, 16)})` }];
+  const json = { model, messages, max_tokens: 16, temperature: 0, stream: false };
+  const answer = await ask({ ...where, path, json }, INFERENCE_TIMEOUT_MS, edges);
+  const tried = `POST ${place.origin}${path} for "${model}"`;
+  const listPath = `${basePath}/v1/models`;
+  const list = await ask({ ...where, path: listPath, json: null }, GET_TIMEOUT_MS, edges);
+  return [
+    ...judgeInference(answer, shown(tried)),
+    judgeModels(list, model, `GET ${place.origin}${listPath}`),
+  ];
+}
+
+const NO_MODEL: DoctorEntry = {
+  name: INFERENCE,
+  passed: false,
+  tried: 'nothing: no model is on offer',
+  output: '',
+  remedy: 'Load a model into the engine.',
+};
+
+function judgeInference(answer: Answer, tried: string): readonly DoctorEntry[] {
+  const { latencyMs } = answer;
+  const hasChoices =
+    answer.kind === 'answer' &&
+    answer.status === 200 &&
+    listOf(memberOf(parseJson(answer.text), 'choices')).length > 0;
+  const output = rawOf(answer);
+  const inference = { name: INFERENCE, passed: hasChoices, tried, output, latencyMs };
+  const first = { ...inference, remedy: hasChoices ? null : inferenceRemedy(answer) };
+  // Latency is that of an answer: an error that comes fast is not fast.
+  if (!hasChoices && answer.kind === 'answer') return [first];
+  const isFast = hasChoices && latencyMs < INFERENCE_TIMEOUT_MS;
+  const remedy = isFast ? null : TOO_SLOW;
+  return [first, { name: LATENCY, passed: isFast, tried, output: `${latencyMs} ms`, remedy }];
+}
+
+const TOO_SLOW =
+  'Load the model before it is asked for, or serve a smaller one: 16 tokens must come within 10 s.';
+
+function inferenceRemedy(answer: Answer): string {
+  if (answer.kind === 'none') return TOO_SLOW;
+  if (answer.status === 401 || answer.status === 403)
+    return 'The engine wants a key: put it into SWITCHYARD_ENGINE_URL, or run the engine without one.';
+  if (answer.status === 503)
+    return 'Paused, draining or loading: what came back says which. Wait, or switch this machine on again.';
+  return 'Look into the log of the engine: it did not answer as OpenAI would.';
+}
+
+function judgeModels(answer: Answer, model: string, tried: string): DoctorEntry {
+  const isList = answer.kind === 'answer' && answer.status === 200;
+  const data = isList ? listOf(memberOf(parseJson(answer.text), 'data')) : [];
+  const passed = data.some((entry) => textOf(memberOf(entry, 'id')) === model);
+  const { latencyMs } = answer;
+  const remedy = passed
+    ? null
+    : `"${shown(model)}" is not among the models that are listed: restart Switchyard, or the engine where it lists others than it serves.`;
+  return { name: MODEL, passed, tried, output: rawOf(answer), remedy, latencyMs };
+}
+
+function rawOf(answer: Answer): string {
+  return shown(answer.kind === 'answer' ? `HTTP ${answer.status} ${answer.text}` : answer.text);
+}

@@ -1,0 +1,68 @@
+import type { AgentRecord, CheckName } from '#shared/provider.ts';
+import { sleep, type Clock } from '../../platform/clock.ts';
+import type { Telemetry, TelemetryWatch } from '../telemetry/telemetry.ts';
+import { shown, type DoctorEntry } from './report.ts';
+
+const ENGINE_HEALTH: CheckName = 'engine_health ok';
+const GPU_COUNT: CheckName = 'GPU count >0';
+
+/** Tools of drivers may take seconds, the first time above all. */
+const READING_MS = 10_000;
+const LOOK_MS = 100;
+
+/** The first reading of the drivers, or what is known when they take too long. */
+export async function firstReading(telemetry: TelemetryWatch, clock: Clock): Promise<Telemetry> {
+  const untilTicks = clock.ticks() + READING_MS;
+  const { signal } = new AbortController();
+  for (;;) {
+    const reading = telemetry.read();
+    if (reading.gpus.state !== 'starting' || clock.ticks() >= untilTicks) return reading;
+    await sleep(clock, LOOK_MS, signal);
+  }
+}
+
+/** Whether the drivers tell of an accelerator, as the next heartbeat would report it. */
+export function checkGpus({ gpu }: AgentRecord, { gpus }: Telemetry): DoctorEntry {
+  const passed = gpu.count > 0;
+  const [problem] = gpus.problems;
+  const cards = gpu.devices.map(({ name, memory_total_mb }) =>
+    memory_total_mb === null ? name : `${name} (${memory_total_mb} MiB)`,
+  );
+  const faults = gpus.devices.flatMap(({ name, fault }) =>
+    fault === null ? [] : [`${name ?? 'a GPU'}: ${fault}`],
+  );
+  const problems = gpus.problems.map(({ tool, happened }) => `${tool}: ${happened}`);
+  const output = passed ? cards : [...faults, ...problems];
+  return {
+    name: GPU_COUNT,
+    passed,
+    tried: problem?.tried ?? 'the tools and files of the GPU drivers',
+    output: shown(output.join('; ') || 'no answer from the drivers yet'),
+    remedy: passed
+      ? null
+      : (problem?.remedy ?? 'Look at what the tool of the GPU driver says by itself.'),
+  };
+}
+
+/** Whether the engine says that it is well, as the next heartbeat would report it. */
+export function checkEngineHealth(
+  { engine_health: health }: AgentRecord,
+  baseUrl: string | null,
+): DoctorEntry {
+  const passed = health.status === 'ok';
+  return {
+    name: ENGINE_HEALTH,
+    passed,
+    tried: baseUrl === null ? 'nothing: no engine was found' : `the health of ${baseUrl}`,
+    output: shown(JSON.stringify(health)),
+    remedy: passed ? null : (REMEDIES[health.status] ?? 'Look into the log of the engine.'),
+  };
+}
+
+const REMEDIES: Readonly<Record<string, string>> = {
+  'no engine found': 'Start an engine, or set SWITCHYARD_ENGINE_URL to its address.',
+  loading: 'Wait until the engine has loaded its model.',
+  unauthorized:
+    'The engine wants a key: put it into SWITCHYARD_ENGINE_URL, or run the engine without one.',
+  unreachable: 'Start the engine, or correct SWITCHYARD_ENGINE_URL.',
+};

@@ -1,0 +1,76 @@
+import { createAsk, type Ask, type AskEdges, type EngineAddress } from './ask.ts';
+import { MODELS_PATH, detail, type Engine } from './engine.ts';
+import { dockerModelRunner } from './known/docker.ts';
+import { jan } from './known/jan.ts';
+import { koboldCpp } from './known/koboldcpp.ts';
+import { llamaCpp } from './known/llama-cpp.ts';
+import { lmStudio } from './known/lm-studio.ts';
+import { mlx } from './known/mlx.ts';
+import { ollama } from './known/ollama.ts';
+import { sglang } from './known/sglang.ts';
+import { tgi } from './known/tgi.ts';
+import { vllm } from './known/vllm.ts';
+import { modelList } from './models.ts';
+import type { EngineDetail, EngineKind } from './view.ts';
+
+/** The engines that are known, those that nobody imitates first. */
+export const ENGINES: readonly Engine[] = [
+  vllm,
+  sglang,
+  koboldCpp,
+  ollama,
+  lmStudio,
+  dockerModelRunner,
+  llamaCpp,
+  tgi,
+  jan,
+  mlx,
+];
+
+/** An engine that was found, and what it said. */
+export interface Found {
+  readonly kind: EngineKind;
+  readonly apiPath: string;
+  readonly detail: EngineDetail;
+}
+
+/** What came of looking at an address. */
+export type Look =
+  | { readonly kind: 'found'; readonly found: Found }
+  /** Something answers, but it is no engine that is known. */
+  | { readonly kind: 'stranger'; readonly detail: EngineDetail }
+  | { readonly kind: 'silent'; readonly isLate: boolean };
+
+/** Looks at an address. A pinned one may be any server that lists models as OpenAI does. */
+export async function lookAt(
+  address: EngineAddress,
+  isPinned: boolean,
+  edges: AskEdges,
+): Promise<Look> {
+  const ask = createAsk(address, edges);
+  const list = await ask(MODELS_PATH);
+  if (list.status === 0 && (list.isLate || (await ask('/')).status === 0)) {
+    return { kind: 'silent', isLate: list.isLate };
+  }
+  const engine = await engineAt(ask, likely(address, isPinned || list.json !== null));
+  if (engine !== null) {
+    const { kind, apiPath } = engine;
+    return { kind: 'found', found: { kind, apiPath, detail: await engine.read(ask) } };
+  }
+  const models = modelList(list);
+  const said = detail(list, models, { location: models?.[0]?.root ?? null });
+  if (!isPinned || models === null) return { kind: 'stranger', detail: said };
+  return { kind: 'found', found: { kind: 'other', apiPath: '', detail: said } };
+}
+
+/** A server that answers no JSON is only asked what an engine of its port would be. */
+function likely({ origin }: EngineAddress, isAny: boolean): readonly Engine[] {
+  const port = Number(new URL(origin).port);
+  const ofPort = ENGINES.filter(({ ports }) => ports.includes(port));
+  return isAny ? [...ofPort, ...ENGINES.filter((engine) => !ofPort.includes(engine))] : ofPort;
+}
+
+async function engineAt(ask: Ask, engines: readonly Engine[]): Promise<Engine | null> {
+  for (const engine of engines) if (await engine.isAt(ask)) return engine;
+  return null;
+}

@@ -1,0 +1,85 @@
+import { chmodSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { rename, rm, writeFile } from 'node:fs/promises';
+import type { Clock } from '../../platform/clock.ts';
+import { isoTime } from '../../platform/dates.ts';
+
+/** What a small file of the agent's own holds. */
+export type KeptText =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'missing' }
+  /** `detail` is the system's code, such as `EACCES`. */
+  | { readonly kind: 'unreadable'; readonly detail: string };
+
+const OWNER_ONLY = 0o600;
+
+/** Reads a file as it stands. */
+export function readKept(path: string): KeptText {
+  try {
+    return { kind: 'text', text: readFileSync(path, 'utf8') };
+  } catch (error) {
+    const detail = codeOf(error);
+    return detail === 'ENOENT' ? { kind: 'missing' } : { kind: 'unreadable', detail };
+  }
+}
+
+/** Writes a file as a whole, on disk when it returns, for its owner's eyes; gives the code of a failure. */
+export function writeKept(path: string, text: string): string | null {
+  const draft = `${path}.new`;
+  try {
+    writeFileSync(draft, text, { mode: OWNER_ONLY, flush: true });
+    renameSync(draft, path);
+    return null;
+  } catch (error) {
+    return codeOf(error);
+  }
+}
+
+/** The same off the main thread. */
+export async function writeKeptLater(path: string, text: string): Promise<string | null> {
+  const draft = `${path}.new`;
+  try {
+    await writeFile(draft, text, { mode: OWNER_ONLY, flush: true });
+    await rename(draft, path);
+    return null;
+  } catch (error) {
+    return codeOf(error);
+  }
+}
+
+/** Removes a file; one that is not there is gone already. */
+export async function removeKept(path: string): Promise<string | null> {
+  try {
+    await rm(path, { force: true });
+    return null;
+  } catch (error) {
+    return codeOf(error);
+  }
+}
+
+/** Puts a damaged file out of the way, for whoever wants to look; gives its new path. */
+export function setAside(path: string, clock: Clock): string {
+  const aside = `${path}.bad-${isoTime(clock.now()).replaceAll(':', '-')}`;
+  try {
+    renameSync(path, aside);
+  } catch {
+    // It stays and is written over, as it would be on a disk that lets nothing be renamed.
+  }
+  return aside;
+}
+
+/** Takes a secret file from the eyes of others; true where they could read it until now. */
+export function closeToOthers(path: string, platform: string): boolean {
+  // Windows knows no such bits: the data directory lies in the user's profile.
+  if (platform === 'win32') return false;
+  try {
+    const wasOpen = (statSync(path).mode & 0o077) !== 0;
+    if (wasOpen) chmodSync(path, OWNER_ONLY);
+    return wasOpen;
+  } catch {
+    return false;
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+}

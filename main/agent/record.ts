@@ -1,0 +1,174 @@
+import type { AgentRecord } from '#shared/provider.ts';
+import { chipFacts } from './catalogue/lookup.ts';
+import type { EngineView } from './engines/view.ts';
+import type { GpuDevice } from './telemetry/reading.ts';
+import type { Telemetry } from './telemetry/telemetry.ts';
+
+/** What neither driver nor engine tells: the owner's wishes, and the agent's own counts. */
+export interface AgentState {
+  readonly mode: 'on' | 'paused' | 'draining' | 'leaving';
+  /** Requests that run through this agent. */
+  readonly inFlight: number;
+  readonly requestsServed: number;
+  readonly tokensGenerated: number;
+  /** Measured from what was served; null before the first. */
+  readonly decodeTps: number | null;
+  /** The model that was asked for last. */
+  readonly lastModel: string | null;
+  readonly region: string | null;
+  readonly agentVersion: string;
+  readonly agentUrl: string;
+  readonly uptimeS: number;
+}
+
+/** The record that a heartbeat carries. Pure: the same values give the same record. */
+export function agentRecord(
+  telemetry: Telemetry,
+  engine: EngineView | null,
+  state: AgentState,
+): AgentRecord {
+  return {
+    ...gpuPart(telemetry),
+    ...enginePart(engine, state),
+    cpu_cores: telemetry.cores,
+    machine_model: shortText(telemetry.machineModel),
+    status: statusOf(engine, state),
+    requests_served: state.requestsServed,
+    tokens_generated: state.tokensGenerated,
+    host: {
+      hostname: telemetry.hostname.slice(0, MAX_CHARS),
+      platform: telemetry.platform,
+      cpu_total: telemetry.cores.total,
+      memory_gb: rounded(telemetry.memoryBytes / BYTES_PER_GB),
+      tailnet_hostname: telemetry.tailnet?.hostname ?? null,
+    },
+    region: state.region,
+    agent_version: state.agentVersion,
+    tailnet_ip: telemetry.tailnet?.ip ?? '',
+    agent_url: state.agentUrl,
+    uptime_s: Math.max(0, Math.floor(state.uptimeS)),
+  };
+}
+
+function gpuPart(telemetry: Telemetry) {
+  const cards = telemetry.gpus.devices
+    .filter(({ fault }) => fault === null)
+    .map((card) => withHostMemory(card, telemetry));
+  const chips = cards.map(factsOf);
+  const totalGb = summed(
+    cards.map(({ memoryTotalMb }) => memoryTotalMb),
+    MB_PER_GB,
+  );
+  const cores = summed(
+    chips.map(({ gpuCores }) => gpuCores),
+    1,
+  );
+  const [card, chip] = [cards[0], chips[0]];
+  return {
+    chip: shortText(card?.name ?? null),
+    chip_family: chip?.family ?? null,
+    chip_tier: chip?.tier ?? null,
+    gpu_cores: cores,
+    memory_gb: totalGb,
+    memory_bandwidth_gbs: chip?.bandwidthGbs ?? null,
+    gpu: {
+      count: cards.length,
+      devices: cards.map(deviceRecord),
+      total_memory_gb: totalGb,
+      gpu_cores: cores,
+    },
+  };
+}
+
+function enginePart(engine: EngineView | null, { lastModel, decodeTps }: AgentState) {
+  return {
+    current_model: currentModel(engine, lastModel),
+    models: [...(engine?.models ?? [])],
+    decode_tps: decodeTps ?? engine?.decodeTps ?? null,
+    engine_health: engine?.health ?? { status: 'no engine found', code: 0 },
+    engine_model: shortText(engine?.engineModel ?? null),
+  };
+}
+
+const MB_PER_GB = 1024;
+const BYTES_PER_MB = 1024 * 1024;
+const BYTES_PER_GB = BYTES_PER_MB * MB_PER_GB;
+/** The registry takes no longer texts. */
+const MAX_CHARS = 1024;
+
+function statusOf(
+  engine: EngineView | null,
+  { mode, inFlight }: AgentState,
+): AgentRecord['status'] {
+  if (mode === 'leaving') return 'offline';
+  if (mode === 'paused' || mode === 'draining') return mode;
+  if (engine?.health.status !== 'ok') return 'degraded';
+  return inFlight > 0 || (engine.metrics?.running ?? 0) > 0 ? 'serving' : 'idle';
+}
+
+/** The loaded one, else the last used, else the first offered (design 8). */
+function currentModel(engine: EngineView | null, lastModel: string | null): string | null {
+  if (engine === null) return null;
+  const isOffered = lastModel !== null && engine.models.includes(lastModel);
+  const isLoaded = lastModel !== null && (engine.loaded?.includes(lastModel) ?? false);
+  if (isLoaded) return lastModel;
+  return engine.currentModel ?? (isOffered ? lastModel : null) ?? engine.models[0] ?? null;
+}
+
+/** Where the machine's memory is the card's, the system knows what the driver does not tell. */
+function withHostMemory(card: GpuDevice, telemetry: Telemetry): GpuDevice {
+  if (!card.isUnified) return card;
+  const total = card.memoryTotalMb ?? Math.round(telemetry.memoryBytes / BYTES_PER_MB);
+  const available = Math.round(telemetry.availableBytes / BYTES_PER_MB);
+  const used = card.memoryUsedMb ?? Math.max(0, total - available);
+  return {
+    ...card,
+    memoryTotalMb: total,
+    memoryUsedMb: used,
+    memoryFreeMb: card.memoryFreeMb ?? Math.max(0, total - used),
+  };
+}
+
+function factsOf({ name, memoryTotalMb, gpuCores, computeCapability }: GpuDevice) {
+  return chipFacts({ name, memoryMb: memoryTotalMb, gpuCores, computeCapability });
+}
+
+function deviceRecord(card: GpuDevice, index: number): AgentRecord['gpu']['devices'][number] {
+  return {
+    index,
+    name: shortText(card.name) ?? `${VENDOR_NAMES[card.vendor]} GPU`,
+    memory_total_mb: count(card.memoryTotalMb),
+    memory_used_mb: count(card.memoryUsedMb),
+    memory_free_mb: count(card.memoryFreeMb),
+    util_gpu: percent(card.utilGpu),
+    util_memory: percent(card.utilMemory),
+    temperature_c: card.temperatureC,
+  };
+}
+
+const VENDOR_NAMES = { nvidia: 'NVIDIA', amd: 'AMD', apple: 'Apple', intel: 'Intel' } as const;
+
+/** The sum over all cards; unknown as soon as it is unknown of one, for a sum without it would be wrong. */
+function summed(values: readonly (number | null)[], divisor: number): number | null {
+  if (values.length === 0) return null;
+  const known = values.filter((value) => value !== null);
+  if (known.length < values.length) return null;
+  return rounded(known.reduce((sum, value) => sum + value, 0) / divisor);
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 100) / 100;
+}
+
+function count(value: number | null): number | null {
+  return value === null ? null : Math.max(0, Math.round(value));
+}
+
+/** Drivers were seen to give 101 and more for a moment. */
+function percent(value: number | null): number | null {
+  return value === null ? null : Math.min(100, Math.max(0, Math.round(value)));
+}
+
+function shortText(text: string | null): string | null {
+  return text === null ? null : text.slice(0, MAX_CHARS);
+}

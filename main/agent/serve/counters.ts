@@ -1,0 +1,85 @@
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Clock } from '../../platform/clock.ts';
+import type { Log } from '../../platform/log.ts';
+import { createStateFile } from '../../platform/state-file.ts';
+
+/** What this agent has served, over its whole life. */
+export interface Served {
+  readonly requestsServed: number;
+  readonly tokensGenerated: number;
+  /** Tokens a second of one stream, smoothed; null before the first. */
+  readonly decodeTps: number | null;
+  /** The model that was asked for last. */
+  readonly lastModel: string | null;
+}
+
+/** What one answer brought. */
+export interface AnswerCount {
+  readonly tokens: number;
+  /** Null where it could not be measured. */
+  readonly decodeTps: number | null;
+}
+
+/** Counts what is served and keeps it over restarts. */
+export interface Counters {
+  view(): Served;
+  asked(model: string): void;
+  served(count: AnswerCount): void;
+  /** Writes what is still unwritten. */
+  flush(): Promise<void>;
+}
+
+const FILE = 'agent-counters.json';
+/** How much the latest stream weighs: after ten of them the one before counts for a tenth. */
+const WEIGHT = 0.2;
+
+const count = z.int().nonnegative();
+const fileSchema = z.object({
+  version: z.literal(1),
+  requestsServed: count,
+  tokensGenerated: count,
+  decodeTps: z.number().positive().nullable(),
+  lastModel: z.string().nullable(),
+});
+
+/** Takes up the counts in `directory`. */
+export function createCounters(
+  directory: string,
+  edges: { readonly clock: Clock; readonly log: Log },
+): Counters {
+  let served: Served = {
+    requestsServed: 0,
+    tokensGenerated: 0,
+    decodeTps: null,
+    lastModel: null,
+  };
+  const file = createStateFile(join(directory, FILE), () => ({ version: 1, ...served }), edges);
+  const { data } = fileSchema.safeParse(file.load());
+  if (data !== undefined) {
+    const { version: _, ...kept } = data;
+    served = kept;
+  }
+  return {
+    view: () => served,
+    asked(model) {
+      if (served.lastModel !== model) served = { ...served, lastModel: model };
+    },
+    served({ tokens, decodeTps }) {
+      served = {
+        ...served,
+        requestsServed: served.requestsServed + 1,
+        tokensGenerated: served.tokensGenerated + tokens,
+        decodeTps: smoothed(served.decodeTps, decodeTps),
+      };
+      file.changed();
+    },
+    flush: () => file.flush(),
+  };
+}
+
+function smoothed(before: number | null, sample: number | null): number | null {
+  if (sample === null) return before;
+  const value = before === null ? sample : before + WEIGHT * (sample - before);
+  return Math.round(value * 10) / 10;
+}

@@ -1,0 +1,113 @@
+import { isObject, listOf, memberOf, numberOf, parseJson, textOf } from '../json.ts';
+import { UNREAD, type GpuDevice } from './reading.ts';
+import { difference, mebibytes } from './sysfs.ts';
+
+/** Both tools may print warnings before their JSON. */
+function jsonIn(text: string): unknown {
+  const start = text.search(/[[{]/);
+  return start < 0 ? null : parseJson(text.slice(start));
+}
+
+/** amd-smi prints an array, or since ROCm 7 an object that holds one. */
+function amdSmiCards(text: string): readonly unknown[] {
+  const json = jsonIn(text);
+  return listOf(isObject(json) ? json['gpu_data'] : json);
+}
+
+/** A value of amd-smi: bare, or with its unit. */
+function quantity(value: unknown): number | null {
+  return numberOf(memberOf(value, 'value') ?? value);
+}
+
+/** Reads `amd-smi metric --usage --temperature --mem-usage --json`; null when it is no such thing. */
+export function parseAmdSmiMetric(text: string): readonly GpuDevice[] | null {
+  const cards = amdSmiCards(text).filter((card) => numberOf(memberOf(card, 'gpu')) !== null);
+  if (cards.length === 0) return null;
+  return cards.map((card) => {
+    const total = quantity(memberOf(card, 'mem_usage', 'total_vram'));
+    const used = quantity(memberOf(card, 'mem_usage', 'used_vram'));
+    const temperatures = memberOf(card, 'temperature');
+    return {
+      ...UNREAD,
+      key: `amd-${numberOf(memberOf(card, 'gpu'))}`,
+      vendor: 'amd',
+      name: null,
+      memoryTotalMb: total,
+      memoryUsedMb: used,
+      memoryFreeMb: quantity(memberOf(card, 'mem_usage', 'free_vram')) ?? difference(total, used),
+      utilGpu: quantity(memberOf(card, 'usage', 'gfx_activity')),
+      utilMemory: quantity(memberOf(card, 'usage', 'umc_activity')),
+      temperatureC:
+        quantity(memberOf(temperatures, 'edge')) ?? quantity(memberOf(temperatures, 'hotspot')),
+    };
+  });
+}
+
+/** What a tool calls a card. */
+export interface AmdName {
+  /** `amd-<position>` as in the metrics of the same tool. */
+  readonly key: string;
+  /** Lower-case PCI address; null when it was not told. */
+  readonly pciAddress: string | null;
+  readonly name: string;
+}
+
+/** Reads `amd-smi static --asic --bus --json`. */
+export function parseAmdSmiStatic(text: string): readonly AmdName[] {
+  return amdSmiCards(text).flatMap((card) => {
+    const gpu = numberOf(memberOf(card, 'gpu'));
+    const name = textOf(memberOf(card, 'asic', 'market_name'));
+    if (gpu === null || name === null || name === 'N/A') return [];
+    const pciAddress = textOf(memberOf(card, 'bus', 'bdf'))?.toLowerCase() ?? null;
+    return [{ key: `amd-${gpu}`, pciAddress, name }];
+  });
+}
+
+/** The options with which rocm-smi tells all that `parseRocmSmi` reads. */
+export const ROCM_SMI_ARGS = [
+  '--showuse',
+  '--showmemuse',
+  '--showmeminfo',
+  'vram',
+  '--showtemp',
+  '--showproductname',
+  '--showbus',
+  '--json',
+] as const;
+
+/** Reads `rocm-smi … --json`, whose names of fields differ in case between versions; null when it is no such thing. */
+export function parseRocmSmi(text: string): readonly GpuDevice[] | null {
+  const json = jsonIn(text);
+  if (!isObject(json)) return null;
+  const cards = Object.entries(json).filter(([name]) => /^card\d+$/.test(name));
+  if (cards.length === 0) return null;
+  return cards.map(([id, card]) => {
+    const field = (...names: readonly string[]) => fieldOf(card, names);
+    const total = mebibytes(numberOf(field('vram total memory (b)')));
+    const used = mebibytes(numberOf(field('vram total used memory (b)')));
+    return {
+      ...UNREAD,
+      key: textOf(field('pci bus'))?.toLowerCase() ?? id.replace('card', 'amd-'),
+      vendor: 'amd',
+      name: textOf(field('card series')) ?? textOf(field('card model')),
+      memoryTotalMb: total,
+      memoryUsedMb: used,
+      memoryFreeMb: difference(total, used),
+      utilGpu: numberOf(field('gpu use (%)')),
+      utilMemory: numberOf(field('gpu memory read/write activity (%)')),
+      temperatureC: numberOf(
+        field('temperature (sensor edge) (c)', 'temperature (sensor junction) (c)'),
+      ),
+    };
+  });
+}
+
+function fieldOf(card: unknown, names: readonly string[]): unknown {
+  if (!isObject(card)) return undefined;
+  const fields = Object.entries(card);
+  for (const wanted of names) {
+    const found = fields.find(([name]) => name.toLowerCase() === wanted);
+    if (found !== undefined) return found[1];
+  }
+  return undefined;
+}

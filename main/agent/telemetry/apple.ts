@@ -1,0 +1,79 @@
+import { listOf, memberOf, numberOf, parseJson, textOf } from '../json.ts';
+import { runFirst, toolProblem } from './places.ts';
+import { createPollCollector, type Poll } from './poll.ts';
+import { UNREAD, type GpuCollector, type GpuDevice } from './reading.ts';
+import type { ToolEdges } from './run-tool.ts';
+import { mebibytes } from './sysfs.ts';
+
+const IOREG = ['ioreg', '/usr/sbin/ioreg'];
+const IOREG_ARGS = ['-r', '-d', '1', '-w', '0', '-c', 'IOAccelerator'];
+const PROFILER = ['system_profiler', '/usr/sbin/system_profiler'];
+const REMEDY = 'Run `ioreg -r -c IOAccelerator` by hand and see what it says.';
+
+/** Reads the GPU of an Apple chip; its memory is the machine's own. */
+export function createAppleCollector(edges: ToolEdges, intervalMs: number): GpuCollector {
+  let profile: AppleProfile | null = null;
+
+  /** Older systems do not name the chip beside its statistics. */
+  async function profiled(device: GpuDevice, signal: AbortSignal): Promise<GpuDevice> {
+    if (device.name !== null && device.gpuCores !== null) return device;
+    if (profile === null) {
+      const asked = await runFirst(PROFILER, ['SPDisplaysDataType', '-json'], edges, signal);
+      profile = asked.kind === 'output' ? parseProfile(asked.text) : NO_PROFILE;
+    }
+    return {
+      ...device,
+      name: device.name ?? profile.name,
+      gpuCores: device.gpuCores ?? profile.gpuCores,
+    };
+  }
+
+  async function poll(signal: AbortSignal): Promise<Poll> {
+    const asked = await runFirst(IOREG, IOREG_ARGS, edges, signal);
+    if (asked.kind === 'missing') return { kind: 'absent' };
+    const device = asked.kind === 'output' ? parseIoreg(asked.text) : null;
+    if (device !== null) {
+      return { kind: 'devices', devices: [await profiled(device, signal)], problems: [] };
+    }
+    return toolProblem(['ioreg', ...IOREG_ARGS], asked, REMEDY);
+  }
+
+  return createPollCollector(poll, { clock: edges.clock, intervalMs, source: 'ioreg' });
+}
+
+/** Reads `ioreg -r -c IOAccelerator`; null when there is no Apple GPU in it. */
+export function parseIoreg(text: string): GpuDevice | null {
+  const block = text.split(/\n(?=\+-o )/).find((each) => /AGXAccelerator|"Apple M\d/.test(each));
+  if (block === undefined) return null;
+  const statistics = /"PerformanceStatistics" = \{([^}]*)\}/.exec(block)?.[1] ?? '';
+  const statistic = (name: string) =>
+    numberOf(new RegExp(`"${name}"=(\\d+)`).exec(statistics)?.[1] ?? null);
+  return {
+    ...UNREAD,
+    key: 'apple-0',
+    vendor: 'apple',
+    name: textOf(/"model" = "([^"]*)"/.exec(block)?.[1]),
+    memoryUsedMb: mebibytes(statistic('In use system memory')),
+    utilGpu: statistic('Device Utilization %'),
+    gpuCores: numberOf(/"gpu-core-count" = (\d+)/.exec(block)?.[1] ?? null),
+    isUnified: true,
+  };
+}
+
+/** What system_profiler tells of a GPU. */
+interface AppleProfile {
+  readonly name: string | null;
+  readonly gpuCores: number | null;
+}
+
+const NO_PROFILE: AppleProfile = { name: null, gpuCores: null };
+
+/** Reads `system_profiler SPDisplaysDataType -json`. */
+export function parseProfile(text: string): AppleProfile {
+  const cards = listOf(memberOf(parseJson(text), 'SPDisplaysDataType'));
+  const card = cards.find((each) => textOf(memberOf(each, 'sppci_model'))?.startsWith('Apple'));
+  return {
+    name: textOf(memberOf(card, 'sppci_model')),
+    gpuCores: numberOf(memberOf(card, 'sppci_cores') ?? null),
+  };
+}

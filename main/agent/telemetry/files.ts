@@ -1,0 +1,30 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** The files by which the kernel describes its devices. */
+export interface KernelFiles {
+  /** The text of a file, such as `/sys/class/drm/card0/device/vendor`; null when it cannot be read. */
+  text(path: string): Promise<string | null>;
+  /** The names in a folder, sorted; none when it cannot be read. */
+  names(path: string): Promise<readonly string[]>;
+}
+
+/** Files of the kernel; `root` is `/` but for a tree that was copied. */
+export function createKernelFiles(root: string): KernelFiles {
+  return {
+    async text(path) {
+      try {
+        return (await readFile(join(root, path), 'utf8')).trim();
+      } catch {
+        return null;
+      }
+    },
+    async names(path) {
+      try {
+        return (await readdir(join(root, path))).toSorted();
+      } catch {
+        return [];
+      }
+    },
+  };
+}

@@ -1,0 +1,76 @@
+import { numberOf, textOf } from '../json.ts';
+import type { KernelFiles } from './files.ts';
+import { runFirst, toolProblem } from './places.ts';
+import { createPollCollector, type Poll } from './poll.ts';
+import { UNREAD, type GpuCollector, type GpuDevice } from './reading.ts';
+import type { ToolEdges } from './run-tool.ts';
+import { sysfsCards, sysfsTemperatureC } from './sysfs.ts';
+
+const INTEL_VENDOR_ID = '0x8086';
+const XPU_SMI = ['xpu-smi'];
+/** Asked once a round: its loop does not keep to its options unless it has a terminal. */
+const FIELDS = 'index,memory.total,memory.used,memory.free,utilization.gpu,temperature.gpu,name';
+const ARGS = [`--query-gpu=${FIELDS}`, '--format=csv,noheader,nounits'];
+const REMEDY = 'Run `xpu-smi discovery` by hand and see what it says.';
+
+/** Reads Intel's discrete cards: through xpu-smi (2.0 and later), else what sysfs tells of them. */
+export function createIntelCollector(
+  edges: ToolEdges,
+  files: KernelFiles,
+  intervalMs: number,
+): GpuCollector {
+  async function poll(signal: AbortSignal): Promise<Poll> {
+    const asked = await runFirst(XPU_SMI, ARGS, edges, signal);
+    const read = asked.kind === 'output' ? parseXpuSmi(asked.text) : [];
+    if (read.length > 0) return { kind: 'devices', devices: read, problems: [] };
+    const devices = asked.kind === 'hung' ? [] : await readIntelSysfs(files);
+    if (asked.kind === 'missing') {
+      return devices.length === 0 ? { kind: 'absent' } : { kind: 'devices', devices, problems: [] };
+    }
+    const failed = toolProblem(['xpu-smi', ...ARGS], asked, REMEDY);
+    if (devices.length === 0) return failed;
+    return { kind: 'devices', devices, problems: [failed.problem] };
+  }
+  return createPollCollector(poll, { clock: edges.clock, intervalMs, source: '/sys/class/drm' });
+}
+
+/** Reads the rows of `xpu-smi --query-gpu=…`; without root most of it is N/A. */
+export function parseXpuSmi(text: string): readonly GpuDevice[] {
+  return text.split('\n').flatMap((line): GpuDevice[] => {
+    const [index, total, used, free, util, temperature, ...name] = line
+      .split(',')
+      .map((value) => value.trim());
+    if (!/^\d+$/.test(index ?? '') || name.length === 0) return [];
+    return [
+      {
+        ...UNREAD,
+        key: `intel-${index}`,
+        vendor: 'intel',
+        name: textOf(name.join(', ')),
+        memoryTotalMb: numberOf(total),
+        memoryUsedMb: numberOf(used),
+        memoryFreeMb: numberOf(free),
+        utilGpu: numberOf(util),
+        temperatureC: numberOf(temperature),
+      },
+    ];
+  });
+}
+
+/** A GPU inside the processor is always at bus 0; it shares the machine's memory and serves nobody. */
+async function readIntelSysfs(files: KernelFiles): Promise<readonly GpuDevice[]> {
+  const cards = (await sysfsCards(files, INTEL_VENDOR_ID)).filter(
+    ({ pciAddress }) => !/^[0-9a-f]+:00:/.test(pciAddress),
+  );
+  const devices: GpuDevice[] = [];
+  for (const card of cards) {
+    devices.push({
+      ...UNREAD,
+      key: card.pciAddress,
+      vendor: 'intel',
+      name: null,
+      temperatureC: await sysfsTemperatureC(files, card),
+    });
+  }
+  return devices;
+}

@@ -1,0 +1,126 @@
+import { sleep, type Clock } from '../../platform/clock.ts';
+import { outOfDate, type GpuCollector, type GpuDevice, type Problem } from './reading.ts';
+
+/** A round that gave no reading. */
+export interface FailedPoll {
+  readonly kind: 'failed';
+  readonly problem: Problem;
+  /** What must be over before anything is asked again: a tool that hangs. */
+  readonly gone: Promise<unknown> | null;
+}
+
+/** One round of asking. */
+export type Poll =
+  | {
+      readonly kind: 'devices';
+      readonly devices: readonly GpuDevice[];
+      readonly problems: readonly Problem[];
+    }
+  | { readonly kind: 'absent' }
+  | FailedPoll;
+
+/** What a collector that polls is given. */
+export interface PollOptions {
+  readonly clock: Clock;
+  readonly intervalMs: number;
+  /** What it asks first, for its problems. */
+  readonly source: string;
+}
+
+const RETRY_MAX_MS = 300_000;
+/** After so many failures a card is not counted as there any more, unless its driver merely hangs. */
+const FAILURES_TO_FORGET = 3;
+/** Tools have time-outs of their own, but a file of a driver that hangs is never read to its end. */
+const ROUND_TIMEOUT_MS = 60_000;
+const STOP_WAIT_MS = 1500;
+
+/** Asks again and again, never twice at a time, with a back-off while it fails. */
+export function createPollCollector(
+  poll: (signal: AbortSignal) => Promise<Poll>,
+  { clock, intervalMs, source }: PollOptions,
+): GpuCollector {
+  let last: Poll | null = null;
+  let devices: readonly GpuDevice[] = [];
+  let failures = 0;
+  let stopping = new AbortController();
+  let running: Promise<void> | null = null;
+
+  async function run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const result = await withinTime(poll(signal), source, clock);
+      if (signal.aborted) return;
+      take(result);
+      await sleep(clock, pauseMs(result), signal);
+      if (result.kind === 'failed' && result.gone !== null)
+        await goneOrAborted(result.gone, signal);
+    }
+  }
+
+  function take(result: Poll): void {
+    last = result;
+    failures = result.kind === 'failed' ? failures + 1 : 0;
+    if (result.kind === 'devices') devices = result.devices;
+    else if (result.kind === 'absent') devices = [];
+    else if (result.gone === null && failures >= FAILURES_TO_FORGET) devices = [];
+    else devices = devices.map(outOfDate);
+  }
+
+  function pauseMs({ kind }: Poll): number {
+    if (kind === 'absent') return RETRY_MAX_MS;
+    return kind === 'failed' ? Math.min(intervalMs * 2 ** failures, RETRY_MAX_MS) : intervalMs;
+  }
+
+  return {
+    start() {
+      if (running !== null) return;
+      stopping = new AbortController();
+      running = run(stopping.signal);
+    },
+    read() {
+      if (last === null) return { state: 'starting', devices, problems: [] };
+      if (last.kind === 'absent') return { state: 'absent', devices, problems: [] };
+      if (last.kind === 'failed') return { state: 'failing', devices, problems: [last.problem] };
+      return { state: 'reading', devices, problems: last.problems };
+    },
+    async stop() {
+      stopping.abort();
+      if (running !== null) await within(running, STOP_WAIT_MS, clock);
+      running = null;
+    },
+  };
+}
+
+async function withinTime(round: Promise<Poll>, source: string, clock: Clock): Promise<Poll> {
+  const result = await within(round, ROUND_TIMEOUT_MS, clock);
+  if (result !== null) return result;
+  return {
+    kind: 'failed',
+    problem: {
+      tool: source,
+      tried: `reading ${source}`,
+      happened: `it has hung: no answer in ${ROUND_TIMEOUT_MS / 1000} s`,
+      remedy: 'The driver does not answer: look into `dmesg`, and restart this machine.',
+    },
+    gone: round,
+  };
+}
+
+/** What a promise resolves to; null when it takes longer than `ms`. */
+function within<T>(promise: Promise<T>, ms: number, clock: Clock): Promise<T | null> {
+  return new Promise((resolve) => {
+    const cancel = clock.after(ms, () => resolve(null));
+    const settle = (value: T) => {
+      cancel();
+      resolve(value);
+    };
+    void promise.then(settle);
+  });
+}
+
+function goneOrAborted(gone: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+    void gone.then(() => resolve());
+  });
+}

@@ -1,0 +1,59 @@
+import { numberOf } from '../json.ts';
+import type { KernelFiles } from './files.ts';
+
+/** A display controller as sysfs describes it. */
+export interface SysfsCard {
+  /** `/sys/class/drm/card0/device`. */
+  readonly path: string;
+  /** `0000:03:00.0`. */
+  readonly pciAddress: string;
+}
+
+const DRM = '/sys/class/drm';
+
+/** The graphics cards of a vendor, by its PCI id such as `0x1002`. */
+export async function sysfsCards(files: KernelFiles, vendorId: string): Promise<SysfsCard[]> {
+  const cards: SysfsCard[] = [];
+  const names = await files.names(DRM);
+  for (const name of names.filter((each) => /^card\d+$/.test(each))) {
+    const path = `${DRM}/${name}/device`;
+    if ((await files.text(`${path}/vendor`)) !== vendorId) continue;
+    const uevent = (await files.text(`${path}/uevent`)) ?? '';
+    const pciAddress = /^PCI_SLOT_NAME=(\S+)$/m.exec(uevent)?.[1] ?? name;
+    cards.push({ path, pciAddress });
+  }
+  return cards;
+}
+
+/** A number in a file; null when there is none. */
+export async function fileNumber(files: KernelFiles, path: string): Promise<number | null> {
+  const text = await files.text(path);
+  return text === null ? null : numberOf(text);
+}
+
+/** A card's temperature: its only sensor, or the one at the edge of the chip. */
+export async function sysfsTemperatureC(
+  files: KernelFiles,
+  { path }: SysfsCard,
+): Promise<number | null> {
+  for (const name of await files.names(`${path}/hwmon`)) {
+    const sensor = `${path}/hwmon/${name}`;
+    for (const input of ['temp1_input', 'temp2_input']) {
+      const millidegrees = await fileNumber(files, `${sensor}/${input}`);
+      if (millidegrees !== null) return millidegrees / 1000;
+    }
+  }
+  return null;
+}
+
+const BYTES_PER_MB = 1024 * 1024;
+
+/** Bytes in MiB; null stays unknown. */
+export function mebibytes(bytes: number | null): number | null {
+  return bytes === null ? null : Math.round(bytes / BYTES_PER_MB);
+}
+
+/** What is left, where both are known. */
+export function difference(total: number | null, used: number | null): number | null {
+  return total === null || used === null ? null : Math.max(0, total - used);
+}

@@ -1,0 +1,60 @@
+import { sleep } from '../../platform/clock.ts';
+import { listOf, memberOf, parseJson, textOf } from '../json.ts';
+import { runFirst } from './places.ts';
+import type { ToolEdges } from './run-tool.ts';
+
+/** This machine's place in a tailnet. */
+export interface Tailnet {
+  readonly hostname: string;
+  readonly ip: string;
+}
+
+/** Watches whether this machine is in a tailnet. */
+export interface TailnetWatch {
+  start(): void;
+  /** Null where there is none, or it is switched off. */
+  read(): Tailnet | null;
+  stop(): Promise<void>;
+}
+
+const COMMANDS = ['tailscale', '/Applications/Tailscale.app/Contents/MacOS/Tailscale'];
+const INTERVAL_MS = 60_000;
+
+/** Makes the watch. */
+export function createTailnetWatch(edges: ToolEdges): TailnetWatch {
+  let tailnet: Tailnet | null = null;
+  const stopping = new AbortController();
+  let running: Promise<void> | null = null;
+
+  async function run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const args = ['status', '--json', '--peers=false'];
+      const asked = await runFirst(COMMANDS, args, edges, signal);
+      if (signal.aborted) return;
+      tailnet = asked.kind === 'output' ? parseTailscale(asked.text) : null;
+      await sleep(edges.clock, INTERVAL_MS, signal);
+    }
+  }
+
+  return {
+    start() {
+      running ??= run(stopping.signal);
+    },
+    read: () => tailnet,
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
+/** Reads `tailscale status --json`: addresses stay in it while it is stopped, so its state decides. */
+export function parseTailscale(text: string): Tailnet | null {
+  const status = parseJson(text);
+  const isUp =
+    memberOf(status, 'BackendState') === 'Running' && memberOf(status, 'Self', 'Online') === true;
+  const hostname = textOf(memberOf(status, 'Self', 'DNSName'))?.replace(/\.$/, '') ?? '';
+  const addresses = listOf(memberOf(status, 'Self', 'TailscaleIPs')).map((each) => textOf(each));
+  const ip = addresses.find((each) => each?.includes('.')) ?? addresses[0] ?? null;
+  return isUp && hostname !== '' && ip !== null ? { hostname, ip } : null;
+}

@@ -1,0 +1,117 @@
+import { cpus, freemem, hostname, totalmem } from 'node:os';
+import type { Clock } from '../../platform/clock.ts';
+import { createStartTool, type StartTool, type ToolWorld } from './child.ts';
+import { countedCores, hybridCores, type CpuCores } from './cpu.ts';
+import { createAskFacts, readFacts, type AskFacts, type MachineFacts } from './facts.ts';
+import { createKernelFiles } from './files.ts';
+import { allGpus, gpuCollectors } from './gpus.ts';
+import type { GpuReading, Problem } from './reading.ts';
+import { createTailnetWatch, type Tailnet } from './tailnet.ts';
+
+/** What is known of this machine at one moment. */
+export interface Telemetry {
+  readonly gpus: GpuReading;
+  readonly cores: CpuCores;
+  readonly machineModel: string | null;
+  readonly hostname: string;
+  readonly platform: string;
+  /** Bytes. */
+  readonly memoryBytes: number;
+  readonly availableBytes: number;
+  readonly tailnet: Tailnet | null;
+  readonly problems: readonly Problem[];
+}
+
+/** Watches this machine in the background. */
+export interface TelemetryWatch {
+  start(): void;
+  /** What is known now, at once. */
+  read(): Telemetry;
+  stop(): Promise<void>;
+}
+
+/** What watching takes. */
+export interface TelemetryOptions extends ToolWorld {
+  readonly clock: Clock;
+  /** Where the kernel's files are; `/` but for tests. */
+  readonly root?: string;
+  readonly intervalMs?: number;
+  /** Only tests start and answer themselves. */
+  readonly startTool?: StartTool;
+  readonly askFacts?: AskFacts;
+}
+
+/** Three readings in each heartbeat. */
+const INTERVAL_MS = 5000;
+
+const NO_FACTS: MachineFacts = {
+  machineModel: null,
+  performanceCores: null,
+  efficiencyCores: null,
+  cards: [],
+};
+
+/** Makes the watch over this machine. */
+export function createTelemetry(options: TelemetryOptions): TelemetryWatch {
+  const { clock, platform } = options;
+  const files = createKernelFiles(options.root ?? '/');
+  const edges = {
+    clock,
+    platform,
+    files,
+    startTool: options.startTool ?? createStartTool(options),
+  };
+  const gpus = allGpus(gpuCollectors(edges, options.intervalMs ?? INTERVAL_MS));
+  const tailnet = createTailnetWatch(edges);
+  const ask = options.askFacts ?? createAskFacts(options);
+  let facts = NO_FACTS;
+  let factsProblem: Problem | null = null;
+  let hybrid: CpuCores | null = null;
+  const stopping = new AbortController();
+  const total = cpus().length;
+
+  async function learnFacts(): Promise<void> {
+    hybrid = await hybridCores(files);
+    if (stopping.signal.aborted) return;
+    // Windows has no file tree to read AMD's and Intel's cards from.
+    const asker = ask(platform === 'win32' ? 'graphics' : 'machine');
+    const result = await readFacts(asker, clock, stopping.signal);
+    if (result.kind === 'facts') facts = result.facts;
+    else factsProblem = result.problem;
+  }
+
+  return {
+    start() {
+      gpus.start();
+      tailnet.start();
+      void learnFacts();
+    },
+    read() {
+      const reading = withKnownCards(gpus.read(), facts);
+      return {
+        gpus: reading,
+        cores: hybrid ?? countedCores(total, facts.performanceCores, facts.efficiencyCores),
+        machineModel: facts.machineModel,
+        hostname: hostname(),
+        platform,
+        memoryBytes: totalmem(),
+        availableBytes: freemem(),
+        tailnet: tailnet.read(),
+        problems: [...reading.problems, ...(factsProblem === null ? [] : [factsProblem])],
+      };
+    },
+    async stop() {
+      stopping.abort();
+      await Promise.all([gpus.stop(), tailnet.stop()]);
+    },
+  };
+}
+
+/** Cards that only systeminformation knows, where no collector reads any of their vendor. */
+function withKnownCards(reading: GpuReading, { cards }: MachineFacts): GpuReading {
+  const readVendors = new Set(reading.devices.map(({ vendor }) => vendor));
+  const others = cards.filter(({ vendor }) => !readVendors.has(vendor));
+  if (others.length === 0) return reading;
+  const state = reading.state === 'absent' ? 'reading' : reading.state;
+  return { ...reading, state, devices: [...reading.devices, ...others] };
+}

@@ -1,0 +1,126 @@
+import { mkdirSync } from 'node:fs';
+import { createEnrolmentFile, tokenDigest } from '../agent/enrolled.ts';
+import { openIdentity } from '../agent/identity.ts';
+import { createSequence } from '../agent/keeping/sequence.ts';
+import { troubleOf } from '../agent/link/advice.ts';
+import { createHttpLink } from '../agent/link/http-link.ts';
+import { ENTRIES } from '../config/settings.ts';
+import { writeSettings } from '../config/settings-file.ts';
+import { systemClock } from '../platform/clock.ts';
+import { createHttpClient } from '../platform/http/client.ts';
+import { silentLog } from '../platform/log.ts';
+
+/** What came of joining; `notes` and `lines` are for people. */
+export type Joined =
+  | { readonly kind: 'joined'; readonly id: string | null; readonly notes: readonly string[] }
+  | { readonly kind: 'failed'; readonly lines: readonly string[] };
+
+/** Where this machine is to be joined. */
+export interface JoinOrder {
+  readonly origin: string;
+  readonly token: string;
+  /** Where the agent must listen to be reached from there; null where it is well as it is. */
+  readonly agentHost: string | null;
+}
+
+/** A Switchyard that runs with the same data directory, and the right to control it. */
+export interface Running {
+  readonly url: string;
+  readonly controlToken: string;
+}
+
+const TIMEOUT_MS = 15_000;
+
+/** Enrols this machine while no Switchyard runs here; the next start finds what was kept. */
+export async function joinAlone(order: JoinOrder, directory: string): Promise<Joined> {
+  const { origin, token, agentHost } = order;
+  // Before the token is used up: what it brings must be kept.
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const { identity, warning } = openIdentity(directory, systemClock, process.platform);
+  const http = createHttpClient();
+  const sequence = createSequence(directory, silentLog);
+  const link = createHttpLink({ origin, identity, sequence, http, clock: systemClock });
+  const { signal } = new AbortController();
+  const outcome = await link.enroll(token, { timeoutMs: TIMEOUT_MS, signal });
+  await http.close();
+  if (outcome.kind !== 'enrolled') {
+    const { happened, remedy } = troubleOf(outcome);
+    return { kind: 'failed', lines: [happened, ...(remedy === null ? [] : [remedy])] };
+  }
+  const { id, gatewayToken } = outcome;
+  if (id !== identity.id) {
+    return { kind: 'failed', lines: ['The gateway answered for another machine than this one.'] };
+  }
+  const file = createEnrolmentFile(directory, systemClock, process.platform);
+  const digest = tokenDigest(token);
+  const failure = await file.save({ registryUrl: origin, id, gatewayToken, tokenDigest: digest });
+  if (failure !== null) {
+    const happened = `The enrolment could not be written to ${directory} (${failure}), so it is lost.`;
+    return { kind: 'failed', lines: [happened, 'Mend that, and join again with a new line.'] };
+  }
+  const notes = warning === null ? [] : [warning];
+  return { kind: 'joined', id, notes: [...notes, ...writeAgentHost(agentHost, directory)] };
+}
+
+function writeAgentHost(host: string | null, directory: string): readonly string[] {
+  const entry = ENTRIES.find(({ path }) => path === 'agent.host');
+  if (host === null || entry === undefined) return [];
+  try {
+    writeSettings(directory, [{ entry, value: host }]);
+    return [listensOn(host)];
+  } catch (error) {
+    const why = error instanceof Error ? error.message : 'unknown error';
+    return [
+      `The settings file could not be written (${why}): set SWITCHYARD_AGENT_HOST to ${host}, where the gateway finds this machine.`,
+    ];
+  }
+}
+
+const listensOn = (host: string) =>
+  `The agent listens on ${host}, where that gateway finds this machine (setting agent.host).`;
+
+/** Lets the Switchyard that runs here join, so that it reports there at once. */
+export async function joinRunning(order: JoinOrder, running: Running): Promise<Joined> {
+  const { origin: url, token, agentHost } = order;
+  const answer = await call(running, 'POST', 'agent/join', { url, token });
+  if (answer.error !== null) return { kind: 'failed', lines: [answer.error] };
+  const { id, warning } = answer.body;
+  const notes = typeof warning === 'string' ? [warning] : [];
+  if (agentHost !== null) {
+    const patched = await call(running, 'PATCH', 'settings', { agent: { host: agentHost } });
+    notes.push(
+      patched.error === null
+        ? listensOn(agentHost)
+        : `The agent could not be told to listen on ${agentHost}: ${patched.error}`,
+    );
+  }
+  return { kind: 'joined', id: typeof id === 'string' ? id : null, notes };
+}
+
+interface Called {
+  readonly body: Readonly<Record<string, unknown>>;
+  /** For people; null when it was done. */
+  readonly error: string | null;
+}
+
+async function call(
+  { url, controlToken }: Running,
+  method: 'POST' | 'PATCH',
+  path: string,
+  json: unknown,
+): Promise<Called> {
+  try {
+    const response = await fetch(`${url}/api/v1/${path}`, {
+      method,
+      headers: { authorization: `Bearer ${controlToken}`, 'content-type': 'application/json' },
+      body: JSON.stringify(json),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+    const body = (await response.json()) as Readonly<Record<string, unknown>>;
+    if (response.ok) return { body, error: null };
+    const { message } = (body['error'] ?? {}) as { readonly message?: unknown };
+    return { body, error: typeof message === 'string' ? message : `HTTP ${response.status}` };
+  } catch {
+    return { body: {}, error: `The Switchyard that runs at ${url} did not answer; restart it.` };
+  }
+}

@@ -1,0 +1,99 @@
+import { createAgent, type Agent } from './agent/agent.ts';
+import type { Surroundings } from './agent/agent-parts.ts';
+import type { AgentView } from './agent/agent-view.ts';
+import type { OwnRegistry } from './agent/registry-link.ts';
+import { createTelemetry } from './agent/telemetry/telemetry.ts';
+import type { Config } from './config.ts';
+import type { AgentFace } from './gateway/surface/agent-routes.ts';
+import type { Clock } from './platform/clock.ts';
+import type { HttpClient } from './platform/http.ts';
+import type { Log } from './platform/log.ts';
+import { VERSION } from './version.ts';
+
+/** What the agent of this process is given. */
+export interface ThisMachineDeps {
+  readonly config: () => Config;
+  readonly dataDirectory: string;
+  readonly ownRegistry: OwnRegistry;
+  /** Ports of this process that are no engine's. */
+  readonly otherPorts: () => readonly number[];
+  readonly surroundings: Surroundings;
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly log: Log;
+  readonly changed: () => void;
+}
+
+/** The agent of this machine, unless its owner has switched it off. */
+export interface ThisMachine {
+  /** For the gateway's routes; null while it is switched off. */
+  readonly face: AgentFace | null;
+  /** Null while it is switched off. */
+  view(): AgentView | null;
+  /** The ports that it has bound. */
+  ports(): readonly number[];
+  start(): Promise<void>;
+  /** Says goodbye; running requests may finish for `graceMs`. */
+  stop(graceMs: number): Promise<void>;
+  /** Settings have changed: it listens where they say. */
+  configured(now: Config, before: Config): void;
+  /** The machine was asleep. */
+  resumed(): void;
+}
+
+/** A headless machine tells nobody whether somebody sits at it or what it runs on. */
+export const UNKNOWN_SURROUNDINGS: Surroundings = {
+  userIdleMs: () => null,
+  isOnBattery: () => null,
+};
+
+const SWITCHED_OFF: ThisMachine = {
+  face: null,
+  view: () => null,
+  ports: () => [],
+  start: () => Promise.resolve(),
+  stop: () => Promise.resolve(),
+  configured() {},
+  resumed() {},
+};
+
+/** Puts the agent together as the settings have it; nothing runs before `start`. */
+export function createThisMachine(deps: ThisMachineDeps): ThisMachine {
+  const { config, clock } = deps;
+  const { agent: given, gateway } = config();
+  if (!given.enabled) return SWITCHED_OFF;
+  const { env, platform } = process;
+  const agent: Agent = createAgent({
+    ...deps,
+    version: VERSION,
+    platform,
+    address: { host: given.host, ports: given.ports },
+    engineUrl: given.engineUrl,
+    registryUrl: given.registryUrl,
+    enrollToken: given.enrollToken,
+    maxBodyBytes: gateway.maxBodyBytes,
+    settings() {
+      const now = config();
+      const { heartbeatMs, region } = now.agent;
+      return { heartbeatMs, region, allowedHosts: now.gateway.allowedHosts };
+    },
+    telemetry: createTelemetry({ clock, env, platform }),
+  });
+  agent.subscribe(deps.changed);
+  return {
+    face: agent,
+    view: () => agent.view(),
+    ports: () =>
+      agent.view().server.ports.flatMap((port) => (port.kind === 'listening' ? [port.port] : [])),
+    start: () => agent.start(),
+    stop: (graceMs) => agent.stop(graceMs),
+    configured({ agent: now }, { agent: before }) {
+      const { host, ports } = now;
+      if (host === before.host && ports.join() === before.ports.join()) return;
+      void agent.listen({ host, ports });
+    },
+    resumed: () => agent.resumeFromSuspend(),
+  };
+}

@@ -1,0 +1,94 @@
+import type { AgentRecord } from './provider.ts';
+
+/** What an owner may wish of the agent: `drained` lets what runs finish, `paused` ends it. */
+export type AgentWish = 'on' | 'paused' | 'drained';
+
+/** An inference engine on this machine, as last seen. */
+export interface AgentEngine {
+  /** Such as `ollama`; `other` where its owner has only named an address. */
+  readonly kind: string;
+  /** What `/v1/chat/completions` is appended to; never holds credentials. */
+  readonly baseUrl: string;
+  /** `code` is the HTTP status, 0 without an answer. */
+  readonly health: {
+    readonly status: 'ok' | 'loading' | 'unauthorized' | 'error' | 'unreachable';
+    readonly code: number;
+  };
+  /** Model ids on offer, loaded or not. */
+  readonly models: readonly string[];
+  readonly currentModel: string | null;
+}
+
+/** One port of the agent. */
+export type AgentListener =
+  | { readonly kind: 'listening'; readonly port: number }
+  /** `message` says why and what to do. */
+  | { readonly kind: 'failed'; readonly port: number; readonly message: string };
+
+/** How this machine stands with the registry that it reports to. */
+export interface AgentMembership {
+  /** `own`: the one in this process. */
+  readonly kind: 'own' | 'joined' | 'none';
+  readonly url: string | null;
+  readonly state: 'starting' | 'connected' | 'failing' | 'not_enrolled';
+  /** Milliseconds since the epoch. */
+  readonly lastAcceptedAt: number | null;
+  /** What the registry thinks of this machine. */
+  readonly standing: {
+    readonly status: string;
+    readonly verification: { readonly status: string; readonly failure_reason: string };
+  } | null;
+  /** For people: what went wrong last and what to do; null once all is well. */
+  readonly problem: { readonly happened: string; readonly remedy: string | null } | null;
+  /** How far this machine's clock had to be corrected, in milliseconds. */
+  readonly clockOffsetMs: number;
+}
+
+/** Something that a person may want to mend. */
+export interface AgentProblem {
+  /** The tool, file tree or part of the agent that it is about. */
+  readonly tool: string;
+  /** What was tried, as a command line or a path. */
+  readonly tried: string;
+  readonly happened: string;
+  readonly remedy: string;
+}
+
+/** The agent as its owner sees it, in the window and on the command line. Nothing in it is secret. */
+export interface AgentView {
+  readonly id: string;
+  readonly version: string;
+  readonly uptimeS: number;
+  readonly owner: {
+    readonly wish: AgentWish;
+    /** When a machine that is on takes no work all the same. */
+    readonly rules: {
+      readonly onlyWhenIdle: boolean;
+      readonly notOnBattery: boolean;
+      readonly maxGpuTemperatureC: number | null;
+      readonly yieldToOthers: boolean;
+    };
+    readonly mode: 'on' | 'paused' | 'draining' | 'leaving';
+    /** Why it takes no requests, for people; none while it is on. */
+    readonly reasons: readonly string[];
+    /** Rules that are set and cannot be judged here, because this machine does not tell. */
+    readonly unjudged: readonly string[];
+  };
+  readonly server: {
+    readonly host: string;
+    readonly ports: readonly AgentListener[];
+    /** Empty while it listens nowhere. */
+    readonly url: string;
+  };
+  readonly registry: AgentMembership;
+  /** The one that is served; null where none was found. */
+  readonly engine: AgentEngine | null;
+  readonly engines: readonly AgentEngine[];
+  /** The record as the next heartbeat tells it. */
+  readonly record: AgentRecord;
+  readonly inFlight: number;
+  /** An engine on a machine without a GPU, which no registry verifies: it can be used directly instead. */
+  readonly useEngineDirectly: string | null;
+  /** Everything that somebody may want to mend. */
+  readonly problems: readonly AgentProblem[];
+}

@@ -1,0 +1,166 @@
+import { describe, expect, test } from 'vitest';
+import { agentRecordSchema } from '#shared/provider.ts';
+import type { EngineView } from '../../main/agent/engines/view.ts';
+import { agentRecord, type AgentState } from '../../main/agent/record.ts';
+import { UNREAD, type GpuDevice } from '../../main/agent/telemetry/reading.ts';
+import type { Telemetry } from '../../main/agent/telemetry/telemetry.ts';
+
+const GIB = 1024 ** 3;
+
+const CARD: GpuDevice = {
+  ...UNREAD,
+  key: 'GPU-1',
+  vendor: 'nvidia',
+  name: 'NVIDIA GeForce RTX 4090',
+  memoryTotalMb: 24564,
+  memoryUsedMb: 0,
+  memoryFreeMb: 24564,
+  utilGpu: 0,
+  utilMemory: 0,
+  temperatureC: 41,
+};
+
+function machine(...devices: GpuDevice[]): Telemetry {
+  return {
+    gpus: { state: 'reading', devices, problems: [] },
+    cores: { total: 32, performance: 32, efficiency: 0 },
+    machineModel: null,
+    hostname: 'tower',
+    platform: 'linux',
+    memoryBytes: 128 * GIB,
+    availableBytes: 100 * GIB,
+    tailnet: null,
+    problems: [],
+  };
+}
+
+const ENGINE: EngineView = {
+  kind: 'ollama',
+  baseUrl: 'http://127.0.0.1:11434',
+  health: { status: 'ok', code: 200 },
+  models: ['a', 'b'],
+  loaded: ['b'],
+  currentModel: 'b',
+  engineModel: 'b',
+  metrics: null,
+  decodeTps: 30,
+};
+
+const STATE: AgentState = {
+  mode: 'on',
+  inFlight: 0,
+  requestsServed: 17,
+  tokensGenerated: 5120,
+  decodeTps: null,
+  lastModel: null,
+  region: null,
+  agentVersion: '0.1.0',
+  agentUrl: 'http://192.168.1.20:3001',
+  uptimeS: 86_400.9,
+};
+
+test('a record is what the registry takes, and nothing else', () => {
+  const record = agentRecord(machine(CARD), ENGINE, STATE);
+  expect(agentRecordSchema.strict().parse(record)).toEqual(record);
+  expect(record).toMatchObject({
+    chip: 'NVIDIA GeForce RTX 4090',
+    chip_family: 'Ada Lovelace',
+    chip_tier: 'high',
+    gpu_cores: 16384,
+    memory_gb: 23.99,
+    memory_bandwidth_gbs: 1008,
+    gpu: { count: 1, devices: [{ memory_used_mb: 0, util_gpu: 0, temperature_c: 41 }] },
+    host: { memory_gb: 128, tailnet_hostname: null },
+    tailnet_ip: '',
+    uptime_s: 86_400,
+  });
+});
+
+test('what is unknown is null and what is zero is 0', () => {
+  const record = agentRecord(machine({ ...CARD, name: null, memoryUsedMb: null }), null, STATE);
+  expect(record).toMatchObject({ chip: null, chip_tier: null, current_model: null, models: [] });
+  expect(record.gpu.devices[0]).toMatchObject({
+    name: 'NVIDIA GPU',
+    memory_used_mb: null,
+    util_gpu: 0,
+  });
+  expect(record.engine_health).toEqual({ status: 'no engine found', code: 0 });
+});
+
+test('a machine without a GPU says so', () => {
+  const record = agentRecord(machine(), ENGINE, STATE);
+  expect(record).toMatchObject({ chip: null, memory_gb: null, gpu_cores: null, gpu: { count: 0 } });
+  agentRecordSchema.parse(record);
+});
+
+test('a sum is unknown when it is unknown of one card', () => {
+  const record = agentRecord(machine(CARD, { ...CARD, memoryTotalMb: null }), ENGINE, STATE);
+  expect(record.gpu).toMatchObject({ count: 2, total_memory_gb: null, gpu_cores: 32_768 });
+});
+
+test('a card that the driver has lost does not count', () => {
+  const record = agentRecord(machine({ ...CARD, fault: 'GPU is lost' }), ENGINE, STATE);
+  expect(record.gpu.count).toBe(0);
+});
+
+test("where memory is shared it is the machine's", () => {
+  const apple: GpuDevice = {
+    ...UNREAD,
+    key: 'apple-0',
+    vendor: 'apple',
+    name: 'Apple M3 Max',
+    gpuCores: 40,
+    memoryUsedMb: 3072,
+    isUnified: true,
+  };
+  expect(agentRecord(machine(apple), ENGINE, STATE)).toMatchObject({
+    memory_gb: 128,
+    memory_bandwidth_gbs: 400,
+    gpu: { devices: [{ memory_total_mb: 131_072, memory_used_mb: 3072, memory_free_mb: 128_000 }] },
+  });
+  const spark: GpuDevice = { ...UNREAD, key: 'g', vendor: 'nvidia', name: 'GB10', isUnified: true };
+  expect(agentRecord(machine(spark), ENGINE, STATE).gpu.devices[0]).toMatchObject({
+    memory_used_mb: 28 * 1024,
+    memory_free_mb: 100 * 1024,
+  });
+});
+
+test.each([
+  [{ mode: 'leaving' }, {}, 'offline'],
+  [{ mode: 'paused' }, {}, 'paused'],
+  [{ mode: 'draining', inFlight: 2 }, {}, 'draining'],
+  [{}, { health: { status: 'unreachable', code: 0 } }, 'degraded'],
+  [{}, { health: { status: 'loading', code: 503 } }, 'degraded'],
+  [{ inFlight: 1 }, {}, 'serving'],
+  [{}, { metrics: { running: 1, waiting: 0, cacheUse: null, generatedTokens: null } }, 'serving'],
+  [{}, {}, 'idle'],
+] as const)('with %j and an engine of %j the status is %s', (state, engine, status) => {
+  const record = agentRecord(machine(CARD), { ...ENGINE, ...engine }, { ...STATE, ...state });
+  expect(record.status).toBe(status);
+});
+
+describe('the current model', () => {
+  test.each([
+    ['the loaded one', ['b'], 'a', 'b'],
+    ['of several loaded ones the last used', ['b', 'a'], 'a', 'a'],
+    ['without a loaded one the last used', [], 'b', 'b'],
+    ['never one that is not on offer', [], 'gone', 'a'],
+    ['else the first on offer', null, null, 'a'],
+  ] as const)('is %s', (_what, loaded, lastModel, expected) => {
+    const engine = { ...ENGINE, loaded, currentModel: loaded?.[0] ?? null };
+    expect(agentRecord(machine(CARD), engine, { ...STATE, lastModel }).current_model).toBe(
+      expected,
+    );
+  });
+});
+
+test('a speed measured from real traffic goes before that of the engine', () => {
+  const tps = (decodeTps: number | null) =>
+    agentRecord(machine(CARD), ENGINE, { ...STATE, decodeTps }).decode_tps;
+  expect([tps(41.5), tps(null)]).toEqual([41.5, 30]);
+});
+
+test('readings that no card can have are put right', () => {
+  const record = agentRecord(machine({ ...CARD, utilGpu: 101, memoryUsedMb: 1.5 }), ENGINE, STATE);
+  expect(record.gpu.devices[0]).toMatchObject({ util_gpu: 100, memory_used_mb: 2 });
+});

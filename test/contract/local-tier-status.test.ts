@@ -1,0 +1,277 @@
+import { describe, expect, test } from 'vitest';
+import { chat, chatStream } from '../support/client.ts';
+import { expectError, send } from '../support/http.ts';
+import { turns } from '../support/report.ts';
+import {
+  machineAt,
+  MODEL,
+  startMachine,
+  startTier,
+  type Machine,
+  type MachineGiven,
+  type Tier,
+} from '../support/tier.ts';
+import {
+  answers,
+  chunk,
+  DONE,
+  error,
+  hang,
+  ROLE,
+  startUpstream,
+  STOP,
+} from '../support/upstream.ts';
+
+const machineThat = async (given: MachineGiven) => machineAt(await startUpstream(), given);
+
+/** Lets a machine stream an answer: its first content after `ttftMs`, its end `restMs` later. */
+async function serve(
+  tier: Tier,
+  machine: Machine,
+  { ttftMs, restMs }: { readonly ttftMs: number; readonly restMs: number },
+): Promise<void> {
+  const answer = chatStream(tier.url);
+  const { res } = await machine.call(machine.calls.length + 1);
+  await turns(tier);
+  tier.clock.advance(ttftMs);
+  res.writeHead(200, { 'content-type': 'text/event-stream' });
+  res.write(ROLE + chunk({ content: 'hi' }));
+  await turns(tier, 4);
+  tier.clock.advance(restMs);
+  res.end(STOP + DONE);
+  expect(await answer).toMatchObject({ status: 200, upstream: 'local' });
+}
+
+describe('the status report', () => {
+  test('before the first request knows the machines and nothing of their traffic', async () => {
+    const machine = await startMachine(answers('hi'));
+    const pending = { state: 'pending', address: null } as const;
+    const failed = { state: 'failed', address: null } as const;
+    const tier = await startTier([
+      machine,
+      await machineThat({ verification: pending, record: { status: 'paused' } }),
+      await machineThat({ verification: failed, record: { status: 'paused' } }),
+    ]);
+    const report = await tier.status();
+    expect(report).toMatchObject({ ok: true });
+    expect(report.local).toEqual({
+      verified_count: 1,
+      pending_count: 1,
+      failed_count: 1,
+      provider: {
+        id: machine.id,
+        verification: expect.objectContaining({ status: 'verified' }) as unknown,
+        tailnet_ip: null,
+        agent_url: '',
+        last_heartbeat: '2026-01-01T00:00:00.000Z',
+        engine_model: 'Qwen3-32B-Q4_K_M.gguf',
+        engine_health: { status: 'ok', code: 200 },
+      },
+      health: 'ok',
+    });
+    expect(report.upstreams[0]).toMatchObject({
+      id: 'local',
+      baseUrl: null,
+      model: MODEL,
+      hasKey: false,
+      healthy: true,
+    });
+    expect(report.stats.providerCircuits).toEqual({});
+    expect(report.stats.providerLatencies).toEqual({});
+    expect(report.config.models.local).toBe(MODEL);
+  });
+
+  test('shows each machine’s circuit, counts and latencies, and no time to first token in its circuit', async () => {
+    const machine = await startMachine();
+    machine.script = hang;
+    const tier = await startTier([machine]);
+    await serve(tier, machine, { ttftMs: 120, restMs: 380 });
+    const { circuits, stats } = await tier.status();
+    const circuit = {
+      fails: 0,
+      successes: 1,
+      failUntil: null,
+      lastError: null,
+      lastFailAt: null,
+      lastSuccessAt: '2026-01-01T00:00:00.500Z',
+      consecutiveFails: 0,
+      open: false,
+      cooldownRemainingMs: 0,
+    };
+    expect(circuits[machine.id]).toEqual(circuit);
+    expect(stats.circuits).toEqual(circuits);
+    expect(stats.providerCircuits).toEqual({ [machine.id]: circuit });
+    expect(stats.providerLatencies).toEqual({
+      [machine.id]: { ewmaTtft: 120, ewmaLatency: 500, lastTtftMs: 120, samples: 1 },
+    });
+    expect(stats.perUpstream[machine.id]).toEqual({ requests: 1, fails: 0, successes: 1 });
+    expect(stats.perUpstream['local']).toEqual({ requests: 1, fails: 0, successes: 1 });
+    expect(circuits['local']).toMatchObject({ ewmaTtft: 120, lastTtftMs: 120, successes: 1 });
+  });
+
+  test('counts at a machine each attempt, and at local what came of each request', async () => {
+    const [dead, alive] = [await startMachine(error(503)), await startMachine(answers('hi'))];
+    const tier = await startTier([dead, alive]);
+    await chat(tier.url);
+    const { stats } = await tier.status();
+    expect(stats).toMatchObject({ totalRequests: 1, fallbackCount: 1 });
+    expect(stats.perUpstream).toMatchObject({
+      local: { requests: 2, fails: 0, successes: 1 },
+      [dead.id]: { requests: 1, fails: 1, successes: 0 },
+      [alive.id]: { requests: 1, fails: 0, successes: 1 },
+    });
+    expect(stats.providerCircuits[dead.id]?.lastError).toBe('http_503: HTTP 503');
+    expect(stats.providerLatencies[dead.id]).toEqual({
+      ewmaTtft: null,
+      ewmaLatency: null,
+      lastTtftMs: null,
+      samples: 0,
+    });
+  });
+
+  test('shows the machine that routing would pick now, else the one that was heard last', async () => {
+    const [first, second] = [await startMachine(error(503)), await startMachine()];
+    const tier = await startTier([first, second], { FAIL_THRESHOLD: '1', COOLDOWN_MS: '10000' });
+    const shown = async () => {
+      const { provider, health } = (await tier.status()).local;
+      return [provider?.id, health];
+    };
+    const [, health] = await shown();
+    expect(health).toBe('ok');
+    second.script = answers('hi');
+    await chat(tier.url);
+    expect(await shown()).toEqual([second.id, 'ok']);
+    second.script = error(503);
+    await chat(tier.url);
+    const [left, degraded] = await shown();
+    expect([first.id, second.id]).toContain(left);
+    expect(degraded).toBe('degraded');
+    expect(await tier.status()).toMatchObject({ ok: false });
+    tier.clock.advance(10_000);
+    expect((await shown())[1]).toBe('ok');
+  });
+
+  test.each<[says: string, given: readonly MachineGiven[], health: string]>([
+    ['nobody is enrolled', [], 'unavailable'],
+    ['nobody is verified', [{ verification: { state: 'failed', address: null } }], 'unavailable'],
+    ['the verified one is paused', [{ record: { status: 'paused' } }], 'degraded'],
+    ['the verified one has lost its engine', [{ record: { status: 'degraded' } }], 'degraded'],
+  ])('calls local unable where %s', async (_says, given, health) => {
+    const tier = await startTier(await Promise.all(given.map(machineThat)));
+    const report = await tier.status();
+    expect(report).toMatchObject({ ok: false, local: { health } });
+    expect(report.local.provider === null).toBe(given.length === 0);
+    expect(report.upstreams[0]).toMatchObject({ healthy: false });
+    expect(await send(`${tier.url}/readyz`)).toMatchObject({ status: 503 });
+  });
+
+  test('calls local degraded while its machines are left alone for another reason than a circuit', async () => {
+    const busy = await startMachine(error(503, 'busy'));
+    const tier = await startTier([busy]);
+    await chat(tier.url);
+    expect(await tier.status()).toMatchObject({ ok: false, local: { health: 'degraded' } });
+    tier.clock.advance(2000);
+    expect(await tier.status()).toMatchObject({ ok: true, local: { health: 'ok' } });
+  });
+
+  test.each([
+    ['answers', answers('the last one')],
+    ['refuses', error(402)],
+    ['fails', error(503)],
+  ])(
+    'has nothing of a machine that was removed and then %s its last request',
+    async (_says, last) => {
+      const [machine, other] = [await startMachine(hang), await startMachine(answers('hi'))];
+      const tier = await startTier([machine, other]);
+      const answer = chat(tier.url);
+      const call = await machine.call(1);
+      const url = `${tier.url}/api/v1/providers/${machine.id}`;
+      expect(await send(url, { method: 'DELETE', headers: tier.control })).toMatchObject({
+        status: 200,
+      });
+      await last(call);
+      expect(await answer).toMatchObject({ status: 200 });
+      const { circuits, stats, local } = await tier.status();
+      expect(local).toMatchObject({ verified_count: 1, provider: { id: other.id } });
+      for (const map of [circuits, stats.perUpstream, stats.providerLatencies]) {
+        expect(map).not.toHaveProperty(machine.id);
+      }
+      expectError(await tier.post(`circuits/${machine.id}/reset`), 404, 'not_found');
+      expect((await chat(tier.url)).headers['x-gateway-provider']).toBe(other.id);
+    },
+  );
+});
+
+describe('the list of providers', () => {
+  test('shows what the gateway has seen of each, while it serves and after', async () => {
+    const machine = await startMachine();
+    machine.script = hang;
+    const tier = await startTier([machine]);
+    const traffic = async () => {
+      const { ewmaTtft, ewmaLatency, concurrentRequests, totalRequests, successCount } =
+        await tier.provider(machine.id);
+      return [ewmaTtft, ewmaLatency, concurrentRequests, totalRequests, successCount];
+    };
+    expect(await traffic()).toEqual([null, null, 0, 0, 0]);
+    const pending = chatStream(tier.url);
+    const call = await machine.call(1);
+    await turns(tier);
+    expect(await traffic()).toEqual([null, null, 1, 1, 0]);
+    await error(503)(call);
+    await pending;
+    expect(await traffic()).toEqual([null, null, 0, 1, 0]);
+    await serve(tier, machine, { ttftMs: 100, restMs: 900 });
+    expect(await traffic()).toEqual([100, 1000, 0, 2, 1]);
+    await serve(tier, machine, { ttftMs: 100, restMs: 900 });
+    expect(await traffic()).toEqual([100, 1000, 0, 3, 2]);
+    const list = JSON.parse((await send(`${tier.url}/api/v1/providers`)).text) as {
+      data: unknown[];
+    };
+    expect(list.data).toEqual([await tier.provider(machine.id)]);
+  });
+});
+
+describe('the verifier', () => {
+  test('looks at a machine that has failed three requests in a row, and at no other', async () => {
+    const [dead, alive] = [await startMachine(error(503)), await startMachine(answers('hi'))];
+    const tier = await startTier([dead, alive]);
+    const checkedAt = async ({ id }: Machine) => (await tier.provider(id)).verification.last_check;
+    tier.clock.advance(5000);
+    for (let n = 0; n < 2; n += 1) await chat(tier.url);
+    tier.clock.advance(1000);
+    await turns(tier, 5);
+    expect(await checkedAt(dead)).toBe('2026-01-01T00:00:00.000Z');
+    await chat(tier.url);
+    tier.clock.advance(1000);
+    await expect.poll(() => checkedAt(dead)).toMatch(/^2026-01-01T00:00:0[67]/);
+    expect(await checkedAt(alive)).toBe('2026-01-01T00:00:00.000Z');
+  });
+
+  test('does not for refusals that blame nobody', async () => {
+    const busy = await startMachine(error(503, 'busy'));
+    const tier = await startTier([busy]);
+    for (let n = 0; n < 4; n += 1) {
+      tier.clock.advance(2000);
+      await chat(tier.url);
+    }
+    await turns(tier, 5);
+    const { verification } = await tier.provider(busy.id);
+    expect(verification.last_check).toBe('2026-01-01T00:00:00.000Z');
+  });
+});
+
+test('a request row names the machine of each attempt', async () => {
+  const [dead, alive] = [await startMachine(error(503)), await startMachine(answers('hi'))];
+  const tier = await startTier([dead, alive]);
+  await chat(tier.url);
+  const [row] = tier.host.snapshot().requests;
+  expect(row).toMatchObject({
+    upstream: 'local',
+    fallbackReason: `local/${dead.id}=http_503`,
+    attempts: [
+      { upstream: 'local', provider: dead.id, reason: 'http_503' },
+      { upstream: 'local', provider: alive.id, reason: null },
+    ],
+    attemptCount: 2,
+  });
+});

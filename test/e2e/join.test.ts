@@ -1,0 +1,239 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { readControlToken } from '../../main/platform/control-token.ts';
+import { temporaryDirectory } from '../support/gateway.ts';
+import { bearer, OUTER_ADDRESS, postJson } from '../support/http.ts';
+import { runCli, startCli } from '../support/process.ts';
+
+const NO_TOKEN = 'b'.repeat(64);
+
+/** A gateway as a process of its own, that hands out lines to join it. */
+async function startGatewayProcess(settings: Readonly<Record<string, string>> = {}) {
+  const directory = temporaryDirectory();
+  const cli = startCli({ PORT: '0', DATA_DIR: directory, AGENT: 'false', ...settings });
+  const url = new URL(await cli.printed(/Window: (\S+)/)).origin;
+  const control = bearer(readControlToken(directory) ?? '');
+  return {
+    url,
+    async newToken() {
+      const answer = await postJson(`${url}/api/v1/providers/enrollments`, {}, control);
+      expect(answer.status).toBe(201);
+      return (JSON.parse(answer.text) as { token: string }).token;
+    },
+  };
+}
+
+/** The file in which the agent finds where it is enrolled. */
+const enrolment = (directory: string) =>
+  JSON.parse(readFileSync(join(directory, 'agent.json'), 'utf8')) as Record<string, unknown>;
+
+test('join enrols this machine, keeps that for the agent, and says what comes next', async () => {
+  const gateway = await startGatewayProcess();
+  const directory = join(temporaryDirectory(), 'data');
+  const token = await gateway.newToken();
+  const { code, stdout, stderr } = await runCli(
+    { DATA_DIR: directory, AGENT: 'true' },
+    'join',
+    gateway.url,
+    token,
+  );
+  expect([code, stderr]).toEqual([0, '']);
+  const { id, registryUrl, gatewayToken } = enrolment(directory);
+  expect(registryUrl).toBe(gateway.url);
+  expect(stdout).toContain(`Joined the gateway at ${gateway.url} as ${String(id)}`);
+  expect(stdout).toMatch(/npx switchyard"/);
+  expect(stdout).toMatch(/npx switchyard doctor/);
+  expect(stdout).not.toContain(token);
+  expect(stdout).not.toContain(String(gatewayToken));
+  // The gateway is on this machine: loopback is where it finds the agent.
+  expect(existsSync(join(directory, 'settings.json'))).toBe(false);
+  for (const file of readdirSync(directory)) {
+    expect([file, statSync(join(directory, file)).mode & 0o077]).toEqual([file, 0]);
+  }
+});
+
+test('a data directory that cannot be made is said before the token is used up', async () => {
+  const gateway = await startGatewayProcess();
+  const token = await gateway.newToken();
+  const file = join(temporaryDirectory(), 'file');
+  writeFileSync(file, '');
+  const failed = await runCli({ DATA_DIR: join(file, 'x') }, 'join', gateway.url, token);
+  expect([failed.code, failed.stderr]).toEqual([
+    1,
+    expect.stringMatching(/data directory .* cannot be used \(ENOTDIR\)/),
+  ]);
+  const settings = { DATA_DIR: temporaryDirectory() };
+  expect((await runCli(settings, 'join', gateway.url, token)).code).toBe(0);
+});
+
+test('a line works once: a second machine is told to ask for another', async () => {
+  const gateway = await startGatewayProcess();
+  const token = await gateway.newToken();
+  await runCli({ DATA_DIR: temporaryDirectory(), AGENT: 'true' }, 'join', gateway.url, token);
+  const directory = temporaryDirectory();
+  const { code, stderr } = await runCli(
+    { DATA_DIR: directory, AGENT: 'true' },
+    'join',
+    gateway.url,
+    token,
+  );
+  expect(code).toBe(1);
+  expect(stderr).toContain(`Not joined to ${gateway.url}`);
+  expect(stderr).toMatch(/Ask the owner of the gateway for a new line/);
+  expect(existsSync(join(directory, 'agent.json'))).toBe(false);
+});
+
+test('joining again with a new line keeps the identity', async () => {
+  const gateway = await startGatewayProcess();
+  const directory = temporaryDirectory();
+  const rejoin = async () =>
+    runCli({ DATA_DIR: directory, AGENT: 'true' }, 'join', gateway.url, await gateway.newToken());
+  await rejoin();
+  const first = enrolment(directory);
+  expect((await rejoin()).code).toBe(0);
+  const second = enrolment(directory);
+  expect(second['id']).toBe(first['id']);
+  expect(second['gatewayToken']).not.toBe(first['gatewayToken']);
+});
+
+test.each([
+  ['an address without a scheme', '192.168.1.10:47900', NO_TOKEN, /http:\/\/192\.168\.1\.10:47900/],
+  ['an address with a path', 'http://127.0.0.1:1/v1', NO_TOKEN, /without a path/],
+  ['another protocol', 'ftp://127.0.0.1', NO_TOKEN, /http or https/],
+  ['a token that was cut', 'http://127.0.0.1:1', 'abc', /64 hex digits/],
+  ['a gateway that does not run', 'http://127.0.0.1:1', NO_TOKEN, /nothing listens on that port/],
+])('%s is refused with what to do, and nothing is written', async (_, url, token, words) => {
+  const directory = join(temporaryDirectory(), 'data');
+  const { code, stdout, stderr } = await runCli(
+    { DATA_DIR: directory, AGENT: 'true' },
+    'join',
+    url,
+    token,
+  );
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toMatch(words);
+  expect(existsSync(directory)).toBe(false);
+});
+
+test('what is no gateway does not get to keep the machine', async () => {
+  const server = createServer((_req, res) => void res.end('<html>hello</html>'));
+  onTestFinished(() => void server.close());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const directory = temporaryDirectory();
+  const { code, stderr } = await runCli(
+    { DATA_DIR: directory, AGENT: 'true' },
+    'join',
+    url,
+    NO_TOKEN,
+  );
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/no gateway of this kind/);
+  expect(existsSync(join(directory, 'agent.json'))).toBe(false);
+});
+
+test('a setting that names another gateway is not overruled', async () => {
+  const settings = { DATA_DIR: temporaryDirectory(), REGISTRY_URL: 'http://10.0.0.1:47900' };
+  const { code, stderr } = await runCli(settings, 'join', 'http://127.0.0.1:1', NO_TOKEN);
+  expect(code).toBe(1);
+  expect(stderr).toContain('SWITCHYARD_REGISTRY_URL');
+});
+
+test.runIf(OUTER_ADDRESS !== undefined)(
+  'plain HTTP beyond this machine needs --yes, and the agent then listens where the gateway finds it',
+  async () => {
+    const gateway = await startGatewayProcess({
+      HOST: OUTER_ADDRESS ?? '',
+      API_KEYS: 'a-key-of-my-own-0123456789',
+    });
+    const directory = temporaryDirectory();
+    const token = await gateway.newToken();
+    const refused = await runCli(
+      { DATA_DIR: directory, AGENT: 'true' },
+      'join',
+      gateway.url,
+      token,
+    );
+    expect([refused.code, refused.stdout]).toEqual([1, '']);
+    expect(refused.stderr).toMatch(/plain HTTP/);
+    expect(refused.stderr).toMatch(/--yes/);
+    expect(existsSync(join(directory, 'agent.json'))).toBe(false);
+    // The token was not used up by asking.
+    const joined = await runCli(
+      { DATA_DIR: directory, AGENT: 'true' },
+      'join',
+      '--yes',
+      gateway.url,
+      token,
+    );
+    expect([joined.code, joined.stderr]).toEqual([0, '']);
+    expect(joined.stdout).toContain(`The agent listens on ${OUTER_ADDRESS}`);
+    expect(JSON.parse(readFileSync(join(directory, 'settings.json'), 'utf8'))).toEqual({
+      agent: { host: OUTER_ADDRESS },
+    });
+  },
+);
+
+test('a Switchyard that runs here is asked to join by itself', async () => {
+  const directory = join(temporaryDirectory(), 'data');
+  mkdirSync(directory);
+  const asked: unknown[] = [];
+  const server = createServer((req, res) => {
+    let body = '';
+    req.on('data', (part) => (body += String(part)));
+    req.on('end', () => {
+      asked.push([req.method, req.url, req.headers.authorization, JSON.parse(body)]);
+      res.setHeader('content-type', 'application/json');
+      res.end('{"id":"prv_1","warning":"Mind the gap."}');
+    });
+  });
+  onTestFinished(() => void server.close());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  writeFileSync(join(directory, 'running.json'), JSON.stringify({ url, pid: process.pid }));
+  writeFileSync(join(directory, 'control-token'), 'c'.repeat(64));
+  const { code, stdout, stderr } = await runCli(
+    { DATA_DIR: directory, AGENT: 'true' },
+    'join',
+    url,
+    NO_TOKEN,
+  );
+  expect([code, stderr]).toEqual([0, '']);
+  expect(asked).toEqual([
+    ['POST', '/api/v1/agent/join', `Bearer ${'c'.repeat(64)}`, { url, token: NO_TOKEN }],
+  ]);
+  expect(stdout).toMatch(/as prv_1\.\nMind the gap\.\nThe Switchyard that runs here reports there/);
+  expect(existsSync(join(directory, 'agent.json'))).toBe(false);
+});
+
+test.each([[['join']], [['join', 'http://127.0.0.1:1', NO_TOKEN, 'more']], [['doctor', '--yes']]])(
+  'the command line %j is refused with code 2 and the usage',
+  async (args) => {
+    const { code, stdout, stderr } = await runCli(
+      { DATA_DIR: temporaryDirectory(), AGENT: 'true' },
+      ...args,
+    );
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain('switchyard join <url> <token>');
+    expect(stderr).not.toContain(NO_TOKEN);
+  },
+);
+
+test('doctor --json is for scripts: the names of the checks, and exit code 1 where one fails', async () => {
+  const settings = {
+    DATA_DIR: temporaryDirectory(),
+    AGENT_PORTS: '1',
+    ENGINE_URL: 'http://127.0.0.1:1',
+  };
+  const { code, stdout, stderr } = await runCli(settings, 'doctor', '--json');
+  expect([code, stderr]).toEqual([1, '']);
+  const report = JSON.parse(stdout) as { ok: boolean; checks: { name: string }[] };
+  expect(report.ok).toBe(false);
+  expect(report.checks.map(({ name }) => name)).toContain('health /health status ok');
+  const plain = await runCli(settings, 'doctor');
+  expect(plain.code).toBe(1);
+  expect(plain.stdout).toMatch(/FAILED engine found\n\s+tried .*127\.0\.0\.1:1/);
+});

@@ -1,0 +1,113 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { readControlToken } from '../../main/platform/control-token.ts';
+import { gatewayTokenOf } from '../../main/registry/entry.ts';
+import { createAgent } from '../registry/world.ts';
+import { temporaryDirectory } from '../support/gateway.ts';
+import { expectError } from '../support/http.ts';
+import { startCli, type RunningCli } from '../support/process.ts';
+import {
+  beat,
+  createLedger,
+  enrol,
+  loadUntilGone,
+  post,
+  shown,
+  type Ledger,
+  type Registry,
+} from '../support/registry-load.ts';
+import { kept } from '../support/store.ts';
+
+/** How often it is killed: some here, more where `KILLS` asks for it. */
+const KILLS = Number(process.env['KILLS'] ?? 4);
+/** A kill comes within this time of the first request. */
+const LOADED_MS = 500;
+/** One kill of so many comes while the program still starts. */
+const EARLY_KILLS = 5;
+const STARTING_MS = 900;
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+function start(directory: string): RunningCli {
+  return startCli({ PORT: '0', DATA_DIR: directory, AGENT: 'false' });
+}
+
+async function killed(cli: RunningCli): Promise<void> {
+  cli.kill('SIGKILL');
+  const { stderr } = await cli.ended;
+  expect(stderr).toBe('');
+}
+
+async function registryOf(cli: RunningCli, directory: string): Promise<Registry> {
+  const url = new URL(await cli.printed(/Base URL for your apps: (\S+)/)).origin;
+  return { url, controlToken: readControlToken(directory) ?? '' };
+}
+
+/** Holds the registry to all that it has acknowledged. */
+async function expectAllThere(registry: Registry, ledger: Ledger): Promise<void> {
+  for (const machine of ledger.machines.values()) {
+    const { agent, last } = machine;
+    const provider = await shown(registry, agent.id);
+    const counted = provider?.heartbeat_count ?? 0;
+    expect(counted).toBeGreaterThanOrEqual(machine.least);
+    expect(counted).toBeLessThanOrEqual(machine.most);
+    expect(provider?.requests_served ?? 0).toBeGreaterThanOrEqual(machine.heard);
+    if (last !== null) expectError(await post(registry, last), 403, 'sequence_reused');
+    Object.assign(machine, { least: counted, most: counted });
+    await beat(registry, machine);
+  }
+  for (const agent of [...ledger.removed.values()].slice(-5)) {
+    expect(await shown(registry, agent.id)).toBeNull();
+    expectError(await post(registry, agent.heartbeat({})), 401, 'unknown_provider');
+  }
+  for (const token of [...ledger.used].slice(-5)) {
+    const stranger = createAgent({ now: () => Date.now() });
+    expectError(await post(registry, stranger.enroll(token)), 401, 'invalid_token');
+  }
+}
+
+/** Each open token lets one machine in, still. */
+async function expectTokensOpen(registry: Registry, ledger: Ledger): Promise<void> {
+  for (const token of [...ledger.open].slice(0, 3)) {
+    ledger.open.delete(token);
+    const agent = createAgent({ now: () => Date.now() });
+    const only = { ...ledger, open: new Set([token]) };
+    await enrol(registry, only, agent);
+  }
+}
+
+test(
+  'a kill of the whole program at any moment loses no heartbeat, enrolment, token or removal that was acknowledged',
+  async () => {
+    const directory = temporaryDirectory();
+    const ledger = createLedger();
+    for (let kill = 0; kill < KILLS; kill += 1) {
+      if (kill % EARLY_KILLS === EARLY_KILLS - 1) {
+        const early = start(directory);
+        await pause(Math.random() * STARTING_MS);
+        await killed(early);
+      }
+      const cli = start(directory);
+      const registry = await registryOf(cli, directory);
+      await expectAllThere(registry, ledger);
+      await expectTokensOpen(registry, ledger);
+      const loading = loadUntilGone(registry, ledger);
+      await pause(Math.random() * LOADED_MS);
+      await killed(cli);
+      expect(await loading).toEqual([]);
+    }
+    const secret = readFileSync(join(directory, 'gateway-secret'), 'utf8').trim();
+    const stored = new Map(
+      kept(join(directory, 'registry.db'), Date.now()).providers.map((each) => [each.id, each]),
+    );
+    for (const [id, { gatewayToken }] of ledger.machines) {
+      const provider = stored.get(id);
+      expect(provider).toBeDefined();
+      if (provider === undefined || gatewayToken === null) continue;
+      expect(gatewayTokenOf(secret, provider)).toBe(gatewayToken);
+    }
+    expect(ledger.used.size).toBeGreaterThan(KILLS);
+  },
+  30_000 + KILLS * 6000,
+);

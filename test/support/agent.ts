@@ -1,0 +1,180 @@
+import { onTestFinished } from 'vitest';
+import { createAgent, type Agent } from '../../main/agent/agent.ts';
+import type { AgentDeps } from '../../main/agent/agent-parts.ts';
+import type { OwnRegistry } from '../../main/agent/registry-link.ts';
+import { UNREAD, type GpuDevice } from '../../main/agent/telemetry/reading.ts';
+import type { Telemetry, TelemetryWatch } from '../../main/agent/telemetry/telemetry.ts';
+import { createHttpClient } from '../../main/platform/http/client.ts';
+import { silentLog } from '../../main/platform/log.ts';
+import { createManualClock, type ManualClock } from './clock.ts';
+import { temporaryDirectory } from './gateway.ts';
+import { startUpstream, type Script, type Upstream } from './upstream.ts';
+
+/** The GPU of the machines in tests. */
+export const CARD: GpuDevice = {
+  ...UNREAD,
+  key: 'GPU-1',
+  vendor: 'nvidia',
+  name: 'NVIDIA GeForce RTX 4090',
+  memoryTotalMb: 24_564,
+  utilGpu: 0,
+  temperatureC: 41,
+};
+
+/** Telemetry that a test sets. */
+export interface SetTelemetry extends TelemetryWatch {
+  now: Telemetry;
+  /** Replaces fields of the one GPU. */
+  card(part: Partial<GpuDevice>): void;
+}
+
+/** A machine with one GPU and nothing else of note. */
+export function setTelemetry(): SetTelemetry {
+  const telemetry: SetTelemetry = {
+    now: {
+      gpus: { state: 'reading', devices: [CARD], problems: [] },
+      cores: { total: 8, performance: 8, efficiency: 0 },
+      machineModel: null,
+      hostname: 'tower',
+      platform: 'linux',
+      memoryBytes: 1024 ** 3,
+      availableBytes: 1024 ** 3,
+      tailnet: null,
+      problems: [],
+    },
+    card(part) {
+      const { gpus } = telemetry.now;
+      telemetry.now = { ...telemetry.now, gpus: { ...gpus, devices: [{ ...CARD, ...part }] } };
+    },
+    start() {},
+    read: () => telemetry.now,
+    stop: () => Promise.resolve(),
+  };
+  return telemetry;
+}
+
+/** An agent on a machine of a test's making. */
+export interface TestMachine {
+  readonly agent: Agent;
+  readonly clock: ManualClock;
+  readonly telemetry: SetTelemetry;
+  readonly directory: string;
+  /** Where the agent answers. */
+  readonly url: string;
+  /** Ends it as its owner would; later calls do nothing. */
+  readonly stop: () => Promise<void>;
+}
+
+type Given = Partial<AgentDeps> & { readonly clock?: ManualClock };
+
+/** Starts an agent on free ports of loopback; it is stopped with the test. */
+export async function startAgent(given: Given = {}): Promise<TestMachine> {
+  const { clock = createManualClock() } = given;
+  const telemetry = setTelemetry();
+  const http = createHttpClient();
+  const directory = given.dataDirectory ?? temporaryDirectory();
+  const agent = createAgent({
+    version: '1.2.3',
+    platform: process.platform,
+    address: { host: '127.0.0.1', ports: [0] },
+    engineUrl: null,
+    registryUrl: null,
+    enrollToken: null,
+    maxBodyBytes: 1_000_000,
+    settings: () => ({ heartbeatMs: 15_000, region: 'attic', allowedHosts: [] }),
+    ownRegistry: null,
+    otherPorts: () => [],
+    telemetry,
+    surroundings: { userIdleMs: () => null, isOnBattery: () => null },
+    http,
+    random: () => 0.5,
+    log: silentLog,
+    enginePorts: [],
+    ...given,
+    clock,
+    dataDirectory: directory,
+  });
+  let stopped: Promise<void> | null = null;
+  const stop = () => (stopped ??= agent.stop(0).then(() => http.close()));
+  onTestFinished(async () => {
+    const ending = stop();
+    // The grace of a server that stands still in time.
+    await settled(ending, clock);
+  });
+  await agent.start();
+  const [port] = agent.view().server.ports;
+  return {
+    agent,
+    clock,
+    telemetry,
+    directory,
+    url: `http://127.0.0.1:${port?.port ?? 0}`,
+    stop,
+  };
+}
+
+/** Waits for something while time is moved on, in case that it waits for time. */
+async function settled(what: Promise<unknown>, clock: ManualClock): Promise<void> {
+  let isSettled = false;
+  void what.finally(() => (isSettled = true));
+  await until(() => {
+    clock.advance(100);
+    return isSettled;
+  });
+}
+
+/** Lets all that is due happen once. */
+export const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/** A law that waits for ever must fail, and stop waiting. */
+const PATIENCE_MS = 10_000;
+
+/** Resolves once `isSo`. */
+export async function until(isSo: () => boolean): Promise<void> {
+  const begun = performance.now();
+  while (!isSo()) {
+    if (performance.now() - begun > PATIENCE_MS) throw new Error(`never so: ${String(isSo)}`);
+    await turn();
+  }
+}
+
+/** An engine that lists one model and answers chat completions as its script says. */
+export async function startModelServer(...scripts: readonly Script[]): Promise<Upstream> {
+  const engine = await startUpstream(...scripts);
+  engine.answerGet = ({ path, res }) => {
+    const isList = path === '/v1/models';
+    res.writeHead(isList ? 200 : 404, { 'content-type': 'application/json' });
+    res.end(isList ? JSON.stringify({ object: 'list', data: [{ id: 'm' }] }) : '{}');
+  };
+  return engine;
+}
+
+/** An agent that serves such an engine, once it has found it. */
+export async function startServing(engine: Upstream, given: Given = {}): Promise<TestMachine> {
+  const machine = await startAgent({ engineUrl: engine.url, ...given });
+  await until(() => machine.agent.view().engine?.health.status === 'ok');
+  return machine;
+}
+
+/** A registry in this process that takes everything, and what it was told. */
+export interface HeardRegistry extends OwnRegistry {
+  readonly statuses: string[];
+}
+
+/** Makes one. */
+export function hearingRegistry(): HeardRegistry {
+  const statuses: string[] = [];
+  return {
+    statuses,
+    adopt: () => Promise.resolve({ id: 'prv', gatewayToken: 'a'.repeat(64) }),
+    heartbeat(_id, { status }) {
+      statuses.push(status);
+      const verification = { status: 'pending', failure_reason: '' };
+      const body = { status, verification, heartbeat_ms: 15_000 };
+      return Promise.resolve({ kind: 'answered', body });
+    },
+  };
+}
+
+/** The token of that registry's gateway. */
+export const GATEWAY_TOKEN = 'a'.repeat(64);

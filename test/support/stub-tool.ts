@@ -1,0 +1,89 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, isAbsolute, join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { createStartTool, type StartTool, type ToolEnd } from '../../main/agent/telemetry/child.ts';
+import { temporaryDirectory } from './gateway.ts';
+
+/** One start of a stub. */
+export interface StubRun {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Resolves with the first output, after whoever started it has heard it. */
+  readonly printed: Promise<string>;
+  readonly ended: Promise<ToolEnd>;
+}
+
+/** Stub tools on a search path that has nothing else; each is a real process. */
+export interface StubTools {
+  readonly startTool: StartTool;
+  readonly runs: readonly StubRun[];
+  /** The n-th start, from 1, once it came. */
+  readonly run: (n: number) => Promise<StubRun>;
+  /** Puts another script in a tool's place. */
+  readonly install: (name: string, script: string) => void;
+}
+
+/** Installs shell scripts as tools. */
+export function stubTools(scripts: Readonly<Record<string, string>>): StubTools {
+  const directory = temporaryDirectory();
+  const runs: StubRun[] = [];
+  const waiting: { readonly n: number; readonly resolve: (run: StubRun) => void }[] = [];
+  const start = createStartTool({ env: { PATH: directory }, platform: process.platform });
+  const install = (name: string, script: string) => {
+    writeFileSync(join(directory, name), `#!/bin/sh\n${script}\n`);
+    chmodSync(join(directory, name), 0o755);
+  };
+  for (const [name, script] of Object.entries(scripts)) install(name, script);
+  return {
+    runs,
+    install,
+    run(n) {
+      const seen = runs[n - 1];
+      return seen ? Promise.resolve(seen) : new Promise((resolve) => waiting.push({ n, resolve }));
+    },
+    startTool(command, args, onData) {
+      const { promise: printed, resolve: print } = Promise.withResolvers<string>();
+      // Fixed places are looked into as well; what a developer's machine has there must not count.
+      const found = isAbsolute(command) ? join(directory, 'nowhere') : command;
+      const tool = start(found, args, (chunk) => {
+        onData(chunk);
+        print(chunk.toString());
+      });
+      onTestFinished(() => tool.kill());
+      const run = { command, args, printed, ended: tool.ended };
+      runs.push(run);
+      for (const { n, resolve } of waiting) if (n === runs.length) resolve(run);
+      return tool;
+    },
+  };
+}
+
+/** A script that prints a text and then does something else. */
+export function prints(text: string, then = 'exit 0'): string {
+  return `/bin/cat <<'END_OF_TEXT'\n${text.trimEnd()}\nEND_OF_TEXT\n${then}`;
+}
+
+/** A script that does nothing for ever; the sleep is its child. */
+export const HANGS = '/bin/sleep 1000\nexit 0';
+
+/** Writes a tree of files, as the kernel has them, and gives its root. */
+export function fileTree(files: Readonly<Record<string, string>>): string {
+  const root = temporaryDirectory();
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), `${text}\n`);
+  }
+  return root;
+}
+
+/** Whether a process runs; one that ended and that nobody has asked after does not. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+  if (process.platform !== 'linux') return true;
+  const path = `/proc/${pid}/stat`;
+  return existsSync(path) && !/\) [ZX] /.test(readFileSync(path, 'utf8'));
+}

@@ -1,0 +1,124 @@
+import type { AgentRecord, Provider } from '#shared/provider.ts';
+import { providerSchema } from '#shared/provider.ts';
+import { statusReportSchema, type StatusReport } from '#shared/status.ts';
+import { shuffled } from '../../main/gateway/local/shuffled.ts';
+import { readControlToken } from '../../main/platform/control-token.ts';
+import type { StoredProvider, StoredVerification } from '../../main/registry/types.ts';
+import { recordOf } from '../registry/world.ts';
+import { createManualClock, type ManualClock } from './clock.ts';
+import { remembering, startGateway, type TestGateway } from './gateway.ts';
+import { bearer, postJson, send, type HttpAnswer } from './http.ts';
+import { storedProvider } from './store.ts';
+import { startUpstream, type Script, type Upstream } from './upstream.ts';
+
+/** A machine of the local tier: what the registry keeps of it, and the upstream behind its address. */
+export interface Machine extends Upstream {
+  readonly id: string;
+  readonly stored: StoredProvider;
+}
+
+/** What a machine says of itself and what its verification came to, where a law wants it otherwise. */
+export interface MachineGiven {
+  readonly record?: Partial<AgentRecord>;
+  readonly verification?: Partial<StoredVerification>;
+}
+
+/** The model that the machines have loaded unless a law says otherwise. */
+export const MODEL = 'qwen3-32b';
+
+/** A gateway whose registry knows some machines, and somebody who controls it. */
+export interface Tier extends TestGateway {
+  readonly clock: ManualClock;
+  readonly control: Readonly<Record<string, string>>;
+  /** The report, held against the strict schema. */
+  status(): Promise<StatusReport>;
+  /** A machine as the registry lists it, held against the strict schema. */
+  provider(id: string): Promise<Provider>;
+  post(path: string): Promise<HttpAnswer>;
+  patch(tree: unknown): Promise<HttpAnswer>;
+}
+
+let machines = 0;
+
+/** Starts a verified machine; several scripts answer the first calls in turn, the last one all others. */
+export async function startMachine(...scripts: readonly Script[]): Promise<Machine> {
+  return machineAt(await startUpstream(...scripts));
+}
+
+/** The machine behind an upstream. */
+export function machineAt(upstream: Upstream, given: MachineGiven = {}): Machine {
+  machines += 1;
+  const id = `prv_${machines.toString(16).padStart(32, '0')}`;
+  return Object.assign(upstream, { id, stored: storedMachine(id, upstream.url, given) });
+}
+
+/** What the registry keeps of a verified machine that only its address leads to. */
+export function storedMachine(
+  id: string,
+  address: string,
+  { record, verification }: MachineGiven = {},
+): StoredProvider {
+  // Neither name nor address to be found by: whoever looks for it again finds nobody.
+  const nowhere = { ...recordOf().host, hostname: '' };
+  return storedProvider({
+    id,
+    record: recordOf({ agent_url: '', host: nowhere, current_model: MODEL, ...record }),
+    lastHeartbeatIp: '',
+    lastHeartbeatAt: START,
+    verification: {
+      state: 'verified',
+      checks: [],
+      lastCheckAt: START,
+      lastInferenceAt: START,
+      failedRuns: 0,
+      address,
+      ...verification,
+    },
+  });
+}
+
+/** Where the manual clock begins. */
+const START = Date.UTC(2026, 0, 1);
+
+/**
+ * Starts a gateway that knows these machines. While nothing tells them apart they are asked in the order
+ * in which they are given here: chance is not left to chance.
+ */
+export async function startTier(
+  given: readonly Pick<Machine, 'stored'>[],
+  settings: Readonly<Record<string, string>> = {},
+  clock: ManualClock = createManualClock(),
+): Promise<Tier> {
+  const providers = enrolled(given.map(({ stored }) => stored));
+  const openStore = remembering({ providers, enrollments: [], documents: {} });
+  const gateway = await startGateway(settings, clock, undefined, openStore);
+  return { ...gateway, clock, ...controlOf(gateway) };
+}
+
+/** Puts machines into such an order of enrolment that the constant chance of the tests asks them in turn. */
+export function enrolled(stored: readonly StoredProvider[]): StoredProvider[] {
+  const places = [...shuffled(stored.length, () => 0.5)];
+  return stored.map((each, turn) => ({ ...each, enrolledAt: START + (places[turn] ?? 0) }));
+}
+
+/** What its owner does with a gateway. */
+export function controlOf({ url, dataDirectory }: TestGateway) {
+  const control = bearer(readControlToken(dataDirectory) ?? '');
+  const read = async (path: string) => {
+    const answer = await send(`${url}/api/v1/${path}`, { headers: control });
+    if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${answer.text}`);
+    return JSON.parse(answer.text) as unknown;
+  };
+  return {
+    control,
+    status: async () => statusReportSchema.parse(await read('status')),
+    provider: async (id: string) => providerSchema.parse(await read(`providers/${id}`)),
+    post: (path: string) => postJson(`${url}/api/v1/${path}`, {}, control),
+    patch: (tree: unknown) =>
+      send(`${url}/api/v1/settings`, {
+        method: 'PATCH',
+        headers: { 'content-type': 'application/json', ...control },
+        body: JSON.stringify(tree),
+      }),
+  };
+}

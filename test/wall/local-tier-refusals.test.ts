@@ -1,0 +1,227 @@
+import { describe, expect, test } from 'vitest';
+import { chat, HELLO } from '../support/client.ts';
+import { machineAt, MODEL, startMachine, startTier, type Machine } from '../support/tier.ts';
+import { answers, error, hang, startUpstream, type Script } from '../support/upstream.ts';
+import { at } from '../support/words.ts';
+
+const callsOf = (machines: readonly Pick<Machine, 'calls'>[]) =>
+  machines.map(({ calls }) => calls.length);
+
+/** The agent does not know the gateway's token. */
+const unauthorized = (status: number): Script =>
+  error(status, 'who are you?', null, { 'x-gateway-agent': 'unauthorized' });
+
+describe('the agent’s own refusal of the gateway', () => {
+  test.each([401, 403])(
+    '(%d) is no business of the caller’s: the next machine is asked, and this one left alone',
+    async (status) => {
+      const [closed, open] = [
+        await startMachine(unauthorized(status)),
+        await startMachine(answers('hi')),
+      ];
+      const tier = await startTier([closed, open]);
+      expect(await chat(tier.url)).toMatchObject({
+        status: 200,
+        reason: `local/${closed.id}=credentials`,
+      });
+      expect((await tier.status()).circuits[closed.id]).toMatchObject({ fails: 0, open: false });
+      expect(await chat(tier.url)).toMatchObject({ status: 200, reason: 'none' });
+      tier.clock.advance(599_000);
+      expect(await chat(tier.url)).toMatchObject({ status: 503 });
+      expect(callsOf([closed, open])).toEqual([1, 2]);
+    },
+  );
+
+  test('is a 502 as the last word, and no probe is ever made for it', async () => {
+    const closed = await startMachine(unauthorized(401));
+    const tier = await startTier([closed]);
+    const first = await chat(tier.url);
+    expect(first).toMatchObject({ status: 502, reason: `local/${closed.id}=credentials` });
+    expect(first.text).not.toContain('who are you');
+    expect(await chat(tier.url)).toMatchObject({
+      status: 503,
+      reason: expect.stringMatching(/^local=credentials;/),
+    });
+    expect(closed.calls).toHaveLength(1);
+  });
+});
+
+describe('the engine’s own refusal of the caller', () => {
+  test.each([401, 403])('(%d) is passed on unchanged, and nobody else is asked', async (status) => {
+    const [strict, other] = [
+      await startMachine(error(status, 'a key, please', 'invalid_api_key')),
+      await startMachine(answers('never asked')),
+    ];
+    const [hosted, ondemand] = [await startUpstream(answers('never')), await startUpstream()];
+    const tier = await startTier(
+      [strict, other],
+      at({ hosted_a: hosted.url, ondemand: ondemand.url }),
+    );
+    const answer = await chat(tier.url);
+    expect(answer).toMatchObject({ status, upstream: 'local', reason: 'none' });
+    expect(answer.headers['x-gateway-provider']).toBe(strict.id);
+    expect(JSON.parse(answer.text)).toEqual({
+      error: { message: 'a key, please', type: 'x', code: 'invalid_api_key', param: null },
+    });
+    expect(callsOf([other, hosted])).toEqual([0, 0]);
+    const { circuits, ondemand_warmup: warmup } = await tier.status();
+    expect(warmup).toBe('idle');
+    for (const id of ['local', strict.id]) {
+      expect(circuits[id]).toMatchObject({ fails: 0, successes: 0, open: false });
+    }
+    expect(await chat(tier.url)).toMatchObject({ status });
+  });
+});
+
+describe('a machine that is', () => {
+  test.each(['busy', 'paused', 'draining'])(
+    '%s is not blamed, and left alone for two seconds',
+    async (code) => {
+      const busy = await startMachine(
+        error(503, code, code, { 'retry-after': '30' }),
+        answers('a'),
+      );
+      const free = await startMachine(answers('b'));
+      const tier = await startTier([busy, free]);
+      expect(await chat(tier.url)).toMatchObject({ status: 200, reason: `local/${busy.id}=busy` });
+      expect((await tier.status()).circuits).toMatchObject({
+        local: { fails: 0, successes: 1 },
+        [busy.id]: { fails: 0, successes: 0, open: false },
+      });
+      tier.clock.advance(1999);
+      expect(await chat(tier.url)).toMatchObject({ status: 200, reason: 'none' });
+      expect(callsOf([busy, free])).toEqual([1, 2]);
+      tier.clock.advance(1);
+      await Promise.all([chat(tier.url), chat(tier.url), chat(tier.url)]);
+      expect(busy.calls.length).toBeGreaterThan(1);
+    },
+  );
+
+  test('busy, like all of its peers, leaves the request to the hosted upstream', async () => {
+    const machines = [
+      await startMachine(error(503, 'busy')),
+      await startMachine(error(429, 'busy')),
+    ];
+    const hosted = await startUpstream(answers('paid for'));
+    const tier = await startTier(machines, at({ hosted_a: hosted.url }));
+    const reason = machines.map(({ id }) => `local/${id}=busy`).join('; ');
+    expect(await chat(tier.url)).toMatchObject({ upstream: 'hosted_a', reason });
+    expect(await chat(tier.url)).toMatchObject({ upstream: 'hosted_a', reason: 'local=busy' });
+    expect(callsOf(machines)).toEqual([1, 1]);
+  });
+
+  test('busy, like all of its peers, is a 503 with a time to come back where nobody else is left', async () => {
+    const machines = [
+      await startMachine(error(503, 'busy')),
+      await startMachine(error(503, 'busy')),
+    ];
+    const tier = await startTier(machines);
+    const answer = await chat(tier.url);
+    expect(answer).toMatchObject({ status: 503, upstream: 'none' });
+    expect(answer.headers['retry-after']).toBe('2');
+    expect(JSON.parse(answer.text)).toMatchObject({ error: { code: 'upstream_busy' } });
+  });
+
+  test('busy and comes back first is asked where nobody else is left', async () => {
+    const first = await startMachine(error(503, 'busy'), answers('free again'));
+    const second = await startMachine(hang, answers('never asked'));
+    const tier = await startTier([first, second]);
+    const answer = chat(tier.url);
+    const call = await second.call(1);
+    tier.clock.advance(500);
+    await error(503, 'busy')(call);
+    await answer;
+    expect(await chat(tier.url)).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
+    expect(callsOf([first, second])).toEqual([2, 1]);
+  });
+});
+
+describe('the model', () => {
+  const offering = async (...models: string[]) => {
+    const upstream = await startUpstream();
+    upstream.script = answers('hi');
+    const record = { current_model: models[0] ?? null, models: models.toSorted() };
+    return machineAt(upstream, { record });
+  };
+
+  test.each([
+    ['the caller’s where it is offered', 'b', 'b'],
+    ['the machine’s own where the caller’s is not offered', 'unknown', 'c'],
+    ['the machine’s own where the caller names none', null, 'c'],
+  ])('is %s', async (_says, asked, sent) => {
+    const machine = await offering('c', 'b', 'a');
+    await chat(
+      (await startTier([machine])).url,
+      asked === null ? HELLO : { ...HELLO, model: asked },
+    );
+    expect((await machine.call(1)).json['model']).toBe(sent);
+  });
+
+  test('is one that each machine has, when one is asked after the other', async () => {
+    const [a, b] = [await offering('x'), await offering('y', 'x')];
+    b.script = error(503);
+    const tier = await startTier([a, b]);
+    expect(await chat(tier.url, { ...HELLO, model: 'y' })).toMatchObject({ status: 200 });
+    expect([a.calls, b.calls].map(([call]) => call?.json['model'])).toEqual(['x', 'y']);
+  });
+
+  test('that is not found keeps out requests for that model at that machine, and no others', async () => {
+    const [a, b] = [await offering('x', 'y'), await offering('x', 'y')];
+    a.script = ({ json, ...call }) =>
+      (json['model'] === 'x' ? error(404, 'no such model') : answers('hi'))({ json, ...call });
+    const tier = await startTier([a, b]);
+    const ask = (model: string) => chat(tier.url, { ...HELLO, model });
+    expect(await ask('x')).toMatchObject({
+      status: 200,
+      reason: `local/${a.id}=model_not_found`,
+    });
+    expect(await ask('x')).toMatchObject({ status: 200, reason: 'none' });
+    expect(callsOf([a, b])).toEqual([1, 2]);
+    b.script = error(503);
+    expect(await ask('y')).toMatchObject({ status: 200, upstream: 'local' });
+    expect((await tier.status()).circuits[a.id]).toMatchObject({ fails: 0, successes: 1 });
+  });
+
+  test('that one machine offers is asked for there, whatever the others could do instead', async () => {
+    const others = [await startMachine(answers('other')), await startMachine(answers('other'))];
+    const its = machineAt(await startUpstream(answers('its')), {
+      record: { models: ['rare', MODEL] },
+    });
+    const tier = await startTier([...others, its]);
+    for (let n = 0; n < 4; n += 1) {
+      const answer = await chat(tier.url, { ...HELLO, model: 'rare' });
+      expect(answer.headers['x-gateway-provider']).toBe(its.id);
+    }
+    expect(its.calls.map(({ json: body }) => body['model'])).toEqual(Array(4).fill('rare'));
+  });
+
+  test('that only a machine offers which is out is another model at another machine', async () => {
+    const its = machineAt(await startUpstream(error(503, 'busy')), {
+      record: { models: ['rare', MODEL] },
+    });
+    const other = await startMachine(answers('other'));
+    const tier = await startTier([its, other]);
+    await chat(tier.url, { ...HELLO, model: 'rare' });
+    const answer = await chat(tier.url, { ...HELLO, model: 'rare' });
+    expect(answer.headers['x-gateway-provider']).toBe(other.id);
+    expect((await other.call(1)).json['model']).toBe(MODEL);
+  });
+
+  test('that no machine has is the gateway’s own 404', async () => {
+    const a = await startMachine(error(404, 'no such model'));
+    const answer = await chat((await startTier([a])).url, { ...HELLO, model: MODEL });
+    expect(answer).toMatchObject({ status: 404, reason: `local/${a.id}=model_not_found` });
+  });
+
+  test('of every machine is listed, once', async () => {
+    const tier = await startTier(
+      [await offering('x', 'y'), await offering('y', 'z'), await offering('x')],
+      { HOSTED_A_BASE_URL: 'http://127.0.0.1:9', HOSTED_A_MODEL: 'z' },
+    );
+    const list = (await (await fetch(`${tier.url}/v1/models`)).json()) as {
+      data: { id: string; owned_by: string }[];
+    };
+    const found = list.data.map(({ id, owned_by: owner }) => `${id} ${owner}`);
+    expect(found.toSorted()).toEqual(['x local', 'y local', 'z local']);
+  });
+});

@@ -1,0 +1,161 @@
+import { describe, expect, test } from 'vitest';
+import { chat, HELLO } from '../support/client.ts';
+import {
+  machineAt,
+  startMachine,
+  startTier,
+  type MachineGiven,
+  type Tier,
+} from '../support/tier.ts';
+import { answers, error, hang, startUpstream } from '../support/upstream.ts';
+import { at } from '../support/words.ts';
+
+/** A machine that is enrolled and that nobody may be sent to. */
+const machineThat = async (given: MachineGiven) =>
+  machineAt(await startUpstream(answers('never asked')), given);
+
+const pending = { verification: { state: 'pending', address: null } } as const;
+const paused = { record: { status: 'paused' } } as const;
+
+/** A hosted upstream that answers and an on-demand one that could be warmed up. */
+async function startOthers() {
+  const hosted = await startUpstream(answers('paid for'));
+  const ondemand = await startUpstream(answers('never asked'));
+  return { ondemand, settings: at({ hosted_a: hosted.url, ondemand: ondemand.url }) };
+}
+
+const warmedAt = async (tier: Tier) => (await tier.status()).ondemand_warmup_detail.lastWarmupAt;
+
+describe('the tier whose machines', () => {
+  test.each<[says: string, given: readonly MachineGiven[]]>([
+    ['wait for their verification', [pending]],
+    ['have failed theirs', [{ verification: { state: 'failed', address: null } }]],
+    ['are draining', [{ record: { status: 'draining' } }]],
+    ['have lost their engine', [{ record: { status: 'degraded' } }]],
+    ['have said goodbye', [{ record: { status: 'offline' } }]],
+    ['are paused, but for one that waits for its verification', [paused, pending]],
+  ])('%s has no provider, and ondemand is warmed up', async (_says, given) => {
+    const { settings, ondemand } = await startOthers();
+    const machines = await Promise.all(given.map(machineThat));
+    const tier = await startTier(machines, settings);
+    expect(await chat(tier.url)).toMatchObject({
+      upstream: 'hosted_a',
+      reason: 'local=no_provider',
+    });
+    expect((await ondemand.get(1)).path).toBe('/health');
+    expect(await warmedAt(tier)).toBe('2026-01-01T00:00:00.000Z');
+    expect(machines.flatMap(({ calls }) => calls)).toEqual([]);
+  });
+
+  test('are silent has no provider after 45 s, and not before', async () => {
+    const { settings } = await startOthers();
+    const machine = await startMachine(answers('hi'));
+    const tier = await startTier([machine], settings);
+    tier.clock.advance(44_999);
+    expect(await chat(tier.url)).toMatchObject({ upstream: 'local', reason: 'none' });
+    tier.clock.advance(1);
+    expect(await chat(tier.url)).toMatchObject({ reason: 'local=no_provider' });
+    expect(await warmedAt(tier)).not.toBeNull();
+  });
+
+  test('are all paused by their owners is paused, and keeps no paid machine warm', async () => {
+    const { settings, ondemand } = await startOthers();
+    const tier = await startTier([await machineThat(paused), await machineThat(paused)], settings);
+    expect(await chat(tier.url)).toMatchObject({ upstream: 'hosted_a', reason: 'local=paused' });
+    expect([await warmedAt(tier), ondemand.gets.length]).toEqual([null, 0]);
+  });
+
+  test('are paused, but for one, is that one', async () => {
+    const [other, machine] = [await machineThat(paused), await startMachine(answers('hi'))];
+    const tier = await startTier([other, machine]);
+    expect(await chat(tier.url)).toMatchObject({ upstream: 'local', reason: 'none' });
+    expect(other.calls).toHaveLength(0);
+  });
+
+  test('nobody has enrolled is not configured: no news, and no warm-up', async () => {
+    const { settings, ondemand } = await startOthers();
+    const tier = await startTier([], settings);
+    expect(await chat(tier.url)).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
+    expect([await warmedAt(tier), ondemand.gets.length]).toEqual([null, 0]);
+  });
+
+  test('cannot be asked is named in a 503 where nobody else is set up', async () => {
+    const others = 'hosted_a=not_configured; hosted_b=not_configured; hosted_c=not_configured';
+    for (const [given, reason] of [
+      [pending, 'no_provider'],
+      [paused, 'paused'],
+    ] as const) {
+      const answer = await chat((await startTier([await machineThat(given)])).url);
+      expect(answer).toMatchObject({ status: 503, upstream: 'none' });
+      expect(answer.reason).toBe(`local=${reason}; ${others}; ondemand=not_configured`);
+    }
+  });
+});
+
+describe('zero-spend', () => {
+  test('asks the machines of the tier and nobody who costs', async () => {
+    const { settings, ondemand } = await startOthers();
+    const machines = [await startMachine(error(503)), await startMachine(answers('hi'))];
+    const tier = await startTier(machines, settings);
+    const zero = { 'x-gateway-force-zero': '1' };
+    expect(await chat(tier.url, HELLO, zero)).toMatchObject({ status: 200, upstream: 'local' });
+    for (const machine of machines) machine.script = error(503);
+    await machines[1]?.close();
+    expect(await chat(tier.url, HELLO, zero)).toMatchObject({
+      status: 502,
+      reason: expect.stringMatching(/hosted_a=zero_spend; ondemand=zero_spend$/),
+    });
+    expect(ondemand.gets).toHaveLength(0);
+  });
+});
+
+describe('a fixed engine', () => {
+  test('wins over the machines, and gets no token of theirs', async () => {
+    const machine = await startMachine(answers('never asked'));
+    const engine = await startUpstream(answers('fixed'));
+    const tier = await startTier([machine], at({ local: engine.url }));
+    const answer = await chat(tier.url);
+    expect(answer).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
+    expect(answer.headers).not.toHaveProperty('x-gateway-provider');
+    expect((await engine.call(1)).headers).not.toHaveProperty('x-gateway-token');
+    expect(machine.calls).toHaveLength(0);
+  });
+
+  test('that fails is not replaced by a machine', async () => {
+    const machine = await startMachine(answers('never asked'));
+    const engine = await startUpstream(error(503));
+    const tier = await startTier([machine], at({ local: engine.url }));
+    expect(await chat(tier.url)).toMatchObject({ status: 503, reason: 'local=http_503' });
+    expect(machine.calls).toHaveLength(0);
+  });
+
+  test('is taken and left with the next request, and each is known by itself', async () => {
+    const machine = await startMachine(answers('hi'));
+    const engine = await startUpstream(error(402));
+    const tier = await startTier([machine]);
+    const served = async () => {
+      const { status, headers } = await chat(tier.url);
+      return [status, headers['x-gateway-provider']];
+    };
+    expect(await served()).toEqual([200, machine.id]);
+    expect(await tier.patch({ local: { baseUrl: engine.url } })).toMatchObject({ status: 200 });
+    expect(await served()).toEqual([502, undefined]);
+    expect((await tier.status()).upstreams[0]?.skips).toMatchObject([{ reason: 'quota' }]);
+    expect(await tier.patch({ local: { baseUrl: null } })).toMatchObject({ status: 200 });
+    // What the engine was left alone for is not held against the machines.
+    expect(await served()).toEqual([200, machine.id]);
+    expect((await tier.status()).upstreams[0]?.skips).toEqual([]);
+  });
+
+  test('that is taken while a machine answers leaves that answer alone', async () => {
+    const machine = await startMachine(hang);
+    const engine = await startUpstream(answers('fixed'));
+    const tier = await startTier([machine]);
+    const answer = chat(tier.url);
+    const call = await machine.call(1);
+    await tier.patch({ local: { baseUrl: engine.url } });
+    await answers('from the machine')(call);
+    expect((await answer).headers['x-gateway-provider']).toBe(machine.id);
+    expect((await chat(tier.url)).headers).not.toHaveProperty('x-gateway-provider');
+  });
+});
