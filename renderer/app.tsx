@@ -26,6 +26,7 @@ export function App({ switchyard }: { readonly switchyard: Switchyard }) {
             frozenAt={lostSince}
             actions={switchyard.control}
             registry={switchyard.providers}
+            agent={switchyard.agent}
           />
         ) : (
           <p className="connecting">{lostSince === null ? 'Connecting…' : 'No connection yet.'}</p>

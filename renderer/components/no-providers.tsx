@@ -12,8 +12,7 @@ export function NoProviders() {
           <dt>This machine</dt>
           <dd>
             Its own agent appears by itself within seconds of the gateway’s start; there is nothing
-            to enter. If it does not, see whether <code>SWITCHYARD_AGENT</code> is set to{' '}
-            <code>false</code>.
+            to enter. If it does not, what is said above of this machine tells why.
           </dd>
         </div>
         <div>

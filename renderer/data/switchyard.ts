@@ -1,3 +1,4 @@
+import { createAgent, type Agent } from './agent.ts';
 import { createClient } from './client.ts';
 import { createControl, type Control } from './control.ts';
 import { followFeed } from './feed.ts';
@@ -17,6 +18,7 @@ export interface Switchyard {
   retryNow: () => void;
   readonly control: Control;
   readonly providers: Providers;
+  readonly agent: Agent;
 }
 
 /** Takes the code out of the address, exchanges it, and follows the feed for the page's life. */
@@ -59,6 +61,7 @@ export function connectSwitchyard(page: Window): Switchyard {
     retryNow: pause.skip,
     control,
     providers: createProviders(client, noteSession),
+    agent: createAgent(client, noteSession),
   };
 }
 

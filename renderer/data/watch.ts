@@ -1,6 +1,6 @@
 /** Between two readings that a change asked for. */
 const SHORTEST_MS = 2_000;
-/** Between two readings when nothing is said to have changed; also the pause after a failure. */
+/** Where no other is asked for. */
 const LONGEST_MS = 15_000;
 
 interface WatchEdges {
@@ -9,6 +9,8 @@ interface WatchEdges {
   readonly now: () => number;
   /** Runs something later; answers how to call it off. */
   readonly after: (ms: number, run: () => void) => () => void;
+  /** Between two readings when nothing is said to have changed; also the pause after a failure. */
+  readonly longestMs?: number;
 }
 
 /** Something that is read again as it changes. */
@@ -21,7 +23,7 @@ export interface Watch {
 }
 
 /** Reads at once, then after changes, one reading at a time. */
-export function startWatch({ read, now, after }: WatchEdges): Watch {
+export function startWatch({ read, now, after, longestMs = LONGEST_MS }: WatchEdges): Watch {
   let readAt = 0;
   let reading = false;
   let wanted = false;
@@ -39,7 +41,7 @@ export function startWatch({ read, now, after }: WatchEdges): Watch {
     readAt = now();
     await read();
     reading = false;
-    if (!closed) readIn(wanted ? SHORTEST_MS : LONGEST_MS);
+    if (!closed) readIn(wanted ? SHORTEST_MS : longestMs);
   };
 
   void readOnce();

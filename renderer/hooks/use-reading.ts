@@ -16,6 +16,7 @@ export function useReading<T>(
   read: () => Promise<Answer<T>>,
   revision: number | null,
   initial: T | null,
+  longestMs?: number,
 ): Reading<T> {
   const [value, setValue] = useState(initial);
   const [failure, setFailure] = useState<Reading<T>['failure']>(null);
@@ -34,13 +35,14 @@ export function useReading<T>(
         const timer = setTimeout(run, ms);
         return () => clearTimeout(timer);
       },
+      ...(longestMs === undefined ? {} : { longestMs }),
     });
     watch.current = started;
     return () => {
       started.close();
       watch.current = null;
     };
-  }, [read]);
+  }, [read, longestMs]);
 
   const seen = useRef(revision);
   useEffect(() => {

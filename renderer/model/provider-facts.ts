@@ -17,13 +17,16 @@ type Latencies = StatusReport['stats']['providerLatencies'][string];
 const MAKER = /^(NVIDIA( GeForce)?|AMD( Radeon)?|Intel(\(R\))?) +/;
 
 /** Chip and memory in a few words. */
-export function chipText({ chip, memory_gb }: Provider): string {
+export function chipText({ chip, memory_gb }: Pick<Provider, 'chip' | 'memory_gb'>): string {
   const memory = memory_gb === null ? 'memory unknown' : formatGb(memory_gb);
   return `${chip?.replace(MAKER, '') ?? 'GPU unknown'} · ${memory}`;
 }
 
 /** The model that is served, and how many more are offered. */
-export function modelText({ current_model, models }: Provider): string {
+export function modelText({
+  current_model,
+  models,
+}: Pick<Provider, 'current_model' | 'models'>): string {
   const more = models.filter((model) => model !== current_model).length;
   if (current_model === null) return more === 0 ? 'no model' : formatPlural(more, 'model');
   return more === 0 ? current_model : `${current_model} + ${more}`;

@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import type { RequestRow } from '#shared/live.ts';
 import { RequestDialog } from '../components/request-dialog.tsx';
+import type { Agent } from '../data/agent.ts';
 import type { Control } from '../data/control.ts';
 import type { LiveData } from '../data/live-data.ts';
 import type { Providers as Registry } from '../data/providers.ts';
@@ -27,11 +28,12 @@ interface LiveProps {
   readonly settings: SettingsState;
   readonly actions: Control;
   readonly registry: Registry;
+  readonly agent: Agent;
 }
 
 /** Everything that is drawn from the feed. */
 export function Live(props: LiveProps) {
-  const { data, route, control, frozenAt, settings, actions, registry } = props;
+  const { data, route, control, frozenAt, settings, actions, registry, agent } = props;
   const [selectedRow, select] = useState<RequestRow | null>(null);
   // Here rather than in the page itself: a look at another tab does not lose what was entered.
   const [drafts, setDrafts] = useState<Drafts>({});
@@ -55,7 +57,8 @@ export function Live(props: LiveProps) {
       )}
       {route.page === 'providers' && (
         <Providers
-          {...{ data, control, frozenAt, registry, opened }}
+          {...{ data, control, frozenAt, registry, agent, opened }}
+          saveSettings={actions.saveSettings}
           filter={route.filter}
           text={providerText}
           onText={setProviderText}

@@ -5,7 +5,10 @@ import { ProviderFilters } from '../components/provider-filters.tsx';
 import { ProviderList } from '../components/provider-list.tsx';
 import { rowId } from '../components/provider-row.tsx';
 import { READ_ONLY_NOTE, ReadOnlyNote } from '../components/read-only-note.tsx';
+import { ThisMachine } from '../components/this-machine.tsx';
 import { Unreadable } from '../components/unreadable.tsx';
+import type { Agent } from '../data/agent.ts';
+import type { Control } from '../data/control.ts';
 import type { LiveData } from '../data/live-data.ts';
 import type { Providers as Registry } from '../data/providers.ts';
 import { useReading } from '../hooks/use-reading.ts';
@@ -30,6 +33,8 @@ interface ProvidersProps {
   readonly control: boolean;
   readonly frozenAt: number | null;
   readonly registry: Registry;
+  readonly agent: Agent;
+  readonly saveSettings: Control['saveSettings'];
 }
 
 /** Takes the focus where the machine that one comes back from is gone. */
@@ -38,6 +43,7 @@ const TITLE = 'providers-title';
 /** Every machine that reports to this gateway. */
 export function Providers(props: ProvidersProps) {
   const { data, filter, text, onText, opened, control, frozenAt, registry } = props;
+  const { agent, saveSettings } = props;
   const [adding, setAdding] = useState(false);
   const revision = data.providers?.revision ?? null;
   const {
@@ -61,6 +67,7 @@ export function Providers(props: ProvidersProps) {
         control={control}
         onAdd={() => setAdding(true)}
       />
+      <ThisMachine {...{ data, control, frozenAt, serverNow, agent, saveSettings }} />
       {failed && (
         <Unreadable what="The machines" message={failed.refusal.message} onRetry={again} />
       )}

@@ -1,0 +1,37 @@
+import type { AgentView, AgentWish } from '#shared/agent.ts';
+import { createCaller, type Answer } from './call.ts';
+import { jsonBody, type Client, type Refusal } from './client.ts';
+
+/** The agent of the gateway's machine, or why there is none. */
+export type AgentSeen =
+  | { readonly kind: 'on'; readonly view: AgentView }
+  /** Its owner has switched it off; the message says how it comes back. */
+  | { readonly kind: 'off'; readonly message: string };
+
+/** The agent as the page reads and steers it. */
+export interface Agent {
+  readonly read: () => Promise<Answer<AgentSeen>>;
+  /** As last read, null before. */
+  readonly last: () => AgentSeen | null;
+  readonly setWish: (wish: AgentWish) => Promise<Refusal | null>;
+}
+
+/** Makes the agent's client. */
+export function createAgent(client: Pick<Client, 'request'>, answered: () => void): Agent {
+  const { call, order } = createCaller(client, answered);
+  let last: AgentSeen | null = null;
+  return {
+    async read() {
+      const answer = await call('/api/v1/agent');
+      // The path conflicts with nothing but an agent that is switched off.
+      const isOff = !answer.ok && answer.status === 409;
+      if (!answer.ok && !isOff) return answer;
+      last = answer.ok
+        ? { kind: 'on', view: answer.value as AgentView }
+        : { kind: 'off', message: answer.refusal.message };
+      return { ok: true, value: last };
+    },
+    last: () => last,
+    setWish: (wish) => order('/api/v1/agent/mode', jsonBody('POST', { wish })),
+  };
+}

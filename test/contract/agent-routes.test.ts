@@ -1,0 +1,254 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { AgentView } from '#shared/agent.ts';
+import { describe, expect, test } from 'vitest';
+import type { HostEdges } from '../../main/host.ts';
+import { systemClock } from '../../main/platform/clock.ts';
+import { readControlToken } from '../../main/platform/control-token.ts';
+import { silentLog } from '../../main/platform/log.ts';
+import { openStore } from '../../main/registry/store/open-store.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { bearer, expectError, postJson, send, type HttpAnswer } from '../support/http.ts';
+import { startUpstream } from '../support/upstream.ts';
+
+const AGENT = '/api/v1/agent';
+const POSTS = ['mode', 'join', 'leave'] as const;
+const KEY = 'gateway-key-0123456789';
+const NO_TOKEN = 'b'.repeat(64);
+const AGENT_ON = { AGENT: 'true', AGENT_PORTS: '0', ENGINE_URL: 'http://127.0.0.1:1' };
+
+interface Controlled extends TestGateway {
+  readonly control: Record<string, string>;
+  post(path: (typeof POSTS)[number], json: unknown): Promise<HttpAnswer>;
+  view(): Promise<AgentView>;
+}
+
+/** A gateway with an agent on free ports, and somebody who controls both. */
+async function started(
+  settings: Readonly<Record<string, string>> = {},
+  store?: HostEdges['openStore'],
+): Promise<Controlled> {
+  const gateway = await startGateway({ ...AGENT_ON, ...settings }, systemClock, silentLog, store);
+  const control = bearer(readControlToken(gateway.dataDirectory) ?? '');
+  return {
+    ...gateway,
+    control,
+    post: (path, json) => postJson(`${gateway.url}${AGENT}/${path}`, json, control),
+    async view() {
+      const answer = await send(gateway.url + AGENT, { headers: control });
+      expect(answer).toMatchObject({
+        status: 200,
+        headers: { 'content-type': 'application/json; charset=utf-8' },
+      });
+      return JSON.parse(answer.text) as AgentView;
+    },
+  };
+}
+
+/** Another gateway, which may give out tokens: it has a disk to keep them on. */
+const startOther = () => started({ AGENT: 'false' }, openStore);
+
+/** The token of a new line. */
+async function newToken({ url, control }: Controlled): Promise<string> {
+  const made = await postJson(`${url}/api/v1/providers/enrollments`, {}, control);
+  expect(made.status).toBe(201);
+  return (JSON.parse(made.text) as { token: string }).token;
+}
+
+/** What the machine must not tell anybody: whatever its files hold that is secret. */
+function secretsIn(directory: string): readonly string[] {
+  const texts = readdirSync(directory)
+    .filter((name) => /^(agent\.json|agent-key\.pem|control-token|gateway-secret)$/.test(name))
+    .map((name) => readFileSync(join(directory, name), 'utf8'));
+  return texts.flatMap((text) => text.match(/[0-9a-f]{64}|[\w+/]{40,}={0,2}/g) ?? []);
+}
+
+test('the view tells what the machine is, where it listens and how it stands', async () => {
+  const gateway = await started({ REGION: 'attic' });
+  const view = await gateway.view();
+  expect(view).toMatchObject({
+    id: expect.stringMatching(/^prv_[0-9a-f]{32}$/),
+    owner: { wish: 'on', mode: 'on', reasons: [] },
+    server: { host: '127.0.0.1', ports: [{ kind: 'listening', port: expect.any(Number) }] },
+    registry: { kind: 'own', url: null },
+    record: { region: 'attic', agent_url: view.server.url },
+    inFlight: 0,
+  });
+  expect(view.server.ports).toEqual([
+    { kind: 'listening', port: Number(new URL(view.server.url).port) },
+  ]);
+});
+
+test('nothing in the view is secret, joined or not', async () => {
+  const gateway = await started();
+  const other = await startOther();
+  const token = await newToken(other);
+  const texts = [JSON.stringify(await gateway.view())];
+  const joined = await gateway.post('join', { url: other.url, token });
+  expect(joined.status).toBe(200);
+  texts.push(joined.text, JSON.stringify(await gateway.view()));
+  const secrets = [token, ...secretsIn(gateway.dataDirectory), ...secretsIn(other.dataDirectory)];
+  expect(secrets.length).toBeGreaterThan(4);
+  for (const secret of secrets) expect(texts.join('\n')).not.toContain(secret);
+});
+
+describe('who may', () => {
+  test('anyone on loopback may look, only control may change', async () => {
+    const gateway = await started();
+    expect((await send(gateway.url + AGENT)).status).toBe(200);
+    for (const path of POSTS) {
+      const bare = await postJson(`${gateway.url}${AGENT}/${path}`, { wish: 'paused' });
+      expectError(bare, 401, 'control_required');
+      const wrong = await postJson(`${gateway.url}${AGENT}/${path}`, {}, bearer(NO_TOKEN));
+      expectError(wrong, 401, 'control_required');
+    }
+    expect((await gateway.view()).owner.wish).toBe('on');
+  });
+
+  test('with keys set, looking needs one, and a key is not control', async () => {
+    const gateway = await started({ API_KEYS: KEY });
+    expectError(await send(gateway.url + AGENT), 401, 'missing_api_key');
+    expect((await send(gateway.url + AGENT, { headers: bearer(KEY) })).status).toBe(200);
+    for (const path of POSTS) {
+      const answer = await postJson(`${gateway.url}${AGENT}/${path}`, {}, bearer(KEY));
+      expectError(answer, 401, 'control_required');
+    }
+  });
+
+  test('other methods are a 405 that names the right one', async () => {
+    const { url, control: headers } = await started();
+    const posted = await send(url + AGENT, { method: 'POST', headers });
+    expectError(posted, 405, 'method_not_allowed');
+    expect(posted.headers.allow).toBe('GET, HEAD');
+    for (const path of POSTS) {
+      const got = await send(`${url}${AGENT}/${path}`, { headers });
+      expectError(got, 405, 'method_not_allowed');
+      expect(got.headers.allow).toBe('POST');
+    }
+  });
+});
+
+test('while the agent is switched off each route is a 409 that says how to switch it on', async () => {
+  const gateway = await started({ AGENT: 'false' });
+  const answers = [
+    await send(gateway.url + AGENT),
+    await gateway.post('mode', { wish: 'paused' }),
+    await gateway.post('join', { url: 'http://127.0.0.1:1', token: NO_TOKEN }),
+    await gateway.post('leave', {}),
+  ];
+  for (const answer of answers) {
+    expect(expectError(answer, 409, 'agent_off')).toContain('SWITCHYARD_AGENT');
+  }
+});
+
+/** A refusal that names a field. */
+function expectBadField(answer: HttpAnswer, field: string): void {
+  expect(answer.status).toBe(400);
+  expect(JSON.parse(answer.text)).toEqual({
+    error: {
+      message: expect.stringMatching(new RegExp(`^'${field}' must be .+\\.$`)),
+      type: 'invalid_request_error',
+      code: 'invalid_request',
+      param: field,
+    },
+    src: 'gateway',
+  });
+}
+
+describe('a bad body is a 400 that names the field, and nothing happens', () => {
+  test('mode', async () => {
+    const gateway = await started();
+    const bad = [{}, { wish: null }, { wish: 'off' }, { wish: ['on'] }, { WISH: 'paused' }, []];
+    for (const json of bad) expectBadField(await gateway.post('mode', json), 'wish');
+    expect((await gateway.view()).owner.wish).toBe('on');
+  });
+
+  test('join', async () => {
+    const gateway = await started();
+    const url = 'http://127.0.0.1:1';
+    for (const bad of [undefined, 7, '', '127.0.0.1:47900', 'file:///etc/passwd', [url]]) {
+      const answer = await gateway.post('join', { url: bad, token: NO_TOKEN });
+      expectBadField(answer, 'url');
+      expect(answer.text).not.toContain(NO_TOKEN);
+    }
+    for (const token of [undefined, 7, '', 'abc', `${NO_TOKEN}0`, 'B'.repeat(64), [NO_TOKEN]]) {
+      const answer = await gateway.post('join', { url, token });
+      expectBadField(answer, 'token');
+      expect(answer.text).not.toContain(NO_TOKEN);
+    }
+    expect((await gateway.view()).registry.kind).toBe('own');
+  });
+
+  test('none at all, what is no JSON, and more than a control body may have', async () => {
+    const gateway = await started();
+    const headers = { 'content-type': 'application/json', ...gateway.control };
+    for (const path of ['mode', 'join']) {
+      const route = `${gateway.url}${AGENT}/${path}`;
+      expectError(
+        await send(route, { method: 'POST', headers: gateway.control }),
+        400,
+        'invalid_request',
+      );
+      const broken = await send(route, { method: 'POST', headers, body: '{"wish":' });
+      expectError(broken, 400, 'invalid_request');
+      const long = await send(route, { method: 'POST', headers, body: `"${'x'.repeat(70_000)}"` });
+      expectError(long, 413, 'body_too_large');
+    }
+    expect((await gateway.view()).owner.wish).toBe('on');
+  });
+});
+
+test('a wish is answered with the view that it leads to', async () => {
+  const gateway = await started();
+  for (const [wish, mode] of [
+    ['paused', 'paused'],
+    ['drained', 'paused'],
+    ['on', 'on'],
+  ] as const) {
+    const answer = await gateway.post('mode', { wish });
+    expect(answer.status).toBe(200);
+    expect(JSON.parse(answer.text)).toMatchObject({ owner: { wish, mode } });
+    expect((await gateway.view()).owner).toMatchObject({ wish, mode });
+  }
+});
+
+describe('joining', () => {
+  test('enrols this machine there; leaving takes it back to its own gateway', async () => {
+    const gateway = await started();
+    const other = await startOther();
+    const { id } = await gateway.view();
+    const token = await newToken(other);
+    const joined = await gateway.post('join', { url: `${other.url}/`, token });
+    expect([joined.status, JSON.parse(joined.text)]).toEqual([
+      200,
+      { id, url: other.url, warning: null },
+    ]);
+    expect((await gateway.view()).registry).toMatchObject({ kind: 'joined', url: other.url });
+    const left = await gateway.post('leave', {});
+    expect(left.status).toBe(200);
+    expect(JSON.parse(left.text)).toMatchObject({ id, registry: { kind: 'own', url: null } });
+  });
+
+  test('that fails says what happened and what to do, without the token', async () => {
+    const gateway = await started();
+    const other = await startOther();
+    const { url: web } = await startUpstream(({ res }) => void res.end('<html>hello</html>'));
+    for (const [url, words] of [
+      [other.url, /new line/],
+      ['http://127.0.0.1:1', /Check that the gateway runs/],
+      [web, /Check the address/],
+      [`${other.url}/v1`, /without a path/],
+    ] as const) {
+      const answer = await gateway.post('join', { url, token: NO_TOKEN });
+      expect(expectError(answer, 502, 'join_failed')).toMatch(words);
+      expect(answer.text).not.toContain(NO_TOKEN);
+    }
+    expect((await gateway.view()).registry.kind).toBe('own');
+  });
+
+  test('elsewhere than the settings say is refused with the name of the setting', async () => {
+    const gateway = await started({ REGISTRY_URL: 'http://127.0.0.1:1' });
+    const answer = await gateway.post('join', { url: 'http://127.0.0.1:2', token: NO_TOKEN });
+    expect(expectError(answer, 502, 'join_failed')).toContain('SWITCHYARD_REGISTRY_URL');
+  });
+});

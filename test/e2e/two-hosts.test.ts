@@ -1,0 +1,193 @@
+import { expect, test } from 'vitest';
+import { startModelServer } from '../support/agent.ts';
+import { chat, chatStream, textOf } from '../support/client.ts';
+import { temporaryDirectory } from '../support/gateway.ts';
+import { runCli } from '../support/process.ts';
+import {
+  agentAddress,
+  crash,
+  modelsOf,
+  ownId,
+  pathWithCard,
+  quit,
+  soon,
+  startHost,
+  type HostProcess,
+} from '../support/two-hosts.ts';
+import { answers, completion, startUpstream, type Upstream } from '../support/upstream.ts';
+
+/** A busy machine needs longer than the few hundred milliseconds that each of these takes alone. */
+const PATIENCE_MS = 8000;
+const SIX_CHECKS = [
+  'health /health status ok',
+  'engine_health ok',
+  'GPU count >0',
+  'test inference returns choices',
+  'latency <10s',
+  'model id matches',
+];
+
+/** A gateway without a GPU, and a fallback that somebody pays for. */
+async function startGatewayHost() {
+  const hosted = await startUpstream(answers('from the hosted one'));
+  const gateway = await startHost({
+    DATA_DIR: temporaryDirectory(),
+    HOSTED_A_BASE_URL: hosted.url,
+    HOSTED_A_API_KEY: 'the-hosted-key',
+    HOSTED_A_MODEL: 'hosted-model',
+    FAIL_THRESHOLD: '2',
+    COOLDOWN_MS: '1000',
+  });
+  return {
+    ...gateway,
+    async newToken() {
+      const answer = await gateway.post('providers/enrollments');
+      expect(answer.status).toBe(201);
+      return (JSON.parse(answer.text) as { token: string }).token;
+    },
+  };
+}
+
+/** A machine with a GPU and an engine, as its owner keeps it: off, until it is started. */
+function machineWith(engine: Upstream) {
+  const settings = {
+    DATA_DIR: temporaryDirectory(),
+    AGENT: 'true',
+    AGENT_HOST: agentAddress(),
+    ENGINE_URL: engine.url,
+  };
+  const path = pathWithCard();
+  return {
+    start: () => startHost(settings, path),
+    join: async (url: string, token: string) => {
+      const joined = await runCli(settings, 'join', url, token);
+      expect([joined.code, joined.stderr]).toEqual([0, '']);
+      return /as (prv_[0-9a-f]{32})/.exec(joined.stdout)?.[1] ?? joined.stdout;
+    },
+  };
+}
+
+async function heartbeats(gateway: HostProcess, id: string): Promise<number> {
+  return (await gateway.provider(id))?.heartbeat_count ?? 0;
+}
+
+/** Waits until the machine is verified by all six checks and can be chosen. */
+function verified(gateway: HostProcess, id: string): Promise<void> {
+  return soon(async () => {
+    const provider = await gateway.provider(id);
+    expect(provider).toMatchObject({
+      verification: { status: 'verified', failure_reason: '' },
+      trust_level: 'software',
+      current_model: 'm',
+      status: 'idle',
+      gpu: { count: 1 },
+    });
+    const passed = provider?.verification.checks.filter((check) => check.passed) ?? [];
+    expect(passed.map(({ name }) => name)).toEqual(expect.arrayContaining(SIX_CHECKS));
+  }, PATIENCE_MS);
+}
+
+/** The machine answers what the gateway is asked, plain and streamed. */
+async function expectServed(gateway: HostProcess, id: string): Promise<void> {
+  const head = {
+    'x-gateway-upstream': 'local',
+    'x-gateway-fallback-reason': 'none',
+    'x-gateway-provider': id,
+  };
+  expect(await chat(gateway.url)).toMatchObject({
+    status: 200,
+    headers: head,
+    text: JSON.stringify(completion('from the engine')),
+  });
+  const streamed = await chatStream(gateway.url);
+  expect(streamed).toMatchObject({ status: 200, headers: head });
+  expect(textOf(streamed.text)).toBe('from the engine');
+  expect(streamed.text).toContain('data: [DONE]');
+  expect(await modelsOf(gateway)).toContain('m');
+}
+
+/** The hosted upstream answers instead; gives why the machine did not. */
+async function reasonForHosted(gateway: HostProcess): Promise<string> {
+  const { status, upstream, reason, headers, text } = await chat(gateway.url);
+  expect([status, upstream]).toEqual([200, 'hosted_a']);
+  expect(headers).not.toHaveProperty('x-gateway-provider');
+  expect(text).toContain('from the hosted one');
+  return reason;
+}
+
+test('a machine that joined while it was off is verified at its start and serves, follows its owner, says goodbye, and comes back without a new line', async () => {
+  const gateway = await startGatewayHost();
+  const engine = await startModelServer(answers('from the engine'));
+  const machine = machineWith(engine);
+  const id = await machine.join(gateway.url, await gateway.newToken());
+  expect(await reasonForHosted(gateway)).toBe('local=no_provider');
+
+  const running = await machine.start();
+  await verified(gateway, id);
+  expect(await heartbeats(gateway, id)).toBeGreaterThan(0);
+  await expectServed(gateway, id);
+
+  expect((await running.post('agent/mode', { wish: 'paused' })).status).toBe(200);
+  // Before the gateway hears of it, the machine's own refusal sends the caller on.
+  await reasonForHosted(gateway);
+  await soon(async () => {
+    expect(await gateway.provider(id)).toMatchObject({ status: 'paused' });
+  }, PATIENCE_MS);
+  expect(await modelsOf(gateway)).not.toContain('m');
+  expect(await reasonForHosted(gateway)).toBe('local=paused');
+  expect((await running.post('agent/mode', { wish: 'on' })).status).toBe(200);
+  await verified(gateway, id);
+  await soon(() => expectServed(gateway, id), PATIENCE_MS);
+
+  await quit(running);
+  expect(await gateway.provider(id)).toMatchObject({ status: 'offline' });
+  expect(await modelsOf(gateway)).not.toContain('m');
+  expect(await reasonForHosted(gateway)).toBe('local=no_provider');
+
+  await machine.start();
+  await verified(gateway, id);
+  await expectServed(gateway, id);
+}, 40_000);
+
+test('a machine that joins while it runs leaves its own gateway, and when its power is cut requests fall back at once', async () => {
+  const gateway = await startGatewayHost();
+  const engine = await startModelServer(answers('from the engine'));
+  const machine = machineWith(engine);
+  const running = await machine.start();
+  const id = await machine.join(gateway.url, await gateway.newToken());
+  expect(await ownId(running)).toBe(id);
+  expect(await running.provider(id)).toMatchObject({ status: 'offline' });
+  await verified(gateway, id);
+  await expectServed(gateway, id);
+
+  await crash(running);
+  // Nobody has told the gateway: it finds out by asking.
+  expect(await reasonForHosted(gateway)).toMatch(`local/${id}=unreachable`);
+  expect(await reasonForHosted(gateway)).toMatch(`local/${id}=unreachable`);
+  const { circuits } = JSON.parse((await gateway.get('/api/v1/status')).text) as {
+    circuits: Record<string, { open: boolean }>;
+  };
+  expect(circuits[id]).toMatchObject({ open: true });
+  expect(await reasonForHosted(gateway)).toBe('local=circuit_open');
+
+  const heard = await heartbeats(gateway, id);
+  await machine.start();
+  await soon(async () => {
+    expect(await heartbeats(gateway, id)).toBeGreaterThan(heard);
+  }, PATIENCE_MS);
+  await verified(gateway, id);
+  await soon(() => expectServed(gateway, id), PATIENCE_MS);
+}, 40_000);
+
+/** The first-run promise, with the start of the program. */
+const FIRST_RUN_MS = 5000;
+
+test('with nothing configured, an engine and a GPU of this machine are verified and serve local within seconds', async () => {
+  const engine = await startModelServer(answers('from the engine'));
+  const begun = performance.now();
+  const host = await machineWith(engine).start();
+  const id = await ownId(host);
+  await verified(host, id);
+  expect(performance.now() - begun).toBeLessThan(FIRST_RUN_MS);
+  await expectServed(host, id);
+});

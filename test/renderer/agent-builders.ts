@@ -1,0 +1,72 @@
+import type { AgentEngine, AgentView } from '#shared/agent.ts';
+import { NOW } from './builders.ts';
+import { agentRecord } from './provider-builders.ts';
+
+export function agentEngine(over: Partial<AgentEngine> = {}): AgentEngine {
+  return {
+    kind: 'ollama',
+    baseUrl: 'http://127.0.0.1:11434',
+    health: { status: 'ok', code: 200 },
+    models: ['qwen3-32b'],
+    currentModel: 'qwen3-32b',
+    ...over,
+  };
+}
+
+/** A machine with a GPU that its own gateway has verified and that answers a request. */
+export function agentView(over: Partial<AgentView> = {}): AgentView {
+  return {
+    id: 'prv_b16c2d1bead1262639764fdb0ee4d377',
+    version: '0.1.0',
+    uptimeS: 600,
+    owner: owner('on', 'on'),
+    server: {
+      host: '127.0.0.1',
+      ports: [
+        { kind: 'listening', port: 3001 },
+        { kind: 'listening', port: 47_901 },
+      ],
+      url: 'http://127.0.0.1:3001',
+    },
+    registry: membership(),
+    engine: agentEngine(),
+    engines: [agentEngine()],
+    record: agentRecord(),
+    inFlight: 1,
+    useEngineDirectly: null,
+    problems: [],
+    ...over,
+  };
+}
+
+export function owner(
+  wish: AgentView['owner']['wish'],
+  mode: AgentView['owner']['mode'],
+  reasons: readonly string[] = [],
+): AgentView['owner'] {
+  const rules = {
+    onlyWhenIdle: false,
+    notOnBattery: false,
+    maxGpuTemperatureC: null,
+    yieldToOthers: false,
+  };
+  return { wish, mode, reasons, rules, unjudged: [] };
+}
+
+export function membership(over: Partial<AgentView['registry']> = {}): AgentView['registry'] {
+  return {
+    kind: 'own',
+    url: null,
+    state: 'connected',
+    lastAcceptedAt: NOW - 4_000,
+    standing: { status: 'serving', verification: { status: 'verified', failure_reason: '' } },
+    problem: null,
+    clockOffsetMs: 0,
+    ...over,
+  };
+}
+
+/** A membership whose gateway has checked the machine with this result. */
+export function judged(status: string, failure_reason = ''): AgentView['registry'] {
+  return membership({ standing: { status: 'idle', verification: { status, failure_reason } } });
+}

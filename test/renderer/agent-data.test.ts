@@ -1,0 +1,81 @@
+import { describe, expect, test } from 'vitest';
+import { createAgent } from '../../renderer/data/agent.ts';
+import { startWatch } from '../../renderer/data/watch.ts';
+import { agentView } from './agent-builders.ts';
+
+function setUp(answer: () => Response) {
+  const asked: string[] = [];
+  const agent = createAgent(
+    {
+      request: async (path, { method = 'GET', body } = {}) => {
+        asked.push([method, path, body].filter((part) => typeof part === 'string').join(' '));
+        return answer();
+      },
+    },
+    () => undefined,
+  );
+  return { agent, asked };
+}
+
+const refused = (status: number, message: string) =>
+  Response.json({ error: { message } }, { status });
+
+describe('the agent as the page reads it', () => {
+  test('its view is kept for whoever comes back', async () => {
+    const view = agentView();
+    const { agent, asked } = setUp(() => Response.json(view));
+    expect(agent.last()).toBeNull();
+    expect(await agent.read()).toEqual({ ok: true, value: { kind: 'on', view } });
+    expect(agent.last()).toEqual({ kind: 'on', view });
+    expect(asked).toEqual(['GET /api/v1/agent']);
+  });
+
+  test('one that is switched off is a standing, not a failure', async () => {
+    const { agent } = setUp(() => refused(409, 'Set SWITCHYARD_AGENT to true.'));
+    const value = { kind: 'off', message: 'Set SWITCHYARD_AGENT to true.' };
+    expect(await agent.read()).toEqual({ ok: true, value });
+    expect(agent.last()).toEqual(value);
+  });
+
+  test('a failure keeps what was read, and says what happened', async () => {
+    let isSick = false;
+    const { agent } = setUp(() => (isSick ? refused(503, 'Busy.') : Response.json(agentView())));
+    await agent.read();
+    isSick = true;
+    expect(await agent.read()).toMatchObject({ ok: false, refusal: { message: 'Busy.' } });
+    expect(agent.last()?.kind).toBe('on');
+  });
+
+  test('a gateway that is gone is an answer, not an exception', async () => {
+    const { agent } = setUp(() => {
+      throw new TypeError('network');
+    });
+    expect(await agent.read()).toMatchObject({ ok: false, status: null });
+    expect((await agent.setWish('on'))?.message).toMatch(/did not answer/);
+  });
+
+  test('a wish is sent as it is; a refusal of it is told', async () => {
+    let answer = Response.json(agentView());
+    const { agent, asked } = setUp(() => answer);
+    expect(await agent.setWish('drained')).toBeNull();
+    expect(asked).toEqual(['POST /api/v1/agent/mode {"wish":"drained"}']);
+    answer = refused(403, 'Only a control session may.');
+    expect((await agent.setWish('paused'))?.message).toBe('Only a control session may.');
+  });
+});
+
+test('a watch looks as often as it was asked to', async () => {
+  const waits: number[] = [];
+  const watch = startWatch({
+    read: () => Promise.resolve(),
+    now: () => 0,
+    after(ms) {
+      waits.push(ms);
+      return () => undefined;
+    },
+    longestMs: 5_000,
+  });
+  await Promise.resolve();
+  expect(waits).toEqual([5_000]);
+  watch.close();
+});

@@ -1,0 +1,115 @@
+import type { Page } from 'playwright-core';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
+import type { AgentView } from '#shared/agent.ts';
+import { loadConfig } from '../../main/config.ts';
+import { createHost, WINDOW_DIRECTORY, type Host } from '../../main/host.ts';
+import { systemClock } from '../../main/platform/clock.ts';
+import { silentLog } from '../../main/platform/log.ts';
+import { openStore } from '../../main/registry/store/open-store.ts';
+import { startEngine, listed, type FakeEngine } from '../agent/fake-engine.ts';
+import { axeViolations, closeBrowser, openPage } from '../support/browser.ts';
+import { temporaryDirectory } from '../support/gateway.ts';
+
+afterAll(closeBrowser);
+
+/** A gateway whose own machine has an engine. */
+async function startMachine(
+  environment: Readonly<Record<string, string>> = {},
+): Promise<{ host: Host; engine: FakeEngine }> {
+  const engine = await startEngine({ '/v1/models': listed('library', 'qwen3:8b') });
+  const loaded = loadConfig(
+    {
+      SWITCHYARD_PORT: '0',
+      SWITCHYARD_AGENT_PORTS: '0',
+      SWITCHYARD_ENGINE_URL: engine.url,
+      ...environment,
+    },
+    {},
+  );
+  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
+  const host = await createHost(
+    { loaded, dataDirectory: temporaryDirectory(), windowDirectory: WINDOW_DIRECTORY },
+    { openStore, clock: systemClock, random: Math.random, log: silentLog },
+  );
+  await host.start();
+  onTestFinished(() => host.stop());
+  return { host, engine };
+}
+
+async function openProviders(host: Host): Promise<Page> {
+  const page = await openPage(host.controlLink());
+  await page.getByRole('link', { name: 'Providers' }).click();
+  return page;
+}
+
+const panelOf = (page: Page) => page.getByRole('region', { name: /^This machine/ });
+
+/** Whatever this machine has, the page hears that its engine is here and a GPU is not. */
+async function withoutGpu(page: Page, engineUrl: string): Promise<void> {
+  await page.route('**/api/v1/agent', async (route) => {
+    const response = await route.fetch();
+    const view = (await response.json()) as AgentView;
+    const { engine } = view;
+    const health = { status: 'ok', code: 200 } as const;
+    const found = { kind: 'ollama', baseUrl: engineUrl, models: [], currentModel: null, health };
+    const told = { ...view, engine: { ...found, ...engine, health }, useEngineDirectly: engineUrl };
+    await route.fulfill({ response, json: told });
+  });
+}
+
+test('its owner pauses this machine and resumes it, and the focus stays with it', async () => {
+  const { host } = await startMachine();
+  const page = await openProviders(host);
+  const panel = panelOf(page);
+  await panel.getByRole('button', { name: 'Pause this machine' }).click();
+  await panel.getByText(/^Paused by you/).waitFor();
+  const title = panel.getByRole('heading');
+  await expect.poll(() => title.evaluate((it) => it === document.activeElement)).toBe(true);
+  expect(await axeViolations(page)).toEqual([]);
+  await panel.getByRole('button', { name: 'Resume this machine' }).click();
+  await panel.getByRole('button', { name: 'Drain this machine' }).waitFor();
+});
+
+test('an engine on a machine without a GPU is Local’s in one step, and the way there is shown', async () => {
+  const { host, engine } = await startMachine();
+  const page = await openPage(host.controlLink());
+  await withoutGpu(page, engine.url);
+  await page.getByRole('link', { name: 'Providers' }).click();
+  const panel = panelOf(page);
+  await panel.getByRole('button', { name: 'Use it for Local' }).click();
+  await panel.getByText('used directly').waitFor();
+  const local = host.snapshot().status.upstreams.find(({ id }) => id === 'local');
+  expect(local?.baseUrl).toBe(engine.url);
+  expect(await axeViolations(page)).toEqual([]);
+  await panel.getByRole('link', { name: 'Overview' }).click();
+  await page.getByRole('heading', { level: 1, name: /Local/ }).waitFor();
+});
+
+test('where the environment holds Local’s address, the offer says why it cannot be taken', async () => {
+  const { host, engine } = await startMachine({
+    SWITCHYARD_LOCAL_ENGINE_URL: 'http://127.0.0.1:9',
+  });
+  const page = await openPage(host.controlLink());
+  await withoutGpu(page, engine.url);
+  await page.getByRole('link', { name: 'Providers' }).click();
+  const panel = panelOf(page);
+  await panel.getByText('127.0.0.1:9', { exact: true }).waitFor();
+  await panel.getByRole('button', { name: 'Use it for Local' }).click();
+  expect(await panel.getByRole('alert').innerText()).toContain('SWITCHYARD_LOCAL_ENGINE_URL');
+});
+
+test('whoever only reads sees this machine and cannot steer it', async () => {
+  const { host } = await startMachine();
+  const page = await openPage(new URL(host.controlLink()).origin);
+  await page.getByRole('link', { name: 'Providers' }).click();
+  const pause = panelOf(page).getByRole('button', { name: 'Pause this machine' });
+  await pause.waitFor();
+  expect(await pause.isDisabled()).toBe(true);
+});
+
+test('an agent that is switched off says how it comes back', async () => {
+  const { host } = await startMachine({ SWITCHYARD_AGENT: 'false' });
+  const panel = panelOf(await openProviders(host));
+  await panel.getByText(/SWITCHYARD_AGENT/).waitFor();
+  expect(await panel.getByRole('button').count()).toBe(0);
+});

@@ -1,0 +1,94 @@
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { providerSchema, type Provider } from '#shared/provider.ts';
+import { expect, vi } from 'vitest';
+import { readControlToken } from '../../main/platform/control-token.ts';
+import { temporaryDirectory } from './gateway.ts';
+import { bearer, postJson, send, type HttpAnswer } from './http.ts';
+import { startCli, type RunningCli } from './process.ts';
+
+/** A Switchyard that runs as a process of its own. */
+export interface HostProcess {
+  readonly url: string;
+  readonly cli: RunningCli;
+  get(path: string): Promise<HttpAnswer>;
+  /** As its owner, under `/api/v1/`. */
+  post(path: string, json?: unknown): Promise<HttpAnswer>;
+  /** The machine as the registry has it; null where it knows none of that id. */
+  provider(id: string): Promise<Provider | null>;
+}
+
+/**
+ * An address of loopback that no other test listens at: the ports of an agent are fixed, its address
+ * is not. Only Linux has all of 127.0.0.0/8 without asking.
+ */
+export function agentAddress(): string {
+  if (process.platform !== 'linux') return '127.0.0.1';
+  const part = () => 2 + Math.floor(Math.random() * 250);
+  return `127.${part()}.${part()}.${part()}`;
+}
+
+const CARD = readFileSync(
+  join(import.meta.dirname, '../agent/fixtures/nvidia-consumer.csv'),
+  'utf8',
+).trim();
+
+/** A search path on which `nvidia-smi` names one card, again and again, until nobody reads it. */
+export function pathWithCard(): string {
+  const directory = temporaryDirectory();
+  const path = join(directory, 'nvidia-smi');
+  writeFileSync(path, `#!/bin/sh\nwhile echo '${CARD}'; do /bin/sleep 1; done\n`);
+  chmodSync(path, 0o755);
+  return `${directory}${delimiter}${process.env['PATH'] ?? ''}`;
+}
+
+/** Starts one on a free port; `path` replaces the search path. */
+export async function startHost(
+  settings: Readonly<Record<string, string>> & { readonly DATA_DIR: string },
+  path: string | null = null,
+): Promise<HostProcess> {
+  if (path !== null) vi.stubEnv('PATH', path);
+  const cli = startCli({ PORT: '0', ...settings });
+  vi.unstubAllEnvs();
+  const url = new URL(await cli.printed(/Base URL for your apps: (\S+)/)).origin;
+  const control = bearer(readControlToken(settings.DATA_DIR) ?? '');
+  return {
+    url,
+    cli,
+    get: (route) => send(url + route, { headers: control }),
+    post: (route, json = {}) => postJson(`${url}/api/v1/${route}`, json, control),
+    async provider(id) {
+      const answer = await send(`${url}/api/v1/providers/${id}`, { headers: control });
+      return answer.status === 200 ? providerSchema.parse(JSON.parse(answer.text)) : null;
+    },
+  };
+}
+
+/** Ends one as its owner would. */
+export async function quit({ cli }: HostProcess): Promise<void> {
+  cli.kill('SIGTERM');
+  expect(await cli.ended).toMatchObject({ code: 0, stderr: '' });
+}
+
+/** Ends one as a power cut would. */
+export async function crash({ cli }: HostProcess): Promise<void> {
+  cli.kill('SIGKILL');
+  await cli.ended;
+}
+
+/** Waits until a law holds, and says why not when its time is over. */
+export function soon<T>(law: () => Promise<T>, timeoutMs: number): Promise<T> {
+  return vi.waitFor(law, { timeout: timeoutMs, interval: 50 });
+}
+
+/** The ids that a gateway lists, without who owns them. */
+export async function modelsOf(host: HostProcess): Promise<readonly string[]> {
+  const { data } = JSON.parse((await host.get('/v1/models')).text) as { data: { id: string }[] };
+  return data.map(({ id }) => id);
+}
+
+/** The provider id of the machine that a host runs on. */
+export async function ownId(host: HostProcess): Promise<string> {
+  const { id } = JSON.parse((await host.get('/api/v1/agent')).text) as { id: string };
+  return id;
+}
