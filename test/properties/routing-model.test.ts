@@ -94,4 +94,5 @@ test('and so they are over sockets and the settings route', async () => {
     await compare(await createSocketWorld(), everybody, actions);
   });
   await expect(fc.assert(law, { numRuns: 25 })).resolves.toBeUndefined();
-});
+  // Twenty-five gateways with five upstreams each: on a busy machine that takes its time.
+}, 120_000);

@@ -1,0 +1,80 @@
+import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { loadConfig } from '../../main/config.ts';
+import { createHost, WINDOW_DIRECTORY, type Host } from '../../main/host.ts';
+import { systemClock } from '../../main/platform/clock.ts';
+import { silentLog } from '../../main/platform/log.ts';
+import { openStore } from '../../main/registry/store/open-store.ts';
+import { axeViolations, closeBrowser, openPage } from '../support/browser.ts';
+import { remembering, temporaryDirectory } from '../support/gateway.ts';
+import { enrolled, machineAt } from '../support/tier.ts';
+import { startUpstream } from '../support/upstream.ts';
+
+afterAll(closeBrowser);
+
+type Edges = Parameters<typeof createHost>[1];
+
+/** A gateway with its window and without an agent of its own. */
+async function start(store: Edges['openStore']): Promise<Host> {
+  const loaded = loadConfig({ SWITCHYARD_PORT: '0', SWITCHYARD_AGENT: 'false' }, {});
+  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
+  const host = await createHost(
+    { loaded, dataDirectory: temporaryDirectory(), windowDirectory: WINDOW_DIRECTORY },
+    { openStore: store, clock: systemClock, random: Math.random, log: silentLog },
+  );
+  await host.start();
+  onTestFinished(() => host.stop());
+  return host;
+}
+
+test('a machine is looked up, verified anew and removed', async () => {
+  const now = Date.now();
+  const { stored } = machineAt(await startUpstream(), {
+    record: { host: { ...HOST, hostname: 'tower' }, agent_url: 'http://127.0.0.1:3001' },
+    verification: { lastCheckAt: now, lastInferenceAt: now },
+  });
+  const fresh = { ...stored, lastHeartbeatAt: now };
+  const state = { providers: enrolled([fresh]), enrollments: [], documents: {} };
+  const host = await start(remembering(state));
+  const page = await openPage(host.controlLink());
+  await page.getByRole('link', { name: 'Providers' }).click();
+  await page.getByRole('link', { name: /tower/ }).click();
+  await page.getByRole('heading', { level: 1, name: 'tower' }).waitFor();
+  await page.getByText(fresh.id).first().waitFor();
+  expect(await axeViolations(page)).toEqual([]);
+
+  await page.getByRole('button', { name: 'Verify now' }).click();
+  // Nobody is there any more: the run is short, and says at which address and how.
+  await page
+    .getByText(/127\.0\.0\.1:3001/)
+    .first()
+    .waitFor();
+  await page
+    .getByText(/health \/health status ok/)
+    .first()
+    .waitFor();
+
+  await page.getByRole('button', { name: 'Remove…' }).click();
+  await page.getByRole('button', { name: 'Remove tower' }).click();
+  await page.getByText('No machine reports to this gateway yet').waitFor();
+  const answer = await fetch(`${new URL(host.controlLink()).origin}/api/v1/providers/${fresh.id}`);
+  expect(answer.status).toBe(404);
+});
+
+test('the line that joins a machine is shown where control is, and nowhere else', async () => {
+  const host = await start(openStore);
+  const origin = new URL(host.controlLink()).origin;
+  const reader = await openPage(`${origin}/#/providers`);
+  await reader.getByText('No machine reports to this gateway yet').waitFor();
+  expect(await reader.getByRole('button', { name: 'Add a machine' }).isDisabled()).toBe(true);
+
+  const page = await openPage(host.controlLink());
+  await page.getByRole('link', { name: 'Providers' }).click();
+  await page.getByRole('button', { name: 'Add a machine' }).click();
+  const line = await page.getByText(/^switchyard join/).innerText();
+  expect(line.replaceAll(/\s+/g, ' ')).toMatch(
+    new RegExp(`^switchyard join ${origin} [0-9a-f]{64}$`),
+  );
+  expect(await axeViolations(page)).toEqual([]);
+});
+
+const HOST = { platform: 'linux', cpu_total: 8, memory_gb: 64, tailnet_hostname: null };
