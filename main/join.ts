@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import { registryOrigin } from './agent/link/http-link.ts';
 import { loadConfig, type LoadedConfig, type RefusedConfig } from './config.ts';
 import { dataDirectory } from './config/data-dir.ts';
-import { isLoopbackHost } from './config/exposure.ts';
+import { isLoopbackHost } from './platform/loopback.ts';
 import { readSettings } from './config/settings-file.ts';
 import { isInTheClear, reach, type Reached } from './join/reach.ts';
 import { joinAlone, joinRunning, type JoinOrder, type Running } from './join/ways.ts';

@@ -85,8 +85,7 @@ export function createThisMachine(deps: ThisMachineDeps): ThisMachine {
   return {
     face: agent,
     view: () => agent.view(),
-    ports: () =>
-      agent.view().server.ports.flatMap((port) => (port.kind === 'listening' ? [port.port] : [])),
+    ports: () => agent.ports(),
     start: () => agent.start(),
     stop: (graceMs) => agent.stop(graceMs),
     configured({ agent: now }, { agent: before }) {

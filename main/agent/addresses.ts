@@ -20,11 +20,6 @@ export function agentUrl(host: string, port: number | null): string {
   return `http://${urlHost((isWildcard ? outsideAddress() : null) ?? literal)}:${port}`;
 }
 
-/** Whether only this machine can reach a bound host. */
-export function isLoopbackHost(host: string): boolean {
-  return /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/.test(host);
-}
-
 /** Every name by which a request may call this machine. */
 export function namesOf(
   hostname: string,

@@ -176,7 +176,8 @@ export function createParts(deps: AgentDeps, moment: AgentMoment, ears: AgentEar
   return { ...kept, engines, inference, membership, server, mode, uptimeS, record };
 }
 
-function openPorts({ ports }: AgentMoment): readonly number[] {
+/** The ports that are bound. */
+export function openPorts({ ports }: AgentMoment): readonly number[] {
   return ports.flatMap((port) => (port.kind === 'listening' ? [port.port] : []));
 }
 

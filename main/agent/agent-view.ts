@@ -1,5 +1,5 @@
 import type { AgentView } from '#shared/agent.ts';
-import { isLoopbackHost } from './addresses.ts';
+import { isLoopbackHost } from '../platform/loopback.ts';
 import type { AgentDeps, AgentMoment, AgentParts } from './agent-parts.ts';
 import { problemsOf } from './agent-problems.ts';
 import type { OwnerRules } from './owner.ts';

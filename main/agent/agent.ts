@@ -1,4 +1,4 @@
-import { createParts, type AgentDeps, type AgentMoment } from './agent-parts.ts';
+import { createParts, openPorts, type AgentDeps, type AgentMoment } from './agent-parts.ts';
 import { viewOf, type AgentView } from './agent-view.ts';
 import type { JoinResult } from './membership.ts';
 import type { OwnerRules, OwnerWish } from './owner.ts';
@@ -12,6 +12,8 @@ export interface Agent {
   /** Says goodbye; running requests may finish for `graceMs`. */
   stop(graceMs: number): Promise<void>;
   view(): AgentView;
+  /** The ports that it has bound. */
+  ports(): readonly number[];
   /** Hears of each change to the view but the passing of time; gives the way to stop hearing. */
   subscribe(listener: () => void): () => void;
   /** The owner's wish; resolves once it is on disk. `paused` ends what runs, `drained` lets it finish. */
@@ -75,6 +77,7 @@ export function createAgent(deps: AgentDeps): Agent {
       await Promise.all([membership.stop(), server.close(graceMs), telemetry.stop()]);
       await counters.flush();
     },
+    ports: () => openPorts(moment),
     view: () => viewOf(parts, moment, { deps, unjudged: watchfulness.unjudged() }),
     subscribe(listener) {
       listeners.add(listener);

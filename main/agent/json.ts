@@ -1,7 +1,4 @@
-/** Whether a value is a JSON object, whose members may then be asked for. */
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+import { isObject } from '#shared/objects.ts';
 
 /** The value of a JSON text; null when it is none. */
 export function parseJson(text: string): unknown {

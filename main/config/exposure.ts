@@ -1,11 +1,5 @@
+import { isLoopbackHost } from '../platform/loopback.ts';
 import { ENV_PREFIX, type Config } from './settings.ts';
-
-const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i;
-
-/** True for an address that only this machine can reach. */
-export function isLoopbackHost(host: string): boolean {
-  return LOOPBACK_HOST.test(host);
-}
 
 /** Why this configuration would be open to other machines without a key, one line each. */
 export function openToTheNetwork({ gateway }: Config): string[] {

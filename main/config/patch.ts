@@ -1,3 +1,4 @@
+import { isObject } from '#shared/objects.ts';
 import type { SettingSource } from '#shared/settings.ts';
 import { openToTheNetwork } from './exposure.ts';
 import { ENTRIES, ENV_PREFIX, type Config, type Entry, type SettingChange } from './settings.ts';
@@ -70,8 +71,4 @@ function withChange(config: Config, { entry, value }: SettingChange): Config {
 
 function invalid(message: string, param: string | null): PatchPlan {
   return { kind: 'refused', code: 'invalid_request', message, param };
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

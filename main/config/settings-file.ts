@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { isObject } from '#shared/objects.ts';
 import { ENTRIES, type SettingChange } from './settings.ts';
 
 export type SettingsTree = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -103,10 +104,6 @@ function readJson(file: string): ReadResult {
 
 function isTree(value: unknown): value is SettingsTree {
   return isObject(value) && Object.values(value).every(isObject);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function firstProblem(tree: SettingsTree): string | null {

@@ -1,4 +1,5 @@
 import type { AgentRecord } from '#shared/provider.ts';
+import { isLoopback } from '../platform/network-guard.ts';
 import type { VerifierNews } from './verifier-face.ts';
 
 /** What one heartbeat says of a machine, for the question of what is new. */
@@ -44,16 +45,14 @@ function isMaterial(before: Heard, now: Heard): boolean {
   );
 }
 
-/** Everything that a candidate address is made of (interface 2.3). */
+/**
+ * Everything that a candidate address is made of (interface 2.3). Both loopback families are one
+ * address: which of them a connection takes is chance.
+ */
 function addressesOf({ record, ip }: Heard): string {
   const { agent_url, tailnet_ip, host } = record;
   const from = isLoopback(ip) ? 'loopback' : ip;
   return JSON.stringify([agent_url, tailnet_ip, host.tailnet_hostname, host.hostname, from]);
-}
-
-/** Both loopback families are one address: which of them a connection takes is chance. */
-function isLoopback(ip: string): boolean {
-  return ip === '::1' || ip.startsWith('127.');
 }
 
 /**

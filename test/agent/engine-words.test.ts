@@ -15,7 +15,7 @@ test.each([
   ['~/models/qwen', 'qwen'],
   ['/data/models/Qwen3-32B/', 'Qwen3-32B'],
   [
-    '/root/.cache/huggingface/hub/models--Qwen--Qwen3-32B/snapshots/9216db5781bf21249d130ec9da846c4624c16137',
+    '/home/ada/.cache/huggingface/hub/models--Qwen--Qwen3-32B/snapshots/9216db5781bf21249d130ec9da846c4624c16137',
     'Qwen/Qwen3-32B',
   ],
 ])('of where a model lies, %s, only %s is shown', (location, shown) => {

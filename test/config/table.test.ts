@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { loadConfig, type LoadedConfig } from '../../main/config.ts';
 import { dataDirectory } from '../../main/config/data-dir.ts';
 import { createSettingsHelp } from '../../main/config/help.ts';
-import { ENTRIES } from '../../main/config/settings.ts';
+import { ENTRIES, valueAt } from '../../main/config/settings.ts';
 
 /** What one hosted upstream or `ondemand` takes. */
 function remote(prefix: string, timeoutMs: number): Record<string, unknown> {
@@ -65,10 +65,7 @@ function loaded(env: Record<string, string>): LoadedConfig {
 
 /** Values by variable, without the prefix. */
 function byVariable({ config }: LoadedConfig): Record<string, unknown> {
-  const sections = config as unknown as Record<string, Record<string, unknown>>;
-  return Object.fromEntries(
-    ENTRIES.map(({ section, key, setting }) => [setting.env, sections[section]?.[key]]),
-  );
+  return Object.fromEntries(ENTRIES.map((entry) => [entry.setting.env, valueAt(config, entry)]));
 }
 
 test('the variables and their defaults are those of the design, no more and no fewer', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { loadConfig, type LoadedConfig } from '../../main/config.ts';
 import type { SettingsTree } from '../../main/config/settings-file.ts';
-import { ENTRIES } from '../../main/config/settings.ts';
+import { ENTRIES, valueAt } from '../../main/config/settings.ts';
 
 const env = (values: Record<string, string>) =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [`SWITCHYARD_${name}`, value]));
@@ -20,8 +20,7 @@ function problems(values: Record<string, string>): readonly string[] {
 /** One value by its variable. */
 function valueOf({ config }: LoadedConfig, name: string): unknown {
   const entry = ENTRIES.find(({ setting }) => setting.env === name);
-  const sections = config as unknown as Record<string, Record<string, unknown>>;
-  return entry && sections[entry.section]?.[entry.key];
+  return entry && valueAt(config, entry);
 }
 
 const REMOTES = ['HOSTED_A', 'HOSTED_B', 'HOSTED_C', 'ONDEMAND'];

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createManualClock } from '../support/clock.ts';
+import { AT_ONCE_MS, fastest, millisecondsUntil } from '../support/at-once.ts';
 import { HELLO, startChat } from '../support/client.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { counted, inFlight, turns } from '../support/report.ts';
@@ -16,11 +17,6 @@ import {
   type Script,
 } from '../support/upstream.ts';
 import { chatBytes, chatHead, openWire } from '../support/wire.ts';
-
-/** Within this time of the caller's leaving the upstream's connection is closed (the rule itself). */
-const AT_ONCE_MS = 50;
-/** The rule is about the gateway, not about one pause of a busy test machine: the best of these counts. */
-const TRIES = 3;
 
 const A = chunk({ content: 'a' });
 const STREAM = { ...HELLO, stream: true };
@@ -38,20 +34,6 @@ async function expectForgotten(gateway: TestGateway): Promise<void> {
   }
   const { requests } = gateway.host.snapshot();
   expect(requests.map(({ state }) => state)).not.toContain('running');
-}
-
-async function fastest(attempt: () => Promise<number>): Promise<number> {
-  let best = Number.POSITIVE_INFINITY;
-  for (let tries = 0; tries < TRIES && best >= AT_ONCE_MS; tries += 1) {
-    best = Math.min(best, await attempt());
-  }
-  return best;
-}
-
-async function millisecondsUntil(happened: Promise<unknown>): Promise<number> {
-  const start = performance.now();
-  await happened;
-  return performance.now() - start;
 }
 
 describe.each<[phase: string, script: Script, body: object, settings: Record<string, string>]>([

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { AT_ONCE_MS, fastest, millisecondsUntil } from '../support/at-once.ts';
 import { HELLO, startChat } from '../support/client.ts';
 import { turns } from '../support/report.ts';
 import { startMachine, startTier, type Machine, type Tier } from '../support/tier.ts';
@@ -14,31 +15,12 @@ import {
 } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 
-/** Within this time of the caller's leaving the machine's connection is closed (the rule itself). */
-const AT_ONCE_MS = 50;
-/** The rule is about the gateway, not about one pause of a busy test machine: the best of these counts. */
-const TRIES = 3;
-
 const A = chunk({ content: 'a' });
 const STREAM = { ...HELLO, stream: true };
 const PLAIN = { ...HELLO, stream: false };
 const headOnly: Script = ({ res }) => {
   res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
 };
-
-async function fastest(attempt: () => Promise<number>): Promise<number> {
-  let best = Number.POSITIVE_INFINITY;
-  for (let tries = 0; tries < TRIES && best >= AT_ONCE_MS; tries += 1) {
-    best = Math.min(best, await attempt());
-  }
-  return best;
-}
-
-async function millisecondsUntil(happened: Promise<unknown>): Promise<number> {
-  const start = performance.now();
-  await happened;
-  return performance.now() - start;
-}
 
 /** Nobody is occupied any more, and nobody's health bears a mark but for failures before the leaving. */
 async function expectForgotten(

@@ -2,7 +2,7 @@ import { createPublicKey, type KeyObject } from 'node:crypto';
 import type { CheckName } from '#shared/provider.ts';
 import { verifyHealth } from '../../platform/agent-identity.ts';
 import { urlHost } from '../../platform/listening.ts';
-import { isLoopbackHost } from '../addresses.ts';
+import { isLoopbackHost } from '../../platform/loopback.ts';
 import { memberOf, parseJson, textOf } from '../json.ts';
 import { ask, type Answer, type ProbeEdges } from './probe.ts';
 import { shown, type DoctorEntry } from './report.ts';

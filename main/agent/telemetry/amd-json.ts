@@ -1,4 +1,5 @@
-import { isObject, listOf, memberOf, numberOf, parseJson, textOf } from '../json.ts';
+import { isObject } from '#shared/objects.ts';
+import { listOf, memberOf, numberOf, parseJson, textOf } from '../json.ts';
 import { UNREAD, type GpuDevice } from './reading.ts';
 import { difference, mebibytes } from './sysfs.ts';
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../../platform/clock.ts';
-import { isObject } from '../response/answer.ts';
+import { isObject } from '#shared/objects.ts';
 import type { Failure } from '../outcome/outcomes.ts';
 import {
   admit,

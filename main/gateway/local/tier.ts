@@ -73,15 +73,13 @@ function preferred(
   outOf: OutOf,
   deps: TierDeps,
 ): LocalTarget[] {
-  const first = admitted(offering(targets, model), outOf, deps);
+  const isIn = (target: LocalTarget) => outOf(target) === null;
+  const first = admitted(offering(targets, model), isIn, deps);
   if (first.length >= MAX_TRIES) return first;
   const chosen: ReadonlySet<LocalTarget> = new Set(first);
-  const isLeft = (target: LocalTarget) => (chosen.has(target) ? CHOSEN : outOf(target));
-  return [...first, ...admitted(targets, isLeft, deps)].slice(0, MAX_TRIES);
+  const others = admitted(targets, (target) => !chosen.has(target) && isIn(target), deps);
+  return [...first, ...others].slice(0, MAX_TRIES);
 }
-
-/** Stands for a machine that has its place in the order already. */
-const CHOSEN: Out = { kind: 'out', reason: 'busy', waitMs: 0 };
 
 type OutOf = (target: LocalTarget) => Out | null;
 
@@ -110,12 +108,12 @@ function tierResult(
 
 function admitted(
   targets: readonly LocalTarget[],
-  outOf: OutOf,
+  isIn: (target: LocalTarget) => boolean,
   { circuits, inFlightAt, random }: TierDeps,
 ): LocalTarget[] {
   const ewmaTtftAt = (id: string) => circuits.at(id).breaker.health.ttft?.value ?? null;
   const standing = (target: LocalTarget) => {
-    if (outOf(target) !== null) return null;
+    if (!isIn(target)) return null;
     const id = idOf(target);
     return { target, ewmaTtft: ewmaTtftAt(id), inFlight: inFlightAt(id) };
   };

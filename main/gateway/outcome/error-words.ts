@@ -1,4 +1,5 @@
-import { errorMessage, isObject, parseJson } from '../response/answer.ts';
+import { isObject } from '#shared/objects.ts';
+import { errorMessage, parseJson } from '../response/answer.ts';
 
 /** What an upstream's error body says, as far as routing depends on it. */
 export interface ErrorWords {

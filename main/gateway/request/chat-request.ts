@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { isObject } from '#shared/objects.ts';
 import { topLevelMembers, withMembers, type Member } from './json-members.ts';
 
 /** A chat completion as the caller sent it, with what routing needs to know of it. */
@@ -48,10 +49,6 @@ function bad(message: string, param: string | null): BadRequest {
 function reasonOf(error: SyntaxError): string {
   const position = / JSON at (position \d+.*)$/.exec(error.message)?.[1];
   return position === undefined ? 'it ends too early or is no JSON' : `see ${position}`;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function check(body: Record<string, unknown>): BadRequest | null {

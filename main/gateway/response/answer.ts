@@ -1,3 +1,5 @@
+import { isObject } from '#shared/objects.ts';
+
 /** What a parsed JSON value from an upstream amounts to, for a chat completion. */
 export type Substance =
   | { readonly kind: 'content' }
@@ -51,10 +53,6 @@ function hasContent(body: Json): boolean {
     isObject(body['function_call']) ||
     isObject(body['audio'])
   );
-}
-
-export function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Parses JSON from an upstream; undefined when it is none. */

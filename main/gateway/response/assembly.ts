@@ -1,4 +1,5 @@
-import { isObject, parseJson, writeJson } from './answer.ts';
+import { isObject } from '#shared/objects.ts';
+import { parseJson, writeJson } from './answer.ts';
 
 type Json = Record<string, unknown>;
 

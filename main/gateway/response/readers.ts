@@ -86,10 +86,7 @@ export function createStreamReader(): BodyReader {
 
   return {
     push(chunk) {
-      const frames = framer.push(chunk);
-      if (framer.pendingBytes() > MAX_EVENT_BYTES)
-        return bad(`an event over ${MAX_EVENT_BYTES} bytes`);
-      return frames === null ? MORE : read(eventsOf(frames));
+      return readFrames(framer, chunk, read);
     },
     end() {
       const last = read(lastEvent(framer));
@@ -97,6 +94,17 @@ export function createStreamReader(): BodyReader {
     },
     hasContent: () => false,
   };
+}
+
+/** Reads the events that `chunk` makes whole; one that grows beyond the limit is none. */
+function readFrames(
+  framer: Framer,
+  chunk: Buffer,
+  read: (events: readonly Buffer[]) => Progress,
+): Progress {
+  const frames = framer.push(chunk);
+  if (framer.pendingBytes() > MAX_EVENT_BYTES) return bad(`an event over ${MAX_EVENT_BYTES} bytes`);
+  return frames === null ? MORE : read(eventsOf(frames));
 }
 
 /** What is left at the end of a stream, as an event: some engines leave out the last blank line. */
@@ -134,10 +142,7 @@ export function createAssemblingReader(): BodyReader {
     push(chunk) {
       bytes += chunk.length;
       if (bytes > MAX_ANSWER_BYTES) return bad(`an answer over ${MAX_ANSWER_BYTES} bytes`);
-      const frames = framer.push(chunk);
-      if (framer.pendingBytes() > MAX_EVENT_BYTES)
-        return bad(`an event over ${MAX_EVENT_BYTES} bytes`);
-      return frames === null ? MORE : read(eventsOf(frames));
+      return readFrames(framer, chunk, read);
     },
     end() {
       const last = read(lastEvent(framer));

@@ -1,4 +1,5 @@
-import { errorMessage, isObject, parseJson } from './answer.ts';
+import { isObject } from '#shared/objects.ts';
+import { errorMessage, parseJson } from './answer.ts';
 import { dataOf, eventsOf, nameOf, type Frames } from './sse-frames.ts';
 
 /** What whole events of a committed stream show. */

@@ -1,7 +1,8 @@
 import type { Clock } from '../../platform/clock.ts';
 import { get } from '../../platform/get.ts';
 import type { HttpClient } from '../../platform/http.ts';
-import { isObject, parseJson } from '../response/answer.ts';
+import { isObject } from '#shared/objects.ts';
+import { parseJson } from '../response/answer.ts';
 import { endpointOf, type LocalTarget } from '../request/upstreams.ts';
 
 /** What a fixed engine offers, asked for now and then. */

@@ -1,7 +1,7 @@
 import { PROVIDER_PREFIX, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config.ts';
 import { digestOf } from '../../platform/secret-text.ts';
-import { isObject } from '../response/answer.ts';
+import { isObject } from '#shared/objects.ts';
 import type { Circuits } from '../circuit/circuits.ts';
 import type { Latencies } from './latencies.ts';
 import type { Stats } from './stats.ts';

@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import type { Exchange, HttpRequest, ResponseListener } from '../http.ts';
 import { transportFailure } from '../transport-failure.ts';
+import { KEEP_ALIVE_MS } from './limits.ts';
 import { createResponseParser, type ParseState, type ResponseParser } from './response-parser.ts';
 
 /** Where connections go to, and those that wait there for a request. */
@@ -17,11 +18,6 @@ export interface PlainOrigin {
 
 /** Up to this size head and body go out as one piece of text, which is one system call and no gathering. */
 const MAX_ONE_PIECE_BYTES = 16 * 1024;
-/**
- * How long an idle connection is kept. Engines close theirs after 5 s or more, which is noticed at once
- * but for a race, and that one request is sent again.
- */
-const KEEP_ALIVE_MS = 30_000;
 
 /**
  * Every read of every connection lands here and is copied out at once: Node would allocate 64 KiB for

@@ -1,5 +1,6 @@
 import type { ResponseHeaders } from '../http.ts';
 import { createChunkReader, type ChunkReader } from './chunk-reader.ts';
+import { MAX_HEAD_BYTES } from './limits.ts';
 import { parseHead, type BodyEnd } from './response-head.ts';
 
 /** Who hears of a response's parts. */
@@ -32,9 +33,6 @@ export interface ResponseParser {
   hasBegun(): boolean;
   headSeen(): boolean;
 }
-
-/** Response heads beyond this are malformed (design 4). */
-export const MAX_HEAD_BYTES = 32 * 1024;
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 

@@ -2,13 +2,7 @@ import type { Socket } from 'node:net';
 import { Agent, Client, Pool, type buildConnector, type Dispatcher } from 'undici';
 import type { Exchange, HttpClient, ResponseHeaders, ResponseListener } from '../http.ts';
 import { transportFailure } from '../transport-failure.ts';
-import { MAX_HEAD_BYTES } from './response-parser.ts';
-
-/**
- * How long an idle connection is kept where the upstream does not say. Engines close theirs after 5 s
- * or more, which is noticed at once but for a race, and that one request is sent again.
- */
-const KEEP_ALIVE_MS = 30_000;
+import { KEEP_ALIVE_MS, MAX_HEAD_BYTES } from './limits.ts';
 
 /** Makes the client for `https:` origins, over undici's dispatch: `fetch` takes four times its CPU time. */
 export function createTlsClient(connectTimeoutMs: number): HttpClient {
