@@ -5,6 +5,8 @@ import { openLink } from './control-link.ts';
 import { runDoctor } from './doctor.ts';
 import { runHeadless } from './headless-run.ts';
 import { runJoin } from './join.ts';
+import { orderMachine } from './owner-order.ts';
+import { getSettings, setSetting } from './settings-command.ts';
 import { VERSION } from './version.ts';
 
 const USAGE = `switchyard ${VERSION}: an LLM gateway over your own GPUs and your hosted fallbacks
@@ -13,6 +15,12 @@ const USAGE = `switchyard ${VERSION}: an LLM gateway over your own GPUs and your
   switchyard open                print a new link that gives a browser control
   switchyard join <url> <token>  let another gateway use this machine; its window shows the line
              --yes               go on over plain HTTP without asking
+  switchyard pause               take no requests on this machine, and end those that run
+  switchyard drain               take no new requests on this machine; those that run may finish
+  switchyard resume              take requests again, whatever rule holds this machine back now
+  switchyard get [path]          print the settings, those of a section, or one
+  switchyard set <path> <value>  change one while Switchyard runs, as in: set agent.onlyWhenIdle true;
+                                 the value "default" puts the default back
   switchyard doctor              check this machine as a gateway would; exit code 0 when all is well
              --json              the same for scripts
   switchyard --help              this text and every setting
@@ -20,20 +28,36 @@ const USAGE = `switchyard ${VERSION}: an LLM gateway over your own GPUs and your
 `;
 
 interface Command {
-  /** Words that it takes, by what they are. */
+  /** Words that it takes, by what they are; only the last `optional` of them may be left out. */
   readonly words: readonly string[];
+  readonly optional?: number;
   readonly flags: readonly string[];
   run(words: readonly string[], flags: readonly string[]): void | Promise<void>;
 }
 
 const { env } = process;
+const directory = () => dataDirectory(env, process.platform);
 
 const COMMANDS: Readonly<Record<string, Command>> = {
-  open: { words: [], flags: [], run: () => openLink(dataDirectory(env, process.platform)) },
+  open: { words: [], flags: [], run: () => openLink(directory()) },
   join: {
     words: ['url', 'token'],
     flags: ['--yes'],
     run: ([url = '', token = ''], flags) => runJoin(env, { url, token, yes: flags.length > 0 }),
+  },
+  pause: { words: [], flags: [], run: () => orderMachine(directory(), 'paused') },
+  drain: { words: [], flags: [], run: () => orderMachine(directory(), 'drained') },
+  resume: { words: [], flags: [], run: () => orderMachine(directory(), 'on') },
+  get: {
+    words: ['path'],
+    optional: 1,
+    flags: [],
+    run: ([path = null]) => getSettings(directory(), path),
+  },
+  set: {
+    words: ['path', 'value'],
+    flags: [],
+    run: ([path = '', value = '']) => setSetting(directory(), path, value),
   },
   doctor: {
     words: [],
@@ -60,13 +84,12 @@ export async function runCli(args: readonly string[]): Promise<void> {
   const words = rest.filter((word) => !command.flags.includes(word));
   const { length } = command.words;
   if (words.length > length) {
-    const takes = length === 0 ? 'nothing' : `${length} words`;
+    const takes = length === 0 ? 'nothing' : `${length} word${length === 1 ? '' : 's'}`;
     fail(`"${words.slice(length).join(' ')}" is too much: "${name}" takes ${takes}.`);
-  } else if (words.length < length) {
+  } else if (words.length < length - (command.optional ?? 0)) {
     fail(`"${name}" needs ${command.words.map((word) => `<${word}>`).join(' ')}.`);
   } else {
-    const directory = dataDirectory(env, process.platform);
-    await inUsableDirectory(directory, () => command.run(words, flags));
+    await inUsableDirectory(directory(), () => command.run(words, flags));
   }
 }
 

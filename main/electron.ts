@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { app, BrowserWindow, clipboard, dialog, Menu, powerMonitor, shell, Tray } from 'electron';
-import type { Surroundings } from './agent/agent-parts.ts';
+import type { Surroundings } from './agent/surroundings/surroundings.ts';
 import { loadConfig } from './config.ts';
 import { dataDirectory } from './config/data-dir.ts';
 import { readSettings } from './config/settings-file.ts';
@@ -34,8 +34,8 @@ function claimData(): void {
 }
 
 const surroundings: Surroundings = {
-  userIdleMs: () => powerMonitor.getSystemIdleTime() * 1000,
-  isOnBattery: () => powerMonitor.isOnBatteryPower(),
+  userIdleMs: () => Promise.resolve(powerMonitor.getSystemIdleTime() * 1000),
+  isOnBattery: () => Promise.resolve(powerMonitor.isOnBatteryPower()),
 };
 
 async function composeHost(): Promise<HostFace> {

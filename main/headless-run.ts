@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { HOSTED_IDS } from '#shared/ids.ts';
+import { createSurroundings } from './agent/surroundings/surroundings.ts';
 import { loadConfig, type Config } from './config.ts';
 import { dataDirectory } from './config/data-dir.ts';
 import { inUsableDirectory } from './config/usable-data-dir.ts';
@@ -35,6 +36,7 @@ async function run(env: NodeJS.ProcessEnv, directory: string): Promise<void> {
     { loaded, dataDirectory: directory, windowDirectory: WINDOW_DIRECTORY },
     {
       openStore,
+      surroundings: createSurroundings({ env, platform: process.platform, clock: systemClock }),
       clock: systemClock,
       random: Math.random,
       log: createFileLog(join(directory, 'logs'), loaded.config.gateway.logLevel),

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
 import type { AppInfo, LiveEvent, LiveSnapshot } from '#shared/live.ts';
-import type { Surroundings } from './agent/agent-parts.ts';
+import { UNKNOWN_SURROUNDINGS, type Surroundings } from './agent/surroundings/surroundings.ts';
 import type { LoadedConfig } from './config.ts';
 import { createLiveConfig } from './config/live-config.ts';
 import { createGateway, type Gateway } from './gateway/gateway.ts';
@@ -15,7 +15,7 @@ import type { Log } from './platform/log.ts';
 import { createStateFile } from './platform/state-file.ts';
 import { createProviders, type Providers } from './providers.ts';
 import type { openStore, OpenedStore } from './registry/store/open-store.ts';
-import { createThisMachine, UNKNOWN_SURROUNDINGS } from './this-machine.ts';
+import { createThisMachine } from './this-machine.ts';
 import { VERSION } from './version.ts';
 
 /** What a host is made from. */
@@ -89,6 +89,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
       heartbeat: (id, record) => providers.own.heartbeat(id, record),
     },
     otherPorts: () => gateway.ports(),
+    isHeld: (path) => loaded.sources.get(path) === 'env',
     surroundings: edges.surroundings ?? UNKNOWN_SURROUNDINGS,
     changed,
   });

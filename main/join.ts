@@ -5,9 +5,8 @@ import { dataDirectory } from './config/data-dir.ts';
 import { isLoopbackHost } from './platform/loopback.ts';
 import { readSettings } from './config/settings-file.ts';
 import { isInTheClear, reach, type Reached } from './join/reach.ts';
-import { joinAlone, joinRunning, type JoinOrder, type Running } from './join/ways.ts';
-import { readControlToken } from './platform/control-token.ts';
-import { readRunFile } from './run-file.ts';
+import { joinAlone, joinRunning, type JoinOrder } from './join/ways.ts';
+import { findRunning } from './running.ts';
 
 /** What `switchyard join` was given. */
 export interface JoinArguments {
@@ -28,7 +27,7 @@ export async function runJoin(env: NodeJS.ProcessEnv, given: JoinArguments): Pro
     return;
   }
   const { order, warnings } = plan;
-  const running = runningHere(directory);
+  const running = findRunning(directory);
   const joined = await (running === null
     ? joinAlone(order, directory)
     : joinRunning(order, running));
@@ -75,12 +74,6 @@ async function planOf(
 
 function refused(...lines: readonly string[]): Plan {
   return { kind: 'refused', lines };
-}
-
-function runningHere(directory: string): Running | null {
-  const url = readRunFile(directory);
-  const controlToken = readControlToken(directory);
-  return url === null || controlToken === null ? null : { url, controlToken };
 }
 
 const BAD_URL =

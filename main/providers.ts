@@ -60,7 +60,7 @@ export function createProviders(deps: ProvidersDeps): Providers {
     clock,
     log,
     gatewaySecret: keptSecret(join(deps.dataDirectory, 'gateway-secret')),
-    heartbeatMs: config().agent.heartbeatMs,
+    heartbeatMs: () => config().agent.heartbeatMs,
     verifier: {
       providerChanged(id, news) {
         if (news.enrolled) deps.enrolled(id);
@@ -128,12 +128,14 @@ export function createProviders(deps: ProvidersDeps): Providers {
 /** Why nobody serves `local`, by what its owners want of their machines. */
 const REASONS = { none: 'not_configured', paused: 'paused', meant: 'no_provider' } as const;
 
-function localTarget({ id, address, gatewayToken, models, currentModel }: Target): LocalTarget {
+function localTarget(target: Target): LocalTarget {
+  const { id, address, gatewayToken, models, currentModel, ownedBy } = target;
   const others = models.filter((model) => model !== currentModel);
   return {
     provider: id,
     endpoint: endpointOf(address, 'local'),
     models: currentModel === null ? others : [currentModel, ...others],
+    ownedBy,
     gatewayToken,
   };
 }

@@ -1,7 +1,8 @@
 import { createAgent, type Agent } from './agent/agent.ts';
-import type { Surroundings } from './agent/agent-parts.ts';
 import type { AgentView } from './agent/agent-view.ts';
+import { OWNER_RULES, type OwnerRules } from './agent/owner.ts';
 import type { OwnRegistry } from './agent/registry-link.ts';
+import type { Surroundings } from './agent/surroundings/surroundings.ts';
 import { createTelemetry } from './agent/telemetry/telemetry.ts';
 import type { Config } from './config.ts';
 import type { AgentFace } from './gateway/surface/agent-routes.ts';
@@ -13,6 +14,8 @@ import { VERSION } from './version.ts';
 /** What the agent of this process is given. */
 export interface ThisMachineDeps {
   readonly config: () => Config;
+  /** Whether the environment sets what has this path, as in `agent.onlyWhenIdle`. */
+  readonly isHeld: (path: string) => boolean;
   readonly dataDirectory: string;
   readonly ownRegistry: OwnRegistry;
   /** Ports of this process that are no engine's. */
@@ -37,17 +40,11 @@ export interface ThisMachine {
   start(): Promise<void>;
   /** Says goodbye; running requests may finish for `graceMs`. */
   stop(graceMs: number): Promise<void>;
-  /** Settings have changed: it listens where they say. */
+  /** Settings have changed: it listens, serves and reports where they say. */
   configured(now: Config, before: Config): void;
   /** The machine was asleep. */
   resumed(): void;
 }
-
-/** A headless machine tells nobody whether somebody sits at it or what it runs on. */
-export const UNKNOWN_SURROUNDINGS: Surroundings = {
-  userIdleMs: () => null,
-  isOnBattery: () => null,
-};
 
 const SWITCHED_OFF: ThisMachine = {
   face: null,
@@ -62,7 +59,7 @@ const SWITCHED_OFF: ThisMachine = {
 /** Puts the agent together as the settings have it; nothing runs before `start`. */
 export function createThisMachine(deps: ThisMachineDeps): ThisMachine {
   const { config, clock } = deps;
-  const { agent: given, gateway } = config();
+  const { agent: given } = config();
   if (!given.enabled) return SWITCHED_OFF;
   const { env, platform } = process;
   const agent: Agent = createAgent({
@@ -73,12 +70,13 @@ export function createThisMachine(deps: ThisMachineDeps): ThisMachine {
     engineUrl: given.engineUrl,
     registryUrl: given.registryUrl,
     enrollToken: given.enrollToken,
-    maxBodyBytes: gateway.maxBodyBytes,
     settings() {
-      const now = config();
-      const { heartbeatMs, region } = now.agent;
-      return { heartbeatMs, region, allowedHosts: now.gateway.allowedHosts };
+      const { agent: own, gateway } = config();
+      const { heartbeatMs, region } = own;
+      const { allowedHosts, maxBodyBytes } = gateway;
+      return { heartbeatMs, region, allowedHosts, maxBodyBytes, rules: rulesOf(own) };
     },
+    heldRules: OWNER_RULES.filter((rule) => deps.isHeld(`agent.${rule}`)),
     telemetry: createTelemetry({ clock, env, platform }),
   });
   agent.subscribe(deps.changed);
@@ -89,10 +87,19 @@ export function createThisMachine(deps: ThisMachineDeps): ThisMachine {
     start: () => agent.start(),
     stop: (graceMs) => agent.stop(graceMs),
     configured({ agent: now }, { agent: before }) {
-      const { host, ports } = now;
-      if (host === before.host && ports.join() === before.ports.join()) return;
-      void agent.listen({ host, ports });
+      agent.rulesChanged();
+      const { host, ports, engineUrl, registryUrl, enrollToken } = now;
+      const isElsewhere = host !== before.host || ports.join() !== before.ports.join();
+      if (isElsewhere) void agent.listen({ host, ports });
+      if (engineUrl !== before.engineUrl) agent.serveEngineAt(engineUrl);
+      if (registryUrl !== before.registryUrl || enrollToken !== before.enrollToken)
+        void agent.reportTo({ registryUrl, enrollToken });
     },
     resumed: () => agent.resumeFromSuspend(),
   };
+}
+
+function rulesOf(agent: Config['agent']): OwnerRules {
+  const { onlyWhenIdle, notOnBattery, maxGpuTemperatureC, yieldToOthers } = agent;
+  return { onlyWhenIdle, notOnBattery, maxGpuTemperatureC, yieldToOthers };
 }

@@ -4,13 +4,14 @@ import type { HttpClient } from '../platform/http.ts';
 import type { Log } from '../platform/log.ts';
 import { agentUrl, interfaceAddresses, namesOf } from './addresses.ts';
 import { createEnrolmentFile } from './enrolled.ts';
-import { pinnedAddress } from './engines/addresses.ts';
+import type { EnginePlace } from './engines/place.ts';
 import { createEngineWatch, type EngineWatch } from './engines/watch.ts';
 import { firstLook } from './first-look.ts';
 import { openIdentity, type AgentIdentity } from './identity.ts';
+import type { FileWarning } from './keeping/kept-file.ts';
 import { createSequence } from './keeping/sequence.ts';
 import { createMembership, type Membership } from './membership.ts';
-import type { OwnerMode } from './owner.ts';
+import type { OwnerMode, OwnerRule, OwnerRules } from './owner.ts';
 import { createOwnership, type Ownership } from './owner/ownership.ts';
 import { agentRecord } from './record.ts';
 import type { OwnRegistry } from './registry-link.ts';
@@ -24,6 +25,7 @@ import {
   type AgentPort,
   type AgentServer,
 } from './server.ts';
+import type { Surroundings } from './surroundings/surroundings.ts';
 import type { TelemetryWatch } from './telemetry/telemetry.ts';
 
 /** The settings of the agent, as they are now. */
@@ -32,13 +34,8 @@ export interface AgentSettings {
   readonly region: string | null;
   /** More names by which this machine may be called. */
   readonly allowedHosts: readonly string[];
-}
-
-/** What tells whether the machine is wanted by its owner; null is unknown. */
-export interface Surroundings {
-  /** Milliseconds since somebody last touched the machine. */
-  userIdleMs(): number | null;
-  isOnBattery(): boolean | null;
+  readonly maxBodyBytes: number;
+  readonly rules: OwnerRules;
 }
 
 /** What an agent is made from. */
@@ -52,8 +49,9 @@ export interface AgentDeps {
   readonly engineUrl: string | null;
   readonly registryUrl: string | null;
   readonly enrollToken: string | null;
-  readonly maxBodyBytes: number;
   readonly settings: () => AgentSettings;
+  /** Rules that the environment sets, so that nobody can change them while the program runs. */
+  readonly heldRules: readonly OwnerRule[];
   /** The registry of this process; null where there is none. */
   readonly ownRegistry: OwnRegistry | null;
   /** Ports of this program's other parts, which are never taken for an engine's. */
@@ -73,6 +71,7 @@ export interface AgentDeps {
 export interface AgentMoment {
   address: AgentAddress;
   ports: readonly AgentPort[];
+  engine: EnginePlace;
   isLeaving: boolean;
 }
 
@@ -80,9 +79,7 @@ export interface AgentMoment {
 export interface AgentParts {
   readonly identity: AgentIdentity;
   /** What its owner should know of its files. */
-  readonly warnings: readonly string[];
-  /** Why the engine URL of the settings cannot be used; null when it can. */
-  readonly engineUrlFault: string | null;
+  readonly warnings: readonly FileWarning[];
   readonly counters: Counters;
   readonly ownership: Ownership;
   readonly engines: EngineWatch;
@@ -110,21 +107,19 @@ const MAX_IN_FLIGHT = 256;
 export function createParts(deps: AgentDeps, moment: AgentMoment, ears: AgentEars): AgentParts {
   const { dataDirectory, clock, log, http, telemetry, platform, settings } = deps;
   const startedTicks = clock.ticks();
-  const { identity, warning } = openIdentity(dataDirectory, clock, platform);
+  const { identity, warnings: ofKey } = openIdentity(dataDirectory, clock, platform);
   const file = createEnrolmentFile(dataDirectory, clock, platform);
   const enrolled = file.load();
-  const warnings = [warning, enrolled.warning].filter((text) => text !== null);
-  const pinned = deps.engineUrl === null ? null : pinnedAddress(deps.engineUrl, null);
+  const warnings = [...ofKey, enrolled.warning].filter((warning) => warning !== null);
   const counters = createCounters(dataDirectory, { clock, log });
-  const ownership = createOwnership(dataDirectory, { clock, log }, ears.changed);
+  const ownership = createOwnership({ ...deps, rules: () => settings().rules }, ears.changed);
   const engines = createEngineWatch({
     http,
     clock,
     ownPorts: () => [...openPorts(moment), ...deps.otherPorts()],
-    pinned: pinned?.kind === 'address' ? pinned.address : null,
+    ...moment.engine,
     arePathsAllowed: false,
     changed: ears.changed,
-    ...portsToSearch(deps, pinned?.kind === 'invalid'),
   });
   const mode = () => ownership.mode(inference.inFlight());
   const uptimeS = () => (clock.ticks() - startedTicks) / 1000;
@@ -141,6 +136,7 @@ export function createParts(deps: AgentDeps, moment: AgentMoment, ears: AgentEar
   const inference = createInference({
     ...deps,
     counters,
+    maxBodyBytes: () => settings().maxBodyBytes,
     maxInFlight: MAX_IN_FLIGHT,
     engine: () => targetOf(engines),
     closed: () => closedNow(moment.isLeaving, mode()),
@@ -171,23 +167,13 @@ export function createParts(deps: AgentDeps, moment: AgentMoment, ears: AgentEar
     clock,
     log,
   });
-  const engineUrlFault = pinned?.kind === 'invalid' ? pinned.message : null;
-  const kept = { identity, warnings, engineUrlFault, counters, ownership };
+  const kept = { identity, warnings, counters, ownership };
   return { ...kept, engines, inference, membership, server, mode, uptimeS, record };
 }
 
 /** The ports that are bound. */
 export function openPorts({ ports }: AgentMoment): readonly number[] {
   return ports.flatMap((port) => (port.kind === 'listening' ? [port.port] : []));
-}
-
-/** An address that its owner has set wrong must not lead to serving some other engine. */
-function portsToSearch(
-  { enginePorts }: AgentDeps,
-  isUrlInvalid: boolean,
-): { readonly ports?: readonly number[] } {
-  if (isUrlInvalid) return { ports: [] };
-  return enginePorts === undefined ? {} : { ports: enginePorts };
 }
 
 function targetOf(engines: EngineWatch): EngineTarget | null {

@@ -1,3 +1,4 @@
+import type { FileWarning } from './keeping/kept-file.ts';
 import type { MembershipView } from './link/attendance.ts';
 import type { AgentPort } from './server.ts';
 import type { Problem } from './telemetry/reading.ts';
@@ -9,7 +10,7 @@ export interface Circumstances {
   readonly ports: readonly AgentPort[];
   readonly registry: MembershipView;
   /** About files that were damaged or could not be written. */
-  readonly warnings: readonly string[];
+  readonly warnings: readonly FileWarning[];
   readonly engineUrlFault: string | null;
 }
 
@@ -19,11 +20,10 @@ const MAX_CLOCK_OFFSET_MS = 60_000;
 /** The problems that are not those of drivers and their tools. */
 export function problemsOf(seen: Circumstances): readonly Problem[] {
   const { registry, ports, warnings, engineUrlFault } = seen;
-  const problems: Problem[] = warnings.map((happened) => ({
+  const problems: Problem[] = warnings.map((warning) => ({
     tool: 'files of the agent',
     tried: 'reading what was kept',
-    happened,
-    remedy: 'See above.',
+    ...warning,
   }));
   if (engineUrlFault !== null) {
     problems.push({

@@ -1,7 +1,12 @@
+import type { DoctorReport } from '#shared/agent.ts';
 import { createParts, openPorts, type AgentDeps, type AgentMoment } from './agent-parts.ts';
 import { viewOf, type AgentView } from './agent-view.ts';
+import { examineSelf } from './doctor/self-exam.ts';
+import { enginePlace } from './engines/place.ts';
+import type { Configured } from './link/choice.ts';
 import type { JoinResult } from './membership.ts';
-import type { OwnerRules, OwnerWish } from './owner.ts';
+import type { OwnerWish } from './owner.ts';
+import { createObserver } from './owner/observer.ts';
 import type { AgentAddress, AgentPort } from './server.ts';
 import { createWatchfulness } from './watchfulness.ts';
 
@@ -18,20 +23,33 @@ export interface Agent {
   subscribe(listener: () => void): () => void;
   /** The owner's wish; resolves once it is on disk. `paused` ends what runs, `drained` lets it finish. */
   setMode(wish: OwnerWish): Promise<void>;
-  setRules(rules: OwnerRules): Promise<void>;
+  /** The owner's rules may be others in the settings: they are judged at once. */
+  rulesChanged(): void;
   /** The machine was asleep. */
   resumeFromSuspend(): void;
   join(url: string, token: string): Promise<JoinResult>;
   leave(): Promise<void>;
   /** Listens at another address; what runs goes on. */
   listen(address: AgentAddress): Promise<readonly AgentPort[]>;
+  /** Serves the engine at this address from now on; null to look for one. */
+  serveEngineAt(url: string | null): void;
+  /** Reports where these settings say from now on. */
+  reportTo(configured: Configured): Promise<void>;
+  /** Runs the checks of a registry from this side; whoever asks meanwhile hears the same. */
+  examine(): Promise<DoctorReport>;
 }
 
 /** Puts the agent together; nothing runs before `start`. */
 export function createAgent(deps: AgentDeps): Agent {
   const { telemetry, log } = deps;
   const listeners = new Set<() => void>();
-  const moment: AgentMoment = { address: deps.address, ports: [], isLeaving: false };
+  const moment: AgentMoment = {
+    address: deps.address,
+    ports: [],
+    engine: enginePlace(deps.engineUrl, deps.enginePorts),
+    isLeaving: false,
+  };
+  let exam: Promise<DoctorReport> | null = null;
   const parts = createParts(deps, moment, {
     changed,
     flightChanged() {
@@ -41,7 +59,8 @@ export function createAgent(deps: AgentDeps): Agent {
     },
   });
   const { ownership, engines, inference, membership, server, counters } = parts;
-  const watchfulness = createWatchfulness({ ...deps, ...parts });
+  const observer = createObserver({ ...deps, ...parts });
+  const watchfulness = createWatchfulness({ ...deps, ...parts, observer });
 
   function tellListeners(): void {
     for (const listener of listeners) listener();
@@ -78,24 +97,30 @@ export function createAgent(deps: AgentDeps): Agent {
       await counters.flush();
     },
     ports: () => openPorts(moment),
-    view: () => viewOf(parts, moment, { deps, unjudged: watchfulness.unjudged() }),
+    view: () => viewOf(parts, moment, { deps, unjudgeable: observer.unjudgeable() }),
     subscribe(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
     setMode(wish) {
-      const saved = ownership.wish(wish);
+      const saved = ownership.setWish(wish);
       if (wish === 'paused') inference.endAll();
       return saved;
     },
-    setRules(rules) {
-      const saved = ownership.rule(rules);
-      watchfulness.observe();
-      return saved;
-    },
+    rulesChanged: () => observer.look(),
     resumeFromSuspend: () => watchfulness.resumed(),
     join: (url, token) => membership.join(url, token),
     leave: () => membership.leave(),
     listen,
+    serveEngineAt(url) {
+      moment.engine = enginePlace(url, deps.enginePorts);
+      engines.seek(moment.engine);
+      changed();
+    },
+    reportTo: (configured) => membership.configure(configured),
+    examine() {
+      exam ??= examineSelf(parts, moment, deps).finally(() => (exam = null));
+      return exam;
+    },
   };
 }

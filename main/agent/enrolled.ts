@@ -9,6 +9,7 @@ import {
   removeKept,
   setAside,
   writeKeptLater,
+  type FileWarning,
 } from './keeping/kept-file.ts';
 
 /** Where this agent is enrolled, and what the gateway there will show it. */
@@ -24,7 +25,7 @@ export interface Enrolment {
 
 /** Keeps the enrolment over restarts, as a secret. */
 export interface EnrolmentFile {
-  load(): { readonly enrolment: Enrolment | null; readonly warning: string | null };
+  load(): { readonly enrolment: Enrolment | null; readonly warning: FileWarning | null };
   /** Gives the code of a failure, null once it is on disk. */
   save(enrolment: Enrolment): Promise<string | null>;
   remove(): Promise<string | null>;
@@ -54,8 +55,9 @@ export function createEnrolmentFile(
       const parsed = kept.kind === 'text' ? fileSchema.safeParse(parseJson(kept.text)).data : null;
       if (parsed === null || parsed === undefined) {
         const aside = setAside(path, clock);
-        const warning = `What this machine knew of the gateway it had joined could not be read from ${path}; it was set aside as ${aside}. Join it again with a new line from that gateway.`;
-        return { enrolment: null, warning };
+        const happened = `What this machine knew of the gateway it had joined could not be read from ${path}; it was set aside as ${aside}.`;
+        const remedy = 'Join it again with a new line from that gateway.';
+        return { enrolment: null, warning: { happened, remedy } };
       }
       closeToOthers(path, platform);
       const { version: _, ...enrolment } = parsed;

@@ -15,7 +15,7 @@ const POLL_MS = 50;
 
 /**
  * Resolves once this machine knows its engine and its GPUs, or that they take too long. A registry that
- * is told before of a machine without them fails its verification, and looks again only after a minute.
+ * is told before of a machine without them fails its verification, and looks again only after a while.
  */
 export async function firstLook(
   { engines, telemetry, clock }: Lookers,

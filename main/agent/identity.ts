@@ -2,7 +2,13 @@ import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:cryp
 import { join } from 'node:path';
 import { providerIdOf, publicKeyOf } from '../platform/agent-identity.ts';
 import type { Clock } from '../platform/clock.ts';
-import { closeToOthers, readKept, setAside, writeKept } from './keeping/kept-file.ts';
+import {
+  closeToOthers,
+  readKept,
+  setAside,
+  writeKept,
+  type FileWarning,
+} from './keeping/kept-file.ts';
 
 /** Who this agent is: its key, and the id that follows from it. */
 export interface AgentIdentity {
@@ -16,8 +22,8 @@ export interface AgentIdentity {
 /** An identity, and what its owner should know of how it came about. */
 export interface OpenedIdentity {
   readonly identity: AgentIdentity;
-  /** For people; null when all is well. */
-  readonly warning: string | null;
+  /** None when all is well. */
+  readonly warnings: readonly FileWarning[];
 }
 
 const FILE = 'agent-key.pem';
@@ -29,29 +35,30 @@ const FILE = 'agent-key.pem';
 export function openIdentity(directory: string, clock: Clock, platform: string): OpenedIdentity {
   const path = join(directory, FILE);
   const kept = readKept(path);
-  if (kept.kind === 'missing') return newIdentity(path, null);
+  if (kept.kind === 'missing') return newIdentity(path, []);
   const privateKey = kept.kind === 'text' ? parseKey(kept.text) : null;
   if (privateKey === null) {
     const what = kept.kind === 'text' ? 'is damaged' : `cannot be read (${kept.detail})`;
     const aside = setAside(path, clock);
-    return newIdentity(
-      path,
-      `The agent's key ${path} ${what}. It was set aside as ${aside} and a new one was made, so this machine has a new id: where it was joined to another gateway, join it again.`,
-    );
+    const happened = `The agent's key ${path} ${what}. It was set aside as ${aside} and a new one was made, so this machine has a new id.`;
+    return newIdentity(path, [{ happened, remedy: JOIN_AGAIN }]);
   }
-  const warning = closeToOthers(path, platform)
-    ? `The agent's key ${path} could be read by other users of this machine; that is mended now. If you do not trust them all, delete the file and join again.`
-    : null;
-  return { identity: identityOf(privateKey), warning };
+  if (!closeToOthers(path, platform)) return { identity: identityOf(privateKey), warnings: [] };
+  const happened = `The agent's key ${path} could be read by other users of this machine; that is mended now.`;
+  return { identity: identityOf(privateKey), warnings: [{ happened, remedy: DISTRUST }] };
 }
 
-function newIdentity(path: string, warning: string | null): OpenedIdentity {
+const JOIN_AGAIN = 'Where it was joined to another gateway, join it again.';
+const DISTRUST = 'If you do not trust them all, delete the file and join again.';
+const MAKE_ROOM = 'Make room in the data directory, or make it writable, and start again.';
+
+function newIdentity(path: string, before: readonly FileWarning[]): OpenedIdentity {
   const { privateKey } = generateKeyPairSync('ed25519');
   const failure = writeKept(path, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
   const identity = identityOf(privateKey);
-  if (failure === null) return { identity, warning };
-  const unkept = `The agent's key could not be written to ${path} (${failure}): until that can be done, this machine has a new id at each start.`;
-  return { identity, warning: warning === null ? unkept : `${warning} ${unkept}` };
+  if (failure === null) return { identity, warnings: before };
+  const happened = `The agent's key could not be written to ${path} (${failure}): until that can be done, this machine has a new id at each start.`;
+  return { identity, warnings: [...before, { happened, remedy: MAKE_ROOM }] };
 }
 
 function parseKey(pem: string): KeyObject | null {

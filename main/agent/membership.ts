@@ -29,12 +29,17 @@ export type JoinResult =
   | ({ readonly kind: 'failed' } & Trouble);
 
 /** This machine's place at a registry, and the ways in and out. */
-export interface Membership extends Pick<Attendance, 'tokenDigests' | 'changed' | 'now'> {
+export interface Membership extends Pick<
+  Attendance,
+  'tokenDigests' | 'gatewayToken' | 'changed' | 'now'
+> {
   start(): void;
   view(): MembershipView;
   join(url: string, token: string): Promise<JoinResult>;
   /** Goes back to the registry of this process. */
   leave(): Promise<void>;
+  /** The settings name another registry or another token: goes where they say. */
+  configure(configured: Configured): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -54,7 +59,7 @@ const ENROLL_TIMEOUT_MS = 10_000;
 
 /** Makes it; nothing is sent before `start`. */
 export function createMembership(deps: MembershipDeps): Membership {
-  const { configured } = deps;
+  let { configured } = deps;
   const attendance = createAttendance(deps);
   const show = (part: Partial<MembershipView>) => attendance.show(part);
 
@@ -91,6 +96,7 @@ export function createMembership(deps: MembershipDeps): Membership {
     start: () => void settle(deps.kept),
     view: () => attendance.view(),
     tokenDigests: () => attendance.tokenDigests(),
+    gatewayToken: () => attendance.gatewayToken(),
     changed: () => attendance.changed(),
     now: () => attendance.now(),
     async join(text, token) {
@@ -113,6 +119,12 @@ export function createMembership(deps: MembershipDeps): Membership {
       const signal = await attendance.depart();
       await deps.file.remove();
       if (!signal.aborted) await settle(null);
+    },
+    async configure(now) {
+      configured = now;
+      const signal = await attendance.depart();
+      // As a start with these settings would find it.
+      if (!signal.aborted) await settle(deps.file.load().enrolment);
     },
     stop: () => attendance.stop(),
   };

@@ -17,6 +17,17 @@ export interface OwnerRules {
   readonly yieldToOthers: boolean;
 }
 
+/** One of the rules. */
+export type OwnerRule = keyof OwnerRules;
+
+/** All of them, in the order of the settings. */
+export const OWNER_RULES = [
+  'onlyWhenIdle',
+  'notOnBattery',
+  'maxGpuTemperatureC',
+  'yieldToOthers',
+] as const satisfies readonly OwnerRule[];
+
 /** Why a rule pauses the machine. */
 export type OwnerCause = 'in_use' | 'battery' | 'hot' | 'gpu_taken';
 
@@ -35,10 +46,9 @@ export interface Observation {
   readonly ticks: number;
 }
 
-/** The owner's wishes and what the rules make of the moment. */
+/** The owner's wish and what the rules make of the moment. */
 export interface OwnerState {
   readonly wish: OwnerWish;
-  readonly rules: OwnerRules;
   /** Rules that hold the machine back now. */
   readonly causes: readonly OwnerCause[];
   /** Causes that the owner has overruled; each until it ends by itself. */
@@ -55,13 +65,7 @@ export const NO_RULES: OwnerRules = {
 };
 
 /** A machine of which its owner has said nothing. */
-export const FREE: OwnerState = {
-  wish: 'on',
-  rules: NO_RULES,
-  causes: [],
-  overruled: [],
-  gpu: null,
-};
+export const FREE: OwnerState = { wish: 'on', causes: [], overruled: [], gpu: null };
 
 /** Nobody has touched the machine for so long: it is idle. */
 const IDLE_MS = 300_000;
@@ -74,28 +78,28 @@ const BUSY_MS = 5000;
 /** Games load levels: quiet must last longer than that. */
 const QUIET_MS = 30_000;
 
-/** The state after an observation. */
-export function observed(state: OwnerState, seen: Observation): OwnerState {
-  const gpu = gpuPhase(state, seen);
-  const next = { ...state, gpu };
-  const causes = CAUSES.filter((cause) => HOLDS[cause](next, seen));
+/** The state after an observation, by the rules of that moment. */
+export function observed(state: OwnerState, rules: OwnerRules, seen: Observation): OwnerState {
+  const next = { ...state, gpu: gpuPhase(state, seen) };
+  const causes = CAUSES.filter((cause) => HOLDS[cause](rules, next, seen));
   const overruled = state.overruled.filter((cause) => causes.includes(cause));
   return { ...next, causes, overruled };
 }
 
 const CAUSES: readonly OwnerCause[] = ['in_use', 'battery', 'hot', 'gpu_taken'];
 
-const HOLDS: Readonly<Record<OwnerCause, (state: OwnerState, seen: Observation) => boolean>> = {
-  in_use: ({ rules }, { userIdleMs }) =>
-    rules.onlyWhenIdle && userIdleMs !== null && userIdleMs < IDLE_MS,
-  battery: ({ rules }, { isOnBattery }) => rules.notOnBattery && isOnBattery === true,
-  hot({ rules, causes }, { gpuTemperatureC }) {
-    const limit = rules.maxGpuTemperatureC;
+type Judge = (rules: OwnerRules, state: OwnerState, seen: Observation) => boolean;
+
+const HOLDS: Readonly<Record<OwnerCause, Judge>> = {
+  in_use: ({ onlyWhenIdle }, _state, { userIdleMs }) =>
+    onlyWhenIdle && userIdleMs !== null && userIdleMs < IDLE_MS,
+  battery: ({ notOnBattery }, _state, { isOnBattery }) => notOnBattery && isOnBattery === true,
+  hot({ maxGpuTemperatureC: limit }, { causes }, { gpuTemperatureC }) {
     if (limit === null || gpuTemperatureC === null) return false;
     return gpuTemperatureC >= (causes.includes('hot') ? limit - COOLED_BY_C : limit);
   },
-  gpu_taken({ rules, causes, gpu }, { ticks, gpuUtilPercent }) {
-    if (!rules.yieldToOthers || gpuUtilPercent === null) return false;
+  gpu_taken({ yieldToOthers }, { causes, gpu }, { ticks, gpuUtilPercent }) {
+    if (!yieldToOthers || gpuUtilPercent === null) return false;
     const lastedMs = gpu === null ? 0 : ticks - gpu.sinceTicks;
     if (causes.includes('gpu_taken')) return !(gpu?.kind === 'quiet' && lastedMs >= QUIET_MS);
     return gpu?.kind === 'busy' && lastedMs >= BUSY_MS;
@@ -116,11 +120,6 @@ export function wished(state: OwnerState, wish: OwnerWish): OwnerState {
   return { ...state, wish, overruled: wish === 'on' ? state.causes : [] };
 }
 
-/** The state with other rules; the next observation judges them. */
-export function ruled(state: OwnerState, rules: OwnerRules): OwnerState {
-  return { ...state, rules };
-}
-
 /** How the machine serves, and why. */
 export interface OwnerMode {
   readonly mode: 'on' | 'paused' | 'draining';
@@ -129,7 +128,7 @@ export interface OwnerMode {
 }
 
 /** What follows from the state while `inFlight` requests run. */
-export function modeOf(state: OwnerState, inFlight: number): OwnerMode {
+export function modeOf(state: OwnerState, rules: OwnerRules, inFlight: number): OwnerMode {
   if (state.wish === 'paused') return { mode: 'paused', reasons: ['Its owner has paused it.'] };
   const ending = inFlight > 0 ? 'draining' : 'paused';
   if (state.wish === 'drained') {
@@ -140,7 +139,7 @@ export function modeOf(state: OwnerState, inFlight: number): OwnerMode {
   }
   const causes = state.causes.filter((cause) => !state.overruled.includes(cause));
   if (causes.length === 0) return { mode: 'on', reasons: [] };
-  return { mode: ending, reasons: causes.map((cause) => wordsFor(cause, state.rules)) };
+  return { mode: ending, reasons: causes.map((cause) => wordsFor(cause, rules)) };
 }
 
 function wordsFor(cause: OwnerCause, { maxGpuTemperatureC }: OwnerRules): string {

@@ -3,22 +3,16 @@ import type { Clock } from '../platform/clock.ts';
 import { interfaceAddresses } from './addresses.ts';
 import type { EngineWatch } from './engines/watch.ts';
 import type { Membership } from './membership.ts';
-import type { OwnerRules } from './owner.ts';
-import type { Ownership } from './owner/ownership.ts';
-import type { Inference } from './serve/inference.ts';
+import type { Observer } from './owner/observer.ts';
 import type { TelemetryWatch } from './telemetry/telemetry.ts';
 
-/** Notices what nobody tells: a suspend, another network, a hot GPU, an owner who is back. */
+/** Notices what nobody tells: a suspend, another network; and has the rules judged again and again. */
 export interface Watchfulness {
   start(): void;
   /** Holds the record against the one last told, and tells the registry if that is news. */
   look(): void;
-  /** Judges the owner's rules by this moment. */
-  observe(): void;
   /** The machine was asleep: everything that was known may be wrong. */
   resumed(): void;
-  /** Rules that are set and that nothing on this machine can judge. */
-  unjudged(): readonly (keyof OwnerRules)[];
   stop(): void;
 }
 
@@ -26,12 +20,7 @@ export interface Watchfulness {
 export interface WatchfulnessDeps {
   readonly clock: Clock;
   readonly telemetry: TelemetryWatch;
-  readonly surroundings: {
-    userIdleMs(): number | null;
-    isOnBattery(): boolean | null;
-  };
-  readonly ownership: Ownership;
-  readonly inference: Inference;
+  readonly observer: Observer;
   readonly engines: EngineWatch;
   readonly membership: Membership;
   readonly record: (isLeaving: boolean) => AgentRecord;
@@ -41,12 +30,10 @@ export interface WatchfulnessDeps {
 const INTERVAL_MS = 5000;
 /** Wall clock and monotonic clock part by more than this only by a suspend, or when one sets the time. */
 const MAX_DRIFT_MS = 5000;
-/** A GPU is still busy with our own work for a moment after the last answer. */
-const AFTERGLOW_MS = 5000;
 
 /** Makes it. */
 export function createWatchfulness(deps: WatchfulnessDeps): Watchfulness {
-  const { clock, telemetry, surroundings, ownership, inference, engines, membership } = deps;
+  const { clock, telemetry, observer, engines, membership } = deps;
   let cancelTimer = () => {};
   let driftMs = clock.now() - clock.ticks();
   let network = '';
@@ -57,7 +44,7 @@ export function createWatchfulness(deps: WatchfulnessDeps): Watchfulness {
     const drift = clock.now() - clock.ticks();
     const hasSlept = Math.abs(drift - driftMs) > MAX_DRIFT_MS;
     driftMs = drift;
-    observe();
+    observer.look();
     const before = network;
     network = networkNow();
     if (hasSlept) resumed();
@@ -67,20 +54,6 @@ export function createWatchfulness(deps: WatchfulnessDeps): Watchfulness {
 
   function networkNow(): string {
     return JSON.stringify([interfaceAddresses(), telemetry.read().tailnet]);
-  }
-
-  function observe(): void {
-    const { devices } = telemetry.read().gpus;
-    const ended = inference.lastEndedTicks();
-    const isWarm = ended !== null && clock.ticks() - ended < AFTERGLOW_MS;
-    ownership.observe({
-      userIdleMs: surroundings.userIdleMs(),
-      isOnBattery: surroundings.isOnBattery(),
-      gpuTemperatureC: highest(devices.map(({ temperatureC }) => temperatureC)),
-      gpuUtilPercent: highest(devices.map(({ utilGpu }) => utilGpu)),
-      isServing: inference.inFlight() > 0 || isWarm,
-      ticks: clock.ticks(),
-    });
   }
 
   function look(): void {
@@ -100,39 +73,16 @@ export function createWatchfulness(deps: WatchfulnessDeps): Watchfulness {
       driftMs = clock.now() - clock.ticks();
       network = networkNow();
       told = newsworthy(deps.record(false));
-      observe();
+      observer.start();
       cancelTimer = clock.after(INTERVAL_MS, tick);
     },
     look,
-    observe,
     resumed,
-    unjudged() {
-      const { rules } = ownership.state();
-      const { devices } = telemetry.read().gpus;
-      const unknown: Partial<Record<keyof OwnerRules, boolean>> = {
-        onlyWhenIdle: rules.onlyWhenIdle && surroundings.userIdleMs() === null,
-        notOnBattery: rules.notOnBattery && surroundings.isOnBattery() === null,
-        maxGpuTemperatureC:
-          rules.maxGpuTemperatureC !== null &&
-          devices.every(({ temperatureC }) => temperatureC === null),
-        yieldToOthers: rules.yieldToOthers && devices.every(({ utilGpu }) => utilGpu === null),
-      };
-      return RULE_NAMES.filter((name) => unknown[name]);
+    stop() {
+      cancelTimer();
+      observer.stop();
     },
-    stop: () => cancelTimer(),
   };
-}
-
-const RULE_NAMES = [
-  'onlyWhenIdle',
-  'notOnBattery',
-  'maxGpuTemperatureC',
-  'yieldToOthers',
-] as const satisfies readonly (keyof OwnerRules)[];
-
-function highest(values: readonly (number | null)[]): number | null {
-  const known = values.filter((value) => value !== null);
-  return known.length === 0 ? null : Math.max(...known);
 }
 
 /** What of a record is worth a heartbeat of its own: not what moves all the time. */

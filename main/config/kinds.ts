@@ -33,6 +33,7 @@ function wholeNumber(min: number, max: number, unit = ''): Kind<number> {
 export const count = wholeNumber(1, 1_000_000);
 export const milliseconds = wholeNumber(1, 86_400_000, ' (milliseconds)');
 export const port = wholeNumber(0, 65_535, ' (0: any free port)');
+export const celsius = wholeNumber(30, 120, ' (°C)');
 export const byteCount = wholeNumber(1, 1_073_741_824, ' (bytes)');
 
 export const percent: Kind<number> = {

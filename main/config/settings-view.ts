@@ -11,7 +11,8 @@ export function settingsView(
   for (const entry of ENTRIES) {
     const value = masked(entry, valueAt(config, entry));
     const source = sources.get(entry.path) ?? 'default';
-    (view[entry.section] ??= {})[entry.key] = { value, source };
+    const restart = entry.setting.restart ? { restart: true as const } : {};
+    (view[entry.section] ??= {})[entry.key] = { value, source, ...restart };
   }
   return view;
 }

@@ -12,6 +12,8 @@ export interface Setting<T> {
   readonly fallback: T;
   /** Never shown, logged or written to the settings file. */
   readonly secret: boolean;
+  /** It is read once, so a change holds after a restart. */
+  readonly restart: boolean;
 }
 
 function setting<T extends {}>(
@@ -20,12 +22,20 @@ function setting<T extends {}>(
   fallback: NoInfer<T>,
   secret = false,
 ): Setting<T> {
-  return { env, kind: kind, fallback, secret };
+  return { env, kind: kind, fallback, secret, restart: false };
 }
 
 function optional<T extends {}>(env: string, kind: Kind<T>, secret = false): Setting<T | null> {
-  return { env, kind: kind, fallback: null, secret };
+  return { env, kind: kind, fallback: null, secret, restart: false };
 }
+
+/** A setting of what is put together at the start. */
+function atStart<T>(of: Setting<T>): Setting<T> {
+  return { ...of, restart: true };
+}
+
+/** How an upstream can be asked to go on from a begun answer; each is explained where it is used. */
+const PREFILLS = ['none', 'last-message', 'continue_final_message', 'prefix'] as const;
 
 /** The settings that the hosted upstreams and `ondemand` share; `prefix` as in `HOSTED_A`. */
 function remote(prefix: string, timeoutMs: number) {
@@ -37,6 +47,7 @@ function remote(prefix: string, timeoutMs: number) {
     headers: setting(`${prefix}_HEADERS`, kinds.headerMap, {}, true),
     timeoutMs: setting(`${prefix}_TIMEOUT_MS`, kinds.milliseconds, timeoutMs),
     assemble: setting(`${prefix}_ASSEMBLE`, kinds.flag, true),
+    prefill: setting(`${prefix}_PREFILL`, kinds.oneOf(PREFILLS), 'none'),
   };
 }
 
@@ -45,6 +56,7 @@ export const SETTINGS = {
   local: {
     baseUrl: optional('LOCAL_ENGINE_URL', kinds.httpUrl),
     timeoutMs: setting('LOCAL_TIMEOUT_MS', kinds.milliseconds, 60_000),
+    prefill: setting('LOCAL_PREFILL', kinds.oneOf(['auto', ...PREFILLS]), 'auto'),
   },
   hosted_a: remote('HOSTED_A', 30_000),
   hosted_b: remote('HOSTED_B', 30_000),
@@ -69,7 +81,7 @@ export const SETTINGS = {
     resume: setting('RESUME', kinds.oneOf(['same-model', 'any', 'off']), 'same-model'),
   },
   agent: {
-    enabled: setting('AGENT', kinds.flag, true),
+    enabled: atStart(setting('AGENT', kinds.flag, true)),
     host: setting('AGENT_HOST', kinds.text, '127.0.0.1'),
     ports: setting('AGENT_PORTS', kinds.ports, [3001, 47901]),
     engineUrl: optional('ENGINE_URL', kinds.httpUrl),
@@ -77,15 +89,21 @@ export const SETTINGS = {
     enrollToken: optional('ENROLL_TOKEN', kinds.secret, true),
     heartbeatMs: setting('HEARTBEAT_MS', kinds.milliseconds, 15_000),
     region: optional('REGION', kinds.text),
+    onlyWhenIdle: setting('AGENT_ONLY_WHEN_IDLE', kinds.flag, false),
+    notOnBattery: setting('AGENT_NOT_ON_BATTERY', kinds.flag, false),
+    maxGpuTemperatureC: optional('AGENT_MAX_GPU_TEMPERATURE_C', kinds.celsius),
+    yieldToOthers: setting('AGENT_YIELD_TO_OTHERS', kinds.flag, false),
   },
   gateway: {
-    host: setting('HOST', kinds.text, '127.0.0.1'),
-    port: setting('PORT', kinds.port, 47_900),
+    host: atStart(setting('HOST', kinds.text, '127.0.0.1')),
+    port: atStart(setting('PORT', kinds.port, 47_900)),
     allowedHosts: setting('ALLOWED_HOSTS', kinds.names, []),
     allowedOrigins: setting('ALLOWED_ORIGINS', kinds.origins, []),
     apiKeys: setting('API_KEYS', kinds.secrets, [], true),
     maxBodyBytes: setting('MAX_BODY_BYTES', kinds.byteCount, 33_554_432),
-    logLevel: setting('LOG_LEVEL', kinds.oneOf(['error', 'warn', 'info', 'debug']), 'info'),
+    logLevel: atStart(
+      setting('LOG_LEVEL', kinds.oneOf(['error', 'warn', 'info', 'debug']), 'info'),
+    ),
   },
 };
 

@@ -9,6 +9,7 @@ import { writeSettings } from '../config/settings-file.ts';
 import { systemClock } from '../platform/clock.ts';
 import { createHttpClient } from '../platform/http/client.ts';
 import { silentLog } from '../platform/log.ts';
+import { callRunning, type Running } from '../running.ts';
 
 /** What came of joining; `notes` and `lines` are for people. */
 export type Joined =
@@ -23,12 +24,6 @@ export interface JoinOrder {
   readonly agentHost: string | null;
 }
 
-/** A Switchyard that runs with the same data directory, and the right to control it. */
-export interface Running {
-  readonly url: string;
-  readonly controlToken: string;
-}
-
 const TIMEOUT_MS = 15_000;
 
 /** Enrols this machine while no Switchyard runs here; the next start finds what was kept. */
@@ -36,7 +31,7 @@ export async function joinAlone(order: JoinOrder, directory: string): Promise<Jo
   const { origin, token, agentHost } = order;
   // Before the token is used up: what it brings must be kept.
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const { identity, warning } = openIdentity(directory, systemClock, process.platform);
+  const { identity, warnings } = openIdentity(directory, systemClock, process.platform);
   const http = createHttpClient();
   const sequence = createSequence(directory, silentLog);
   const link = createHttpLink({ origin, identity, sequence, http, clock: systemClock });
@@ -58,7 +53,7 @@ export async function joinAlone(order: JoinOrder, directory: string): Promise<Jo
     const happened = `The enrolment could not be written to ${directory} (${failure}), so it is lost.`;
     return { kind: 'failed', lines: [happened, 'Mend that, and join again with a new line.'] };
   }
-  const notes = warning === null ? [] : [warning];
+  const notes = warnings.map(({ happened, remedy }) => `${happened} ${remedy}`);
   return { kind: 'joined', id, notes: [...notes, ...writeAgentHost(agentHost, directory)] };
 }
 
@@ -82,12 +77,20 @@ const listensOn = (host: string) =>
 /** Lets the Switchyard that runs here join, so that it reports there at once. */
 export async function joinRunning(order: JoinOrder, running: Running): Promise<Joined> {
   const { origin: url, token, agentHost } = order;
-  const answer = await call(running, 'POST', 'agent/join', { url, token });
+  const answer = await callRunning(running, {
+    method: 'POST',
+    path: 'agent/join',
+    json: { url, token },
+  });
   if (answer.error !== null) return { kind: 'failed', lines: [answer.error] };
   const { id, warning } = answer.body;
   const notes = typeof warning === 'string' ? [warning] : [];
   if (agentHost !== null) {
-    const patched = await call(running, 'PATCH', 'settings', { agent: { host: agentHost } });
+    const patched = await callRunning(running, {
+      method: 'PATCH',
+      path: 'settings',
+      json: { agent: { host: agentHost } },
+    });
     notes.push(
       patched.error === null
         ? listensOn(agentHost)
@@ -95,32 +98,4 @@ export async function joinRunning(order: JoinOrder, running: Running): Promise<J
     );
   }
   return { kind: 'joined', id: typeof id === 'string' ? id : null, notes };
-}
-
-interface Called {
-  readonly body: Readonly<Record<string, unknown>>;
-  /** For people; null when it was done. */
-  readonly error: string | null;
-}
-
-async function call(
-  { url, controlToken }: Running,
-  method: 'POST' | 'PATCH',
-  path: string,
-  json: unknown,
-): Promise<Called> {
-  try {
-    const response = await fetch(`${url}/api/v1/${path}`, {
-      method,
-      headers: { authorization: `Bearer ${controlToken}`, 'content-type': 'application/json' },
-      body: JSON.stringify(json),
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-    });
-    const body = (await response.json()) as Readonly<Record<string, unknown>>;
-    if (response.ok) return { body, error: null };
-    const { message } = (body['error'] ?? {}) as { readonly message?: unknown };
-    return { body, error: typeof message === 'string' ? message : `HTTP ${response.status}` };
-  } catch {
-    return { body: {}, error: `The Switchyard that runs at ${url} did not answer; restart it.` };
-  }
 }

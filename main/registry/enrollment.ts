@@ -62,7 +62,7 @@ export async function enroll(
   return answered({
     id: entry.id,
     gateway_token: gatewayToken,
-    heartbeat_ms: parts.heartbeatMs,
+    heartbeat_ms: parts.heartbeatMs(),
   });
 }
 

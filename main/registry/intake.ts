@@ -116,6 +116,6 @@ export async function keepHeartbeat(
     id: entry.id,
     status: roster.status(entry) ?? record.status,
     verification: { status, failure_reason },
-    heartbeat_ms: heartbeatMs,
+    heartbeat_ms: heartbeatMs(),
   });
 }

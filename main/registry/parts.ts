@@ -14,7 +14,7 @@ export interface Parts {
   readonly log: Log;
   readonly verifier: VerifierFace;
   readonly gatewaySecret: string;
-  readonly heartbeatMs: number;
+  readonly heartbeatMs: () => number;
 }
 
 /** Writes; what cannot be written is logged, and goes along with the provider's next write. */

@@ -30,7 +30,7 @@ export interface RegistryDeps {
   readonly log: Log;
   /** The tokens towards the agents are made from it; it outlives the database. */
   readonly gatewaySecret: string;
-  readonly heartbeatMs: number;
+  readonly heartbeatMs: () => number;
   readonly verifier: VerifierFace;
   /** What the gateway has seen of a provider. */
   readonly traffic: (id: string) => Traffic;

@@ -8,14 +8,17 @@ export interface Target {
   readonly gatewayToken: string;
   readonly models: readonly string[];
   readonly currentModel: string | null;
+  /** By which its engine gives itself away; null while unknown. */
+  readonly ownedBy: string | null;
 }
 
 /** The machine as routing would reach it if it was heard lately; null when it is not to be used. */
 export function targetOf({ id, stored, shown, gatewayToken }: Entry): Target | null {
-  const { state, address } = stored.verification;
+  const { state, address, ownedBy = null } = stored.verification;
   if (state !== 'verified' || address === null || shown === null) return null;
   if (shown.status !== 'serving' && shown.status !== 'idle') return null;
-  return { id, address, gatewayToken, models: shown.models, currentModel: shown.current_model };
+  const { models, current_model: currentModel } = shown;
+  return { id, address, gatewayToken, models, currentModel, ownedBy };
 }
 
 /** Whether routing would notice a difference. */
@@ -25,6 +28,7 @@ export function sameTarget(a: Target | null, b: Target | null): boolean {
     a.address === b.address &&
     a.gatewayToken === b.gatewayToken &&
     a.currentModel === b.currentModel &&
+    a.ownedBy === b.ownedBy &&
     a.models.length === b.models.length &&
     a.models.every((model, index) => model === b.models[index])
   );

@@ -29,6 +29,8 @@ export interface StoredVerification {
   readonly failedRuns: number;
   /** Where routing reaches it, as in `http://192.168.1.20:3001`; null before it was verified. */
   readonly address: string | null;
+  /** The `owned_by` of its model, by which an engine gives itself away; left out while unknown. */
+  readonly ownedBy?: string;
 }
 
 /** An enrolment token that was not used yet; only its digest is kept. */

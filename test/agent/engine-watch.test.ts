@@ -279,3 +279,32 @@ test('nothing is asked after a stop', async () => {
   world.watch.look();
   expect(engine.asked).toHaveLength(before);
 });
+
+describe('looking elsewhere', () => {
+  test('forgets what was found, and what was under way counts for nothing', async () => {
+    const former = await startEngine(VLLM);
+    const next = await startEngine(LLAMA);
+    const { watch, clock, rested } = started({ ports: [former.port] });
+    await rested();
+    expect(watch.engine()?.baseUrl).toBe(former.url);
+    const address = pinnedAddress(next.url, null);
+    if (address.kind !== 'address') throw new Error(address.message);
+    const before = former.asked.length;
+    clock.advance(5000);
+    // Its answer is on the way.
+    while (former.asked.length === before) await turn();
+    watch.seek({ pinned: address.address, ports: [] });
+    expect(watch.engines()).toEqual([]);
+    await rested();
+    for (let rounds = 0; rounds < 4; rounds += 1) {
+      clock.advance(1000);
+      await rested();
+    }
+    expect(watch.engines().map(({ baseUrl }) => baseUrl)).toEqual([next.url]);
+    expect(watch.engine()?.health.status).toBe('ok');
+    const asked = former.asked.length;
+    clock.advance(60_000);
+    await rested();
+    expect(former.asked).toHaveLength(asked);
+  });
+});

@@ -15,8 +15,8 @@ const modeOf = (path: string) => statSync(path).mode & 0o777;
 
 test('a key is made once, for its owner only, and stays', () => {
   const directory = temporaryDirectory();
-  const { identity, warning } = open(directory);
-  expect(warning).toBeNull();
+  const { identity, warnings } = open(directory);
+  expect(warnings).toEqual([]);
   expect(modeOf(join(directory, 'agent-key.pem'))).toBe(0o600);
   expect(open(directory).identity.id).toBe(identity.id);
   expect(identity.id).toMatch(/^prv_[0-9a-f]{32}$/);
@@ -28,12 +28,17 @@ test.each(['', 'no key', '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KE
     const directory = temporaryDirectory();
     const { id } = open(directory).identity;
     writeFileSync(join(directory, 'agent-key.pem'), text);
-    const { identity, warning } = open(directory);
+    const { identity, warnings } = open(directory);
     expect(identity.id).not.toBe(id);
-    expect(warning).toContain('join it again');
+    expect(warnings).toEqual([
+      {
+        happened: expect.stringContaining('set aside as'),
+        remedy: expect.stringContaining('join it again'),
+      },
+    ]);
     const aside = readdirSync(directory).find((name) => name.includes('.bad-')) ?? '';
     expect(readFileSync(join(directory, aside), 'utf8')).toBe(text);
-    expect(open(directory)).toMatchObject({ identity: { id: identity.id }, warning: null });
+    expect(open(directory)).toMatchObject({ identity: { id: identity.id }, warnings: [] });
   },
 );
 
@@ -42,14 +47,24 @@ test('a key that others could read is closed to them', () => {
   open(directory);
   const path = join(directory, 'agent-key.pem');
   chmodSync(path, 0o644);
-  expect(open(directory).warning).toContain('other users');
+  expect(open(directory).warnings).toEqual([
+    {
+      happened: expect.stringContaining('other users'),
+      remedy: expect.stringContaining('delete the file'),
+    },
+  ]);
   expect(modeOf(path)).toBe(0o600);
 });
 
 test('a disk that takes no key is told of, and ends nothing', () => {
-  const { identity, warning } = open(join(temporaryDirectory(), 'nowhere'));
+  const { identity, warnings } = open(join(temporaryDirectory(), 'nowhere'));
   expect(identity.id).toMatch(/^prv_/);
-  expect(warning).toContain('could not be written');
+  expect(warnings).toEqual([
+    {
+      happened: expect.stringContaining('could not be written'),
+      remedy: expect.stringContaining('Make room'),
+    },
+  ]);
 });
 
 test('an enrolment is kept as a secret; a damaged one is set aside', async () => {
@@ -67,7 +82,10 @@ test('an enrolment is kept as a secret; a damaged one is set aside', async () =>
   writeFileSync(join(directory, 'agent.json'), '{"version":1}');
   expect(file.load()).toMatchObject({
     enrolment: null,
-    warning: expect.stringContaining('Join it again'),
+    warning: {
+      happened: expect.stringContaining('set aside as'),
+      remedy: expect.stringContaining('Join it again'),
+    },
   });
   expect(file.load()).toEqual({ enrolment: null, warning: null });
 });

@@ -16,10 +16,11 @@ function remote(prefix: string, timeoutMs: number): Record<string, unknown> {
     [`${prefix}_HEADERS`]: {},
     [`${prefix}_TIMEOUT_MS`]: timeoutMs,
     [`${prefix}_ASSEMBLE`]: true,
+    [`${prefix}_PREFILL`]: 'none',
   };
 }
 
-/** The table of the design, section 2, written out: `null` is "none". */
+/** The table of the design, section 2, written out, and what was added since: `null` is "none". */
 const TABLE: Readonly<Record<string, unknown>> = {
   HOST: '127.0.0.1',
   PORT: 47900,
@@ -27,6 +28,7 @@ const TABLE: Readonly<Record<string, unknown>> = {
   ALLOWED_ORIGINS: [],
   LOCAL_ENGINE_URL: null,
   LOCAL_TIMEOUT_MS: 60000,
+  LOCAL_PREFILL: 'auto',
   ...remote('HOSTED_A', 30000),
   ...remote('HOSTED_B', 30000),
   ...remote('HOSTED_C', 30000),
@@ -54,6 +56,10 @@ const TABLE: Readonly<Record<string, unknown>> = {
   ENROLL_TOKEN: null,
   HEARTBEAT_MS: 15000,
   REGION: null,
+  AGENT_ONLY_WHEN_IDLE: false,
+  AGENT_NOT_ON_BATTERY: false,
+  AGENT_MAX_GPU_TEMPERATURE_C: null,
+  AGENT_YIELD_TO_OTHERS: false,
   LOG_LEVEL: 'info',
 };
 

@@ -98,7 +98,15 @@ const KINDS: {
     allowed: /percentage from 0 to 100/,
   },
   {
-    names: [...each('ASSEMBLE'), 'ONDEMAND_WARMUP', 'FORCE_ZERO', 'AGENT'],
+    names: [
+      ...each('ASSEMBLE'),
+      'ONDEMAND_WARMUP',
+      'FORCE_ZERO',
+      'AGENT',
+      'AGENT_ONLY_WHEN_IDLE',
+      'AGENT_NOT_ON_BATTERY',
+      'AGENT_YIELD_TO_OTHERS',
+    ],
     good: [
       ['true', true],
       ['TRUE', true],
@@ -214,6 +222,30 @@ const KINDS: {
     ],
     bad: ['same_model', 'true'],
     allowed: /one of same-model, any, off/,
+  },
+  {
+    names: each('PREFILL'),
+    good: ['none', 'last-message', 'continue_final_message', 'prefix'].map((kind) => [kind, kind]),
+    bad: ['auto', 'true', 'last_message'],
+    allowed: /one of none, last-message, continue_final_message, prefix$/,
+  },
+  {
+    names: ['AGENT_MAX_GPU_TEMPERATURE_C'],
+    good: [
+      ['30', 30],
+      ['120', 120],
+    ],
+    bad: ['29', '121', '80.5', 'hot'],
+    allowed: /30 to 120/,
+  },
+  {
+    names: ['LOCAL_PREFILL'],
+    good: [
+      ['auto', 'auto'],
+      ['none', 'none'],
+    ],
+    bad: ['vllm', 'true'],
+    allowed: /one of auto, none, /,
   },
   {
     names: ['LOG_LEVEL'],

@@ -19,7 +19,7 @@ async function open(path: string) {
     clock,
     log: silentLog,
     gatewaySecret: 'the gateway keeps this to itself',
-    heartbeatMs: 15_000,
+    heartbeatMs: () => 15_000,
     verifier: { providerChanged: () => {}, removed: () => {} },
     traffic: () => NO_TRAFFIC,
     changed: () => {},

@@ -256,6 +256,7 @@ describe('targets', () => {
         gatewayToken: expect.stringMatching(/^[0-9a-f]{64}$/),
         models: ['qwen3-32b', 'llama-8b'],
         currentModel: 'qwen3-32b',
+        ownedBy: null,
       },
     ]);
     for (let count = 0; count < 20; count += 1) {

@@ -21,7 +21,7 @@ function clientOf(lines: string) {
   const client = createStoreClient(worker, (level, event, fields) => {
     log.push(`${level} ${event} ${JSON.stringify(fields ?? {})}`);
   });
-  return { ...client, log };
+  return { ...client, log, worker };
 }
 
 test.each([
@@ -122,4 +122,17 @@ test.each<[string, Change]>([
   expect(await store.write([put(), change])).toEqual({ kind: 'unwritten', message: WHY });
   await store.write([tell(1)]);
   expect(await store.events(id, 10)).toEqual([]);
+});
+
+test('a thread that ends because it could not open the file has said why, and is no further news', async () => {
+  const gone = Promise.withResolvers<void>();
+  const { store, opening, log, worker } = clientOf(
+    `parentPort.postMessage({ kind: 'opening', opening: { kind: 'unusable', reason: 'locked', message: 'in use' } });`,
+  );
+  worker.once('exit', () => gone.resolve());
+  // Its end may come before whoever opened it has closed it.
+  await Promise.all([opening, gone.promise]);
+  await store.close();
+  expect(await store.write([put()])).toEqual({ kind: 'unwritten', message: 'in use' });
+  expect(log).toEqual([]);
 });

@@ -41,6 +41,7 @@ const RAN: RunMemory = {
   provenTicks: 0,
   deferred: false,
   leftOut: false,
+  tested: true,
   pulled: false,
   requested: false,
   routedFailures: 0,
@@ -104,7 +105,7 @@ describe('what is due', () => {
 describe('a test inference is left out', () => {
   test('where no model is loaded, and then it is not asked for again before the next light run', () => {
     expect(plan(VERIFIED, RAN, 31 * MINUTE).inference).toBe('if_loaded');
-    const run = { deferred: false, leftOut: true, proven: false };
+    const run = { deferred: false, leftOut: true, tested: false, proven: false };
     const at = { nowTicks: 31 * MINUTE, random: () => 0.5 };
     const after = withEnd(RAN, run, at);
     expect(plan(VERIFIED, after, at.nowTicks).dueInMs).toBe(5 * MINUTE);
@@ -120,7 +121,7 @@ describe('a test inference is left out', () => {
 
 describe('a run is brought forward', () => {
   test.each(['enrolled', 'material', 'engineHealth', 'rebooted', 'returned'] as const)(
-    'by news (%s), at most once a minute',
+    'by news (%s), at most once a minute after a test inference',
     (kind) => {
       const news = withNews(RAN, { ...NO_NEWS, [kind]: true });
       expect(plan(VERIFIED, news, 10_000).dueInMs).toBe(50_000);
@@ -128,6 +129,17 @@ describe('a run is brought forward', () => {
       expect(plan(VERIFIED, withStart(news, MINUTE), MINUTE).dueInMs).toBe(4 * MINUTE);
     },
   );
+
+  test('by news within 15 s after a run that asked the engine for nothing', () => {
+    const untested = { ...RAN, tested: false };
+    const news = withNews(untested, { ...NO_NEWS, material: true });
+    for (const verification of [VERIFIED, UNTESTED, failed(1), failed(6)]) {
+      expect(plan(verification, news, 4000).dueInMs).toBe(11_000);
+      expect(plan(verification, news, 15_000).dueInMs).toBe(0);
+    }
+    expect(plan(UNTESTED, untested).dueInMs).toBe(15_000);
+    expect(plan(UNTESTED, RAN).dueInMs).toBe(MINUTE);
+  });
 
   test('by the owner at once, in full', () => {
     const asked = withNews(RAN, { ...NO_NEWS, requested: true });
@@ -174,6 +186,7 @@ const anyMemory: fc.Arbitrary<RunMemory> = fc.record({
   provenTicks: ticks,
   deferred: fc.boolean(),
   leftOut: fc.boolean(),
+  tested: fc.boolean(),
   pulled: fc.boolean(),
   requested: fc.constant(false),
   routedFailures: fc.nat(5),
@@ -186,29 +199,50 @@ const anyVerification: fc.Arbitrary<StoredVerification> = fc.oneof(
   fc.integer({ min: 1, max: 20 }).map(failed),
 );
 
+const anyRun = fc.record({ deferred: fc.boolean(), tested: fc.boolean(), proven: fc.boolean() });
+
 test('after a run nobody is due again within 15 s, and everybody within 36 min', () => {
   const random = () => 0.3;
   fc.assert(
-    fc.property(
-      anyVerification,
-      anyMemory,
-      fc.boolean(),
-      fc.boolean(),
-      (verification, memory, deferred, proven) => {
-        const at = 20_000_000;
-        const ended = withEnd(
-          withStart(memory, at),
-          { deferred, proven, leftOut: memory.leftOut },
-          { nowTicks: at, random },
-        );
-        const { dueInMs } = plan(verification, ended, at);
-        expect(dueInMs).toBeGreaterThanOrEqual(15_000);
-        expect(dueInMs).toBeLessThanOrEqual(36 * MINUTE);
-        const pulled = plan(verification, withNews(ended, { ...NO_NEWS, material: true }), at);
-        expect(pulled.dueInMs).toBeLessThanOrEqual(MINUTE);
-      },
-    ),
+    fc.property(anyVerification, anyMemory, anyRun, (verification, memory, run) => {
+      const at = 20_000_000;
+      const { leftOut } = memory;
+      const ended = withEnd(withStart(memory, at), { ...run, leftOut }, { nowTicks: at, random });
+      const { dueInMs } = plan(verification, ended, at);
+      expect(dueInMs).toBeGreaterThanOrEqual(15_000);
+      expect(dueInMs).toBeLessThanOrEqual(36 * MINUTE);
+      const pulled = plan(verification, withNews(ended, { ...NO_NEWS, material: true }), at);
+      expect(pulled.dueInMs).toBeLessThanOrEqual(MINUTE);
+    }),
     { numRuns: 2000 },
+  );
+});
+
+const life = fc.array(
+  fc.record({ quietMs: fc.nat(90_000), runMs: fc.nat(20_000), hasModel: fc.boolean() }),
+  { maxLength: 30 },
+);
+
+test('however often a machine changes, its test inferences begin a minute apart and its runs 15 s', () => {
+  fc.assert(
+    fc.property(life, (moments) => {
+      const random = () => 0.5;
+      let memory = remembered(UNTESTED, { ticks: 0, wallMs: 0 }, random);
+      let [now, ranAt, testedAt] = [0, -Infinity, -Infinity];
+      for (const { quietMs, runMs, hasModel: tested } of moments) {
+        memory = withNews(memory, { ...NO_NEWS, material: true });
+        now += quietMs;
+        now += plan(UNTESTED, memory, now).dueInMs;
+        expect(now - ranAt).toBeGreaterThanOrEqual(15_000);
+        ranAt = now;
+        memory = withStart(memory, now);
+        expect(now - testedAt).toBeGreaterThanOrEqual(tested ? MINUTE : 0);
+        if (tested) testedAt = now;
+        now += runMs;
+        const run = { deferred: false, leftOut: false, tested, proven: tested };
+        memory = withEnd(memory, run, { nowTicks: now, random });
+      }
+    }),
   );
 });
 

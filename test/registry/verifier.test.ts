@@ -17,6 +17,7 @@ import {
   silence,
   startFakeProvider,
   subjectOf,
+  UNTESTED,
   type FakeProvider,
 } from '../support/fake-provider.ts';
 
@@ -146,6 +147,23 @@ test('a new machine is verified at once, lightly every 5 min and in full every 3
   world.clock.advance(5 * MINUTE);
   await world.result(provider.id, 7);
   expect(posts(provider)).toBe(2);
+});
+
+test('the engine that a list of models gives away is kept, until another list names another', async () => {
+  const { world, provider } = await startOne();
+  const owned = (owner: unknown) =>
+    provider.on('/v1/models', ({ res }) => {
+      res.writeHead(200, { 'content-type': 'application/json' });
+      res.end(JSON.stringify({ data: [{ id: 'qwen3-32b', owned_by: owner }] }));
+    });
+  expect(await world.result(provider.id)).not.toHaveProperty('ownedBy');
+  const seen = [];
+  for (const [index, owner] of ['vllm', undefined, 7, 'sglang'].entries()) {
+    owned(owner);
+    world.clock.advance(5 * MINUTE);
+    seen.push((await world.result(provider.id, index + 2)).ownedBy);
+  }
+  expect(seen).toEqual(['vllm', 'vllm', 'vllm', 'sglang']);
 });
 
 test('nothing runs before the start', async () => {
@@ -279,6 +297,28 @@ test('an engine that is loading stays pending and is verified soon after it is u
   provider.on('/v1/chat/completions', json(200, { choices: [{}] }));
   world.clock.advance(15_000);
   expect(await world.result(provider.id, 2)).toMatchObject({ state: 'verified' });
+});
+
+test('an engine that is started after the machine was found without one is verified within 15 s', async () => {
+  const provider = await startFakeProvider();
+  const world = startWorld([provider]);
+  const { record } = aloneAt(provider);
+  const without = {
+    ...record,
+    engine_health: { status: 'no engine found', code: 0 },
+    models: [],
+    current_model: null,
+  };
+  world.change(provider.id, { record: without });
+  world.start();
+  world.clock.advance(0);
+  expect(await world.result(provider.id)).toMatchObject({ state: 'failed', failedRuns: 1 });
+  expect(posts(provider)).toBe(0);
+  world.change(provider.id, { record, generation: 2, verification: UNTESTED });
+  world.providerChanged(provider.id, { ...NO_NEWS, material: true, engineHealth: true });
+  world.clock.advance(15_000);
+  expect(await world.result(provider.id, 2)).toMatchObject({ state: 'verified' });
+  expect(posts(provider)).toBe(1);
 });
 
 test('a first inference without an answer is put down to loading, a second one is not', async () => {

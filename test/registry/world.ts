@@ -236,7 +236,7 @@ export function startRegistry(
     clock,
     log: silentLog,
     gatewaySecret: 'the gateway keeps this to itself',
-    heartbeatMs: 15_000,
+    heartbeatMs: () => 15_000,
     verifier: {
       providerChanged: (id, what) => void news.push([id, what]),
       removed: (id) => void removed.push(id),

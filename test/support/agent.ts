@@ -2,6 +2,8 @@ import { onTestFinished } from 'vitest';
 import { createAgent, type Agent } from '../../main/agent/agent.ts';
 import type { AgentDeps } from '../../main/agent/agent-parts.ts';
 import type { OwnRegistry } from '../../main/agent/registry-link.ts';
+import { NO_RULES, type OwnerRules } from '../../main/agent/owner.ts';
+import { UNKNOWN_SURROUNDINGS } from '../../main/agent/surroundings/surroundings.ts';
 import { UNREAD, type GpuDevice } from '../../main/agent/telemetry/reading.ts';
 import type { Telemetry, TelemetryWatch } from '../../main/agent/telemetry/telemetry.ts';
 import { createHttpClient } from '../../main/platform/http/client.ts';
@@ -61,11 +63,17 @@ export interface TestMachine {
   readonly directory: string;
   /** Where the agent answers. */
   readonly url: string;
+  /** Changes rules in the settings. */
+  readonly rule: (part: Partial<OwnerRules>) => void;
   /** Ends it as its owner would; later calls do nothing. */
   readonly stop: () => Promise<void>;
 }
 
-type Given = Partial<AgentDeps> & { readonly clock?: ManualClock };
+type Given = Partial<AgentDeps> & {
+  readonly clock?: ManualClock;
+  /** Rules that are set from the start. */
+  readonly rules?: Partial<OwnerRules>;
+};
 
 /** Starts an agent on free ports of loopback; it is stopped with the test. */
 export async function startAgent(given: Given = {}): Promise<TestMachine> {
@@ -73,6 +81,7 @@ export async function startAgent(given: Given = {}): Promise<TestMachine> {
   const telemetry = setTelemetry();
   const http = createHttpClient();
   const directory = given.dataDirectory ?? temporaryDirectory();
+  let rules: OwnerRules = { ...NO_RULES, ...given.rules };
   const agent = createAgent({
     version: '1.2.3',
     platform: process.platform,
@@ -80,12 +89,18 @@ export async function startAgent(given: Given = {}): Promise<TestMachine> {
     engineUrl: null,
     registryUrl: null,
     enrollToken: null,
-    maxBodyBytes: 1_000_000,
-    settings: () => ({ heartbeatMs: 15_000, region: 'attic', allowedHosts: [] }),
+    settings: () => ({
+      heartbeatMs: 15_000,
+      region: 'attic',
+      allowedHosts: [],
+      maxBodyBytes: 1_000_000,
+      rules,
+    }),
     ownRegistry: null,
     otherPorts: () => [],
     telemetry,
-    surroundings: { userIdleMs: () => null, isOnBattery: () => null },
+    heldRules: [],
+    surroundings: UNKNOWN_SURROUNDINGS,
     http,
     random: () => 0.5,
     log: silentLog,
@@ -109,6 +124,10 @@ export async function startAgent(given: Given = {}): Promise<TestMachine> {
     telemetry,
     directory,
     url: `http://127.0.0.1:${port?.port ?? 0}`,
+    rule(part) {
+      rules = { ...rules, ...part };
+      agent.rulesChanged();
+    },
     stop,
   };
 }

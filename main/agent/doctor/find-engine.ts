@@ -14,6 +14,8 @@ export interface EngineSearch {
   readonly ownPorts: readonly number[];
   /** Only tests look elsewhere. */
   readonly ports?: readonly number[];
+  /** Why the address in the settings cannot be used, and what to write instead; null where it can. */
+  readonly fault?: string | null;
 }
 
 /** The engine that the agent would serve, if there is one. */
@@ -27,7 +29,8 @@ export async function findEngine(
   search: EngineSearch,
   edges: AskEdges,
 ): Promise<EngineSearchResult> {
-  const { pinned, ownPorts, ports = ENGINE_PORTS } = search;
+  const { pinned, ownPorts, ports = ENGINE_PORTS, fault = null } = search;
+  if (fault !== null) return { engine: null, entry: unusable(fault) };
   const places = pinned === null ? localAddresses(ports, ownPorts) : [[pinned]];
   const seen = await Promise.all(
     places.map((addresses) => lookInTurn(addresses, pinned !== null, edges)),
@@ -54,6 +57,16 @@ export async function findEngine(
       output: shown(output === '' ? 'nothing answers' : output),
       remedy: view === null ? remedyFor(pinned) : null,
     },
+  };
+}
+
+function unusable(fault: string): DoctorEntry {
+  return {
+    name: 'engine found',
+    passed: false,
+    tried: 'SWITCHYARD_ENGINE_URL',
+    output: 'the address cannot be used, so no engine is looked for',
+    remedy: fault,
   };
 }
 

@@ -1,30 +1,10 @@
-import { CHECK_NAMES, type CheckName } from '#shared/provider.ts';
+import { DOCTOR_GROUNDS, type DoctorEntry, type DoctorReport } from '#shared/agent.ts';
+import { CHECK_NAMES } from '#shared/provider.ts';
 
-/** What the doctor looks at before it does what a registry would do. */
-export const GROUND_NAMES = ['engine found', 'agent port bound'] as const;
+export type { DoctorEntry, DoctorReport };
 
 /** The names of a report, in its order. */
-export const DOCTOR_NAMES = [...GROUND_NAMES, ...CHECK_NAMES] as const;
-
-/** One thing that was tried; a name may have several of them, and passes if one passes. */
-export interface DoctorEntry {
-  readonly name: (typeof GROUND_NAMES)[number] | CheckName;
-  readonly passed: boolean;
-  /** As a request or a command line. */
-  readonly tried: string;
-  /** What came back, as it came; cut short. */
-  readonly output: string;
-  /** What to do; null where it passed. */
-  readonly remedy: string | null;
-  readonly latencyMs?: number;
-}
-
-/** What came of all checks. */
-export interface DoctorReport {
-  /** Whether every name passes. */
-  readonly ok: boolean;
-  readonly checks: readonly DoctorEntry[];
-}
+export const DOCTOR_NAMES = [...DOCTOR_GROUNDS, ...CHECK_NAMES] as const;
 
 /** Enough for an error message of an engine. */
 const MAX_OUTPUT_CHARS = 600;

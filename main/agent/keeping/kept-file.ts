@@ -3,6 +3,12 @@ import { rename, rm, writeFile } from 'node:fs/promises';
 import type { Clock } from '../../platform/clock.ts';
 import { isoTime } from '../../platform/dates.ts';
 
+/** What an owner should know of a file of the agent, and what to do about it. */
+export interface FileWarning {
+  readonly happened: string;
+  readonly remedy: string;
+}
+
 /** What a small file of the agent's own holds. */
 export type KeptText =
   | { readonly kind: 'text'; readonly text: string }

@@ -27,6 +27,8 @@ export interface Attendance {
   show(part: Partial<MembershipView>): void;
   /** Digests of the tokens that the gateway may show. */
   tokenDigests(): readonly Buffer[];
+  /** What the gateway shows; null while there is none. */
+  gatewayToken(): string | null;
   /** Sends heartbeats over a link from now on. */
   attend(link: RegistryLink, gatewayToken: string): void;
   /** The record has changed. */
@@ -68,6 +70,7 @@ export function createAttendance(deps: AttendanceDeps): Attendance {
   const { clock } = deps;
   let view = NOWHERE;
   let digests: readonly Buffer[] = [];
+  let token: string | null = null;
   let beats: Heartbeats | null = null;
   /** Ends what was begun for the registry of before. */
   let era = new AbortController();
@@ -97,6 +100,7 @@ export function createAttendance(deps: AttendanceDeps): Attendance {
     const before = beats;
     beats = null;
     digests = [];
+    token = null;
     await before?.stop();
     return signal;
   }
@@ -105,9 +109,11 @@ export function createAttendance(deps: AttendanceDeps): Attendance {
     view: () => view,
     show,
     tokenDigests: () => digests,
+    gatewayToken: () => token,
     attend(link, gatewayToken) {
       if (isStopped) return;
       digests = [digestOf(gatewayToken)];
+      token = gatewayToken;
       beats = createHeartbeats({ ...deps, link, onOutcome: (outcome) => heard(outcome, link) });
       beats.start();
     },

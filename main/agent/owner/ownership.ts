@@ -4,7 +4,6 @@ import {
   FREE,
   modeOf,
   observed,
-  ruled,
   wished,
   type Observation,
   type OwnerMode,
@@ -14,45 +13,49 @@ import {
 } from '../owner.ts';
 import { createOwnerFile } from './owner-file.ts';
 
-/** The owner's say over this machine, kept over restarts. */
+/** The owner's say over this machine: a wish, kept over restarts, and the rules of the settings. */
 export interface Ownership {
-  state(): OwnerState;
+  wish(): OwnerWish;
+  rules(): OwnerRules;
   mode(inFlight: number): OwnerMode;
   /** Resolves once it is on disk. */
-  wish(wish: OwnerWish): Promise<void>;
-  rule(rules: OwnerRules): Promise<void>;
+  setWish(wish: OwnerWish): Promise<void>;
+  /** Judges the rules by this moment. */
   observe(seen: Observation): void;
 }
 
+/** What the owner's say takes. */
+export interface OwnershipDeps {
+  readonly dataDirectory: string;
+  /** As the settings have them now. */
+  readonly rules: () => OwnerRules;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
 /** Takes up what an earlier run kept; `changed` hears of each change that matters. */
-export function createOwnership(
-  directory: string,
-  edges: { readonly clock: Clock; readonly log: Log },
-  changed: () => void,
-): Ownership {
+export function createOwnership(deps: OwnershipDeps, changed: () => void): Ownership {
+  const { dataDirectory, rules } = deps;
   let state = FREE;
-  const file = createOwnerFile(directory, () => state, edges);
-  state = file.load();
+  const file = createOwnerFile(dataDirectory, () => state.wish, deps);
+  state = { ...FREE, wish: file.load() };
 
   function set(next: OwnerState): void {
-    const shown = ({ wish, rules, causes, overruled }: OwnerState) =>
-      JSON.stringify([wish, rules, causes, overruled]);
+    const shown = ({ wish, causes, overruled }: OwnerState) =>
+      JSON.stringify([wish, causes, overruled]);
     const isNews = shown(state) !== shown(next);
     state = next;
     if (isNews) changed();
   }
 
   return {
-    state: () => state,
-    mode: (inFlight) => modeOf(state, inFlight),
-    wish(wish) {
+    wish: () => state.wish,
+    rules,
+    mode: (inFlight) => modeOf(state, rules(), inFlight),
+    setWish(wish) {
       set(wished(state, wish));
       return file.save();
     },
-    rule(rules) {
-      set(ruled(state, rules));
-      return file.save();
-    },
-    observe: (seen) => set(observed(state, seen)),
+    observe: (seen) => set(observed(state, rules(), seen)),
   };
 }

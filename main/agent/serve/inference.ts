@@ -21,7 +21,7 @@ export interface InferenceDeps extends ForwardEdges {
   readonly engine: () => EngineTarget | null;
   /** Null while requests are taken; else why not. */
   readonly closed: () => AgentError | null;
-  readonly maxBodyBytes: number;
+  readonly maxBodyBytes: () => number;
   /** Requests at once; the next one is told that the machine is busy. */
   readonly maxInFlight: number;
   readonly counters: Counters;
@@ -77,10 +77,11 @@ export function createInference(deps: InferenceDeps): Inference {
 
   async function answer(req: IncomingMessage, res: ServerResponse, path: string): Promise<void> {
     const { signal } = running;
-    const body = await readBody(req, deps.maxBodyBytes);
+    const maxBytes = deps.maxBodyBytes();
+    const body = await readBody(req, maxBytes);
     if (body.kind === 'aborted') return;
     if (body.kind === 'too_large') {
-      sendErrorEarly(req, res, tooLarge(deps.maxBodyBytes), clock);
+      sendErrorEarly(req, res, tooLarge(maxBytes), clock);
       return;
     }
     const engine = deps.engine();

@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** The files by which the kernel describes its devices. */
@@ -7,6 +7,8 @@ export interface KernelFiles {
   text(path: string): Promise<string | null>;
   /** The names in a folder, sorted; none when it cannot be read. */
   names(path: string): Promise<readonly string[]>;
+  /** When a file was last read, in milliseconds since the epoch; null when it cannot be looked at. */
+  accessedMs(path: string): Promise<number | null>;
 }
 
 /** Files of the kernel; `root` is `/` but for a tree that was copied. */
@@ -24,6 +26,13 @@ export function createKernelFiles(root: string): KernelFiles {
         return (await readdir(join(root, path))).toSorted();
       } catch {
         return [];
+      }
+    },
+    async accessedMs(path) {
+      try {
+        return (await stat(join(root, path))).atimeMs;
+      } catch {
+        return null;
       }
     },
   };

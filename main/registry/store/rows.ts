@@ -15,6 +15,7 @@ const verificationSchema = z.object({
   lastInferenceAt: wallMs.nullable(),
   failedRuns: count,
   address: z.string().nullable(),
+  ownedBy: z.string().exactOptional(),
 });
 
 /** A row of `providers`; the two JSON texts are read on their own. */

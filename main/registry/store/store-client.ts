@@ -28,6 +28,8 @@ export function createStoreClient(worker: Worker, log: Log): StoreClient {
   function onReply(reply: StoreReply): void {
     switch (reply.kind) {
       case 'opening':
+        // A thread that cannot open the file ends by itself, and that is no news.
+        if (reply.opening.kind === 'unusable') over = reply.opening.message;
         opening.resolve(reply.opening);
         return;
       case 'settled':

@@ -7,7 +7,8 @@ import { readable } from './candidates.ts';
 import { failure, PASSED, type Judgement } from './findings.ts';
 
 const healthSchema = z.object({ status: z.string(), id: z.string(), signature: z.string() });
-const modelsSchema = z.object({ data: z.array(z.object({ id: z.string() })) });
+const modelSchema = z.object({ id: z.string(), owned_by: z.string().optional().catch(undefined) });
+const modelsSchema = z.object({ data: z.array(modelSchema) });
 const completionSchema = z.object({ choices: z.array(z.looseObject({})).min(1) });
 const errorSchema = z.object({
   error: z.object({ message: z.string().optional(), code: z.unknown().optional() }),
@@ -67,6 +68,17 @@ export function judgeModels(answer: PinnedResult, model: string): Judgement {
   if (ids.includes(model)) return PASSED;
   const error = `model "${readable(model)}" not listed (lists ${listed(ids)})`;
   return { result: 'model_mismatch', error };
+}
+
+/** Engines say a word; whatever is longer is none. */
+const MAX_OWNER_LENGTH = 100;
+
+/** The `owned_by` of a listed model; null where the list does not say. */
+export function ownerOf(answer: PinnedResult, model: string): string | null {
+  if (answer.kind !== 'response') return null;
+  const models = modelsSchema.safeParse(parseJson(answer.body)).data?.data ?? [];
+  const owner = models.find(({ id }) => id === model)?.owned_by;
+  return owner === undefined ? null : owner.slice(0, MAX_OWNER_LENGTH);
 }
 
 /** Judges the engine's health as the last heartbeat told it. */

@@ -34,6 +34,8 @@ export interface Finding {
   readonly reached: Reached | null;
   /** Taken over from an earlier run. */
   readonly carried: boolean;
+  /** The `owned_by` of the model that was looked for. */
+  readonly ownedBy?: string;
 }
 
 /** What an answer was judged to be; `error` is for people and empty where all is well. */
@@ -47,13 +49,14 @@ export interface Circumstances {
   readonly latencyMs?: number;
   readonly detail?: string;
   readonly reached?: Reached;
+  readonly ownedBy?: string;
 }
 
 /** Makes the entry of a judgement. */
 export function findingOf(
   name: CheckName,
   { result, error }: Judgement,
-  { latencyMs, detail, reached }: Circumstances = {},
+  { latencyMs, detail, reached, ownedBy }: Circumstances = {},
 ): Finding {
   const passed = result === 'passed';
   const check = {
@@ -63,7 +66,8 @@ export function findingOf(
     ...(passed ? {} : { error }),
     ...(detail === undefined ? {} : { detail }),
   };
-  return { check, result, reached: reached ?? null, carried: false };
+  const owner = ownedBy === undefined ? {} : { ownedBy };
+  return { check, result, reached: reached ?? null, carried: false, ...owner };
 }
 
 /** Findings in the order of the checks' names; a check that did not run appears all the same. */

@@ -57,9 +57,10 @@ export function createMemories(clock: Clock, random: () => number): Memories {
     },
     begin: (subject) => update(subject, (memory) => withStart(memory, clock.ticks())),
     end(subject, ending) {
-      if (ending.inference !== 'none') tried.set(subject.id, subject.generation);
       const { deferred, leftOut, inference } = ending;
-      const run = { deferred, leftOut, proven: inference === 'passed' };
+      const tested = inference !== 'none';
+      if (tested) tried.set(subject.id, subject.generation);
+      const run = { deferred, leftOut, tested, proven: inference === 'passed' };
       update(subject, (memory) => withEnd(memory, run, { nowTicks: clock.ticks(), random }));
     },
     forget(id) {

@@ -10,7 +10,7 @@ import {
 } from '../../platform/network-guard.ts';
 import { sendPinned, type PinnedResult } from '../../platform/pinned-http.ts';
 import type { VerificationSubject } from '../verifier-face.ts';
-import { judgeHealth, judgeInference, judgeModels, reportsNoModel } from './answers.ts';
+import { judgeHealth, judgeInference, judgeModels, ownerOf, reportsNoModel } from './answers.ts';
 import type { Candidate } from './candidates.ts';
 import {
   failure,
@@ -142,7 +142,9 @@ export async function probeModels(
   if (model === null) return findingOf(MODEL, failure('the machine reports no current_model'));
   const { answer, latencyMs } = await ask(probing, to, { path: MODELS_PATH });
   const detail = `GET ${origin}${MODELS_PATH}`;
-  return findingOf(MODEL, judgeModels(answer, model), { latencyMs, detail, reached });
+  const owner = ownerOf(answer, model);
+  const about = { latencyMs, detail, reached, ...(owner === null ? {} : { ownedBy: owner }) };
+  return findingOf(MODEL, judgeModels(answer, model), about);
 }
 
 /** Sends one request to a checked address, and says how long it took; with `json` a test inference. */

@@ -12,6 +12,8 @@ export interface RunMemory {
   readonly deferred: boolean;
   /** In the last run a test inference was due and left out, for no model was loaded. */
   readonly leftOut: boolean;
+  /** The last run has made a test inference, or may have. */
+  readonly tested: boolean;
   /** Something has changed since the last run began. */
   readonly pulled: boolean;
   /** The owner has asked for a run. */
@@ -35,8 +37,10 @@ const INFERENCE_MS = 1_800_000;
 /** After the first failed run in a row, the second …; the last for all that follow (design 9). */
 const RETRY_MS = [30_000, 60_000, 120_000, 300_000, 600_000, 1_800_000] as const;
 const RETRY_LONGEST_MS = 1_800_000;
-/** News brings a run forward at most once in this time. */
+/** News brings a run forward at most once in this time, which spares the GPU. */
 const PULL_MS = 60_000;
+/** After a run that asked the engine for nothing: a machine whose engine starts late need not wait for the minute. */
+const PULL_UNTESTED_MS = 15_000;
 /** A machine that nobody may use yet is waited for more closely than one that keeps its place. */
 const DEFERRED_MS = 15_000;
 const ROUTED_FAILURES_PULL = 3;
@@ -50,7 +54,7 @@ export function planOf(
   if (memory.requested) return { dueInMs: 0, inference: 'run' };
   const dueTicks = Math.min(
     regularTicks(verification, memory),
-    isPulled(memory) ? (memory.startedTicks ?? -Infinity) + PULL_MS : Infinity,
+    isPulled(memory) ? (memory.startedTicks ?? -Infinity) + pullMs(memory) : Infinity,
   );
   return {
     dueInMs: Math.max(0, dueTicks - nowTicks),
@@ -73,7 +77,7 @@ function inferenceAt(
 function regularTicks({ state, failedRuns }: StoredVerification, memory: RunMemory): number {
   const { finishedTicks, deferred, leftOut, retryJitter } = memory;
   if (finishedTicks === null) return -Infinity;
-  if (state === 'pending') return finishedTicks + (deferred ? DEFERRED_MS : PULL_MS);
+  if (state === 'pending') return finishedTicks + (deferred ? DEFERRED_MS : pullMs(memory));
   if (failedRuns > 0) {
     return finishedTicks + (RETRY_MS[failedRuns - 1] ?? RETRY_LONGEST_MS) * spread(retryJitter);
   }
@@ -85,6 +89,10 @@ function regularTicks({ state, failedRuns }: StoredVerification, memory: RunMemo
 
 function inferenceTicks({ provenTicks, inferenceJitter }: RunMemory): number {
   return (provenTicks ?? -Infinity) + INFERENCE_MS * spread(inferenceJitter);
+}
+
+function pullMs({ tested }: RunMemory): number {
+  return tested ? PULL_MS : PULL_UNTESTED_MS;
 }
 
 function isPulled({ pulled, routedFailures }: RunMemory): boolean {
@@ -108,6 +116,7 @@ export function remembered(
     provenTicks: ticksOf(lastInferenceAt),
     deferred: false,
     leftOut: false,
+    tested: true,
     pulled: false,
     requested: false,
     routedFailures: 0,
@@ -150,7 +159,7 @@ export function withStart(memory: RunMemory, nowTicks: number): RunMemory {
 }
 
 /** What the schedule takes of a run. */
-interface RunResult extends Pick<RunMemory, 'deferred' | 'leftOut'> {
+interface RunResult extends Pick<RunMemory, 'deferred' | 'leftOut' | 'tested'> {
   /** A test inference passed. */
   readonly proven: boolean;
 }
@@ -158,7 +167,7 @@ interface RunResult extends Pick<RunMemory, 'deferred' | 'leftOut'> {
 /** A run has ended. */
 export function withEnd(
   memory: RunMemory,
-  { deferred, leftOut, proven }: RunResult,
+  { deferred, leftOut, tested, proven }: RunResult,
   { nowTicks, random }: { readonly nowTicks: number; readonly random: () => number },
 ): RunMemory {
   return {
@@ -166,6 +175,7 @@ export function withEnd(
     finishedTicks: nowTicks,
     deferred,
     leftOut,
+    tested,
     provenTicks: proven ? nowTicks : memory.provenTicks,
     retryJitter: random(),
     inferenceJitter: proven ? random() : memory.inferenceJitter,

@@ -14,10 +14,16 @@ export function settled(
   const checks = findings.map(({ check }) => check);
   const lastInferenceAt = inferenceEnding(findings) === 'passed' ? wallMs : before.lastInferenceAt;
   const shown = { checks, lastCheckAt: wallMs, lastInferenceAt };
-  const keepsPlace = { ...shown, state: before.state, address: before.address };
+  const keepsPlace = { ...before, ...shown };
   switch (outcome.kind) {
     case 'verified':
-      return { ...shown, state: 'verified', failedRuns: 0, address: outcome.address };
+      return {
+        ...shown,
+        ...ownerAmong(findings, before),
+        state: 'verified',
+        failedRuns: 0,
+        address: outcome.address,
+      };
     case 'loading':
     case 'busy':
       return before.state === 'verified'
@@ -32,6 +38,16 @@ export function settled(
     default:
       return { ...shown, state: 'failed', failedRuns: before.failedRuns + 1, address: null };
   }
+}
+
+/** As the lists of this run say; an engine that does not say stays what it was. */
+function ownerAmong(
+  findings: readonly Finding[],
+  { ownedBy: before }: StoredVerification,
+): Pick<StoredVerification, 'ownedBy'> {
+  const passed = findings.filter(({ result }) => result === 'passed');
+  const ownedBy = passed.find((finding) => finding.ownedBy !== undefined)?.ownedBy ?? before;
+  return ownedBy === undefined ? {} : { ownedBy };
 }
 
 /** What came of the test inferences of a run; `none` where none was tried. */

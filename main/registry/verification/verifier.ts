@@ -73,7 +73,8 @@ export function createVerifier(deps: VerifierDeps): Verifier {
   async function run(order: Parameters<typeof verifyOnce>[0]): Promise<void> {
     const { subject } = order;
     const { id } = subject;
-    let ending: RunEnding | null = { deferred: false, inference: 'none', leftOut: false };
+    // A run that breaks off may have made its test inference.
+    let ending: RunEnding | null = { deferred: false, inference: 'failed', leftOut: false };
     try {
       ending = await verifyOnce(order, deps);
     } catch (error) {

@@ -1,0 +1,23 @@
+import type { AgentView, AgentWish } from '#shared/agent.ts';
+import { command } from './running.ts';
+
+/** Gives an order to the machine of the Switchyard that runs, and prints the state that follows. */
+export async function orderMachine(dataDirectory: string, wish: AgentWish): Promise<void> {
+  const call = { method: 'POST', path: 'agent/mode', json: { wish } } as const;
+  const body = await command(dataDirectory, call);
+  if (body !== null) process.stdout.write(`${stateLine(body as unknown as AgentView)}\n`);
+}
+
+/** How this machine serves now, in one line. */
+export function stateLine({ owner, inFlight }: Pick<AgentView, 'owner' | 'inFlight'>): string {
+  const why = owner.reasons.join(' ');
+  switch (owner.mode) {
+    case 'on':
+      return 'on: this machine takes requests.';
+    case 'draining':
+      return `draining (${inFlight} still running): ${why}`;
+    case 'paused':
+    case 'leaving':
+      return `${owner.mode}: ${why}`;
+  }
+}
