@@ -1,7 +1,10 @@
-import type { AgentRecord } from './provider.ts';
+import type { AgentRecord, CheckName } from './provider.ts';
 
 /** What an owner may wish of the agent: `drained` lets what runs finish, `paused` ends it. */
 export type AgentWish = 'on' | 'paused' | 'drained';
+
+/** A rule by which a machine that is on takes no work all the same; a setting of section `agent`. */
+export type AgentRule = 'onlyWhenIdle' | 'notOnBattery' | 'maxGpuTemperatureC' | 'yieldToOthers';
 
 /** An inference engine on this machine, as last seen. */
 export interface AgentEngine {
@@ -71,8 +74,10 @@ export interface AgentView {
     readonly mode: 'on' | 'paused' | 'draining' | 'leaving';
     /** Why it takes no requests, for people; none while it is on. */
     readonly reasons: readonly string[];
-    /** Rules that are set and cannot be judged here, because this machine does not tell. */
-    readonly unjudged: readonly string[];
+    /** Rules that the environment sets, so that nobody can change them while the program runs. */
+    readonly heldRules: readonly AgentRule[];
+    /** Rules that pause nothing here, set or not, because this machine does not tell what they need. */
+    readonly unjudgeable: readonly AgentRule[];
   };
   readonly server: {
     readonly host: string;
@@ -91,4 +96,27 @@ export interface AgentView {
   readonly useEngineDirectly: string | null;
   /** Everything that somebody may want to mend. */
   readonly problems: readonly AgentProblem[];
+}
+
+/** What the doctor looks at before it does what a registry would do. */
+export const DOCTOR_GROUNDS = ['engine found', 'agent port bound'] as const;
+
+/** One thing that the doctor has tried; a name may have several of them, and passes if one passes. */
+export interface DoctorEntry {
+  readonly name: (typeof DOCTOR_GROUNDS)[number] | CheckName;
+  readonly passed: boolean;
+  /** As a request or a command line. */
+  readonly tried: string;
+  /** What came back, as it came; cut short. */
+  readonly output: string;
+  /** What to do; null where it passed. */
+  readonly remedy: string | null;
+  readonly latencyMs?: number;
+}
+
+/** The six checks of a registry and what they rest on, as they come out on the machine itself. */
+export interface DoctorReport {
+  /** Whether every name passes. */
+  readonly ok: boolean;
+  readonly checks: readonly DoctorEntry[];
 }

@@ -2,12 +2,22 @@ import type { UpstreamId } from './ids.ts';
 import type { FallbackReason } from './reasons.ts';
 import type { StatusReport } from './status.ts';
 
+/**
+ * Why a call was made: it was that upstream's turn, the one before was slow, or an answer that had begun
+ * broke off and was to be carried on.
+ */
+export type AttemptCause = 'turn' | 'hedge' | 'resume';
+
 /** How one call to one upstream went. Times are milliseconds since the request came in. */
 export interface AttemptRow {
   readonly upstream: UpstreamId;
   /** The machine of the local tier that was asked; null elsewhere. */
   readonly provider: string | null;
+  /** What it was made for. */
+  readonly cause: AttemptCause;
   readonly startMs: number;
+  /** When first content was to be expected, by what is known of that machine; null while it is not known enough. */
+  readonly predictedMs: number | null;
   /** First content, null while none has come. */
   readonly firstContentMs: number | null;
   /** Null while the attempt runs. */

@@ -6,6 +6,8 @@ export const SKIP_REASONS = [
   'zero_spend',
   'paused',
   'disabled',
+  /** Its first token would have come too late, and somebody else could serve. */
+  'predicted_slow',
 ] as const;
 
 /** Why an upstream that was asked did not give the answer; `http_<status>` comes beside these. */
@@ -21,13 +23,16 @@ export const FAILURE_REASONS = [
   'bad_response',
 ] as const;
 
+/** Why an upstream that was asked and might have answered was left: another one's content came first. */
+export const OUTRUN = 'outrun';
+
 export type SkipReason = (typeof SKIP_REASONS)[number];
 export type FailureReason = (typeof FAILURE_REASONS)[number] | `http_${number}`;
 
 /** Everything that may stand behind the `=` in `X-Gateway-Fallback-Reason`. */
-export type FallbackReason = SkipReason | FailureReason;
+export type FallbackReason = SkipReason | FailureReason | typeof OUTRUN;
 
-const LISTED: ReadonlySet<string> = new Set([...SKIP_REASONS, ...FAILURE_REASONS]);
+const LISTED: ReadonlySet<string> = new Set([...SKIP_REASONS, ...FAILURE_REASONS, OUTRUN]);
 
 /** True for a member of the closed list, `http_<3 digits>` included. */
 export function isFallbackReason(text: string): text is FallbackReason {

@@ -5,6 +5,8 @@ export type SettingSource = 'env' | 'file' | 'default';
 export interface SettingView {
   readonly value: unknown;
   readonly source: SettingSource;
+  /** A change holds after a restart; left out where it holds at once. */
+  readonly restart?: true;
 }
 
 /** `GET /api/v1/settings`: sections (`hosted_a`, `routing`, …) of settings (`baseUrl`, …). */

@@ -1,3 +1,4 @@
+import type { AttemptCause } from '#shared/live.ts';
 import { sleep, type Clock } from '../platform/clock.ts';
 import type { HttpClient } from '../platform/http.ts';
 import type { Config } from '../config.ts';
@@ -6,7 +7,8 @@ import { isForgotten, type AttemptLog } from './watch/attempt-log.ts';
 import type { UpstreamCall } from './request/calls.ts';
 import type { Admitted, Circuits } from './circuit/circuits.ts';
 import { classify, type Failure } from './outcome/outcomes.ts';
-import type { RequestLog } from './watch/request-log.ts';
+import type { RequestLog } from './watch/open-request.ts';
+import type { Leg } from './walk/stop.ts';
 import { isStarting, pollDelayMs, retryDelayMs } from './outcome/same-upstream.ts';
 import type { WarmupRunner } from './warmup/warmup.ts';
 
@@ -27,6 +29,10 @@ export interface Errand {
   readonly signal: AbortSignal;
   /** Of the circuits, when the request took up its addresses and keys. */
   readonly epoch: number;
+  /** What the calls are made for. */
+  readonly cause: AttemptCause;
+  /** Called when first content has come of an answer that is being put together. */
+  readonly onContent: () => void;
 }
 
 /** Where a call was let in: at its upstream, or at its provider within the local tier. */
@@ -49,8 +55,7 @@ export type Asked =
 
 /** Asks an upstream or a provider that let the request in, all within its one time-out. */
 export async function askUpstream(
-  call: UpstreamCall,
-  pass: Pass,
+  { call, pass }: Leg,
   errand: Errand,
   deps: AskDeps,
 ): Promise<Asked> {
@@ -123,12 +128,12 @@ interface Once {
 async function askOnce(
   call: UpstreamCall,
   { pass, deadline }: Once,
-  { config, log: requestLog, signal }: Errand,
+  { config, log: requestLog, signal, cause, onContent }: Errand,
   { clock, http, warmup }: AskDeps,
 ): Promise<Asked> {
-  const log = requestLog.startAttempt(call, pass);
+  const log = requestLog.startAttempt(call, pass, cause);
   const { idleTimeoutMs } = config.routing;
-  const plan = { request: call.write(), mode: call.mode, deadline, idleTimeoutMs };
+  const plan = { request: call.write(), mode: call.mode, deadline, idleTimeoutMs, onContent };
   const seen = await attempt(plan, { http, clock }, signal);
   switch (seen.kind) {
     case 'stream':

@@ -22,8 +22,11 @@ import {
 } from './response/readers.ts';
 import { bodyKind, createSniffingReader } from './response/sniffing.ts';
 
-/** How the answer is to be taken: relayed as a stream, put together from one, or whole. */
-export type AnswerMode = 'relay' | 'assemble' | 'whole';
+/**
+ * How the answer is to be taken: relayed as a stream, as the rest of a stream that has begun, put together
+ * from one, or whole.
+ */
+export type AnswerMode = 'relay' | 'rest' | 'assemble' | 'whole';
 
 /** One call to one upstream. */
 export interface AttemptPlan {
@@ -33,6 +36,8 @@ export interface AttemptPlan {
   readonly deadline: number;
   /** Silence allowed inside an answer that is being put together, in milliseconds. */
   readonly idleTimeoutMs: number;
+  /** Called when first content has come of an answer that is being put together. */
+  readonly onContent: () => void;
 }
 
 /** A stream whose first content has come; its exchange is paused. */
@@ -195,6 +200,7 @@ class PendingCall implements ResponseListener {
   /** The deadline counts up to here; from now on only silence does. */
   #onFirstContent(): void {
     this.#contentAt = this.#lastDataAt;
+    this.#plan.onContent();
     this.#cancelTimer();
     this.#cancelTimer = this.#clock.after(this.#plan.idleTimeoutMs, this.#onTime);
   }
@@ -236,7 +242,9 @@ function problemOf(status: number, headers: ResponseHeaders, coding: string): st
 }
 
 function readerFor(mode: AnswerMode, headers: ResponseHeaders): BodyReader {
-  const events = mode === 'relay' ? createStreamReader : createAssemblingReader;
+  const isRest = mode === 'rest';
+  const isRelayed = isRest || mode === 'relay';
+  const events = isRelayed ? () => createStreamReader(isRest) : createAssemblingReader;
   switch (bodyKind(headers)) {
     case 'events':
       return events();
@@ -244,7 +252,7 @@ function readerFor(mode: AnswerMode, headers: ResponseHeaders): BodyReader {
     case 'json':
     case 'page':
     case 'unknown':
-      return createSniffingReader({ json: () => createAnswerReader(mode === 'relay'), events });
+      return createSniffingReader({ json: () => createAnswerReader(isRelayed), events });
   }
 }
 

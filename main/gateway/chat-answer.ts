@@ -1,16 +1,22 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { UpstreamId } from '#shared/ids.ts';
+import type { AskDeps } from './asking.ts';
 import { answerAsChunk } from './response/assembly.ts';
 import { callerHeaders } from './request/headers.ts';
 import { lastWord } from './outcome/last-word.ts';
-import { relay, type RelayEnd } from './relay.ts';
+import type { RelayEnd } from './relay.ts';
+import { relayToEnd } from './resume/relay-to-end.ts';
 import { sendBody, sendError } from './surface/respond.ts';
 import type { Journey, Routed } from './router.ts';
 import { fallbackReason } from './outcome/trail.ts';
-import type { Clock } from '../platform/clock.ts';
 
 /** What is known of the request whose answer goes out. */
-export type AnswerContext = Journey & { readonly clock: Clock };
+export interface AnswerContext {
+  /** Headers that every answer of this request bears. */
+  readonly base: OutgoingHttpHeaders;
+  readonly journey: Journey;
+  readonly deps: AskDeps;
+}
 
 type AnsweredRoute = Extract<Routed, { readonly kind: 'answered' }>;
 
@@ -18,18 +24,17 @@ type AnsweredRoute = Extract<Routed, { readonly kind: 'answered' }>;
 export async function answerChat(
   routed: Routed,
   res: ServerResponse,
-  base: OutgoingHttpHeaders,
   context: AnswerContext,
 ): Promise<void> {
   switch (routed.kind) {
     case 'cancelled':
-      context.log.ended('cancelled');
+      context.journey.log.ended('cancelled');
       return;
     case 'unanswered':
-      sendLastWord(routed, res, base, context);
+      sendLastWord(routed, res, context);
       return;
     case 'answered':
-      await sendAnswer(routed, res, base, context);
+      await sendAnswer(routed, res, context);
   }
 }
 
@@ -51,8 +56,7 @@ export const NOT_ROUTED: OutgoingHttpHeaders = gatewayHeaders(null, 'none', null
 function sendLastWord(
   { trail }: Extract<Routed, { readonly kind: 'unanswered' }>,
   res: ServerResponse,
-  base: OutgoingHttpHeaders,
-  { log }: AnswerContext,
+  { base, journey: { log } }: AnswerContext,
 ): void {
   const word = lastWord(trail);
   const reason = fallbackReason(trail, word.kind === 'passed' ? word : { kind: 'nobody' });
@@ -71,11 +75,13 @@ function sendLastWord(
 }
 
 async function sendAnswer(
-  { call, seen, log: attemptLog, trail }: AnsweredRoute,
+  routed: AnsweredRoute,
   res: ServerResponse,
-  base: OutgoingHttpHeaders,
-  { call: { request }, config, log, signal, clock }: AnswerContext,
+  { base, journey, deps }: AnswerContext,
 ): Promise<void> {
+  const { call, seen, log: attemptLog, trail } = routed;
+  const { log } = journey;
+  const { stream, includeUsage } = journey.call.request;
   const reason = fallbackReason(trail, { kind: 'answer' });
   const headers = {
     ...callerHeaders(seen.headers),
@@ -83,29 +89,17 @@ async function sendAnswer(
     ...gatewayHeaders(call.upstream, reason, call.provider),
   };
   log.answering({ status: 200, upstream: call.upstream, fallbackReason: reason });
-  if (seen.kind === 'answer') {
-    if (request.stream) {
-      sendBody(res, 200, Buffer.from(answerAsChunk(seen.body, request.includeUsage)), {
-        ...headers,
-        'content-type': EVENT_STREAM,
-      });
-    } else sendBody(res, 200, seen.body, { ...headers, 'content-type': 'application/json' });
-    attemptLog.succeeded();
-    log.ended('done');
+  if (seen.kind === 'stream') {
+    res.writeHead(200, { ...headers, 'content-type': EVENT_STREAM, 'cache-control': 'no-store' });
+    log.ended(STATE_AFTER[await relayToEnd({ ...routed, seen }, res, journey, deps)]);
     return;
   }
-  res.writeHead(200, { ...headers, 'content-type': EVENT_STREAM, 'cache-control': 'no-store' });
-  const end = await relay(seen, res, {
-    idleTimeoutMs: config.routing.idleTimeoutMs,
-    choices: request.choices,
-    clock,
-    signal,
-    onEvents: (count) => attemptLog.relayed(count),
-  });
-  if (end.kind === 'complete') attemptLog.succeeded();
-  else if (end.kind === 'broken') attemptLog.broken(end.detail);
-  else attemptLog.cancelled();
-  log.ended(STATE_AFTER[end.kind]);
+  if (stream) {
+    const events = Buffer.from(answerAsChunk(seen.body, includeUsage));
+    sendBody(res, 200, events, { ...headers, 'content-type': EVENT_STREAM });
+  } else sendBody(res, 200, seen.body, { ...headers, 'content-type': 'application/json' });
+  attemptLog.succeeded();
+  log.ended('done');
 }
 
 const EVENT_STREAM = 'text/event-stream; charset=utf-8';
@@ -113,5 +107,6 @@ const EVENT_STREAM = 'text/event-stream; charset=utf-8';
 const STATE_AFTER = {
   complete: 'done',
   broken: 'broken',
+  diverged: 'broken',
   cancelled: 'cancelled',
 } as const satisfies Record<RelayEnd['kind'], string>;

@@ -9,7 +9,7 @@ import { isBadRequest, parseChatRequest, type ChatRequest } from './request/chat
 import type { GatewayError } from './surface/errors.ts';
 import type { RequestLogs } from './watch/request-log.ts';
 import { sendError, sendErrorEarly } from './surface/respond.ts';
-import { route, type RouterDeps } from './router.ts';
+import { route, type Journey, type RouterDeps } from './router.ts';
 import type { RemoteUpstream } from './request/upstreams.ts';
 
 /** What the chat endpoint needs. */
@@ -57,10 +57,15 @@ export async function handleChat(
     authorization: caller.identity.authorization,
     zeroSpend: config.routing.forceZero || req.headers['x-gateway-force-zero'] === '1',
   };
-  const journey = { call, ...taken, log, signal: abort.signal };
+  deps.budget.requested();
+  const { signal } = abort;
+  const journey: Journey = { call, ...taken, log, signal, cause: 'turn', onContent };
   const routed = await route(journey, deps);
-  await answerChat(routed, res, base, { ...journey, clock: deps.clock });
+  await answerChat(routed, res, { base, journey, deps });
 }
+
+/** A lone call has nobody beside it to be ended. */
+function onContent(): void {}
 
 type RequestRead =
   | { readonly kind: 'request'; readonly request: ChatRequest }

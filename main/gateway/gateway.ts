@@ -11,17 +11,19 @@ import { appRoutes } from './surface/app-routes.ts';
 import { identifyBy } from './access/callers.ts';
 import type { LocalChoice } from './request/calls.ts';
 import { controlRoutes, type ControlRoutesDeps } from './surface/control-routes.ts';
+import { metricsRoute } from './surface/metrics.ts';
 import { providerRoutes, type ProvidersFace } from './surface/provider-routes.ts';
+import { createHedgeBudget } from './hedge/budget.ts';
 import type { LiveFeed } from './watch/live.ts';
 import type { Routed } from './watch/attempt-log.ts';
-import { createMonitor } from './watch/monitor.ts';
+import { createMonitor, type Monitor } from './watch/monitor.ts';
 import { providerTraffic, type ProviderTraffic } from './watch/provider-traffic.ts';
 import type { ProvidersKnown } from './watch/status.ts';
-import { createLifecycle, type Started } from './surface/lifecycle.ts';
+import { createLifecycle, type Lifecycle, type Started } from './surface/lifecycle.ts';
 import { ordersOf } from './surface/orders.ts';
 import { createRoutes, type Route } from './surface/routes.ts';
 import { createGatewayServer } from './server.ts';
-import { createSessions } from './access/sessions.ts';
+import { createSessions, type Sessions } from './access/sessions.ts';
 import { remoteUpstreams } from './request/upstreams.ts';
 
 /** What the gateway is given. */
@@ -90,13 +92,15 @@ export function createGateway(deps: GatewayDeps): Gateway {
       error: error instanceof Error ? (error.stack ?? error.message) : 'unknown',
     });
 
-  const { logs, circuits, latencies, stats, warmup, feed, status, flush } = createMonitor({
+  const monitor = createMonitor({
     ...deps,
     providers: deps.providers.known,
     summary: deps.providers.summary,
     routed: deps.providers.routed,
     app: () => ({ ...deps.app(), baseUrl: lifecycle.baseUrl() }),
   });
+  const { logs, circuits, latencies, predictions, stats, warmup, feed } = monitor;
+  const budget = createHedgeBudget();
   const orders = ordersOf({
     config,
     remotes: () => remotes(config()),
@@ -107,27 +111,14 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const sessions = createSessions(clock);
   const controlLink = () => `${lifecycle.url()}/#code=${sessions.newCode()}`;
   const identify = identifyBy(config, deps.controlToken, sessions);
-  const routes = createRoutes(
-    [
-      ...appRoutes({
-        ...deps,
-        status,
-        feed,
-        sessions,
-        controlLink,
-        endAtStop: (stream) => lifecycle.endAtStop(stream),
-      }),
-      ...providerRoutes({
-        providers: deps.providers.face,
-        joinUrl: () => lifecycle.outsideUrl(),
-        clock,
-      }),
-      ...agentRoutes(deps.agent),
-      ...controlRoutes({ settings: deps.settings, ...orders }),
-      ...deps.moreRoutes,
-    ],
-    { identify, windowDirectory: deps.windowDirectory, onBug },
-  );
+  const list = routesOf(deps, {
+    monitor,
+    orders,
+    sessions,
+    controlLink,
+    lifecycle: () => lifecycle,
+  });
+  const routes = createRoutes(list, { identify, windowDirectory: deps.windowDirectory, onBug });
   const makeServer = () =>
     createGatewayServer({
       config,
@@ -136,6 +127,8 @@ export function createGateway(deps: GatewayDeps): Gateway {
         ...deps,
         warmup,
         circuits,
+        predictions,
+        budget,
         logs,
         inFlightAt: (id) => stats.inFlightAt(id),
         remotes: () => remotes(config()),
@@ -156,6 +149,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     controlLink,
     upstreamChanged(id) {
       circuits.reset(id);
+      predictions.forget(id);
       if (id === 'ondemand') warmup.forget();
     },
     traffic: (id) => providerTraffic(id, { circuits, latencies, stats }),
@@ -163,12 +157,49 @@ export function createGateway(deps: GatewayDeps): Gateway {
     providerGone(id) {
       circuits.forget(id);
       latencies.forget(id);
+      predictions.forget(id);
     },
     start: () => lifecycle.start(config()),
     async stop(graceMs) {
       warmup.stop();
       await lifecycle.stop(graceMs);
-      await flush();
+      await monitor.flush();
     },
   };
+}
+
+interface RouteParts {
+  readonly monitor: Monitor;
+  readonly orders: ReturnType<typeof ordersOf>;
+  readonly sessions: Sessions;
+  readonly controlLink: () => string;
+  /** It needs the routes itself, so it is there later. */
+  readonly lifecycle: () => Lifecycle;
+}
+
+function routesOf(
+  deps: GatewayDeps,
+  { monitor, orders, sessions, controlLink, lifecycle }: RouteParts,
+): readonly Route[] {
+  const { status, stats, feed } = monitor;
+  const { clock, app } = deps;
+  return [
+    ...appRoutes({
+      ...deps,
+      status,
+      feed,
+      sessions,
+      controlLink,
+      endAtStop: (stream) => lifecycle().endAtStop(stream),
+    }),
+    metricsRoute({ status, stats, app, summary: deps.providers.summary }),
+    ...providerRoutes({
+      providers: deps.providers.face,
+      joinUrl: () => lifecycle().outsideUrl(),
+      clock,
+    }),
+    ...agentRoutes(deps.agent),
+    ...controlRoutes({ settings: deps.settings, ...orders }),
+    ...deps.moreRoutes,
+  ];
 }

@@ -6,6 +6,8 @@ import type { Exchange, ResponseListener } from '../platform/http.ts';
 import type { TransportFailure } from '../platform/transport-failure.ts';
 import { parseJson } from './response/answer.ts';
 import type { StreamSeen } from './attempt.ts';
+import type { SentBytes } from './resume/sent-bytes.ts';
+import type { Splice } from './resume/splice.ts';
 import { errorBody, type UpstreamErrorCode } from './surface/errors.ts';
 import { lastEvent } from './response/readers.ts';
 import { dataOf, MAX_EVENT_BYTES, type Framer, type Frames } from './response/sse-frames.ts';
@@ -15,8 +17,10 @@ import { createStreamWatch, type StreamWatch } from './response/stream-watch.ts'
 /** How a relayed stream ended. */
 export type RelayEnd =
   | { readonly kind: 'complete' }
-  /** The upstream did not finish it; the caller was told. */
-  | { readonly kind: 'broken'; readonly detail: string }
+  /** The upstream did not finish it. The response is still open: the answer may be carried on. */
+  | { readonly kind: 'broken'; readonly code: UpstreamErrorCode; readonly detail: string }
+  /** It is another answer than the one that it was to carry on. */
+  | { readonly kind: 'diverged'; readonly detail: string }
   /** The caller went away. */
   | { readonly kind: 'cancelled' };
 
@@ -28,14 +32,18 @@ export interface RelayPlan {
   readonly signal: AbortSignal;
   /** Called with the number of events that went out. */
   readonly onEvents: (count: number) => void;
+  /** Keeps what went out, should the answer have to be carried on; null where nobody could. */
+  readonly sent: SentBytes | null;
+  /** Makes the events the rest of an answer that has begun; null for a first stream. */
+  readonly splice: Splice | null;
 }
 
 export const DONE_EVENT = 'data: [DONE]\n\n';
 
 /**
  * Relays a committed stream to its end, whole events at a time, with backpressure both ways.
- * The response's head must be written. A stream that breaks ends with one error event and no
- * `[DONE]`: it never looks complete.
+ * The response's head must be written. A stream that is whole ends the response; one that breaks leaves
+ * it open, for who carries it on or says that it broke off.
  */
 export function relay(seen: StreamSeen, res: ServerResponse, plan: RelayPlan): Promise<RelayEnd> {
   return new Promise((resolve) => {
@@ -56,7 +64,7 @@ class Relay implements ResponseListener {
   #lastDataAt: number;
   #callerIsSlow = false;
   #over = false;
-  #headOut = false;
+  #headOut: boolean;
 
   constructor(
     { exchange, start }: StreamSeen,
@@ -71,6 +79,7 @@ class Relay implements ResponseListener {
     this.#plan = plan;
     this.#resolve = resolve;
     this.#watch = createStreamWatch(plan.choices);
+    this.#headOut = plan.splice !== null;
     this.#lastDataAt = plan.clock.ticks();
     this.#cancelTimer = plan.clock.after(plan.idleTimeoutMs, this.#onTime);
   }
@@ -83,7 +92,7 @@ class Relay implements ResponseListener {
     this.#plan.signal.addEventListener('abort', this.#onCancel);
     this.#res.on('drain', this.#onDrain);
     this.#socket?.on('drain', this.#onDrain);
-    this.#forward(framesOf(start.held));
+    this.#take(framesOf(start.held));
     if (this.#over) return;
     handOver(this);
     if (!this.#callerIsSlow) this.#exchange.resume();
@@ -97,7 +106,7 @@ class Relay implements ResponseListener {
     if (this.#over) return;
     this.#lastDataAt = this.#plan.clock.ticks();
     const frames = this.#framer.push(chunk);
-    if (frames !== null) this.#forward(frames);
+    if (frames !== null) this.#take(frames);
     if (this.#framer.pendingBytes() > MAX_EVENT_BYTES) {
       this.#exchange.abort();
       this.#break('upstream_bad_response', 'an event is too large');
@@ -107,12 +116,25 @@ class Relay implements ResponseListener {
   onEnd(): void {
     if (this.#over) return;
     const rest = lastEvent(this.#framer).filter(isReadable);
-    if (rest.length > 0) this.#forward(framesOf(rest));
+    if (rest.length > 0) this.#take(framesOf(rest));
     if (!this.#over) this.#endWithoutDone('the stream ended without a finish reason');
   }
 
   onFailure(failure: TransportFailure): void {
     if (!this.#over) this.#endWithoutDone(failure.detail);
+  }
+
+  #take(frames: Frames): void {
+    const { splice } = this.#plan;
+    if (splice === null) {
+      this.#forward(frames);
+      return;
+    }
+    const spliced = splice.push(frames);
+    if (spliced.kind === 'diverged') {
+      this.#exchange.abort();
+      this.#finish(spliced);
+    } else if (spliced.frames !== null) this.#forward(spliced.frames);
   }
 
   #forward(frames: Frames): void {
@@ -132,6 +154,7 @@ class Relay implements ResponseListener {
 
   /** The first write brings the head along, which only the response itself can. */
   #write(bytes: Buffer): boolean {
+    this.#plan.sent?.add(bytes);
     if (this.#headOut) return writeChunk(this.#res, bytes);
     this.#headOut = true;
     return this.#res.write(bytes);
@@ -179,10 +202,7 @@ class Relay implements ResponseListener {
   }
 
   #break(code: UpstreamErrorCode, detail: string): void {
-    const message = `The answer broke off: ${detail}. What came before is incomplete.`;
-    const body = errorBody({ status: 502, code, message });
-    this.#res.write(`data: ${JSON.stringify(body)}\n\n`);
-    this.#finish({ kind: 'broken', detail });
+    this.#finish({ kind: 'broken', code, detail });
   }
 
   #finish(end: RelayEnd): void {
@@ -191,9 +211,16 @@ class Relay implements ResponseListener {
     this.#plan.signal.removeEventListener('abort', this.#onCancel);
     this.#res.off('drain', this.#onDrain);
     this.#socket?.off('drain', this.#onDrain);
-    if (end.kind !== 'cancelled') this.#res.end();
+    if (end.kind === 'complete') this.#res.end();
     this.#resolve(end);
   }
+}
+
+/** Ends a stream visibly incomplete: one error event and no `[DONE]`. */
+export function breakOff(res: ServerResponse, code: UpstreamErrorCode, detail: string): void {
+  const message = `The answer broke off: ${detail}. What came before is incomplete.`;
+  const body = errorBody({ status: 502, code, message });
+  res.end(`data: ${JSON.stringify(body)}\n\n`);
 }
 
 function framesOf(events: readonly Buffer[]): Frames {

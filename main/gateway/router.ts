@@ -1,33 +1,25 @@
-import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import { askUpstream, type Asked, type Errand } from './asking.ts';
-import { askTier, type Door, type TierDeps } from './local/tier.ts';
-import {
-  localCall,
-  remoteCall,
-  type ChatCall,
-  type LocalChoice,
-  type UpstreamCall,
-} from './request/calls.ts';
-import { soonestFirst, type Left, type Skipped } from './outcome/trail.ts';
-import type { LocalTarget, RemoteUpstream } from './request/upstreams.ts';
+import { mayBeHedged, runHeat, type HeatDeps, type HeatEnd } from './hedge/heat.ts';
+import { soonestFirst, type Left } from './outcome/trail.ts';
+import { Walk, type Step, type WalkDeps, type Walker } from './walk/walk.ts';
 
 /** What the router needs of the world. */
-export interface RouterDeps extends TierDeps {
-  readonly pickLocal: () => LocalChoice;
-}
+export type RouterDeps = HeatDeps & Omit<WalkDeps, 'localLost'>;
 
 /** One chat completion under way: fixed at its start, so that a settings change meets the next one. */
-export interface Journey extends Errand {
-  readonly call: ChatCall;
-  readonly remotes: readonly RemoteUpstream[];
-}
+export type Journey = Errand & Walker;
 
 type Answered = Extract<Asked, { readonly kind: 'answered' }>;
 type Cancelled = Extract<Asked, { readonly kind: 'cancelled' }>;
 
 /** How the walk over the upstreams ended; `trail` has those that were left, in routing order. */
 export type Routed =
-  | (Answered & { readonly trail: readonly Left[] })
+  | (Answered & {
+      readonly step: Step;
+      readonly trail: readonly Left[];
+      /** Who is still ahead, should the answer break off. */
+      readonly walk: Walk;
+    })
   | { readonly kind: 'unanswered'; readonly trail: readonly Left[] }
   | Cancelled;
 
@@ -36,97 +28,57 @@ export type Routed =
  * As soon as `local` is lost the on-demand upstream is warmed up, without waiting for it.
  */
 export async function route(journey: Journey, deps: RouterDeps): Promise<Routed> {
-  const trail: Left[] = [];
-  for (const id of UPSTREAM_IDS) {
-    const visited = await visit(id, 'enter', journey, deps);
-    if (visited.kind === 'cancelled') return visited;
-    trail.push(...visited.left);
-    if (visited.kind === 'answered') {
-      if (id !== 'local' && id !== 'ondemand') deps.warmup.hostedAnswered();
-      return { ...visited, trail };
+  const localLost = (left: readonly Left[]) => warmUpAfter(left, journey, deps);
+  const walk = new Walk(journey, { ...deps, localLost });
+  for (let step = walk.next(); step !== null; step = walk.next()) {
+    const asked = await ask(step, walk, journey, deps);
+    if (asked.kind === 'answered') return arrived(asked, walk, deps);
+    if (asked.kind === 'cancelled') {
+      walk.close(null);
+      return asked;
     }
-    const last = visited.left.at(-1);
-    if (last?.kind === 'failed' && !last.failure.fallBack) break;
-    if (id === 'local') warmUpAfter(visited.left, journey, deps);
   }
-  return askSoonest(trail, journey, deps);
+  walk.close(null);
+  return askSoonest(walk, journey, deps);
+}
+
+async function ask(step: Step, walk: Walk, journey: Journey, deps: RouterDeps): Promise<HeatEnd> {
+  if (mayBeHedged(step, walk, journey)) return runHeat(step, walk, journey, deps);
+  const asked = await askUpstream(step.leg, journey, deps);
+  if (asked.kind === 'failed') walk.failed(step, asked.failure);
+  return asked.kind === 'answered' ? { ...asked, step } : asked;
+}
+
+function arrived(
+  answered: Answered & { readonly step: Step },
+  walk: Walk,
+  { warmup }: RouterDeps,
+): Routed {
+  const { step } = answered;
+  const { upstream } = step.stop;
+  walk.close(step);
+  if (upstream !== 'local' && upstream !== 'ondemand') warmup.hostedAnswered();
+  return { ...answered, walk, trail: walk.left(step) };
 }
 
 /** When all that are left are out for a while, the one that comes back first is asked all the same. */
-async function askSoonest(
-  trail: readonly Left[],
-  journey: Journey,
-  deps: RouterDeps,
-): Promise<Routed> {
+async function askSoonest(walk: Walk, journey: Journey, deps: RouterDeps): Promise<Routed> {
+  const trail = walk.left(null);
   for (const skipped of soonestFirst(trail)) {
-    const visited = await visit(skipped.upstream, 'enterAnyway', journey, deps);
-    if (visited.kind === 'cancelled') return visited;
-    if (visited.kind === 'answered') {
-      return { ...visited, trail: trail.filter((left) => left !== skipped) };
-    }
+    const step = walk.anyway(skipped.upstream);
     // Its probe is out already, for another request.
-    if (visited.left.every(({ kind }) => kind === 'skipped')) continue;
-    const left = trail.flatMap((each) => (each === skipped ? visited.left : [each]));
+    if (step === null) continue;
+    const asked = await askUpstream(step.leg, journey, deps);
+    if (asked.kind === 'answered') {
+      return { ...asked, step, walk, trail: trail.filter((left) => left !== skipped) };
+    }
+    if (asked.kind === 'failed') step.stop.failed(step.leg, asked.failure);
+    step.stop.close();
+    if (asked.kind === 'cancelled') return asked;
+    const left = trail.flatMap((each) => (each === skipped ? step.stop.left(null) : [each]));
     return { kind: 'unanswered', trail: left };
   }
   return { kind: 'unanswered', trail };
-}
-
-type Visited =
-  | (Answered & { readonly left: readonly Left[] })
-  | { readonly kind: 'left'; readonly left: readonly Left[] }
-  | Cancelled;
-
-async function visit(
-  id: UpstreamId,
-  door: Door,
-  journey: Journey,
-  deps: RouterDeps,
-): Promise<Visited> {
-  const way = wayTo(id, journey, deps);
-  switch (way.kind) {
-    case 'none':
-      return skippedFor(id, way.reason, null);
-    case 'tier':
-      return askTier(way.targets, door, journey, deps);
-    case 'call': {
-      const entry = deps.circuits[door](id, way.call, journey.epoch);
-      if (entry.kind === 'out') return skippedFor(id, entry.reason, entry.waitMs);
-      const pass = { own: { id, ticket: entry.ticket }, tier: null };
-      const asked = await askUpstream(way.call, pass, journey, deps);
-      if (asked.kind === 'cancelled') return asked;
-      return asked.kind === 'answered'
-        ? { ...asked, left: [] }
-        : { kind: 'left', left: [{ ...asked, upstream: id, provider: null }] };
-    }
-  }
-}
-
-function skippedFor(
-  upstream: UpstreamId,
-  reason: Skipped['reason'],
-  waitMs: number | null,
-): Visited {
-  return { kind: 'left', left: [{ kind: 'skipped', upstream, reason, waitMs }] };
-}
-
-type Way =
-  | { readonly kind: 'call'; readonly call: UpstreamCall }
-  | { readonly kind: 'tier'; readonly targets: readonly LocalTarget[] }
-  | { readonly kind: 'none'; readonly reason: Skipped['reason'] };
-
-/** How an upstream would be asked, or why there is none to be asked. */
-function wayTo(id: UpstreamId, { call, config, remotes }: Journey, { pickLocal }: RouterDeps): Way {
-  if (id === 'local') {
-    const choice = pickLocal();
-    return choice.kind === 'target'
-      ? { kind: 'call', call: localCall(call, choice.target, config, 1) }
-      : choice;
-  }
-  const upstream = remotes.find((remote) => remote.id === id);
-  if (upstream === undefined) return { kind: 'none', reason: 'not_configured' };
-  if (call.zeroSpend) return { kind: 'none', reason: 'zero_spend' };
-  return { kind: 'call', call: remoteCall(call, upstream) };
 }
 
 /** A set-up without `local`, or whose owner has paused it, must not keep a paid GPU warm (design 6). */

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { AgentView } from '#shared/agent.ts';
+import { DOCTOR_GROUNDS, type AgentView, type DoctorReport } from '#shared/agent.ts';
+import { CHECK_NAMES } from '#shared/provider.ts';
 import { describe, expect, test } from 'vitest';
 import type { HostEdges } from '../../main/host.ts';
 import { systemClock } from '../../main/platform/clock.ts';
@@ -9,10 +10,11 @@ import { silentLog } from '../../main/platform/log.ts';
 import { openStore } from '../../main/registry/store/open-store.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { bearer, expectError, postJson, send, type HttpAnswer } from '../support/http.ts';
-import { startUpstream } from '../support/upstream.ts';
+import { startModelServer } from '../support/agent.ts';
+import { answers, hang, startUpstream } from '../support/upstream.ts';
 
 const AGENT = '/api/v1/agent';
-const POSTS = ['mode', 'join', 'leave'] as const;
+const POSTS = ['mode', 'join', 'leave', 'doctor'] as const;
 const KEY = 'gateway-key-0123456789';
 const NO_TOKEN = 'b'.repeat(64);
 const AGENT_ON = { AGENT: 'true', AGENT_PORTS: '0', ENGINE_URL: 'http://127.0.0.1:1' };
@@ -86,7 +88,8 @@ test('nothing in the view is secret, joined or not', async () => {
   const texts = [JSON.stringify(await gateway.view())];
   const joined = await gateway.post('join', { url: other.url, token });
   expect(joined.status).toBe(200);
-  texts.push(joined.text, JSON.stringify(await gateway.view()));
+  const examined = await gateway.post('doctor', {});
+  texts.push(joined.text, JSON.stringify(await gateway.view()), examined.text);
   const secrets = [token, ...secretsIn(gateway.dataDirectory), ...secretsIn(other.dataDirectory)];
   expect(secrets.length).toBeGreaterThan(4);
   for (const secret of secrets) expect(texts.join('\n')).not.toContain(secret);
@@ -130,13 +133,14 @@ describe('who may', () => {
 
 test('while the agent is switched off each route is a 409 that says how to switch it on', async () => {
   const gateway = await started({ AGENT: 'false' });
-  const answers = [
+  const refused = [
     await send(gateway.url + AGENT),
     await gateway.post('mode', { wish: 'paused' }),
     await gateway.post('join', { url: 'http://127.0.0.1:1', token: NO_TOKEN }),
     await gateway.post('leave', {}),
+    await gateway.post('doctor', {}),
   ];
-  for (const answer of answers) {
+  for (const answer of refused) {
     expect(expectError(answer, 409, 'agent_off')).toContain('SWITCHYARD_AGENT');
   }
 });
@@ -210,6 +214,63 @@ test('a wish is answered with the view that it leads to', async () => {
     expect(JSON.parse(answer.text)).toMatchObject({ owner: { wish, mode } });
     expect((await gateway.view()).owner).toMatchObject({ wish, mode });
   }
+});
+
+describe('the doctor', () => {
+  const examine = async (gateway: Controlled) => {
+    const answer = await gateway.post('doctor', {});
+    expect(answer.status).toBe(200);
+    return JSON.parse(answer.text) as DoctorReport;
+  };
+
+  test('says of each check what was tried, what came back and what to do', async () => {
+    const gateway = await started();
+    const { ok, checks } = await examine(gateway);
+    expect(ok).toBe(false);
+    expect(new Set(checks.map(({ name }) => name))).toEqual(
+      new Set([...DOCTOR_GROUNDS, ...CHECK_NAMES]),
+    );
+    const one = (name: string) => checks.find((check) => check.name === name);
+    expect(one('engine found')).toMatchObject({
+      passed: false,
+      tried: expect.stringContaining('http://127.0.0.1:1'),
+      remedy: expect.stringContaining('SWITCHYARD_ENGINE_URL'),
+    });
+    const { server } = await gateway.view();
+    expect(one('agent port bound')).toMatchObject({
+      passed: true,
+      tried: `GET ${server.url}/health`,
+    });
+    expect(one('health /health status ok')).toMatchObject({ passed: true, remedy: null });
+  });
+
+  test('looks at the agent as it is now, not as its files have it', async () => {
+    const engine = await startModelServer(answers('hi'));
+    const gateway = await started({ ENGINE_URL: engine.url });
+    await gateway.post('mode', { wish: 'paused' });
+    const { checks } = await examine(gateway);
+    const inference = checks.find(({ name }) => name === 'test inference returns choices');
+    expect(inference).toMatchObject({
+      passed: false,
+      output: expect.stringMatching(/HTTP 503 .*paused/),
+      remedy: expect.stringContaining('switch this machine on'),
+    });
+    expect(engine.calls).toEqual([]);
+  });
+
+  test('that is asked twice at once examines once', async () => {
+    const engine = await startModelServer(hang);
+    const gateway = await started({ ENGINE_URL: engine.url });
+    await expect.poll(async () => (await gateway.view()).engine?.health.status).toBe('ok');
+    const both = [examine(gateway), examine(gateway)];
+    await gateway.view();
+    engine.script = answers('hi');
+    for (const call of engine.calls) await answers('hi')(call);
+    // Each examination has a nonce of its own, which the agent signs.
+    const [first, second] = await Promise.all(both);
+    expect(second).toEqual(first);
+    expect(await examine(gateway)).not.toEqual(first);
+  });
 });
 
 describe('joining', () => {

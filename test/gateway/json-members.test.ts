@@ -1,6 +1,10 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { topLevelMembers, withMembers } from '../../main/gateway/request/json-members.ts';
+import {
+  elementsAt,
+  topLevelMembers,
+  withMembers,
+} from '../../main/gateway/request/json-members.ts';
 
 /** A JSON text with its own blanks and spellings, member by member. */
 interface Spelled {
@@ -80,6 +84,21 @@ test('each member is found, with its key decoded and its value as it is spelled'
       expect(found).toEqual(json.members.map((each) => ({ key: each.key, value: each.value })));
     }),
     { numRuns: 2000 },
+  );
+});
+
+test('each element of an array is found as it is spelled', () => {
+  const element = fc.tuple(blank, value, blank);
+  fc.assert(
+    fc.property(fc.array(element, { maxLength: 6 }), blank, (elements, inner) => {
+      const texts = elements.map((parts) => parts.join(''));
+      const bytes = Buffer.from(`{"a":[${inner}${texts.join(',')}]}`);
+      const found = elementsAt(bytes, 5).map(({ start, end }) =>
+        bytes.toString('utf8', start, end),
+      );
+      expect(found).toEqual(elements.map(([, text]) => text));
+    }),
+    { numRuns: 1000 },
   );
 });
 

@@ -3,32 +3,26 @@ import { describe, expect, test } from 'vitest';
 import { chooseInOrder, type Candidate } from '../../main/gateway/local/choice.ts';
 import { shuffled } from '../../main/gateway/local/shuffled.ts';
 import { endpointOf, type LocalTarget } from '../../main/gateway/request/upstreams.ts';
-
-/** Chance that is the same in each run: a linear congruential generator (Numerical Recipes, 7.1). */
-function chance(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
+import { chance } from '../support/chance.ts';
 
 const endpoint = endpointOf('http://127.0.0.1:1', 'local');
 
 function targetOf(id: number): LocalTarget {
-  return { provider: String(id), endpoint, models: [], gatewayToken: '' };
+  return { provider: String(id), endpoint, models: [], ownedBy: null, gatewayToken: '' };
 }
 
 const targetsOf = (count: number) => Array.from({ length: count }, (_, id) => targetOf(id));
 
-/** What a machine is like; null: it is out. */
-type Standing = Omit<Candidate, 'target'> | null;
+/** What a machine is like; null: it is out. What is left out is not known, and nobody waits there. */
+type Standing = Partial<Omit<Candidate, 'target'>> | null;
+
+const UNKNOWN = { ewmaTtft: null, predictedTtft: null, inFlight: 0 };
 
 function choose(standings: readonly Standing[], meanTtft: number | null, random: () => number) {
   const targets = standings.map((_, id) => targetOf(id));
   const standing = (target: LocalTarget): Candidate | null => {
     const found = standings[Number(target.provider)] ?? null;
-    return found === null ? null : { target, ...found };
+    return found === null ? null : { target, ...UNKNOWN, ...found };
   };
   return chooseInOrder(targets, standing, meanTtft, random).map(({ provider }) => Number(provider));
 }
@@ -44,18 +38,13 @@ function firsts(standings: readonly Standing[], meanTtft: number | null): number
   return counts;
 }
 
-const UNKNOWN = { ewmaTtft: null, inFlight: 0 };
+const ttft = fc.option(fc.double({ min: 0, max: 60_000, noNaN: true }));
 const standings = fc.array(
-  fc.option(
-    fc.record({
-      ewmaTtft: fc.option(fc.double({ min: 0, max: 60_000, noNaN: true })),
-      inFlight: fc.nat(50),
-    }),
-  ),
+  fc.option(fc.record({ ewmaTtft: ttft, predictedTtft: ttft, inFlight: fc.nat(50) })),
   { maxLength: 12 },
 );
 const seed = fc.nat();
-const mean = fc.option(fc.double({ min: 0, max: 60_000, noNaN: true }));
+const mean = ttft;
 
 describe('shuffled', () => {
   test('gives each number once, whatever chance says', () => {
@@ -157,6 +146,34 @@ describe('the choice', () => {
     const loaded = { ewmaTtft: null, inFlight: 3 };
     expect(firsts([loaded, { ewmaTtft: 700, inFlight: 0 }], 200)).toEqual([0, 1000]);
     expect(firsts([loaded, { ewmaTtft: 900, inFlight: 0 }], 200)).toEqual([1000, 0]);
+  });
+
+  test('goes by what is predicted for the prompt, whatever the mean of the others is', () => {
+    const quickOnShort = { ewmaTtft: 100, predictedTtft: 9000 };
+    const evenOnLong = { ewmaTtft: 800, predictedTtft: 2000 };
+    expect(firsts([quickOnShort, evenOnLong], 200)).toEqual([0, 1000]);
+    expect(firsts([{ ewmaTtft: 100 }, { ewmaTtft: 800 }], 200)).toEqual([1000, 0]);
+  });
+
+  test('of two machines is the one that is predicted to be first, each as often as it is loaded', () => {
+    const given = fc.record({
+      predictedTtft: fc.integer({ min: 1, max: 60_000 }),
+      inFlight: fc.nat(50),
+    });
+    fc.assert(
+      fc.property(given, given, ttft, seed, (a, b, ewmaTtft, from) => {
+        const cost = ({ predictedTtft, inFlight }: typeof a) => predictedTtft * (inFlight + 1);
+        fc.pre(cost(a) !== cost(b));
+        const chosen = choose([{ ...a, ewmaTtft }, b], 1, chance(from));
+        expect(chosen).toEqual(cost(a) < cost(b) ? [0, 1] : [1, 0]);
+      }),
+    );
+  });
+
+  test('holds a prediction of nothing for the shortest time, so that load still tells', () => {
+    expect(firsts([{ predictedTtft: 0, inFlight: 1 }, { predictedTtft: 0 }], 200)).toEqual([
+      0, 1000,
+    ]);
   });
 
   test('avoids the loaded one of two that are alike, however fast they are', () => {

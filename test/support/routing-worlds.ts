@@ -5,6 +5,7 @@ import type { RequestRow } from '#shared/live.ts';
 import type { StatusReport } from '#shared/status.ts';
 import { loadConfig, type Config } from '../../main/config.ts';
 import { handleChat } from '../../main/gateway/chat.ts';
+import { createHedgeBudget } from '../../main/gateway/hedge/budget.ts';
 import { createMonitor } from '../../main/gateway/watch/monitor.ts';
 import { endpointOf, remoteUpstreams } from '../../main/gateway/request/upstreams.ts';
 import type { HttpClient } from '../../main/platform/http.ts';
@@ -32,6 +33,9 @@ export const SETTINGS: Readonly<Record<string, string>> = {
   ),
   TTFT_THRESHOLD_MS: String(TTFT_THRESHOLD_MS),
   ONDEMAND_WARMUP: 'false',
+  // The model has one upstream asked after the other: test/properties/survival.test.ts has the rest.
+  HEDGE: 'off',
+  RESUME: 'off',
 };
 
 /** A clock that stands still but for the pauses before a second try, which pass by themselves. */
@@ -169,7 +173,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
     const { baseUrl } = config.local;
     if (baseUrl === null) return { kind: 'none', reason: 'not_configured' } as const;
     const endpoint = endpointOf(baseUrl, 'local');
-    const target = { provider: null, endpoint, models: null, gatewayToken: null };
+    const target = { provider: null, endpoint, models: null, ownedBy: null, gatewayToken: null };
     return { kind: 'target', target } as const;
   }
 
@@ -185,11 +189,13 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
       identity: { reader: true, control: false, authorization: null },
       cors: {},
     };
-    const { circuits, warmup, logs } = monitor;
+    const { circuits, predictions, warmup, logs } = monitor;
     const handled = handleChat(req, res, caller, {
       http,
       clock,
       circuits,
+      predictions,
+      budget: createHedgeBudget(),
       warmup,
       logs,
       pickLocal,

@@ -33,11 +33,14 @@ const CARD = readFileSync(
   'utf8',
 ).trim();
 
+/** The same card with 90 of 100 percent of its time taken. */
+export const BUSY_CARD = CARD.replace(/, 3, 1, 41,/, ', 90, 60, 41,');
+
 /** A search path on which `nvidia-smi` names one card, again and again, until nobody reads it. */
-export function pathWithCard(): string {
+export function pathWithCard(card = CARD): string {
   const directory = temporaryDirectory();
   const path = join(directory, 'nvidia-smi');
-  writeFileSync(path, `#!/bin/sh\nwhile echo '${CARD}'; do /bin/sleep 1; done\n`);
+  writeFileSync(path, `#!/bin/sh\nwhile echo '${card}'; do /bin/sleep 1; done\n`);
   chmodSync(path, 0o755);
   return `${directory}${delimiter}${process.env['PATH'] ?? ''}`;
 }

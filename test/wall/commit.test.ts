@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { brokenOff } from '../support/broken-off.ts';
 import { createManualClock } from '../support/clock.ts';
 import { chatStream, HELLO, startChat } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
@@ -31,18 +32,6 @@ async function startPair(first: Script) {
     clock,
   );
   return { a, b, clock, gateway };
-}
-
-/** Splits what came into the relayed part and the one error event that must end it. */
-function brokenOff(text: string): { readonly before: string; readonly code: unknown } {
-  const at = text.lastIndexOf('data: {"error":');
-  expect(at).toBeGreaterThanOrEqual(0);
-  const event = text.slice(at);
-  expect(event).toMatch(/^data: [^\n]+\n\n$/);
-  expect(text).not.toContain('[DONE]');
-  const body = JSON.parse(event.slice(6)) as { error: { code: unknown }; src: unknown };
-  expect(body.src).toBe('gateway');
-  return { before: text.slice(0, at), code: body.error.code };
 }
 
 test('nothing is written to the caller before the first content', async () => {

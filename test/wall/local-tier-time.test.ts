@@ -9,7 +9,7 @@ describe('the time of the tier', () => {
   test.each([1, 2, 3])('is shared equally by %d that are silent', async (count) => {
     const machines = await Promise.all(Array.from({ length: count }, () => startMachine(hang)));
     const hosted = await startUpstream(answers('paid for'));
-    const settings = { ...at({ hosted_a: hosted.url }), LOCAL_TIMEOUT_MS: '60000' };
+    const settings = { ...at({ hosted_a: hosted.url }), LOCAL_TIMEOUT_MS: '60000', HEDGE: 'off' };
     const tier = await startTier(machines, settings);
     const answer = chat(tier.url);
     for (const [turn, machine] of machines.entries()) {

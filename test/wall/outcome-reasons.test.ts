@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import {
   FAILURE_REASONS,
   isFallbackReason,
+  OUTRUN,
   SKIP_REASONS,
   type FallbackReason,
 } from '#shared/reasons.ts';
@@ -44,6 +45,9 @@ const SKIPS = {
 /** Produced by more than one request: test/wall/circuit.test.ts. */
 const BY_CIRCUITS = ['circuit_open'] as const satisfies readonly Listed[];
 
+/** Produced by calls beside each other: test/wall/hedge.test.ts and test/wall/predicted.test.ts. */
+const BY_RACES = ['outrun', 'predicted_slow'] as const satisfies readonly Listed[];
+
 /** Reasons that nothing produces yet, and the work that will. */
 const LATER = {
   no_provider: 'the registry: local is configured, and no provider can serve',
@@ -53,8 +57,8 @@ const LATER = {
 
 test('every reason of the closed list has its place here, and no other has', () => {
   const single = [FAILURES, SKIPS, LATER].flatMap((reasons) => Object.keys(reasons));
-  const placed = [...single, ...BY_CIRCUITS];
-  expect(placed.toSorted()).toEqual([...SKIP_REASONS, ...FAILURE_REASONS].toSorted());
+  const placed = [...single, ...BY_CIRCUITS, ...BY_RACES];
+  expect(placed.toSorted()).toEqual([...SKIP_REASONS, ...FAILURE_REASONS, OUTRUN].toSorted());
   expect(placed).toSatisfy((reasons: string[]) => reasons.every(isFallbackReason));
 });
 

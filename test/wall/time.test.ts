@@ -33,6 +33,7 @@ async function startPair(script: Script, settings: Record<string, string> = {}) 
       HOSTED_A_TIMEOUT_MS: '8000',
       HOSTED_B_BASE_URL: b.url,
       IDLE_TIMEOUT_MS: '5000',
+      HEDGE: 'off',
       ...settings,
     },
     clock,

@@ -68,6 +68,13 @@ export function admitAnyway(breaker: Breaker, now: Moment, probeTimeoutMs: numbe
     : letIn(breaker, now, probeTimeoutMs);
 }
 
+/** Lets a request in only where nothing is wrong: one that need not be sent is never the probe. */
+export function admitClosed(breaker: Breaker, now: Moment, probeTimeoutMs: number): Admission {
+  return breaker.gate.kind === 'closed'
+    ? letIn(breaker, now, probeTimeoutMs)
+    : { kind: 'refused', waitMs: waitMsOf(breaker, now) };
+}
+
 /** Milliseconds until a request is let in at the latest, 0 for at once. */
 export function waitMsOf({ gate }: Breaker, now: Moment): number {
   switch (gate.kind) {

@@ -4,6 +4,7 @@ import type { Failure } from '../outcome/outcomes.ts';
 import {
   admit,
   admitAnyway,
+  admitClosed,
   NEW_BREAKER,
   reset,
   sent,
@@ -12,8 +13,8 @@ import {
   type Ticket,
 } from './breaker.ts';
 import { decodeBreaker, decodeSkips, encodeBreaker, encodeSkips } from './codec.ts';
-import { momentOf, remainingMs } from './moment.ts';
-import { firstContent, record, type Limits, type Result } from './results.ts';
+import { momentOf, remainingMs, type Moment } from './moment.ts';
+import { firstContent, outrun, record, type Limits, type Result } from './results.ts';
 import { NO_SKIPS, skipFor, skipOf, withSkip, type Skip, type Skips } from './skips.ts';
 
 /** What stands at one id. */
@@ -66,8 +67,21 @@ export interface Circuits {
   enterAgain(id: string, wish: Wish, epoch: number): Entry;
   /** Lets a request in although it is early: somebody must be asked (design 4). */
   enterAnyway(id: string, wish: Wish, epoch: number): Entry;
+  /** Lets a request in that need not be sent: only where the breaker is closed. */
+  enterClosed(id: string, wish: Wish, epoch: number): Entry;
   sent(id: string): void;
-  firstContent(id: string, ticket: Ticket, ttftMs: number): void;
+  /** `slowMs` of the time are the machine's own; what the prompt was known to take is no slowness. */
+  firstContent(
+    id: string,
+    ticket: Ticket,
+    took: { readonly ttftMs: number; readonly slowMs: number },
+  ): void;
+  /** Another was first: `silentMs` went by without content. */
+  outrun(
+    id: string,
+    ticket: Ticket,
+    took: { readonly silentMs: number; readonly slowMs: number },
+  ): void;
   record(id: string, ticket: Ticket, result: Result): void;
   /** Leaves an id alone for what a failure said, if it said so. */
   skipAfter(
@@ -97,6 +111,12 @@ export interface CircuitsDeps {
   readonly changed: () => void;
 }
 
+function excusing(limits: Limits, excusedMs: number): Limits {
+  return excusedMs === 0
+    ? limits
+    : { ...limits, ttftThresholdMs: limits.ttftThresholdMs + excusedMs };
+}
+
 const NEW: Circuit = { breaker: NEW_BREAKER, skips: NO_SKIPS, epoch: 0 };
 
 /** Makes an empty set. */
@@ -124,6 +144,11 @@ export function createCircuits({ clock, random, limits, changed }: CircuitsDeps)
     return { kind: 'admitted', ticket: admission.ticket };
   }
 
+  function enterUnskipped(admitting: typeof admit, id: string, wish: Wish, begun: number): Entry {
+    const out = isFormer(id, begun) ? null : skipped(id, wish.model);
+    return out ?? enterBy(admitting, id, wish, begun);
+  }
+
   function skipped(id: string, model: string): Out | null {
     const { breaker, skips } = at(id);
     const skip = skips === NO_SKIPS ? null : skipOf(skips, model, now());
@@ -136,10 +161,8 @@ export function createCircuits({ clock, random, limits, changed }: CircuitsDeps)
   return {
     at,
     epoch: () => epoch,
-    enter(id, wish, begun) {
-      const out = isFormer(id, begun) ? null : skipped(id, wish.model);
-      return out ?? enterBy(admit, id, wish, begun);
-    },
+    enter: (id, wish, begun) => enterUnskipped(admit, id, wish, begun),
+    enterClosed: (id, wish, begun) => enterUnskipped(admitClosed, id, wish, begun),
     outOf(id, model) {
       const out = skipped(id, model);
       if (out !== null) return out;
@@ -149,9 +172,13 @@ export function createCircuits({ clock, random, limits, changed }: CircuitsDeps)
     enterAgain: (id, wish, begun) => enterBy(admit, id, wish, begun),
     enterAnyway: (id, wish, begun) => enterBy(admitAnyway, id, wish, begun),
     sent: (id) => setBreaker(id, sent(at(id).breaker)),
-    firstContent(id, ticket, ttftMs) {
-      const judging = { now: now(), limits: limits() };
+    firstContent(id, ticket, { ttftMs, slowMs }) {
+      const judging = { now: now(), limits: excusing(limits(), ttftMs - slowMs) };
       setBreaker(id, firstContent(at(id).breaker, ticket, ttftMs, judging));
+    },
+    outrun(id, ticket, { silentMs, slowMs }) {
+      const judging = { now: now(), limits: excusing(limits(), silentMs - slowMs) };
+      setBreaker(id, outrun(at(id).breaker, ticket, silentMs, judging));
     },
     record(id, ticket, result) {
       const judging = { now: now(), limits: limits(), random: random() };
@@ -172,21 +199,28 @@ export function createCircuits({ clock, random, limits, changed }: CircuitsDeps)
       if (circuits.delete(id)) changed();
     },
     ids: () => circuits.keys(),
-    save: () =>
-      Object.fromEntries(
-        [...circuits].map(([id, { breaker, skips }]) => [
-          id,
-          { breaker: encodeBreaker(breaker, now()), skips: encodeSkips(skips, now()) },
-        ]),
-      ),
+    save: () => encoded(circuits, now()),
     restore(saved) {
-      if (!isObject(saved)) return;
-      for (const [id, each] of Object.entries(saved)) {
-        if (!isObject(each)) continue;
-        const breaker = decodeBreaker(each['breaker'], now()) ?? NEW_BREAKER;
-        const skips = decodeSkips(each['skips'], now()) ?? NO_SKIPS;
-        circuits.set(id, { breaker, skips, epoch });
-      }
+      for (const [id, known] of decoded(saved, now())) circuits.set(id, { ...known, epoch });
     },
   };
+}
+
+function encoded(circuits: ReadonlyMap<string, Circuit>, now: Moment): unknown {
+  return Object.fromEntries(
+    [...circuits].map(([id, { breaker, skips }]) => [
+      id,
+      { breaker: encodeBreaker(breaker, now), skips: encodeSkips(skips, now) },
+    ]),
+  );
+}
+
+function decoded(saved: unknown, now: Moment): [id: string, known: Omit<Circuit, 'epoch'>][] {
+  if (!isObject(saved)) return [];
+  return Object.entries(saved).flatMap(([id, each]) => {
+    if (!isObject(each)) return [];
+    const breaker = decodeBreaker(each['breaker'], now) ?? NEW_BREAKER;
+    const skips = decodeSkips(each['skips'], now) ?? NO_SKIPS;
+    return [[id, { breaker, skips }]];
+  });
 }

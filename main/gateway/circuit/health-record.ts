@@ -78,3 +78,21 @@ export function firstContentAt(
     consecutiveSlow: ttftMs > slowAfterMs ? record.consecutiveSlow + 1 : 0,
   };
 }
+
+/**
+ * No content within `silentMs`, and then the call was ended because another was first. It took at least
+ * that long, so the mean may only rise by it; `lastTtftMs` stays what was last seen.
+ */
+export function silentFor(
+  record: HealthRecord,
+  silentMs: number,
+  now: number,
+  slowAfterMs: number,
+): HealthRecord {
+  const isLonger = silentMs > (record.ttft?.value ?? 0);
+  return {
+    ...record,
+    ttft: isLonger ? withSample(record.ttft, silentMs, now) : record.ttft,
+    consecutiveSlow: record.consecutiveSlow + (silentMs >= slowAfterMs ? 1 : 0),
+  };
+}

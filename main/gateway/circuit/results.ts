@@ -1,4 +1,10 @@
-import { failedAt, firstContentAt, succeededAt, type HealthRecord } from './health-record.ts';
+import {
+  failedAt,
+  firstContentAt,
+  silentFor,
+  succeededAt,
+  type HealthRecord,
+} from './health-record.ts';
 import { reset, type Breaker, type Gate, type Ticket } from './breaker.ts';
 import { later, remainingMs, type Moment } from './moment.ts';
 
@@ -78,8 +84,38 @@ export function firstContent(
     const leftMs = Math.max(remainingMs(gate.release, now), ANSWERING_PROBE_MS);
     return { ...breaker, health, gate: { ...gate, release: later(now, leftMs) } };
   }
-  const isFull = health.consecutiveSlow >= limits.ttftSlowThreshold;
-  return { ...breaker, health, gate: isFull ? opened(limits, now) : gate };
+  return { ...breaker, health, gate: slowed(gate, health, { now, limits }) };
+}
+
+/**
+ * Takes note of a call that was ended because another was first. To be slow counts as it does for one that
+ * answers. A slow probe proved nothing: it is not sent again before another cool-down, or every request
+ * would wait for it once more.
+ */
+export function outrun(
+  breaker: Breaker,
+  ticket: Ticket,
+  silentMs: number,
+  { now, limits }: Omit<Judging, 'random'>,
+): Breaker {
+  const { gate } = breaker;
+  const health = silentFor(breaker.health, silentMs, now.ticks, limits.ttftThresholdMs);
+  if (!isCurrent(gate, ticket)) return { ...breaker, health: withRows(health, breaker.health) };
+  if (gate.kind === 'closed')
+    return { ...breaker, health, gate: slowed(gate, health, { now, limits }) };
+  const isSlow = silentMs >= limits.ttftThresholdMs && !gate.forced;
+  const until = isSlow ? later(now, limits.cooldownMs) : gate.until;
+  return { ...breaker, health, gate: { kind: 'open', until, openings: gate.openings } };
+}
+
+type Closed = Extract<Gate, { readonly kind: 'closed' }>;
+
+function slowed(
+  gate: Closed,
+  health: HealthRecord,
+  { now, limits }: Omit<Judging, 'random'>,
+): Gate {
+  return health.consecutiveSlow >= limits.ttftSlowThreshold ? opened(limits, now) : gate;
 }
 
 type Admitting = Exclude<Gate, { readonly kind: 'open' }>;

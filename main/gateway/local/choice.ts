@@ -6,6 +6,8 @@ export interface Candidate {
   readonly target: LocalTarget;
   /** Its time-decayed time to first token in milliseconds; null while it is unknown. */
   readonly ewmaTtft: number | null;
+  /** The time to first token that this prompt is predicted to take there; null where nobody can tell. */
+  readonly predictedTtft: number | null;
   /** Requests that it serves now. */
   readonly inFlight: number;
 }
@@ -17,8 +19,9 @@ const SHORTEST_TTFT_MS = 1;
 
 /**
  * Those whom one request may be sent to, in order: each the better one of two that chance picked, by time
- * to first token and load. The best of all would be everybody's choice at once. `standing` is null for a
- * machine that is out; `meanTtft` stands for one that is not known yet.
+ * to first token and load. The best of all would be everybody's choice at once. What is predicted for the
+ * prompt goes before the mean of a machine's others. `standing` is null for a machine that is out;
+ * `meanTtft` stands for one that is not known yet.
  */
 export function chooseInOrder(
   targets: readonly LocalTarget[],
@@ -26,8 +29,10 @@ export function chooseInOrder(
   meanTtft: number | null,
   random: () => number,
 ): LocalTarget[] {
-  const costOf = ({ ewmaTtft, inFlight }: Candidate) =>
-    Math.max(ewmaTtft ?? meanTtft ?? SHORTEST_TTFT_MS, SHORTEST_TTFT_MS) * (inFlight + 1);
+  const costOf = ({ predictedTtft, ewmaTtft, inFlight }: Candidate) => {
+    const ttftMs = predictedTtft ?? ewmaTtft ?? meanTtft ?? SHORTEST_TTFT_MS;
+    return Math.max(ttftMs, SHORTEST_TTFT_MS) * (inFlight + 1);
+  };
   const chosen: LocalTarget[] = [];
   let rival: Candidate | null = null;
   for (const index of shuffled(targets.length, random)) {

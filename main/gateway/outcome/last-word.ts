@@ -66,10 +66,19 @@ function allRateLimited(trail: readonly Left[]): boolean {
 }
 
 function smallestWaitMs(trail: readonly Left[]): number | null {
-  const waits = trail
-    .map((left) => (wasTried(left) ? waitOf(left) : left.waitMs))
-    .filter((wait) => wait !== null);
+  const waits = trail.map(waitAt).filter((wait) => wait !== null);
   return waits.length === 0 ? null : Math.min(...waits);
+}
+
+function waitAt(left: Left): number | null {
+  switch (left.kind) {
+    case 'failed':
+      return waitOf(left);
+    case 'skipped':
+      return left.waitMs;
+    case 'outrun':
+      return null;
+  }
 }
 
 /** How long a failure keeps its upstream out; null when it does not. */

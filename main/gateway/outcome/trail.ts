@@ -1,5 +1,5 @@
 import type { UpstreamId } from '#shared/ids.ts';
-import type { FallbackReason } from '#shared/reasons.ts';
+import { OUTRUN, type FallbackReason } from '#shared/reasons.ts';
 import type { Failure } from './outcomes.ts';
 
 /** An upstream that was not asked. */
@@ -20,8 +20,15 @@ export interface Failed {
   readonly failure: Failure;
 }
 
+/** An upstream that was asked and was not waited for: another one's content came first. */
+export interface Outrun {
+  readonly kind: 'outrun';
+  readonly upstream: UpstreamId;
+  readonly provider: string | null;
+}
+
 /** One upstream that was left. */
-export type Left = Skipped | Failed;
+export type Left = Skipped | Failed | Outrun;
 
 /**
  * The upstreams that may be asked although they are out, the one that comes back first in front:
@@ -53,7 +60,7 @@ export function fallbackReason(trail: readonly Left[], by: AnsweredBy): string {
 }
 
 function nameOf(left: Left): string {
-  const provider = left.kind === 'failed' ? left.provider : null;
+  const provider = left.kind === 'skipped' ? null : left.provider;
   return provider === null ? left.upstream : `${left.upstream}/${provider}`;
 }
 
@@ -66,10 +73,17 @@ function leftFor(trail: readonly Left[], by: AnsweredBy): readonly Left[] {
 
 /** Why an upstream was left. */
 export function reasonOf(left: Left): FallbackReason {
-  return left.kind === 'failed' ? left.failure.reason : left.reason;
+  switch (left.kind) {
+    case 'failed':
+      return left.failure.reason;
+    case 'outrun':
+      return OUTRUN;
+    case 'skipped':
+      return left.reason;
+  }
 }
 
-/** True for an upstream that was asked. */
+/** True for an upstream that was asked and said no. */
 export function wasTried(left: Left): left is Failed {
   return left.kind === 'failed';
 }

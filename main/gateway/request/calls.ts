@@ -4,6 +4,7 @@ import type { SkipReason } from '#shared/reasons.ts';
 import type { Config } from '../../config.ts';
 import type { HttpRequest } from '../../platform/http.ts';
 import type { AnswerMode } from '../attempt.ts';
+import { prefillOf, type Prefill } from '../resume/prefill.ts';
 import { bodyFor, type ChatRequest } from './chat-request.ts';
 import { upstreamHeaders, type OwnHeaders } from './headers.ts';
 import {
@@ -37,9 +38,13 @@ export interface UpstreamCall {
   readonly provider: string | null;
   /** The model that is asked for, empty where the caller left it to the upstream. */
   readonly model: string;
+  /** Length of the request body, which says how long a prompt is to be read. */
+  readonly promptBytes: number;
   /** Writes the request; not before it is sure that it will be sent. */
   readonly write: () => Omit<HttpRequest, 'fresh'>;
   readonly mode: AnswerMode;
+  /** How it can be asked to go on from a begun answer. */
+  readonly prefill: Prefill;
   readonly timeoutMs: number;
   /** Whether a hiccup is asked about once more here; among peers the next one is asked instead. */
   readonly isAlone: boolean;
@@ -64,7 +69,9 @@ export function localCall(
     upstream: 'local',
     provider: target.provider,
     model: model ?? '',
+    promptBytes: call.request.bytes.length,
     mode,
+    prefill: config.local.prefill === 'auto' ? prefillOf(target.ownedBy) : config.local.prefill,
     timeoutMs: config.local.timeoutMs / peers,
     isAlone: peers === 1,
     write: () => chatRequestTo('local', endpoint, model, { call, mode, own }),
@@ -81,7 +88,9 @@ export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCa
     upstream: id,
     provider: null,
     model: model ?? call.request.model ?? '',
+    promptBytes: call.request.bytes.length,
     mode,
+    prefill: upstream.prefill,
     timeoutMs,
     isAlone: true,
     write: () => chatRequestTo(id, endpoint, model, { call, mode, own }),

@@ -1,10 +1,13 @@
-/** Where one member of a JSON object stands in its bytes. */
-export interface Member {
-  readonly key: string;
-  /** First byte of the value. */
+/** Where a value stands in the bytes of a JSON text. */
+export interface Span {
   readonly start: number;
-  /** One past the last byte of the value. */
+  /** One past its last byte. */
   readonly end: number;
+}
+
+/** Where the value of one member of a JSON object stands. */
+export interface Member extends Span {
+  readonly key: string;
 }
 
 const QUOTE = 0x22;
@@ -38,6 +41,19 @@ export function topLevelMembers(bytes: Buffer): Member[] {
   }
 }
 
+/** Finds the elements of the array whose bracket stands at `start`; trusts the bytes as above. */
+export function elementsAt(bytes: Buffer, start: number): Span[] {
+  const elements: Span[] = [];
+  let at = skipBlanks(bytes, start + 1);
+  while (bytes[at] !== CLOSE_BRACKET) {
+    const end = endOfValue(bytes, at);
+    elements.push({ start: at, end });
+    at = skipBlanks(bytes, end);
+    if (bytes[at] === COMMA) at = skipBlanks(bytes, at + 1);
+  }
+  return elements;
+}
+
 function skipBlanks(bytes: Buffer, from: number): number {
   let at = from;
   for (;;) {
@@ -66,7 +82,8 @@ function endOfValue(bytes: Buffer, start: number): number {
   let at = start;
   for (;;) {
     const byte = bytes[at];
-    if (byte === undefined || byte <= 0x20 || byte === COMMA || byte === CLOSE_BRACE) return at;
+    if (byte === undefined || byte <= 0x20 || byte === COMMA) return at;
+    if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) return at;
     at += 1;
   }
 }

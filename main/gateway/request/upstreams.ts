@@ -1,5 +1,6 @@
 import { HOSTED_IDS, type HostedId, type UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config.ts';
+import type { Prefill } from '../resume/prefill.ts';
 
 /** Where requests to an upstream go: a base address, split for the wire once. */
 export interface Endpoint {
@@ -23,6 +24,8 @@ export interface RemoteUpstream {
   readonly headers: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly assemble: boolean;
+  /** How it can be asked to go on from a begun answer. */
+  readonly prefill: Prefill;
 }
 
 /** The engine or provider that serves `local` for one request. */
@@ -32,6 +35,8 @@ export interface LocalTarget {
   readonly endpoint: Endpoint;
   /** What it offers, the one in use first; null while unknown. */
   readonly models: readonly string[] | null;
+  /** The `owned_by` of its models, by which engines give themselves away; null while unknown. */
+  readonly ownedBy: string | null;
   /** What the agent knows the gateway by; null for a fixed engine. */
   readonly gatewayToken: string | null;
 }
@@ -63,11 +68,21 @@ export function endpointOf(baseUrl: string, id: UpstreamId): Endpoint {
 /** The hosted upstreams that are configured, in routing order, then `ondemand`. */
 export function remoteUpstreams(config: Config): RemoteUpstream[] {
   return [...HOSTED_IDS, 'ondemand' as const].flatMap((id) => {
-    const { baseUrl, apiKey, model, headers, timeoutMs, assemble } = config[id];
+    const { baseUrl, apiKey, model, headers, timeoutMs, assemble, prefill } = config[id];
     if (baseUrl === null) return [];
     const endpoint = endpointOf(baseUrl, id);
     return [
-      { id, endpoint, chatPath: chatPathOf(id), model, apiKey, headers, timeoutMs, assemble },
+      {
+        id,
+        endpoint,
+        chatPath: chatPathOf(id),
+        model,
+        apiKey,
+        headers,
+        timeoutMs,
+        assemble,
+        prefill,
+      },
     ];
   });
 }

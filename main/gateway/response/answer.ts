@@ -31,6 +31,15 @@ export function errorMessage(value: Json): string | null {
   return (writeJson(error) ?? 'an error nested too deep').slice(0, 500);
 }
 
+/** Whether a chunk says that a choice is complete. */
+export function isLastChunk(value: unknown): boolean {
+  if (!isObject(value) || !Array.isArray(value['choices'])) return false;
+  return value['choices'].some((choice) => {
+    const reason: unknown = isObject(choice) ? choice['finish_reason'] : null;
+    return typeof reason === 'string' && reason !== 'error';
+  });
+}
+
 function choiceHasContent(choice: unknown): boolean {
   if (!isObject(choice)) return false;
   // Engines are told to stop with this by a filter or a crash of their own; it is no answer.

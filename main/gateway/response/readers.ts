@@ -1,4 +1,4 @@
-import { parseJson, substanceOf, writeJson } from './answer.ts';
+import { isLastChunk, parseJson, substanceOf, writeJson } from './answer.ts';
 import { createAssembly } from './assembly.ts';
 import {
   createFramer,
@@ -61,16 +61,20 @@ function kindOf(event: Buffer, take: (chunk: unknown) => void): EventKind {
   return substance.kind;
 }
 
-/** Holds a stream's events until the first one with content. */
-export function createStreamReader(): BodyReader {
+/**
+ * Holds a stream's events until the first one with content. The rest of an answer (`isRest`) may be no more
+ * than that it is complete.
+ */
+export function createStreamReader(isRest: boolean): BodyReader {
   const framer = createFramer();
   const held: Buffer[] = [];
   let heldBytes = 0;
 
   function read(events: readonly Buffer[]): Progress {
     for (const [index, event] of events.entries()) {
-      const kind = kindOf(event, () => {});
-      if (kind === 'content') {
+      let isEnd = false;
+      const kind = kindOf(event, (chunk) => void (isEnd = isRest && isLastChunk(chunk)));
+      if (kind === 'content' || isEnd) {
         return { kind: 'commit', held: [...held, ...events.slice(index)], framer };
       }
       if (kind === 'done') return bad('a stream without content');

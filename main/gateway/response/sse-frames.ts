@@ -35,8 +35,8 @@ export function createFramer(): Framer {
   /** A blank line's CR has come; the LF that belongs to it has not. */
   let owesLf = false;
 
-  function findEnds(chunk: Buffer): number[] {
-    const ends: number[] = [];
+  function findEnds(chunk: Buffer): number[] | null {
+    let ends: number[] | null = null;
     const hasCr = chunk.includes(CR);
     let at = 0;
     while (at < chunk.length) {
@@ -44,19 +44,19 @@ export function createFramer(): Framer {
       if (before === CR && byte === LF) {
         // The second half of a CRLF whose CR already ended the line, and perhaps the event.
         at += 1;
-        if (owesLf) ends.push(at);
-        else if (ends.at(-1) === at - 1) ends[ends.length - 1] = at;
+        if (owesLf) ends = withEnd(ends, at);
+        else if (ends?.at(-1) === at - 1) ends[ends.length - 1] = at;
         owesLf = false;
         before = LF;
         continue;
       }
-      if (owesLf) ends.push(at);
+      if (owesLf) ends = withEnd(ends, at);
       owesLf = false;
       if (byte === LF || byte === CR) {
         at += 1;
         // Lines that end in CRLF so far will go on to: the event is not whole without its LF.
         owesLf = atLineStart && byte === CR && before === LF;
-        if (atLineStart && !owesLf) ends.push(at);
+        if (atLineStart && !owesLf) ends = withEnd(ends, at);
         atLineStart = true;
         before = byte;
         continue;
@@ -71,17 +71,19 @@ export function createFramer(): Framer {
   return {
     push(chunk) {
       const ends = findEnds(chunk);
-      const last = ends.at(-1);
-      if (last === undefined) {
+      const last = ends?.at(-1);
+      if (ends === null || last === undefined) {
         parts.push(chunk);
         pending += chunk.length;
         return null;
       }
-      const whole = chunk.subarray(0, last);
-      const bytes = parts.length === 0 ? whole : Buffer.concat([...parts, whole]);
+      // Most pieces are one whole event: then there is nothing to cut or to join.
+      const whole = last === chunk.length ? chunk : chunk.subarray(0, last);
       const shift = pending;
-      parts = last < chunk.length ? [chunk.subarray(last)] : [];
       pending = chunk.length - last;
+      if (shift === 0 && pending === 0) return { bytes: whole, ends };
+      const bytes = shift === 0 ? whole : Buffer.concat([...parts, whole]);
+      parts = pending === 0 ? [] : [chunk.subarray(last)];
       return { bytes, ends: shift === 0 ? ends : ends.map((end) => end + shift) };
     },
     pendingBytes: () => pending,
@@ -92,6 +94,13 @@ export function createFramer(): Framer {
       return rest;
     },
   };
+}
+
+/** An array is made with its first element: one that is empty when it is pushed to takes room for sixteen more. */
+function withEnd(ends: number[] | null, end: number): number[] {
+  if (ends === null) return [end];
+  ends.push(end);
+  return ends;
 }
 
 function nextTerminator(chunk: Buffer, from: number, hasCr: boolean): number {

@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import type { DoctorReport } from '#shared/agent.ts';
 import type { GatewayError } from './errors.ts';
 import { sendError, sendJson } from './respond.ts';
 import type { Route } from './routes.ts';
@@ -20,6 +21,8 @@ export interface AgentFace {
     | { readonly kind: 'failed'; readonly happened: string; readonly remedy: string | null }
   >;
   leave(): Promise<void>;
+  /** Runs the checks of a registry from this side. */
+  examine(): Promise<DoctorReport>;
 }
 
 const SWITCHED_OFF: GatewayError = {
@@ -77,6 +80,12 @@ export function agentRoutes(agent: AgentFace | null): Route[] {
         await each.leave();
         sendJson(res, 200, each.view());
       }),
+    },
+    {
+      method: 'POST',
+      paths: ['/api/v1/agent/doctor'],
+      who: 'control',
+      handle: withAgent(async (each, _req, res) => sendJson(res, 200, await each.examine())),
     },
   ];
 }

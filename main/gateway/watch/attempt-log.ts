@@ -1,11 +1,15 @@
 import type { UpstreamId } from '#shared/ids.ts';
-import type { AttemptRow, RequestRow } from '#shared/live.ts';
-import type { FallbackReason } from '#shared/reasons.ts';
+import type { AttemptCause, AttemptRow, RequestRow } from '#shared/live.ts';
+import { OUTRUN, type FallbackReason } from '#shared/reasons.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Pass } from '../asking.ts';
+import type { AnswerMode } from '../attempt.ts';
 import type { Ticket } from '../circuit/breaker.ts';
 import type { Admitted, Circuits } from '../circuit/circuits.ts';
 import type { Result } from '../circuit/results.ts';
+import type { Prediction } from '../local/prediction.ts';
+import type { Predictions } from '../local/predictions.ts';
+import { slowTtftMs } from '../local/slow.ts';
 import type { Failure } from '../outcome/outcomes.ts';
 import type { Latencies } from './latencies.ts';
 import type { Stats } from './stats.ts';
@@ -41,6 +45,8 @@ export interface Asked {
   readonly upstream: UpstreamId;
   /** The machine of the local tier; null elsewhere. */
   readonly provider: string | null;
+  readonly promptBytes: number;
+  readonly mode: AnswerMode;
 }
 
 /** Hears how a provider did with a request; refusals that blame nobody are left out. */
@@ -51,15 +57,21 @@ export interface OpenAttempt {
   readonly asked: Asked;
   readonly pass: Pass;
   readonly row: Mutable<AttemptRow>;
+  /** Null where it is not an own machine, or too little is known of it. */
+  readonly prediction: Prediction | null;
+  /** When the last call was sent, in clock ticks. */
+  sentAt: number;
   /** With `forTier` the result is the whole tier's as well: nobody else of it is asked any more. */
   end(reason: FallbackReason | null, result: Result, forTier: boolean): void;
 }
 
-interface Deps {
+/** What an attempt is written down with, and who hears of it. */
+export interface AttemptLogDeps {
   readonly clock: Clock;
   readonly stats: Stats;
   readonly circuits: Circuits;
   readonly latencies: Latencies;
+  readonly predictions: Predictions;
   readonly routed: Routed;
   readonly changed: (id: string) => void;
 }
@@ -67,16 +79,20 @@ interface Deps {
 /** Opens an attempt in `row`, whose request came in at `begunAt` clock ticks. */
 export function openAttempt(
   asked: Asked,
-  pass: Pass,
+  { pass, cause }: { readonly pass: Pass; readonly cause: AttemptCause },
   { row, begunAt }: { readonly row: MutableRow; readonly begunAt: number },
-  { clock, stats, circuits, routed, changed }: Deps,
+  { clock, stats, circuits, predictions, routed, changed }: AttemptLogDeps,
 ): OpenAttempt {
-  const { upstream, provider } = asked;
+  const { upstream, provider, promptBytes } = asked;
   const sinceBegin = () => Math.round(clock.ticks() - begunAt);
+  const prediction = upstream === 'local' ? predictions.at(pass.own.id, promptBytes) : null;
+  const startMs = sinceBegin();
   const attempt: Mutable<AttemptRow> = {
     upstream,
     provider,
-    startMs: sinceBegin(),
+    cause,
+    startMs,
+    predictedMs: prediction === null ? null : startMs + Math.round(prediction.ttftMs),
     firstContentMs: null,
     endMs: null,
     reason: null,
@@ -87,6 +103,8 @@ export function openAttempt(
     asked,
     pass,
     row: attempt,
+    prediction,
+    sentAt: clock.ticks(),
     end(reason, result, forTier) {
       if (attempt.endMs !== null) return;
       attempt.endMs = sinceBegin();
@@ -123,21 +141,33 @@ export const NEUTRAL: Result = { kind: 'neutral' };
 export function callLog(
   open: OpenAttempt,
   { row, begunAt }: { readonly row: MutableRow; readonly begunAt: number },
-  { clock, circuits, latencies, changed }: Deps,
+  { clock, stats, circuits, latencies, predictions, changed }: AttemptLogDeps,
 ): AttemptLog {
   const admitted = admittedBy(open.pass);
   const startedAt = clock.ticks();
+  open.sentAt = startedAt;
   row.attemptCount += 1;
   for (const { id } of admitted) circuits.sent(id);
   changed(row.id);
   return {
     answering(contentAt) {
+      // Outrun in this very turn: it has been counted.
+      if (open.row.endMs !== null) return;
       open.row.firstContentMs = Math.round((contentAt ?? clock.ticks()) - begunAt);
+      if (open.row.cause === 'resume') stats.handedOver();
       if (contentAt !== null) {
         const ttftMs = contentAt - startedAt;
         const { own, tier } = open.pass;
-        if (!isForgotten(own.id, circuits)) circuits.firstContent(own.id, own.ticket, ttftMs);
-        if (tier !== null) circuits.firstContent(tier.id, tierTicket(tier, circuits), ttftMs);
+        const { upstream, promptBytes } = open.asked;
+        if (!isForgotten(own.id, circuits)) {
+          const slowMs = slowTtftMs(ttftMs, open.prediction);
+          circuits.firstContent(own.id, own.ticket, { ttftMs, slowMs });
+          if (upstream === 'local') predictions.sample(own.id, promptBytes, ttftMs);
+        }
+        if (tier !== null) {
+          const ticket = tierTicket(tier, circuits);
+          circuits.firstContent(tier.id, ticket, { ttftMs, slowMs: ttftMs });
+        }
       }
       changed(row.id);
     },
@@ -171,6 +201,23 @@ const UNJUDGED: Ticket = { serial: -1 };
  */
 function tierTicket({ id, ticket }: Admitted, circuits: Circuits): Ticket {
   return circuits.at(id).breaker.gate.kind === 'probing' ? ticket : UNJUDGED;
+}
+
+/** Ends an attempt because another one's content came first; it only counts that it was slow. */
+export function endOutrun(open: OpenAttempt, deps: AttemptLogDeps): void {
+  const { clock, circuits, predictions } = deps;
+  const { own } = open.pass;
+  if (open.row.endMs !== null) return;
+  // Of an answer that comes as a whole nobody knows when its content began.
+  const isSilent = open.row.firstContentMs === null && open.asked.mode !== 'whole';
+  if (isSilent && !isForgotten(own.id, circuits)) {
+    const silentMs = clock.ticks() - open.sentAt;
+    const slowMs = slowTtftMs(silentMs, open.prediction);
+    circuits.outrun(own.id, own.ticket, { silentMs, slowMs });
+    // A hedge may have had less time than the slow line; for one whose turn it was it has gone by.
+    if (open.row.cause === 'turn') predictions.confirm(own.id);
+  }
+  open.end(OUTRUN, NEUTRAL, false);
 }
 
 /** How a failure counts in the circuit. */

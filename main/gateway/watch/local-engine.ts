@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../platform/clock.ts';
 import { get } from '../../platform/get.ts';
 import type { HttpClient } from '../../platform/http.ts';
@@ -25,7 +26,7 @@ function createLocalEngine(
 ): LocalEngine {
   const endpoint = endpointOf(baseUrl, 'local');
   const { origin, basePath, query, basicAuth } = endpoint;
-  let models: readonly string[] | null = null;
+  let known: ListedModels = { models: null, ownedBy: null };
   let cancelTimer = () => {};
   let stopped = false;
 
@@ -40,16 +41,16 @@ function createLocalEngine(
     if (stopped) return;
     // An engine that is down keeps the list it had: it most likely comes back with it.
     const listed =
-      result.kind === 'response' && result.status === 200 ? modelIds(result.body) : null;
-    if (listed !== null && listed.join('\n') !== models?.join('\n')) {
-      models = listed;
+      result.kind === 'response' && result.status === 200 ? listedModels(result.body) : null;
+    if (listed !== null && !isDeepStrictEqual(listed, known)) {
+      known = listed;
       changed();
     }
     cancelTimer = clock.after(REFRESH_MS, () => void refresh());
   }
 
   return {
-    target: () => ({ provider: null, endpoint, models, gatewayToken: null }),
+    target: () => ({ provider: null, endpoint, ...known, gatewayToken: null }),
     start: () => void refresh(),
     stop() {
       stopped = true;
@@ -81,11 +82,16 @@ export function createLocalEnginePlace(
   };
 }
 
-/** The ids of an OpenAI model list; null when the body is none. */
-function modelIds(body: Buffer): string[] | null {
+type ListedModels = Pick<LocalTarget, 'models' | 'ownedBy'>;
+
+/** What an OpenAI model list says; null when the body is none. */
+function listedModels(body: Buffer): ListedModels | null {
   const list = parseJson(body.toString('utf8'));
   if (!isObject(list) || !Array.isArray(list['data'])) return null;
-  return (list['data'] as unknown[])
-    .map((model) => (isObject(model) ? model['id'] : null))
-    .filter((id) => typeof id === 'string');
+  const entries = (list['data'] as unknown[]).filter(isObject);
+  const owners = entries.map((model) => model['owned_by']);
+  return {
+    models: entries.map(({ id }) => id).filter((id) => typeof id === 'string'),
+    ownedBy: owners.find((owner) => typeof owner === 'string') ?? null,
+  };
 }

@@ -3,6 +3,7 @@ import type { Config } from '../../config.ts';
 import { digestOf } from '../../platform/secret-text.ts';
 import { isObject } from '#shared/objects.ts';
 import type { Circuits } from '../circuit/circuits.ts';
+import type { Predictions } from '../local/predictions.ts';
 import type { Latencies } from './latencies.ts';
 import type { Stats } from './stats.ts';
 
@@ -13,34 +14,45 @@ export interface Memorable {
   readonly stats: Stats;
   readonly circuits: Circuits;
   readonly latencies: Latencies;
+  readonly predictions: Predictions;
 }
 
-/** What is kept over a restart, as plain JSON: totals, circuits, skips, latencies. */
-export function remembered({ stats, circuits, latencies }: Memorable, config: Config): unknown {
-  const { totalRequests, fallbackCount } = stats.view();
+/** What is kept over a restart, as plain JSON: totals, circuits, skips, latencies, predictions. */
+export function remembered(what: Memorable, config: Config): unknown {
+  const { inFlight: _, ...totals } = what.stats.view();
   return {
     version: VERSION,
-    totalRequests,
-    fallbackCount,
+    ...totals,
     identities: Object.fromEntries(UPSTREAM_IDS.map((id) => [id, identityOf(config, id)])),
-    circuits: circuits.save(),
-    latencies: latencies.save(),
+    circuits: what.circuits.save(),
+    latencies: what.latencies.save(),
+    predictions: what.predictions.save(),
   };
 }
 
 /** Takes up what an earlier run kept; what is not understood, or of another upstream, is left out. */
 export function recall(kept: unknown, what: Memorable, config: Config): void {
   if (!isObject(kept) || kept['version'] !== VERSION) return;
-  const { totalRequests, fallbackCount, identities, circuits: saved } = kept;
+  const { totalRequests, fallbackCount, hedges, handovers, identities } = kept;
   if (isCount(totalRequests) && isCount(fallbackCount)) {
-    what.stats.restore({ totalRequests, fallbackCount });
+    // The other two came later: a file may be older than they are.
+    const later = { hedges: countOf(hedges), handovers: countOf(handovers) };
+    what.stats.restore({ totalRequests, fallbackCount, ...later });
   }
   what.latencies.restore(kept['latencies']);
-  if (!isObject(identities) || !isObject(saved)) return;
-  const same = UPSTREAM_IDS.filter((id) => identities[id] === identityOf(config, id));
+  if (!isObject(identities)) return;
+  const same: ReadonlySet<string> = new Set(
+    UPSTREAM_IDS.filter((id) => identities[id] === identityOf(config, id)),
+  );
   // A provider's id comes from its key: whatever else changes, it is the same machine.
-  const providers = Object.keys(saved).filter((id) => id.startsWith(PROVIDER_PREFIX));
-  what.circuits.restore(Object.fromEntries([...same, ...providers].map((id) => [id, saved[id]])));
+  const isSame = (id: string) => same.has(id) || id.startsWith(PROVIDER_PREFIX);
+  what.circuits.restore(pick(kept['circuits'], isSame));
+  what.predictions.restore(pick(kept['predictions'], isSame));
+}
+
+function pick(saved: unknown, isWanted: (id: string) => boolean): unknown {
+  if (!isObject(saved)) return null;
+  return Object.fromEntries(Object.entries(saved).filter(([id]) => isWanted(id)));
 }
 
 /**
@@ -50,6 +62,10 @@ export function recall(kept: unknown, what: Memorable, config: Config): void {
 export function identityOf(config: Config, id: UpstreamId): string {
   const { baseUrl, apiKey, model } = { apiKey: null, model: null, ...config[id] };
   return digestOf(JSON.stringify([baseUrl, apiKey, model])).toString('hex');
+}
+
+function countOf(value: unknown): number {
+  return isCount(value) ? value : 0;
 }
 
 function isCount(value: unknown): value is number {

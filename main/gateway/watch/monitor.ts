@@ -10,6 +10,7 @@ import type { LocalChoice } from '../request/calls.ts';
 import { createCircuits, type Circuits } from '../circuit/circuits.ts';
 import { momentOf } from '../circuit/moment.ts';
 import { createLatencies, type Latencies } from './latencies.ts';
+import { createPredictions, type Predictions } from '../local/predictions.ts';
 import { createLiveFeed, type LiveFeed } from './live.ts';
 import { recall, remembered } from './memory.ts';
 import type { Routed } from './attempt-log.ts';
@@ -40,6 +41,7 @@ export interface Monitor {
   readonly logs: RequestLogs;
   readonly circuits: Circuits;
   readonly latencies: Latencies;
+  readonly predictions: Predictions;
   readonly stats: Stats;
   readonly warmup: WarmupRunner;
   readonly feed: LiveFeed;
@@ -53,6 +55,7 @@ export function createMonitor(deps: MonitorDeps): Monitor {
   const { clock, config, http, log, pickLocal, app } = deps;
   const stats = createStats();
   const latencies = createLatencies(clock);
+  const predictions = createPredictions(clock);
   const circuits = createCircuits({
     clock,
     random: deps.random,
@@ -62,12 +65,12 @@ export function createMonitor(deps: MonitorDeps): Monitor {
       feed.changed();
     },
   });
-  const memorable = { stats, circuits, latencies };
+  const memorable = { stats, circuits, latencies, predictions };
   const state = deps.keep(() => remembered(memorable, config()));
   recall(state.load(), memorable, config());
   const warmup = createWarmup({ http, clock }, () => feed.changed());
   const logs = createRequestLogs(
-    { clock, stats, circuits, latencies, log, routed: deps.routed },
+    { clock, stats, circuits, latencies, predictions, log, routed: deps.routed },
     { changed: (id) => feed.requestChanged(id), removed: (id) => feed.requestRemoved(id) },
   );
   const status = (forceZeroHeader: string) =>
@@ -91,5 +94,15 @@ export function createMonitor(deps: MonitorDeps): Monitor {
     providers: deps.summary,
     app,
   });
-  return { logs, circuits, latencies, stats, warmup, feed, status, flush: () => state.flush() };
+  return {
+    logs,
+    circuits,
+    latencies,
+    predictions,
+    stats,
+    warmup,
+    feed,
+    status,
+    flush: () => state.flush(),
+  };
 }

@@ -25,7 +25,7 @@ export function localPick(parts: StatusParts): LocalTarget | null {
   if (parts.local.kind !== 'tier') return null;
   const standing = (target: LocalTarget) =>
     target.provider !== null && isAdmitted(target.provider, parts)
-      ? { target, ewmaTtft: null, inFlight: 0 }
+      ? { target, ewmaTtft: null, predictedTtft: null, inFlight: 0 }
       : null;
   return chooseInOrder(parts.local.targets, standing, null, () => 0)[0] ?? null;
 }

@@ -1,18 +1,24 @@
 import { mapUpstreams, type UpstreamId } from '#shared/ids.ts';
 
-/** Counters: the two totals over restarts, what is in flight since the start. */
+/** Counters: the totals over restarts, what is in flight since the start. */
 export interface StatsView {
   readonly totalRequests: number;
   readonly fallbackCount: number;
+  /** Second attempts that were sent beside a slow first one. */
+  readonly hedges: number;
+  /** Answers that broke off and that another upstream went on with. */
+  readonly handovers: number;
   readonly inFlight: Readonly<Record<UpstreamId, number>>;
 }
 
-type Totals = Pick<StatsView, 'totalRequests' | 'fallbackCount'>;
+type Totals = Omit<StatsView, 'inFlight'>;
 
 /** Counts requests; what happens at an upstream is counted by its circuit. */
 export interface Stats {
   accepted(): void;
   fellBack(): void;
+  hedged(): void;
+  handedOver(): void;
   /** A request begins to occupy an upstream or a provider. */
   entered(id: string): void;
   /** However it went, the request occupies it no longer. */
@@ -28,11 +34,15 @@ export interface Stats {
 export function createStats(): Stats {
   let totalRequests = 0;
   let fallbackCount = 0;
+  let hedges = 0;
+  let handovers = 0;
   const occupied = new Map<string, number>();
   const inFlightAt = (id: string) => occupied.get(id) ?? 0;
   return {
     accepted: () => void (totalRequests += 1),
     fellBack: () => void (fallbackCount += 1),
+    hedged: () => void (hedges += 1),
+    handedOver: () => void (handovers += 1),
     entered: (id) => void occupied.set(id, inFlightAt(id) + 1),
     left(id) {
       const now = inFlightAt(id) - 1;
@@ -40,7 +50,13 @@ export function createStats(): Stats {
       else occupied.set(id, now);
     },
     inFlightAt,
-    view: () => ({ totalRequests, fallbackCount, inFlight: mapUpstreams(inFlightAt) }),
-    restore: (totals) => void ({ totalRequests, fallbackCount } = totals),
+    view: () => ({
+      totalRequests,
+      fallbackCount,
+      hedges,
+      handovers,
+      inFlight: mapUpstreams(inFlightAt),
+    }),
+    restore: (totals) => void ({ totalRequests, fallbackCount, hedges, handovers } = totals),
   };
 }

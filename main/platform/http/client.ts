@@ -1,14 +1,17 @@
 import type { HttpClient } from '../http.ts';
+import { createLazyClient } from './lazy-client.ts';
 import { createPlainClient } from './plain-client.ts';
-import { createTlsClient } from './tls-client.ts';
 
 /** What a connection attempt may take: a machine that is switched off answers nothing at all. */
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** Makes the client: over plain connections our own, over TLS undici. */
+/** Makes the client: over plain connections our own, over TLS undici, whose 30 MB wait for the first use. */
 export function createHttpClient(): HttpClient {
   const plain = createPlainClient(CONNECT_TIMEOUT_MS);
-  const tls = createTlsClient(CONNECT_TIMEOUT_MS);
+  const tls = createLazyClient(async () => {
+    const { createTlsClient } = await import('./tls-client.ts');
+    return createTlsClient(CONNECT_TIMEOUT_MS);
+  });
   return {
     send: (request, listener) =>
       (request.origin.startsWith('http:') ? plain : tls).send(request, listener),

@@ -122,10 +122,10 @@ export class PlainConnection {
     }
   }
 
-  readonly #onRead = (bytes: number, buffer: Uint8Array): boolean => {
+  readonly #onRead = (bytes: number): boolean => {
     // Bytes that nobody asked for would be taken for the next answer.
     if (this.#parser === null) this.#socket.destroy();
-    else this.#onState(this.#parser.push(copyOf(buffer, bytes)));
+    else this.#onState(this.#parser.push(lastRead(bytes)));
     return true;
   };
 
@@ -200,9 +200,10 @@ export class PlainConnection {
   }
 }
 
-function copyOf(buffer: Uint8Array, bytes: number): Buffer {
+/** What was just read, out of the way of the next read. */
+function lastRead(bytes: number): Buffer {
   const copy = Buffer.allocUnsafe(bytes);
-  copy.set(buffer.subarray(0, bytes));
+  READ_BUFFER.copy(copy, 0, 0, bytes);
   return copy;
 }
 

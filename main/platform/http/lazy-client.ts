@@ -1,0 +1,70 @@
+import type { Exchange, HttpClient, HttpRequest, ResponseListener } from '../http.ts';
+
+/** Makes a client whose code is loaded with its first request: what nobody uses takes no memory. */
+export function createLazyClient(load: () => Promise<HttpClient>): HttpClient {
+  let loading: Promise<HttpClient> | null = null;
+  let loaded: HttpClient | null = null;
+
+  async function begin(request: HttpRequest, exchange: WaitingExchange): Promise<void> {
+    loading ??= load();
+    try {
+      loaded = await loading;
+      exchange.begin((listener) => loaded?.send(request, listener) ?? null);
+    } catch (error) {
+      const detail = error instanceof Error ? error.message : 'unknown';
+      exchange.listener.onFailure({ kind: 'unreachable', detail, stale: false });
+    }
+  }
+
+  return {
+    send(request, listener) {
+      if (loaded !== null) return loaded.send(request, listener);
+      const exchange = new WaitingExchange(listener);
+      void begin(request, exchange);
+      return exchange;
+    },
+    close: async () => {
+      const client = await loading?.catch(() => null);
+      await client?.close();
+    },
+  };
+}
+
+/** An exchange that may not have begun yet. */
+class WaitingExchange implements Exchange {
+  listener: ResponseListener;
+  #exchange: Exchange | null = null;
+  #isPaused = false;
+  #isAborted = false;
+
+  constructor(listener: ResponseListener) {
+    this.listener = listener;
+  }
+
+  begin(send: (listener: ResponseListener) => Exchange | null): void {
+    if (this.#isAborted) return;
+    // The listener may change hands; it is looked up with each part.
+    this.#exchange = send({
+      onHead: (status, headers) => this.listener.onHead(status, headers),
+      onData: (chunk) => this.listener.onData(chunk),
+      onEnd: () => this.listener.onEnd(),
+      onFailure: (failure) => this.listener.onFailure(failure),
+    });
+    if (this.#isPaused) this.#exchange?.pause();
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    this.#exchange?.pause();
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#exchange?.resume();
+  }
+
+  abort(): void {
+    this.#isAborted = true;
+    this.#exchange?.abort();
+  }
+}

@@ -1,0 +1,107 @@
+import type { AgentView } from '#shared/agent.ts';
+import { expect, test } from 'vitest';
+import { openStore } from '../../main/registry/store/open-store.ts';
+import { readControlToken } from '../../main/platform/control-token.ts';
+import { silentLog } from '../../main/platform/log.ts';
+import { systemClock } from '../../main/platform/clock.ts';
+import { startModelServer } from '../support/agent.ts';
+import { startControlled, type Controlled } from '../support/control.ts';
+import { startGateway } from '../support/gateway.ts';
+import { bearer, postJson, send } from '../support/http.ts';
+import { answers } from '../support/upstream.ts';
+
+const start = () => startControlled({ AGENT: 'true', AGENT_PORTS: '0' });
+
+const viewOf = async ({ url, control }: Controlled) =>
+  JSON.parse((await send(`${url}/api/v1/agent`, { headers: control })).text) as AgentView;
+
+/** Rounds of looking and heartbeats begin a second apart. */
+const SOON = { timeout: 5000 };
+
+/** Where a gateway is, and a token to join it with. */
+async function newLine() {
+  const gateway = await startGateway({}, systemClock, silentLog, openStore);
+  const control = bearer(readControlToken(gateway.dataDirectory) ?? '');
+  const made = await postJson(`${gateway.url}/api/v1/providers/enrollments`, {}, control);
+  const { token } = JSON.parse(made.text) as { token: string };
+  return { url: gateway.url, token };
+}
+
+test('another engine URL holds at once: the former engine is forgotten and asked no more', async () => {
+  const [first, second] = [await startModelServer(), await startModelServer(answers('second'))];
+  const gateway = await start();
+  const served = async () => (await viewOf(gateway)).engine;
+  await gateway.set({ agent: { engineUrl: first.url } });
+  await expect.poll(served, SOON).toMatchObject({ baseUrl: first.url, health: { status: 'ok' } });
+  await gateway.set({ agent: { engineUrl: second.url } });
+  await expect.poll(served, SOON).toMatchObject({ baseUrl: second.url, health: { status: 'ok' } });
+  const view = await viewOf(gateway);
+  expect(view.engines.map(({ baseUrl }) => baseUrl)).toEqual([second.url]);
+  const body = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
+  const answer = await postJson(`${view.server.url}/v1/chat/completions`, body);
+  expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('second')]);
+  expect(first.calls).toEqual([]);
+});
+
+test('an engine URL that cannot be used is a problem with its remedy, and no other engine is served', async () => {
+  const engine = await startModelServer();
+  const gateway = await start();
+  await gateway.set({ agent: { engineUrl: engine.url } });
+  await expect.poll(async () => (await viewOf(gateway)).engine?.health.status, SOON).toBe('ok');
+  await gateway.set({ agent: { engineUrl: `${engine.url}/?key=1` } });
+  const { engine: served, problems } = await viewOf(gateway);
+  expect(served).toBeNull();
+  const problem = problems.find(({ tried }) => tried === 'SWITCHYARD_ENGINE_URL');
+  expect(problem?.remedy).toContain('no query');
+  await gateway.set({ agent: { engineUrl: engine.url } });
+  await expect.poll(async () => (await viewOf(gateway)).engine?.health.status, SOON).toBe('ok');
+});
+
+test('another gateway to report to, with its token, holds at once and as after a restart', async () => {
+  const other = await newLine();
+  const gateway = await start();
+  const standing = async () => (await viewOf(gateway)).registry;
+  await expect.poll(standing, SOON).toMatchObject({ kind: 'own', state: 'connected' });
+  await gateway.set({ agent: { registryUrl: other.url, enrollToken: other.token } });
+  await expect.poll(standing, SOON).toMatchObject({
+    kind: 'joined',
+    url: other.url,
+    state: 'connected',
+    problem: null,
+  });
+  await gateway.set({ agent: { registryUrl: 'http://127.0.0.1:1', enrollToken: null } });
+  await expect.poll(standing, SOON).toMatchObject({ kind: 'none', state: 'not_enrolled' });
+  // What was kept of the other gateway holds again, as it would at a start.
+  await gateway.set({ agent: { registryUrl: null } });
+  await expect
+    .poll(standing, SOON)
+    .toMatchObject({ kind: 'joined', url: other.url, state: 'connected' });
+});
+
+test('a smaller limit of requests holds for the agent too', async () => {
+  const engine = await startModelServer(answers('hi'));
+  const gateway = await start();
+  await gateway.set({ agent: { engineUrl: engine.url }, gateway: { maxBodyBytes: 100 } });
+  const { server } = await viewOf(gateway);
+  const body = { model: 'm', messages: [{ role: 'user', content: 'x'.repeat(100) }] };
+  const answer = await postJson(`${server.url}/v1/chat/completions`, body);
+  expect([answer.status, answer.text]).toEqual([413, expect.stringContaining('100 bytes')]);
+});
+
+test('other ports hold at once', async () => {
+  const gateway = await startControlled({ AGENT: 'true', AGENT_HOST: '127.0.0.1' });
+  await gateway.set({ agent: { ports: [0] } });
+  const { server } = await viewOf(gateway);
+  expect(server.ports).toHaveLength(1);
+  expect((await send(`${server.url}/health`)).status).toBe(200);
+});
+
+test('what holds only after a restart says so, and nothing else does', async () => {
+  const gateway = await startControlled({});
+  const settings = await gateway.set({ gateway: { logLevel: 'warn' }, local: { timeoutMs: 1 } });
+  const waiting = Object.entries(settings).flatMap(([section, keys]) =>
+    Object.entries(keys).flatMap(([key, { restart }]) => (restart ? [`${section}.${key}`] : [])),
+  );
+  expect(waiting).toEqual(['agent.enabled', 'gateway.host', 'gateway.port', 'gateway.logLevel']);
+  expect(await gateway.settings()).toEqual(settings);
+});

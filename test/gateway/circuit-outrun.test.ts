@@ -1,0 +1,231 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  admit,
+  admitAnyway,
+  admitClosed,
+  NEW_BREAKER,
+  type Admission,
+  type Breaker,
+} from '../../main/gateway/circuit/breaker.ts';
+import { createCircuits } from '../../main/gateway/circuit/circuits.ts';
+import { later, type Moment } from '../../main/gateway/circuit/moment.ts';
+import { circuitReport } from '../../main/gateway/circuit/report.ts';
+import {
+  firstContent,
+  outrun,
+  record,
+  type Limits,
+  type Result,
+} from '../../main/gateway/circuit/results.ts';
+import { createManualClock } from '../support/clock.ts';
+
+const LIMITS: Limits = {
+  failThreshold: 1,
+  cooldownMs: 60_000,
+  ttftThresholdMs: 5000,
+  ttftSlowThreshold: 3,
+};
+const SLOW_MS = LIMITS.ttftThresholdMs;
+const TIMEOUT_MS = 30_000;
+const SUCCESS: Result = { kind: 'success' };
+const FAILURE: Result = { kind: 'failure', error: 'http_503: HTTP 503' };
+const T0: Moment = { ticks: 0, wallMs: Date.UTC(2026, 0, 1) };
+
+const judging = (now: Moment) => ({ now, limits: LIMITS, random: 0.5 });
+
+function admitted(admission: Admission): Extract<Admission, { readonly kind: 'admitted' }> {
+  if (admission.kind !== 'admitted') throw new Error(`refused for ${admission.waitMs} ms`);
+  return admission;
+}
+
+/** One call that is let in and is outrun after so long a silence. */
+function outrunOnce(breaker: Breaker, silentMs: number, now: Moment = T0): Breaker {
+  const { breaker: asked, ticket } = admitted(admit(breaker, now, TIMEOUT_MS));
+  return outrun(asked, ticket, silentMs, { now, limits: LIMITS });
+}
+
+/** One that failed, which opened it. */
+function opened(): Breaker {
+  const { breaker, ticket } = admitted(admit(NEW_BREAKER, T0, TIMEOUT_MS));
+  return record(breaker, ticket, FAILURE, judging(T0));
+}
+const OVER = later(T0, LIMITS.cooldownMs);
+
+describe('a call that was outrun', () => {
+  test.each([
+    [SLOW_MS - 1, 0],
+    [SLOW_MS, 1],
+    [60_000, 1],
+  ])('after %d ms of silence is slow %d times, and no failure', (silentMs, consecutiveSlow) => {
+    expect(circuitReport(outrunOnce(NEW_BREAKER, silentMs), T0)).toMatchObject({
+      open: false,
+      fails: 0,
+      successes: 0,
+      consecutiveFails: 0,
+      consecutiveSlow,
+      lastTtftMs: null,
+    });
+  });
+
+  test('being slow thrice in a row opens it for a cool-down', () => {
+    let breaker = NEW_BREAKER;
+    for (let n = 1; n <= 3; n += 1) {
+      expect(breaker.gate.kind).toBe('closed');
+      breaker = outrunOnce(breaker, SLOW_MS);
+    }
+    expect(circuitReport(breaker, T0)).toMatchObject({ open: true, cooldownRemainingMs: 60_000 });
+  });
+
+  test('counts in one row with those that answered slowly; one that was fast ends it', () => {
+    const slow = outrunOnce(outrunOnce(NEW_BREAKER, SLOW_MS), SLOW_MS);
+    const { breaker, ticket } = admitted(admit(slow, T0, TIMEOUT_MS));
+    expect(firstContent(breaker, ticket, SLOW_MS + 1, judging(T0)).gate.kind).toBe('open');
+    const faster = firstContent(breaker, ticket, SLOW_MS, judging(T0));
+    expect(outrunOnce(faster, SLOW_MS).gate.kind).toBe('closed');
+  });
+
+  test('before it was slow neither ends the row of slow ones nor counts in it', () => {
+    const slow = outrunOnce(NEW_BREAKER, SLOW_MS);
+    expect(outrunOnce(slow, 1).health.consecutiveSlow).toBe(1);
+  });
+
+  test('raises the mean by what it took at least, and never lowers it', () => {
+    const known = outrunOnce(NEW_BREAKER, 4000);
+    expect(known.health.ttft?.value).toBe(4000);
+    expect(outrunOnce(known, 1000).health.ttft?.value).toBe(4000);
+    expect(outrunOnce(known, 8000).health.ttft?.value).toBe(6000);
+  });
+
+  test('of an earlier spell counts in the mean alone', () => {
+    const { breaker, ticket } = admitted(admit(NEW_BREAKER, T0, TIMEOUT_MS));
+    const open = record(breaker, ticket, FAILURE, judging(T0));
+    const late = outrun(open, ticket, SLOW_MS, { now: T0, limits: LIMITS });
+    expect(late.gate).toEqual(open.gate);
+    expect(late.health).toMatchObject({ consecutiveSlow: 0, ttft: { value: SLOW_MS } });
+  });
+});
+
+describe('a probe that was outrun', () => {
+  const probed = (silentMs: number) => outrunOnce(opened(), silentMs, OVER);
+
+  test('and was slow waits for one more cool-down, which has not grown', () => {
+    const breaker = probed(SLOW_MS);
+    expect(circuitReport(breaker, OVER)).toMatchObject({ open: true, cooldownRemainingMs: 60_000 });
+    expect(admit(breaker, later(OVER, 59_999), TIMEOUT_MS).kind).toBe('refused');
+    const again = later(OVER, 60_000);
+    const probe = admitted(admit(breaker, again, TIMEOUT_MS));
+    // The next failure is the first that makes it grow.
+    const failed = record(probe.breaker, probe.ticket, FAILURE, judging(again));
+    expect(circuitReport(failed, again)).toMatchObject({ cooldownRemainingMs: 120_000 });
+  });
+
+  test('before it was slow is out no more: the next request is the probe', () => {
+    const breaker = probed(SLOW_MS - 1);
+    expect(circuitReport(breaker, OVER)).toMatchObject({ open: true, cooldownRemainingMs: 0 });
+    expect(admit(breaker, OVER, TIMEOUT_MS).kind).toBe('admitted');
+  });
+
+  test('and was sent before its time neither shortens nor lengthens the cool-down', () => {
+    const early = later(T0, 1000);
+    const { breaker, ticket } = admitted(admitAnyway(opened(), early, TIMEOUT_MS));
+    const after = outrun(breaker, ticket, SLOW_MS, { now: later(early, SLOW_MS), limits: LIMITS });
+    expect(after.gate).toEqual(opened().gate);
+  });
+
+  test('has no say any more: what comes of it later leaves the cool-down as it is', () => {
+    const { breaker, ticket } = admitted(admit(opened(), OVER, TIMEOUT_MS));
+    const after = outrun(breaker, ticket, SLOW_MS, { now: OVER, limits: LIMITS });
+    for (const result of [SUCCESS, FAILURE, { kind: 'neutral' } as const]) {
+      expect(record(after, ticket, result, judging(OVER)).gate).toEqual(after.gate);
+    }
+  });
+});
+
+describe('a call that need not be sent', () => {
+  test('is let in where nothing is wrong', () => {
+    expect(admitClosed(NEW_BREAKER, T0, TIMEOUT_MS)).toEqual(admit(NEW_BREAKER, T0, TIMEOUT_MS));
+  });
+
+  test.each([
+    ['open', opened(), T0],
+    ['half-open', opened(), OVER],
+    ['probing', admitted(admit(opened(), OVER, TIMEOUT_MS)).breaker, OVER],
+  ])('is refused where the breaker is %s', (_state, breaker, now) => {
+    expect(admitClosed(breaker, now, TIMEOUT_MS).kind).toBe('refused');
+  });
+
+  test('is refused for a skip as any other', () => {
+    const clock = createManualClock();
+    const circuits = createCircuits({
+      clock,
+      random: () => 0.5,
+      limits: () => LIMITS,
+      changed() {},
+    });
+    const failure = {
+      reason: 'rate_limited',
+      mark: 'neutral',
+      surfaced: { status: 429, code: 'upstream_rate_limited' },
+      fallBack: true,
+      response: null,
+      retryAfterMs: 30_000,
+      detail: 'HTTP 429',
+    } as const;
+    circuits.skipAfter('hosted_b', failure, { model: 'm', epoch: 0 });
+    const wish = { model: 'm', timeoutMs: TIMEOUT_MS };
+    expect(circuits.enterClosed('hosted_b', wish, 0)).toMatchObject({ reason: 'rate_limited' });
+    clock.advance(30_000);
+    expect(circuits.enterClosed('hosted_b', wish, 0)).toMatchObject({ kind: 'admitted' });
+  });
+});
+
+test('what the prompt was known to take is no slowness, yet it counts in the mean', () => {
+  const circuits = createCircuits({
+    clock: createManualClock(),
+    random: () => 0.5,
+    limits: () => LIMITS,
+    changed() {},
+  });
+  const health = () => circuits.at('local').breaker.health;
+  const ticket = { serial: 0 };
+  circuits.outrun('local', ticket, { silentMs: 9000, slowMs: SLOW_MS - 1 });
+  expect(health()).toMatchObject({ consecutiveSlow: 0, ttft: { value: 9000 } });
+  circuits.outrun('local', ticket, { silentMs: 9000, slowMs: SLOW_MS });
+  expect(health()).toMatchObject({ consecutiveSlow: 1 });
+  circuits.firstContent('local', ticket, { ttftMs: 9000, slowMs: SLOW_MS });
+  expect(health()).toMatchObject({ consecutiveSlow: 0, lastTtftMs: 9000 });
+  circuits.firstContent('local', ticket, { ttftMs: 9000, slowMs: SLOW_MS + 1 });
+  expect(health()).toMatchObject({ consecutiveSlow: 1 });
+});
+
+test('property: to be outrun is never a failure or a success, never closes, and leaves no probe out', () => {
+  const step = fc.record({
+    gapMs: fc.nat(200_000),
+    silentMs: fc.nat(20_000),
+    end: fc.constantFrom('outrun', 'failure', 'success'),
+  });
+  const law = fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+    let now = T0;
+    let breaker = NEW_BREAKER;
+    for (const { gapMs, silentMs, end } of steps) {
+      now = later(now, gapMs);
+      const admission = admit(breaker, now, TIMEOUT_MS);
+      if (admission.kind === 'refused') continue;
+      const { ticket } = admission;
+      now = later(now, silentMs);
+      if (end !== 'outrun') {
+        const result = end === 'failure' ? FAILURE : SUCCESS;
+        breaker = record(admission.breaker, ticket, result, judging(now));
+        continue;
+      }
+      const before = admission.breaker;
+      breaker = outrun(before, ticket, silentMs, { now, limits: LIMITS });
+      const { fails, successes, consecutiveFails } = before.health;
+      expect(breaker.health).toMatchObject({ fails, successes, consecutiveFails });
+      expect(breaker.gate.kind).not.toBe('probing');
+      expect(before.gate.kind !== 'closed' && breaker.gate.kind === 'closed').toBe(false);
+    }
+  });
+  fc.assert(law, { numRuns: 500 });
+});

@@ -1,0 +1,269 @@
+import { expect, test } from 'vitest';
+import { answerAsChunk } from '../../../main/gateway/response/assembly.ts';
+import type { SplicePlan } from '../../../main/gateway/resume/chunk-splice.ts';
+import { createSplice } from '../../../main/gateway/resume/splice.ts';
+import {
+  chunkOf,
+  framesIn,
+  heard,
+  spliced,
+  streamOf,
+  transcriptOf,
+  type Heard,
+} from '../../support/resume.ts';
+
+const DONE = 'data: [DONE]\n\n';
+const STOP = chunkOf('2', {}, 'stop');
+const SENT = 'It was a dark and stormy night';
+const FIRST = [chunkOf('1', { role: 'assistant' }), chunkOf('1', { content: SENT })];
+
+const ANEW: SplicePlan = { way: { kind: 'anew' }, includeUsage: false };
+const CONTINUED: SplicePlan = { way: { kind: 'continued', echo: null }, includeUsage: false };
+const ECHO: SplicePlan = { way: { kind: 'continued', echo: SENT }, includeUsage: false };
+
+const text = (content: string, extra: Record<string, unknown> = {}) =>
+  chunkOf('2', { content }, null, extra);
+
+/** What comes out for `events`, each pushed by itself. */
+function out(plan: SplicePlan, events: readonly string[], first: readonly string[] = FIRST) {
+  const splice = createSplice(transcriptOf(...first), plan);
+  return spliced(
+    splice,
+    events.map((event) => framesIn(event)),
+  );
+}
+
+function heardOf(plan: SplicePlan, events: readonly string[], first = FIRST): Heard {
+  return heard(first.join('') + out(plan, events, first).bytes);
+}
+
+test('a continuation goes on under the first answer’s identity', () => {
+  const second = [chunkOf('2', { role: 'assistant', content: '' }), text('; '), STOP, DONE];
+  const event = text('x', { system_fingerprint: 'other', timings: { n: 1 } });
+  expect(out(CONTINUED, [event]).bytes).toBe(
+    `data: ${JSON.stringify({
+      id: '1',
+      object: 'chat.completion.chunk',
+      created: 1,
+      model: 'model-1',
+      timings: { n: 1 },
+      choices: [{ index: 0, finish_reason: null, delta: { content: 'x' } }],
+    })}\n\n`,
+  );
+  expect(heardOf(CONTINUED, second)).toMatchObject({
+    content: `${SENT}; `,
+    roles: 1,
+    finishes: ['stop'],
+    dones: 1,
+    ids: new Set(['1']),
+    models: new Set(['model-1']),
+    indexes: new Set([0]),
+  });
+});
+
+test('a chunk that only repeats the role, or says nothing, is not passed on', () => {
+  const empty = [chunkOf('2', { role: 'assistant', content: '', refusal: null }), text('')];
+  expect(out(CONTINUED, empty).bytes).toBe('');
+});
+
+test('where no role was sent, the second stream’s goes on, once', () => {
+  const role = chunkOf('2', { role: 'assistant', content: '' });
+  expect(heardOf(CONTINUED, [role, role, text('x')], FIRST.slice(1)).roles).toBe(1);
+});
+
+test('a continuation that has no index gets it, and no second choice goes on', () => {
+  const none = 'data: {"choices":[{"delta":{"content":"a"}}]}\n\n';
+  const other = 'data: {"choices":[{"index":1,"delta":{"content":"b"}}]}\n\n';
+  expect(heardOf(CONTINUED, [none, other])).toMatchObject({
+    content: `${SENT}a`,
+    indexes: new Set([0]),
+  });
+});
+
+test('reasoning of a continuation is dropped, its tool call is not', () => {
+  const call = chunkOf('2', { tool_calls: [{ index: 0, id: 't' }] }, 'tool_calls');
+  const { bytes } = out(CONTINUED, [chunkOf('2', { reasoning_content: 'hm' }), call]);
+  expect(heard(bytes)).toMatchObject({ reasoning: '', finishes: ['tool_calls'] });
+  expect(bytes).toContain('"tool_calls":[{"index":0,"id":"t"}]');
+});
+
+test.each([
+  'data: {"error":{"message":"x"},"id":"2"}\n\n',
+  'event: error\ndata: oh\n\n',
+  ': hi\n\n',
+])('%j passes as it is, also before the new answer has caught up', (event) => {
+  for (const plan of [ANEW, CONTINUED, ECHO]) {
+    expect(out(plan, [event])).toEqual({ bytes: event, diverged: null });
+  }
+});
+
+test('a comment inside an event stays with it', () => {
+  expect(out(CONTINUED, [`: hi\r\n${text('x').trim()}\r\n\r\n`]).bytes).toMatch(/^: hi\ndata: \{/);
+});
+
+test('an event that cannot be read passes once nothing can differ any more', () => {
+  expect(out(CONTINUED, ['data: {"half\n\n']).bytes).toBe('data: {"half\n\n');
+  expect(out(ANEW, ['data: {"half\n\n']).diverged).toMatch(/cannot be read/);
+});
+
+test('an echo is swallowed, however it is cut', () => {
+  const echo = [text(SENT.slice(0, 5)), text(`${SENT.slice(5)}, and`), text(' cold'), STOP, DONE];
+  expect(heardOf(ECHO, echo).content).toBe(`${SENT}, and cold`);
+});
+
+test('what only begins like an echo comes out whole, in order', () => {
+  expect(out(ECHO, [text(SENT.slice(0, 9))]).bytes).toBe('');
+  expect(heardOf(ECHO, [text('It '), text('was'), text('n’t'), STOP, DONE])).toMatchObject({
+    content: `${SENT}It wasn’t`,
+    finishes: ['stop'],
+  });
+});
+
+test.each<[end: string, events: readonly string[]]>([
+  ['a finish reason', [STOP]],
+  ['[DONE]', [DONE]],
+  ['a tool call', [chunkOf('2', { tool_calls: [{ index: 0 }] })]],
+])('what was held back for an echo comes out before %s', (_end, events) => {
+  expect(heardOf(ECHO, [text('It was '), ...events]).content).toBe(`${SENT}It was `);
+});
+
+test('a text of under 16 characters is never taken for an echo', () => {
+  const plan: SplicePlan = {
+    way: { kind: 'continued', echo: 'It was a dark a' },
+    includeUsage: false,
+  };
+  expect(heard(out(plan, [text('It was a dark a')]).bytes).content).toBe('It was a dark a');
+});
+
+test('an answer given anew is silent up to where the first broke off, then goes on', () => {
+  const again = [chunkOf('2', { role: 'assistant' }), text('It was'), text(SENT.slice(6))];
+  expect(out(ANEW, again)).toEqual({ bytes: '', diverged: null });
+  const whole = [...again.slice(0, 2), text(`${SENT.slice(6)}; the`), text(' rain'), STOP, DONE];
+  expect(heardOf(ANEW, whole)).toMatchObject({
+    content: `${SENT}; the rain`,
+    roles: 1,
+    finishes: ['stop'],
+    dones: 1,
+  });
+});
+
+test.each<[how: string, events: readonly string[]]>([
+  ['differs', [text('It is')]],
+  ['differs at its end', [text(`${SENT.slice(0, -1)}T`)]],
+  ['finishes early', [text('It was'), STOP]],
+  ['ends early', [text('It was'), DONE]],
+  ['calls a tool early', [text('It was'), chunkOf('2', { tool_calls: [{ index: 0 }] })]],
+  ['refuses', [chunkOf('2', { refusal: 'no' })]],
+  ['comes in parts', [chunkOf('2', { content: [{ type: 'text', text: SENT }] })]],
+  ['reasons', [chunkOf('2', { reasoning_content: 'hm' })]],
+])(
+  'an answer given anew that %s has diverged, for good, and nothing of it goes on',
+  (_how, events) => {
+    const splice = createSplice(transcriptOf(...FIRST), ANEW);
+    const pieces = events.map((event) => framesIn(event));
+    expect(spliced(splice, pieces)).toEqual({ bytes: '', diverged: expect.any(String) as string });
+    expect(splice.push(framesIn(text(SENT), STOP)).kind).toBe('diverged');
+  },
+);
+
+test('what comes in the same piece as the divergence does not go on either', () => {
+  const splice = createSplice(transcriptOf(...FIRST), ANEW);
+  expect(splice.push(framesIn(text('It is'), text(SENT), text('more'))).kind).toBe('diverged');
+});
+
+test('a list of parts is never joined to the text that was sent', () => {
+  const parts = chunkOf('2', { content: [{ type: 'text', text: 'x' }] });
+  expect(out(CONTINUED, [parts]).diverged).toMatch(/list of parts/);
+  expect(out(ANEW, [text(SENT), parts]).diverged).toMatch(/list of parts/);
+});
+
+test('an answer given anew may call a tool where the first broke off', () => {
+  const call = chunkOf('2', { tool_calls: [{ index: 0, id: 't' }] }, 'tool_calls');
+  expect(out(ANEW, [text(SENT), call])).toMatchObject({ diverged: null });
+});
+
+const REASONED = [chunkOf('1', { reasoning_content: 'hm so' }), ...FIRST];
+const reasons = (reasoning: string) => chunkOf('2', { reasoning });
+
+test('reasoning is compared too, whatever its name, and swallowed', () => {
+  const second = [reasons('hm'), reasons(' so'), text(`${SENT}!`), STOP];
+  expect(heardOf(ANEW, second, REASONED)).toMatchObject({
+    reasoning: 'hm so',
+    content: `${SENT}!`,
+    finishes: ['stop'],
+  });
+});
+
+test.each<[how: string, events: readonly string[]]>([
+  ['other', [reasons('hm no')]],
+  ['more', [reasons('hm so, and')]],
+  ['less', [reasons('hm'), text(`${SENT}!`)]],
+  ['no', [text(SENT), STOP]],
+])('an answer given anew with %s reasoning has diverged', (_how, events) => {
+  expect(out(ANEW, events, REASONED).diverged).not.toBeNull();
+});
+
+test('usage of a continuation adds up where the caller asked for it', () => {
+  const usage = { prompt_tokens: 12, completion_tokens: 5, total_tokens: 17, x: { y: 1 } };
+  const last = chunkOf('2', {}, null, { choices: [], usage });
+  const first = [...FIRST, chunkOf('1', { content: '!' })];
+  expect(heardOf({ ...CONTINUED, includeUsage: true }, [last], first).usages).toEqual([
+    { prompt_tokens: 10, completion_tokens: 7, total_tokens: 17, x: { y: 1 } },
+  ]);
+  expect(heardOf(CONTINUED, [last], first).usages).toEqual([usage]);
+  expect(heardOf({ ...ANEW, includeUsage: true }, [last], first).usages).toEqual([usage]);
+});
+
+test('no count of tokens falls below zero, and a usage of null stays null', () => {
+  const asked = { ...CONTINUED, includeUsage: true };
+  const usage = { prompt_tokens: 0, completion_tokens: 5, total_tokens: 5 };
+  expect(heardOf(asked, [chunkOf('2', {}, 'stop', { usage })]).usages).toEqual([
+    { prompt_tokens: 0, completion_tokens: 6, total_tokens: 6 },
+  ]);
+  expect(out(asked, [text('x', { usage: null })]).bytes).toContain('"usage":null');
+});
+
+test('probabilities of tokens do not stay with a text that was cut', () => {
+  const choices = [{ index: 0, delta: { content: `${SENT}!` }, logprobs: { content: [] } }];
+  const event = `data: ${JSON.stringify({ choices })}\n\n`;
+  expect(out(ANEW, [event]).bytes).toContain('"logprobs":null');
+  expect(out(CONTINUED, [event]).bytes).toContain('"logprobs":{"content":[]}');
+});
+
+test('a whole JSON answer given as events is spliced like any other', () => {
+  const usage = { prompt_tokens: 3, completion_tokens: 9, total_tokens: 12 };
+  const message = { role: 'assistant', content: `${SENT}; the rain`, tool_calls: null };
+  const choices = [{ index: 0, message, finish_reason: 'stop' }];
+  const answer = Buffer.from(
+    JSON.stringify({ id: '2', object: 'chat.completion', choices, usage }),
+  );
+  const events = [answerAsChunk(answer, true)];
+  expect(heardOf({ ...ANEW, includeUsage: true }, events)).toMatchObject({
+    content: `${SENT}; the rain`,
+    roles: 1,
+    finishes: ['stop'],
+    dones: 1,
+    ids: new Set(['1']),
+    usages: [usage],
+  });
+});
+
+test('a second cut is read from the same bytes, and the third stream ends the answer', () => {
+  const second = out(CONTINUED, [text('; the'), text(' rain')]).bytes;
+  const sent = [...FIRST, ': handed over\n\n', second];
+  const third = streamOf('3', [`${SENT}; the`, ' rain fell'], 'alone');
+  expect(transcriptOf(...sent).contentEvents).toBe(3);
+  expect(heardOf(ANEW, third, sent)).toMatchObject({
+    content: `${SENT}; the rain fell`,
+    roles: 1,
+    finishes: ['stop'],
+    dones: 1,
+    ids: new Set(['1']),
+  });
+});
+
+test('an answer nested too deep to be written is given up', () => {
+  const deep = '['.repeat(200_000) + ']'.repeat(200_000);
+  const event = `data: {"choices":[{"delta":{"content":"x"}}],"deep":${deep}}\n\n`;
+  expect(out(CONTINUED, [event])).toEqual({ bytes: '', diverged: expect.any(String) as string });
+});

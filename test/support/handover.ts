@@ -1,0 +1,79 @@
+import { brokenOff } from './broken-off.ts';
+import { createManualClock } from './clock.ts';
+import { startGateway } from './gateway.ts';
+import { heard, streamOf } from './resume.ts';
+import { json, sse, startUpstream, type Script, type UpstreamCall } from './upstream.ts';
+
+/** The answer that all upstreams of these laws know. */
+export const TEXT = 'The quick brown fox jumps over the lazy dog.';
+export const WORDS: readonly string[] = TEXT.split(/(?<= )/);
+
+/** The answer as the upstream `id` streams it: the role, a word an event, the finish reason, `[DONE]`. */
+export function told(id: string, words: readonly string[] = WORDS): string[] {
+  return streamOf(id, words, 'alone');
+}
+
+/** The first events of it, with so many words. */
+export function begun(id: string, words: number): string[] {
+  return told(id).slice(0, 1 + words);
+}
+
+/** The text that a call asks to go on from; null where it asks for a whole answer. */
+export function askedOf({ json: body }: UpstreamCall): string | null {
+  const last = (body['messages'] as { role: string; content: string }[]).at(-1);
+  return last?.role === 'assistant' ? last.content : null;
+}
+
+/** What is missing of the answer after what a call asks to go on from, in words. */
+export function missing(call: UpstreamCall): string[] {
+  return TEXT.slice((askedOf(call) ?? '').length).split(/(?<= )/);
+}
+
+/** Tells the answer, or goes on from what was begun. */
+export function goesOn(id: string): Script {
+  return (call) => sse(...told(id, missing(call)))(call);
+}
+
+/** The text that a caller has, and whether the answer is whole; if not, its stream must say so. */
+export function outcomeOf(text: string): { readonly content: string; readonly isWhole: boolean } {
+  const isWhole = text.endsWith('data: [DONE]\n\n');
+  return { content: heard(isWhole ? text : brokenOff(text).before).content, isWhole };
+}
+
+/** How an engine that takes no begun answer says so. */
+export const rejectsPrefill: Script = json(400, {
+  error: { message: 'Assistant prefill is not supported', type: 'invalid_request_error' },
+});
+
+/**
+ * Three hosted upstreams that serve the same model and can be asked to go on, 5 s of silence allowed, and a
+ * clock that stands still. Without a script an upstream hangs until it is given one.
+ */
+export async function startHandover(
+  [first, second, third]: readonly (Script | undefined)[],
+  settings: Readonly<Record<string, string>> = {},
+) {
+  const start = (script?: Script) => (script ? startUpstream(script) : startUpstream());
+  const a = await start(first);
+  const b = await start(second);
+  const c = await start(third);
+  const clock = createManualClock();
+  const gateway = await startGateway(
+    {
+      HOSTED_A_BASE_URL: a.url,
+      HOSTED_B_BASE_URL: b.url,
+      HOSTED_C_BASE_URL: c.url,
+      HOSTED_A_MODEL: 'same',
+      HOSTED_B_MODEL: 'same',
+      HOSTED_C_MODEL: 'same',
+      HOSTED_A_PREFILL: 'continue_final_message',
+      HOSTED_B_PREFILL: 'continue_final_message',
+      HOSTED_C_PREFILL: 'continue_final_message',
+      IDLE_TIMEOUT_MS: '5000',
+      FAIL_THRESHOLD: '1000',
+      ...settings,
+    },
+    clock,
+  );
+  return { a, b, c, clock, gateway };
+}

@@ -1,0 +1,66 @@
+import type { UpstreamId } from '#shared/ids.ts';
+import { expect } from 'vitest';
+import { createManualClock, type ManualClock } from './clock.ts';
+import { chat, HELLO } from './client.ts';
+import { startControlled, type Controlled } from './control.ts';
+import type { TestGateway } from './gateway.ts';
+import { turns } from './report.ts';
+import { startUpstream, type Script, type Upstream } from './upstream.ts';
+import { at } from './words.ts';
+
+/** Without content for so long a call is slow, unless a law sets another line. */
+export const LINE_MS = 5000;
+
+export const STREAM = { ...HELLO, stream: true };
+export const PLAIN = { ...HELLO, stream: false };
+
+/** A gateway before some upstreams, and time that stands still. */
+export interface Course<Id extends UpstreamId> extends Controlled {
+  readonly clock: ManualClock;
+  readonly up: Readonly<Record<Id, Upstream>>;
+}
+
+/** Starts one; each request may be hedged once unless a law has hedges rationed. */
+export async function startCourse<Id extends UpstreamId>(
+  scripts: Readonly<Record<Id, Script | readonly Script[]>>,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Course<Id>> {
+  const clock = createManualClock();
+  const up = {} as Record<Id, Upstream>;
+  const urls: Partial<Record<UpstreamId, string>> = {};
+  for (const id of Object.keys(scripts) as Id[]) {
+    up[id] = await startUpstream(...[scripts[id]].flat());
+    urls[id] = up[id].url;
+  }
+  const controlled = await startControlled(
+    { ...at(urls), HEDGE_BUDGET: '100', ONDEMAND_WARMUP: 'false', ...settings },
+    clock,
+  );
+  return { ...controlled, clock, up };
+}
+
+/** Lets the next request be hedged so many times more: requests that ask nobody count in the budget too. */
+export async function grantHedges({ url }: TestGateway, count: number): Promise<void> {
+  for (let n = 0; n < count; n += 1) await chat(url, HELLO, { 'x-gateway-force-zero': '1' });
+}
+
+/** The attempts of the newest request: who was asked, why, and why it did not give the answer. */
+export function attemptsOf({ host }: TestGateway): (readonly [string, string, string | null])[] {
+  const [row] = host.snapshot().requests;
+  return (row?.attempts ?? []).map(
+    ({ upstream, provider, cause, reason }) => [provider ?? upstream, cause, reason] as const,
+  );
+}
+
+/** How many calls each upstream has had. */
+export function callsOf(upstreams: Readonly<Record<string, Pick<Upstream, 'calls'>>>) {
+  return Object.fromEntries(Object.entries(upstreams).map(([id, { calls }]) => [id, calls.length]));
+}
+
+/** Nobody is occupied any more, and no request runs. */
+export async function expectAtRest(gateway: TestGateway): Promise<void> {
+  await turns(gateway);
+  const { inFlight, requests } = gateway.host.snapshot();
+  expect(Object.values(inFlight)).toEqual([0, 0, 0, 0, 0]);
+  expect(requests.map(({ state }) => state)).not.toContain('running');
+}

@@ -1,0 +1,85 @@
+import { join } from 'node:path';
+import type { AgentView } from '#shared/agent.ts';
+import type { ProviderList } from '#shared/provider.ts';
+import { expect, onTestFinished, vi } from 'vitest';
+import type { Surroundings } from '../../main/agent/surroundings/surroundings.ts';
+import { UNKNOWN_SURROUNDINGS } from '../../main/agent/surroundings/surroundings.ts';
+import { loadConfig } from '../../main/config.ts';
+import { createHost } from '../../main/host.ts';
+import { systemClock, type Clock } from '../../main/platform/clock.ts';
+import { readControlToken } from '../../main/platform/control-token.ts';
+import { silentLog } from '../../main/platform/log.ts';
+import { openStore } from '../../main/registry/store/open-store.ts';
+import { startModelServer } from './agent.ts';
+import { chat } from './client.ts';
+import { temporaryDirectory } from './gateway.ts';
+import { bearer, send, type HttpAnswer } from './http.ts';
+import { pathWithCard } from './two-hosts.ts';
+import { answers, startUpstream } from './upstream.ts';
+
+/** A gateway whose own machine serves `local`, with a fallback, and its owner. */
+export interface RuledHost {
+  readonly url: string;
+  patch(agent: object): Promise<HttpAnswer>;
+  view(): Promise<AgentView>;
+  /** The machine's status in the list of providers. */
+  status(): Promise<string | undefined>;
+}
+
+/** What such a host is given. */
+interface Given {
+  readonly surroundings?: Partial<Surroundings>;
+  /** The row that nvidia-smi prints. */
+  readonly card?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly clock?: Clock;
+}
+
+/** Starts one and waits until its machine is verified and serves. */
+export async function startRuledHost({ surroundings, card, env, clock }: Given = {}) {
+  const engine = await startModelServer(answers('from the engine'));
+  const hosted = await startUpstream(answers('from the hosted one'));
+  const dataDirectory = temporaryDirectory();
+  const loaded = loadConfig(
+    {
+      SWITCHYARD_PORT: '0',
+      SWITCHYARD_AGENT_PORTS: '0',
+      SWITCHYARD_ENGINE_URL: engine.url,
+      SWITCHYARD_HOSTED_A_BASE_URL: hosted.url,
+      ...env,
+    },
+    {},
+  );
+  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
+  vi.stubEnv('PATH', pathWithCard(card));
+  const host = await createHost(
+    { loaded, dataDirectory, windowDirectory: join(dataDirectory, 'no-window') },
+    {
+      openStore,
+      surroundings: { ...UNKNOWN_SURROUNDINGS, ...surroundings },
+      clock: clock ?? systemClock,
+      random: () => 0.5,
+      log: silentLog,
+    },
+  );
+  vi.unstubAllEnvs();
+  const { url } = await host.start();
+  onTestFinished(() => host.stop());
+  const headers = bearer(readControlToken(dataDirectory) ?? '');
+  const get = async (path: string) =>
+    JSON.parse((await send(`${url}/api/v1/${path}`, { headers })).text) as unknown;
+  const ruled: RuledHost = {
+    url,
+    patch: (agent) =>
+      send(`${url}/api/v1/settings`, {
+        method: 'PATCH',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify({ agent }),
+      }),
+    view: async () => (await get('agent')) as AgentView,
+    status: async () => ((await get('providers')) as ProviderList).data[0]?.status,
+  };
+  const serves = async () => expect((await chat(url)).upstream).toBe('local');
+  await vi.waitFor(serves, { timeout: 10_000, interval: 50 });
+  return ruled;
+}

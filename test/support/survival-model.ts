@@ -1,0 +1,112 @@
+import { OUTRUN } from '#shared/reasons.ts';
+import { brokenOff } from './broken-off.ts';
+import { heard } from './resume.ts';
+import type { History } from './survival-parts.ts';
+import type { Said } from './survival-player.ts';
+import type { Survived } from './survival-world.ts';
+
+/*
+ * What a caller is to get, from who was asked and what they said: the router decides who is asked, but not
+ * what comes of it. The real gateway is held against it.
+ */
+
+/** What a streaming caller is to have in the end. */
+interface Received {
+  readonly content: string;
+  readonly reasoning: string;
+  readonly toolCalls: number;
+  /** One finish reason and `[DONE]`; else an error event at the end. */
+  readonly isWhole: boolean;
+}
+
+const NOTHING: Received = { content: '', reasoning: '', toolCalls: 0, isWhole: false };
+
+function withGiver(before: Received, said: Said, index: number): Received {
+  const { content } = said;
+  const after = {
+    content,
+    reasoning: index === 0 ? said.reasoning : before.reasoning,
+    toolCalls: said.hasCalledTool ? 1 : 0,
+    isWhole: said.isFinished && !said.hasFailed,
+  };
+  if (index === 0 || said.asked !== null) return after;
+  return saysMore(said, before) ? after : before;
+}
+
+/** Whether an answer that was given anew begins with the one that the caller has. */
+function saysMore(said: Said, before: Received): boolean {
+  const { content, reasoning } = said;
+  if (reasoning !== '' && before.reasoning === '') return false;
+  const isOver = said.isFinished || said.hasCalledTool;
+  const isPast = content.length > before.content.length;
+  // Other reasoning shows where there is something new to say, or nothing any more.
+  if (reasoning !== before.reasoning && (isPast || isOver)) return false;
+  return content.startsWith(before.content);
+}
+
+/** Those whose content went to the caller, in order. */
+function giversOf({ row, said }: Survived): Said[] {
+  return row.attempts
+    .filter(({ firstContentMs, reason }) => firstContentMs !== null && reason !== OUTRUN)
+    .map(({ upstream }) => said.findLast((each) => each.upstream === upstream))
+    .filter((each) => each !== undefined);
+}
+
+/** What the caller has, and what of it is to be held against the model. */
+export function seenBy({ stream, resume, deterministic }: History, survived: Survived) {
+  const { answer, row, said } = survived;
+  if (answer === null) return 'left';
+  const { status, text } = answer;
+  if (status !== 200) return { state: row.state, hasError: text.includes('"error"') };
+  if (!stream) {
+    const { choices } = JSON.parse(text) as { choices: { message: { content: string } }[] };
+    return { isSaid: said.some(({ content }) => content === choices[0]?.message.content) };
+  }
+  const isWhole = text.endsWith('data: [DONE]\n\n');
+  const { content, reasoning, roles, finishes, dones, ids, indexes } = heard(
+    isWhole ? text : brokenOff(text).before,
+  );
+  const givers = giversOf(survived);
+  const models = new Set(givers.map(({ call }) => call.json['model']));
+  return {
+    content,
+    reasoning,
+    toolCalls: text.match(/"tool_calls":\[\{/g)?.length ?? 0,
+    isWhole,
+    dones,
+    ids,
+    indexes,
+    handovers: text.match(/^: carried on by /gm)?.length ?? 0,
+    hasOneRole: roles <= 1,
+    hasOneFinish: finishes.length === 1 || (!isWhole && finishes.length === 0),
+    // Each was asked for what was missing of the text that the caller then had.
+    asked: givers.map(({ asked }) => asked),
+    mayBeAsked:
+      (resume !== 'off' || givers.length === 1) &&
+      (resume !== 'same-model' || models.size === 1) &&
+      (deterministic || givers.slice(1).every(({ asked }) => asked !== null)),
+  };
+}
+
+/** What it should be. */
+export function dueTo({ stream }: History, survived: Survived): ReturnType<typeof seenBy> {
+  const { answer } = survived;
+  if (answer === null) return 'left';
+  if (answer.status !== 200) return { state: 'failed', hasError: true };
+  if (!stream) return { isSaid: true };
+  const givers = giversOf(survived);
+  const had = givers.map((_, index) => givers.slice(0, index).reduce(withGiver, NOTHING));
+  const { isWhole, ...received } = givers.reduce(withGiver, NOTHING);
+  return {
+    ...received,
+    isWhole,
+    dones: isWhole ? 1 : 0,
+    ids: new Set([givers[0]?.upstream]),
+    indexes: new Set([0]),
+    handovers: givers.length - 1,
+    hasOneRole: true,
+    hasOneFinish: true,
+    asked: givers.map(({ asked }, index) => (asked === null ? null : (had[index]?.content ?? ''))),
+    mayBeAsked: true,
+  };
+}

@@ -1,0 +1,159 @@
+import type { UpstreamId } from '#shared/ids.ts';
+import { askedOf } from './handover.ts';
+import { cut } from './pieces.ts';
+import { chunkOf, piecesOf } from './resume.ts';
+import { THOUGHT, TRUTH, type Actor, type StreamPart } from './survival-parts.ts';
+import { completion, json, type Script, type UpstreamCall } from './upstream.ts';
+
+/** What an upstream has said in answer to one call, in whole events, as far as it got. */
+export interface Said {
+  readonly upstream: UpstreamId;
+  readonly call: UpstreamCall;
+  /** What it was asked to go on from; null: it was asked for the whole. */
+  readonly asked: string | null;
+  /** The whole text, with what it was asked to go on from. */
+  readonly content: string;
+  readonly reasoning: string;
+  readonly hasCalledTool: boolean;
+  /** Its finish reason has come. */
+  readonly isFinished: boolean;
+  /** It then said that it had failed. */
+  readonly hasFailed: boolean;
+}
+
+/** Where what was said is kept, and how many upstreams are at it. */
+export interface Play {
+  readonly said: Said[];
+  busy: number;
+}
+
+const ERROR = 'data: {"error":{"message":"out of memory"}}\n\n';
+const TOOL = { index: 0, id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } };
+/** No engine echoes less where it matters: the gateway cannot tell it from a chance beginning. */
+const MIN_ECHO_CHARS = 16;
+
+/** Plays an upstream. */
+export function playing(id: UpstreamId, actor: Actor, play: Play): Script {
+  return async (call) => {
+    play.busy += 1;
+    await act(id, actor, call, play.said);
+    play.busy -= 1;
+  };
+}
+
+async function act(
+  upstream: UpstreamId,
+  { part, takesPrefill, prefill }: Actor,
+  call: UpstreamCall,
+  said: Said[],
+): Promise<void> {
+  const asked = askedOf(call);
+  if (asked !== null && !takesPrefill) return json(400, { error: { message: 'no prefill' } })(call);
+  switch (part.kind) {
+    case 'hang':
+      return;
+    case 'reset':
+      call.socket.destroy();
+      return;
+    case 'status':
+      return json(part.status, { error: { message: 'no' } })(call);
+    case 'json': {
+      const content = (asked ?? '') + ownText(upstream, part.differsAt).slice(asked?.length);
+      const base = { upstream, call, asked, content, reasoning: '', hasCalledTool: false };
+      said.push({ ...base, isFinished: true, hasFailed: false });
+      return json(200, { ...completion(content.slice(asked?.length)), id: upstream })(call);
+    }
+    case 'stream': {
+      const mayEcho = prefill === 'last-message' || prefill === 'prefix';
+      const isLong = asked !== null && asked.length >= MIN_ECHO_CHARS;
+      const echo = part.echoes && mayEcho && isLong ? asked : '';
+      await tell({ upstream, part, call, asked, echo }, said);
+    }
+  }
+}
+
+interface Telling {
+  readonly upstream: UpstreamId;
+  readonly part: StreamPart;
+  readonly call: UpstreamCall;
+  readonly asked: string | null;
+  readonly echo: string;
+}
+
+async function tell(telling: Telling, said: Said[]): Promise<void> {
+  const { part, call } = telling;
+  const events = eventsOf(telling);
+  const isWhole = part.end === 'whole';
+  const count = isWhole ? events.length : Math.floor(part.comes * (events.length - 1));
+  said.push(saidIn(telling, events.slice(0, count)));
+  const next = events[count]?.bytes ?? '';
+  const half = part.half && part.end !== 'error' ? next.slice(0, next.length / 2) : '';
+  const text = events.slice(0, count).map(({ bytes }) => bytes);
+  const bytes = Buffer.from(text.join('') + half + (part.end === 'error' ? ERROR : ''));
+  const { res, socket } = call;
+  res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+  const places = part.pieces.map((place) => Math.floor(place * bytes.length));
+  for (const piece of cut(bytes, places)) {
+    if (piece.length > 0) res.write(piece);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  if (part.end === 'cut') socket.destroy();
+  else if (part.end === 'whole' || part.end === 'clean end') res.end();
+}
+
+/** An event and what it adds to the answer. */
+interface Telt {
+  readonly bytes: string;
+  readonly content?: string;
+  readonly reasoning?: string;
+  readonly isTool?: boolean;
+  readonly isFinish?: boolean;
+}
+
+function eventsOf({ upstream, part, asked, echo }: Telling): Telt[] {
+  const own = ownText(upstream, part.differsAt).slice((asked ?? '').length);
+  const first = part.role === 'with text' ? { role: 'assistant' } : {};
+  const of = (delta: Record<string, unknown>, finish: string | null = null) =>
+    chunkOf(upstream, delta, finish);
+  const role = part.role === 'alone' ? [{ bytes: of({ role: 'assistant', content: '' }) }] : [];
+  const thought = part.thinks
+    ? [{ bytes: of({ ...first, reasoning_content: THOUGHT }), reasoning: THOUGHT }]
+    : [];
+  let before = 0;
+  const text = piecesOf(echo + own, part.deltas).map((piece, index) => {
+    const start = Math.max(before, echo.length);
+    before += piece.length;
+    const content = (echo + own).slice(start, Math.max(start, before));
+    const head = index === 0 && !part.thinks ? first : {};
+    return { bytes: of({ ...head, content: piece }), content };
+  });
+  const tool = part.callsTool ? [{ bytes: of({ tool_calls: [TOOL] }), isTool: true }] : [];
+  return [
+    ...role,
+    ...thought,
+    ...text,
+    ...tool,
+    { bytes: of({}, part.callsTool ? 'tool_calls' : 'stop'), isFinish: true },
+    { bytes: 'data: [DONE]\n\n' },
+  ];
+}
+
+function saidIn({ upstream, part, call, asked }: Telling, events: readonly Telt[]): Said {
+  const joined = (field: 'content' | 'reasoning') =>
+    events.map((event) => event[field] ?? '').join('');
+  return {
+    upstream,
+    call,
+    asked,
+    content: (asked ?? '') + joined('content'),
+    reasoning: joined('reasoning'),
+    hasCalledTool: events.some(({ isTool }) => isTool === true),
+    isFinished: events.some(({ isFinish }) => isFinish === true),
+    hasFailed: part.end === 'error',
+  };
+}
+
+function ownText(upstream: UpstreamId, differsAt: number | null): string {
+  if (differsAt === null) return TRUTH;
+  return `${TRUTH.slice(0, differsAt)}§${upstream} has another answer to that.`;
+}

@@ -1,0 +1,29 @@
+import express from 'express';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import type { Page } from 'playwright-core';
+import { onTestFinished } from 'vitest';
+import type { LiveSnapshot } from '#shared/live.ts';
+import { WINDOW_DIRECTORY } from '../../main/host.ts';
+import { openPage, type PageOptions } from './browser.ts';
+
+/** The built window over a feed that says one thing and stays open; it only reads. */
+export async function openWindow(
+  snapshot: LiveSnapshot,
+  hash: string,
+  options: PageOptions = {},
+): Promise<Page> {
+  const app = express();
+  app.get('/api/v1/events', (_req, res) => {
+    res.type('text/event-stream').write(`data: ${JSON.stringify(snapshot)}\n\n`);
+  });
+  app.use(express.static(WINDOW_DIRECTORY));
+  const server = app.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const { port } = server.address() as AddressInfo;
+  return openPage(`http://127.0.0.1:${port}/${hash}`, options);
+}

@@ -1,0 +1,312 @@
+import { describe, expect, test } from 'vitest';
+import { AT_ONCE_MS, fastest, millisecondsUntil } from '../support/at-once.ts';
+import { startChat } from '../support/client.ts';
+import {
+  attemptsOf,
+  callsOf,
+  expectAtRest,
+  grantHedges,
+  LINE_MS,
+  PLAIN,
+  startCourse,
+  STREAM,
+} from '../support/hedging.ts';
+import { turns } from '../support/report.ts';
+import { nextPause } from '../support/polling.ts';
+import { answers, chunk, error, hang, ROLE, stall } from '../support/upstream.ts';
+
+const DEAD = error(503);
+const BAD = error(400, 'bad temperature');
+
+describe('while two run', () => {
+  test('a hedge that fails makes room for a third, which is started at once', async () => {
+    const course = await startCourse({ hosted_a: hang, hosted_b: DEAD, hosted_c: hang });
+    const { up, clock, url } = course;
+    await grantHedges(course, 1);
+    const pending = startChat(url, STREAM);
+    const slow = await up.hosted_a.call(1);
+    clock.advance(LINE_MS);
+    await up.hosted_b.call(1);
+    await turns(course);
+    clock.advance(0);
+    await answers('from c')(await up.hosted_c.call(1));
+    expect(await pending.answer).toMatchObject({
+      upstream: 'hosted_c',
+      reason: 'hosted_a=outrun; hosted_b=http_503',
+    });
+    await slow.gone;
+    await expectAtRest(course);
+    expect(attemptsOf(course)).toEqual([
+      ['hosted_a', 'turn', 'outrun'],
+      ['hosted_b', 'hedge', 'http_503'],
+      ['hosted_c', 'hedge', null],
+    ]);
+  });
+
+  test('the slow one that fails leaves the hedge a line of its own', async () => {
+    const course = await startCourse({ hosted_a: hang, hosted_b: hang, hosted_c: hang });
+    const { up, clock, url } = course;
+    await grantHedges(course, 1);
+    const pending = startChat(url, STREAM);
+    const slow = await up.hosted_a.call(1);
+    clock.advance(LINE_MS);
+    await up.hosted_b.call(1);
+    clock.advance(1000);
+    await DEAD(slow);
+    await turns(course);
+    clock.advance(LINE_MS - 1001);
+    await turns(course);
+    expect(callsOf(up)).toEqual({ hosted_a: 1, hosted_b: 1, hosted_c: 0 });
+    clock.advance(1);
+    await answers('from c')(await up.hosted_c.call(1));
+    expect(await pending.answer).toMatchObject({
+      upstream: 'hosted_c',
+      reason: 'hosted_a=http_503; hosted_b=outrun',
+    });
+  });
+
+  test('the slow one that fails is waited for no longer: the hedge answers', async () => {
+    const course = await startCourse({ hosted_a: hang, hosted_b: hang, hosted_c: answers('no') });
+    const { up, clock, url } = course;
+    const pending = startChat(url, STREAM);
+    const slow = await up.hosted_a.call(1);
+    clock.advance(LINE_MS);
+    const hedge = await up.hosted_b.call(1);
+    slow.socket.destroy();
+    await turns(course);
+    await answers('from b')(hedge);
+    const answer = await pending.answer;
+    expect(answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=unreachable' });
+    expect(up.hosted_c.calls).toHaveLength(0);
+    expect((await course.status()).circuits).toMatchObject({
+      hosted_a: { fails: 1, consecutiveSlow: 0 },
+      hosted_b: { fails: 0, successes: 1 },
+    });
+  });
+
+  test('both may fail: the walk goes on behind them, and nobody is asked twice', async () => {
+    const course = await startCourse({
+      hosted_a: hang,
+      hosted_b: DEAD,
+      hosted_c: DEAD,
+      ondemand: answers('from ondemand'),
+    });
+    const { up, clock, url } = course;
+    const pending = startChat(url, STREAM);
+    const slow = await up.hosted_a.call(1);
+    clock.advance(LINE_MS);
+    await up.hosted_b.call(1);
+    await turns(course);
+    await DEAD(slow);
+    expect(await pending.answer).toMatchObject({
+      upstream: 'ondemand',
+      reason: 'hosted_a=http_503; hosted_b=http_503; hosted_c=http_503',
+    });
+    expect(callsOf(up)).toEqual({ hosted_a: 1, hosted_b: 1, hosted_c: 1, ondemand: 1 });
+    const causes = attemptsOf(course).map(([, cause]) => cause);
+    expect(causes).toEqual(['turn', 'hedge', 'turn', 'turn']);
+  });
+
+  test('each has its own time-out, counted from its own start', async () => {
+    const course = await startCourse(
+      { hosted_a: hang, hosted_b: stall(ROLE) },
+      { HOSTED_A_TIMEOUT_MS: '8000', HOSTED_B_TIMEOUT_MS: '6000' },
+    );
+    const { up, clock, url } = course;
+    const pending = startChat(url, STREAM);
+    const slow = await up.hosted_a.call(1);
+    clock.advance(LINE_MS);
+    const hedge = await up.hosted_b.call(1);
+    clock.advance(2999);
+    await turns(course);
+    expect(slow.socket.destroyed).toBe(false);
+    clock.advance(1);
+    await slow.gone;
+    clock.advance(2999);
+    await turns(course);
+    expect(hedge.socket.destroyed).toBe(false);
+    clock.advance(1);
+    await hedge.gone;
+    expect(await pending.answer).toMatchObject({
+      status: 504,
+      upstream: 'none',
+      reason: 'hosted_a=timeout; hosted_b=timeout',
+    });
+    await expectAtRest(course);
+  });
+});
+
+describe('a refusal that is the caller’s own fault', () => {
+  test('by the slow one is the answer, as without a hedge; the hedge is ended at once', async () => {
+    const course = await startCourse({ hosted_a: hang, hosted_b: hang, hosted_c: answers('no') });
+    const { up, clock, url } = course;
+    const took = await fastest(async () => {
+      const n = up.hosted_a.calls.length + 1;
+      const pending = startChat(url, STREAM);
+      const slow = await up.hosted_a.call(n);
+      clock.advance(LINE_MS);
+      const hedge = await up.hosted_b.call(n);
+      await BAD(slow);
+      const ms = await millisecondsUntil(hedge.gone);
+      const answer = await pending.answer;
+      expect(answer).toMatchObject({ status: 400, upstream: 'hosted_a', reason: 'none' });
+      expect(answer.text).toContain('bad temperature');
+      return ms;
+    });
+    expect(took).toBeLessThan(AT_ONCE_MS);
+    expect(up.hosted_c.calls).toHaveLength(0);
+    await expectAtRest(course);
+    const { circuits } = await course.status();
+    expect(circuits).toMatchObject({
+      hosted_a: { fails: 0 },
+      hosted_b: { fails: 0, successes: 0 },
+    });
+  });
+
+  test('by `local` spends no key of ours for a stranger, although one was sent along', async () => {
+    const course = await startCourse({ local: hang, hosted_a: hang }, { HEDGE: 'all' });
+    const { up, clock, url } = course;
+    const pending = startChat(url, STREAM);
+    const slow = await up.local.call(1);
+    clock.advance(LINE_MS);
+    const hedge = await up.hosted_a.call(1);
+    await error(401, 'bad key')(slow);
+    await hedge.gone;
+    const answer = await pending.answer;
+    expect(answer).toMatchObject({ status: 401, upstream: 'local', reason: 'none' });
+    expect(answer.text).toContain('bad key');
+  });
+
+  test('by the hedge is no word against the slow one, but nobody else is asked', async () => {
+    const course = await startCourse({ hosted_a: hang, hosted_b: BAD, hosted_c: answers('no') });
+    const { up, clock, url } = course;
+    await grantHedges(course, 2);
+    const pending = startChat(url, STREAM);
+    const slow = await up.hosted_a.call(1);
+    clock.advance(LINE_MS);
+    await up.hosted_b.call(1);
+    await turns(course);
+    clock.advance(LINE_MS);
+    await turns(course);
+    await answers('from a')(slow);
+    expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
+    expect(up.hosted_c.calls).toHaveLength(0);
+  });
+
+  test('by the hedge is the last word where the slow one fails as well', async () => {
+    const course = await startCourse({ hosted_a: hang, hosted_b: BAD, hosted_c: answers('no') });
+    const { up, clock, url } = course;
+    const pending = startChat(url, STREAM);
+    const slow = await up.hosted_a.call(1);
+    clock.advance(LINE_MS);
+    await up.hosted_b.call(1);
+    await turns(course);
+    await DEAD(slow);
+    const answer = await pending.answer;
+    expect(answer).toMatchObject({
+      status: 400,
+      upstream: 'hosted_b',
+      reason: 'hosted_a=http_503',
+    });
+    expect(answer.text).toContain('bad temperature');
+    expect(up.hosted_c.calls).toHaveLength(0);
+  });
+});
+
+describe.each([
+  ['a stream', STREAM],
+  ['a plain answer', PLAIN],
+])('a caller of %s that leaves during a hedge', (_caller, body) => {
+  test('takes both calls along at once, and nothing is counted', async () => {
+    const course = await startCourse({
+      hosted_a: hang,
+      hosted_b: stall(ROLE),
+      hosted_c: answers('never asked'),
+    });
+    const { up, clock, url } = course;
+    const took = await fastest(async () => {
+      const n = up.hosted_a.calls.length + 1;
+      const pending = startChat(url, body);
+      const slow = await up.hosted_a.call(n);
+      clock.advance(LINE_MS);
+      const hedge = await up.hosted_b.call(n);
+      await turns(course);
+      expect(course.host.snapshot().inFlight).toMatchObject({ hosted_a: 1, hosted_b: 1 });
+      pending.leave();
+      return millisecondsUntil(Promise.all([slow.gone, hedge.gone]));
+    });
+    expect(took).toBeLessThan(AT_ONCE_MS);
+    await expectAtRest(course);
+    clock.advance(2 * LINE_MS);
+    await turns(course);
+    expect(up.hosted_c.calls).toHaveLength(0);
+    const nothing = { fails: 0, successes: 0, consecutiveSlow: 0, ewmaTtft: null };
+    const { circuits } = await course.status();
+    expect(circuits).toMatchObject({ hosted_a: nothing, hosted_b: nothing });
+    expect(attemptsOf(course)).toEqual([
+      ['hosted_a', 'turn', null],
+      ['hosted_b', 'hedge', null],
+    ]);
+  });
+});
+
+test('a caller that leaves once one has won takes that one along at once', async () => {
+  const course = await startCourse({ hosted_a: hang, hosted_b: hang });
+  const { up, clock, url } = course;
+  const took = await fastest(async () => {
+    const n = up.hosted_a.calls.length + 1;
+    const pending = startChat(url, STREAM);
+    const slow = await up.hosted_a.call(n);
+    clock.advance(LINE_MS);
+    const hedge = await up.hosted_b.call(n);
+    await stall(ROLE, chunk({ content: 'a' }))(hedge);
+    await Promise.all([slow.gone, pending.received('"a"')]);
+    pending.leave();
+    return millisecondsUntil(hedge.gone);
+  });
+  expect(took).toBeLessThan(AT_ONCE_MS);
+  await expectAtRest(course);
+});
+
+describe('ondemand', () => {
+  test('may be the hedge: its cold start is polled while the slow one runs', async () => {
+    const course = await startCourse({ hosted_a: hang, ondemand: [DEAD, answers('awake')] });
+    const { up, clock, url } = course;
+    const pending = startChat(url, STREAM);
+    const slow = await up.hosted_a.call(1);
+    clock.advance(LINE_MS);
+    clock.advance(await nextPause(clock));
+    expect(await pending.answer).toMatchObject({ upstream: 'ondemand', reason: 'hosted_a=outrun' });
+    await slow.gone;
+    expect(attemptsOf(course)).toEqual([
+      ['hosted_a', 'turn', 'outrun'],
+      ['ondemand', 'hedge', null],
+    ]);
+    expect((await course.status()).circuits['ondemand']).toMatchObject({ fails: 0, successes: 1 });
+  });
+
+  test('that is still starting when the slow one answers is polled no more', async () => {
+    const course = await startCourse({ hosted_a: hang, ondemand: DEAD });
+    const { up, clock, url } = course;
+    const pending = startChat(url, STREAM);
+    const slow = await up.hosted_a.call(1);
+    clock.advance(LINE_MS);
+    clock.advance(await nextPause(clock));
+    await up.ondemand.call(2);
+    await nextPause(clock);
+    await answers('from a')(slow);
+    expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
+    clock.advance(60_000);
+    await expectAtRest(course);
+    expect(up.ondemand.calls).toHaveLength(2);
+    expect(attemptsOf(course)).toEqual([
+      ['hosted_a', 'turn', null],
+      ['ondemand', 'hedge', 'outrun'],
+    ]);
+    expect((await course.status()).circuits['ondemand']).toMatchObject({
+      fails: 0,
+      successes: 0,
+      open: false,
+    });
+  });
+});

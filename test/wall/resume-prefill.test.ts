@@ -1,0 +1,139 @@
+import { describe, expect, test } from 'vitest';
+import { chatStream, HELLO, startChat } from '../support/client.ts';
+import { brokenOff } from '../support/broken-off.ts';
+import {
+  askedOf,
+  begun,
+  goesOn,
+  missing,
+  rejectsPrefill,
+  startHandover,
+  TEXT,
+  told,
+} from '../support/handover.ts';
+import { counted } from '../support/report.ts';
+import { heard } from '../support/resume.ts';
+import {
+  completion,
+  cut,
+  error,
+  hang,
+  json,
+  reset,
+  sse,
+  type Script,
+} from '../support/upstream.ts';
+
+const BEGUN = begun('a', 3);
+const SENT = 'The quick brown ';
+const ONE_WHOLE = { content: TEXT, roles: 1, finishes: ['stop'], dones: 1, ids: new Set(['a']) };
+
+describe.each([
+  ['last-message', { role: 'assistant', content: SENT }, {}],
+  [
+    'continue_final_message',
+    { role: 'assistant', content: SENT },
+    { continue_final_message: true, add_generation_prompt: false },
+  ],
+  ['prefix', { role: 'assistant', content: SENT, prefix: true }, {}],
+])('an upstream whose prefill is %s', (prefill, message, flags) => {
+  test('is asked to go on from the text that was sent, and the caller’s words are as they were', async () => {
+    const settings = { HOSTED_B_PREFILL: prefill };
+    const { a, b, gateway } = await startHandover([cut(...BEGUN), goesOn('b')], settings);
+    const answer = await chatStream(gateway.url, { temperature: 0.7, max_tokens: 100 });
+    expect(heard(answer.text)).toMatchObject(ONE_WHOLE);
+    expect((await b.call(1)).json).toEqual({
+      ...(await a.call(1)).json,
+      messages: [...HELLO.messages, message],
+      max_tokens: 97,
+      ...flags,
+    });
+  });
+});
+
+describe.each(['last-message', 'prefix'])('where the prefill is %s', (prefill) => {
+  test.each<[law: string, sent: (asked: string) => string[]]>([
+    ['as a whole', (asked) => [asked]],
+    ['in pieces', (asked) => asked.match(/.{1,5}/gs) ?? []],
+    ['in one event with what is new', (asked) => [`${asked}fox `]],
+  ])('an upstream that says %s again what it was given is not heard twice', async (_law, sent) => {
+    const echoes: Script = (call) => {
+      const said = sent(askedOf(call) ?? '');
+      const rest = TEXT.slice(said.join('').length);
+      return sse(...told('b', [...said, rest]))(call);
+    };
+    const { gateway } = await startHandover([cut(...BEGUN), echoes], { HOSTED_B_PREFILL: prefill });
+    expect(heard((await chatStream(gateway.url)).text)).toMatchObject(ONE_WHOLE);
+  });
+});
+
+const halfHead: Script = ({ res }) => {
+  res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+  res.socket?.destroy();
+};
+
+describe.each<[law: string, refuses: Script, reason: string]>([
+  ['rejects a prefill', rejectsPrefill, 'http_400'],
+  ['says 422', error(422), 'http_422'],
+  ['says that the prompt is too long', error(400, 'maximum context length is 9'), 'context_length'],
+  ['is overloaded', error(503), 'http_503'],
+  ['resets the connection', reset, 'unreachable'],
+  ['breaks off before it says anything', halfHead, 'bad_response'],
+  ['answers with an error event', sse('data: {"error":"no"}\n\n'), 'bad_response'],
+  ['refuses our key', error(401), 'credentials'],
+  ['has spent its quota', error(402), 'quota'],
+])('one that %s', (_law, refuses, reason) => {
+  test('is passed over, and the caller hears nothing of it', async () => {
+    const { gateway } = await startHandover([cut(...BEGUN), refuses, goesOn('c')]);
+    const answer = await chatStream(gateway.url);
+    expect(heard(answer.text)).toMatchObject(ONE_WHOLE);
+    expect(answer.text.match(/^: .*$/gm)).toEqual([': carried on by hosted_c']);
+    const [row] = gateway.host.snapshot().requests;
+    expect(row?.attempts.map((each) => [each.upstream, each.cause, each.reason])).toEqual([
+      ['hosted_a', 'turn', 'bad_response'],
+      ['hosted_b', 'resume', reason],
+      ['hosted_c', 'resume', null],
+    ]);
+  });
+
+  test('leaves the caller with the break itself where nobody else goes on', async () => {
+    const { gateway } = await startHandover([cut(...BEGUN), refuses, refuses]);
+    const answer = await chatStream(gateway.url);
+    expect(answer).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'none' });
+    expect(brokenOff(answer.text)).toEqual({
+      before: BEGUN.join(''),
+      code: 'upstream_bad_response',
+    });
+  });
+});
+
+test('one that rejects a prefill counts for nothing in its circuit, the one that broke off as a failure', async () => {
+  const { gateway } = await startHandover([cut(...BEGUN), rejectsPrefill, goesOn('c')]);
+  await chatStream(gateway.url);
+  expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 1, successes: 0 });
+  expect(await counted(gateway, 'hosted_b')).toEqual({ fails: 0, successes: 0 });
+  expect(await counted(gateway, 'hosted_c')).toEqual({ fails: 0, successes: 1 });
+});
+
+test('one that says nothing is passed over when its time is up, and hung up on', async () => {
+  const { b, clock, gateway } = await startHandover([cut(...BEGUN), hang, goesOn('c')]);
+  const pending = startChat(gateway.url, { ...HELLO, stream: true });
+  const call = await b.call(1);
+  clock.advance(30_000);
+  expect(heard((await pending.answer).text)).toMatchObject(ONE_WHOLE);
+  await call.gone;
+});
+
+test('one that answers with JSON instead of events ends the same stream', async () => {
+  const whole: Script = (call) => json(200, completion(missing(call).join('')))(call);
+  const { gateway } = await startHandover([cut(...BEGUN), whole]);
+  expect(heard((await chatStream(gateway.url)).text)).toMatchObject(ONE_WHOLE);
+});
+
+test('one that cannot be asked to go on is not asked at all', async () => {
+  const { b, c, gateway } = await startHandover([cut(...BEGUN), goesOn('b'), goesOn('c')], {
+    HOSTED_B_PREFILL: 'none',
+  });
+  expect(heard((await chatStream(gateway.url)).text)).toMatchObject(ONE_WHOLE);
+  expect([b.calls.length, c.calls.length]).toEqual([0, 1]);
+});
