@@ -1,4 +1,5 @@
 import type { Ended } from './children.ts';
+import type { IdleFigures } from './idle.ts';
 import type { RegistryFigures } from './registry.ts';
 import type { SoakFigures } from './soak.ts';
 import type { Summary } from './summary.ts';
@@ -6,7 +7,7 @@ import type { Summary } from './summary.ts';
 /** One promise about speed, held against what was measured (design 12). */
 export interface Bound {
   readonly what: string;
-  readonly unit: '×' | ' ms' | ' MB';
+  readonly unit: '×' | ' ms' | ' MB' | ' %';
   readonly measured: number;
   readonly most: number;
   readonly goal: number | null;
@@ -75,6 +76,15 @@ export function registryBoundsOf(figures: RegistryFigures): readonly Bound[] {
 export function soakBoundsOf({ beforeMb, afterMb }: SoakFigures): readonly Bound[] {
   const what = 'RSS growth over a million requests';
   return [{ what, unit: ' MB', measured: afterMb - beforeMb, most: 16, goal: null }];
+}
+
+/** What it holds the whole program to while nobody asks for anything. */
+export function idleBoundsOf({ cpuPercent, rssMb, delay }: IdleFigures): readonly Bound[] {
+  return [
+    { what: 'CPU of one core', unit: ' %', measured: cpuPercent, most: 1, goal: null },
+    { what: 'RSS, the most that was seen', unit: ' MB', measured: rssMb, most: 150, goal: null },
+    { what: 'event loop late, p99', unit: ' ms', measured: delay.p99Ms, most: 20, goal: null },
+  ];
 }
 
 /** In one word; what could not be measured is not met. */

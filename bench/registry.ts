@@ -7,7 +7,7 @@ import { median } from './numbers.ts';
 import { rssMb } from './proc.ts';
 import { makeDatabase } from './registry-fleet.ts';
 import type { FleetOrder, FleetOutcome, FleetReply } from './registry-load.ts';
-import type { LoopDelay } from './registry-probe.ts';
+import type { LoopDelay } from './loop-probe.ts';
 
 /** What the registry's part of the bench brought. */
 export interface RegistryFigures {
@@ -81,7 +81,7 @@ export async function benchRegistry(
 
 async function startProgram(children: Children, dataDirectory: string) {
   const begunAt = performance.now();
-  const program = ['--import', join(import.meta.dirname, 'registry-probe.ts')];
+  const program = ['--import', join(import.meta.dirname, 'loop-probe.ts')];
   const child: Child = children.start(
     'target',
     [process.execPath, ...program, join(import.meta.dirname, '../main/headless.ts')],

@@ -1,4 +1,5 @@
 import { verdict, type Bound } from './bounds.ts';
+import type { IdleFigures } from './idle.ts';
 import type { RegistryFigures } from './registry.ts';
 import type { SoakFigures } from './soak.ts';
 import type { Comparison, Ratio, Summary } from './summary.ts';
@@ -49,6 +50,13 @@ export function registryText(figures: RegistryFigures, bounds: readonly Bound[])
       `First list ${whole(figures.firstListMs)} ms (${short(figures.listMb)} MB). Start ${whole(figures.startMs)} ms. RSS ${whole(figures.idleRssMb)} MB idle, ${whole(figures.loadedRssMb)} MB loaded.`,
     ].join('\n'),
   ].join('\n\n');
+}
+
+/** What idling cost. */
+export function idleText({ minutes, delay }: IdleFigures, bounds: readonly Bound[]): string {
+  const what = `Gateway, registry and agent with an engine and a GPU tool, idle for ${minutes.toFixed(1)} minutes.`;
+  const late = `Event loop late: p50 ${short(delay.p50Ms)} ms, most ${short(delay.mostMs)} ms.`;
+  return [what, boundsTable(bounds), late].join('\n\n');
 }
 
 /** What the million requests came to. */

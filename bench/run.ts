@@ -2,30 +2,32 @@
  * `npm run bench`: the gateway beside a bare node:http proxy and nginx, in front of one fake
  * upstream, as ratios of one run; then the registry with ten thousand machines. `-- --quick` takes a
  * rougher look at the first in less than 40 s, `-- --registry` looks at the second alone, and `-- --soak`
- * sends a million requests and looks at the memory.
+ * sends a million requests and looks at the memory, `-- --idle` looks at five minutes of doing nothing.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { boundsOf, registryBoundsOf, soakBoundsOf } from './bounds.ts';
+import { boundsOf, idleBoundsOf, registryBoundsOf, soakBoundsOf } from './bounds.ts';
 import { createChildren, terminate, type Children } from './children.ts';
 import { watchOthers } from './disturbance.ts';
+import { idle } from './idle.ts';
 import { startLoader } from './loader.ts';
 import { rssMb } from './proc.ts';
 import { benchRegistry } from './registry.ts';
-import { registryText, reportText, soakText } from './report.ts';
+import { idleText, registryText, reportText, soakText } from './report.ts';
 import { DEFAULT_SCALE, QUICK_SCALE, runRounds } from './rounds.ts';
 import { soak } from './soak.ts';
 import { summarise } from './summary.ts';
 import { startTargets, type Targets } from './targets.ts';
 
-type Part = 'all' | 'quick' | 'registry' | 'soak';
+type Part = 'all' | 'quick' | 'registry' | 'soak' | 'idle';
 
 const LIMIT_MS: Readonly<Record<Part, number>> = {
   all: 300_000,
   quick: 40_000,
   registry: 90_000,
   soak: 580_000,
+  idle: 360_000,
 };
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
@@ -67,10 +69,17 @@ async function endurance(children: Children, directory: string): Promise<void> {
   say(`\n${soakText(figures, soakBoundsOf(figures))}`);
 }
 
+async function idling(children: Children, directory: string): Promise<void> {
+  const figures = await idle(children, directory);
+  say(`\n${idleText(figures, idleBoundsOf(figures))}`);
+}
+
 async function benchPart(part: Part, children: Children, directory: string): Promise<void> {
   switch (part) {
     case 'soak':
       return endurance(children, directory);
+    case 'idle':
+      return idling(children, directory);
     case 'registry':
       return registry(children, directory);
     case 'quick':
@@ -113,6 +122,7 @@ async function main(part: Part): Promise<void> {
 function partOf(args: readonly string[]): Part {
   if (args.includes('--registry')) return 'registry';
   if (args.includes('--soak')) return 'soak';
+  if (args.includes('--idle')) return 'idle';
   return args.includes('--quick') ? 'quick' : 'all';
 }
 
