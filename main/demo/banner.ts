@@ -33,6 +33,8 @@ curl -iN ${chat} ${JSON_TYPE} -d ${STREAM_BODY}
 curl -sS -o /dev/null -X PUT ${fault} ${token} ${JSON_TYPE} -d '{"fault":"refuse"}' && curl -iN ${chat} ${JSON_TYPE} -d ${STREAM_BODY}
 
 Or type here:  ${COMMAND_HELP}
+Such as:       break local cut                         (another carries its answer on)
+               break local, then break hosted_a slow   (hosted_b is asked beside it)
 Ctrl+C ends it.
 `;
 }

@@ -3,8 +3,9 @@ import type { AddressInfo } from 'node:net';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { DemoFault } from '#shared/live.ts';
 import { streamAnswer, wholeAnswer } from './answers.ts';
+import { readChat } from './chat.ts';
 import { createColdStart, type ColdStart } from './cold-start.ts';
-import { demoModel } from './text.ts';
+import { DEMO_MODEL } from './text.ts';
 
 /** A small engine with canned answers behind a real loopback socket, which can be broken and healed. */
 export interface DemoEngine {
@@ -55,7 +56,7 @@ export function createDemoEngine(id: UpstreamId, cold: boolean): DemoEngine {
     if (!coldStart.isUp()) sendJson(res, 503, error('Loading model'));
     else if (req.url === '/health') sendJson(res, 200, { status: 'ok' });
     else if (req.url?.endsWith('/models')) {
-      sendJson(res, 200, { object: 'list', data: [{ id: demoModel(id), object: 'model' }] });
+      sendJson(res, 200, { object: 'list', data: [{ id: DEMO_MODEL, object: 'model' }] });
     } else if (fault === '429') sendJson(res, 429, error('Rate limit'), { 'retry-after': '20' });
     else if (fault === '500') sendJson(res, 500, error('The demo engine was told to fail'));
     else void chat(req, res);
@@ -64,9 +65,9 @@ export function createDemoEngine(id: UpstreamId, cold: boolean): DemoEngine {
   async function chat(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const parts: Buffer[] = [];
     for await (const part of req) parts.push(part as Buffer);
-    const streams = /"stream"\s*:\s*true/.test(Buffer.concat(parts).toString());
+    const { stream, begun } = readChat(Buffer.concat(parts).toString());
     const delayMs = fault === 'slow' ? SLOW_MS : 0;
-    if (streams) streamAnswer(res, id, { delayMs, fault });
+    if (stream) streamAnswer(res, id, { begun, delayMs, fault });
     else setTimeout(() => sendJson(res, 200, wholeAnswer(id)), delayMs);
   }
 

@@ -1,4 +1,4 @@
-import type { UpstreamId } from '#shared/ids.ts';
+import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 
 /** What a demo upstream answers; it says itself that nothing thought about the question. */
 export function cannedAnswer(id: UpstreamId): string {
@@ -11,7 +11,12 @@ export function cannedAnswer(id: UpstreamId): string {
   );
 }
 
-/** The model that a demo upstream claims to serve. */
-export function demoModel(id: UpstreamId): string {
-  return `demo-${id.replace('_', '-')}`;
+/** The rest of an answer that was begun, whichever upstream began it; the whole of its own for any other text. */
+export function restOfAnswer(id: UpstreamId, begun: string): string {
+  const answers = [id, ...UPSTREAM_IDS].map(cannedAnswer);
+  const meant = answers.find((answer) => answer.startsWith(begun));
+  return meant === undefined ? cannedAnswer(id) : meant.slice(begun.length);
 }
+
+/** All demo upstreams claim to serve one model: only of the same model is an answer carried on. */
+export const DEMO_MODEL = 'demo-model';

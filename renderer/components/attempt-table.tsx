@@ -1,7 +1,7 @@
 import type { AttemptRow, RequestRow } from '#shared/live.ts';
+import { nameOf, type Labels } from '../model/attempt-names.ts';
+import { causeText, resultText } from '../model/attempt-words.ts';
 import { formatDuration } from '../model/format.ts';
-import { reasonText } from '../model/reason-text.ts';
-import type { Labels } from '../model/request-words.ts';
 import { isSkip } from '../model/waterfall.ts';
 
 interface AttemptTableProps {
@@ -20,6 +20,7 @@ export function AttemptTable({ row, labels, elapsedMs }: AttemptTableProps) {
         <thead>
           <tr>
             <th scope="col">Upstream</th>
+            <th scope="col">Asked because</th>
             <th scope="col">Result</th>
             <th scope="col">Began</th>
             <th scope="col">First token</th>
@@ -27,18 +28,12 @@ export function AttemptTable({ row, labels, elapsedMs }: AttemptTableProps) {
           </tr>
         </thead>
         <tbody>
-          {row.attempts.map((attempt) => {
-            const { upstream, startMs, firstContentMs, endMs } = attempt;
-            return (
-              <tr key={`${upstream}-${startMs}`}>
-                <th scope="row">{labels.get(upstream) ?? upstream}</th>
-                <td>{resultOf(attempt, row)}</td>
-                <td>+{formatDuration(startMs)}</td>
-                <td>{firstContentMs === null ? '–' : formatDuration(firstContentMs - startMs)}</td>
-                <td>{isSkip(attempt) ? '–' : formatDuration((endMs ?? elapsedMs) - startMs)}</td>
-              </tr>
-            );
-          })}
+          {row.attempts.map((attempt) => (
+            <Attempt
+              key={`${attempt.upstream}-${attempt.provider}-${attempt.startMs}`}
+              {...{ attempt, row, labels, elapsedMs }}
+            />
+          ))}
         </tbody>
       </table>
       {hidden > 0 && <p className="quiet">and {hidden} more attempts, which are not kept.</p>}
@@ -46,9 +41,26 @@ export function AttemptTable({ row, labels, elapsedMs }: AttemptTableProps) {
   );
 }
 
-function resultOf(attempt: AttemptRow, row: RequestRow): string {
-  if (attempt.reason !== null) return reasonText(attempt.reason);
-  if (attempt.endMs === null) return attempt.firstContentMs === null ? 'waiting' : 'answering';
-  if (row.state === 'broken') return 'broke off';
-  return row.state === 'cancelled' ? 'cancelled by the caller' : 'answered';
+function Attempt({
+  attempt,
+  row,
+  labels,
+  elapsedMs,
+}: AttemptTableProps & { readonly attempt: AttemptRow }) {
+  const { startMs, firstContentMs, predictedMs, endMs } = attempt;
+  return (
+    <tr>
+      <th scope="row">{nameOf(attempt, row, labels)}</th>
+      <td>{causeText(attempt, row, labels)}</td>
+      <td>{resultText(attempt, row)}</td>
+      <td>+{formatDuration(startMs)}</td>
+      <td>
+        {firstContentMs === null ? '–' : formatDuration(firstContentMs - startMs)}
+        {predictedMs !== null && (
+          <span className="predicted"> predicted {formatDuration(predictedMs - startMs)}</span>
+        )}
+      </td>
+      <td>{isSkip(attempt) ? '–' : formatDuration((endMs ?? elapsedMs) - startMs)}</td>
+    </tr>
+  );
 }

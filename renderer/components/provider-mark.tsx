@@ -15,6 +15,7 @@ export function ProviderMark({ kind }: { readonly kind: StandingKind }) {
 function signOf(kind: StandingKind): string {
   switch (kind) {
     case 'serving':
+    case 'direct':
       return 'M6 10H14';
     case 'idle':
       return 'M9 10H11';

@@ -1,7 +1,9 @@
 import { useEffect, useRef } from 'react';
 import type { RequestRow } from '#shared/live.ts';
+import type { Labels } from '../model/attempt-names.ts';
 import { formatClock, formatDuration } from '../model/format.ts';
-import { amountOf, outcomeOf, whoOf, type Labels } from '../model/request-words.ts';
+import { storyOf } from '../model/request-story.ts';
+import { amountOf, outcomeOf, whoOf } from '../model/request-words.ts';
 import { elapsedOf } from '../model/waterfall.ts';
 import { AttemptTable } from './attempt-table.tsx';
 import { CodeLine } from './code-line.tsx';
@@ -42,8 +44,9 @@ export function RequestDialog({ row, labels, serverNow, onClose }: RequestDialog
           </button>
         </form>
       </header>
+      <p className="story">{storyOf(row, labels)}.</p>
       <dl className="facts">
-        <Fact label="Answered by" value={row.upstream ? whoOf(row, labels) : 'nobody yet'} />
+        <Fact label="Answered by" value={row.upstream ? whoOf(row, labels) : NOBODY[row.state]} />
         <Fact label="Model asked for" value={row.model ?? 'none'} />
         <Fact label="Took" value={formatDuration(elapsedMs)} />
         <Fact
@@ -61,6 +64,14 @@ export function RequestDialog({ row, labels, serverNow, onClose }: RequestDialog
     </dialog>
   );
 }
+
+const NOBODY = {
+  running: 'nobody yet',
+  done: 'nobody',
+  failed: 'nobody',
+  broken: 'nobody',
+  cancelled: 'nobody',
+} as const satisfies Record<RequestRow['state'], string>;
 
 function Fact({ label, value }: { readonly label: string; readonly value: string }) {
   return (

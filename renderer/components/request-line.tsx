@@ -1,8 +1,8 @@
 import { memo } from 'react';
 import type { RequestRow } from '#shared/live.ts';
+import type { Labels } from '../model/attempt-names.ts';
 import { formatClock, formatDuration } from '../model/format.ts';
-import { afterOf, amountOf, outcomeOf, whoOf, type Labels } from '../model/request-words.ts';
-import { segmentsOf } from '../model/waterfall.ts';
+import { amountOf, outcomeOf, whoOf, whyOf } from '../model/request-words.ts';
 import { Waterfall } from './waterfall.tsx';
 
 interface RequestLineProps {
@@ -20,7 +20,7 @@ export const RequestLine = memo(function RequestLine({
   onSelect,
 }: RequestLineProps) {
   const { tone, word } = outcomeOf(row);
-  const after = afterOf(row, labels);
+  const why = whyOf(row, labels);
   return (
     <li>
       <button
@@ -33,11 +33,11 @@ export const RequestLine = memo(function RequestLine({
         <span className="request-time">{formatClock(row.startedAt)}</span>
         <span className="request-who">
           <span className="request-name">{whoOf(row, labels)}</span>
-          <span className="request-why" title={after ?? undefined}>
-            {after === null ? (row.model ?? 'no model named') : `after ${after}`}
+          <span className="request-why" title={why ?? undefined}>
+            {why ?? row.model ?? 'no model named'}
           </span>
         </span>
-        <Waterfall segments={segmentsOf(row, elapsedMs)} running={row.state === 'running'} />
+        <Waterfall row={row} labels={labels} elapsedMs={elapsedMs} />
         <span className="request-result">
           <span className="request-word">{word}</span>
           <span className="request-took">{formatDuration(elapsedMs)}</span>

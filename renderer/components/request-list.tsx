@@ -1,7 +1,7 @@
 import { useMemo } from 'react';
 import type { RequestRow } from '#shared/live.ts';
 import type { LiveData } from '../data/live-data.ts';
-import { labelsOf } from '../model/request-words.ts';
+import { labelsOf } from '../model/attempt-names.ts';
 import { elapsedOf } from '../model/waterfall.ts';
 import { RequestLine } from './request-line.tsx';
 import { TimeAxis } from './time-axis.tsx';

@@ -39,7 +39,7 @@ function words(outcome: SaveOutcome, atField: boolean): string {
     case 'saving':
       return 'Saving…';
     case 'saved':
-      return 'Saved, and in force';
+      return outcome.later ? 'Saved; holds after a restart' : 'Saved, and in force';
     case 'unchanged':
       return 'Nothing was changed';
     case 'refused':

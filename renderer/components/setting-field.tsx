@@ -1,7 +1,8 @@
 import type { SettingView } from '#shared/settings.ts';
-import { isHidden, isOn, textOf, type Draft } from '../model/draft.ts';
-import { placeholderOf, sourceWords, unitOf } from '../model/setting-words.ts';
+import { chosenOf, isHidden, isOn, textOf, type Draft } from '../model/draft.ts';
+import { hintOf, placeholderOf, sourceWords, unitOf } from '../model/setting-words.ts';
 import type { Field } from '../model/settings-table.ts';
+import { ChoiceField } from './choice-field.tsx';
 import { Switch } from './switch.tsx';
 
 interface SettingFieldProps {
@@ -85,13 +86,27 @@ function Input(props: PartProps & { readonly noteId: string }) {
   if (field.kind === 'headers') {
     return <textarea {...common} rows={2} onChange={({ target }) => onDraft(target.value)} />;
   }
+  if (field.kind === 'choice') {
+    const { choices = [] } = field;
+    const chosen = chosenOf(field, setting, draft);
+    return (
+      <ChoiceField
+        {...{ choices, chosen, noteId }}
+        id={field.path}
+        invalid={error !== null}
+        disabled={held || disabled}
+        onChange={onDraft}
+      />
+    );
+  }
   const unit = unitOf(field, text);
+  const isSecret = field.kind === 'secret' || field.kind === 'secrets';
   return (
     <span className="input">
       <input
         {...common}
-        type={field.kind === 'secret' ? 'password' : 'text'}
-        autoComplete={field.kind === 'secret' ? 'new-password' : 'off'}
+        type={isSecret ? 'password' : 'text'}
+        autoComplete={isSecret ? 'new-password' : 'off'}
         inputMode={INPUT_MODES[field.kind]}
         onChange={({ target }) => onDraft(target.value)}
       />
@@ -100,12 +115,18 @@ function Input(props: PartProps & { readonly noteId: string }) {
   );
 }
 
+const HOLDS_LATER = 'A change holds after a restart.';
+
 const INPUT_MODES = {
   address: 'url',
   text: 'text',
   secret: 'text',
+  secrets: 'text',
   milliseconds: 'numeric',
   count: 'numeric',
+  percent: 'numeric',
+  celsius: 'numeric',
+  ports: 'text',
   flag: 'none',
 } as const;
 
@@ -118,7 +139,16 @@ function Note({ field, setting, draft, error, held }: PartProps) {
       </>
     );
   }
-  if (draft === null || draft === '') return 'Goes back to the default when saved.';
+  const isLeft = draft === null && field.kind !== 'choice';
+  if (isLeft || draft === '') {
+    return `Goes back to the default when saved. ${setting.restart ? HOLDS_LATER : ''}`.trim();
+  }
   const hidden = isHidden(field, setting) && setting.source === 'file';
-  return hidden && draft === undefined ? `${field.hint} Empty: stays as it is.` : field.hint;
+  return [
+    hintOf(field, setting, draft),
+    hidden && draft === undefined ? 'Empty: stays as it is.' : '',
+    setting.restart ? HOLDS_LATER : '',
+  ]
+    .filter((part) => part !== '')
+    .join(' ');
 }

@@ -27,7 +27,7 @@ interface SettingsSectionProps {
 export function SettingsSection(props: SettingsSectionProps) {
   const { section, view, upstreams, control, open, aimedAt, drafts, onDrafts, onSave } = props;
   const details = useRef<HTMLDetailsElement>(null);
-  const { outcome, save, forget } = useSaving(section, onSave);
+  const { outcome, save, forget } = useSaving(section, view, onSave);
   const dirty = isDirty(drafts, section);
   const clear = (): void => onDrafts((all) => withoutSection(all, section));
   useEffect(() => {

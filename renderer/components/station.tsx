@@ -1,4 +1,6 @@
 import { Fragment, type ReactNode } from 'react';
+import type { UpstreamId } from '#shared/ids.ts';
+import type { Condition } from '../model/condition.ts';
 import { formatCompact, formatCount, formatDuration } from '../model/format.ts';
 import type { Station as StationModel } from '../model/line.ts';
 import { stationWords } from '../model/station-words.ts';
@@ -39,17 +41,7 @@ export function Station({ station, requests, successes, children }: StationProps
         <span className="state-detail">{detail}</span>
       </p>
       {missing ? (
-        <p className="set-hint">
-          Set{' '}
-          <code>
-            {variableFor(report.id, condition.needsKey).map((part) => (
-              <Fragment key={part}>
-                {part}
-                <wbr />
-              </Fragment>
-            ))}
-          </code>
-        </p>
+        <SetHint id={report.id} wants={condition.wants} />
       ) : (
         <dl className="figures">
           <Figure label="in flight" value={formatCount(inFlight)} />
@@ -76,8 +68,33 @@ function Figure({ label, value }: { readonly label: string; readonly value: stri
   );
 }
 
+interface SetHintProps {
+  readonly id: UpstreamId;
+  readonly wants: Extract<Condition, { readonly kind: 'missing' }>['wants'];
+}
+
+/** What would put the upstream on the line. */
+function SetHint({ id, wants }: SetHintProps) {
+  if (wants === 'engine') {
+    return <p className="set-hint">Start an engine on this machine: it is found by itself.</p>;
+  }
+  return (
+    <p className="set-hint">
+      Set{' '}
+      <code>
+        {variableFor(id, wants).map((part) => (
+          <Fragment key={part}>
+            {part}
+            <wbr />
+          </Fragment>
+        ))}
+      </code>
+    </p>
+  );
+}
+
 /** The variable to set, in the parts between which it may be broken. */
-function variableFor(id: StationModel['report']['id'], needsKey: boolean): readonly string[] {
+function variableFor(id: UpstreamId, wants: 'address' | 'key'): readonly string[] {
   if (id === 'local') return ['SWITCHYARD_', 'LOCAL_', 'ENGINE_', 'URL'];
-  return ['SWITCHYARD_', `${id.toUpperCase()}_`, needsKey ? 'API_KEY' : 'BASE_URL'];
+  return ['SWITCHYARD_', `${id.toUpperCase()}_`, wants === 'key' ? 'API_KEY' : 'BASE_URL'];
 }

@@ -1,6 +1,7 @@
 import { useRef, type ReactNode, type RefObject } from 'react';
 import type { AgentView } from '#shared/agent.ts';
-import type { Agent } from '../data/agent.ts';
+import type { Provider } from '#shared/provider.ts';
+import type { Agent, AgentSeen } from '../data/agent.ts';
 import type { Control } from '../data/control.ts';
 import type { LiveData } from '../data/live-data.ts';
 import { useReading } from '../hooks/use-reading.ts';
@@ -9,13 +10,18 @@ import { agentFacts } from '../model/agent-facts.ts';
 import { agentWords, offWords, type AgentWords } from '../model/agent-words.ts';
 import { AgentOrders } from './agent-orders.tsx';
 import { OwnProblems, ToolProblems } from './agent-problem-list.tsx';
+import { Doctor } from './doctor.tsx';
 import { EngineOffer } from './engine-offer.tsx';
 import { Facts } from './facts.tsx';
+import { OwnerRules } from './owner-rules.tsx';
 import { ProviderMark } from './provider-mark.tsx';
 import { Unreadable } from './unreadable.tsx';
 
-/** GPU, engine and requests of one's own machine change faster than a list of others. */
-const LOOK_EVERY_MS = 5_000;
+const HABITS = {
+  /** GPU, engine and requests of one's own machine change faster than a list of others. */
+  longestMs: 5_000,
+  isFinal: ({ kind }: AgentSeen) => kind === 'off',
+};
 
 interface ThisMachineProps {
   readonly data: LiveData;
@@ -24,16 +30,31 @@ interface ThisMachineProps {
   readonly serverNow: number;
   readonly agent: Agent;
   readonly saveSettings: Control['saveSettings'];
+  /** Those that this gateway knows. */
+  readonly machines: readonly Provider[];
 }
 
 /** The machine of this gateway, as its owner sees and steers it. */
 export function ThisMachine(props: ThisMachineProps) {
+  const last = props.agent.last();
+  // One that is switched off stays so until the gateway starts again: there is nothing to look for.
+  return last?.kind === 'off' ? (
+    <SwitchedOff isDemo={props.data.app.demo !== undefined} message={last.message} />
+  ) : (
+    <WatchedMachine {...props} />
+  );
+}
+
+/** The demo never has an agent, and nobody can change that. */
+function SwitchedOff({ isDemo, message }: { readonly isDemo: boolean; readonly message: string }) {
+  const title = useRef<HTMLHeadingElement>(null);
+  return isDemo ? null : <Frame words={offWords(message)} title={title} />;
+}
+
+function WatchedMachine(props: ThisMachineProps) {
   const { data, frozenAt, agent } = props;
   const revision = data.providers?.revision ?? null;
-  const last = agent.last();
-  // One that is switched off stays so until the gateway starts again: no need to look often.
-  const longestMs = last?.kind === 'off' ? undefined : LOOK_EVERY_MS;
-  const { value, failure, again } = useReading(agent.read, revision, last, longestMs);
+  const { value, failure, again } = useReading(agent.read, revision, agent.last(), HABITS);
   const title = useRef<HTMLHeadingElement>(null);
 
   if (value === null) {
@@ -46,9 +67,7 @@ export function ThisMachine(props: ThisMachineProps) {
     );
   }
   if (value.kind === 'off') {
-    // The demo never has an agent, and nobody can change that.
-    if (data.app.demo !== undefined) return null;
-    return <Frame words={offWords(value.message)} title={title} />;
+    return <SwitchedOff isDemo={data.app.demo !== undefined} message={value.message} />;
   }
   const { view } = value;
   const onTaken = (): void => {
@@ -65,7 +84,8 @@ interface MachineProps extends ThisMachineProps {
 }
 
 function Machine(props: MachineProps) {
-  const { view, data, control, serverNow, agent, saveSettings, title, onTaken } = props;
+  const { view, data, control, serverNow, agent, saveSettings, machines, title, onTaken } = props;
+  const known = machines.find(({ id }) => id === view.id);
   const { useEngineDirectly } = view;
   const local = data.status.upstreams.find(({ id }) => id === 'local');
   const localUrl = local?.baseUrl ?? null;
@@ -81,7 +101,13 @@ function Machine(props: MachineProps) {
       )}
       <OwnProblems view={view} />
       <Facts facts={agentFacts(view, serverNow)} />
+      <OwnerRules {...{ view, control }} onSave={saveSettings} />
       <ToolProblems view={view} />
+      <Doctor
+        {...{ view, control }}
+        checks={known?.verification.checks ?? []}
+        examine={agent.examine}
+      />
     </Frame>
   );
 }

@@ -1,4 +1,4 @@
-import type { AgentView, AgentWish } from '#shared/agent.ts';
+import type { AgentView, AgentWish, DoctorReport } from '#shared/agent.ts';
 import { createCaller, type Answer } from './call.ts';
 import { jsonBody, type Client, type Refusal } from './client.ts';
 
@@ -14,6 +14,10 @@ export interface Agent {
   /** As last read, null before. */
   readonly last: () => AgentSeen | null;
   readonly setWish: (wish: AgentWish) => Promise<Refusal | null>;
+  /** Runs the gateway's checks on the machine itself; takes seconds. */
+  readonly examine: () => Promise<Answer<DoctorReport>>;
+  /** Another run of the gateway may have an agent where this one had none. */
+  readonly reconsider: () => void;
 }
 
 /** Makes the agent's client. */
@@ -33,5 +37,12 @@ export function createAgent(client: Pick<Client, 'request'>, answered: () => voi
     },
     last: () => last,
     setWish: (wish) => order('/api/v1/agent/mode', jsonBody('POST', { wish })),
+    async examine() {
+      const answer = await call('/api/v1/agent/doctor', { method: 'POST' });
+      return answer.ok ? { ok: true, value: answer.value as DoctorReport } : answer;
+    },
+    reconsider() {
+      if (last?.kind === 'off') last = null;
+    },
   };
 }

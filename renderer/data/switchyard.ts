@@ -36,6 +36,8 @@ export function connectSwitchyard(page: Window): Switchyard {
     settings: (settings) => store.dispatch({ kind: 'settings', settings }),
   });
 
+  const agent = createAgent(client, noteSession);
+
   const run = async (): Promise<void> => {
     const code = takeCode(page);
     const notice = code === null ? null : await client.redeem(code);
@@ -45,8 +47,9 @@ export function connectSwitchyard(page: Window): Switchyard {
       {
         onEvent: (event) => {
           noteSession();
-          store.dispatch({ kind: 'event', event, now: Date.now() });
           // A snapshot begins every connection: behind it may be another run of the gateway.
+          if (event.kind === 'snapshot') agent.reconsider();
+          store.dispatch({ kind: 'event', event, now: Date.now() });
           if (event.kind === 'snapshot') void control.readSettings();
         },
         onLost: () => store.dispatch({ kind: 'lost', now: Date.now() }),
@@ -61,7 +64,7 @@ export function connectSwitchyard(page: Window): Switchyard {
     retryNow: pause.skip,
     control,
     providers: createProviders(client, noteSession),
-    agent: createAgent(client, noteSession),
+    agent,
   };
 }
 

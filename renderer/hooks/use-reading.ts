@@ -11,12 +11,19 @@ export interface Reading<T> {
   readonly again: () => void;
 }
 
+/** How something is read, where that is not as usual; the members must stay the same. */
+interface Habits<T> {
+  readonly longestMs?: number;
+  /** True for an answer that will not change: it is the last one. */
+  readonly isFinal?: (value: T) => boolean;
+}
+
 /** Reads while the component is shown, again when `revision` changes; `read` must stay the same. */
 export function useReading<T>(
   read: () => Promise<Answer<T>>,
   revision: number | null,
   initial: T | null,
-  longestMs?: number,
+  { longestMs, isFinal }: Habits<T> = {},
 ): Reading<T> {
   const [value, setValue] = useState(initial);
   const [failure, setFailure] = useState<Reading<T>['failure']>(null);
@@ -28,7 +35,9 @@ export function useReading<T>(
         const answer = await read();
         if (watch.current !== started) return;
         setFailure(answer.ok ? null : answer);
-        if (answer.ok) setValue(() => answer.value);
+        if (!answer.ok) return;
+        if (isFinal?.(answer.value)) started.close();
+        setValue(() => answer.value);
       },
       now: () => performance.now(),
       after: (ms, run) => {
@@ -42,7 +51,7 @@ export function useReading<T>(
       started.close();
       watch.current = null;
     };
-  }, [read, longestMs]);
+  }, [read, longestMs, isFinal]);
 
   const seen = useRef(revision);
   useEffect(() => {

@@ -1,13 +1,15 @@
 import { useState } from 'react';
 import { flushSync } from 'react-dom';
+import type { SettingsView } from '#shared/settings.ts';
 import type { Refusal } from '../data/client.ts';
-import { isDirty, patchOf, type Drafts } from '../model/draft.ts';
+import { isDirty, patchOf, waitsForRestart, type Drafts } from '../model/draft.ts';
 import type { Section } from '../model/settings-table.ts';
 
 /** How the last attempt to save stands. */
 export type SaveOutcome =
   | { readonly kind: 'saving' }
-  | { readonly kind: 'saved' }
+  /** `later`: something of it holds only after a restart. */
+  | { readonly kind: 'saved'; readonly later: boolean }
   | { readonly kind: 'unchanged' }
   | ({ readonly kind: 'refused' } & Refusal);
 
@@ -21,6 +23,7 @@ interface Saving {
 /** Saves a section, one attempt at a time. */
 export function useSaving(
   section: Section,
+  view: SettingsView,
   onSave: (tree: object) => Promise<Refusal | null>,
 ): Saving {
   const [outcome, setOutcome] = useState<SaveOutcome | null>(null);
@@ -32,9 +35,12 @@ export function useSaving(
       return false;
     }
     setOutcome({ kind: 'saving' });
+    const later = waitsForRestart(drafts, section, view);
     const refusal = await onSave(patchOf(drafts, section));
     // At once: what the focus goes to has to be there, its description with it.
-    flushSync(() => setOutcome(refusal ? { kind: 'refused', ...refusal } : { kind: 'saved' }));
+    flushSync(() =>
+      setOutcome(refusal ? { kind: 'refused', ...refusal } : { kind: 'saved', later }),
+    );
     if (refusal?.param) document.getElementById(refusal.param)?.focus();
     return refusal === null;
   };

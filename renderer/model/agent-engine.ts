@@ -1,4 +1,6 @@
 import type { AgentEngine } from '#shared/agent.ts';
+import type { StatusReport } from '#shared/status.ts';
+import type { AgentSeen } from '../data/agent.ts';
 
 const NAMES: Readonly<Record<string, string>> = {
   vllm: 'vLLM',
@@ -38,6 +40,17 @@ export function engineHealthText({ status, code }: AgentEngine['health']): strin
 /** An address as a person would name it: without a scheme that goes without saying. */
 export function plainAddress(url: string): string {
   return url.replace(/^http:\/\//, '').replace(/\/+$/, '');
+}
+
+/** The machine whose engine Local asks without the agent; null where that is not this one. */
+export function directMachine(
+  seen: AgentSeen | null,
+  { upstreams }: Pick<StatusReport, 'upstreams'>,
+): string | null {
+  if (seen?.kind !== 'on') return null;
+  const local = upstreams.find(({ id }) => id === 'local');
+  const { id, engine } = seen.view;
+  return isSameEngine(local?.baseUrl ?? null, engine?.baseUrl ?? null) ? id : null;
 }
 
 /** True where both addresses lead to the same engine. */

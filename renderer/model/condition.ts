@@ -2,7 +2,7 @@ import type { StatusReport, UpstreamReport, WarmupState } from '#shared/status.t
 
 /** What an upstream's breaker is doing, whatever the others do. */
 export type Condition =
-  | { readonly kind: 'missing'; readonly needsKey: boolean }
+  | { readonly kind: 'missing'; readonly wants: 'address' | 'key' | 'engine' }
   | { readonly kind: 'no-provider' }
   | { readonly kind: 'zero-spend' }
   | { readonly kind: 'skipped'; readonly reason: string; readonly remainingMs: number }
@@ -74,10 +74,19 @@ function missingPart(upstream: UpstreamReport, status: StatusReport): Condition 
   // `healthy` is "set up, breaker closed, no skip": with the last two true it tells the first.
   if (upstream.healthy || upstream.circuit.open || upstream.skips.length > 0) return null;
   const { verified_count, pending_count, failed_count } = status.local;
-  if (upstream.id === 'local' && verified_count + pending_count + failed_count > 0) {
-    return { kind: 'no-provider' };
+  const machines = verified_count + pending_count + failed_count;
+  if (upstream.id === 'local' && machines > 0) {
+    const isUnused =
+      machines === 1 && !hasEngine(status) && upstream.circuit.lastSuccessAt === null;
+    return isUnused ? { kind: 'missing', wants: 'engine' } : { kind: 'no-provider' };
   }
-  return { kind: 'missing', needsKey: upstream.baseUrl !== null && !upstream.hasKey };
+  const wants = upstream.baseUrl !== null && !upstream.hasKey ? 'key' : 'address';
+  return { kind: 'missing', wants };
+}
+
+/** Every gateway knows the machine it runs on, which need not have an engine. */
+function hasEngine({ local }: StatusReport): boolean {
+  return local.provider?.engine_health.status !== 'no engine found';
 }
 
 function activeSkip(upstream: UpstreamReport, serverNow: number): Condition | null {

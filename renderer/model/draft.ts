@@ -1,4 +1,4 @@
-import type { SettingView } from '#shared/settings.ts';
+import type { SettingsView, SettingView } from '#shared/settings.ts';
 import type { Field, Section } from './settings-table.ts';
 
 /** What was entered for one setting; null asks for the default back. */
@@ -7,9 +7,11 @@ export type Draft = string | boolean | null;
 /** What was entered and not saved, by path. */
 export type Drafts = Readonly<Record<string, Draft>>;
 
+const HIDDEN: ReadonlySet<Field['kind']> = new Set(['secret', 'secrets', 'headers']);
+
 /** True where the value cannot be read back whole: entering anything replaces it. */
 export function isHidden(field: Field, { value }: SettingView): boolean {
-  if (field.kind === 'secret' || field.kind === 'headers') return true;
+  if (HIDDEN.has(field.kind)) return true;
   // What may be secret in an address comes masked, and would be saved masked.
   return field.kind === 'address' && typeof value === 'string' && value.includes('…');
 }
@@ -18,7 +20,13 @@ export function isHidden(field: Field, { value }: SettingView): boolean {
 export function textOf(field: Field, setting: SettingView, draft: Draft | undefined): string {
   if (typeof draft === 'string') return draft;
   if (draft !== undefined || isHidden(field, setting) || setting.value === null) return '';
+  if (Array.isArray(setting.value)) return setting.value.join(', ');
   return typeof setting.value === 'string' ? setting.value : JSON.stringify(setting.value);
+}
+
+/** What is chosen as it stands. */
+export function chosenOf(field: Field, { value }: SettingView, draft: Draft | undefined): string {
+  return String(draft === undefined ? value : (draft ?? field.fallback));
 }
 
 /** Whether a switch is on as it stands. */
@@ -53,6 +61,15 @@ export function isDirty(drafts: Drafts, { fields }: Section): boolean {
   return fields.some(({ path }) => drafts[path] !== undefined);
 }
 
+/** True where something that is entered holds only after a restart. */
+export function waitsForRestart(
+  drafts: Drafts,
+  { id, fields }: Section,
+  view: SettingsView,
+): boolean {
+  return fields.some(({ path, key }) => drafts[path] !== undefined && view[id]?.[key]?.restart);
+}
+
 /** What to send for a section's drafts. */
 export function patchOf(drafts: Drafts, { id, fields }: Section): object {
   const changes = fields.flatMap((field) => {
@@ -70,12 +87,30 @@ export function wishOf({ kind }: Field, draft: Draft): unknown {
   switch (kind) {
     case 'milliseconds':
     case 'count':
-      return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+    case 'celsius':
+      return asNumber(text);
+    case 'percent':
+      return asNumber(text.replace(/\s*%$/, ''));
+    case 'ports':
+      return itemsOf(text).map(asNumber);
+    case 'secrets':
+      return itemsOf(text);
     case 'headers':
       return parsed(text);
     default:
       return text;
   }
+}
+
+function asNumber(text: string): number | string {
+  return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+}
+
+function itemsOf(text: string): readonly string[] {
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
 }
 
 function parsed(text: string): unknown {

@@ -29,6 +29,7 @@ const GROUP_OF: Readonly<Record<StandingKind, ProviderGroup>> = {
   verifying: 'arriving',
   loading: 'arriving',
   pending: 'arriving',
+  direct: 'ready',
   // Not told apart by place: machines would change theirs with every request.
   serving: 'ready',
   idle: 'ready',

@@ -20,13 +20,20 @@ type Circuits = Readonly<Record<string, ProviderCircuit>>;
 
 const BY_NAME = new Intl.Collator('en', { numeric: true });
 
-/** Every machine with its standing, what needs somebody first, else by name. */
+/**
+ * Every machine with its standing, what needs somebody first, else by name; `directId` is the one whose
+ * engine Local asks without the agent.
+ */
 export function entriesOf(
   providers: readonly Provider[],
   circuits: Circuits,
+  directId: string | null = null,
 ): readonly ProviderEntry[] {
   return providers
-    .map((provider) => ({ provider, standing: standingOf(provider, circuits[provider.id]) }))
+    .map((provider) => ({
+      provider,
+      standing: standingOf(provider, circuits[provider.id], provider.id === directId),
+    }))
     .toSorted(
       (a, b) =>
         placeOf(a) - placeOf(b) ||

@@ -23,6 +23,8 @@ export type Standing =
   | { readonly kind: 'resting'; readonly fails: number; readonly lastError: string | null }
   /** Still verified, but its last run failed. */
   | { readonly kind: 'wavering'; readonly failed: readonly CheckGroup[] }
+  /** Local asks its engine without the agent, whatever the check of the agent says. */
+  | { readonly kind: 'direct' }
   | { readonly kind: 'serving' }
   | { readonly kind: 'idle' };
 
@@ -30,14 +32,26 @@ export type StandingKind = Standing['kind'];
 
 const HEALTH = 'health /health status ok';
 
-/** Reads a machine's standing; `circuit` is what routing has against it. */
-export function standingOf(provider: Provider, circuit: ProviderCircuit | undefined): Standing {
-  return ownWord(provider) ?? verdict(provider) ?? inUse(provider, circuit);
+const UNVERIFIED: ReadonlySet<StandingKind> = new Set([
+  'check-failed',
+  'wavering',
+  'verifying',
+  'pending',
+]);
+
+/** Reads a machine's standing; `circuit` is what routing has against it, `isDirect` that Local asks its engine. */
+export function standingOf(
+  provider: Provider,
+  circuit: ProviderCircuit | undefined,
+  isDirect = false,
+): Standing {
+  const standing = ownWord(provider) ?? verdict(provider) ?? inUse(provider, circuit);
+  return isDirect && UNVERIFIED.has(standing.kind) ? { kind: 'direct' } : standing;
 }
 
 /** True while a machine that failed before is being checked again. */
 export function isRechecked({ verification }: Provider, { kind }: Standing): boolean {
-  return verification.status === 'verifying' && kind !== 'verifying';
+  return verification.status === 'verifying' && kind !== 'verifying' && kind !== 'direct';
 }
 
 /** What the machine itself, or its silence, says. */

@@ -48,6 +48,8 @@ export function providerWords(standing: Standing, serverNow: number): ProviderWo
       return restingWords(standing);
     case 'wavering':
       return checkWords('amber', 'wavering', standing.failed);
+    case 'direct':
+      return say('green', 'used directly', 'Local asks its engine without the agent.');
     case 'serving':
       return say('green', 'serving');
     case 'idle':

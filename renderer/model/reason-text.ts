@@ -1,6 +1,6 @@
-import type { FailureReason, SkipReason } from '#shared/reasons.ts';
+import type { FallbackReason } from '#shared/reasons.ts';
 
-type NamedReason = SkipReason | Exclude<FailureReason, `http_${number}`>;
+type NamedReason = Exclude<FallbackReason, `http_${number}`>;
 
 const WORDS: Readonly<Record<NamedReason, string>> = {
   not_configured: 'not set up',
@@ -9,6 +9,7 @@ const WORDS: Readonly<Record<NamedReason, string>> = {
   zero_spend: 'costs money',
   paused: 'paused',
   disabled: 'switched off',
+  predicted_slow: 'would be slow',
   unreachable: 'unreachable',
   timeout: 'timed out',
   busy: 'busy',
@@ -18,6 +19,7 @@ const WORDS: Readonly<Record<NamedReason, string>> = {
   model_not_found: 'model not found',
   context_length: 'prompt too long',
   bad_response: 'unusable answer',
+  outrun: 'slower than another',
 };
 
 /** A reason in words; one that is not on the list stands for itself. */

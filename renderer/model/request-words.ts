@@ -1,9 +1,11 @@
 import { assertNever } from '#shared/assert.ts';
 import type { RequestRow } from '#shared/live.ts';
-import type { UpstreamReport } from '#shared/status.ts';
+import { nameOf, type Labels } from './attempt-names.ts';
+import { gaveContent } from './attempt-words.ts';
 import { parseFallbackReason } from './fallback-reason.ts';
 import { formatCount } from './format.ts';
 import { reasonText } from './reason-text.ts';
+import { briefStoryOf } from './request-story.ts';
 import type { Tone } from './station-words.ts';
 
 /** A request's state as the page says it. */
@@ -12,21 +14,11 @@ interface Outcome {
   readonly word: string;
 }
 
-/** Display names by upstream id. */
-export type Labels = ReadonlyMap<string, string>;
-
-/** The names the user gave the upstreams. */
-export function labelsOf(upstreams: readonly UpstreamReport[]): Labels {
-  return new Map(upstreams.map(({ id, label }) => [id, label]));
-}
-
 /** Says how a request stands. */
 export function outcomeOf(row: RequestRow): Outcome {
   switch (row.state) {
     case 'running':
-      return row.attempts.some(({ firstContentMs, endMs }) => firstContentMs !== null && !endMs)
-        ? { tone: 'green', word: 'answering' }
-        : { tone: 'grey', word: 'waiting' };
+      return runningWords(row);
     case 'done':
       return { tone: 'green', word: 'done' };
     case 'failed':
@@ -40,21 +32,39 @@ export function outcomeOf(row: RequestRow): Outcome {
   }
 }
 
-/** Who answers the request or is being asked, `nobody` when everyone was left. */
-export function whoOf(row: RequestRow, labels: Labels): string {
-  const asked = row.attempts.at(-1);
-  const id = row.upstream ?? (row.state === 'running' ? asked?.upstream : undefined);
-  if (id !== undefined) return labels.get(id) ?? id;
-  return row.state === 'running' ? 'choosing' : 'nobody';
+function runningWords({ attempts }: RequestRow): Outcome {
+  const isAnswering = attempts.some(
+    ({ firstContentMs, endMs }) => firstContentMs !== null && endMs === null,
+  );
+  if (isAnswering) return { tone: 'green', word: 'answering' };
+  const isBroken = attempts.some(({ cause }) => cause === 'resume');
+  return { tone: 'grey', word: isBroken ? 'handing over' : 'waiting' };
 }
 
-/** Why the ones before did not answer, null when the first one asked did. */
-export function afterOf(row: RequestRow, labels: Labels): string | null {
+/** Who gave the answer or is being asked, `nobody` when everyone was left. */
+export function whoOf(row: RequestRow, labels: Labels): string {
+  const { attempts, upstream, state } = row;
+  const name = (attempt: (typeof attempts)[number]) => nameOf(attempt, row, labels);
+  const givers = attempts.filter((attempt) => gaveContent(attempt, row));
+  if (givers.length > 0) return givers.map(name).join(', then ');
+  if (upstream !== null) return labels.get(upstream) ?? upstream;
+  if (state !== 'running') return 'nobody';
+  const asked = attempts.filter(({ endMs }) => endMs === null);
+  const named = asked.length > 0 ? asked : attempts.slice(-1);
+  return named.length > 0 ? named.map(name).join(' and ') : 'choosing';
+}
+
+/**
+ * What is said under the name: the story where calls ran beside each other or an answer was handed over,
+ * else why those before did not answer; null when the first one asked did.
+ */
+export function whyOf(row: RequestRow, labels: Labels): string | null {
+  if (row.attempts.some(({ cause }) => cause !== 'turn')) return briefStoryOf(row, labels);
   const left = parseFallbackReason(row.fallbackReason).map(
     ({ upstream, provider, reason }) =>
       `${labels.get(upstream) ?? upstream}${provider ? `/${provider}` : ''} ${reasonText(reason)}`,
   );
-  return left.length === 0 ? null : left.join(', ');
+  return left.length === 0 ? null : `after ${left.join(', ')}`;
 }
 
 /** How much of an answer came; an event is about a token. */

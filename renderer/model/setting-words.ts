@@ -1,6 +1,6 @@
 import type { SettingsView, SettingView } from '#shared/settings.ts';
 import type { UpstreamReport } from '#shared/status.ts';
-import { wishOf, type Draft } from './draft.ts';
+import { chosenOf, wishOf, type Draft } from './draft.ts';
 import { formatDuration, formatPlural } from './format.ts';
 import type { Field, Section } from './settings-table.ts';
 
@@ -32,19 +32,28 @@ export function placeholderOf(
 ): string {
   if (draft === null || draft === '') return fallbackWords(field);
   if (field.kind === 'headers') return isEmptyObject(value) ? '' : JSON.stringify(value);
+  if (Array.isArray(value)) return value.join(', ');
   return typeof value === 'string' ? value : '';
 }
 
 /** The default of a field in words. */
 function fallbackWords({ fallback }: Field): string {
-  return fallback === null ? 'none' : `default: ${String(fallback)}`;
+  return fallback === null ? 'none' : `default: ${[fallback].flat().join(', ')}`;
 }
 
 /** What stands behind a number: the unit, and longer times in words. */
 export function unitOf(field: Field, text: string): string {
+  if (field.kind === 'celsius') return '°C';
+  if (field.kind === 'percent') return '%';
   if (field.kind !== 'milliseconds') return '';
   const ms = wishOf(field, text);
   return typeof ms === 'number' && ms >= 1_000 ? `ms = ${formatDuration(ms)}` : 'ms';
+}
+
+/** What there is to know of a setting as it stands; of a choice, what comes of it. */
+export function hintOf(field: Field, setting: SettingView, draft: Draft | undefined): string {
+  const chosen = chosenOf(field, setting, draft);
+  return field.choices?.find(({ value }) => value === chosen)?.hint ?? field.hint;
 }
 
 /** Name of a section; an upstream has the one that its owner gave it. */
@@ -53,8 +62,15 @@ export function sectionTitle(
   upstreams: readonly UpstreamReport[],
 ): string {
   if (upstream !== null) return upstreams.find((report) => report.id === upstream)?.label ?? id;
-  return id === 'circuit' ? 'Breakers' : 'Routing';
+  return TITLES[id] ?? id;
 }
+
+const TITLES: Readonly<Record<string, string>> = {
+  circuit: 'Breakers',
+  routing: 'Routing',
+  agent: 'This machine',
+  gateway: 'Gateway',
+};
 
 /** What a section amounts to, for those who do not open it. */
 export function sectionSummary({ id, upstream }: Section, view: SettingsView): string {
@@ -66,6 +82,15 @@ export function sectionSummary({ id, upstream }: Section, view: SettingsView): s
   }
   if (id === 'circuit') {
     return `open after ${formatPlural(Number(value('failThreshold')), 'failure')}, for ${ms('cooldownMs')}`;
+  }
+  if (id === 'agent') {
+    if (value('enabled') === false) return 'switched off';
+    const engine = value('engineUrl');
+    return `serves ${typeof engine === 'string' ? engine : 'whatever engine is found'}`;
+  }
+  if (id === 'gateway') {
+    const port = value('port') === 0 ? 'any free port' : `port ${String(value('port'))}`;
+    return `${String(value('host'))}, ${port}`;
   }
   return `${value('forceZero') === true ? 'never spends money' : 'may spend money'} · silence up to ${ms('idleTimeoutMs')}`;
 }

@@ -1,8 +1,30 @@
 import { HOSTED_IDS, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import { AGENT_ROWS, GATEWAY_ROWS } from './program-rows.ts';
+import { LOCAL_PREFILL_ROW, PREFILL_ROW, TWICE_ROWS } from './routing-rows.ts';
+import { RULE_ROWS } from './rule-rows.ts';
 
 /** How a setting is entered and sent. */
 export type FieldKind =
-  'address' | 'text' | 'secret' | 'headers' | 'milliseconds' | 'count' | 'flag';
+  | 'address'
+  | 'text'
+  | 'secret'
+  | 'secrets'
+  | 'headers'
+  | 'milliseconds'
+  | 'count'
+  | 'percent'
+  | 'celsius'
+  | 'ports'
+  | 'flag'
+  | 'choice';
+
+/** One of the values that a setting may have. */
+export interface Choice {
+  readonly value: string;
+  readonly label: string;
+  /** What comes of it. */
+  readonly hint: string;
+}
 
 /** One setting that the window edits. */
 export interface Field {
@@ -16,7 +38,9 @@ export interface Field {
   /** The variable that may hold it. */
   readonly env: string;
   /** What it is when nobody says; null stands for nothing at all. */
-  readonly fallback: string | number | boolean | null;
+  readonly fallback: string | number | boolean | readonly number[] | null;
+  /** All that a `choice` may be; of the other kinds none. */
+  readonly choices?: readonly Choice[];
 }
 
 /** Settings that are saved together. */
@@ -26,7 +50,8 @@ export interface Section {
   readonly fields: readonly Field[];
 }
 
-type Row = Omit<Field, 'section' | 'path'>;
+/** A setting as it stands in its section. */
+export type Row = Omit<Field, 'section' | 'path'>;
 
 function section(id: string, prefix: string, rows: readonly Row[]): Section {
   const upstream = UPSTREAM_IDS.find((known) => known === id) ?? null;
@@ -98,6 +123,7 @@ function remoteRows(address: string, timeoutMs: number): readonly Row[] {
       env: 'ASSEMBLE',
       fallback: true,
     },
+    PREFILL_ROW,
   ];
 }
 
@@ -118,6 +144,7 @@ const LOCAL = section('local', 'LOCAL_', [
     env: 'TIMEOUT_MS',
     fallback: 60_000,
   },
+  LOCAL_PREFILL_ROW,
 ]);
 
 const HOSTED = HOSTED_IDS.map((id) =>
@@ -196,10 +223,19 @@ const ROUTING = section('routing', '', [
     env: 'RETRY_AFTER_MAX_MS',
     fallback: 2_000,
   },
+  ...TWICE_ROWS,
 ]);
 
-/** The upstreams in the order in which they are asked, then the rules. */
-export const SECTIONS: readonly Section[] = [LOCAL, ...HOSTED, ONDEMAND, CIRCUIT, ROUTING];
+/** The upstreams in the order in which they are asked, then the rules, then the program itself. */
+export const SECTIONS: readonly Section[] = [
+  LOCAL,
+  ...HOSTED,
+  ONDEMAND,
+  CIRCUIT,
+  ROUTING,
+  section('agent', '', [...AGENT_ROWS, ...RULE_ROWS]),
+  section('gateway', '', GATEWAY_ROWS),
+];
 
 /** The field of a path; the path is one that this file names. */
 export function fieldAt(path: string): Field {

@@ -27,7 +27,7 @@ export function isLasting(reason: string): boolean {
 export function stationWords({ condition, flow, inFlight }: Station): StationWords {
   switch (condition.kind) {
     case 'missing':
-      return say('grey', condition.needsKey ? 'needs a key' : 'not set up');
+      return say('grey', condition.wants === 'key' ? 'needs a key' : 'not set up');
     case 'no-provider':
       return say('grey', reasonText('no_provider'));
     case 'zero-spend':

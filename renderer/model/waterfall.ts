@@ -1,13 +1,17 @@
 import type { AttemptRow, RequestRow } from '#shared/live.ts';
-import { SKIP_REASONS } from '#shared/reasons.ts';
+import { OUTRUN, SKIP_REASONS } from '#shared/reasons.ts';
+import { lanesOf, type Lane } from './lanes.ts';
 import { axisPercent } from './time-axis.ts';
 
 /** What a stretch of a request was spent on. */
-export type SegmentKind = 'waiting' | 'starting' | 'failed' | 'answering' | 'broken';
+export type SegmentKind = 'waiting' | 'starting' | 'failed' | 'outrun' | 'answering' | 'broken';
 
 /** One stretch of the waterfall, in percent of the axis. */
 export interface Segment {
   readonly kind: SegmentKind;
+  /** Of the attempt among those that were drawn. */
+  readonly attempt: number;
+  readonly lane: Lane;
   readonly left: number;
   readonly width: number;
 }
@@ -27,6 +31,11 @@ export function isSkip({ reason }: AttemptRow): boolean {
   return reason !== null && SKIPS.has(reason);
 }
 
+/** The attempts that a waterfall shows. */
+export function drawnOf({ attempts }: RequestRow): readonly AttemptRow[] {
+  return attempts.filter((attempt) => !isSkip(attempt));
+}
+
 /** Milliseconds from the request's start to its end, or to now. */
 export function elapsedOf(row: RequestRow, serverNow: number): number {
   if (row.endMs !== null) return row.endMs;
@@ -36,29 +45,46 @@ export function elapsedOf(row: RequestRow, serverNow: number): number {
   return Math.max(0, serverNow - row.startedAt, ...known);
 }
 
-/** The waterfall of a request: left to right, never overlapping, slivers widened to be seen. */
+/**
+ * The waterfall of a request, slivers widened to be seen: what was one after the other stays so, and
+ * nothing overlaps on its line.
+ */
 export function segmentsOf(row: RequestRow, elapsedMs: number): readonly Segment[] {
-  let edge = 0;
-  const segments = row.attempts
-    .filter((attempt) => !isSkip(attempt))
-    .flatMap((attempt) => stretchesOf(attempt, row, elapsedMs))
-    .map(({ kind, from, to }) => {
+  const attempts = drawnOf(row);
+  const lanes = lanesOf(attempts);
+  const segments: Segment[] = [];
+  const ends: number[] = [];
+  for (const [index, attempt] of attempts.entries()) {
+    const lane = lanes[index] ?? 0;
+    let edge = Math.max(
+      0,
+      ...ends.filter((_, before) => {
+        const { endMs = null } = attempts[before] ?? {};
+        return endMs !== null && endMs <= attempt.startMs;
+      }),
+    );
+    for (const { kind, from, to } of stretchesOf(attempt, row, elapsedMs)) {
       const left = Math.max(axisPercent(from), edge);
       edge = Math.max(axisPercent(to), left + MIN_PERCENT);
-      return { kind, left, width: edge - left };
-    });
+      segments.push({ kind, attempt: index, lane, left, width: edge - left });
+    }
+    ends.push(edge);
+  }
   // Widened slivers at the very end of the axis may have run over it.
-  return edge <= 100 ? segments : segments.map((segment) => squeeze(segment, 100 / edge));
+  const most = Math.max(100, ...ends);
+  return most === 100 ? segments : segments.map((segment) => squeeze(segment, 100 / most));
 }
 
-function squeeze({ kind, left, width }: Segment, factor: number): Segment {
-  return { kind, left: left * factor, width: width * factor };
+function squeeze(segment: Segment, factor: number): Segment {
+  return { ...segment, left: segment.left * factor, width: segment.width * factor };
 }
 
 function stretchesOf(attempt: AttemptRow, row: RequestRow, elapsedMs: number): readonly Stretch[] {
   const { startMs, firstContentMs, reason } = attempt;
   const endMs = attempt.endMs ?? elapsedMs;
   const waiting = attempt.upstream === 'ondemand' ? 'starting' : 'waiting';
+  // Its content may have come in the same moment as the other one's, and nobody got it.
+  if (reason === OUTRUN) return [{ kind: 'outrun', from: startMs, to: endMs }];
   if (firstContentMs === null) {
     return [{ kind: reason === null ? waiting : 'failed', from: startMs, to: endMs }];
   }

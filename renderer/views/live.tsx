@@ -8,10 +8,10 @@ import type { Providers as Registry } from '../data/providers.ts';
 import type { SettingsState } from '../data/window-state.ts';
 import { useNow } from '../hooks/use-now.ts';
 import { useTitle } from '../hooks/use-title.ts';
+import { labelsOf } from '../model/attempt-names.ts';
 import type { Drafts } from '../model/draft.ts';
 import { headlineOf } from '../model/headline.ts';
 import { lineOf } from '../model/line.ts';
-import { labelsOf } from '../model/request-words.ts';
 import type { Route } from '../model/route.ts';
 import { Overview } from './overview.tsx';
 import { Provider } from './provider.tsx';
@@ -65,7 +65,7 @@ export function Live(props: LiveProps) {
         />
       )}
       {route.page === 'provider' && (
-        <Provider key={route.id} id={route.id} {...{ data, control, frozenAt, registry }} />
+        <Provider key={route.id} id={route.id} {...{ data, control, frozenAt, registry, agent }} />
       )}
       {route.page === 'requests' && (
         <Requests data={data} now={now} filter={route.filter} onSelect={select} />

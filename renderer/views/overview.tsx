@@ -35,7 +35,7 @@ export function Overview(props: OverviewProps) {
     <>
       <Headline headline={headline}>
         <Counters
-          inFlight={line.totalInFlight}
+          inFlight={data.requests.filter(({ state }) => state === 'running').length}
           requests={totalRequests}
           fallbacks={fallbackCount}
         />

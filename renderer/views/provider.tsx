@@ -4,10 +4,12 @@ import { ProviderOrders } from '../components/provider-orders.tsx';
 import { ProviderPanels } from '../components/provider-panels.tsx';
 import { ReadOnlyNote } from '../components/read-only-note.tsx';
 import { Unreadable } from '../components/unreadable.tsx';
+import type { Agent } from '../data/agent.ts';
 import type { LiveData } from '../data/live-data.ts';
 import type { Providers as Registry } from '../data/providers.ts';
 import { useReading } from '../hooks/use-reading.ts';
 import { useSeconds } from '../hooks/use-seconds.ts';
+import { directMachine } from '../model/agent-engine.ts';
 import { isRechecked, standingOf } from '../model/provider-standing.ts';
 import { providerName, providerWords } from '../model/provider-words.ts';
 import { hashOf } from '../model/route.ts';
@@ -18,12 +20,13 @@ interface ProviderProps {
   readonly control: boolean;
   readonly frozenAt: number | null;
   readonly registry: Registry;
+  readonly agent: Agent;
 }
 
 const LIST = hashOf({ page: 'providers', filter: 'all' });
 
 /** Everything about one machine. */
-export function Provider({ id, data, control, frozenAt, registry }: ProviderProps) {
+export function Provider({ id, data, control, frozenAt, registry, agent }: ProviderProps) {
   const read = useCallback(() => registry.readOne(id), [registry, id]);
   const { value, failure, again } = useReading(read, data.providers?.revision ?? null, null);
   const listed = registry.lastList()?.data.find((provider) => provider.id === id);
@@ -41,7 +44,8 @@ export function Provider({ id, data, control, frozenAt, registry }: ProviderProp
     );
   }
   const { stats } = data.status;
-  const standing = standingOf(provider, stats.providerCircuits[id]);
+  const isDirect = directMachine(agent.last(), data.status) === id;
+  const standing = standingOf(provider, stats.providerCircuits[id], isDirect);
   const { tone, word, what, todo } = providerWords(standing, serverNow);
   const name = providerName(provider);
   return (

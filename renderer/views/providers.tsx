@@ -13,6 +13,7 @@ import type { LiveData } from '../data/live-data.ts';
 import type { Providers as Registry } from '../data/providers.ts';
 import { useReading } from '../hooks/use-reading.ts';
 import { useSeconds } from '../hooks/use-seconds.ts';
+import { directMachine } from '../model/agent-engine.ts';
 import { formatCount } from '../model/format.ts';
 import type { ProviderFilter } from '../model/provider-groups.ts';
 import {
@@ -55,9 +56,10 @@ export function Providers(props: ProvidersProps) {
   useReturn(opened);
 
   const { providerCircuits } = data.status.stats;
+  const directId = directMachine(agent.last(), data.status);
   const all = useMemo(
-    () => entriesOf(list?.data ?? [], providerCircuits),
-    [list, providerCircuits],
+    () => entriesOf(list?.data ?? [], providerCircuits, directId),
+    [list, providerCircuits, directId],
   );
   const failed = list === null && frozenAt === null ? failure : null;
   return (
@@ -67,7 +69,10 @@ export function Providers(props: ProvidersProps) {
         control={control}
         onAdd={() => setAdding(true)}
       />
-      <ThisMachine {...{ data, control, frozenAt, serverNow, agent, saveSettings }} />
+      <ThisMachine
+        {...{ data, control, frozenAt, serverNow, agent, saveSettings }}
+        machines={list?.data ?? []}
+      />
       {failed && (
         <Unreadable what="The machines" message={failed.refusal.message} onRetry={again} />
       )}

@@ -35,7 +35,8 @@ export function Settings(props: SettingsProps) {
       <div className="settings-head">
         <h1>Settings</h1>
         <p className="quiet">
-          What is saved is in force at once and stays. What the environment sets is changed there.
+          What is saved stays, and is in force at once where nothing else is said. What the
+          environment sets is changed there.
         </p>
       </div>
       {!control && <TakeControl />}

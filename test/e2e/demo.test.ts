@@ -57,3 +57,34 @@ test('a line that is not understood says what can be typed', async () => {
   const demo = await startDemo();
   expect(await demo.type('brake local')).toMatch(/^Not understood\. break <upstream>/);
 });
+
+test('an answer that is cut is carried on by another upstream, word for word', async () => {
+  const demo = await startDemo();
+  const whole = textOf(await (await ask(demo)).text());
+  await demo.type('break local cut');
+  const carried = await (await ask(demo)).text();
+  expect(carried).toContain(': carried on by hosted_a');
+  expect(carried).toContain('data: [DONE]');
+  expect(textOf(carried)).toBe(whole);
+});
+
+test('beside a slow hosted upstream the next one is asked within seconds, time after time', async () => {
+  const demo = await startDemo();
+  await demo.type('break local refuse');
+  await demo.type('break hosted_a slow');
+  for (const _ of [1, 2]) {
+    const response = await ask(demo);
+    expect(response.headers.get('x-gateway-upstream')).toBe('hosted_b');
+    expect(response.headers.get('x-gateway-fallback-reason')).toContain('hosted_a=outrun');
+    expect(textOf(await response.text())).toContain('"hosted_b"');
+  }
+});
+
+/** The text of a streamed answer. */
+function textOf(stream: string): string {
+  const events = stream.match(/^data: \{.*$/gm) ?? [];
+  return events
+    .map((event) => JSON.parse(event.slice(6)) as { choices: { delta: { content?: string } }[] })
+    .map(({ choices }) => choices[0]?.delta.content ?? '')
+    .join('');
+}

@@ -129,6 +129,22 @@ describe('the settings', () => {
     expect((await statusOf(demo)).upstreams[1]?.label).toBe('Hosted A');
   });
 
+  test('what holds only after a restart says so, where it is set and once it is saved', async () => {
+    const demo = await startDemo();
+    const page = await openSettings(demo, '#/settings/gateway');
+    const form = section(page, 'Gateway');
+    const host = form.getByLabel('Listen on');
+    const note = page.locator(`[id="${await host.getAttribute('aria-describedby')}"]`);
+    expect(await note.innerText()).toMatch(/holds after a restart/);
+    await host.fill('localhost');
+    await host.press('Enter');
+    await form.getByText('Saved; holds after a restart').waitFor();
+    await form.getByLabel('Largest request').fill('1000000');
+    await form.getByRole('button', { name: 'Save' }).click();
+    await form.getByText('Saved, and in force').waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+  });
+
   test('a value that is refused is explained at its field, and the rest is not saved', async () => {
     const demo = await startDemo();
     const page = await openSettings(demo, '#/settings/local');

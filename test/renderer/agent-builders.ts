@@ -50,7 +50,7 @@ export function owner(
     maxGpuTemperatureC: null,
     yieldToOthers: false,
   };
-  return { wish, mode, reasons, rules, unjudged: [] };
+  return { wish, mode, reasons, rules, heldRules: [], unjudgeable: [] };
 }
 
 export function membership(over: Partial<AgentView['registry']> = {}): AgentView['registry'] {

@@ -79,3 +79,14 @@ test('a watch looks as often as it was asked to', async () => {
   expect(waits).toEqual([5_000]);
   watch.close();
 });
+
+test('another run of the gateway may have an agent where this one had none', async () => {
+  const { agent } = setUp(() => refused(409, 'Set SWITCHYARD_AGENT to true.'));
+  await agent.read();
+  agent.reconsider();
+  expect(agent.last()).toBeNull();
+  const { agent: other } = setUp(() => Response.json(agentView()));
+  await other.read();
+  other.reconsider();
+  expect(other.last()?.kind).toBe('on');
+});

@@ -138,11 +138,24 @@ describe('problems', () => {
         problem: { happened: 'It does not answer.', remedy: null },
         clockOffsetMs: 120_000,
       }),
-      warnings: ['The file was damaged.'],
+      warnings: [{ happened: 'The file was damaged.', remedy: 'Join again.' }],
       engineUrlFault: 'Write it as in http://127.0.0.1:8000.',
     });
     expect(problems).toHaveLength(6);
     expect(agentProblems({ problems })).toEqual({ own: problems, tools: [] });
+  });
+
+  test('each remedy stands alone: the page shows it beside other problems', () => {
+    const damaged = { happened: 'The file was damaged.', remedy: 'Join again.' };
+    const problems = problemsOf({
+      host: '127.0.0.1',
+      isLoopbackOnly: true,
+      ports: [],
+      registry: membership(),
+      warnings: [damaged],
+      engineUrlFault: null,
+    });
+    expect(problems).toEqual([expect.objectContaining(damaged)]);
   });
 
   test('what a driver’s tool says is kept apart', () => {

@@ -55,6 +55,8 @@ async function withoutGpu(page: Page, engineUrl: string): Promise<void> {
     const told = { ...view, engine: { ...found, ...engine, health }, useEngineDirectly: engineUrl };
     await route.fulfill({ response, json: told });
   });
+  // The page goes on asking when the host is gone.
+  onTestFinished(() => page.unrouteAll({ behavior: 'ignoreErrors' }));
 }
 
 test('its owner pauses this machine and resumes it, and the focus stays with it', async () => {
@@ -63,7 +65,7 @@ test('its owner pauses this machine and resumes it, and the focus stays with it'
   const panel = panelOf(page);
   await panel.getByRole('button', { name: 'Pause this machine' }).click();
   await panel.getByText(/^Paused by you/).waitFor();
-  const title = panel.getByRole('heading');
+  const title = panel.getByRole('heading', { level: 2 });
   await expect.poll(() => title.evaluate((it) => it === document.activeElement)).toBe(true);
   expect(await axeViolations(page)).toEqual([]);
   await panel.getByRole('button', { name: 'Resume this machine' }).click();
@@ -112,4 +114,61 @@ test('an agent that is switched off says how it comes back', async () => {
   const panel = panelOf(await openProviders(host));
   await panel.getByText(/SWITCHYARD_AGENT/).waitFor();
   expect(await panel.getByRole('button').count()).toBe(0);
+});
+
+test('an agent that is switched off is asked for once, also by whoever comes back', async () => {
+  const { host } = await startMachine({ SWITCHYARD_AGENT: 'false' });
+  const page = await openPage(host.controlLink());
+  await page.clock.install();
+  let asked = 0;
+  page.on('request', (request) => (asked += request.url().endsWith('/api/v1/agent') ? 1 : 0));
+  for (const name of ['Providers', 'Requests', 'Providers']) {
+    await page.getByRole('link', { name, exact: true }).click();
+    if (name === 'Providers')
+      await panelOf(page)
+        .getByText(/SWITCHYARD_AGENT/)
+        .waitFor();
+    // Longer than between two looks, shorter than the feed may be silent.
+    await page.clock.runFor(6_000);
+  }
+  expect(asked).toBe(1);
+});
+
+test('the checks are run from this side and shown beside what the gateway sees', async () => {
+  const { host } = await startMachine();
+  const page = await openProviders(host);
+  const doctor = panelOf(page).getByRole('region', { name: 'Checks from both sides' });
+  await doctor.getByRole('button', { name: 'Run the checks' }).click();
+  const head = ['Check', 'From here', 'As the gateway sees it'];
+  await doctor.getByRole('table').waitFor();
+  expect(await doctor.getByRole('columnheader').allInnerTexts()).toEqual(head);
+  const row = doctor.getByRole('row', { name: /^health \/health status ok/ });
+  await expect.poll(() => row.innerText()).toMatch(/✓ passed\s+✓ passed/);
+  const name = row.getByRole('button');
+  expect(await name.getAttribute('aria-expanded')).toBe('false');
+  await name.press('Enter');
+  const tried = doctor.getByText(/^GET http:\/\/127\.0\.0\.1:\d+\/health$/);
+  await expect.poll(() => tried.filter({ visible: true }).count()).toBeGreaterThan(1);
+  expect(await axeViolations(page)).toEqual([]);
+});
+
+test('whoever only reads cannot have the checks run', async () => {
+  const { host } = await startMachine();
+  const page = await openPage(new URL(host.controlLink()).origin);
+  await page.getByRole('link', { name: 'Providers' }).click();
+  const run = panelOf(page).getByRole('button', { name: 'Run the checks' });
+  await run.waitFor();
+  expect(await run.isDisabled()).toBe(true);
+});
+
+test('the list calls a machine whose engine Local asks "used directly"', async () => {
+  const { host, engine } = await startMachine();
+  const page = await openPage(host.controlLink());
+  await withoutGpu(page, engine.url);
+  await page.getByRole('link', { name: 'Providers' }).click();
+  const row = page.getByRole('region', { name: 'Machines' });
+  await row.getByText('check failed', { exact: true }).waitFor();
+  await panelOf(page).getByRole('button', { name: 'Use it for Local' }).click();
+  await row.getByText('used directly', { exact: true }).waitFor();
+  expect(await row.getByText('check failed', { exact: true }).count()).toBe(0);
 });

@@ -162,7 +162,9 @@ export function attempt(over: Partial<AttemptRow> = {}): AttemptRow {
   return {
     upstream: 'local',
     provider: null,
+    cause: 'turn',
     startMs: 0,
+    predictedMs: null,
     firstContentMs: null,
     endMs: null,
     reason: null,

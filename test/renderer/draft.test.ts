@@ -7,12 +7,13 @@ import {
   isOn,
   patchOf,
   textOf,
+  waitsForRestart,
   wishOf,
   withDraft,
   withoutSection,
   type Drafts,
 } from '../../renderer/model/draft.ts';
-import { placeholderOf, sourceWords, unitOf } from '../../renderer/model/setting-words.ts';
+import { hintOf, placeholderOf, sourceWords, unitOf } from '../../renderer/model/setting-words.ts';
 import { fieldAt, SECTIONS } from '../../renderer/model/settings-table.ts';
 
 const fields = SECTIONS.flatMap((section) => section.fields);
@@ -47,6 +48,24 @@ describe('a draft', () => {
         expect(withDraft(changed, field, setting, before)).toEqual(others);
       }),
     );
+  });
+
+  test('of a percentage is a number, with its sign or without', () => {
+    const budget = fieldAt('routing.hedgeBudget');
+    for (const typed of ['2.5', '2.5%', '2.5 %']) expect(wishOf(budget, typed)).toBe(2.5);
+    expect(wishOf(budget, 'few')).toBe('few');
+  });
+
+  test('of a choice brings the words for what comes of it, as the default does', () => {
+    const resume = fieldAt('routing.resume');
+    const hint = (draft: string | null | undefined) => hintOf(resume, saved('off'), draft);
+    const words = [undefined, 'any', null].map(hint);
+    expect(words).toEqual(
+      ['off', 'any', 'same-model'].map(
+        (chosen) => resume.choices?.find(({ value }) => value === chosen)?.hint,
+      ),
+    );
+    expect(hintOf(label, saved('Groq'), undefined)).toBe(label.hint);
   });
 
   test('is what its field shows', () => {
@@ -113,6 +132,34 @@ describe('what is hidden', () => {
     }
     expect(isHidden(address, saved('https://api.test/v1'))).toBe(false);
   });
+});
+
+describe('lists', () => {
+  const ports = fieldAt('agent.ports');
+  const keys = fieldAt('gateway.apiKeys');
+
+  test('are shown and sent item by item', () => {
+    expect(textOf(ports, saved([3001, 47_901]), undefined)).toBe('3001, 47901');
+    expect(wishOf(ports, ' 3001,3002 , soon')).toEqual([3001, 3002, 'soon']);
+    expect(wishOf(keys, 'one, two,')).toEqual(['one', 'two']);
+    expect(placeholderOf(ports, saved([1]), null)).toBe('default: 3001, 47901');
+  });
+
+  test('of secrets are never shown as if they could be edited', () => {
+    expect(textOf(keys, saved(['sk-…wxyz']), undefined)).toBe('');
+    expect(placeholderOf(keys, saved(['sk-…wxyz', '…']), undefined)).toBe('sk-…wxyz, …');
+  });
+});
+
+test('only what is entered waits for a restart', () => {
+  const gateway = SECTIONS.find(({ id }) => id === 'gateway');
+  if (gateway === undefined) throw new Error('there is one');
+  const later = { value: 1, source: 'file', restart: true } as const;
+  const view = { gateway: { port: later, maxBodyBytes: saved(1) } };
+  expect(waitsForRestart({ 'gateway.port': '2' }, gateway, view)).toBe(true);
+  expect(waitsForRestart({ 'gateway.port': null }, gateway, view)).toBe(true);
+  expect(waitsForRestart({ 'gateway.maxBodyBytes': '2' }, gateway, view)).toBe(false);
+  expect(waitsForRestart({ 'local.baseUrl': 'x' }, gateway, view)).toBe(false);
 });
 
 describe('words', () => {

@@ -4,6 +4,7 @@ import { headlineOf, isBare } from '../../renderer/model/headline.ts';
 import { lineOf } from '../../renderer/model/line.ts';
 import { stationWords } from '../../renderer/model/station-words.ts';
 import { circuit, live, NOW, skipped, status, tripped, upstream } from './builders.ts';
+import { provider as machine } from './provider-builders.ts';
 
 type StatusOver = Parameters<typeof status>[1];
 
@@ -65,6 +66,36 @@ describe('line', () => {
   test('machines that are known but cannot serve are not "not set up"', () => {
     const local = { ...status().local, pending_count: 1 };
     expect(line([], { local }).stations[0]?.condition.kind).toBe('no-provider');
+  });
+
+  const bare = {
+    ...status().local,
+    failed_count: 1,
+    provider: machine({ engine_health: { status: 'no engine found', code: 0 } }),
+  };
+
+  test('a lone machine that never had an engine is "not set up", and nobody is out for it', () => {
+    const { stations } = line([upstream('hosted_a')], { local: bare });
+    expect(stations[0]?.condition).toEqual({ kind: 'missing', wants: 'engine' });
+    expect(stations[0] && stationWords(stations[0]).word).toBe('not set up');
+    expect(sentence([upstream('hosted_a')], { local: bare })).toBe('Groq serves.');
+    expect(headlineOf(line([upstream('hosted_a')], { local: bare }), false).problems).toEqual([]);
+    expect(isBare(line([], { local: bare }))).toBe(true);
+  });
+
+  test('one that has served, one whose engine fails, and one of several are out', () => {
+    const { provider, ...counts } = bare;
+    const served = upstream('local', {
+      baseUrl: null,
+      healthy: false,
+      circuit: circuit({ lastSuccessAt: new Date(NOW).toISOString() }),
+    });
+    const kindOf = (...args: Parameters<typeof line>) => line(...args).stations[0]?.condition.kind;
+    expect(kindOf([served], { local: bare })).toBe('no-provider');
+    const health = { status: 'unreachable', code: 0 };
+    const down = { ...counts, provider: { ...provider, engine_health: health } };
+    expect(kindOf([], { local: down })).toBe('no-provider');
+    expect(kindOf([], { local: { ...bare, pending_count: 1 } })).toBe('no-provider');
   });
 });
 

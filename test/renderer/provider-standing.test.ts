@@ -197,3 +197,20 @@ test('a machine without a host name goes by its id', () => {
   expect(providerName(machine)).toBe('tower');
   expect(providerName({ id: 'prv_1', host: { ...machine.host, hostname: ' ' } })).toBe('prv_1');
 });
+
+describe('a machine whose engine Local asks without the agent', () => {
+  test('is used directly, whatever the check of the agent says', () => {
+    const standing = standingOf(failedWith(slow), undefined, true);
+    expect(standing).toEqual({ kind: 'direct' });
+    expect(groupOf(standing.kind)).toBe('ready');
+    expect(providerWords(standing, NOW)).toMatchObject({ tone: 'green', word: 'used directly' });
+    const again = provider({ verification: verification({ status: 'verifying' }) });
+    expect(isRechecked(again, standingOf(again, undefined, true))).toBe(false);
+  });
+
+  test('keeps what stands against the engine itself, and a standing that is better', () => {
+    for (const machine of [down, provider({}, { status: 'paused' }), provider()]) {
+      expect(standingOf(machine, undefined, true)).toEqual(standingOf(machine, undefined));
+    }
+  });
+});

@@ -1,16 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { FAILURE_REASONS, SKIP_REASONS } from '#shared/reasons.ts';
+import { labelsOf } from '../../renderer/model/attempt-names.ts';
 import { parseFallbackReason } from '../../renderer/model/fallback-reason.ts';
 import * as format from '../../renderer/model/format.ts';
 import { reasonText } from '../../renderer/model/reason-text.ts';
 import { matchesFilter } from '../../renderer/model/request-filter.ts';
-import {
-  afterOf,
-  amountOf,
-  labelsOf,
-  outcomeOf,
-  whoOf,
-} from '../../renderer/model/request-words.ts';
+import { amountOf, outcomeOf, whoOf, whyOf } from '../../renderer/model/request-words.ts';
 import { hashOf, routeOf } from '../../renderer/model/route.ts';
 import { firstRequest } from '../../renderer/model/setup.ts';
 import { attempt, missing, request, upstream } from './builders.ts';
@@ -66,8 +61,8 @@ describe('reasons', () => {
 describe('request words', () => {
   test('who is left and why is said with the names the user gave', () => {
     const row = request('a', { fallbackReason: 'local=timeout; hosted_a=http_503' });
-    expect(afterOf(row, labels)).toBe('Local timed out, Groq HTTP 503');
-    expect(afterOf(request('a'), labels)).toBeNull();
+    expect(whyOf(row, labels)).toBe('after Local timed out, Groq HTTP 503');
+    expect(whyOf(request('a'), labels)).toBeNull();
   });
 
   test('a running request names the upstream that is being asked', () => {

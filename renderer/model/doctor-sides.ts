@@ -1,0 +1,75 @@
+import type { AgentMembership, DoctorEntry } from '#shared/agent.ts';
+import type { Check } from '#shared/provider.ts';
+import { MISSING } from './provider-checks.ts';
+
+/** How a check came out on one side; `waiting`: not judged yet, `unasked`: not that side's to judge. */
+export type Outcome = 'passed' | 'failed' | 'missing' | 'waiting' | 'unasked';
+
+/** One thing that was tried. */
+export interface Trial {
+  readonly passed: boolean;
+  /** As a request or a command line; null where that is not told. */
+  readonly tried: string | null;
+  /** What came back. */
+  readonly output: string;
+  /** What to do; null where nothing is to be done, or nobody says. */
+  readonly remedy: string | null;
+  readonly latencyMs: number | null;
+}
+
+/** A check as one side sees it. */
+export interface Side {
+  readonly outcome: Outcome;
+  readonly trials: readonly Trial[];
+}
+
+/** What the gateway has found; `checks` only where it is the one of this window. */
+export interface GatewayView {
+  readonly verification: NonNullable<AgentMembership['standing']>['verification'] | null;
+  readonly checks: readonly Check[];
+}
+
+/** A check as this machine's doctor sees it. */
+export function hereSide(entries: readonly DoctorEntry[]): Side {
+  const ran = entries.filter(({ output }) => output !== MISSING);
+  if (ran.length === 0) return { outcome: 'missing', trials: [] };
+  const trials = ran.map(({ latencyMs = null, passed, tried, output, remedy }) => {
+    return { passed, tried, output, remedy, latencyMs };
+  });
+  return { outcome: trials.some(({ passed }) => passed) ? 'passed' : 'failed', trials };
+}
+
+/** A check as the gateway sees it. */
+export function gatewaySide(name: string, { verification, checks }: GatewayView): Side {
+  const own = checks.filter((check) => check.name === name);
+  if (own.length > 0) return sideOf(own);
+  if (verification?.status !== 'verified' && verification?.status !== 'failed') {
+    return { outcome: 'waiting', trials: [] };
+  }
+  const errors = reasonsOf(verification.failure_reason).filter((reason) => reason.name === name);
+  if (errors.length === 0) return { outcome: 'passed', trials: [] };
+  return sideOf(errors.map(({ error }) => ({ name, passed: false, error })));
+}
+
+function sideOf(checks: readonly Check[]): Side {
+  const ran = checks.filter(({ error }) => error !== MISSING);
+  if (ran.length === 0) return { outcome: 'missing', trials: [] };
+  const trials = ran.map(({ passed, detail, error, latencyMs = null }) => {
+    const output = passed ? 'passed' : (error ?? 'failed');
+    return { passed, tried: detail ?? HEARTBEAT, output, remedy: null, latencyMs };
+  });
+  return { outcome: trials.some(({ passed }) => passed) ? 'passed' : 'failed', trials };
+}
+
+/** A check that asks nobody goes by what the machine has told. */
+const HEARTBEAT = 'what the last heartbeat told';
+
+/** Where one reason ends and the next begins (interface 2.3): an error may hold a `; ` of its own. */
+const NEXT_REASON =
+  /(?:^|; )(health \/health status ok|engine_health ok|GPU count >0|test inference returns choices|latency <10s|model id matches): /;
+
+/** Takes a `failure_reason` apart. */
+function reasonsOf(text: string): readonly { readonly name: string; readonly error: string }[] {
+  const [, ...parts] = text.split(NEXT_REASON);
+  return parts.flatMap((name, at) => (at % 2 === 0 ? [{ name, error: parts[at + 1] ?? '' }] : []));
+}

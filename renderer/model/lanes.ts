@@ -1,0 +1,37 @@
+import type { AttemptRow } from '#shared/live.ts';
+
+/** One of the two lines of a waterfall: never more than two calls of a request run at once. */
+export type Lane = 0 | 1;
+
+/**
+ * The line on which each attempt is drawn: the upper one where it is free. Whoever carries an answer on is
+ * on the other line than what broke off, so that there is a joint to be seen.
+ */
+export function lanesOf(attempts: readonly AttemptRow[]): readonly Lane[] {
+  const lanes: Lane[] = [];
+  for (const attempt of attempts) {
+    const broken = attempt.cause === 'resume' ? lanes[brokenBefore(attempts, lanes.length)] : null;
+    if (broken === 0 || broken === 1) lanes.push(broken === 0 ? 1 : 0);
+    else lanes.push(isTaken(0, attempts, lanes, attempt.startMs) ? 1 : 0);
+  }
+  return lanes;
+}
+
+/** Where among the attempts before `index` the answer is that broke off last; -1 where there is none. */
+export function brokenBefore(attempts: readonly AttemptRow[], index: number): number {
+  return attempts
+    .slice(0, index)
+    .findLastIndex(({ firstContentMs, reason }) => firstContentMs !== null && reason !== 'outrun');
+}
+
+function isTaken(
+  lane: Lane,
+  attempts: readonly AttemptRow[],
+  lanes: readonly Lane[],
+  atMs: number,
+): boolean {
+  return lanes.some((taken, index) => {
+    const endMs = attempts[index]?.endMs ?? Infinity;
+    return taken === lane && endMs > atMs;
+  });
+}

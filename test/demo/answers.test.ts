@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { UPSTREAM_IDS } from '#shared/ids.ts';
+import { readChat } from '../../main/demo/chat.ts';
+import { cannedAnswer, restOfAnswer } from '../../main/demo/text.ts';
+
+test('every demo upstream goes on with the answer that any other began, to its very end', () => {
+  for (const giver of UPSTREAM_IDS) {
+    const whole = cannedAnswer(giver);
+    const begun = whole.slice(0, 80);
+    for (const carrier of UPSTREAM_IDS) expect(begun + restOfAnswer(carrier, begun)).toBe(whole);
+  }
+});
+
+test('for a text that is none of the demo’s, and for none at all, it gives its own answer', () => {
+  expect(restOfAnswer('hosted_b', 'Once upon a time')).toBe(cannedAnswer('hosted_b'));
+  expect(restOfAnswer('hosted_b', '')).toBe(cannedAnswer('hosted_b'));
+});
+
+test('an engine goes on only where it is asked to, and from an answer', () => {
+  const chat = (last: object, more: object = {}) =>
+    readChat(JSON.stringify({ messages: [{ role: 'user', content: 'hi' }, last], ...more }));
+  const begun = { role: 'assistant', content: 'This is' };
+  const goesOn = { continue_final_message: true, stream: true };
+  expect(chat(begun, goesOn)).toEqual({ stream: true, begun: 'This is' });
+  expect(chat(begun).begun).toBe('');
+  expect(chat({ role: 'user', content: 'more' }, goesOn).begun).toBe('');
+  expect(readChat('no JSON')).toEqual({ stream: false, begun: '' });
+});

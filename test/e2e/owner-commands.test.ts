@@ -1,0 +1,120 @@
+import { expect, test } from 'vitest';
+import type { AgentView } from '#shared/agent.ts';
+import { stateLine } from '../../main/owner-order.ts';
+import { temporaryDirectory } from '../support/gateway.ts';
+import { runCli } from '../support/process.ts';
+import { startHost } from '../support/two-hosts.ts';
+
+/** A Switchyard as a process, and the command line beside it. */
+async function startOwned(settings: Readonly<Record<string, string>> = {}) {
+  const DATA_DIR = temporaryDirectory();
+  const host = await startHost({
+    DATA_DIR,
+    AGENT: 'true',
+    AGENT_PORTS: '0',
+    ENGINE_URL: 'http://127.0.0.1:1',
+    ...settings,
+  });
+  return {
+    run: async (...args: readonly string[]) => {
+      const { code, stdout, stderr } = await runCli({ DATA_DIR }, ...args);
+      return [code, stdout, stderr];
+    },
+    owner: async () => {
+      return (JSON.parse((await host.get('/api/v1/agent')).text) as AgentView).owner;
+    },
+  };
+}
+
+const done = (line: string) => [0, `${line}\n`, ''];
+const refused = (words: RegExp) => [1, '', expect.stringMatching(words)];
+
+test('pause, drain and resume print the state that follows, and it is so', async () => {
+  const { run, owner } = await startOwned();
+  expect(await run('pause')).toEqual(done('paused: Its owner has paused it.'));
+  expect(await owner()).toMatchObject({ wish: 'paused', mode: 'paused' });
+  expect(await run('drain')).toEqual(
+    done('paused: Its owner lets running requests finish and takes no new ones.'),
+  );
+  expect(await owner()).toMatchObject({ wish: 'drained' });
+  expect(await run('resume')).toEqual(done('on: this machine takes requests.'));
+  expect(await owner()).toMatchObject({ wish: 'on', mode: 'on' });
+});
+
+test('a state in which requests still run says how many', () => {
+  const owner = { wish: 'drained', mode: 'draining', reasons: ['Its owner lets them finish.'] };
+  const view = { owner, inFlight: 2 } as unknown as AgentView;
+  expect(stateLine(view)).toBe('draining (2 still running): Its owner lets them finish.');
+});
+
+test('set changes a setting of the running program, get prints it, default takes it back', async () => {
+  const { run, owner } = await startOwned();
+  const path = 'agent.onlyWhenIdle';
+  expect(await run('set', path, 'true')).toEqual(done(`${path} = true (set)`));
+  expect((await owner()).rules.onlyWhenIdle).toBe(true);
+  expect(await run('get', path)).toEqual(done(`${path} = true (set)`));
+  expect(await run('set', path, 'default')).toEqual(done(`${path} = false (default)`));
+  expect((await owner()).rules.onlyWhenIdle).toBe(false);
+  expect(await run('set', 'gateway.allowedHosts', 'a.test, b.test')).toEqual(
+    done('gateway.allowedHosts = a.test,b.test (set)'),
+  );
+  expect(await run('get', 'gateway.allowedHosts')).toEqual(
+    done('gateway.allowedHosts = a.test,b.test (set)'),
+  );
+});
+
+test('get prints a section or everything, and never a secret', async () => {
+  const key = 'sk-very-secret-key-0123456789';
+  const { run } = await startOwned({ HOSTED_A_API_KEY: key });
+  const [, section] = await run('get', 'circuit');
+  expect(section).toMatch(/^(circuit\.\w+ = \d+ \(default\)\n){4}$/);
+  const [code, all] = await run('get');
+  expect([code, all]).toEqual([0, expect.stringContaining('agent.maxGpuTemperatureC = none')]);
+  expect(all).toContain('hosted_a.apiKey = sk-…6789 (set by the environment)');
+  expect(all).not.toContain(key);
+});
+
+test('what the gateway has against a change is printed as it says it', async () => {
+  const { run } = await startOwned({ AGENT_YIELD_TO_OTHERS: 'true' });
+  expect(await run('set', 'agent.maxGpuTemperatureC', '200')).toEqual([
+    1,
+    '',
+    "'agent.maxGpuTemperatureC' must be a whole number from 30 to 120 (°C).\n",
+  ]);
+  expect(await run('set', 'agent.yieldToOthers', 'false')).toEqual(
+    refused(/^'agent\.yieldToOthers' is set by SWITCHYARD_AGENT_YIELD_TO_OTHERS; /),
+  );
+  expect(await run('set', 'agent.nonsense', '1')).toEqual(
+    refused(/^There is no setting 'agent\.nonsense'\.\n$/),
+  );
+  expect(await run('set', 'agent', 'true')).toEqual(refused(/agent\.onlyWhenIdle/));
+  expect(await run('get', 'nonsense')).toEqual(refused(/"switchyard get" lists them all/));
+});
+
+test('an agent that is switched off takes no orders, and says how it comes back', async () => {
+  const { run } = await startOwned({ AGENT: 'false' });
+  expect(await run('drain')).toEqual(refused(/SWITCHYARD_AGENT to true/));
+});
+
+test.each([['pause'], ['drain'], ['resume'], ['get'], ['set', 'agent.onlyWhenIdle', 'true']])(
+  '"%s" where nothing runs says so and ends with code 1',
+  async (...args) => {
+    const DATA_DIR = temporaryDirectory();
+    const { code, stdout, stderr } = await runCli({ DATA_DIR }, ...args);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(
+      new RegExp(`^No gateway runs with the data directory ${DATA_DIR}\\. .*\\n$`),
+    );
+  },
+);
+
+test.each([
+  [['pause', 'now'], /"pause" takes nothing/],
+  [['get', 'a', 'b'], /"get" takes 1 word\./],
+  [['set', 'agent.onlyWhenIdle'], /"set" needs <path> <value>/],
+])('the command line %j is refused with code 2 and the usage', async (args, words) => {
+  const { code, stdout, stderr } = await runCli({ DATA_DIR: temporaryDirectory() }, ...args);
+  expect([code, stdout]).toEqual([2, '']);
+  expect(stderr).toMatch(words);
+  expect(stderr).toContain('switchyard set <path> <value>');
+});

@@ -1,0 +1,109 @@
+import { describe, expect, test, vi } from 'vitest';
+import { systemClock, type Clock } from '../../main/platform/clock.ts';
+import { chat } from '../support/client.ts';
+import { expectError } from '../support/http.ts';
+import { startRuledHost, type RuledHost } from '../support/ruled-host.ts';
+import { BUSY_CARD } from '../support/two-hosts.ts';
+
+/** What the issue of owner controls promises for the gateway's own machine. */
+const PROMISED_MS = 1000;
+
+const HELD = ['paused', 'hosted_a', 'local=paused'];
+const SERVES = ['idle', 'local', 'none'];
+
+/** The list and routing come to say this of the machine. */
+async function comesTo(host: RuledHost, [status, ...routed]: readonly string[]): Promise<void> {
+  await vi.waitFor(async () => expect(await host.status()).toBe(status), {
+    timeout: 5000,
+    interval: 20,
+  });
+  const { upstream, reason } = await chat(host.url);
+  expect([upstream, reason]).toEqual(routed);
+}
+
+/** Changes a rule; list and routing must follow in time. */
+async function follows(host: RuledHost, rule: object, standing: readonly string[]): Promise<void> {
+  const begun = performance.now();
+  expect((await host.patch(rule)).status).toBe(200);
+  await comesTo(host, standing);
+  expect(performance.now() - begun).toBeLessThan(PROMISED_MS);
+}
+
+describe('within a second of the change of a rule the list of providers and routing follow', () => {
+  test.each([
+    ['only when idle', { onlyWhenIdle: true }, { onlyWhenIdle: false }, /Somebody uses/],
+    ['not on battery', { notOnBattery: true }, { notOnBattery: null }, /on battery/],
+    ['GPU temperature', { maxGpuTemperatureC: 40 }, { maxGpuTemperatureC: 60 }, /40 °C/],
+  ])('%s', async (_law, on, off, reason) => {
+    const host = await startRuledHost({
+      surroundings: {
+        userIdleMs: () => Promise.resolve(1000),
+        isOnBattery: () => Promise.resolve(true),
+      },
+    });
+    await follows(host, on, HELD);
+    expect((await host.view()).owner).toMatchObject({
+      wish: 'on',
+      mode: 'paused',
+      rules: on,
+      reasons: [expect.stringMatching(reason)],
+      unjudgeable: [],
+    });
+    await follows(host, off, SERVES);
+  });
+
+  test('yield to others, once another program has kept the GPU for 5 s', async () => {
+    // Ten seconds of it go by in one.
+    const fast: Clock = {
+      now: () => systemClock.now(),
+      ticks: () => systemClock.ticks() * 10,
+      after: (ms, fn) => systemClock.after(ms / 10, fn),
+    };
+    const host = await startRuledHost({ card: BUSY_CARD, clock: fast });
+    expect((await host.patch({ yieldToOthers: true })).status).toBe(200);
+    await vi.waitFor(async () => expect((await host.view()).owner.mode).toBe('paused'), 10_000);
+    await comesTo(host, HELD);
+    expect((await host.view()).owner.reasons).toEqual(['Another program uses the GPU.']);
+    await follows(host, { yieldToOthers: false }, SERVES);
+  });
+});
+
+test('the machine takes no request any more as soon as the change is answered', async () => {
+  const host = await startRuledHost();
+  expect((await host.patch({ maxGpuTemperatureC: 40 })).status).toBe(200);
+  expect((await chat(host.url)).upstream).toBe('hosted_a');
+});
+
+test('a rule that the environment sets holds from the start, is named, and cannot be changed', async () => {
+  const host = await startRuledHost({
+    env: { SWITCHYARD_AGENT_NOT_ON_BATTERY: 'true' },
+    surroundings: { isOnBattery: () => Promise.resolve(false) },
+  });
+  const { owner } = await host.view();
+  expect(owner).toMatchObject({ heldRules: ['notOnBattery'], rules: { notOnBattery: true } });
+  const message = expectError(await host.patch({ notOnBattery: false }), 409, 'set_by_environment');
+  expect(message).toContain('SWITCHYARD_AGENT_NOT_ON_BATTERY');
+  expect((await host.view()).owner.rules.notOnBattery).toBe(true);
+});
+
+test('a rule that cannot be judged is taken, named, and leaves the machine serving', async () => {
+  const host = await startRuledHost();
+  expect((await host.patch({ onlyWhenIdle: true })).status).toBe(200);
+  expect((await host.view()).owner).toMatchObject({
+    mode: 'on',
+    rules: { onlyWhenIdle: true },
+    unjudgeable: ['onlyWhenIdle', 'notOnBattery'],
+  });
+  await comesTo(host, SERVES);
+});
+
+test('a temperature that no GPU should have is a 400 that names the field and the range', async () => {
+  const host = await startRuledHost();
+  for (const maxGpuTemperatureC of [29, 121, 70.5, 'hot']) {
+    const answer = await host.patch({ maxGpuTemperatureC });
+    expect(answer.status).toBe(400);
+    expect(answer.text).toContain(
+      "'agent.maxGpuTemperatureC' must be a whole number from 30 to 120",
+    );
+  }
+});

@@ -1,0 +1,57 @@
+import { afterAll, expect, test } from 'vitest';
+import { axeViolations, closeBrowser, openPage } from '../support/browser.ts';
+import { startDemo, type RunningDemo } from '../support/demo.ts';
+
+afterAll(closeBrowser);
+
+function ask(demo: RunningDemo): Promise<string> {
+  return fetch(`${demo.baseUrl}/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ stream: true, messages: [{ role: 'user', content: 'hi' }] }),
+  }).then((response) => response.text());
+}
+
+test('the window shows a hedge while both calls run, and who came first', async () => {
+  const demo = await startDemo();
+  await demo.type('break local refuse');
+  await demo.type('break hosted_a slow');
+  const page = await openPage(demo.link);
+  const answer = ask(demo);
+  await page.getByText(/Hosted A was slow; Hosted B is answering/).waitFor();
+  await answer;
+  const row = page.getByRole('button', { name: /Hosted A was slow; Hosted B answered first/ });
+  await row.waitFor();
+  expect(await row.locator('.note').allInnerTexts()).toEqual(['slower than another', 'hedge']);
+});
+
+test('the window shows an answer handed over from one upstream to the other', async () => {
+  const demo = await startDemo();
+  await demo.type('break local cut');
+  const page = await openPage(demo.link);
+  await ask(demo);
+  await page.getByRole('button', { name: /Local broke off; Hosted A carried the answer/ }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('cell', { name: 'Local broke off' }).waitFor();
+  expect(await dialog.getByRole('cell', { name: 'carried it on' }).count()).toBe(1);
+  expect(await axeViolations(page)).toEqual([]);
+});
+
+test('who may be asked beside a slow one is chosen, explained and saved', async () => {
+  const demo = await startDemo();
+  const page = await openPage(demo.link);
+  await page.getByRole('link', { name: 'Settings' }).click();
+  await page.evaluate(() => {
+    location.hash = '#/settings/routing';
+  });
+  const form = page.getByRole('form', { name: 'Routing', exact: true });
+  const hedge = form.getByLabel('Ask another beside a slow one');
+  await hedge.selectOption({ label: 'whoever is next' });
+  await form.getByText('the prompt leaves the house').waitFor();
+  await form.getByRole('button', { name: /^Save/ }).click();
+  await form.getByText('Saved').waitFor();
+  expect(await hedge.inputValue()).toBe('all');
+  expect(await axeViolations(page)).toEqual([]);
+  await page.reload();
+  await expect.poll(() => hedge.inputValue()).toBe('all');
+});

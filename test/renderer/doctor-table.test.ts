@@ -1,0 +1,161 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { DoctorEntry } from '#shared/agent.ts';
+import { CHECK_NAMES, type Check } from '#shared/provider.ts';
+import { reportOf } from '../../main/agent/doctor/report.ts';
+import { doctorTable } from '../../renderer/model/doctor-table.ts';
+import { judged, membership } from './agent-builders.ts';
+
+const HEALTH = 'health /health status ok';
+const INFERENCE = 'test inference returns choices';
+const NAMES = ['engine found', 'agent port bound', ...CHECK_NAMES] as const;
+
+const entry = (name: DoctorEntry['name'], passed = true): DoctorEntry => ({
+  name,
+  passed,
+  tried: `trying ${name}`,
+  output: passed ? 'well' : 'sick',
+  remedy: passed ? null : 'Mend it.',
+});
+
+/** A report in which these fail and all others pass. */
+const report = (...failed: readonly DoctorEntry['name'][]) =>
+  reportOf(NAMES.map((name) => entry(name, !failed.includes(name))));
+
+const joined = (status: string, reason = '') => ({
+  registry: { ...judged(status, reason), kind: 'joined' as const, url: 'http://gateway:47900' },
+});
+const rowOf = (table: ReturnType<typeof doctorTable>, name: string) => {
+  const row = table.rows.find((each) => each.name === name);
+  if (row === undefined) throw new Error(`no row ${name}`);
+  return row;
+};
+
+describe('both views of a machine', () => {
+  test('have a row for each check, after what only the machine can tell', () => {
+    const { rows } = doctorTable(report(), joined('verified'), []);
+    expect(rows.map(({ name }) => name)).toEqual(NAMES);
+    expect(rows.map(({ gateway }) => gateway.outcome)).toEqual([
+      'unasked',
+      'unasked',
+      ...CHECK_NAMES.map(() => 'passed'),
+    ]);
+    expect(rows.every(({ here }) => here.outcome === 'passed')).toBe(true);
+  });
+
+  test('show what was tried, what came back and what to do', () => {
+    const { rows } = doctorTable(report('engine found'), joined('verified'), []);
+    expect(rows[0]?.here).toEqual({
+      outcome: 'failed',
+      trials: [
+        {
+          passed: false,
+          tried: 'trying engine found',
+          output: 'sick',
+          remedy: 'Mend it.',
+          latencyMs: null,
+        },
+      ],
+    });
+  });
+
+  test('a check that was not run is neither passed nor failed', () => {
+    const table = doctorTable(
+      reportOf([]),
+      joined('failed', `${INFERENCE}: check missing; GPU count >0: no GPU reported`),
+      [],
+    );
+    expect(rowOf(table, INFERENCE)).toMatchObject({
+      here: { outcome: 'missing' },
+      gateway: { outcome: 'missing' },
+      note: null,
+    });
+  });
+
+  test('until the gateway has judged, nothing is said in its name', () => {
+    for (const status of ['pending', 'verifying']) {
+      const { rows, says } = doctorTable(report(), joined(status), []);
+      expect(rowOf({ rows, says }, HEALTH).gateway.outcome).toBe('waiting');
+      expect(rows.every(({ note }) => note === null)).toBe(true);
+      expect(says).toContain('not judged');
+    }
+    const unheard = { registry: membership({ standing: null }) };
+    expect(rowOf(doctorTable(report(), unheard, []), HEALTH).gateway.outcome).toBe('waiting');
+  });
+
+  test('the own gateway shows each address it has asked', () => {
+    const checks: Check[] = [
+      { name: HEALTH, passed: false, error: 'refused', detail: 'GET http://tower:3001/health' },
+      { name: HEALTH, passed: true, latencyMs: 3, detail: 'GET http://127.0.0.1:3001/health' },
+    ];
+    const own = { registry: judged('verified') };
+    expect(rowOf(doctorTable(report(), own, checks), HEALTH).gateway).toMatchObject({
+      outcome: 'passed',
+      trials: [
+        { passed: false, tried: 'GET http://tower:3001/health', output: 'refused' },
+        { passed: true, latencyMs: 3 },
+      ],
+    });
+    const other = joined('verified');
+    expect(rowOf(doctorTable(report(), other, checks), HEALTH).gateway.trials).toEqual([]);
+  });
+});
+
+test('a reason of the gateway is taken apart as it was put together', () => {
+  const error = fc
+    .stringMatching(/^[a-z;: "0-9]{1,30}$/)
+    .filter((text) => !/check missing/.test(text));
+  const reasons = fc.array(fc.tuple(fc.constantFrom(...CHECK_NAMES), error), { minLength: 1 });
+  fc.assert(
+    fc.property(reasons, (failed) => {
+      const text = failed.map(([name, why]) => `${name}: ${why}`).join('; ');
+      const { rows } = doctorTable(report(), joined('failed', text), []);
+      for (const name of CHECK_NAMES) {
+        const said = failed.flatMap(([other, why]) => (other === name ? [why] : []));
+        const row = rows.find((each) => each.name === name);
+        expect(row?.gateway.trials.map(({ output }) => output)).toEqual(said);
+        expect(row?.gateway.outcome).toBe(said.length > 0 ? 'failed' : 'passed');
+      }
+    }),
+  );
+});
+
+describe('where the two disagree, it is said what that usually means', () => {
+  const failing = (...names: readonly string[]) =>
+    names.map((name) => `${name}: refused`).join('; ');
+
+  test('answers here and not there: a firewall or the address, and what rests on it waits', () => {
+    const table = doctorTable(report(), joined('failed', failing(HEALTH, INFERENCE)), []);
+    expect(rowOf(table, HEALTH).note).toMatch(/firewall.+SWITCHYARD_AGENT_HOST/);
+    expect(rowOf(table, INFERENCE).note).toContain('mend its health check first');
+    expect(table.says).toContain('sees it otherwise');
+  });
+
+  test('an engine that did not do well there and does here was busy or loading', () => {
+    const table = doctorTable(report(), joined('failed', failing(INFERENCE)), []);
+    expect(rowOf(table, INFERENCE).note).toMatch(/busy, or loading/);
+  });
+
+  test('what the gateway knows by heartbeats mends itself with the next one', () => {
+    const table = doctorTable(report(), joined('failed', failing('GPU count >0')), []);
+    expect(rowOf(table, 'GPU count >0').note).toContain('next one');
+  });
+
+  test('the own gateway has looked at another moment: no firewall is between', () => {
+    const own = { registry: judged('failed', failing(HEALTH)) };
+    expect(rowOf(doctorTable(report(), own, []), HEALTH).note).toContain('Verify now');
+  });
+
+  test('sick here and well there: the gateway has not looked since', () => {
+    const table = doctorTable(report(INFERENCE), joined('verified'), []);
+    expect(rowOf(table, INFERENCE).note).toContain('looked last');
+    expect(table.says).toBe('From here, 1 of 8 fail.');
+  });
+
+  test('where they agree, nothing is', () => {
+    const well = doctorTable(report(), joined('verified'), []);
+    const sick = doctorTable(report(HEALTH), joined('failed', failing(HEALTH)), []);
+    expect([...well.rows, ...sick.rows].every(({ note }) => note === null)).toBe(true);
+    expect(well.says).toBe('All is well from both sides.');
+  });
+});

@@ -1,0 +1,131 @@
+import type { Page } from 'playwright-core';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { loadConfig } from '../../main/config.ts';
+import type { Surroundings } from '../../main/agent/surroundings/surroundings.ts';
+import { createHost, WINDOW_DIRECTORY, type Host } from '../../main/host.ts';
+import { systemClock } from '../../main/platform/clock.ts';
+import { silentLog } from '../../main/platform/log.ts';
+import { openStore } from '../../main/registry/store/open-store.ts';
+import { limitOf, ruleShown } from '../../renderer/model/owner-rules.ts';
+import { axeViolations, closeBrowser, openPage } from '../support/browser.ts';
+import { temporaryDirectory } from '../support/gateway.ts';
+import { owner } from './agent-builders.ts';
+
+afterAll(closeBrowser);
+
+/** A gateway whose machine tells what it runs on, and nothing else. */
+async function startMachine(environment: Readonly<Record<string, string>> = {}): Promise<Host> {
+  const surroundings: Surroundings = {
+    userIdleMs: () => Promise.resolve(null),
+    isOnBattery: () => Promise.resolve(true),
+  };
+  const loaded = loadConfig(
+    {
+      SWITCHYARD_PORT: '0',
+      SWITCHYARD_AGENT_PORTS: '0',
+      SWITCHYARD_ENGINE_URL: 'http://127.0.0.1:1',
+      ...environment,
+    },
+    {},
+  );
+  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
+  const host = await createHost(
+    { loaded, dataDirectory: temporaryDirectory(), windowDirectory: WINDOW_DIRECTORY },
+    { openStore, surroundings, clock: systemClock, random: Math.random, log: silentLog },
+  );
+  await host.start();
+  onTestFinished(() => host.stop());
+  return host;
+}
+
+async function openRules(link: string) {
+  const page = await openPage(link);
+  await page.getByRole('link', { name: 'Providers' }).click();
+  const rules = page.getByRole('region', { name: 'When it pauses by itself' });
+  await rules.waitFor();
+  return { page, rules };
+}
+
+/** The pill beside the machine's name. */
+const standing = (page: Page, word: string) =>
+  page.getByRole('heading', { name: `This machine ${word}` });
+
+test('a rule is in force as soon as it is switched, and says what it did', async () => {
+  const { page, rules } = await openRules((await startMachine()).controlLink());
+  const battery = rules.getByLabel('Pause on battery');
+  expect(await battery.isChecked()).toBe(false);
+  await battery.check();
+  await standing(page, 'held back').waitFor();
+  await page.getByText('This machine runs on battery.').waitFor();
+  expect(await axeViolations(page)).toEqual([]);
+  await page.reload();
+  expect(await battery.isChecked()).toBe(true);
+  await battery.uncheck();
+  await standing(page, 'held back').waitFor({ state: 'detached' });
+});
+
+test('a temperature is entered beside its switch, and a wrong one is explained', async () => {
+  const host = await startMachine();
+  const { page, rules } = await openRules(host.controlLink());
+  const limit = rules.getByLabel('Limit in °C');
+  expect(await limit.isDisabled()).toBe(true);
+  await rules.getByLabel('Pause at a GPU temperature').check();
+  await expect.poll(() => limit.isEnabled()).toBe(true);
+  expect(await limit.inputValue()).toBe('80');
+  await limit.fill('200');
+  await limit.press('Enter');
+  await rules.getByRole('alert').getByText('a whole number from 30 to 120').waitFor();
+  expect(await limit.getAttribute('aria-invalid')).toBe('true');
+  expect(await limit.inputValue()).toBe('80');
+  await limit.fill('72');
+  await limit.blur();
+  await rules.getByText('a whole number').waitFor({ state: 'detached' });
+  await page.getByRole('link', { name: 'Settings' }).click();
+  await page.evaluate(() => void (location.hash = '#/settings/agent'));
+  const field = page.getByRole('form', { name: 'This machine' }).getByLabel('Pause at a GPU');
+  expect(await field.inputValue()).toBe('72');
+});
+
+test('a rule that this machine cannot judge says so before it is switched', async () => {
+  const { rules } = await openRules((await startMachine()).controlLink());
+  await rules.getByText('It would have no effect here: this machine does not tell when').waitFor();
+  await rules.getByLabel('Pause while in use').check();
+  const futile = rules.getByText('It has no effect here: this machine does not tell when');
+  await expect.poll(() => futile.count()).toBe(1);
+});
+
+test('a rule that the environment sets is shown as such and cannot be switched', async () => {
+  const host = await startMachine({ SWITCHYARD_AGENT_YIELD_TO_OTHERS: 'true' });
+  const { rules } = await openRules(host.controlLink());
+  const rule = rules.getByLabel('Pause while another program has the GPU');
+  expect([await rule.isChecked(), await rule.isDisabled()]).toEqual([true, true]);
+  await rules.getByText('SWITCHYARD_AGENT_YIELD_TO_OTHERS').waitFor();
+});
+
+test('whoever only reads sees the rules and cannot switch them', async () => {
+  const host = await startMachine();
+  const { rules } = await openRules(new URL(host.controlLink()).origin);
+  expect(await rules.getByRole('checkbox').count()).toBe(4);
+  for (const each of await rules.getByRole('checkbox').all()) {
+    expect(await each.isDisabled()).toBe(true);
+  }
+});
+
+describe('the words of a rule', () => {
+  test.each(['onlyWhenIdle', 'notOnBattery', 'maxGpuTemperatureC', 'yieldToOthers'] as const)(
+    '%s say that it has no effect only where it cannot be judged',
+    (rule) => {
+      const judged = owner('on', 'on');
+      expect(ruleShown(judged, rule, true)).toMatchObject({ futile: null, isHeld: false });
+      const unjudgeable = { ...judged, unjudgeable: [rule], heldRules: [rule] };
+      const off = ruleShown(unjudgeable, rule, false);
+      expect(off).toMatchObject({ isHeld: true, field: { path: `agent.${rule}` } });
+      expect(off.futile).toMatch(/^It would have no effect here: .+\.$/);
+      expect(ruleShown(unjudgeable, rule, true).futile).toMatch(/^It has no effect here: /);
+    },
+  );
+
+  test('a limit that is no number goes to the gateway as it was entered', () => {
+    expect([' 72 ', '72.5', 'hot', '7e1'].map(limitOf)).toEqual([72, 72.5, 'hot', '7e1']);
+  });
+});

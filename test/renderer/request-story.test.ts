@@ -1,0 +1,177 @@
+import { describe, expect, test } from 'vitest';
+import type { AttemptRow } from '#shared/live.ts';
+import { FAILURE_REASONS, OUTRUN, SKIP_REASONS } from '#shared/reasons.ts';
+import { labelsOf } from '../../renderer/model/attempt-names.ts';
+import { causeText, resultText } from '../../renderer/model/attempt-words.ts';
+import { deedText } from '../../renderer/model/reason-deeds.ts';
+import { storyOf } from '../../renderer/model/request-story.ts';
+import { outcomeOf, whoOf, whyOf } from '../../renderer/model/request-words.ts';
+import { attempt, request, upstream } from './builders.ts';
+import * as rows from './request-builders.ts';
+
+const labels = labelsOf(
+  (['local', 'hosted_a', 'hosted_b', 'hosted_c'] as const).map((id) => upstream(id)),
+);
+const story = (row: Parameters<typeof storyOf>[0]) => storyOf(row, labels);
+const answered = (over: Partial<AttemptRow> = {}) =>
+  attempt({ firstContentMs: 300, endMs: 900, ...over });
+const running = { state: 'running', endMs: null, upstream: null } as const;
+
+describe('the story of a request', () => {
+  test.each([
+    ['Local answered', request('a', { attempts: [answered()] })],
+    ['Groq was slow; Together answered first', rows.hedgeWon()],
+    ['Groq was slow; Together was asked as well; Groq answered first', rows.hedgeLost()],
+    ['Groq broke off; Together carried the answer on', rows.handedOver()],
+    [
+      'Groq was slow; Together broke off; Hosted C carried the answer on',
+      rows.hedgedAndHandedOver(),
+    ],
+    ['Local prv_aaaa was slow; Local prv_bbbb answered first', rows.predicted()],
+    [
+      'Groq answered HTTP 500; Together answered HTTP 500; Hosted C answered HTTP 500; ondemand answered HTTP 500; nobody answered',
+      rows.sixteen(),
+    ],
+  ])('%s', (sentence, row) => {
+    expect(story(row)).toBe(sentence);
+  });
+
+  test('it is told in the order in which it happened', () => {
+    const attempts = [
+      attempt({ upstream: 'hosted_a', endMs: 6_000, reason: 'timeout' }),
+      attempt({
+        upstream: 'hosted_b',
+        cause: 'hedge',
+        startMs: 5_000,
+        endMs: 5_500,
+        reason: 'unreachable',
+      }),
+    ];
+    expect(story(request('a', { state: 'failed', upstream: null, attempts }))).toBe(
+      'Groq was slow; Together was unreachable; Groq timed out; nobody answered',
+    );
+  });
+
+  test('a machine is named by its id only where another was asked too', () => {
+    const attempts = [
+      attempt({ provider: 'prv_aaaa1111', endMs: 6, reason: 'timeout' }),
+      answered({ upstream: 'hosted_a' }),
+    ];
+    expect(story(request('a', { attempts }))).toBe('Local timed out; Groq answered');
+  });
+
+  test('those that were not asked are named, and why', () => {
+    const row = request('a', {
+      upstream: 'hosted_a',
+      fallbackReason: 'local=predicted_slow',
+      attempts: [answered({ upstream: 'hosted_a' })],
+    });
+    expect(story(row)).toBe('Local would have been slow; Groq answered');
+  });
+
+  test('while it runs it says who is asked and what for', () => {
+    const slow = attempt({ upstream: 'hosted_a' });
+    const hedge = attempt({ upstream: 'hosted_b', cause: 'hedge', startMs: 5_000 });
+    expect(story(request('a', running))).toBe('nobody is asked yet');
+    expect(story(request('a', { ...running, attempts: [slow] }))).toBe('Groq is asked');
+    const both = request('a', { ...running, attempts: [slow, hedge] });
+    expect(story(both)).toBe('Groq is slow; Together is asked as well');
+    expect(whoOf(both, labels)).toBe('Groq and Together');
+    const [broken] = rows.handedOver().attempts;
+    const resume = attempt({ upstream: 'hosted_b', cause: 'resume', startMs: 2_600 });
+    const over = rows.handedOver({ ...running, attempts: broken ? [broken, resume] : [] });
+    expect(story(over)).toBe('Groq broke off; Together is asked to carry the answer on');
+    expect(outcomeOf(over).word).toBe('handing over');
+  });
+
+  test('an answer that nobody could carry on stayed broken, and another answer is no rest of it', () => {
+    const [broken, next] = rows.handedOver().attempts;
+    if (!broken || !next) throw new Error('a hand-over has two attempts');
+    expect(story(rows.handedOver({ state: 'broken', attempts: [broken] }))).toBe('Groq broke off');
+    const refused = { ...next, firstContentMs: null, reason: 'http_400' as const };
+    expect(story(rows.handedOver({ state: 'broken', attempts: [broken, refused] }))).toBe(
+      'Groq broke off; Together answered HTTP 400; the answer stayed broken',
+    );
+    const diverged = rows.handedOver({ state: 'broken', attempts: [broken, next] });
+    expect(story(diverged)).toContain('Together began another answer');
+    expect(whoOf(diverged, labels)).toBe('Groq');
+  });
+
+  test('how it ended is said where the upstreams do not tell it', () => {
+    const attempts = [attempt({ endMs: 5, reason: 'unreachable' })];
+    const failed = request('a', { state: 'failed', upstream: null, attempts });
+    expect(story(failed)).toBe('Local was unreachable; nobody answered');
+    expect(story({ ...failed, attempts: [], fallbackReason: 'local=paused' })).toBe(
+      'Local was paused; nobody could be asked',
+    );
+    const passed = attempt({ endMs: 5, reason: 'http_400' });
+    expect(story({ ...failed, upstream: 'local', attempts: [passed] })).toBe(
+      'Local answered HTTP 400; that was passed on',
+    );
+    const left = request('a', { state: 'cancelled', attempts: [attempt({ endMs: 5 })] });
+    expect(story(left)).toBe('the caller left');
+  });
+
+  test('every reason has a deed of its own', () => {
+    const deeds = [...SKIP_REASONS, ...FAILURE_REASONS, OUTRUN].map(deedText);
+    expect(new Set(deeds).size).toBe(deeds.length);
+    for (const text of deeds) expect(text).not.toMatch(/_|was left/);
+    expect(deedText('http_503')).toBe('answered HTTP 503');
+    expect(deedText('socket hang up')).toBe('was left: socket hang up');
+  });
+});
+
+describe('a row of the list', () => {
+  test('both who began an answer and who carried it on are named as its givers', () => {
+    expect(whoOf(rows.handedOver(), labels)).toBe('Groq, then Together');
+    expect(whoOf(rows.hedgeLost(), labels)).toBe('Groq');
+    expect(whoOf(rows.hedgeWon(), labels)).toBe('Together');
+  });
+
+  test('who was left before a hedge or a hand-over is named after it', () => {
+    const attempts = [attempt({ endMs: 3, reason: 'unreachable' }), ...rows.handedOver().attempts];
+    const fallbackReason = 'local=unreachable; hosted_c=circuit_open';
+    expect(whyOf(rows.handedOver({ attempts, fallbackReason }), labels)).toBe(
+      'Groq broke off; Together carried the answer on (Hosted C had its breaker open; Local was unreachable)',
+    );
+  });
+
+  test('calls side by side and hand-overs have their story under the name', () => {
+    expect(whyOf(rows.hedgeLost(), labels)).toBe(story(rows.hedgeLost()));
+    expect(whyOf(rows.handedOver(), labels)).toBe(story(rows.handedOver()));
+    expect(whyOf(request('a', { attempts: [answered()] }), labels)).toBeNull();
+  });
+});
+
+describe('an attempt', () => {
+  const causes = (row: ReturnType<typeof rows.hedgeWon>) =>
+    row.attempts.map((each) => causeText(each, row, labels));
+  const results = (row: ReturnType<typeof rows.hedgeWon>) =>
+    row.attempts.map((each) => resultText(each, row));
+
+  test('says why it was made', () => {
+    expect(causes(rows.hedgeWon())).toEqual(['its turn', 'hedge: Groq was slow']);
+    expect(causes(rows.hedgedAndHandedOver())).toEqual([
+      'its turn',
+      'hedge: Groq was slow',
+      'Together broke off',
+    ]);
+    const twice = request('a', { attempts: [attempt({ endMs: 4 }), attempt({ startMs: 90 })] });
+    expect(causes(twice)).toEqual(['its turn', 'once more']);
+  });
+
+  test('says what came of it', () => {
+    expect(results(rows.hedgeLost())).toEqual(['answered', 'slower than another']);
+    expect(results(rows.hedgedAndHandedOver())).toEqual([
+      'slower than another',
+      'broke off',
+      'carried it on',
+    ]);
+    const attempts = [answered(), attempt({ cause: 'hedge', startMs: 5 })];
+    expect(results(request('a', { ...running, attempts }))).toEqual(['answered', 'waiting']);
+    expect(results(rows.handedOver({ state: 'broken' })).at(-1)).toBe('another answer');
+    expect(results(request('a', { state: 'cancelled', attempts: [answered()] }))).toEqual([
+      'cancelled by the caller',
+    ]);
+  });
+});

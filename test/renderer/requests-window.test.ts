@@ -1,0 +1,149 @@
+import type { Locator, Page } from 'playwright-core';
+import { afterAll, describe, expect, test } from 'vitest';
+import type { RequestRow } from '#shared/live.ts';
+import { UPSTREAM_IDS } from '#shared/ids.ts';
+import { axeViolations, closeBrowser, type PageOptions } from '../support/browser.ts';
+import { openWindow } from '../support/window-feed.ts';
+import { attempt, perUpstream, request, snapshot, status, upstream } from './builders.ts';
+import * as rows from './request-builders.ts';
+
+afterAll(closeBrowser);
+
+const ALL = [
+  rows.hedgeWon(),
+  rows.hedgeLost(),
+  rows.handedOver(),
+  rows.hedgedAndHandedOver(),
+  rows.predicted(),
+  rows.sixteen(),
+  rows.crowded(),
+];
+
+const SIZES = [
+  { width: 1280, height: 800 },
+  { width: 900, height: 600 },
+  { width: 390, height: 844 },
+];
+
+function open(
+  requests: readonly RequestRow[],
+  options: PageOptions = {},
+  hash = '#/requests',
+): Promise<Page> {
+  const report = status(UPSTREAM_IDS.map((id) => upstream(id)));
+  const inFlight = { ...perUpstream(0), hosted_a: 1, hosted_b: 1 };
+  return openWindow(snapshot({ requests, status: report, inFlight }), hash, options);
+}
+
+async function boxOf(part: Locator) {
+  const box = await part.boundingBox();
+  if (box === null) throw new Error('it is not shown');
+  return { ...box, right: box.x + box.width, bottom: box.y + box.height };
+}
+
+describe.each(SIZES)('at $width × $height', (viewport) => {
+  test.each(['light', 'dark'] as const)(
+    'axe finds nothing wrong in the %s list',
+    async (scheme) => {
+      const page = await open(ALL, { viewport, colorScheme: scheme });
+      await page.locator('.request').last().waitFor();
+      expect(await axeViolations(page)).toEqual([]);
+    },
+  );
+
+  test('calls side by side lie under each other, the hedge beginning at its mark, in its row', async () => {
+    const page = await open([rows.hedgeWon()], { viewport });
+    const slow = await boxOf(page.locator('.waterfall .stretch[data-kind="outrun"]'));
+    const hedge = await boxOf(page.locator('.waterfall .stretch[data-lane="1"]').first());
+    const mark = await boxOf(page.locator('.waterfall .mark[data-kind="hedge"]'));
+    const row = await boxOf(page.locator('.request'));
+    expect(slow.bottom).toBeLessThan(hedge.y);
+    expect(hedge.x).toBeGreaterThan(slow.x);
+    expect(Math.abs(mark.right - hedge.x)).toBeLessThan(2);
+    expect(hedge.bottom).toBeLessThan(row.bottom);
+    await page.getByText('hedge', { exact: true }).last().waitFor();
+    await page.locator('.note').getByText('slower than another').waitFor();
+  });
+
+  test('the joint of a hand-over spans both lines, between what broke off and what carries on', async () => {
+    const page = await open([rows.handedOver()], { viewport });
+    const broken = await boxOf(page.locator('.waterfall .stretch[data-kind="broken"]').first());
+    const carrying = await boxOf(page.locator('.waterfall .stretch[data-lane="1"]').first());
+    const joint = await boxOf(page.locator('.waterfall .mark[data-kind="handover"]'));
+    const middle = (joint.x + joint.right) / 2;
+    expect(Math.abs(middle - broken.right)).toBeLessThan(3);
+    expect(Math.abs(middle - carrying.x)).toBeLessThan(3);
+    expect(joint.y).toBeLessThan(broken.bottom);
+    expect(joint.bottom).toBeGreaterThan(carrying.y);
+    await page.getByText('carried on by Together').waitFor();
+  });
+
+  test('a second call changes the height of no row, and no words leave theirs', async () => {
+    const plain = request('plain', { attempts: [attempt({ firstContentMs: 300, endMs: 900 })] });
+    const page = await open([plain, ...ALL], { viewport });
+    const heights = await page
+      .locator('.request')
+      .evaluateAll((all) => all.map((row) => row.getBoundingClientRect().height));
+    expect(new Set(heights).size).toBe(1);
+    const outside = await page.locator('.note, .mark, .stretch').evaluateAll(
+      (all) =>
+        all.filter((part) => {
+          const row = part.closest('.request')?.getBoundingClientRect();
+          const { top, bottom, left, right } = part.getBoundingClientRect();
+          return (
+            row && (top < row.top || bottom > row.bottom || left < row.left || right > row.right)
+          );
+        }).length,
+    );
+    expect(outside).toBe(0);
+  });
+
+  test('the details fit, with axe finding nothing wrong', async () => {
+    const page = await open(ALL, { viewport });
+    for (const [index] of ALL.entries()) {
+      await page.locator('.request').nth(index).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByRole('columnheader', { name: 'Asked because' }).waitFor();
+      const over = await dialog.evaluate((it) => it.scrollWidth - it.clientWidth);
+      expect(over).toBeLessThanOrEqual(0);
+      expect(await axeViolations(page)).toEqual([]);
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+    }
+  });
+});
+
+test('a row is read out with its story', async () => {
+  const page = await open([rows.hedgeWon(), rows.handedOver()]);
+  const button = (name: RegExp) => page.getByRole('button', { name });
+  await button(/Groq was slow; Together answered first done/).waitFor();
+  expect(await button(/Groq broke off; Together carried the answer on done/).count()).toBe(1);
+});
+
+test('the details tell the story, why each call was made, and what was predicted of it', async () => {
+  const page = await open([rows.predicted()]);
+  await page.locator('.request').click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('Local prv_aaaa was slow; Local prv_bbbb answered first.').waitFor();
+  const cells = await dialog.getByRole('row').last().getByRole('cell').allInnerTexts();
+  expect(cells.map((text) => text.replace(/\s+/g, ' '))).toEqual([
+    'hedge: Local prv_aaaa was slow',
+    'answered',
+    '+5.0 s',
+    '600 ms predicted 1.1 s',
+    '3.0 s',
+  ]);
+});
+
+test('a request that two upstreams are asked for is in flight once', async () => {
+  const attempts = rows.hedgeWon().attempts.map((each) => ({
+    ...each,
+    firstContentMs: null,
+    endMs: null,
+    reason: null,
+  }));
+  const running = rows.hedgeWon({ state: 'running', upstream: null, endMs: null, attempts });
+  const page = await open([running], {}, '#/');
+  const counter = page.locator('.counters > div').first();
+  expect((await counter.innerText()).replace(/\s+/g, ' ')).toMatch(/^(in flight 1|1 in flight)$/);
+});
