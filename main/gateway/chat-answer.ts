@@ -21,7 +21,7 @@ export interface AnswerContext {
 type AnsweredRoute = Extract<Routed, { readonly kind: 'answered' }>;
 
 /** Gives the caller what routing brought; resolves when all of it is out or the caller is gone. */
-export async function answerChat(
+export function answerChat(
   routed: Routed,
   res: ServerResponse,
   context: AnswerContext,
@@ -29,12 +29,12 @@ export async function answerChat(
   switch (routed.kind) {
     case 'cancelled':
       context.journey.log.ended('cancelled');
-      return;
+      return Promise.resolve();
     case 'unanswered':
       sendLastWord(routed, res, context);
-      return;
+      return Promise.resolve();
     case 'answered':
-      await sendAnswer(routed, res, context);
+      return sendAnswer(routed, res, context);
   }
 }
 

@@ -61,7 +61,8 @@ export async function handleChat(
   const { signal } = abort;
   const journey: Journey = { call, ...taken, log, signal, cause: 'turn', onContent };
   const routed = await route(journey, deps);
-  await answerChat(routed, res, { base, journey, deps });
+  // Returned, not awaited: what routing needed need not live as long as the answer.
+  return answerChat(routed, res, { base, journey, deps });
 }
 
 /** A lone call has nobody beside it to be ended. */

@@ -38,6 +38,31 @@ test.each([
   expect(chipFacts({ ...hints, name })).toMatchObject({ family, bandwidthGbs });
 });
 
+/** As the drivers of such cards were seen to count them (LACT#533, ajean#39, rocm-systems#10274). */
+test.each([
+  ['AMD Radeon RX 7900 XTX', 96],
+  ['AMD Radeon RX 7900 XT', 84],
+  ['AMD Radeon RX 7800 XT', 60],
+  ['AMD Radeon RX 6900 XT', 80],
+  ['AMD Instinct MI350X', 256],
+])('%s has the cores of %i compute units', (name, units) => {
+  expect(chipFacts({ ...hints, name }).gpuCores).toBe(units * 64);
+});
+
+/** As applegpuinfo works it out of the memory's clock (its issues 1, 2, 4, 6, 7, 10, 11). */
+test.each([
+  ['Apple M1', 8, 68.3],
+  ['Apple M1 Pro', 14, 204.8],
+  ['Apple M1 Max', 32, 409.6],
+  ['Apple M1 Ultra', 48, 819.2],
+  ['Apple M2', 10, 102.4],
+  ['Apple M2 Max', 38, 409.6],
+  ['Apple M3 Max', 40, 409.6],
+])('%s with %i cores has what its memory gives, rounded', (name, gpuCores, bandwidthGbs) => {
+  const told = chipFacts({ ...hints, name, gpuCores }).bandwidthGbs ?? 0;
+  expect(Math.abs(told / bandwidthGbs - 1)).toBeLessThan(0.03);
+});
+
 test('what the driver tells decides between chips of one name', () => {
   const of = (memoryGb: number) =>
     chipFacts({ ...hints, name: 'NVIDIA GeForce RTX 3060', memoryMb: memoryGb * 1024 - 100 });

@@ -81,7 +81,7 @@ describe('AMD', () => {
 
   test('is read through its tool where there are no files', async () => {
     const there = world({
-      'amd-smi': `case "$1" in static)\n${prints(fixture('amd-smi-static.json'))};; esac\n${prints(fixture('amd-smi-metric.json'))}`,
+      'amd-smi': `case "$1" in static)\n${prints(fixture('amd-smi-static-mi300x.json'))};; esac\n${prints(fixture('amd-smi-metric-mi300x.json'))}`,
     });
     const { devices } = await afterRound(amd(there));
     expect(devices).toMatchObject([
@@ -90,12 +90,61 @@ describe('AMD', () => {
     ]);
   });
 
+  test('is named although warnings stand before what its tool tells', async () => {
+    const there = world({
+      'amd-smi': `case "$1" in static)\n${prints(fixture('amd-smi-static.txt'))};; esac\n${prints(fixture('amd-smi-metric.json'))}`,
+    });
+    const { devices } = await afterRound(amd(there));
+    expect(devices).toMatchObject([
+      {
+        key: '0000:03:00.0',
+        name: 'AMD Radeon RX 7800 XT',
+        memoryTotalMb: 16_368,
+        memoryUsedMb: 14_569,
+        memoryFreeMb: 1799,
+        utilGpu: 2,
+        temperatureC: 41,
+      },
+    ]);
+  });
+
+  test('is read from the bare list that its tool printed before ROCm 7', () => {
+    expect(parseAmdSmiMetric(fixture('amd-smi-usage.json'))).toMatchObject([
+      { key: 'amd-0', utilGpu: 42, utilMemory: 1, memoryTotalMb: null },
+    ]);
+  });
+
+  test('which does not tell how busy it is keeps its memory', async () => {
+    const device = '/sys/class/drm/card0/device';
+    const there = world(
+      {},
+      {
+        [`${device}/vendor`]: '0x1002',
+        [`${device}/mem_info_vram_total`]: '8573157376',
+        [`${device}/mem_info_vram_used`]: '6812925952',
+      },
+    );
+    expect((await afterRound(amd(there))).devices).toMatchObject([
+      { memoryTotalMb: 8176, memoryUsedMb: 6497, memoryFreeMb: 1679, utilGpu: null },
+    ]);
+  });
+
   test('is read through the older tool where there is only that', async () => {
-    const there = world({ 'rocm-smi': prints(fixture('rocm-smi.txt')) });
+    const there = world({ 'rocm-smi': prints(fixture('rocm-smi-warning.txt')) });
     const { devices } = await afterRound(amd(there));
     expect(devices).toMatchObject([
       { name: 'Radeon RX 7900 XTX', memoryTotalMb: 24560, utilGpu: 0, utilMemory: 3 },
     ]);
+  });
+
+  test.each([
+    ['rocm-smi.json', 'Navi 22 [Radeon RX 6700/6700 XT / 6800M]', [12_272, 0, 45]],
+    ['rocm-smi-mi100.json', 'Instinct MI100', [32_752, 0, 53]],
+    ['rocm-smi-7900xt.json', 'Radeon RX 7900 XT', [20_464, null, null]],
+    ['rocm-smi-unnamed.json', null, [12_272, 0, 45]],
+  ])('as %s has it is %s', (file, name, [memoryTotalMb, utilMemory, temperatureC]) => {
+    const [card] = parseRocmSmi(fixture(file)) ?? [];
+    expect(card).toMatchObject({ name, memoryTotalMb, utilGpu: 0, utilMemory, temperatureC });
   });
 
   test('without card and tool is absent', async () => {
@@ -133,10 +182,10 @@ describe('AMD', () => {
 describe('Apple', () => {
   test('is read from ioreg; its memory is that of the machine', () => {
     expect(parseIoreg(fixture('ioreg.txt'))).toMatchObject({
-      name: 'Apple M3 Max',
-      gpuCores: 40,
-      utilGpu: 37,
-      memoryUsedMb: 3072,
+      name: 'Apple M4',
+      gpuCores: 10,
+      utilGpu: 21,
+      memoryUsedMb: 335,
       memoryTotalMb: null,
       isUnified: true,
     });
@@ -144,12 +193,14 @@ describe('Apple', () => {
 
   test('is named by system_profiler on older systems', async () => {
     const there = world({
-      ioreg: prints(fixture('ioreg.txt').replace(/^.*("model"|"gpu-core-count").*\n/gm, '')),
+      ioreg: prints(fixture('ioreg-m1.txt')),
       system_profiler: prints(fixture('system-profiler.json')),
     });
     const edges = { clock: there.clock, startTool: there.tools.startTool };
     const { devices } = await afterRound(createAppleCollector(edges, INTERVAL_MS));
-    expect(devices).toMatchObject([{ name: 'Apple M1', gpuCores: 8, utilGpu: 37 }]);
+    expect(devices).toMatchObject([
+      { name: 'Apple M1', gpuCores: 8, utilGpu: 2, memoryUsedMb: 325 },
+    ]);
   });
 
   test('is not seen in what is no Apple chip', () => {

@@ -164,6 +164,20 @@ test('where nothing runs every check fails, each with what was tried and what to
   for (const name of DOCTOR_NAMES) expect(text).toContain(`FAILED ${name}`);
 });
 
+test('an engine on a machine without a GPU can be used directly, by the line that is shown', async () => {
+  const gpus: GpuReading = {
+    state: 'absent',
+    devices: [],
+    problems: [{ tool: 'GPU', tried: 'nvidia-smi', happened: 'not found', remedy: 'Install it.' }],
+  };
+  const { expected: agent } = await startAgent();
+  const engine = await startVllm();
+  const report = await diagnose({ agent, gpus, engine });
+  expect(named(report, 'GPU count >0')[0]?.remedy).toBe(
+    `Install it. If it has none, let Switchyard use the engine directly: npx switchyard set local.baseUrl ${engine.url}`,
+  );
+});
+
 test('without an agent the engine itself is asked, and what failed is the agent alone', async () => {
   const agent = { ...(await startAgent()).expected, ports: [1] };
   const engine = await startVllm();

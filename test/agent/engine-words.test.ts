@@ -41,6 +41,32 @@ test('the metrics of one engine are not those of another', () => {
   expect(parseMetrics('llama.cpp', '<html>')).toBeNull();
 });
 
+const NOTHING = { running: null, waiting: null, cacheUse: null, generatedTokens: null };
+
+test.each([
+  ['vllm', 'vllm-metrics-v1.txt', { running: 0, waiting: 0, cacheUse: 0 }, { kind: 'none' }],
+  ['vllm', 'vllm-metrics-tgis.txt', { generatedTokens: 218_152 }, { kind: 'none' }],
+  ['tgi', 'vllm-metrics-tgis.txt', { running: 0, waiting: 0 }, { kind: 'none' }],
+  [
+    'llama.cpp',
+    'llama-cpp-metrics-cut.txt',
+    { generatedTokens: 673 },
+    { kind: 'count', count: { tokens: 673, seconds: 29.567 } },
+  ],
+  [
+    'sglang',
+    'sglang-metrics-0.5.1.txt',
+    { running: 1, cacheUse: 0 },
+    { kind: 'tps', tps: 0.8371284457403783 },
+  ],
+] as const)(
+  '%s: of %s what is there is read, and nothing is made up',
+  (kind, page, told, decode) => {
+    const metrics = { ...NOTHING, ...told };
+    expect(parseMetrics(kind, fixture(page))).toEqual({ metrics, decode });
+  },
+);
+
 test('the speed is that since the last look, and of all time at the first', () => {
   const count = (tokens: number, seconds: number) => ({ tokens, seconds });
   expect(decodeSpeed(null, count(1000, 25))).toBe(40);

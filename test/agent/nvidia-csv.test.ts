@@ -7,15 +7,15 @@ const rows = (name: string) => fixture(name).trim().split('\n').map(parseNvidiaR
 test('a consumer card is read whole', () => {
   expect(rows('nvidia-consumer.csv')).toEqual([
     {
-      key: 'GPU-6d0f2c1e-1111-4a6b-9d5e-000000000001',
+      key: 'GPU-00000000-0000-0000-0000-000000000001',
       vendor: 'nvidia',
-      name: 'NVIDIA GeForce RTX 4090',
-      memoryTotalMb: 24564,
-      memoryUsedMb: 19000,
-      memoryFreeMb: 5053,
-      utilGpu: 3,
-      utilMemory: 1,
-      temperatureC: 41,
+      name: 'NVIDIA GeForce RTX 4080 SUPER',
+      memoryTotalMb: 16376,
+      memoryUsedMb: 596,
+      memoryFreeMb: 15348,
+      utilGpu: 0,
+      utilMemory: 23,
+      temperatureC: 43,
       gpuCores: null,
       computeCapability: '8.9',
       isUnified: false,
@@ -36,17 +36,15 @@ test('cards of one name are told apart', () => {
   const [first, second] = rows('nvidia-datacenter.csv');
   expect(first?.name).toBe(second?.name);
   expect(first?.key).not.toBe(second?.key);
-  expect([first?.utilGpu, second?.utilGpu]).toEqual([97, 0]);
+  expect([first?.utilGpu, second?.utilGpu]).toEqual([100, 0]);
 });
 
 test('what a card with MIG may not tell is unknown, and its memory is its own', () => {
-  expect(rows('nvidia-mig.csv')[0]).toMatchObject({
-    memoryTotalMb: 40960,
-    memoryUsedMb: null,
-    utilGpu: null,
-    isUnified: false,
-    fault: null,
-  });
+  const hidden = { utilGpu: null, utilMemory: null, isUnified: false, fault: null };
+  expect(rows('nvidia-mig.csv')).toMatchObject([
+    { ...hidden, memoryTotalMb: 81559, memoryUsedMb: 59, temperatureC: 42 },
+    { ...hidden, memoryTotalMb: null, memoryUsedMb: null, temperatureC: 47 },
+  ]);
 });
 
 test('a lost card has a fault and no readings; the one beside it is well', () => {
@@ -64,8 +62,14 @@ test('a chip that shares the memory of its machine is known as such', () => {
   expect(rows('nvidia-gb10.csv')[0]).toMatchObject({
     isUnified: true,
     memoryTotalMb: null,
-    utilGpu: 12,
+    utilGpu: 0,
+    fault: null,
   });
+});
+
+test.each(['Orin (nvgpu)', 'NVIDIA Thor'])('%s shares the memory of its machine', (name) => {
+  const row = fixture('nvidia-gb10.csv').trim().replace('NVIDIA GB10', name);
+  expect(parseNvidiaRow(row)).toMatchObject({ name, isUnified: true });
 });
 
 test.each(['nvidia-basic.csv', 'nvidia-old.csv'])('%s: older drivers are read as well', (name) => {
@@ -78,12 +82,13 @@ test('what an older driver does not support is unknown', () => {
 
 test('a name may hold a comma', () => {
   const row = fixture('nvidia-consumer.csv').trim();
-  expect(parseNvidiaRow(`${row}, Special`)?.name).toBe('NVIDIA GeForce RTX 4090, Special');
+  expect(parseNvidiaRow(`${row}, Special`)?.name).toBe('NVIDIA GeForce RTX 4080 SUPER, Special');
 });
 
 test.each([
   '',
   'No devices were found',
+  'Unable to determine the device handle for GPU 0000:0B:00.0: Unknown Error',
   'Unable to determine the device handle for GPU0000:01:00.0: GPU is lost.  Reboot the system.',
   'a, b, c, d, e, f, g, h, i, j, k, l',
   '1, 2, 3',

@@ -26,7 +26,7 @@ test('one tool runs on and is read as it prints', async () => {
     await tools.run(1)
   ).printed;
   expect(collector.read()).toMatchObject({ state: 'reading', problems: [] });
-  expect(collector.read().devices.map(({ utilGpu }) => utilGpu)).toEqual([97, 0]);
+  expect(collector.read().devices.map(({ utilGpu }) => utilGpu)).toEqual([100, 0]);
   expect(tools.runs).toHaveLength(1);
   expect(tools.runs[0]?.args).toContain('--loop=5');
 });
@@ -62,7 +62,12 @@ describe('a tool that hangs', () => {
     await run.ended;
     expect(collector.read().state).toBe('failing');
     expect(collector.read().devices).toMatchObject([
-      { name: 'NVIDIA GeForce RTX 4090', memoryTotalMb: 24564, memoryUsedMb: null, utilGpu: null },
+      {
+        name: 'NVIDIA GeForce RTX 4080 SUPER',
+        memoryTotalMb: 16376,
+        memoryUsedMb: null,
+        utilGpu: null,
+      },
     ]);
   });
 });
@@ -146,7 +151,7 @@ test('an older tool is asked for less, at once', async () => {
   await (
     await tools.run(2)
   ).printed;
-  expect(collector.read().devices[0]?.name).toBe('Tesla T4');
+  expect(collector.read().devices[0]?.name).toBe('Tesla P100-PCIE-16GB');
 });
 
 test('a card that is no longer listed beside others is lost', async () => {
@@ -169,7 +174,7 @@ test('a card that is no longer listed beside others is lost', async () => {
     feed(Buffer.from(`${fixture('nvidia-datacenter.csv').split('\n')[0]}\n`));
   }
   const { devices, problems } = collector.read();
-  expect(devices.map(({ key }) => key)).toEqual(['GPU-aaaaaaaa-0000-0000-0000-000000000001']);
+  expect(devices.map(({ key }) => key)).toEqual(['GPU-00000000-0000-0000-0000-000000000001']);
   expect(problems[0]?.happened).toBe('the driver no longer lists it');
   const stopping = collector.stop();
   clock.advance(1000);

@@ -91,6 +91,11 @@ describe('sessions of logind', () => {
     ['a desktop that has never said a word is unknown', [DESKTOP], null],
     ['… also beside a terminal that is known', [DESKTOP, ago(7)], null],
     ['the screen at which one logs in is no person', [{ ...DESKTOP, Class: 'greeter' }], Infinity],
+    [
+      'the manager that starts before a login is no person',
+      [{ ...ago(7), Class: 'manager-early' }],
+      Infinity,
+    ],
     ['a session that is closing is over', [{ ...ago(7), State: 'closing' }], Infinity],
   ])('%s', (_law, sessions, ms) => {
     expect(idle(...sessions)).toBe(ms);
@@ -98,6 +103,7 @@ describe('sessions of logind', () => {
 
   test('are those of the list', () => {
     expect(parseSessionIds(fixture('loginctl-list.txt'))).toEqual(['2', 'c1', '14']);
+    expect(parseSessionIds(fixture('loginctl-list-states.txt'))).toEqual(['1', 'c2']);
     expect(parseSessionIds('')).toEqual([]);
     expect(parseSessionIds('--help now\n$(reboot)\n')).toEqual([]);
   });

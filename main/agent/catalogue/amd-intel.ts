@@ -23,7 +23,10 @@ export const AMD_INTEL_CHIPS: readonly Chip[] = [
     ['Radeon RX 6900 XT', 'mid', 5120, 512],
     ['Radeon RX 6800 XT', 'mid', 4608, 512],
   ]),
-  ...family('CDNA 4', INSTINCT, [['Instinct MI355X', 'high', 16384, 8000]]),
+  ...family('CDNA 4', INSTINCT, [
+    ['Instinct MI350X', 'high', 16384, 8000],
+    ['Instinct MI355X', 'high', 16384, 8000],
+  ]),
   ...family('CDNA 3', INSTINCT, [
     ['Instinct MI300X', 'high', 19456, 5300],
     ['Instinct MI325X', 'high', 19456, 6000],

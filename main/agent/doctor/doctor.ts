@@ -48,7 +48,7 @@ export async function examine(deps: DoctorDeps): Promise<DoctorReport> {
     search.entry,
     ...found.entries,
     checkEngineHealth(record, view?.baseUrl ?? null),
-    checkGpus(record, reading),
+    checkGpus(record, reading, view?.baseUrl ?? null),
     ...inference,
   ]);
 }

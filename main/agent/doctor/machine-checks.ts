@@ -22,7 +22,11 @@ export async function firstReading(telemetry: TelemetryWatch, clock: Clock): Pro
 }
 
 /** Whether the drivers tell of an accelerator, as the next heartbeat would report it. */
-export function checkGpus({ gpu }: AgentRecord, { gpus }: Telemetry): DoctorEntry {
+export function checkGpus(
+  { gpu }: AgentRecord,
+  { gpus }: Telemetry,
+  engineUrl: string | null,
+): DoctorEntry {
   const passed = gpu.count > 0;
   const [problem] = gpus.problems;
   const cards = gpu.devices.map(({ name, memory_total_mb }) =>
@@ -38,10 +42,17 @@ export function checkGpus({ gpu }: AgentRecord, { gpus }: Telemetry): DoctorEntr
     passed,
     tried: problem?.tried ?? 'the tools and files of the GPU drivers',
     output: shown(output.join('; ') || 'no answer from the drivers yet'),
-    remedy: passed
-      ? null
-      : (problem?.remedy ?? 'Look at what the tool of the GPU driver says by itself.'),
+    remedy: passed ? null : remedyWithout(problem?.remedy ?? LOOK_AT_TOOL, engineUrl),
   };
+}
+
+const LOOK_AT_TOOL = 'Look at what the tool of the GPU driver says by itself.';
+
+/** Gateways take no machine without a GPU, but one's own may ask the engine without the agent. */
+function remedyWithout(remedy: string, engineUrl: string | null): string {
+  return engineUrl === null
+    ? remedy
+    : `${remedy} If it has none, let Switchyard use the engine directly: npx switchyard set local.baseUrl ${engineUrl}`;
 }
 
 /** Whether the engine says that it is well, as the next heartbeat would report it. */

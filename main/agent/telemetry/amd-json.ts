@@ -90,17 +90,28 @@ export function parseRocmSmi(text: string): readonly GpuDevice[] | null {
       ...UNREAD,
       key: textOf(field('pci bus'))?.toLowerCase() ?? id.replace('card', 'amd-'),
       vendor: 'amd',
-      name: textOf(field('card series')) ?? textOf(field('card model')),
+      name: marketedName(field('card series')) ?? marketedName(field('card model')),
       memoryTotalMb: total,
       memoryUsedMb: used,
       memoryFreeMb: difference(total, used),
       utilGpu: numberOf(field('gpu use (%)')),
-      utilMemory: numberOf(field('gpu memory read/write activity (%)')),
+      // The second is its name up to ROCm 6.0.
+      utilMemory: numberOf(field('gpu memory read/write activity (%)', 'gpu memory use (%)')),
       temperatureC: numberOf(
         field('temperature (sensor edge) (c)', 'temperature (sensor junction) (c)'),
       ),
     };
   });
+}
+
+/**
+ * A PCI id where the database of ids does not know the card, and a code name before the sold one where
+ * only that database does: `Arcturus GL-XL [Instinct MI100]`. Several sold names are left as they are.
+ */
+function marketedName(value: unknown): string | null {
+  const text = textOf(value);
+  if (text === null || /^(0x[\da-f]+|N\/A)$/i.test(text)) return null;
+  return /\[([^\]/]+)\]$/.exec(text)?.[1] ?? text;
 }
 
 function fieldOf(card: unknown, names: readonly string[]): unknown {

@@ -27,73 +27,79 @@ export interface Framer {
  * No byte is looked at twice, and pieces are joined once, when their event is whole.
  */
 export function createFramer(): Framer {
-  let parts: Buffer[] = [];
-  let pending = 0;
-  let atLineStart = true;
-  /** The byte before this one where it ended a line, else 0. */
-  let before = 0;
-  /** A blank line's CR has come; the LF that belongs to it has not. */
-  let owesLf = false;
+  return new EventFramer();
+}
 
-  function findEnds(chunk: Buffer): number[] | null {
+class EventFramer implements Framer {
+  #parts: Buffer[] = [];
+  #pending = 0;
+  #atLineStart = true;
+  /** The byte before this one where it ended a line, else 0. */
+  #before = 0;
+  /** A blank line's CR has come; the LF that belongs to it has not. */
+  #owesLf = false;
+
+  push(chunk: Buffer): Frames | null {
+    const ends = this.#findEnds(chunk);
+    const last = ends?.at(-1);
+    if (ends === null || last === undefined) {
+      this.#parts.push(chunk);
+      this.#pending += chunk.length;
+      return null;
+    }
+    // Most pieces are one whole event: then there is nothing to cut or to join.
+    const whole = last === chunk.length ? chunk : chunk.subarray(0, last);
+    const shift = this.#pending;
+    this.#pending = chunk.length - last;
+    if (shift === 0 && this.#pending === 0) return { bytes: whole, ends };
+    const bytes = shift === 0 ? whole : Buffer.concat([...this.#parts, whole]);
+    this.#parts = this.#pending === 0 ? [] : [chunk.subarray(last)];
+    return { bytes, ends: shift === 0 ? ends : ends.map((end) => end + shift) };
+  }
+
+  pendingBytes(): number {
+    return this.#pending;
+  }
+
+  takePending(): Buffer {
+    const rest = Buffer.concat(this.#parts);
+    this.#parts = [];
+    this.#pending = 0;
+    return rest;
+  }
+
+  #findEnds(chunk: Buffer): number[] | null {
     let ends: number[] | null = null;
     const hasCr = chunk.includes(CR);
     let at = 0;
     while (at < chunk.length) {
       const byte = chunk[at];
-      if (before === CR && byte === LF) {
+      if (this.#before === CR && byte === LF) {
         // The second half of a CRLF whose CR already ended the line, and perhaps the event.
         at += 1;
-        if (owesLf) ends = withEnd(ends, at);
+        if (this.#owesLf) ends = withEnd(ends, at);
         else if (ends?.at(-1) === at - 1) ends[ends.length - 1] = at;
-        owesLf = false;
-        before = LF;
+        this.#owesLf = false;
+        this.#before = LF;
         continue;
       }
-      if (owesLf) ends = withEnd(ends, at);
-      owesLf = false;
+      if (this.#owesLf) ends = withEnd(ends, at);
+      this.#owesLf = false;
       if (byte === LF || byte === CR) {
         at += 1;
         // Lines that end in CRLF so far will go on to: the event is not whole without its LF.
-        owesLf = atLineStart && byte === CR && before === LF;
-        if (atLineStart && !owesLf) ends = withEnd(ends, at);
-        atLineStart = true;
-        before = byte;
+        this.#owesLf = this.#atLineStart && byte === CR && this.#before === LF;
+        if (this.#atLineStart && !this.#owesLf) ends = withEnd(ends, at);
+        this.#atLineStart = true;
+        this.#before = byte;
         continue;
       }
-      before = 0;
-      atLineStart = false;
+      this.#before = 0;
+      this.#atLineStart = false;
       at = nextTerminator(chunk, at, hasCr);
     }
     return ends;
   }
-
-  return {
-    push(chunk) {
-      const ends = findEnds(chunk);
-      const last = ends?.at(-1);
-      if (ends === null || last === undefined) {
-        parts.push(chunk);
-        pending += chunk.length;
-        return null;
-      }
-      // Most pieces are one whole event: then there is nothing to cut or to join.
-      const whole = last === chunk.length ? chunk : chunk.subarray(0, last);
-      const shift = pending;
-      pending = chunk.length - last;
-      if (shift === 0 && pending === 0) return { bytes: whole, ends };
-      const bytes = shift === 0 ? whole : Buffer.concat([...parts, whole]);
-      parts = pending === 0 ? [] : [chunk.subarray(last)];
-      return { bytes, ends: shift === 0 ? ends : ends.map((end) => end + shift) };
-    },
-    pendingBytes: () => pending,
-    takePending() {
-      const rest = Buffer.concat(parts);
-      parts = [];
-      pending = 0;
-      return rest;
-    },
-  };
 }
 
 /** An array is made with its first element: one that is empty when it is pushed to takes room for sixteen more. */

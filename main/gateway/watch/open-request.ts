@@ -3,17 +3,14 @@ import type { AttemptCause, RequestRow } from '#shared/live.ts';
 import type { Pass } from '../asking.ts';
 import type { Failure } from '../outcome/outcomes.ts';
 import {
-  callLog,
-  endOutrun,
   NEUTRAL,
-  openAttempt,
   resultOf,
   type Asked,
   type AttemptLog,
   type AttemptLogDeps,
   type MutableRow,
-  type OpenAttempt,
 } from './attempt-log.ts';
+import { OpenAttempt, type AttemptedRequest } from './open-attempt.ts';
 
 /** What is written down of one chat completion: who was asked and how it went, never what was said. */
 export interface RequestLog {
@@ -34,40 +31,37 @@ export interface RequestLog {
 
 /** A request that is under way; `onEnd` hears once its row is whole. */
 export class OpenRequest implements RequestLog {
-  readonly #row: MutableRow;
-  readonly #begunAt: number;
+  readonly #request: AttemptedRequest;
   readonly #deps: AttemptLogDeps;
   readonly #onEnd: (row: MutableRow) => void;
   /** Two at most are under way at once. */
   #open: readonly OpenAttempt[] = [];
 
   constructor(row: MutableRow, deps: AttemptLogDeps, onEnd: (row: MutableRow) => void) {
-    this.#row = row;
-    this.#begunAt = deps.clock.ticks();
+    this.#request = { row, begunAt: deps.clock.ticks() };
     this.#deps = deps;
     this.#onEnd = onEnd;
   }
 
   get id(): string {
-    return this.#row.id;
+    return this.#request.row.id;
   }
 
   startAttempt(asked: Asked, pass: Pass, cause: AttemptCause): AttemptLog {
-    const request = { row: this.#row, begunAt: this.#begunAt };
-    this.#open = this.#open.filter(({ row }) => row.endMs === null);
+    this.#open = this.#open.filter(({ hasEnded }) => !hasEnded);
     // A further poll of an upstream that is starting goes on with the attempt that is open.
     let attempt = this.#openAt(asked);
     if (attempt === undefined) {
-      attempt = openAttempt(asked, { pass, cause }, request, this.#deps);
+      attempt = new OpenAttempt(asked, { pass, cause }, this.#request, this.#deps);
       this.#open = [...this.#open, attempt];
       if (cause === 'hedge') this.#deps.stats.hedged();
     }
-    return callLog(attempt, request, this.#deps);
+    attempt.sent();
+    return attempt;
   }
 
   outrun(asked: Asked): void {
-    const attempt = this.#openAt(asked);
-    if (attempt !== undefined) endOutrun(attempt, this.#deps);
+    this.#openAt(asked)?.outrun();
   }
 
   gaveUp(failure: Failure): void {
@@ -76,16 +70,17 @@ export class OpenRequest implements RequestLog {
   }
 
   answering(head: Parameters<RequestLog['answering']>[0]): void {
-    Object.assign(this.#row, head);
+    Object.assign(this.#request.row, head);
     if (head.fallbackReason !== 'none') this.#deps.stats.fellBack();
     this.#deps.changed(this.id);
   }
 
   ended(state: Exclude<RequestRow['state'], 'running'>): void {
     for (const attempt of this.#open) attempt.end(null, NEUTRAL, true);
-    this.#row.state = state;
-    this.#row.endMs = Math.round(this.#deps.clock.ticks() - this.#begunAt);
-    this.#onEnd(this.#row);
+    const { row, begunAt } = this.#request;
+    row.state = state;
+    row.endMs = Math.round(this.#deps.clock.ticks() - begunAt);
+    this.#onEnd(row);
   }
 
   #openAt({ upstream, provider }: Pick<Asked, 'upstream' | 'provider'>): OpenAttempt | undefined {

@@ -29,18 +29,48 @@ const AFTER_CR = {
 
 /** Makes a reader; `onData` gets each chunk's bytes, in the pieces in which they came. */
 export function createChunkReader(onData: (piece: Buffer) => void): ChunkReader {
-  let expected: Expected = 'size';
-  let digits = 0;
-  let leftBytes = 0;
-  let extraBytes = 0;
+  return new BodyChunks(onData);
+}
+
+class BodyChunks implements ChunkReader {
+  readonly #onData: (piece: Buffer) => void;
+  #expected: Expected = 'size';
+  #digits = 0;
+  #leftBytes = 0;
+  #extraBytes = 0;
+
+  constructor(onData: (piece: Buffer) => void) {
+    this.#onData = onData;
+  }
+
+  push(piece: Buffer): 'going' | 'whole' | 'malformed' | 'overrun' {
+    let at = 0;
+    while (at < piece.length) {
+      if (this.#expected === 'data') {
+        const end = Math.min(piece.length, at + this.#leftBytes);
+        this.#onData(at === 0 && end === piece.length ? piece : piece.subarray(at, end));
+        this.#leftBytes -= end - at;
+        at = end;
+        if (this.#leftBytes === 0) this.#expected = 'data_cr';
+        continue;
+      }
+      const after = this.#next(piece[at] ?? 0);
+      at += 1;
+      if (after === null) return 'malformed';
+      if (after === 'whole') return at === piece.length ? 'whole' : 'overrun';
+      this.#expected = after;
+    }
+    return 'going';
+  }
 
   /** Takes one byte that is none of a chunk's; what is expected after it, or null where it is wrong. */
-  function next(byte: number): Expected | 'whole' | null {
+  #next(byte: number): Expected | 'whole' | null {
+    const expected = this.#expected;
     switch (expected) {
       case 'size':
-        return afterSizeByte(byte);
+        return this.#afterSizeByte(byte);
       case 'size_lf':
-        return byte === LF ? afterSize() : null;
+        return byte === LF ? this.#afterSize() : null;
       case 'data_cr':
         return byte === CR ? 'data_lf' : null;
       case 'data_lf':
@@ -50,59 +80,37 @@ export function createChunkReader(onData: (piece: Buffer) => void): ChunkReader 
       case 'end_lf':
         return byte === LF ? 'whole' : null;
       case 'extension':
-        return afterExtra(byte, expected, expected);
+        return this.#afterExtra(byte, expected, expected);
       case 'trailer_start':
       case 'trailer':
-        return afterExtra(byte, expected, 'trailer');
+        return this.#afterExtra(byte, expected, 'trailer');
       case 'data':
         return null;
     }
   }
 
-  function afterSizeByte(byte: number): Expected | null {
+  #afterSizeByte(byte: number): Expected | null {
     const digit = hexDigit(byte);
     if (digit !== -1) {
-      digits += 1;
-      leftBytes = leftBytes * 16 + digit;
-      return digits > MAX_SIZE_DIGITS ? null : 'size';
+      this.#digits += 1;
+      this.#leftBytes = this.#leftBytes * 16 + digit;
+      return this.#digits > MAX_SIZE_DIGITS ? null : 'size';
     }
-    if (digits === 0) return null;
+    if (this.#digits === 0) return null;
     if (byte === CR) return 'size_lf';
     return byte === SEMICOLON || byte === BLANK || byte === TAB ? 'extension' : null;
   }
 
-  function afterSize(): Expected {
-    digits = 0;
-    return leftBytes === 0 ? 'trailer_start' : 'data';
+  #afterSize(): Expected {
+    this.#digits = 0;
+    return this.#leftBytes === 0 ? 'trailer_start' : 'data';
   }
 
-  function afterExtra(byte: number, now: Extra, on: Extra): Expected | null {
+  #afterExtra(byte: number, now: Extra, on: Extra): Expected | null {
     if (byte === CR) return AFTER_CR[now];
-    extraBytes += 1;
-    return byte === LF || extraBytes > MAX_EXTRA_BYTES ? null : on;
+    this.#extraBytes += 1;
+    return byte === LF || this.#extraBytes > MAX_EXTRA_BYTES ? null : on;
   }
-
-  return {
-    push(piece) {
-      let at = 0;
-      while (at < piece.length) {
-        if (expected === 'data') {
-          const end = Math.min(piece.length, at + leftBytes);
-          onData(at === 0 && end === piece.length ? piece : piece.subarray(at, end));
-          leftBytes -= end - at;
-          at = end;
-          if (leftBytes === 0) expected = 'data_cr';
-          continue;
-        }
-        const after = next(piece[at] ?? 0);
-        at += 1;
-        if (after === null) return 'malformed';
-        if (after === 'whole') return at === piece.length ? 'whole' : 'overrun';
-        expected = after;
-      }
-      return 'going';
-    },
-  };
 }
 
 /** The value of a hexadecimal digit, or -1. */
