@@ -1,3 +1,4 @@
+import type { AgainstFigures } from './against.ts';
 import type { Ended } from './children.ts';
 import type { IdleFigures } from './idle.ts';
 import type { RegistryFigures } from './registry.ts';
@@ -84,6 +85,21 @@ export function idleBoundsOf({ cpuPercent, rssMb, delay }: IdleFigures): readonl
     { what: 'CPU of one core', unit: ' %', measured: cpuPercent, most: 1, goal: null },
     { what: 'RSS, the most that was seen', unit: ' MB', measured: rssMb, most: 150, goal: null },
     { what: 'event loop late, p99', unit: ' ms', measured: delay.p99Ms, most: 20, goal: null },
+  ];
+}
+
+/** What a change may cost where nothing breaks. */
+export function againstBoundsOf({ perRequest, perEvent }: AgainstFigures): readonly Bound[] {
+  const bound = (what: string, measured: number): Bound => ({
+    what,
+    unit: '×',
+    measured,
+    most: 1.03,
+    goal: null,
+  });
+  return [
+    bound('CPU per request, to the other checkout', perRequest),
+    bound('CPU per SSE event, to the other checkout', perEvent),
   ];
 }
 

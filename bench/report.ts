@@ -1,3 +1,4 @@
+import type { AgainstFigures } from './against.ts';
 import { verdict, type Bound } from './bounds.ts';
 import type { IdleFigures } from './idle.ts';
 import type { RegistryFigures } from './registry.ts';
@@ -50,6 +51,11 @@ export function registryText(figures: RegistryFigures, bounds: readonly Bound[])
       `First list ${whole(figures.firstListMs)} ms (${short(figures.listMb)} MB). Start ${whole(figures.startMs)} ms. RSS ${whole(figures.idleRssMb)} MB idle, ${whole(figures.loadedRssMb)} MB loaded.`,
     ].join('\n'),
   ].join('\n\n');
+}
+
+/** What this checkout costs beside another. */
+export function againstText({ rounds }: AgainstFigures, bounds: readonly Bound[]): string {
+  return [boundsTable(bounds), `Medians of the ratios within ${rounds} rounds.`].join('\n\n');
 }
 
 /** What idling cost. */

@@ -122,16 +122,18 @@ async function warmUp(targets: Targets, loader: Loader, scale: Scale): Promise<v
   await loader.run('warm-up', jobFor(passingBy, singleLoad(scale)));
 }
 
-type Load = Omit<Job, 'port' | 'pid'>;
+/** What is sent, whoever gets it. */
+export type Load = Omit<Job, 'port' | 'pid'>;
 
-const jobFor = ({ port, child }: Target, load: Load): Job => ({
+/** A load for one target. */
+export const jobFor = ({ port, child }: Target, load: Load): Job => ({
   ...load,
   port,
   pid: child?.pid ?? null,
 });
 
 /** As many requests as the target can take, each connection one after the other. */
-const plainLoad = (scale: Scale): Load => ({
+export const plainLoad = (scale: Scale): Load => ({
   kind: 'plain',
   connections: scale.plainConnections,
   spreadMs: 0,
@@ -140,14 +142,14 @@ const plainLoad = (scale: Scale): Load => ({
 });
 
 /** Counted, for a compiler counts calls; on a busy machine the time would not be enough. */
-const plainWarmUp = (scale: Scale): Load => ({
+export const plainWarmUp = (scale: Scale): Load => ({
   ...plainLoad(scale),
   requestsEach: Math.ceil(scale.warmUpRequests / scale.plainConnections),
   ms: scale.mostWarmUpMs,
 });
 
 /** Starts spread over one stream's length: from then on all streams run at once, evenly. */
-const streamLoad = (scale: Scale): Load => ({
+export const streamLoad = (scale: Scale): Load => ({
   kind: 'stream',
   connections: scale.streams,
   spreadMs: streamMs(scale),

@@ -40,9 +40,7 @@ export async function startTargets(
   directory: string,
   paceMs: number,
 ): Promise<Targets> {
-  const upstreamFile = join(import.meta.dirname, 'fake-upstream.ts');
-  const upstream = children.start('load', [process.execPath, upstreamFile, String(paceMs)]);
-  const upstreamPort = Number(await saying(upstream, LISTENING));
+  const upstreamPort = await startUpstream(children, paceMs);
   const hosted = { SWITCHYARD_HOSTED_A_BASE_URL: `http://127.0.0.1:${upstreamPort}/v1` };
   const passing = { ...hosted, SWITCHYARD_HOSTED_A_ASSEMBLE: 'false' };
   const refusing = {
@@ -70,18 +68,27 @@ export async function startTargets(
   };
 }
 
+/** Starts the fake upstream and gives its port. */
+export async function startUpstream(children: Children, paceMs: number): Promise<number> {
+  const file = join(import.meta.dirname, 'fake-upstream.ts');
+  const upstream = children.start('load', [process.execPath, file, String(paceMs)]);
+  return Number(await saying(upstream, LISTENING));
+}
+
 async function startBare(children: Children, upstreamPort: number): Promise<Target> {
   const file = join(import.meta.dirname, 'bare-proxy.ts');
   const child = children.start('target', [process.execPath, file, String(upstreamPort)]);
   return { port: Number(await saying(child, LISTENING)), child };
 }
 
-async function startGateway(
+/** Starts the gateway of a checkout, in front of what `env` says; its files go to `dataDirectory`. */
+export async function startGateway(
   children: Children,
   dataDirectory: string,
   env: Readonly<Record<string, string>>,
+  checkout: string = join(import.meta.dirname, '..'),
 ): Promise<Gateway> {
-  const file = join(import.meta.dirname, '../main/headless.ts');
+  const file = join(checkout, 'main/headless.ts');
   const child = children.start('target', [process.execPath, file], {
     SWITCHYARD_DATA_DIR: dataDirectory,
     SWITCHYARD_PORT: '0',

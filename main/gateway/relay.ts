@@ -10,7 +10,13 @@ import type { SentBytes } from './resume/sent-bytes.ts';
 import type { Splice } from './resume/splice.ts';
 import { errorBody, type UpstreamErrorCode } from './surface/errors.ts';
 import { lastEvent } from './response/readers.ts';
-import { dataOf, MAX_EVENT_BYTES, type Framer, type Frames } from './response/sse-frames.ts';
+import {
+  dataOf,
+  framesOf,
+  MAX_EVENT_BYTES,
+  type Framer,
+  type Frames,
+} from './response/sse-frames.ts';
 import { writeChunk } from './surface/chunk-writer.ts';
 import { createStreamWatch, type StreamWatch } from './response/stream-watch.ts';
 
@@ -221,12 +227,6 @@ export function breakOff(res: ServerResponse, code: UpstreamErrorCode, detail: s
   const message = `The answer broke off: ${detail}. What came before is incomplete.`;
   const body = errorBody({ status: 502, code, message });
   res.end(`data: ${JSON.stringify(body)}\n\n`);
-}
-
-function framesOf(events: readonly Buffer[]): Frames {
-  let end = 0;
-  const ends = events.map((event) => (end += event.length));
-  return { bytes: events.length === 1 && events[0] ? events[0] : Buffer.concat(events), ends };
 }
 
 /** An unfinished event at a clean end is only passed on if it is whole all the same. */

@@ -122,6 +122,14 @@ export function eventsOf(frames: Frames): Buffer[] {
   return frames.ends.map((end, index) => frames.bytes.subarray(frames.ends[index - 1] ?? 0, end));
 }
 
+/** Whole events as frames. */
+export function framesOf(events: readonly Buffer[]): Frames {
+  let end = 0;
+  const ends = events.map((event) => (end += event.length));
+  const [only] = events;
+  return { bytes: events.length === 1 && only ? only : Buffer.concat(events), ends };
+}
+
 /** The `data` of one event, its lines joined with LF; null when it has none (a comment, say). */
 export function dataOf(event: Buffer): string | null {
   let data: string | null = null;

@@ -1,5 +1,4 @@
 import { writeJson } from '../response/answer.ts';
-import type { Frames } from '../response/sse-frames.ts';
 
 /** An event with other data; its other lines (a name, a comment) stay. Null where the data is nested too deep. */
 export function withData(event: Buffer, data: unknown): Buffer | null {
@@ -10,12 +9,4 @@ export function withData(event: Buffer, data: unknown): Buffer | null {
     .split(/\r\n|\n|\r/)
     .filter((line) => line !== '' && !/^data(:|$)/.test(line));
   return Buffer.from([...others, `data: ${json}`, '', ''].join('\n'));
-}
-
-/** Whole events as frames; null where there are none. */
-export function framesOf(events: readonly Buffer[]): Frames | null {
-  if (events.length === 0) return null;
-  let end = 0;
-  const ends = events.map((event) => (end += event.length));
-  return { bytes: Buffer.concat(events), ends };
 }

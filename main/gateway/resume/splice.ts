@@ -1,13 +1,13 @@
 import { isObject } from '#shared/objects.ts';
 import { errorMessage, parseJson } from '../response/answer.ts';
-import { dataOf, eventsOf, nameOf, type Frames } from '../response/sse-frames.ts';
+import { dataOf, eventsOf, framesOf, nameOf, type Frames } from '../response/sse-frames.ts';
 import {
   createChunkSplice,
   type Chunk,
   type ChunkSplice,
   type SplicePlan,
 } from './chunk-splice.ts';
-import { framesOf, withData } from './event-writing.ts';
+import { withData } from './event-writing.ts';
 import type { Transcript } from './transcript.ts';
 
 /** What of the second stream goes on to the caller. */
@@ -37,7 +37,7 @@ export function createSplice(transcript: Transcript, plan: SplicePlan): Splice {
         if (typeof spliced === 'string') diverged = { kind: 'diverged', detail: spliced };
         else out.push(...spliced);
       }
-      return diverged ?? { kind: 'frames', frames: framesOf(out) };
+      return diverged ?? { kind: 'frames', frames: out.length === 0 ? null : framesOf(out) };
     },
   };
 }
