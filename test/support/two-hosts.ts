@@ -33,8 +33,11 @@ const CARD = readFileSync(
   'utf8',
 ).trim();
 
+/** Which column `utilization.gpu` is, from 0 (`NVIDIA_QUERIES`). */
+const UTIL_GPU = 5;
+
 /** The same card with 90 of 100 percent of its time taken. */
-export const BUSY_CARD = CARD.replace(/, 3, 1, 41,/, ', 90, 60, 41,');
+export const BUSY_CARD = CARD.split(', ').with(UTIL_GPU, '90').join(', ');
 
 /** A search path on which `nvidia-smi` names one card, again and again, until nobody reads it. */
 export function pathWithCard(card = CARD): string {
