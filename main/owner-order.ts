@@ -5,6 +5,7 @@ import { command } from './running.ts';
 export async function orderMachine(dataDirectory: string, wish: AgentWish): Promise<void> {
   const call = { method: 'POST', path: 'agent/mode', json: { wish } } as const;
   const body = await command(dataDirectory, call);
+  // The answer of the very program that this command is part of.
   if (body !== null) process.stdout.write(`${stateLine(body as unknown as AgentView)}\n`);
 }
 

@@ -94,6 +94,15 @@ test('a client that cannot be loaded is an upstream that cannot be reached', asy
   await expect(client.close()).resolves.toBeUndefined();
 });
 
+test('whoever has given an exchange up hears nothing, not even that the client could not be loaded', async () => {
+  const { client, loading } = startClient();
+  const listener = hearing();
+  client.send(REQUEST, listener).abort();
+  loading.reject(new Error('no such module'));
+  await turn();
+  expect(listener.heard).toEqual([]);
+});
+
 test('a client that was never used has nothing to close', async () => {
   const { client, did, loads } = startClient();
   await client.close();

@@ -5,7 +5,7 @@ import { createPlainClient } from './plain-client.ts';
 /** What a connection attempt may take: a machine that is switched off answers nothing at all. */
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** Makes the client: over plain connections our own, over TLS undici, whose 30 MB wait for the first use. */
+/** Makes the client: over plain connections our own, over TLS undici, which is loaded with its first use. */
 export function createHttpClient(): HttpClient {
   const plain = createPlainClient(CONNECT_TIMEOUT_MS);
   const tls = createLazyClient(async () => {

@@ -8,11 +8,11 @@ export function createLazyClient(load: () => Promise<HttpClient>): HttpClient {
   async function begin(request: HttpRequest, exchange: WaitingExchange): Promise<void> {
     loading ??= load();
     try {
-      loaded = await loading;
-      exchange.begin((listener) => loaded?.send(request, listener) ?? null);
+      const client = await loading;
+      loaded = client;
+      exchange.begin((listener) => client.send(request, listener));
     } catch (error) {
-      const detail = error instanceof Error ? error.message : 'unknown';
-      exchange.listener.onFailure({ kind: 'unreachable', detail, stale: false });
+      exchange.fail(error instanceof Error ? error.message : 'unknown');
     }
   }
 
@@ -41,7 +41,7 @@ class WaitingExchange implements Exchange {
     this.listener = listener;
   }
 
-  begin(send: (listener: ResponseListener) => Exchange | null): void {
+  begin(send: (listener: ResponseListener) => Exchange): void {
     if (this.#isAborted) return;
     // The listener may change hands; it is looked up with each part.
     this.#exchange = send({
@@ -50,7 +50,13 @@ class WaitingExchange implements Exchange {
       onEnd: () => this.listener.onEnd(),
       onFailure: (failure) => this.listener.onFailure(failure),
     });
-    if (this.#isPaused) this.#exchange?.pause();
+    if (this.#isPaused) this.#exchange.pause();
+  }
+
+  /** There is nobody to send it. */
+  fail(detail: string): void {
+    if (this.#isAborted) return;
+    this.listener.onFailure({ kind: 'unreachable', detail, stale: false });
   }
 
   pause(): void {
