@@ -220,6 +220,11 @@ export function createModel(configured: ReadonlySet<UpstreamId>) {
           return null;
         case 'reset':
         case 'rekey':
+          // With another key it is another upstream, of which nobody knows that it was ever up.
+          if (action.kind === 'rekey' && action.id === 'ondemand') {
+            reachedOndemand = false;
+            warmingUntil = 0;
+          }
           close(at(action.id));
           at(action.id).skips.clear();
           return null;
