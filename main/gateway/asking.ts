@@ -131,14 +131,15 @@ async function askOnce(
   { config, log: requestLog, signal, cause, onContent }: Errand,
   { clock, http, warmup }: AskDeps,
 ): Promise<Asked> {
-  const log = requestLog.startAttempt(call, pass, cause);
   const { idleTimeoutMs } = config.routing;
   const plan = { request: call.write(), mode: call.mode, deadline, idleTimeoutMs, onContent };
-  const seen = await attempt(plan, { http, clock }, signal);
+  // Sent first and written down while it is on its way.
+  const sent = attempt(plan, { http, clock }, signal);
+  const log = requestLog.startAttempt(call, pass, cause);
+  const seen = await sent;
   switch (seen.kind) {
     case 'stream':
     case 'answer':
-      log.answering(seen.contentAt);
       return { kind: 'answered', call, seen, log };
     case 'cancelled':
       log.cancelled();

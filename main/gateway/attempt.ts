@@ -40,7 +40,7 @@ export interface AttemptPlan {
   readonly onContent: () => void;
 }
 
-/** A stream whose first content has come; its exchange is paused. */
+/** A stream whose first content has come. */
 export interface StreamSeen {
   readonly kind: 'stream';
   readonly headers: ResponseHeaders;
@@ -48,7 +48,7 @@ export interface StreamSeen {
   readonly contentAt: number;
   readonly start: CommittedStart;
   readonly exchange: Exchange;
-  /** Gives the rest of the stream to the one who relays it. */
+  /** Gives what came meanwhile, and the rest, to the one who relays it: in this turn, for nothing is held back. */
   readonly handOver: (listener: ResponseListener) => void;
 }
 
@@ -75,36 +75,21 @@ interface Edges {
  * Calls an upstream and waits for its first content, its whole answer, or its failure.
  * Expected failures are values; the caller's `signal` ends the call at once as `cancelled`.
  */
-export async function attempt(plan: AttemptPlan, edges: Edges, signal: AbortSignal): Promise<Seen> {
-  const first = await call({ ...plan.request, fresh: false }, plan, edges, signal);
-  if (first.kind !== 'stale') return first;
-  // The other side had closed the kept connection as we wrote on it: it never saw the request.
-  const second = await call({ ...plan.request, fresh: true }, plan, edges, signal);
-  return second.kind === 'stale' ? { kind: 'unreachable', detail: 'connection closed' } : second;
-}
-
-type CallSeen = Seen | { readonly kind: 'stale' };
-
-function call(
-  request: HttpRequest,
-  plan: AttemptPlan,
-  edges: Edges,
-  signal: AbortSignal,
-): Promise<CallSeen> {
+export function attempt(plan: AttemptPlan, edges: Edges, signal: AbortSignal): Promise<Seen> {
   if (signal.aborted) return Promise.resolve({ kind: 'cancelled' });
   return new Promise((resolve) => {
-    const pending = new PendingCall(plan, edges.clock, resolve, signal);
-    pending.exchange = edges.http.send(request, pending);
+    new PendingCall(plan, edges, resolve, signal).send(false);
   });
 }
 
 /** A call whose first content, whole answer or failure is waited for. */
 class PendingCall implements ResponseListener {
-  exchange: Exchange | null = null;
   readonly #plan: AttemptPlan;
-  readonly #clock: Clock;
-  readonly #resolve: (seen: CallSeen) => void;
+  readonly #edges: Edges;
+  readonly #resolve: (seen: Seen) => void;
   readonly #signal: AbortSignal;
+  #exchange: Exchange | null = null;
+  #isFresh = false;
   #cancelTimer: () => void;
   #status = 0;
   #headers: ResponseHeaders = {};
@@ -112,18 +97,24 @@ class PendingCall implements ResponseListener {
   #lastDataAt = 0;
   #contentAt: number | null = null;
 
-  constructor(
-    plan: AttemptPlan,
-    clock: Clock,
-    resolve: (seen: CallSeen) => void,
-    signal: AbortSignal,
-  ) {
+  constructor(plan: AttemptPlan, edges: Edges, resolve: (seen: Seen) => void, signal: AbortSignal) {
+    const { clock } = edges;
     this.#plan = plan;
-    this.#clock = clock;
+    this.#edges = edges;
     this.#resolve = resolve;
     this.#signal = signal;
     this.#cancelTimer = clock.after(plan.deadline - clock.ticks(), this.#onTime);
     signal.addEventListener('abort', this.#onCancel);
+  }
+
+  get #clock(): Clock {
+    return this.#edges.clock;
+  }
+
+  /** On a kept connection, or on a `fresh` one of its own. */
+  send(fresh: boolean): void {
+    this.#isFresh = fresh;
+    this.#exchange = this.#edges.http.send({ ...this.#plan.request, fresh }, this);
   }
 
   onHead(status: number, headers: ResponseHeaders): void {
@@ -136,8 +127,8 @@ class PendingCall implements ResponseListener {
       return;
     }
     this.#reader = status >= 300 ? createErrorReader() : readerFor(this.#plan.mode, headers);
-    if (isDecodable(coding) && this.exchange !== null) {
-      this.exchange = decoded(this.exchange, coding);
+    if (isDecodable(coding) && this.#exchange !== null) {
+      this.#exchange = decoded(this.#exchange, coding);
     }
   }
 
@@ -148,7 +139,7 @@ class PendingCall implements ResponseListener {
     if (this.#contentAt === null && this.#reader.hasContent()) this.#onFirstContent();
     this.#onProgress(progress);
     // A stream that was put together is whole at [DONE]; its connection may end a little later.
-    if (progress.kind === 'whole' && this.exchange !== null) drain(this.exchange, this.#clock);
+    if (progress.kind === 'whole' && this.#exchange !== null) drain(this.#exchange, this.#clock);
   }
 
   onEnd(): void {
@@ -156,14 +147,20 @@ class PendingCall implements ResponseListener {
     const progress = this.#reader.end();
     this.#onProgress(progress);
     // The end itself brought the first content: who takes the stream over is yet to hear of it.
-    if (progress.kind === 'commit') this.exchange?.listener.onEnd();
+    if (progress.kind === 'commit') this.#exchange?.listener.onEnd();
   }
 
   onFailure(failure: TransportFailure): void {
+    if (failure.stale) {
+      // The other side had closed the kept connection as we wrote on it: it never saw the request.
+      if (this.#isFresh) this.#settle({ kind: 'unreachable', detail: 'connection closed' });
+      else this.send(true);
+      return;
+    }
     const last = failure.kind === 'cut' ? this.#reader?.end() : undefined;
     // Whole all the same: a finish reason had come, only [DONE] and a clean end are missing.
     if (last?.kind === 'whole' && this.#status < 300) this.#onProgress(last);
-    else this.#settle(failure.stale ? { kind: 'stale' } : unanswered(failure));
+    else this.#settle(unanswered(failure));
   }
 
   #onProgress(progress: Progress): void {
@@ -189,9 +186,8 @@ class PendingCall implements ResponseListener {
   }
 
   #commit(start: CommittedStart): void {
-    const { exchange } = this;
+    const exchange = this.#exchange;
     if (exchange === null) return;
-    exchange.pause();
     const handOver = park(exchange);
     const contentAt = this.#lastDataAt;
     this.#settle({ kind: 'stream', headers: this.#headers, contentAt, start, exchange, handOver });
@@ -213,7 +209,7 @@ class PendingCall implements ResponseListener {
     }
     // Silent after its finish reason: whole, as a relayed stream would be.
     const last = this.#contentAt === null ? null : this.#reader?.end();
-    this.exchange?.abort();
+    this.#exchange?.abort();
     if (last?.kind === 'whole') this.#onProgress(last);
     else this.#settle({ kind: 'timeout' });
   };
@@ -221,11 +217,11 @@ class PendingCall implements ResponseListener {
   readonly #onCancel = (): void => this.#giveUp({ kind: 'cancelled' });
 
   #giveUp(seen: Seen): void {
-    this.exchange?.abort();
+    this.#exchange?.abort();
     this.#settle(seen);
   }
 
-  #settle(seen: CallSeen): void {
+  #settle(seen: Seen): void {
     this.#cancelTimer();
     this.#signal.removeEventListener('abort', this.#onCancel);
     this.#resolve(seen);

@@ -88,16 +88,20 @@ async function sendAnswer(
     ...base,
     ...gatewayHeaders(call.upstream, reason, call.provider),
   };
-  log.answering({ status: 200, upstream: call.upstream, fallbackReason: reason });
+  const head = { status: 200, upstream: call.upstream, fallbackReason: reason };
   if (seen.kind === 'stream') {
     res.writeHead(200, { ...headers, 'content-type': EVENT_STREAM, 'cache-control': 'no-store' });
-    log.ended(STATE_AFTER[await relayToEnd({ ...routed, seen }, res, journey, deps)]);
+    const relayed = relayToEnd({ ...routed, seen }, res, journey, deps);
+    log.answering(head);
+    log.ended(STATE_AFTER[await relayed]);
     return;
   }
+  log.answering(head);
   if (stream) {
     const events = Buffer.from(answerAsChunk(seen.body, includeUsage));
     sendBody(res, 200, events, { ...headers, 'content-type': EVENT_STREAM });
   } else sendBody(res, 200, seen.body, { ...headers, 'content-type': 'application/json' });
+  attemptLog.answering(seen.contentAt);
   attemptLog.succeeded();
   log.ended('done');
 }

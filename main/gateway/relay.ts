@@ -48,8 +48,8 @@ export const DONE_EVENT = 'data: [DONE]\n\n';
 
 /**
  * Relays a committed stream to its end, whole events at a time, with backpressure both ways.
- * The response's head must be written. A stream that is whole ends the response; one that breaks leaves
- * it open, for who carries it on or says that it broke off.
+ * The head of a first stream must be set, and goes out with its first events. A stream that is whole ends
+ * the response; one that breaks leaves it open, for who carries it on or says that it broke off.
  */
 export function relay(seen: StreamSeen, res: ServerResponse, plan: RelayPlan): Promise<RelayEnd> {
   return new Promise((resolve) => {
@@ -66,11 +66,10 @@ class Relay implements ResponseListener {
   readonly #plan: RelayPlan;
   readonly #resolve: (end: RelayEnd) => void;
   readonly #watch: StreamWatch;
-  #cancelTimer: () => void;
+  #cancelTimer: () => void = () => {};
   #lastDataAt: number;
   #callerIsSlow = false;
   #over = false;
-  #headOut: boolean;
 
   constructor(
     { exchange, start }: StreamSeen,
@@ -85,23 +84,31 @@ class Relay implements ResponseListener {
     this.#plan = plan;
     this.#resolve = resolve;
     this.#watch = createStreamWatch(plan.choices);
-    this.#headOut = plan.splice !== null;
     this.#lastDataAt = plan.clock.ticks();
-    this.#cancelTimer = plan.clock.after(plan.idleTimeoutMs, this.#onTime);
   }
 
   begin({ start, handOver }: StreamSeen): void {
-    if (this.#plan.signal.aborted) {
+    const { signal, clock, idleTimeoutMs } = this.#plan;
+    if (signal.aborted) {
       this.#onCancel();
       return;
     }
-    this.#plan.signal.addEventListener('abort', this.#onCancel);
+    // Before all else, for the caller waits for it.
+    this.#open(framesOf(start.held));
+    if (this.#over) return;
+    this.#cancelTimer = clock.after(idleTimeoutMs, this.#onTime);
+    signal.addEventListener('abort', this.#onCancel);
     this.#res.on('drain', this.#onDrain);
     this.#socket?.on('drain', this.#onDrain);
-    this.#take(framesOf(start.held));
-    if (this.#over) return;
     handOver(this);
-    if (!this.#callerIsSlow) this.#exchange.resume();
+  }
+
+  /** Head and first events leave together and at once: by itself a head waits for the end of the turn. */
+  #open(first: Frames): void {
+    this.#socket?.cork();
+    if (this.#plan.splice === null) this.#res.flushHeaders();
+    this.#take(first);
+    this.#socket?.uncork();
   }
 
   onHead(): void {
@@ -146,7 +153,8 @@ class Relay implements ResponseListener {
   #forward(frames: Frames): void {
     const sight = this.#watch.see(frames);
     const bytes = sight.kind === 'going' ? frames.bytes : frames.bytes.subarray(0, sight.end);
-    if (bytes.length > 0 && !this.#write(bytes) && sight.kind === 'going') this.#pause();
+    this.#plan.sent?.add(bytes);
+    if (bytes.length > 0 && !writeChunk(this.#res, bytes) && sight.kind === 'going') this.#pause();
     this.#plan.onEvents(frames.ends.length);
     if (sight.kind === 'done') {
       drain(this.#exchange, this.#plan.clock);
@@ -156,14 +164,6 @@ class Relay implements ResponseListener {
       this.#exchange.abort();
       this.#break('upstream_error', 'the upstream reported an error');
     }
-  }
-
-  /** The first write brings the head along, which only the response itself can. */
-  #write(bytes: Buffer): boolean {
-    this.#plan.sent?.add(bytes);
-    if (this.#headOut) return writeChunk(this.#res, bytes);
-    this.#headOut = true;
-    return this.#res.write(bytes);
   }
 
   #pause(): void {

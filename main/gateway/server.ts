@@ -66,7 +66,7 @@ function dispatch(req: IncomingMessage, res: ServerResponse, deps: ServerDeps): 
   const refused = refusal(req.headers, {
     allowedHosts: gateway.allowedHosts,
     allowedOrigins: gateway.allowedOrigins,
-    localAddress: req.socket.localAddress ?? '',
+    localAddress: () => req.socket.localAddress,
   });
   if (refused !== null) {
     sendError(res, refused, own());

@@ -95,7 +95,14 @@ function startSpoken(body: object, settings: Readonly<Record<string, string>> = 
     pickLocal,
     inFlightAt: (id: string) => monitor.stats.inFlightAt(id),
   };
-  return { clock, monitor, ...upstreams, routed: route(journey, deps) };
+  /** Whoever sends the answer writes down that it goes out. */
+  const answered = async () => {
+    const end = await routed;
+    if (end.kind === 'answered') end.log.answering(end.seen.contentAt);
+    return end;
+  };
+  const routed = route(journey, deps);
+  return { clock, monitor, ...upstreams, answered };
 }
 
 const EVENTS = 'text/event-stream';
@@ -103,11 +110,11 @@ const A = chunk({ content: 'a' });
 const B = chunk({ content: 'b' });
 
 test('of two first contents in one turn one is the answer, and the other is ended and counted once', async () => {
-  const { clock, monitor, callTo, speak, routed } = startSpoken(STREAM);
+  const { clock, monitor, callTo, speak, answered } = startSpoken(STREAM);
   clock.advance(LINE_MS + 1);
   speak('b', EVENTS, B);
   speak('a', EVENTS, A);
-  expect(await routed).toMatchObject({
+  expect(await answered()).toMatchObject({
     kind: 'answered',
     call: { upstream: 'hosted_b' },
     trail: [{ kind: 'skipped' }, { kind: 'outrun', upstream: 'hosted_a' }],
@@ -125,13 +132,13 @@ test('of two first contents in one turn one is the answer, and the other is ende
 
 test('a whole answer that comes in the turn of another’s first content is too late, and leaves no mark', async () => {
   const settings = { SWITCHYARD_HOSTED_B_ASSEMBLE: 'false' };
-  const { clock, monitor, callTo, speak, routed } = startSpoken(PLAIN, settings);
+  const { clock, monitor, callTo, speak, answered } = startSpoken(PLAIN, settings);
   clock.advance(LINE_MS + 1);
   speak('b', 'application/json', JSON.stringify(completion('b')));
   callTo('b').exchange.listener.onEnd();
   speak('a', EVENTS, A);
   callTo('a').exchange.listener.onData(Buffer.from(STOP + DONE));
-  expect(await routed).toMatchObject({ kind: 'answered', call: { upstream: 'hosted_a' } });
+  expect(await answered()).toMatchObject({ kind: 'answered', call: { upstream: 'hosted_a' } });
   expect(monitor.logs.rows()[0]?.attempts).toMatchObject([
     { upstream: 'hosted_a', reason: null, firstContentMs: LINE_MS + 1 },
     { upstream: 'hosted_b', reason: 'outrun', firstContentMs: null },

@@ -1,6 +1,11 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createFramer, dataOf, eventsOf, nameOf } from '../../main/gateway/response/sse-frames.ts';
+import {
+  createFramer,
+  dataOf,
+  eventsOf,
+  isNamedError,
+} from '../../main/gateway/response/sse-frames.ts';
 
 /** Pushes `pieces` and lists the events that came out, and what is left. */
 function framed(pieces: readonly Buffer[]): { readonly events: string[]; readonly rest: string } {
@@ -67,18 +72,23 @@ test('an event is there with its last byte, not with the next event', () => {
   }
 });
 
-test.each<[event: string, data: string | null, name: string | null]>([
-  ['data: x\n\n', 'x', null],
-  ['data:x\n\n', 'x', null],
-  ['data:  x\n\n', ' x', null],
-  ['data: a\r\ndata: b\r\n\r\n', 'a\nb', null],
-  ['data: a\rdata: b\r\r', 'a\nb', null],
-  ['data\n\n', '', null],
-  [': data: x\n\n', null, null],
-  ['database: x\n\n', null, null],
-  ['event: error\ndata: {}\n\n', '{}', 'error'],
-  ['event:error\n\n', null, 'error'],
-])('of %j the data is %j and the name %j', (event, data, name) => {
+test.each<[event: string, data: string | null, isNamedError: boolean]>([
+  ['data: x\n\n', 'x', false],
+  ['data:x\n\n', 'x', false],
+  ['data:  x\n\n', ' x', false],
+  ['data: a\r\ndata: b\r\n\r\n', 'a\nb', false],
+  ['data: a\rdata: b\r\r', 'a\nb', false],
+  ['data: a\ndata: b\n\n', 'a\nb', false],
+  ['data\n\n', '', false],
+  [': data: x\n\n', null, false],
+  ['database: x\n\n', null, false],
+  ['event: error\ndata: {}\n\n', '{}', true],
+  ['event:error\n\n', null, true],
+  ['data: {}\r\nevent: error\r\n\r\n', '{}', true],
+  ['data: event: error\n\n', 'event: error', false],
+  ['event: errors\ndata: x\n\n', 'x', false],
+  ['events: error\ndata: x\n\n', 'x', false],
+])('of %j the data is %j, and whether it is an error by name: %j', (event, data, isError) => {
   expect(dataOf(Buffer.from(event))).toBe(data);
-  expect(nameOf(Buffer.from(event))).toBe(name);
+  expect(isNamedError(Buffer.from(event))).toBe(isError);
 });

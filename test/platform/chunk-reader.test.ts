@@ -6,7 +6,9 @@ import { cut } from '../support/pieces.ts';
 /** Reads `pieces` to their end or to the first state that is not `going`. */
 function read(pieces: readonly Buffer[]) {
   const data: Buffer[] = [];
-  const reader = createChunkReader((piece) => data.push(Buffer.from(piece)));
+  const reader = createChunkReader({
+    onData: (piece) => void data.push(Buffer.from(piece)),
+  });
   let state = 'going';
   for (const piece of pieces) if (state === 'going') state = reader.push(piece);
   return { state, data: Buffer.concat(data).toString('latin1') };

@@ -5,8 +5,8 @@ import type { GatewayError } from '../surface/errors.ts';
 export interface GuardRules {
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
-  /** The address that the connection came in on; as a literal it is a good `Host`. */
-  readonly localAddress: string;
+  /** The address that the connection came in on; as a literal it is a good `Host`. Asking for it is a system call. */
+  readonly localAddress: () => string | undefined;
 }
 
 const LOOPBACK_NAME = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
@@ -38,7 +38,7 @@ export function refusal(headers: IncomingHttpHeaders, rules: GuardRules): Gatewa
 function isHostAllowed(host: string, { allowedHosts, localAddress }: GuardRules): boolean {
   const name = host.replace(/:\d*$/, '').toLowerCase();
   if (LOOPBACK_NAME.test(name)) return true;
-  const literal = localAddress.replace(/^::ffff:/, '');
+  const literal = (localAddress() ?? '').replace(/^::ffff:/, '');
   if (literal !== '' && (name === literal || name === `[${literal}]`)) return true;
   return allowedHosts.some((allowed) => allowed.toLowerCase() === name || allowed === host);
 }

@@ -4,8 +4,8 @@ import {
   createFramer,
   dataOf,
   eventsOf,
+  isNamedError,
   MAX_EVENT_BYTES,
-  nameOf,
   type Framer,
 } from './sse-frames.ts';
 
@@ -56,7 +56,7 @@ function kindOf(event: Buffer, take: (chunk: unknown) => void): EventKind {
   if (chunk === undefined) return 'unreadable';
   const substance = substanceOf(chunk);
   if (substance.kind === 'error') return { error: 'an error event instead of an answer' };
-  if (nameOf(event) === 'error') return { error: 'an error event instead of an answer' };
+  if (isNamedError(event)) return { error: 'an error event instead of an answer' };
   take(chunk);
   return substance.kind;
 }

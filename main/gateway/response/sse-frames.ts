@@ -133,20 +133,23 @@ export function framesOf(events: readonly Buffer[]): Frames {
 /** The `data` of one event, its lines joined with LF; null when it has none (a comment, say). */
 export function dataOf(event: Buffer): string | null {
   let data: string | null = null;
-  for (const line of event.toString('utf8').split(/\r\n|\n|\r/)) {
+  for (const line of linesOf(event)) {
     const value = fieldValue(line, 'data');
     if (value !== null) data = data === null ? value : `${data}\n${value}`;
   }
   return data;
 }
 
-/** The event's name, null when it has none. */
-export function nameOf(event: Buffer): string | null {
-  for (const line of event.toString('utf8').split(/\r\n|\n|\r/)) {
-    const value = fieldValue(line, 'event');
-    if (value !== null) return value;
-  }
-  return null;
+/** Whether an event bears the name `error`. Most hold no such word, which is seen without cutting lines. */
+export function isNamedError(event: Buffer): boolean {
+  return (
+    event.includes('error') && linesOf(event).some((line) => fieldValue(line, 'event') === 'error')
+  );
+}
+
+function linesOf(event: Buffer): string[] {
+  const text = event.toString('utf8');
+  return text.includes('\r') ? text.split(/\r\n|\n|\r/) : text.split('\n');
 }
 
 function fieldValue(line: string, field: string): string | null {

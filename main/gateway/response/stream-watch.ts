@@ -1,6 +1,6 @@
 import { isObject } from '#shared/objects.ts';
 import { errorMessage, parseJson } from './answer.ts';
-import { dataOf, eventsOf, nameOf, type Frames } from './sse-frames.ts';
+import { dataOf, eventsOf, isNamedError, type Frames } from './sse-frames.ts';
 
 /** What whole events of a committed stream show. */
 export type Sight =
@@ -30,15 +30,29 @@ const LETTER_N = 0x6e;
  * `[DONE]` stands in it, and parsed only where `"error"` does.
  */
 export function createStreamWatch(choices: number): StreamWatch {
-  let finishes = 0;
-  return {
-    see(frames) {
-      finishes += countFinishes(frames.bytes);
-      const suspicious = frames.bytes.includes(ERROR) || frames.bytes.includes(DONE);
-      return suspicious ? inspect(frames) : { kind: 'going' };
-    },
-    finished: () => finishes >= choices,
-  };
+  return new Watch(choices);
+}
+
+const GOING: Sight = { kind: 'going' };
+
+class Watch implements StreamWatch {
+  readonly #choices: number;
+  #finishes = 0;
+
+  constructor(choices: number) {
+    this.#choices = choices;
+  }
+
+  see(frames: Frames): Sight {
+    const { bytes } = frames;
+    this.#finishes += countFinishes(bytes);
+    const isSuspicious = bytes.includes(ERROR) || bytes.includes(DONE);
+    return isSuspicious ? inspect(frames) : GOING;
+  }
+
+  finished(): boolean {
+    return this.#finishes >= this.#choices;
+  }
 }
 
 /** Counts `"finish_reason":` followed by anything but `null`. */
@@ -64,12 +78,11 @@ function inspect(frames: Frames): Sight {
     if (dataOf(event)?.trim() === '[DONE]') return { kind: 'done', end: frames.ends[index] ?? 0 };
     if (isError(event)) return { kind: 'error', end: frames.ends[index - 1] ?? 0 };
   }
-  return { kind: 'going' };
+  return GOING;
 }
 
 function isError(event: Buffer): boolean {
-  if (!event.includes(ERROR)) return false;
-  if (nameOf(event) === 'error') return true;
+  if (isNamedError(event)) return true;
   if (!event.includes(ERROR_KEY)) return false;
   const chunk = parseJson(dataOf(event) ?? '');
   return isObject(chunk) && errorMessage(chunk) !== null;

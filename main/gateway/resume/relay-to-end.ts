@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { AskDeps } from '../asking.ts';
-import type { StreamSeen } from '../attempt.ts';
+import type { AnswerSeen, StreamSeen } from '../attempt.ts';
 import { breakOff, relay, type RelayEnd } from '../relay.ts';
 import { answerAsChunk } from '../response/assembly.ts';
 import { createFramer } from '../response/sse-frames.ts';
@@ -44,7 +44,7 @@ export async function relayToEnd(
     end =
       next.seen.kind === 'stream'
         ? await relayStream({ ...next, seen: next.seen }, broadcast)
-        : writeWhole(next.seen.body, next, broadcast);
+        : writeWhole(next.seen, next, broadcast);
   }
   if (end.kind === 'broken') breakOff(res, end.code, end.detail);
   if (end.kind === 'diverged') breakOff(res, 'upstream_bad_response', end.detail);
@@ -81,7 +81,7 @@ async function relayStream(
   { res, journey, deps, sent }: Broadcast,
 ): Promise<RelayEnd> {
   const { seen, log, splice } = giving;
-  const end = await relay(seen, res, {
+  const relayed = relay(seen, res, {
     idleTimeoutMs: journey.config.routing.idleTimeoutMs,
     choices: journey.call.request.choices,
     clock: deps.clock,
@@ -90,6 +90,8 @@ async function relayStream(
     sent,
     splice,
   });
+  log.answering(seen.contentAt);
+  const end = await relayed;
   note(end, log);
   return end;
 }
@@ -117,7 +119,7 @@ function announce({ call }: Continued, { res }: Broadcast): void {
 
 /** An answer that came as JSON although a stream was asked for, as the rest of the one that was begun. */
 function writeWhole(
-  body: Buffer,
+  { body, contentAt }: AnswerSeen,
   { splice, log }: Continued,
   { res, journey, sent }: Broadcast,
 ): RelayEnd {
@@ -134,6 +136,7 @@ function writeWhole(
     sent?.add(spliced.frames.bytes);
     res.end(spliced.frames.bytes);
   }
+  log.answering(contentAt);
   note(end, log);
   return end;
 }

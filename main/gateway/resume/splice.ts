@@ -1,6 +1,6 @@
 import { isObject } from '#shared/objects.ts';
 import { errorMessage, parseJson } from '../response/answer.ts';
-import { dataOf, eventsOf, framesOf, nameOf, type Frames } from '../response/sse-frames.ts';
+import { dataOf, eventsOf, framesOf, isNamedError, type Frames } from '../response/sse-frames.ts';
 import {
   createChunkSplice,
   type Chunk,
@@ -45,7 +45,7 @@ export function createSplice(transcript: Transcript, plan: SplicePlan): Splice {
 /** The events that stand for one of the second stream's, or how it differs. */
 function spliceEvent(event: Buffer, chunks: ChunkSplice): readonly Buffer[] | string {
   const data = dataOf(event)?.trim() ?? '';
-  if (data === '' || nameOf(event) === 'error') return [event];
+  if (data === '' || isNamedError(event)) return [event];
   if (data === '[DONE]') return spliceEnd(event, chunks);
   const chunk = parseJson(data);
   if (!isObject(chunk)) {

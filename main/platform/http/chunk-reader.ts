@@ -27,20 +27,25 @@ const AFTER_CR = {
   trailer: 'trailer_lf',
 } as const satisfies Record<Extra, Literal>;
 
-/** Makes a reader; `onData` gets each chunk's bytes, in the pieces in which they came. */
-export function createChunkReader(onData: (piece: Buffer) => void): ChunkReader {
-  return new BodyChunks(onData);
+/** Who gets each chunk's bytes, in the pieces in which they came. */
+export interface ChunkListener {
+  onData(piece: Buffer): void;
+}
+
+/** Makes a reader of one body. */
+export function createChunkReader(listener: ChunkListener): ChunkReader {
+  return new BodyChunks(listener);
 }
 
 class BodyChunks implements ChunkReader {
-  readonly #onData: (piece: Buffer) => void;
+  readonly #listener: ChunkListener;
   #expected: Expected = 'size';
   #digits = 0;
   #leftBytes = 0;
   #extraBytes = 0;
 
-  constructor(onData: (piece: Buffer) => void) {
-    this.#onData = onData;
+  constructor(listener: ChunkListener) {
+    this.#listener = listener;
   }
 
   push(piece: Buffer): 'going' | 'whole' | 'malformed' | 'overrun' {
@@ -48,7 +53,7 @@ class BodyChunks implements ChunkReader {
     while (at < piece.length) {
       if (this.#expected === 'data') {
         const end = Math.min(piece.length, at + this.#leftBytes);
-        this.#onData(at === 0 && end === piece.length ? piece : piece.subarray(at, end));
+        this.#listener.onData(at === 0 && end === piece.length ? piece : piece.subarray(at, end));
         this.#leftBytes -= end - at;
         at = end;
         if (this.#leftBytes === 0) this.#expected = 'data_cr';

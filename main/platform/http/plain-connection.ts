@@ -1,8 +1,13 @@
 import { connect, type Socket } from 'node:net';
-import type { Exchange, HttpRequest, ResponseListener } from '../http.ts';
+import type { Exchange, HttpRequest, ResponseHeaders, ResponseListener } from '../http.ts';
 import { transportFailure } from '../transport-failure.ts';
 import { KEEP_ALIVE_MS } from './limits.ts';
-import { createResponseParser, type ParseState, type ResponseParser } from './response-parser.ts';
+import {
+  createResponseParser,
+  type ParsedParts,
+  type ParseState,
+  type ResponseParser,
+} from './response-parser.ts';
 
 /** Where connections go to, and those that wait there for a request. */
 export interface PlainOrigin {
@@ -26,13 +31,21 @@ const MAX_ONE_PIECE_BYTES = 16 * 1024;
 const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024);
 
 /** One request on a connection. */
-class Call implements Exchange {
+class Call implements Exchange, ParsedParts {
   listener: ResponseListener;
   readonly #connection: PlainConnection;
 
   constructor(listener: ResponseListener, connection: PlainConnection) {
     this.listener = listener;
     this.#connection = connection;
+  }
+
+  onHead(status: number, headers: ResponseHeaders): void {
+    if (this.#connection.serves(this)) this.listener.onHead(status, headers);
+  }
+
+  onData(piece: Buffer): void {
+    if (this.#connection.serves(this)) this.listener.onData(piece);
   }
 
   pause(): void {
@@ -75,20 +88,18 @@ export class PlainConnection {
     if (this.#answers > 0) this.#socket.setTimeout(0);
     const call = new Call(listener, this);
     this.#call = call;
-    this.#parser = createResponseParser({
-      onHead: (status, headers) => {
-        if (this.#call === call) call.listener.onHead(status, headers);
-      },
-      onData: (piece) => {
-        if (this.#call === call) call.listener.onData(piece);
-      },
-    });
+    this.#parser = createResponseParser(call);
     this.#write(request);
     return call;
   }
 
   destroy(): void {
     this.#socket.destroy();
+  }
+
+  /** False once the call was ended from this side. */
+  serves(call: Call): boolean {
+    return this.#call === call;
   }
 
   pause(call: Call): void {

@@ -38,57 +38,77 @@ const HEAD_END = Buffer.from('\r\n\r\n');
 
 /** Makes a parser for one response. */
 export function createResponseParser(parts: ParsedParts): ResponseParser {
-  let waiting: Buffer | null = null;
-  let bodyEnd: BodyEnd | null = null;
-  let chunks: ChunkReader | null = null;
-  let leftBytes = 0;
-  let keepAliveMs: number | null = null;
-  let begun = false;
+  return new Parser(parts);
+}
+
+class Parser implements ResponseParser {
+  readonly #parts: ParsedParts;
+  #waiting: Buffer | null = null;
+  #bodyEnd: BodyEnd | null = null;
+  #chunks: ChunkReader | null = null;
+  #leftBytes = 0;
+  #keepAliveMs: number | null = null;
+  #hasBegun = false;
+
+  constructor(parts: ParsedParts) {
+    this.#parts = parts;
+  }
+
+  push(piece: Buffer): ParseState {
+    this.#hasBegun = true;
+    return this.#bodyEnd === null ? this.#readHead(piece) : this.#readBody(piece);
+  }
+
+  endsWithConnection(): boolean {
+    return this.#bodyEnd?.kind === 'close';
+  }
+
+  keepAliveMs(): number | null {
+    return this.#keepAliveMs;
+  }
+
+  hasBegun(): boolean {
+    return this.#hasBegun;
+  }
+
+  headSeen(): boolean {
+    return this.#bodyEnd !== null;
+  }
 
   /** Reads heads until one is final; what follows it is the body's. */
-  function readHead(piece: Buffer): ParseState {
+  #readHead(piece: Buffer): ParseState {
     // Pieces are joined anew each time, but never to more than the limit.
-    const bytes = waiting === null ? piece : Buffer.concat([waiting, piece]);
-    waiting = null;
+    const bytes = this.#waiting === null ? piece : Buffer.concat([this.#waiting, piece]);
+    this.#waiting = null;
     const end = bytes.indexOf(HEAD_END);
     if (end === -1 ? bytes.length > MAX_HEAD_BYTES : end > MAX_HEAD_BYTES) return 'too_large';
     if (end === -1) {
-      waiting = bytes;
+      this.#waiting = bytes;
       return 'going';
     }
     const head = parseHead(bytes.toString('latin1', 0, end));
     // A change of protocol was not asked for.
     if (head === null || head.status === 101) return 'malformed';
     const rest = bytes.subarray(end + HEAD_END.length);
-    if (head.status < 200) return rest.length === 0 ? 'going' : readHead(rest);
-    ({ bodyEnd, keepAliveMs } = head);
-    if (bodyEnd.kind === 'length') leftBytes = bodyEnd.bytes;
-    if (bodyEnd.kind === 'chunks') chunks = createChunkReader((data) => parts.onData(data));
-    parts.onHead(head.status, head.headers);
-    return readBody(rest);
+    if (head.status < 200) return rest.length === 0 ? 'going' : this.#readHead(rest);
+    this.#bodyEnd = head.bodyEnd;
+    this.#keepAliveMs = head.keepAliveMs;
+    if (head.bodyEnd.kind === 'length') this.#leftBytes = head.bodyEnd.bytes;
+    if (head.bodyEnd.kind === 'chunks') this.#chunks = createChunkReader(this.#parts);
+    this.#parts.onHead(head.status, head.headers);
+    return this.#readBody(rest);
   }
 
-  function readBody(piece: Buffer): ParseState {
-    if (chunks !== null) return chunks.push(piece);
-    if (bodyEnd?.kind === 'close') {
-      if (piece.length > 0) parts.onData(piece);
+  #readBody(piece: Buffer): ParseState {
+    if (this.#chunks !== null) return this.#chunks.push(piece);
+    if (this.#bodyEnd?.kind === 'close') {
+      if (piece.length > 0) this.#parts.onData(piece);
       return 'going';
     }
-    const data = piece.length > leftBytes ? piece.subarray(0, leftBytes) : piece;
-    leftBytes -= data.length;
-    if (data.length > 0) parts.onData(data);
-    if (leftBytes > 0) return 'going';
+    const data = piece.length > this.#leftBytes ? piece.subarray(0, this.#leftBytes) : piece;
+    this.#leftBytes -= data.length;
+    if (data.length > 0) this.#parts.onData(data);
+    if (this.#leftBytes > 0) return 'going';
     return piece.length > data.length ? 'overrun' : 'whole';
   }
-
-  return {
-    push(piece) {
-      begun = true;
-      return bodyEnd === null ? readHead(piece) : readBody(piece);
-    },
-    endsWithConnection: () => bodyEnd?.kind === 'close',
-    keepAliveMs: () => keepAliveMs,
-    hasBegun: () => begun,
-    headSeen: () => bodyEnd !== null,
-  };
 }
