@@ -1,6 +1,7 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { AskDeps } from './asking.ts';
+import type { AnswerSeen } from './attempt.ts';
 import { answerAsChunk } from './response/assembly.ts';
 import { callerHeaders } from './request/headers.ts';
 import { lastWord } from './outcome/last-word.ts';
@@ -9,6 +10,8 @@ import { relayToEnd } from './resume/relay-to-end.ts';
 import { sendBody, sendError } from './surface/respond.ts';
 import type { Journey, Routed } from './router.ts';
 import { fallbackReason } from './outcome/trail.ts';
+import type { AttemptLog } from './watch/attempt-log.ts';
+import type { RequestLog } from './watch/open-request.ts';
 
 /** What is known of the request whose answer goes out. */
 export interface AnswerContext {
@@ -74,14 +77,13 @@ function sendLastWord(
   log.ended('failed');
 }
 
-async function sendAnswer(
+function sendAnswer(
   routed: AnsweredRoute,
   res: ServerResponse,
   { base, journey, deps }: AnswerContext,
 ): Promise<void> {
-  const { call, seen, log: attemptLog, trail } = routed;
+  const { call, seen, trail } = routed;
   const { log } = journey;
-  const { stream, includeUsage } = journey.call.request;
   const reason = fallbackReason(trail, { kind: 'answer' });
   const headers = {
     ...callerHeaders(seen.headers),
@@ -89,21 +91,38 @@ async function sendAnswer(
     ...gatewayHeaders(call.upstream, reason, call.provider),
   };
   const head = { status: 200, upstream: call.upstream, fallbackReason: reason };
-  if (seen.kind === 'stream') {
-    res.writeHead(200, { ...headers, 'content-type': EVENT_STREAM, 'cache-control': 'no-store' });
-    const relayed = relayToEnd({ ...routed, seen }, res, journey, deps);
+  if (seen.kind === 'answer') {
     log.answering(head);
-    log.ended(STATE_AFTER[await relayed]);
-    return;
+    sendWhole(seen, routed.log, res, { headers, journey });
+    return Promise.resolve();
   }
+  res.writeHead(200, { ...headers, 'content-type': EVENT_STREAM, 'cache-control': 'no-store' });
+  const relayed = relayToEnd({ ...routed, seen }, res, journey, deps);
   log.answering(head);
+  return loggedAtEnd(relayed, log);
+}
+
+function sendWhole(
+  { body, contentAt }: AnswerSeen,
+  attemptLog: AttemptLog,
+  res: ServerResponse,
+  {
+    headers,
+    journey: { call, log },
+  }: { readonly headers: OutgoingHttpHeaders; readonly journey: Journey },
+): void {
+  const { stream, includeUsage } = call.request;
   if (stream) {
-    const events = Buffer.from(answerAsChunk(seen.body, includeUsage));
+    const events = Buffer.from(answerAsChunk(body, includeUsage));
     sendBody(res, 200, events, { ...headers, 'content-type': EVENT_STREAM });
-  } else sendBody(res, 200, seen.body, { ...headers, 'content-type': 'application/json' });
-  attemptLog.answering(seen.contentAt);
+  } else sendBody(res, 200, body, { ...headers, 'content-type': 'application/json' });
+  attemptLog.answering(contentAt);
   attemptLog.succeeded();
   log.ended('done');
+}
+
+async function loggedAtEnd(relayed: Promise<RelayEnd['kind']>, log: RequestLog): Promise<void> {
+  log.ended(STATE_AFTER[await relayed]);
 }
 
 const EVENT_STREAM = 'text/event-stream; charset=utf-8';

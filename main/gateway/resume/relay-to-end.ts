@@ -23,7 +23,7 @@ export interface Committed {
  * Relays a committed answer to its end. When it breaks off, whoever is still ahead and can carries it on, in
  * the same response; else it ends visibly incomplete, with one error event and no `[DONE]`.
  */
-export async function relayToEnd(
+export function relayToEnd(
   { seen, log, step, walk }: Committed,
   res: ServerResponse,
   journey: Journey,
@@ -31,7 +31,18 @@ export async function relayToEnd(
 ): Promise<RelayEnd['kind']> {
   const sent = mayBreak(walk, journey) ? createSentBytes() : null;
   const broadcast = { res, journey, deps, sent };
-  let end = await relayStream({ seen, log, splice: null }, broadcast);
+  const first = relayStream({ seen, log, splice: null }, broadcast);
+  // Not awaited here: an async function keeps whatever it was given, the first events' memory included, to its end.
+  return goOn(first, { step, walk }, broadcast);
+}
+
+async function goOn(
+  first: Promise<RelayEnd>,
+  { step, walk }: Pick<Committed, 'step' | 'walk'>,
+  broadcast: Broadcast,
+): Promise<RelayEnd['kind']> {
+  const { res, journey, deps, sent } = broadcast;
+  let end = await first;
   let giver = step;
   while (end.kind === 'broken') {
     walk.broken(giver);
@@ -72,7 +83,7 @@ function mayBreak(walk: Walk, { config, call: { request } }: Journey): boolean {
   return config.routing.resume !== 'off' && request.choices === 1 && walk.hasMore(() => true);
 }
 
-async function relayStream(
+function relayStream(
   giving: {
     readonly seen: StreamSeen;
     readonly log: AttemptLog;
@@ -91,6 +102,10 @@ async function relayStream(
     splice,
   });
   log.answering(seen.contentAt);
+  return noted(relayed, log);
+}
+
+async function noted(relayed: Promise<RelayEnd>, log: AttemptLog): Promise<RelayEnd> {
   const end = await relayed;
   note(end, log);
   return end;

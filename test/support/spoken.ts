@@ -1,0 +1,104 @@
+import { loadConfig } from '../../main/config.ts';
+import { createHedgeBudget } from '../../main/gateway/hedge/budget.ts';
+import { isBadRequest, parseChatRequest } from '../../main/gateway/request/chat-request.ts';
+import { remoteUpstreams } from '../../main/gateway/request/upstreams.ts';
+import { route, type Journey, type Routed } from '../../main/gateway/router.ts';
+import { createMonitor } from '../../main/gateway/watch/monitor.ts';
+import type { Exchange, HttpClient } from '../../main/platform/http.ts';
+import { silentLog } from '../../main/platform/log.ts';
+import { createManualClock } from './clock.ts';
+
+interface Sent {
+  readonly exchange: Exchange;
+  isAborted: boolean;
+}
+
+/** A way out at whose end a test speaks: of sockets no two are read in one turn, and what they read is theirs. */
+function createSpokenClient() {
+  const sent = new Map<string, Sent>();
+  const client: HttpClient = {
+    close: () => Promise.resolve(),
+    send({ origin }, listener) {
+      const abort = () => void (call.isAborted = true);
+      const call: Sent = {
+        exchange: { listener, pause() {}, resume() {}, abort },
+        isAborted: false,
+      };
+      sent.set(origin, call);
+      return call.exchange;
+    },
+  };
+  const callTo = (id: string): Sent => {
+    const call = sent.get(`http://${id}.test`);
+    if (call === undefined) throw new Error(`${id} was not asked`);
+    return call;
+  };
+  const speak = (id: string, type: string, bytes: Buffer) => {
+    const { listener } = callTo(id).exchange;
+    listener.onHead(200, { 'content-type': type });
+    listener.onData(bytes);
+  };
+  return { client, callTo, speak };
+}
+
+/** A request on its way to `hosted_a` and `hosted_b`, for which the test speaks. */
+export function startSpoken(body: object, settings: Readonly<Record<string, string>> = {}) {
+  const loaded = loadConfig(
+    {
+      SWITCHYARD_HOSTED_A_BASE_URL: 'http://a.test',
+      SWITCHYARD_HOSTED_B_BASE_URL: 'http://b.test',
+      ...settings,
+    },
+    {},
+  );
+  const request = parseChatRequest(Buffer.from(JSON.stringify(body)));
+  if (loaded.kind === 'refused' || isBadRequest(request)) throw new Error('no request');
+  const { config } = loaded;
+  const clock = createManualClock();
+  const { client, ...upstreams } = createSpokenClient();
+  const pickLocal = () => ({ kind: 'none', reason: 'not_configured' }) as const;
+  const monitor = createMonitor({
+    http: client,
+    clock,
+    log: silentLog,
+    random: () => 0.5,
+    config: () => config,
+    pickLocal,
+    providers: () => {
+      throw new Error('nobody asks for providers');
+    },
+    summary: () => {
+      throw new Error('nobody asks for a summary');
+    },
+    routed() {},
+    keep: () => ({ load: () => null, changed() {}, flush: () => Promise.resolve() }),
+    app: () => ({ version: '', baseUrl: '', warmupEnabled: false }),
+  });
+  const journey: Journey = {
+    call: { request, headers: {}, authorization: null, zeroSpend: false },
+    config,
+    remotes: remoteUpstreams(config),
+    epoch: 0,
+    log: monitor.logs.begin({ id: 'r', model: null, stream: false }),
+    signal: new AbortController().signal,
+    cause: 'turn',
+    onContent() {},
+  };
+  const deps = {
+    ...monitor,
+    http: client,
+    clock,
+    random: () => 0.5,
+    budget: createHedgeBudget(),
+    pickLocal,
+    inFlightAt: (id: string) => monitor.stats.inFlightAt(id),
+  };
+  return { clock, monitor, ...upstreams, journey, deps, routed: route(journey, deps) };
+}
+
+/** Whoever sends the answer writes down that it goes out. */
+export async function answered(routed: Promise<Routed>): Promise<Routed> {
+  const end = await routed;
+  if (end.kind === 'answered') end.log.answering(end.seen.contentAt);
+  return end;
+}
