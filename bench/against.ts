@@ -15,7 +15,7 @@ export interface AgainstFigures {
   readonly rounds: number;
 }
 
-const ROUNDS = 15;
+const ROUNDS = 11;
 
 /** Runs it; `other` is the folder of a checkout with its dependencies. */
 export async function against(

@@ -36,7 +36,7 @@ export function reportText(
       ...memory.map(({ name, idleMb, loadedMb }) => [name, whole(idleMb), whole(loadedMb)]),
     ]),
     boundsTable(bounds),
-    'Medians over the rounds. CPU ratios: median of the ratios within a round (smallest to greatest);\nTTFT ratios: ratio of the medians. CPU time is user and system time of all threads of the target.',
+    'CPU: medians over the rounds, the ratio that of the ratios within a round (smallest to greatest); CPU time is\nuser and system time of all threads of the target. TTFT: over the streams of all rounds, less that of the upstream\nasked directly.',
   ].join('\n\n');
 }
 
@@ -76,13 +76,13 @@ function boundsTable(bounds: readonly Bound[]): string {
   return table([['bound', 'measured', 'at most', 'goal', ''], ...bounds.map(boundRow)]);
 }
 
-function comparisonRow(name: string, { medians, toBare, toNginx }: Comparison): string[] {
+function comparisonRow(name: string, { values, toBare, toNginx }: Comparison): string[] {
   const value = (number: number | null) => (number === null ? '–' : short(number));
   return [
     name,
-    value(medians.bare),
-    value(medians.nginx),
-    value(medians.gateway),
+    value(values.bare),
+    value(values.nginx),
+    value(values.gateway),
     ratioText(toBare),
     ratioText(toNginx),
   ];
@@ -90,8 +90,9 @@ function comparisonRow(name: string, { medians, toBare, toNginx }: Comparison): 
 
 function ratioText(ratio: Ratio | null): string {
   if (ratio === null) return '–';
-  const { value, from, to } = ratio;
-  return `${value.toFixed(2)}× (${from.toFixed(2)} to ${to.toFixed(2)})`;
+  const { value, range } = ratio;
+  const rounds = range === null ? '' : ` (${range.from.toFixed(2)} to ${range.to.toFixed(2)})`;
+  return `${value.toFixed(2)}×${rounds}`;
 }
 
 function boundRow(bound: Bound): string[] {

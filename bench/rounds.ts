@@ -20,7 +20,7 @@ export interface Scale {
 }
 
 export const DEFAULT_SCALE: Scale = {
-  rounds: 9,
+  rounds: 7,
   warmUpRequests: 20_000,
   mostWarmUpMs: 6000,
   // A compiler and a heap that stood still for the other targets' turns are cold for some tenths of a second.
@@ -28,7 +28,8 @@ export const DEFAULT_SCALE: Scale = {
   plainConnections: 32,
   streams: 256,
   paceMs: 20,
-  streamsEach: 1,
+  // The first of each connection find fewer beside them, the others all.
+  streamsEach: 3,
   assembledStreams: 128,
   failovers: 200,
 };
@@ -148,7 +149,7 @@ export const plainWarmUp = (scale: Scale): Load => ({
   ms: scale.mostWarmUpMs,
 });
 
-/** Starts spread over one stream's length: from then on all streams run at once, evenly. */
+/** Starts spread over one stream's length: from then on all connections have a stream, evenly. */
 export const streamLoad = (scale: Scale): Load => ({
   kind: 'stream',
   connections: scale.streams,

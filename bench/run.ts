@@ -13,7 +13,7 @@ import { runAgainst, runAll, runIdle, runRegistry, runRelay, runSoak, type Part 
 
 /** The parts by the flag that asks for them; without one the first runs. */
 const PARTS: Readonly<Record<string, Part>> = {
-  '': { limitMs: 300_000, run: runAll },
+  '': { limitMs: 420_000, run: runAll },
   '--quick': { limitMs: 40_000, run: (children, directory) => runRelay(children, directory, true) },
   '--registry': { limitMs: 90_000, run: runRegistry },
   '--soak': { limitMs: 580_000, run: runSoak },

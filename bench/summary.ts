@@ -1,17 +1,17 @@
 import type { Outcome } from './load.ts';
-import { median } from './numbers.ts';
+import { median, quantile } from './numbers.ts';
 import type { Compared, Round } from './rounds.ts';
 
-/** A ratio with its smallest and greatest value among the rounds. */
+/** A ratio, with its smallest and greatest value among the rounds. */
 export interface Ratio {
   readonly value: number;
-  readonly from: number;
-  readonly to: number;
+  /** Null where all rounds were taken together. */
+  readonly range: { readonly from: number; readonly to: number } | null;
 }
 
-/** One figure of all compared targets: medians over the rounds, and the gateway's ratios to the others. */
+/** One figure of all compared targets, and the gateway's ratios to the others. */
 export interface Comparison {
-  readonly medians: Readonly<Record<Compared, number | null>>;
+  readonly values: Readonly<Record<Compared, number | null>>;
   readonly toBare: Ratio | null;
   readonly toNginx: Ratio | null;
 }
@@ -38,13 +38,9 @@ export function summarise(rounds: readonly Round[]): Summary {
   return {
     cpuUsPerRequest: compare(rounds, ({ plain }, of) => cpuUsPer('requests', plain[of])),
     cpuUsPerEvent: compare(rounds, ({ streams }, of) => cpuUsPer('events', streams[of])),
-    addedFirstTokenP50Us: compareMedians(rounds, (round, of) =>
-      addedUs(round, of, 'firstTokenP50Us'),
-    ),
-    addedFirstTokenP99Us: compareMedians(rounds, (round, of) =>
-      addedUs(round, of, 'firstTokenP99Us'),
-    ),
-    directFirstTokenP99Us: overRounds(({ streams }) => streams.direct.firstTokenP99Us),
+    addedFirstTokenP50Us: compareAdded(rounds, 0.5),
+    addedFirstTokenP99Us: compareAdded(rounds, 0.99),
+    directFirstTokenP99Us: firstTokenUs(rounds, 'direct', 0.99) ?? Number.NaN,
     assembledCpuUsPerEvent: overRounds(
       ({ assembled }) => cpuUsPer('events', assembled) ?? Number.NaN,
     ),
@@ -67,15 +63,6 @@ function cpuUsPer(unit: 'requests' | 'events', outcome: Outcome | null): number 
   return (outcome.cpuMs * 1000) / outcome[unit];
 }
 
-function addedUs(
-  { streams }: Round,
-  of: Compared,
-  figure: 'firstTokenP50Us' | 'firstTokenP99Us',
-): number | null {
-  const through = streams[of];
-  return through === null ? null : through[figure] - streams.direct[figure];
-}
-
 /** Ratios within each round, so that drift between rounds falls out; their median counts. */
 function compare(rounds: readonly Round[], figure: Figure): Comparison {
   const ratioTo = (other: Compared): Ratio | null => {
@@ -84,30 +71,41 @@ function compare(rounds: readonly Round[], figure: Figure): Comparison {
       return ours === null || theirs === null ? [] : [ours / theirs];
     });
     if (ratios.length === 0) return null;
-    return { value: median(ratios), from: Math.min(...ratios), to: Math.max(...ratios) };
+    const range = { from: Math.min(...ratios), to: Math.max(...ratios) };
+    return { value: median(ratios), range };
   };
   return {
-    medians: mediansOf(rounds, figure),
+    values: mediansOf(rounds, figure),
     toBare: ratioTo('bare'),
     toNginx: ratioTo('nginx'),
   };
 }
 
-/** The ratio of the medians: a difference of two tails may be next to nothing in a single round. */
-function compareMedians(rounds: readonly Round[], figure: Figure): Comparison {
-  const { medians, toBare, toNginx } = compare(rounds, figure);
-  const withMedians = (ratio: Ratio | null, other: number | null): Ratio | null =>
-    ratio === null || medians.gateway === null || other === null
-      ? null
-      : { ...ratio, value: medians.gateway / other };
-  return {
-    medians,
-    toBare: withMedians(toBare, medians.bare),
-    toNginx: withMedians(toNginx, medians.nginx),
+/**
+ * Time to the first token beyond the upstream asked directly, over the streams of all rounds: of the 256 in
+ * one round the 99th percentile is the third largest, which one pause more or less decides.
+ */
+function compareAdded(rounds: readonly Round[], q: number): Comparison {
+  const directUs = firstTokenUs(rounds, 'direct', q);
+  const added = (of: Compared): number | null => {
+    const us = firstTokenUs(rounds, of, q);
+    return us === null || directUs === null ? null : us - directUs;
   };
+  const values = { bare: added('bare'), nginx: added('nginx'), gateway: added('gateway') };
+  // Beside one that adds nothing that can be told from noise there is no ratio.
+  const to = (other: number | null): Ratio | null =>
+    values.gateway === null || other === null || other <= 0
+      ? null
+      : { value: values.gateway / other, range: null };
+  return { values, toBare: to(values.bare), toNginx: to(values.nginx) };
 }
 
-function mediansOf(rounds: readonly Round[], figure: Figure): Comparison['medians'] {
+function firstTokenUs(rounds: readonly Round[], of: Compared | 'direct', q: number): number | null {
+  const all = rounds.flatMap(({ streams }) => streams[of]?.firstTokensUs ?? []);
+  return all.length === 0 ? null : quantile(all, q);
+}
+
+function mediansOf(rounds: readonly Round[], figure: Figure): Comparison['values'] {
   const of = (target: Compared): number | null => {
     const values = rounds.map((round) => figure(round, target)).filter((value) => value !== null);
     return values.length === 0 ? null : median(values);

@@ -14,7 +14,7 @@ import type { Stats } from './stats.ts';
  * of the last five ends it.
  */
 export interface AttemptLog {
-  /** First content is there, at `contentAt` clock ticks (null: it came as a whole). */
+  /** The answer goes out; its first content came at `contentAt` clock ticks (null: it came as a whole). */
   answering(contentAt: number | null): void;
   relayed(events: number): void;
   failed(failure: Failure): void;

@@ -80,8 +80,6 @@ export class OpenAttempt implements AttemptLog {
   }
 
   answering(contentAt: number | null): void {
-    // Outrun in this very turn: it has been counted.
-    if (this.hasEnded) return;
     const at = contentAt ?? this.#deps.clock.ticks();
     this.#row.firstContentMs = Math.round(at - this.#request.begunAt);
     if (this.#row.cause === 'resume') this.#deps.stats.handedOver();
@@ -126,8 +124,7 @@ export class OpenAttempt implements AttemptLog {
     const { own } = this.#pass;
     if (this.hasEnded) return;
     // Of an answer that comes as a whole nobody knows when its content began.
-    const isSilent = this.#row.firstContentMs === null && this.asked.mode !== 'whole';
-    if (isSilent && !isForgotten(own.id, circuits)) {
+    if (this.asked.mode !== 'whole' && !isForgotten(own.id, circuits)) {
       const silentMs = clock.ticks() - this.#sentAt;
       const slowMs = slowTtftMs(silentMs, this.#prediction);
       circuits.outrun(own.id, own.ticket, { silentMs, slowMs });
