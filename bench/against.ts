@@ -2,10 +2,10 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Children } from './children.ts';
-import type { Outcome } from './load.ts';
 import { startLoader } from './loader.ts';
 import { median } from './numbers.ts';
 import { DEFAULT_SCALE, jobFor, plainLoad, plainWarmUp, streamLoad, type Load } from './rounds.ts';
+import { cpuUsPer } from './summary.ts';
 import { startGateway, startUpstream, type Gateway } from './targets.ts';
 
 /** CPU time of this checkout over that of the other: medians of the ratios within a round. */
@@ -48,7 +48,7 @@ export async function against(
   const ratioOf = async (round: number, load: Load, unit: 'requests' | 'events') => {
     const order = round % 2 === 0 ? pair : pair.toReversed();
     const costs = new Map<Gateway, number>();
-    for (const target of order) costs.set(target, cpuUsPer(await run(target, load), unit));
+    for (const target of order) costs.set(target, cpuUsPer(unit, await run(target, load)) ?? NaN);
     return (costs.get(pair[0]) ?? NaN) / (costs.get(pair[1]) ?? NaN);
   };
   const perRequest: number[] = [];
@@ -58,8 +58,4 @@ export async function against(
     perEvent.push(await ratioOf(round, streams, 'events'));
   }
   return { perRequest: median(perRequest), perEvent: median(perEvent), rounds: ROUNDS };
-}
-
-function cpuUsPer(outcome: Outcome, unit: 'requests' | 'events'): number {
-  return ((outcome.cpuMs ?? NaN) * 1000) / outcome[unit];
 }

@@ -58,7 +58,8 @@ export function summarise(rounds: readonly Round[]): Summary {
 
 type Figure = (round: Round, of: Compared) => number | null;
 
-function cpuUsPer(unit: 'requests' | 'events', outcome: Outcome | null): number | null {
+/** CPU time of the target for each of what came of a job; null where it was not measured. */
+export function cpuUsPer(unit: 'requests' | 'events', outcome: Outcome | null): number | null {
   if (outcome === null || outcome.cpuMs === null) return null;
   return (outcome.cpuMs * 1000) / outcome[unit];
 }
@@ -82,8 +83,8 @@ function compare(rounds: readonly Round[], figure: Figure): Comparison {
 }
 
 /**
- * Time to the first token beyond the upstream asked directly, over the streams of all rounds: of the 256 in
- * one round the 99th percentile is the third largest, which one pause more or less decides.
+ * Time to the first token beyond the upstream asked directly, over the streams of all rounds: of those in one
+ * round the slowest hundredth is a handful, which one pause more or less decides.
  */
 function compareAdded(rounds: readonly Round[], q: number): Comparison {
   const directUs = firstTokenUs(rounds, 'direct', q);

@@ -228,11 +228,9 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
           clock.advance(action.ms);
           return null;
         // Which changes of settings reset a circuit is for the world with a host to say.
-        case 'rekey':
-          if (action.id === 'ondemand') monitor.warmup.forget();
-          monitor.circuits.reset(action.id);
-          return null;
         case 'reset':
+        case 'rekey':
+          if (action.kind === 'rekey' && action.id === 'ondemand') monitor.warmup.forget();
           monitor.circuits.reset(action.id);
           return null;
         case 'limits':
