@@ -1,14 +1,15 @@
-/** The machines of the registry's bench: their keys, what they report, and the database that knows them all. */
 import { createPrivateKey, hash, type KeyObject } from 'node:crypto';
 import { join } from 'node:path';
 import type { AgentRecord } from '#shared/provider.ts';
 import { providerIdOf, publicKeyOf } from '../main/platform/agent-identity.ts';
 import { systemClock } from '../main/platform/clock.ts';
-import { keptSecret } from '../main/platform/kept-secret.ts';
 import { silentLog } from '../main/platform/log.ts';
-import { gatewayTokenOf } from '../main/registry/entry.ts';
+import { keptSecret } from '../main/platform/secrets.ts';
+import { gatewayTokenOf } from '../main/registry/provider-entry.ts';
 import { openStore } from '../main/registry/store/open-store.ts';
-import type { StoredProvider } from '../main/registry/types.ts';
+import type { StoredProvider } from '../main/registry/store/store.ts';
+
+/** The machines of the registry's bench: their keys, what they report, and the database that knows them all. */
 
 /** Where all machines answer; the port is the agents' own, the address nobody else's (127.0.0.0/8 is loopback). */
 export const FLEET_HOST = '127.0.0.2';

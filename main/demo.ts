@@ -1,3 +1,3 @@
-import { runDemo } from './demo/run.ts';
+import { runDemo } from './demo/demo.ts';
 
 await runDemo();

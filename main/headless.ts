@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
-import { shortenPauses } from './platform/collector.ts';
+import { shortenPauses } from './platform/process.ts';
 
 shortenPauses();
 
@@ -12,5 +12,5 @@ const { directory } = enableCompileCache(
 // Threads look here.
 if (directory !== undefined) process.env['NODE_COMPILE_CACHE'] = directory;
 
-const { runCli } = await import('./cli.ts');
+const { runCli } = await import('./cli/cli.ts');
 await runCli(process.argv.slice(2));

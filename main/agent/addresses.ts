@@ -1,6 +1,5 @@
 import { networkInterfaces } from 'node:os';
-import { urlHost } from '../platform/listening.ts';
-import { outsideAddress } from '../platform/own-addresses.ts';
+import { outsideAddress, urlHost } from '../platform/http/server.ts';
 import type { Tailnet } from './telemetry/tailnet.ts';
 
 /** The addresses of this machine's network interfaces, sorted, loopback included. */

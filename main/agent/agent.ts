@@ -1,14 +1,14 @@
 import type { DoctorReport } from '#shared/agent.ts';
-import { createParts, openPorts, type AgentDeps, type AgentMoment } from './agent-parts.ts';
-import { viewOf, type AgentView } from './agent-view.ts';
-import { examineSelf } from './doctor/self-exam.ts';
-import { enginePlace } from './engines/place.ts';
-import type { Configured } from './link/choice.ts';
-import type { JoinResult } from './membership.ts';
-import type { OwnerWish } from './owner.ts';
-import { createObserver } from './owner/observer.ts';
-import type { AgentAddress, AgentPort } from './server.ts';
-import { createWatchfulness } from './watchfulness.ts';
+import { createObserver } from './availability/monitor.ts';
+import type { OwnerWish } from './availability/policy.ts';
+import { createWatchfulness } from './change-monitor.ts';
+import { type AgentDeps, type AgentMoment, createParts, openPorts } from './components.ts';
+import { examineSelf } from './doctor/self-check.ts';
+import { enginePlace } from './engines/addresses.ts';
+import type { Configured } from './registration/choose-registry.ts';
+import type { JoinResult } from './registration/registration.ts';
+import type { AgentAddress, AgentPort } from './server/server.ts';
+import { type AgentView, viewOf } from './view.ts';
 
 /** The agent of this machine. */
 export interface Agent {

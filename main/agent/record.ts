@@ -1,7 +1,7 @@
 import type { AgentRecord } from '#shared/provider.ts';
-import { chipFacts } from './catalogue/lookup.ts';
-import type { EngineView } from './engines/view.ts';
-import type { GpuDevice } from './telemetry/reading.ts';
+import { chipFacts } from './chips/lookup.ts';
+import type { EngineView } from './engines/adapters/engine-view.ts';
+import type { GpuDevice } from './telemetry/gpu-device.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 
 /** What neither driver nor engine tells: the owner's wishes, and the agent's own counts. */

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { isObject } from '#shared/objects.ts';
-import { ENTRIES, type SettingChange } from './settings.ts';
+import { ENTRIES, type SettingChange } from './schema.ts';
 
 export type SettingsTree = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 

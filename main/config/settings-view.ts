@@ -1,6 +1,6 @@
 import type { SettingSource, SettingsView, SettingView } from '#shared/settings.ts';
 import { maskHeaders, maskSecret, maskUrl } from './mask.ts';
-import { ENTRIES, valueAt, type Config, type Entry } from './settings.ts';
+import { type Config, ENTRIES, type Entry, valueAt } from './schema.ts';
 
 /** The configuration as it may be shown: every value with its source, secrets masked. */
 export function settingsView(

@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http';
-import type { UpstreamId } from '#shared/ids.ts';
+import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { DemoFault } from '#shared/live.ts';
-import { cannedAnswer, DEMO_MODEL, restOfAnswer } from './text.ts';
+import { isObject } from '#shared/objects.ts';
+import { parseJson } from '../gateway/upstream/completion.ts';
 
 /** About 25 words a second, the pace of a mid-sized model on one card. */
 const WORD_MS = 40;
@@ -74,4 +75,46 @@ function common(): object {
 function usage(text: string): object {
   const words = text.split(' ').length;
   return { prompt_tokens: 1, completion_tokens: words, total_tokens: words + 1 };
+}
+
+/** What a demo upstream answers; it says itself that nothing thought about the question. */
+export function cannedAnswer(id: UpstreamId): string {
+  return (
+    `This is canned text from the demo upstream "${id}": no model ran. ` +
+    'It came through the same router, breaker counts and relay that a real engine would. ' +
+    'Break this upstream in the window, or type "break ' +
+    id +
+    '" where the demo runs, and ask again to watch another one take over.'
+  );
+}
+
+/** The rest of an answer that was begun, whichever upstream began it; the whole of its own for any other text. */
+export function restOfAnswer(id: UpstreamId, begun: string): string {
+  const answers = [id, ...UPSTREAM_IDS].map(cannedAnswer);
+  const meant = answers.find((answer) => answer.startsWith(begun));
+  return meant === undefined ? cannedAnswer(id) : meant.slice(begun.length);
+}
+
+/** All demo upstreams claim to serve one model: only of the same model is an answer carried on. */
+export const DEMO_MODEL = 'demo-model';
+
+/** What a demo engine reads of a chat completion. */
+interface DemoChat {
+  readonly stream: boolean;
+  /** The answer to go on from, as vLLM's `continue_final_message` asks for it; empty for a new one. */
+  readonly begun: string;
+}
+
+/** Reads a request's body. */
+export function readChat(text: string): DemoChat {
+  const body = parseJson(text);
+  if (!isObject(body)) return { stream: false, begun: '' };
+  const { stream, continue_final_message: goesOn, messages } = body;
+  return { stream: stream === true, begun: goesOn === true ? lastAnswer(messages) : '' };
+}
+
+function lastAnswer(messages: unknown): string {
+  const last: unknown = Array.isArray(messages) ? messages.at(-1) : undefined;
+  if (!isObject(last) || last['role'] !== 'assistant') return '';
+  return typeof last['content'] === 'string' ? last['content'] : '';
 }

@@ -2,10 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { DemoFault } from '#shared/live.ts';
-import { streamAnswer, wholeAnswer } from './answers.ts';
-import { readChat } from './chat.ts';
-import { createColdStart, type ColdStart } from './cold-start.ts';
-import { DEMO_MODEL } from './text.ts';
+import { DEMO_MODEL, readChat, streamAnswer, wholeAnswer } from './answers.ts';
 
 /** A small engine with canned answers behind a real loopback socket, which can be broken and healed. */
 export interface DemoEngine {
@@ -99,4 +96,27 @@ function sendJson(
 
 function error(message: string): object {
   return { error: { message, type: 'demo', code: null, param: null } };
+}
+
+/** An engine that is switched off when nobody uses it and takes a while to come back. */
+interface ColdStart {
+  /** Whether it answers; asking starts it. */
+  isUp(): boolean;
+}
+
+const START_MS = 12_000;
+const SLEEP_AFTER_MS = 120_000;
+
+/** Makes one; an engine that is not `cold` is always up. */
+function createColdStart(cold: boolean): ColdStart {
+  let startedAt: number | null = null;
+  let askedAt = 0;
+  return {
+    isUp() {
+      const now = performance.now();
+      if (startedAt === null || now - askedAt > SLEEP_AFTER_MS) startedAt = now;
+      askedAt = now;
+      return !cold || now - startedAt >= START_MS;
+    },
+  };
 }

@@ -1,7 +1,7 @@
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import { DEMO_FAULTS, type DemoFault } from '#shared/live.ts';
-import { sendError, sendJson } from '../gateway/surface/respond.ts';
-import type { Route } from '../gateway/surface/routes.ts';
+import type { Route } from '../gateway/api/routes.ts';
+import { sendError, sendJson } from '../gateway/http/responses.ts';
 import type { DemoEngine } from './engine.ts';
 
 /** The demo upstreams as one thing that can be broken and healed. */

@@ -1,10 +1,8 @@
 import { assertNever } from '#shared/assert.ts';
-import type { ElectronFace } from './electron-face.ts';
-import type { HostFace } from './host-face.ts';
-import { isOwnPage } from './own-origin.ts';
-import type { TrayFacts } from './serving.ts';
-import type { Verb } from './tray-menu.ts';
-import type { MainWindow } from './window.ts';
+import type { ElectronFace, HostFace } from './electron-api.ts';
+import type { Verb } from './menus.ts';
+import type { TrayFacts } from './serving-summary.ts';
+import { isOwnPage, type MainWindow } from './window.ts';
 
 export interface ActionDeps {
   readonly electron: Pick<ElectronFace, 'app' | 'clipboard' | 'shell'>;

@@ -1,10 +1,7 @@
-import type { ElectronFace } from './electron-face.ts';
-import type { HostFace } from './host-face.ts';
-import { holdQuit } from './quit.ts';
+import type { AppFace, ElectronFace, HostFace } from './electron-api.ts';
 import { openShell, type Shell } from './shell.ts';
-import { refuseUnsandboxed, startFailure } from './start-guard.ts';
 
-export interface DesktopDeps {
+interface DesktopDeps {
   readonly electron: ElectronFace;
   /** Called first of all: the single-instance lock lies in the directory that it sets. */
   readonly claimData: () => void;
@@ -53,4 +50,50 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
     dialog.showErrorBox('Switchyard could not start', startFailure(error));
     app.exit(1);
   }
+}
+
+/**
+ * Makes quitting wait for running requests. A second quit ends at once, and so does one before the
+ * host runs.
+ */
+function holdQuit(
+  app: Pick<AppFace, 'on' | 'exit'>,
+  running: () => { stop(): Promise<void> } | null,
+): void {
+  let phase: 'running' | 'stopping' = 'running';
+  app.on('before-quit', (event) => {
+    event.preventDefault();
+    const ours = phase === 'running' ? running() : null;
+    phase = 'stopping';
+    // exit() asks no window whether it may close: ours would refuse and hide.
+    if (ours === null) app.exit(0);
+    else
+      ours.stop().then(
+        () => app.exit(0),
+        () => app.exit(1),
+      );
+  });
+}
+
+/** Throws when the window would not be kept apart from this computer. */
+function refuseUnsandboxed(
+  app: Pick<AppFace, 'commandLine'>,
+  env: Readonly<Record<string, string | undefined>>,
+): void {
+  const off = app.commandLine.hasSwitch('no-sandbox')
+    ? '--no-sandbox'
+    : env['ELECTRON_DISABLE_SANDBOX'] === undefined
+      ? null
+      : 'ELECTRON_DISABLE_SANDBOX';
+  if (off === null) return;
+  throw new Error(
+    `${off} switches off the protection between the window and this computer. ` +
+      'Leave it out, or run Switchyard without a window: npm run start:headless',
+  );
+}
+
+/** What happened and what to do, for the box that is shown before Switchyard gives up. */
+function startFailure(error: unknown): string {
+  const what = error instanceof Error ? error.message : String(error);
+  return `${what}\n\nNothing is running now. Put that right and start Switchyard again.`;
 }

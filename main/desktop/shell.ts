@@ -1,17 +1,14 @@
 import { createActions } from './actions.ts';
-import { appMenu } from './app-menu.ts';
-import type { ElectronFace } from './electron-face.ts';
-import type { Addresses, HostFace } from './host-face.ts';
-import { foldFacts, type TrayFacts } from './serving.ts';
-import { createThrottle } from './throttle.ts';
-import { trayView } from './tray-menu.ts';
+import type { Addresses, ElectronFace, HostFace } from './electron-api.ts';
+import { appMenu, trayView } from './menus.ts';
+import { foldFacts, type TrayFacts } from './serving-summary.ts';
 import { createTray } from './tray.ts';
 import { createMainWindow, type MainWindow } from './window.ts';
 
 /** No faster than a person reads, and no faster than the window itself. */
 const TRAY_INTERVAL_MS = 250;
 
-export interface ShellDeps {
+interface ShellDeps {
   readonly electron: ElectronFace;
   readonly platform: NodeJS.Platform;
   readonly iconsDirectory: string;
@@ -70,6 +67,39 @@ export function openShell(deps: ShellDeps, host: HostFace, addresses: Addresses)
         refresh.stop();
         tray.remove();
       }
+    },
+  };
+}
+
+/** Runs `act` at once and then at most once per interval; what came meanwhile is one late run. */
+interface Throttle {
+  request(): void;
+  stop(): void;
+}
+
+/** Makes a throttle around `act`. */
+function createThrottle(intervalMs: number, act: () => void): Throttle {
+  let timer: NodeJS.Timeout | null = null;
+  let wanted = false;
+
+  function run(): void {
+    wanted = false;
+    timer = setTimeout(() => {
+      timer = null;
+      if (wanted) run();
+    }, intervalMs);
+    act();
+  }
+
+  return {
+    request() {
+      if (timer === null) run();
+      else wanted = true;
+    },
+    stop() {
+      if (timer !== null) clearTimeout(timer);
+      timer = null;
+      wanted = false;
     },
   };
 }

@@ -1,16 +1,17 @@
+import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import type { ElectronFace, MenuFace } from './electron-face.ts';
-import type { TrayShape } from './serving.ts';
-import { menuTemplate, type TrayView, type Verb } from './tray-menu.ts';
+import type { ElectronFace, MenuFace } from './electron-api.ts';
+import { menuTemplate, type TrayView, type Verb } from './menus.ts';
+import type { TrayShape } from './serving-summary.ts';
 
-export interface TrayDeps {
+interface TrayDeps {
   readonly electron: Pick<ElectronFace, 'Tray' | 'Menu'>;
   readonly platform: NodeJS.Platform;
   readonly iconsDirectory: string;
   readonly act: (verb: Verb) => void;
 }
 
-export interface TrayIcon {
+interface TrayIcon {
   /** Shows this view; nothing is touched when it is the one already shown. */
   show(view: TrayView): void;
   /** Shows this view although it looks the same: a clicked checkbox has flipped itself. */
@@ -72,4 +73,37 @@ export function createTray(deps: TrayDeps, first: TrayView): TrayIcon {
 /** macOS recolours template images; elsewhere the image is two-tone, for dark and light panels alike. */
 function iconPath({ platform, iconsDirectory }: TrayDeps, shape: TrayShape): string {
   return join(iconsDirectory, platform === 'darwin' ? `${shape}Template.png` : `${shape}.png`);
+}
+
+const QUESTION = [
+  '--session',
+  '--print-reply',
+  '--dest=org.freedesktop.DBus',
+  '/org/freedesktop/DBus',
+  'org.freedesktop.DBus.NameHasOwner',
+  'string:org.kde.StatusNotifierWatcher',
+];
+
+/** Runs a command and gives its output; rejects when it fails or is absent. */
+type Ask = (command: string, args: readonly string[]) => Promise<string>;
+
+const ask: Ask = (command, args) =>
+  new Promise((resolve, reject) => {
+    execFile(command, args, { timeout: 1000 }, (error, stdout) => {
+      if (error === null) resolve(stdout);
+      else reject(error);
+    });
+  });
+
+/**
+ * Whether somebody shows tray icons here. Linux may have no panel for them (GNOME without its
+ * extension), and Electron's Tray does not tell; when it cannot be learnt, the answer is no.
+ */
+export async function hasTrayPanel(platform: NodeJS.Platform, run: Ask = ask): Promise<boolean> {
+  if (platform !== 'linux') return true;
+  try {
+    return (await run('dbus-send', QUESTION)).includes('boolean true');
+  } catch {
+    return false;
+  }
 }

@@ -34,7 +34,7 @@ export default defineConfig({
       input: {
         electron: 'main/electron.ts',
         'store-worker': 'main/registry/store/store-worker.ts',
-        'facts-worker': 'main/agent/telemetry/facts-worker.ts',
+        'machine-facts-worker': 'main/agent/telemetry/machine-facts-worker.ts',
       },
       output: { entryFileNames: '[name].js', chunkFileNames: '[name].js' },
     },

@@ -1,9 +1,8 @@
 import { join } from 'node:path';
 import type { BrowserWindowConstructorOptions } from 'electron';
-import type { ElectronFace, WindowFace } from './electron-face.ts';
-import { guardContents } from './window-guard.ts';
+import type { ContentsFace, ElectronFace, WindowFace } from './electron-api.ts';
 
-export interface WindowDeps {
+interface WindowDeps {
   readonly electron: Pick<ElectronFace, 'BrowserWindow' | 'dialog'>;
   readonly iconsDirectory: string;
   readonly ownOrigin: string;
@@ -105,4 +104,36 @@ function windowOptions(iconsDirectory: string): BrowserWindowConstructorOptions 
       spellcheck: false,
     },
   };
+}
+
+/** The one thing that the page may do beyond showing itself: its Copy buttons write plain text. */
+const GRANTED = 'clipboard-sanitized-write';
+
+/** Keeps a page on the gateway's own origin and without every permission but one. */
+function guardContents(contents: ContentsFace, ownOrigin: string): void {
+  const stay = (navigation: { readonly url: string; preventDefault(): void }): void => {
+    if (!isOwnPage(navigation.url, ownOrigin)) navigation.preventDefault();
+  };
+  contents.on('will-navigate', stay);
+  contents.on('will-frame-navigate', stay);
+  contents.on('will-redirect', stay);
+  contents.on('will-attach-webview', (event) => event.preventDefault());
+  contents.setWindowOpenHandler(() => ({ action: 'deny' }));
+
+  const isGranted = (permission: string, page: string): boolean =>
+    permission === GRANTED && isOwnPage(page, ownOrigin);
+  contents.session.setPermissionCheckHandler((_contents, permission, origin) =>
+    isGranted(permission, origin),
+  );
+  contents.session.setPermissionRequestHandler((_contents, permission, callback, details) =>
+    callback(isGranted(permission, details.requestingUrl)),
+  );
+}
+
+/** Whether an address is a page of this gateway, and of nobody else. */
+export function isOwnPage(address: string, ownOrigin: string): boolean {
+  const url = URL.parse(address);
+  if (url === null || url.username !== '' || url.password !== '') return false;
+  // Opaque origins read "null", and two of them would be equal.
+  return url.origin !== 'null' && url.origin === ownOrigin;
 }

@@ -1,23 +1,25 @@
 import { z } from 'zod';
 import { parsePublicKey, providerIdOf, type PublicKey } from '../platform/agent-identity.ts';
 import { checkSignature } from '../platform/http-signature.ts';
-import { newSecret } from '../platform/secret-text.ts';
+import { newSecret } from '../platform/secrets.ts';
+import { NO_NEWS } from './change-detection.ts';
+import { eventChange, type Parts, providerChange, write } from './context.ts';
+import type { OpenEnrollments } from './enrollment-tokens.ts';
+import { type Entry, entryOf, gatewayTokenOf, UNVERIFIED } from './provider-entry.ts';
 import {
+  type AgentMessage,
+  type Answer,
   answered,
   badSignature,
   clockSkew,
+  type EnrollAnswer,
   invalidRequest,
   invalidSignature,
-  unwritten,
-  type Answer,
-  type EnrollAnswer,
+  plainIp,
+  readBody,
   type Refusal,
-} from './answers.ts';
-import { entryOf, gatewayTokenOf, UNVERIFIED, type Entry } from './entry.ts';
-import { NO_NEWS } from './material.ts';
-import { plainIp, readBody, type AgentMessage } from './messages.ts';
-import type { OpenEnrollments } from './open-enrollments.ts';
-import { eventChange, providerChange, write, type Parts } from './parts.ts';
+  unwritten,
+} from './responses.ts';
 
 const enrollSchema = z.object({
   token: z.string().regex(/^[0-9a-f]{64}$/, 'must be the 64 hex digits of the join line'),

@@ -1,12 +1,17 @@
 import { hash } from 'node:crypto';
-import type { AgentRecord, ProviderStatus, VerificationState } from '#shared/provider.ts';
-import { newSecret } from '../platform/secret-text.ts';
-import type { Refusal } from './answers.ts';
-import { verificationStateOf, type Entry } from './entry.ts';
-import { readListQuery, type ListQuery, type RawQuery } from './list-query.ts';
+import {
+  type AgentRecord,
+  PROVIDER_STATUSES,
+  type ProviderStatus,
+  VERIFICATION_STATES,
+  type VerificationState,
+} from '#shared/provider.ts';
+import { newSecret } from '../platform/secrets.ts';
 import { isHidden, statusAt } from './liveness.ts';
+import { type Entry, verificationStateOf } from './provider-entry.ts';
+import type { Roster } from './provider-table.ts';
 import { providerView, type Traffic } from './provider-view.ts';
-import type { Roster } from './roster.ts';
+import { invalidRequest, type Refusal } from './responses.ts';
 
 /** How many providers there are, by state of verification; the states sum up to `count`. */
 export type Counts = Readonly<Record<VerificationState | 'count', number>>;
@@ -21,7 +26,7 @@ export interface Listed {
 }
 
 /** Lists the providers, and counts them. */
-export interface Listing {
+interface Listing {
   list(raw: RawQuery): Listed | Refusal;
   /** Over everybody that the default list shows. */
   counts(): Counts;
@@ -131,4 +136,64 @@ function sameTraffic(a: Traffic, b: Traffic): boolean {
     a.totalRequests === b.totalRequests &&
     a.successCount === b.successCount
   );
+}
+
+/** What a reader of the list wants; null: whatever it is. */
+interface ListQuery {
+  readonly kind: 'query';
+  readonly status: ProviderStatus | null;
+  readonly verification: VerificationState | null;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** Parameters as they stand in the address: a text, or several where one came more than once. */
+export type RawQuery = Readonly<Record<string, unknown>>;
+
+const MAX_LIMIT = 10_000;
+const MAX_OFFSET = 1_000_000_000;
+
+/** Reads the parameters of the list; the first one that is bad is named. */
+function readListQuery(raw: RawQuery): ListQuery | Refusal {
+  const status = oneOf(PROVIDER_STATUSES, 'status', raw);
+  if (isRefusal(status)) return status;
+  const verification = oneOf(VERIFICATION_STATES, 'verification', raw);
+  if (isRefusal(verification)) return verification;
+  const limit = integer('limit', raw, { min: 1, max: MAX_LIMIT });
+  if (isRefusal(limit)) return limit;
+  const offset = integer('offset', raw, { min: 0, max: MAX_OFFSET });
+  if (isRefusal(offset)) return offset;
+  return { kind: 'query', status, verification, limit: limit ?? Infinity, offset: offset ?? 0 };
+}
+
+/** Reads the one parameter of a history. */
+export function readHistoryLimit(raw: RawQuery): number | Refusal {
+  return integer('limit', raw, { min: 1, max: 1000 }) ?? 100;
+}
+
+function isRefusal(value: unknown): value is Refusal {
+  return typeof value === 'object' && value !== null;
+}
+
+function oneOf<T extends string>(
+  allowed: readonly T[],
+  name: string,
+  raw: RawQuery,
+): T | null | Refusal {
+  const value = raw[name];
+  if (value === undefined) return null;
+  const known = allowed.find((each) => each === value);
+  return known ?? invalidRequest(`${name} must be one of ${allowed.join(', ')}, once.`, name);
+}
+
+function integer(
+  name: string,
+  raw: RawQuery,
+  { min, max }: { readonly min: number; readonly max: number },
+): number | null | Refusal {
+  const value = raw[name];
+  if (value === undefined) return null;
+  const number = typeof value === 'string' && /^\d{1,10}$/.test(value) ? Number(value) : NaN;
+  if (number >= min && number <= max) return number;
+  return invalidRequest(`${name} must be a whole number from ${min} to ${max}, once.`, name);
 }

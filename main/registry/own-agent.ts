@@ -1,9 +1,9 @@
 import type { AgentRecord } from '#shared/provider.ts';
 import { parsePublicKey } from '../platform/agent-identity.ts';
-import type { Answer, HeartbeatAnswer } from './answers.ts';
+import { eventChange, type Parts, providerChange, write } from './context.ts';
 import { admit } from './enrollment.ts';
-import { keepHeartbeat } from './intake.ts';
-import { eventChange, providerChange, write, type Parts } from './parts.ts';
+import { keepHeartbeat } from './heartbeat.ts';
+import type { Answer, HeartbeatAnswer } from './responses.ts';
 
 /** The agent of this process: enrolled by itself, and heard without a signature. */
 export interface OwnAgent {

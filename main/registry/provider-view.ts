@@ -1,14 +1,14 @@
 import {
-  CHECK_NAMES,
   type AgentRecord,
   type Check,
+  CHECK_NAMES,
   type LocalProvider,
   type Provider,
   type ProviderStatus,
   type Verification,
 } from '#shared/provider.ts';
 import { isoTime } from '../platform/dates.ts';
-import { verificationStateOf, type Entry } from './entry.ts';
+import { type Entry, verificationStateOf } from './provider-entry.ts';
 
 /** What the gateway has seen of a provider. */
 export interface Traffic {

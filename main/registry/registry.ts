@@ -1,25 +1,22 @@
 import type { LocalProvider, Provider } from '#shared/provider.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
-import type { Answer, EnrollAnswer, HeartbeatAnswer, Refusal } from './answers.ts';
+import type { Parts } from './context.ts';
+import { createOpenEnrollments, type NewEnrollment } from './enrollment-tokens.ts';
 import { enroll } from './enrollment.ts';
-import { entryOf, type Entry } from './entry.ts';
-import { takeHeartbeat } from './intake.ts';
-import type { RawQuery } from './list-query.ts';
-import { createListing, type Counts, type Listed } from './listing.ts';
+import { takeHeartbeat } from './heartbeat.ts';
+import { type Counts, createListing, type Listed, type RawQuery } from './listing.ts';
 import { silenceAtStart } from './liveness.ts';
-import type { AgentMessage } from './messages.ts';
-import { createOpenEnrollments, type NewEnrollment } from './open-enrollments.ts';
 import { createOwnAgent, type OwnAgent } from './own-agent.ts';
-import { createOwnership, type Ownership } from './ownership.ts';
-import type { Parts } from './parts.ts';
+import { createSweep, lastAliveAt } from './presence.ts';
+import { createOwnership, type Ownership } from './provider-admin.ts';
+import { type Entry, entryOf } from './provider-entry.ts';
+import { createRoster, type Roster, type Target } from './provider-table.ts';
 import { excerptOf, providerView, type Traffic } from './provider-view.ts';
-import { createRoster, type Roster } from './roster.ts';
-import { createSweep, lastAliveAt } from './sweep.ts';
-import type { Target } from './targets.ts';
-import type { Store, StoredProvider, StoredState } from './types.ts';
-import { createVerifierHost } from './verdicts.ts';
-import type { VerifierFace, VerifierHost } from './verifier-face.ts';
+import type { AgentMessage, Answer, EnrollAnswer, HeartbeatAnswer, Refusal } from './responses.ts';
+import type { Store, StoredProvider, StoredState } from './store/store.ts';
+import { createVerifierHost } from './verifier-adapter.ts';
+import type { VerifierFace, VerifierHost } from './verifier-port.ts';
 
 /** What the registry is given. */
 export interface RegistryDeps {

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { createServer, request, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { openIdentity } from '../../main/agent/storage/identity.ts';
 import { parsePublicKey, verifyHealth } from '../../main/platform/agent-identity.ts';
-import { openIdentity } from '../../main/agent/identity.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import {
   GATEWAY_TOKEN,

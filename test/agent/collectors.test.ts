@@ -2,11 +2,15 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { parseAmdSmiMetric, parseRocmSmi } from '../../main/agent/telemetry/amd-json.ts';
 import { createAmdCollector } from '../../main/agent/telemetry/amd.ts';
 import { createAppleCollector, parseIoreg } from '../../main/agent/telemetry/apple.ts';
-import { createKernelFiles } from '../../main/agent/telemetry/files.ts';
+import {
+  type GpuCollector,
+  type GpuDevice,
+  UNREAD,
+} from '../../main/agent/telemetry/gpu-device.ts';
 import { mergedReading } from '../../main/agent/telemetry/gpus.ts';
 import { createIntelCollector, parseXpuSmi } from '../../main/agent/telemetry/intel.ts';
 import { createPollCollector } from '../../main/agent/telemetry/poll.ts';
-import { UNREAD, type GpuCollector, type GpuDevice } from '../../main/agent/telemetry/reading.ts';
+import { createKernelFiles } from '../../main/agent/telemetry/sysfs.ts';
 import { createManualClock, type ManualClock } from '../support/clock.ts';
 import { fileTree, HANGS, prints, stubTools, type StubTools } from '../support/stub-tool.ts';
 import { fixture } from './fixture.ts';

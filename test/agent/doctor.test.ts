@@ -1,22 +1,22 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { CHECK_NAMES } from '#shared/provider.ts';
 import { expect, onTestFinished, test } from 'vitest';
+import { CHECK_NAMES } from '#shared/provider.ts';
 import type { ExpectedAgent } from '../../main/agent/doctor/agent-checks.ts';
 import { examine } from '../../main/agent/doctor/doctor.ts';
 import {
   DOCTOR_NAMES,
+  type DoctorReport,
   reportText,
   shown,
-  type DoctorReport,
 } from '../../main/agent/doctor/report.ts';
-import { UNREAD, type GpuReading } from '../../main/agent/telemetry/reading.ts';
+import { type GpuReading, UNREAD } from '../../main/agent/telemetry/gpu-device.ts';
 import type { TelemetryWatch } from '../../main/agent/telemetry/telemetry.ts';
 import { providerIdOf, publicKeyOf, signHealth } from '../../main/platform/agent-identity.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import { createHttpClient } from '../../main/platform/http/client.ts';
-import { listed, ok, startEngine, type FakeEngine } from './fake-engine.ts';
+import { type FakeEngine, listed, ok, startEngine } from './fake-engine.ts';
 
 const MODEL = 'qwen3-32b';
 const COMPLETION = { choices: [{ index: 0, message: { role: 'assistant', content: 'OK' } }] };

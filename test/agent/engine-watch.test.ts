@@ -1,11 +1,11 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { EngineAddress } from '../../main/agent/engines/adapters/probe.ts';
 import { pinnedAddress } from '../../main/agent/engines/addresses.ts';
-import type { EngineAddress } from '../../main/agent/engines/ask.ts';
 import { createEngineWatch, type EngineWatch } from '../../main/agent/engines/watch.ts';
-import type { HttpClient } from '../../main/platform/http.ts';
 import { createHttpClient } from '../../main/platform/http/client.ts';
+import type { HttpClient } from '../../main/platform/http/types.ts';
 import { createManualClock, type ManualClock } from '../support/clock.ts';
-import { listed, ok, startEngine, type FakeEngine } from './fake-engine.ts';
+import { type FakeEngine, listed, ok, startEngine } from './fake-engine.ts';
 
 const VLLM = { '/health': '', '/v1/models': listed('vllm', 'a') };
 const LLAMA = { '/health': ok({ status: 'ok' }), '/v1/models': listed('llamacpp', 'b') };

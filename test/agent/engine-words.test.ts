@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest';
-import { decodeSpeed, parseMetrics } from '../../main/agent/engines/metrics.ts';
-import { shownLocation } from '../../main/agent/engines/models.ts';
-import { meanOf, parsePrometheus, sumOf } from '../../main/agent/engines/prometheus.ts';
+import {
+  decodeSpeed,
+  meanOf,
+  parseMetrics,
+  parsePrometheus,
+  sumOf,
+} from '../../main/agent/engines/adapters/metrics.ts';
+import { shownLocation } from '../../main/agent/engines/adapters/models.ts';
 import { fixture } from './fixture.ts';
 
 test.each([

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { firstLook } from '../../main/agent/first-look.ts';
-import type { GpuReading } from '../../main/agent/telemetry/reading.ts';
+import { firstLook } from '../../main/agent/registration/readiness.ts';
+import type { GpuReading } from '../../main/agent/telemetry/gpu-device.ts';
 import {
   hearingRegistry,
   setTelemetry,

@@ -3,8 +3,9 @@ import { rmSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { pauseAfter } from '../../main/agent/link/pace.ts';
-import type { BeatOutcome } from '../../main/agent/registry-link.ts';
+import { pauseAfter } from '../../main/agent/registration/heartbeats.ts';
+import type { BeatOutcome } from '../../main/agent/registration/link.ts';
+import { startWire } from '../registry/wire.ts';
 import {
   hearingRegistry,
   startAgent,
@@ -16,7 +17,6 @@ import {
 import { createManualClock } from '../support/clock.ts';
 import { postJson } from '../support/http.ts';
 import { completion, json } from '../support/upstream.ts';
-import { startWire } from '../registry/wire.ts';
 
 const TOKEN = 'c'.repeat(64);
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseNvidiaRow } from '../../main/agent/telemetry/nvidia-csv.ts';
+import { parseNvidiaRow } from '../../main/agent/telemetry/nvidia.ts';
 import { fixture } from './fixture.ts';
 
 const rows = (name: string) => fixture(name).trim().split('\n').map(parseNvidiaRow);

@@ -2,21 +2,21 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
+  type Surroundings,
+  UNKNOWN_SURROUNDINGS,
+} from '../../main/agent/availability/host-activity.ts';
+import {
   FREE,
   modeOf,
   NO_RULES,
+  type Observation,
   observed,
   OWNER_RULES,
-  wished,
-  type Observation,
   type OwnerRules,
   type OwnerState,
   type OwnerWish,
-} from '../../main/agent/owner.ts';
-import {
-  UNKNOWN_SURROUNDINGS,
-  type Surroundings,
-} from '../../main/agent/surroundings/surroundings.ts';
+  wished,
+} from '../../main/agent/availability/policy.ts';
 import { startAgent, turn, until } from '../support/agent.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 

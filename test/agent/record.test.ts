@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { agentRecordSchema } from '#shared/provider.ts';
-import type { EngineView } from '../../main/agent/engines/view.ts';
+import type { EngineView } from '../../main/agent/engines/adapters/engine-view.ts';
 import { agentRecord, type AgentState } from '../../main/agent/record.ts';
-import { UNREAD, type GpuDevice } from '../../main/agent/telemetry/reading.ts';
+import { type GpuDevice, UNREAD } from '../../main/agent/telemetry/gpu-device.ts';
 import type { Telemetry } from '../../main/agent/telemetry/telemetry.ts';
 
 const GIB = 1024 ** 3;

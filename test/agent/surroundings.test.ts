@@ -2,12 +2,15 @@ import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
+  createSurroundings,
+  parseHidIdleMs,
+  parsePmset,
+} from '../../main/agent/availability/host-activity.ts';
+import {
   idleOfSessions,
   parseSessionIds,
   parseSessions,
-} from '../../main/agent/surroundings/logind.ts';
-import { parseHidIdleMs, parsePmset } from '../../main/agent/surroundings/macos.ts';
-import { createSurroundings } from '../../main/agent/surroundings/surroundings.ts';
+} from '../../main/agent/availability/linux.ts';
 import { createManualClock } from '../support/clock.ts';
 import { fileTree, HANGS, prints, stubTools } from '../support/stub-tool.ts';
 import { fixture } from './fixture.ts';

@@ -1,12 +1,18 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { createStartTool } from '../../main/agent/telemetry/child.ts';
-import { countedCores, hybridCores } from '../../main/agent/telemetry/cpu.ts';
-import { createAskFacts, machineModel, readFacts } from '../../main/agent/telemetry/facts.ts';
-import { createKernelFiles } from '../../main/agent/telemetry/files.ts';
-import { createLineReader } from '../../main/agent/telemetry/lines.ts';
-import { runTool } from '../../main/agent/telemetry/run-tool.ts';
+import {
+  createAskFacts,
+  machineModel,
+  readFacts,
+} from '../../main/agent/telemetry/machine-facts.ts';
+import { createLineReader } from '../../main/agent/telemetry/supervised-tool.ts';
+import { createKernelFiles } from '../../main/agent/telemetry/sysfs.ts';
 import { createTailnetWatch, parseTailscale } from '../../main/agent/telemetry/tailnet.ts';
-import { createTelemetry } from '../../main/agent/telemetry/telemetry.ts';
+import {
+  countedCores,
+  createTelemetry,
+  hybridCores,
+} from '../../main/agent/telemetry/telemetry.ts';
+import { createStartTool, runTool } from '../../main/agent/telemetry/tool-process.ts';
 import { createManualClock } from '../support/clock.ts';
 import { fileTree, HANGS, prints, stubTools } from '../support/stub-tool.ts';
 import { fixture } from './fixture.ts';

@@ -9,9 +9,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { loadConfig } from '../../main/config.ts';
 import { createLiveConfig } from '../../main/config/live-config.ts';
-import { ENTRIES } from '../../main/config/settings.ts';
+import { loadConfig } from '../../main/config/load.ts';
+import { ENTRIES } from '../../main/config/schema.ts';
 import { readSettings, writeSettings } from '../../main/config/settings-file.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 

@@ -1,10 +1,9 @@
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { loadConfig, type LoadedConfig } from '../../main/config.ts';
-import { dataDirectory } from '../../main/config/data-dir.ts';
-import { createSettingsHelp } from '../../main/config/help.ts';
-import { ENTRIES, valueAt } from '../../main/config/settings.ts';
+import { dataDirectory } from '../../main/config/data-directory.ts';
+import { createSettingsHelp, loadConfig, type LoadedConfig } from '../../main/config/load.ts';
+import { ENTRIES, valueAt } from '../../main/config/schema.ts';
 
 /** What one hosted upstream or `ondemand` takes. */
 function remote(prefix: string, timeoutMs: number): Record<string, unknown> {

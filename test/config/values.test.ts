@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { loadConfig, type LoadedConfig } from '../../main/config.ts';
+import { loadConfig, type LoadedConfig } from '../../main/config/load.ts';
+import { ENTRIES, valueAt } from '../../main/config/schema.ts';
 import type { SettingsTree } from '../../main/config/settings-file.ts';
-import { ENTRIES, valueAt } from '../../main/config/settings.ts';
 
 const env = (values: Record<string, string>) =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [`SWITCHYARD_${name}`, value]));

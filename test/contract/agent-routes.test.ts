@@ -1,16 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DOCTOR_GROUNDS, type AgentView, type DoctorReport } from '#shared/agent.ts';
-import { CHECK_NAMES } from '#shared/provider.ts';
 import { describe, expect, test } from 'vitest';
-import type { HostEdges } from '../../main/host.ts';
+import { type AgentView, DOCTOR_GROUNDS, type DoctorReport } from '#shared/agent.ts';
+import { CHECK_NAMES } from '#shared/provider.ts';
+import type { HostEdges } from '../../main/app/app.ts';
 import { systemClock } from '../../main/platform/clock.ts';
-import { readControlToken } from '../../main/platform/control-token.ts';
 import { silentLog } from '../../main/platform/log.ts';
+import { readControlToken } from '../../main/platform/secrets.ts';
 import { openStore } from '../../main/registry/store/open-store.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { bearer, expectError, postJson, send, type HttpAnswer } from '../support/http.ts';
 import { startModelServer } from '../support/agent.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { bearer, expectError, type HttpAnswer, postJson, send } from '../support/http.ts';
 import { answers, hang, startUpstream } from '../support/upstream.ts';
 
 const AGENT = '/api/v1/agent';

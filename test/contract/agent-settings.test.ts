@@ -1,11 +1,11 @@
-import type { AgentView } from '#shared/agent.ts';
 import { expect, test } from 'vitest';
-import { openStore } from '../../main/registry/store/open-store.ts';
-import { readControlToken } from '../../main/platform/control-token.ts';
-import { silentLog } from '../../main/platform/log.ts';
+import type { AgentView } from '#shared/agent.ts';
 import { systemClock } from '../../main/platform/clock.ts';
+import { silentLog } from '../../main/platform/log.ts';
+import { readControlToken } from '../../main/platform/secrets.ts';
+import { openStore } from '../../main/registry/store/open-store.ts';
 import { startModelServer } from '../support/agent.ts';
-import { startControlled, type Controlled } from '../support/control.ts';
+import { type Controlled, startControlled } from '../support/control.ts';
 import { startGateway } from '../support/gateway.ts';
 import { bearer, postJson, send } from '../support/http.ts';
 import { answers } from '../support/upstream.ts';

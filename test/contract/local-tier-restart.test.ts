@@ -1,14 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { loadConfig } from '../../main/config.ts';
-import { createHost } from '../../main/host.ts';
+import { createHost } from '../../main/app/app.ts';
+import { loadConfig } from '../../main/config/load.ts';
 import { silentLog } from '../../main/platform/log.ts';
-import type { ManualClock } from '../support/clock.ts';
-import { createManualClock } from '../support/clock.ts';
 import { chat } from '../support/client.ts';
+import { createManualClock, type ManualClock } from '../support/clock.ts';
 import { remembering, temporaryDirectory } from '../support/gateway.ts';
-import { controlOf, enrolled, startMachine, type Machine } from '../support/tier.ts';
+import { controlOf, enrolled, type Machine, startMachine } from '../support/tier.ts';
 import { answers, error, hang } from '../support/upstream.ts';
 
 /** One run of a gateway on a directory that outlives it. */

@@ -1,12 +1,11 @@
-import { UPSTREAM_IDS } from '#shared/ids.ts';
 import { expect, test } from 'vitest';
-import { exposition } from '../../main/gateway/watch/exposition.ts';
-import { metricsOf } from '../../main/gateway/watch/metrics.ts';
-import { VERSION } from '../../main/version.ts';
+import { UPSTREAM_IDS } from '#shared/ids.ts';
+import { VERSION } from '../../main/app/version.ts';
+import { exposition, metricsOf } from '../../main/gateway/monitoring/metrics.ts';
 import { chat, startChat } from '../support/client.ts';
+import { readExposition } from '../support/exposition.ts';
 import { startGateway } from '../support/gateway.ts';
 import { bearer, expectError, send } from '../support/http.ts';
-import { readExposition } from '../support/exposition.ts';
 import { startMachine, startTier } from '../support/tier.ts';
 import { answers, error, hang, startUpstream } from '../support/upstream.ts';
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { readControlToken } from '../../main/platform/secrets.ts';
 import { HELLO } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { bearer, expectError, postJson, send } from '../support/http.ts';
-import { readControlToken } from '../../main/platform/control-token.ts';
 import { answers, startUpstream } from '../support/upstream.ts';
 
 /** Every route of the gateway port with what it takes (design 3). */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { readControlToken } from '../../main/platform/control-token.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import type { Log } from '../../main/platform/log.ts';
+import { readControlToken } from '../../main/platform/secrets.ts';
 import { chat, chatStream, HELLO } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { bearer, postJson, send } from '../support/http.ts';

@@ -1,9 +1,9 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { controlToken, readControlToken } from '../../main/platform/control-token.ts';
-import { createManualClock } from '../support/clock.ts';
+import { controlToken, readControlToken } from '../../main/platform/secrets.ts';
 import { HELLO } from '../support/client.ts';
+import { createManualClock } from '../support/clock.ts';
 import { startGateway, temporaryDirectory, type TestGateway } from '../support/gateway.ts';
 import { bearer, expectError, postJson, send } from '../support/http.ts';
 import { answers, error, startUpstream } from '../support/upstream.ts';

@@ -1,11 +1,11 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { loadConfig } from '../../main/config.ts';
-import { ENTRIES } from '../../main/config/settings.ts';
+import { loadConfig } from '../../main/config/load.ts';
+import { ENTRIES } from '../../main/config/schema.ts';
 import { readSettings } from '../../main/config/settings-file.ts';
 import { chat, HELLO } from '../support/client.ts';
-import { startControlled, type Controlled } from '../support/control.ts';
+import { type Controlled, startControlled } from '../support/control.ts';
 import { bearer, expectError, send } from '../support/http.ts';
 import { answers, error, startUpstream } from '../support/upstream.ts';
 

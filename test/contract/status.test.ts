@@ -1,9 +1,9 @@
-import { UPSTREAM_IDS } from '#shared/ids.ts';
-import { statusReportSchema, type StatusReport } from '#shared/status.ts';
 import { expect, test } from 'vitest';
-import { ENTRIES } from '../../main/config/settings.ts';
-import { createManualClock } from '../support/clock.ts';
+import { UPSTREAM_IDS } from '#shared/ids.ts';
+import { type StatusReport, statusReportSchema } from '#shared/status.ts';
+import { ENTRIES } from '../../main/config/schema.ts';
 import { chat, chatStream, HELLO } from '../support/client.ts';
+import { createManualClock } from '../support/clock.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { send } from '../support/http.ts';
 import { answers, cut, error, REFUSED_URL, ROLE, startUpstream } from '../support/upstream.ts';

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
-import { readChat } from '../../main/demo/chat.ts';
-import { cannedAnswer, restOfAnswer } from '../../main/demo/text.ts';
+import { cannedAnswer, readChat, restOfAnswer } from '../../main/demo/answers.ts';
 
 test('every demo upstream goes on with the answer that any other began, to its very end', () => {
   for (const giver of UPSTREAM_IDS) {

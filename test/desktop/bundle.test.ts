@@ -74,7 +74,7 @@ describe('the bundle', () => {
 
   test.each([
     ['store-worker', 'better-sqlite3'],
-    ['facts-worker', 'systeminformation'],
+    ['machine-facts-worker', 'systeminformation'],
   ])('has the thread %s beside it, which knows nothing of Electron', (thread, its) => {
     const worker = readFileSync(join(folder, `${thread}.js`), 'utf8');
     expect(worker).toContain(its);

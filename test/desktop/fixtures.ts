@@ -1,7 +1,7 @@
-import type { AppInfo, LiveEvent, LiveSnapshot } from '#shared/live.ts';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import type { AppInfo, LiveEvent, LiveSnapshot } from '#shared/live.ts';
 import type { StatusReport, UpstreamReport } from '#shared/status.ts';
-import type { HostFace, WarmupChange } from '../../main/desktop/host-face.ts';
+import type { HostFace, WarmupChange } from '../../main/desktop/electron-api.ts';
 
 const LABELS: Readonly<Record<UpstreamId, string>> = {
   local: 'Local',

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { drawTemplate, drawTwoTone, type Pixels } from '../../main/desktop/icons/draw.ts';
 import { iconFiles } from '../../main/desktop/icons/files.ts';
 import { encodePng } from '../../main/desktop/icons/png.ts';
-import { TRAY_SHAPES } from '../../main/desktop/serving.ts';
+import { TRAY_SHAPES } from '../../main/desktop/serving-summary.ts';
 
 function silhouette({ rgba }: Pixels): readonly boolean[] {
   return Array.from({ length: rgba.length / 4 }, (_, index) => (rgba[index * 4 + 3] ?? 0) > 127);

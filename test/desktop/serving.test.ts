@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { describeServing, foldFacts } from '../../main/desktop/serving.ts';
-import { menuTemplate } from '../../main/desktop/tray-menu.ts';
-import { snapshotOf, type Scene } from './fixtures.ts';
+import { menuTemplate } from '../../main/desktop/menus.ts';
+import { describeServing, foldFacts } from '../../main/desktop/serving-summary.ts';
+import { type Scene, snapshotOf } from './fixtures.ts';
 
 const lineOf = (scene: Scene): string => describeServing(snapshotOf(scene)).line;
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hasTrayPanel } from '../../main/desktop/tray-panel.ts';
+import { hasTrayPanel } from '../../main/desktop/tray.ts';
 
 const refuse = (): Promise<string> => Promise.reject(new Error('asked'));
 

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { readControlToken } from '../../main/platform/control-token.ts';
+import { readControlToken } from '../../main/platform/secrets.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { bearer, OUTER_ADDRESS, postJson } from '../support/http.ts';
 import { runCli, startCli } from '../support/process.ts';

@@ -1,14 +1,14 @@
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
-import { Agent, createServer, request, type IncomingMessage } from 'node:http';
+import { Agent, createServer, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { ENTRIES } from '../../main/config/settings.ts';
-import { VERSION } from '../../main/version.ts';
+import { VERSION } from '../../main/app/version.ts';
+import { ENTRIES } from '../../main/config/schema.ts';
 import { HELLO, startChat } from '../support/client.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { bearer, expectError, HAS_IPV6_LOOPBACK, postJson, send } from '../support/http.ts';
-import { runCli, startCli, type RunningCli } from '../support/process.ts';
+import { runCli, type RunningCli, startCli } from '../support/process.ts';
 import { chunk, DONE, hang, ROLE, stall, startUpstream, STOP } from '../support/upstream.ts';
 import { openWire } from '../support/wire.ts';
 

@@ -1,21 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readControlToken } from '../../main/platform/control-token.ts';
-import { gatewayTokenOf } from '../../main/registry/entry.ts';
+import { readControlToken } from '../../main/platform/secrets.ts';
+import { gatewayTokenOf } from '../../main/registry/provider-entry.ts';
 import { createAgent } from '../registry/world.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { expectError } from '../support/http.ts';
-import { startCli, type RunningCli } from '../support/process.ts';
+import { type RunningCli, startCli } from '../support/process.ts';
 import {
   beat,
   createLedger,
   enrol,
+  type Ledger,
   loadUntilGone,
   post,
-  shown,
-  type Ledger,
   type Registry,
+  shown,
 } from '../support/registry-load.ts';
 import { kept } from '../support/store.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { loadConfig } from '../../main/config.ts';
-import { createHost, WINDOW_DIRECTORY } from '../../main/host.ts';
+import { createHost, WINDOW_DIRECTORY } from '../../main/app/app.ts';
+import { loadConfig } from '../../main/config/load.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import { silentLog } from '../../main/platform/log.ts';
 import { openStore } from '../../main/registry/store/open-store.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { substanceOf } from '../../main/gateway/response/answer.ts';
+import { substanceOf } from '../../main/gateway/upstream/completion.ts';
 
 const delta = (fields: unknown, more = {}) => ({ choices: [{ index: 0, delta: fields, ...more }] });
 const message = (fields: unknown) => ({ choices: [{ index: 0, message: fields }] });

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { answerAsChunk, createAssembly } from '../../main/gateway/response/assembly.ts';
+import { answerAsChunk, createAssembly } from '../../main/gateway/upstream/assembly.ts';
 
 /** Puts `chunks` together and parses the result. */
 function assembled(chunks: readonly unknown[]): unknown {

@@ -1,23 +1,23 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
+  type Admission,
   admit,
   admitAnyway,
   admitClosed,
-  NEW_BREAKER,
-  type Admission,
   type Breaker,
-} from '../../main/gateway/circuit/breaker.ts';
-import { createCircuits } from '../../main/gateway/circuit/circuits.ts';
-import { later, type Moment } from '../../main/gateway/circuit/moment.ts';
-import { circuitReport } from '../../main/gateway/circuit/report.ts';
+  NEW_BREAKER,
+} from '../../main/gateway/circuits/breaker.ts';
+import { createCircuits } from '../../main/gateway/circuits/circuits.ts';
+import { later, type Moment } from '../../main/gateway/circuits/deadline.ts';
+import { circuitReport } from '../../main/gateway/circuits/report.ts';
 import {
   firstContent,
+  type Limits,
   outrun,
   record,
-  type Limits,
   type Result,
-} from '../../main/gateway/circuit/results.ts';
+} from '../../main/gateway/circuits/transitions.ts';
 import { createManualClock } from '../support/clock.ts';
 
 const LIMITS: Limits = {

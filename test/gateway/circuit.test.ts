@@ -1,24 +1,24 @@
 import { expect, test } from 'vitest';
 import {
+  type Admission,
   admit,
   admitAnyway,
+  type Breaker,
   NEW_BREAKER,
   reset,
   sent,
-  waitMsOf,
-  type Admission,
-  type Breaker,
   type Ticket,
-} from '../../main/gateway/circuit/breaker.ts';
-import { decodeBreaker, encodeBreaker } from '../../main/gateway/circuit/codec.ts';
-import { later, momentOf, type Moment } from '../../main/gateway/circuit/moment.ts';
-import { circuitReport, providerCircuitReport } from '../../main/gateway/circuit/report.ts';
+  waitMsOf,
+} from '../../main/gateway/circuits/breaker.ts';
+import { decodeBreaker, encodeBreaker } from '../../main/gateway/circuits/codec.ts';
+import { later, type Moment, momentOf } from '../../main/gateway/circuits/deadline.ts';
+import { circuitReport, providerCircuitReport } from '../../main/gateway/circuits/report.ts';
 import {
   firstContent,
-  record,
   type Limits,
+  record,
   type Result,
-} from '../../main/gateway/circuit/results.ts';
+} from '../../main/gateway/circuits/transitions.ts';
 import { createManualClock } from '../support/clock.ts';
 
 const LIMITS: Limits = {

@@ -6,7 +6,7 @@ import {
   succeededAt,
   UNUSED,
   withSample,
-} from '../../main/gateway/circuit/health-record.ts';
+} from '../../main/gateway/circuits/health.ts';
 
 const MINUTE_MS = 60_000;
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createHedgeBudget, type HedgeBudget } from '../../main/gateway/hedge/budget.ts';
+import { createHedgeBudget, type HedgeBudget } from '../../main/gateway/routing/hedge-policy.ts';
 
 /** Requests that come in and are each hedged as often as they may be, up to `most` times; says how often. */
 function hedgedOf(

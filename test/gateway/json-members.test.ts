@@ -4,7 +4,7 @@ import {
   elementsAt,
   topLevelMembers,
   withMembers,
-} from '../../main/gateway/request/json-members.ts';
+} from '../../main/gateway/upstream/json-members.ts';
 
 /** A JSON text with its own blanks and spellings, member by member. */
 interface Spelled {

@@ -1,8 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { chooseInOrder, type Candidate } from '../../main/gateway/local/choice.ts';
-import { shuffled } from '../../main/gateway/local/shuffled.ts';
-import { endpointOf, type LocalTarget } from '../../main/gateway/request/upstreams.ts';
+import {
+  type Candidate,
+  chooseInOrder,
+  shuffled,
+} from '../../main/gateway/routing/local-balancing.ts';
+import { endpointOf, type LocalTarget } from '../../main/gateway/upstream/upstreams.ts';
 import { chance } from '../support/chance.ts';
 
 const endpoint = endpointOf('http://127.0.0.1:1', 'local');

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { loadConfig, type Config } from '../../main/config.ts';
-import { createCircuits } from '../../main/gateway/circuit/circuits.ts';
-import { createPredictions } from '../../main/gateway/local/predictions.ts';
-import { createLatencies } from '../../main/gateway/watch/latencies.ts';
-import { recall, remembered, type Memorable } from '../../main/gateway/watch/memory.ts';
-import { createStats } from '../../main/gateway/watch/stats.ts';
+import { loadConfig } from '../../main/config/load.ts';
+import type { Config } from '../../main/config/schema.ts';
+import { createCircuits } from '../../main/gateway/circuits/circuits.ts';
+import { createLatencies, createStats } from '../../main/gateway/monitoring/counters.ts';
+import { type Memorable, recall, remembered } from '../../main/gateway/monitoring/saved-state.ts';
+import { createPredictions } from '../../main/gateway/routing/ttft-predictions.ts';
 import { createManualClock } from '../support/clock.ts';
 import { firstTokens } from '../support/machine.ts';
 

@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
 import type { AttemptCause } from '#shared/live.ts';
-import { createCircuits } from '../../main/gateway/circuit/circuits.ts';
-import { createPredictions } from '../../main/gateway/local/predictions.ts';
-import { createLatencies } from '../../main/gateway/watch/latencies.ts';
-import { createRequestLogs } from '../../main/gateway/watch/request-log.ts';
-import { createStats } from '../../main/gateway/watch/stats.ts';
+import { createCircuits } from '../../main/gateway/circuits/circuits.ts';
+import { createLatencies, createStats } from '../../main/gateway/monitoring/counters.ts';
+import { createRequestLogs } from '../../main/gateway/monitoring/request-log.ts';
+import { createPredictions } from '../../main/gateway/routing/ttft-predictions.ts';
 import { silentLog } from '../../main/platform/log.ts';
 import { createManualClock } from '../support/clock.ts';
 

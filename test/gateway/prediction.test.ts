@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import {
+  type FirstToken,
   NO_PREDICTION_YET,
   predict,
-  withFirstToken,
-  type FirstToken,
+  predictedSlow,
   type Prediction,
-} from '../../main/gateway/local/prediction.ts';
-import { predictedSlow, slowTtftMs } from '../../main/gateway/local/slow.ts';
+  slowTtftMs,
+  withFirstToken,
+} from '../../main/gateway/routing/ttft-prediction.ts';
 import { firstTokens, learned, type LinearMachine } from '../support/machine.ts';
 
 const EXACT: LinearMachine = { overheadMs: 100, msPerByte: 0.05, noiseMs: 0 };

@@ -1,7 +1,10 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { FirstToken } from '../../main/gateway/local/prediction.ts';
-import { createPredictions, type Predictions } from '../../main/gateway/local/predictions.ts';
+import type { FirstToken } from '../../main/gateway/routing/ttft-prediction.ts';
+import {
+  createPredictions,
+  type Predictions,
+} from '../../main/gateway/routing/ttft-predictions.ts';
 import { createManualClock } from '../support/clock.ts';
 import { firstTokens, type LinearMachine } from '../support/machine.ts';
 

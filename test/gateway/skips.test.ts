@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
 import type { FailureReason } from '#shared/reasons.ts';
-import { later, type Moment } from '../../main/gateway/circuit/moment.ts';
-import { skipReports } from '../../main/gateway/circuit/report.ts';
+import { later, type Moment } from '../../main/gateway/circuits/deadline.ts';
 import {
   activeSkips,
   NO_SKIPS,
+  type Skip,
   skipFor,
   skipOf,
-  withSkip,
-  type Skip,
   type Skips,
-} from '../../main/gateway/circuit/skips.ts';
+  withSkip,
+} from '../../main/gateway/circuits/exclusions.ts';
+import { skipReports } from '../../main/gateway/circuits/report.ts';
 
 const NOW: Moment = { ticks: 10, wallMs: Date.UTC(2026, 0, 1) };
 

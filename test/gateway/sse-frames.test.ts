@@ -1,11 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import {
-  createFramer,
-  dataOf,
-  eventsOf,
-  isNamedError,
-} from '../../main/gateway/response/sse-frames.ts';
+import { createFramer, dataOf, eventsOf, isNamedError } from '../../main/gateway/upstream/sse.ts';
 
 /** Pushes `pieces` and lists the events that came out, and what is left. */
 function framed(pieces: readonly Buffer[]): { readonly events: string[]; readonly rest: string } {

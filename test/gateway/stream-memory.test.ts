@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, onTestFinished, test } from 'vitest';
-import { answerChat } from '../../main/gateway/chat-answer.ts';
+import { answerChat } from '../../main/gateway/chat/respond.ts';
 import { STREAM } from '../support/hedging.ts';
 import { startSpoken } from '../support/spoken.ts';
 import { chunk, DONE, STOP } from '../support/upstream.ts';

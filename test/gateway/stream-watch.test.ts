@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createFramer } from '../../main/gateway/response/sse-frames.ts';
-import { createStreamWatch } from '../../main/gateway/response/stream-watch.ts';
+import { createFramer } from '../../main/gateway/upstream/sse.ts';
+import { createStreamWatch } from '../../main/gateway/upstream/stream-inspector.ts';
 import { chunk } from '../support/upstream.ts';
 
 function seen(choices: number, ...events: readonly string[]) {

@@ -1,13 +1,13 @@
 import * as fc from 'fast-check';
-import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import { expect, test } from 'vitest';
-import { loadConfig } from '../../main/config.ts';
-import { createCircuits } from '../../main/gateway/circuit/circuits.ts';
-import { createPredictions } from '../../main/gateway/local/predictions.ts';
-import { classify } from '../../main/gateway/outcome/outcomes.ts';
-import { isBadRequest, parseChatRequest } from '../../main/gateway/request/chat-request.ts';
-import { endpointOf, remoteUpstreams } from '../../main/gateway/request/upstreams.ts';
-import { Walk } from '../../main/gateway/walk/walk.ts';
+import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import { loadConfig } from '../../main/config/load.ts';
+import { createCircuits } from '../../main/gateway/circuits/circuits.ts';
+import { Walk } from '../../main/gateway/routing/fallback-plan.ts';
+import { createPredictions } from '../../main/gateway/routing/ttft-predictions.ts';
+import { isBadRequest, parseChatRequest } from '../../main/gateway/upstream/chat-request.ts';
+import { classify } from '../../main/gateway/upstream/failure.ts';
+import { endpointOf, remoteUpstreams } from '../../main/gateway/upstream/upstreams.ts';
 import { createManualClock } from '../support/clock.ts';
 import { at } from '../support/words.ts';
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createChunkReader } from '../../main/platform/http/chunk-reader.ts';
+import { createChunkReader } from '../../main/platform/http/http1-chunked.ts';
 import { cut } from '../support/pieces.ts';
 
 /** Reads `pieces` to their end or to the first state that is not `going`. */

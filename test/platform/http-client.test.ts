@@ -3,9 +3,13 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Exchange, HttpClient, HttpRequest } from '../../main/platform/http.ts';
 import { createHttpClient } from '../../main/platform/http/client.ts';
-import type { TransportFailure } from '../../main/platform/transport-failure.ts';
+import type {
+  Exchange,
+  HttpClient,
+  HttpRequest,
+  TransportFailure,
+} from '../../main/platform/http/types.ts';
 import { startByteServer } from '../support/byte-server.ts';
 import { REFUSED_URL } from '../support/upstream.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { HttpClient, HttpRequest, ResponseListener } from '../../main/platform/http.ts';
 import { createLazyClient } from '../../main/platform/http/lazy-client.ts';
+import type { HttpClient, HttpRequest, ResponseListener } from '../../main/platform/http/types.ts';
 
 const REQUEST: HttpRequest = {
   method: 'GET',

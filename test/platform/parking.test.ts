@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Exchange, ResponseListener } from '../../main/platform/http.ts';
-import { park } from '../../main/platform/parking.ts';
+import { park } from '../../main/platform/http/handover.ts';
+import type { Exchange, ResponseListener } from '../../main/platform/http/types.ts';
 
 /** A listener that writes down what it hears. */
 function hearing(name: string, heard: string[], onData = () => {}): ResponseListener {

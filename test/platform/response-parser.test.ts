@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createResponseParser } from '../../main/platform/http/response-parser.ts';
+import { createResponseParser } from '../../main/platform/http/http1-parser.ts';
 import { cut } from '../support/pieces.ts';
 
 /** Parses `pieces` to their end or to the first state that is not `going`. */

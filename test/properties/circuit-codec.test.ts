@@ -1,14 +1,14 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Breaker } from '../../main/gateway/circuit/breaker.ts';
+import type { Breaker } from '../../main/gateway/circuits/breaker.ts';
 import {
   decodeBreaker,
   decodeSkips,
   encodeBreaker,
   encodeSkips,
-} from '../../main/gateway/circuit/codec.ts';
-import { later, remainingMs, type Moment } from '../../main/gateway/circuit/moment.ts';
-import { circuitReport } from '../../main/gateway/circuit/report.ts';
+} from '../../main/gateway/circuits/codec.ts';
+import { later, type Moment, remainingMs } from '../../main/gateway/circuits/deadline.ts';
+import { circuitReport } from '../../main/gateway/circuits/report.ts';
 import { check, history, play, type World } from '../support/circuit-histories.ts';
 
 const RUNS = { numRuns: 10_000 };

@@ -1,18 +1,18 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { decodeSkips, encodeSkips } from '../../main/gateway/circuit/codec.ts';
-import { later, remainingMs, type Moment } from '../../main/gateway/circuit/moment.ts';
+import { decodeSkips, encodeSkips } from '../../main/gateway/circuits/codec.ts';
+import { later, type Moment, remainingMs } from '../../main/gateway/circuits/deadline.ts';
 import {
   activeSkips,
   MODELS_KEPT,
   NO_SKIPS,
-  skipOf,
-  UPSTREAM_SKIPS,
-  withSkip,
   type Skip,
+  skipOf,
   type Skips,
+  UPSTREAM_SKIPS,
   type WantedSkip,
-} from '../../main/gateway/circuit/skips.ts';
+  withSkip,
+} from '../../main/gateway/circuits/exclusions.ts';
 import { check } from '../support/circuit-histories.ts';
 
 type Event =

@@ -1,17 +1,17 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { admit, waitMsOf, type Gate } from '../../main/gateway/circuit/breaker.ts';
-import { later, remainingMs, untilMs } from '../../main/gateway/circuit/moment.ts';
-import { circuitReport } from '../../main/gateway/circuit/report.ts';
-import { record } from '../../main/gateway/circuit/results.ts';
+import { admit, type Gate, waitMsOf } from '../../main/gateway/circuits/breaker.ts';
+import { later, remainingMs, untilMs } from '../../main/gateway/circuits/deadline.ts';
+import { circuitReport } from '../../main/gateway/circuits/report.ts';
+import { record } from '../../main/gateway/circuits/transitions.ts';
 import {
   check,
   history,
+  type History,
   LONGEST_COOLDOWN_MS,
   play,
   type Step,
   type World,
-  type History,
 } from '../support/circuit-histories.ts';
 
 /** Time passes, or the clock or the process is another: whatever else happens, happens at one moment. */

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { predict } from '../../main/gateway/local/prediction.ts';
-import { slowTtftMs } from '../../main/gateway/local/slow.ts';
+import { predict, slowTtftMs } from '../../main/gateway/routing/ttft-prediction.ts';
 import {
   ALL_SORTS,
   exactMs,

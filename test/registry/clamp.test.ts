@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { capped, clamped } from '../../main/registry/clamp.ts';
+import { capped, clamped } from '../../main/registry/change-detection.ts';
 import { device, recordOf, startRegistry } from './world.ts';
 
 const devices = (count: number) => Array.from({ length: count }, (_, index) => device(index));

@@ -1,16 +1,16 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
+  type Provider,
+  PROVIDER_STATUSES,
+  type ProviderList,
   providerListSchema,
   providerSchema,
-  PROVIDER_STATUSES,
   VERIFICATION_STATES,
-  type Provider,
-  type ProviderList,
 } from '#shared/provider.ts';
-import type { StoredProvider } from '../../main/registry/types.ts';
-import { createAgent, createTestStore, NO_TRAFFIC, recordOf, startRegistry } from './world.ts';
 import type { Registry } from '../../main/registry/registry.ts';
+import type { StoredProvider } from '../../main/registry/store/store.ts';
+import { createAgent, createTestStore, NO_TRAFFIC, recordOf, startRegistry } from './world.ts';
 
 function listed(registry: Registry, query: Record<string, unknown> = {}): ProviderList {
   const list = registry.list(query);

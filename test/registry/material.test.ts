@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { AgentRecord } from '#shared/provider.ts';
-import { isNews, newsOf, NO_NEWS } from '../../main/registry/material.ts';
+import { isNews, newsOf, NO_NEWS } from '../../main/registry/change-detection.ts';
 import { device, recordOf, startRegistry } from './world.ts';
 
 const { gpu, host } = recordOf();

@@ -7,7 +7,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { expect, test } from 'vitest';
-import type { Change } from '../../main/registry/types.ts';
+import type { Change } from '../../main/registry/store/store.ts';
 import {
   document,
   keep,

@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads';
 import { expect, onTestFinished, test } from 'vitest';
-import { createStoreClient } from '../../main/registry/store/store-client.ts';
+import { createStoreClient } from '../../main/registry/store/client.ts';
 import { createMemoryStore } from '../../main/registry/store/memory-store.ts';
-import type { Change } from '../../main/registry/types.ts';
+import type { Change } from '../../main/registry/store/store.ts';
 import { put, storedProvider } from '../support/store.ts';
 
 const ENDED =

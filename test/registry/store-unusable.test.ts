@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { MIGRATIONS, migrate } from '../../main/registry/store/migrations.ts';
+import { migrate, MIGRATIONS } from '../../main/registry/store/database.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import {
   document,

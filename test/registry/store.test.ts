@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Change, StoredEvent } from '../../main/registry/types.ts';
+import type { Change, StoredEvent } from '../../main/registry/store/store.ts';
 import {
   document,
   keep,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { CHECK_NAMES, type Check } from '#shared/provider.ts';
-import { NO_NEWS } from '../../main/registry/material.ts';
-import type { StoredVerification } from '../../main/registry/types.ts';
+import { type Check, CHECK_NAMES } from '#shared/provider.ts';
+import { NO_NEWS } from '../../main/registry/change-detection.ts';
+import type { StoredVerification } from '../../main/registry/store/store.ts';
 import { createAgent, startRegistry } from './world.ts';
 
 const FAILED: StoredVerification = {

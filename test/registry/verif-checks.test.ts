@@ -2,13 +2,15 @@ import { expect, test } from 'vitest';
 import { CHECK_NAMES, type CheckName } from '#shared/provider.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import { failureReason } from '../../main/registry/provider-view.ts';
-import { runChecks, type InferenceOrder } from '../../main/registry/verification/checks.ts';
-import type { Finding } from '../../main/registry/verification/findings.ts';
+import { type InferenceOrder, runChecks } from '../../main/registry/verification/checks.ts';
+import type { Finding } from '../../main/registry/verification/judgements.ts';
 import { verdictOf } from '../../main/registry/verification/verdict.ts';
-import type { VerificationSubject } from '../../main/registry/verifier-face.ts';
+import type { VerificationSubject } from '../../main/registry/verifier-port.ts';
 import {
+  type Answer,
   CANDIDATE_HOSTS,
   edgesFor,
+  type FakeProvider,
   GATEWAY_TOKEN,
   hangUp,
   json,
@@ -16,8 +18,6 @@ import {
   startFakeProvider,
   subjectOf,
   UNTESTED,
-  type Answer,
-  type FakeProvider,
 } from '../support/fake-provider.ts';
 
 const [HEALTH, ENGINE, GPU, INFERENCE, LATENCY, MODEL] = CHECK_NAMES;

@@ -1,16 +1,16 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { StoredVerification } from '../../main/registry/types.ts';
+import type { StoredVerification } from '../../main/registry/store/store.ts';
 import {
   planOf,
   remembered,
+  type RunMemory,
   withEnd,
   withNews,
   withRouted,
   withStart,
-  type RunMemory,
 } from '../../main/registry/verification/schedule.ts';
-import type { VerifierNews } from '../../main/registry/verifier-face.ts';
+import type { VerifierNews } from '../../main/registry/verifier-port.ts';
 import { UNTESTED } from '../support/fake-provider.ts';
 
 const MINUTE = 60_000;

@@ -1,16 +1,20 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CHECK_NAMES, type CheckName } from '#shared/provider.ts';
-import type { StoredVerification } from '../../main/registry/types.ts';
+import type { StoredVerification } from '../../main/registry/store/store.ts';
 import {
   completed,
-  findingOf,
   type Finding,
+  findingOf,
   type Reached,
   type Result,
-} from '../../main/registry/verification/findings.ts';
-import { settled } from '../../main/registry/verification/settlement.ts';
-import { passedNames, verdictOf, type Outcome } from '../../main/registry/verification/verdict.ts';
+} from '../../main/registry/verification/judgements.ts';
+import {
+  type Outcome,
+  passedNames,
+  settled,
+  verdictOf,
+} from '../../main/registry/verification/verdict.ts';
 import { UNTESTED } from '../support/fake-provider.ts';
 
 const [HEALTH, ENGINE, GPU, INFERENCE, LATENCY, MODEL] = CHECK_NAMES;

@@ -2,24 +2,24 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { systemClock, type Clock } from '../../main/platform/clock.ts';
+import { type Clock, systemClock } from '../../main/platform/clock.ts';
 import { resolveChecked } from '../../main/platform/network-guard.ts';
 import { runChecks, type RunEdges } from '../../main/registry/verification/checks.ts';
-import type { Finding } from '../../main/registry/verification/findings.ts';
+import type { Finding } from '../../main/registry/verification/judgements.ts';
 import { verdictOf } from '../../main/registry/verification/verdict.ts';
-import type { VerificationSubject } from '../../main/registry/verifier-face.ts';
+import type { VerificationSubject } from '../../main/registry/verifier-port.ts';
 import { createManualClock } from '../support/clock.ts';
 import {
+  type Answer,
   bytes,
   edgesFor,
+  type FakeProvider,
   hangUp,
   json,
   recordAt,
   silence,
   startFakeProvider,
   subjectOf,
-  type Answer,
-  type FakeProvider,
 } from '../support/fake-provider.ts';
 
 const tls = (name: string) =>

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { silentLog } from '../../main/platform/log.ts';
-import type { StoredVerification } from '../../main/registry/types.ts';
+import type { StoredVerification } from '../../main/registry/store/store.ts';
 import type { RunEdges } from '../../main/registry/verification/checks.ts';
 import { createVerifier, type Verifier } from '../../main/registry/verification/verifier.ts';
 import type {
@@ -8,17 +8,17 @@ import type {
   VerificationSubject,
   VerifierHost,
   VerifierNews,
-} from '../../main/registry/verifier-face.ts';
+} from '../../main/registry/verifier-port.ts';
 import { createManualClock, type ManualClock } from '../support/clock.ts';
 import {
   edgesFor,
+  type FakeProvider,
   json,
   recordAt,
   silence,
   startFakeProvider,
   subjectOf,
   UNTESTED,
-  type FakeProvider,
 } from '../support/fake-provider.ts';
 
 const NO_NEWS: VerifierNews = {

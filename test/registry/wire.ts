@@ -1,11 +1,11 @@
 import { createServer } from 'node:http';
 import { onTestFinished } from 'vitest';
-import { createIdentify } from '../../main/gateway/access/auth.ts';
-import { providerRoutes } from '../../main/gateway/surface/provider-routes.ts';
-import { createRoutes } from '../../main/gateway/surface/routes.ts';
+import { providerRoutes } from '../../main/gateway/api/provider-routes.ts';
+import { createRoutes } from '../../main/gateway/api/routes.ts';
+import { createIdentify } from '../../main/gateway/auth/identity.ts';
 import { systemClock } from '../../main/platform/clock.ts';
-import { closeOnceAnswered } from '../../main/platform/idle-connections.ts';
-import type { AgentMessage } from '../../main/registry/messages.ts';
+import { closeOnceAnswered } from '../../main/platform/http/server.ts';
+import type { AgentMessage } from '../../main/registry/responses.ts';
 import { bearer, send } from '../support/http.ts';
 import { startRegistry, type World } from './world.ts';
 

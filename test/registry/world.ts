@@ -3,8 +3,8 @@ import type { AgentRecord } from '#shared/provider.ts';
 import { providerIdOf, publicKeyOf } from '../../main/platform/agent-identity.ts';
 import { signatureHeaders } from '../../main/platform/http-signature.ts';
 import { silentLog } from '../../main/platform/log.ts';
-import type { AgentMessage } from '../../main/registry/messages.ts';
 import { createRegistry, type Registry, type RegistryDeps } from '../../main/registry/registry.ts';
+import type { AgentMessage } from '../../main/registry/responses.ts';
 import type {
   Change,
   Store,
@@ -12,8 +12,8 @@ import type {
   StoredProvider,
   StoredState,
   WriteResult,
-} from '../../main/registry/types.ts';
-import type { VerifierNews } from '../../main/registry/verifier-face.ts';
+} from '../../main/registry/store/store.ts';
+import type { VerifierNews } from '../../main/registry/verifier-port.ts';
 import { createManualClock, type ManualClock } from '../support/clock.ts';
 
 /** The record of a machine that serves, with some fields as a test wants them. */

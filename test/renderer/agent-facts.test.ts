@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { AgentView } from '#shared/agent.ts';
-import { problemsOf } from '../../main/agent/agent-problems.ts';
+import { problemsOf } from '../../main/agent/view.ts';
 import {
   engineHealthText,
   engineName,

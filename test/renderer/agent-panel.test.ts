@@ -1,12 +1,12 @@
 import type { Page } from 'playwright-core';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import type { AgentView } from '#shared/agent.ts';
-import { loadConfig } from '../../main/config.ts';
-import { createHost, WINDOW_DIRECTORY, type Host } from '../../main/host.ts';
+import { createHost, type Host, WINDOW_DIRECTORY } from '../../main/app/app.ts';
+import { loadConfig } from '../../main/config/load.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import { silentLog } from '../../main/platform/log.ts';
 import { openStore } from '../../main/registry/store/open-store.ts';
-import { startEngine, listed, type FakeEngine } from '../agent/fake-engine.ts';
+import { type FakeEngine, listed, startEngine } from '../agent/fake-engine.ts';
 import { axeViolations, closeBrowser, openPage } from '../support/browser.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 

@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
-import { loadConfig } from '../../main/config.ts';
-import type { Surroundings } from '../../main/agent/surroundings/surroundings.ts';
-import { createHost, WINDOW_DIRECTORY, type Host } from '../../main/host.ts';
+import type { Surroundings } from '../../main/agent/availability/host-activity.ts';
+import { createHost, type Host, WINDOW_DIRECTORY } from '../../main/app/app.ts';
+import { loadConfig } from '../../main/config/load.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import { silentLog } from '../../main/platform/log.ts';
 import { openStore } from '../../main/registry/store/open-store.ts';

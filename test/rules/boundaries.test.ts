@@ -24,18 +24,18 @@ const importing = (specifier: string) => `import { x } from '${specifier}';\nexp
 
 test.each([
   ['the gateway', 'main/gateway', '../registry/registry.ts'],
-  ['the gateway', 'main/gateway', '../host.ts'],
+  ['the gateway', 'main/gateway', '../app/app.ts'],
   ['the gateway', 'main/gateway', '../demo/engine.ts'],
   ['the gateway', 'main/gateway', 'electron'],
-  ['the platform', 'main/platform', '../gateway/router.ts'],
-  ['the platform', 'main/platform', '../config.ts'],
-  ["the platform's rooms", 'main/platform/http', '../../config.ts'],
-  ['the real program', 'main', './demo/run.ts'],
+  ['the platform', 'main/platform', '../gateway/routing/router.ts'],
+  ['the platform', 'main/platform', '../config/load.ts'],
+  ["the platform's rooms", 'main/platform/http', '../../config/load.ts'],
+  ['the real program', 'main', './demo/demo.ts'],
   ['the real program', 'main', 'electron'],
   ['the real program', 'main', './desktop/tray.ts'],
-  ['what is shared', 'shared', '../main/config.ts'],
+  ['what is shared', 'shared', '../main/config/load.ts'],
   ['what is shared', 'shared', 'node:fs'],
-  ['the window', 'renderer', '../main/config.ts'],
+  ['the window', 'renderer', '../main/config/load.ts'],
   ['the window', 'renderer', 'node:fs'],
 ])('%s (%s) may not import %s', async (_who, folder, specifier) => {
   const said = await lint(`${folder}/breach-of-a-boundary.ts`, importing(specifier));

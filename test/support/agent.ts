@@ -1,16 +1,16 @@
 import { onTestFinished } from 'vitest';
-import { createAgent, type Agent } from '../../main/agent/agent.ts';
-import type { AgentDeps } from '../../main/agent/agent-parts.ts';
-import type { OwnRegistry } from '../../main/agent/registry-link.ts';
-import { NO_RULES, type OwnerRules } from '../../main/agent/owner.ts';
-import { UNKNOWN_SURROUNDINGS } from '../../main/agent/surroundings/surroundings.ts';
-import { UNREAD, type GpuDevice } from '../../main/agent/telemetry/reading.ts';
+import { type Agent, createAgent } from '../../main/agent/agent.ts';
+import { UNKNOWN_SURROUNDINGS } from '../../main/agent/availability/host-activity.ts';
+import { NO_RULES, type OwnerRules } from '../../main/agent/availability/policy.ts';
+import type { AgentDeps } from '../../main/agent/components.ts';
+import type { OwnRegistry } from '../../main/agent/registration/link.ts';
+import { type GpuDevice, UNREAD } from '../../main/agent/telemetry/gpu-device.ts';
 import type { Telemetry, TelemetryWatch } from '../../main/agent/telemetry/telemetry.ts';
 import { createHttpClient } from '../../main/platform/http/client.ts';
 import { silentLog } from '../../main/platform/log.ts';
 import { createManualClock, type ManualClock } from './clock.ts';
 import { temporaryDirectory } from './gateway.ts';
-import { startUpstream, type Script, type Upstream } from './upstream.ts';
+import { type Script, startUpstream, type Upstream } from './upstream.ts';
 
 /** The GPU of the machines in tests. */
 export const CARD: GpuDevice = {

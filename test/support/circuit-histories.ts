@@ -1,22 +1,22 @@
 import * as fc from 'fast-check';
 import {
+  type Admission,
   admit,
   admitAnyway,
+  type Breaker,
   NEW_BREAKER,
   reset,
   sent,
-  type Admission,
-  type Breaker,
   type Ticket,
-} from '../../main/gateway/circuit/breaker.ts';
-import { decodeBreaker, encodeBreaker } from '../../main/gateway/circuit/codec.ts';
-import { later, type Moment } from '../../main/gateway/circuit/moment.ts';
+} from '../../main/gateway/circuits/breaker.ts';
+import { decodeBreaker, encodeBreaker } from '../../main/gateway/circuits/codec.ts';
+import { later, type Moment } from '../../main/gateway/circuits/deadline.ts';
 import {
   firstContent,
-  record,
   type Limits,
+  record,
   type Result,
-} from '../../main/gateway/circuit/results.ts';
+} from '../../main/gateway/circuits/transitions.ts';
 
 /** One thing that can happen to a breaker; `back` counts tickets from the last one handed out. */
 export type Event =

@@ -1,10 +1,10 @@
-import type { SettingView } from '#shared/settings.ts';
-import { statusReportSchema, type StatusReport } from '#shared/status.ts';
 import { expect } from 'vitest';
-import { readControlToken } from '../../main/platform/control-token.ts';
+import type { SettingView } from '#shared/settings.ts';
+import { type StatusReport, statusReportSchema } from '#shared/status.ts';
 import type { Clock } from '../../main/platform/clock.ts';
+import { readControlToken } from '../../main/platform/secrets.ts';
 import { startGateway, type TestGateway } from './gateway.ts';
-import { bearer, send, type HttpAnswer } from './http.ts';
+import { bearer, type HttpAnswer, send } from './http.ts';
 
 /** What `GET /api/v1/settings` answers. */
 export type Settings = Readonly<Record<string, Readonly<Record<string, SettingView>>>>;

@@ -12,7 +12,7 @@ import type {
   SessionFace,
   TrayFace,
   WindowFace,
-} from '../../main/desktop/electron-face.ts';
+} from '../../main/desktop/electron-api.ts';
 
 type CheckHandler = Parameters<SessionFace['setPermissionCheckHandler']>[0];
 type RequestHandler = Parameters<SessionFace['setPermissionRequestHandler']>[0];

@@ -7,14 +7,14 @@ import {
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import type { AgentRecord } from '#shared/provider.ts';
 import { onTestFinished } from 'vitest';
+import type { AgentRecord } from '#shared/provider.ts';
 import { providerIdOf, publicKeyOf, signHealth } from '../../main/platform/agent-identity.ts';
 import type { Clock } from '../../main/platform/clock.ts';
-import { newSecret } from '../../main/platform/secret-text.ts';
-import type { StoredVerification } from '../../main/registry/types.ts';
+import { newSecret } from '../../main/platform/secrets.ts';
+import type { StoredVerification } from '../../main/registry/store/store.ts';
 import type { RunEdges } from '../../main/registry/verification/checks.ts';
-import type { VerificationSubject } from '../../main/registry/verifier-face.ts';
+import type { VerificationSubject } from '../../main/registry/verifier-port.ts';
 import { recordOf } from '../registry/world.ts';
 
 /** A request that a fake provider got. */

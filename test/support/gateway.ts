@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { loadConfig } from '../../main/config.ts';
-import { createHost, type Host, type HostEdges } from '../../main/host.ts';
-import { systemClock, type Clock } from '../../main/platform/clock.ts';
-import { silentLog, type Log } from '../../main/platform/log.ts';
+import { createHost, type Host, type HostEdges } from '../../main/app/app.ts';
+import { loadConfig } from '../../main/config/load.ts';
+import { type Clock, systemClock } from '../../main/platform/clock.ts';
+import { type Log, silentLog } from '../../main/platform/log.ts';
 import { createMemoryStore } from '../../main/registry/store/memory-store.ts';
-import type { StoredState } from '../../main/registry/types.ts';
+import type { StoredState } from '../../main/registry/store/store.ts';
 import type { ManualClock } from './clock.ts';
 
 /** A gateway on a free loopback port, with a data directory of its own. */

@@ -1,9 +1,9 @@
 import {
-  NO_PREDICTION_YET,
-  withFirstToken,
   type FirstToken,
+  NO_PREDICTION_YET,
   type PredictionRecord,
-} from '../../main/gateway/local/prediction.ts';
+  withFirstToken,
+} from '../../main/gateway/routing/ttft-prediction.ts';
 import { chance } from './chance.ts';
 
 /** A machine whose first token takes an overhead and a rate, give or take. */

@@ -1,11 +1,11 @@
-import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import { expect } from 'vitest';
-import { readControlToken } from '../../main/platform/control-token.ts';
+import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import { readControlToken } from '../../main/platform/secrets.ts';
 import { chat } from './client.ts';
 import { startGateway } from './gateway.ts';
 import { bearer, send } from './http.ts';
 import type { Outcome } from './routing-model.ts';
-import { FIRST_LIMITS, type Action, type Ask } from './routing-table.ts';
+import { type Action, type Ask, FIRST_LIMITS } from './routing-table.ts';
 import {
   bodyOf,
   CONTENT,
@@ -16,7 +16,7 @@ import {
   Stage,
   type World,
 } from './routing-worlds.ts';
-import { cut, json, sse, startUpstream, type Script } from './upstream.ts';
+import { cut, json, type Script, sse, startUpstream } from './upstream.ts';
 import { at } from './words.ts';
 
 /** A whole gateway and five upstreams, on real sockets; settings are changed by their route. */

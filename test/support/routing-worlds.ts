@@ -1,27 +1,28 @@
-import { IncomingMessage, ServerResponse, type OutgoingHttpHeaders } from 'node:http';
+import { IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { RequestRow } from '#shared/live.ts';
 import type { StatusReport } from '#shared/status.ts';
-import { loadConfig, type Config } from '../../main/config.ts';
-import { handleChat } from '../../main/gateway/chat.ts';
-import { createHedgeBudget } from '../../main/gateway/hedge/budget.ts';
-import { createMonitor } from '../../main/gateway/watch/monitor.ts';
-import { endpointOf, remoteUpstreams } from '../../main/gateway/request/upstreams.ts';
-import type { HttpClient } from '../../main/platform/http.ts';
+import { loadConfig } from '../../main/config/load.ts';
+import type { Config } from '../../main/config/schema.ts';
+import { handleChat } from '../../main/gateway/chat/handler.ts';
+import { createMonitor } from '../../main/gateway/monitoring/monitor.ts';
+import { createHedgeBudget } from '../../main/gateway/routing/hedge-policy.ts';
+import { endpointOf, remoteUpstreams } from '../../main/gateway/upstream/upstreams.ts';
+import type { HttpClient } from '../../main/platform/http/types.ts';
 import { silentLog } from '../../main/platform/log.ts';
 import { createManualClock, type ManualClock } from './clock.ts';
 import type { Outcome, Standing } from './routing-model.ts';
 import {
+  type Action,
+  type Ask,
+  type Behaviour,
   FIRST_LIMITS,
   HICCUP_MS,
   SHORT_MS,
   SLOW_MS,
   TIMEOUT_MS,
   TTFT_THRESHOLD_MS,
-  type Action,
-  type Ask,
-  type Behaviour,
 } from './routing-table.ts';
 import { chunk, DONE, STOP } from './upstream.ts';
 import { at } from './words.ts';

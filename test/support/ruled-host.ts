@@ -1,19 +1,21 @@
 import { join } from 'node:path';
+import { expect, onTestFinished, vi } from 'vitest';
 import type { AgentView } from '#shared/agent.ts';
 import type { ProviderList } from '#shared/provider.ts';
-import { expect, onTestFinished, vi } from 'vitest';
-import type { Surroundings } from '../../main/agent/surroundings/surroundings.ts';
-import { UNKNOWN_SURROUNDINGS } from '../../main/agent/surroundings/surroundings.ts';
-import { loadConfig } from '../../main/config.ts';
-import { createHost } from '../../main/host.ts';
-import { systemClock, type Clock } from '../../main/platform/clock.ts';
-import { readControlToken } from '../../main/platform/control-token.ts';
+import {
+  type Surroundings,
+  UNKNOWN_SURROUNDINGS,
+} from '../../main/agent/availability/host-activity.ts';
+import { createHost } from '../../main/app/app.ts';
+import { loadConfig } from '../../main/config/load.ts';
+import { type Clock, systemClock } from '../../main/platform/clock.ts';
 import { silentLog } from '../../main/platform/log.ts';
+import { readControlToken } from '../../main/platform/secrets.ts';
 import { openStore } from '../../main/registry/store/open-store.ts';
 import { startModelServer } from './agent.ts';
 import { chat } from './client.ts';
 import { temporaryDirectory } from './gateway.ts';
-import { bearer, send, type HttpAnswer } from './http.ts';
+import { bearer, type HttpAnswer, send } from './http.ts';
 import { pathWithCard } from './two-hosts.ts';
 import { answers, startUpstream } from './upstream.ts';
 

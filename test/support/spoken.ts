@@ -1,10 +1,10 @@
-import { loadConfig } from '../../main/config.ts';
-import { createHedgeBudget } from '../../main/gateway/hedge/budget.ts';
-import { isBadRequest, parseChatRequest } from '../../main/gateway/request/chat-request.ts';
-import { remoteUpstreams } from '../../main/gateway/request/upstreams.ts';
-import { route, type Journey, type Routed } from '../../main/gateway/router.ts';
-import { createMonitor } from '../../main/gateway/watch/monitor.ts';
-import type { Exchange, HttpClient } from '../../main/platform/http.ts';
+import { loadConfig } from '../../main/config/load.ts';
+import { createMonitor } from '../../main/gateway/monitoring/monitor.ts';
+import { createHedgeBudget } from '../../main/gateway/routing/hedge-policy.ts';
+import { type Journey, route, type Routed } from '../../main/gateway/routing/router.ts';
+import { isBadRequest, parseChatRequest } from '../../main/gateway/upstream/chat-request.ts';
+import { remoteUpstreams } from '../../main/gateway/upstream/upstreams.ts';
+import type { Exchange, HttpClient } from '../../main/platform/http/types.ts';
 import { silentLog } from '../../main/platform/log.ts';
 import { createManualClock } from './clock.ts';
 

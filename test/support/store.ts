@@ -4,10 +4,14 @@ import { expect, onTestFinished } from 'vitest';
 import type { AgentRecord } from '#shared/provider.ts';
 import type { Log } from '../../main/platform/log.ts';
 import { openDatabase } from '../../main/registry/store/database.ts';
-import { openStore, type OpenedStore } from '../../main/registry/store/open-store.ts';
-import type { Loaded } from '../../main/registry/store/loading.ts';
-import { createWriter, type Writer } from '../../main/registry/store/writing.ts';
-import type { Change, Store, StoredProvider, StoredState } from '../../main/registry/types.ts';
+import { type OpenedStore, openStore } from '../../main/registry/store/open-store.ts';
+import { createWriter, type Loaded, type Writer } from '../../main/registry/store/queries.ts';
+import type {
+  Change,
+  Store,
+  StoredProvider,
+  StoredState,
+} from '../../main/registry/store/store.ts';
 import { createManualClock } from './clock.ts';
 import { temporaryDirectory } from './gateway.ts';
 

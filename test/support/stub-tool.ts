@@ -1,7 +1,11 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { createStartTool, type StartTool, type ToolEnd } from '../../main/agent/telemetry/child.ts';
+import {
+  createStartTool,
+  type StartTool,
+  type ToolEnd,
+} from '../../main/agent/telemetry/tool-process.ts';
 import { temporaryDirectory } from './gateway.ts';
 
 /** One start of a stub. */

@@ -1,15 +1,14 @@
-import type { AgentRecord, Provider } from '#shared/provider.ts';
-import { providerSchema } from '#shared/provider.ts';
-import { statusReportSchema, type StatusReport } from '#shared/status.ts';
-import { shuffled } from '../../main/gateway/local/shuffled.ts';
-import { readControlToken } from '../../main/platform/control-token.ts';
-import type { StoredProvider, StoredVerification } from '../../main/registry/types.ts';
+import { type AgentRecord, type Provider, providerSchema } from '#shared/provider.ts';
+import { type StatusReport, statusReportSchema } from '#shared/status.ts';
+import { shuffled } from '../../main/gateway/routing/local-balancing.ts';
+import { readControlToken } from '../../main/platform/secrets.ts';
+import type { StoredProvider, StoredVerification } from '../../main/registry/store/store.ts';
 import { recordOf } from '../registry/world.ts';
 import { createManualClock, type ManualClock } from './clock.ts';
 import { remembering, startGateway, type TestGateway } from './gateway.ts';
-import { bearer, postJson, send, type HttpAnswer } from './http.ts';
+import { bearer, type HttpAnswer, postJson, send } from './http.ts';
 import { storedProvider } from './store.ts';
-import { startUpstream, type Script, type Upstream } from './upstream.ts';
+import { type Script, startUpstream, type Upstream } from './upstream.ts';
 
 /** A machine of the local tier: what the registry keeps of it, and the upstream behind its address. */
 export interface Machine extends Upstream {

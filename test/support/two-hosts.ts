@@ -1,11 +1,11 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { providerSchema, type Provider } from '#shared/provider.ts';
 import { expect, vi } from 'vitest';
-import { readControlToken } from '../../main/platform/control-token.ts';
+import { type Provider, providerSchema } from '#shared/provider.ts';
+import { readControlToken } from '../../main/platform/secrets.ts';
 import { temporaryDirectory } from './gateway.ts';
-import { bearer, postJson, send, type HttpAnswer } from './http.ts';
-import { startCli, type RunningCli } from './process.ts';
+import { bearer, type HttpAnswer, postJson, send } from './http.ts';
+import { type RunningCli, startCli } from './process.ts';
 
 /** A Switchyard that runs as a process of its own. */
 export interface HostProcess {

@@ -1,10 +1,10 @@
-import express from 'express';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
+import express from 'express';
 import type { Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 import type { LiveSnapshot } from '#shared/live.ts';
-import { WINDOW_DIRECTORY } from '../../main/host.ts';
+import { WINDOW_DIRECTORY } from '../../main/app/app.ts';
 import { openPage, type PageOptions } from './browser.ts';
 
 /** The built window over a feed that says one thing and stays open; it only reads. */

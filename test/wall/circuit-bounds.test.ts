@@ -1,11 +1,11 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import { expect, test } from 'vitest';
-import { createCircuits } from '../../main/gateway/circuit/circuits.ts';
+import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import { createCircuits } from '../../main/gateway/circuits/circuits.ts';
 import { createManualClock } from '../support/clock.ts';
-import { createMemoryWorld } from '../support/routing-worlds.ts';
 import type { Ask, Behaviour } from '../support/routing-table.ts';
+import { createMemoryWorld } from '../support/routing-worlds.ts';
 
 const ids = new Set(UPSTREAM_IDS);
 const FAILURES: readonly Behaviour[] = [

@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest';
+import { readControlToken } from '../../main/platform/secrets.ts';
 import { chat, HELLO, startChat } from '../support/client.ts';
 import { createManualClock } from '../support/clock.ts';
-import { inFlight } from '../support/report.ts';
-import { readControlToken } from '../../main/platform/control-token.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { inFlight } from '../support/report.ts';
 import {
   answers,
   chunk,
+  DONE,
   error,
   hang,
   ROLE,
@@ -14,7 +15,6 @@ import {
   startUpstream,
   STOP,
   type Upstream,
-  DONE,
 } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 

@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { gatewayTokenOf } from '../../main/registry/entry.ts';
+import { gatewayTokenOf } from '../../main/registry/provider-entry.ts';
 import { chat, chatStream, HELLO, textOf } from '../support/client.ts';
-import { machineAt, startMachine, startTier, type Machine, type Tier } from '../support/tier.ts';
+import { type Machine, machineAt, startMachine, startTier, type Tier } from '../support/tier.ts';
 import {
   answers,
+  chunk,
   completion,
   cut,
   error,
@@ -13,7 +14,6 @@ import {
   json,
   REFUSED_URL,
   ROLE,
-  chunk,
   startUpstream,
 } from '../support/upstream.ts';
 import { at } from '../support/words.ts';

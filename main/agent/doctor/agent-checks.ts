@@ -1,11 +1,10 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import type { CheckName } from '#shared/provider.ts';
 import { verifyHealth } from '../../platform/agent-identity.ts';
-import { urlHost } from '../../platform/listening.ts';
-import { isLoopbackHost } from '../../platform/loopback.ts';
-import { memberOf, parseJson, textOf } from '../json.ts';
-import { ask, type Answer, type ProbeEdges } from './probe.ts';
-import { shown, type DoctorEntry } from './report.ts';
+import { isLoopbackHost, urlHost } from '../../platform/http/server.ts';
+import { memberOf, parseJson, textOf } from '../../platform/json.ts';
+import { type Answer, ask, type ProbeEdges } from './inference-checks.ts';
+import { type DoctorEntry, shown } from './report.ts';
 
 /** The agent of this machine, as its settings and files describe it. */
 export interface ExpectedAgent {

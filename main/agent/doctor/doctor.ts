@@ -1,12 +1,11 @@
-import { newSecret } from '../../platform/secret-text.ts';
-import type { TelemetryWatch } from '../telemetry/telemetry.ts';
+import { newSecret } from '../../platform/secrets.ts';
 import { agentRecord, type AgentState } from '../record.ts';
+import type { TelemetryWatch } from '../telemetry/telemetry.ts';
 import { checkAgent, type ExpectedAgent } from './agent-checks.ts';
-import { findEngine, type EngineSearch, type EngineSearchResult } from './find-engine.ts';
-import { checkInference, type Place } from './inference-checks.ts';
+import { type EngineSearch, type EngineSearchResult, findEngine } from './find-engine.ts';
+import { checkInference, type Place, type ProbeEdges } from './inference-checks.ts';
 import { checkEngineHealth, checkGpus, firstReading } from './machine-checks.ts';
-import type { ProbeEdges } from './probe.ts';
-import { reportOf, type DoctorReport } from './report.ts';
+import { type DoctorReport, reportOf } from './report.ts';
 
 /** What the doctor is given of this machine. */
 export interface DoctorDeps extends ProbeEdges {

@@ -1,10 +1,9 @@
+import type { EngineView } from '../engines/adapters/engine-view.ts';
+import type { AskEdges, EngineAddress } from '../engines/adapters/probe.ts';
 import { ENGINE_PORTS, localAddresses } from '../engines/addresses.ts';
-import type { AskEdges, EngineAddress } from '../engines/ask.ts';
-import { chosen } from '../engines/choose.ts';
 import { lookAt } from '../engines/detect.ts';
-import { found } from '../engines/known-engine.ts';
-import type { EngineView } from '../engines/view.ts';
-import { shown, type DoctorEntry } from './report.ts';
+import { chosen, found } from '../engines/engine-table.ts';
+import { type DoctorEntry, shown } from './report.ts';
 
 /** Where engines are looked for. */
 export interface EngineSearch {

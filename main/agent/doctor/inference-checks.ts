@@ -1,7 +1,9 @@
 import type { CheckName } from '#shared/provider.ts';
-import { listOf, memberOf, parseJson, textOf } from '../json.ts';
-import { ask, type Answer, type Probe, type ProbeEdges } from './probe.ts';
-import { shown, type DoctorEntry } from './report.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { get, type GetResult, post } from '../../platform/http/fetch-body.ts';
+import type { HttpClient, ResponseHeaders } from '../../platform/http/types.ts';
+import { listOf, memberOf, parseJson, textOf } from '../../platform/json.ts';
+import { type DoctorEntry, shown } from './report.ts';
 
 const INFERENCE: CheckName = 'test inference returns choices';
 const LATENCY: CheckName = 'latency <10s';
@@ -88,4 +90,56 @@ function judgeModels(answer: Answer, model: string, tried: string): DoctorEntry 
 
 function rawOf(answer: Answer): string {
   return shown(answer.kind === 'answer' ? `HTTP ${answer.status} ${answer.text}` : answer.text);
+}
+
+/** What asking takes. */
+export interface ProbeEdges {
+  readonly http: HttpClient;
+  readonly clock: Clock;
+}
+
+/** A request to an agent or an engine. */
+interface Probe {
+  readonly origin: string;
+  readonly path: string;
+  readonly gatewayToken?: string | null;
+  readonly authorization?: string | null;
+  /** Null for a GET. */
+  readonly json: unknown;
+}
+
+/** What came back. */
+export type Answer =
+  | {
+      readonly kind: 'answer';
+      readonly status: number;
+      readonly headers: ResponseHeaders;
+      readonly text: string;
+      readonly latencyMs: number;
+    }
+  /** `text` says why. */
+  | { readonly kind: 'none'; readonly text: string; readonly latencyMs: number };
+
+/** What a registry reads of an answer at most (design 9). */
+const MAX_BYTES = 64 * 1024;
+
+/** Asks, and says how long it took. */
+export async function ask(probe: Probe, timeoutMs: number, edges: ProbeEdges): Promise<Answer> {
+  const startedTicks = edges.clock.ticks();
+  const result = await send(probe, timeoutMs, edges);
+  const latencyMs = Math.round(edges.clock.ticks() - startedTicks);
+  if (result.kind === 'failed') return { kind: 'none', text: result.detail, latencyMs };
+  const { status, headers, body } = result;
+  return { kind: 'answer', status, headers, text: body.toString('utf8'), latencyMs };
+}
+
+function send(probe: Probe, timeoutMs: number, edges: ProbeEdges): Promise<GetResult> {
+  const { origin, path, json, gatewayToken, authorization } = probe;
+  const headers = ['accept', 'application/json'];
+  if (gatewayToken) headers.push('x-gateway-token', gatewayToken);
+  if (authorization) headers.push('authorization', authorization);
+  const request = { origin, path, headers, timeoutMs, maxBytes: MAX_BYTES };
+  if (json === null) return get(request, edges.http, edges.clock);
+  const body = Buffer.from(JSON.stringify(json));
+  return post({ ...request, body }, edges, new AbortController().signal);
 }

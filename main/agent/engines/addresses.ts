@@ -1,4 +1,4 @@
-import type { EngineAddress } from './ask.ts';
+import type { EngineAddress } from './adapters/probe.ts';
 import { ENGINES } from './detect.ts';
 
 /** The ports on which engines listen unless they are told otherwise. */
@@ -27,7 +27,7 @@ export function localAddresses(
 }
 
 /** An engine whose address its owner has set. */
-export type PinnedAddress =
+type PinnedAddress =
   | { readonly kind: 'address'; readonly address: EngineAddress }
   /** `message` names the fault and what to write instead; it never repeats the URL, which may hold a key. */
   | { readonly kind: 'invalid'; readonly message: string };
@@ -56,4 +56,23 @@ export function pinnedAddress(url: string, apiKey: string | null): PinnedAddress
 
 function invalid(message: string): PinnedAddress {
   return { kind: 'invalid', message: `${message} ${EXAMPLE}` };
+}
+
+/** Where an agent finds its engine. */
+export interface EnginePlace {
+  /** The engine that its owner has set: then no other is looked for. */
+  readonly pinned: EngineAddress | null;
+  /** Where one is looked for while none is set. */
+  readonly ports: readonly number[];
+  /** What is wrong with the address in the settings, and what to write instead; null where it can be used. */
+  readonly fault: string | null;
+}
+
+/** Reads the engine URL of the settings; null stands for the usual ports of engines. */
+export function enginePlace(url: string | null, ports = ENGINE_PORTS): EnginePlace {
+  if (url === null) return { pinned: null, ports, fault: null };
+  const read = pinnedAddress(url, null);
+  if (read.kind === 'address') return { pinned: read.address, ports, fault: null };
+  // An address that its owner has set wrong must not lead to serving some other engine.
+  return { pinned: null, ports: [], fault: read.message };
 }

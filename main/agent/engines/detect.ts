@@ -1,17 +1,17 @@
-import { createAsk, type Ask, type AskEdges, type EngineAddress } from './ask.ts';
-import { MODELS_PATH, detail, type Engine } from './engine.ts';
-import { dockerModelRunner } from './known/docker.ts';
-import { jan } from './known/jan.ts';
-import { koboldCpp } from './known/koboldcpp.ts';
-import { llamaCpp } from './known/llama-cpp.ts';
-import { lmStudio } from './known/lm-studio.ts';
-import { mlx } from './known/mlx.ts';
-import { ollama } from './known/ollama.ts';
-import { sglang } from './known/sglang.ts';
-import { tgi } from './known/tgi.ts';
-import { vllm } from './known/vllm.ts';
-import { modelList } from './models.ts';
-import type { EngineDetail, EngineKind } from './view.ts';
+import { detail, type Engine, MODELS_PATH } from './adapters/adapter.ts';
+import { dockerModelRunner } from './adapters/docker.ts';
+import type { EngineDetail, EngineKind } from './adapters/engine-view.ts';
+import { jan } from './adapters/jan.ts';
+import { koboldCpp } from './adapters/koboldcpp.ts';
+import { llamaCpp } from './adapters/llama-cpp.ts';
+import { lmStudio } from './adapters/lm-studio.ts';
+import { mlx } from './adapters/mlx.ts';
+import { modelList } from './adapters/models.ts';
+import { ollama } from './adapters/ollama.ts';
+import { type Ask, type AskEdges, createAsk, type EngineAddress } from './adapters/probe.ts';
+import { sglang } from './adapters/sglang.ts';
+import { tgi } from './adapters/tgi.ts';
+import { vllm } from './adapters/vllm.ts';
 
 /** The engines that are known, those that nobody imitates first. */
 export const ENGINES: readonly Engine[] = [

@@ -1,10 +1,9 @@
-import { ENGINE_PORTS, localAddresses } from './addresses.ts';
-import type { AskEdges, EngineAddress } from './ask.ts';
-import { createCadence } from './cadence.ts';
-import { lookAt, type Look } from './detect.ts';
-import type { EnginePlace } from './place.ts';
-import { createEngineRoster } from './roster.ts';
-import type { EngineView } from './view.ts';
+import type { EngineView } from './adapters/engine-view.ts';
+import type { AskEdges, EngineAddress } from './adapters/probe.ts';
+import { ENGINE_PORTS, type EnginePlace, localAddresses } from './addresses.ts';
+import { type Look, lookAt } from './detect.ts';
+import { createEngineRoster } from './engine-table.ts';
+import { createCadence } from './repeat.ts';
 
 /** Watches the engines of this machine. */
 export interface EngineWatch {

@@ -1,6 +1,6 @@
 import { isObject } from '#shared/objects.ts';
-import { listOf, memberOf, numberOf, parseJson, textOf } from '../json.ts';
-import { UNREAD, type GpuDevice } from './reading.ts';
+import { listOf, memberOf, numberOf, parseJson, textOf } from '../../platform/json.ts';
+import { type GpuDevice, UNREAD } from './gpu-device.ts';
 import { difference, mebibytes } from './sysfs.ts';
 
 /** Both tools may print warnings before their JSON. */

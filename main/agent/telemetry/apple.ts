@@ -1,9 +1,9 @@
-import { listOf, memberOf, numberOf, parseJson, textOf } from '../json.ts';
-import { runFirst, toolProblem } from './places.ts';
+import { listOf, memberOf, numberOf, parseJson, textOf } from '../../platform/json.ts';
+import { type GpuCollector, type GpuDevice, UNREAD } from './gpu-device.ts';
 import { createPollCollector, type Poll } from './poll.ts';
-import { UNREAD, type GpuCollector, type GpuDevice } from './reading.ts';
-import type { ToolEdges } from './run-tool.ts';
 import { mebibytes } from './sysfs.ts';
+import { runFirst, toolProblem } from './tool-paths.ts';
+import type { ToolEdges } from './tool-process.ts';
 
 const IOREG = ['ioreg', '/usr/sbin/ioreg'];
 const IOREG_ARGS = ['-r', '-d', '1', '-w', '0', '-c', 'IOAccelerator'];

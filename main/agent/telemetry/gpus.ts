@@ -1,10 +1,10 @@
 import { createAmdCollector } from './amd.ts';
 import { createAppleCollector } from './apple.ts';
-import type { KernelFiles } from './files.ts';
+import { type GpuCollector, type GpuReading, MAX_GPUS, type Problem } from './gpu-device.ts';
 import { createIntelCollector } from './intel.ts';
 import { createNvidiaCollector } from './nvidia.ts';
-import { MAX_GPUS, type GpuCollector, type GpuReading, type Problem } from './reading.ts';
-import type { ToolEdges } from './run-tool.ts';
+import type { KernelFiles } from './sysfs.ts';
+import type { ToolEdges } from './tool-process.ts';
 
 /** What reading GPUs takes. */
 export interface GpuEdges extends ToolEdges {

@@ -1,10 +1,9 @@
-import { numberOf, textOf } from '../json.ts';
-import type { KernelFiles } from './files.ts';
-import { runFirst, toolProblem } from './places.ts';
+import { numberOf, textOf } from '../../platform/json.ts';
+import { type GpuCollector, type GpuDevice, UNREAD } from './gpu-device.ts';
 import { createPollCollector, type Poll } from './poll.ts';
-import { UNREAD, type GpuCollector, type GpuDevice } from './reading.ts';
-import type { ToolEdges } from './run-tool.ts';
-import { sysfsCards, sysfsTemperatureC } from './sysfs.ts';
+import { type KernelFiles, sysfsCards, sysfsTemperatureC } from './sysfs.ts';
+import { runFirst, toolProblem } from './tool-paths.ts';
+import type { ToolEdges } from './tool-process.ts';
 
 const INTEL_VENDOR_ID = '0x8086';
 const XPU_SMI = ['xpu-smi'];

@@ -1,5 +1,5 @@
-import { sleep, type Clock } from '../../platform/clock.ts';
-import { outOfDate, type GpuCollector, type GpuDevice, type Problem } from './reading.ts';
+import { type Clock, sleep } from '../../platform/clock.ts';
+import { type GpuCollector, type GpuDevice, outOfDate, type Problem } from './gpu-device.ts';
 
 /** A round that gave no reading. */
 export interface FailedPoll {

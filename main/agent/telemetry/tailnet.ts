@@ -1,7 +1,7 @@
 import { sleep } from '../../platform/clock.ts';
-import { listOf, memberOf, parseJson, textOf } from '../json.ts';
-import { runFirst } from './places.ts';
-import type { ToolEdges } from './run-tool.ts';
+import { listOf, memberOf, parseJson, textOf } from '../../platform/json.ts';
+import { runFirst } from './tool-paths.ts';
+import type { ToolEdges } from './tool-process.ts';
 
 /** This machine's place in a tailnet. */
 export interface Tailnet {

@@ -1,12 +1,11 @@
 import { cpus, freemem, hostname, totalmem } from 'node:os';
 import type { Clock } from '../../platform/clock.ts';
-import { createStartTool, type StartTool, type ToolWorld } from './child.ts';
-import { countedCores, hybridCores, type CpuCores } from './cpu.ts';
-import { createAskFacts, readFacts, type AskFacts, type MachineFacts } from './facts.ts';
-import { createKernelFiles } from './files.ts';
+import type { GpuReading, Problem } from './gpu-device.ts';
 import { allGpus, gpuCollectors } from './gpus.ts';
-import type { GpuReading, Problem } from './reading.ts';
+import { type AskFacts, createAskFacts, type MachineFacts, readFacts } from './machine-facts.ts';
+import { createKernelFiles, type KernelFiles } from './sysfs.ts';
 import { createTailnetWatch, type Tailnet } from './tailnet.ts';
+import { createStartTool, type StartTool, type ToolWorld } from './tool-process.ts';
 
 /** What is known of this machine at one moment. */
 export interface Telemetry {
@@ -31,7 +30,7 @@ export interface TelemetryWatch {
 }
 
 /** What watching takes. */
-export interface TelemetryOptions extends ToolWorld {
+interface TelemetryOptions extends ToolWorld {
   readonly clock: Clock;
   /** Where the kernel's files are; `/` but for tests. */
   readonly root?: string;
@@ -114,4 +113,42 @@ function withKnownCards(reading: GpuReading, { cards }: MachineFacts): GpuReadin
   if (others.length === 0) return reading;
   const state = reading.state === 'absent' ? 'reading' : reading.state;
   return { ...reading, state, devices: [...reading.devices, ...others] };
+}
+
+/** Processor cores as the record counts them: threads of each kind. */
+interface CpuCores {
+  readonly total: number;
+  readonly performance: number;
+  readonly efficiency: number;
+}
+
+/** Cores of a processor of which only the number is known: they are all alike. */
+function alike(total: number): CpuCores {
+  return { total, performance: total, efficiency: 0 };
+}
+
+/**
+ * Cores by kind, from the counters that Linux has for each kind of a hybrid processor; null where there
+ * are none. systeminformation derives them from threads per core, which fails without hyper-threading.
+ */
+export async function hybridCores(files: KernelFiles): Promise<CpuCores | null> {
+  const performance = countOf(await files.text('/sys/devices/cpu_core/cpus'));
+  const efficiency = countOf(await files.text('/sys/devices/cpu_atom/cpus'));
+  if (performance === 0 || efficiency === 0) return null;
+  return { total: performance + efficiency, performance, efficiency };
+}
+
+/** Cores from two counts of systeminformation, where they add up. */
+export function countedCores(total: number, performance: unknown, efficiency: unknown): CpuCores {
+  if (typeof performance !== 'number' || typeof efficiency !== 'number') return alike(total);
+  return performance + efficiency === total ? { total, performance, efficiency } : alike(total);
+}
+
+/** How many numbers a list such as `0-7,16` names. */
+function countOf(list: string | null): number {
+  if (list === null || !/^\d+(-\d+)?(,\d+(-\d+)?)*$/.test(list)) return 0;
+  return list.split(',').reduce((sum, range) => {
+    const [first = 0, last = first] = range.split('-').map(Number);
+    return sum + Math.max(0, last - first + 1);
+  }, 0);
 }

@@ -1,4 +1,4 @@
-import type { TrayShape } from '../serving.ts';
+import type { TrayShape } from '../serving-summary.ts';
 
 type Rgb = readonly [number, number, number];
 

@@ -1,5 +1,5 @@
+import { TRAY_SHAPES } from '../serving-summary.ts';
 import { drawApp, drawTemplate, drawTwoTone, type Pixels } from './draw.ts';
-import { TRAY_SHAPES } from '../serving.ts';
 
 /** Every icon file and what is drawn on it; `@2x` is Electron's name for the denser twin. */
 export function iconFiles(): ReadonlyMap<string, () => Pixels> {

@@ -1,6 +1,6 @@
-import type { HttpClient } from '../http.ts';
+import { createPlainClient } from './http1-client.ts';
 import { createLazyClient } from './lazy-client.ts';
-import { createPlainClient } from './plain-client.ts';
+import type { HttpClient } from './types.ts';
 
 /** What a connection attempt may take: a machine that is switched off answers nothing at all. */
 const CONNECT_TIMEOUT_MS = 10_000;

@@ -1,4 +1,4 @@
-import type { Exchange, HttpClient, HttpRequest, ResponseListener } from '../http.ts';
+import type { Exchange, HttpClient, HttpRequest, ResponseListener } from './types.ts';
 
 /** Makes a client whose code is loaded with its first request: what nobody uses takes no memory. */
 export function createLazyClient(load: () => Promise<HttpClient>): HttpClient {

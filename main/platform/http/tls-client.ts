@@ -1,8 +1,14 @@
 import type { Socket } from 'node:net';
-import { Agent, Client, Pool, type buildConnector, type Dispatcher } from 'undici';
-import type { Exchange, HttpClient, ResponseHeaders, ResponseListener } from '../http.ts';
-import { transportFailure } from '../transport-failure.ts';
-import { KEEP_ALIVE_MS, MAX_HEAD_BYTES } from './limits.ts';
+import { Agent, type buildConnector, Client, type Dispatcher, Pool } from 'undici';
+import {
+  type Exchange,
+  type HttpClient,
+  KEEP_ALIVE_MS,
+  MAX_HEAD_BYTES,
+  type ResponseHeaders,
+  type ResponseListener,
+  transportFailure,
+} from './types.ts';
 
 /** Makes the client for `https:` origins, over undici's dispatch: `fetch` takes four times its CPU time. */
 export function createTlsClient(connectTimeoutMs: number): HttpClient {

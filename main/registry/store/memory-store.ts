@@ -1,5 +1,5 @@
-import type { Change, Store, StoredEvent, WriteResult } from '../types.ts';
-import { EVENTS_KEPT } from './writing.ts';
+import { EVENTS_KEPT } from './queries.ts';
+import type { Change, Store, StoredEvent, WriteResult } from './store.ts';
 
 /**
  * A store that keeps nothing over a restart, for when the database cannot be used: this machine's

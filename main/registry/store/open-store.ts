@@ -2,10 +2,10 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
-import type { Store, StoredState } from '../types.ts';
-import type { UnusableReason } from './failures.ts';
-import type { StoreWorkerData, Unreadable } from './messages.ts';
-import { createStoreClient } from './store-client.ts';
+import { createStoreClient } from './client.ts';
+import type { UnusableReason } from './errors.ts';
+import type { StoreWorkerData, Unreadable } from './protocol.ts';
+import type { Store, StoredState } from './store.ts';
 
 /** A store with what it kept, or why there is none; messages and warnings are for people. */
 export type OpenedStore =

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { agentRecordSchema, providerEventSchema, providerSchema } from '#shared/provider.ts';
-import type { StoredProvider, StoredVerification } from '../types.ts';
+import type { StoredProvider, StoredVerification } from './store.ts';
 
 /* The rows of the tables, as they are read back: a file is input like any other. */
 

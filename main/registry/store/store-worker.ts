@@ -1,13 +1,13 @@
 import {
+  type MessagePort,
   parentPort,
   receiveMessageOnPort,
   workerData,
-  type MessagePort,
 } from 'node:worker_threads';
 import { openDatabase } from './database.ts';
-import { explain, failureOf } from './failures.ts';
-import type { EventsRequest, StoreReply, StoreRequest, StoreWorkerData } from './messages.ts';
-import { createWriter, type Writer } from './writing.ts';
+import { explain, failureOf } from './errors.ts';
+import type { EventsRequest, StoreReply, StoreRequest, StoreWorkerData } from './protocol.ts';
+import { createWriter, type Writer } from './queries.ts';
 
 /* The thread that owns the database, so that no query and no disk can stall the gateway. */
 

@@ -1,15 +1,14 @@
 import { parsePublicKey } from '../../platform/agent-identity.ts';
 import type { Clock } from '../../platform/clock.ts';
 import {
+  type AddressPolicy,
   canonicalIp,
   isLoopback,
-  type AddressPolicy,
   type Lookup,
 } from '../../platform/network-guard.ts';
-import type { VerificationSubject } from '../verifier-face.ts';
-import { judgeEngine, judgeGpus } from './answers.ts';
+import type { VerificationSubject } from '../verifier-port.ts';
 import { candidatesOf } from './candidates.ts';
-import { completed, findingOf, type Finding } from './findings.ts';
+import { completed, type Finding, findingOf, judgeEngine, judgeGpus } from './judgements.ts';
 import {
   healthWithoutKey,
   INFERENCE,

@@ -2,25 +2,29 @@ import type { KeyObject } from 'node:crypto';
 import type { CheckName } from '#shared/provider.ts';
 import type { Clock } from '../../platform/clock.ts';
 import {
-  portOf,
-  resolveChecked,
   type AddressPolicy,
   type CheckedUrl,
   type Lookup,
+  portOf,
+  resolveChecked,
 } from '../../platform/network-guard.ts';
-import { sendPinned, type PinnedResult } from '../../platform/pinned-http.ts';
-import type { VerificationSubject } from '../verifier-face.ts';
-import { judgeHealth, judgeInference, judgeModels, ownerOf, reportsNoModel } from './answers.ts';
+import { type PinnedResult, sendPinned } from '../../platform/pinned-request.ts';
+import type { VerificationSubject } from '../verifier-port.ts';
 import type { Candidate } from './candidates.ts';
 import {
   failure,
-  findingOf,
-  MISSING,
-  PASSED,
   type Finding,
+  findingOf,
+  judgeHealth,
+  judgeInference,
   type Judgement,
+  judgeModels,
+  MISSING,
+  ownerOf,
+  PASSED,
   type Reached,
-} from './findings.ts';
+  reportsNoModel,
+} from './judgements.ts';
 import { within } from './within.ts';
 
 /** What the requests of one run have in common. */

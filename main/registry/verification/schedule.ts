@@ -1,5 +1,5 @@
-import type { StoredVerification } from '../types.ts';
-import type { VerifierNews } from '../verifier-face.ts';
+import type { StoredVerification } from '../store/store.ts';
+import type { VerifierNews } from '../verifier-port.ts';
 import type { InferenceOrder } from './checks.ts';
 
 /** What is known of a provider's runs while the process lives; times are clock ticks. */

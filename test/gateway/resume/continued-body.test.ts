@@ -1,7 +1,10 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isBadRequest, parseChatRequest } from '../../../main/gateway/request/chat-request.ts';
-import { continuedBody, type ContinuedPlan } from '../../../main/gateway/resume/continued-body.ts';
+import {
+  continuedBody,
+  type ContinuedPlan,
+} from '../../../main/gateway/chat/resume/continuation.ts';
+import { isBadRequest, parseChatRequest } from '../../../main/gateway/upstream/chat-request.ts';
 import { anyText } from '../../support/resume.ts';
 
 const USER = '{"role":"user","content":"x"}';

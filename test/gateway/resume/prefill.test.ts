@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { isDeterministic } from '../../../main/gateway/resume/determinism.ts';
-import { mayEcho, prefillOf, type Prefill } from '../../../main/gateway/resume/prefill.ts';
+import { isDeterministic } from '../../../main/gateway/chat/resume/continuation.ts';
+import { mayEcho, type Prefill, prefillOf } from '../../../main/gateway/upstream/upstreams.ts';
 
 test.each<[ownedBy: string | null, prefill: Prefill]>([
   ['vllm', 'continue_final_message'],

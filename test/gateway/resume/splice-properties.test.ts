@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { SplicePlan } from '../../../main/gateway/resume/chunk-splice.ts';
-import { createSplice } from '../../../main/gateway/resume/splice.ts';
+import { createSplice, type SplicePlan } from '../../../main/gateway/chat/resume/splice.ts';
 import {
   anyText,
   cuts,

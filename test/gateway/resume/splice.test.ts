@@ -1,15 +1,14 @@
 import { expect, test } from 'vitest';
-import { answerAsChunk } from '../../../main/gateway/response/assembly.ts';
-import type { SplicePlan } from '../../../main/gateway/resume/chunk-splice.ts';
-import { createSplice } from '../../../main/gateway/resume/splice.ts';
+import { createSplice, type SplicePlan } from '../../../main/gateway/chat/resume/splice.ts';
+import { answerAsChunk } from '../../../main/gateway/upstream/assembly.ts';
 import {
   chunkOf,
   framesIn,
   heard,
+  type Heard,
   spliced,
   streamOf,
   transcriptOf,
-  type Heard,
 } from '../../support/resume.ts';
 
 const DONE = 'data: [DONE]\n\n';

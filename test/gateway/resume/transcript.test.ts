@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readTranscript } from '../../../main/gateway/resume/transcript.ts';
+import { readTranscript } from '../../../main/gateway/chat/resume/transcript.ts';
 import { cut } from '../../support/pieces.ts';
 import { anyText, chunkOf, cuts, piecesOf, streamOf, transcriptOf } from '../../support/resume.ts';
 

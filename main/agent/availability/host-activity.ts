@@ -1,0 +1,83 @@
+import type { Clock } from '../../platform/clock.ts';
+import { numberOf } from '../../platform/json.ts';
+import { createKernelFiles } from '../telemetry/sysfs.ts';
+import { runFirst } from '../telemetry/tool-paths.ts';
+import {
+  createStartTool,
+  type StartTool,
+  type ToolEdges,
+  type ToolWorld,
+} from '../telemetry/tool-process.ts';
+import { isLinuxOnBattery, linuxIdleMs } from './linux.ts';
+
+/** What tells whether the machine is wanted by its owner; null is unknown. Neither ever rejects. */
+export interface Surroundings {
+  /** Milliseconds since somebody last touched the machine; Infinity where nobody is logged in. */
+  userIdleMs(signal: AbortSignal): Promise<number | null>;
+  isOnBattery(signal: AbortSignal): Promise<boolean | null>;
+}
+
+/** A machine that tells nobody. */
+export const UNKNOWN_SURROUNDINGS: Surroundings = {
+  userIdleMs: () => Promise.resolve(null),
+  isOnBattery: () => Promise.resolve(null),
+};
+
+/** What reading them takes. */
+interface SurroundingsOptions extends ToolWorld {
+  readonly clock: Clock;
+  /** Where the kernel's files are; `/` but for tests. */
+  readonly root?: string;
+  /** Only tests start tools themselves. */
+  readonly startTool?: StartTool;
+}
+
+/** The surroundings as a machine without a desktop shell tells them; Windows does not yet. */
+export function createSurroundings(options: SurroundingsOptions): Surroundings {
+  const { clock, platform } = options;
+  const edges = { clock, startTool: options.startTool ?? createStartTool(options) };
+  const files = createKernelFiles(options.root ?? '/');
+  switch (platform) {
+    case 'linux':
+      return {
+        userIdleMs: (signal) => linuxIdleMs({ ...edges, files }, signal),
+        isOnBattery: () => isLinuxOnBattery(files),
+      };
+    case 'darwin':
+      return {
+        userIdleMs: (signal) => macIdleMs(edges, signal),
+        isOnBattery: (signal) => isMacOnBattery(edges, signal),
+      };
+    default:
+      return UNKNOWN_SURROUNDINGS;
+  }
+}
+
+const PMSET = ['pmset', '/usr/bin/pmset'];
+const IOREG = ['ioreg', '/usr/sbin/ioreg'];
+const IOREG_ARGS = ['-r', '-d', '1', '-w', '0', '-c', 'IOHIDSystem'];
+const NANOSECONDS_PER_MS = 1e6;
+
+/** Whether this Mac runs on its battery. */
+async function isMacOnBattery(edges: ToolEdges, signal: AbortSignal): Promise<boolean | null> {
+  const asked = await runFirst(PMSET, ['-g', 'batt'], edges, signal);
+  return asked.kind === 'output' ? parsePmset(asked.text) : null;
+}
+
+/** Milliseconds since keyboard, mouse or trackpad of this Mac were last touched. */
+async function macIdleMs(edges: ToolEdges, signal: AbortSignal): Promise<number | null> {
+  const asked = await runFirst(IOREG, IOREG_ARGS, edges, signal);
+  return asked.kind === 'output' ? parseHidIdleMs(asked.text) : null;
+}
+
+/** Reads the first line of `pmset -g batt`; null where it names no source. */
+export function parsePmset(text: string): boolean | null {
+  const source = /drawing from '([^']+)'/.exec(text)?.[1] ?? null;
+  return source === null ? null : source !== 'AC Power';
+}
+
+/** Reads `HIDIdleTime`, in nanoseconds, from what ioreg tells of IOHIDSystem. */
+export function parseHidIdleMs(text: string): number | null {
+  const nanoseconds = numberOf(/"HIDIdleTime" = (\d+)/.exec(text)?.[1] ?? null);
+  return nanoseconds === null ? null : nanoseconds / NANOSECONDS_PER_MS;
+}

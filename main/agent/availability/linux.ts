@@ -1,0 +1,147 @@
+import type { KernelFiles } from '../telemetry/sysfs.ts';
+import { runFirst } from '../telemetry/tool-paths.ts';
+import type { ToolEdges } from '../telemetry/tool-process.ts';
+
+/** What reading it takes. */
+interface IdleEdges extends ToolEdges {
+  readonly files: KernelFiles;
+}
+
+const LOGINCTL = ['loginctl', '/usr/bin/loginctl'];
+const LIST = ['list-sessions', '--no-legend', '--no-pager'];
+const PROPERTIES = ['Type', 'Class', 'State', 'IdleHint', 'IdleSinceHint'];
+const SHOW = ['show-session', '--no-pager', ...PROPERTIES.map((name) => `--property=${name}`)];
+
+/**
+ * Milliseconds since somebody last touched this machine: as logind has it, and where there is none as
+ * `w` does, by the terminals.
+ */
+export async function linuxIdleMs(edges: IdleEdges, signal: AbortSignal): Promise<number | null> {
+  const listed = await runFirst(LOGINCTL, LIST, edges, signal);
+  if (listed.kind === 'missing' || listed.kind === 'failed') return terminalsIdleMs(edges);
+  if (listed.kind !== 'output') return null;
+  const ids = parseSessionIds(listed.text);
+  if (ids.length === 0) return Infinity;
+  const shown = await runFirst(LOGINCTL, [...SHOW, ...ids], edges, signal);
+  // One that ended meanwhile makes it fail: the next look tells.
+  if (shown.kind !== 'output') return null;
+  return idleOfSessions(parseSessions(shown.text), edges.clock.now());
+}
+
+/** Reading a terminal, which is what typing comes to, sets its time of access. */
+async function terminalsIdleMs({ files, clock }: IdleEdges): Promise<number | null> {
+  const consoles = (await files.names('/dev')).filter((name) =>
+    /^(tty|hvc)[A-Za-z]*\d+$/.test(name),
+  );
+  // A container has none: whoever sits at the machine around it is not to be seen.
+  if (consoles.length === 0) return null;
+  // Whoever works on a desktop touches no terminal.
+  if ((await files.names('/tmp/.X11-unix')).length > 0) return null;
+  const typed = (await files.names('/dev/pts')).filter((name) => /^\d+$/.test(name));
+  const paths = [...consoles, ...typed.map((name) => `pts/${name}`)];
+  const times = await Promise.all(paths.map((path) => files.accessedMs(`/dev/${path}`)));
+  const known = times.filter((time) => time !== null);
+  return known.length === 0 ? null : Math.max(0, clock.now() - Math.max(...known));
+}
+
+const CLASSES = '/sys/class';
+const SUPPLIES = `${CLASSES}/power_supply`;
+
+/** A power supply as the kernel's ABI documentation has it (sysfs-class-power). */
+interface PowerSupply {
+  /** `Battery`, `Mains`, `USB`, `UPS`, `Wireless`. */
+  readonly type: string | null;
+  /** `Device` for the battery of a mouse; most machines leave it out for their own. */
+  readonly scope: string | null;
+  /** Of a battery: `Charging`, `Discharging`, `Not charging`, `Full`, `Unknown`. */
+  readonly status: string | null;
+  /** Of everything else: `0` while it gives nothing. */
+  readonly online: string | null;
+}
+
+/** Whether this machine runs on its battery; null where the kernel's files are not to be seen. */
+export async function isLinuxOnBattery(files: KernelFiles): Promise<boolean | null> {
+  // A kernel without the class knows of no battery; one without any class is hidden from us.
+  if ((await files.names(CLASSES)).length === 0) return null;
+  const names = await files.names(SUPPLIES);
+  const supplies = await Promise.all(
+    names.map(async (name): Promise<PowerSupply> => {
+      const at = (file: string) => files.text(`${SUPPLIES}/${name}/${file}`);
+      const [type, scope, status, online] = await Promise.all([
+        at('type'),
+        at('scope'),
+        at('status'),
+        at('online'),
+      ]);
+      return { type, scope, status, online };
+    }),
+  );
+  return isRunOnBattery(supplies);
+}
+
+/** As systemd judges it: a battery of its own is drained, and no other supply gives anything. */
+function isRunOnBattery(supplies: readonly PowerSupply[]): boolean {
+  const own = supplies.filter(({ scope }) => scope !== 'Device');
+  const isPlugged = own.some(({ type, online }) => type !== 'Battery' && isGiving(online));
+  return (
+    !isPlugged && own.some(({ type, status }) => type === 'Battery' && status === 'Discharging')
+  );
+}
+
+/** USB ports count more than one way of giving. */
+function isGiving(online: string | null): boolean {
+  return online !== null && online !== '0';
+}
+
+/** A session as `loginctl show-session` has it (org.freedesktop.login1). */
+interface Session {
+  readonly isGraphical: boolean;
+  /** A person's, and not about to end. */
+  readonly isUsers: boolean;
+  readonly isIdle: boolean;
+  /** Milliseconds since the epoch; null where the session has never said. */
+  readonly idleSinceMs: number | null;
+}
+
+/** More are nobody's machine, and the command line has an end. */
+const MAX_SESSIONS = 64;
+
+/** The first words of `loginctl list-sessions --no-legend`. */
+export function parseSessionIds(text: string): readonly string[] {
+  const words = text.split('\n').map((line) => line.trim().split(/\s+/)[0] ?? '');
+  return words.filter((word) => /^\w+$/.test(word)).slice(0, MAX_SESSIONS);
+}
+
+/** Reads `loginctl show-session`: a line for each property, an empty one between sessions. */
+export function parseSessions(text: string): readonly Session[] {
+  return text
+    .split(/\n\s*\n/)
+    .filter((block) => block.includes('='))
+    .map((block) => {
+      const value = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(block)?.[1] ?? '';
+      const sinceUs = Number(value('IdleSinceHint'));
+      return {
+        isGraphical: /^(x11|wayland|mir)$/.test(value('Type')),
+        isUsers: /^user\b/.test(value('Class')) && value('State') !== 'closing',
+        isIdle: value('IdleHint') === 'yes',
+        idleSinceMs: sinceUs > 0 ? sinceUs / 1000 : null,
+      };
+    });
+}
+
+/** Milliseconds since a person last touched one of the sessions; null where a desktop keeps it to itself. */
+export function idleOfSessions(sessions: readonly Session[], nowMs: number): number | null {
+  const idle = sessions.filter(({ isUsers }) => isUsers).map((session) => idleOf(session, nowMs));
+  const known = idle.filter((ms) => ms !== null);
+  return known.length < idle.length ? null : Math.min(Infinity, ...known);
+}
+
+/**
+ * A text session has the time at which its terminal was last read, and none where nobody can type,
+ * as when files are copied. A desktop says itself that nobody is there; one that has never said so
+ * perhaps never will, so its silence means nothing.
+ */
+function idleOf({ isGraphical, isIdle, idleSinceMs }: Session, nowMs: number): number | null {
+  if (idleSinceMs === null) return isGraphical ? null : Infinity;
+  return isGraphical && !isIdle ? 0 : Math.max(0, nowMs - idleSinceMs);
+}

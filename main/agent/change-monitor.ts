@@ -1,0 +1,98 @@
+import type { AgentRecord } from '#shared/provider.ts';
+import type { Clock } from '../platform/clock.ts';
+import { interfaceAddresses } from './addresses.ts';
+import type { Observer } from './availability/monitor.ts';
+import type { EngineWatch } from './engines/watch.ts';
+import type { Membership } from './registration/registration.ts';
+import type { TelemetryWatch } from './telemetry/telemetry.ts';
+
+/** Notices what nobody tells: a suspend, another network; and has the rules judged again and again. */
+export interface Watchfulness {
+  start(): void;
+  /** Holds the record against the one last told, and tells the registry if that is news. */
+  look(): void;
+  /** The machine was asleep: everything that was known may be wrong. */
+  resumed(): void;
+  stop(): void;
+}
+
+/** What it watches, and whom it tells. */
+export interface WatchfulnessDeps {
+  readonly clock: Clock;
+  readonly telemetry: TelemetryWatch;
+  readonly observer: Observer;
+  readonly engines: EngineWatch;
+  readonly membership: Membership;
+  readonly record: (isLeaving: boolean) => AgentRecord;
+}
+
+/** As often as GPUs are read. */
+const INTERVAL_MS = 5000;
+/** Wall clock and monotonic clock part by more than this only by a suspend, or when one sets the time. */
+const MAX_DRIFT_MS = 5000;
+
+/** Makes it. */
+export function createWatchfulness(deps: WatchfulnessDeps): Watchfulness {
+  const { clock, telemetry, observer, engines, membership } = deps;
+  let cancelTimer = () => {};
+  let driftMs = clock.now() - clock.ticks();
+  let network = '';
+  let told = '';
+
+  function tick(): void {
+    cancelTimer = clock.after(INTERVAL_MS, tick);
+    const drift = clock.now() - clock.ticks();
+    const hasSlept = Math.abs(drift - driftMs) > MAX_DRIFT_MS;
+    driftMs = drift;
+    observer.look();
+    const before = network;
+    network = networkNow();
+    if (hasSlept) resumed();
+    else if (network !== before) membership.now();
+    look();
+  }
+
+  function networkNow(): string {
+    return JSON.stringify([interfaceAddresses(), telemetry.read().tailnet]);
+  }
+
+  function look(): void {
+    const now = newsworthy(deps.record(false));
+    if (now === told) return;
+    told = now;
+    membership.changed();
+  }
+
+  function resumed(): void {
+    engines.look();
+    membership.now();
+  }
+
+  return {
+    start() {
+      driftMs = clock.now() - clock.ticks();
+      network = networkNow();
+      told = newsworthy(deps.record(false));
+      observer.start();
+      cancelTimer = clock.after(INTERVAL_MS, tick);
+    },
+    look,
+    resumed,
+    stop() {
+      cancelTimer();
+      observer.stop();
+    },
+  };
+}
+
+/** What of a record is worth a heartbeat of its own: not what moves all the time. */
+function newsworthy(record: AgentRecord): string {
+  const { status, engine_health, models, current_model, engine_model, gpu, host } = record;
+  return JSON.stringify([
+    // Each request begins and ends a "serving".
+    status === 'serving' ? 'idle' : status,
+    [engine_health, models, current_model, engine_model],
+    [gpu.count, record.chip, host.tailnet_hostname, record.tailnet_ip],
+    [record.agent_url, record.region],
+  ]);
+}

@@ -1,0 +1,75 @@
+import { AMD_INTEL_CHIPS, APPLE_CHIPS, type Chip, type ChipTier } from './chips.ts';
+import { familyByCapability, NVIDIA_CHIPS } from './nvidia.ts';
+
+/** All chips in the tables. */
+export const CHIPS: readonly Chip[] = [...NVIDIA_CHIPS, ...AMD_INTEL_CHIPS, ...APPLE_CHIPS];
+
+/** What a driver tells of a chip. */
+export interface ChipHints {
+  readonly name: string | null;
+  readonly memoryMb: number | null;
+  readonly gpuCores: number | null;
+  readonly computeCapability: string | null;
+}
+
+/** What is known of a chip; null is unknown, never a guess. */
+export interface ChipFacts {
+  readonly family: string | null;
+  readonly tier: ChipTier | null;
+  readonly gpuCores: number | null;
+  readonly bandwidthGbs: number | null;
+}
+
+/** Looks a chip up by the name that its driver gives. */
+export function chipFacts({ name, memoryMb, gpuCores, computeCapability }: ChipHints): ChipFacts {
+  const named = name === null ? [] : (BY_NAME.get(normalised(name)) ?? []);
+  const fitting = named.filter((chip) => fits(chip, named.length, memoryMb, gpuCores));
+  const chips = fitting.length > 0 ? fitting : named;
+  const byCapability = computeCapability === null ? null : familyByCapability(computeCapability);
+  return {
+    family: agreed(chips.map(({ family }) => family)) ?? byCapability,
+    tier: agreed(chips.map(({ tier }) => tier)),
+    gpuCores: gpuCores ?? agreed(chips.map((chip) => chip.gpuCores)),
+    bandwidthGbs: agreed(chips.map(({ bandwidthGbs }) => bandwidthGbs)),
+  };
+}
+
+const MB_PER_GB = 1024;
+/** Drivers keep part of the memory for themselves. */
+const MEMORY_SLACK_GB = 1;
+
+/** Whether what the driver tells speaks for one of several chips with a name. */
+function fits(
+  chip: Chip,
+  namesakes: number,
+  memoryMb: number | null,
+  gpuCores: number | null,
+): boolean {
+  if (namesakes === 1) return true;
+  if (chip.memoryGb !== null) {
+    return memoryMb !== null && Math.abs(memoryMb / MB_PER_GB - chip.memoryGb) <= MEMORY_SLACK_GB;
+  }
+  return gpuCores !== null && chip.gpuCores === gpuCores;
+}
+
+/** What all say; null where they differ. */
+function agreed<T>(values: readonly T[]): T | null {
+  const [first, ...others] = values;
+  return first !== undefined && others.every((other) => other === first) ? first : null;
+}
+
+/** Makers and trademark signs; different drivers print them or leave them out. */
+const NOISE =
+  /\b(nvidia|amd|ati|intel|apple|corporation|inc|graphics|geforce|radeon|instinct|oam)\b/g;
+
+/** `AMD Radeon(TM) RX 7900 XTX` and `Radeon RX 7900 XTX` are one chip; a laptop's is another. */
+export function normalised(name: string): string {
+  return name
+    .toLowerCase()
+    .replaceAll(/\((r|tm|c)\)|[®™]/g, ' ')
+    .replaceAll(NOISE, ' ')
+    .replaceAll(/[\s,]+/g, ' ')
+    .trim();
+}
+
+const BY_NAME = Map.groupBy(CHIPS, ({ name }) => normalised(name));

@@ -1,0 +1,189 @@
+import type { AgentRecord } from '#shared/provider.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { HttpClient } from '../platform/http/types.ts';
+import type { Log } from '../platform/log.ts';
+import { agentUrl, interfaceAddresses, namesOf } from './addresses.ts';
+import type { Surroundings } from './availability/host-activity.ts';
+import type { OwnerMode, OwnerRule, OwnerRules } from './availability/policy.ts';
+import { createOwnership, type Ownership } from './availability/state.ts';
+import type { EnginePlace } from './engines/addresses.ts';
+import { createEngineWatch, type EngineWatch } from './engines/watch.ts';
+import { agentRecord } from './record.ts';
+import type { OwnRegistry } from './registration/link.ts';
+import { firstLook } from './registration/readiness.ts';
+import { createMembership, type Membership } from './registration/registration.ts';
+import { type Counters, createCounters } from './server/counters.ts';
+import { closedError } from './server/errors.ts';
+import { healthBody } from './server/health.ts';
+import { createInference, type EngineTarget, type Inference } from './server/inference.ts';
+import {
+  type AgentAddress,
+  type AgentPort,
+  type AgentServer,
+  createAgentServer,
+} from './server/server.ts';
+import { createEnrolmentFile } from './storage/enrollment-file.ts';
+import { type AgentIdentity, openIdentity } from './storage/identity.ts';
+import type { FileWarning } from './storage/secret-file.ts';
+import { createSequence } from './storage/sequence.ts';
+import type { TelemetryWatch } from './telemetry/telemetry.ts';
+
+/** The settings of the agent, as they are now. */
+export interface AgentSettings {
+  readonly heartbeatMs: number;
+  readonly region: string | null;
+  /** More names by which this machine may be called. */
+  readonly allowedHosts: readonly string[];
+  readonly maxBodyBytes: number;
+  readonly rules: OwnerRules;
+}
+
+/** What an agent is made from. */
+export interface AgentDeps {
+  readonly dataDirectory: string;
+  readonly version: string;
+  /** As in `process.platform`. */
+  readonly platform: string;
+  readonly address: AgentAddress;
+  /** The engine that its owner has named; null to look for one. */
+  readonly engineUrl: string | null;
+  readonly registryUrl: string | null;
+  readonly enrollToken: string | null;
+  readonly settings: () => AgentSettings;
+  /** Rules that the environment sets, so that nobody can change them while the program runs. */
+  readonly heldRules: readonly OwnerRule[];
+  /** The registry of this process; null where there is none. */
+  readonly ownRegistry: OwnRegistry | null;
+  /** Ports of this program's other parts, which are never taken for an engine's. */
+  readonly otherPorts: () => readonly number[];
+  readonly telemetry: TelemetryWatch;
+  readonly surroundings: Surroundings;
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly log: Log;
+  /** Where to look for engines; only tests look elsewhere than at their usual ports. */
+  readonly enginePorts?: readonly number[];
+}
+
+/** What changes while an agent runs, beside what its parts keep themselves. */
+export interface AgentMoment {
+  address: AgentAddress;
+  ports: readonly AgentPort[];
+  engine: EnginePlace;
+  isLeaving: boolean;
+}
+
+/** The parts of an agent, tied to each other. */
+export interface AgentParts {
+  readonly identity: AgentIdentity;
+  /** What its owner should know of its files. */
+  readonly warnings: readonly FileWarning[];
+  readonly counters: Counters;
+  readonly ownership: Ownership;
+  readonly engines: EngineWatch;
+  readonly inference: Inference;
+  readonly membership: Membership;
+  readonly server: AgentServer;
+  mode(): OwnerMode;
+  uptimeS(): number;
+  /** The record as a heartbeat tells it; `isGoodbye` says that this is the last one. */
+  record(isGoodbye: boolean): AgentRecord;
+}
+
+/** Who hears of changes. */
+export interface AgentEars {
+  /** Something of the view has changed, and perhaps of the record. */
+  readonly changed: () => void;
+  /** The number of running requests has. */
+  readonly flightChanged: () => void;
+}
+
+/** Requests at once: an engine queues far fewer than these. */
+const MAX_IN_FLIGHT = 256;
+
+/** Makes the parts; nothing runs yet. */
+export function createParts(deps: AgentDeps, moment: AgentMoment, ears: AgentEars): AgentParts {
+  const { dataDirectory, clock, log, http, telemetry, platform, settings } = deps;
+  const startedTicks = clock.ticks();
+  const { identity, warnings: ofKey } = openIdentity(dataDirectory, clock, platform);
+  const file = createEnrolmentFile(dataDirectory, clock, platform);
+  const enrolled = file.load();
+  const warnings = [...ofKey, enrolled.warning].filter((warning) => warning !== null);
+  const counters = createCounters(dataDirectory, { clock, log });
+  const ownership = createOwnership({ ...deps, rules: () => settings().rules }, ears.changed);
+  const engines = createEngineWatch({
+    http,
+    clock,
+    ownPorts: () => [...openPorts(moment), ...deps.otherPorts()],
+    ...moment.engine,
+    arePathsAllowed: false,
+    changed: ears.changed,
+  });
+  const mode = () => ownership.mode(inference.inFlight());
+  const uptimeS = () => (clock.ticks() - startedTicks) / 1000;
+  const record = (isGoodbye: boolean) =>
+    agentRecord(telemetry.read(), engines.engine(), {
+      mode: isGoodbye ? 'leaving' : mode().mode,
+      inFlight: inference.inFlight(),
+      ...counters.view(),
+      region: settings().region,
+      agentVersion: deps.version,
+      agentUrl: agentUrl(moment.address.host, openPorts(moment)[0] ?? null),
+      uptimeS: uptimeS(),
+    });
+  const inference = createInference({
+    ...deps,
+    counters,
+    maxBodyBytes: () => settings().maxBodyBytes,
+    maxInFlight: MAX_IN_FLIGHT,
+    engine: () => targetOf(engines),
+    closed: () => closedNow(moment.isLeaving, mode()),
+    onInFlight: ears.flightChanged,
+  });
+  const membership = createMembership({
+    ...deps,
+    identity,
+    record,
+    firstLook: (signal) => firstLook({ engines, telemetry, clock }, signal),
+    sequence: createSequence(dataDirectory, log),
+    file,
+    kept: enrolled.enrolment,
+    own: deps.ownRegistry,
+    configured: deps,
+    heartbeatMs: () => settings().heartbeatMs,
+    onChange: ears.changed,
+  });
+  const hostNames = () => {
+    const { hostname, tailnet } = telemetry.read();
+    return namesOf(hostname, tailnet, [...interfaceAddresses(), ...settings().allowedHosts]);
+  };
+  const server = createAgentServer({
+    access: { hostNames, tokenDigests: () => membership.tokenDigests() },
+    inference,
+    health: (nonce) =>
+      healthBody({ identity, engine: engines.engine(), record: record(false) }, nonce),
+    clock,
+    log,
+  });
+  const kept = { identity, warnings, counters, ownership };
+  return { ...kept, engines, inference, membership, server, mode, uptimeS, record };
+}
+
+/** The ports that are bound. */
+export function openPorts({ ports }: AgentMoment): readonly number[] {
+  return ports.flatMap((port) => (port.kind === 'listening' ? [port.port] : []));
+}
+
+function targetOf(engines: EngineWatch): EngineTarget | null {
+  const [address, view] = [engines.address(), engines.engine()];
+  if (address === null || view === null) return null;
+  const { origin, authorization } = address;
+  return { origin, basePath: view.baseUrl.slice(origin.length), authorization };
+}
+
+function closedNow(isLeaving: boolean, { mode, reasons }: OwnerMode) {
+  if (isLeaving) return closedError('leaving', []);
+  return mode === 'on' ? null : closedError(mode, reasons);
+}

@@ -1,0 +1,28 @@
+import type { DoctorReport } from '#shared/agent.ts';
+import { type AgentDeps, type AgentMoment, type AgentParts, openPorts } from '../components.ts';
+import { examine } from './doctor.ts';
+
+/** The doctor's report on the agent of this process, as it runs rather than as its files describe it. */
+export function examineSelf(
+  { identity, membership }: AgentParts,
+  moment: AgentMoment,
+  deps: Pick<AgentDeps, 'http' | 'clock' | 'telemetry' | 'otherPorts'>,
+): Promise<DoctorReport> {
+  const { http, clock, telemetry, otherPorts } = deps;
+  const { kind, url } = membership.view();
+  return examine({
+    http,
+    clock,
+    telemetry,
+    engines: { ...moment.engine, ownPorts: [...openPorts(moment), ...otherPorts()] },
+    agent: {
+      isEnabled: true,
+      host: moment.address.host,
+      ports: moment.ports.map(({ port }) => port),
+      privateKey: identity.privateKey,
+      id: identity.id,
+      gatewayToken: membership.gatewayToken(),
+      registryUrl: kind === 'joined' ? url : null,
+    },
+  });
+}

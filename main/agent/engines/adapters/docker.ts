@@ -1,0 +1,24 @@
+import { listOf } from '../../../platform/json.ts';
+import { detail, type Engine } from './adapter.ts';
+import { idsIn, modelList } from './models.ts';
+
+const LIST_PATH = '/engines/v1/models';
+
+/** Docker Model Runner: it has several engines behind one address, all under `/engines`. */
+export const dockerModelRunner: Engine = {
+  kind: 'docker',
+  ports: [12434],
+  apiPath: '/engines',
+  async isAt(ask) {
+    const models = modelList(await ask(LIST_PATH));
+    if (models === null) return false;
+    if (models.some(({ ownedBy }) => ownedBy === 'docker')) return true;
+    return (await ask('/')).text.startsWith('Docker Model Runner');
+  },
+  async read(ask) {
+    const list = await ask(LIST_PATH);
+    const running = (await ask('/engines/ps')).json;
+    const loaded = Array.isArray(running) ? idsIn(listOf(running), 'model_name') : null;
+    return detail(list, modelList(list), { loaded, location: loaded?.[0] ?? null });
+  },
+};

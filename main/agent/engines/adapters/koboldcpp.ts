@@ -1,0 +1,32 @@
+import { memberOf, numberOf } from '../../../platform/json.ts';
+import { detail, type Engine, MODELS_PATH } from './adapter.ts';
+import { tpsReport } from './metrics.ts';
+import { idsOf, modelList } from './models.ts';
+
+/** KoboldCpp. It imitates OpenAI and Ollama beside its own API, so its own version is what tells. */
+export const koboldCpp: Engine = {
+  kind: 'koboldcpp',
+  ports: [5001],
+  apiPath: '',
+  async isAt(ask) {
+    const { json } = await ask('/api/extra/version');
+    return memberOf(json, 'result') === 'KoboldCpp';
+  },
+  async read(ask) {
+    const models = modelList(await ask(MODELS_PATH));
+    const { json } = await ask('/api/extra/perf');
+    const idle = numberOf(memberOf(json, 'idle'));
+    const metrics = {
+      running: idle === null ? null : 1 - Math.min(1, idle),
+      waiting: numberOf(memberOf(json, 'queue')),
+      cacheUse: null,
+      generatedTokens: null,
+    };
+    return detail(await ask('/api/extra/version'), models, {
+      loaded: idsOf(models),
+      location: models?.[0]?.id ?? null,
+      metrics: json === null ? null : metrics,
+      decode: tpsReport(numberOf(memberOf(json, 'last_eval_speed'))),
+    });
+  },
+};

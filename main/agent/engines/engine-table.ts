@@ -1,0 +1,170 @@
+import type { DecodeCount, EngineDetail, EngineView } from './adapters/engine-view.ts';
+import { decodeSpeed } from './adapters/metrics.ts';
+import { shownLocation } from './adapters/models.ts';
+import type { EngineAddress } from './adapters/probe.ts';
+import type { Found, Look } from './detect.ts';
+
+/** The engines that were found, and the one of them that is served. */
+interface EngineRoster {
+  /** Whether one is known at any of these. */
+  knows(addresses: readonly EngineAddress[]): boolean;
+  addresses(): readonly EngineAddress[];
+  /** What came of a look; one that is `pinned` is known even before it was found. */
+  note(address: EngineAddress, look: Look, at: NotedAt): void;
+  /** Lets go of those that are gone for too long. */
+  forgetGone(ticks: number): void;
+  clear(): void;
+  /** Chooses whom to serve; tells whether anything but the counters is different from before. */
+  settle(): boolean;
+  served(): KnownEngine | null;
+  /** All of them, the one that is served first. */
+  views(): readonly EngineView[];
+}
+
+interface NotedAt {
+  readonly ticks: number;
+  readonly isPinned: boolean;
+}
+
+/** An engine that is gone for so long is not waited for any more. */
+const FORGET_MS = 600_000;
+
+/** Makes an empty one. */
+export function createEngineRoster(arePathsAllowed: boolean): EngineRoster {
+  const known = new Map<string, KnownEngine>();
+  let serving: string | null = null;
+  let shown = '[null,[]]';
+
+  const all = () => [...known.values()].map(({ view }) => view);
+  const rank = ({ baseUrl }: EngineView) => (baseUrl === serving ? 0 : 1);
+
+  return {
+    knows: (addresses) => addresses.some((address) => known.has(keyOf(address))),
+    addresses: () => [...known.values()].map(({ address }) => address),
+    note(address, look, { ticks, isPinned }) {
+      const key = keyOf(address);
+      const before = known.get(key) ?? (isPinned ? unseen(address) : null);
+      if (look.kind === 'found') {
+        known.set(key, found(address, look.found, { arePathsAllowed, before }));
+      } else if (before !== null) {
+        known.set(key, missed(before, look, ticks));
+      }
+    },
+    forgetGone(ticks) {
+      for (const [key, { goneAt }] of known) {
+        if (goneAt !== null && ticks - goneAt >= FORGET_MS) known.delete(key);
+      }
+    },
+    clear: () => known.clear(),
+    settle() {
+      serving = chosen(all(), serving)?.baseUrl ?? null;
+      const now = JSON.stringify([
+        serving,
+        all().map((view) => ({ ...view, metrics: null, decodeTps: null })),
+      ]);
+      if (now === shown) return false;
+      shown = now;
+      return true;
+    },
+    served: () => [...known.values()].find(({ view }) => view.baseUrl === serving) ?? null,
+    views: () => all().toSorted((a, b) => rank(a) - rank(b)),
+  };
+}
+
+function keyOf({ origin, basePath }: EngineAddress): string {
+  return origin + basePath;
+}
+
+/** An engine that was found, with what its next reading is held against. */
+interface KnownEngine {
+  readonly address: EngineAddress;
+  readonly view: EngineView;
+  readonly count: DecodeCount | null;
+  /** Rounds in a row in which it was too slow to answer. */
+  readonly lateRounds: number;
+  /** Clock ticks; null while it answers. */
+  readonly goneAt: number | null;
+}
+
+/** An engine that its owner has named and that was not heard of yet. */
+function unseen(address: EngineAddress): KnownEngine {
+  const view: EngineView = {
+    kind: 'other',
+    baseUrl: address.origin + address.basePath,
+    health: { status: 'unreachable', code: 0 },
+    models: [],
+    loaded: null,
+    currentModel: null,
+    engineModel: null,
+    metrics: null,
+    decodeTps: null,
+  };
+  return { address, view, count: null, lateRounds: 0, goneAt: null };
+}
+
+/** A busy engine may take longer than a second; after so many rounds it counts as unreachable. */
+const LATE_ROUNDS = 3;
+
+/** An engine as it was found just now. */
+export function found(
+  address: EngineAddress,
+  { kind, apiPath, detail }: Found,
+  { arePathsAllowed, before }: { arePathsAllowed: boolean; before: KnownEngine | null },
+): KnownEngine {
+  const former = before?.view.kind === kind ? before : null;
+  const location =
+    detail.location === null ? null : shownLocation(detail.location, arePathsAllowed);
+  const view: EngineView = {
+    kind,
+    baseUrl: address.origin + address.basePath + apiPath,
+    health: detail.health,
+    models: detail.models,
+    loaded: detail.loaded,
+    currentModel: detail.loaded?.[0] ?? null,
+    engineModel: location ?? former?.view.engineModel ?? null,
+    metrics: detail.metrics,
+    decodeTps: speedOf(detail, former),
+  };
+  const count = detail.decode.kind === 'count' ? detail.decode.count : null;
+  return { address, view, count, lateRounds: 0, goneAt: null };
+}
+
+function speedOf({ decode }: EngineDetail, former: KnownEngine | null): number | null {
+  const last = former?.view.decodeTps ?? null;
+  if (decode.kind === 'none') return last;
+  const tps = decode.kind === 'tps' ? decode.tps : decodeSpeed(former?.count ?? null, decode.count);
+  return tps === null ? last : Math.round(tps * 10) / 10;
+}
+
+/** An engine that did not answer as one this time; it keeps what was known of it. */
+function missed(
+  known: KnownEngine,
+  look: Exclude<Look, { kind: 'found' }>,
+  now: number,
+): KnownEngine {
+  const { view } = known;
+  if (look.kind === 'stranger') {
+    return { ...known, goneAt: known.goneAt ?? now, view: { ...view, health: look.detail.health } };
+  }
+  const lateRounds = known.lateRounds + 1;
+  if (look.isLate && lateRounds < LATE_ROUNDS) return { ...known, lateRounds };
+  const health = { status: 'unreachable', code: 0 } as const;
+  const still = { ...view, health, loaded: [], currentModel: null, metrics: null };
+  return { ...known, lateRounds, goneAt: known.goneAt ?? now, view: still };
+}
+
+/**
+ * The engine that is served, of those that were found: one that can answer, rather with a model in
+ * memory. Between equals it stays the one that it was.
+ */
+export function chosen(views: readonly EngineView[], former: string | null): EngineView | null {
+  const score = (view: EngineView) => 2 * worth(view) + (view.baseUrl === former ? 1 : 0);
+  return views.toSorted((a, b) => score(b) - score(a))[0] ?? null;
+}
+
+function worth({ health, models, loaded }: EngineView): number {
+  if (health.status === 'loading') return 1;
+  if (health.status !== 'ok') return 0;
+  if (models.length === 0) return 2;
+  return loaded !== null && loaded.length > 0 ? 4 : 3;
+}

@@ -1,0 +1,62 @@
+import { type Enrolment, tokenDigest } from '../storage/enrollment-file.ts';
+import { registryOrigin } from './http-link.ts';
+import type { Trouble } from './remedies.ts';
+
+/** What the settings say of the registry. */
+export interface Configured {
+  readonly registryUrl: string | null;
+  readonly enrollToken: string | null;
+}
+
+/** Which registry an agent reports to when it starts. */
+export type Choice =
+  | { readonly kind: 'kept'; readonly enrolment: Enrolment }
+  /** `fallback` is an enrolment of before, in case that the token is no good. */
+  | {
+      readonly kind: 'enroll';
+      readonly origin: string;
+      readonly token: string;
+      readonly fallback: Enrolment | null;
+    }
+  /** The one of this process; `otherwise` is for where there is none. */
+  | { readonly kind: 'own'; readonly otherwise: Trouble }
+  | { readonly kind: 'none'; readonly url: string | null; readonly problem: Trouble };
+
+/** Settings go before what was joined by hand; without either it is the registry of this process. */
+export function chooseRegistry(
+  { registryUrl, enrollToken }: Configured,
+  kept: Enrolment | null,
+  id: string,
+): Choice {
+  const isOurs = kept !== null && kept.id === id;
+  if (registryUrl === null) {
+    if (kept === null) return { kind: 'own', otherwise: NOT_JOINED };
+    if (isOurs) return { kind: 'kept', enrolment: kept };
+    return { kind: 'none', url: kept.registryUrl, problem: NEW_KEY };
+  }
+  const origin = registryOrigin(registryUrl);
+  if (origin === null) return { kind: 'none', url: null, problem: BAD_SETTING };
+  const former = isOurs && kept.registryUrl === origin ? kept : null;
+  // A token stays in the environment after it was used; it works only once.
+  const isUsed = enrollToken === null || former?.tokenDigest === tokenDigest(enrollToken);
+  if (former !== null && isUsed) return { kind: 'kept', enrolment: former };
+  if (enrollToken === null) return { kind: 'none', url: origin, problem: NOT_JOINED };
+  return { kind: 'enroll', origin, token: enrollToken, fallback: former };
+}
+
+const NOT_JOINED: Trouble = {
+  happened: 'This machine has joined no gateway.',
+  remedy:
+    'On the gateway choose "Add a machine" and run the line that it shows here, or set SWITCHYARD_ENROLL_TOKEN to its token.',
+};
+
+const NEW_KEY: Trouble = {
+  happened:
+    'This machine has a new key, so the gateway that it had joined does not know it any more.',
+  remedy: 'Join it again with a new line from that gateway.',
+};
+
+const BAD_SETTING: Trouble = {
+  happened: 'SWITCHYARD_REGISTRY_URL is no address that heartbeats can be sent to.',
+  remedy: 'Write it as in http://192.168.1.10:47900, without a path, a user or a query.',
+};

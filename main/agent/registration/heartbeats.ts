@@ -1,0 +1,182 @@
+import type { AgentRecord } from '#shared/provider.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { BeatOutcome, RegistryLink } from './link.ts';
+
+/** Sends heartbeats over a link, again and again. */
+export interface Heartbeats {
+  start(): void;
+  /** Something of the record has changed: soon, together with what else changes meanwhile. */
+  changed(): void;
+  /** Whatever was waited for is over, as after a suspend or with another address: at once. */
+  now(): void;
+  /** Ends with a goodbye, which is not waited for longer than a second. */
+  stop(): Promise<void>;
+}
+
+/** What the loop takes. */
+interface HeartbeatDeps {
+  readonly link: RegistryLink;
+  /** The record as it is now; `isLeaving` makes it a goodbye. */
+  readonly record: (isLeaving: boolean) => AgentRecord;
+  /** Resolves once the record is worth telling; the first heartbeat waits for it. */
+  readonly firstLook: (signal: AbortSignal) => Promise<void>;
+  readonly heartbeatMs: () => number;
+  readonly clock: Clock;
+  /** In [0, 1). */
+  readonly random: () => number;
+  /** Hears what came of each heartbeat but the goodbye. */
+  readonly onOutcome: (outcome: BeatOutcome) => void;
+}
+
+const TIMEOUT_MS = 10_000;
+const GOODBYE_TIMEOUT_MS = 1000;
+/** Changes come in swarms: an engine that starts changes its health, its models and its metrics. */
+const DEBOUNCE_MS = 250;
+/** However much changes, heartbeats begin no closer to each other; a change is told within a second. */
+const MIN_GAP_MS = 750;
+
+/** Makes the loop of one link. */
+export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
+  const { link, clock } = deps;
+  const stopping = new AbortController();
+  let cancelTimer = () => {};
+  /** When the next one is due, in ticks; null while one runs or none was started. */
+  let dueTicks: number | null = null;
+  let begunTicks = -Infinity;
+  let failures = 0;
+  let isRunning = false;
+  let isStarted = false;
+  let wanted: 'changed' | 'now' | null = null;
+
+  function schedule(ticks: number): void {
+    cancelTimer();
+    dueTicks = ticks;
+    const waitMs = ticks - clock.ticks();
+    if (waitMs > 0) cancelTimer = clock.after(waitMs, () => void beat());
+    else void beat();
+  }
+
+  async function beat(): Promise<void> {
+    dueTicks = null;
+    isRunning = true;
+    wanted = null;
+    begunTicks = clock.ticks();
+    const { signal } = stopping;
+    const outcome = await link.beat(deps.record(false), { timeoutMs: TIMEOUT_MS, signal });
+    isRunning = false;
+    if (signal.aborted) return;
+    const isHeard = outcome.kind === 'accepted' || outcome.kind === 'unwritten';
+    failures = isHeard ? 0 : failures + 1;
+    const pace = { heartbeatMs: deps.heartbeatMs(), failures, random: deps.random() };
+    schedule(clock.ticks() + pauseAfter(outcome, pace));
+    deps.onOutcome(outcome);
+    // Asked for while this one was on its way.
+    if (wanted === 'now') hurry();
+    else if (wanted === 'changed') bringForward();
+  }
+
+  async function begin(): Promise<void> {
+    const { signal } = stopping;
+    await deps.firstLook(signal);
+    // Somebody may have been in a hurry meanwhile.
+    if (!signal.aborted && !isRunning && dueTicks === null) schedule(clock.ticks());
+  }
+
+  function bringForward(): void {
+    // A registry that is away gains nothing from news: the pause after a failure stands.
+    if (failures > 0 || dueTicks === null) return;
+    const soon = Math.max(clock.ticks() + DEBOUNCE_MS, begunTicks + MIN_GAP_MS);
+    if (soon < dueTicks) schedule(soon);
+  }
+
+  function hurry(): void {
+    failures = 0;
+    schedule(Math.max(clock.ticks(), begunTicks + MIN_GAP_MS));
+  }
+
+  return {
+    start() {
+      if (isStarted) return;
+      isStarted = true;
+      void begin();
+    },
+    changed() {
+      if (isRunning) wanted ??= 'changed';
+      else bringForward();
+    },
+    now() {
+      if (!isStarted || stopping.signal.aborted) return;
+      if (isRunning) wanted = 'now';
+      else hurry();
+    },
+    async stop() {
+      if (stopping.signal.aborted) return;
+      stopping.abort();
+      cancelTimer();
+      if (!isStarted) return;
+      const limits = { timeoutMs: GOODBYE_TIMEOUT_MS, signal: new AbortController().signal };
+      await within(link.beat(deps.record(true), limits), GOODBYE_TIMEOUT_MS, clock);
+    },
+  };
+}
+
+/** Waits for something, but no longer than `ms`. */
+function within(what: Promise<unknown>, ms: number, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = clock.after(ms, resolve);
+    const settle = () => {
+      cancel();
+      resolve();
+    };
+    void what.then(settle);
+  });
+}
+
+/** What the next pause depends on. */
+interface Pace {
+  /** What this agent's settings say. */
+  readonly heartbeatMs: number;
+  /** Failures in a row, the last one included. */
+  readonly failures: number;
+  /** In [0, 1). */
+  readonly random: number;
+}
+
+/** Each pause is up to a tenth shorter or longer, so that machines started together do not stay together. */
+const JITTER = 0.1;
+const BACKOFF_MIN_MS = 1000;
+const BACKOFF_MAX_MS = 60_000;
+/** What a registry may ask for: it counts a machine as silent after 45 s. */
+const ASKED_MIN_MS = 1000;
+const ASKED_MAX_MS = 30_000;
+
+/** How long to wait after an outcome. */
+export function pauseAfter(outcome: BeatOutcome, pace: Pace): number {
+  switch (outcome.kind) {
+    case 'accepted':
+      return jittered(Math.min(pace.heartbeatMs, asked(outcome.heartbeatMs)), pace.random);
+    case 'unwritten':
+      return jittered(pace.heartbeatMs, pace.random);
+    case 'unknown_provider':
+      // Only a person can mend this; the registry need not hear it every second.
+      return jittered(BACKOFF_MAX_MS, pace.random);
+    case 'busy':
+      return Math.max(backoff(pace), Math.min(outcome.retryAfterMs ?? 0, BACKOFF_MAX_MS));
+    default:
+      return backoff(pace);
+  }
+}
+
+function jittered(ms: number, random: number): number {
+  return Math.round(ms * (1 - JITTER + 2 * JITTER * random));
+}
+
+function asked(ms: number): number {
+  return Math.min(Math.max(ms, ASKED_MIN_MS), ASKED_MAX_MS);
+}
+
+/** Full jitter, over a range that doubles with each failure. */
+function backoff({ failures, random }: Pace): number {
+  const ceiling = Math.min(BACKOFF_MIN_MS * 2 ** failures, BACKOFF_MAX_MS);
+  return Math.round(BACKOFF_MIN_MS + random * (ceiling - BACKOFF_MIN_MS));
+}

@@ -1,0 +1,33 @@
+import { type Clock, sleep } from '../../platform/clock.ts';
+import type { EngineWatch } from '../engines/watch.ts';
+import type { TelemetryWatch } from '../telemetry/telemetry.ts';
+
+/** Who looks at this machine. */
+export interface Lookers {
+  readonly engines: Pick<EngineWatch, 'looked'>;
+  readonly telemetry: Pick<TelemetryWatch, 'read'>;
+  readonly clock: Clock;
+}
+
+/** An engine that hangs, or a driver that is being loaded, must not hold up the machine for longer. */
+const PATIENCE_MS = 3000;
+const POLL_MS = 50;
+
+/**
+ * Resolves once this machine knows its engine and its GPUs, or that they take too long. A registry that
+ * is told before of a machine without them fails its verification, and looks again only after a while.
+ */
+export async function firstLook(
+  { engines, telemetry, clock }: Lookers,
+  signal: AbortSignal,
+): Promise<void> {
+  const startedTicks = clock.ticks();
+  const known = new AbortController();
+  const ends = AbortSignal.any([signal, known.signal]);
+  await Promise.race([engines.looked(), sleep(clock, PATIENCE_MS, ends)]);
+  known.abort();
+  const isOver = () => signal.aborted || clock.ticks() - startedTicks >= PATIENCE_MS;
+  while (telemetry.read().gpus.state === 'starting' && !isOver()) {
+    await sleep(clock, POLL_MS, signal);
+  }
+}

@@ -1,0 +1,209 @@
+import { sleep } from '../../platform/clock.ts';
+import type { HttpClient } from '../../platform/http/types.ts';
+import { type Enrolment, type EnrolmentFile, tokenDigest } from '../storage/enrollment-file.ts';
+import type { AgentIdentity } from '../storage/identity.ts';
+import type { Sequence } from '../storage/sequence.ts';
+import { type Choice, chooseRegistry, type Configured } from './choose-registry.ts';
+import { pauseAfter } from './heartbeats.ts';
+import { createHttpLink, registryOrigin } from './http-link.ts';
+import {
+  createOwnLink,
+  type EnrollOutcome,
+  type LinkFailure,
+  type OwnRegistry,
+  type RegistryLink,
+} from './link.ts';
+import { type Trouble, troubleOf } from './remedies.ts';
+import {
+  type Attendance,
+  type AttendanceDeps,
+  createAttendance,
+  type MembershipView,
+  NOWHERE,
+} from './session.ts';
+
+/** What came of joining a gateway. */
+export type JoinResult =
+  /** `warning` is for people; null when all is well. */
+  | { readonly kind: 'joined'; readonly url: string; readonly warning: string | null }
+  | ({ readonly kind: 'failed' } & Trouble);
+
+/** This machine's place at a registry, and the ways in and out. */
+export interface Membership extends Pick<
+  Attendance,
+  'tokenDigests' | 'gatewayToken' | 'changed' | 'now'
+> {
+  start(): void;
+  view(): MembershipView;
+  join(url: string, token: string): Promise<JoinResult>;
+  /** Goes back to the registry of this process. */
+  leave(): Promise<void>;
+  /** The settings name another registry or another token: goes where they say. */
+  configure(configured: Configured): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** What it takes. */
+export interface MembershipDeps extends AttendanceDeps {
+  readonly identity: AgentIdentity;
+  readonly sequence: Sequence;
+  readonly file: EnrolmentFile;
+  /** What an earlier run has left in that file. */
+  readonly kept: Enrolment | null;
+  readonly own: OwnRegistry | null;
+  readonly configured: Configured;
+  readonly http: HttpClient;
+}
+
+const ENROLL_TIMEOUT_MS = 10_000;
+
+/** Makes it; nothing is sent before `start`. */
+export function createMembership(deps: MembershipDeps): Membership {
+  let { configured } = deps;
+  const attendance = createAttendance(deps);
+  const show = (part: Partial<MembershipView>) => attendance.show(part);
+
+  async function attendOwn(own: OwnRegistry): Promise<void> {
+    const signal = attendance.signal();
+    show({ ...NOWHERE, kind: 'own', state: 'starting' });
+    const { gatewayToken } = await own.adopt(deps.identity.publicKey);
+    if (!signal.aborted) attendance.attend(createOwnLink(own, deps.identity), gatewayToken);
+  }
+
+  async function settle(kept: Enrolment | null): Promise<void> {
+    const choice = chooseRegistry(configured, kept, deps.identity.id);
+    switch (choice.kind) {
+      case 'kept': {
+        const { registryUrl: url, gatewayToken } = choice.enrolment;
+        show({ ...NOWHERE, kind: 'joined', url, state: 'starting' });
+        attendance.attend(createHttpLink({ ...deps, origin: url }), gatewayToken);
+        break;
+      }
+      case 'enroll':
+        await enrollFromSettings(choice, attendance, deps);
+        break;
+      case 'own':
+        if (deps.own === null) show({ ...NOWHERE, problem: choice.otherwise });
+        else await attendOwn(deps.own);
+        break;
+      case 'none':
+        show({ ...NOWHERE, url: choice.url, problem: choice.problem });
+        break;
+    }
+  }
+
+  return {
+    start: () => void settle(deps.kept),
+    view: () => attendance.view(),
+    tokenDigests: () => attendance.tokenDigests(),
+    gatewayToken: () => attendance.gatewayToken(),
+    changed: () => attendance.changed(),
+    now: () => attendance.now(),
+    async join(text, token) {
+      const url = registryOrigin(text);
+      if (url === null) return { kind: 'failed', ...BAD_URL };
+      const fixed = configured.registryUrl;
+      if (fixed !== null && registryOrigin(fixed) !== url) return { kind: 'failed', ...FIXED_URL };
+      const link = createHttpLink({ ...deps, origin: url });
+      const outcome = await enrollAt(link, token, { deps, signal: new AbortController().signal });
+      if (outcome.kind !== 'enrolled') return { kind: 'failed', ...troubleOf(outcome) };
+      const failure = await keep(url, token, { deps, gatewayToken: outcome.gatewayToken });
+      const signal = await attendance.depart();
+      if (!signal.aborted) {
+        show({ ...NOWHERE, kind: 'joined', url, state: 'starting' });
+        attendance.attend(link, outcome.gatewayToken);
+      }
+      return { kind: 'joined', url, warning: failure?.happened ?? null };
+    },
+    async leave() {
+      const signal = await attendance.depart();
+      await deps.file.remove();
+      if (!signal.aborted) await settle(null);
+    },
+    async configure(now) {
+      configured = now;
+      const signal = await attendance.depart();
+      // As a start with these settings would find it.
+      if (!signal.aborted) await settle(deps.file.load().enrolment);
+    },
+    stop: () => attendance.stop(),
+  };
+}
+
+async function enrollAt(
+  link: RegistryLink,
+  token: string,
+  { deps, signal }: { readonly deps: MembershipDeps; readonly signal: AbortSignal },
+): Promise<EnrollOutcome> {
+  const outcome = await link.enroll(token, { timeoutMs: ENROLL_TIMEOUT_MS, signal });
+  return outcome.kind === 'enrolled' && outcome.id !== deps.identity.id ? OTHER_ID : outcome;
+}
+
+/** Writes an enrolment down; gives what went wrong. */
+async function keep(
+  registryUrl: string,
+  token: string,
+  { deps, gatewayToken }: { readonly deps: MembershipDeps; readonly gatewayToken: string },
+): Promise<Trouble | null> {
+  const { id } = deps.identity;
+  const digest = tokenDigest(token);
+  const failure = await deps.file.save({ registryUrl, id, gatewayToken, tokenDigest: digest });
+  return failure === null ? null : unkept(failure);
+}
+
+/** Enrols with a token of the settings, for as long as it takes; a refusal is final. */
+async function enrollFromSettings(
+  { origin, token, fallback }: Extract<Choice, { readonly kind: 'enroll' }>,
+  attendance: Attendance,
+  deps: MembershipDeps,
+): Promise<void> {
+  const signal = attendance.signal();
+  const link = createHttpLink({ ...deps, origin });
+  attendance.show({ ...NOWHERE, kind: 'joined', url: origin, state: 'starting' });
+  for (let failures = 1; !signal.aborted; failures += 1) {
+    const outcome = await enrollAt(link, token, { deps, signal });
+    if (signal.aborted) return;
+    if (outcome.kind === 'enrolled') {
+      const problem = await keep(origin, token, { deps, gatewayToken: outcome.gatewayToken });
+      if (signal.aborted) return;
+      attendance.attend(link, outcome.gatewayToken);
+      attendance.show({ problem });
+      return;
+    }
+    const isFinal = !isPassing(outcome);
+    attendance.show({ state: isFinal ? 'not_enrolled' : 'failing', problem: troubleOf(outcome) });
+    if (isFinal) {
+      if (fallback !== null) attendance.attend(link, fallback.gatewayToken);
+      return;
+    }
+    const pace = { heartbeatMs: deps.heartbeatMs(), failures, random: deps.random() };
+    await sleep(deps.clock, pauseAfter(outcome, pace), signal);
+  }
+}
+
+/** Whether the same message may be taken later without anybody's doing. */
+function isPassing({ kind }: LinkFailure): boolean {
+  return kind === 'busy' || kind === 'unreachable' || kind === 'garbage';
+}
+
+const OTHER_ID: EnrollOutcome & LinkFailure = {
+  kind: 'garbage',
+  message: 'The gateway answered for another machine than this one.',
+};
+
+const BAD_URL: Trouble = {
+  happened: 'The address of the gateway is none that can be used.',
+  remedy: 'Write it as in http://192.168.1.10:47900, without a path.',
+};
+
+const FIXED_URL: Trouble = {
+  happened: 'The settings name another gateway (SWITCHYARD_REGISTRY_URL).',
+  remedy: 'Change or remove that setting, then join again.',
+};
+
+function unkept(code: string): Trouble {
+  return {
+    happened: `The enrolment could not be written to disk (${code}): it is lost at the next start.`,
+    remedy: 'Make room in the data directory, or make it writable, and join again.',
+  };
+}

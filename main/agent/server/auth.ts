@@ -1,0 +1,70 @@
+import type { IncomingMessage } from 'node:http';
+import { isOneOf, isSecretShaped } from '../../platform/secrets.ts';
+import type { AgentError } from './errors.ts';
+
+/** What a request is held against. */
+export interface AccessRules {
+  /** Names of this machine, beside the loopback ones and the address that the connection came in on. */
+  readonly hostNames: () => readonly string[];
+  /** Digests of the tokens that gateways may show. */
+  readonly tokenDigests: () => readonly Buffer[];
+}
+
+const LOOPBACK_NAME = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+const LOOPBACK_ADDRESS = /^(::1|(::ffff:)?127(\.\d{1,3}){3})$/;
+/** A proxy on this machine speaks for somebody who is elsewhere. */
+const PROXY_HEADERS = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
+
+/** The gateway takes this for a refusal of its own token and not of its caller's key. */
+const REFUSED_BY_AGENT = { 'x-gateway-agent': 'unauthorized' };
+
+/**
+ * Refuses who may not ask: a foreign `Host` (DNS rebinding), any page in a browser, a wrong token, and
+ * whoever comes without one from elsewhere than this machine. Null when the request may pass.
+ */
+export function refusal(req: IncomingMessage, rules: AccessRules): AgentError | null {
+  const host = req.headers.host ?? '';
+  if (!isHostAllowed(host, req.socket.localAddress ?? '', rules)) {
+    return {
+      status: 403,
+      code: 'host_not_allowed',
+      message: `The Host "${host.slice(0, 100)}" is no name of this machine. Use its address, or add the name to SWITCHYARD_ALLOWED_HOSTS here.`,
+      headers: REFUSED_BY_AGENT,
+    };
+  }
+  if (req.headers.origin !== undefined || req.headers['sec-fetch-site'] === 'cross-site') {
+    return {
+      status: 403,
+      code: 'origin_not_allowed',
+      message: 'Web pages may not call the agent of a machine; let them call the gateway.',
+      headers: REFUSED_BY_AGENT,
+    };
+  }
+  return isKnown(req, rules) ? null : UNAUTHORIZED;
+}
+
+const UNAUTHORIZED: AgentError = {
+  status: 401,
+  code: 'unauthorized',
+  message:
+    'This agent serves the gateway that it is enrolled at, and programs on its own machine. A gateway shows its token as X-Gateway-Token; if it did, join this machine to it again.',
+  headers: REFUSED_BY_AGENT,
+};
+
+function isHostAllowed(host: string, localAddress: string, { hostNames }: AccessRules): boolean {
+  const name = host.replace(/:\d*$/, '').toLowerCase();
+  if (LOOPBACK_NAME.test(name)) return true;
+  const literal = localAddress.replace(/^::ffff:/, '').toLowerCase();
+  if (literal !== '' && (name === literal || name === `[${literal}]`)) return true;
+  return hostNames().some((known) => known.toLowerCase() === name || `[${known}]` === name);
+}
+
+function isKnown({ headers, socket }: IncomingMessage, { tokenDigests }: AccessRules): boolean {
+  const token = headers['x-gateway-token'];
+  if (token === undefined) {
+    const isForwarded = PROXY_HEADERS.some((name) => headers[name] !== undefined);
+    return !isForwarded && LOOPBACK_ADDRESS.test(socket.remoteAddress ?? '');
+  }
+  // A wrong token is refused on loopback too: a gateway must hear that it has to enrol the agent anew.
+  return typeof token === 'string' && isSecretShaped(token) && isOneOf(token, tokenDigests());
+}

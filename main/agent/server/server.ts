@@ -1,0 +1,167 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Clock } from '../../platform/clock.ts';
+import { closeOnceAnswered, listen } from '../../platform/http/server.ts';
+import type { Log } from '../../platform/log.ts';
+import { type AccessRules, refusal } from './auth.ts';
+import { type AgentError, sendError, sendErrorEarly } from './errors.ts';
+import type { Inference } from './inference.ts';
+
+/** Where the agent listens. */
+export interface AgentAddress {
+  readonly host: string;
+  readonly ports: readonly number[];
+}
+
+/** One port of the agent. */
+export type AgentPort =
+  | { readonly kind: 'listening'; readonly port: number }
+  /** `message` says why and what to do. */
+  | { readonly kind: 'failed'; readonly port: number; readonly message: string };
+
+/** What the server answers with. */
+export interface AgentServerDeps {
+  readonly access: AccessRules;
+  readonly inference: Inference;
+  /** The answer to `/health`; null when the nonce is none. */
+  readonly health: (nonce: string | null) => Readonly<Record<string, unknown>> | null;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** The agent as a server on its ports; it may be bound anew, while what runs goes on. */
+export interface AgentServer {
+  /** Binds an address in place of the one before; a port that is taken leaves the others. */
+  listen(address: AgentAddress): Promise<readonly AgentPort[]>;
+  /** Takes no new connections; running requests may finish for `graceMs`, then they are cut off. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Gateways keep connections for 30 s; closing first would race with their next request. */
+const KEEP_ALIVE_MS = 75_000;
+const POSTS = new Set(['/v1/chat/completions', '/v1/completions', '/v1/embeddings']);
+
+/** Makes it; nothing is bound yet. */
+export function createAgentServer(deps: AgentServerDeps): AgentServer {
+  let bound: readonly Server[] = [];
+  /** Those that listen no more and still answer. */
+  const closing = new Map<Server, Promise<void>>();
+
+  async function bindOne(host: string, port: number): Promise<[Server, AgentPort]> {
+    const server = httpServer(deps);
+    const result = await listen(server, host, port);
+    if (result.kind === 'listening') return [server, { kind: 'listening', port: result.port }];
+    return [server, { kind: 'failed', port, message: result.message }];
+  }
+
+  /** Stops listening at once; what runs on it goes on. */
+  function release(server: Server): void {
+    const closed = new Promise<void>((resolve) => {
+      server.close(() => {
+        closing.delete(server);
+        resolve();
+      });
+    });
+    closing.set(server, closed);
+  }
+
+  function releaseAll(): void {
+    for (const server of bound) release(server);
+    bound = [];
+  }
+
+  return {
+    async listen({ host, ports }) {
+      releaseAll();
+      const literal = host.replace(/^\[(.*)\]$/, '$1');
+      const results: (readonly [Server, AgentPort])[] = [];
+      for (const [index, port] of ports.entries()) {
+        const isTwice = port !== 0 && ports.indexOf(port) < index;
+        if (!isTwice) results.push(await bindOne(literal, port));
+      }
+      bound = results.flatMap(([server, { kind }]) => (kind === 'listening' ? [server] : []));
+      return results.map(([, port]) => port);
+    },
+    async close(graceMs) {
+      releaseAll();
+      const cancelGrace = deps.clock.after(graceMs, () => {
+        for (const server of closing.keys()) server.closeAllConnections();
+      });
+      await Promise.all(closing.values());
+      cancelGrace();
+    },
+  };
+}
+
+function httpServer(deps: AgentServerDeps): Server {
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (req, res) => {
+    answer(req, res, deps).catch((error: unknown) => {
+      deps.log('error', 'agent_bug', { error: error instanceof Error ? error.name : 'unknown' });
+      if (res.headersSent) res.destroy();
+      else sendError(res, INTERNAL);
+    });
+  });
+  closeOnceAnswered(server);
+  server.on('clientError', (_error, socket) => {
+    if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
+  });
+  return server;
+}
+
+const INTERNAL: AgentError = {
+  status: 500,
+  code: 'internal_error',
+  message: 'Something went wrong in the agent; its log says more.',
+};
+
+/** Guard, then the few routes: the order is the whole middleware. */
+async function answer(
+  req: IncomingMessage,
+  res: ServerResponse,
+  deps: AgentServerDeps,
+): Promise<void> {
+  const { access, inference, clock } = deps;
+  const refused = refusal(req, access);
+  const [path, query] = splitAt(req.url ?? '', '?');
+  const allowed = methodOf(path);
+  const problem = refused ?? (allowed === null ? notFound(path) : wrongMethod(req, allowed));
+  if (problem !== null) sendErrorEarly(req, res, problem, clock);
+  else if (path === '/health') sendHealth(res, query, deps);
+  else if (path === '/v1/models') await inference.models(req, res);
+  else await inference.post(req, res, path);
+}
+
+function methodOf(path: string): 'GET' | 'POST' | null {
+  if (path === '/health' || path === '/v1/models') return 'GET';
+  return POSTS.has(path) ? 'POST' : null;
+}
+
+function sendHealth(res: ServerResponse, query: string, { health }: AgentServerDeps): void {
+  const body = health(new URLSearchParams(query).get('nonce'));
+  if (body === null) {
+    const message = 'nonce must be 1 to 128 hexadecimal digits.';
+    sendError(res, { status: 400, code: 'invalid_request', message });
+    return;
+  }
+  const bytes = Buffer.from(JSON.stringify(body));
+  const headers = {
+    'content-type': 'application/json; charset=utf-8',
+    'cache-control': 'no-store',
+  };
+  res.writeHead(200, { ...headers, 'content-length': bytes.length }).end(bytes);
+}
+
+function wrongMethod({ method }: IncomingMessage, allowed: string): AgentError | null {
+  if (method === allowed) return null;
+  const message = `Only ${allowed} is answered here.`;
+  return { status: 405, code: 'method_not_allowed', message, headers: { allow: allowed } };
+}
+
+function notFound(path: string): AgentError {
+  const message = `The agent serves /health, /v1/models, ${[...POSTS].join(', ')}, and not "${path.slice(0, 100)}".`;
+  return { status: 404, code: 'not_found', message };
+}
+
+function splitAt(text: string, mark: string): readonly [string, string] {
+  const at = text.indexOf(mark);
+  return at === -1 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
+}

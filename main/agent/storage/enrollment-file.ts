@@ -1,0 +1,74 @@
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Clock } from '../../platform/clock.ts';
+import { parseJson } from '../../platform/json.ts';
+import { digestOf, isSecretShaped } from '../../platform/secrets.ts';
+import {
+  closeToOthers,
+  type FileWarning,
+  readKept,
+  removeKept,
+  setAside,
+  writeKeptLater,
+} from './secret-file.ts';
+
+/** Where this agent is enrolled, and what the gateway there will show it. */
+export interface Enrolment {
+  /** Origin of the gateway, as in `http://192.168.1.10:47900`. */
+  readonly registryUrl: string;
+  /** The provider id under which that was; another key makes it void. */
+  readonly id: string;
+  readonly gatewayToken: string;
+  /** SHA-256 of the line's token, hex: one that stays in the environment is not used twice. */
+  readonly tokenDigest: string;
+}
+
+/** Keeps the enrolment over restarts, as a secret. */
+export interface EnrolmentFile {
+  load(): { readonly enrolment: Enrolment | null; readonly warning: FileWarning | null };
+  /** Gives the code of a failure, null once it is on disk. */
+  save(enrolment: Enrolment): Promise<string | null>;
+  remove(): Promise<string | null>;
+}
+
+const FILE = 'agent.json';
+
+const fileSchema = z.object({
+  version: z.literal(1),
+  registryUrl: z.string(),
+  id: z.string(),
+  gatewayToken: z.string().refine(isSecretShaped),
+  tokenDigest: z.string(),
+});
+
+/** Makes the keeper of the file in `directory`. */
+export function createEnrolmentFile(
+  directory: string,
+  clock: Clock,
+  platform: string,
+): EnrolmentFile {
+  const path = join(directory, FILE);
+  return {
+    load() {
+      const kept = readKept(path);
+      if (kept.kind === 'missing') return { enrolment: null, warning: null };
+      const parsed = kept.kind === 'text' ? fileSchema.safeParse(parseJson(kept.text)).data : null;
+      if (parsed === null || parsed === undefined) {
+        const aside = setAside(path, clock);
+        const happened = `What this machine knew of the gateway it had joined could not be read from ${path}; it was set aside as ${aside}.`;
+        const remedy = 'Join it again with a new line from that gateway.';
+        return { enrolment: null, warning: { happened, remedy } };
+      }
+      closeToOthers(path, platform);
+      const { version: _, ...enrolment } = parsed;
+      return { enrolment, warning: null };
+    },
+    save: (enrolment) => writeKeptLater(path, JSON.stringify({ version: 1, ...enrolment })),
+    remove: () => removeKept(path),
+  };
+}
+
+/** What is kept of an enrolment token. */
+export function tokenDigest(token: string): string {
+  return digestOf(token).toString('hex');
+}

@@ -1,0 +1,70 @@
+import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { join } from 'node:path';
+import { providerIdOf, publicKeyOf } from '../../platform/agent-identity.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { closeToOthers, type FileWarning, readKept, setAside, writeKept } from './secret-file.ts';
+
+/** Who this agent is: its key, and the id that follows from it. */
+export interface AgentIdentity {
+  /** As in `prv_0123…`. */
+  readonly id: string;
+  /** The 32 raw bytes in base64url. */
+  readonly publicKey: string;
+  readonly privateKey: KeyObject;
+}
+
+/** An identity, and what its owner should know of how it came about. */
+export interface OpenedIdentity {
+  readonly identity: AgentIdentity;
+  /** None when all is well. */
+  readonly warnings: readonly FileWarning[];
+}
+
+const FILE = 'agent-key.pem';
+
+/**
+ * The identity kept in `directory`, made at the first start. A key that cannot be read is set aside and a
+ * new one made: the machine then is another provider and must be enrolled anew.
+ */
+export function openIdentity(directory: string, clock: Clock, platform: string): OpenedIdentity {
+  const path = join(directory, FILE);
+  const kept = readKept(path);
+  if (kept.kind === 'missing') return newIdentity(path, []);
+  const privateKey = kept.kind === 'text' ? parseKey(kept.text) : null;
+  if (privateKey === null) {
+    const what = kept.kind === 'text' ? 'is damaged' : `cannot be read (${kept.detail})`;
+    const aside = setAside(path, clock);
+    const happened = `The agent's key ${path} ${what}. It was set aside as ${aside} and a new one was made, so this machine has a new id.`;
+    return newIdentity(path, [{ happened, remedy: JOIN_AGAIN }]);
+  }
+  if (!closeToOthers(path, platform)) return { identity: identityOf(privateKey), warnings: [] };
+  const happened = `The agent's key ${path} could be read by other users of this machine; that is mended now.`;
+  return { identity: identityOf(privateKey), warnings: [{ happened, remedy: DISTRUST }] };
+}
+
+const JOIN_AGAIN = 'Where it was joined to another gateway, join it again.';
+const DISTRUST = 'If you do not trust them all, delete the file and join again.';
+const MAKE_ROOM = 'Make room in the data directory, or make it writable, and start again.';
+
+function newIdentity(path: string, before: readonly FileWarning[]): OpenedIdentity {
+  const { privateKey } = generateKeyPairSync('ed25519');
+  const failure = writeKept(path, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
+  const identity = identityOf(privateKey);
+  if (failure === null) return { identity, warnings: before };
+  const happened = `The agent's key could not be written to ${path} (${failure}): until that can be done, this machine has a new id at each start.`;
+  return { identity, warnings: [...before, { happened, remedy: MAKE_ROOM }] };
+}
+
+function parseKey(pem: string): KeyObject | null {
+  try {
+    const key = createPrivateKey(pem);
+    return key.asymmetricKeyType === 'ed25519' ? key : null;
+  } catch {
+    return null;
+  }
+}
+
+function identityOf(privateKey: KeyObject): AgentIdentity {
+  const publicKey = publicKeyOf(privateKey);
+  return { id: providerIdOf(publicKey), publicKey, privateKey };
+}

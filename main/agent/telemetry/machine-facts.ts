@@ -1,0 +1,140 @@
+import { extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { Clock } from '../../platform/clock.ts';
+import { listOf, memberOf, numberOf, textOf } from '../../platform/json.ts';
+import { type GpuDevice, type GpuVendor, type Problem, UNREAD } from './gpu-device.ts';
+import { toolEnvironment, type ToolWorld } from './tool-process.ts';
+
+/** What does not change while the machine runs, as far as systeminformation can tell. */
+export interface MachineFacts {
+  readonly machineModel: string | null;
+  /** As systeminformation counts them; null where it does not. */
+  readonly performanceCores: number | null;
+  readonly efficiencyCores: number | null;
+  /** Cards of vendors whose tools are not here: what they are, nothing of what they do. */
+  readonly cards: readonly GpuDevice[];
+}
+
+/** What came of asking. */
+export type FactsResult =
+  | { readonly kind: 'facts'; readonly facts: MachineFacts }
+  | { readonly kind: 'failed'; readonly problem: Problem };
+
+/** Somebody who is asked once and answers once. */
+export interface FactsAsker {
+  readonly answer: Promise<unknown>;
+  stop(): void;
+}
+
+/** Starts asking; with `graphics` for the graphics cards too. */
+export type AskFacts = (what: 'machine' | 'graphics') => FactsAsker;
+
+/** Windows starts several programs for it. */
+const TIMEOUT_MS = 20_000;
+
+/** Asks in a worker thread; `script` is the module that does it. */
+export function createAskFacts(world: ToolWorld, script: URL = workerBesideThis()): AskFacts {
+  return (what) => {
+    const worker = new Worker(script, {
+      workerData: what,
+      env: toolEnvironment(world.env),
+      stdout: true,
+      stderr: true,
+    });
+    // A thread that hangs in a driver must not keep the program from ending.
+    worker.unref();
+    return {
+      answer: new Promise((resolve) => {
+        worker.once('message', resolve);
+        worker.once('error', (error: Error) => resolve(error));
+        worker.once('exit', () => resolve(null));
+      }),
+      stop: () => void worker.terminate(),
+    };
+  };
+}
+
+/** Asks once, within 20 s or until `signal` aborts. */
+export function readFacts(
+  asker: FactsAsker,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<FactsResult> {
+  return new Promise((resolve) => {
+    const settle = (result: FactsResult) => {
+      cancelTimer();
+      signal.removeEventListener('abort', onAbort);
+      asker.stop();
+      resolve(result);
+    };
+    const onAbort = () => settle(failed('it was stopped'));
+    signal.addEventListener('abort', onAbort);
+    const cancelTimer = clock.after(TIMEOUT_MS, () =>
+      settle(failed(`it has hung: no answer in ${TIMEOUT_MS / 1000} s`)),
+    );
+    const judge = (answer: unknown) => {
+      if (answer instanceof Error) settle(failed(answer.message.slice(0, 200)));
+      else if (answer === null) settle(failed('it ended without an answer'));
+      else settle({ kind: 'facts', facts: factsOf(answer) });
+    };
+    void asker.answer.then(judge);
+  });
+}
+
+function failed(happened: string): FactsResult {
+  const problem = {
+    tool: 'systeminformation',
+    tried: 'asking for the model of the machine and its processor',
+    happened,
+    remedy: 'Nothing need be done: only the model of the machine stays unknown.',
+  };
+  return { kind: 'failed', problem };
+}
+
+function factsOf(answer: unknown): MachineFacts {
+  return {
+    machineModel: machineModel(memberOf(answer, 'manufacturer'), memberOf(answer, 'model')),
+    performanceCores: numberOf(memberOf(answer, 'performanceCores')),
+    efficiencyCores: numberOf(memberOf(answer, 'efficiencyCores')),
+    cards: listOf(memberOf(answer, 'controllers')).flatMap(cardOf),
+  };
+}
+
+/** What boards say whose maker left the field as it was, and what containers say. */
+const PLACEHOLDER =
+  /^(to be filled|default string|system (product name|manufacturer|version)|not (specified|applicable|available)|none|unknown|o\.?e\.?m\.?|docker container|0+|-+|\.+)\b/i;
+
+/** Maker and model in one line; null where the board does not know. */
+export function machineModel(manufacturer: unknown, model: unknown): string | null {
+  const known = [manufacturer, model]
+    .map((value) => textOf(value))
+    .map((text) => (text === null || PLACEHOLDER.test(text) ? null : text));
+  const [maker = null, name = null] = known;
+  if (name === null) return null;
+  return maker === null || name.startsWith(maker) ? name : `${maker} ${name}`;
+}
+
+/** Smaller ones, and those that borrow the machine's memory, only drive a screen. */
+const MIN_CARD_MB = 2048;
+
+function cardOf(controller: unknown, position: number): readonly GpuDevice[] {
+  const words = `${String(memberOf(controller, 'vendor'))} ${String(memberOf(controller, 'model'))}`;
+  const vendor = vendorOf(words);
+  const memoryTotalMb = numberOf(memberOf(controller, 'vram'));
+  if (vendor === null || memoryTotalMb === null || memoryTotalMb < MIN_CARD_MB) return [];
+  if (memberOf(controller, 'vramDynamic') === true) return [];
+  const key = textOf(memberOf(controller, 'busAddress')) ?? `${vendor}-${position}`;
+  const name = textOf(memberOf(controller, 'model'));
+  return [{ ...UNREAD, key, vendor, name, memoryTotalMb }];
+}
+
+function vendorOf(words: string): GpuVendor | null {
+  if (/nvidia/i.test(words)) return 'nvidia';
+  if (/\bAMD\b|Advanced Micro|\bATI\b|Radeon/i.test(words)) return 'amd';
+  return /Intel.*\bArc\b/i.test(words) ? 'intel' : null;
+}
+
+/** In a bundle the thread's file lies beside this one as well, under its own kind of name. */
+function workerBesideThis(): URL {
+  return new URL(`./machine-facts-worker${extname(import.meta.filename)}`, import.meta.url);
+}

@@ -1,0 +1,49 @@
+import type { FailedPoll } from './poll.ts';
+import { excerpt, runTool, type ToolEdges, type ToolResult } from './tool-process.ts';
+
+/** rocm-smi and amd-smi are Python programs that take seconds on a busy machine. */
+const TIMEOUT_MS = 10_000;
+const MAX_BYTES = 1024 * 1024;
+
+/** Runs a tool from the first place where it is. */
+export async function runFirst(
+  commands: readonly string[],
+  args: readonly string[],
+  edges: ToolEdges,
+  signal: AbortSignal,
+): Promise<ToolResult> {
+  for (const command of commands) {
+    const call = { command, args, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES };
+    const result = await runTool(call, edges, signal);
+    if (result.kind !== 'missing') return result;
+  }
+  return { kind: 'missing' };
+}
+
+/** A call that gave no reading, as a round of asking. */
+export function toolProblem(
+  call: readonly string[],
+  result: ToolResult,
+  remedy: string,
+): FailedPoll {
+  return {
+    kind: 'failed',
+    problem: { tool: call[0] ?? '', tried: call.join(' '), happened: wordsOf(result), remedy },
+    gone: result.kind === 'hung' ? result.gone : null,
+  };
+}
+
+function wordsOf(result: ToolResult): string {
+  switch (result.kind) {
+    case 'output':
+      return `it printed what cannot be read: ${excerpt(result.text) || 'nothing'}`;
+    case 'missing':
+      return 'it is not installed';
+    case 'failed':
+      return result.detail;
+    case 'hung':
+      return `it has hung: no answer in ${TIMEOUT_MS / 1000} s`;
+    case 'stopped':
+      return 'it was stopped';
+  }
+}

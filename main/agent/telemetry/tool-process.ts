@@ -1,0 +1,215 @@
+import { spawn } from 'node:child_process';
+import { kill as signalProcess } from 'node:process';
+import type { Clock } from '../../platform/clock.ts';
+
+/** How a tool ended. */
+export type ToolEnd =
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'unstartable'; readonly detail: string }
+  | { readonly kind: 'exited'; readonly code: number | null; readonly stderr: string };
+
+/** A tool that was started. */
+export interface RunningTool {
+  /** Ends it and whatever it has started; nothing of its output is heard any more. */
+  kill(): void;
+  /** A tool that is stuck inside the driver may never end, not even when killed. */
+  readonly ended: Promise<ToolEnd>;
+}
+
+/** Starts a tool; `onData` hears its standard output. */
+export type StartTool = (
+  command: string,
+  args: readonly string[],
+  onData: (chunk: Buffer) => void,
+) => RunningTool;
+
+/** Where tools run. */
+export interface ToolWorld {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly platform: NodeJS.Platform;
+}
+
+/** What a driver's tool needs; everything else stays here, keys and tokens above all. */
+const KEPT_VARIABLES = [
+  'PATH',
+  'Path',
+  'HOME',
+  'USERPROFILE',
+  'SystemRoot',
+  'SYSTEMROOT',
+  'windir',
+  'ProgramFiles',
+  'TEMP',
+  'TMP',
+  'LD_LIBRARY_PATH',
+  'ROCM_PATH',
+  'XDG_RUNTIME_DIR',
+];
+
+/** The part of an environment that tools are given; their words are wanted in English. */
+export function toolEnvironment(env: ToolWorld['env']): Record<string, string> {
+  const kept: Record<string, string> = { LC_ALL: 'C' };
+  for (const name of KEPT_VARIABLES) {
+    const value = env[name];
+    if (value !== undefined) kept[name] = value;
+  }
+  return kept;
+}
+
+/** Longest part of the standard error that is kept. */
+const MAX_STDERR_CHARS = 2000;
+
+/** Makes the way to start tools. Each has a process group of its own, so that no grandchild stays behind. */
+export function createStartTool({ env, platform }: ToolWorld): StartTool {
+  const kept = toolEnvironment(env);
+  const isGroup = platform !== 'win32';
+  return (command, args, onData) => {
+    const child = spawn(command, args, {
+      env: kept,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: isGroup,
+      windowsHide: true,
+    });
+    const { pid } = child;
+    let stderr = '';
+    let hasExited = false;
+    child.stdout.on('data', onData);
+    child.stderr.on('data', (chunk: Buffer) => {
+      const room = MAX_STDERR_CHARS - stderr.length;
+      if (room > 0) stderr += chunk.toString('utf8', 0, room);
+    });
+    const ended = new Promise<ToolEnd>((resolve) => {
+      child.on('error', (error: NodeJS.ErrnoException) => {
+        const detail = error.code ?? error.name;
+        resolve(detail === 'ENOENT' ? { kind: 'missing' } : { kind: 'unstartable', detail });
+      });
+      child.on('close', (code) => resolve({ kind: 'exited', code, stderr }));
+    });
+    child.on('exit', () => {
+      hasExited = true;
+      if (isGroup) killGroup(pid);
+    });
+    return {
+      ended,
+      kill() {
+        child.stdout.off('data', onData);
+        child.stdout.destroy();
+        child.stderr.destroy();
+        child.unref();
+        if (hasExited || pid === undefined) return;
+        if (isGroup) killGroup(pid);
+        else child.kill('SIGKILL');
+      },
+    };
+  };
+}
+
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    signalProcess(-pid, 'SIGKILL');
+  } catch {
+    // Nobody of the group is left.
+  }
+}
+
+/** One call of a tool that is expected to end by itself. */
+interface ToolCall {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
+}
+
+/** What came of it. */
+export type ToolResult =
+  | { readonly kind: 'output'; readonly text: string }
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'failed'; readonly detail: string }
+  /** Killed, which may not end it; `gone` resolves once it did. */
+  | { readonly kind: 'hung'; readonly gone: Promise<unknown> }
+  | { readonly kind: 'stopped' };
+
+/** What running tools takes. */
+export interface ToolEdges {
+  readonly startTool: StartTool;
+  readonly clock: Clock;
+}
+
+/** How long a killed tool is waited for. */
+const KILL_WAIT_MS = 1000;
+
+/** Runs a tool to its end, within its time and size, or until `signal` aborts. */
+export function runTool(
+  { command, args, timeoutMs, maxBytes }: ToolCall,
+  { startTool, clock }: ToolEdges,
+  signal: AbortSignal,
+): Promise<ToolResult> {
+  if (signal.aborted) return Promise.resolve({ kind: 'stopped' });
+  return new Promise((resolve) => {
+    const parts: Buffer[] = [];
+    let bytes = 0;
+    const settle = (result: ToolResult) => {
+      cancelTimer();
+      signal.removeEventListener('abort', onAbort);
+      resolve(result);
+    };
+    const tool = startTool(command, args, (chunk) => {
+      bytes += chunk.length;
+      if (bytes <= maxBytes) {
+        parts.push(chunk);
+        return;
+      }
+      tool.kill();
+      settle({ kind: 'failed', detail: `it printed over ${maxBytes} bytes` });
+    });
+    const onAbort = () => void killed(tool, clock).then(() => settle({ kind: 'stopped' }));
+    const cancelTimer = clock.after(timeoutMs, () => {
+      tool.kill();
+      settle({ kind: 'hung', gone: tool.ended });
+    });
+    signal.addEventListener('abort', onAbort);
+    void tool.ended.then((end) => settle(resultOf(end, parts)));
+  });
+}
+
+/** Kills a tool and waits a short while for its end. */
+export async function killed(tool: RunningTool, clock: Clock): Promise<void> {
+  tool.kill();
+  await new Promise<void>((resolve) => {
+    const cancel = clock.after(KILL_WAIT_MS, resolve);
+    const settle = () => {
+      cancel();
+      resolve();
+    };
+    void tool.ended.then(settle);
+  });
+}
+
+function resultOf(end: ToolEnd, parts: readonly Buffer[]): ToolResult {
+  if (end.kind === 'missing') return end;
+  if (end.kind === 'unstartable')
+    return { kind: 'failed', detail: `it cannot be started: ${end.detail}` };
+  const text = Buffer.concat(parts).toString('utf8');
+  if (end.code === 0) return { kind: 'output', text };
+  return { kind: 'failed', detail: exitWords(end.code, end.stderr.trim() || text) };
+}
+
+/** How a tool ended, with its last words. */
+export function exitWords(code: number | null, said: string): string {
+  const how = code === null ? 'it was ended by a signal' : `it ended with code ${code}`;
+  const words = excerpt(said);
+  return words === '' ? how : `${how}: ${words}`;
+}
+
+const MAX_EXCERPT_CHARS = 200;
+
+/** A short piece of a tool's output that is fit for people: one line, no control characters. */
+export function excerpt(text: string): string {
+  // Tools may print anything, terminal commands included.
+  const plain = text
+    .slice(0, 4 * MAX_EXCERPT_CHARS)
+    .replaceAll(/[^\p{L}\p{N}\p{P}\p{S}]+/gu, ' ')
+    .trim();
+  return plain.length > MAX_EXCERPT_CHARS ? `${plain.slice(0, MAX_EXCERPT_CHARS)}…` : plain;
+}

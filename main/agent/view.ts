@@ -1,0 +1,142 @@
+import type { AgentView } from '#shared/agent.ts';
+import { isLoopbackHost } from '../platform/http/server.ts';
+import type { OwnerRule } from './availability/policy.ts';
+import type { AgentDeps, AgentMoment, AgentParts } from './components.ts';
+import type { MembershipView } from './registration/session.ts';
+import type { AgentPort } from './server/server.ts';
+import type { FileWarning } from './storage/secret-file.ts';
+import type { Problem } from './telemetry/gpu-device.ts';
+
+export type { AgentView };
+
+/** What is not one of the agent's parts. */
+interface ViewFacts {
+  readonly deps: Pick<AgentDeps, 'version' | 'telemetry' | 'heldRules'>;
+  readonly unjudgeable: readonly OwnerRule[];
+}
+
+/** The agent as it is now. */
+export function viewOf(
+  parts: AgentParts,
+  { address, ports, engine: place, isLeaving }: AgentMoment,
+  { deps, unjudgeable }: ViewFacts,
+): AgentView {
+  const { engines, ownership, warnings } = parts;
+  const record = parts.record(false);
+  const registry = parts.membership.view();
+  const engine = engines.engine();
+  const reading = deps.telemetry.read();
+  const { host } = address;
+  const isLoopbackOnly = isLoopbackHost(host);
+  const own = problemsOf({
+    host,
+    isLoopbackOnly,
+    ports,
+    registry,
+    warnings,
+    engineUrlFault: place.fault,
+  });
+  const isCpuOnly = reading.gpus.state === 'absent' && engine?.health.status === 'ok';
+  return {
+    id: parts.identity.id,
+    version: deps.version,
+    uptimeS: Math.floor(parts.uptimeS()),
+    owner: {
+      wish: ownership.wish(),
+      rules: ownership.rules(),
+      ...(isLeaving ? LEAVING : parts.mode()),
+      heldRules: deps.heldRules,
+      unjudgeable,
+    },
+    server: { host, ports, url: record.agent_url },
+    registry,
+    engine,
+    engines: engines.engines(),
+    record,
+    inFlight: parts.inference.inFlight(),
+    useEngineDirectly: isCpuOnly ? engine.baseUrl : null,
+    problems: [...own, ...reading.problems],
+  };
+}
+
+const LEAVING = { mode: 'leaving', reasons: ['The agent is stopping.'] } as const;
+
+/** What ports, registry and files have to say to the owner. */
+interface Circumstances {
+  readonly host: string;
+  readonly isLoopbackOnly: boolean;
+  readonly ports: readonly AgentPort[];
+  readonly registry: MembershipView;
+  /** About files that were damaged or could not be written. */
+  readonly warnings: readonly FileWarning[];
+  readonly engineUrlFault: string | null;
+}
+
+/** A clock that is off by more than this is mentioned. */
+const MAX_CLOCK_OFFSET_MS = 60_000;
+
+/** The problems that are not those of drivers and their tools. */
+export function problemsOf(seen: Circumstances): readonly Problem[] {
+  const { registry, ports, warnings, engineUrlFault } = seen;
+  const problems: Problem[] = warnings.map((warning) => ({
+    tool: 'files of the agent',
+    tried: 'reading what was kept',
+    ...warning,
+  }));
+  if (engineUrlFault !== null) {
+    problems.push({
+      tool: 'engine',
+      tried: 'SWITCHYARD_ENGINE_URL',
+      happened: 'the address cannot be used, so no engine is served',
+      remedy: engineUrlFault,
+    });
+  }
+  problems.push(...portProblems(ports, seen.host));
+  if (registry.kind === 'joined' && seen.isLoopbackOnly && !isHere(registry.url ?? '')) {
+    problems.push({
+      tool: 'agent',
+      tried: `listening on ${seen.host}`,
+      happened: `the gateway at ${registry.url ?? ''} cannot reach this machine's agent`,
+      remedy:
+        "Set SWITCHYARD_AGENT_HOST to this machine's address in that network, or to 0.0.0.0, and start again.",
+    });
+  }
+  if (registry.problem !== null) {
+    const { happened, remedy } = registry.problem;
+    problems.push({
+      tool: 'registry',
+      tried: registry.url ?? 'the gateway of this machine',
+      happened,
+      remedy: remedy ?? 'Nothing: it is tried again.',
+    });
+  }
+  const offsetS = Math.round(registry.clockOffsetMs / 1000);
+  if (Math.abs(registry.clockOffsetMs) > MAX_CLOCK_OFFSET_MS) {
+    problems.push({
+      tool: 'clock',
+      tried: "comparing it with the gateway's",
+      happened: `this machine's clock is ${Math.abs(offsetS)} s ${offsetS > 0 ? 'behind' : 'ahead'}`,
+      remedy: 'Switch its time synchronisation on; until then heartbeats are corrected.',
+    });
+  }
+  return problems;
+}
+
+function portProblems(ports: readonly AgentPort[], host: string): readonly Problem[] {
+  const failed = ports.filter((port) => port.kind === 'failed');
+  const open = ports.flatMap((port) => (port.kind === 'listening' ? [port.port] : []));
+  const rest =
+    open.length > 0
+      ? `The agent still serves on ${open.join(' and ')}.`
+      : 'Until then no gateway can reach this agent; its heartbeats go on.';
+  return failed.map(({ port, message }) => ({
+    tool: 'agent',
+    tried: `listening on ${host}, port ${port}`,
+    happened: message,
+    remedy: `Stop the other program, then start again. ${rest}`,
+  }));
+}
+
+function isHere(url: string): boolean {
+  return /^https?:\/\/(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/.test(url);
+}

@@ -1,0 +1,105 @@
+import { type Agent, createAgent } from '../agent/agent.ts';
+import type { Surroundings } from '../agent/availability/host-activity.ts';
+import { OWNER_RULES, type OwnerRules } from '../agent/availability/policy.ts';
+import type { OwnRegistry } from '../agent/registration/link.ts';
+import { createTelemetry } from '../agent/telemetry/telemetry.ts';
+import type { AgentView } from '../agent/view.ts';
+import type { Config } from '../config/schema.ts';
+import type { AgentFace } from '../gateway/api/agent-routes.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { HttpClient } from '../platform/http/types.ts';
+import type { Log } from '../platform/log.ts';
+import { VERSION } from './version.ts';
+
+/** What the agent of this process is given. */
+export interface ThisMachineDeps {
+  readonly config: () => Config;
+  /** Whether the environment sets what has this path, as in `agent.onlyWhenIdle`. */
+  readonly isHeld: (path: string) => boolean;
+  readonly dataDirectory: string;
+  readonly ownRegistry: OwnRegistry;
+  /** Ports of this process that are no engine's. */
+  readonly otherPorts: () => readonly number[];
+  readonly surroundings: Surroundings;
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly log: Log;
+  readonly changed: () => void;
+}
+
+/** The agent of this machine, unless its owner has switched it off. */
+export interface ThisMachine {
+  /** For the gateway's routes; null while it is switched off. */
+  readonly face: AgentFace | null;
+  /** Null while it is switched off. */
+  view(): AgentView | null;
+  /** The ports that it has bound. */
+  ports(): readonly number[];
+  start(): Promise<void>;
+  /** Says goodbye; running requests may finish for `graceMs`. */
+  stop(graceMs: number): Promise<void>;
+  /** Settings have changed: it listens, serves and reports where they say. */
+  configured(now: Config, before: Config): void;
+  /** The machine was asleep. */
+  resumed(): void;
+}
+
+const SWITCHED_OFF: ThisMachine = {
+  face: null,
+  view: () => null,
+  ports: () => [],
+  start: () => Promise.resolve(),
+  stop: () => Promise.resolve(),
+  configured() {},
+  resumed() {},
+};
+
+/** Puts the agent together as the settings have it; nothing runs before `start`. */
+export function createThisMachine(deps: ThisMachineDeps): ThisMachine {
+  const { config, clock } = deps;
+  const { agent: given } = config();
+  if (!given.enabled) return SWITCHED_OFF;
+  const { env, platform } = process;
+  const agent: Agent = createAgent({
+    ...deps,
+    version: VERSION,
+    platform,
+    address: { host: given.host, ports: given.ports },
+    engineUrl: given.engineUrl,
+    registryUrl: given.registryUrl,
+    enrollToken: given.enrollToken,
+    settings() {
+      const { agent: own, gateway } = config();
+      const { heartbeatMs, region } = own;
+      const { allowedHosts, maxBodyBytes } = gateway;
+      return { heartbeatMs, region, allowedHosts, maxBodyBytes, rules: rulesOf(own) };
+    },
+    heldRules: OWNER_RULES.filter((rule) => deps.isHeld(`agent.${rule}`)),
+    telemetry: createTelemetry({ clock, env, platform }),
+  });
+  agent.subscribe(deps.changed);
+  return {
+    face: agent,
+    view: () => agent.view(),
+    ports: () => agent.ports(),
+    start: () => agent.start(),
+    stop: (graceMs) => agent.stop(graceMs),
+    configured({ agent: now }, { agent: before }) {
+      agent.rulesChanged();
+      const { host, ports, engineUrl, registryUrl, enrollToken } = now;
+      const isElsewhere = host !== before.host || ports.join() !== before.ports.join();
+      if (isElsewhere) void agent.listen({ host, ports });
+      if (engineUrl !== before.engineUrl) agent.serveEngineAt(engineUrl);
+      if (registryUrl !== before.registryUrl || enrollToken !== before.enrollToken)
+        void agent.reportTo({ registryUrl, enrollToken });
+    },
+    resumed: () => agent.resumeFromSuspend(),
+  };
+}
+
+function rulesOf(agent: Config['agent']): OwnerRules {
+  const { onlyWhenIdle, notOnBattery, maxGpuTemperatureC, yieldToOthers } = agent;
+  return { onlyWhenIdle, notOnBattery, maxGpuTemperatureC, yieldToOthers };
+}

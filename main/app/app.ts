@@ -1,0 +1,165 @@
+import { join } from 'node:path';
+import { UPSTREAM_IDS } from '#shared/ids.ts';
+import type { AppInfo, LiveEvent, LiveSnapshot } from '#shared/live.ts';
+import { type Surroundings, UNKNOWN_SURROUNDINGS } from '../agent/availability/host-activity.ts';
+import { createLiveConfig } from '../config/live-config.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import type { Route } from '../gateway/api/routes.ts';
+import { createGateway, type Gateway } from '../gateway/gateway.ts';
+import { identityOf } from '../gateway/monitoring/saved-state.ts';
+import { createLocalEnginePlace } from '../gateway/upstream/engine-probe.ts';
+import type { Clock } from '../platform/clock.ts';
+import { createHttpClient } from '../platform/http/client.ts';
+import type { Log } from '../platform/log.ts';
+import { controlToken } from '../platform/secrets.ts';
+import { createStateFile } from '../platform/state-file.ts';
+import type { OpenedStore, openStore } from '../registry/store/open-store.ts';
+import { createThisMachine } from './agent.ts';
+import { createProviders, type Providers } from './registry.ts';
+import { VERSION } from './version.ts';
+
+/** What a host is made from. */
+export interface HostOptions {
+  readonly loaded: LoadedConfig;
+  readonly dataDirectory: string;
+  /** Directory of the built window. */
+  readonly windowDirectory: string;
+  /** The demo's routes and switches; absent in the real program. */
+  readonly demo?: {
+    readonly routes: readonly Route[];
+    readonly view: () => NonNullable<AppInfo['demo']>;
+  };
+}
+
+/** What a host is given of the world. */
+export interface HostEdges {
+  readonly openStore: typeof openStore;
+  /** Whether the machine is wanted by its owner; left out where nobody can tell. */
+  readonly surroundings?: Surroundings;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Log;
+}
+
+/** One running Switchyard: the same for the desktop, a server and a test. */
+export interface Host {
+  /** What its owner should know at the start, for people. */
+  readonly notices: readonly string[];
+  /** Rejects with a message for people when an address cannot be bound. */
+  start(): Promise<{ readonly url: string; readonly baseUrl: string }>;
+  /** Running requests may finish for up to 30 s. */
+  stop(): Promise<void>;
+  snapshot(): LiveSnapshot;
+  subscribe(listener: (event: LiveEvent) => void): () => void;
+  setWarmup(enabled: boolean): Promise<WarmupChange>;
+  controlLink(): string;
+  /** Tells the window that something outside of the gateway changed. */
+  changed(): void;
+  /** The machine was asleep. */
+  resumed(): void;
+}
+
+/** Whether the switch was turned; a refusal says why, for people. */
+export type WarmupChange = { readonly ok: true } | { readonly ok: false; readonly message: string };
+
+const STOP_GRACE_MS = 30_000;
+
+/** The composition root: hands the parts to each other as functions. */
+export async function createHost(options: HostOptions, edges: HostEdges): Promise<Host> {
+  const { loaded, dataDirectory, windowDirectory, demo } = options;
+  const { clock, random, log } = edges;
+  const opened = await edges.openStore(join(dataDirectory, 'registry.db'), { clock, log });
+  const http = createHttpClient();
+  const engine = createLocalEnginePlace({ http, clock }, () => gateway.feed.changed());
+  const config = createLiveConfig(loaded, dataDirectory, (now, before) => {
+    if (now.local.baseUrl !== before.local.baseUrl) engine.put(now.local.baseUrl);
+    machine.configured(now, before);
+    for (const id of UPSTREAM_IDS) {
+      if (identityOf(now, id) !== identityOf(before, id)) gateway.upstreamChanged(id);
+    }
+    gateway.feed.changed();
+  });
+
+  const common = { config: () => config.current(), dataDirectory, http, clock, random, log };
+  const changed = () => gateway.feed.changed();
+  const machine = createThisMachine({
+    ...common,
+    ownRegistry: {
+      adopt: (publicKey) => providers.own.adopt(publicKey),
+      heartbeat: (id, record) => providers.own.heartbeat(id, record),
+    },
+    otherPorts: () => gateway.ports(),
+    isHeld: (path) => loaded.sources.get(path) === 'env',
+    surroundings: edges.surroundings ?? UNKNOWN_SURROUNDINGS,
+    changed,
+  });
+  const providers: Providers = createProviders({
+    ...common,
+    opened,
+    ownPorts: () => machine.ports(),
+    traffic: (id) => gateway.traffic(id),
+    changed,
+    enrolled: (id) => gateway.providerChanged(id),
+    gone: (id) => gateway.providerGone(id),
+  });
+  const gateway: Gateway = createGateway({
+    ...common,
+    settings: { view: () => config.view(), patch: (tree) => config.patch(tree) },
+    pickLocal() {
+      const target = engine.target();
+      return target === null ? providers.pick() : { kind: 'target', target };
+    },
+    providers: providers.forGateway,
+    agent: machine.face,
+    keep: (save) => createStateFile(join(dataDirectory, 'state.json'), save, { clock, log }),
+    controlToken: controlToken(dataDirectory),
+    windowDirectory,
+    moreRoutes: demo?.routes ?? [],
+    app: () => ({
+      version: VERSION,
+      warmupEnabled: config.current().ondemand.warmup,
+      ...(demo === undefined ? {} : { demo: demo.view() }),
+    }),
+  });
+
+  return {
+    notices: noticesOf(opened),
+    async start() {
+      const started = await gateway.start();
+      if (!started.ok) {
+        await providers.stop();
+        throw new Error(started.message);
+      }
+      engine.put(config.current().local.baseUrl);
+      providers.start();
+      await machine.start();
+      return { url: gateway.url(), baseUrl: gateway.baseUrl() };
+    },
+    async stop() {
+      engine.put(null);
+      await Promise.all([gateway.stop(STOP_GRACE_MS), machine.stop(STOP_GRACE_MS)]);
+      await providers.stop();
+      await http.close();
+    },
+    snapshot: () => gateway.snapshot(),
+    subscribe: (listener) => gateway.feed.subscribe(listener),
+    setWarmup(enabled) {
+      const patched = config.patch({ ondemand: { warmup: enabled } });
+      return Promise.resolve(
+        patched.kind === 'patched' ? { ok: true } : { ok: false, message: patched.message },
+      );
+    },
+    controlLink: () => gateway.controlLink(),
+    changed,
+    resumed: () => machine.resumed(),
+  };
+}
+
+/** What the owner should know of the registry's file; the gateway routes whatever became of it. */
+function noticesOf(opened: OpenedStore): readonly string[] {
+  if (opened.kind === 'unusable') return [opened.message];
+  return opened.warning === null ? [] : [opened.warning];
+}
+
+/** Where `npm run build` puts the window, seen from a source file of main/. */
+export const WINDOW_DIRECTORY = join(import.meta.dirname, '../../dist/window');

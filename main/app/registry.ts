@@ -1,0 +1,149 @@
+import { join } from 'node:path';
+import type { ProvidersSummary } from '#shared/live.ts';
+import type { OwnRegistry } from '../agent/registration/link.ts';
+import type { Config } from '../config/schema.ts';
+import type { GatewayProviders } from '../gateway/gateway.ts';
+import type { ProviderTraffic } from '../gateway/monitoring/counters.ts';
+import type { LocalChoice } from '../gateway/upstream/call.ts';
+import { endpointOf, type LocalTarget } from '../gateway/upstream/upstreams.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Log } from '../platform/log.ts';
+import { systemLookup } from '../platform/network-guard.ts';
+import { keptSecret, newSecret } from '../platform/secrets.ts';
+import type { Target } from '../registry/provider-table.ts';
+import { createRegistry } from '../registry/registry.ts';
+import { createMemoryStore } from '../registry/store/memory-store.ts';
+import type { OpenedStore } from '../registry/store/open-store.ts';
+import { createVerifier, type Verifier } from '../registry/verification/verifier.ts';
+
+/** What the registry is given of the world. */
+export interface ProvidersDeps {
+  readonly config: () => Config;
+  readonly dataDirectory: string;
+  readonly opened: OpenedStore;
+  readonly clock: Clock;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly log: Log;
+  /** The ports that the agent of this process has bound. */
+  readonly ownPorts: () => readonly number[];
+  readonly traffic: (id: string) => ProviderTraffic;
+  /** A record has changed. */
+  readonly changed: () => void;
+  /** A provider has a new token: it was enrolled again. */
+  readonly enrolled: (id: string) => void;
+  readonly gone: (id: string) => void;
+}
+
+/** The registry and its verifier, as the gateway uses them. */
+export interface Providers {
+  readonly forGateway: GatewayProviders;
+  /** For the agent of this process. */
+  readonly own: OwnRegistry;
+  /** Who serves `local` where no engine is fixed. */
+  pick(): LocalChoice;
+  start(): void;
+  stop(): Promise<void>;
+}
+
+const NOTHING_KEPT = { providers: [], enrollments: [], documents: {} };
+/** Agents listen on these ports (interface 2.3); the second is the one at names and addresses. */
+const AGENT_PORTS = [3001, 47_901];
+
+/** Puts registry and verifier together. */
+export function createProviders(deps: ProvidersDeps): Providers {
+  const { config, opened, clock, random, log } = deps;
+  const registry = createRegistry({
+    store: opened.kind === 'open' ? opened.store : createMemoryStore(opened.message),
+    state: opened.kind === 'open' ? opened.state : NOTHING_KEPT,
+    clock,
+    log,
+    gatewaySecret: keptSecret(join(deps.dataDirectory, 'gateway-secret')),
+    heartbeatMs: () => config().agent.heartbeatMs,
+    verifier: {
+      providerChanged(id, news) {
+        if (news.enrolled) deps.enrolled(id);
+        verifier.providerChanged(id, news);
+      },
+      removed(id) {
+        deps.gone(id);
+        verifier.removed(id);
+      },
+    },
+    traffic: deps.traffic,
+    changed: deps.changed,
+  });
+  const verifier: Verifier = createVerifier({
+    host: registry.verifierHost,
+    clock,
+    log,
+    random,
+    lookup: systemLookup,
+    newNonce: newSecret,
+    rules: {
+      ports: AGENT_PORTS,
+      hostPort: 47_901,
+      get ownPorts() {
+        return deps.ownPorts();
+      },
+    },
+  });
+  const targets = mapped(localTarget);
+  return {
+    forGateway: {
+      face: registry,
+      known: () => ({
+        counts: registry.counts(),
+        excerpt(id) {
+          const shown = id ?? registry.freshest();
+          return shown === null ? null : registry.excerpt(shown);
+        },
+      }),
+      summary: (): ProvidersSummary => ({ revision: registry.revision(), ...registry.counts() }),
+      isKnown: (id) => registry.get(id) !== null,
+      routed: (id, result) => verifier.routed(id, result),
+    },
+    own: {
+      adopt: (publicKey) => registry.adoptOwn(publicKey),
+      heartbeat: (id, record) => registry.ownHeartbeat(id, record),
+    },
+    pick() {
+      const now = targets(registry.targets());
+      if (now.length > 0) return { kind: 'tier', targets: now };
+      return { kind: 'none', reason: REASONS[registry.standing()] };
+    },
+    start() {
+      registry.start();
+      verifier.start();
+    },
+    async stop() {
+      await verifier.stop();
+      await registry.stop();
+      if (opened.kind === 'open') await opened.store.close();
+    },
+  };
+}
+
+/** Why nobody serves `local`, by what its owners want of their machines. */
+const REASONS = { none: 'not_configured', paused: 'paused', meant: 'no_provider' } as const;
+
+function localTarget(target: Target): LocalTarget {
+  const { id, address, gatewayToken, models, currentModel, ownedBy } = target;
+  const others = models.filter((model) => model !== currentModel);
+  return {
+    provider: id,
+    endpoint: endpointOf(address, 'local'),
+    models: currentModel === null ? others : [currentModel, ...others],
+    ownedBy,
+    gatewayToken,
+  };
+}
+
+/** Maps a list that stays the same array for as long as it does not change, once for each. */
+function mapped<From, To>(map: (from: From) => To): (list: readonly From[]) => readonly To[] {
+  let known: { readonly from: readonly From[]; readonly to: readonly To[] } | null = null;
+  return (from) => {
+    if (known?.from !== from) known = { from, to: from.map(map) };
+    return known.to;
+  };
+}

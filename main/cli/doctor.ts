@@ -1,0 +1,61 @@
+import { examine } from '../agent/doctor/doctor.ts';
+import { reportText } from '../agent/doctor/report.ts';
+import { keptIdentity } from '../agent/doctor/saved-identity.ts';
+import { pinnedAddress } from '../agent/engines/addresses.ts';
+import { createEnrolmentFile } from '../agent/storage/enrollment-file.ts';
+import { createTelemetry } from '../agent/telemetry/telemetry.ts';
+import { dataDirectory } from '../config/data-directory.ts';
+import { loadConfig } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
+import { readSettings } from '../config/settings-file.ts';
+import { systemClock } from '../platform/clock.ts';
+import { createHttpClient } from '../platform/http/client.ts';
+
+/**
+ * Runs the checks that a registry makes of a machine from the machine's own side, and prints what was
+ * tried, what came back and what to do. Exit code 0 where all pass, 1 where not.
+ */
+export async function runDoctor(env: NodeJS.ProcessEnv, asJson: boolean): Promise<void> {
+  const directory = dataDirectory(env, process.platform);
+  const loaded = loadConfig(env, readSettings(directory, Date.now()).tree);
+  if (loaded.kind === 'refused') {
+    process.stderr.write(`${loaded.problems.join('\n')}\n`);
+    process.exitCode = 1;
+    return;
+  }
+  const { agent, gateway } = loaded.config;
+  const pinned = agent.engineUrl === null ? null : pinnedAddress(agent.engineUrl, null);
+  if (pinned?.kind === 'invalid') {
+    process.stderr.write(`SWITCHYARD_ENGINE_URL cannot be used. ${pinned.message}\n`);
+    process.exitCode = 1;
+    return;
+  }
+  const http = createHttpClient();
+  const telemetry = createTelemetry({ env, platform: process.platform, clock: systemClock });
+  telemetry.start();
+  const report = await examine({
+    http,
+    clock: systemClock,
+    telemetry,
+    engines: { pinned: pinned?.address ?? null, ownPorts: [...agent.ports, gateway.port] },
+    agent: expectedAgent(directory, agent),
+  });
+  process.stdout.write(asJson ? `${JSON.stringify(report, null, 2)}\n` : reportText(report));
+  process.exitCode = report.ok ? 0 : 1;
+  await Promise.all([telemetry.stop(), http.close()]);
+}
+
+function expectedAgent(directory: string, { enabled, host, ports }: Config['agent']) {
+  const identity = keptIdentity(directory);
+  const file = createEnrolmentFile(directory, systemClock, process.platform);
+  const { enrolment } = file.load();
+  return {
+    isEnabled: enabled,
+    host,
+    ports,
+    privateKey: identity?.privateKey ?? null,
+    id: identity?.id ?? null,
+    gatewayToken: enrolment?.gatewayToken ?? null,
+    registryUrl: enrolment?.registryUrl ?? null,
+  };
+}

@@ -1,0 +1,160 @@
+import { mkdirSync } from 'node:fs';
+import { BlockList, connect, isIPv6 } from 'node:net';
+import { createHttpLink } from '../agent/registration/http-link.ts';
+import { troubleOf } from '../agent/registration/remedies.ts';
+import { createEnrolmentFile, tokenDigest } from '../agent/storage/enrollment-file.ts';
+import { openIdentity } from '../agent/storage/identity.ts';
+import { createSequence } from '../agent/storage/sequence.ts';
+import { ENTRIES } from '../config/schema.ts';
+import { writeSettings } from '../config/settings-file.ts';
+import { systemClock } from '../platform/clock.ts';
+import { createHttpClient } from '../platform/http/client.ts';
+import { silentLog } from '../platform/log.ts';
+import { canonicalIp, isLoopback, portOf } from '../platform/network-guard.ts';
+import { callRunning, type Running } from './running-app.ts';
+
+/** The two ends of a connection to a gateway. */
+export interface Reached {
+  readonly kind: 'reached';
+  readonly remoteAddress: string;
+  /** This machine's own address on the way there: where that gateway finds it. */
+  readonly localAddress: string;
+}
+
+type Reach = Reached | { readonly kind: 'failed'; readonly why: string };
+
+const CONNECT_TIMEOUT_MS = 5000;
+
+/** Connects to the gateway at `origin` and says from where to where. */
+export function reach(origin: string): Promise<Reach> {
+  const url = new URL(origin);
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  return new Promise((resolve) => {
+    const socket = connect({ host, port: portOf(url), timeout: CONNECT_TIMEOUT_MS });
+    const settle = (result: Reach) => {
+      socket.destroy();
+      resolve(result);
+    };
+    socket.once('connect', () => {
+      const { remoteAddress = '', localAddress = '' } = socket;
+      settle({
+        kind: 'reached',
+        remoteAddress: plain(remoteAddress),
+        localAddress: plain(localAddress),
+      });
+    });
+    socket.once('timeout', () => settle({ kind: 'failed', why: 'it does not answer' }));
+    socket.once('error', (error: NodeJS.ErrnoException) =>
+      settle({ kind: 'failed', why: WORDS[error.code ?? ''] ?? error.code ?? 'unknown error' }),
+    );
+  });
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens on that port',
+  ENOTFOUND: 'the name is unknown',
+  EHOSTUNREACH: 'there is no way to that machine',
+  ENETUNREACH: 'there is no way to that network',
+};
+
+const plain = (address: string) => canonicalIp(address) ?? address;
+
+/** Addresses of a Tailscale network, whose traffic is encrypted (https://tailscale.com/kb/1015). */
+const TAILNET = new BlockList();
+TAILNET.addSubnet('100.64.0.0', 10, 'ipv4');
+TAILNET.addSubnet('fd7a:115c:a1e0::', 48, 'ipv6');
+
+/** Whether others on the way could read what is said: plain HTTP beyond this machine and the tailnet. */
+export function isInTheClear(origin: string, { remoteAddress }: Reached): boolean {
+  if (!origin.startsWith('http:') || isLoopback(remoteAddress)) return false;
+  return !TAILNET.check(remoteAddress, isIPv6(remoteAddress) ? 'ipv6' : 'ipv4');
+}
+
+/** What came of joining; `notes` and `lines` are for people. */
+type Joined =
+  | { readonly kind: 'joined'; readonly id: string | null; readonly notes: readonly string[] }
+  | { readonly kind: 'failed'; readonly lines: readonly string[] };
+
+/** Where this machine is to be joined. */
+export interface JoinOrder {
+  readonly origin: string;
+  readonly token: string;
+  /** Where the agent must listen to be reached from there; null where it is well as it is. */
+  readonly agentHost: string | null;
+}
+
+const TIMEOUT_MS = 15_000;
+
+/** Enrols this machine while no Switchyard runs here; the next start finds what was kept. */
+export async function joinAlone(order: JoinOrder, directory: string): Promise<Joined> {
+  const { origin, token, agentHost } = order;
+  // Before the token is used up: what it brings must be kept.
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const { identity, warnings } = openIdentity(directory, systemClock, process.platform);
+  const http = createHttpClient();
+  const sequence = createSequence(directory, silentLog);
+  const link = createHttpLink({ origin, identity, sequence, http, clock: systemClock });
+  const { signal } = new AbortController();
+  const outcome = await link.enroll(token, { timeoutMs: TIMEOUT_MS, signal });
+  await http.close();
+  if (outcome.kind !== 'enrolled') {
+    const { happened, remedy } = troubleOf(outcome);
+    return { kind: 'failed', lines: [happened, ...(remedy === null ? [] : [remedy])] };
+  }
+  const { id, gatewayToken } = outcome;
+  if (id !== identity.id) {
+    return { kind: 'failed', lines: ['The gateway answered for another machine than this one.'] };
+  }
+  const file = createEnrolmentFile(directory, systemClock, process.platform);
+  const digest = tokenDigest(token);
+  const failure = await file.save({ registryUrl: origin, id, gatewayToken, tokenDigest: digest });
+  if (failure !== null) {
+    const happened = `The enrolment could not be written to ${directory} (${failure}), so it is lost.`;
+    return { kind: 'failed', lines: [happened, 'Mend that, and join again with a new line.'] };
+  }
+  const notes = warnings.map(({ happened, remedy }) => `${happened} ${remedy}`);
+  return { kind: 'joined', id, notes: [...notes, ...writeAgentHost(agentHost, directory)] };
+}
+
+function writeAgentHost(host: string | null, directory: string): readonly string[] {
+  const entry = ENTRIES.find(({ path }) => path === 'agent.host');
+  if (host === null || entry === undefined) return [];
+  try {
+    writeSettings(directory, [{ entry, value: host }]);
+    return [listensOn(host)];
+  } catch (error) {
+    const why = error instanceof Error ? error.message : 'unknown error';
+    return [
+      `The settings file could not be written (${why}): set SWITCHYARD_AGENT_HOST to ${host}, where the gateway finds this machine.`,
+    ];
+  }
+}
+
+const listensOn = (host: string) =>
+  `The agent listens on ${host}, where that gateway finds this machine (setting agent.host).`;
+
+/** Lets the Switchyard that runs here join, so that it reports there at once. */
+export async function joinRunning(order: JoinOrder, running: Running): Promise<Joined> {
+  const { origin: url, token, agentHost } = order;
+  const answer = await callRunning(running, {
+    method: 'POST',
+    path: 'agent/join',
+    json: { url, token },
+  });
+  if (answer.error !== null) return { kind: 'failed', lines: [answer.error] };
+  const { id, warning } = answer.body;
+  const notes = typeof warning === 'string' ? [warning] : [];
+  if (agentHost !== null) {
+    const patched = await callRunning(running, {
+      method: 'PATCH',
+      path: 'settings',
+      json: { agent: { host: agentHost } },
+    });
+    notes.push(
+      patched.error === null
+        ? listensOn(agentHost)
+        : `The agent could not be told to listen on ${agentHost}: ${patched.error}`,
+    );
+  }
+  return { kind: 'joined', id: typeof id === 'string' ? id : null, notes };
+}

@@ -1,0 +1,129 @@
+import { createInterface } from 'node:readline/promises';
+import { registryOrigin } from '../agent/registration/http-link.ts';
+import { dataDirectory } from '../config/data-directory.ts';
+import { loadConfig, type LoadedConfig, type RefusedConfig } from '../config/load.ts';
+import { readSettings } from '../config/settings-file.ts';
+import { isLoopbackHost } from '../platform/http/server.ts';
+import {
+  isInTheClear,
+  joinAlone,
+  type JoinOrder,
+  joinRunning,
+  reach,
+  type Reached,
+} from './join-preflight.ts';
+import { findRunning } from './running-app.ts';
+
+/** What `switchyard join` was given. */
+export interface JoinArguments {
+  readonly url: string;
+  readonly token: string;
+  /** Go on over plain HTTP without asking. */
+  readonly yes: boolean;
+}
+
+const say = (text: string) => process.stdout.write(`${text}\n`);
+
+/** Enrols this machine at a gateway and says what comes next; exit code 1 where that failed. */
+export async function runJoin(env: NodeJS.ProcessEnv, given: JoinArguments): Promise<void> {
+  const directory = dataDirectory(env, process.platform);
+  const plan = await planOf(given, loadConfig(env, readSettings(directory, Date.now()).tree));
+  if (plan.kind === 'refused') {
+    fail(plan.lines);
+    return;
+  }
+  const { order, warnings } = plan;
+  const running = findRunning(directory);
+  const joined = await (running === null
+    ? joinAlone(order, directory)
+    : joinRunning(order, running));
+  if (joined.kind === 'failed') {
+    fail([`Not joined to ${order.origin}.`, ...joined.lines]);
+    return;
+  }
+  say(`Joined the gateway at ${order.origin}${joined.id === null ? '' : ` as ${joined.id}`}.`);
+  for (const note of [...joined.notes, ...warnings]) say(note);
+  say(running === null ? NEXT_START : NEXT_RUNNING);
+  say('"npx switchyard doctor" then checks this machine as that gateway does.');
+}
+
+function fail(lines: readonly string[]): void {
+  process.stderr.write(`${lines.join('\n')}\n`);
+  process.exitCode = 1;
+}
+
+type Plan =
+  | { readonly kind: 'planned'; readonly order: JoinOrder; readonly warnings: readonly string[] }
+  | { readonly kind: 'refused'; readonly lines: readonly string[] };
+
+/** Checks everything that can be checked before the token is used up. */
+async function planOf(
+  { url, token, yes }: JoinArguments,
+  loaded: LoadedConfig | RefusedConfig,
+): Promise<Plan> {
+  const origin = registryOrigin(url);
+  if (origin === null) return refused(BAD_URL);
+  if (!/^[0-9a-f]{64}$/.test(token)) return refused(BAD_TOKEN);
+  if (loaded.kind === 'refused') return refused(...loaded.problems);
+  const { registryUrl } = loaded.config.agent;
+  if (registryUrl !== null && registryOrigin(registryUrl) !== origin) return refused(FIXED_URL);
+  const reached = await reach(origin);
+  if (reached.kind === 'failed') {
+    return refused(`No gateway answers at ${origin}: ${reached.why}.`, UNREACHED);
+  }
+  if (isInTheClear(origin, reached) && !yes && !(await isAgreed(origin))) {
+    return refused(NOT_AGREED);
+  }
+  const order = { origin, token, agentHost: agentHost(loaded, reached) };
+  return { kind: 'planned', order, warnings: warningsOf(loaded, reached) };
+}
+
+function refused(...lines: readonly string[]): Plan {
+  return { kind: 'refused', lines };
+}
+
+const BAD_URL =
+  'The address of the gateway cannot be used: write it as in http://192.168.1.10:47900, with http or https and without a path.';
+const BAD_TOKEN =
+  'The token must be the 64 hex digits of the line: copy the whole line from the gateway ("Add a machine").';
+const FIXED_URL =
+  'SWITCHYARD_REGISTRY_URL names another gateway: change or remove that setting, then join again.';
+const UNREACHED =
+  'Check that it runs, that its address is right and that no firewall is in between.';
+const NOT_AGREED =
+  'Not joined. Add --yes to go on all the same, or give the gateway TLS, or join it over a tailnet.';
+const NEXT_START = 'Next: start Switchyard here with "npx switchyard".';
+const NEXT_RUNNING = 'The Switchyard that runs here reports there from now on.';
+
+/** Whether the owner wants to go on although others on the way can listen; no where nobody can be asked. */
+async function isAgreed(origin: string): Promise<boolean> {
+  process.stderr.write(
+    `${origin} is plain HTTP beyond this machine and the tailnet: whoever is on the way can read prompts, answers and keys.\n`,
+  );
+  if (!process.stdin.isTTY) return false;
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  const answer = await terminal.question('Go on? [y/N] ');
+  terminal.close();
+  return /^y(es)?$/i.test(answer.trim());
+}
+
+/** Where the agent must listen to be found by a gateway elsewhere; null where its owner has seen to that. */
+function agentHost({ config, sources }: LoadedConfig, { localAddress }: Reached): string | null {
+  const isFixed = sources.get('agent.host') === 'env';
+  if (isFixed || !isLoopbackHost(config.agent.host) || isLoopbackHost(localAddress)) return null;
+  return localAddress;
+}
+
+function warningsOf({ config, sources }: LoadedConfig, reached: Reached): readonly string[] {
+  const warnings: string[] = [];
+  if (!config.agent.enabled) {
+    warnings.push('The agent is switched off here: set SWITCHYARD_AGENT to true.');
+  }
+  const isHidden = isLoopbackHost(config.agent.host) && !isLoopbackHost(reached.localAddress);
+  if (isHidden && sources.get('agent.host') === 'env') {
+    warnings.push(
+      `SWITCHYARD_AGENT_HOST is ${config.agent.host}, which that gateway cannot reach: set it to ${reached.localAddress}.`,
+    );
+  }
+  return warnings;
+}

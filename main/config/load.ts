@@ -1,0 +1,108 @@
+import type { SettingSource } from '#shared/settings.ts';
+import { isLoopbackHost } from '../platform/http/server.ts';
+import { maskMistyped } from './mask.ts';
+import { type Config, ENTRIES, type Entry, ENV_PREFIX } from './schema.ts';
+import type { SettingsTree } from './settings-file.ts';
+
+/** Variables that are not settings of the running program: where its files are, how it is started. */
+const OTHER_VARIABLES = new Set(['DATA_DIR']);
+
+export interface LoadedConfig {
+  readonly kind: 'loaded';
+  readonly config: Config;
+  /** Where each value came from, by path. */
+  readonly sources: ReadonlyMap<string, SettingSource>;
+  readonly warnings: readonly string[];
+}
+
+export interface RefusedConfig {
+  readonly kind: 'refused';
+  /** One line each: the variable, its value (secrets masked) and what is allowed. */
+  readonly problems: readonly string[];
+}
+
+/**
+ * Settles every setting: environment, else settings file, else default.
+ * A bad value in the environment refuses the start; it never silently becomes a default.
+ */
+export function loadConfig(
+  env: Readonly<Record<string, string | undefined>>,
+  file: SettingsTree,
+): LoadedConfig | RefusedConfig {
+  const problems: string[] = [];
+  const sources = new Map<string, SettingSource>();
+  const sections: Record<string, Record<string, unknown>> = {};
+  for (const entry of ENTRIES) {
+    const settled = settle(entry, env, file);
+    if (settled.kind === 'bad') problems.push(settled.problem);
+    else {
+      (sections[entry.section] ??= {})[entry.key] = settled.value;
+      sources.set(entry.path, settled.source);
+    }
+  }
+  // Every key of the table was filled above, each with a value that its own schema accepted.
+  const config = sections as unknown as Config;
+  if (problems.length === 0) problems.push(...openToTheNetwork(config));
+  if (problems.length > 0) return { kind: 'refused', problems };
+  return { kind: 'loaded', config, sources, warnings: unknownVariables(env) };
+}
+
+type Settled =
+  | { readonly kind: 'good'; readonly value: unknown; readonly source: SettingSource }
+  | { readonly kind: 'bad'; readonly problem: string };
+
+function settle(
+  { section, key, setting }: Entry,
+  env: Readonly<Record<string, string | undefined>>,
+  file: SettingsTree,
+): Settled {
+  const name = ENV_PREFIX + setting.env;
+  const text = env[name]?.trim();
+  if (text !== undefined && text !== '') {
+    const parsed = setting.kind.schema.safeParse(setting.kind.fromText(text));
+    if (parsed.success) return { kind: 'good', value: parsed.data, source: 'env' };
+    const shown = (setting.kind.shown ?? maskMistyped)(text);
+    return { kind: 'bad', problem: `${name} is "${shown}" but must be ${setting.kind.allowed}` };
+  }
+  const stored = file[section]?.[key];
+  if (stored !== undefined && stored !== null)
+    return { kind: 'good', value: stored, source: 'file' };
+  return { kind: 'good', value: setting.fallback, source: 'default' };
+}
+
+function unknownVariables(env: Readonly<Record<string, string | undefined>>): string[] {
+  const known = new Set(ENTRIES.map(({ setting }) => setting.env));
+  return Object.keys(env)
+    .filter((name) => name.startsWith(ENV_PREFIX))
+    .map((name) => name.slice(ENV_PREFIX.length))
+    .filter((name) => !known.has(name) && !OTHER_VARIABLES.has(name))
+    .map((name) => `${ENV_PREFIX}${name} is not a setting of this version and is ignored`);
+}
+
+/** Why this configuration would be open to other machines without a key, one line each. */
+export function openToTheNetwork({ gateway }: Config): string[] {
+  if (isLoopbackHost(gateway.host) || gateway.apiKeys.length > 0) return [];
+  return [
+    `${ENV_PREFIX}HOST is "${gateway.host}", which other machines can reach, but ${ENV_PREFIX}API_KEYS is empty: ` +
+      `set ${ENV_PREFIX}API_KEYS to a key of your own (openssl rand -hex 24 makes one) or bind to 127.0.0.1`,
+  ];
+}
+
+/** Every environment variable with its default and what is allowed, one a line. */
+export function createSettingsHelp(): string {
+  const lines = ENTRIES.map(({ setting }) => {
+    const fallback = shownDefault(setting.fallback);
+    return `  ${(ENV_PREFIX + setting.env).padEnd(36)} ${fallback.padEnd(12)} ${setting.kind.allowed}`;
+  });
+  lines.push(
+    `  ${`${ENV_PREFIX}DATA_DIR`.padEnd(36)} ${'by system'.padEnd(12)} the directory for settings, keys and logs`,
+  );
+  return `Settings (environment variable, default, what it may be):\n${lines.join('\n')}\n`;
+}
+
+function shownDefault(fallback: unknown): string {
+  if (fallback === null || JSON.stringify(fallback) === '[]' || JSON.stringify(fallback) === '{}') {
+    return '-';
+  }
+  return Array.isArray(fallback) ? fallback.join(',') : JSON.stringify(fallback);
+}

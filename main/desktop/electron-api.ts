@@ -1,0 +1,135 @@
+import type {
+  App,
+  BaseWindow,
+  BrowserWindow,
+  BrowserWindowConstructorOptions,
+  Clipboard,
+  CommandLine,
+  Dialog,
+  MenuItemConstructorOptions,
+  MessageBoxOptions,
+  Shell,
+  Tray,
+} from 'electron';
+import type { LiveEvent, LiveSnapshot } from '#shared/live.ts';
+
+// Electron's `on` is a pile of overloads that return the whole object, which no fake can satisfy. The
+// few events used are declared here; main/electron.ts hands in the real module, so that the compiler
+// checks every line of this file against Electron's own types.
+
+interface Cancelable {
+  preventDefault(): void;
+}
+
+interface Navigation extends Cancelable {
+  readonly url: string;
+}
+
+export interface AppFace extends Pick<
+  App,
+  'requestSingleInstanceLock' | 'enableSandbox' | 'whenReady' | 'quit' | 'exit'
+> {
+  readonly commandLine: Pick<CommandLine, 'hasSwitch'>;
+  on(event: 'second-instance', listener: () => void): unknown;
+  on(event: 'activate', listener: () => void): unknown;
+  on(event: 'window-all-closed', listener: () => void): unknown;
+  on(event: 'before-quit', listener: (event: Cancelable) => void): unknown;
+}
+
+export interface SessionFace {
+  setPermissionCheckHandler(
+    handler: (contents: unknown, permission: string, requestingOrigin: string) => boolean,
+  ): void;
+  setPermissionRequestHandler(
+    handler: (
+      contents: unknown,
+      permission: string,
+      callback: (granted: boolean) => void,
+      details: { readonly requestingUrl: string },
+    ) => void,
+  ): void;
+}
+
+export interface ContentsFace {
+  readonly session: SessionFace;
+  setWindowOpenHandler(handler: () => { action: 'deny' }): void;
+  on(event: 'will-navigate', listener: (navigation: Navigation) => void): unknown;
+  on(event: 'will-frame-navigate', listener: (navigation: Navigation) => void): unknown;
+  on(event: 'will-redirect', listener: (navigation: Navigation) => void): unknown;
+  on(event: 'will-attach-webview', listener: (event: Cancelable) => void): unknown;
+  on(event: 'render-process-gone', listener: () => void): unknown;
+}
+
+export interface WindowFace extends Pick<
+  BrowserWindow,
+  | 'loadURL'
+  | 'show'
+  | 'hide'
+  | 'focus'
+  | 'minimize'
+  | 'restore'
+  | 'isMinimized'
+  | 'isDestroyed'
+  | 'destroy'
+> {
+  readonly webContents: ContentsFace;
+  once(event: 'ready-to-show', listener: () => void): unknown;
+  on(event: 'close', listener: (event: Cancelable) => void): unknown;
+}
+
+export interface MenuFace {
+  on(event: 'menu-will-show', listener: () => void): unknown;
+  on(event: 'menu-will-close', listener: () => void): unknown;
+}
+
+/** `showErrorBox` stops this whole process, gateway included, until it is closed: for failed starts only. */
+interface DialogFace extends Pick<Dialog, 'showErrorBox'> {
+  /** On macOS only a box that belongs to a window leaves the process running. */
+  showMessageBox(
+    window: Pick<BaseWindow, 'isDestroyed'>,
+    options: MessageBoxOptions,
+  ): Promise<unknown>;
+}
+
+export interface TrayFace extends Pick<Tray, 'setToolTip' | 'destroy'> {
+  on(event: 'click', listener: () => void): unknown;
+  setImage(path: string): void;
+  setContextMenu(menu: MenuFace | null): void;
+}
+
+/** The part of Electron that the shell uses. */
+export interface ElectronFace {
+  readonly app: AppFace;
+  readonly BrowserWindow: new (options: BrowserWindowConstructorOptions) => WindowFace;
+  readonly Tray: new (imagePath: string) => TrayFace;
+  readonly Menu: {
+    buildFromTemplate(template: MenuItemConstructorOptions[]): MenuFace;
+    setApplicationMenu(menu: MenuFace | null): void;
+  };
+  readonly dialog: DialogFace;
+  readonly shell: Pick<Shell, 'openExternal'>;
+  readonly clipboard: Pick<Clipboard, 'writeText'>;
+}
+
+/** Where the gateway answers once it runs. */
+export interface Addresses {
+  /** The window's page, such as `http://127.0.0.1:47900`. */
+  readonly url: string;
+  /** What a client is given, such as `http://localhost:47900/v1`. */
+  readonly baseUrl: string;
+}
+
+export type WarmupChange = { readonly ok: true } | { readonly ok: false; readonly message: string };
+
+/** What the desktop shell needs of the host, and all it may use of it. */
+export interface HostFace {
+  /** Rejects with a message for people, such as a port that is taken. */
+  start(): Promise<Addresses>;
+  /** Lets running requests finish, up to 30 s. */
+  stop(): Promise<void>;
+  snapshot(): LiveSnapshot;
+  subscribe(listener: (event: LiveEvent) => void): () => void;
+  setWarmup(enabled: boolean): Promise<WarmupChange>;
+  /** The page's address with a new one-time code, which the page exchanges for a control session. */
+  controlLink(): string;
+}

@@ -1,0 +1,151 @@
+import type { MenuItemConstructorOptions } from 'electron';
+import { assertNever } from '#shared/assert.ts';
+import {
+  describeServing,
+  isConfigured,
+  type TrayFacts,
+  type TrayShape,
+} from './serving-summary.ts';
+
+/** What a person can ask of the shell. */
+export type Verb = 'copy-base-url' | 'open-window' | 'open-browser' | 'toggle-warmup' | 'quit';
+
+type MenuEntry =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'action'; readonly text: string; readonly verb: Verb }
+  | {
+      readonly kind: 'switch';
+      readonly text: string;
+      readonly verb: Verb;
+      readonly on: boolean;
+      readonly enabled: boolean;
+    }
+  | { readonly kind: 'separator' };
+
+export interface TrayView {
+  readonly shape: TrayShape;
+  readonly line: string;
+  readonly entries: readonly MenuEntry[];
+}
+
+/** What the tray shows: everything it offers is in the menu, because clicks on the icon may never arrive. */
+export function trayView(facts: TrayFacts, phase: 'running' | 'quitting'): TrayView {
+  const serving = describeServing(facts);
+  if (phase === 'quitting') return quittingView(serving.inFlight);
+  return {
+    shape: serving.shape,
+    line: serving.line,
+    entries: [
+      { kind: 'text', text: serving.line },
+      { kind: 'separator' },
+      { kind: 'action', text: `Copy base URL (${facts.app.baseUrl})`, verb: 'copy-base-url' },
+      { kind: 'action', text: 'Open window', verb: 'open-window' },
+      { kind: 'action', text: 'Open in browser', verb: 'open-browser' },
+      { kind: 'separator' },
+      warmupSwitch(facts),
+      { kind: 'separator' },
+      { kind: 'action', text: `Quit${inParentheses(serving.inFlight)}`, verb: 'quit' },
+    ],
+  };
+}
+
+function quittingView(inFlight: number): TrayView {
+  const line = inFlight === 0 ? 'Quitting' : `Quitting when ${requests(inFlight)} finished`;
+  return {
+    shape: 'off',
+    line,
+    entries: [
+      { kind: 'text', text: line },
+      { kind: 'separator' },
+      { kind: 'action', text: 'Quit now', verb: 'quit' },
+    ],
+  };
+}
+
+function warmupSwitch({ status, app }: TrayFacts): MenuEntry {
+  const text = 'Warm up on-demand automatically';
+  const configured = status.upstreams.some(
+    (upstream) => upstream.id === 'ondemand' && isConfigured(upstream, status),
+  );
+  if (configured)
+    return { kind: 'switch', text, verb: 'toggle-warmup', on: app.warmupEnabled, enabled: true };
+  return {
+    kind: 'switch',
+    text: `${text} (on-demand is not configured)`,
+    verb: 'toggle-warmup',
+    on: false,
+    enabled: false,
+  };
+}
+
+function requests(count: number): string {
+  return count === 1 ? '1 request has' : `${count} requests have`;
+}
+
+function inParentheses(inFlight: number): string {
+  if (inFlight === 0) return '';
+  return ` (${inFlight} ${inFlight === 1 ? 'request' : 'requests'} in flight)`;
+}
+
+/** The entries as Electron wants them. */
+export function menuTemplate(
+  entries: readonly MenuEntry[],
+  act: (verb: Verb) => void,
+): MenuItemConstructorOptions[] {
+  return entries.map((entry): MenuItemConstructorOptions => {
+    switch (entry.kind) {
+      case 'separator':
+        return { type: 'separator' };
+      case 'text':
+        return { label: literal(entry.text), enabled: false };
+      case 'action':
+        return { label: literal(entry.text), click: () => act(entry.verb) };
+      case 'switch':
+        return {
+          type: 'checkbox',
+          label: literal(entry.text),
+          checked: entry.on,
+          enabled: entry.enabled,
+          click: () => act(entry.verb),
+        };
+      default:
+        return assertNever(entry, 'menu entry');
+    }
+  });
+}
+
+/** A lone `&` marks an access key; an upstream's label may hold one. */
+function literal(text: string): string {
+  return text.replaceAll('&', '&&');
+}
+
+/**
+ * The menu bar: the tray's actions once more, for desktops without a tray, and none of the links and
+ * developer entries of Electron's default menu.
+ */
+export function appMenu(
+  platform: NodeJS.Platform,
+  act: (verb: Verb) => void,
+): MenuItemConstructorOptions[] {
+  const own: MenuItemConstructorOptions[] = [
+    { label: 'Copy base URL', accelerator: 'CmdOrCtrl+Shift+C', click: () => act('copy-base-url') },
+    { label: 'Open in browser', click: () => act('open-browser') },
+    { type: 'separator' },
+    { label: 'Quit', accelerator: 'CmdOrCtrl+Q', click: () => act('quit') },
+  ];
+  const view: MenuItemConstructorOptions[] = [
+    { role: 'reload' },
+    { type: 'separator' },
+    { role: 'resetZoom' },
+    { role: 'zoomIn' },
+    { role: 'zoomOut' },
+  ];
+  return [
+    // macOS titles the first menu with the app's name and looks for Hide and Services there.
+    platform === 'darwin' ? { role: 'appMenu' } : { label: 'Switchyard', submenu: own },
+    ...(platform === 'darwin' ? [{ label: 'Gateway', submenu: own.slice(0, 2) }] : []),
+    { role: 'editMenu' },
+    { label: 'View', submenu: view },
+    { role: 'windowMenu' },
+  ];
+}

@@ -1,0 +1,96 @@
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { Config } from '../../config/schema.ts';
+import { closeOnceAnswered } from '../../platform/http/server.ts';
+import { newRequestId } from '../../platform/secrets.ts';
+import type { Identify } from '../auth/identity.ts';
+import { corsHeaders, preflightHeaders, refusal } from '../auth/origin-guard.ts';
+import { CHAT_PATHS, type ChatDeps, handleChat } from '../chat/handler.ts';
+import { NOT_ROUTED } from '../chat/respond.ts';
+import type { GatewayError } from '../http/errors.ts';
+import { sendError } from '../http/responses.ts';
+import { INTERNAL_ERROR, METHOD_NOT_ALLOWED } from './routes.ts';
+
+/** What answers requests. */
+export interface ServerDeps {
+  readonly config: () => Config;
+  readonly identify: Identify;
+  readonly chat: ChatDeps;
+  /** Everything but chat. */
+  readonly routes: RequestListener;
+  readonly isStopping: () => boolean;
+  readonly onBug: (error: unknown) => void;
+}
+
+/** Clients keep connections longer than Node's 5 s; closing first would race with their next request. */
+const KEEP_ALIVE_MS = 75_000;
+
+const SHUTTING_DOWN: GatewayError = {
+  status: 503,
+  code: 'shutting_down',
+  message: 'The gateway is stopping and takes no new requests.',
+  retryAfterMs: 5000,
+};
+
+/** Makes an HTTP server that is not listening yet; one per address. */
+export function createGatewayServer(deps: ServerDeps): Server {
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (req, res) =>
+    dispatch(req, res, deps),
+  );
+  closeOnceAnswered(server);
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (!socket.writable) return;
+    // Cookies ignore ports: those of other local servers come along, and may be too many.
+    const status =
+      error.code === 'HPE_HEADER_OVERFLOW'
+        ? '431 Request Header Fields Too Large'
+        : '400 Bad Request';
+    socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
+  });
+  return server;
+}
+
+/** Guard, then chat, then everything else: the order is the whole middleware. */
+function dispatch(req: IncomingMessage, res: ServerResponse, deps: ServerDeps): void {
+  const { gateway } = deps.config();
+  const path = pathOf(req);
+  const isChat = CHAT_PATHS.has(path);
+  const cors = corsHeaders(req.headers, gateway.allowedOrigins);
+  const own = () =>
+    isChat ? { ...cors, ...NOT_ROUTED, 'x-gateway-request-id': newRequestId() } : cors;
+  const refused = refusal(req.headers, {
+    allowedHosts: gateway.allowedHosts,
+    allowedOrigins: gateway.allowedOrigins,
+    localAddress: () => req.socket.localAddress,
+  });
+  if (refused !== null) {
+    sendError(res, refused, own());
+  } else if (deps.isStopping()) {
+    sendError(res, SHUTTING_DOWN, { ...own(), connection: 'close' });
+  } else if (req.method === 'OPTIONS' && 'access-control-allow-origin' in cors) {
+    res.writeHead(204, { ...cors, ...preflightHeaders(req.headers) }).end();
+  } else if (!isChat) {
+    for (const [name, value] of Object.entries(cors)) res.setHeader(name, value);
+    deps.routes(req, res);
+  } else if (req.method !== 'POST') {
+    sendError(res, METHOD_NOT_ALLOWED, { ...own(), allow: 'POST' });
+  } else {
+    const caller = { identity: deps.identify(req.headers), cors };
+    handleChat(req, res, caller, deps.chat).catch((error: unknown) => {
+      deps.onBug(error);
+      if (res.headersSent) res.destroy();
+      else sendError(res, INTERNAL_ERROR, own());
+    });
+  }
+}
+
+function pathOf(req: IncomingMessage): string {
+  const url = req.url ?? '';
+  const query = url.indexOf('?');
+  return query === -1 ? url : url.slice(0, query);
+}

@@ -1,0 +1,139 @@
+import { isObject } from '#shared/objects.ts';
+import type { ChatRequest } from '../../upstream/chat-request.ts';
+import { parseJson } from '../../upstream/completion.ts';
+import {
+  elementsAt,
+  type Span,
+  topLevelMembers,
+  withMembers,
+} from '../../upstream/json-members.ts';
+import type { Prefill } from '../../upstream/upstreams.ts';
+import type { Transcript } from './transcript.ts';
+
+/** A request to go on from what was sent, or why this one cannot be asked so. */
+type ContinuedBody =
+  | {
+      readonly kind: 'body';
+      readonly bytes: Buffer;
+      /** The text to go on from, as an upstream that echoes it would say it. */
+      readonly asked: string;
+    }
+  | { readonly kind: 'not_possible'; readonly reason: Impossible };
+
+type Impossible =
+  /** The caller's own last message is the assistant's, and is no plain text to add to. */
+  | 'own_message'
+  /** A grammar begins with the first new token: the engine would begin the object anew. */
+  | 'constrained'
+  | 'several_choices'
+  /** Cut inside a character, which JSON can say and no tokenizer takes. */
+  | 'half_character';
+
+/** How an upstream is to be asked to go on. */
+export interface ContinuedPlan {
+  /** As for `bodyFor`: null leaves the caller's. */
+  readonly model: string | null;
+  readonly prefill: Exclude<Prefill, 'none'>;
+  readonly transcript: Pick<Transcript, 'content' | 'contentEvents'>;
+}
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** Fields by which llama.cpp, SGLang and vLLM constrain the text. */
+const CONSTRAINT =
+  /^(grammar|json_schema|regex|ebnf|structural_tag|structured_outputs|guided_(json|regex|choice|grammar))$/;
+
+const TOKEN_LIMITS = ['max_tokens', 'max_completion_tokens'];
+
+/** An own beginning that is shorter may stand at the beginning of an answer by chance. */
+const MIN_OWN_CHARS = 16;
+
+/** The caller's bytes but for the model, the begun answer as last message, the flags and the token limits. */
+export function continuedBody(request: ChatRequest, plan: ContinuedPlan): ContinuedBody {
+  const { model, prefill, transcript } = plan;
+  const body = parseJson(request.bytes.toString('utf8'));
+  const messages = request.members.find(({ key }) => key === 'messages');
+  if (!isObject(body) || messages === undefined) return notPossible('own_message');
+  if (request.choices > 1) return notPossible('several_choices');
+  if (isConstrained(body)) return notPossible('constrained');
+  if (!transcript.content.isWellFormed()) return notPossible('half_character');
+
+  const own = ownBeginning(body['messages']);
+  if (own === undefined) return notPossible('own_message');
+  const asked = joined(own ?? '', transcript.content, body['echo'] === true);
+  const values: Record<string, string> = {
+    messages: withBegun(request.bytes, messages, { asked, isOwn: own !== null, prefill }),
+    ...tokenLimits(body, transcript.contentEvents),
+  };
+  if (model !== null && model !== request.model) values['model'] = JSON.stringify(model);
+  if (prefill === 'continue_final_message') {
+    values['continue_final_message'] = 'true';
+    values['add_generation_prompt'] = 'false';
+  }
+  // vLLM and llama.cpp repeat the last message to who asks for it; the caller has had that.
+  if ('echo' in body) values['echo'] = 'false';
+  return { kind: 'body', bytes: withMembers(request.bytes, request.members, values), asked };
+}
+
+function notPossible(reason: Impossible): ContinuedBody {
+  return { kind: 'not_possible', reason };
+}
+
+function isConstrained(body: Body): boolean {
+  const format = body['response_format'];
+  if (isObject(format) && format['type'] !== 'text') return true;
+  return Object.keys(body).some((key) => CONSTRAINT.test(key) && body[key] !== null);
+}
+
+/** The caller's own beginning of the answer; null without one, undefined where it cannot be added to. */
+function ownBeginning(messages: unknown): string | null | undefined {
+  const last: unknown = Array.isArray(messages) ? messages.at(-1) : undefined;
+  if (!isObject(last)) return undefined;
+  if (last['role'] !== 'assistant') return null;
+  const { content, tool_calls: calls } = last;
+  const hasCalls = Array.isArray(calls) && calls.length > 0;
+  return typeof content === 'string' && !hasCalls ? content : undefined;
+}
+
+/** An upstream that echoed the caller's beginning has sent it already. */
+function joined(own: string, content: string, isEchoAsked: boolean): string {
+  const wasEchoed = content.startsWith(own) && (isEchoAsked || own.length >= MIN_OWN_CHARS);
+  return wasEchoed ? content : own + content;
+}
+
+/** The `messages` with the begun answer as their last. */
+function withBegun(
+  bytes: Buffer,
+  messages: Span,
+  begun: { readonly asked: string; readonly isOwn: boolean; readonly prefill: Prefill },
+): string {
+  const prefix = begun.prefill === 'prefix' ? { prefix: 'true' } : {};
+  const content = JSON.stringify(begun.asked);
+  const last = elementsAt(bytes, messages.start).at(-1) ?? messages;
+  const before = (end: number) => bytes.toString('utf8', messages.start, end);
+  const after = bytes.toString('utf8', last.end, messages.end);
+  if (begun.isOwn) {
+    const message = bytes.subarray(last.start, last.end);
+    const values = { content, ...prefix };
+    return before(last.start) + withMembers(message, topLevelMembers(message), values) + after;
+  }
+  const flag = begun.prefill === 'prefix' ? ',"prefix":true' : '';
+  return `${before(last.end)},{"role":"assistant","content":${content}${flag}}${after}`;
+}
+
+/** What was sent counts towards the caller's limit; one token at least must be left to ask for. */
+function tokenLimits(body: Body, sentTokens: number): Record<string, string> {
+  const limits = TOKEN_LIMITS.flatMap((field) => {
+    const limit = body[field];
+    return typeof limit === 'number' ? [[field, limit] as const] : [];
+  });
+  return Object.fromEntries(
+    limits.map(([field, limit]) => [field, String(Math.max(1, limit - sentTokens))]),
+  );
+}
+
+/** Whether the same request should give the same text again: temperature 0, or a seed. */
+export function isDeterministic(request: Buffer): boolean {
+  const body = parseJson(request.toString('utf8'));
+  return isObject(body) && (body['temperature'] === 0 || typeof body['seed'] === 'number');
+}

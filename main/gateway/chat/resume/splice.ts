@@ -1,0 +1,172 @@
+import { isObject } from '#shared/objects.ts';
+import { errorMessage, parseJson, writeJson } from '../../upstream/completion.ts';
+import { dataOf, eventsOf, type Frames, framesOf, isNamedError } from '../../upstream/sse.ts';
+import { createTextSplice, type Diverged, type SpliceWay } from './text-splice.ts';
+import { contentOf, keptOf, type Transcript, withoutIdentity } from './transcript.ts';
+
+/** What of the second stream goes on to the caller. */
+type Spliced =
+  | { readonly kind: 'frames'; readonly frames: Frames | null }
+  /** It is another answer than the one that was begun; nothing of it may go on. */
+  | { readonly kind: 'diverged'; readonly detail: string };
+
+/** Makes the events of a second stream the rest of the first. */
+export interface Splice {
+  push(frames: Frames): Spliced;
+}
+
+/**
+ * Makes a splice after what `transcript` has. Comments, errors and `[DONE]` pass as they come: whoever
+ * relays the stream watches what comes out of here.
+ */
+export function createSplice(transcript: Transcript, plan: SplicePlan): Splice {
+  const chunks = createChunkSplice(transcript, plan);
+  let diverged: Spliced | null = null;
+  return {
+    push(frames) {
+      const out: Buffer[] = [];
+      for (const event of eventsOf(frames)) {
+        if (diverged !== null) return diverged;
+        const spliced = spliceEvent(event, chunks);
+        if (typeof spliced === 'string') diverged = { kind: 'diverged', detail: spliced };
+        else out.push(...spliced);
+      }
+      return diverged ?? { kind: 'frames', frames: out.length === 0 ? null : framesOf(out) };
+    },
+  };
+}
+
+/** The events that stand for one of the second stream's, or how it differs. */
+function spliceEvent(event: Buffer, chunks: ChunkSplice): readonly Buffer[] | string {
+  const data = dataOf(event)?.trim() ?? '';
+  if (data === '' || isNamedError(event)) return [event];
+  if (data === '[DONE]') return spliceEnd(event, chunks);
+  const chunk = parseJson(data);
+  if (!isObject(chunk)) {
+    return chunks.isPast() ? [event] : 'the new answer has an event that cannot be read';
+  }
+  if (errorMessage(chunk) !== null) return [event];
+  const spliced = chunks.take(chunk);
+  return spliced.kind === 'diverged' ? spliced.detail : written(event, spliced.chunk);
+}
+
+function spliceEnd(event: Buffer, chunks: ChunkSplice): readonly Buffer[] | string {
+  const spliced = chunks.end();
+  if (spliced.kind === 'diverged') return spliced.detail;
+  const last = written(Buffer.alloc(0), spliced.chunk);
+  return typeof last === 'string' ? last : [...last, event];
+}
+
+function written(event: Buffer, chunk: Chunk | null): readonly Buffer[] | string {
+  if (chunk === null) return [];
+  const bytes = withData(event, chunk);
+  return bytes === null ? 'the new answer is nested too deep' : [bytes];
+}
+
+/** What is to become of the second stream. */
+export interface SplicePlan {
+  readonly way: SpliceWay;
+  /** The caller asked for the usage, which must then add up. */
+  readonly includeUsage: boolean;
+}
+
+/** A chunk as it was parsed. */
+type Chunk = Readonly<Record<string, unknown>>;
+
+/** What stands for a chunk of the second stream. */
+type SplicedChunk =
+  /** Null: there is nothing new in it. */
+  { readonly kind: 'chunk'; readonly chunk: Chunk | null } | Diverged;
+
+/** Turns chunks of the second stream into chunks of the first. */
+interface ChunkSplice {
+  take(chunk: Chunk): SplicedChunk;
+  /** The stream ends: a chunk with what was held back. */
+  end(): SplicedChunk;
+  /** Nothing that comes can be another answer any more. */
+  isPast(): boolean;
+}
+
+const NOTHING: SplicedChunk = { kind: 'chunk', chunk: null };
+
+/** Makes one for the rest of the answer that `transcript` begins. */
+function createChunkSplice(transcript: Transcript, plan: SplicePlan): ChunkSplice {
+  const text = createTextSplice(transcript, plan.way);
+  let hasRole = transcript.hasRole;
+
+  function usageOf(usage: unknown): unknown {
+    const isPartial = plan.way.kind === 'continued' && plan.includeUsage;
+    return isPartial ? continuedUsage(usage, transcript.contentEvents) : usage;
+  }
+
+  function takeChoice(choice: Chunk, rest: Chunk): SplicedChunk {
+    const { delta: given, ...others } = choice;
+    const delta = isObject(given) ? given : {};
+    const isLast = (others['finish_reason'] ?? null) !== null;
+    const taken = text.take(delta, isLast);
+    if (taken.kind === 'diverged') return taken;
+
+    const kept = keptOf(delta, { ...taken, isRoleNew: !hasRole });
+    if (typeof kept?.['role'] === 'string') hasRole = true;
+    if (kept === null && !isLast && !isObject(rest['usage'])) return NOTHING;
+    // They are of the tokens of the whole delta.
+    const isChanged = taken.content !== contentOf(delta) && 'logprobs' in others;
+    const logprobs = isChanged ? { logprobs: null } : {};
+    const choices = [{ ...others, index: 0, ...logprobs, delta: kept ?? {} }];
+    return { kind: 'chunk', chunk: { ...rest, choices } };
+  }
+
+  return {
+    isPast: () => text.isPast(),
+    take(chunk) {
+      const { choices, ...fields } = chunk;
+      const usage = 'usage' in fields ? { usage: usageOf(fields['usage']) } : {};
+      const rest = { ...transcript.head, ...withoutIdentity(fields), ...usage };
+      if (!Array.isArray(choices)) return { kind: 'chunk', chunk: rest };
+      if (choices.length === 0) return { kind: 'chunk', chunk: { ...rest, choices } };
+      const choice = (choices as readonly unknown[]).find(isTheChoice);
+      return choice === undefined ? NOTHING : takeChoice(choice, rest);
+    },
+    end() {
+      const last = text.end();
+      if (last.kind === 'diverged') return last;
+      if (last.content === '') return NOTHING;
+      const choices = [{ index: 0, delta: { content: last.content }, finish_reason: null }];
+      return { kind: 'chunk', chunk: { ...transcript.head, choices } };
+    },
+  };
+}
+
+/** Only an answer of one choice is carried on. */
+function isTheChoice(choice: unknown): choice is Chunk {
+  return isObject(choice) && (choice['index'] ?? 0) === 0;
+}
+
+/** An event with other data; its other lines (a name, a comment) stay. Null where the data is nested too deep. */
+function withData(event: Buffer, data: unknown): Buffer | null {
+  const json = writeJson(data);
+  if (json === null) return null;
+  const others = event
+    .toString('utf8')
+    .split(/\r\n|\n|\r/)
+    .filter((line) => line !== '' && !/^data(:|$)/.test(line));
+  return Buffer.from([...others, `data: ${json}`, '', ''].join('\n'));
+}
+
+/**
+ * The usage of an answer that was continued, from that of the continuation: what was sent before counted
+ * there as prompt, and is part of the answer. `sentTokens` is an estimate.
+ */
+function continuedUsage(usage: unknown, sentTokens: number): unknown {
+  if (!isObject(usage)) return usage;
+  const { prompt_tokens: prompt, completion_tokens: completion } = usage;
+  if (typeof prompt !== 'number' || typeof completion !== 'number') return usage;
+  const promptTokens = Math.max(0, prompt - sentTokens);
+  const completionTokens = completion + sentTokens;
+  return {
+    ...usage,
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+  };
+}

@@ -1,0 +1,187 @@
+import { isObject } from '#shared/objects.ts';
+import { errorMessage, parseJson } from '../../upstream/completion.ts';
+import { createFramer, dataOf, eventsOf } from '../../upstream/sse.ts';
+
+/** What the caller has been sent of an answer that broke off, as far as it can be carried on. */
+export interface Transcript {
+  readonly kind: 'transcript';
+  /** What tells the caller which answer a chunk belongs to; all later chunks must bear it. */
+  readonly head: Readonly<Record<string, unknown>>;
+  readonly content: string;
+  readonly reasoning: string;
+  readonly hasRole: boolean;
+  /** Events with content or reasoning: an estimate of tokens, as engines send about one an event. */
+  readonly contentEvents: number;
+}
+
+/** Why an answer cannot be carried on. */
+interface NotResumable {
+  readonly kind: 'not_resumable';
+  readonly reason:
+    | BeyondText
+    /** It was still reasoning: no engine continues that from its middle. */
+    | 'reasoning'
+    /** No text was sent. */
+    | 'nothing'
+    | 'unreadable'
+    | 'several_choices'
+    | 'finished';
+}
+
+type Obstacle = NotResumable['reason'];
+
+/**
+ * Fields that are the same in all chunks of an answer. Others (`timings`, `obfuscation`) are about one
+ * chunk and must not be repeated in the next.
+ */
+const IDENTITY_FIELDS = [
+  'id',
+  'object',
+  'created',
+  'model',
+  'system_fingerprint',
+  'service_tier',
+  'provider',
+];
+
+interface Draft {
+  head: Record<string, unknown> | null;
+  content: string;
+  reasoning: string;
+  isReasoning: boolean;
+  hasRole: boolean;
+  contentEvents: number;
+}
+
+/** Reads the events that were sent, those of an earlier hand-over among them. */
+export function readTranscript(sent: readonly Buffer[]): Transcript | NotResumable {
+  const framer = createFramer();
+  const frames = framer.push(Buffer.concat(sent));
+  if (framer.pendingBytes() > 0) return notResumable('unreadable');
+  const draft: Draft = {
+    head: null,
+    content: '',
+    reasoning: '',
+    isReasoning: false,
+    hasRole: false,
+    contentEvents: 0,
+  };
+  for (const event of frames === null ? [] : eventsOf(frames)) {
+    const obstacle = addEvent(draft, event);
+    if (obstacle !== null) return notResumable(obstacle);
+  }
+  if (draft.isReasoning) return notResumable('reasoning');
+  const { head, content, reasoning, hasRole, contentEvents } = draft;
+  if (head === null || content === '') return notResumable('nothing');
+  return { kind: 'transcript', head, content, reasoning, hasRole, contentEvents };
+}
+
+/** A chunk's fields without those that tell which answer it belongs to. */
+export function withoutIdentity(chunk: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(chunk).filter(([key]) => !IDENTITY_FIELDS.includes(key)),
+  );
+}
+
+function identityOf(chunk: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(chunk).filter(([key]) => IDENTITY_FIELDS.includes(key)));
+}
+
+function notResumable(reason: Obstacle): NotResumable {
+  return { kind: 'not_resumable', reason };
+}
+
+function addEvent(draft: Draft, event: Buffer): Obstacle | null {
+  const data = dataOf(event)?.trim() ?? '';
+  if (data === '') return null;
+  if (data === '[DONE]') return 'finished';
+  const chunk = parseJson(data);
+  if (!isObject(chunk) || errorMessage(chunk) !== null) return 'unreadable';
+  const choices = chunk['choices'];
+  if (!Array.isArray(choices) || choices.length === 0) return null;
+  if (choices.length > 1) return 'several_choices';
+  // Not before: Azure begins with a chunk without choices, and with an empty id.
+  draft.head ??= identityOf(chunk);
+  const [choice] = choices as readonly unknown[];
+  return isObject(choice) ? addChoice(draft, choice) : 'unreadable';
+}
+
+function addChoice(draft: Draft, choice: Readonly<Record<string, unknown>>): Obstacle | null {
+  const { index, finish_reason: finishReason, delta } = choice;
+  if (typeof index === 'number' && index !== 0) return 'several_choices';
+  if (finishReason !== null && finishReason !== undefined) return 'finished';
+  return isObject(delta) ? addDelta(draft, delta) : null;
+}
+
+function addDelta(draft: Draft, delta: Delta): Obstacle | null {
+  const beyond = beyondText(delta);
+  if (beyond !== null) return beyond;
+  const content = contentOf(delta);
+  const reasoning = reasoningOf(delta);
+  if (typeof delta['role'] === 'string') draft.hasRole = true;
+  if (content !== '' || reasoning !== '') {
+    draft.contentEvents += 1;
+    draft.isReasoning = content === '';
+  }
+  draft.content += content;
+  draft.reasoning += reasoning;
+  return null;
+}
+
+/** The `delta` of a chunk's choice. */
+export type Delta = Readonly<Record<string, unknown>>;
+
+/** What a delta may hold that is no text, and that cannot be carried on from its middle. */
+type BeyondText = 'tool_call' | 'refusal' | 'audio' | 'content_parts';
+
+/** The text of a delta, empty where it has none. */
+export function contentOf(delta: Delta): string {
+  const { content } = delta;
+  return typeof content === 'string' ? content : '';
+}
+
+/** The reasoning of a delta; engines that know both names give the same text under each. */
+export function reasoningOf(delta: Delta): string {
+  const { reasoning_content: content, reasoning } = delta;
+  if (typeof content === 'string' && content !== '') return content;
+  return typeof reasoning === 'string' ? reasoning : '';
+}
+
+/** What a delta holds beyond text; null where that is nothing. */
+export function beyondText(delta: Delta): BeyondText | null {
+  const { tool_calls: calls, function_call: call, refusal, audio, content } = delta;
+  if (isFilled(calls) || isObject(call)) return 'tool_call';
+  if (typeof refusal === 'string' && refusal !== '') return 'refusal';
+  if (isObject(audio)) return 'audio';
+  return isFilled(content) ? 'content_parts' : null;
+}
+
+const isFilled = (value: unknown): boolean => Array.isArray(value) && value.length > 0;
+
+/** What of a delta goes on to the caller. */
+interface Kept {
+  readonly content: string;
+  readonly reasoning: string;
+  readonly isRoleNew: boolean;
+}
+
+/** A delta with only that text and role; what else it holds stays. Null where nothing is left to say. */
+export function keptOf(delta: Delta, kept: Kept): Delta | null {
+  const { role, content: _, reasoning, reasoning_content, reasoning_details, ...others } = delta;
+  const hasReasoning = kept.reasoning !== '';
+  const fields = {
+    role: kept.isRoleNew ? role : undefined,
+    content: kept.content === '' ? undefined : kept.content,
+    reasoning: hasReasoning && typeof reasoning === 'string' ? kept.reasoning : undefined,
+    reasoning_content:
+      hasReasoning && typeof reasoning_content === 'string' ? kept.reasoning : undefined,
+    reasoning_details: hasReasoning ? reasoning_details : undefined,
+    ...others,
+  };
+  return Object.values(fields).every(isBlank) ? null : fields;
+}
+
+function isBlank(value: unknown): boolean {
+  if (value === undefined || value === null || value === '') return true;
+  return Array.isArray(value) && value.length === 0;
+}

@@ -1,0 +1,157 @@
+import type { ServerResponse } from 'node:http';
+import type { AttemptLog } from '../monitoring/attempt-log.ts';
+import type { Step, Walk } from '../routing/fallback-plan.ts';
+import type { AskDeps } from '../routing/retry.ts';
+import type { Journey } from '../routing/router.ts';
+import { answerAsChunk } from '../upstream/assembly.ts';
+import type { AnswerSeen, StreamSeen } from '../upstream/attempt.ts';
+import { createFramer } from '../upstream/sse.ts';
+import { breakOff, relay, type RelayEnd } from './relay.ts';
+import { type BrokenAnswer, type CarriedOn, carryOn } from './resume/resume.ts';
+import { createSentBytes, type SentBytes } from './resume/sent-bytes.ts';
+import type { Splice } from './resume/splice.ts';
+
+/** A committed answer: its first stream, who gives it and who is still ahead. */
+export interface Committed {
+  readonly seen: StreamSeen;
+  readonly log: AttemptLog;
+  readonly step: Step;
+  readonly walk: Walk;
+}
+
+/**
+ * Relays a committed answer to its end. When it breaks off, whoever is still ahead and can carries it on, in
+ * the same response; else it ends visibly incomplete, with one error event and no `[DONE]`.
+ */
+export function relayToEnd(
+  { seen, log, step, walk }: Committed,
+  res: ServerResponse,
+  journey: Journey,
+  deps: AskDeps,
+): Promise<RelayEnd['kind']> {
+  const sent = mayBreak(walk, journey) ? createSentBytes() : null;
+  const broadcast = { res, journey, deps, sent };
+  const first = relayStream({ seen, log, splice: null }, broadcast);
+  // Not awaited here: an async function keeps whatever it was given, the first events' memory included, to its end.
+  return goOn(first, { step, walk }, broadcast);
+}
+
+async function goOn(
+  first: Promise<RelayEnd>,
+  { step, walk }: Pick<Committed, 'step' | 'walk'>,
+  broadcast: Broadcast,
+): Promise<RelayEnd['kind']> {
+  const { res, journey, deps, sent } = broadcast;
+  let end = await first;
+  let giver = step;
+  while (end.kind === 'broken') {
+    walk.broken(giver);
+    const next = await nextGiver({ call: giver.leg.call, walk, sent }, journey, deps);
+    if (next.kind !== 'answered') walk.close(null);
+    if (next.kind === 'cancelled') return next.kind;
+    if (next.kind === 'nobody') break;
+    announce(next, broadcast);
+    giver = next.step;
+    end =
+      next.seen.kind === 'stream'
+        ? await relayStream({ ...next, seen: next.seen }, broadcast)
+        : writeWhole(next.seen, next, broadcast);
+  }
+  if (end.kind === 'broken') breakOff(res, end.code, end.detail);
+  if (end.kind === 'diverged') breakOff(res, 'upstream_bad_response', end.detail);
+  return end.kind;
+}
+
+async function nextGiver(
+  { sent, ...broken }: Omit<BrokenAnswer, 'sent'> & { readonly sent: SentBytes | null },
+  journey: Journey,
+  deps: AskDeps,
+): Promise<CarriedOn> {
+  const kept = sent?.taken() ?? null;
+  return kept === null ? { kind: 'nobody' } : carryOn({ ...broken, sent: kept }, journey, deps);
+}
+
+interface Broadcast {
+  readonly res: ServerResponse;
+  readonly journey: Journey;
+  readonly deps: AskDeps;
+  readonly sent: SentBytes | null;
+}
+
+/** Keeping what is sent costs memory: only where somebody is ahead who might carry it on. */
+function mayBreak(walk: Walk, { config, call: { request } }: Journey): boolean {
+  return config.routing.resume !== 'off' && request.choices === 1 && walk.hasMore(() => true);
+}
+
+function relayStream(
+  giving: {
+    readonly seen: StreamSeen;
+    readonly log: AttemptLog;
+    readonly splice: Splice | null;
+  },
+  { res, journey, deps, sent }: Broadcast,
+): Promise<RelayEnd> {
+  const { seen, log, splice } = giving;
+  const relayed = relay(seen, res, {
+    idleTimeoutMs: journey.config.routing.idleTimeoutMs,
+    choices: journey.call.request.choices,
+    clock: deps.clock,
+    signal: journey.signal,
+    onEvents: (count) => log.relayed(count),
+    sent,
+    splice,
+  });
+  log.answering(seen.contentAt);
+  return noted(relayed, log);
+}
+
+async function noted(relayed: Promise<RelayEnd>, log: AttemptLog): Promise<RelayEnd> {
+  const end = await relayed;
+  note(end, log);
+  return end;
+}
+
+function note(end: RelayEnd, log: AttemptLog): void {
+  switch (end.kind) {
+    case 'complete':
+      return log.succeeded();
+    case 'broken':
+      return log.broken(end.detail);
+    // To give another answer than somebody else is no fault.
+    case 'diverged':
+    case 'cancelled':
+      return log.cancelled();
+  }
+}
+
+type Continued = Extract<CarriedOn, { readonly kind: 'answered' }>;
+
+/** An SSE comment: clients skip it, people who look see it. */
+function announce({ call }: Continued, { res }: Broadcast): void {
+  const giver = call.provider === null ? call.upstream : `${call.upstream}/${call.provider}`;
+  res.write(`: carried on by ${giver}\n\n`);
+}
+
+/** An answer that came as JSON although a stream was asked for, as the rest of the one that was begun. */
+function writeWhole(
+  { body, contentAt }: AnswerSeen,
+  { splice, log }: Continued,
+  { res, journey, sent }: Broadcast,
+): RelayEnd {
+  const events = Buffer.from(answerAsChunk(body, journey.call.request.includeUsage));
+  const frames = createFramer().push(events);
+  const spliced = frames === null ? null : splice.push(frames);
+  const end: RelayEnd =
+    spliced === null
+      ? { kind: 'broken', code: 'upstream_bad_response', detail: 'an answer without events' }
+      : spliced.kind === 'diverged'
+        ? spliced
+        : { kind: 'complete' };
+  if (spliced?.kind === 'frames' && spliced.frames !== null) {
+    sent?.add(spliced.frames.bytes);
+    res.end(spliced.frames.bytes);
+  }
+  log.answering(contentAt);
+  note(end, log);
+  return end;
+}

@@ -1,0 +1,162 @@
+import { type Breaker, type Gate, reset, type Ticket } from './breaker.ts';
+import { later, type Moment, remainingMs } from './deadline.ts';
+import { failedAt, firstContentAt, type HealthRecord, silentFor, succeededAt } from './health.ts';
+
+/** How a request went, as the circuit column of design 4 counts it; a success is known at its end. */
+export type Result =
+  | { readonly kind: 'success' }
+  | { readonly kind: 'failure'; readonly error: string }
+  | { readonly kind: 'neutral' };
+
+/** When a breaker opens and for how long (interface 2.6, `config`). */
+export interface Limits {
+  readonly failThreshold: number;
+  readonly cooldownMs: number;
+  readonly ttftThresholdMs: number;
+  readonly ttftSlowThreshold: number;
+}
+
+/** What a result is judged by. */
+export interface Judging {
+  readonly now: Moment;
+  /** Those of now: a changed setting holds from the next result on, for no cool-down that is running. */
+  readonly limits: Limits;
+  /** In [0, 1). */
+  readonly random: number;
+}
+
+/**
+ * Takes note of how a request went. Every result counts in the lifetime counts, but only that of the
+ * present probe, or of a request let in since the breaker last closed, bears on the state. So a late
+ * success does not close: the slow streams that opened a breaker would do so as they end.
+ */
+export function record(
+  breaker: Breaker,
+  ticket: Ticket,
+  result: Result,
+  { now, limits, random }: Judging,
+): Breaker {
+  const health = healthAfter(breaker.health, result, now.wallMs);
+  const { gate } = breaker;
+  if (!isCurrent(gate, ticket)) return { ...breaker, health: withRows(health, breaker.health) };
+  const known = { ...breaker, health };
+  if (gate.kind === 'closed') {
+    const isFull = result.kind === 'failure' && health.consecutiveFails >= limits.failThreshold;
+    return isFull ? { ...known, gate: opened(limits, now) } : known;
+  }
+  switch (result.kind) {
+    case 'success':
+      return reset(known);
+    case 'failure':
+      return { ...known, gate: reopened(gate, { now, limits, random }) };
+    case 'neutral':
+      return { ...known, gate: released(gate) };
+  }
+}
+
+/**
+ * An answer that has begun is ended by the idle time-out, not by the upstream's; so only a probe that
+ * got lost is still out after this. Longer than nearly any stream, for a probe that is superseded
+ * before its end never closes the breaker.
+ */
+const ANSWERING_PROBE_MS = 600_000;
+
+/**
+ * Takes note of first content after `ttftMs`. Slow ones in a row open a closed breaker, a faster one
+ * ends the row. A probe is judged by its end alone, but it has been heard of and so is not released yet.
+ */
+export function firstContent(
+  breaker: Breaker,
+  ticket: Ticket,
+  ttftMs: number,
+  { now, limits }: Omit<Judging, 'random'>,
+): Breaker {
+  const health = firstContentAt(breaker.health, ttftMs, now.ticks, limits.ttftThresholdMs);
+  const { gate } = breaker;
+  if (!isCurrent(gate, ticket)) return { ...breaker, health: withRows(health, breaker.health) };
+  if (gate.kind === 'probing') {
+    const leftMs = Math.max(remainingMs(gate.release, now), ANSWERING_PROBE_MS);
+    return { ...breaker, health, gate: { ...gate, release: later(now, leftMs) } };
+  }
+  return { ...breaker, health, gate: slowed(gate, health, { now, limits }) };
+}
+
+/**
+ * Takes note of a call that was ended because another was first. To be slow counts as it does for one that
+ * answers. A slow probe proved nothing: it is not sent again before another cool-down, or every request
+ * would wait for it once more.
+ */
+export function outrun(
+  breaker: Breaker,
+  ticket: Ticket,
+  silentMs: number,
+  { now, limits }: Omit<Judging, 'random'>,
+): Breaker {
+  const { gate } = breaker;
+  const health = silentFor(breaker.health, silentMs, now.ticks, limits.ttftThresholdMs);
+  if (!isCurrent(gate, ticket)) return { ...breaker, health: withRows(health, breaker.health) };
+  if (gate.kind === 'closed')
+    return { ...breaker, health, gate: slowed(gate, health, { now, limits }) };
+  const isSlow = silentMs >= limits.ttftThresholdMs && !gate.forced;
+  const until = isSlow ? later(now, limits.cooldownMs) : gate.until;
+  return { ...breaker, health, gate: { kind: 'open', until, openings: gate.openings } };
+}
+
+type Closed = Extract<Gate, { readonly kind: 'closed' }>;
+
+function slowed(
+  gate: Closed,
+  health: HealthRecord,
+  { now, limits }: Omit<Judging, 'random'>,
+): Gate {
+  return health.consecutiveSlow >= limits.ttftSlowThreshold ? opened(limits, now) : gate;
+}
+
+type Admitting = Exclude<Gate, { readonly kind: 'open' }>;
+type Probing = Extract<Gate, { readonly kind: 'probing' }>;
+
+function isCurrent(gate: Gate, ticket: Ticket): gate is Admitting {
+  return gate.kind !== 'open' && gate.serial === ticket.serial;
+}
+
+function healthAfter(health: HealthRecord, result: Result, wallMs: number): HealthRecord {
+  switch (result.kind) {
+    case 'success':
+      return succeededAt(health, wallMs);
+    case 'failure':
+      return failedAt(health, wallMs, result.error);
+    case 'neutral':
+      return health;
+  }
+}
+
+function withRows(
+  health: HealthRecord,
+  { consecutiveFails, consecutiveSlow }: HealthRecord,
+): HealthRecord {
+  return { ...health, consecutiveFails, consecutiveSlow };
+}
+
+function opened({ cooldownMs }: Limits, now: Moment): Gate {
+  return { kind: 'open', until: later(now, cooldownMs), openings: 1 };
+}
+
+function released({ until, openings }: Probing): Gate {
+  return { kind: 'open', until, openings };
+}
+
+function reopened(probing: Probing, { now, limits, random }: Judging): Gate {
+  if (probing.forced) return released(probing);
+  const openings = probing.openings + 1;
+  return { kind: 'open', until: later(now, grownMs(limits, openings, random)), openings };
+}
+
+/** Where doubling ends, before the jitter. */
+const LONGEST_MS = 600_000;
+
+/** Doubled with each opening; from the second on ±10 %, so that gateways do not probe in step. */
+function grownMs({ cooldownMs }: Limits, openings: number, random: number): number {
+  // A longer cool-down than the cap is somebody's own wish; it does not grow.
+  const capMs = Math.max(cooldownMs, LONGEST_MS);
+  return Math.ceil(Math.min(cooldownMs * 2 ** (openings - 1), capMs) * (0.9 + 0.2 * random));
+}

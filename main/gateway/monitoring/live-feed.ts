@@ -1,0 +1,90 @@
+import type {
+  AppInfo,
+  LiveDelta,
+  LiveEvent,
+  LiveSnapshot,
+  ProvidersSummary,
+  RequestRow,
+} from '#shared/live.ts';
+import type { StatusReport } from '#shared/status.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { StatsView } from './counters.ts';
+
+/** The live feed: whoever subscribes hears of changes, at most four times a second. */
+export interface LiveFeed {
+  snapshot(): LiveSnapshot;
+  subscribe(listener: (event: LiveEvent) => void): () => void;
+  requestChanged(id: string): void;
+  requestRemoved(id: string): void;
+  /** Something but a request changed: a warm-up, a setting. */
+  changed(): void;
+}
+
+/** What the feed shows. */
+export interface LiveSources {
+  readonly clock: Clock;
+  readonly status: () => StatusReport;
+  readonly inFlight: () => StatsView['inFlight'];
+  readonly rows: () => readonly RequestRow[];
+  readonly providers: () => ProvidersSummary;
+  readonly app: () => AppInfo;
+}
+
+const INTERVAL_MS = 250;
+
+/** Makes a feed. Without subscribers it costs a request one set entry and nothing else. */
+export function createLiveFeed(sources: LiveSources): LiveFeed {
+  const { clock, status, inFlight, rows, providers, app } = sources;
+  const listeners = new Set<(event: LiveEvent) => void>();
+  let changedIds = new Set<string>();
+  let removedIds = new Set<string>();
+  let scheduled = false;
+
+  function schedule(): void {
+    if (scheduled || listeners.size === 0) return;
+    scheduled = true;
+    clock.after(INTERVAL_MS, flush);
+  }
+
+  function flush(): void {
+    scheduled = false;
+    const delta: LiveDelta = {
+      kind: 'delta',
+      status: status(),
+      inFlight: inFlight(),
+      upsert: rows().filter(({ id }) => changedIds.has(id)),
+      remove: [...removedIds],
+      providers: providers(),
+      app: app(),
+    };
+    changedIds = new Set();
+    removedIds = new Set();
+    for (const listener of listeners) listener(delta);
+  }
+
+  return {
+    snapshot: () => ({
+      kind: 'snapshot',
+      status: status(),
+      inFlight: inFlight(),
+      requests: rows(),
+      providers: providers(),
+      app: app(),
+    }),
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    requestChanged(id) {
+      if (listeners.size === 0) return;
+      changedIds.add(id);
+      schedule();
+    },
+    requestRemoved(id) {
+      if (listeners.size === 0) return;
+      removedIds.add(id);
+      schedule();
+    },
+    changed: schedule,
+  };
+}

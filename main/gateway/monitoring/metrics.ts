@@ -1,0 +1,144 @@
+import type { ProvidersSummary } from '#shared/live.ts';
+import { VERIFICATION_STATES } from '#shared/provider.ts';
+import { type StatusReport, type UpstreamReport, WARMUP_STATES } from '#shared/status.ts';
+import type { ProcessUsage } from '../../platform/process.ts';
+import type { StatsView } from './counters.ts';
+
+/** What the metrics are made of. */
+interface Figures {
+  readonly version: string;
+  readonly status: StatusReport;
+  readonly stats: StatsView;
+  readonly providers: ProvidersSummary;
+  readonly process: ProcessUsage;
+}
+
+/**
+ * The metrics. Their series are the same however many machines there are: each machine's id would be a
+ * series of its own, kept by whoever scrapes long after the machine is gone. `/api/v1/providers` has them.
+ */
+export function metricsOf(figures: Figures): Family[] {
+  const { status, providers } = figures;
+  const machines = VERIFICATION_STATES.map((verification): Point => [
+    { verification },
+    providers[verification],
+  ]);
+  const warmup = WARMUP_STATES.map((state): Point => [
+    { state },
+    Number(state === status.ondemand_warmup),
+  ]);
+  return [
+    ...totals(figures.stats),
+    ...upstreamFamilies(figures),
+    family('gauge', 'switchyard_providers', 'Machines enrolled, by verification.', machines),
+    family('gauge', 'switchyard_ondemand_warmup', 'Warm-up: 1 for the state it is in.', warmup),
+    ...processFamilies(figures),
+  ];
+}
+
+type Point = readonly [labels: Readonly<Record<string, string>>, value: number | null];
+
+function family(type: Family['type'], name: string, help: string, points: Point[]): Family {
+  return { name, type, help, samples: points.map(([labels, value]) => ({ labels, value })) };
+}
+
+function totals({ totalRequests, fallbackCount, hedges, handovers }: StatsView): Family[] {
+  const total = (of: string, help: string, value: number) =>
+    family('counter', `switchyard_${of}_total`, `${help}, kept over restarts.`, [[{}, value]]);
+  return [
+    total('requests', 'Chat requests accepted', totalRequests),
+    total('fallbacks', 'Chat requests that an upstream was left for', fallbackCount),
+    total('hedges', 'Second attempts sent beside a slow first one', hedges),
+    total('handovers', 'Answers that broke off and that another upstream went on with', handovers),
+  ];
+}
+
+type OfUpstream = (upstream: UpstreamReport) => number | null;
+
+function upstreamFamilies({ status, stats, providers }: Figures): Family[] {
+  const each = (type: Family['type'], name: string, help: string, of: OfUpstream) => {
+    const points = status.upstreams.map((report): Point => [{ upstream: report.id }, of(report)]);
+    return family(type, `switchyard_${name}`, help, points);
+  };
+  const counts = status.stats.perUpstream;
+  return [
+    each('counter', 'upstream_requests_total', 'Attempts sent.', ({ id }) => {
+      return counts[id]?.requests ?? null;
+    }),
+    each('counter', 'upstream_failures_total', 'Attempts that the circuit counts failed.', (at) => {
+      return counts[at.id]?.fails ?? null;
+    }),
+    each('counter', 'upstream_successes_total', 'Attempts answered to the end.', ({ id }) => {
+      return counts[id]?.successes ?? null;
+    }),
+    each('gauge', 'in_flight', 'Attempts under way.', ({ id }) => stats.inFlight[id]),
+    each('gauge', 'circuit_open', 'Whether normal traffic is kept out.', ({ circuit }) => {
+      return Number(circuit.open);
+    }),
+    each('gauge', 'upstream_healthy', 'Whether it could serve now, where it is set up.', (at) => {
+      return isSetUp(at, providers) ? Number(at.healthy) : null;
+    }),
+    each('gauge', 'upstream_first_token_seconds', 'Mean time to first token.', ({ circuit }) => {
+      return circuit.ewmaTtft === null ? null : circuit.ewmaTtft / 1000;
+    }),
+  ];
+}
+
+/** One that was never set up is not unwell: nobody wants to be woken for it. */
+function isSetUp({ id, baseUrl }: UpstreamReport, providers: ProvidersSummary): boolean {
+  return baseUrl !== null || (id === 'local' && providers.count > 0);
+}
+
+/** Named as every Prometheus client names them. */
+function processFamilies({ version, process: { residentBytes, cpuSeconds } }: Figures): Family[] {
+  return [
+    family('gauge', 'switchyard_build_info', 'Always 1, with the version.', [[{ version }, 1]]),
+    family('gauge', 'process_resident_memory_bytes', 'Resident memory size in bytes.', [
+      [{}, residentBytes],
+    ]),
+    family('counter', 'process_cpu_seconds_total', 'User and system CPU time in seconds.', [
+      [{}, cpuSeconds],
+    ]),
+  ];
+}
+
+/** One figure of a family; null: there is none, and the sample is left out. */
+interface Sample {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number | null;
+}
+
+/** A metric with all of its samples. */
+export interface Family {
+  readonly name: string;
+  readonly type: 'counter' | 'gauge';
+  readonly help: string;
+  readonly samples: readonly Sample[];
+}
+
+/** The media type of the Prometheus text format. */
+export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+/** Families in the Prometheus text format 0.0.4; one without any figure is left out. */
+export function exposition(families: readonly Family[]): string {
+  return families.map(familyText).join('');
+}
+
+function familyText({ name, type, help, samples }: Family): string {
+  const lines = samples.flatMap(({ labels, value }) =>
+    value === null ? [] : [`${name}${labelText(labels)} ${value}\n`],
+  );
+  if (lines.length === 0) return '';
+  return `# HELP ${name} ${escaped(help)}\n# TYPE ${name} ${type}\n${lines.join('')}`;
+}
+
+function labelText(labels: Readonly<Record<string, string>>): string {
+  const pairs = Object.entries(labels).map(
+    ([name, value]) => `${name}="${escaped(value).replaceAll('"', String.raw`\"`)}"`,
+  );
+  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('\\', String.raw`\\`).replaceAll('\n', String.raw`\n`);
+}

@@ -1,0 +1,230 @@
+import { mapUpstreams, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import type { LocalProvider } from '#shared/provider.ts';
+import type { CircuitReport, LocalHealth, StatusReport, UpstreamReport } from '#shared/status.ts';
+import type { Config } from '../../config/schema.ts';
+import { maskHeaders, maskSecret, maskUrl } from '../../config/mask.ts';
+import { ENV_PREFIX, SETTINGS } from '../../config/schema.ts';
+import { isoTime } from '../../platform/dates.ts';
+import { waitMsOf } from '../circuits/breaker.ts';
+import type { Circuit } from '../circuits/circuits.ts';
+import type { Moment } from '../circuits/deadline.ts';
+import { activeSkips } from '../circuits/exclusions.ts';
+import { circuitReport, providerCircuitReport, skipReports } from '../circuits/report.ts';
+import { chooseInOrder } from '../routing/local-balancing.ts';
+import type { Warmup } from '../routing/warmup-state.ts';
+import type { LocalChoice } from '../upstream/call.ts';
+import { chatPathOf, localModel, type LocalTarget } from '../upstream/upstreams.ts';
+import type { Latency, StatsView } from './counters.ts';
+
+/** What the registry says of the machines together. */
+export interface ProvidersKnown {
+  readonly counts: {
+    readonly verified: number;
+    readonly pending: number;
+    readonly verifying: number;
+    readonly failed: number;
+  };
+  /** The excerpt of a machine; for null, of the one that was heard last. Null when there is none. */
+  readonly excerpt: (id: string | null) => LocalProvider | null;
+}
+
+/** What a status report is made of. */
+interface StatusParts {
+  readonly config: Config;
+  readonly stats: StatsView;
+  readonly warmup: Warmup;
+  readonly local: LocalChoice;
+  readonly providers: ProvidersKnown;
+  /** Providers that a request was ever sent to. */
+  readonly providerIds: readonly string[];
+  readonly circuitAt: (id: string) => Circuit;
+  readonly latencyAt: (id: string) => Latency;
+  readonly now: Moment;
+  /** Value of the reader's `X-Gateway-Force-Zero`, `"0"` when absent. */
+  readonly forceZeroHeader: string;
+}
+
+/** The status report of interface 2.4 to 2.7: values in, value out. */
+export function statusReport(parts: StatusParts): StatusReport {
+  const { config, stats, warmup, local, providers, circuitAt, now, forceZeroHeader } = parts;
+  const { forceZero } = config.routing;
+  const zero = forceZero || forceZeroHeader === '1';
+  const upstreamCircuits = mapUpstreams((id) => circuitReport(circuitAt(id).breaker, now));
+  const providerCircuits = byId(parts.providerIds, (id) =>
+    providerCircuitReport(circuitAt(id).breaker, now),
+  );
+  const circuits = { ...upstreamCircuits, ...providerCircuits };
+  return {
+    ok: UPSTREAM_IDS.some((id) => canServe(id, parts, zero)),
+    timestamp: isoTime(now.wallMs),
+    forceZero,
+    zero,
+    gateway_forceZero_header: forceZeroHeader,
+    local: {
+      verified_count: providers.counts.verified,
+      // One that is being looked at has no verdict yet.
+      pending_count: providers.counts.pending + providers.counts.verifying,
+      failed_count: providers.counts.failed,
+      provider: providers.excerpt(localPick(parts)?.provider ?? null),
+      health: localHealth(parts),
+    },
+    upstreams: UPSTREAM_IDS.map((id) => upstreamReport(id, parts, upstreamCircuits[id])),
+    circuits,
+    stats: {
+      totalRequests: stats.totalRequests,
+      fallbackCount: stats.fallbackCount,
+      perUpstream: byId([...UPSTREAM_IDS, ...parts.providerIds], (id) => {
+        const { requests, fails, successes } = circuitAt(id).breaker.health;
+        return { requests, fails, successes };
+      }),
+      circuits,
+      providerCircuits,
+      providerLatencies: byId(parts.providerIds, (id) => latencyReport(id, parts)),
+      config: { ...config.circuit },
+    },
+    ondemand_warmup: warmup.state,
+    ondemand_warmup_detail: {
+      state: warmup.state,
+      lastWarmupAt: warmup.lastWarmupAt === null ? null : isoTime(warmup.lastWarmupAt),
+      lastResult: warmup.lastResult,
+      durationMs: warmup.durationMs,
+    },
+    config: {
+      order: [...UPSTREAM_IDS],
+      description: describeRouting(config),
+      timeouts: mapUpstreams((id) => config[id].timeoutMs),
+      models: mapUpstreams((id) => modelOf(id, config, local)),
+      env_hint: ENV_HINTS,
+    },
+    hint: 'Each chat response says in X-Gateway-Upstream who served it and in X-Gateway-Fallback-Reason why others did not.',
+  };
+}
+
+function latencyReport(id: string, { circuitAt, latencyAt }: StatusParts) {
+  const { ttft, lastTtftMs } = circuitAt(id).breaker.health;
+  const { ewmaMs, samples } = latencyAt(id);
+  const ewmaTtft = ttft === null ? null : Math.round(ttft.value);
+  return { ewmaTtft, ewmaLatency: ewmaMs, lastTtftMs, samples };
+}
+
+function byId<T>(ids: readonly string[], make: (id: string) => T): Record<string, T> {
+  return Object.fromEntries(ids.map((id) => [id, make(id)]));
+}
+
+const DEFAULT_LABELS: Readonly<Record<UpstreamId, string>> = {
+  local: 'Local',
+  hosted_a: 'Hosted A',
+  hosted_b: 'Hosted B',
+  hosted_c: 'Hosted C',
+  ondemand: 'On demand',
+};
+
+/** One upstream as reported (interface 2.5). */
+function upstreamReport(
+  id: UpstreamId,
+  parts: StatusParts,
+  circuit: CircuitReport,
+): UpstreamReport {
+  const { config, local, now } = parts;
+  const skips = skipReports(parts.circuitAt(id).skips, now);
+  const { baseUrl, timeoutMs } = config[id];
+  const common = {
+    id,
+    baseUrl: baseUrl === null ? null : maskUrl(baseUrl),
+    chatPath: chatPathOf(id),
+    model: modelOf(id, config, local) ?? '',
+    timeoutMs,
+    circuit,
+    skips,
+    healthy: canServe(id, parts, false) && !circuit.open && skips.length === 0,
+  };
+  if (id === 'local') {
+    return {
+      ...common,
+      label: DEFAULT_LABELS.local,
+      apiKeyEnv: 'none: the Authorization header of the request is forwarded',
+      hasKey: false,
+      apiKeyPreview: null,
+    };
+  }
+  const { label, apiKey, headers } = config[id];
+  return {
+    ...common,
+    label: label ?? DEFAULT_LABELS[id],
+    apiKeyEnv: ENV_PREFIX + SETTINGS[id].apiKey.env,
+    hasKey: apiKey !== null,
+    apiKeyPreview: apiKey === null ? null : maskSecret(apiKey),
+    ...(Object.keys(headers).length === 0 ? {} : { headers: maskHeaders(headers) }),
+  };
+}
+
+/** The model that an upstream is asked for when the caller names none; null while nobody knows. */
+function modelOf(id: UpstreamId, config: Config, local: LocalChoice): string | null {
+  if (id !== 'local') return config[id].model;
+  const target = local.kind === 'tier' ? local.targets[0] : null;
+  if (target) return localModel(target, null);
+  return local.kind === 'target' ? localModel(local.target, null) : null;
+}
+
+/** The routing sequence in words (interface 2.7). */
+function describeRouting(config: Config): string {
+  const seconds = (id: UpstreamId) => `${config[id].timeoutMs} ms`;
+  const warm = config.ondemand.warmup
+    ? 'when it fails, start warming ondemand in parallel'
+    : 'warm-up of ondemand is switched off';
+  return (
+    `Try local (${seconds('local')}); ${warm}; ` +
+    `then hosted_a (${seconds('hosted_a')}), hosted_b (${seconds('hosted_b')}), hosted_c (${seconds('hosted_c')}) in turn; ` +
+    `when all fail, wait for ondemand (${seconds('ondemand')}).`
+  );
+}
+
+function names(settings: object): string {
+  return Object.values(settings as Record<string, { readonly env: string }>)
+    .map(({ env }) => ENV_PREFIX + env)
+    .join(', ');
+}
+
+/** Which variables configure what (interface 2.7), from the settings table itself. */
+const ENV_HINTS: Readonly<Record<string, string>> = {
+  ...mapUpstreams((id) => names(SETTINGS[id])),
+  thresholds: names(SETTINGS.circuit),
+};
+
+/** Whether an upstream could serve a request now; with `zero` only what costs nothing may. */
+function canServe(id: UpstreamId, parts: StatusParts, zero: boolean): boolean {
+  if (!isThere(id, parts) || (zero && id !== 'local')) return false;
+  return isAdmitted(id, parts);
+}
+
+/** Whether `local` can serve now, could if its circuits let it, or cannot at all (design 7). */
+function localHealth(parts: StatusParts): LocalHealth {
+  if (canServe('local', parts, true)) return 'ok';
+  return parts.local.kind === 'target' || parts.providers.counts.verified > 0
+    ? 'degraded'
+    : 'unavailable';
+}
+
+/** The machine that routing would pick now, but for chance; null when it would pick none. */
+function localPick(parts: StatusParts): LocalTarget | null {
+  if (parts.local.kind !== 'tier') return null;
+  const standing = (target: LocalTarget) =>
+    target.provider !== null && isAdmitted(target.provider, parts)
+      ? { target, ewmaTtft: null, predictedTtft: null, inFlight: 0 }
+      : null;
+  return chooseInOrder(parts.local.targets, standing, null, () => 0)[0] ?? null;
+}
+
+function isThere(id: UpstreamId, parts: StatusParts): boolean {
+  if (id !== 'local') return parts.config[id].baseUrl !== null;
+  return parts.local.kind === 'target' || localPick(parts) !== null;
+}
+
+/** A model that is missing keeps only requests for that model out. */
+function isAdmitted(id: string, { circuitAt, now }: StatusParts): boolean {
+  const { breaker, skips } = circuitAt(id);
+  return (
+    waitMsOf(breaker, now) === 0 &&
+    activeSkips(skips, now).every(({ reason }) => reason === 'model_not_found')
+  );
+}

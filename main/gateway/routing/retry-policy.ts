@@ -1,0 +1,49 @@
+import type { UpstreamId } from '#shared/ids.ts';
+import type { Failure } from '../upstream/failure.ts';
+
+/**
+ * How long to wait before the same upstream is asked once more, in milliseconds; null: not at all.
+ * Order is preference, so a hiccup is not yet a reason to move on (design 4). `random` is in [0, 1).
+ */
+export function retryDelayMs(
+  failure: Failure,
+  upstream: UpstreamId,
+  retryAfterMaxMs: number,
+  random: number,
+): number | null {
+  const isHiccup = failure.reason === 'http_500' || failure.reason === 'http_502';
+  // A 502 of `ondemand` says that it is starting; it is polled more slowly.
+  if (isHiccup && !(upstream === 'ondemand' && failure.reason === 'http_502')) {
+    return 50 + random * 150;
+  }
+  const wait = failure.retryAfterMs;
+  const isShort = failure.reason === 'rate_limited' && wait !== null && wait <= retryAfterMaxMs;
+  return isShort && upstream !== 'local' ? wait : null;
+}
+
+/** What `ondemand` is known to be doing, for reading its failures. */
+export interface OndemandKnown {
+  readonly warming: boolean;
+  /** It has answered before, so a refused connection means that it has scaled down. */
+  readonly reachedBefore: boolean;
+}
+
+/** Whether a failure of `ondemand` only says that it is still starting, so that asking again helps. */
+export function isStarting(failure: Failure, known: OndemandKnown): boolean {
+  switch (failure.reason) {
+    case 'http_502':
+    case 'http_503':
+    case 'http_504':
+    case 'busy':
+      return true;
+    case 'unreachable':
+      return known.warming || known.reachedBefore;
+    default:
+      return false;
+  }
+}
+
+/** Pause between two polls of a starting `ondemand`: 1 s, growing to 5 s (design 4). */
+export function pollDelayMs(polls: number): number {
+  return Math.min(1000 + polls * 500, 5000);
+}

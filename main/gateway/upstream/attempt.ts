@@ -1,0 +1,258 @@
+import type { Clock } from '../../platform/clock.ts';
+import { decoded, isDecodable } from '../../platform/http/decoding.ts';
+import { drain, park } from '../../platform/http/handover.ts';
+import type {
+  Exchange,
+  HttpClient,
+  HttpRequest,
+  ResponseHeaders,
+  ResponseListener,
+  TransportFailure,
+} from '../../platform/http/types.ts';
+import {
+  bodyKind,
+  type BodyReader,
+  type CommittedStart,
+  createAnswerReader,
+  createAssemblingReader,
+  createErrorReader,
+  createSniffingReader,
+  createStreamReader,
+  type Progress,
+} from './body-readers.ts';
+import type { Unanswered } from './failure.ts';
+
+/**
+ * How the answer is to be taken: relayed as a stream, as the rest of a stream that has begun, put together
+ * from one, or whole.
+ */
+export type AnswerMode = 'relay' | 'rest' | 'assemble' | 'whole';
+
+/** One call to one upstream. */
+export interface AttemptPlan {
+  readonly request: Omit<HttpRequest, 'fresh'>;
+  readonly mode: AnswerMode;
+  /** First content must have come by then, in the clock's ticks. */
+  readonly deadline: number;
+  /** Silence allowed inside an answer that is being put together, in milliseconds. */
+  readonly idleTimeoutMs: number;
+  /** Called when first content has come of an answer that is being put together. */
+  readonly onContent: () => void;
+}
+
+/** A stream whose first content has come. */
+export interface StreamSeen {
+  readonly kind: 'stream';
+  readonly headers: ResponseHeaders;
+  /** When the first content came, in the clock's ticks. */
+  readonly contentAt: number;
+  readonly start: CommittedStart;
+  readonly exchange: Exchange;
+  /** Gives what came meanwhile, and the rest, to the one who relays it: in this turn, for nothing is held back. */
+  readonly handOver: (listener: ResponseListener) => void;
+}
+
+/** A whole JSON answer. */
+export interface AnswerSeen {
+  readonly kind: 'answer';
+  readonly headers: ResponseHeaders;
+  /** When the first content came; null where it came as a whole. */
+  readonly contentAt: number | null;
+  readonly body: Buffer;
+}
+
+export type Answered = StreamSeen | AnswerSeen;
+
+/** What one call brought. */
+export type Seen = Answered | Unanswered | { readonly kind: 'cancelled' };
+
+interface Edges {
+  readonly http: HttpClient;
+  readonly clock: Clock;
+}
+
+/**
+ * Calls an upstream and waits for its first content, its whole answer, or its failure.
+ * Expected failures are values; the caller's `signal` ends the call at once as `cancelled`.
+ */
+export function attempt(plan: AttemptPlan, edges: Edges, signal: AbortSignal): Promise<Seen> {
+  if (signal.aborted) return Promise.resolve({ kind: 'cancelled' });
+  return new Promise((resolve) => {
+    new PendingCall(plan, edges, resolve, signal).send(false);
+  });
+}
+
+/** A call whose first content, whole answer or failure is waited for. */
+class PendingCall implements ResponseListener {
+  readonly #plan: AttemptPlan;
+  readonly #edges: Edges;
+  readonly #resolve: (seen: Seen) => void;
+  readonly #signal: AbortSignal;
+  #exchange: Exchange | null = null;
+  #isFresh = false;
+  #cancelTimer: () => void;
+  #status = 0;
+  #headers: ResponseHeaders = {};
+  #reader: BodyReader | null = null;
+  #lastDataAt = 0;
+  #contentAt: number | null = null;
+
+  constructor(plan: AttemptPlan, edges: Edges, resolve: (seen: Seen) => void, signal: AbortSignal) {
+    const { clock } = edges;
+    this.#plan = plan;
+    this.#edges = edges;
+    this.#resolve = resolve;
+    this.#signal = signal;
+    this.#cancelTimer = clock.after(plan.deadline - clock.ticks(), this.#onTime);
+    signal.addEventListener('abort', this.#onCancel);
+  }
+
+  get #clock(): Clock {
+    return this.#edges.clock;
+  }
+
+  /** On a kept connection, or on a `fresh` one of its own. */
+  send(fresh: boolean): void {
+    this.#isFresh = fresh;
+    this.#exchange = this.#edges.http.send({ ...this.#plan.request, fresh }, this);
+  }
+
+  onHead(status: number, headers: ResponseHeaders): void {
+    this.#status = status;
+    this.#headers = headers;
+    const coding = codingOf(headers);
+    const problem = problemOf(status, headers, coding);
+    if (problem !== null) {
+      this.#giveUp({ kind: 'bad', detail: problem });
+      return;
+    }
+    this.#reader = status >= 300 ? createErrorReader() : readerFor(this.#plan.mode, headers);
+    if (isDecodable(coding) && this.#exchange !== null) {
+      this.#exchange = decoded(this.#exchange, coding);
+    }
+  }
+
+  onData(chunk: Buffer): void {
+    this.#lastDataAt = this.#clock.ticks();
+    if (this.#reader === null) return;
+    const progress = this.#reader.push(chunk);
+    if (this.#contentAt === null && this.#reader.hasContent()) this.#onFirstContent();
+    this.#onProgress(progress);
+    // A stream that was put together is whole at [DONE]; its connection may end a little later.
+    if (progress.kind === 'whole' && this.#exchange !== null) drain(this.#exchange, this.#clock);
+  }
+
+  onEnd(): void {
+    if (this.#reader === null) return;
+    const progress = this.#reader.end();
+    this.#onProgress(progress);
+    // The end itself brought the first content: who takes the stream over is yet to hear of it.
+    if (progress.kind === 'commit') this.#exchange?.listener.onEnd();
+  }
+
+  onFailure(failure: TransportFailure): void {
+    if (failure.stale) {
+      // The other side had closed the kept connection as we wrote on it: it never saw the request.
+      if (this.#isFresh) this.#settle({ kind: 'unreachable', detail: 'connection closed' });
+      else this.send(true);
+      return;
+    }
+    const last = failure.kind === 'cut' ? this.#reader?.end() : undefined;
+    // Whole all the same: a finish reason had come, only [DONE] and a clean end are missing.
+    if (last?.kind === 'whole' && this.#status < 300) this.#onProgress(last);
+    else this.#settle(unanswered(failure));
+  }
+
+  #onProgress(progress: Progress): void {
+    const headers = this.#headers;
+    switch (progress.kind) {
+      case 'more':
+        break;
+      case 'commit':
+        this.#commit(progress);
+        break;
+      case 'whole':
+        if (this.#status >= 300) {
+          this.#settle({ kind: 'status', status: this.#status, headers, body: progress.body });
+        } else {
+          const contentAt = this.#contentAt;
+          this.#settle({ kind: 'answer', headers, contentAt, body: progress.body });
+        }
+        break;
+      case 'bad':
+        this.#giveUp({ kind: 'bad', detail: progress.detail });
+        break;
+    }
+  }
+
+  #commit(start: CommittedStart): void {
+    const exchange = this.#exchange;
+    if (exchange === null) return;
+    const handOver = park(exchange);
+    const contentAt = this.#lastDataAt;
+    this.#settle({ kind: 'stream', headers: this.#headers, contentAt, start, exchange, handOver });
+  }
+
+  /** The deadline counts up to here; from now on only silence does. */
+  #onFirstContent(): void {
+    this.#contentAt = this.#lastDataAt;
+    this.#plan.onContent();
+    this.#cancelTimer();
+    this.#cancelTimer = this.#clock.after(this.#plan.idleTimeoutMs, this.#onTime);
+  }
+
+  readonly #onTime = (): void => {
+    const leftMs = this.#plan.idleTimeoutMs - (this.#clock.ticks() - this.#lastDataAt);
+    if (this.#contentAt !== null && leftMs > 0) {
+      this.#cancelTimer = this.#clock.after(leftMs, this.#onTime);
+      return;
+    }
+    // Silent after its finish reason: whole, as a relayed stream would be.
+    const last = this.#contentAt === null ? null : this.#reader?.end();
+    this.#exchange?.abort();
+    if (last?.kind === 'whole') this.#onProgress(last);
+    else this.#settle({ kind: 'timeout' });
+  };
+
+  readonly #onCancel = (): void => this.#giveUp({ kind: 'cancelled' });
+
+  #giveUp(seen: Seen): void {
+    this.#exchange?.abort();
+    this.#settle(seen);
+  }
+
+  #settle(seen: Seen): void {
+    this.#cancelTimer();
+    this.#signal.removeEventListener('abort', this.#onCancel);
+    this.#resolve(seen);
+  }
+}
+
+function codingOf(headers: ResponseHeaders): string {
+  return String(headers['content-encoding'] ?? 'identity').toLowerCase();
+}
+
+function problemOf(status: number, headers: ResponseHeaders, coding: string): string | null {
+  if (coding !== 'identity' && !isDecodable(coding)) return 'an unknown content coding';
+  return status < 300 && bodyKind(headers) === 'page' ? 'a page of HTML' : null;
+}
+
+function readerFor(mode: AnswerMode, headers: ResponseHeaders): BodyReader {
+  const isRest = mode === 'rest';
+  const isRelayed = isRest || mode === 'relay';
+  const events = isRelayed ? () => createStreamReader(isRest) : createAssemblingReader;
+  switch (bodyKind(headers)) {
+    case 'events':
+      return events();
+    // Some engines put the label of a plain answer on their streams.
+    case 'json':
+    case 'page':
+    case 'unknown':
+      return createSniffingReader({ json: () => createAnswerReader(isRelayed), events });
+  }
+}
+
+function unanswered(failure: TransportFailure): Unanswered {
+  const { kind, detail } = failure;
+  return kind === 'unreachable' ? { kind, detail } : { kind: 'bad', detail };
+}

@@ -1,0 +1,240 @@
+import type { ResponseHeaders } from '../../platform/http/types.ts';
+import { createAssembly } from './assembly.ts';
+import { isLastChunk, parseJson, substanceOf, writeJson } from './completion.ts';
+import {
+  createFramer,
+  dataOf,
+  eventsOf,
+  type Framer,
+  isNamedError,
+  MAX_EVENT_BYTES,
+} from './sse.ts';
+
+/** A stream whose first content is there; what was held goes to the caller first. */
+export interface CommittedStart {
+  readonly kind: 'commit';
+  /** Whole events, the first with content among them. */
+  readonly held: readonly Buffer[];
+  /** Goes on where the held events end. */
+  readonly framer: Framer;
+}
+
+/** How far a body has been read. */
+export type Progress =
+  | { readonly kind: 'more' }
+  | CommittedStart
+  /** A whole JSON answer, validated, or a whole error body. */
+  | { readonly kind: 'whole'; readonly body: Buffer }
+  | { readonly kind: 'bad'; readonly detail: string };
+
+/** Reads a 2xx body up to the point where it can be given to the caller. */
+export interface BodyReader {
+  push(chunk: Buffer): Progress;
+  end(): Progress;
+  /** Content has come, though the answer is not whole: the idle limit counts from here. */
+  hasContent(): boolean;
+}
+
+/** Held events beyond this are no answer's beginning (design 4). */
+const MAX_HELD_BYTES = 64 * 1024;
+/** A whole answer beyond this is not kept in memory. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+const MAX_ERROR_BYTES = 1024 * 1024;
+
+const MORE: Progress = { kind: 'more' };
+const bad = (detail: string): Progress => ({ kind: 'bad', detail });
+const tooMuchHeld = () => bad(`over ${MAX_HELD_BYTES} bytes before any content`);
+const TOO_DEEP = bad('an answer nested too deep');
+
+/** What one event of a stream is before the commit. */
+type EventKind = 'content' | 'nothing' | 'done' | 'unreadable' | { readonly error: string };
+
+function kindOf(event: Buffer, take: (chunk: unknown) => void): EventKind {
+  const data = dataOf(event);
+  if (data === null || data.trim() === '') return 'nothing';
+  if (data.trim() === '[DONE]') return 'done';
+  const chunk = parseJson(data);
+  if (chunk === undefined) return 'unreadable';
+  const substance = substanceOf(chunk);
+  if (substance.kind === 'error') return { error: 'an error event instead of an answer' };
+  if (isNamedError(event)) return { error: 'an error event instead of an answer' };
+  take(chunk);
+  return substance.kind;
+}
+
+/**
+ * Holds a stream's events until the first one with content. The rest of an answer (`isRest`) may be no more
+ * than that it is complete.
+ */
+export function createStreamReader(isRest: boolean): BodyReader {
+  const framer = createFramer();
+  const held: Buffer[] = [];
+  let heldBytes = 0;
+
+  function read(events: readonly Buffer[]): Progress {
+    for (const [index, event] of events.entries()) {
+      let isEnd = false;
+      const kind = kindOf(event, (chunk) => void (isEnd = isRest && isLastChunk(chunk)));
+      if (kind === 'content' || isEnd) {
+        return { kind: 'commit', held: [...held, ...events.slice(index)], framer };
+      }
+      if (kind === 'done') return bad('a stream without content');
+      if (typeof kind === 'object') return bad(kind.error);
+      // An event that cannot be read is dropped: a client's parser would throw on it.
+      if (kind === 'unreadable') continue;
+      held.push(event);
+      heldBytes += event.length;
+      if (heldBytes > MAX_HELD_BYTES) return tooMuchHeld();
+    }
+    return MORE;
+  }
+
+  return {
+    push(chunk) {
+      return readFrames(framer, chunk, read);
+    },
+    end() {
+      const last = read(lastEvent(framer));
+      return last.kind === 'more' ? bad('a stream that ended without content') : last;
+    },
+    hasContent: () => false,
+  };
+}
+
+/** Reads the events that `chunk` makes whole; one that grows beyond the limit is none. */
+function readFrames(
+  framer: Framer,
+  chunk: Buffer,
+  read: (events: readonly Buffer[]) => Progress,
+): Progress {
+  const frames = framer.push(chunk);
+  if (framer.pendingBytes() > MAX_EVENT_BYTES) return bad(`an event over ${MAX_EVENT_BYTES} bytes`);
+  return frames === null ? MORE : read(eventsOf(frames));
+}
+
+/** What is left at the end of a stream, as an event: some engines leave out the last blank line. */
+export function lastEvent(framer: Framer): Buffer[] {
+  const rest = framer.takePending();
+  return dataOf(rest) === null ? [] : [Buffer.concat([rest, Buffer.from('\n\n')])];
+}
+
+/** Puts a streamed answer together for a caller who did not ask for a stream; it commits as a whole. */
+export function createAssemblingReader(): BodyReader {
+  const framer = createFramer();
+  const assembly = createAssembly();
+  let content = false;
+  let bytes = 0;
+  let bytesBeforeContent = 0;
+
+  function read(events: readonly Buffer[]): Progress {
+    for (const event of events) {
+      const kind = kindOf(event, (chunk) => assembly.add(chunk));
+      if (typeof kind === 'object') return bad(kind.error);
+      if (kind === 'content') content = true;
+      if (kind === 'done') return content ? whole() : bad('a stream without content');
+      if (!content) bytesBeforeContent += event.length;
+      if (bytesBeforeContent > MAX_HELD_BYTES) return tooMuchHeld();
+    }
+    return MORE;
+  }
+
+  function whole(): Progress {
+    const text = assembly.result();
+    return text === null ? TOO_DEEP : { kind: 'whole', body: Buffer.from(text) };
+  }
+
+  return {
+    push(chunk) {
+      bytes += chunk.length;
+      if (bytes > MAX_ANSWER_BYTES) return bad(`an answer over ${MAX_ANSWER_BYTES} bytes`);
+      return readFrames(framer, chunk, read);
+    },
+    end() {
+      const last = read(lastEvent(framer));
+      if (last.kind !== 'more') return last;
+      if (content && assembly.finished()) return whole();
+      return bad(content ? 'a stream that was cut' : 'a stream that ended without content');
+    },
+    hasContent: () => content,
+  };
+}
+
+/**
+ * Takes a JSON answer whole and checks that it is one; its bytes stay as they came.
+ * With `forStream` it will be written anew as a chunk, so that must be possible.
+ */
+export function createAnswerReader(forStream: boolean): BodyReader {
+  return createWholeReader(MAX_ANSWER_BYTES, (body) => {
+    if (body.length === 0) return bad('an empty body');
+    const parsed = parseJson(body.toString('utf8'));
+    if (parsed === undefined) return bad('a body that is not JSON');
+    const substance = substanceOf(parsed);
+    switch (substance.kind) {
+      case 'content':
+        return forStream && writeJson(parsed) === null ? TOO_DEEP : { kind: 'whole', body };
+      case 'nothing':
+        return bad('an answer without content');
+      case 'error':
+        return bad('an error instead of an answer');
+    }
+  });
+}
+
+/** Takes the body of an error response, whatever it is. */
+export function createErrorReader(): BodyReader {
+  return createWholeReader(MAX_ERROR_BYTES, (body) => ({ kind: 'whole', body }));
+}
+
+function createWholeReader(maxBytes: number, judge: (body: Buffer) => Progress): BodyReader {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  return {
+    push(chunk) {
+      parts.push(chunk);
+      bytes += chunk.length;
+      return bytes > maxBytes ? bad(`a body over ${maxBytes} bytes`) : MORE;
+    },
+    end: () =>
+      judge(parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts)),
+    hasContent: () => false,
+  };
+}
+
+/** What a 2xx body is, as far as its head tells. */
+type BodyKind = 'events' | 'json' | 'page' | 'unknown';
+
+/** Reads the content type; engines are loose with it, so everything but the three is `unknown`. */
+export function bodyKind(headers: ResponseHeaders): BodyKind {
+  const type = String(headers['content-type'] ?? '').toLowerCase();
+  if (type.startsWith('text/event-stream')) return 'events';
+  if (/^application\/([\w.+-]*\+)?json/.test(type)) return 'json';
+  return type.startsWith('text/html') ? 'page' : 'unknown';
+}
+
+/** So many blanks before anything else begin neither an answer nor a stream. */
+const MAX_BLANK_BYTES = 64 * 1024;
+
+/** Chooses the reader by the first byte that is no blank: a brace or bracket begins JSON, anything else events. */
+export function createSniffingReader(readers: {
+  readonly json: () => BodyReader;
+  readonly events: () => BodyReader;
+}): BodyReader {
+  let chosen: BodyReader | null = null;
+  let blanks = Buffer.alloc(0);
+  return {
+    push(chunk): Progress {
+      if (chosen !== null) return chosen.push(chunk);
+      const first = chunk.find((byte) => byte > 0x20);
+      const soFar = blanks.length === 0 ? chunk : Buffer.concat([blanks, chunk]);
+      if (first !== undefined) {
+        chosen = first === 0x7b || first === 0x5b ? readers.json() : readers.events();
+        return chosen.push(soFar);
+      }
+      blanks = Buffer.from(soFar);
+      if (blanks.length <= MAX_BLANK_BYTES) return { kind: 'more' };
+      return { kind: 'bad', detail: `over ${MAX_BLANK_BYTES} bytes of blanks` };
+    },
+    end: (): Progress => chosen?.end() ?? { kind: 'bad', detail: 'an empty body' },
+    hasContent: () => chosen?.hasContent() ?? false,
+  };
+}

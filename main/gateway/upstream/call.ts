@@ -1,0 +1,119 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { UpstreamId } from '#shared/ids.ts';
+import type { SkipReason } from '#shared/reasons.ts';
+import type { Config } from '../../config/schema.ts';
+import type { HttpRequest } from '../../platform/http/types.ts';
+import type { AnswerMode } from './attempt.ts';
+import { bodyFor, type ChatRequest } from './chat-request.ts';
+import { type OwnHeaders, upstreamHeaders } from './headers.ts';
+import {
+  chatPathOf,
+  type Endpoint,
+  localModel,
+  type LocalTarget,
+  type Prefill,
+  prefillOf,
+  type RemoteUpstream,
+} from './upstreams.ts';
+
+/** Who serves `local` now, or why nobody does. */
+export type LocalChoice =
+  | { readonly kind: 'target'; readonly target: LocalTarget }
+  /** The providers that are verified and heard of; at least one. */
+  | { readonly kind: 'tier'; readonly targets: readonly LocalTarget[] }
+  | { readonly kind: 'none'; readonly reason: SkipReason };
+
+/** One accepted chat completion. */
+export interface ChatCall {
+  readonly request: ChatRequest;
+  readonly headers: IncomingHttpHeaders;
+  /** The caller's `Authorization` for `local`; null when it sent none or it was a key of the gateway's. */
+  readonly authorization: string | null;
+  /** Only what costs nothing may be asked: the setting, or this request's header (design 7). */
+  readonly zeroSpend: boolean;
+}
+
+/** A chat completion made ready for one upstream. */
+export interface UpstreamCall {
+  readonly upstream: UpstreamId;
+  readonly provider: string | null;
+  /** The model that is asked for, empty where the caller left it to the upstream. */
+  readonly model: string;
+  /** Length of the request body, which says how long a prompt is to be read. */
+  readonly promptBytes: number;
+  /** Writes the request; not before it is sure that it will be sent. */
+  readonly write: () => Omit<HttpRequest, 'fresh'>;
+  readonly mode: AnswerMode;
+  /** How it can be asked to go on from a begun answer. */
+  readonly prefill: Prefill;
+  readonly timeoutMs: number;
+  /** Whether a hiccup is asked about once more here; among peers the next one is asked instead. */
+  readonly isAlone: boolean;
+}
+
+/**
+ * The call to `local`: the caller's own `Authorization`, the model that the engine has. `peers` is how many
+ * are asked in turn at most; they share the time.
+ */
+export function localCall(
+  call: ChatCall,
+  target: LocalTarget,
+  config: Config,
+  peers: number,
+): UpstreamCall {
+  const { endpoint } = target;
+  const mode = modeOf(call.request, true);
+  const model = localModel(target, call.request.model);
+  const extra = target.gatewayToken === null ? {} : { 'x-gateway-token': target.gatewayToken };
+  const own = { authorization: call.authorization ?? endpoint.basicAuth, extra };
+  return {
+    upstream: 'local',
+    provider: target.provider,
+    model: model ?? '',
+    promptBytes: call.request.bytes.length,
+    mode,
+    prefill: config.local.prefill === 'auto' ? prefillOf(target.ownedBy) : config.local.prefill,
+    timeoutMs: config.local.timeoutMs / peers,
+    isAlone: peers === 1,
+    write: () => chatRequestTo('local', endpoint, model, { call, mode, own }),
+  };
+}
+
+/** The call to a hosted upstream or `ondemand`: our key, never the caller's. */
+export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCall {
+  const { id, endpoint, apiKey, headers, model, timeoutMs } = upstream;
+  const mode = modeOf(call.request, upstream.assemble);
+  const authorization = apiKey === null ? endpoint.basicAuth : `Bearer ${apiKey}`;
+  const own = { authorization, extra: headers };
+  return {
+    upstream: id,
+    provider: null,
+    model: model ?? call.request.model ?? '',
+    promptBytes: call.request.bytes.length,
+    mode,
+    prefill: upstream.prefill,
+    timeoutMs,
+    isAlone: true,
+    write: () => chatRequestTo(id, endpoint, model, { call, mode, own }),
+  };
+}
+
+function modeOf(request: ChatRequest, assemble: boolean): AnswerMode {
+  if (request.stream) return 'relay';
+  return assemble && request.assemblable ? 'assemble' : 'whole';
+}
+
+function chatRequestTo(
+  id: UpstreamId,
+  endpoint: Endpoint,
+  model: string | null,
+  how: { readonly call: ChatCall; readonly mode: AnswerMode; readonly own: OwnHeaders },
+): Omit<HttpRequest, 'fresh'> {
+  return {
+    method: 'POST',
+    origin: endpoint.origin,
+    path: endpoint.basePath + chatPathOf(id) + endpoint.query,
+    headers: upstreamHeaders(how.call.headers, how.own),
+    body: bodyFor(how.call.request, model, how.mode === 'assemble'),
+  };
+}

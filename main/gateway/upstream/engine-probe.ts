@@ -1,0 +1,147 @@
+import { isDeepStrictEqual } from 'node:util';
+import { UPSTREAM_IDS } from '#shared/ids.ts';
+import { isObject } from '#shared/objects.ts';
+import type { Config } from '../../config/schema.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { get } from '../../platform/http/fetch-body.ts';
+import type { HttpClient } from '../../platform/http/types.ts';
+import type { LocalChoice } from './call.ts';
+import { parseJson } from './completion.ts';
+import { endpointOf, type LocalTarget } from './upstreams.ts';
+
+/** What a fixed engine offers, asked for now and then. */
+interface LocalEngine {
+  /** Where it is and, once they are known, its models. */
+  target(): LocalTarget;
+  start(): void;
+  stop(): void;
+}
+
+const REFRESH_MS = 30_000;
+const TIMEOUT_MS = 3000;
+const MAX_BYTES = 4 * 1024 * 1024;
+
+/** Makes the watch over the engine at `baseUrl`; `changed` is called when its list changes. */
+function createLocalEngine(
+  baseUrl: string,
+  { http, clock }: { readonly http: HttpClient; readonly clock: Clock },
+  changed: () => void,
+): LocalEngine {
+  const endpoint = endpointOf(baseUrl, 'local');
+  const { origin, basePath, query, basicAuth } = endpoint;
+  let known: ListedModels = { models: null, ownedBy: null };
+  let cancelTimer = () => {};
+  let stopped = false;
+
+  async function refresh(): Promise<void> {
+    const path = `${basePath}/v1/models${query}`;
+    const headers = basicAuth === null ? [] : ['authorization', basicAuth];
+    const result = await get(
+      { origin, path, headers, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES },
+      http,
+      clock,
+    );
+    if (stopped) return;
+    // An engine that is down keeps the list it had: it most likely comes back with it.
+    const listed =
+      result.kind === 'response' && result.status === 200 ? listedModels(result.body) : null;
+    if (listed !== null && !isDeepStrictEqual(listed, known)) {
+      known = listed;
+      changed();
+    }
+    cancelTimer = clock.after(REFRESH_MS, () => void refresh());
+  }
+
+  return {
+    target: () => ({ provider: null, endpoint, ...known, gatewayToken: null }),
+    start: () => void refresh(),
+    stop() {
+      stopped = true;
+      cancelTimer();
+    },
+  };
+}
+
+/** The place of the fixed engine: there may be none, and the settings may put another there. */
+interface LocalEnginePlace {
+  /** Null while no engine is fixed. */
+  target(): LocalTarget | null;
+  put(baseUrl: string | null): void;
+}
+
+/** Makes the place, empty; `changed` is called when its engine's list changes. */
+export function createLocalEnginePlace(
+  edges: { readonly http: HttpClient; readonly clock: Clock },
+  changed: () => void,
+): LocalEnginePlace {
+  let engine: LocalEngine | null = null;
+  return {
+    target: () => engine?.target() ?? null,
+    put(baseUrl) {
+      engine?.stop();
+      engine = baseUrl === null ? null : createLocalEngine(baseUrl, edges, changed);
+      engine?.start();
+    },
+  };
+}
+
+type ListedModels = Pick<LocalTarget, 'models' | 'ownedBy'>;
+
+/** What an OpenAI model list says; null when the body is none. */
+function listedModels(body: Buffer): ListedModels | null {
+  const list = parseJson(body.toString('utf8'));
+  if (!isObject(list) || !Array.isArray(list['data'])) return null;
+  const entries = (list['data'] as unknown[]).filter(isObject);
+  const owners = entries.map((model) => model['owned_by']);
+  return {
+    models: entries.map(({ id }) => id).filter((id) => typeof id === 'string'),
+    ownedBy: owners.find((owner) => typeof owner === 'string') ?? null,
+  };
+}
+
+interface ModelEntry {
+  readonly id: string;
+  readonly object: 'model';
+  readonly created: number;
+  /** The first upstream, in routing order, that has it. */
+  readonly owned_by: string;
+}
+
+/** OpenAI's list of models: what `local` offers and what the other upstreams are set to. */
+export function modelList(
+  config: Config,
+  local: LocalChoice,
+): { readonly object: 'list'; readonly data: readonly ModelEntry[] } {
+  const owners = new Map<string, string>();
+  for (const id of UPSTREAM_IDS) {
+    for (const model of modelsOf(id, config, local)) {
+      if (!owners.has(model)) owners.set(model, id);
+    }
+  }
+  const data = [...owners].map(([id, owner]): ModelEntry => {
+    return { id, object: 'model', created: 0, owned_by: owner };
+  });
+  return { object: 'list', data };
+}
+
+/** What the engine offers, or all machines of the tier together. */
+function localModels(local: LocalChoice): readonly string[] {
+  switch (local.kind) {
+    case 'none':
+      return [];
+    case 'target':
+      return local.target.models ?? [];
+    case 'tier':
+      return local.targets.flatMap(({ models }) => models ?? []);
+  }
+}
+
+function modelsOf(
+  id: (typeof UPSTREAM_IDS)[number],
+  config: Config,
+  local: LocalChoice,
+): readonly string[] {
+  if (id === 'local') return localModels(local);
+  const { baseUrl, model } = config[id];
+  return baseUrl === null || model === null ? [] : [model];
+}

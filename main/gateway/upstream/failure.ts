@@ -1,0 +1,226 @@
+import type { UpstreamId } from '#shared/ids.ts';
+import { isObject } from '#shared/objects.ts';
+import type { FailureReason } from '#shared/reasons.ts';
+import { parseHttpDate } from '../../platform/dates.ts';
+import type { ResponseHeaders } from '../../platform/http/types.ts';
+import type { UpstreamErrorCode } from '../http/errors.ts';
+import { errorMessage, parseJson } from './completion.ts';
+
+/** An error response of an upstream, whole. */
+export interface ErrorResponse {
+  readonly kind: 'status';
+  readonly status: number;
+  readonly headers: ResponseHeaders;
+  readonly body: Buffer;
+}
+
+/** An attempt that brought no answer: what was seen, not yet what it means. */
+export type Unanswered =
+  | ErrorResponse
+  | { readonly kind: 'unreachable'; readonly detail: string }
+  | { readonly kind: 'timeout' }
+  /** A response that is no answer to a chat completion. */
+  | { readonly kind: 'bad'; readonly detail: string };
+
+/** What an unanswered attempt means. */
+export interface Failure {
+  readonly reason: FailureReason;
+  /** What it says about the upstream's health. */
+  readonly mark: 'failure' | 'neutral';
+  /** What the caller gets when this is the last word; `as_is`: the upstream's own response. */
+  readonly surfaced: { readonly status: number; readonly code: UpstreamErrorCode } | 'as_is';
+  /** Whether another upstream is asked. */
+  readonly fallBack: boolean;
+  readonly response: ErrorResponse | null;
+  readonly retryAfterMs: number | null;
+  /** For reports and logs; made of codes and numbers, never of what the upstream wrote. */
+  readonly detail: string;
+}
+
+/** The outcome table of design 4 as a function. */
+export function classify(seen: Unanswered, upstream: UpstreamId, nowMs: number): Failure {
+  switch (seen.kind) {
+    case 'unreachable':
+      return broken('unreachable', 502, 'upstream_unreachable', seen.detail);
+    case 'timeout':
+      return broken('timeout', 504, 'upstream_timeout', 'no answer in time');
+    case 'bad':
+      return broken('bad_response', 502, 'upstream_bad_response', seen.detail);
+    case 'status':
+      return classifyStatus(seen, upstream, nowMs);
+  }
+}
+
+function broken(
+  reason: FailureReason,
+  status: number,
+  code: UpstreamErrorCode,
+  detail: string,
+): Failure {
+  const surfaced = { status, code };
+  return {
+    reason,
+    mark: 'failure',
+    surfaced,
+    fallBack: true,
+    response: null,
+    retryAfterMs: null,
+    detail,
+  };
+}
+
+interface Case {
+  readonly status: number;
+  readonly upstream: UpstreamId;
+  /** An agent, not its engine, refused the gateway's own bearer (design 4). */
+  readonly agentRefusedUs: boolean;
+  readonly words: ErrorWords;
+}
+
+interface Row {
+  readonly when: (seen: Case) => boolean;
+  /** Null: `http_<status>`. */
+  readonly reason: FailureReason | null;
+  readonly mark: Failure['mark'];
+  readonly surfaced: Failure['surfaced'];
+  readonly fallBack: boolean;
+}
+
+function row(
+  when: Row['when'],
+  reason: Row['reason'],
+  mark: Row['mark'],
+  surfaced: readonly [number, UpstreamErrorCode],
+): Row {
+  const [status, code] = surfaced;
+  return { when, reason, mark, surfaced: { status, code }, fallBack: true };
+}
+
+function passed(when: Row['when'], reason: Row['reason'], fallBack: boolean): Row {
+  return { when, reason, mark: 'neutral', surfaced: 'as_is', fallBack };
+}
+
+const isAny =
+  (...statuses: readonly number[]) =>
+  ({ status }: Case) =>
+    statuses.includes(status);
+
+/** A hosted API that says busy is rate limiting or broken; a machine of one's own is full or starting. */
+const isOwnMachine = ({ upstream }: Case) => upstream === 'local' || upstream === 'ondemand';
+
+/** One row per row of the table; the first that fits decides. */
+const ROWS: readonly Row[] = [
+  row(({ status, words }) => status === 402 || words.saysQuota, 'quota', 'neutral', [
+    502,
+    'upstream_quota',
+  ]),
+  // The caller's own credential: falling back would spend our keys for a stranger.
+  passed(
+    (seen) => isAny(401, 403)(seen) && seen.upstream === 'local' && !seen.agentRefusedUs,
+    null,
+    false,
+  ),
+  row(isAny(401, 403), 'credentials', 'neutral', [502, 'upstream_credentials']),
+  row(
+    (seen) => isAny(429, 503)(seen) && isOwnMachine(seen) && seen.words.saysBusy,
+    'busy',
+    'neutral',
+    [503, 'upstream_busy'],
+  ),
+  row(isAny(429), 'rate_limited', 'neutral', [429, 'upstream_rate_limited']),
+  row(isAny(408), 'timeout', 'failure', [504, 'upstream_timeout']),
+  row(isAny(409, 423, 425), null, 'neutral', [503, 'upstream_unavailable']),
+  row((seen) => isAny(404, 410)(seen) && seen.words.saysModel, 'model_not_found', 'neutral', [
+    404,
+    'model_not_found',
+  ]),
+  passed((seen) => isAny(400, 413)(seen) && seen.words.saysContextLength, 'context_length', true),
+  passed(isAny(400, 413, 415, 422), null, false),
+  row(isAny(503), null, 'failure', [503, 'upstream_unavailable']),
+  row(({ status }) => status >= 500, null, 'failure', [502, 'upstream_error']),
+];
+
+/** 404 otherwise, 405, 3xx and what else should not come from a chat endpoint. */
+const OTHERWISE: Row = row(() => true, null, 'failure', [502, 'upstream_misconfigured']);
+
+function classifyStatus(seen: ErrorResponse, upstream: UpstreamId, nowMs: number): Failure {
+  const { status, headers, body } = seen;
+  const facts: Case = {
+    status,
+    upstream,
+    agentRefusedUs: headers['x-gateway-agent'] === 'unauthorized',
+    words: errorWords(body),
+  };
+  const { reason, mark, surfaced, fallBack } = ROWS.find((each) => each.when(facts)) ?? OTHERWISE;
+  return {
+    reason: reason ?? `http_${status}`,
+    mark,
+    surfaced,
+    fallBack,
+    response: seen,
+    retryAfterMs: retryAfterMs(headers, nowMs),
+    detail: `HTTP ${status}`,
+  };
+}
+
+/** What an upstream's error body says, as far as routing depends on it. */
+interface ErrorWords {
+  readonly saysQuota: boolean;
+  readonly saysBusy: boolean;
+  readonly saysModel: boolean;
+  readonly saysContextLength: boolean;
+}
+
+/** Ollama's "server busy", llama-server's "Loading model", an agent's "paused", queues that are full. */
+const BUSY =
+  /busy|queue|overload|paused|draining|loading|capacity|no slot|too many (concurrent )?requests/i;
+const CONTEXT_LENGTH =
+  /context[ _-]?(length|window|size)|maximum context|prompt is too long|too many tokens|exceeds? the (available |maximum )?context/i;
+const MODEL = /\bmodel\b/i;
+/** An error page is not read to its end: what it says stands at its start. */
+const MAX_READ_BYTES = 8192;
+
+/** Reads the words of an error body: JSON of OpenAI's or an engine's own shape, or plain text. */
+function errorWords(body: Buffer): ErrorWords {
+  const text = body.toString('utf8', 0, MAX_READ_BYTES);
+  const parsed = body.length <= MAX_READ_BYTES ? parseJson(text) : undefined;
+  const codes = isObject(parsed) ? codesOf(parsed) : [];
+  const message = isObject(parsed) ? messageOf(parsed) : withoutMarkup(text);
+  return {
+    saysQuota: codes.includes('insufficient_quota'),
+    saysBusy: BUSY.test(message) || codes.some((code) => BUSY.test(code)),
+    saysModel: codes.includes('model_not_found') || MODEL.test(message),
+    saysContextLength: codes.includes('context_length_exceeded') || CONTEXT_LENGTH.test(message),
+  };
+}
+
+function codesOf(parsed: Readonly<Record<string, unknown>>): string[] {
+  const error = isObject(parsed['error']) ? parsed['error'] : parsed;
+  return [error['code'], error['type']].filter((code) => typeof code === 'string');
+}
+
+function messageOf(parsed: Readonly<Record<string, unknown>>): string {
+  const direct = [parsed['message'], parsed['detail']].find((value) => typeof value === 'string');
+  return errorMessage(parsed) ?? direct ?? '';
+}
+
+/** A proxy's error page may name a model or a queue in its boilerplate: it says nothing. */
+function withoutMarkup(text: string): string {
+  return /<html|<!doctype/i.test(text) ? '' : text;
+}
+
+/**
+ * How long an upstream asks to wait, in milliseconds; null when it does not say.
+ * Reads `retry-after-ms` (OpenAI's clients honour it) and `Retry-After` as seconds or as a date (RFC 9110, 10.2.3).
+ */
+export function retryAfterMs(headers: ResponseHeaders, nowMs: number): number | null {
+  // An empty value would read as 0.
+  const exact = Number(headers['retry-after-ms'] || Number.NaN);
+  if (Number.isFinite(exact) && exact >= 0) return exact;
+  const value = headers['retry-after'];
+  if (typeof value !== 'string' || value.trim() === '') return null;
+  const seconds = Number(value);
+  if (Number.isFinite(seconds)) return seconds >= 0 ? seconds * 1000 : null;
+  const dateMs = parseHttpDate(value);
+  return dateMs === null ? null : Math.max(0, dateMs - nowMs);
+}

@@ -1,0 +1,53 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { ResponseHeaders } from '../../platform/http/types.ts';
+
+/** Caller's headers that may go on to an upstream (design 4); `authorization` only to `local`. */
+const TO_UPSTREAM = new Set(['accept', 'user-agent', 'traceparent', 'tracestate', 'x-request-id']);
+const TO_UPSTREAM_PREFIXES = ['openai-', 'x-stainless-'];
+
+/** Upstream's headers that may come back; the content type is set by who writes the answer. */
+const TO_CALLER = new Set(['x-request-id', 'request-id', 'retry-after', 'retry-after-ms']);
+const TO_CALLER_PREFIXES = ['x-ratelimit-', 'openai-'];
+
+/** What an upstream call adds to the caller's headers. */
+export interface OwnHeaders {
+  /** The whole `Authorization` value, or null. */
+  readonly authorization: string | null;
+  /** From the configuration; these win over all others. */
+  readonly extra: Readonly<Record<string, string>>;
+}
+
+/** Headers of an upstream call, names and values in turn. */
+export function upstreamHeaders(caller: IncomingHttpHeaders, own: OwnHeaders): string[] {
+  const extraNames = Object.keys(own.extra);
+  const replaced = new Set(extraNames.map((name) => name.toLowerCase()));
+  const headers: string[] = [];
+  const add = (name: string, value: string) => {
+    if (!replaced.has(name)) headers.push(name, value);
+  };
+  add('content-type', 'application/json');
+  if (own.authorization !== null) add('authorization', own.authorization);
+  for (const name of Object.keys(caller)) {
+    const value = caller[name];
+    if (typeof value === 'string' && isListed(name, TO_UPSTREAM, TO_UPSTREAM_PREFIXES))
+      add(name, value);
+  }
+  for (const name of extraNames) headers.push(name, own.extra[name] ?? '');
+  return headers;
+}
+
+/** Headers of an upstream's response that the caller gets. */
+export function callerHeaders(upstream: ResponseHeaders): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const name of Object.keys(upstream)) {
+    const value = upstream[name];
+    if (typeof value === 'string' && isListed(name, TO_CALLER, TO_CALLER_PREFIXES)) {
+      headers[name] = value;
+    }
+  }
+  return headers;
+}
+
+function isListed(name: string, names: ReadonlySet<string>, prefixes: readonly string[]): boolean {
+  return names.has(name) || prefixes.some((prefix) => name.startsWith(prefix));
+}

@@ -1,0 +1,131 @@
+import type { Clock } from '../clock.ts';
+import type { Exchange, HttpClient, ResponseHeaders } from './types.ts';
+
+/** A small GET: a health check, a list of models. */
+interface GetRequest {
+  readonly origin: string;
+  readonly path: string;
+  readonly headers: readonly string[];
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
+}
+
+export type GetResult =
+  | {
+      readonly kind: 'response';
+      readonly status: number;
+      readonly headers: ResponseHeaders;
+      readonly body: Buffer;
+    }
+  | { readonly kind: 'failed'; readonly detail: string };
+
+/** Fetches a small document; time-outs, broken connections and oversize bodies are `failed`. */
+export function get(request: GetRequest, http: HttpClient, clock: Clock): Promise<GetResult> {
+  return new Promise((resolve) => {
+    const parts: Buffer[] = [];
+    let bytes = 0;
+    let status = 0;
+    let headers: ResponseHeaders = {};
+    const settle = (result: GetResult) => {
+      cancelTimer();
+      resolve(result);
+    };
+    const giveUp = (detail: string) => {
+      exchange.abort();
+      settle({ kind: 'failed', detail });
+    };
+    const cancelTimer = clock.after(request.timeoutMs, () => giveUp('no answer in time'));
+    const { origin, path } = request;
+    const exchange = http.send(
+      { method: 'GET', origin, path, headers: request.headers, body: null, fresh: false },
+      {
+        onHead(seenStatus, seenHeaders) {
+          status = seenStatus;
+          headers = seenHeaders;
+        },
+        onData(chunk) {
+          parts.push(chunk);
+          bytes += chunk.length;
+          if (bytes > request.maxBytes) giveUp(`over ${request.maxBytes} bytes`);
+        },
+        onEnd: () => settle({ kind: 'response', status, headers, body: Buffer.concat(parts) }),
+        onFailure: ({ detail }) => settle({ kind: 'failed', detail }),
+      },
+    );
+  });
+}
+
+/** A small POST of JSON. */
+interface PostRequest {
+  readonly origin: string;
+  readonly path: string;
+  /** Names and values in turn; `content-type` is added. */
+  readonly headers: readonly string[];
+  readonly body: Buffer;
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
+}
+
+export type PostResult =
+  | {
+      readonly kind: 'response';
+      readonly status: number;
+      readonly headers: ResponseHeaders;
+      readonly body: Buffer;
+    }
+  | { readonly kind: 'failed'; readonly detail: string };
+
+/** What posting takes. */
+export interface PostEdges {
+  readonly http: HttpClient;
+  readonly clock: Clock;
+}
+
+/** Sends a small document and waits for a small answer; whatever goes wrong is `failed`. */
+export function post(
+  request: PostRequest,
+  { http, clock }: PostEdges,
+  signal: AbortSignal,
+): Promise<PostResult> {
+  if (signal.aborted) return Promise.resolve({ kind: 'failed', detail: 'it was stopped' });
+  return new Promise((resolve) => {
+    const { origin, path, body, maxBytes } = request;
+    const headers = ['content-type', 'application/json', ...request.headers];
+    const settle = (result: PostResult) => {
+      cancelTimer();
+      signal.removeEventListener('abort', onAbort);
+      resolve(result);
+    };
+    const giveUp = (detail: string) => {
+      exchange.abort();
+      settle({ kind: 'failed', detail });
+    };
+    const onAbort = () => giveUp('it was stopped');
+    const cancelTimer = clock.after(request.timeoutMs, () => giveUp('no answer in time'));
+    signal.addEventListener('abort', onAbort);
+    let exchange = send(false);
+
+    function send(fresh: boolean): Exchange {
+      const parts: Buffer[] = [];
+      let bytes = 0;
+      let head = { status: 0, headers: {} as ResponseHeaders };
+      return http.send(
+        { method: 'POST', origin, path, headers, body, fresh },
+        {
+          onHead: (status, seen) => void (head = { status, headers: seen }),
+          onData(chunk) {
+            parts.push(chunk);
+            bytes += chunk.length;
+            if (bytes > maxBytes) giveUp(`the answer is over ${maxBytes} bytes`);
+          },
+          onEnd: () => settle({ kind: 'response', ...head, body: Buffer.concat(parts) }),
+          onFailure(failure) {
+            // The other side had closed the kept connection as we wrote on it: it never saw the request.
+            if (failure.stale && !fresh) exchange = send(true);
+            else settle({ kind: 'failed', detail: failure.detail });
+          },
+        },
+      );
+    }
+  });
+}

@@ -1,0 +1,104 @@
+import type { AgentRecord } from '#shared/provider.ts';
+import { isLoopback } from '../platform/network-guard.ts';
+import type { VerifierNews } from './verifier-port.ts';
+
+/** What one heartbeat says of a machine, for the question of what is new. */
+interface Heard {
+  readonly record: AgentRecord;
+  readonly ip: string;
+}
+
+/** Nothing to tell the verifier. */
+export const NO_NEWS: VerifierNews = {
+  enrolled: false,
+  material: false,
+  engineHealth: false,
+  rebooted: false,
+  returned: false,
+  requested: false,
+};
+
+/** What is new between two heartbeats; `before` is null at the first. Telemetry is never news. */
+export function newsOf(before: Heard | null, now: Heard): VerifierNews {
+  if (before === null) return { ...NO_NEWS, material: true };
+  return {
+    ...NO_NEWS,
+    material: isMaterial(before, now),
+    engineHealth: before.record.engine_health.status !== now.record.engine_health.status,
+    rebooted: now.record.uptime_s < before.record.uptime_s,
+  };
+}
+
+/** Whether the verifier has a reason to look. */
+export function isNews(news: VerifierNews): boolean {
+  return Object.values(news).includes(true);
+}
+
+/** Whether what was verified is another machine now, at another address, or serves something else. */
+function isMaterial(before: Heard, now: Heard): boolean {
+  const [a, b] = [before.record, now.record];
+  return (
+    addressesOf(before) !== addressesOf(now) ||
+    a.gpu.count !== b.gpu.count ||
+    !sameSet(a.models, b.models) ||
+    isOtherEngine(a, b)
+  );
+}
+
+/**
+ * Everything that a candidate address is made of (interface 2.3). Both loopback families are one
+ * address: which of them a connection takes is chance.
+ */
+function addressesOf({ record, ip }: Heard): string {
+  const { agent_url, tailnet_ip, host } = record;
+  const from = isLoopback(ip) ? 'loopback' : ip;
+  return JSON.stringify([agent_url, tailnet_ip, host.tailnet_hostname, host.hostname, from]);
+}
+
+/**
+ * An engine that loads another of the models it offers is the same engine, and its files are then
+ * elsewhere as well: Ollama and llama-swap do that at a caller's word, several times a minute.
+ */
+function isOtherEngine(a: AgentRecord, b: AgentRecord): boolean {
+  if (a.current_model === b.current_model) return a.engine_model !== b.engine_model;
+  return b.current_model === null || !a.models.includes(b.current_model);
+}
+
+function sameSet(a: readonly string[], b: readonly string[]): boolean {
+  if (a.length === b.length && a.every((each, index) => each === b[index])) return true;
+  const known = new Set(a);
+  return known.size === new Set(b).size && b.every((each) => known.has(each));
+}
+
+/** What is kept of an agent's lists (design 8). */
+const MAX_GPUS = 64;
+const MAX_MODELS = 512;
+/** No machine does more; beyond it a claim is not believed. */
+const MAX_DECODE_TPS = 5000;
+const MAX_BANDWIDTH_GBS = 20_000;
+
+/** The record with its lists cut to what is kept. */
+export function capped(record: AgentRecord): AgentRecord {
+  const { models, gpu } = record;
+  if (models.length <= MAX_MODELS && gpu.devices.length <= MAX_GPUS) return record;
+  return {
+    ...record,
+    models: models.slice(0, MAX_MODELS),
+    gpu: { ...gpu, devices: gpu.devices.slice(0, MAX_GPUS) },
+  };
+}
+
+/** The record with its claims cut to what is believed; `raw` keeps them as they were sent. */
+export function clamped(record: AgentRecord): AgentRecord {
+  const kept = capped(record);
+  return {
+    ...kept,
+    decode_tps: atMost(MAX_DECODE_TPS, kept.decode_tps),
+    memory_bandwidth_gbs: atMost(MAX_BANDWIDTH_GBS, kept.memory_bandwidth_gbs),
+    gpu: { ...kept.gpu, count: Math.min(MAX_GPUS, kept.gpu.count) },
+  };
+}
+
+function atMost(limit: number, value: number | null): number | null {
+  return value === null ? null : Math.min(limit, value);
+}

@@ -1,0 +1,54 @@
+import type { ProviderEvent } from '#shared/provider.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Log } from '../platform/log.ts';
+import type { Entry } from './provider-entry.ts';
+import type { Roster } from './provider-table.ts';
+import type { Change, Store, WriteResult } from './store/store.ts';
+import type { VerifierFace } from './verifier-port.ts';
+
+/** What the parts of the registry share. */
+export interface Parts {
+  readonly roster: Roster;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly verifier: VerifierFace;
+  readonly gatewaySecret: string;
+  readonly heartbeatMs: () => number;
+}
+
+/** Writes; what cannot be written is logged, and goes along with the provider's next write. */
+export async function write(changes: readonly Change[], parts: Parts): Promise<WriteResult> {
+  const { store, log } = parts;
+  const result = await store.write(changes);
+  if (result.kind === 'unwritten') log('warn', 'registry_unwritten', { error: result.message });
+  return result;
+}
+
+/** All that is kept of a provider, as it is now. */
+export function providerChange({ stored }: Entry): Change {
+  return { kind: 'provider', provider: stored };
+}
+
+/** A line for a provider's history. */
+export function eventChange(
+  { id }: Entry,
+  at: number,
+  [kind, text]: readonly [ProviderEvent['kind'], string],
+): Change {
+  return {
+    kind: 'event',
+    event: { providerId: id, at, kind, text: text.slice(0, MAX_EVENT_CHARS) },
+  };
+}
+
+/** Failure reasons can be long; a history is for reading. */
+const MAX_EVENT_CHARS = 500;
+
+/** The line about a status that the history does not have yet; none when it has it. */
+export function statusEvents(entry: Entry, { roster, clock }: Parts): Change[] {
+  const status = roster.status(entry);
+  if (status === null || status === entry.toldStatus) return [];
+  entry.toldStatus = status;
+  return [eventChange(entry, clock.now(), ['status', status])];
+}

@@ -1,0 +1,84 @@
+import { hash } from 'node:crypto';
+import type { Clock } from '../platform/clock.ts';
+import { isoTime } from '../platform/dates.ts';
+import { newSecret } from '../platform/secrets.ts';
+import { type Answer, answered, type Refusal, unwritten } from './responses.ts';
+import type { Store, StoredEnrollment } from './store/store.ts';
+
+/** A new enrolment, as its owner sees it once. */
+export interface NewEnrollment {
+  readonly token: string;
+  readonly expires_at: string;
+  /** One line to paste on the other machine. */
+  readonly join: string;
+}
+
+/** The tokens that were given out and not used yet. */
+export interface OpenEnrollments {
+  /** Makes a token; `baseUrl` is where the other machine reaches this gateway. */
+  create(baseUrl: string): Promise<Answer<NewEnrollment>>;
+  /** Takes a token out, so that nobody else can use it; null when it is unknown or too old. */
+  take(token: string): StoredEnrollment | null;
+  /** Puts one back that led to nothing. */
+  putBack(enrollment: StoredEnrollment): void;
+}
+
+const LIFETIME_MS = 3_600_000;
+/** Nobody adds so many machines in an hour; a loop that asks for tokens shall not fill the disk. */
+const MAX_OPEN = 1000;
+
+const TOO_MANY: Refusal = {
+  kind: 'refused',
+  status: 429,
+  code: 'too_many_enrollments',
+  message: `There are ${MAX_OPEN} enrolment tokens that nobody has used yet; each ends after an hour.`,
+  retryAfterMs: 60_000,
+};
+
+/** Makes the set from what was kept. */
+export function createOpenEnrollments(
+  kept: readonly StoredEnrollment[],
+  { store, clock }: { readonly store: Pick<Store, 'write'>; readonly clock: Clock },
+): OpenEnrollments {
+  const open = new Map(kept.map((each) => [each.digest, each]));
+
+  function takeExpired(): string[] {
+    const digests = [...open.values()]
+      .filter(({ expiresAt }) => expiresAt <= clock.now())
+      .map(({ digest }) => digest);
+    for (const digest of digests) open.delete(digest);
+    return digests;
+  }
+
+  return {
+    async create(baseUrl) {
+      const expired = takeExpired();
+      if (open.size >= MAX_OPEN) return TOO_MANY;
+      const token = newSecret();
+      const enrollment = { digest: digestOf(token), expiresAt: clock.now() + LIFETIME_MS };
+      // It counts at once, so that many requests together do not pass the limit.
+      open.set(enrollment.digest, enrollment);
+      const written = await store.write([
+        ...expired.map((digest) => ({ kind: 'enrollment_removed', digest }) as const),
+        { kind: 'enrollment', enrollment },
+      ]);
+      if (written.kind === 'unwritten') {
+        open.delete(enrollment.digest);
+        return unwritten(written.message);
+      }
+      const expires_at = isoTime(enrollment.expiresAt);
+      return answered({ token, expires_at, join: `switchyard join ${baseUrl} ${token}` }, 201);
+    },
+    take(token) {
+      const enrollment = open.get(digestOf(token));
+      if (enrollment === undefined || enrollment.expiresAt <= clock.now()) return null;
+      open.delete(enrollment.digest);
+      return enrollment;
+    },
+    putBack: (enrollment) => void open.set(enrollment.digest, enrollment),
+  };
+}
+
+function digestOf(token: string): string {
+  return hash('sha256', token, 'hex');
+}

@@ -1,0 +1,122 @@
+import { type AgentRecord, agentRecordSchema } from '#shared/provider.ts';
+import { checkSignature } from '../platform/http-signature.ts';
+import { capped, clamped, isNews, newsOf } from './change-detection.ts';
+import { eventChange, type Parts, providerChange, statusEvents, write } from './context.ts';
+import { type Entry, UNVERIFIED } from './provider-entry.ts';
+import { verificationView } from './provider-view.ts';
+import {
+  type AgentMessage,
+  type Answer,
+  answered,
+  badSignature,
+  clockSkew,
+  type HeartbeatAnswer,
+  plainIp,
+  readBody,
+  type Refusal,
+  unwritten,
+} from './responses.ts';
+import type { Change } from './store/store.ts';
+
+const UNKNOWN_PROVIDER: Refusal = {
+  kind: 'refused',
+  status: 401,
+  code: 'unknown_provider',
+  message:
+    'This machine is not enrolled here: it was removed, or belongs to another gateway. Join it again with a new line from its owner.',
+};
+
+/** Takes a heartbeat; it is answered once it is on disk. */
+export async function takeHeartbeat(
+  message: AgentMessage,
+  parts: Parts,
+): Promise<Answer<HeartbeatAnswer>> {
+  const read = readHeartbeat(message, parts);
+  if (read.kind === 'refused') return read;
+  const { entry, record, sequence } = read;
+  return keepHeartbeat(entry, { record, sequence, ip: plainIp(message.ip) }, parts);
+}
+
+interface ReadHeartbeat {
+  readonly kind: 'read';
+  readonly entry: Entry;
+  readonly record: AgentRecord;
+  readonly sequence: number;
+}
+
+function readHeartbeat(message: AgentMessage, { roster, clock }: Parts): ReadHeartbeat | Refusal {
+  const check = checkSignature(message, (keyId) => roster.get(keyId)?.key ?? null);
+  if (check.kind === 'unknown_key') return UNKNOWN_PROVIDER;
+  if (check.kind !== 'valid') return badSignature(check);
+  const skew = clockSkew(check.createdS, clock.now());
+  if (skew !== null) return skew;
+  const entry = roster.get(check.keyId);
+  if (entry === undefined) return UNKNOWN_PROVIDER;
+  if (check.sequence <= entry.stored.sequence) return sequenceReused(entry.stored.sequence);
+  const body = readBody(message.body, agentRecordSchema);
+  if (body.kind === 'refused') return body;
+  return { kind: 'read', entry, record: body.value, sequence: check.sequence };
+}
+
+function sequenceReused(last: number): Refusal {
+  return {
+    kind: 'refused',
+    status: 403,
+    code: 'sequence_reused',
+    message: `The sequence must be above ${last}, the last one accepted.`,
+    headers: { 'x-gateway-sequence': String(last) },
+  };
+}
+
+/** One accepted heartbeat. */
+interface Heartbeat {
+  readonly record: AgentRecord;
+  readonly sequence: number;
+  readonly ip: string;
+}
+
+/**
+ * Counts a heartbeat and keeps it. It counts in memory at once, so that a replay finds it there, and
+ * even when the disk fails, so that the gateway goes on routing; only then it is not acknowledged.
+ */
+export async function keepHeartbeat(
+  entry: Entry,
+  { record, sequence, ip }: Heartbeat,
+  parts: Parts,
+): Promise<Answer<HeartbeatAnswer>> {
+  const { roster, clock, verifier, heartbeatMs } = parts;
+  const { stored } = entry;
+  const before =
+    stored.record === null ? null : { record: stored.record, ip: stored.lastHeartbeatIp };
+  const kept = capped(record);
+  const returned = roster.heard(entry) && before !== null;
+  const news = { ...newsOf(before, { record: kept, ip }), returned };
+  const { lastCheckAt } = stored.verification;
+  const verification = news.material ? { ...UNVERIFIED, lastCheckAt } : stored.verification;
+  entry.stored = {
+    ...stored,
+    sequence,
+    record: kept,
+    lastHeartbeatAt: clock.now(),
+    lastHeartbeatIp: ip,
+    heartbeatCount: stored.heartbeatCount + 1,
+    verification,
+  };
+  entry.shown = clamped(kept);
+  if (news.material) entry.generation += 1;
+  roster.touch(entry);
+  const changes: Change[] = [providerChange(entry), ...statusEvents(entry, parts)];
+  if (stored.verification.state !== entry.stored.verification.state) {
+    changes.push(eventChange(entry, clock.now(), ['verification', 'pending: it has changed']));
+  }
+  const written = await write(changes, parts);
+  if (isNews(news)) verifier.providerChanged(entry.id, news);
+  if (written.kind === 'unwritten') return unwritten(written.message);
+  const { status, failure_reason } = verificationView(entry);
+  return answered({
+    id: entry.id,
+    status: roster.status(entry) ?? record.status,
+    verification: { status, failure_reason },
+    heartbeat_ms: heartbeatMs(),
+  });
+}

@@ -1,0 +1,110 @@
+import type { Worker } from 'node:worker_threads';
+import type { Log } from '../../platform/log.ts';
+import type { Opening, StoreReply, StoreRequest } from './protocol.ts';
+import type { Store, StoredEvent, WriteResult } from './store.ts';
+
+/** This thread's end of the line to the thread of the database. */
+export interface StoreClient {
+  /** How opening went; a thread that ended before it could say so is `failed`. */
+  readonly opening: Promise<Opening>;
+  readonly store: Store;
+}
+
+const CLOSED = "The registry's database is closed.";
+const ENDED =
+  "The registry's database stopped working: restart Switchyard, and look into its log if that does not help.";
+
+/** Talks to the database in `worker`; whatever becomes of that thread, every call is answered. */
+export function createStoreClient(worker: Worker, log: Log): StoreClient {
+  const writes = new Map<number, (result: WriteResult) => void>();
+  const reads = new Map<number, (events: readonly StoredEvent[]) => void>();
+  const opening = Promise.withResolvers<Opening>();
+  const exited = Promise.withResolvers<void>();
+  const note = createWriteNotes(log);
+  let lastId = 0;
+  /** Why nothing is taken any more; null while the thread runs. */
+  let over: string | null = null;
+
+  function onReply(reply: StoreReply): void {
+    switch (reply.kind) {
+      case 'opening':
+        // A thread that cannot open the file ends by itself, and that is no news.
+        if (reply.opening.kind === 'unusable') over = reply.opening.message;
+        opening.resolve(reply.opening);
+        return;
+      case 'settled':
+        for (const { id, result } of reply.writes) {
+          note(result);
+          take(writes, id)?.(result);
+        }
+        return;
+      case 'events':
+        if (reply.problem !== null) log('warn', 'store_unread', { error: reply.problem });
+        take(reads, reply.id)?.(reply.events);
+    }
+  }
+
+  function onExit(): void {
+    if (over === null) log('error', 'store_ended', { unanswered: writes.size });
+    over ??= ENDED;
+    opening.resolve({ kind: 'unusable', reason: 'failed', message: ENDED });
+    for (const resolve of writes.values()) resolve({ kind: 'unwritten', message: over });
+    for (const resolve of reads.values()) resolve([]);
+    writes.clear();
+    reads.clear();
+    exited.resolve();
+  }
+
+  worker.on('message', onReply);
+  // The message may quote what was being written; the kind of error does not.
+  worker.on('error', (error) => log('error', 'store_crashed', { error: nameOf(error) }));
+  worker.on('exit', onExit);
+
+  const send = (request: StoreRequest) => worker.postMessage(request, []);
+  const store: Store = {
+    write(changes) {
+      if (over !== null) return Promise.resolve({ kind: 'unwritten', message: over });
+      const id = (lastId += 1);
+      return new Promise((resolve) => {
+        writes.set(id, resolve);
+        send({ kind: 'write', id, changes });
+      });
+    },
+    events(providerId, limit) {
+      if (over !== null) return Promise.resolve([]);
+      const id = (lastId += 1);
+      return new Promise((resolve) => {
+        reads.set(id, resolve);
+        send({ kind: 'events', id, providerId, limit });
+      });
+    },
+    close() {
+      if (over === null) send({ kind: 'close' });
+      over ??= CLOSED;
+      return exited.promise;
+    },
+  };
+  return { opening: opening.promise, store };
+}
+
+/** Logs when writes begin to fail and when they succeed again, not each of them: a full disk is in the log once. */
+function createWriteNotes(log: Log): (result: WriteResult) => void {
+  let failing: string | null = null;
+  return (result) => {
+    const message = result.kind === 'unwritten' ? result.message : null;
+    if (message === failing) return;
+    if (message === null) log('info', 'store_written_again');
+    else log('error', 'store_unwritten', { error: message });
+    failing = message;
+  };
+}
+
+function take<T>(waiting: Map<number, T>, id: number): T | undefined {
+  const found = waiting.get(id);
+  waiting.delete(id);
+  return found;
+}
+
+function nameOf(error: unknown): string {
+  return error instanceof Error ? error.name : 'unknown';
+}

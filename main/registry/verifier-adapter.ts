@@ -1,0 +1,72 @@
+import { eventChange, type Parts, providerChange, write } from './context.ts';
+import { STALE_MS } from './liveness.ts';
+import type { Entry } from './provider-entry.ts';
+import { failureReason } from './provider-view.ts';
+import type { StoredVerification } from './store/store.ts';
+import type { Recorded, VerificationSubject, VerifierHost } from './verifier-port.ts';
+
+/** What the verifier reads and writes of the providers. */
+export function createVerifierHost(parts: Parts): VerifierHost {
+  const { roster, clock } = parts;
+
+  function subjectOf(entry: Entry): VerificationSubject | null {
+    const { id, stored, shown, gatewayToken, isOwn, generation } = entry;
+    if (shown === null) return null;
+    return {
+      id,
+      publicKey: stored.publicKey,
+      gatewayToken,
+      record: shown,
+      lastHeartbeatIp: stored.lastHeartbeatIp,
+      isOwn,
+      isReachable: isReachable(entry),
+      verification: stored.verification,
+      generation,
+    };
+  }
+
+  function isReachable(entry: Entry): boolean {
+    const said = entry.shown?.status;
+    return said !== 'offline' && said !== 'paused' && roster.silentMs(entry) < STALE_MS;
+  }
+
+  function setVerifying(entry: Entry, running: boolean): void {
+    if (entry.isVerifying === running) return;
+    entry.isVerifying = running;
+    roster.touch(entry);
+  }
+
+  return {
+    subjects: () => [...roster.all()].flatMap((entry) => subjectOf(entry) ?? []),
+    subject(id) {
+      const entry = roster.get(id);
+      return entry === undefined ? null : subjectOf(entry);
+    },
+    verifying(id, running) {
+      const entry = roster.get(id);
+      if (entry !== undefined) setVerifying(entry, running);
+    },
+    async verificationDone(id, generation, verification): Promise<Recorded> {
+      const entry = roster.get(id);
+      if (entry === undefined) return { kind: 'outdated' };
+      if (entry.generation !== generation) {
+        setVerifying(entry, false);
+        return { kind: 'outdated' };
+      }
+      const before = entry.stored.verification;
+      entry.stored = { ...entry.stored, verification };
+      entry.isVerifying = false;
+      roster.touch(entry);
+      const text = verdictOf(verification);
+      const events =
+        text === verdictOf(before) ? [] : [eventChange(entry, clock.now(), ['verification', text])];
+      const written = await write([providerChange(entry), ...events], parts);
+      return written.kind === 'unwritten' ? written : { kind: 'recorded' };
+    },
+  };
+}
+
+function verdictOf({ state, checks }: StoredVerification): string {
+  const reason = failureReason(checks);
+  return reason === '' ? state : `${state}: ${reason}`;
+}
