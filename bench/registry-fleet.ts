@@ -4,7 +4,7 @@ import type { AgentRecord } from '#shared/provider.ts';
 import { providerIdOf, publicKeyOf } from '../main/platform/agent-identity.ts';
 import { systemClock } from '../main/platform/clock.ts';
 import { silentLog } from '../main/platform/log.ts';
-import { keptSecret } from '../main/platform/secrets.ts';
+import { storedSecret } from '../main/platform/secrets.ts';
 import { gatewayTokenOf } from '../main/registry/provider-entry.ts';
 import { openStore } from '../main/registry/store/open-store.ts';
 import type { StoredProvider } from '../main/registry/store/store.ts';
@@ -133,7 +133,7 @@ function storedMachine(index: number, count: number, nowMs: number): StoredProvi
 
 /** What the registry shows each machine, by the number of the machine. */
 export function gatewayTokens(directory: string, machines: readonly Machine[]): readonly string[] {
-  const secret = keptSecret(join(directory, 'gateway-secret'));
+  const secret = storedSecret(join(directory, 'gateway-secret'));
   return machines.map((machine) => gatewayTokenOf(secret, machine));
 }
 

@@ -1,13 +1,13 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { app, BrowserWindow, clipboard, dialog, Menu, powerMonitor, shell, Tray } from 'electron';
-import type { Surroundings } from './agent/availability/host-activity.ts';
+import type { HostActivity } from './agent/availability/host-activity.ts';
 import { createHost } from './app/app.ts';
 import { dataDirectory } from './config/data-directory.ts';
 import { loadConfig } from './config/load.ts';
 import { readSettings } from './config/settings-file.ts';
 import { runDesktop } from './desktop/desktop.ts';
-import type { HostFace } from './desktop/electron-api.ts';
+import type { HostApi } from './desktop/electron-api.ts';
 import { hasTrayPanel } from './desktop/tray.ts';
 import { systemClock } from './platform/clock.ts';
 import { createFileLog } from './platform/log.ts';
@@ -33,12 +33,12 @@ function claimData(): void {
   app.setPath('userData', userData);
 }
 
-const surroundings: Surroundings = {
+const surroundings: HostActivity = {
   userIdleMs: () => Promise.resolve(powerMonitor.getSystemIdleTime() * 1000),
   isOnBattery: () => Promise.resolve(powerMonitor.isOnBatteryPower()),
 };
 
-async function composeHost(): Promise<HostFace> {
+async function composeHost(): Promise<HostApi> {
   const settings = readSettings(dataDir, Date.now());
   const loaded = loadConfig(process.env, settings.tree);
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));

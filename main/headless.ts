@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
-import { shortenPauses } from './platform/process.ts';
+import { tuneGarbageCollector } from './platform/process.ts';
 
-shortenPauses();
+tuneGarbageCollector();
 
 // From the second start on no types are stripped: less to wait for and, without the stripper, less to hold.
 const { directory } = enableCompileCache(

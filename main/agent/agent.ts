@@ -1,9 +1,14 @@
 import type { DoctorReport } from '#shared/agent.ts';
-import { createObserver } from './availability/monitor.ts';
+import { createAvailabilityMonitor } from './availability/monitor.ts';
 import type { OwnerWish } from './availability/policy.ts';
-import { createWatchfulness } from './change-monitor.ts';
-import { type AgentDeps, type AgentMoment, createParts, openPorts } from './components.ts';
-import { examineSelf } from './doctor/self-check.ts';
+import { createChangeMonitor } from './change-monitor.ts';
+import {
+  type AgentDeps,
+  type AgentRuntimeState,
+  createComponents,
+  openPorts,
+} from './components.ts';
+import { selfCheck } from './doctor/self-check.ts';
 import { enginePlace } from './engines/addresses.ts';
 import type { Configured } from './registration/choose-registry.ts';
 import type { JoinResult } from './registration/registration.ts';
@@ -36,21 +41,21 @@ export interface Agent {
   /** Reports where these settings say from now on. */
   reportTo(configured: Configured): Promise<void>;
   /** Runs the checks of a registry from this side; whoever asks meanwhile hears the same. */
-  examine(): Promise<DoctorReport>;
+  runChecks(): Promise<DoctorReport>;
 }
 
 /** Puts the agent together; nothing runs before `start`. */
 export function createAgent(deps: AgentDeps): Agent {
   const { telemetry, log } = deps;
   const listeners = new Set<() => void>();
-  const moment: AgentMoment = {
+  const moment: AgentRuntimeState = {
     address: deps.address,
     ports: [],
     engine: enginePlace(deps.engineUrl, deps.enginePorts),
     isLeaving: false,
   };
   let exam: Promise<DoctorReport> | null = null;
-  const parts = createParts(deps, moment, {
+  const parts = createComponents(deps, moment, {
     changed,
     flightChanged() {
       // Only then does it change what the registry is told: a machine that drains is paused at the end.
@@ -59,8 +64,8 @@ export function createAgent(deps: AgentDeps): Agent {
     },
   });
   const { ownership, engines, inference, membership, server, counters } = parts;
-  const observer = createObserver({ ...deps, ...parts });
-  const watchfulness = createWatchfulness({ ...deps, ...parts, observer });
+  const observer = createAvailabilityMonitor({ ...deps, ...parts });
+  const watchfulness = createChangeMonitor({ ...deps, ...parts, observer });
 
   function tellListeners(): void {
     for (const listener of listeners) listener();
@@ -118,8 +123,8 @@ export function createAgent(deps: AgentDeps): Agent {
       changed();
     },
     reportTo: (configured) => membership.configure(configured),
-    examine() {
-      exam ??= examineSelf(parts, moment, deps).finally(() => (exam = null));
+    runChecks() {
+      exam ??= selfCheck(parts, moment, deps).finally(() => (exam = null));
       return exam;
     },
   };

@@ -1,13 +1,13 @@
 import type { AgentRecord } from '#shared/provider.ts';
 import type { Clock } from '../platform/clock.ts';
 import { interfaceAddresses } from './addresses.ts';
-import type { Observer } from './availability/monitor.ts';
+import type { AvailabilityMonitor } from './availability/monitor.ts';
 import type { EngineWatch } from './engines/watch.ts';
-import type { Membership } from './registration/registration.ts';
+import type { Registration } from './registration/registration.ts';
 import type { TelemetryWatch } from './telemetry/telemetry.ts';
 
 /** Notices what nobody tells: a suspend, another network; and has the rules judged again and again. */
-export interface Watchfulness {
+export interface ChangeMonitor {
   start(): void;
   /** Holds the record against the one last told, and tells the registry if that is news. */
   look(): void;
@@ -17,12 +17,12 @@ export interface Watchfulness {
 }
 
 /** What it watches, and whom it tells. */
-export interface WatchfulnessDeps {
+export interface ChangeMonitorDeps {
   readonly clock: Clock;
   readonly telemetry: TelemetryWatch;
-  readonly observer: Observer;
+  readonly observer: AvailabilityMonitor;
   readonly engines: EngineWatch;
-  readonly membership: Membership;
+  readonly membership: Registration;
   readonly record: (isLeaving: boolean) => AgentRecord;
 }
 
@@ -32,7 +32,7 @@ const INTERVAL_MS = 5000;
 const MAX_DRIFT_MS = 5000;
 
 /** Makes it. */
-export function createWatchfulness(deps: WatchfulnessDeps): Watchfulness {
+export function createChangeMonitor(deps: ChangeMonitorDeps): ChangeMonitor {
   const { clock, telemetry, observer, engines, membership } = deps;
   let cancelTimer = () => {};
   let driftMs = clock.now() - clock.ticks();

@@ -3,15 +3,15 @@ import type { Clock } from '../platform/clock.ts';
 import type { HttpClient } from '../platform/http/types.ts';
 import type { Log } from '../platform/log.ts';
 import { agentUrl, interfaceAddresses, namesOf } from './addresses.ts';
-import type { Surroundings } from './availability/host-activity.ts';
+import type { HostActivity } from './availability/host-activity.ts';
 import type { OwnerMode, OwnerRule, OwnerRules } from './availability/policy.ts';
-import { createOwnership, type Ownership } from './availability/state.ts';
+import { createAvailability, type Availability } from './availability/state.ts';
 import type { EnginePlace } from './engines/addresses.ts';
 import { createEngineWatch, type EngineWatch } from './engines/watch.ts';
 import { agentRecord } from './record.ts';
 import type { OwnRegistry } from './registration/link.ts';
-import { firstLook } from './registration/readiness.ts';
-import { createMembership, type Membership } from './registration/registration.ts';
+import { untilReady } from './registration/readiness.ts';
+import { createRegistration, type Registration } from './registration/registration.ts';
 import { type Counters, createCounters } from './server/counters.ts';
 import { closedError } from './server/errors.ts';
 import { healthBody } from './server/health.ts';
@@ -22,7 +22,7 @@ import {
   type AgentServer,
   createAgentServer,
 } from './server/server.ts';
-import { createEnrolmentFile } from './storage/enrollment-file.ts';
+import { createEnrollmentFile } from './storage/enrollment-file.ts';
 import { type AgentIdentity, openIdentity } from './storage/identity.ts';
 import type { FileWarning } from './storage/secret-file.ts';
 import { createSequence } from './storage/sequence.ts';
@@ -57,7 +57,7 @@ export interface AgentDeps {
   /** Ports of this program's other parts, which are never taken for an engine's. */
   readonly otherPorts: () => readonly number[];
   readonly telemetry: TelemetryWatch;
-  readonly surroundings: Surroundings;
+  readonly surroundings: HostActivity;
   readonly http: HttpClient;
   readonly clock: Clock;
   /** In [0, 1). */
@@ -68,7 +68,7 @@ export interface AgentDeps {
 }
 
 /** What changes while an agent runs, beside what its parts keep themselves. */
-export interface AgentMoment {
+export interface AgentRuntimeState {
   address: AgentAddress;
   ports: readonly AgentPort[];
   engine: EnginePlace;
@@ -76,15 +76,15 @@ export interface AgentMoment {
 }
 
 /** The parts of an agent, tied to each other. */
-export interface AgentParts {
+export interface AgentComponents {
   readonly identity: AgentIdentity;
   /** What its owner should know of its files. */
   readonly warnings: readonly FileWarning[];
   readonly counters: Counters;
-  readonly ownership: Ownership;
+  readonly ownership: Availability;
   readonly engines: EngineWatch;
   readonly inference: Inference;
-  readonly membership: Membership;
+  readonly membership: Registration;
   readonly server: AgentServer;
   mode(): OwnerMode;
   uptimeS(): number;
@@ -93,7 +93,7 @@ export interface AgentParts {
 }
 
 /** Who hears of changes. */
-export interface AgentEars {
+export interface AgentListeners {
   /** Something of the view has changed, and perhaps of the record. */
   readonly changed: () => void;
   /** The number of running requests has. */
@@ -104,15 +104,19 @@ export interface AgentEars {
 const MAX_IN_FLIGHT = 256;
 
 /** Makes the parts; nothing runs yet. */
-export function createParts(deps: AgentDeps, moment: AgentMoment, ears: AgentEars): AgentParts {
+export function createComponents(
+  deps: AgentDeps,
+  moment: AgentRuntimeState,
+  ears: AgentListeners,
+): AgentComponents {
   const { dataDirectory, clock, log, http, telemetry, platform, settings } = deps;
   const startedTicks = clock.ticks();
   const { identity, warnings: ofKey } = openIdentity(dataDirectory, clock, platform);
-  const file = createEnrolmentFile(dataDirectory, clock, platform);
+  const file = createEnrollmentFile(dataDirectory, clock, platform);
   const enrolled = file.load();
   const warnings = [...ofKey, enrolled.warning].filter((warning) => warning !== null);
   const counters = createCounters(dataDirectory, { clock, log });
-  const ownership = createOwnership({ ...deps, rules: () => settings().rules }, ears.changed);
+  const ownership = createAvailability({ ...deps, rules: () => settings().rules }, ears.changed);
   const engines = createEngineWatch({
     http,
     clock,
@@ -142,11 +146,11 @@ export function createParts(deps: AgentDeps, moment: AgentMoment, ears: AgentEar
     closed: () => closedNow(moment.isLeaving, mode()),
     onInFlight: ears.flightChanged,
   });
-  const membership = createMembership({
+  const membership = createRegistration({
     ...deps,
     identity,
     record,
-    firstLook: (signal) => firstLook({ engines, telemetry, clock }, signal),
+    untilReady: (signal) => untilReady({ engines, telemetry, clock }, signal),
     sequence: createSequence(dataDirectory, log),
     file,
     kept: enrolled.enrolment,
@@ -172,7 +176,7 @@ export function createParts(deps: AgentDeps, moment: AgentMoment, ears: AgentEar
 }
 
 /** The ports that are bound. */
-export function openPorts({ ports }: AgentMoment): readonly number[] {
+export function openPorts({ ports }: AgentRuntimeState): readonly number[] {
   return ports.flatMap((port) => (port.kind === 'listening' ? [port.port] : []));
 }
 

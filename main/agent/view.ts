@@ -1,8 +1,8 @@
 import type { AgentView } from '#shared/agent.ts';
 import { isLoopbackHost } from '../platform/http/server.ts';
 import type { OwnerRule } from './availability/policy.ts';
-import type { AgentDeps, AgentMoment, AgentParts } from './components.ts';
-import type { MembershipView } from './registration/session.ts';
+import type { AgentDeps, AgentRuntimeState, AgentComponents } from './components.ts';
+import type { RegistrationView } from './registration/session.ts';
 import type { AgentPort } from './server/server.ts';
 import type { FileWarning } from './storage/secret-file.ts';
 import type { Problem } from './telemetry/gpu-device.ts';
@@ -17,8 +17,8 @@ interface ViewFacts {
 
 /** The agent as it is now. */
 export function viewOf(
-  parts: AgentParts,
-  { address, ports, engine: place, isLeaving }: AgentMoment,
+  parts: AgentComponents,
+  { address, ports, engine: place, isLeaving }: AgentRuntimeState,
   { deps, unjudgeable }: ViewFacts,
 ): AgentView {
   const { engines, ownership, warnings } = parts;
@@ -66,7 +66,7 @@ interface Circumstances {
   readonly host: string;
   readonly isLoopbackOnly: boolean;
   readonly ports: readonly AgentPort[];
-  readonly registry: MembershipView;
+  readonly registry: RegistrationView;
   /** About files that were damaged or could not be written. */
   readonly warnings: readonly FileWarning[];
   readonly engineUrlFault: string | null;

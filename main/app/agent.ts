@@ -1,11 +1,11 @@
 import { type Agent, createAgent } from '../agent/agent.ts';
-import type { Surroundings } from '../agent/availability/host-activity.ts';
+import type { HostActivity } from '../agent/availability/host-activity.ts';
 import { OWNER_RULES, type OwnerRules } from '../agent/availability/policy.ts';
 import type { OwnRegistry } from '../agent/registration/link.ts';
 import { createTelemetry } from '../agent/telemetry/telemetry.ts';
 import type { AgentView } from '../agent/view.ts';
 import type { Config } from '../config/schema.ts';
-import type { AgentFace } from '../gateway/api/agent-routes.ts';
+import type { AgentApi } from '../gateway/api/agent-routes.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { HttpClient } from '../platform/http/types.ts';
 import type { Log } from '../platform/log.ts';
@@ -20,7 +20,7 @@ export interface ThisMachineDeps {
   readonly ownRegistry: OwnRegistry;
   /** Ports of this process that are no engine's. */
   readonly otherPorts: () => readonly number[];
-  readonly surroundings: Surroundings;
+  readonly surroundings: HostActivity;
   readonly http: HttpClient;
   readonly clock: Clock;
   /** In [0, 1). */
@@ -32,7 +32,7 @@ export interface ThisMachineDeps {
 /** The agent of this machine, unless its owner has switched it off. */
 export interface ThisMachine {
   /** For the gateway's routes; null while it is switched off. */
-  readonly face: AgentFace | null;
+  readonly face: AgentApi | null;
   /** Null while it is switched off. */
   view(): AgentView | null;
   /** The ports that it has bound. */

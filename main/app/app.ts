@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
 import type { AppInfo, LiveEvent, LiveSnapshot } from '#shared/live.ts';
-import { type Surroundings, UNKNOWN_SURROUNDINGS } from '../agent/availability/host-activity.ts';
+import { type HostActivity, UNKNOWN_HOST_ACTIVITY } from '../agent/availability/host-activity.ts';
 import { createLiveConfig } from '../config/live-config.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Route } from '../gateway/api/routes.ts';
@@ -35,7 +35,7 @@ export interface HostOptions {
 export interface HostEdges {
   readonly openStore: typeof openStore;
   /** Whether the machine is wanted by its owner; left out where nobody can tell. */
-  readonly surroundings?: Surroundings;
+  readonly surroundings?: HostActivity;
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Log;
@@ -90,7 +90,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     },
     otherPorts: () => gateway.ports(),
     isHeld: (path) => loaded.sources.get(path) === 'env',
-    surroundings: edges.surroundings ?? UNKNOWN_SURROUNDINGS,
+    surroundings: edges.surroundings ?? UNKNOWN_HOST_ACTIVITY,
     changed,
   });
   const providers: Providers = createProviders({

@@ -9,7 +9,7 @@ import { endpointOf, type LocalTarget } from '../gateway/upstream/upstreams.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import { systemLookup } from '../platform/network-guard.ts';
-import { keptSecret, newSecret } from '../platform/secrets.ts';
+import { storedSecret, newSecret } from '../platform/secrets.ts';
 import type { Target } from '../registry/provider-table.ts';
 import { createRegistry } from '../registry/registry.ts';
 import { createMemoryStore } from '../registry/store/memory-store.ts';
@@ -58,7 +58,7 @@ export function createProviders(deps: ProvidersDeps): Providers {
     state: opened.kind === 'open' ? opened.state : NOTHING_KEPT,
     clock,
     log,
-    gatewaySecret: keptSecret(join(deps.dataDirectory, 'gateway-secret')),
+    gatewaySecret: storedSecret(join(deps.dataDirectory, 'gateway-secret')),
     heartbeatMs: () => config().agent.heartbeatMs,
     verifier: {
       providerChanged(id, news) {

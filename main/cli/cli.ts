@@ -1,7 +1,7 @@
 import { VERSION } from '../app/version.ts';
 import { dataDirectory, inUsableDirectory } from '../config/data-directory.ts';
 import { createSettingsHelp } from '../config/load.ts';
-import { openLink, orderMachine } from './commands.ts';
+import { openLink, sendModeCommand } from './commands.ts';
 import { runDoctor } from './doctor.ts';
 import { runJoin } from './join.ts';
 import { runHeadless } from './serve.ts';
@@ -43,9 +43,9 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     flags: ['--yes'],
     run: ([url = '', token = ''], flags) => runJoin(env, { url, token, yes: flags.length > 0 }),
   },
-  pause: { words: [], flags: [], run: () => orderMachine(directory(), 'paused') },
-  drain: { words: [], flags: [], run: () => orderMachine(directory(), 'drained') },
-  resume: { words: [], flags: [], run: () => orderMachine(directory(), 'on') },
+  pause: { words: [], flags: [], run: () => sendModeCommand(directory(), 'paused') },
+  drain: { words: [], flags: [], run: () => sendModeCommand(directory(), 'drained') },
+  resume: { words: [], flags: [], run: () => sendModeCommand(directory(), 'on') },
   get: {
     words: ['path'],
     optional: 1,

@@ -8,7 +8,7 @@ export async function openLink(dataDirectory: string): Promise<void> {
 }
 
 /** Gives an order to the machine of the Switchyard that runs, and prints the state that follows. */
-export async function orderMachine(dataDirectory: string, wish: AgentWish): Promise<void> {
+export async function sendModeCommand(dataDirectory: string, wish: AgentWish): Promise<void> {
   const call = { method: 'POST', path: 'agent/mode', json: { wish } } as const;
   const body = await command(dataDirectory, call);
   // The answer of the very program that this command is part of.

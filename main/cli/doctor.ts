@@ -1,8 +1,8 @@
-import { examine } from '../agent/doctor/doctor.ts';
+import { runChecks } from '../agent/doctor/doctor.ts';
 import { reportText } from '../agent/doctor/report.ts';
-import { keptIdentity } from '../agent/doctor/saved-identity.ts';
+import { savedIdentity } from '../agent/doctor/saved-identity.ts';
 import { pinnedAddress } from '../agent/engines/addresses.ts';
-import { createEnrolmentFile } from '../agent/storage/enrollment-file.ts';
+import { createEnrollmentFile } from '../agent/storage/enrollment-file.ts';
 import { createTelemetry } from '../agent/telemetry/telemetry.ts';
 import { dataDirectory } from '../config/data-directory.ts';
 import { loadConfig } from '../config/load.ts';
@@ -33,7 +33,7 @@ export async function runDoctor(env: NodeJS.ProcessEnv, asJson: boolean): Promis
   const http = createHttpClient();
   const telemetry = createTelemetry({ env, platform: process.platform, clock: systemClock });
   telemetry.start();
-  const report = await examine({
+  const report = await runChecks({
     http,
     clock: systemClock,
     telemetry,
@@ -46,8 +46,8 @@ export async function runDoctor(env: NodeJS.ProcessEnv, asJson: boolean): Promis
 }
 
 function expectedAgent(directory: string, { enabled, host, ports }: Config['agent']) {
-  const identity = keptIdentity(directory);
-  const file = createEnrolmentFile(directory, systemClock, process.platform);
+  const identity = savedIdentity(directory);
+  const file = createEnrollmentFile(directory, systemClock, process.platform);
   const { enrolment } = file.load();
   return {
     isEnabled: enabled,

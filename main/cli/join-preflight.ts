@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { BlockList, connect, isIPv6 } from 'node:net';
 import { createHttpLink } from '../agent/registration/http-link.ts';
-import { troubleOf } from '../agent/registration/remedies.ts';
-import { createEnrolmentFile, tokenDigest } from '../agent/storage/enrollment-file.ts';
+import { linkProblemOf } from '../agent/registration/remedies.ts';
+import { createEnrollmentFile, tokenDigest } from '../agent/storage/enrollment-file.ts';
 import { openIdentity } from '../agent/storage/identity.ts';
 import { createSequence } from '../agent/storage/sequence.ts';
 import { ENTRIES } from '../config/schema.ts';
@@ -98,14 +98,14 @@ export async function joinAlone(order: JoinOrder, directory: string): Promise<Jo
   const outcome = await link.enroll(token, { timeoutMs: TIMEOUT_MS, signal });
   await http.close();
   if (outcome.kind !== 'enrolled') {
-    const { happened, remedy } = troubleOf(outcome);
+    const { happened, remedy } = linkProblemOf(outcome);
     return { kind: 'failed', lines: [happened, ...(remedy === null ? [] : [remedy])] };
   }
   const { id, gatewayToken } = outcome;
   if (id !== identity.id) {
     return { kind: 'failed', lines: ['The gateway answered for another machine than this one.'] };
   }
-  const file = createEnrolmentFile(directory, systemClock, process.platform);
+  const file = createEnrollmentFile(directory, systemClock, process.platform);
   const digest = tokenDigest(token);
   const failure = await file.save({ registryUrl: origin, id, gatewayToken, tokenDigest: digest });
   if (failure !== null) {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { HOSTED_IDS } from '#shared/ids.ts';
-import { createSurroundings } from '../agent/availability/host-activity.ts';
+import { createHostActivity } from '../agent/availability/host-activity.ts';
 import { createHost, type Host, WINDOW_DIRECTORY } from '../app/app.ts';
 import { stopOnSignal } from '../app/shutdown.ts';
 import { dataDirectory, inUsableDirectory } from '../config/data-directory.ts';
@@ -36,7 +36,7 @@ async function run(env: NodeJS.ProcessEnv, directory: string): Promise<void> {
     { loaded, dataDirectory: directory, windowDirectory: WINDOW_DIRECTORY },
     {
       openStore,
-      surroundings: createSurroundings({ env, platform: process.platform, clock: systemClock }),
+      surroundings: createHostActivity({ env, platform: process.platform, clock: systemClock }),
       clock: systemClock,
       random: Math.random,
       log: createFileLog(join(directory, 'logs'), loaded.config.gateway.logLevel),

@@ -1,12 +1,12 @@
 import { assertNever } from '#shared/assert.ts';
-import type { ElectronFace, HostFace } from './electron-api.ts';
+import type { ElectronApi, HostApi } from './electron-api.ts';
 import type { Verb } from './menus.ts';
 import type { TrayFacts } from './serving-summary.ts';
 import { isOwnPage, type MainWindow } from './window.ts';
 
 export interface ActionDeps {
-  readonly electron: Pick<ElectronFace, 'app' | 'clipboard' | 'shell'>;
-  readonly host: Pick<HostFace, 'controlLink' | 'setWarmup'>;
+  readonly electron: Pick<ElectronApi, 'app' | 'clipboard' | 'shell'>;
+  readonly host: Pick<HostApi, 'controlLink' | 'setWarmup'>;
   readonly ownOrigin: string;
   readonly facts: () => TrayFacts;
   readonly window: MainWindow;

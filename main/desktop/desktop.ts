@@ -1,12 +1,12 @@
-import type { AppFace, ElectronFace, HostFace } from './electron-api.ts';
+import type { AppApi, ElectronApi, HostApi } from './electron-api.ts';
 import { openShell, type Shell } from './shell.ts';
 
 interface DesktopDeps {
-  readonly electron: ElectronFace;
+  readonly electron: ElectronApi;
   /** Called first of all: the single-instance lock lies in the directory that it sets. */
   readonly claimData: () => void;
   /** Called in the first instance only; throws with a message for people. */
-  readonly createHost: () => HostFace | Promise<HostFace>;
+  readonly createHost: () => HostApi | Promise<HostApi>;
   readonly platform: NodeJS.Platform;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly iconsDirectory: string;
@@ -57,7 +57,7 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
  * host runs.
  */
 function holdQuit(
-  app: Pick<AppFace, 'on' | 'exit'>,
+  app: Pick<AppApi, 'on' | 'exit'>,
   running: () => { stop(): Promise<void> } | null,
 ): void {
   let phase: 'running' | 'stopping' = 'running';
@@ -77,7 +77,7 @@ function holdQuit(
 
 /** Throws when the window would not be kept apart from this computer. */
 function refuseUnsandboxed(
-  app: Pick<AppFace, 'commandLine'>,
+  app: Pick<AppApi, 'commandLine'>,
   env: Readonly<Record<string, string | undefined>>,
 ): void {
   const off = app.commandLine.hasSwitch('no-sandbox')

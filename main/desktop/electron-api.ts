@@ -25,7 +25,7 @@ interface Navigation extends Cancelable {
   readonly url: string;
 }
 
-export interface AppFace extends Pick<
+export interface AppApi extends Pick<
   App,
   'requestSingleInstanceLock' | 'enableSandbox' | 'whenReady' | 'quit' | 'exit'
 > {
@@ -36,7 +36,7 @@ export interface AppFace extends Pick<
   on(event: 'before-quit', listener: (event: Cancelable) => void): unknown;
 }
 
-export interface SessionFace {
+export interface SessionApi {
   setPermissionCheckHandler(
     handler: (contents: unknown, permission: string, requestingOrigin: string) => boolean,
   ): void;
@@ -50,8 +50,8 @@ export interface SessionFace {
   ): void;
 }
 
-export interface ContentsFace {
-  readonly session: SessionFace;
+export interface ContentsApi {
+  readonly session: SessionApi;
   setWindowOpenHandler(handler: () => { action: 'deny' }): void;
   on(event: 'will-navigate', listener: (navigation: Navigation) => void): unknown;
   on(event: 'will-frame-navigate', listener: (navigation: Navigation) => void): unknown;
@@ -60,7 +60,7 @@ export interface ContentsFace {
   on(event: 'render-process-gone', listener: () => void): unknown;
 }
 
-export interface WindowFace extends Pick<
+export interface WindowApi extends Pick<
   BrowserWindow,
   | 'loadURL'
   | 'show'
@@ -72,18 +72,18 @@ export interface WindowFace extends Pick<
   | 'isDestroyed'
   | 'destroy'
 > {
-  readonly webContents: ContentsFace;
+  readonly webContents: ContentsApi;
   once(event: 'ready-to-show', listener: () => void): unknown;
   on(event: 'close', listener: (event: Cancelable) => void): unknown;
 }
 
-export interface MenuFace {
+export interface MenuApi {
   on(event: 'menu-will-show', listener: () => void): unknown;
   on(event: 'menu-will-close', listener: () => void): unknown;
 }
 
 /** `showErrorBox` stops this whole process, gateway included, until it is closed: for failed starts only. */
-interface DialogFace extends Pick<Dialog, 'showErrorBox'> {
+interface DialogApi extends Pick<Dialog, 'showErrorBox'> {
   /** On macOS only a box that belongs to a window leaves the process running. */
   showMessageBox(
     window: Pick<BaseWindow, 'isDestroyed'>,
@@ -91,22 +91,22 @@ interface DialogFace extends Pick<Dialog, 'showErrorBox'> {
   ): Promise<unknown>;
 }
 
-export interface TrayFace extends Pick<Tray, 'setToolTip' | 'destroy'> {
+export interface TrayApi extends Pick<Tray, 'setToolTip' | 'destroy'> {
   on(event: 'click', listener: () => void): unknown;
   setImage(path: string): void;
-  setContextMenu(menu: MenuFace | null): void;
+  setContextMenu(menu: MenuApi | null): void;
 }
 
 /** The part of Electron that the shell uses. */
-export interface ElectronFace {
-  readonly app: AppFace;
-  readonly BrowserWindow: new (options: BrowserWindowConstructorOptions) => WindowFace;
-  readonly Tray: new (imagePath: string) => TrayFace;
+export interface ElectronApi {
+  readonly app: AppApi;
+  readonly BrowserWindow: new (options: BrowserWindowConstructorOptions) => WindowApi;
+  readonly Tray: new (imagePath: string) => TrayApi;
   readonly Menu: {
-    buildFromTemplate(template: MenuItemConstructorOptions[]): MenuFace;
-    setApplicationMenu(menu: MenuFace | null): void;
+    buildFromTemplate(template: MenuItemConstructorOptions[]): MenuApi;
+    setApplicationMenu(menu: MenuApi | null): void;
   };
-  readonly dialog: DialogFace;
+  readonly dialog: DialogApi;
   readonly shell: Pick<Shell, 'openExternal'>;
   readonly clipboard: Pick<Clipboard, 'writeText'>;
 }
@@ -122,7 +122,7 @@ export interface Addresses {
 export type WarmupChange = { readonly ok: true } | { readonly ok: false; readonly message: string };
 
 /** What the desktop shell needs of the host, and all it may use of it. */
-export interface HostFace {
+export interface HostApi {
   /** Rejects with a message for people, such as a port that is taken. */
   start(): Promise<Addresses>;
   /** Lets running requests finish, up to 30 s. */

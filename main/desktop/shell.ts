@@ -1,5 +1,5 @@
 import { createActions } from './actions.ts';
-import type { Addresses, ElectronFace, HostFace } from './electron-api.ts';
+import type { Addresses, ElectronApi, HostApi } from './electron-api.ts';
 import { appMenu, trayView } from './menus.ts';
 import { foldFacts, type TrayFacts } from './serving-summary.ts';
 import { createTray } from './tray.ts';
@@ -9,7 +9,7 @@ import { createMainWindow, type MainWindow } from './window.ts';
 const TRAY_INTERVAL_MS = 250;
 
 interface ShellDeps {
-  readonly electron: ElectronFace;
+  readonly electron: ElectronApi;
   readonly platform: NodeJS.Platform;
   readonly iconsDirectory: string;
   readonly hasTrayPanel: () => Promise<boolean>;
@@ -23,7 +23,7 @@ export interface Shell {
 }
 
 /** Puts up the tray and the menus; the window is made when it is first opened. */
-export function openShell(deps: ShellDeps, host: HostFace, addresses: Addresses): Shell {
+export function openShell(deps: ShellDeps, host: HostApi, addresses: Addresses): Shell {
   const { electron, platform, iconsDirectory, hasTrayPanel } = deps;
   const ownOrigin = new URL(addresses.url).origin;
   let facts: TrayFacts = host.snapshot();

@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import type { ElectronFace, MenuFace } from './electron-api.ts';
+import type { ElectronApi, MenuApi } from './electron-api.ts';
 import { menuTemplate, type TrayView, type Verb } from './menus.ts';
 import type { TrayShape } from './serving-summary.ts';
 
 interface TrayDeps {
-  readonly electron: Pick<ElectronFace, 'Tray' | 'Menu'>;
+  readonly electron: Pick<ElectronApi, 'Tray' | 'Menu'>;
   readonly platform: NodeJS.Platform;
   readonly iconsDirectory: string;
   readonly act: (verb: Verb) => void;
@@ -25,7 +25,7 @@ export function createTray(deps: TrayDeps, first: TrayView): TrayIcon {
   const tray = new Tray(iconPath(deps, first.shape));
   // Left click does nothing on Windows by itself; elsewhere it opens the menu or never arrives.
   if (deps.platform === 'win32') tray.on('click', () => deps.act('open-window'));
-  let shown: { readonly view: TrayView; readonly key: string; readonly menu: MenuFace };
+  let shown: { readonly view: TrayView; readonly key: string; readonly menu: MenuApi };
   let isMenuOpen = false;
   let held: TrayView | null = null;
 
@@ -39,7 +39,7 @@ export function createTray(deps: TrayDeps, first: TrayView): TrayIcon {
 
   // Replacing an open menu closes it under the pointer on macOS and Windows. Linux is told of changes
   // while it is open, and does not always say when it closes.
-  function watch(menu: MenuFace): void {
+  function watch(menu: MenuApi): void {
     menu.on('menu-will-show', () => {
       isMenuOpen = true;
     });

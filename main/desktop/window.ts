@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { BrowserWindowConstructorOptions } from 'electron';
-import type { ContentsFace, ElectronFace, WindowFace } from './electron-api.ts';
+import type { ContentsApi, ElectronApi, WindowApi } from './electron-api.ts';
 
 interface WindowDeps {
-  readonly electron: Pick<ElectronFace, 'BrowserWindow' | 'dialog'>;
+  readonly electron: Pick<ElectronApi, 'BrowserWindow' | 'dialog'>;
   readonly iconsDirectory: string;
   readonly ownOrigin: string;
   readonly controlLink: () => string;
@@ -20,9 +20,9 @@ export interface MainWindow {
 /** The one window: the gateway's own page, with a control session of its own. */
 export function createMainWindow(deps: WindowDeps): MainWindow {
   const { BrowserWindow, dialog } = deps.electron;
-  let current: WindowFace | null = null;
+  let current: WindowApi | null = null;
 
-  function make(): WindowFace {
+  function make(): WindowApi {
     const window = new BrowserWindow(windowOptions(deps.iconsDirectory));
     guardContents(window.webContents, deps.ownOrigin);
     window.once('ready-to-show', () => window.show());
@@ -46,14 +46,14 @@ export function createMainWindow(deps: WindowDeps): MainWindow {
   }
 
   // Where no panel shows the tray icon, a hidden window could never be found again.
-  async function leave(window: WindowFace): Promise<void> {
+  async function leave(window: WindowApi): Promise<void> {
     const canReturn = await deps.hasTrayPanel();
     if (window.isDestroyed()) return;
     if (canReturn) window.hide();
     else window.minimize();
   }
 
-  function front(): WindowFace {
+  function front(): WindowApi {
     if (current === null || current.isDestroyed()) {
       current = make();
       return current;
@@ -64,7 +64,7 @@ export function createMainWindow(deps: WindowDeps): MainWindow {
     return current;
   }
 
-  async function box(window: WindowFace, message: string, detail: string): Promise<void> {
+  async function box(window: WindowApi, message: string, detail: string): Promise<void> {
     await dialog.showMessageBox(window, { type: 'error', message, detail, buttons: ['OK'] });
   }
 
@@ -110,7 +110,7 @@ function windowOptions(iconsDirectory: string): BrowserWindowConstructorOptions 
 const GRANTED = 'clipboard-sanitized-write';
 
 /** Keeps a page on the gateway's own origin and without every permission but one. */
-function guardContents(contents: ContentsFace, ownOrigin: string): void {
+function guardContents(contents: ContentsApi, ownOrigin: string): void {
   const stay = (navigation: { readonly url: string; preventDefault(): void }): void => {
     if (!isOwnPage(navigation.url, ownOrigin)) navigation.preventDefault();
   };

@@ -6,17 +6,17 @@ import type { Clock } from '../platform/clock.ts';
 import type { HttpClient } from '../platform/http/types.ts';
 import type { Log } from '../platform/log.ts';
 import type { StateFile } from '../platform/state-file.ts';
-import { type AgentFace, agentRoutes } from './api/agent-routes.ts';
+import { type AgentApi, agentRoutes } from './api/agent-routes.ts';
 import { appRoutes } from './api/app-routes.ts';
 import { controlRoutes, type ControlRoutesDeps, ordersOf } from './api/control-routes.ts';
 import { createLifecycle, type Lifecycle, type Started } from './api/lifecycle.ts';
 import { metricsRoute } from './api/metrics-route.ts';
-import { providerRoutes, type ProvidersFace } from './api/provider-routes.ts';
+import { providerRoutes, type ProvidersApi } from './api/provider-routes.ts';
 import { createRoutes, type Route } from './api/routes.ts';
 import { createGatewayServer } from './api/server.ts';
 import { identifyBy } from './auth/identity.ts';
 import { createSessions, type Sessions } from './auth/sessions.ts';
-import type { Routed } from './monitoring/attempt-log.ts';
+import type { ReportProviderResult } from './monitoring/attempt-log.ts';
 import { providerTraffic, type ProviderTraffic } from './monitoring/counters.ts';
 import type { LiveFeed } from './monitoring/live-feed.ts';
 import { createMonitor, type Monitor } from './monitoring/monitor.ts';
@@ -37,7 +37,7 @@ export interface GatewayDeps {
   readonly pickLocal: () => LocalChoice;
   readonly providers: GatewayProviders;
   /** The agent of this machine; null while it is switched off. */
-  readonly agent: AgentFace | null;
+  readonly agent: AgentApi | null;
   /** Makes the file that keeps what `save` gives over a restart. */
   readonly keep: (save: () => unknown) => StateFile;
   readonly controlToken: string;
@@ -50,14 +50,14 @@ export interface GatewayDeps {
 
 /** What the gateway needs of the registry. */
 export interface GatewayProviders {
-  readonly face: ProvidersFace;
+  readonly face: ProvidersApi;
   /** For the status report. */
   readonly known: () => ProvidersKnown;
   /** For the window. */
   readonly summary: () => ProvidersSummary;
   readonly isKnown: (id: string) => boolean;
   /** A request that was sent to a provider has ended; refusals that blame nobody are left out. */
-  readonly routed: Routed;
+  readonly routed: ReportProviderResult;
 }
 
 /** The gateway: an endpoint, its window and its live feed. */

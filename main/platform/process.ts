@@ -7,7 +7,7 @@ import { setFlagsFromString } from 'node:v8';
  * Both flags are read anew with every decision, so they may be set while the program runs (Node's `v8`
  * warns of flags in general).
  */
-export function shortenPauses(): void {
+export function tuneGarbageCollector(): void {
   // In percent of the nursery: about 10 MB, collected in 2 to 5 ms between two turns of the event loop.
   // At 8 % the pauses are shorter still, and an event costs a tenth more.
   setFlagsFromString('--minor-gc-task-trigger=20');

@@ -30,7 +30,7 @@ export function isOneOf(secret: string, digests: readonly Buffer[]): boolean {
 const MIN_LENGTH = 32;
 
 /** The secret in the file at `path`, made at the first start, for its owner's eyes only. */
-export function keptSecret(path: string): string {
+export function storedSecret(path: string): string {
   const known = readSecret(path);
   if (known !== null) return known;
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -54,7 +54,7 @@ const FILE = 'control-token';
 
 /** The token that proves control of this installation, made at the first start. */
 export function controlToken(directory: string): string {
-  return keptSecret(join(directory, FILE));
+  return storedSecret(join(directory, FILE));
 }
 
 /** The token as it stands in its file; null when there is none yet. */

@@ -2,23 +2,26 @@ import type { ProviderEvent } from '#shared/provider.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import type { Entry } from './provider-entry.ts';
-import type { Roster } from './provider-table.ts';
+import type { ProviderTable } from './provider-table.ts';
 import type { Change, Store, WriteResult } from './store/store.ts';
-import type { VerifierFace } from './verifier-port.ts';
+import type { VerifierPort } from './verifier-port.ts';
 
 /** What the parts of the registry share. */
-export interface Parts {
-  readonly roster: Roster;
+export interface RegistryContext {
+  readonly roster: ProviderTable;
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
-  readonly verifier: VerifierFace;
+  readonly verifier: VerifierPort;
   readonly gatewaySecret: string;
   readonly heartbeatMs: () => number;
 }
 
 /** Writes; what cannot be written is logged, and goes along with the provider's next write. */
-export async function write(changes: readonly Change[], parts: Parts): Promise<WriteResult> {
+export async function write(
+  changes: readonly Change[],
+  parts: RegistryContext,
+): Promise<WriteResult> {
   const { store, log } = parts;
   const result = await store.write(changes);
   if (result.kind === 'unwritten') log('warn', 'registry_unwritten', { error: result.message });
@@ -46,7 +49,7 @@ export function eventChange(
 const MAX_EVENT_CHARS = 500;
 
 /** The line about a status that the history does not have yet; none when it has it. */
-export function statusEvents(entry: Entry, { roster, clock }: Parts): Change[] {
+export function statusEvents(entry: Entry, { roster, clock }: RegistryContext): Change[] {
   const status = roster.status(entry);
   if (status === null || status === entry.toldStatus) return [];
   entry.toldStatus = status;

@@ -3,7 +3,7 @@ import { parsePublicKey, providerIdOf, type PublicKey } from '../platform/agent-
 import { checkSignature } from '../platform/http-signature.ts';
 import { newSecret } from '../platform/secrets.ts';
 import { NO_NEWS } from './change-detection.ts';
-import { eventChange, type Parts, providerChange, write } from './context.ts';
+import { eventChange, type RegistryContext, providerChange, write } from './context.ts';
 import type { OpenEnrollments } from './enrollment-tokens.ts';
 import { type Entry, entryOf, gatewayTokenOf, UNVERIFIED } from './provider-entry.ts';
 import {
@@ -38,7 +38,7 @@ const BAD_TOKEN: Refusal = {
 export async function enroll(
   message: AgentMessage,
   open: OpenEnrollments,
-  parts: Parts,
+  parts: RegistryContext,
 ): Promise<Answer<EnrollAnswer>> {
   const asked = readEnrollment(message, parts);
   if (asked.kind === 'refused') return asked;
@@ -75,7 +75,10 @@ interface AskedEnrollment {
   readonly sequence: number;
 }
 
-function readEnrollment(message: AgentMessage, { clock }: Parts): AskedEnrollment | Refusal {
+function readEnrollment(
+  message: AgentMessage,
+  { clock }: RegistryContext,
+): AskedEnrollment | Refusal {
   const body = readBody(message.body, enrollSchema);
   if (body.kind === 'refused') return body;
   const publicKey = parsePublicKey(body.value.public_key);
@@ -105,7 +108,7 @@ interface Admitted {
 }
 
 /** Lets a key in, for the first time or again with a new gateway token; a machine keeps its record. */
-export function admit(publicKey: string, sequence: number, parts: Parts): Admitted {
+export function admit(publicKey: string, sequence: number, parts: RegistryContext): Admitted {
   const { roster, clock, gatewaySecret } = parts;
   const id = providerIdOf(publicKey);
   const known = roster.get(id);
@@ -135,7 +138,11 @@ export function admit(publicKey: string, sequence: number, parts: Parts): Admitt
   };
 }
 
-function admitAgain(entry: Entry, sequence: number, { roster, gatewaySecret }: Parts): Admitted {
+function admitAgain(
+  entry: Entry,
+  sequence: number,
+  { roster, gatewaySecret }: RegistryContext,
+): Admitted {
   const before = entry.stored;
   const set = (stored: Entry['stored']) => {
     entry.stored = stored;

@@ -1,7 +1,13 @@
 import { type AgentRecord, agentRecordSchema } from '#shared/provider.ts';
 import { checkSignature } from '../platform/http-signature.ts';
 import { capped, clamped, isNews, newsOf } from './change-detection.ts';
-import { eventChange, type Parts, providerChange, statusEvents, write } from './context.ts';
+import {
+  eventChange,
+  type RegistryContext,
+  providerChange,
+  statusEvents,
+  write,
+} from './context.ts';
 import { type Entry, UNVERIFIED } from './provider-entry.ts';
 import { verificationView } from './provider-view.ts';
 import {
@@ -29,7 +35,7 @@ const UNKNOWN_PROVIDER: Refusal = {
 /** Takes a heartbeat; it is answered once it is on disk. */
 export async function takeHeartbeat(
   message: AgentMessage,
-  parts: Parts,
+  parts: RegistryContext,
 ): Promise<Answer<HeartbeatAnswer>> {
   const read = readHeartbeat(message, parts);
   if (read.kind === 'refused') return read;
@@ -44,7 +50,10 @@ interface ReadHeartbeat {
   readonly sequence: number;
 }
 
-function readHeartbeat(message: AgentMessage, { roster, clock }: Parts): ReadHeartbeat | Refusal {
+function readHeartbeat(
+  message: AgentMessage,
+  { roster, clock }: RegistryContext,
+): ReadHeartbeat | Refusal {
   const check = checkSignature(message, (keyId) => roster.get(keyId)?.key ?? null);
   if (check.kind === 'unknown_key') return UNKNOWN_PROVIDER;
   if (check.kind !== 'valid') return badSignature(check);
@@ -82,7 +91,7 @@ interface Heartbeat {
 export async function keepHeartbeat(
   entry: Entry,
   { record, sequence, ip }: Heartbeat,
-  parts: Parts,
+  parts: RegistryContext,
 ): Promise<Answer<HeartbeatAnswer>> {
   const { roster, clock, verifier, heartbeatMs } = parts;
   const { stored } = entry;

@@ -9,7 +9,7 @@ import {
 import { newSecret } from '../platform/secrets.ts';
 import { isHidden, statusAt } from './liveness.ts';
 import { type Entry, verificationStateOf } from './provider-entry.ts';
-import type { Roster } from './provider-table.ts';
+import type { ProviderTable } from './provider-table.ts';
 import { providerView, type Traffic } from './provider-view.ts';
 import { invalidRequest, type Refusal } from './responses.ts';
 
@@ -49,7 +49,7 @@ interface Piece {
 }
 
 /** Makes the listing of a roster. */
-export function createListing(roster: Roster, traffic: (id: string) => Traffic): Listing {
+export function createListing(roster: ProviderTable, traffic: (id: string) => Traffic): Listing {
   const pieces = new Map<string, Piece>();
   // Stamps begin anew with each run.
   const run = newSecret().slice(0, 12);

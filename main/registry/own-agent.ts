@@ -1,6 +1,6 @@
 import type { AgentRecord } from '#shared/provider.ts';
 import { parsePublicKey } from '../platform/agent-identity.ts';
-import { eventChange, type Parts, providerChange, write } from './context.ts';
+import { eventChange, type RegistryContext, providerChange, write } from './context.ts';
 import { admit } from './enrollment.ts';
 import { keepHeartbeat } from './heartbeat.ts';
 import type { Answer, HeartbeatAnswer } from './responses.ts';
@@ -17,7 +17,7 @@ export interface OwnAgent {
 const OWN_IP = '127.0.0.1';
 
 /** Makes the way in for the agent of this process. */
-export function createOwnAgent(parts: Parts): OwnAgent {
+export function createOwnAgent(parts: RegistryContext): OwnAgent {
   const { roster } = parts;
   return {
     async adoptOwn(text) {

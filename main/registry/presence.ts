@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { type Parts, statusEvents, write } from './context.ts';
+import { type RegistryContext, statusEvents, write } from './context.ts';
 import { isForgotten } from './liveness.ts';
 import type { Change, StoredState } from './store/store.ts';
 
 /** Watches for silence while the registry runs. */
-export interface Sweep {
+export interface Presence {
   start(): void;
   /** A provider has come, perhaps the first: without any there is nothing to watch. */
   wake(): void;
@@ -19,7 +19,7 @@ const ALIVE_MS = 15_000;
 const DOCUMENT = 'registry';
 
 /** Makes the watch; nothing runs before `start`. `gone` hears of a provider that is forgotten. */
-export function createSweep(parts: Parts, gone: (id: string) => void): Sweep {
+export function createPresence(parts: RegistryContext, gone: (id: string) => void): Presence {
   const { roster, clock, verifier, log } = parts;
   let cancelTimer: (() => void) | null = null;
   let isRunning = false;

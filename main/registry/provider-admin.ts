@@ -1,7 +1,7 @@
 import type { ProviderEvent, Verification } from '#shared/provider.ts';
 import { isoTime } from '../platform/dates.ts';
 import { NO_NEWS } from './change-detection.ts';
-import { type Parts, write } from './context.ts';
+import { type RegistryContext, write } from './context.ts';
 import { type RawQuery, readHistoryLimit } from './listing.ts';
 import { verificationStateOf } from './provider-entry.ts';
 import { type Answer, answered, providerNotFound, type Refusal, unwritten } from './responses.ts';
@@ -13,7 +13,7 @@ export interface History {
 }
 
 /** What the owner of the registry may do to a provider, and ask of it. */
-export interface Ownership {
+export interface ProviderAdmin {
   remove(id: string): Promise<Answer<{ readonly id: string }>>;
   /** Has it verified now; the answer does not wait for the run. */
   requestVerification(id: string): Answer<{
@@ -32,7 +32,10 @@ const OWN_PROVIDER: Refusal = {
 };
 
 /** Makes the owner's side; `gone` hears of a provider that was removed. */
-export function createOwnership(parts: Parts, gone: (id: string) => void): Ownership {
+export function createProviderAdmin(
+  parts: RegistryContext,
+  gone: (id: string) => void,
+): ProviderAdmin {
   const { roster, store, verifier } = parts;
   return {
     async remove(id) {

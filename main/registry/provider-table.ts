@@ -4,7 +4,7 @@ import { silenceAfterAbsence, STALE_MS, statusAt } from './liveness.ts';
 import type { Entry } from './provider-entry.ts';
 
 /** Every provider in memory, in the order of enrolment, and how long each was silent. */
-export interface Roster {
+export interface ProviderTable {
   get(id: string): Entry | undefined;
   all(): Iterable<Entry>;
   isEmpty(): boolean;
@@ -29,7 +29,7 @@ export interface Roster {
 const ABSENCE_MS = 20_000;
 
 /** Makes an empty roster; `changed` hears the id of whatever changes. */
-export function createRoster(clock: Clock, changed: (id: string) => void): Roster {
+export function createProviderTable(clock: Clock, changed: (id: string) => void): ProviderTable {
   const entries = new Map<string, Entry>();
   const targetsById = new Map<string, Target>();
   let revision = 0;

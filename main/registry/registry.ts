@@ -1,22 +1,22 @@
 import type { LocalProvider, Provider } from '#shared/provider.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
-import type { Parts } from './context.ts';
+import type { RegistryContext } from './context.ts';
 import { createOpenEnrollments, type NewEnrollment } from './enrollment-tokens.ts';
 import { enroll } from './enrollment.ts';
 import { takeHeartbeat } from './heartbeat.ts';
 import { type Counts, createListing, type Listed, type RawQuery } from './listing.ts';
 import { silenceAtStart } from './liveness.ts';
 import { createOwnAgent, type OwnAgent } from './own-agent.ts';
-import { createSweep, lastAliveAt } from './presence.ts';
-import { createOwnership, type Ownership } from './provider-admin.ts';
+import { createPresence, lastAliveAt } from './presence.ts';
+import { createProviderAdmin, type ProviderAdmin } from './provider-admin.ts';
 import { type Entry, entryOf } from './provider-entry.ts';
-import { createRoster, type Roster, type Target } from './provider-table.ts';
+import { createProviderTable, type ProviderTable, type Target } from './provider-table.ts';
 import { excerptOf, providerView, type Traffic } from './provider-view.ts';
 import type { AgentMessage, Answer, EnrollAnswer, HeartbeatAnswer, Refusal } from './responses.ts';
 import type { Store, StoredProvider, StoredState } from './store/store.ts';
 import { createVerifierHost } from './verifier-adapter.ts';
-import type { VerifierFace, VerifierHost } from './verifier-port.ts';
+import type { VerifierPort, VerifierHost } from './verifier-port.ts';
 
 /** What the registry is given. */
 export interface RegistryDeps {
@@ -28,7 +28,7 @@ export interface RegistryDeps {
   /** The tokens towards the agents are made from it; it outlives the database. */
   readonly gatewaySecret: string;
   readonly heartbeatMs: () => number;
-  readonly verifier: VerifierFace;
+  readonly verifier: VerifierPort;
   /** What the gateway has seen of a provider. */
   readonly traffic: (id: string) => Traffic;
   /** Hears the id of each provider that has changed, come or gone. */
@@ -39,7 +39,7 @@ export interface RegistryDeps {
 export type Standing = 'none' | 'paused' | 'meant';
 
 /** Knows every provider machine, by its heartbeats. */
-export interface Registry extends OwnAgent, Ownership {
+export interface Registry extends OwnAgent, ProviderAdmin {
   /** Begins to watch for silence. */
   start(): void;
   stop(): Promise<void>;
@@ -68,21 +68,21 @@ export interface Registry extends OwnAgent, Ownership {
 export function createRegistry(deps: RegistryDeps): Registry {
   const { store, clock, traffic, changed } = deps;
   let isLoaded = false;
-  const roster = createRoster(clock, (id) => {
+  const roster = createProviderTable(clock, (id) => {
     if (!isLoaded) return;
     sweep.wake();
     changed(id);
   });
-  const parts: Parts = { ...deps, roster };
+  const parts: RegistryContext = { ...deps, roster };
   load(deps, roster);
   isLoaded = true;
   const open = createOpenEnrollments(deps.state.enrollments, { store, clock });
   const listing = createListing(roster, traffic);
   const gone = (id: string) => listing.forget(id);
-  const sweep = createSweep(parts, gone);
+  const sweep = createPresence(parts, gone);
   return {
     ...createOwnAgent(parts),
-    ...createOwnership(parts, gone),
+    ...createProviderAdmin(parts, gone),
     start: () => sweep.start(),
     stop: () => sweep.stop(),
     handleEnroll: (message) => enroll(message, open, parts),
@@ -113,7 +113,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
   };
 }
 
-function load({ state, clock, gatewaySecret }: RegistryDeps, roster: Roster): void {
+function load({ state, clock, gatewaySecret }: RegistryDeps, roster: ProviderTable): void {
   const aliveAt = lastAliveAt(state);
   const ticks = clock.ticks();
   for (const stored of state.providers.toSorted(byEnrolment)) {
@@ -126,7 +126,7 @@ function byEnrolment(a: StoredProvider, b: StoredProvider): number {
   return a.enrolledAt - b.enrolledAt || (a.id < b.id ? -1 : 1);
 }
 
-function standing(roster: Roster): Standing {
+function standing(roster: ProviderTable): Standing {
   let found: Standing = 'none';
   for (const entry of roster.all()) {
     const one = standingOf(entry);
@@ -142,7 +142,7 @@ function standingOf({ shown, isOwn }: Entry): Standing {
   return shown?.status === 'paused' ? 'paused' : 'meant';
 }
 
-function freshest(roster: Roster): string | null {
+function freshest(roster: ProviderTable): string | null {
   let found: Entry | null = null;
   for (const entry of roster.all()) {
     if (entry.shown === null) continue;

@@ -1,4 +1,4 @@
-import { eventChange, type Parts, providerChange, write } from './context.ts';
+import { eventChange, type RegistryContext, providerChange, write } from './context.ts';
 import { STALE_MS } from './liveness.ts';
 import type { Entry } from './provider-entry.ts';
 import { failureReason } from './provider-view.ts';
@@ -6,7 +6,7 @@ import type { StoredVerification } from './store/store.ts';
 import type { Recorded, VerificationSubject, VerifierHost } from './verifier-port.ts';
 
 /** What the verifier reads and writes of the providers. */
-export function createVerifierHost(parts: Parts): VerifierHost {
+export function createVerifierHost(parts: RegistryContext): VerifierHost {
   const { roster, clock } = parts;
 
   function subjectOf(entry: Entry): VerificationSubject | null {

@@ -18,7 +18,7 @@ export interface VerifierNews {
 }
 
 /** What the verifier offers the registry; no call waits for a run. */
-export interface VerifierFace {
+export interface VerifierPort {
   /** Called after the change is on disk. */
   providerChanged(id: string, news: VerifierNews): void;
   /** The provider is gone: a run of it ends, its result is nobody's. */

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { CHECK_NAMES } from '#shared/provider.ts';
 import type { ExpectedAgent } from '../../main/agent/doctor/agent-checks.ts';
-import { examine } from '../../main/agent/doctor/doctor.ts';
+import { runChecks } from '../../main/agent/doctor/doctor.ts';
 import {
   DOCTOR_NAMES,
   type DoctorReport,
@@ -110,7 +110,7 @@ interface Given {
 function diagnose({ agent, engine = null, gpus = CARD }: Given): Promise<DoctorReport> {
   const http = createHttpClient();
   onTestFinished(() => http.close());
-  return examine({
+  return runChecks({
     http,
     clock: systemClock,
     telemetry: telemetry(gpus),

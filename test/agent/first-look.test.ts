@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { firstLook } from '../../main/agent/registration/readiness.ts';
+import { untilReady } from '../../main/agent/registration/readiness.ts';
 import type { GpuReading } from '../../main/agent/telemetry/gpu-device.ts';
 import {
   hearingRegistry,
@@ -25,7 +25,7 @@ function looking(engines: Promise<void>, state: GpuReading['state']) {
   const stopping = new AbortController();
   const look = { clock, become, stopping, isOver: false };
   const lookers = { engines: { looked: () => engines }, telemetry, clock };
-  void firstLook(lookers, stopping.signal).then(() => (look.isOver = true));
+  void untilReady(lookers, stopping.signal).then(() => (look.isOver = true));
   return look;
 }
 

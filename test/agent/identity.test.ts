@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createEnrolmentFile } from '../../main/agent/storage/enrollment-file.ts';
+import { createEnrollmentFile } from '../../main/agent/storage/enrollment-file.ts';
 import { openIdentity } from '../../main/agent/storage/identity.ts';
 import { createSequence } from '../../main/agent/storage/sequence.ts';
 import { silentLog } from '../../main/platform/log.ts';
@@ -69,7 +69,7 @@ test('a disk that takes no key is told of, and ends nothing', () => {
 
 test('an enrolment is kept as a secret; a damaged one is set aside', async () => {
   const directory = temporaryDirectory();
-  const file = createEnrolmentFile(directory, clock, 'linux');
+  const file = createEnrollmentFile(directory, clock, 'linux');
   const enrolment = {
     registryUrl: 'http://gateway:47900',
     id: 'prv_1',

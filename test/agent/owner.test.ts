@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
-  type Surroundings,
-  UNKNOWN_SURROUNDINGS,
+  type HostActivity,
+  UNKNOWN_HOST_ACTIVITY,
 } from '../../main/agent/availability/host-activity.ts';
 import {
   FREE,
@@ -147,7 +147,7 @@ describe('what the machine must be asked for', () => {
   /** Surroundings that count how often each was asked. */
   function counting() {
     const asked = { idle: 0, battery: 0 };
-    const surroundings: Surroundings = {
+    const surroundings: HostActivity = {
       userIdleMs: () => Promise.resolve(((asked.idle += 1), 0)),
       isOnBattery: () => Promise.resolve(((asked.battery += 1), true)),
     };
@@ -172,7 +172,7 @@ describe('what the machine must be asked for', () => {
     const { clock, agent } = await startAgent({
       rules: { onlyWhenIdle: true },
       surroundings: {
-        ...UNKNOWN_SURROUNDINGS,
+        ...UNKNOWN_HOST_ACTIVITY,
         userIdleMs() {
           asked += 1;
           running += 1;
@@ -198,7 +198,7 @@ describe('what the machine must be asked for', () => {
     let heard: AbortSignal | null = null;
     const { stop } = await startAgent({
       surroundings: {
-        ...UNKNOWN_SURROUNDINGS,
+        ...UNKNOWN_HOST_ACTIVITY,
         isOnBattery(signal) {
           heard = signal;
           return Promise.resolve(null);

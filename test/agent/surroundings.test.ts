@@ -2,7 +2,7 @@ import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
-  createSurroundings,
+  createHostActivity,
   parseHidIdleMs,
   parsePmset,
 } from '../../main/agent/availability/host-activity.ts';
@@ -27,7 +27,7 @@ function machine(
   const clock = createManualClock();
   const tools = stubTools(scripts);
   const { startTool } = tools;
-  const asked = createSurroundings({ clock, env: {}, platform, root, startTool });
+  const asked = createHostActivity({ clock, env: {}, platform, root, startTool });
   return {
     clock,
     tools,

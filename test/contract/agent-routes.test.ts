@@ -217,7 +217,7 @@ test('a wish is answered with the view that it leads to', async () => {
 });
 
 describe('the doctor', () => {
-  const examine = async (gateway: Controlled) => {
+  const runChecks = async (gateway: Controlled) => {
     const answer = await gateway.post('doctor', {});
     expect(answer.status).toBe(200);
     return JSON.parse(answer.text) as DoctorReport;
@@ -225,7 +225,7 @@ describe('the doctor', () => {
 
   test('says of each check what was tried, what came back and what to do', async () => {
     const gateway = await started();
-    const { ok, checks } = await examine(gateway);
+    const { ok, checks } = await runChecks(gateway);
     expect(ok).toBe(false);
     expect(new Set(checks.map(({ name }) => name))).toEqual(
       new Set([...DOCTOR_GROUNDS, ...CHECK_NAMES]),
@@ -248,7 +248,7 @@ describe('the doctor', () => {
     const engine = await startModelServer(answers('hi'));
     const gateway = await started({ ENGINE_URL: engine.url });
     await gateway.post('mode', { wish: 'paused' });
-    const { checks } = await examine(gateway);
+    const { checks } = await runChecks(gateway);
     const inference = checks.find(({ name }) => name === 'test inference returns choices');
     expect(inference).toMatchObject({
       passed: false,
@@ -262,14 +262,14 @@ describe('the doctor', () => {
     const engine = await startModelServer(hang);
     const gateway = await started({ ENGINE_URL: engine.url });
     await expect.poll(async () => (await gateway.view()).engine?.health.status).toBe('ok');
-    const both = [examine(gateway), examine(gateway)];
+    const both = [runChecks(gateway), runChecks(gateway)];
     await gateway.view();
     engine.script = answers('hi');
     for (const call of engine.calls) await answers('hi')(call);
     // Each examination has a nonce of its own, which the agent signs.
     const [first, second] = await Promise.all(both);
     expect(second).toEqual(first);
-    expect(await examine(gateway)).not.toEqual(first);
+    expect(await runChecks(gateway)).not.toEqual(first);
   });
 });
 

@@ -1,7 +1,7 @@
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { AppInfo, LiveEvent, LiveSnapshot } from '#shared/live.ts';
 import type { StatusReport, UpstreamReport } from '#shared/status.ts';
-import type { HostFace, WarmupChange } from '../../main/desktop/electron-api.ts';
+import type { HostApi, WarmupChange } from '../../main/desktop/electron-api.ts';
 
 const LABELS: Readonly<Record<UpstreamId, string>> = {
   local: 'Local',
@@ -130,7 +130,7 @@ export function snapshotOf(scene: Scene): LiveSnapshot {
   };
 }
 
-export interface FakeHost extends HostFace {
+export interface FakeHost extends HostApi {
   /** Calls that came in, in order. */
   readonly calls: string[];
   /** Changes the scene and tells the subscribers. */

@@ -3,13 +3,13 @@ import { describe, expect, test } from 'vitest';
 import {
   type Admission,
   admit,
-  admitAnyway,
-  admitClosed,
+  admitForced,
+  admitIfClosed,
   type Breaker,
   NEW_BREAKER,
 } from '../../main/gateway/circuits/breaker.ts';
 import { createCircuits } from '../../main/gateway/circuits/circuits.ts';
-import { later, type Moment } from '../../main/gateway/circuits/deadline.ts';
+import { later, type DualTime } from '../../main/gateway/circuits/deadline.ts';
 import { circuitReport } from '../../main/gateway/circuits/report.ts';
 import {
   firstContent,
@@ -30,9 +30,9 @@ const SLOW_MS = LIMITS.ttftThresholdMs;
 const TIMEOUT_MS = 30_000;
 const SUCCESS: Result = { kind: 'success' };
 const FAILURE: Result = { kind: 'failure', error: 'http_503: HTTP 503' };
-const T0: Moment = { ticks: 0, wallMs: Date.UTC(2026, 0, 1) };
+const T0: DualTime = { ticks: 0, wallMs: Date.UTC(2026, 0, 1) };
 
-const judging = (now: Moment) => ({ now, limits: LIMITS, random: 0.5 });
+const judging = (now: DualTime) => ({ now, limits: LIMITS, random: 0.5 });
 
 function admitted(admission: Admission): Extract<Admission, { readonly kind: 'admitted' }> {
   if (admission.kind !== 'admitted') throw new Error(`refused for ${admission.waitMs} ms`);
@@ -40,15 +40,15 @@ function admitted(admission: Admission): Extract<Admission, { readonly kind: 'ad
 }
 
 /** One call that is let in and is outrun after so long a silence. */
-function outrunOnce(breaker: Breaker, silentMs: number, now: Moment = T0): Breaker {
-  const { breaker: asked, ticket } = admitted(admit(breaker, now, TIMEOUT_MS));
-  return outrun(asked, ticket, silentMs, { now, limits: LIMITS });
+function outrunOnce(breaker: Breaker, silentMs: number, now: DualTime = T0): Breaker {
+  const { breaker: asked, permit } = admitted(admit(breaker, now, TIMEOUT_MS));
+  return outrun(asked, permit, silentMs, { now, limits: LIMITS });
 }
 
 /** One that failed, which opened it. */
 function opened(): Breaker {
-  const { breaker, ticket } = admitted(admit(NEW_BREAKER, T0, TIMEOUT_MS));
-  return record(breaker, ticket, FAILURE, judging(T0));
+  const { breaker, permit } = admitted(admit(NEW_BREAKER, T0, TIMEOUT_MS));
+  return record(breaker, permit, FAILURE, judging(T0));
 }
 const OVER = later(T0, LIMITS.cooldownMs);
 
@@ -71,7 +71,7 @@ describe('a call that was outrun', () => {
   test('being slow thrice in a row opens it for a cool-down', () => {
     let breaker = NEW_BREAKER;
     for (let n = 1; n <= 3; n += 1) {
-      expect(breaker.gate.kind).toBe('closed');
+      expect(breaker.state.kind).toBe('closed');
       breaker = outrunOnce(breaker, SLOW_MS);
     }
     expect(circuitReport(breaker, T0)).toMatchObject({ open: true, cooldownRemainingMs: 60_000 });
@@ -79,10 +79,10 @@ describe('a call that was outrun', () => {
 
   test('counts in one row with those that answered slowly; one that was fast ends it', () => {
     const slow = outrunOnce(outrunOnce(NEW_BREAKER, SLOW_MS), SLOW_MS);
-    const { breaker, ticket } = admitted(admit(slow, T0, TIMEOUT_MS));
-    expect(firstContent(breaker, ticket, SLOW_MS + 1, judging(T0)).gate.kind).toBe('open');
-    const faster = firstContent(breaker, ticket, SLOW_MS, judging(T0));
-    expect(outrunOnce(faster, SLOW_MS).gate.kind).toBe('closed');
+    const { breaker, permit } = admitted(admit(slow, T0, TIMEOUT_MS));
+    expect(firstContent(breaker, permit, SLOW_MS + 1, judging(T0)).state.kind).toBe('open');
+    const faster = firstContent(breaker, permit, SLOW_MS, judging(T0));
+    expect(outrunOnce(faster, SLOW_MS).state.kind).toBe('closed');
   });
 
   test('before it was slow neither ends the row of slow ones nor counts in it', () => {
@@ -98,10 +98,10 @@ describe('a call that was outrun', () => {
   });
 
   test('of an earlier spell counts in the mean alone', () => {
-    const { breaker, ticket } = admitted(admit(NEW_BREAKER, T0, TIMEOUT_MS));
-    const open = record(breaker, ticket, FAILURE, judging(T0));
-    const late = outrun(open, ticket, SLOW_MS, { now: T0, limits: LIMITS });
-    expect(late.gate).toEqual(open.gate);
+    const { breaker, permit } = admitted(admit(NEW_BREAKER, T0, TIMEOUT_MS));
+    const open = record(breaker, permit, FAILURE, judging(T0));
+    const late = outrun(open, permit, SLOW_MS, { now: T0, limits: LIMITS });
+    expect(late.state).toEqual(open.state);
     expect(late.health).toMatchObject({ consecutiveSlow: 0, ttft: { value: SLOW_MS } });
   });
 });
@@ -116,7 +116,7 @@ describe('a probe that was outrun', () => {
     const again = later(OVER, 60_000);
     const probe = admitted(admit(breaker, again, TIMEOUT_MS));
     // The next failure is the first that makes it grow.
-    const failed = record(probe.breaker, probe.ticket, FAILURE, judging(again));
+    const failed = record(probe.breaker, probe.permit, FAILURE, judging(again));
     expect(circuitReport(failed, again)).toMatchObject({ cooldownRemainingMs: 120_000 });
   });
 
@@ -128,23 +128,23 @@ describe('a probe that was outrun', () => {
 
   test('and was sent before its time neither shortens nor lengthens the cool-down', () => {
     const early = later(T0, 1000);
-    const { breaker, ticket } = admitted(admitAnyway(opened(), early, TIMEOUT_MS));
-    const after = outrun(breaker, ticket, SLOW_MS, { now: later(early, SLOW_MS), limits: LIMITS });
-    expect(after.gate).toEqual(opened().gate);
+    const { breaker, permit } = admitted(admitForced(opened(), early, TIMEOUT_MS));
+    const after = outrun(breaker, permit, SLOW_MS, { now: later(early, SLOW_MS), limits: LIMITS });
+    expect(after.state).toEqual(opened().state);
   });
 
   test('has no say any more: what comes of it later leaves the cool-down as it is', () => {
-    const { breaker, ticket } = admitted(admit(opened(), OVER, TIMEOUT_MS));
-    const after = outrun(breaker, ticket, SLOW_MS, { now: OVER, limits: LIMITS });
+    const { breaker, permit } = admitted(admit(opened(), OVER, TIMEOUT_MS));
+    const after = outrun(breaker, permit, SLOW_MS, { now: OVER, limits: LIMITS });
     for (const result of [SUCCESS, FAILURE, { kind: 'neutral' } as const]) {
-      expect(record(after, ticket, result, judging(OVER)).gate).toEqual(after.gate);
+      expect(record(after, permit, result, judging(OVER)).state).toEqual(after.state);
     }
   });
 });
 
 describe('a call that need not be sent', () => {
   test('is let in where nothing is wrong', () => {
-    expect(admitClosed(NEW_BREAKER, T0, TIMEOUT_MS)).toEqual(admit(NEW_BREAKER, T0, TIMEOUT_MS));
+    expect(admitIfClosed(NEW_BREAKER, T0, TIMEOUT_MS)).toEqual(admit(NEW_BREAKER, T0, TIMEOUT_MS));
   });
 
   test.each([
@@ -152,7 +152,7 @@ describe('a call that need not be sent', () => {
     ['half-open', opened(), OVER],
     ['probing', admitted(admit(opened(), OVER, TIMEOUT_MS)).breaker, OVER],
   ])('is refused where the breaker is %s', (_state, breaker, now) => {
-    expect(admitClosed(breaker, now, TIMEOUT_MS).kind).toBe('refused');
+    expect(admitIfClosed(breaker, now, TIMEOUT_MS).kind).toBe('refused');
   });
 
   test('is refused for a skip as any other', () => {
@@ -172,11 +172,11 @@ describe('a call that need not be sent', () => {
       retryAfterMs: 30_000,
       detail: 'HTTP 429',
     } as const;
-    circuits.skipAfter('hosted_b', failure, { model: 'm', epoch: 0 });
+    circuits.excludeAfter('hosted_b', failure, { model: 'm', epoch: 0 });
     const wish = { model: 'm', timeoutMs: TIMEOUT_MS };
-    expect(circuits.enterClosed('hosted_b', wish, 0)).toMatchObject({ reason: 'rate_limited' });
+    expect(circuits.admitIfClosed('hosted_b', wish, 0)).toMatchObject({ reason: 'rate_limited' });
     clock.advance(30_000);
-    expect(circuits.enterClosed('hosted_b', wish, 0)).toMatchObject({ kind: 'admitted' });
+    expect(circuits.admitIfClosed('hosted_b', wish, 0)).toMatchObject({ kind: 'admitted' });
   });
 });
 
@@ -188,14 +188,14 @@ test('what the prompt was known to take is no slowness, yet it counts in the mea
     changed() {},
   });
   const health = () => circuits.at('local').breaker.health;
-  const ticket = { serial: 0 };
-  circuits.outrun('local', ticket, { silentMs: 9000, slowMs: SLOW_MS - 1 });
+  const permit = { serial: 0 };
+  circuits.outrun('local', permit, { silentMs: 9000, slowMs: SLOW_MS - 1 });
   expect(health()).toMatchObject({ consecutiveSlow: 0, ttft: { value: 9000 } });
-  circuits.outrun('local', ticket, { silentMs: 9000, slowMs: SLOW_MS });
+  circuits.outrun('local', permit, { silentMs: 9000, slowMs: SLOW_MS });
   expect(health()).toMatchObject({ consecutiveSlow: 1 });
-  circuits.firstContent('local', ticket, { ttftMs: 9000, slowMs: SLOW_MS });
+  circuits.firstContent('local', permit, { ttftMs: 9000, slowMs: SLOW_MS });
   expect(health()).toMatchObject({ consecutiveSlow: 0, lastTtftMs: 9000 });
-  circuits.firstContent('local', ticket, { ttftMs: 9000, slowMs: SLOW_MS + 1 });
+  circuits.firstContent('local', permit, { ttftMs: 9000, slowMs: SLOW_MS + 1 });
   expect(health()).toMatchObject({ consecutiveSlow: 1 });
 });
 
@@ -212,19 +212,19 @@ test('property: to be outrun is never a failure or a success, never closes, and 
       now = later(now, gapMs);
       const admission = admit(breaker, now, TIMEOUT_MS);
       if (admission.kind === 'refused') continue;
-      const { ticket } = admission;
+      const { permit } = admission;
       now = later(now, silentMs);
       if (end !== 'outrun') {
         const result = end === 'failure' ? FAILURE : SUCCESS;
-        breaker = record(admission.breaker, ticket, result, judging(now));
+        breaker = record(admission.breaker, permit, result, judging(now));
         continue;
       }
       const before = admission.breaker;
-      breaker = outrun(before, ticket, silentMs, { now, limits: LIMITS });
+      breaker = outrun(before, permit, silentMs, { now, limits: LIMITS });
       const { fails, successes, consecutiveFails } = before.health;
       expect(breaker.health).toMatchObject({ fails, successes, consecutiveFails });
-      expect(breaker.gate.kind).not.toBe('probing');
-      expect(before.gate.kind !== 'closed' && breaker.gate.kind === 'closed').toBe(false);
+      expect(breaker.state.kind).not.toBe('probing');
+      expect(before.state.kind !== 'closed' && breaker.state.kind === 'closed').toBe(false);
     }
   });
   fc.assert(law, { numRuns: 500 });

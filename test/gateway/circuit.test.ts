@@ -2,16 +2,16 @@ import { expect, test } from 'vitest';
 import {
   type Admission,
   admit,
-  admitAnyway,
+  admitForced,
   type Breaker,
   NEW_BREAKER,
   reset,
   sent,
-  type Ticket,
+  type Permit,
   waitMsOf,
 } from '../../main/gateway/circuits/breaker.ts';
 import { decodeBreaker, encodeBreaker } from '../../main/gateway/circuits/codec.ts';
-import { later, type Moment, momentOf } from '../../main/gateway/circuits/deadline.ts';
+import { later, type DualTime, dualTimeOf } from '../../main/gateway/circuits/deadline.ts';
 import { circuitReport, providerCircuitReport } from '../../main/gateway/circuits/report.ts';
 import {
   firstContent,
@@ -32,7 +32,7 @@ const TIMEOUT_MS = 30_000;
 const SUCCESS: Result = { kind: 'success' };
 const FAILURE: Result = { kind: 'failure', error: 'http_500: HTTP 500' };
 const NEUTRAL: Result = { kind: 'neutral' };
-const T0: Moment = { ticks: 250.5, wallMs: Date.UTC(2026, 0, 1) };
+const T0: DualTime = { ticks: 250.5, wallMs: Date.UTC(2026, 0, 1) };
 
 type Admitted = Extract<Admission, { readonly kind: 'admitted' }>;
 
@@ -40,24 +40,25 @@ function admitted(admission: Admission): Admitted {
   if (admission.kind !== 'admitted') throw new Error(`refused for ${admission.waitMs} ms`);
   return admission;
 }
-const letIn = (breaker: Breaker, now: Moment) => admitted(admit(breaker, now, TIMEOUT_MS));
-const forceIn = (breaker: Breaker, now: Moment) => admitted(admitAnyway(breaker, now, TIMEOUT_MS));
-const isAdmitting = (breaker: Breaker, now: Moment) =>
+const letIn = (breaker: Breaker, now: DualTime) => admitted(admit(breaker, now, TIMEOUT_MS));
+const forceIn = (breaker: Breaker, now: DualTime) =>
+  admitted(admitForced(breaker, now, TIMEOUT_MS));
+const isAdmitting = (breaker: Breaker, now: DualTime) =>
   admit(breaker, now, TIMEOUT_MS).kind === 'admitted';
 
 interface When {
-  readonly now: Moment;
+  readonly now: DualTime;
   readonly limits?: Limits;
   readonly random?: number;
 }
-function told(breaker: Breaker, ticket: Ticket, result: Result, when: When): Breaker {
-  return record(breaker, ticket, result, { limits: LIMITS, random: 0.5, ...when });
+function told(breaker: Breaker, permit: Permit, result: Result, when: When): Breaker {
+  return record(breaker, permit, result, { limits: LIMITS, random: 0.5, ...when });
 }
 
 /** One request that is let in and ends at once. */
 function called(breaker: Breaker, result: Result, when: When): Breaker {
   const admission = letIn(breaker, when.now);
-  return told(admission.breaker, admission.ticket, result, when);
+  return told(admission.breaker, admission.permit, result, when);
 }
 
 function failedTimes(times: number, breaker: Breaker = NEW_BREAKER): Breaker {
@@ -70,7 +71,7 @@ function failedTimes(times: number, breaker: Breaker = NEW_BREAKER): Breaker {
 const OPEN = failedTimes(5);
 const OVER = later(T0, MINUTE_MS);
 
-const openingsOf = ({ gate }: Breaker) => (gate.kind === 'closed' ? 0 : gate.openings);
+const openingsOf = ({ state }: Breaker) => (state.kind === 'closed' ? 0 : state.consecutiveOpens);
 
 test.each([
   [1, false],
@@ -86,7 +87,7 @@ test.each([
 
 test('a success between them ends the row of failures', () => {
   const broken = called(failedTimes(4), SUCCESS, { now: T0 });
-  expect(failedTimes(4, broken).gate.kind).toBe('closed');
+  expect(failedTimes(4, broken).state.kind).toBe('closed');
 });
 
 test('a neutral result neither ends the row nor counts in it', () => {
@@ -115,9 +116,9 @@ test('open with the cool-down over and no probe out is open with nothing left to
 
 test('after the cool-down one request is the probe and the others pass by', () => {
   const { breaker } = letIn(OPEN, OVER);
-  expect(breaker.gate.kind).toBe('probing');
+  expect(breaker.state.kind).toBe('probing');
   expect(isAdmitting(breaker, OVER)).toBe(false);
-  expect(admitAnyway(breaker, OVER, TIMEOUT_MS).kind).toBe('refused');
+  expect(admitForced(breaker, OVER, TIMEOUT_MS).kind).toBe('refused');
   expect(circuitReport(breaker, OVER)).toMatchObject({ open: true, cooldownRemainingMs: 0 });
 });
 
@@ -161,10 +162,10 @@ test('a cool-down configured longer than the cap is kept and does not grow', () 
 });
 
 test('a neutral result of the probe lets the next request probe', () => {
-  const { ticket, breaker } = letIn(OPEN, OVER);
-  const freed = told(breaker, ticket, NEUTRAL, { now: OVER });
-  expect(freed).toEqual({ ...OPEN, issued: breaker.issued });
-  expect(letIn(freed, OVER).breaker.gate.kind).toBe('probing');
+  const { permit, breaker } = letIn(OPEN, OVER);
+  const freed = told(breaker, permit, NEUTRAL, { now: OVER });
+  expect(freed).toEqual({ ...OPEN, lastSerial: breaker.lastSerial });
+  expect(letIn(freed, OVER).breaker.state.kind).toBe('probing');
 });
 
 test('a probe never heard of again is released after the time-out and a little', () => {
@@ -179,29 +180,29 @@ test.each([SUCCESS, FAILURE, NEUTRAL])(
     const first = letIn(OPEN, OVER);
     const now = later(OVER, TIMEOUT_MS + 1000);
     const second = letIn(first.breaker, now);
-    const after = told(second.breaker, first.ticket, result, { now });
-    expect(after.gate).toEqual(second.breaker.gate);
+    const after = told(second.breaker, first.permit, result, { now });
+    expect(after.state).toEqual(second.breaker.state);
     expect(after.health.consecutiveFails).toBe(5);
-    expect(told(after, second.ticket, SUCCESS, { now }).gate.kind).toBe('closed');
+    expect(told(after, second.permit, SUCCESS, { now }).state.kind).toBe('closed');
   },
 );
 
 test('a probe that is released and not superseded still counts', () => {
-  const { ticket, breaker } = letIn(OPEN, OVER);
-  const closed = told(breaker, ticket, SUCCESS, { now: later(OVER, 5 * MINUTE_MS) });
-  expect(closed.gate.kind).toBe('closed');
+  const { permit, breaker } = letIn(OPEN, OVER);
+  const closed = told(breaker, permit, SUCCESS, { now: later(OVER, 5 * MINUTE_MS) });
+  expect(closed.state.kind).toBe('closed');
 });
 
 test('a result that is told twice counts once for the state', () => {
-  const { ticket, breaker } = letIn(OPEN, OVER);
-  const open = told(breaker, ticket, FAILURE, { now: OVER });
-  expect(told(open, ticket, FAILURE, { now: OVER }).gate).toEqual(open.gate);
-  expect(told(open, ticket, SUCCESS, { now: OVER }).gate).toEqual(open.gate);
+  const { permit, breaker } = letIn(OPEN, OVER);
+  const open = told(breaker, permit, FAILURE, { now: OVER });
+  expect(told(open, permit, FAILURE, { now: OVER }).state).toEqual(open.state);
+  expect(told(open, permit, SUCCESS, { now: OVER }).state).toEqual(open.state);
 });
 
 test('a probe that streams for longer than the time-out is not superseded', () => {
-  const { ticket, breaker } = letIn(OPEN, OVER);
-  const begun = firstContent(breaker, ticket, 100, { now: later(OVER, 100), limits: LIMITS });
+  const { permit, breaker } = letIn(OPEN, OVER);
+  const begun = firstContent(breaker, permit, 100, { now: later(OVER, 100), limits: LIMITS });
   expect(isAdmitting(begun, later(OVER, 5 * MINUTE_MS))).toBe(false);
   expect(isAdmitting(begun, later(OVER, 11 * MINUTE_MS))).toBe(true);
 });
@@ -210,18 +211,18 @@ test.each([
   ['success', SUCCESS],
   ['failure', FAILURE],
 ])('a late %s of a request let in before the breaker opened leaves it as it is', (_, result) => {
-  const { ticket } = letIn(NEW_BREAKER, T0);
+  const { permit } = letIn(NEW_BREAKER, T0);
   const now = later(T0, 1000);
-  const after = told(OPEN, ticket, result, { now });
-  expect(after.gate).toEqual(OPEN.gate);
+  const after = told(OPEN, permit, result, { now });
+  expect(after.state).toEqual(OPEN.state);
   expect(after.health.consecutiveFails).toBe(5);
   expect(after.health.fails + after.health.successes).toBe(6);
 });
 
 test('a late failure of a request let in before the breaker opened and closed again counts in no row', () => {
-  const { ticket } = letIn(NEW_BREAKER, T0);
+  const { permit } = letIn(NEW_BREAKER, T0);
   const closed = called(OPEN, SUCCESS, { now: OVER });
-  expect(told(closed, ticket, FAILURE, { now: OVER }).health).toMatchObject({
+  expect(told(closed, permit, FAILURE, { now: OVER }).health).toMatchObject({
     fails: 6,
     consecutiveFails: 0,
   });
@@ -229,7 +230,7 @@ test('a late failure of a request let in before the breaker opened and closed ag
 
 function slow(breaker: Breaker, ttftMs: number): Admitted {
   const admission = letIn(breaker, T0);
-  const after = firstContent(admission.breaker, admission.ticket, ttftMs, {
+  const after = firstContent(admission.breaker, admission.permit, ttftMs, {
     now: T0,
     limits: LIMITS,
   });
@@ -238,31 +239,31 @@ function slow(breaker: Breaker, ttftMs: number): Admitted {
 
 test('slow first contents in a row open, and the success of the last one does not close', () => {
   const second = slow(slow(NEW_BREAKER, 5001).breaker, 9000);
-  expect(second.breaker.gate.kind).toBe('closed');
+  expect(second.breaker.state.kind).toBe('closed');
   const third = slow(second.breaker, 5001);
   expect(circuitReport(third.breaker, T0)).toMatchObject({
     open: true,
     cooldownRemainingMs: MINUTE_MS,
     consecutiveSlow: 3,
   });
-  const ended = told(third.breaker, third.ticket, SUCCESS, { now: later(T0, 1000) });
-  expect(ended.gate).toEqual(third.breaker.gate);
+  const ended = told(third.breaker, third.permit, SUCCESS, { now: later(T0, 1000) });
+  expect(ended.state).toEqual(third.breaker.state);
 });
 
 test.each([5000, 10])('first content after %d ms ends the row of slow ones', (ttftMs) => {
   const breaker = slow(slow(NEW_BREAKER, 5001).breaker, 5001).breaker;
   expect(slow(breaker, ttftMs).breaker).toMatchObject({
-    gate: { kind: 'closed' },
+    state: { kind: 'closed' },
     health: { consecutiveSlow: 0, lastTtftMs: ttftMs },
   });
 });
 
 test('a slow probe that ends well closes', () => {
-  const { ticket, breaker } = letIn(OPEN, OVER);
-  const begun = firstContent(breaker, ticket, 9000, { now: OVER, limits: LIMITS });
-  expect(begun.gate.kind).toBe('probing');
-  expect(told(begun, ticket, SUCCESS, { now: OVER })).toMatchObject({
-    gate: { kind: 'closed' },
+  const { permit, breaker } = letIn(OPEN, OVER);
+  const begun = firstContent(breaker, permit, 9000, { now: OVER, limits: LIMITS });
+  expect(begun.state.kind).toBe('probing');
+  expect(told(begun, permit, SUCCESS, { now: OVER })).toMatchObject({
+    state: { kind: 'closed' },
     health: { consecutiveSlow: 0 },
   });
 });
@@ -271,38 +272,38 @@ test('a lowered threshold holds from the next failure on', () => {
   const limits = { ...LIMITS, failThreshold: 2 };
   const breaker = failedTimes(3);
   expect(isAdmitting(breaker, T0)).toBe(true);
-  expect(called(breaker, FAILURE, { now: T0, limits }).gate.kind).toBe('open');
+  expect(called(breaker, FAILURE, { now: T0, limits }).state.kind).toBe('open');
 });
 
 test('a failure of a forced probe leaves the cool-down and its growth as they were', () => {
   const now = later(T0, 10_000);
-  const { ticket, breaker } = forceIn(OPEN, now);
+  const { permit, breaker } = forceIn(OPEN, now);
   expect(circuitReport(breaker, now)).toMatchObject({ open: true, cooldownRemainingMs: 50_000 });
-  const after = told(breaker, ticket, FAILURE, { now: later(now, 1000) });
-  expect(after.gate).toEqual(OPEN.gate);
+  const after = told(breaker, permit, FAILURE, { now: later(now, 1000) });
+  expect(after.state).toEqual(OPEN.state);
   expect(after.health).toMatchObject({ fails: 6, consecutiveFails: 6 });
 });
 
 test('a success of a forced probe closes', () => {
-  const { ticket, breaker } = forceIn(OPEN, T0);
-  expect(told(breaker, ticket, SUCCESS, { now: T0 }).gate.kind).toBe('closed');
+  const { permit, breaker } = forceIn(OPEN, T0);
+  expect(told(breaker, permit, SUCCESS, { now: T0 }).state.kind).toBe('closed');
 });
 
 test('a neutral forced probe leaves the rest of the cool-down', () => {
-  const { ticket, breaker } = forceIn(OPEN, T0);
-  const after = told(breaker, ticket, NEUTRAL, { now: T0 });
+  const { permit, breaker } = forceIn(OPEN, T0);
+  const after = told(breaker, permit, NEUTRAL, { now: T0 });
   expect(admit(after, T0, TIMEOUT_MS)).toEqual({ kind: 'refused', waitMs: MINUTE_MS });
 });
 
 test('a forced probe that got lost does not end the cool-down', () => {
-  const { breaker } = admitted(admitAnyway(OPEN, T0, 1000));
+  const { breaker } = admitted(admitForced(OPEN, T0, 1000));
   expect(admit(breaker, later(T0, 5000), TIMEOUT_MS)).toEqual({ kind: 'refused', waitMs: 55_000 });
-  expect(forceIn(breaker, later(T0, 5000)).breaker.gate).toMatchObject({ forced: true });
+  expect(forceIn(breaker, later(T0, 5000)).breaker.state).toMatchObject({ forced: true });
 });
 
 test('forcing a breaker whose cool-down is over is an ordinary probe', () => {
-  const { ticket, breaker } = forceIn(OPEN, OVER);
-  expect(openingsOf(told(breaker, ticket, FAILURE, { now: OVER }))).toBe(2);
+  const { permit, breaker } = forceIn(OPEN, OVER);
+  expect(openingsOf(told(breaker, permit, FAILURE, { now: OVER }))).toBe(2);
 });
 
 test('forcing a closed breaker is an ordinary admission', () => {
@@ -310,7 +311,7 @@ test('forcing a closed breaker is an ordinary admission', () => {
 });
 
 test('a reset closes, forgets rows, growth and probe, and keeps lifetime counts', () => {
-  const { ticket, breaker } = letIn(
+  const { permit, breaker } = letIn(
     called(sent(OPEN), FAILURE, { now: OVER }),
     later(OVER, 150_000),
   );
@@ -324,7 +325,7 @@ test('a reset closes, forgets rows, growth and probe, and keeps lifetime counts'
     lastError: 'http_500: HTTP 500',
   });
   expect(closed.health.requests).toBe(1);
-  expect(told(closed, ticket, FAILURE, { now: OVER }).health.consecutiveFails).toBe(0);
+  expect(told(closed, permit, FAILURE, { now: OVER }).health.consecutiveFails).toBe(0);
   expect(openingsOf(failedTimes(5, closed))).toBe(1);
 });
 
@@ -379,7 +380,7 @@ test('a new breaker is shown as never used', () => {
 test('a moment is taken from both clocks', () => {
   const clock = createManualClock();
   clock.advance(1500);
-  expect(momentOf(clock)).toEqual({ ticks: 1500, wallMs: Date.UTC(2026, 0, 1) + 1500 });
+  expect(dualTimeOf(clock)).toEqual({ ticks: 1500, wallMs: Date.UTC(2026, 0, 1) + 1500 });
 });
 
 test('after a restart the probe is gone and the next request probes', () => {
@@ -387,7 +388,7 @@ test('after a restart the probe is gone and the next request probes', () => {
   const saved: unknown = JSON.parse(JSON.stringify(encodeBreaker(breaker, OVER)));
   const now = { ticks: 3, wallMs: OVER.wallMs + 1 };
   const restored = decodeBreaker(saved, now);
-  expect(restored?.gate).toMatchObject({ kind: 'open', openings: 1 });
+  expect(restored?.state).toMatchObject({ kind: 'open', consecutiveOpens: 1 });
   expect(isAdmitting(restored ?? NEW_BREAKER, now)).toBe(true);
 });
 

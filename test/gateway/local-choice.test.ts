@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  type Candidate,
+  type PoolMember,
   chooseInOrder,
   shuffled,
 } from '../../main/gateway/routing/local-balancing.ts';
@@ -17,13 +17,13 @@ function targetOf(id: number): LocalTarget {
 const targetsOf = (count: number) => Array.from({ length: count }, (_, id) => targetOf(id));
 
 /** What a machine is like; null: it is out. What is left out is not known, and nobody waits there. */
-type Standing = Partial<Omit<Candidate, 'target'>> | null;
+type Standing = Partial<Omit<PoolMember, 'target'>> | null;
 
 const UNKNOWN = { ewmaTtft: null, predictedTtft: null, inFlight: 0 };
 
 function choose(standings: readonly Standing[], meanTtft: number | null, random: () => number) {
   const targets = standings.map((_, id) => targetOf(id));
-  const standing = (target: LocalTarget): Candidate | null => {
+  const standing = (target: LocalTarget): PoolMember | null => {
     const found = standings[Number(target.provider)] ?? null;
     return found === null ? null : { target, ...UNKNOWN, ...found };
   };

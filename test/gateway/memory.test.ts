@@ -3,7 +3,11 @@ import { loadConfig } from '../../main/config/load.ts';
 import type { Config } from '../../main/config/schema.ts';
 import { createCircuits } from '../../main/gateway/circuits/circuits.ts';
 import { createLatencies, createStats } from '../../main/gateway/monitoring/counters.ts';
-import { type Memorable, recall, remembered } from '../../main/gateway/monitoring/saved-state.ts';
+import {
+  type SavedParts,
+  restoreState,
+  stateToSave,
+} from '../../main/gateway/monitoring/saved-state.ts';
 import { createPredictions } from '../../main/gateway/routing/ttft-predictions.ts';
 import { createManualClock } from '../support/clock.ts';
 import { firstTokens } from '../support/machine.ts';
@@ -17,7 +21,7 @@ function configOf(engineUrl: string): Config {
 const CONFIG = configOf('http://127.0.0.1:8000');
 const PROVIDER = `prv_${'0'.repeat(32)}`;
 
-function nothing(): Memorable {
+function nothing(): SavedParts {
   const clock = createManualClock();
   const circuits = createCircuits({
     clock,
@@ -45,14 +49,14 @@ function kept(): Record<string, unknown> {
       what.predictions.sample(id, promptBytes, ttftMs);
     }
   }
-  return JSON.parse(JSON.stringify(remembered(what, CONFIG))) as Record<string, unknown>;
+  return JSON.parse(JSON.stringify(stateToSave(what, CONFIG))) as Record<string, unknown>;
 }
 
 const MACHINE = { overheadMs: 100, msPerByte: 0.05, noiseMs: 5 };
 
-function recalled(from: unknown, config: Config = CONFIG): Memorable {
+function recalled(from: unknown, config: Config = CONFIG): SavedParts {
   const what = nothing();
-  recall(from, what, config);
+  restoreState(from, what, config);
   return what;
 }
 

@@ -44,8 +44,8 @@ test.each<[cause: AttemptCause, isBelieved: boolean]>([
       promptBytes: LONG,
       mode: 'relay',
     } as const;
-    const own = { id: MACHINE, ticket: { serial: 0 } };
-    log.startAttempt(asked, { own, tier: null }, cause);
+    const own = { id: MACHINE, permit: { serial: 0 } };
+    log.startAttempt(asked, { own, pool: null }, cause);
     clock.advance(5000);
     log.outrun(asked);
     expect((predictions.at(MACHINE, LONG)?.earliestMs ?? 0) > 0).toBe(isBelieved);

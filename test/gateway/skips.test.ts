@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest';
 import type { FailureReason } from '#shared/reasons.ts';
-import { later, type Moment } from '../../main/gateway/circuits/deadline.ts';
+import { later, type DualTime } from '../../main/gateway/circuits/deadline.ts';
 import {
-  activeSkips,
-  NO_SKIPS,
-  type Skip,
-  skipFor,
-  skipOf,
-  type Skips,
-  withSkip,
+  activeExclusions,
+  NO_EXCLUSIONS,
+  type Exclusion,
+  exclusionFor,
+  findExclusion,
+  type Exclusions,
+  withExclusion,
 } from '../../main/gateway/circuits/exclusions.ts';
-import { skipReports } from '../../main/gateway/circuits/report.ts';
+import { exclusionReports } from '../../main/gateway/circuits/report.ts';
 
-const NOW: Moment = { ticks: 10, wallMs: Date.UTC(2026, 0, 1) };
+const NOW: DualTime = { ticks: 10, wallMs: Date.UTC(2026, 0, 1) };
 
 test.each<[reason: FailureReason, retryAfterMs: number | null, ms: number | null]>([
   ['rate_limited', null, 15_000],
@@ -32,27 +32,29 @@ test.each<[reason: FailureReason, retryAfterMs: number | null, ms: number | null
   ['context_length', null, null],
   ['http_503', 5000, null],
 ])('%s with a Retry-After of %j ms is skipped for %j ms', (reason, retryAfterMs, ms) => {
-  expect(skipFor({ reason, retryAfterMs })).toEqual(ms === null ? null : { reason, ms });
+  expect(exclusionFor({ reason, retryAfterMs })).toEqual(ms === null ? null : { reason, ms });
 });
 
-const skipped = (...wanted: readonly (readonly [Skip['reason'], number, string?])[]): Skips =>
-  wanted.reduce<Skips>(
-    (skips, [reason, ms, model = 'm']) => withSkip(skips, { reason, ms }, model, NOW),
-    NO_SKIPS,
+const skipped = (
+  ...wanted: readonly (readonly [Exclusion['reason'], number, string?])[]
+): Exclusions =>
+  wanted.reduce<Exclusions>(
+    (skips, [reason, ms, model = 'm']) => withExclusion(skips, { reason, ms }, model, NOW),
+    NO_EXCLUSIONS,
   );
 
 test('a skip keeps every model out, but model_not_found only its own', () => {
-  expect(skipOf(skipped(['quota', 5]), 'any', NOW)?.reason).toBe('quota');
+  expect(findExclusion(skipped(['quota', 5]), 'any', NOW)?.reason).toBe('quota');
   const gone = skipped(['model_not_found', 5, 'a']);
-  expect(skipOf(gone, 'a', NOW)?.reason).toBe('model_not_found');
-  expect(skipOf(gone, 'b', NOW)).toBeNull();
+  expect(findExclusion(gone, 'a', NOW)?.reason).toBe('model_not_found');
+  expect(findExclusion(gone, 'b', NOW)).toBeNull();
 });
 
 test('a skip holds until its deadline', () => {
   const skips = skipped(['busy', 2000]);
-  expect(skipOf(skips, 'm', later(NOW, 1999))).not.toBeNull();
-  expect(skipOf(skips, 'm', later(NOW, 2000))).toBeNull();
-  expect(activeSkips(skips, later(NOW, 2000))).toEqual([]);
+  expect(findExclusion(skips, 'm', later(NOW, 1999))).not.toBeNull();
+  expect(findExclusion(skips, 'm', later(NOW, 2000))).toBeNull();
+  expect(activeExclusions(skips, later(NOW, 2000))).toEqual([]);
 });
 
 test.each([
@@ -63,7 +65,9 @@ test.each([
   expect(skips).toEqual([{ reason: 'rate_limited', until: later(NOW, ms) }]);
 });
 
-test.each<[reasons: readonly (readonly [Skip['reason'], number])[], named: Skip['reason']]>([
+test.each<
+  [reasons: readonly (readonly [Exclusion['reason'], number])[], named: Exclusion['reason']]
+>([
   [
     [
       ['rate_limited', 1000],
@@ -94,19 +98,19 @@ test.each<[reasons: readonly (readonly [Skip['reason'], number])[], named: Skip[
   ],
   [[['busy', 2000]], 'busy'],
 ])('of %j the one named is %s', (reasons, named) => {
-  expect(skipOf(skipped(...reasons), 'm', NOW)?.reason).toBe(named);
+  expect(findExclusion(skipped(...reasons), 'm', NOW)?.reason).toBe(named);
 });
 
 test('sleep counts as time and a clock set back does not', () => {
   const skips = skipped(['quota', 600_000]);
-  expect(skipOf(skips, 'm', { ...NOW, wallMs: NOW.wallMs + 600_000 })).toBeNull();
+  expect(findExclusion(skips, 'm', { ...NOW, wallMs: NOW.wallMs + 600_000 })).toBeNull();
   const setBack = { ticks: NOW.ticks + 600_000, wallMs: NOW.wallMs - 3_600_000 };
-  expect(skipOf(skips, 'm', setBack)).toBeNull();
+  expect(findExclusion(skips, 'm', setBack)).toBeNull();
 });
 
 test('skips that hold are shown, the model only where it is for one', () => {
   const skips = skipped(['busy', 1], ['quota', 600_000], ['model_not_found', 60_000, 'a']);
-  expect(skipReports(skips, later(NOW, 1))).toEqual([
+  expect(exclusionReports(skips, later(NOW, 1))).toEqual([
     { reason: 'quota', until: '2026-01-01T00:10:00.000Z' },
     { reason: 'model_not_found', until: '2026-01-01T00:01:00.000Z', model: 'a' },
   ]);

@@ -19,14 +19,14 @@ async function startBegun() {
   let first: WeakRef<ArrayBuffer> | null = null;
   let end = () => {};
   const server = createServer((_req, res) => {
-    const { routed, journey, deps, speak, callTo } = startSpoken(STREAM, {
+    const { routed, context, deps, speak, callTo } = startSpoken(STREAM, {
       SWITCHYARD_RESUME: 'off',
     });
     const memory = memoryOf(chunk({ content: 'hello' }));
     first = new WeakRef(memory);
     speak('a', 'text/event-stream', Buffer.from(memory));
     end = () => callTo('a').exchange.listener.onData(Buffer.from(STOP + DONE));
-    void routed.then((routedTo) => answerChat(routedTo, res, { base: {}, journey, deps }));
+    void routed.then((routedTo) => answerChat(routedTo, res, { base: {}, context, deps }));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {

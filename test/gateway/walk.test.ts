@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import { loadConfig } from '../../main/config/load.ts';
 import { createCircuits } from '../../main/gateway/circuits/circuits.ts';
-import { Walk } from '../../main/gateway/routing/fallback-plan.ts';
+import { FallbackPlan } from '../../main/gateway/routing/fallback-plan.ts';
 import { createPredictions } from '../../main/gateway/routing/ttft-predictions.ts';
 import { isBadRequest, parseChatRequest } from '../../main/gateway/upstream/chat-request.ts';
 import { classify } from '../../main/gateway/upstream/failure.ts';
@@ -24,7 +24,7 @@ interface Meets {
 const TIMED_OUT = classify({ kind: 'timeout' }, 'hosted_a', 0);
 const BODY = JSON.stringify({ messages: [{ role: 'user', content: 'x'.repeat(10_000) }] });
 
-function startWalk({ states, isSlow, zeroSpend, hedge }: Meets): Walk {
+function startWalk({ states, isSlow, zeroSpend, hedge }: Meets): FallbackPlan {
   const clock = createManualClock();
   const set = Object.entries(states).filter(([, state]) => state !== 'absent');
   const urls = at(Object.fromEntries(set.map(([id]) => [id, `http://${id}.test`])));
@@ -50,7 +50,7 @@ function startWalk({ states, isSlow, zeroSpend, hedge }: Meets): Walk {
   for (let n = 1; n <= 20; n += 1) predictions.sample('local', n * 100, n * 100 * msPerByte);
   const endpoint = endpointOf('http://local.test', 'local');
   const target = { provider: null, endpoint, models: null, ownedBy: null, gatewayToken: null };
-  return new Walk(
+  return new FallbackPlan(
     {
       call: { request, headers: {}, authorization: null, zeroSpend },
       config,
@@ -69,10 +69,10 @@ function startWalk({ states, isSlow, zeroSpend, hedge }: Meets): Walk {
 }
 
 /** Who is asked where each one asked fails. */
-function askedBy(walk: Walk): UpstreamId[] {
+function askedBy(walk: FallbackPlan): UpstreamId[] {
   const asked: UpstreamId[] = [];
   for (let step = walk.next(); step !== null; step = walk.next()) {
-    asked.push(step.stop.upstream);
+    asked.push(step.candidate.upstream);
     walk.failed(step, TIMED_OUT);
   }
   return asked;
@@ -95,7 +95,7 @@ test('property: whoever may be asked is asked once: local first, or last where i
     const walk = startWalk(met);
     const asked = askedBy(walk);
     expect(asked).toEqual(isPutOff ? [...others, 'local'] : ['local', ...others]);
-    const failed = walk.left(null).filter(({ kind }) => kind === 'failed');
+    const failed = walk.outcomes(null).filter(({ kind }) => kind === 'failed');
     expect(failed.map(({ upstream }) => upstream)).toEqual(asked);
   });
   fc.assert(law, { numRuns: 500 });
@@ -107,7 +107,7 @@ test('property: a hedge goes only to one that is well and may be asked, in routi
     walk.next();
     const hedged: UpstreamId[] = [];
     for (let step = walk.hedge(() => true); step !== null; step = walk.hedge(() => true)) {
-      hedged.push(step.stop.upstream);
+      hedged.push(step.candidate.upstream);
     }
     const well = UPSTREAM_IDS.filter((id) => id !== 'local' && met.states[id] === 'well');
     expect(hedged).toEqual(met.zeroSpend ? [] : well);
@@ -126,9 +126,9 @@ test('one who may not be hedged to is passed by, and asked in its turn', () => {
   walk.next();
   expect(walk.hasMore((id) => id === 'hosted_c')).toBe(false);
   expect(walk.hasMore((id) => id === 'hosted_b')).toBe(true);
-  expect(walk.hedge((id) => id === 'hosted_b')?.stop.upstream).toBe('hosted_b');
+  expect(walk.hedge((id) => id === 'hosted_b')?.candidate.upstream).toBe('hosted_b');
   expect(walk.hasMore((id) => id === 'hosted_b')).toBe(false);
-  expect(walk.next()?.stop.upstream).toBe('hosted_a');
+  expect(walk.next()?.candidate.upstream).toBe('hosted_a');
 });
 
 test('a local that was put off is still ahead, though not as a hedge', () => {
@@ -139,10 +139,10 @@ test('a local that was put off is still ahead, though not as a hedge', () => {
     ondemand: 'absent',
   } as const;
   const walk = startWalk({ states, isSlow: true, zeroSpend: false, hedge: 'all' });
-  expect(walk.next()?.stop.upstream).toBe('hosted_a');
+  expect(walk.next()?.candidate.upstream).toBe('hosted_a');
   expect(walk.hasMore(() => true)).toBe(true);
   expect(walk.hasMore((id) => id !== 'local')).toBe(false);
   expect(walk.hedge(() => true)).toBeNull();
-  expect(walk.next()?.stop.upstream).toBe('local');
+  expect(walk.next()?.candidate.upstream).toBe('local');
   expect(walk.hasMore(() => true)).toBe(false);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { park } from '../../main/platform/http/handover.ts';
+import { bufferEvents } from '../../main/platform/http/handover.ts';
 import type { Exchange, ResponseListener } from '../../main/platform/http/types.ts';
 
 /** A listener that writes down what it hears. */
@@ -22,7 +22,7 @@ function idleExchange(): Exchange {
 test('what came while parked goes to the next listener in order', () => {
   const exchange = idleExchange();
   const heard: string[] = [];
-  const handOver = park(exchange);
+  const handOver = bufferEvents(exchange);
   exchange.listener.onData(Buffer.from('a'));
   exchange.listener.onData(Buffer.from('b'));
   exchange.listener.onEnd();
@@ -33,7 +33,7 @@ test('what came while parked goes to the next listener in order', () => {
 test('a listener that hands on while it is being told is not told the rest', () => {
   const exchange = idleExchange();
   const heard: string[] = [];
-  const handOver = park(exchange);
+  const handOver = bufferEvents(exchange);
   exchange.listener.onData(Buffer.from('a'));
   exchange.listener.onEnd();
   handOver(hearing('relay', heard, () => (exchange.listener = hearing('drain', heard))));

@@ -3,11 +3,11 @@ import { expect, test } from 'vitest';
 import type { Breaker } from '../../main/gateway/circuits/breaker.ts';
 import {
   decodeBreaker,
-  decodeSkips,
+  decodeExclusions,
   encodeBreaker,
-  encodeSkips,
+  encodeExclusions,
 } from '../../main/gateway/circuits/codec.ts';
-import { later, type Moment, remainingMs } from '../../main/gateway/circuits/deadline.ts';
+import { later, type DualTime, remainingMs } from '../../main/gateway/circuits/deadline.ts';
 import { circuitReport } from '../../main/gateway/circuits/report.ts';
 import { check, history, play, type World } from '../support/circuit-histories.ts';
 
@@ -15,21 +15,21 @@ const RUNS = { numRuns: 10_000 };
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 const stored = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
-function decoded(breaker: Breaker, savedAt: Moment, now: Moment): Breaker {
+function decoded(breaker: Breaker, savedAt: DualTime, now: DualTime): Breaker {
   const copy = decodeBreaker(stored(encodeBreaker(breaker, savedAt)), now);
   if (copy === null) throw new Error('not decoded');
   return copy;
 }
 
 /** What outlives the process: no ticket and no probe. */
-function lasting({ health, gate }: Breaker): unknown {
-  return gate.kind === 'closed'
+function lasting({ health, state }: Breaker): unknown {
+  return state.kind === 'closed'
     ? { health }
-    : { health, until: gate.until, openings: gate.openings };
+    : { health, until: state.until, openings: state.consecutiveOpens };
 }
 
-const leftMs = ({ gate }: Breaker, now: Moment): number =>
-  gate.kind === 'closed' ? 0 : remainingMs(gate.until, now);
+const leftMs = ({ state }: Breaker, now: DualTime): number =>
+  state.kind === 'closed' ? 0 : remainingMs(state.until, now);
 
 function last(past: Parameters<typeof play>[0]): World | null {
   return play(past).at(-1)?.after ?? null;
@@ -71,7 +71,7 @@ test('time down counts, and a clock set back meanwhile adds nothing', () => {
     // The wall clock may have been slewed by up to a second against the ticks before.
     check(Math.abs(leftMs(copy, then) - expectedMs) <= 1000, { world, ms });
     check(leftMs(copy, then) <= leftMs(breaker, now), { world, ms });
-    check((copy.gate.kind === 'closed') === (breaker.gate.kind === 'closed'), { world, ms });
+    check((copy.state.kind === 'closed') === (breaker.state.kind === 'closed'), { world, ms });
   });
   expect(() => fc.assert(law, RUNS)).not.toThrow();
 });
@@ -98,7 +98,7 @@ const tampered = (saved: fc.JsonValue): fc.Arbitrary<unknown> => {
     );
 };
 
-const NOW: Moment = { ticks: 500, wallMs: Date.UTC(2026, 0, 1) };
+const NOW: DualTime = { ticks: 500, wallMs: Date.UTC(2026, 0, 1) };
 const SAVED_BREAKER: fc.JsonValue = {
   version: 1,
   requests: 9,
@@ -123,7 +123,7 @@ const SAVED_SKIPS: fc.JsonValue = {
 
 test('what was saved is read', () => {
   expect(decodeBreaker(SAVED_BREAKER, NOW)).not.toBeNull();
-  expect(decodeSkips(SAVED_SKIPS, NOW)).not.toBeNull();
+  expect(decodeExclusions(SAVED_SKIPS, NOW)).not.toBeNull();
 });
 
 test('anything else is read as nothing or as something that can be shown, without throwing', () => {
@@ -134,8 +134,8 @@ test('anything else is read as nothing or as something that can be shown, withou
       const { cooldownRemainingMs } = circuitReport(breaker, NOW);
       check(cooldownRemainingMs >= 0 && cooldownRemainingMs <= 86_400_000 * 1.1, saved);
     }
-    const skips = decodeSkips(saved, NOW);
-    check(skips === null || isSame(encodeSkips(skips, NOW).version, 1), saved);
+    const skips = decodeExclusions(saved, NOW);
+    check(skips === null || isSame(encodeExclusions(skips, NOW).version, 1), saved);
   });
   expect(() => fc.assert(law, RUNS)).not.toThrow();
 });

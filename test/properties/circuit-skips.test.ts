@@ -1,22 +1,22 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { decodeSkips, encodeSkips } from '../../main/gateway/circuits/codec.ts';
-import { later, type Moment, remainingMs } from '../../main/gateway/circuits/deadline.ts';
+import { decodeExclusions, encodeExclusions } from '../../main/gateway/circuits/codec.ts';
+import { later, type DualTime, remainingMs } from '../../main/gateway/circuits/deadline.ts';
 import {
-  activeSkips,
+  activeExclusions,
   MODELS_KEPT,
-  NO_SKIPS,
-  type Skip,
-  skipOf,
-  type Skips,
-  UPSTREAM_SKIPS,
-  type WantedSkip,
-  withSkip,
+  NO_EXCLUSIONS,
+  type Exclusion,
+  findExclusion,
+  type Exclusions,
+  EXCLUSION_REASONS,
+  type RequestedExclusion,
+  withExclusion,
 } from '../../main/gateway/circuits/exclusions.ts';
 import { check } from '../support/circuit-histories.ts';
 
 type Event =
-  | { readonly kind: 'skip'; readonly wanted: WantedSkip; readonly model: string }
+  | { readonly kind: 'skip'; readonly wanted: RequestedExclusion; readonly model: string }
   | { readonly kind: 'pass'; readonly ms: number }
   | { readonly kind: 'wall_jump'; readonly ms: number };
 
@@ -28,11 +28,11 @@ const event: fc.Arbitrary<Event> = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant('skip'),
       wanted: fc.record({
-        reason: fc.constantFrom<Skip['reason'][]>(
+        reason: fc.constantFrom<Exclusion['reason'][]>(
           'model_not_found',
           'model_not_found',
           'model_not_found',
-          ...UPSTREAM_SKIPS,
+          ...EXCLUSION_REASONS,
         ),
         ms: fc.integer({ min: 1, max: 600_000 }),
       }),
@@ -53,8 +53,8 @@ const event: fc.Arbitrary<Event> = fc.oneof(
 );
 
 interface World {
-  readonly skips: Skips;
-  readonly now: Moment;
+  readonly skips: Exclusions;
+  readonly now: DualTime;
 }
 interface Step {
   readonly before: World;
@@ -62,16 +62,16 @@ interface Step {
   readonly after: World;
 }
 
-const START: Moment = { ticks: 100, wallMs: Date.UTC(2026, 0, 1) };
+const START: DualTime = { ticks: 100, wallMs: Date.UTC(2026, 0, 1) };
 /** So many models that the bound is soon met. */
-const MANY = Array.from({ length: MODELS_KEPT - 3 }).reduce<Skips>(
+const MANY = Array.from({ length: MODELS_KEPT - 3 }).reduce<Exclusions>(
   (skips, _, n) =>
-    withSkip(skips, { reason: 'model_not_found', ms: 1000 + n * 7000 }, `m${n}`, START),
-  NO_SKIPS,
+    withExclusion(skips, { reason: 'model_not_found', ms: 1000 + n * 7000 }, `m${n}`, START),
+  NO_EXCLUSIONS,
 );
 
 function play(events: readonly Event[]): readonly Step[] {
-  let world: World = { skips: events.length % 2 === 0 ? NO_SKIPS : MANY, now: START };
+  let world: World = { skips: events.length % 2 === 0 ? NO_EXCLUSIONS : MANY, now: START };
   return events.map((each) => {
     const before = world;
     world = worldAfter(world, each);
@@ -82,7 +82,7 @@ function play(events: readonly Event[]): readonly Step[] {
 function worldAfter({ skips, now }: World, each: Event): World {
   switch (each.kind) {
     case 'skip':
-      return { skips: withSkip(skips, each.wanted, each.model, now), now };
+      return { skips: withExclusion(skips, each.wanted, each.model, now), now };
     case 'pass':
       return { skips, now: later(now, each.ms) };
     case 'wall_jump':
@@ -90,9 +90,9 @@ function worldAfter({ skips, now }: World, each: Event): World {
   }
 }
 
-const keyOf = (skip: Skip): string =>
+const keyOf = (skip: Exclusion): string =>
   skip.reason === 'model_not_found' ? `model ${skip.model}` : skip.reason;
-const modelsOf = (skips: Skips): Skips =>
+const modelsOf = (skips: Exclusions): Exclusions =>
   skips.filter(({ reason }) => reason === 'model_not_found');
 const leftMs = ({ skips, now }: World, key: string): number => {
   const skip = skips.find((each) => keyOf(each) === key);
@@ -104,7 +104,7 @@ const LAWS: Readonly<Record<string, (step: Step) => boolean>> = {
     new Set(skips.map(keyOf)).size === skips.length,
 
   'their number is bounded': ({ after: { skips } }) =>
-    modelsOf(skips).length <= MODELS_KEPT && skips.length <= MODELS_KEPT + UPSTREAM_SKIPS.length,
+    modelsOf(skips).length <= MODELS_KEPT && skips.length <= MODELS_KEPT + EXCLUSION_REASONS.length,
 
   'a skip never moves another one, and its own never earlier': ({ before, event: e, after }) => {
     if (e.kind !== 'skip') return true;
@@ -119,7 +119,9 @@ const LAWS: Readonly<Record<string, (step: Step) => boolean>> = {
   'only what would be back soonest is dropped before its end': ({ before, event: e, after }) => {
     if (e.kind !== 'skip') return true;
     const kept = new Set(after.skips.map(keyOf));
-    const dropped = activeSkips(before.skips, before.now).filter((skip) => !kept.has(keyOf(skip)));
+    const dropped = activeExclusions(before.skips, before.now).filter(
+      (skip) => !kept.has(keyOf(skip)),
+    );
     const soonestMs = Math.min(
       ...modelsOf(after.skips).map(({ until }) => remainingMs(until, after.now)),
     );
@@ -136,24 +138,24 @@ const LAWS: Readonly<Record<string, (step: Step) => boolean>> = {
     after: { skips, now },
   }) =>
     ['m0', 'm1', 'other'].every((name) => {
-      const holds = activeSkips(skips, now).some(
+      const holds = activeExclusions(skips, now).some(
         (skip) => skip.reason !== 'model_not_found' || skip.model === name,
       );
-      return (skipOf(skips, name, now) !== null) === holds;
+      return (findExclusion(skips, name, now) !== null) === holds;
     }),
 
   'busy is given as the reason only where nothing firmer holds': ({ after: { skips, now } }) => {
-    const given = skipOf(skips, 'other', now);
-    const held = activeSkips(skips, now);
+    const given = findExclusion(skips, 'other', now);
+    const held = activeExclusions(skips, now);
     const isAlone = held.every((s) => s.reason === 'busy' || s.reason === 'model_not_found');
     return given?.reason !== 'busy' || isAlone;
   },
 
   'skips outlive a restart': ({ after: { skips, now } }) => {
-    const active = activeSkips(skips, now);
-    const saved: unknown = JSON.parse(JSON.stringify(encodeSkips(active, now)));
+    const active = activeExclusions(skips, now);
+    const saved: unknown = JSON.parse(JSON.stringify(encodeExclusions(active, now)));
     const elsewhere = { ticks: 7, wallMs: now.wallMs };
-    const copy = decodeSkips(saved, elsewhere);
+    const copy = decodeExclusions(saved, elsewhere);
     return (
       copy !== null &&
       copy.length === active.length &&
@@ -175,12 +177,12 @@ test.each(Object.entries(LAWS))('%s', (_, holds) => {
 });
 
 test('a caller that invents model names is held to the bound', () => {
-  const now: Moment = { ticks: 0, wallMs: 0 };
-  let skips = NO_SKIPS;
+  const now: DualTime = { ticks: 0, wallMs: 0 };
+  let skips = NO_EXCLUSIONS;
   for (let n = 0; n < 200; n += 1) {
-    skips = withSkip(skips, { reason: 'model_not_found', ms: 60_000 }, `m${n}`, later(now, n));
+    skips = withExclusion(skips, { reason: 'model_not_found', ms: 60_000 }, `m${n}`, later(now, n));
   }
   expect(skips).toHaveLength(MODELS_KEPT);
-  expect(skipOf(skips, 'm199', later(now, 200))?.reason).toBe('model_not_found');
-  expect(skipOf(skips, 'm0', later(now, 200))).toBeNull();
+  expect(findExclusion(skips, 'm199', later(now, 200))?.reason).toBe('model_not_found');
+  expect(findExclusion(skips, 'm0', later(now, 200))).toBeNull();
 });

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { admit, type Gate, waitMsOf } from '../../main/gateway/circuits/breaker.ts';
+import { admit, type BreakerState, waitMsOf } from '../../main/gateway/circuits/breaker.ts';
 import { later, remainingMs, untilMs } from '../../main/gateway/circuits/deadline.ts';
 import { circuitReport } from '../../main/gateway/circuits/report.ts';
 import { record } from '../../main/gateway/circuits/transitions.ts';
@@ -17,17 +17,17 @@ import {
 /** Time passes, or the clock or the process is another: whatever else happens, happens at one moment. */
 const MOVES_TIME: ReadonlySet<string> = new Set(['pass', 'wall_jump', 'restart']);
 
-const leftMs = ({ breaker: { gate }, now }: World): number =>
-  gate.kind === 'closed' ? 0 : remainingMs(gate.until, now);
+const leftMs = ({ breaker: { state }, now }: World): number =>
+  state.kind === 'closed' ? 0 : remainingMs(state.until, now);
 
-const isCurrent = ({ before: { breaker }, ticket }: Step): boolean =>
-  breaker.gate.kind !== 'open' && breaker.gate.serial === ticket?.serial;
+const isCurrent = ({ before: { breaker }, permit }: Step): boolean =>
+  breaker.state.kind !== 'open' && breaker.state.serial === permit?.serial;
 
-const resultOf = ({ event, ticket }: Step): string | null =>
-  event.kind === 'result' && ticket !== null ? event.result.kind : null;
+const resultOf = ({ event, permit }: Step): string | null =>
+  event.kind === 'result' && permit !== null ? event.result.kind : null;
 
 const isSuccessOfProbe = (step: Step): boolean =>
-  step.before.breaker.gate.kind === 'probing' && resultOf(step) === 'success' && isCurrent(step);
+  step.before.breaker.state.kind === 'probing' && resultOf(step) === 'success' && isCurrent(step);
 
 const countsOf = ({ breaker: { health } }: World): readonly number[] => [
   health.requests,
@@ -52,38 +52,38 @@ const LAWS: Readonly<Record<string, (step: Step) => boolean>> = {
   },
 
   'only a success of the probe or a reset closes': (step) =>
-    step.before.breaker.gate.kind === 'closed' ||
-    step.after.breaker.gate.kind !== 'closed' ||
+    step.before.breaker.state.kind === 'closed' ||
+    step.after.breaker.state.kind !== 'closed' ||
     step.event.kind === 'reset' ||
     isSuccessOfProbe(step),
 
   'a success of the probe closes and clears the rows': (step) => {
-    const { gate, health } = step.after.breaker;
+    const { state, health } = step.after.breaker;
     const isClear = health.consecutiveFails === 0 && health.consecutiveSlow === 0;
-    return !isSuccessOfProbe(step) || (gate.kind === 'closed' && isClear);
+    return !isSuccessOfProbe(step) || (state.kind === 'closed' && isClear);
   },
 
   'a reset closes and clears the rows': ({ event, after: { breaker } }) =>
     event.kind !== 'reset' ||
-    (breaker.gate.kind === 'closed' &&
+    (breaker.state.kind === 'closed' &&
       breaker.health.consecutiveFails === 0 &&
       breaker.health.consecutiveSlow === 0),
 
   'a closed breaker opens only by a result or first content of a request it let in': (step) =>
-    step.before.breaker.gate.kind !== 'closed' ||
-    step.after.breaker.gate.kind === 'closed' ||
+    step.before.breaker.state.kind !== 'closed' ||
+    step.after.breaker.state.kind === 'closed' ||
     (isCurrent(step) && (resultOf(step) === 'failure' || step.event.kind === 'first_content')),
 
   'a row that has reached its threshold by a failure has opened the breaker': (step) =>
     !(resultOf(step) === 'failure' && isCurrent(step)) ||
-    step.after.breaker.gate.kind !== 'closed' ||
+    step.after.breaker.state.kind !== 'closed' ||
     step.after.breaker.health.consecutiveFails < step.after.limits.failThreshold,
 
   'a result of an earlier probe or an earlier spell moves nothing but lifetime counts': (step) => {
-    if (step.ticket === null || isCurrent(step)) return true;
+    if (step.permit === null || isCurrent(step)) return true;
     const { before, after } = step;
     return (
-      after.breaker.gate === before.breaker.gate &&
+      after.breaker.state === before.breaker.state &&
       after.breaker.health.consecutiveFails === before.breaker.health.consecutiveFails &&
       after.breaker.health.consecutiveSlow === before.breaker.health.consecutiveSlow
     );
@@ -96,24 +96,24 @@ const LAWS: Readonly<Record<string, (step: Step) => boolean>> = {
 
   'a neutral result of the probe frees its place and changes nothing else': (step) => {
     const { before, after } = step;
-    if (before.breaker.gate.kind !== 'probing' || resultOf(step) !== 'neutral') return true;
+    if (before.breaker.state.kind !== 'probing' || resultOf(step) !== 'neutral') return true;
     if (!isCurrent(step)) return true;
-    const { until, openings } = before.breaker.gate;
-    const expected: Gate = { kind: 'open', until, openings };
-    return isSame(after.breaker, { ...before.breaker, gate: expected });
+    const { until, consecutiveOpens } = before.breaker.state;
+    const expected: BreakerState = { kind: 'open', until, consecutiveOpens };
+    return isSame(after.breaker, { ...before.breaker, state: expected });
   },
 
   'whatever the result of the probe, its place is free': (step) =>
-    resultOf(step) === null || !isCurrent(step) || step.after.breaker.gate.kind !== 'probing',
+    resultOf(step) === null || !isCurrent(step) || step.after.breaker.state.kind !== 'probing',
 
   'a failure of a forced probe leaves the cool-down as it was': (step) => {
-    const { gate } = step.before.breaker;
-    if (gate.kind !== 'probing' || !gate.forced || !isCurrent(step)) return true;
+    const { state } = step.before.breaker;
+    if (state.kind !== 'probing' || !state.forced || !isCurrent(step)) return true;
     if (resultOf(step) !== 'failure') return true;
-    return isSame(step.after.breaker.gate, {
+    return isSame(step.after.breaker.state, {
       kind: 'open',
-      until: gate.until,
-      openings: gate.openings,
+      until: state.until,
+      consecutiveOpens: state.consecutiveOpens,
     });
   },
 
@@ -133,24 +133,25 @@ const LAWS: Readonly<Record<string, (step: Step) => boolean>> = {
     event,
     after,
   }) => {
-    const { gate } = before.breaker;
-    if (gate.kind === 'closed' || !MOVES_TIME.has(event.kind)) return true;
+    const { state } = before.breaker;
+    if (state.kind === 'closed' || !MOVES_TIME.has(event.kind)) return true;
     // What the ticks say is left, which no setting of the wall clock touches.
-    return leftMs(after) <= Math.max(0, gate.until.ticks - before.now.ticks);
+    return leftMs(after) <= Math.max(0, state.until.ticks - before.now.ticks);
   },
 
   'neither a clock set forward nor a restart closes': ({ before, event, after }) =>
     !(event.kind === 'restart' || event.kind === 'wall_jump') ||
-    (before.breaker.gate.kind === 'closed') === (after.breaker.gate.kind === 'closed'),
+    (before.breaker.state.kind === 'closed') === (after.breaker.state.kind === 'closed'),
 
   'a new cool-down lasts as long as it should': (step) => {
     const { before, after } = step;
-    if (step.ticket === null || after.breaker.gate.kind !== 'open') return true;
-    if (before.breaker.gate.kind === 'open') return true;
-    if ('openings' in before.breaker.gate) {
-      if (after.breaker.gate.openings === before.breaker.gate.openings) return true;
+    if (step.permit === null || after.breaker.state.kind !== 'open') return true;
+    if (before.breaker.state.kind === 'open') return true;
+    if ('consecutiveOpens' in before.breaker.state) {
+      if (after.breaker.state.consecutiveOpens === before.breaker.state.consecutiveOpens)
+        return true;
       const doubledMs = Math.min(
-        after.limits.cooldownMs * 2 ** before.breaker.gate.openings,
+        after.limits.cooldownMs * 2 ** before.breaker.state.consecutiveOpens,
         600_000,
       );
       const lengthMs = leftMs(after);
@@ -176,20 +177,20 @@ const LAWS: Readonly<Record<string, (step: Step) => boolean>> = {
     event.kind !== 'admit' || admission?.kind !== 'admitted' || leftMs(before) === 0,
 
   'a closed breaker refuses nobody': ({ before, admission }) =>
-    before.breaker.gate.kind !== 'closed' || admission?.kind !== 'refused',
+    before.breaker.state.kind !== 'closed' || admission?.kind !== 'refused',
 
   'a forced admission is refused only while a probe is out': ({ before, event, admission }) =>
     event.kind !== 'admit_anyway' ||
     admission?.kind !== 'refused' ||
-    before.breaker.gate.kind === 'probing',
+    before.breaker.state.kind === 'probing',
 
   'time and one success always lead to closed': ({ after: { breaker, now, limits } }) => {
     const then = later(now, waitMsOf(breaker, now));
     const admission = admit(breaker, then, 1000);
     if (admission.kind !== 'admitted') return false;
     const judging = { now: then, limits, random: 0 };
-    const closed = record(admission.breaker, admission.ticket, { kind: 'success' }, judging);
-    return closed.gate.kind === 'closed' && closed.health.consecutiveFails === 0;
+    const closed = record(admission.breaker, admission.permit, { kind: 'success' }, judging);
+    return closed.state.kind === 'closed' && closed.health.consecutiveFails === 0;
   },
 
   'what is shown fits together': ({ after: { breaker, now } }) => {
@@ -244,15 +245,15 @@ test('the same history gives the same state', () => {
 
 const PLACES: Readonly<Record<string, (step: Step) => boolean>> = {
   'a forced probe': ({ after: { breaker } }) =>
-    breaker.gate.kind === 'probing' && breaker.gate.forced,
+    breaker.state.kind === 'probing' && breaker.state.forced,
   'a grown cool-down': ({ after: { breaker } }) =>
-    breaker.gate.kind !== 'closed' && breaker.gate.openings > 2,
+    breaker.state.kind !== 'closed' && breaker.state.consecutiveOpens > 2,
   'a late result': (step) => resultOf(step) !== null && !isCurrent(step),
   'a superseded probe': ({ before, admission }) =>
-    before.breaker.gate.kind === 'probing' && admission?.kind === 'admitted',
+    before.breaker.state.kind === 'probing' && admission?.kind === 'admitted',
   'a successful probe': isSuccessOfProbe,
   'a neutral probe': (step) =>
-    step.before.breaker.gate.kind === 'probing' && isCurrent(step) && resultOf(step) === 'neutral',
+    step.before.breaker.state.kind === 'probing' && isCurrent(step) && resultOf(step) === 'neutral',
 };
 
 test.each(Object.entries(PLACES))('the histories often get to %s', (_, isThere) => {

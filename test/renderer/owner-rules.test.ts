@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { Surroundings } from '../../main/agent/availability/host-activity.ts';
+import type { HostActivity } from '../../main/agent/availability/host-activity.ts';
 import { createHost, type Host, WINDOW_DIRECTORY } from '../../main/app/app.ts';
 import { loadConfig } from '../../main/config/load.ts';
 import { systemClock } from '../../main/platform/clock.ts';
@@ -15,7 +15,7 @@ afterAll(closeBrowser);
 
 /** A gateway whose machine tells what it runs on, and nothing else. */
 async function startMachine(environment: Readonly<Record<string, string>> = {}): Promise<Host> {
-  const surroundings: Surroundings = {
+  const surroundings: HostActivity = {
     userIdleMs: () => Promise.resolve(null),
     isOnBattery: () => Promise.resolve(true),
   };

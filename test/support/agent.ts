@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { type Agent, createAgent } from '../../main/agent/agent.ts';
-import { UNKNOWN_SURROUNDINGS } from '../../main/agent/availability/host-activity.ts';
+import { UNKNOWN_HOST_ACTIVITY } from '../../main/agent/availability/host-activity.ts';
 import { NO_RULES, type OwnerRules } from '../../main/agent/availability/policy.ts';
 import type { AgentDeps } from '../../main/agent/components.ts';
 import type { OwnRegistry } from '../../main/agent/registration/link.ts';
@@ -100,7 +100,7 @@ export async function startAgent(given: Given = {}): Promise<TestMachine> {
     otherPorts: () => [],
     telemetry,
     heldRules: [],
-    surroundings: UNKNOWN_SURROUNDINGS,
+    surroundings: UNKNOWN_HOST_ACTIVITY,
     http,
     random: () => 0.5,
     log: silentLog,

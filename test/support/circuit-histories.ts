@@ -2,15 +2,15 @@ import * as fc from 'fast-check';
 import {
   type Admission,
   admit,
-  admitAnyway,
+  admitForced,
   type Breaker,
   NEW_BREAKER,
   reset,
   sent,
-  type Ticket,
+  type Permit,
 } from '../../main/gateway/circuits/breaker.ts';
 import { decodeBreaker, encodeBreaker } from '../../main/gateway/circuits/codec.ts';
-import { later, type Moment } from '../../main/gateway/circuits/deadline.ts';
+import { later, type DualTime } from '../../main/gateway/circuits/deadline.ts';
 import {
   firstContent,
   type Limits,
@@ -40,18 +40,18 @@ export type Event =
 /** A breaker and what is around it. */
 export interface World {
   readonly breaker: Breaker;
-  readonly now: Moment;
+  readonly now: DualTime;
   readonly limits: Limits;
   /** All that were handed out since the start of the process. */
-  readonly tickets: readonly Ticket[];
+  readonly tickets: readonly Permit[];
   /** The probe that was sent and not heard of, as the callers know it. */
   readonly probe: Probe | null;
 }
 
 /** A probe under way. */
 export interface Probe {
-  readonly ticket: Ticket;
-  readonly since: Moment;
+  readonly permit: Permit;
+  readonly since: DualTime;
   readonly timeoutMs: number;
 }
 
@@ -60,7 +60,7 @@ export interface Step {
   readonly before: World;
   readonly event: Event;
   /** The ticket that the event is about. */
-  readonly ticket: Ticket | null;
+  readonly permit: Permit | null;
   readonly admission: Admission | null;
   readonly after: World;
 }
@@ -150,9 +150,9 @@ export function play({ limits: first, events }: History): readonly Step[] {
 }
 
 function stepOf(before: World, event: Event): Step {
-  const ticket = 'back' in event ? (before.tickets.at(-1 - event.back) ?? null) : null;
+  const permit = 'back' in event ? (before.tickets.at(-1 - event.back) ?? null) : null;
   const admitted = admissionOf(before, event);
-  const step = { before, event, ticket, admission: admitted };
+  const step = { before, event, permit, admission: admitted };
   const after = worldAfter(step);
   deepFreeze(after.breaker);
   return { ...step, after };
@@ -160,10 +160,10 @@ function stepOf(before: World, event: Event): Step {
 
 function admissionOf({ breaker, now }: World, event: Event): Admission | null {
   if (event.kind === 'admit') return admit(breaker, now, event.timeoutMs);
-  return event.kind === 'admit_anyway' ? admitAnyway(breaker, now, event.timeoutMs) : null;
+  return event.kind === 'admit_anyway' ? admitForced(breaker, now, event.timeoutMs) : null;
 }
 
-function worldAfter({ before, event, ticket, admission: admitted }: Omit<Step, 'after'>): World {
+function worldAfter({ before, event, permit, admission: admitted }: Omit<Step, 'after'>): World {
   const { breaker, now } = before;
   switch (event.kind) {
     case 'admit':
@@ -171,7 +171,7 @@ function worldAfter({ before, event, ticket, admission: admitted }: Omit<Step, '
       return admitted?.kind === 'admitted' ? sentAfter(before, admitted, event.timeoutMs) : before;
     case 'first_content':
     case 'result':
-      return ticket === null ? before : heardOf(before, event, ticket);
+      return permit === null ? before : heardOf(before, event, permit);
     case 'pass':
       return { ...before, now: later(now, event.ms) };
     case 'wall_jump':
@@ -187,33 +187,33 @@ function worldAfter({ before, event, ticket, admission: admitted }: Omit<Step, '
 
 function sentAfter(
   world: World,
-  { ticket, breaker }: Extract<Admission, { readonly kind: 'admitted' }>,
+  { permit, breaker }: Extract<Admission, { readonly kind: 'admitted' }>,
   probeTimeoutMs: number,
 ): World {
-  const isProbe = breaker.gate.kind !== 'closed';
+  const isProbe = breaker.state.kind !== 'closed';
   return {
     ...world,
     breaker: sent(breaker),
-    tickets: [...world.tickets, ticket],
-    probe: isProbe ? { ticket, since: world.now, timeoutMs: probeTimeoutMs } : world.probe,
+    tickets: [...world.tickets, permit],
+    probe: isProbe ? { permit, since: world.now, timeoutMs: probeTimeoutMs } : world.probe,
   };
 }
 
 function heardOf(
   world: World,
   event: Extract<Event, { readonly back: number }>,
-  ticket: Ticket,
+  permit: Permit,
 ): World {
   const { breaker, now, limits: present } = world;
-  const isOfProbe = world.probe?.ticket.serial === ticket.serial;
+  const isOfProbe = world.probe?.permit.serial === permit.serial;
   if (event.kind === 'first_content') {
     const judging = { now, limits: present };
-    return { ...world, breaker: firstContent(breaker, ticket, event.ttftMs, judging) };
+    return { ...world, breaker: firstContent(breaker, permit, event.ttftMs, judging) };
   }
   const judging = { now, limits: present, random: event.random };
   return {
     ...world,
-    breaker: record(breaker, ticket, event.result, judging),
+    breaker: record(breaker, permit, event.result, judging),
     probe: isOfProbe ? null : world.probe,
   };
 }

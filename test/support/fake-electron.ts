@@ -5,17 +5,17 @@ import type {
   MessageBoxOptions,
 } from 'electron';
 import type {
-  AppFace,
-  ContentsFace,
-  ElectronFace,
-  MenuFace,
-  SessionFace,
-  TrayFace,
-  WindowFace,
+  AppApi,
+  ContentsApi,
+  ElectronApi,
+  MenuApi,
+  SessionApi,
+  TrayApi,
+  WindowApi,
 } from '../../main/desktop/electron-api.ts';
 
-type CheckHandler = Parameters<SessionFace['setPermissionCheckHandler']>[0];
-type RequestHandler = Parameters<SessionFace['setPermissionRequestHandler']>[0];
+type CheckHandler = Parameters<SessionApi['setPermissionCheckHandler']>[0];
+type RequestHandler = Parameters<SessionApi['setPermissionRequestHandler']>[0];
 
 /** An event whose default can be prevented, as Electron hands them out. */
 export class FakeEvent {
@@ -29,7 +29,7 @@ export class FakeEvent {
   }
 }
 
-class FakeApp extends EventEmitter implements AppFace {
+class FakeApp extends EventEmitter implements AppApi {
   isFirst = true;
   readonly switches = new Set<string>();
   readonly commandLine = { hasSwitch: (name: string): boolean => this.switches.has(name) };
@@ -57,11 +57,11 @@ class FakeApp extends EventEmitter implements AppFace {
   }
 }
 
-class FakeContents extends EventEmitter implements ContentsFace {
+class FakeContents extends EventEmitter implements ContentsApi {
   check: CheckHandler = () => true;
   request: RequestHandler = (_contents, _permission, callback) => callback(true);
   openHandler: () => { action: 'allow' | 'deny' } = () => ({ action: 'allow' });
-  readonly session: SessionFace = {
+  readonly session: SessionApi = {
     setPermissionCheckHandler: (handler) => {
       this.check = handler;
     },
@@ -74,7 +74,7 @@ class FakeContents extends EventEmitter implements ContentsFace {
   }
 }
 
-export class FakeWindow extends EventEmitter implements WindowFace {
+export class FakeWindow extends EventEmitter implements WindowApi {
   readonly options: BrowserWindowConstructorOptions;
   readonly webContents = new FakeContents();
   readonly loaded: string[] = [];
@@ -121,7 +121,7 @@ export class FakeWindow extends EventEmitter implements WindowFace {
   }
 }
 
-export class FakeMenu extends EventEmitter implements MenuFace {
+export class FakeMenu extends EventEmitter implements MenuApi {
   readonly items: readonly MenuItemConstructorOptions[];
   constructor(items: readonly MenuItemConstructorOptions[]) {
     super();
@@ -138,7 +138,7 @@ export class FakeMenu extends EventEmitter implements MenuFace {
   }
 }
 
-export class FakeTray extends EventEmitter implements TrayFace {
+export class FakeTray extends EventEmitter implements TrayApi {
   readonly images: string[];
   readonly tooltips: string[] = [];
   readonly menus: FakeMenu[] = [];
@@ -158,7 +158,7 @@ export class FakeTray extends EventEmitter implements TrayFace {
   setToolTip(text: string): void {
     this.tooltips.push(text);
   }
-  setContextMenu(menu: MenuFace | null): void {
+  setContextMenu(menu: MenuApi | null): void {
     if (menu instanceof FakeMenu) this.menus.push(menu);
   }
   destroy(): void {
@@ -167,7 +167,7 @@ export class FakeTray extends EventEmitter implements TrayFace {
 }
 
 export interface FakeElectron {
-  readonly electron: ElectronFace;
+  readonly electron: ElectronApi;
   readonly app: FakeApp;
   readonly windows: readonly FakeWindow[];
   readonly trays: readonly FakeTray[];
@@ -193,7 +193,7 @@ export function createFakeElectron(): FakeElectron {
   let appMenu: FakeMenu | null = null;
   let nextLoadError: Error | null = null;
 
-  const electron: ElectronFace = {
+  const electron: ElectronApi = {
     app,
     BrowserWindow: class extends FakeWindow {
       constructor(options: BrowserWindowConstructorOptions) {

@@ -49,7 +49,7 @@ interface Circuit {
 
 type LetIn = 'as usual' | 'as probe' | 'as forced probe';
 
-interface Left {
+interface UpstreamOutcome {
   readonly id: UpstreamId;
   readonly reason: string;
   readonly verdict: Verdict | null;
@@ -180,7 +180,7 @@ export function createModel(configured: ReadonlySet<UpstreamId>) {
 
   function walk(request: Ask): Outcome {
     const asked: UpstreamId[] = [];
-    const left: Left[] = [];
+    const left: UpstreamOutcome[] = [];
     const done = (id: UpstreamId) => outcome(200, id, left, asked);
     for (const id of UPSTREAM_IDS) {
       const bar = !configured.has(id)
@@ -207,7 +207,7 @@ export function createModel(configured: ReadonlySet<UpstreamId>) {
       left.splice(place, 1, ...(verdict.mark === 'answer' ? [] : [tried]));
       if (verdict.mark === 'answer') return done(soonest.id);
     }
-    return lastWord(left, asked);
+    return finalResponse(left, asked);
   }
 
   return {
@@ -260,7 +260,7 @@ function fail(id: string): never {
 function outcome(
   status: number,
   upstream: string,
-  left: readonly Left[],
+  left: readonly UpstreamOutcome[],
   asked: readonly UpstreamId[],
 ): Outcome {
   const nothingTried = asked.length === 0;
@@ -270,7 +270,7 @@ function outcome(
 }
 
 /** What the caller gets when nobody answered. */
-function lastWord(left: readonly Left[], asked: readonly UpstreamId[]): Outcome {
+function finalResponse(left: readonly UpstreamOutcome[], asked: readonly UpstreamId[]): Outcome {
   const own = left.findLastIndex(({ verdict }) => verdict?.own === true);
   const passed = left[own];
   if (passed?.verdict) {

@@ -3,8 +3,8 @@ import { expect, onTestFinished, vi } from 'vitest';
 import type { AgentView } from '#shared/agent.ts';
 import type { ProviderList } from '#shared/provider.ts';
 import {
-  type Surroundings,
-  UNKNOWN_SURROUNDINGS,
+  type HostActivity,
+  UNKNOWN_HOST_ACTIVITY,
 } from '../../main/agent/availability/host-activity.ts';
 import { createHost } from '../../main/app/app.ts';
 import { loadConfig } from '../../main/config/load.ts';
@@ -30,7 +30,7 @@ export interface RuledHost {
 
 /** What such a host is given. */
 interface Given {
-  readonly surroundings?: Partial<Surroundings>;
+  readonly surroundings?: Partial<HostActivity>;
   /** The row that nvidia-smi prints. */
   readonly card?: string;
   readonly env?: Readonly<Record<string, string>>;
@@ -58,7 +58,7 @@ export async function startRuledHost({ surroundings, card, env, clock }: Given =
     { loaded, dataDirectory, windowDirectory: join(dataDirectory, 'no-window') },
     {
       openStore,
-      surroundings: { ...UNKNOWN_SURROUNDINGS, ...surroundings },
+      surroundings: { ...UNKNOWN_HOST_ACTIVITY, ...surroundings },
       clock: clock ?? systemClock,
       random: () => 0.5,
       log: silentLog,

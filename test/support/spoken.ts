@@ -1,7 +1,7 @@
 import { loadConfig } from '../../main/config/load.ts';
 import { createMonitor } from '../../main/gateway/monitoring/monitor.ts';
 import { createHedgeBudget } from '../../main/gateway/routing/hedge-policy.ts';
-import { type Journey, route, type Routed } from '../../main/gateway/routing/router.ts';
+import { type RequestContext, route, type RouteResult } from '../../main/gateway/routing/router.ts';
 import { isBadRequest, parseChatRequest } from '../../main/gateway/upstream/chat-request.ts';
 import { remoteUpstreams } from '../../main/gateway/upstream/upstreams.ts';
 import type { Exchange, HttpClient } from '../../main/platform/http/types.ts';
@@ -74,7 +74,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     keep: () => ({ load: () => null, changed() {}, flush: () => Promise.resolve() }),
     app: () => ({ version: '', baseUrl: '', warmupEnabled: false }),
   });
-  const journey: Journey = {
+  const context: RequestContext = {
     call: { request, headers: {}, authorization: null, zeroSpend: false },
     config,
     remotes: remoteUpstreams(config),
@@ -93,11 +93,11 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     pickLocal,
     inFlightAt: (id: string) => monitor.stats.inFlightAt(id),
   };
-  return { clock, monitor, ...upstreams, journey, deps, routed: route(journey, deps) };
+  return { clock, monitor, ...upstreams, context, deps, routed: route(context, deps) };
 }
 
 /** Whoever sends the answer writes down that it goes out. */
-export async function answered(routed: Promise<Routed>): Promise<Routed> {
+export async function answered(routed: Promise<RouteResult>): Promise<RouteResult> {
   const end = await routed;
   if (end.kind === 'answered') end.log.answering(end.seen.contentAt);
   return end;

@@ -85,11 +85,11 @@ test.each([
       changed() {},
     });
     const cooldownAfterFailure = () => {
-      const entry = circuits.enter('x', { model: '', timeoutMs: 1000 }, circuits.epoch());
-      if (entry.kind === 'out') throw new Error(entry.reason);
-      circuits.record('x', entry.ticket, { kind: 'failure', error: '' });
-      const next = circuits.enter('x', { model: '', timeoutMs: 1000 }, circuits.epoch());
-      return next.kind === 'out' ? next.waitMs : 0;
+      const entry = circuits.admit('x', { model: '', timeoutMs: 1000 }, circuits.epoch());
+      if (entry.kind === 'excluded') throw new Error(entry.reason);
+      circuits.record('x', entry.permit, { kind: 'failure', error: '' });
+      const next = circuits.admit('x', { model: '', timeoutMs: 1000 }, circuits.epoch());
+      return next.kind === 'excluded' ? next.waitMs : 0;
     };
     expect(cooldownAfterFailure()).toBe(60_000);
     for (const minutes of [2, 4, 8, 10, 10]) {

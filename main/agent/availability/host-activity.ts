@@ -11,20 +11,20 @@ import {
 import { isLinuxOnBattery, linuxIdleMs } from './linux.ts';
 
 /** What tells whether the machine is wanted by its owner; null is unknown. Neither ever rejects. */
-export interface Surroundings {
+export interface HostActivity {
   /** Milliseconds since somebody last touched the machine; Infinity where nobody is logged in. */
   userIdleMs(signal: AbortSignal): Promise<number | null>;
   isOnBattery(signal: AbortSignal): Promise<boolean | null>;
 }
 
 /** A machine that tells nobody. */
-export const UNKNOWN_SURROUNDINGS: Surroundings = {
+export const UNKNOWN_HOST_ACTIVITY: HostActivity = {
   userIdleMs: () => Promise.resolve(null),
   isOnBattery: () => Promise.resolve(null),
 };
 
 /** What reading them takes. */
-interface SurroundingsOptions extends ToolWorld {
+interface HostActivityOptions extends ToolWorld {
   readonly clock: Clock;
   /** Where the kernel's files are; `/` but for tests. */
   readonly root?: string;
@@ -33,7 +33,7 @@ interface SurroundingsOptions extends ToolWorld {
 }
 
 /** The surroundings as a machine without a desktop shell tells them; Windows does not yet. */
-export function createSurroundings(options: SurroundingsOptions): Surroundings {
+export function createHostActivity(options: HostActivityOptions): HostActivity {
   const { clock, platform } = options;
   const edges = { clock, startTool: options.startTool ?? createStartTool(options) };
   const files = createKernelFiles(options.root ?? '/');
@@ -49,7 +49,7 @@ export function createSurroundings(options: SurroundingsOptions): Surroundings {
         isOnBattery: (signal) => isMacOnBattery(edges, signal),
       };
     default:
-      return UNKNOWN_SURROUNDINGS;
+      return UNKNOWN_HOST_ACTIVITY;
   }
 }
 

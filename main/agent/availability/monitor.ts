@@ -1,12 +1,12 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { Inference } from '../server/inference.ts';
 import type { TelemetryWatch } from '../telemetry/telemetry.ts';
-import type { Surroundings } from './host-activity.ts';
+import type { HostActivity } from './host-activity.ts';
 import { OWNER_RULES, type OwnerRule } from './policy.ts';
-import type { Ownership } from './state.ts';
+import type { Availability } from './state.ts';
 
 /** Judges the owner's rules by this machine. */
-export interface Observer {
+export interface AvailabilityMonitor {
   /** Asks once for everything, so that it is known which rules can be judged here. */
   start(): void;
   /** Judges by what is known now, and asks anew for what the rules need. */
@@ -17,11 +17,11 @@ export interface Observer {
 }
 
 /** What it observes, and whom it tells. */
-interface ObserverDeps {
+interface AvailabilityMonitorDeps {
   readonly clock: Clock;
   readonly telemetry: TelemetryWatch;
-  readonly surroundings: Surroundings;
-  readonly ownership: Ownership;
+  readonly surroundings: HostActivity;
+  readonly ownership: Availability;
   readonly inference: Pick<Inference, 'inFlight' | 'lastEndedTicks'>;
 }
 
@@ -29,11 +29,11 @@ interface ObserverDeps {
 const AFTERGLOW_MS = 5000;
 
 /** Makes it. */
-export function createObserver(deps: ObserverDeps): Observer {
+export function createAvailabilityMonitor(deps: AvailabilityMonitorDeps): AvailabilityMonitor {
   const { clock, telemetry, surroundings, ownership, inference } = deps;
   const stopping = new AbortController();
   const sense = <T>(ask: (signal: AbortSignal) => Promise<T | null>) =>
-    createSense(ask, stopping.signal, judge);
+    createPolledSignal(ask, stopping.signal, judge);
   const userIdleMs = sense((signal) => surroundings.userIdleMs(signal));
   const isOnBattery = sense((signal) => surroundings.isOnBattery(signal));
 
@@ -85,7 +85,7 @@ function highest(values: readonly (number | null)[]): number | null {
 }
 
 /** Something about this machine that is asked for now and then, never twice at a time. */
-interface Sense<T> {
+interface PolledSignal<T> {
   /** As last answered: null where the machine does not tell, undefined before the first answer. */
   last(): T | null | undefined;
   /** Asks, unless it does already. */
@@ -93,11 +93,11 @@ interface Sense<T> {
 }
 
 /** Makes it; `heard` hears of each answer until `signal` aborts. */
-function createSense<T>(
+function createPolledSignal<T>(
   ask: (signal: AbortSignal) => Promise<T | null>,
   signal: AbortSignal,
   heard: () => void,
-): Sense<T> {
+): PolledSignal<T> {
   let last: T | null | undefined;
   let isAsking = false;
 

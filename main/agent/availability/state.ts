@@ -16,7 +16,7 @@ import {
 } from './policy.ts';
 
 /** The owner's say over this machine: a wish, kept over restarts, and the rules of the settings. */
-export interface Ownership {
+export interface Availability {
   wish(): OwnerWish;
   rules(): OwnerRules;
   mode(inFlight: number): OwnerMode;
@@ -27,7 +27,7 @@ export interface Ownership {
 }
 
 /** What the owner's say takes. */
-interface OwnershipDeps {
+interface AvailabilityDeps {
   readonly dataDirectory: string;
   /** As the settings have them now. */
   readonly rules: () => OwnerRules;
@@ -36,7 +36,7 @@ interface OwnershipDeps {
 }
 
 /** Takes up what an earlier run kept; `changed` hears of each change that matters. */
-export function createOwnership(deps: OwnershipDeps, changed: () => void): Ownership {
+export function createAvailability(deps: AvailabilityDeps, changed: () => void): Availability {
   const { dataDirectory, rules } = deps;
   let state = FREE;
   const file = createOwnerFile(dataDirectory, () => state.wish, deps);

@@ -30,7 +30,7 @@ const UNUSED: AgentState = {
 };
 
 /** Runs the six checks of a registry (interface 2.3) from this side, and what they rest on. */
-export async function examine(deps: DoctorDeps): Promise<DoctorReport> {
+export async function runChecks(deps: DoctorDeps): Promise<DoctorReport> {
   const { agent, telemetry, clock } = deps;
   const nonce = newSecret();
   const [search, found, reading] = await Promise.all([

@@ -4,7 +4,7 @@ import { providerIdOf, publicKeyOf } from '../../platform/agent-identity.ts';
 import { readKept } from '../storage/secret-file.ts';
 
 /** The key of the agent whose files are in `directory`; unlike an agent, it makes and mends nothing. */
-export function keptIdentity(
+export function savedIdentity(
   directory: string,
 ): { readonly id: string; readonly privateKey: KeyObject } | null {
   const kept = readKept(join(directory, 'agent-key.pem'));

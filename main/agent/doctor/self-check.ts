@@ -1,16 +1,21 @@
 import type { DoctorReport } from '#shared/agent.ts';
-import { type AgentDeps, type AgentMoment, type AgentParts, openPorts } from '../components.ts';
-import { examine } from './doctor.ts';
+import {
+  type AgentDeps,
+  type AgentRuntimeState,
+  type AgentComponents,
+  openPorts,
+} from '../components.ts';
+import { runChecks } from './doctor.ts';
 
 /** The doctor's report on the agent of this process, as it runs rather than as its files describe it. */
-export function examineSelf(
-  { identity, membership }: AgentParts,
-  moment: AgentMoment,
+export function selfCheck(
+  { identity, membership }: AgentComponents,
+  moment: AgentRuntimeState,
   deps: Pick<AgentDeps, 'http' | 'clock' | 'telemetry' | 'otherPorts'>,
 ): Promise<DoctorReport> {
   const { http, clock, telemetry, otherPorts } = deps;
   const { kind, url } = membership.view();
-  return examine({
+  return runChecks({
     http,
     clock,
     telemetry,

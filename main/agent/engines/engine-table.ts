@@ -5,7 +5,7 @@ import type { EngineAddress } from './adapters/probe.ts';
 import type { Found, Look } from './detect.ts';
 
 /** The engines that were found, and the one of them that is served. */
-interface EngineRoster {
+interface EngineTable {
   /** Whether one is known at any of these. */
   knows(addresses: readonly EngineAddress[]): boolean;
   addresses(): readonly EngineAddress[];
@@ -30,7 +30,7 @@ interface NotedAt {
 const FORGET_MS = 600_000;
 
 /** Makes an empty one. */
-export function createEngineRoster(arePathsAllowed: boolean): EngineRoster {
+export function createEngineTable(arePathsAllowed: boolean): EngineTable {
   const known = new Map<string, KnownEngine>();
   let serving: string | null = null;
   let shown = '[null,[]]';

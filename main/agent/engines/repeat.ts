@@ -7,7 +7,7 @@ export interface Pace {
 }
 
 /** Something that is done again and again. */
-export interface Cadence {
+export interface RepeatedTask {
   start(): void;
   /** The next round is due now, and the pauses are short again. */
   hurry(): void;
@@ -21,11 +21,11 @@ const MIN_GAP_MS = 1000;
  * Repeats `round`, never twice at a time. After a round that found something new the pause is short;
  * it doubles as long as nothing changes.
  */
-export function createCadence(
+export function createRepeatedTask(
   round: (signal: AbortSignal) => Promise<boolean>,
   { minMs, maxMs }: Pace,
   clock: Clock,
-): Cadence {
+): RepeatedTask {
   const stopping = new AbortController();
   let waking = new AbortController();
   let isRunning = false;

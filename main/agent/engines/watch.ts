@@ -2,8 +2,8 @@ import type { EngineView } from './adapters/engine-view.ts';
 import type { AskEdges, EngineAddress } from './adapters/probe.ts';
 import { ENGINE_PORTS, type EnginePlace, localAddresses } from './addresses.ts';
 import { type Look, lookAt } from './detect.ts';
-import { createEngineRoster } from './engine-table.ts';
-import { createCadence } from './repeat.ts';
+import { createEngineTable } from './engine-table.ts';
+import { createRepeatedTask } from './repeat.ts';
 
 /** Watches the engines of this machine. */
 export interface EngineWatch {
@@ -47,7 +47,7 @@ export function createEngineWatch(options: EngineWatchOptions): EngineWatch {
   let { pinned, ports = ENGINE_PORTS } = options;
   /** Ends what was begun elsewhere. */
   let seeking = new AbortController();
-  const roster = createEngineRoster(options.arePathsAllowed);
+  const roster = createEngineTable(options.arePathsAllowed);
   const { promise: looked, resolve: hasLooked } = Promise.withResolvers<void>();
 
   function settle(): boolean {
@@ -91,8 +91,8 @@ export function createEngineWatch(options: EngineWatchOptions): EngineWatch {
     return hasChanged;
   }
 
-  const searching = createCadence(search, SEARCH_PACE, clock);
-  const reading = createCadence(readKnown, READ_PACE, clock);
+  const searching = createRepeatedTask(search, SEARCH_PACE, clock);
+  const reading = createRepeatedTask(readKnown, READ_PACE, clock);
   const cadences = [searching, reading];
 
   function look(): void {

@@ -1,6 +1,6 @@
-import { type Enrolment, tokenDigest } from '../storage/enrollment-file.ts';
+import { type SavedEnrollment, tokenDigest } from '../storage/enrollment-file.ts';
 import { registryOrigin } from './http-link.ts';
-import type { Trouble } from './remedies.ts';
+import type { LinkProblem } from './remedies.ts';
 
 /** What the settings say of the registry. */
 export interface Configured {
@@ -10,22 +10,22 @@ export interface Configured {
 
 /** Which registry an agent reports to when it starts. */
 export type Choice =
-  | { readonly kind: 'kept'; readonly enrolment: Enrolment }
+  | { readonly kind: 'kept'; readonly enrolment: SavedEnrollment }
   /** `fallback` is an enrolment of before, in case that the token is no good. */
   | {
       readonly kind: 'enroll';
       readonly origin: string;
       readonly token: string;
-      readonly fallback: Enrolment | null;
+      readonly fallback: SavedEnrollment | null;
     }
   /** The one of this process; `otherwise` is for where there is none. */
-  | { readonly kind: 'own'; readonly otherwise: Trouble }
-  | { readonly kind: 'none'; readonly url: string | null; readonly problem: Trouble };
+  | { readonly kind: 'own'; readonly otherwise: LinkProblem }
+  | { readonly kind: 'none'; readonly url: string | null; readonly problem: LinkProblem };
 
 /** Settings go before what was joined by hand; without either it is the registry of this process. */
 export function chooseRegistry(
   { registryUrl, enrollToken }: Configured,
-  kept: Enrolment | null,
+  kept: SavedEnrollment | null,
   id: string,
 ): Choice {
   const isOurs = kept !== null && kept.id === id;
@@ -44,19 +44,19 @@ export function chooseRegistry(
   return { kind: 'enroll', origin, token: enrollToken, fallback: former };
 }
 
-const NOT_JOINED: Trouble = {
+const NOT_JOINED: LinkProblem = {
   happened: 'This machine has joined no gateway.',
   remedy:
     'On the gateway choose "Add a machine" and run the line that it shows here, or set SWITCHYARD_ENROLL_TOKEN to its token.',
 };
 
-const NEW_KEY: Trouble = {
+const NEW_KEY: LinkProblem = {
   happened:
     'This machine has a new key, so the gateway that it had joined does not know it any more.',
   remedy: 'Join it again with a new line from that gateway.',
 };
 
-const BAD_SETTING: Trouble = {
+const BAD_SETTING: LinkProblem = {
   happened: 'SWITCHYARD_REGISTRY_URL is no address that heartbeats can be sent to.',
   remedy: 'Write it as in http://192.168.1.10:47900, without a path, a user or a query.',
 };

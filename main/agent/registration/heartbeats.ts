@@ -19,7 +19,7 @@ interface HeartbeatDeps {
   /** The record as it is now; `isLeaving` makes it a goodbye. */
   readonly record: (isLeaving: boolean) => AgentRecord;
   /** Resolves once the record is worth telling; the first heartbeat waits for it. */
-  readonly firstLook: (signal: AbortSignal) => Promise<void>;
+  readonly untilReady: (signal: AbortSignal) => Promise<void>;
   readonly heartbeatMs: () => number;
   readonly clock: Clock;
   /** In [0, 1). */
@@ -77,7 +77,7 @@ export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
 
   async function begin(): Promise<void> {
     const { signal } = stopping;
-    await deps.firstLook(signal);
+    await deps.untilReady(signal);
     // Somebody may have been in a hurry meanwhile.
     if (!signal.aborted && !isRunning && dueTicks === null) schedule(clock.ticks());
   }

@@ -3,7 +3,7 @@ import type { EngineWatch } from '../engines/watch.ts';
 import type { TelemetryWatch } from '../telemetry/telemetry.ts';
 
 /** Who looks at this machine. */
-export interface Lookers {
+export interface ReadinessSources {
   readonly engines: Pick<EngineWatch, 'looked'>;
   readonly telemetry: Pick<TelemetryWatch, 'read'>;
   readonly clock: Clock;
@@ -17,8 +17,8 @@ const POLL_MS = 50;
  * Resolves once this machine knows its engine and its GPUs, or that they take too long. A registry that
  * is told before of a machine without them fails its verification, and looks again only after a while.
  */
-export async function firstLook(
-  { engines, telemetry, clock }: Lookers,
+export async function untilReady(
+  { engines, telemetry, clock }: ReadinessSources,
   signal: AbortSignal,
 ): Promise<void> {
   const startedTicks = clock.ticks();

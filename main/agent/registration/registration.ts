@@ -1,6 +1,10 @@
 import { sleep } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
-import { type Enrolment, type EnrolmentFile, tokenDigest } from '../storage/enrollment-file.ts';
+import {
+  type SavedEnrollment,
+  type EnrollmentFile,
+  tokenDigest,
+} from '../storage/enrollment-file.ts';
 import type { AgentIdentity } from '../storage/identity.ts';
 import type { Sequence } from '../storage/sequence.ts';
 import { type Choice, chooseRegistry, type Configured } from './choose-registry.ts';
@@ -13,12 +17,12 @@ import {
   type OwnRegistry,
   type RegistryLink,
 } from './link.ts';
-import { type Trouble, troubleOf } from './remedies.ts';
+import { type LinkProblem, linkProblemOf } from './remedies.ts';
 import {
-  type Attendance,
-  type AttendanceDeps,
-  createAttendance,
-  type MembershipView,
+  type RegistrySession,
+  type RegistrySessionDeps,
+  createRegistrySession,
+  type RegistrationView,
   NOWHERE,
 } from './session.ts';
 
@@ -26,15 +30,15 @@ import {
 export type JoinResult =
   /** `warning` is for people; null when all is well. */
   | { readonly kind: 'joined'; readonly url: string; readonly warning: string | null }
-  | ({ readonly kind: 'failed' } & Trouble);
+  | ({ readonly kind: 'failed' } & LinkProblem);
 
 /** This machine's place at a registry, and the ways in and out. */
-export interface Membership extends Pick<
-  Attendance,
+export interface Registration extends Pick<
+  RegistrySession,
   'tokenDigests' | 'gatewayToken' | 'changed' | 'now'
 > {
   start(): void;
-  view(): MembershipView;
+  view(): RegistrationView;
   join(url: string, token: string): Promise<JoinResult>;
   /** Goes back to the registry of this process. */
   leave(): Promise<void>;
@@ -44,12 +48,12 @@ export interface Membership extends Pick<
 }
 
 /** What it takes. */
-export interface MembershipDeps extends AttendanceDeps {
+export interface RegistrationDeps extends RegistrySessionDeps {
   readonly identity: AgentIdentity;
   readonly sequence: Sequence;
-  readonly file: EnrolmentFile;
+  readonly file: EnrollmentFile;
   /** What an earlier run has left in that file. */
-  readonly kept: Enrolment | null;
+  readonly kept: SavedEnrollment | null;
   readonly own: OwnRegistry | null;
   readonly configured: Configured;
   readonly http: HttpClient;
@@ -58,10 +62,10 @@ export interface MembershipDeps extends AttendanceDeps {
 const ENROLL_TIMEOUT_MS = 10_000;
 
 /** Makes it; nothing is sent before `start`. */
-export function createMembership(deps: MembershipDeps): Membership {
+export function createRegistration(deps: RegistrationDeps): Registration {
   let { configured } = deps;
-  const attendance = createAttendance(deps);
-  const show = (part: Partial<MembershipView>) => attendance.show(part);
+  const attendance = createRegistrySession(deps);
+  const show = (part: Partial<RegistrationView>) => attendance.show(part);
 
   async function attendOwn(own: OwnRegistry): Promise<void> {
     const signal = attendance.signal();
@@ -70,7 +74,7 @@ export function createMembership(deps: MembershipDeps): Membership {
     if (!signal.aborted) attendance.attend(createOwnLink(own, deps.identity), gatewayToken);
   }
 
-  async function settle(kept: Enrolment | null): Promise<void> {
+  async function settle(kept: SavedEnrollment | null): Promise<void> {
     const choice = chooseRegistry(configured, kept, deps.identity.id);
     switch (choice.kind) {
       case 'kept': {
@@ -106,7 +110,7 @@ export function createMembership(deps: MembershipDeps): Membership {
       if (fixed !== null && registryOrigin(fixed) !== url) return { kind: 'failed', ...FIXED_URL };
       const link = createHttpLink({ ...deps, origin: url });
       const outcome = await enrollAt(link, token, { deps, signal: new AbortController().signal });
-      if (outcome.kind !== 'enrolled') return { kind: 'failed', ...troubleOf(outcome) };
+      if (outcome.kind !== 'enrolled') return { kind: 'failed', ...linkProblemOf(outcome) };
       const failure = await keep(url, token, { deps, gatewayToken: outcome.gatewayToken });
       const signal = await attendance.depart();
       if (!signal.aborted) {
@@ -133,7 +137,7 @@ export function createMembership(deps: MembershipDeps): Membership {
 async function enrollAt(
   link: RegistryLink,
   token: string,
-  { deps, signal }: { readonly deps: MembershipDeps; readonly signal: AbortSignal },
+  { deps, signal }: { readonly deps: RegistrationDeps; readonly signal: AbortSignal },
 ): Promise<EnrollOutcome> {
   const outcome = await link.enroll(token, { timeoutMs: ENROLL_TIMEOUT_MS, signal });
   return outcome.kind === 'enrolled' && outcome.id !== deps.identity.id ? OTHER_ID : outcome;
@@ -143,8 +147,8 @@ async function enrollAt(
 async function keep(
   registryUrl: string,
   token: string,
-  { deps, gatewayToken }: { readonly deps: MembershipDeps; readonly gatewayToken: string },
-): Promise<Trouble | null> {
+  { deps, gatewayToken }: { readonly deps: RegistrationDeps; readonly gatewayToken: string },
+): Promise<LinkProblem | null> {
   const { id } = deps.identity;
   const digest = tokenDigest(token);
   const failure = await deps.file.save({ registryUrl, id, gatewayToken, tokenDigest: digest });
@@ -154,8 +158,8 @@ async function keep(
 /** Enrols with a token of the settings, for as long as it takes; a refusal is final. */
 async function enrollFromSettings(
   { origin, token, fallback }: Extract<Choice, { readonly kind: 'enroll' }>,
-  attendance: Attendance,
-  deps: MembershipDeps,
+  attendance: RegistrySession,
+  deps: RegistrationDeps,
 ): Promise<void> {
   const signal = attendance.signal();
   const link = createHttpLink({ ...deps, origin });
@@ -171,7 +175,10 @@ async function enrollFromSettings(
       return;
     }
     const isFinal = !isPassing(outcome);
-    attendance.show({ state: isFinal ? 'not_enrolled' : 'failing', problem: troubleOf(outcome) });
+    attendance.show({
+      state: isFinal ? 'not_enrolled' : 'failing',
+      problem: linkProblemOf(outcome),
+    });
     if (isFinal) {
       if (fallback !== null) attendance.attend(link, fallback.gatewayToken);
       return;
@@ -191,17 +198,17 @@ const OTHER_ID: EnrollOutcome & LinkFailure = {
   message: 'The gateway answered for another machine than this one.',
 };
 
-const BAD_URL: Trouble = {
+const BAD_URL: LinkProblem = {
   happened: 'The address of the gateway is none that can be used.',
   remedy: 'Write it as in http://192.168.1.10:47900, without a path.',
 };
 
-const FIXED_URL: Trouble = {
+const FIXED_URL: LinkProblem = {
   happened: 'The settings name another gateway (SWITCHYARD_REGISTRY_URL).',
   remedy: 'Change or remove that setting, then join again.',
 };
 
-function unkept(code: string): Trouble {
+function unkept(code: string): LinkProblem {
   return {
     happened: `The enrolment could not be written to disk (${code}): it is lost at the next start.`,
     remedy: 'Make room in the data directory, or make it writable, and join again.',

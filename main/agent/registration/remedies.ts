@@ -1,13 +1,13 @@
 import type { LinkFailure } from './link.ts';
 
 /** What happened and what a person can do, for people; null where waiting is all. */
-export interface Trouble {
+export interface LinkProblem {
   readonly happened: string;
   readonly remedy: string | null;
 }
 
 /** A failure as people are told of it. */
-export function troubleOf(failure: LinkFailure): Trouble {
+export function linkProblemOf(failure: LinkFailure): LinkProblem {
   return { happened: failure.message, remedy: remedyFor(failure) };
 }
 

@@ -3,10 +3,10 @@ import type { Clock } from '../../platform/clock.ts';
 import { digestOf } from '../../platform/secrets.ts';
 import { createHeartbeats, type Heartbeats } from './heartbeats.ts';
 import type { BeatOutcome, RegistryLink, Standing } from './link.ts';
-import { type Trouble, troubleOf } from './remedies.ts';
+import { type LinkProblem, linkProblemOf } from './remedies.ts';
 
 /** How this machine stands with the registry that it reports to. */
-export interface MembershipView {
+export interface RegistrationView {
   /** `own`: the one in this process. */
   readonly kind: 'own' | 'joined' | 'none';
   readonly url: string | null;
@@ -16,15 +16,15 @@ export interface MembershipView {
   /** What the registry thinks of this machine. */
   readonly standing: Standing | null;
   /** For people: what went wrong last, and what to do; null once all is well. */
-  readonly problem: Trouble | null;
+  readonly problem: LinkProblem | null;
   /** How far this machine's clock had to be corrected, in milliseconds. */
   readonly clockOffsetMs: number;
 }
 
 /** The present place at a registry: its link, its heartbeats and what came of them. */
-export interface Attendance {
-  view(): MembershipView;
-  show(part: Partial<MembershipView>): void;
+export interface RegistrySession {
+  view(): RegistrationView;
+  show(part: Partial<RegistrationView>): void;
   /** Digests of the tokens that the gateway may show. */
   tokenDigests(): readonly Buffer[];
   /** What the gateway shows; null while there is none. */
@@ -44,18 +44,18 @@ export interface Attendance {
 }
 
 /** What it takes. */
-export interface AttendanceDeps {
+export interface RegistrySessionDeps {
   readonly clock: Clock;
   readonly random: () => number;
   readonly record: (isLeaving: boolean) => AgentRecord;
   /** Resolves once the record is worth telling. */
-  readonly firstLook: (signal: AbortSignal) => Promise<void>;
+  readonly untilReady: (signal: AbortSignal) => Promise<void>;
   readonly heartbeatMs: () => number;
   /** Something of the view has changed. */
   readonly onChange: () => void;
 }
 
-export const NOWHERE: MembershipView = {
+export const NOWHERE: RegistrationView = {
   kind: 'none',
   url: null,
   state: 'not_enrolled',
@@ -66,7 +66,7 @@ export const NOWHERE: MembershipView = {
 };
 
 /** Makes one that attends nothing yet. */
-export function createAttendance(deps: AttendanceDeps): Attendance {
+export function createRegistrySession(deps: RegistrySessionDeps): RegistrySession {
   const { clock } = deps;
   let view = NOWHERE;
   let digests: readonly Buffer[] = [];
@@ -76,7 +76,7 @@ export function createAttendance(deps: AttendanceDeps): Attendance {
   let era = new AbortController();
   let isStopped = false;
 
-  function show(part: Partial<MembershipView>): void {
+  function show(part: Partial<RegistrationView>): void {
     view = { ...view, ...part };
     deps.onChange();
   }
@@ -90,7 +90,7 @@ export function createAttendance(deps: AttendanceDeps): Attendance {
     } else if (outcome.kind === 'unwritten') {
       const problem = { happened: outcome.message, remedy: null };
       show({ state: 'connected', lastAcceptedAt: clock.now(), problem, clockOffsetMs });
-    } else show({ state: 'failing', problem: troubleOf(outcome), clockOffsetMs });
+    } else show({ state: 'failing', problem: linkProblemOf(outcome), clockOffsetMs });
   }
 
   async function depart(): Promise<AbortSignal> {

@@ -13,7 +13,7 @@ import {
 } from './secret-file.ts';
 
 /** Where this agent is enrolled, and what the gateway there will show it. */
-export interface Enrolment {
+export interface SavedEnrollment {
   /** Origin of the gateway, as in `http://192.168.1.10:47900`. */
   readonly registryUrl: string;
   /** The provider id under which that was; another key makes it void. */
@@ -24,10 +24,10 @@ export interface Enrolment {
 }
 
 /** Keeps the enrolment over restarts, as a secret. */
-export interface EnrolmentFile {
-  load(): { readonly enrolment: Enrolment | null; readonly warning: FileWarning | null };
+export interface EnrollmentFile {
+  load(): { readonly enrolment: SavedEnrollment | null; readonly warning: FileWarning | null };
   /** Gives the code of a failure, null once it is on disk. */
-  save(enrolment: Enrolment): Promise<string | null>;
+  save(enrolment: SavedEnrollment): Promise<string | null>;
   remove(): Promise<string | null>;
 }
 
@@ -42,11 +42,11 @@ const fileSchema = z.object({
 });
 
 /** Makes the keeper of the file in `directory`. */
-export function createEnrolmentFile(
+export function createEnrollmentFile(
   directory: string,
   clock: Clock,
   platform: string,
-): EnrolmentFile {
+): EnrollmentFile {
   const path = join(directory, FILE);
   return {
     load() {

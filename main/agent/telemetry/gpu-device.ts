@@ -87,7 +87,7 @@ export function outOfDate(device: GpuDevice): GpuDevice {
 export const MAX_GPUS = 64;
 
 /** The cards of which readings came, and when. */
-export class GpuRoster {
+export class GpuTable {
   readonly #clock: Clock;
   readonly #staleMs: number;
   readonly #seen = new Map<string, { readonly device: GpuDevice; readonly at: number }>();

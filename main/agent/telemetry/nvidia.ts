@@ -1,6 +1,6 @@
 import { numberOf } from '../../platform/json.ts';
-import { type GpuCollector, type GpuDevice, GpuRoster, type Problem } from './gpu-device.ts';
-import { type LongTool, ToolKeeper } from './supervised-tool.ts';
+import { type GpuCollector, type GpuDevice, GpuTable, type Problem } from './gpu-device.ts';
+import { type LongTool, SupervisedTool } from './supervised-tool.ts';
 import type { ToolEdges } from './tool-process.ts';
 
 const TOOL = 'nvidia-smi';
@@ -17,8 +17,8 @@ const COMMANDS = [
  * reading loads the driver each time.
  */
 export function createNvidiaCollector(edges: ToolEdges, intervalMs: number): GpuCollector {
-  const roster = new GpuRoster(edges.clock, 3 * intervalMs);
-  const keeper = new ToolKeeper(
+  const roster = new GpuTable(edges.clock, 3 * intervalMs);
+  const keeper = new SupervisedTool(
     longTool(intervalMs),
     {
       onLine(line) {
@@ -60,7 +60,7 @@ function longTool(intervalMs: number): LongTool {
   };
 }
 
-function cardProblems(roster: GpuRoster): readonly Problem[] {
+function cardProblems(roster: GpuTable): readonly Problem[] {
   const faults = roster.devices().filter(({ fault }) => fault !== null);
   return [
     ...faults.map((card) => cardProblem(card, card.fault ?? '')),

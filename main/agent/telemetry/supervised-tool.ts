@@ -41,7 +41,7 @@ const STEADY_MS = 60_000;
 const MAX_BYTES_PER_ROUND = 256 * 1024;
 
 /** Keeps a tool running: restarts it with a back-off, kills it when it falls silent. */
-export class ToolKeeper {
+export class SupervisedTool {
   /** Null while all is well. */
   problem: Problem | null = null;
   /** It is nowhere on this machine. */

@@ -10,7 +10,7 @@ const WISHES = ['on', 'paused', 'drained'] as const;
 type Wish = (typeof WISHES)[number];
 
 /** What the routes need of the agent of this machine. */
-export interface AgentFace {
+export interface AgentApi {
   view(): unknown;
   setMode(wish: Wish): Promise<void>;
   join(
@@ -22,7 +22,7 @@ export interface AgentFace {
   >;
   leave(): Promise<void>;
   /** Runs the checks of a registry from this side. */
-  examine(): Promise<DoctorReport>;
+  runChecks(): Promise<DoctorReport>;
 }
 
 const SWITCHED_OFF: GatewayError = {
@@ -32,9 +32,9 @@ const SWITCHED_OFF: GatewayError = {
 };
 
 /** Routes to the agent of this machine: its view, its owner's wishes, where it reports. */
-export function agentRoutes(agent: AgentFace | null): Route[] {
+export function agentRoutes(agent: AgentApi | null): Route[] {
   const withAgent =
-    (handle: (agent: AgentFace, req: Request, res: Response) => void | Promise<void>) =>
+    (handle: (agent: AgentApi, req: Request, res: Response) => void | Promise<void>) =>
     (req: Request, res: Response) =>
       agent === null ? sendError(res, SWITCHED_OFF) : handle(agent, req, res);
   return [
@@ -85,14 +85,14 @@ export function agentRoutes(agent: AgentFace | null): Route[] {
       method: 'POST',
       paths: ['/api/v1/agent/doctor'],
       who: 'control',
-      handle: withAgent(async (each, _req, res) => sendJson(res, 200, await each.examine())),
+      handle: withAgent(async (each, _req, res) => sendJson(res, 200, await each.runChecks())),
     },
   ];
 }
 
 async function sendJoined(
   res: Response,
-  agent: AgentFace,
+  agent: AgentApi,
   { url, token }: { readonly url: string; readonly token: string },
 ): Promise<void> {
   const joined = await agent.join(url, token);

@@ -28,7 +28,7 @@ type Answer =
 type Query = Readonly<Record<string, unknown>>;
 
 /** What the routes need of the registry. */
-export interface ProvidersFace {
+export interface ProvidersApi {
   handleEnroll(message: AgentMessage): Promise<Answer>;
   handleHeartbeat(message: AgentMessage): Promise<Answer>;
   newEnrollment(baseUrl: string): Promise<Answer>;
@@ -45,7 +45,7 @@ export interface ProvidersFace {
 
 /** What the routes are given. */
 export interface ProviderRoutesDeps {
-  readonly providers: ProvidersFace;
+  readonly providers: ProvidersApi;
   /** Where another machine reaches this gateway, for the line that joins it. */
   readonly joinUrl: () => string;
   readonly clock: Clock;
@@ -158,7 +158,7 @@ function sendAnswer(res: Response, answer: Answer): void {
   else sendJson(res, answer.status, answer.body);
 }
 
-async function sendList(req: Request, res: Response, providers: ProvidersFace): Promise<void> {
+async function sendList(req: Request, res: Response, providers: ProvidersApi): Promise<void> {
   const listed = providers.list(req.query);
   if (listed.kind === 'refused') {
     sendAnswer(res, listed);

@@ -9,7 +9,7 @@ export interface Sessions {
   isSession(token: string): boolean;
 }
 
-interface Ticket {
+interface OneTimeCode {
   readonly digest: Buffer;
   readonly until: number;
 }
@@ -17,20 +17,20 @@ interface Ticket {
 const CODE_MS = 600_000;
 const SESSION_MS = 7 * 86_400_000;
 /** The oldest is forgotten beyond this. */
-const MAX_TICKETS = 100;
+const MAX_CODES = 100;
 
 /** Makes an empty set; sessions live as long as the process, at most a week. */
 export function createSessions(clock: Clock): Sessions {
-  const codes: Ticket[] = [];
-  const sessions: Ticket[] = [];
+  const codes: OneTimeCode[] = [];
+  const sessions: OneTimeCode[] = [];
 
-  function issue(tickets: Ticket[], lifeMs: number): string {
+  function issue(tickets: OneTimeCode[], lifeMs: number): string {
     const secret = newSecret();
     tickets.push({ digest: digestOf(secret), until: clock.ticks() + lifeMs });
-    if (tickets.length > MAX_TICKETS) tickets.shift();
+    if (tickets.length > MAX_CODES) tickets.shift();
     return secret;
   }
-  const live = (tickets: readonly Ticket[]) =>
+  const live = (tickets: readonly OneTimeCode[]) =>
     tickets.filter(({ until }) => clock.ticks() < until).map(({ digest }) => digest);
 
   return {

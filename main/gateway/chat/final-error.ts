@@ -1,28 +1,31 @@
-import { skipFor } from '../circuits/exclusions.ts';
+import { exclusionFor } from '../circuits/exclusions.ts';
 import type { GatewayError } from '../http/errors.ts';
 import {
   type Failed,
-  isSilent,
-  type Left,
+  isUnconfigured,
+  type UpstreamOutcome,
   reasonOf,
-  wasTried,
+  wasAttempted,
 } from '../routing/fallback-reasons.ts';
 import type { ErrorResponse } from '../upstream/failure.ts';
 
 /** What the caller gets when no upstream answered. */
-export type LastWord =
-  | { readonly kind: 'passed'; readonly left: Failed; readonly response: ErrorResponse }
+export type FinalResponse =
+  | { readonly kind: 'passed'; readonly outcome: Failed; readonly response: ErrorResponse }
   | { readonly kind: 'error'; readonly error: GatewayError };
 
 /** Chooses the last word: an upstream's own 4xx, else what the last upstream that was tried calls for. */
-export function lastWord(trail: readonly Left[]): LastWord {
-  const failed = trail.filter(wasTried);
+export function finalResponse(outcomes: readonly UpstreamOutcome[]): FinalResponse {
+  const failed = outcomes.filter(wasAttempted);
   const passed = failed.findLast(({ failure }) => failure.surfaced === 'as_is');
   if (passed?.failure.response) {
-    return { kind: 'passed', left: passed, response: passed.failure.response };
+    return { kind: 'passed', outcome: passed, response: passed.failure.response };
   }
   const last = failed.at(-1);
-  return { kind: 'error', error: last === undefined ? untried(trail) : wordOf(last, trail) };
+  return {
+    kind: 'error',
+    error: last === undefined ? notAttempted(outcomes) : finalErrorOf(last, outcomes),
+  };
 }
 
 const NOTHING_SET_UP: GatewayError = {
@@ -32,10 +35,10 @@ const NOTHING_SET_UP: GatewayError = {
     "No upstream is configured. Set SWITCHYARD_LOCAL_ENGINE_URL to an engine on this machine, or SWITCHYARD_HOSTED_A_BASE_URL with its key and model, and restart; or use the window's Settings.",
 };
 
-function untried(trail: readonly Left[]): GatewayError {
-  if (trail.every(isSilent)) return NOTHING_SET_UP;
-  const retryAfterMs = smallestWaitMs(trail);
-  if (allRateLimited(trail)) {
+function notAttempted(outcomes: readonly UpstreamOutcome[]): GatewayError {
+  if (outcomes.every(isUnconfigured)) return NOTHING_SET_UP;
+  const retryAfterMs = smallestWaitMs(outcomes);
+  if (allRateLimited(outcomes)) {
     const message = 'Every upstream is rate limited; Retry-After says when the first one is back.';
     return { status: 429, code: 'upstream_rate_limited', message, retryAfterMs };
   }
@@ -48,14 +51,17 @@ function untried(trail: readonly Left[]): GatewayError {
   };
 }
 
-function wordOf({ upstream, failure }: Failed, trail: readonly Left[]): GatewayError {
+function finalErrorOf(
+  { upstream, failure }: Failed,
+  outcomes: readonly UpstreamOutcome[],
+): GatewayError {
   const { surfaced } = failure;
   if (surfaced === 'as_is') throw new Error('an own response is passed on, not worded');
   const message = `No upstream answered; the last one tried, ${upstream}, failed: ${failure.reason} (${failure.detail}).`;
   switch (surfaced.code) {
     case 'upstream_rate_limited': {
-      const status = allRateLimited(trail) ? 429 : 503;
-      const limited = trail.filter((left) => reasonOf(left) === 'rate_limited');
+      const status = allRateLimited(outcomes) ? 429 : 503;
+      const limited = outcomes.filter((outcome) => reasonOf(outcome) === 'rate_limited');
       return { ...surfaced, status, message, retryAfterMs: smallestWaitMs(limited) };
     }
     case 'upstream_busy':
@@ -67,21 +73,23 @@ function wordOf({ upstream, failure }: Failed, trail: readonly Left[]): GatewayE
   }
 }
 
-function allRateLimited(trail: readonly Left[]): boolean {
-  return trail.filter((left) => !isSilent(left)).every((left) => reasonOf(left) === 'rate_limited');
+function allRateLimited(outcomes: readonly UpstreamOutcome[]): boolean {
+  return outcomes
+    .filter((outcome) => !isUnconfigured(outcome))
+    .every((outcome) => reasonOf(outcome) === 'rate_limited');
 }
 
-function smallestWaitMs(trail: readonly Left[]): number | null {
-  const waits = trail.map(waitAt).filter((wait) => wait !== null);
+function smallestWaitMs(outcomes: readonly UpstreamOutcome[]): number | null {
+  const waits = outcomes.map(waitAt).filter((wait) => wait !== null);
   return waits.length === 0 ? null : Math.min(...waits);
 }
 
-function waitAt(left: Left): number | null {
-  switch (left.kind) {
+function waitAt(outcome: UpstreamOutcome): number | null {
+  switch (outcome.kind) {
     case 'failed':
-      return waitOf(left);
+      return waitOf(outcome);
     case 'skipped':
-      return left.waitMs;
+      return outcome.waitMs;
     case 'outrun':
       return null;
   }
@@ -89,5 +97,5 @@ function waitAt(left: Left): number | null {
 
 /** How long a failure keeps its upstream out; null when it does not. */
 function waitOf({ failure }: Pick<Failed, 'failure'>): number | null {
-  return skipFor(failure)?.ms ?? null;
+  return exclusionFor(failure)?.ms ?? null;
 }

@@ -6,7 +6,7 @@ import { type Identity, keyError } from '../auth/identity.ts';
 import type { GatewayError } from '../http/errors.ts';
 import { sendError, sendErrorEarly } from '../http/responses.ts';
 import type { RequestLogs } from '../monitoring/request-log.ts';
-import { type Journey, route, type RouterDeps } from '../routing/router.ts';
+import { type RequestContext, route, type RouterDeps } from '../routing/router.ts';
 import type { ChatCall } from '../upstream/call.ts';
 import { type ChatRequest, isBadRequest, parseChatRequest } from '../upstream/chat-request.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
@@ -59,10 +59,10 @@ export async function handleChat(
   };
   deps.budget.requested();
   const { signal } = abort;
-  const journey: Journey = { call, ...taken, log, signal, cause: 'turn', onContent };
-  const routed = await route(journey, deps);
+  const context: RequestContext = { call, ...taken, log, signal, cause: 'turn', onContent };
+  const routed = await route(context, deps);
   // Returned, not awaited: what routing needed need not live as long as the answer.
-  return answerChat(routed, res, { base, journey, deps });
+  return answerChat(routed, res, { base, context, deps });
 }
 
 /** A lone call has nobody beside it to be ended. */

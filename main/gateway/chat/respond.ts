@@ -4,12 +4,12 @@ import { sendBody, sendError } from '../http/responses.ts';
 import type { AttemptLog } from '../monitoring/attempt-log.ts';
 import type { RequestLog } from '../monitoring/request-log.ts';
 import { fallbackReason } from '../routing/fallback-reasons.ts';
-import type { AskDeps } from '../routing/retry.ts';
-import type { Journey, Routed } from '../routing/router.ts';
+import type { CallDeps } from '../routing/retry.ts';
+import type { RequestContext, RouteResult } from '../routing/router.ts';
 import { answerAsChunk } from '../upstream/assembly.ts';
 import type { AnswerSeen } from '../upstream/attempt.ts';
 import { callerHeaders } from '../upstream/headers.ts';
-import { lastWord } from './final-error.ts';
+import { finalResponse } from './final-error.ts';
 import type { RelayEnd } from './relay.ts';
 import { relayToEnd } from './stream.ts';
 
@@ -17,24 +17,24 @@ import { relayToEnd } from './stream.ts';
 export interface AnswerContext {
   /** Headers that every answer of this request bears. */
   readonly base: OutgoingHttpHeaders;
-  readonly journey: Journey;
-  readonly deps: AskDeps;
+  readonly context: RequestContext;
+  readonly deps: CallDeps;
 }
 
-type AnsweredRoute = Extract<Routed, { readonly kind: 'answered' }>;
+type AnsweredRoute = Extract<RouteResult, { readonly kind: 'answered' }>;
 
 /** Gives the caller what routing brought; resolves when all of it is out or the caller is gone. */
 export function answerChat(
-  routed: Routed,
+  routed: RouteResult,
   res: ServerResponse,
   context: AnswerContext,
 ): Promise<void> {
   switch (routed.kind) {
     case 'cancelled':
-      context.journey.log.ended('cancelled');
+      context.context.log.ended('cancelled');
       return Promise.resolve();
     case 'unanswered':
-      sendLastWord(routed, res, context);
+      sendFinalResponse(routed, res, context);
       return Promise.resolve();
     case 'answered':
       return sendAnswer(routed, res, context);
@@ -56,21 +56,21 @@ function gatewayHeaders(
 /** The headers of an answer for which no upstream was asked. */
 export const NOT_ROUTED: OutgoingHttpHeaders = gatewayHeaders(null, 'none', null);
 
-function sendLastWord(
-  { trail }: Extract<Routed, { readonly kind: 'unanswered' }>,
+function sendFinalResponse(
+  { outcomes }: Extract<RouteResult, { readonly kind: 'unanswered' }>,
   res: ServerResponse,
-  { base, journey: { log } }: AnswerContext,
+  { base, context: { log } }: AnswerContext,
 ): void {
-  const word = lastWord(trail);
-  const reason = fallbackReason(trail, word.kind === 'passed' ? word : { kind: 'nobody' });
+  const final = finalResponse(outcomes);
+  const reason = fallbackReason(outcomes, final.kind === 'passed' ? final : { kind: 'nobody' });
   const { upstream, provider } =
-    word.kind === 'passed' ? word.left : { upstream: null, provider: null };
+    final.kind === 'passed' ? final.outcome : { upstream: null, provider: null };
   const headers = { ...base, ...gatewayHeaders(upstream, reason, provider) };
-  const status = word.kind === 'passed' ? word.response.status : word.error.status;
+  const status = final.kind === 'passed' ? final.response.status : final.error.status;
   log.answering({ status, upstream, fallbackReason: reason });
-  if (word.kind === 'error') sendError(res, word.error, headers);
+  if (final.kind === 'error') sendError(res, final.error, headers);
   else {
-    const { headers: theirs, body } = word.response;
+    const { headers: theirs, body } = final.response;
     const type = String(theirs['content-type'] ?? 'application/json');
     sendBody(res, status, body, { ...callerHeaders(theirs), ...headers, 'content-type': type });
   }
@@ -80,11 +80,11 @@ function sendLastWord(
 function sendAnswer(
   routed: AnsweredRoute,
   res: ServerResponse,
-  { base, journey, deps }: AnswerContext,
+  { base, context, deps }: AnswerContext,
 ): Promise<void> {
-  const { call, seen, trail } = routed;
-  const { log } = journey;
-  const reason = fallbackReason(trail, { kind: 'answer' });
+  const { call, seen, outcomes } = routed;
+  const { log } = context;
+  const reason = fallbackReason(outcomes, { kind: 'answer' });
   const headers = {
     ...callerHeaders(seen.headers),
     ...base,
@@ -93,11 +93,11 @@ function sendAnswer(
   const head = { status: 200, upstream: call.upstream, fallbackReason: reason };
   if (seen.kind === 'answer') {
     log.answering(head);
-    sendWhole(seen, routed.log, res, { headers, journey });
+    sendWhole(seen, routed.log, res, { headers, context });
     return Promise.resolve();
   }
   res.writeHead(200, { ...headers, 'content-type': EVENT_STREAM, 'cache-control': 'no-store' });
-  const relayed = relayToEnd({ ...routed, seen }, res, journey, deps);
+  const relayed = relayToEnd({ ...routed, seen }, res, context, deps);
   log.answering(head);
   return loggedAtEnd(relayed, log);
 }
@@ -108,8 +108,8 @@ function sendWhole(
   res: ServerResponse,
   {
     headers,
-    journey: { call, log },
-  }: { readonly headers: OutgoingHttpHeaders; readonly journey: Journey },
+    context: { call, log },
+  }: { readonly headers: OutgoingHttpHeaders; readonly context: RequestContext },
 ): void {
   const { stream, includeUsage } = call.request;
   if (stream) {

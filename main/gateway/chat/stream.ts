@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import type { AttemptLog } from '../monitoring/attempt-log.ts';
-import type { Step, Walk } from '../routing/fallback-plan.ts';
-import type { AskDeps } from '../routing/retry.ts';
-import type { Journey } from '../routing/router.ts';
+import type { Dispatch, FallbackPlan } from '../routing/fallback-plan.ts';
+import type { CallDeps } from '../routing/retry.ts';
+import type { RequestContext } from '../routing/router.ts';
 import { answerAsChunk } from '../upstream/assembly.ts';
 import type { AnswerSeen, StreamSeen } from '../upstream/attempt.ts';
 import { createFramer } from '../upstream/sse.ts';
 import { breakOff, relay, type RelayEnd } from './relay.ts';
-import { type BrokenAnswer, type CarriedOn, carryOn } from './resume/resume.ts';
+import { type BrokenAnswer, type ResumeResult, resumeAnswer } from './resume/resume.ts';
 import { createSentBytes, type SentBytes } from './resume/sent-bytes.ts';
 import type { Splice } from './resume/splice.ts';
 
@@ -15,8 +15,8 @@ import type { Splice } from './resume/splice.ts';
 export interface Committed {
   readonly seen: StreamSeen;
   readonly log: AttemptLog;
-  readonly step: Step;
-  readonly walk: Walk;
+  readonly dispatch: Dispatch;
+  readonly plan: FallbackPlan;
 }
 
 /**
@@ -24,34 +24,34 @@ export interface Committed {
  * the same response; else it ends visibly incomplete, with one error event and no `[DONE]`.
  */
 export function relayToEnd(
-  { seen, log, step, walk }: Committed,
+  { seen, log, dispatch, plan }: Committed,
   res: ServerResponse,
-  journey: Journey,
-  deps: AskDeps,
+  context: RequestContext,
+  deps: CallDeps,
 ): Promise<RelayEnd['kind']> {
-  const sent = mayBreak(walk, journey) ? createSentBytes() : null;
-  const broadcast = { res, journey, deps, sent };
+  const sent = canBreakOff(plan, context) ? createSentBytes() : null;
+  const broadcast = { res, context, deps, sent };
   const first = relayStream({ seen, log, splice: null }, broadcast);
   // Not awaited here: an async function keeps whatever it was given, the first events' memory included, to its end.
-  return goOn(first, { step, walk }, broadcast);
+  return resumeWithNext(first, { dispatch, plan }, broadcast);
 }
 
-async function goOn(
+async function resumeWithNext(
   first: Promise<RelayEnd>,
-  { step, walk }: Pick<Committed, 'step' | 'walk'>,
+  { dispatch, plan }: Pick<Committed, 'dispatch' | 'plan'>,
   broadcast: Broadcast,
 ): Promise<RelayEnd['kind']> {
-  const { res, journey, deps, sent } = broadcast;
+  const { res, context, deps, sent } = broadcast;
   let end = await first;
-  let giver = step;
+  let giver = dispatch;
   while (end.kind === 'broken') {
-    walk.broken(giver);
-    const next = await nextGiver({ call: giver.leg.call, walk, sent }, journey, deps);
-    if (next.kind !== 'answered') walk.close(null);
+    plan.broken(giver);
+    const next = await nextSource({ call: giver.admitted.call, plan, sent }, context, deps);
+    if (next.kind !== 'answered') plan.close(null);
     if (next.kind === 'cancelled') return next.kind;
     if (next.kind === 'nobody') break;
     announce(next, broadcast);
-    giver = next.step;
+    giver = next.dispatch;
     end =
       next.seen.kind === 'stream'
         ? await relayStream({ ...next, seen: next.seen }, broadcast)
@@ -62,25 +62,27 @@ async function goOn(
   return end.kind;
 }
 
-async function nextGiver(
+async function nextSource(
   { sent, ...broken }: Omit<BrokenAnswer, 'sent'> & { readonly sent: SentBytes | null },
-  journey: Journey,
-  deps: AskDeps,
-): Promise<CarriedOn> {
+  context: RequestContext,
+  deps: CallDeps,
+): Promise<ResumeResult> {
   const kept = sent?.taken() ?? null;
-  return kept === null ? { kind: 'nobody' } : carryOn({ ...broken, sent: kept }, journey, deps);
+  return kept === null
+    ? { kind: 'nobody' }
+    : resumeAnswer({ ...broken, sent: kept }, context, deps);
 }
 
 interface Broadcast {
   readonly res: ServerResponse;
-  readonly journey: Journey;
-  readonly deps: AskDeps;
+  readonly context: RequestContext;
+  readonly deps: CallDeps;
   readonly sent: SentBytes | null;
 }
 
 /** Keeping what is sent costs memory: only where somebody is ahead who might carry it on. */
-function mayBreak(walk: Walk, { config, call: { request } }: Journey): boolean {
-  return config.routing.resume !== 'off' && request.choices === 1 && walk.hasMore(() => true);
+function canBreakOff(plan: FallbackPlan, { config, call: { request } }: RequestContext): boolean {
+  return config.routing.resume !== 'off' && request.choices === 1 && plan.hasMore(() => true);
 }
 
 function relayStream(
@@ -89,14 +91,14 @@ function relayStream(
     readonly log: AttemptLog;
     readonly splice: Splice | null;
   },
-  { res, journey, deps, sent }: Broadcast,
+  { res, context, deps, sent }: Broadcast,
 ): Promise<RelayEnd> {
   const { seen, log, splice } = giving;
   const relayed = relay(seen, res, {
-    idleTimeoutMs: journey.config.routing.idleTimeoutMs,
-    choices: journey.call.request.choices,
+    idleTimeoutMs: context.config.routing.idleTimeoutMs,
+    choices: context.call.request.choices,
     clock: deps.clock,
-    signal: journey.signal,
+    signal: context.signal,
     onEvents: (count) => log.relayed(count),
     sent,
     splice,
@@ -124,7 +126,7 @@ function note(end: RelayEnd, log: AttemptLog): void {
   }
 }
 
-type Continued = Extract<CarriedOn, { readonly kind: 'answered' }>;
+type Continued = Extract<ResumeResult, { readonly kind: 'answered' }>;
 
 /** An SSE comment: clients skip it, people who look see it. */
 function announce({ call }: Continued, { res }: Broadcast): void {
@@ -136,9 +138,9 @@ function announce({ call }: Continued, { res }: Broadcast): void {
 function writeWhole(
   { body, contentAt }: AnswerSeen,
   { splice, log }: Continued,
-  { res, journey, sent }: Broadcast,
+  { res, context, sent }: Broadcast,
 ): RelayEnd {
-  const events = Buffer.from(answerAsChunk(body, journey.call.request.includeUsage));
+  const events = Buffer.from(answerAsChunk(body, context.call.request.includeUsage));
   const frames = createFramer().push(events);
   const spliced = frames === null ? null : splice.push(frames);
   const end: RelayEnd =

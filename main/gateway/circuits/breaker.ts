@@ -1,14 +1,14 @@
-import { later, type Moment, remainingMs } from './deadline.ts';
+import { later, type DualTime, remainingMs } from './deadline.ts';
 import { type HealthRecord, UNUSED } from './health.ts';
 
 /** A cool-down: when it ends, and how many there have been in a row. */
 export interface Cooldown {
-  readonly until: Moment;
-  readonly openings: number;
+  readonly until: DualTime;
+  readonly consecutiveOpens: number;
 }
 
 /** Who is let in. Only `closed` and `probing` have let anybody in, so only they carry a serial. */
-export type Gate =
+export type BreakerState =
   | { readonly kind: 'closed'; readonly serial: number }
   /** Nobody until the cool-down is over, then one request as the probe. */
   | ({ readonly kind: 'open' } & Cooldown)
@@ -16,7 +16,7 @@ export type Gate =
   | ({
       readonly kind: 'probing';
       readonly serial: number;
-      readonly release: Moment;
+      readonly release: DualTime;
       /** Sent before the cool-down was over, because there was nobody else to ask (design 4). */
       readonly forced: boolean;
     } & Cooldown);
@@ -24,93 +24,93 @@ export type Gate =
 /** A circuit breaker (design 5): what it remembers and whom it lets in, ignorant of ids and of HTTP. */
 export interface Breaker {
   readonly health: HealthRecord;
-  readonly gate: Gate;
+  readonly state: BreakerState;
   /** The last serial that was used. */
-  readonly issued: number;
+  readonly lastSerial: number;
 }
 
 /**
  * Handed out with an admission and back with its result. Each probe and each spell of being closed
  * has its own serial, so that a result of an earlier one is told apart.
  */
-export interface Ticket {
+export interface Permit {
   readonly serial: number;
 }
 
 /** Whether a request may go. */
 export type Admission =
-  | { readonly kind: 'admitted'; readonly ticket: Ticket; readonly breaker: Breaker }
+  | { readonly kind: 'admitted'; readonly permit: Permit; readonly breaker: Breaker }
   /** `waitMs` (never 0) from now a request is let in at the latest. */
   | { readonly kind: 'refused'; readonly waitMs: number };
 
 /** A breaker before its first request. */
 export const NEW_BREAKER: Breaker = {
   health: UNUSED,
-  gate: { kind: 'closed', serial: 0 },
-  issued: 0,
+  state: { kind: 'closed', serial: 0 },
+  lastSerial: 0,
 };
 
 /** Lets a request in, or refuses it at once; after a cool-down the first one let in is the probe. */
-export function admit(breaker: Breaker, now: Moment, probeTimeoutMs: number): Admission {
+export function admit(breaker: Breaker, now: DualTime, probeTimeoutMs: number): Admission {
   const waitMs = waitMsOf(breaker, now);
-  return waitMs > 0 ? { kind: 'refused', waitMs } : letIn(breaker, now, probeTimeoutMs);
+  return waitMs > 0 ? { kind: 'refused', waitMs } : admitNow(breaker, now, probeTimeoutMs);
 }
 
 /**
  * Lets a request in although the cool-down is not over, as a probe whose failure does not lengthen
  * it: for the upstream that comes back soonest when all are out. Refuses only while a probe is out.
  */
-export function admitAnyway(breaker: Breaker, now: Moment, probeTimeoutMs: number): Admission {
-  const { gate } = breaker;
-  const probeMs = gate.kind === 'probing' ? remainingMs(gate.release, now) : 0;
+export function admitForced(breaker: Breaker, now: DualTime, probeTimeoutMs: number): Admission {
+  const { state } = breaker;
+  const probeMs = state.kind === 'probing' ? remainingMs(state.release, now) : 0;
   return probeMs > 0
     ? { kind: 'refused', waitMs: waitMsOf(breaker, now) }
-    : letIn(breaker, now, probeTimeoutMs);
+    : admitNow(breaker, now, probeTimeoutMs);
 }
 
 /** Lets a request in only where nothing is wrong: one that need not be sent is never the probe. */
-export function admitClosed(breaker: Breaker, now: Moment, probeTimeoutMs: number): Admission {
-  return breaker.gate.kind === 'closed'
-    ? letIn(breaker, now, probeTimeoutMs)
+export function admitIfClosed(breaker: Breaker, now: DualTime, probeTimeoutMs: number): Admission {
+  return breaker.state.kind === 'closed'
+    ? admitNow(breaker, now, probeTimeoutMs)
     : { kind: 'refused', waitMs: waitMsOf(breaker, now) };
 }
 
 /** Milliseconds until a request is let in at the latest, 0 for at once. */
-export function waitMsOf({ gate }: Breaker, now: Moment): number {
-  switch (gate.kind) {
+export function waitMsOf({ state }: Breaker, now: DualTime): number {
+  switch (state.kind) {
     case 'closed':
       return 0;
     case 'open':
-      return remainingMs(gate.until, now);
+      return remainingMs(state.until, now);
     case 'probing':
-      return Math.max(remainingMs(gate.until, now), remainingMs(gate.release, now));
+      return Math.max(remainingMs(state.until, now), remainingMs(state.release, now));
   }
 }
 
 /** The probe's own time-out must be heard of first: its timer starts a little after its admission. */
 const RELEASE_GRACE_MS = 1000;
 
-function letIn(breaker: Breaker, now: Moment, probeTimeoutMs: number): Admission {
-  const { gate } = breaker;
-  if (gate.kind === 'closed') {
-    return { kind: 'admitted', ticket: { serial: gate.serial }, breaker };
+function admitNow(breaker: Breaker, now: DualTime, probeTimeoutMs: number): Admission {
+  const { state } = breaker;
+  if (state.kind === 'closed') {
+    return { kind: 'admitted', permit: { serial: state.serial }, breaker };
   }
-  const { until, openings } = gate;
-  const serial = breaker.issued + 1;
+  const { until, consecutiveOpens } = state;
+  const serial = breaker.lastSerial + 1;
   const forced = remainingMs(until, now) > 0;
-  const probing: Gate = {
+  const probing: BreakerState = {
     kind: 'probing',
     // A cool-down that is over stays over, even where the clock is set back while the probe is out.
     until: forced ? until : now,
-    openings,
+    consecutiveOpens,
     serial,
     release: later(now, probeTimeoutMs + RELEASE_GRACE_MS),
     forced,
   };
   return {
     kind: 'admitted',
-    ticket: { serial },
-    breaker: { ...breaker, gate: probing, issued: serial },
+    permit: { serial },
+    breaker: { ...breaker, state: probing, lastSerial: serial },
   };
 }
 
@@ -126,10 +126,10 @@ export function sent(breaker: Breaker): Breaker {
  * or with a key that is no more.
  */
 export function reset(breaker: Breaker): Breaker {
-  const serial = breaker.issued + 1;
+  const serial = breaker.lastSerial + 1;
   return {
     health: { ...breaker.health, consecutiveFails: 0, consecutiveSlow: 0 },
-    gate: { kind: 'closed', serial },
-    issued: serial,
+    state: { kind: 'closed', serial },
+    lastSerial: serial,
   };
 }

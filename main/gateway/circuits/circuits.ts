@@ -3,47 +3,54 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Failure } from '../upstream/failure.ts';
 import {
   admit,
-  admitAnyway,
-  admitClosed,
+  admitForced,
+  admitIfClosed,
   type Breaker,
   NEW_BREAKER,
   reset,
   sent,
-  type Ticket,
+  type Permit,
   waitMsOf,
 } from './breaker.ts';
-import { decodeBreaker, decodeSkips, encodeBreaker, encodeSkips } from './codec.ts';
-import { type Moment, momentOf, remainingMs } from './deadline.ts';
-import { NO_SKIPS, type Skip, skipFor, skipOf, type Skips, withSkip } from './exclusions.ts';
+import { decodeBreaker, decodeExclusions, encodeBreaker, encodeExclusions } from './codec.ts';
+import { type DualTime, dualTimeOf, remainingMs } from './deadline.ts';
+import {
+  NO_EXCLUSIONS,
+  type Exclusion,
+  exclusionFor,
+  findExclusion,
+  type Exclusions,
+  withExclusion,
+} from './exclusions.ts';
 import { firstContent, type Limits, outrun, record, type Result } from './transitions.ts';
 
 /** What stands at one id. */
 export interface Circuit {
   readonly breaker: Breaker;
-  readonly skips: Skips;
+  readonly exclusions: Exclusions;
   /** The epoch that its last reset began. */
   readonly epoch: number;
 }
 
 /** Whether an id may be asked now. */
-export type Entry = { readonly kind: 'admitted'; readonly ticket: Ticket } | Out;
+export type AdmissionResult = { readonly kind: 'admitted'; readonly permit: Permit } | Excluded;
 
 /** Why an id is left alone. */
-export interface Out {
-  readonly kind: 'out';
-  readonly reason: Skip['reason'] | 'circuit_open';
+export interface Excluded {
+  readonly kind: 'excluded';
+  readonly reason: Exclusion['reason'] | 'circuit_open';
   /** When it comes back, at the latest. */
   readonly waitMs: number;
 }
 
 /** Where a request was let in, and what its result is handed back with. */
-export interface Admitted {
+export interface HeldPermit {
   readonly id: string;
-  readonly ticket: Ticket;
+  readonly permit: Permit;
 }
 
 /** A request that wants in. */
-export interface Wish {
+export interface AdmissionRequest {
   /** The model that would be asked for; some are left alone by themselves. */
   readonly model: string;
   /** How long a probe may stay unheard of. */
@@ -54,37 +61,37 @@ export interface Wish {
  * For a request that goes to an upstream as it was before a reset: perhaps with a key that is no
  * more. What comes of it says nothing about the upstream that is there now.
  */
-const FORMER: Entry = { kind: 'admitted', ticket: { serial: -1 } };
+const STALE: AdmissionResult = { kind: 'admitted', permit: { serial: -1 } };
 
 /** The circuits of all upstreams or providers, by id. */
 export interface Circuits {
   /** Counts resets. Each request bears the epoch in which it took up addresses and keys. */
   epoch(): number;
-  enter(id: string, wish: Wish, epoch: number): Entry;
+  admit(id: string, request: AdmissionRequest, epoch: number): AdmissionResult;
   /** What would keep a request for `model` out now; null: nothing would. Nobody is let in. */
-  outOf(id: string, model: string): Out | null;
+  exclusionOf(id: string, model: string): Excluded | null;
   /** For the second try of a request that was let in: what it has just been told is no reason. */
-  enterAgain(id: string, wish: Wish, epoch: number): Entry;
+  admitRetry(id: string, request: AdmissionRequest, epoch: number): AdmissionResult;
   /** Lets a request in although it is early: somebody must be asked (design 4). */
-  enterAnyway(id: string, wish: Wish, epoch: number): Entry;
+  admitForced(id: string, request: AdmissionRequest, epoch: number): AdmissionResult;
   /** Lets a request in that need not be sent: only where the breaker is closed. */
-  enterClosed(id: string, wish: Wish, epoch: number): Entry;
+  admitIfClosed(id: string, request: AdmissionRequest, epoch: number): AdmissionResult;
   sent(id: string): void;
   /** `slowMs` of the time are the machine's own; what the prompt was known to take is no slowness. */
   firstContent(
     id: string,
-    ticket: Ticket,
+    permit: Permit,
     took: { readonly ttftMs: number; readonly slowMs: number },
   ): void;
   /** Another was first: `silentMs` went by without content. */
   outrun(
     id: string,
-    ticket: Ticket,
+    permit: Permit,
     took: { readonly silentMs: number; readonly slowMs: number },
   ): void;
-  record(id: string, ticket: Ticket, result: Result): void;
+  record(id: string, permit: Permit, result: Result): void;
   /** Leaves an id alone for what a failure said, if it said so. */
-  skipAfter(
+  excludeAfter(
     id: string,
     failure: Failure,
     of: { readonly model: string; readonly epoch: number },
@@ -111,88 +118,90 @@ export interface CircuitsDeps {
   readonly changed: () => void;
 }
 
-function excusing(limits: Limits, excusedMs: number): Limits {
+function withGrace(limits: Limits, excusedMs: number): Limits {
   return excusedMs === 0
     ? limits
     : { ...limits, ttftThresholdMs: limits.ttftThresholdMs + excusedMs };
 }
 
-const NEW: Circuit = { breaker: NEW_BREAKER, skips: NO_SKIPS, epoch: 0 };
+const NEW: Circuit = { breaker: NEW_BREAKER, exclusions: NO_EXCLUSIONS, epoch: 0 };
 
 /** Makes an empty set. */
 export function createCircuits({ clock, random, limits, changed }: CircuitsDeps): Circuits {
   const circuits = new Map<string, Circuit>();
   let epoch = 0;
   const at = (id: string) => circuits.get(id) ?? NEW;
-  const now = () => momentOf(clock);
+  const now = () => dualTimeOf(clock);
 
   function setBreaker(id: string, breaker: Breaker): void {
     circuits.set(id, { ...at(id), breaker });
     changed();
   }
 
-  const isFormer = (id: string, begun: number) => begun < at(id).epoch;
+  const isStale = (id: string, begun: number) => begun < at(id).epoch;
 
-  function enterBy(admitting: typeof admit, id: string, { timeoutMs }: Wish, begun: number): Entry {
-    if (isFormer(id, begun)) return FORMER;
+  function admitBy(
+    admitting: typeof admit,
+    id: string,
+    { timeoutMs }: AdmissionRequest,
+    begun: number,
+  ): AdmissionResult {
+    if (isStale(id, begun)) return STALE;
     const { breaker } = at(id);
     const admission = admitting(breaker, now(), timeoutMs);
     if (admission.kind === 'refused') {
-      return { kind: 'out', reason: 'circuit_open', waitMs: admission.waitMs };
+      return { kind: 'excluded', reason: 'circuit_open', waitMs: admission.waitMs };
     }
     if (admission.breaker !== breaker) setBreaker(id, admission.breaker);
-    return { kind: 'admitted', ticket: admission.ticket };
+    return { kind: 'admitted', permit: admission.permit };
   }
 
-  function enterUnskipped(admitting: typeof admit, id: string, wish: Wish, begun: number): Entry {
-    const out = isFormer(id, begun) ? null : skipped(id, wish.model);
-    return out ?? enterBy(admitting, id, wish, begun);
-  }
-
-  function skipped(id: string, model: string): Out | null {
-    const { breaker, skips } = at(id);
-    const skip = skips === NO_SKIPS ? null : skipOf(skips, model, now());
-    if (skip === null) return null;
-    // The circuit may be open beside the skip, and for longer.
-    const waitMs = Math.max(remainingMs(skip.until, now()), waitMsOf(breaker, now()));
-    return { kind: 'out', reason: skip.reason, waitMs };
+  function admitUnlessExcluded(
+    admitting: typeof admit,
+    id: string,
+    request: AdmissionRequest,
+    begun: number,
+  ): AdmissionResult {
+    const out = isStale(id, begun) ? null : excludedBy(at(id), request.model, now());
+    return out ?? admitBy(admitting, id, request, begun);
   }
 
   return {
     at,
     epoch: () => epoch,
-    enter: (id, wish, begun) => enterUnskipped(admit, id, wish, begun),
-    enterClosed: (id, wish, begun) => enterUnskipped(admitClosed, id, wish, begun),
-    outOf(id, model) {
-      const out = skipped(id, model);
+    admit: (id, request, begun) => admitUnlessExcluded(admit, id, request, begun),
+    admitIfClosed: (id, request, begun) => admitUnlessExcluded(admitIfClosed, id, request, begun),
+    exclusionOf(id, model) {
+      const out = excludedBy(at(id), model, now());
       if (out !== null) return out;
       const waitMs = waitMsOf(at(id).breaker, now());
-      return waitMs === 0 ? null : { kind: 'out', reason: 'circuit_open', waitMs };
+      return waitMs === 0 ? null : { kind: 'excluded', reason: 'circuit_open', waitMs };
     },
-    enterAgain: (id, wish, begun) => enterBy(admit, id, wish, begun),
-    enterAnyway: (id, wish, begun) => enterBy(admitAnyway, id, wish, begun),
+    admitRetry: (id, request, begun) => admitBy(admit, id, request, begun),
+    admitForced: (id, request, begun) => admitBy(admitForced, id, request, begun),
     sent: (id) => setBreaker(id, sent(at(id).breaker)),
-    firstContent(id, ticket, { ttftMs, slowMs }) {
-      const judging = { now: now(), limits: excusing(limits(), ttftMs - slowMs) };
-      setBreaker(id, firstContent(at(id).breaker, ticket, ttftMs, judging));
+    firstContent(id, permit, { ttftMs, slowMs }) {
+      const judging = { now: now(), limits: withGrace(limits(), ttftMs - slowMs) };
+      setBreaker(id, firstContent(at(id).breaker, permit, ttftMs, judging));
     },
-    outrun(id, ticket, { silentMs, slowMs }) {
-      const judging = { now: now(), limits: excusing(limits(), silentMs - slowMs) };
-      setBreaker(id, outrun(at(id).breaker, ticket, silentMs, judging));
+    outrun(id, permit, { silentMs, slowMs }) {
+      const judging = { now: now(), limits: withGrace(limits(), silentMs - slowMs) };
+      setBreaker(id, outrun(at(id).breaker, permit, silentMs, judging));
     },
-    record(id, ticket, result) {
+    record(id, permit, result) {
       const judging = { now: now(), limits: limits(), random: random() };
-      setBreaker(id, record(at(id).breaker, ticket, result, judging));
+      setBreaker(id, record(at(id).breaker, permit, result, judging));
     },
-    skipAfter(id, failure, of) {
-      const wanted = skipFor(failure);
-      if (wanted === null || isFormer(id, of.epoch)) return;
-      circuits.set(id, { ...at(id), skips: withSkip(at(id).skips, wanted, of.model, now()) });
+    excludeAfter(id, failure, of) {
+      const wanted = exclusionFor(failure);
+      if (wanted === null || isStale(id, of.epoch)) return;
+      const exclusions = withExclusion(at(id).exclusions, wanted, of.model, now());
+      circuits.set(id, { ...at(id), exclusions });
       changed();
     },
     reset(id) {
       epoch += 1;
-      circuits.set(id, { breaker: reset(at(id).breaker), skips: NO_SKIPS, epoch });
+      circuits.set(id, { breaker: reset(at(id).breaker), exclusions: NO_EXCLUSIONS, epoch });
       changed();
     },
     forget(id) {
@@ -206,21 +215,33 @@ export function createCircuits({ clock, random, limits, changed }: CircuitsDeps)
   };
 }
 
-function encoded(circuits: ReadonlyMap<string, Circuit>, now: Moment): unknown {
+function excludedBy(
+  { breaker, exclusions }: Circuit,
+  model: string,
+  now: DualTime,
+): Excluded | null {
+  const exclusion = exclusions === NO_EXCLUSIONS ? null : findExclusion(exclusions, model, now);
+  if (exclusion === null) return null;
+  // The circuit may be open as well, and for longer.
+  const waitMs = Math.max(remainingMs(exclusion.until, now), waitMsOf(breaker, now));
+  return { kind: 'excluded', reason: exclusion.reason, waitMs };
+}
+
+function encoded(circuits: ReadonlyMap<string, Circuit>, now: DualTime): unknown {
   return Object.fromEntries(
-    [...circuits].map(([id, { breaker, skips }]) => [
+    [...circuits].map(([id, { breaker, exclusions }]) => [
       id,
-      { breaker: encodeBreaker(breaker, now), skips: encodeSkips(skips, now) },
+      { breaker: encodeBreaker(breaker, now), skips: encodeExclusions(exclusions, now) },
     ]),
   );
 }
 
-function decoded(saved: unknown, now: Moment): [id: string, known: Omit<Circuit, 'epoch'>][] {
+function decoded(saved: unknown, now: DualTime): [id: string, known: Omit<Circuit, 'epoch'>][] {
   if (!isObject(saved)) return [];
   return Object.entries(saved).flatMap(([id, each]) => {
     if (!isObject(each)) return [];
     const breaker = decodeBreaker(each['breaker'], now) ?? NEW_BREAKER;
-    const skips = decodeSkips(each['skips'], now) ?? NO_SKIPS;
-    return [[id, { breaker, skips }]];
+    const exclusions = decodeExclusions(each['skips'], now) ?? NO_EXCLUSIONS;
+    return [[id, { breaker, exclusions }]];
   });
 }

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { type Breaker, type Gate, NEW_BREAKER } from './breaker.ts';
-import { endsAtMs, type Moment, remainingMs } from './deadline.ts';
+import { type Breaker, type BreakerState, NEW_BREAKER } from './breaker.ts';
+import { endsAtMs, type DualTime, remainingMs } from './deadline.ts';
 import {
-  LONGEST_SKIP_MS,
+  MAX_EXCLUSION_MS,
   MODELS_KEPT,
-  type Skip,
-  type Skips,
-  UPSTREAM_SKIPS,
+  type Exclusion,
+  type Exclusions,
+  EXCLUSION_REASONS,
 } from './exclusions.ts';
 import type { DecayingMean, HealthRecord } from './health.ts';
 
@@ -57,13 +57,13 @@ const breakerSchema = z.strictObject({
     .nullable(),
 });
 
-const skipUntil = deadlineSchema(LONGEST_SKIP_MS);
+const skipUntil = deadlineSchema(MAX_EXCLUSION_MS);
 const skipsSchema = z.strictObject({
   version: z.literal(1),
   skips: z
     .array(
       z.discriminatedUnion('reason', [
-        z.strictObject({ reason: z.enum(UPSTREAM_SKIPS), until: skipUntil }),
+        z.strictObject({ reason: z.enum(EXCLUSION_REASONS), until: skipUntil }),
         z.strictObject({
           reason: z.literal('model_not_found'),
           model: z.string(),
@@ -71,47 +71,47 @@ const skipsSchema = z.strictObject({
         }),
       ]),
     )
-    .max(UPSTREAM_SKIPS.length + MODELS_KEPT),
+    .max(EXCLUSION_REASONS.length + MODELS_KEPT),
 });
 
 /** A breaker as it is kept. */
 export type SavedBreaker = Readonly<z.infer<typeof breakerSchema>>;
 /** An upstream's skips as they are kept. */
-export type SavedSkips = Readonly<z.infer<typeof skipsSchema>>;
+export type SavedExclusions = Readonly<z.infer<typeof skipsSchema>>;
 type SavedDeadline = Readonly<z.infer<typeof skipUntil>>;
 
 /** A breaker as plain JSON. */
-export function encodeBreaker({ health, gate }: Breaker, now: Moment): SavedBreaker {
+export function encodeBreaker({ health, state }: Breaker, now: DualTime): SavedBreaker {
   return {
     version: 1,
     ...health,
     ttft: health.ttft === null ? null : encodeMean(health.ttft, now),
     cooldown:
-      gate.kind === 'closed'
+      state.kind === 'closed'
         ? null
-        : { until: encodeDeadline(gate.until, now), openings: gate.openings },
+        : { until: encodeDeadline(state.until, now), openings: state.consecutiveOpens },
   };
 }
 
 /** A breaker as it was kept, to be used before the first request; null for anything else than that. */
-export function decodeBreaker(saved: unknown, now: Moment): Breaker | null {
+export function decodeBreaker(saved: unknown, now: DualTime): Breaker | null {
   const parsed = breakerSchema.safeParse(saved);
   if (!parsed.success) return null;
   const { version: _, cooldown, ttft, ...counts } = parsed.data;
   const health: HealthRecord = { ...counts, ttft: ttft === null ? null : decodeMean(ttft, now) };
-  const gate: Gate =
+  const state: BreakerState =
     cooldown === null
-      ? NEW_BREAKER.gate
+      ? NEW_BREAKER.state
       : {
           kind: 'open',
           until: decodeDeadline(cooldown.until, now),
-          openings: cooldown.openings,
+          consecutiveOpens: cooldown.openings,
         };
-  return { ...NEW_BREAKER, health, gate };
+  return { ...NEW_BREAKER, health, state };
 }
 
 /** An upstream's skips as plain JSON. */
-export function encodeSkips(skips: Skips, now: Moment): SavedSkips {
+export function encodeExclusions(skips: Exclusions, now: DualTime): SavedExclusions {
   return {
     version: 1,
     skips: skips.map((skip) => ({ ...skip, until: encodeDeadline(skip.until, now) })),
@@ -119,20 +119,20 @@ export function encodeSkips(skips: Skips, now: Moment): SavedSkips {
 }
 
 /** Skips as they were kept; null for anything else than that. */
-export function decodeSkips(saved: unknown, now: Moment): Skips | null {
+export function decodeExclusions(saved: unknown, now: DualTime): Exclusions | null {
   const parsed = skipsSchema.safeParse(saved);
   if (!parsed.success) return null;
-  return parsed.data.skips.map((skip): Skip => ({
+  return parsed.data.skips.map((skip): Exclusion => ({
     ...skip,
     until: decodeDeadline(skip.until, now),
   }));
 }
 
-function encodeDeadline(deadline: Moment, now: Moment): SavedDeadline {
+function encodeDeadline(deadline: DualTime, now: DualTime): SavedDeadline {
   return { wallMs: endsAtMs(deadline, now), leftMs: remainingMs(deadline, now) };
 }
 
-function decodeDeadline(saved: SavedDeadline, now: Moment): Moment {
+function decodeDeadline(saved: SavedDeadline, now: DualTime): DualTime {
   const ms = Math.min(saved.wallMs - now.wallMs, saved.leftMs);
   const deadline = { ticks: now.ticks + ms, wallMs: saved.wallMs };
   return { ...deadline, wallMs: endsAtMs(deadline, now) };
@@ -141,14 +141,14 @@ function decodeDeadline(saved: SavedDeadline, now: Moment): Moment {
 type SavedMean = z.infer<typeof meanSchema>;
 
 /** A mean as plain JSON: ticks mean nothing to the next process. */
-export function encodeMean({ value, weight, at }: DecayingMean, now: Moment): SavedMean {
+export function encodeMean({ value, weight, at }: DecayingMean, now: DualTime): SavedMean {
   return { value, weight, wallMs: Math.max(0, now.wallMs - (now.ticks - at)) };
 }
 
 /** The mean again, with the ticks of this process. */
 export function decodeMean(
   { value, weight, wallMs: takenMs }: SavedMean,
-  now: Moment,
+  now: DualTime,
 ): DecayingMean {
   return { value, weight, at: now.ticks - Math.max(0, now.wallMs - takenMs) };
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../platform/clock.ts';
 
 /** A moment on both clocks: what has passed is measured on both, what is shown is wall-clock time. */
-export interface Moment {
+export interface DualTime {
   /** Monotonic milliseconds; they mean nothing to another process. */
   readonly ticks: number;
   /** Wall-clock milliseconds since the epoch. */
@@ -9,12 +9,12 @@ export interface Moment {
 }
 
 /** The present moment of a clock. */
-export function momentOf(clock: Clock): Moment {
+export function dualTimeOf(clock: Clock): DualTime {
   return { ticks: clock.ticks(), wallMs: clock.now() };
 }
 
 /** The moment `ms` after `now`. */
-export function later(now: Moment, ms: number): Moment {
+export function later(now: DualTime, ms: number): DualTime {
   return { ticks: now.ticks + ms, wallMs: now.wallMs + ms };
 }
 
@@ -24,12 +24,12 @@ export function later(now: Moment, ms: number): Moment {
  * Set forward, it ends a deadline early, which costs one probe; the other way round an upstream
  * would stay out for as long as the clock was wrong.
  */
-export function untilMs(deadline: Moment, now: Moment): number {
+export function untilMs(deadline: DualTime, now: DualTime): number {
   return Math.min(deadline.ticks - now.ticks, deadline.wallMs - now.wallMs);
 }
 
 /** Milliseconds that a deadline is still away, 0 once it is over. */
-export function remainingMs(deadline: Moment, now: Moment): number {
+export function remainingMs(deadline: DualTime, now: DualTime): number {
   return Math.max(0, untilMs(deadline, now));
 }
 
@@ -37,7 +37,7 @@ export function remainingMs(deadline: Moment, now: Moment): number {
 const SLACK_MS = 1000;
 
 /** The wall-clock time at which a deadline ends: its own, unless the clock has been set back since. */
-export function endsAtMs(deadline: Moment, now: Moment): number {
+export function endsAtMs(deadline: DualTime, now: DualTime): number {
   const byTicksMs = now.wallMs + remainingMs(deadline, now);
   return deadline.wallMs > byTicksMs + SLACK_MS ? byTicksMs : deadline.wallMs;
 }

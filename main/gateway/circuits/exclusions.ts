@@ -1,42 +1,42 @@
 import type { Failure } from '../upstream/failure.ts';
-import { later, type Moment, remainingMs } from './deadline.ts';
+import { later, type DualTime, remainingMs } from './deadline.ts';
 
 /** Why an upstream as a whole is left alone for a while although its circuit admits. */
-export const UPSTREAM_SKIPS = ['rate_limited', 'quota', 'credentials', 'busy'] as const;
+export const EXCLUSION_REASONS = ['rate_limited', 'quota', 'credentials', 'busy'] as const;
 
-export type UpstreamSkipReason = (typeof UPSTREAM_SKIPS)[number];
+export type ExclusionReason = (typeof EXCLUSION_REASONS)[number];
 
 /** An upstream, or one model of it, is left alone until a deadline. */
-export type Skip =
-  | { readonly reason: UpstreamSkipReason; readonly until: Moment }
-  | { readonly reason: 'model_not_found'; readonly model: string; readonly until: Moment };
+export type Exclusion =
+  | { readonly reason: ExclusionReason; readonly until: DualTime }
+  | { readonly reason: 'model_not_found'; readonly model: string; readonly until: DualTime };
 
 /** The skips of one upstream, one per reason and, for `model_not_found`, per model. */
-export type Skips = readonly Skip[];
+export type Exclusions = readonly Exclusion[];
 
 /** What there is at first, and after a reset or a change of key. */
-export const NO_SKIPS: Skips = [];
+export const NO_EXCLUSIONS: Exclusions = [];
 
 /** A skip that a failure calls for; `model_not_found` is for one model, the others for the upstream. */
-export interface WantedSkip {
-  readonly reason: Skip['reason'];
+export interface RequestedExclusion {
+  readonly reason: Exclusion['reason'];
   readonly ms: number;
 }
 
 /** The longest skip there is: what only a person mends is tried again after it. */
-export const LONGEST_SKIP_MS = 600_000;
+export const MAX_EXCLUSION_MS = 600_000;
 
 /** The skip that a failure calls for (design 4), null when none. */
-export function skipFor({
+export function exclusionFor({
   reason,
   retryAfterMs,
-}: Pick<Failure, 'reason' | 'retryAfterMs'>): WantedSkip | null {
+}: Pick<Failure, 'reason' | 'retryAfterMs'>): RequestedExclusion | null {
   switch (reason) {
     case 'rate_limited':
-      return { reason, ms: Math.min(Math.max(retryAfterMs ?? 15_000, 1000), LONGEST_SKIP_MS) };
+      return { reason, ms: Math.min(Math.max(retryAfterMs ?? 15_000, 1000), MAX_EXCLUSION_MS) };
     case 'quota':
     case 'credentials':
-      return { reason, ms: LONGEST_SKIP_MS };
+      return { reason, ms: MAX_EXCLUSION_MS };
     case 'busy':
       return { reason, ms: 2000 };
     case 'model_not_found':
@@ -50,11 +50,17 @@ export function skipFor({
 export const MODELS_KEPT = 50;
 
 /** Adds a skip, of `model` where it is for one model. One that is there already never ends earlier for it. */
-export function withSkip(skips: Skips, wanted: WantedSkip, model: string, now: Moment): Skips {
+export function withExclusion(
+  skips: Exclusions,
+  wanted: RequestedExclusion,
+  model: string,
+  now: DualTime,
+): Exclusions {
   const until = later(now, wanted.ms);
   const { reason } = wanted;
-  const added: Skip = reason === 'model_not_found' ? { reason, model, until } : { reason, until };
-  const active = activeSkips(skips, now);
+  const added: Exclusion =
+    reason === 'model_not_found' ? { reason, model, until } : { reason, until };
+  const active = activeExclusions(skips, now);
   const known = active.find((skip) => isSame(skip, added));
   if (known === undefined) return withoutSurplus([...active, added], now);
   if (remainingMs(known.until, now) >= wanted.ms) return active;
@@ -62,7 +68,7 @@ export function withSkip(skips: Skips, wanted: WantedSkip, model: string, now: M
 }
 
 /** The skips that hold. */
-export function activeSkips(skips: Skips, now: Moment): Skips {
+export function activeExclusions(skips: Exclusions, now: DualTime): Exclusions {
   return skips.filter(({ until }) => remainingMs(until, now) > 0);
 }
 
@@ -70,15 +76,15 @@ export function activeSkips(skips: Skips, now: Moment): Skips {
  * The skip that keeps a request for `model` out, null when none does: the one that ends last, but
  * `busy` only where it is the only one, for it alone may be overridden (design 4).
  */
-export function skipOf(skips: Skips, model: string, now: Moment): Skip | null {
-  const held = activeSkips(skips, now).filter(
+export function findExclusion(skips: Exclusions, model: string, now: DualTime): Exclusion | null {
+  const held = activeExclusions(skips, now).filter(
     (skip) => skip.reason !== 'model_not_found' || skip.model === model,
   );
   const firm = held.filter(({ reason }) => reason !== 'busy');
   return byEnd(firm, now).at(-1) ?? held[0] ?? null;
 }
 
-function isSame(a: Skip, b: Skip): boolean {
+function isSame(a: Exclusion, b: Exclusion): boolean {
   if (a.reason !== 'model_not_found' || b.reason !== 'model_not_found') {
     return a.reason === b.reason;
   }
@@ -86,13 +92,13 @@ function isSame(a: Skip, b: Skip): boolean {
 }
 
 /** Without the model that would be back soonest, when there are too many. */
-function withoutSurplus(skips: Skips, now: Moment): Skips {
+function withoutSurplus(skips: Exclusions, now: DualTime): Exclusions {
   const models = skips.filter(({ reason }) => reason === 'model_not_found');
   if (models.length <= MODELS_KEPT) return skips;
   const surplus = byEnd(models, now)[0];
   return skips.filter((skip) => skip !== surplus);
 }
 
-function byEnd(skips: Skips, now: Moment): Skips {
+function byEnd(skips: Exclusions, now: DualTime): Exclusions {
   return skips.toSorted((a, b) => remainingMs(a.until, now) - remainingMs(b.until, now));
 }

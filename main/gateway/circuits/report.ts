@@ -1,8 +1,8 @@
 import type { CircuitReport, UpstreamReport } from '#shared/status.ts';
 import { isoTime } from '../../platform/dates.ts';
 import type { Breaker } from './breaker.ts';
-import { endsAtMs, type Moment, remainingMs } from './deadline.ts';
-import { activeSkips, type Skips } from './exclusions.ts';
+import { endsAtMs, type DualTime, remainingMs } from './deadline.ts';
+import { activeExclusions, type Exclusions } from './exclusions.ts';
 
 /** A provider's circuit record (interface 2.5). */
 export type ProviderCircuitReport = Omit<
@@ -12,26 +12,26 @@ export type ProviderCircuitReport = Omit<
 
 /** A provider's circuit record: an upstream's without the time to first token. */
 export function providerCircuitReport(
-  { health, gate }: Breaker,
-  now: Moment,
+  { health, state }: Breaker,
+  now: DualTime,
 ): ProviderCircuitReport {
-  const isOpen = gate.kind !== 'closed';
+  const isOpen = state.kind !== 'closed';
   return {
     fails: health.fails,
     successes: health.successes,
-    failUntil: isOpen ? isoTime(endsAtMs(gate.until, now)) : null,
+    failUntil: isOpen ? isoTime(endsAtMs(state.until, now)) : null,
     lastError: health.lastError,
     lastFailAt: timeOrNull(health.lastFailAt),
     lastSuccessAt: timeOrNull(health.lastSuccessAt),
     consecutiveFails: health.consecutiveFails,
     open: isOpen,
     // Up, for 0 says that the next request is let in.
-    cooldownRemainingMs: isOpen ? Math.ceil(remainingMs(gate.until, now)) : 0,
+    cooldownRemainingMs: isOpen ? Math.ceil(remainingMs(state.until, now)) : 0,
   };
 }
 
 /** An upstream's circuit record (interface 2.5). */
-export function circuitReport(breaker: Breaker, now: Moment): CircuitReport {
+export function circuitReport(breaker: Breaker, now: DualTime): CircuitReport {
   const { ttft, lastTtftMs, consecutiveSlow } = breaker.health;
   return {
     ...providerCircuitReport(breaker, now),
@@ -42,8 +42,8 @@ export function circuitReport(breaker: Breaker, now: Moment): CircuitReport {
 }
 
 /** The skips that hold, as `upstreams[].skips` shows them (design 5). */
-export function skipReports(skips: Skips, now: Moment): UpstreamReport['skips'] {
-  return activeSkips(skips, now).map((skip) => ({
+export function exclusionReports(skips: Exclusions, now: DualTime): UpstreamReport['skips'] {
+  return activeExclusions(skips, now).map((skip) => ({
     reason: skip.reason,
     until: isoTime(endsAtMs(skip.until, now)),
     ...(skip.reason === 'model_not_found' ? { model: skip.model } : {}),

@@ -1,5 +1,5 @@
-import { type Breaker, type Gate, reset, type Ticket } from './breaker.ts';
-import { later, type Moment, remainingMs } from './deadline.ts';
+import { type Breaker, type BreakerState, reset, type Permit } from './breaker.ts';
+import { later, type DualTime, remainingMs } from './deadline.ts';
 import { failedAt, firstContentAt, type HealthRecord, silentFor, succeededAt } from './health.ts';
 
 /** How a request went, as the circuit column of design 4 counts it; a success is known at its end. */
@@ -18,7 +18,7 @@ export interface Limits {
 
 /** What a result is judged by. */
 export interface Judging {
-  readonly now: Moment;
+  readonly now: DualTime;
   /** Those of now: a changed setting holds from the next result on, for no cool-down that is running. */
   readonly limits: Limits;
   /** In [0, 1). */
@@ -32,25 +32,25 @@ export interface Judging {
  */
 export function record(
   breaker: Breaker,
-  ticket: Ticket,
+  permit: Permit,
   result: Result,
   { now, limits, random }: Judging,
 ): Breaker {
   const health = healthAfter(breaker.health, result, now.wallMs);
-  const { gate } = breaker;
-  if (!isCurrent(gate, ticket)) return { ...breaker, health: withRows(health, breaker.health) };
+  const { state } = breaker;
+  if (!isCurrent(state, permit)) return { ...breaker, health: withRows(health, breaker.health) };
   const known = { ...breaker, health };
-  if (gate.kind === 'closed') {
+  if (state.kind === 'closed') {
     const isFull = result.kind === 'failure' && health.consecutiveFails >= limits.failThreshold;
-    return isFull ? { ...known, gate: opened(limits, now) } : known;
+    return isFull ? { ...known, state: opened(limits, now) } : known;
   }
   switch (result.kind) {
     case 'success':
       return reset(known);
     case 'failure':
-      return { ...known, gate: reopened(gate, { now, limits, random }) };
+      return { ...known, state: reopened(state, { now, limits, random }) };
     case 'neutral':
-      return { ...known, gate: released(gate) };
+      return { ...known, state: released(state) };
   }
 }
 
@@ -67,18 +67,18 @@ const ANSWERING_PROBE_MS = 600_000;
  */
 export function firstContent(
   breaker: Breaker,
-  ticket: Ticket,
+  permit: Permit,
   ttftMs: number,
   { now, limits }: Omit<Judging, 'random'>,
 ): Breaker {
   const health = firstContentAt(breaker.health, ttftMs, now.ticks, limits.ttftThresholdMs);
-  const { gate } = breaker;
-  if (!isCurrent(gate, ticket)) return { ...breaker, health: withRows(health, breaker.health) };
-  if (gate.kind === 'probing') {
-    const leftMs = Math.max(remainingMs(gate.release, now), ANSWERING_PROBE_MS);
-    return { ...breaker, health, gate: { ...gate, release: later(now, leftMs) } };
+  const { state } = breaker;
+  if (!isCurrent(state, permit)) return { ...breaker, health: withRows(health, breaker.health) };
+  if (state.kind === 'probing') {
+    const leftMs = Math.max(remainingMs(state.release, now), ANSWERING_PROBE_MS);
+    return { ...breaker, health, state: { ...state, release: later(now, leftMs) } };
   }
-  return { ...breaker, health, gate: slowed(gate, health, { now, limits }) };
+  return { ...breaker, health, state: slowed(state, health, { now, limits }) };
 }
 
 /**
@@ -88,35 +88,39 @@ export function firstContent(
  */
 export function outrun(
   breaker: Breaker,
-  ticket: Ticket,
+  permit: Permit,
   silentMs: number,
   { now, limits }: Omit<Judging, 'random'>,
 ): Breaker {
-  const { gate } = breaker;
+  const { state } = breaker;
   const health = silentFor(breaker.health, silentMs, now.ticks, limits.ttftThresholdMs);
-  if (!isCurrent(gate, ticket)) return { ...breaker, health: withRows(health, breaker.health) };
-  if (gate.kind === 'closed')
-    return { ...breaker, health, gate: slowed(gate, health, { now, limits }) };
-  const isSlow = silentMs >= limits.ttftThresholdMs && !gate.forced;
-  const until = isSlow ? later(now, limits.cooldownMs) : gate.until;
-  return { ...breaker, health, gate: { kind: 'open', until, openings: gate.openings } };
+  if (!isCurrent(state, permit)) return { ...breaker, health: withRows(health, breaker.health) };
+  if (state.kind === 'closed')
+    return { ...breaker, health, state: slowed(state, health, { now, limits }) };
+  const isSlow = silentMs >= limits.ttftThresholdMs && !state.forced;
+  const until = isSlow ? later(now, limits.cooldownMs) : state.until;
+  return {
+    ...breaker,
+    health,
+    state: { kind: 'open', until, consecutiveOpens: state.consecutiveOpens },
+  };
 }
 
-type Closed = Extract<Gate, { readonly kind: 'closed' }>;
+type Closed = Extract<BreakerState, { readonly kind: 'closed' }>;
 
 function slowed(
   gate: Closed,
   health: HealthRecord,
   { now, limits }: Omit<Judging, 'random'>,
-): Gate {
+): BreakerState {
   return health.consecutiveSlow >= limits.ttftSlowThreshold ? opened(limits, now) : gate;
 }
 
-type Admitting = Exclude<Gate, { readonly kind: 'open' }>;
-type Probing = Extract<Gate, { readonly kind: 'probing' }>;
+type Admitting = Exclude<BreakerState, { readonly kind: 'open' }>;
+type Probing = Extract<BreakerState, { readonly kind: 'probing' }>;
 
-function isCurrent(gate: Gate, ticket: Ticket): gate is Admitting {
-  return gate.kind !== 'open' && gate.serial === ticket.serial;
+function isCurrent(gate: BreakerState, permit: Permit): gate is Admitting {
+  return gate.kind !== 'open' && gate.serial === permit.serial;
 }
 
 function healthAfter(health: HealthRecord, result: Result, wallMs: number): HealthRecord {
@@ -137,18 +141,22 @@ function withRows(
   return { ...health, consecutiveFails, consecutiveSlow };
 }
 
-function opened({ cooldownMs }: Limits, now: Moment): Gate {
-  return { kind: 'open', until: later(now, cooldownMs), openings: 1 };
+function opened({ cooldownMs }: Limits, now: DualTime): BreakerState {
+  return { kind: 'open', until: later(now, cooldownMs), consecutiveOpens: 1 };
 }
 
-function released({ until, openings }: Probing): Gate {
-  return { kind: 'open', until, openings };
+function released({ until, consecutiveOpens }: Probing): BreakerState {
+  return { kind: 'open', until, consecutiveOpens };
 }
 
-function reopened(probing: Probing, { now, limits, random }: Judging): Gate {
+function reopened(probing: Probing, { now, limits, random }: Judging): BreakerState {
   if (probing.forced) return released(probing);
-  const openings = probing.openings + 1;
-  return { kind: 'open', until: later(now, grownMs(limits, openings, random)), openings };
+  const consecutiveOpens = probing.consecutiveOpens + 1;
+  return {
+    kind: 'open',
+    until: later(now, grownMs(limits, consecutiveOpens, random)),
+    consecutiveOpens,
+  };
 }
 
 /** Where doubling ends, before the jitter. */

@@ -2,10 +2,10 @@ import type { UpstreamId } from '#shared/ids.ts';
 import type { AttemptCause, AttemptRow, RequestRow } from '#shared/live.ts';
 import { type FallbackReason, OUTRUN } from '#shared/reasons.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Ticket } from '../circuits/breaker.ts';
-import type { Admitted, Circuits } from '../circuits/circuits.ts';
+import type { Permit } from '../circuits/breaker.ts';
+import type { HeldPermit, Circuits } from '../circuits/circuits.ts';
 import type { Result } from '../circuits/transitions.ts';
-import type { Pass } from '../routing/retry.ts';
+import type { Permits } from '../routing/retry.ts';
 import { type Prediction, slowTtftMs } from '../routing/ttft-prediction.ts';
 import type { Predictions } from '../routing/ttft-predictions.ts';
 import type { AnswerMode } from '../upstream/attempt.ts';
@@ -37,7 +37,7 @@ export type MutableRow = Mutable<Omit<RequestRow, 'attempts'>> & {
 };
 
 /** Whom an attempt asks. */
-export interface Asked {
+export interface AttemptTarget {
   readonly upstream: UpstreamId;
   /** The machine of the local tier; null elsewhere. */
   readonly provider: string | null;
@@ -46,7 +46,7 @@ export interface Asked {
 }
 
 /** Hears how a provider did with a request; refusals that blame nobody are left out. */
-export type Routed = (provider: string, result: 'served' | 'failed') => void;
+export type ReportProviderResult = (provider: string, result: 'served' | 'failed') => void;
 
 /** What an attempt is written down with, and who hears of it. */
 export interface AttemptLogDeps {
@@ -55,7 +55,7 @@ export interface AttemptLogDeps {
   readonly circuits: Circuits;
   readonly latencies: Latencies;
   readonly predictions: Predictions;
-  readonly routed: Routed;
+  readonly routed: ReportProviderResult;
   readonly changed: (id: string) => void;
 }
 
@@ -63,7 +63,7 @@ export interface AttemptLogDeps {
  * Whether an id that a call was sent to has been forgotten since: a provider that was removed. What comes
  * of the call is nobody's any more, and would bring it back.
  */
-export function isForgotten(id: string, circuits: Circuits): boolean {
+export function isRemoved(id: string, circuits: Circuits): boolean {
   return circuits.at(id).breaker.health.requests === 0;
 }
 
@@ -71,7 +71,7 @@ export function isForgotten(id: string, circuits: Circuits): boolean {
 export const NEUTRAL: Result = { kind: 'neutral' };
 
 /** How a failure counts in the circuit. */
-export function resultOf({ mark, reason, detail }: Failure): Result {
+export function circuitResultOf({ mark, reason, detail }: Failure): Result {
   return mark === 'neutral' ? NEUTRAL : { kind: 'failure', error: `${reason}: ${detail}` };
 }
 
@@ -86,8 +86,8 @@ export interface AttemptedRequest {
 
 /** An attempt, from its first call to its end. */
 export class OpenAttempt implements AttemptLog {
-  readonly asked: Asked;
-  readonly #pass: Pass;
+  readonly target: AttemptTarget;
+  readonly #permits: Permits;
   readonly #request: AttemptedRequest;
   readonly #deps: AttemptLogDeps;
   readonly #row: Mutable<AttemptRow>;
@@ -97,17 +97,18 @@ export class OpenAttempt implements AttemptLog {
   #sentAt = 0;
 
   constructor(
-    asked: Asked,
-    { pass, cause }: { readonly pass: Pass; readonly cause: AttemptCause },
+    target: AttemptTarget,
+    { permits, cause }: { readonly permits: Permits; readonly cause: AttemptCause },
     request: AttemptedRequest,
     deps: AttemptLogDeps,
   ) {
-    const { upstream, provider, promptBytes } = asked;
-    this.asked = asked;
-    this.#pass = pass;
+    const { upstream, provider, promptBytes } = target;
+    this.target = target;
+    this.#permits = permits;
     this.#request = request;
     this.#deps = deps;
-    this.#prediction = upstream === 'local' ? deps.predictions.at(pass.own.id, promptBytes) : null;
+    this.#prediction =
+      upstream === 'local' ? deps.predictions.at(permits.own.id, promptBytes) : null;
     const startMs = this.#sinceBegin();
     this.#row = {
       upstream,
@@ -121,7 +122,7 @@ export class OpenAttempt implements AttemptLog {
     };
     const { attempts } = request.row;
     if (attempts.length < KEPT_ATTEMPTS) attempts.push(this.#row);
-    for (const { id } of admittedBy(pass)) deps.stats.entered(id);
+    for (const { id } of admittedBy(permits)) deps.stats.entered(id);
   }
 
   get hasEnded(): boolean {
@@ -132,7 +133,7 @@ export class OpenAttempt implements AttemptLog {
   sent(): void {
     this.#sentAt = this.#deps.clock.ticks();
     this.#request.row.attemptCount += 1;
-    for (const { id } of admittedBy(this.#pass)) this.#deps.circuits.sent(id);
+    for (const { id } of admittedBy(this.#permits)) this.#deps.circuits.sent(id);
     this.#changed();
   }
 
@@ -150,7 +151,7 @@ export class OpenAttempt implements AttemptLog {
   }
 
   failed(failure: Failure): void {
-    this.end(failure.reason, resultOf(failure), false);
+    this.end(failure.reason, circuitResultOf(failure), false);
   }
 
   starting(): void {
@@ -159,8 +160,8 @@ export class OpenAttempt implements AttemptLog {
 
   succeeded(): void {
     const { clock, circuits, latencies } = this.#deps;
-    const { provider } = this.asked;
-    if (provider !== null && !isForgotten(provider, circuits)) {
+    const { provider } = this.target;
+    if (provider !== null && !isRemoved(provider, circuits)) {
       latencies.sample(provider, clock.ticks() - this.#sentAt);
     }
     this.end(null, { kind: 'success' }, true);
@@ -178,13 +179,13 @@ export class OpenAttempt implements AttemptLog {
   /** Another one's content came first; it only counts that this one was slow. */
   outrun(): void {
     const { clock, circuits, predictions } = this.#deps;
-    const { own } = this.#pass;
+    const { own } = this.#permits;
     if (this.hasEnded) return;
     // Of an answer that comes as a whole nobody knows when its content began.
-    if (this.asked.mode !== 'whole' && !isForgotten(own.id, circuits)) {
+    if (this.target.mode !== 'whole' && !isRemoved(own.id, circuits)) {
       const silentMs = clock.ticks() - this.#sentAt;
       const slowMs = slowTtftMs(silentMs, this.#prediction);
-      circuits.outrun(own.id, own.ticket, { silentMs, slowMs });
+      circuits.outrun(own.id, own.permit, { silentMs, slowMs });
       // A hedge may have had less time than the slow line; for one whose turn it was it has gone by.
       if (this.#row.cause === 'turn') predictions.confirm(own.id);
     }
@@ -192,15 +193,15 @@ export class OpenAttempt implements AttemptLog {
   }
 
   /** With `forTier` the result is the whole tier's as well: nobody else of it is asked any more. */
-  end(reason: FallbackReason | null, result: Result, forTier: boolean): void {
+  end(reason: FallbackReason | null, result: Result, forPool: boolean): void {
     if (this.hasEnded) return;
     const { stats, circuits, routed } = this.#deps;
-    const { provider } = this.asked;
+    const { provider } = this.target;
     this.#row.endMs = this.#sinceBegin();
     this.#row.reason = reason;
-    for (const { id } of admittedBy(this.#pass)) stats.left(id);
-    for (const { id, ticket } of forTier ? admittedBy(this.#pass) : [this.#pass.own]) {
-      if (!isForgotten(id, circuits)) circuits.record(id, ticket, result);
+    for (const { id } of admittedBy(this.#permits)) stats.left(id);
+    for (const { id, permit } of forPool ? admittedBy(this.#permits) : [this.#permits.own]) {
+      if (!isRemoved(id, circuits)) circuits.record(id, permit, result);
     }
     if (provider !== null && result.kind !== 'neutral') {
       routed(provider, result.kind === 'success' ? 'served' : 'failed');
@@ -210,15 +211,15 @@ export class OpenAttempt implements AttemptLog {
 
   #firstContent(ttftMs: number): void {
     const { circuits, predictions } = this.#deps;
-    const { own, tier } = this.#pass;
-    const { upstream, promptBytes } = this.asked;
-    if (!isForgotten(own.id, circuits)) {
+    const { own, pool } = this.#permits;
+    const { upstream, promptBytes } = this.target;
+    if (!isRemoved(own.id, circuits)) {
       const slowMs = slowTtftMs(ttftMs, this.#prediction);
-      circuits.firstContent(own.id, own.ticket, { ttftMs, slowMs });
+      circuits.firstContent(own.id, own.permit, { ttftMs, slowMs });
       if (upstream === 'local') predictions.sample(own.id, promptBytes, ttftMs);
     }
-    if (tier === null) return;
-    circuits.firstContent(tier.id, tierTicket(tier, circuits), { ttftMs, slowMs: ttftMs });
+    if (pool === null) return;
+    circuits.firstContent(pool.id, poolPermit(pool, circuits), { ttftMs, slowMs: ttftMs });
   }
 
   #sinceBegin(): number {
@@ -231,17 +232,17 @@ export class OpenAttempt implements AttemptLog {
 }
 
 /** Everywhere that a call was let in: at the upstream, and in the local tier at the provider too. */
-function admittedBy({ own, tier }: Pass): readonly Admitted[] {
-  return tier === null ? [own] : [own, tier];
+function admittedBy({ own, pool }: Permits): readonly HeldPermit[] {
+  return pool === null ? [own] : [own, pool];
 }
 
 /** Bears on no breaker: what comes with it counts in the means alone. */
-const UNJUDGED: Ticket = { serial: -1 };
+const UNJUDGED: Permit = { serial: -1 };
 
 /**
  * With what a tier hears of first content. That it was slow is the machine's own affair, and its circuit
  * sees to it: another may be fast. But a probe must be heard of.
  */
-function tierTicket({ id, ticket }: Admitted, circuits: Circuits): Ticket {
-  return circuits.at(id).breaker.gate.kind === 'probing' ? ticket : UNJUDGED;
+function poolPermit({ id, permit }: HeldPermit, circuits: Circuits): Permit {
+  return circuits.at(id).breaker.state.kind === 'probing' ? permit : UNJUDGED;
 }

@@ -3,7 +3,7 @@ import { mapUpstreams, type UpstreamId } from '#shared/ids.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import { decodeMean, encodeMean, meanSchema } from '../circuits/codec.ts';
-import { momentOf } from '../circuits/deadline.ts';
+import { dualTimeOf } from '../circuits/deadline.ts';
 import { type DecayingMean, withSample } from '../circuits/health.ts';
 
 /** Counters: the totals over restarts, what is in flight since the start. */
@@ -113,12 +113,12 @@ export function createLatencies(clock: Clock): Latencies {
       Object.fromEntries(
         [...known].map(([id, { mean, samples }]) => [
           id,
-          { mean: encodeMean(mean, momentOf(clock)), samples },
+          { mean: encodeMean(mean, dualTimeOf(clock)), samples },
         ]),
       ),
     restore(saved) {
       for (const [id, each] of Object.entries(savedSchema.safeParse(saved).data ?? {})) {
-        known.set(id, { mean: decodeMean(each.mean, momentOf(clock)), samples: each.samples });
+        known.set(id, { mean: decodeMean(each.mean, dualTimeOf(clock)), samples: each.samples });
       }
     },
   };

@@ -7,15 +7,15 @@ import type { HttpClient } from '../../platform/http/types.ts';
 import type { Log } from '../../platform/log.ts';
 import type { StateFile } from '../../platform/state-file.ts';
 import { type Circuits, createCircuits } from '../circuits/circuits.ts';
-import { momentOf } from '../circuits/deadline.ts';
+import { dualTimeOf } from '../circuits/deadline.ts';
 import { createPredictions, type Predictions } from '../routing/ttft-predictions.ts';
 import { createWarmup, type WarmupRunner } from '../routing/warmup.ts';
 import type { LocalChoice } from '../upstream/call.ts';
-import type { Routed } from './attempt-log.ts';
+import type { ReportProviderResult } from './attempt-log.ts';
 import { createLatencies, createStats, type Latencies, type Stats } from './counters.ts';
 import { createLiveFeed, type LiveFeed } from './live-feed.ts';
 import { createRequestLogs, type RequestLogs } from './request-log.ts';
-import { recall, remembered } from './saved-state.ts';
+import { restoreState, stateToSave } from './saved-state.ts';
 import { type ProvidersKnown, statusReport } from './status.ts';
 
 /** What is watched, and by what. */
@@ -29,7 +29,7 @@ export interface MonitorDeps {
   readonly pickLocal: () => LocalChoice;
   readonly providers: () => ProvidersKnown;
   readonly summary: () => ProvidersSummary;
-  readonly routed: Routed;
+  readonly routed: ReportProviderResult;
   /** Makes the file that keeps what `save` gives. */
   readonly keep: (save: () => unknown) => StateFile;
   readonly app: () => AppInfo;
@@ -65,8 +65,8 @@ export function createMonitor(deps: MonitorDeps): Monitor {
     },
   });
   const memorable = { stats, circuits, latencies, predictions };
-  const state = deps.keep(() => remembered(memorable, config()));
-  recall(state.load(), memorable, config());
+  const state = deps.keep(() => stateToSave(memorable, config()));
+  restoreState(state.load(), memorable, config());
   const warmup = createWarmup({ http, clock }, () => feed.changed());
   const logs = createRequestLogs(
     { clock, stats, circuits, latencies, predictions, log, routed: deps.routed },
@@ -82,7 +82,7 @@ export function createMonitor(deps: MonitorDeps): Monitor {
       providerIds: [...circuits.ids()].filter((id) => id.startsWith(PROVIDER_PREFIX)),
       latencyAt: (id) => latencies.at(id),
       circuitAt: (id) => circuits.at(id),
-      now: momentOf(clock),
+      now: dualTimeOf(clock),
       forceZeroHeader,
     });
   const feed = createLiveFeed({

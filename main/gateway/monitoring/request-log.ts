@@ -1,25 +1,25 @@
 import type { UpstreamId } from '#shared/ids.ts';
 import type { AttemptCause, RequestRow } from '#shared/live.ts';
 import type { Log } from '../../platform/log.ts';
-import type { Pass } from '../routing/retry.ts';
+import type { Permits } from '../routing/retry.ts';
 import type { Failure } from '../upstream/failure.ts';
 import {
-  type Asked,
+  type AttemptTarget,
   type AttemptedRequest,
   type AttemptLog,
   type AttemptLogDeps,
   type MutableRow,
   NEUTRAL,
   OpenAttempt,
-  resultOf,
+  circuitResultOf,
 } from './attempt-log.ts';
 
 /** What is written down of one chat completion: who was asked and how it went, never what was said. */
 export interface RequestLog {
   readonly id: string;
-  startAttempt(asked: Asked, pass: Pass, cause: AttemptCause): AttemptLog;
+  startAttempt(target: AttemptTarget, permits: Permits, cause: AttemptCause): AttemptLog;
   /** Another one's content came first; what was sent to this one is ended. */
-  outrun(asked: Asked): void;
+  outrun(target: AttemptTarget): void;
   /** The time of `ondemand` went by in polls that each counted for nothing. */
   gaveUp(failure: Failure): void;
   /** The answer's head goes out. */
@@ -49,12 +49,12 @@ class OpenRequest implements RequestLog {
     return this.#request.row.id;
   }
 
-  startAttempt(asked: Asked, pass: Pass, cause: AttemptCause): AttemptLog {
+  startAttempt(target: AttemptTarget, permits: Permits, cause: AttemptCause): AttemptLog {
     this.#open = this.#open.filter(({ hasEnded }) => !hasEnded);
     // A further poll of an upstream that is starting goes on with the attempt that is open.
-    let attempt = this.#openAt(asked);
+    let attempt = this.#openAt(target);
     if (attempt === undefined) {
-      attempt = new OpenAttempt(asked, { pass, cause }, this.#request, this.#deps);
+      attempt = new OpenAttempt(target, { permits, cause }, this.#request, this.#deps);
       this.#open = [...this.#open, attempt];
       if (cause === 'hedge') this.#deps.stats.hedged();
     }
@@ -62,13 +62,13 @@ class OpenRequest implements RequestLog {
     return attempt;
   }
 
-  outrun(asked: Asked): void {
-    this.#openAt(asked)?.outrun();
+  outrun(target: AttemptTarget): void {
+    this.#openAt(target)?.outrun();
   }
 
   gaveUp(failure: Failure): void {
     const attempt = this.#openAt({ upstream: 'ondemand', provider: null });
-    attempt?.end(failure.reason, resultOf(failure), true);
+    attempt?.end(failure.reason, circuitResultOf(failure), true);
   }
 
   answering(head: Parameters<RequestLog['answering']>[0]): void {
@@ -85,9 +85,12 @@ class OpenRequest implements RequestLog {
     this.#onEnd(row);
   }
 
-  #openAt({ upstream, provider }: Pick<Asked, 'upstream' | 'provider'>): OpenAttempt | undefined {
+  #openAt({
+    upstream,
+    provider,
+  }: Pick<AttemptTarget, 'upstream' | 'provider'>): OpenAttempt | undefined {
     return this.#open.find(
-      ({ asked }) => asked.upstream === upstream && asked.provider === provider,
+      ({ target }) => target.upstream === upstream && target.provider === provider,
     );
   }
 }

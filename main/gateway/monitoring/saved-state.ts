@@ -9,7 +9,7 @@ import type { Latencies, Stats } from './counters.ts';
 const VERSION = 1;
 
 /** What outlives a restart. */
-export interface Memorable {
+export interface SavedParts {
   readonly stats: Stats;
   readonly circuits: Circuits;
   readonly latencies: Latencies;
@@ -17,7 +17,7 @@ export interface Memorable {
 }
 
 /** What is kept over a restart, as plain JSON: totals, circuits, skips, latencies, predictions. */
-export function remembered(what: Memorable, config: Config): unknown {
+export function stateToSave(what: SavedParts, config: Config): unknown {
   const { inFlight: _, ...totals } = what.stats.view();
   return {
     version: VERSION,
@@ -30,7 +30,7 @@ export function remembered(what: Memorable, config: Config): unknown {
 }
 
 /** Takes up what an earlier run kept; what is not understood, or of another upstream, is left out. */
-export function recall(kept: unknown, what: Memorable, config: Config): void {
+export function restoreState(kept: unknown, what: SavedParts, config: Config): void {
   if (!isObject(kept) || kept['version'] !== VERSION) return;
   const { totalRequests, fallbackCount, hedges, handovers, identities } = kept;
   if (isCount(totalRequests) && isCount(fallbackCount)) {

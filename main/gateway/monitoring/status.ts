@@ -7,9 +7,9 @@ import { ENV_PREFIX, SETTINGS } from '../../config/schema.ts';
 import { isoTime } from '../../platform/dates.ts';
 import { waitMsOf } from '../circuits/breaker.ts';
 import type { Circuit } from '../circuits/circuits.ts';
-import type { Moment } from '../circuits/deadline.ts';
-import { activeSkips } from '../circuits/exclusions.ts';
-import { circuitReport, providerCircuitReport, skipReports } from '../circuits/report.ts';
+import type { DualTime } from '../circuits/deadline.ts';
+import { activeExclusions } from '../circuits/exclusions.ts';
+import { circuitReport, providerCircuitReport, exclusionReports } from '../circuits/report.ts';
 import { chooseInOrder } from '../routing/local-balancing.ts';
 import type { Warmup } from '../routing/warmup-state.ts';
 import type { LocalChoice } from '../upstream/call.ts';
@@ -39,7 +39,7 @@ interface StatusParts {
   readonly providerIds: readonly string[];
   readonly circuitAt: (id: string) => Circuit;
   readonly latencyAt: (id: string) => Latency;
-  readonly now: Moment;
+  readonly now: DualTime;
   /** Value of the reader's `X-Gateway-Force-Zero`, `"0"` when absent. */
   readonly forceZeroHeader: string;
 }
@@ -126,7 +126,7 @@ function upstreamReport(
   circuit: CircuitReport,
 ): UpstreamReport {
   const { config, local, now } = parts;
-  const skips = skipReports(parts.circuitAt(id).skips, now);
+  const skips = exclusionReports(parts.circuitAt(id).exclusions, now);
   const { baseUrl, timeoutMs } = config[id];
   const common = {
     id,
@@ -222,9 +222,9 @@ function isThere(id: UpstreamId, parts: StatusParts): boolean {
 
 /** A model that is missing keeps only requests for that model out. */
 function isAdmitted(id: string, { circuitAt, now }: StatusParts): boolean {
-  const { breaker, skips } = circuitAt(id);
+  const { breaker, exclusions } = circuitAt(id);
   return (
     waitMsOf(breaker, now) === 0 &&
-    activeSkips(skips, now).every(({ reason }) => reason === 'model_not_found')
+    activeExclusions(exclusions, now).every(({ reason }) => reason === 'model_not_found')
   );
 }

@@ -2,31 +2,31 @@ import type { UpstreamId } from '#shared/ids.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import type { Failure } from '../upstream/failure.ts';
-import type { Left, Skipped } from './fallback-reasons.ts';
-import type { Pass } from './retry.ts';
+import type { UpstreamOutcome, Skipped } from './fallback-reasons.ts';
+import type { Permits } from './retry.ts';
 
 /** How a circuit is entered: as usual, because somebody must be asked, or with a call that need not be sent. */
-export type Door = 'enter' | 'enterAnyway' | 'enterClosed';
+export type AdmissionMode = 'admit' | 'admitForced' | 'admitIfClosed';
 
 /** A call that its circuits have let in. */
-export interface Leg {
+export interface AdmittedCall {
   readonly call: UpstreamCall;
-  readonly pass: Pass;
+  readonly permits: Permits;
 }
 
 /** Whether a call is of use to who asks for one. */
-export type Wanted = (call: UpstreamCall) => boolean;
+export type CallFilter = (call: UpstreamCall) => boolean;
 
 /** One upstream on the way: a single call, in the local tier up to three in turn. Each leg is ended once. */
-export interface Stop {
+export interface Candidate {
   readonly upstream: UpstreamId;
   /** The next call to be made here; null: there is none, now or for this door. */
-  next(door: Door, wanted: Wanted): Leg | null;
+  next(mode: AdmissionMode, filter: CallFilter): AdmittedCall | null;
   /** Whether anybody may still be asked here, as far as one can tell without asking its circuit. */
   hasMore(): boolean;
-  failed(leg: Leg, failure: Failure): void;
+  failed(admitted: AdmittedCall, failure: Failure): void;
   /** Another one's content came first. */
-  outrun(leg: Leg): void;
+  outrun(admitted: AdmittedCall): void;
   /** Its answer had begun and broke off. */
   broken(): void;
   /** Nothing more will be asked here. */
@@ -34,11 +34,11 @@ export interface Stop {
   /** Nothing runs here and nothing is to be asked any more: it is lost. */
   isLost(): boolean;
   /** What there is to say of it, in the order of its calls, before the one that answers. */
-  left(until: Leg | null): readonly Left[];
+  outcomes(until: AdmittedCall | null): readonly UpstreamOutcome[];
 }
 
 /** An upstream that is not asked at all. */
-export class SkippedStop implements Stop {
+export class SkippedCandidate implements Candidate {
   readonly #skipped: Skipped;
 
   constructor(upstream: UpstreamId, reason: Skipped['reason']) {
@@ -61,7 +61,7 @@ export class SkippedStop implements Stop {
     return true;
   }
 
-  left(): readonly Left[] {
+  outcomes(): readonly UpstreamOutcome[] {
     return [this.#skipped];
   }
 
@@ -83,12 +83,12 @@ export class SkippedStop implements Stop {
 }
 
 /** An upstream that takes one call. */
-export class SingleStop implements Stop {
+export class SingleCandidate implements Candidate {
   readonly #call: UpstreamCall;
   readonly #circuits: Circuits;
   readonly #epoch: number;
   #state: 'ahead' | 'asked' | 'lost' = 'ahead';
-  #left: Left | null = null;
+  #outcome: UpstreamOutcome | null = null;
 
   constructor(call: UpstreamCall, circuits: Circuits, epoch: number) {
     this.#call = call;
@@ -100,18 +100,18 @@ export class SingleStop implements Stop {
     return this.#call.upstream;
   }
 
-  next(door: Door, wanted: Wanted): Leg | null {
+  next(mode: AdmissionMode, filter: CallFilter): AdmittedCall | null {
     const { upstream } = this;
-    if (this.#state !== 'ahead' || !wanted(this.#call)) return null;
-    const entry = this.#circuits[door](upstream, this.#call, this.#epoch);
+    if (this.#state !== 'ahead' || !filter(this.#call)) return null;
+    const entry = this.#circuits[mode](upstream, this.#call, this.#epoch);
     if (entry.kind === 'admitted') {
       this.#state = 'asked';
-      const own = { id: upstream, ticket: entry.ticket };
-      return { call: this.#call, pass: { own, tier: null } };
+      const own = { id: upstream, permit: entry.permit };
+      return { call: this.#call, permits: { own, pool: null } };
     }
     const { reason, waitMs } = entry;
     // A hedge passes by; its turn may still come.
-    if (door !== 'enterClosed') this.#lose({ kind: 'skipped', upstream, reason, waitMs });
+    if (mode !== 'admitIfClosed') this.#lose({ kind: 'skipped', upstream, reason, waitMs });
     return null;
   }
 
@@ -119,7 +119,7 @@ export class SingleStop implements Stop {
     return this.#state === 'ahead';
   }
 
-  failed(_leg: Leg, failure: Failure): void {
+  failed(_leg: AdmittedCall, failure: Failure): void {
     this.#lose({ kind: 'failed', upstream: this.upstream, provider: null, failure });
   }
 
@@ -139,12 +139,12 @@ export class SingleStop implements Stop {
     return this.#state === 'lost';
   }
 
-  left(): readonly Left[] {
-    return this.#left === null ? [] : [this.#left];
+  outcomes(): readonly UpstreamOutcome[] {
+    return this.#outcome === null ? [] : [this.#outcome];
   }
 
-  #lose(left: Left | null): void {
+  #lose(outcome: UpstreamOutcome | null): void {
     this.#state = 'lost';
-    this.#left = left;
+    this.#outcome = outcome;
   }
 }

@@ -28,16 +28,16 @@ export interface Outrun {
 }
 
 /** One upstream that was left. */
-export type Left = Skipped | Failed | Outrun;
+export type UpstreamOutcome = Skipped | Failed | Outrun;
 
 /**
  * The upstreams that may be asked although they are out, the one that comes back first in front:
  * none once somebody was asked. What a person or a bill keeps out is never overridden (design 4).
  */
-export function soonestFirst(trail: readonly Left[]): readonly Skipped[] {
-  if (trail.some(wasTried)) return [];
-  return trail
-    .filter((left) => left.kind === 'skipped')
+export function forcibleSoonestFirst(outcomes: readonly UpstreamOutcome[]): readonly Skipped[] {
+  if (outcomes.some(wasAttempted)) return [];
+  return outcomes
+    .filter((outcome) => outcome.kind === 'skipped')
     .filter(({ reason }) => reason === 'circuit_open' || reason === 'busy')
     .toSorted((a, b) => (a.waitMs ?? 0) - (b.waitMs ?? 0));
 }
@@ -48,49 +48,57 @@ export type AnsweredBy =
   /** An upstream's answer; that upstream is not in the trail. */
   | { readonly kind: 'answer' }
   /** The own response of an upstream that was left, passed on. */
-  | { readonly kind: 'passed'; readonly left: Failed };
+  | { readonly kind: 'passed'; readonly outcome: Failed };
 
 /**
  * The `X-Gateway-Fallback-Reason` value: one entry per upstream left, in order, one per machine of the local
  * tier. An upstream whose own response is passed on was only left if another was asked after it.
  */
-export function fallbackReason(trail: readonly Left[], by: AnsweredBy): string {
-  const entries = leftFor(trail, by).map((left) => `${nameOf(left)}=${reasonOf(left)}`);
+export function fallbackReason(outcomes: readonly UpstreamOutcome[], by: AnsweredBy): string {
+  const entries = reportedOutcomes(outcomes, by).map(
+    (outcome) => `${nameOf(outcome)}=${reasonOf(outcome)}`,
+  );
   return entries.length === 0 ? 'none' : entries.join('; ');
 }
 
-function nameOf(left: Left): string {
-  const provider = left.kind === 'skipped' ? null : left.provider;
-  return provider === null ? left.upstream : `${left.upstream}/${provider}`;
+function nameOf(outcome: UpstreamOutcome): string {
+  const provider = outcome.kind === 'skipped' ? null : outcome.provider;
+  return provider === null ? outcome.upstream : `${outcome.upstream}/${provider}`;
 }
 
-function leftFor(trail: readonly Left[], by: AnsweredBy): readonly Left[] {
-  if (by.kind === 'nobody' && !trail.some(wasTried)) return trail;
-  const passedAt = by.kind === 'passed' ? trail.indexOf(by.left) : -1;
-  const isFinal = passedAt !== -1 && !trail.slice(passedAt + 1).some(wasTried);
-  return (isFinal ? trail.slice(0, passedAt) : trail).filter((left) => !isSilent(left));
+function reportedOutcomes(
+  outcomes: readonly UpstreamOutcome[],
+  by: AnsweredBy,
+): readonly UpstreamOutcome[] {
+  if (by.kind === 'nobody' && !outcomes.some(wasAttempted)) return outcomes;
+  const passedAt = by.kind === 'passed' ? outcomes.indexOf(by.outcome) : -1;
+  const isFinal = passedAt !== -1 && !outcomes.slice(passedAt + 1).some(wasAttempted);
+  return (isFinal ? outcomes.slice(0, passedAt) : outcomes).filter(
+    (outcome) => !isUnconfigured(outcome),
+  );
 }
 
 /** Why an upstream was left. */
-export function reasonOf(left: Left): FallbackReason {
-  switch (left.kind) {
+export function reasonOf(outcome: UpstreamOutcome): FallbackReason {
+  switch (outcome.kind) {
     case 'failed':
-      return left.failure.reason;
+      return outcome.failure.reason;
     case 'outrun':
       return OUTRUN;
     case 'skipped':
-      return left.reason;
+      return outcome.reason;
   }
 }
 
 /** True for an upstream that was asked and said no. */
-export function wasTried(left: Left): left is Failed {
-  return left.kind === 'failed';
+export function wasAttempted(outcome: UpstreamOutcome): outcome is Failed {
+  return outcome.kind === 'failed';
 }
 
 /** Upstreams that nobody set up are no news, but where there is no upstream at all they are the reason. */
-export function isSilent(left: Left): boolean {
+export function isUnconfigured(outcome: UpstreamOutcome): boolean {
   return (
-    left.kind === 'skipped' && (left.reason === 'not_configured' || left.reason === 'disabled')
+    outcome.kind === 'skipped' &&
+    (outcome.reason === 'not_configured' || outcome.reason === 'disabled')
   );
 }

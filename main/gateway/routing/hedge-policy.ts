@@ -19,7 +19,7 @@ export function showsContent({ mode }: UpstreamCall): boolean {
 }
 
 /** After so many milliseconds without content a call is slow. */
-export function slowLineMs({ routing, circuit }: Config): number {
+export function hedgeDelayMs({ routing, circuit }: Config): number {
   return routing.hedgeMs ?? circuit.ttftThresholdMs;
 }
 

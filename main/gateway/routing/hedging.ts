@@ -1,76 +1,92 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { Failure } from '../upstream/failure.ts';
-import type { Step, Walk } from './fallback-plan.ts';
-import { type HedgeBudget, mayHedge, showsContent, slowLineMs } from './hedge-policy.ts';
-import { type AskDeps, type Asked, askUpstream, type Errand } from './retry.ts';
+import type { Dispatch, FallbackPlan } from './fallback-plan.ts';
+import { type HedgeBudget, mayHedge, showsContent, hedgeDelayMs } from './hedge-policy.ts';
+import { type CallDeps, type AttemptOutcome, callUpstream, type AttemptContext } from './retry.ts';
 
 /** What a heat needs of the world. */
-export interface HeatDeps extends AskDeps {
+export interface HedgeDeps extends CallDeps {
   readonly budget: HedgeBudget;
 }
 
-type Answered = Extract<Asked, { readonly kind: 'answered' }>;
+type Answered = Extract<AttemptOutcome, { readonly kind: 'answered' }>;
 
 /** How a heat ended; the walk has heard of everybody who failed in it. */
-export type HeatEnd =
-  | (Answered & { readonly step: Step })
+export type HedgeResult =
+  | (Answered & { readonly dispatch: Dispatch })
   | { readonly kind: 'failed' }
   | { readonly kind: 'cancelled' };
 
 /** Whether somebody else might be asked while `step` is slow. */
-export function mayBeHedged({ leg: { call } }: Step, walk: Walk, { config }: Errand): boolean {
+export function canHedge(
+  { admitted: { call } }: Dispatch,
+  plan: FallbackPlan,
+  { config }: AttemptContext,
+): boolean {
   const { hedge } = config.routing;
-  return showsContent(call) && walk.hasMore((to) => mayHedge(hedge, call.upstream, to));
+  return showsContent(call) && plan.hasMore((to) => mayHedge(hedge, call.upstream, to));
 }
 
 /**
  * Asks, and once no content has come by the slow line, asks the next one that is well beside it. The first
  * content wins, the other call is ended at once; never more than two run.
  */
-export function runHeat(first: Step, walk: Walk, errand: Errand, deps: HeatDeps): Promise<HeatEnd> {
-  return new Promise((resolve) => new Heat(walk, errand, deps, resolve).start(first));
+export function runHedged(
+  first: Dispatch,
+  plan: FallbackPlan,
+  context: AttemptContext,
+  deps: HedgeDeps,
+): Promise<HedgeResult> {
+  return new Promise((resolve) => new HedgedCall(plan, context, deps, resolve).start(first));
 }
 
-interface Runner {
-  readonly step: Step;
+interface Contender {
+  readonly dispatch: Dispatch;
   readonly startedAt: number;
   readonly abort: AbortController;
 }
 
-class Heat {
-  readonly #walk: Walk;
-  readonly #errand: Errand;
-  readonly #deps: HeatDeps;
-  readonly #resolve: (end: HeatEnd) => void;
+class HedgedCall {
+  readonly #plan: FallbackPlan;
+  readonly #context: AttemptContext;
+  readonly #deps: HedgeDeps;
+  readonly #resolve: (end: HedgeResult) => void;
   readonly #lineMs: number;
-  #runners: readonly Runner[] = [];
+  #contenders: readonly Contender[] = [];
   #cancelTimer: () => void = () => {};
   /** Content has come, of an answer that is being put together: nobody else is asked beside it. */
   #isWon = false;
   #isOver = false;
 
-  constructor(walk: Walk, errand: Errand, deps: HeatDeps, resolve: (end: HeatEnd) => void) {
-    this.#walk = walk;
-    this.#errand = errand;
+  constructor(
+    plan: FallbackPlan,
+    context: AttemptContext,
+    deps: HedgeDeps,
+    resolve: (end: HedgeResult) => void,
+  ) {
+    this.#plan = plan;
+    this.#context = context;
     this.#deps = deps;
     this.#resolve = resolve;
-    this.#lineMs = slowLineMs(errand.config);
-    errand.signal.addEventListener('abort', this.#onCancel);
+    this.#lineMs = hedgeDelayMs(context.config);
+    context.signal.addEventListener('abort', this.#onCancel);
   }
 
-  start(step: Step): void {
-    const runner = { step, startedAt: this.#clock.ticks(), abort: new AbortController() };
-    const cause = this.#runners.length === 0 ? this.#errand.cause : 'hedge';
-    this.#runners = [...this.#runners, runner];
-    this.#waitForLine();
-    if (this.#errand.signal.aborted) runner.abort.abort();
-    const errand = {
-      ...this.#errand,
+  start(dispatch: Dispatch): void {
+    const contender = { dispatch, startedAt: this.#clock.ticks(), abort: new AbortController() };
+    const cause = this.#contenders.length === 0 ? this.#context.cause : 'hedge';
+    this.#contenders = [...this.#contenders, contender];
+    this.#armHedgeTimer();
+    if (this.#context.signal.aborted) contender.abort.abort();
+    const context = {
+      ...this.#context,
       cause,
-      signal: runner.abort.signal,
-      onContent: () => this.#onContent(runner),
+      signal: contender.abort.signal,
+      onContent: () => this.#onContent(contender),
     };
-    void askUpstream(step.leg, errand, this.#deps).then((asked) => this.#onEnd(runner, asked));
+    void callUpstream(dispatch.admitted, context, this.#deps).then((outcome) =>
+      this.#onEnd(contender, outcome),
+    );
   }
 
   get #clock(): Clock {
@@ -78,80 +94,81 @@ class Heat {
   }
 
   /** Only a lone call is timed: two are as many as there may be. */
-  #waitForLine(): void {
+  #armHedgeTimer(): void {
     this.#cancelTimer();
-    const [lone, second] = this.#runners;
+    const [lone, second] = this.#contenders;
     if (lone === undefined || second !== undefined || this.#isWon) return;
-    if (!showsContent(lone.step.leg.call)) return;
+    if (!showsContent(lone.dispatch.admitted.call)) return;
     const goneMs = this.#clock.ticks() - lone.startedAt;
     const leftMs = Math.max(0, this.#lineMs - goneMs);
     this.#cancelTimer = this.#clock.after(leftMs, () => this.#hedge(lone));
   }
 
-  #hedge({ step: { leg } }: Runner): void {
-    const { hedge, hedgeBudget } = this.#errand.config.routing;
+  #hedge({ dispatch: { admitted } }: Contender): void {
+    const { hedge, hedgeBudget } = this.#context.config.routing;
     const { budget } = this.#deps;
     if (!budget.allows(hedgeBudget)) return;
-    const step = this.#walk.hedge((to) => mayHedge(hedge, leg.call.upstream, to));
-    if (step === null) return;
+    const dispatch = this.#plan.hedge((to) => mayHedge(hedge, admitted.call.upstream, to));
+    if (dispatch === null) return;
     budget.spend();
-    this.start(step);
+    this.start(dispatch);
   }
 
-  #onContent(winner: Runner): void {
-    if (!this.#runners.includes(winner) || this.#isWon) return;
+  #onContent(winner: Contender): void {
+    if (!this.#contenders.includes(winner) || this.#isWon) return;
     this.#isWon = true;
     this.#cancelTimer();
-    this.#leaveOthers(winner);
+    this.#cancelOthers(winner);
   }
 
-  #onEnd(runner: Runner, asked: Asked): void {
-    if (!this.#runners.includes(runner)) {
+  #onEnd(contender: Contender, outcome: AttemptOutcome): void {
+    if (!this.#contenders.includes(contender)) {
       // Outrun, but its content came in the same turn: nobody takes that stream over.
-      if (asked.kind === 'answered' && asked.seen.kind === 'stream') asked.seen.exchange.abort();
+      if (outcome.kind === 'answered' && outcome.seen.kind === 'stream')
+        outcome.seen.exchange.abort();
       return;
     }
-    switch (asked.kind) {
+    switch (outcome.kind) {
       case 'answered':
-        this.#leaveOthers(runner);
-        this.#finish({ ...asked, step: runner.step });
+        this.#cancelOthers(contender);
+        this.#finish({ ...outcome, dispatch: contender.dispatch });
         break;
       case 'cancelled':
-        this.#finish(asked);
+        this.#finish(outcome);
         break;
       case 'failed':
-        this.#onFailed(runner, asked.failure);
+        this.#onFailed(contender, outcome.failure);
     }
   }
 
-  #onFailed(runner: Runner, failure: Failure): void {
+  #onFailed(contender: Contender, failure: Failure): void {
     // Without a hedge a refusal by the first would be the answer: no key of ours is to pay for another.
-    if (!failure.fallBack && this.#runners[0] === runner) this.#leaveOthers(runner);
-    this.#runners = this.#runners.filter((each) => each !== runner);
-    this.#walk.failed(runner.step, failure);
-    if (this.#runners.length === 0) this.#finish({ kind: 'failed' });
-    else this.#waitForLine();
+    if (!failure.fallBack && this.#contenders[0] === contender) this.#cancelOthers(contender);
+    this.#contenders = this.#contenders.filter((each) => each !== contender);
+    this.#plan.failed(contender.dispatch, failure);
+    if (this.#contenders.length === 0) this.#finish({ kind: 'failed' });
+    else this.#armHedgeTimer();
   }
 
-  #leaveOthers(winner: Runner): void {
-    const others = this.#runners.filter((each) => each !== winner);
-    this.#runners = [winner];
-    for (const { step, abort } of others) {
-      this.#errand.log.outrun(step.leg.call);
-      step.stop.outrun(step.leg);
+  #cancelOthers(winner: Contender): void {
+    const others = this.#contenders.filter((each) => each !== winner);
+    this.#contenders = [winner];
+    for (const { dispatch, abort } of others) {
+      this.#context.log.outrun(dispatch.admitted.call);
+      dispatch.candidate.outrun(dispatch.admitted);
       abort.abort();
     }
   }
 
   readonly #onCancel = (): void => {
-    for (const { abort } of this.#runners) abort.abort();
+    for (const { abort } of this.#contenders) abort.abort();
   };
 
-  #finish(end: HeatEnd): void {
+  #finish(end: HedgeResult): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#cancelTimer();
-    this.#errand.signal.removeEventListener('abort', this.#onCancel);
+    this.#context.signal.removeEventListener('abort', this.#onCancel);
     this.#resolve(end);
   }
 }

@@ -1,13 +1,13 @@
-import type { Circuits, Out } from '../circuits/circuits.ts';
+import type { Circuits, Excluded } from '../circuits/circuits.ts';
 import type { Result } from '../circuits/transitions.ts';
-import { NEUTRAL, resultOf } from '../monitoring/attempt-log.ts';
+import { NEUTRAL, circuitResultOf } from '../monitoring/attempt-log.ts';
 import type { ChatRequest } from '../upstream/chat-request.ts';
 import type { LocalTarget } from '../upstream/upstreams.ts';
-import type { Failed, Left, Outrun } from './fallback-reasons.ts';
+import type { Failed, UpstreamOutcome, Outrun } from './fallback-reasons.ts';
 import type { Predictions } from './ttft-predictions.ts';
 
 /** What the order of the machines goes by. */
-export interface OrderDeps {
+export interface BalancingDeps {
   readonly circuits: Circuits;
   /** In [0, 1). */
   readonly random: () => number;
@@ -21,7 +21,7 @@ export function preferred(
   targets: readonly LocalTarget[],
   request: ChatRequest,
   outOf: OutOf,
-  deps: OrderDeps,
+  deps: BalancingDeps,
 ): LocalTarget[] {
   const isIn = (target: LocalTarget) => outOf(target) === null;
   const promptBytes = request.bytes.length;
@@ -37,7 +37,7 @@ function admitted(
   targets: readonly LocalTarget[],
   isIn: (target: LocalTarget) => boolean,
   promptBytes: number,
-  { circuits, inFlightAt, predictions, random }: OrderDeps,
+  { circuits, inFlightAt, predictions, random }: BalancingDeps,
 ): LocalTarget[] {
   const ewmaTtftAt = (id: string) => circuits.at(id).breaker.health.ttft?.value ?? null;
   const standing = (target: LocalTarget) => {
@@ -60,7 +60,7 @@ export function soonestFirst(targets: readonly LocalTarget[], outOf: OutOf): Loc
 }
 
 /** A machine of the local tier, as routing chooses among them. */
-export interface Candidate {
+export interface PoolMember {
   readonly target: LocalTarget;
   /** Its time-decayed time to first token in milliseconds; null while it is unknown. */
   readonly ewmaTtft: number | null;
@@ -83,16 +83,16 @@ const SHORTEST_TTFT_MS = 1;
  */
 export function chooseInOrder(
   targets: readonly LocalTarget[],
-  standing: (target: LocalTarget) => Candidate | null,
+  standing: (target: LocalTarget) => PoolMember | null,
   meanTtft: number | null,
   random: () => number,
 ): LocalTarget[] {
-  const costOf = ({ predictedTtft, ewmaTtft, inFlight }: Candidate) => {
+  const costOf = ({ predictedTtft, ewmaTtft, inFlight }: PoolMember) => {
     const ttftMs = predictedTtft ?? ewmaTtft ?? meanTtft ?? SHORTEST_TTFT_MS;
     return Math.max(ttftMs, SHORTEST_TTFT_MS) * (inFlight + 1);
   };
   const chosen: LocalTarget[] = [];
-  let rival: Candidate | null = null;
+  let rival: PoolMember | null = null;
   for (const index of shuffled(targets.length, random)) {
     const target = targets[index];
     const next = target === undefined ? null : standing(target);
@@ -148,7 +148,7 @@ function indexOf(targets: Targets): ReadonlyMap<string, Targets> {
 }
 
 /** Why a machine is out; null where it is not. */
-type OutOf = (target: LocalTarget) => Out | null;
+type OutOf = (target: LocalTarget) => Excluded | null;
 
 /** What the circuits and counters know a machine by; a fixed engine is the upstream itself. */
 export function idOf({ provider }: LocalTarget): string {
@@ -156,13 +156,13 @@ export function idOf({ provider }: LocalTarget): string {
 }
 
 /** The tier has failed when nobody of it is well: three were asked, a fourth or one that is busy may be. */
-export function tierResult(
-  left: readonly (Failed | Outrun)[],
+export function poolResult(
+  outcomes: readonly (Failed | Outrun)[],
   targets: readonly LocalTarget[],
   outOf: OutOf,
 ): Result {
-  const failed = left.filter((each) => each.kind === 'failed');
-  const asked = new Set(left.map(({ provider }) => provider));
+  const failed = outcomes.filter((each) => each.kind === 'failed');
+  const asked = new Set(outcomes.map(({ provider }) => provider));
   const unwell = failed.filter(({ failure }) => failure.mark === 'failure');
   const marked = new Set(unwell.map(({ provider }) => provider));
   const isWell = (target: LocalTarget) => {
@@ -171,11 +171,11 @@ export function tierResult(
     return reason === undefined || reason === 'busy' || reason === 'model_not_found';
   };
   const last = failed.at(-1);
-  return last === undefined || targets.some(isWell) ? NEUTRAL : resultOf(last.failure);
+  return last === undefined || targets.some(isWell) ? NEUTRAL : circuitResultOf(last.failure);
 }
 
 /** Why the tier is out when all of its machines are: for the one that comes back first. */
-export function outOfAll(targets: readonly LocalTarget[], outOf: OutOf): Left {
+export function poolExclusion(targets: readonly LocalTarget[], outOf: OutOf): UpstreamOutcome {
   const outs = targets.map(outOf).filter((out) => out !== null);
   const [first] = outs.toSorted(
     (a, b) => Number(mayBeAsked(b)) - Number(mayBeAsked(a)) || a.waitMs - b.waitMs,
@@ -186,11 +186,11 @@ export function outOfAll(targets: readonly LocalTarget[], outOf: OutOf): Left {
 }
 
 /** What a person or a bill keeps out is never overridden. */
-function mayBeAsked({ reason }: Out): boolean {
+function mayBeAsked({ reason }: Excluded): boolean {
   return reason === 'circuit_open' || reason === 'busy';
 }
 
 /** The tier as one that was not asked. */
-export function skipped({ reason, waitMs }: Out): Left {
+export function skipped({ reason, waitMs }: Excluded): UpstreamOutcome {
   return { kind: 'skipped', upstream: 'local', reason, waitMs };
 }

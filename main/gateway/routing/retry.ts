@@ -2,18 +2,18 @@ import type { AttemptCause } from '#shared/live.ts';
 import type { Config } from '../../config/schema.ts';
 import { type Clock, sleep } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
-import type { Admitted, Circuits } from '../circuits/circuits.ts';
-import { type AttemptLog, isForgotten } from '../monitoring/attempt-log.ts';
+import type { HeldPermit, Circuits } from '../circuits/circuits.ts';
+import { type AttemptLog, isRemoved } from '../monitoring/attempt-log.ts';
 import type { RequestLog } from '../monitoring/request-log.ts';
 import { type Answered, attempt } from '../upstream/attempt.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { classify, type Failure } from '../upstream/failure.ts';
-import type { Leg } from './candidate.ts';
+import type { AdmittedCall } from './candidate.ts';
 import { isStarting, pollDelayMs, retryDelayMs } from './retry-policy.ts';
 import type { WarmupRunner } from './warmup.ts';
 
 /** What asking an upstream needs of the world. */
-export interface AskDeps {
+export interface CallDeps {
   readonly http: HttpClient;
   readonly clock: Clock;
   /** In [0, 1). */
@@ -23,7 +23,7 @@ export interface AskDeps {
 }
 
 /** The request on whose behalf an upstream is asked. */
-export interface Errand {
+export interface AttemptContext {
   readonly config: Config;
   readonly log: RequestLog;
   readonly signal: AbortSignal;
@@ -36,14 +36,14 @@ export interface Errand {
 }
 
 /** Where a call was let in: at its upstream, or at its provider within the local tier. */
-export interface Pass {
-  readonly own: Admitted;
+export interface Permits {
+  readonly own: HeldPermit;
   /** The tier that `own` is one of; it hears of what comes of the whole request there. */
-  readonly tier: Admitted | null;
+  readonly pool: HeldPermit | null;
 }
 
 /** What came of asking one upstream. */
-export type Asked =
+export type AttemptOutcome =
   | {
       readonly kind: 'answered';
       readonly call: UpstreamCall;
@@ -54,88 +54,88 @@ export type Asked =
   | { readonly kind: 'cancelled' };
 
 /** Asks an upstream or a provider that let the request in, all within its one time-out. */
-export async function askUpstream(
-  { call, pass }: Leg,
-  errand: Errand,
-  deps: AskDeps,
-): Promise<Asked> {
-  const asked =
+export async function callUpstream(
+  { call, permits }: AdmittedCall,
+  context: AttemptContext,
+  deps: CallDeps,
+): Promise<AttemptOutcome> {
+  const outcome =
     call.upstream === 'ondemand'
-      ? await askStarting(call, pass, errand, deps)
-      : await askTwice(call, pass, errand, deps);
-  const { id } = pass.own;
-  if (asked.kind === 'failed' && !isForgotten(id, deps.circuits)) {
-    const { epoch } = errand;
-    deps.circuits.skipAfter(id, asked.failure, { model: call.model, epoch });
+      ? await pollUntilStarted(call, permits, context, deps)
+      : await callWithRetry(call, permits, context, deps);
+  const { id } = permits.own;
+  if (outcome.kind === 'failed' && !isRemoved(id, deps.circuits)) {
+    const { epoch } = context;
+    deps.circuits.excludeAfter(id, outcome.failure, { model: call.model, epoch });
   }
-  return asked;
+  return outcome;
 }
 
 /** Asks, and after a hiccup once more, if the circuit still lets in. */
-async function askTwice(
+async function callWithRetry(
   call: UpstreamCall,
-  pass: Pass,
-  errand: Errand,
-  deps: AskDeps,
-): Promise<Asked> {
+  permits: Permits,
+  context: AttemptContext,
+  deps: CallDeps,
+): Promise<AttemptOutcome> {
   const { circuits, clock, random } = deps;
   const deadline = clock.ticks() + call.timeoutMs;
-  const first = await askOnce(call, { pass, deadline }, errand, deps);
+  const first = await callOnce(call, { permits, deadline }, context, deps);
   if (first.kind !== 'failed' || !call.isAlone) return first;
-  const { retryAfterMaxMs } = errand.config.routing;
+  const { retryAfterMaxMs } = context.config.routing;
   const delayMs = retryDelayMs(first.failure, call.upstream, retryAfterMaxMs, random());
   if (delayMs === null || clock.ticks() + delayMs >= deadline) return first;
-  if (!(await sleep(clock, delayMs, errand.signal))) return { kind: 'cancelled' };
-  const { id } = pass.own;
-  const entry = circuits.enterAgain(id, call, errand.epoch);
-  if (entry.kind === 'out') return first;
-  const again = { ...pass, own: { id, ticket: entry.ticket } };
-  return askOnce(call, { pass: again, deadline }, errand, deps);
+  if (!(await sleep(clock, delayMs, context.signal))) return { kind: 'cancelled' };
+  const { id } = permits.own;
+  const entry = circuits.admitRetry(id, call, context.epoch);
+  if (entry.kind === 'excluded') return first;
+  const again = { ...permits, own: { id, permit: entry.permit } };
+  return callOnce(call, { permits: again, deadline }, context, deps);
 }
 
 /** Asks `ondemand`, polling it through its cold start. */
-async function askStarting(
+async function pollUntilStarted(
   call: UpstreamCall,
-  pass: Pass,
-  errand: Errand,
-  deps: AskDeps,
-): Promise<Asked> {
+  permits: Permits,
+  context: AttemptContext,
+  deps: CallDeps,
+): Promise<AttemptOutcome> {
   const { clock, warmup } = deps;
   const deadline = clock.ticks() + call.timeoutMs;
   for (let polls = 0; ; polls += 1) {
-    const asked =
+    const outcome =
       polls === 0
-        ? await askTwice(call, pass, errand, deps)
-        : await askOnce(call, { pass, deadline }, errand, deps);
-    if (asked.kind === 'answered') warmup.used();
-    if (asked.kind !== 'failed' || !isStarting(asked.failure, warmup.known())) return asked;
+        ? await callWithRetry(call, permits, context, deps)
+        : await callOnce(call, { permits, deadline }, context, deps);
+    if (outcome.kind === 'answered') warmup.used();
+    if (outcome.kind !== 'failed' || !isStarting(outcome.failure, warmup.known())) return outcome;
     warmup.seenStarting();
     const delayMs = pollDelayMs(polls);
     if (clock.ticks() + delayMs >= deadline) {
       const failure = classify({ kind: 'timeout' }, 'ondemand', clock.now());
-      errand.log.gaveUp(failure);
+      context.log.gaveUp(failure);
       return { kind: 'failed', failure };
     }
-    if (!(await sleep(clock, delayMs, errand.signal))) return { kind: 'cancelled' };
+    if (!(await sleep(clock, delayMs, context.signal))) return { kind: 'cancelled' };
   }
 }
 
 interface Once {
-  readonly pass: Pass;
+  readonly permits: Permits;
   readonly deadline: number;
 }
 
-async function askOnce(
+async function callOnce(
   call: UpstreamCall,
-  { pass, deadline }: Once,
-  { config, log: requestLog, signal, cause, onContent }: Errand,
-  { clock, http, warmup }: AskDeps,
-): Promise<Asked> {
+  { permits, deadline }: Once,
+  { config, log: requestLog, signal, cause, onContent }: AttemptContext,
+  { clock, http, warmup }: CallDeps,
+): Promise<AttemptOutcome> {
   const { idleTimeoutMs } = config.routing;
   const plan = { request: call.write(), mode: call.mode, deadline, idleTimeoutMs, onContent };
   // Sent first and written down while it is on its way.
   const sent = attempt(plan, { http, clock }, signal);
-  const log = requestLog.startAttempt(call, pass, cause);
+  const log = requestLog.startAttempt(call, permits, cause);
   const seen = await sent;
   switch (seen.kind) {
     case 'stream':

@@ -1,93 +1,109 @@
-import { type Step, Walk, type WalkDeps, type Walker } from './fallback-plan.ts';
-import { type Left, soonestFirst } from './fallback-reasons.ts';
-import { type HeatDeps, type HeatEnd, mayBeHedged, runHeat } from './hedging.ts';
-import { type Asked, askUpstream, type Errand } from './retry.ts';
+import {
+  type Dispatch,
+  FallbackPlan,
+  type FallbackPlanDeps,
+  type RoutedRequest,
+} from './fallback-plan.ts';
+import { type UpstreamOutcome, forcibleSoonestFirst } from './fallback-reasons.ts';
+import { type HedgeDeps, type HedgeResult, canHedge, runHedged } from './hedging.ts';
+import { type AttemptOutcome, callUpstream, type AttemptContext } from './retry.ts';
 
 /** What the router needs of the world. */
-export type RouterDeps = HeatDeps & Omit<WalkDeps, 'localLost'>;
+export type RouterDeps = HedgeDeps & Omit<FallbackPlanDeps, 'localLost'>;
 
 /** One chat completion under way: fixed at its start, so that a settings change meets the next one. */
-export type Journey = Errand & Walker;
+export type RequestContext = AttemptContext & RoutedRequest;
 
-type Answered = Extract<Asked, { readonly kind: 'answered' }>;
-type Cancelled = Extract<Asked, { readonly kind: 'cancelled' }>;
+type Answered = Extract<AttemptOutcome, { readonly kind: 'answered' }>;
+type Cancelled = Extract<AttemptOutcome, { readonly kind: 'cancelled' }>;
 
 /** How the walk over the upstreams ended; `trail` has those that were left, in routing order. */
-export type Routed =
+export type RouteResult =
   | (Answered & {
-      readonly step: Step;
-      readonly trail: readonly Left[];
+      readonly dispatch: Dispatch;
+      readonly outcomes: readonly UpstreamOutcome[];
       /** Who is still ahead, should the answer break off. */
-      readonly walk: Walk;
+      readonly plan: FallbackPlan;
     })
-  | { readonly kind: 'unanswered'; readonly trail: readonly Left[] }
+  | { readonly kind: 'unanswered'; readonly outcomes: readonly UpstreamOutcome[] }
   | Cancelled;
 
 /**
  * Walks `local`, `hosted_a`, `hosted_b`, `hosted_c`, `ondemand` until one answers (interface 1).
  * As soon as `local` is lost the on-demand upstream is warmed up, without waiting for it.
  */
-export async function route(journey: Journey, deps: RouterDeps): Promise<Routed> {
-  const localLost = (left: readonly Left[]) => warmUpAfter(left, journey, deps);
-  const walk = new Walk(journey, { ...deps, localLost });
-  for (let step = walk.next(); step !== null; step = walk.next()) {
-    const asked = await ask(step, walk, journey, deps);
-    if (asked.kind === 'answered') return arrived(asked, walk, deps);
-    if (asked.kind === 'cancelled') {
-      walk.close(null);
-      return asked;
+export async function route(context: RequestContext, deps: RouterDeps): Promise<RouteResult> {
+  const localLost = (outcomes: readonly UpstreamOutcome[]) => warmUpAfter(outcomes, context, deps);
+  const plan = new FallbackPlan(context, { ...deps, localLost });
+  for (let dispatch = plan.next(); dispatch !== null; dispatch = plan.next()) {
+    const outcome = await ask(dispatch, plan, context, deps);
+    if (outcome.kind === 'answered') return routeAnswered(outcome, plan, deps);
+    if (outcome.kind === 'cancelled') {
+      plan.close(null);
+      return outcome;
     }
   }
-  walk.close(null);
-  return askSoonest(walk, journey, deps);
+  plan.close(null);
+  return forceSoonest(plan, context, deps);
 }
 
-async function ask(step: Step, walk: Walk, journey: Journey, deps: RouterDeps): Promise<HeatEnd> {
-  if (mayBeHedged(step, walk, journey)) return runHeat(step, walk, journey, deps);
-  const asked = await askUpstream(step.leg, journey, deps);
-  if (asked.kind === 'failed') walk.failed(step, asked.failure);
-  return asked.kind === 'answered' ? { ...asked, step } : asked;
+async function ask(
+  dispatch: Dispatch,
+  plan: FallbackPlan,
+  context: RequestContext,
+  deps: RouterDeps,
+): Promise<HedgeResult> {
+  if (canHedge(dispatch, plan, context)) return runHedged(dispatch, plan, context, deps);
+  const outcome = await callUpstream(dispatch.admitted, context, deps);
+  if (outcome.kind === 'failed') plan.failed(dispatch, outcome.failure);
+  return outcome.kind === 'answered' ? { ...outcome, dispatch } : outcome;
 }
 
-function arrived(
-  answered: Answered & { readonly step: Step },
-  walk: Walk,
+function routeAnswered(
+  answered: Answered & { readonly dispatch: Dispatch },
+  plan: FallbackPlan,
   { warmup }: RouterDeps,
-): Routed {
-  const { step } = answered;
-  const { upstream } = step.stop;
-  walk.close(step);
+): RouteResult {
+  const { dispatch } = answered;
+  const { upstream } = dispatch.candidate;
+  plan.close(dispatch);
   if (upstream !== 'local' && upstream !== 'ondemand') warmup.hostedAnswered();
-  return { ...answered, walk, trail: walk.left(step) };
+  return { ...answered, plan, outcomes: plan.outcomes(dispatch) };
 }
 
 /** When all that are left are out for a while, the one that comes back first is asked all the same. */
-async function askSoonest(walk: Walk, journey: Journey, deps: RouterDeps): Promise<Routed> {
-  const trail = walk.left(null);
-  for (const skipped of soonestFirst(trail)) {
-    const step = walk.anyway(skipped.upstream);
+async function forceSoonest(
+  plan: FallbackPlan,
+  context: RequestContext,
+  deps: RouterDeps,
+): Promise<RouteResult> {
+  const outcomes = plan.outcomes(null);
+  for (const skipped of forcibleSoonestFirst(outcomes)) {
+    const dispatch = plan.anyway(skipped.upstream);
     // Its probe is out already, for another request.
-    if (step === null) continue;
-    const asked = await askUpstream(step.leg, journey, deps);
-    if (asked.kind === 'answered') {
-      return { ...asked, step, walk, trail: trail.filter((left) => left !== skipped) };
+    if (dispatch === null) continue;
+    const outcome = await callUpstream(dispatch.admitted, context, deps);
+    if (outcome.kind === 'answered') {
+      return { ...outcome, dispatch, plan, outcomes: outcomes.filter((each) => each !== skipped) };
     }
-    if (asked.kind === 'failed') step.stop.failed(step.leg, asked.failure);
-    step.stop.close();
-    if (asked.kind === 'cancelled') return asked;
-    const left = trail.flatMap((each) => (each === skipped ? step.stop.left(null) : [each]));
-    return { kind: 'unanswered', trail: left };
+    if (outcome.kind === 'failed') dispatch.candidate.failed(dispatch.admitted, outcome.failure);
+    dispatch.candidate.close();
+    if (outcome.kind === 'cancelled') return outcome;
+    const all = outcomes.flatMap((each) =>
+      each === skipped ? dispatch.candidate.outcomes(null) : [each],
+    );
+    return { kind: 'unanswered', outcomes: all };
   }
-  return { kind: 'unanswered', trail };
+  return { kind: 'unanswered', outcomes };
 }
 
 /** A set-up without `local`, or whose owner has paused it, must not keep a paid GPU warm (design 6). */
 function warmUpAfter(
-  left: readonly Left[],
-  { call, config, remotes }: Journey,
+  outcomes: readonly UpstreamOutcome[],
+  { call, config, remotes }: RequestContext,
   { warmup }: RouterDeps,
 ): void {
-  const isSetUp = !left.some(
+  const isSetUp = !outcomes.some(
     (each) =>
       each.kind === 'skipped' && (each.reason === 'not_configured' || each.reason === 'paused'),
   );

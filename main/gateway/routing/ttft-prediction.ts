@@ -136,6 +136,6 @@ export function slowTtftMs(ttftMs: number, prediction: Prediction | null): numbe
 }
 
 /** Whether a first token cannot come before the slow line, by all that is known of the machine. */
-export function predictedSlow(prediction: Prediction | null, slowLineMs: number): boolean {
-  return prediction !== null && prediction.earliestMs > slowLineMs;
+export function predictedSlow(prediction: Prediction | null, hedgeDelayMs: number): boolean {
+  return prediction !== null && prediction.earliestMs > hedgeDelayMs;
 }

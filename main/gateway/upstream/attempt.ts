@@ -1,6 +1,6 @@
 import type { Clock } from '../../platform/clock.ts';
 import { decoded, isDecodable } from '../../platform/http/decoding.ts';
-import { drain, park } from '../../platform/http/handover.ts';
+import { drain, bufferEvents } from '../../platform/http/handover.ts';
 import type {
   Exchange,
   HttpClient,
@@ -188,7 +188,7 @@ class PendingCall implements ResponseListener {
   #commit(start: CommittedStart): void {
     const exchange = this.#exchange;
     if (exchange === null) return;
-    const handOver = park(exchange);
+    const handOver = bufferEvents(exchange);
     const contentAt = this.#lastDataAt;
     this.#settle({ kind: 'stream', headers: this.#headers, contentAt, start, exchange, handOver });
   }

@@ -5,7 +5,7 @@ import type { Exchange, ResponseListener } from './types.ts';
  * Keeps what an exchange brings until its next listener is there; the returned function hands it over.
  * Between two listeners lie promise turns, in which an end or a failure may already come.
  */
-export function park(exchange: Exchange): (next: ResponseListener) => void {
+export function bufferEvents(exchange: Exchange): (next: ResponseListener) => void {
   const missed: ((listener: ResponseListener) => void)[] = [];
   exchange.listener = {
     onHead: (status, headers) => missed.push((next) => next.onHead(status, headers)),

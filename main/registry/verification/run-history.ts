@@ -13,7 +13,7 @@ import {
 import type { RunEnding } from './verifier.ts';
 
 /** What is remembered of the runs of all providers, and what it plans. */
-export interface Memories {
+export interface RunHistory {
   plan(subject: VerificationSubject): Plan;
   isRequested(subject: VerificationSubject): boolean;
   /** Whether a test inference would be the first since the provider was enrolled or changed. */
@@ -27,7 +27,7 @@ export interface Memories {
 }
 
 /** Remembers the runs of every provider for as long as the process lives. */
-export function createMemories(clock: Clock, random: () => number): Memories {
+export function createRunHistory(clock: Clock, random: () => number): RunHistory {
   const memories = new Map<string, RunMemory>();
   /** Per provider the generation for which a test inference was tried last. */
   const tried = new Map<string, number>();

@@ -1,7 +1,7 @@
 import type { Clock } from '../../platform/clock.ts';
 
 /** Whose turn is when, over very many: one timer, and no look at all of them but when it rings. */
-export interface Agenda {
+export interface TimerQueue {
   /** From now on it rings; nothing does before. */
   open(): void;
   close(): void;
@@ -13,7 +13,7 @@ export interface Agenda {
 }
 
 /** Makes an empty agenda; `ring` is called when somebody's turn may have come. */
-export function createAgenda(clock: Clock, ring: () => void): Agenda {
+export function createTimerQueue(clock: Clock, ring: () => void): TimerQueue {
   const later = new Map<string, number>();
   /** In the order of their turns. */
   const ready = new Set<string>();

@@ -1,12 +1,12 @@
 import type { Log } from '../../platform/log.ts';
-import type { VerificationSubject, VerifierFace, VerifierHost } from '../verifier-port.ts';
+import type { VerificationSubject, VerifierPort, VerifierHost } from '../verifier-port.ts';
 import { runChecks, type RunEdges, type RunOrder } from './checks.ts';
-import { createMemories } from './run-history.ts';
-import { createAgenda } from './timer-queue.ts';
+import { createRunHistory } from './run-history.ts';
+import { createTimerQueue } from './timer-queue.ts';
 import { inferenceEnding, type InferenceEnding, settled, verdictOf } from './verdict.ts';
 
 /** Verifies the providers of a registry, each when it is due. */
-export interface Verifier extends VerifierFace {
+export interface Verifier extends VerifierPort {
   /** Begins with what is due. */
   start(): void;
   /** A request that was routed to a provider has ended; refusals that blame nobody do not count. */
@@ -36,8 +36,8 @@ interface Run {
 /** Makes the verifier; nothing runs before `start`. */
 export function createVerifier(deps: VerifierDeps): Verifier {
   const { host, clock, log } = deps;
-  const memories = createMemories(clock, deps.random);
-  const agenda = createAgenda(clock, fill);
+  const memories = createRunHistory(clock, deps.random);
+  const agenda = createTimerQueue(clock, fill);
   const runs = new Map<string, Run>();
 
   /** Sets a provider's next turn; while a run of it is on, that is done at its end. */

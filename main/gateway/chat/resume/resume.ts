@@ -1,7 +1,7 @@
-import type { Leg } from '../../routing/candidate.ts';
-import type { Step, Walk } from '../../routing/fallback-plan.ts';
-import { type AskDeps, type Asked, askUpstream } from '../../routing/retry.ts';
-import type { Journey } from '../../routing/router.ts';
+import type { AdmittedCall } from '../../routing/candidate.ts';
+import type { Dispatch, FallbackPlan } from '../../routing/fallback-plan.ts';
+import { type CallDeps, type AttemptOutcome, callUpstream } from '../../routing/retry.ts';
+import type { RequestContext } from '../../routing/router.ts';
 import type { AnswerMode } from '../../upstream/attempt.ts';
 import type { UpstreamCall } from '../../upstream/call.ts';
 import { bodyFor, type ChatRequest } from '../../upstream/chat-request.ts';
@@ -12,68 +12,68 @@ import { createSplice, type Splice } from './splice.ts';
 import type { SpliceWay } from './text-splice.ts';
 import { readTranscript, type Transcript } from './transcript.ts';
 
-type Answered = Extract<Asked, { readonly kind: 'answered' }>;
+type Answered = Extract<AttemptOutcome, { readonly kind: 'answered' }>;
 
 /** An answer that broke off, and what the caller has of it. */
 export interface BrokenAnswer {
   /** The call that it came from. */
   readonly call: UpstreamCall;
-  readonly walk: Walk;
+  readonly plan: FallbackPlan;
   readonly sent: readonly Buffer[];
 }
 
 /** What came of looking for somebody who carries an answer on. */
-export type CarriedOn =
+export type ResumeResult =
   | (Answered & {
-      readonly step: Step;
+      readonly dispatch: Dispatch;
       /** Makes its events the rest of the answer that was begun. */
       readonly splice: Splice;
     })
   | { readonly kind: 'nobody' }
   | { readonly kind: 'cancelled' };
 
-const NOBODY: CarriedOn = { kind: 'nobody' };
+const NOBODY: ResumeResult = { kind: 'nobody' };
 
 /**
  * Asks those that are still ahead, in routing order, to go on from what the caller has been sent, or, where
  * the request is deterministic, for the whole answer again. Nothing of this is parsed before an answer breaks.
  */
-export async function carryOn(
-  { call: broken, walk, sent }: BrokenAnswer,
-  journey: Journey,
-  deps: AskDeps,
-): Promise<CarriedOn> {
-  const { request } = journey.call;
+export async function resumeAnswer(
+  { call: broken, plan, sent }: BrokenAnswer,
+  context: RequestContext,
+  deps: CallDeps,
+): Promise<ResumeResult> {
+  const { request } = context.call;
   const transcript = readTranscript(sent);
   if (transcript.kind === 'not_resumable') return NOBODY;
   const ways = new Map<UpstreamCall, Way>();
   const wanted = (call: UpstreamCall) => {
-    if (!isAlike(call, broken, journey)) return false;
+    if (!isAlike(call, broken, context)) return false;
     const way = wayOf(call, request, transcript);
     if (way !== null) ways.set(call, way);
     return way !== null;
   };
   for (;;) {
-    const step = walk.next('enter', wanted);
-    const way = step === null ? undefined : ways.get(step.leg.call);
-    if (step === null || way === undefined) return NOBODY;
-    const leg = askedFor(step.leg, way);
-    const asked = await askUpstream(leg, { ...journey, cause: 'resume' }, deps);
+    const dispatch = plan.next('admit', wanted);
+    const way = dispatch === null ? undefined : ways.get(dispatch.admitted.call);
+    if (dispatch === null || way === undefined) return NOBODY;
+    const admitted = askedFor(dispatch.admitted, way);
+    const asked = await callUpstream(admitted, { ...context, cause: 'resume' }, deps);
     if (asked.kind === 'cancelled') return asked;
     if (asked.kind === 'answered') {
       const { includeUsage } = request;
       return {
         ...asked,
-        step,
+        dispatch,
         splice: createSplice(transcript, { way: way.splice, includeUsage }),
       };
     }
-    walk.failed(step, movingOn(asked.failure));
+    plan.failed(dispatch, movingOn(asked.failure));
   }
 }
 
 /** Text of another model would be another answer, unless that is what the owner wants. */
-function isAlike(call: UpstreamCall, broken: UpstreamCall, { config }: Journey): boolean {
+function isAlike(call: UpstreamCall, broken: UpstreamCall, { config }: RequestContext): boolean {
   switch (config.routing.resume) {
     case 'any':
       return true;
@@ -106,9 +106,9 @@ function wayOf(call: UpstreamCall, request: ChatRequest, transcript: Transcript)
     : null;
 }
 
-function askedFor({ call, pass }: Leg, { body, mode }: Way): Leg {
+function askedFor({ call, permits }: AdmittedCall, { body, mode }: Way): AdmittedCall {
   const write = () => ({ ...call.write(), body });
-  return { pass, call: { ...call, mode, promptBytes: body.length, write } };
+  return { permits, call: { ...call, mode, promptBytes: body.length, write } };
 }
 
 /** That it does not take a begun answer is no word to the caller; a refused credential is (design 4). */
