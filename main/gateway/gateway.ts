@@ -16,7 +16,7 @@ import { createRoutes, type Route } from './api/routes.ts';
 import { createGatewayServer } from './api/server.ts';
 import { identifyBy } from './auth/identity.ts';
 import { createSessions, type Sessions } from './auth/sessions.ts';
-import type { ReportProviderResult } from './monitoring/attempt-log.ts';
+import type { ReportProviderResult } from './monitoring/request-log.ts';
 import { providerTraffic, type ProviderTraffic } from './monitoring/counters.ts';
 import type { LiveFeed } from './monitoring/live-feed.ts';
 import { createMonitor, type Monitor } from './monitoring/monitor.ts';
@@ -128,7 +128,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
         circuits,
         predictions,
         budget,
-        logs,
+        observe: (about) => logs.begin(about),
         inFlightAt: (id) => stats.inFlightAt(id),
         remotes: () => remotes(config()),
       },

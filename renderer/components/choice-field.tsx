@@ -1,4 +1,4 @@
-import type { Choice } from '../model/settings-table.ts';
+import type { Choice } from '../model/field.ts';
 
 interface ChoiceFieldProps {
   readonly id: string;

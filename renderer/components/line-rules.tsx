@@ -5,7 +5,8 @@ import type { SettingsState } from '../data/window-state.ts';
 import { useWish } from '../hooks/use-wish.ts';
 import type { Line } from '../model/line.ts';
 import { settingAt } from '../model/setting-words.ts';
-import { fieldAt, type Field } from '../model/settings-table.ts';
+import type { Field } from '../model/field.ts';
+import { fieldAt } from '../model/settings-table.ts';
 import { ErrorText } from './error-text.tsx';
 import { Switch } from './switch.tsx';
 

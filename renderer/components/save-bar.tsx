@@ -1,6 +1,6 @@
 import { assertNever } from '#shared/assert.ts';
 import type { SaveOutcome } from '../hooks/use-saving.ts';
-import type { Section } from '../model/settings-table.ts';
+import type { Section } from '../model/field.ts';
 
 interface SaveBarProps {
   readonly section: Section;

@@ -1,7 +1,7 @@
 import type { SettingView } from '#shared/settings.ts';
 import { chosenOf, isHidden, isOn, textOf, type Draft } from '../model/draft.ts';
 import { hintOf, placeholderOf, sourceWords, unitOf } from '../model/setting-words.ts';
-import type { Field } from '../model/settings-table.ts';
+import type { Field } from '../model/field.ts';
 import { ChoiceField } from './choice-field.tsx';
 import { Switch } from './switch.tsx';
 

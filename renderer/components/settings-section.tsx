@@ -5,7 +5,7 @@ import type { Refusal } from '../data/client.ts';
 import { useSaving } from '../hooks/use-saving.ts';
 import { isDirty, withDraft, withoutSection, type Drafts } from '../model/draft.ts';
 import { sectionSummary, sectionTitle, settingAt } from '../model/setting-words.ts';
-import type { Section } from '../model/settings-table.ts';
+import type { Section } from '../model/field.ts';
 import { SaveBar } from './save-bar.tsx';
 import { SettingField } from './setting-field.tsx';
 

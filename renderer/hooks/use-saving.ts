@@ -3,7 +3,7 @@ import { flushSync } from 'react-dom';
 import type { SettingsView } from '#shared/settings.ts';
 import type { Refusal } from '../data/client.ts';
 import { isDirty, patchOf, waitsForRestart, type Drafts } from '../model/draft.ts';
-import type { Section } from '../model/settings-table.ts';
+import type { Section } from '../model/field.ts';
 
 /** How the last attempt to save stands. */
 export type SaveOutcome =

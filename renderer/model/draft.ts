@@ -1,5 +1,5 @@
 import type { SettingsView, SettingView } from '#shared/settings.ts';
-import type { Field, Section } from './settings-table.ts';
+import type { Field, Section } from './field.ts';
 
 /** What was entered for one setting; null asks for the default back. */
 export type Draft = string | boolean | null;

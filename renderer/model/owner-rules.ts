@@ -1,5 +1,6 @@
 import type { AgentRule, AgentView } from '#shared/agent.ts';
-import { fieldAt, type Field } from './settings-table.ts';
+import type { Field } from './field.ts';
+import { fieldAt } from './settings-table.ts';
 
 /** One rule as the page shows it. */
 export interface RuleShown {

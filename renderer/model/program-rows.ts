@@ -1,4 +1,4 @@
-import type { Row } from './settings-table.ts';
+import type { Row } from './field.ts';
 
 /** How this machine serves gateways. */
 export const AGENT_ROWS: readonly Row[] = [

@@ -1,4 +1,4 @@
-import type { Choice, Row } from './settings-table.ts';
+import type { Choice, Row } from './field.ts';
 
 /** Whom a begun or a slow answer may cost twice. */
 export const TWICE_ROWS: readonly Row[] = [

@@ -1,4 +1,4 @@
-import type { Row } from './settings-table.ts';
+import type { Row } from './field.ts';
 
 /** When a machine that is on takes no requests all the same. */
 export const RULE_ROWS: readonly Row[] = [

@@ -2,7 +2,7 @@ import type { SettingsView, SettingView } from '#shared/settings.ts';
 import type { UpstreamReport } from '#shared/status.ts';
 import { chosenOf, wishOf, type Draft } from './draft.ts';
 import { formatDuration, formatPlural } from './format.ts';
-import type { Field, Section } from './settings-table.ts';
+import type { Field, Section } from './field.ts';
 
 /** Stands in for a setting that an older gateway does not know. */
 export const UNKNOWN_SETTING: SettingView = { value: null, source: 'default' };

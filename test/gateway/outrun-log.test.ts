@@ -3,6 +3,7 @@ import type { AttemptCause } from '#shared/live.ts';
 import { createCircuits } from '../../main/gateway/circuits/circuits.ts';
 import { createLatencies, createStats } from '../../main/gateway/monitoring/counters.ts';
 import { createRequestLogs } from '../../main/gateway/monitoring/request-log.ts';
+import { RequestAttempts } from '../../main/gateway/routing/attempts.ts';
 import { createPredictions } from '../../main/gateway/routing/ttft-predictions.ts';
 import { silentLog } from '../../main/platform/log.ts';
 import { createManualClock } from '../support/clock.ts';
@@ -32,22 +33,27 @@ test.each<[cause: AttemptCause, isBelieved: boolean]>([
     const circuits = createCircuits({ clock, random, limits: () => LIMITS, changed() {} });
     const stats = createStats();
     const latencies = createLatencies(clock);
-    const logs = createRequestLogs(
-      { clock, stats, circuits, latencies, predictions, log: silentLog, routed() {} },
-      { changed() {}, removed() {} },
-    );
+    const logs = createRequestLogs({
+      clock,
+      stats,
+      latencies,
+      log: silentLog,
+      routed() {},
+      listener: { requestChanged() {}, requestRemoved() {} },
+    });
     clock.advance(BELIEVED_MS + 1);
-    const log = logs.begin({ id: 'r', model: null, stream: true });
-    const asked = {
+    const observer = logs.begin({ id: 'r', model: null, stream: true });
+    const attempts = new RequestAttempts(observer, { clock, circuits, predictions });
+    const target = {
       upstream: 'local',
       provider: MACHINE,
       promptBytes: LONG,
       mode: 'relay',
     } as const;
     const own = { id: MACHINE, permit: { serial: 0 } };
-    log.startAttempt(asked, { own, pool: null }, cause);
+    attempts.called(target, { own, pool: null }, cause);
     clock.advance(5000);
-    log.outrun(asked);
+    attempts.hedgeLost(target);
     expect((predictions.at(MACHINE, LONG)?.earliestMs ?? 0) > 0).toBe(isBelieved);
     expect(stats.inFlightAt(MACHINE)).toBe(0);
   },

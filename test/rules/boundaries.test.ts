@@ -12,6 +12,10 @@ async function lint(path: string, lines: string): Promise<string> {
   copyFileSync(join(ROOT, '.oxlintrc.json'), join(tree, '.oxlintrc.json'));
   mkdirSync(join(tree, dirname(path)), { recursive: true });
   writeFileSync(join(tree, path), lines);
+  return lintIn(tree, path);
+}
+
+function lintIn(tree: string, path: string): Promise<string> {
   const oxlint = join(ROOT, 'node_modules/oxlint/bin/oxlint');
   return new Promise((resolve) => {
     execFile(process.execPath, [oxlint, '--format=unix', path], { cwd: tree }, (_error, stdout) =>
@@ -24,9 +28,19 @@ const importing = (specifier: string) => `import { x } from '${specifier}';\nexp
 
 test.each([
   ['the gateway', 'main/gateway', '../registry/registry.ts'],
-  ['the gateway', 'main/gateway', '../app/app.ts'],
+  ['the gateway', 'main/gateway', '../agent/agent.ts'],
+  ['the gateway', 'main/gateway/routing', '../../app/app.ts'],
   ['the gateway', 'main/gateway', '../demo/engine.ts'],
   ['the gateway', 'main/gateway', 'electron'],
+  ['the agent', 'main/agent', '../registry/registry.ts'],
+  ['the agent', 'main/agent/engines', '../../gateway/gateway.ts'],
+  ['the agent', 'main/agent', '../config/load.ts'],
+  ['the registry', 'main/registry', '../gateway/gateway.ts'],
+  ['the registry', 'main/registry/verification', '../../agent/agent.ts'],
+  ['the configuration', 'main/config', '../gateway/gateway.ts'],
+  ['the configuration', 'main/config', '../agent/agent.ts'],
+  ['the composition root', 'main/app', '../cli/cli.ts'],
+  ['the desktop', 'main/desktop', '../gateway/gateway.ts'],
   ['the platform', 'main/platform', '../gateway/routing/router.ts'],
   ['the platform', 'main/platform', '../config/load.ts'],
   ["the platform's rooms", 'main/platform/http', '../../config/load.ts'],
@@ -40,6 +54,53 @@ test.each([
 ])('%s (%s) may not import %s', async (_who, folder, specifier) => {
   const said = await lint(`${folder}/breach-of-a-boundary.ts`, importing(specifier));
   expect(said).toContain('no-restricted-imports');
+});
+
+/** The floors of the gateway from top to bottom; those in one entry do not import each other. */
+const FLOORS = [
+  ['api'],
+  ['chat'],
+  ['auth', 'monitoring'],
+  ['routing'],
+  ['circuits'],
+  ['upstream'],
+  ['http'],
+];
+
+const UPWARD = FLOORS.flatMap((rooms, floor) =>
+  rooms.flatMap((room) =>
+    [...FLOORS.slice(0, floor), rooms.filter((other) => other !== room)]
+      .flat()
+      .map((above) => [room, above] as const),
+  ),
+);
+
+test.each(UPWARD)(
+  'gateway/%s may not import gateway/%s above or beside it',
+  async (room, above) => {
+    const path = `main/gateway/${room}/breach-of-a-boundary.ts`;
+    expect(await lint(path, importing(`../${above}/x.ts`))).toContain('no-restricted-imports');
+  },
+);
+
+test('routing does not know who observes it', async () => {
+  const path = 'main/gateway/chat/breach-of-a-boundary.ts';
+  const said = await lint(path, importing('../monitoring/request-log.ts'));
+  expect(said).toContain('no-restricted-imports');
+});
+
+test('files that import each other are refused, types counted', async () => {
+  const tree = temporaryDirectory();
+  copyFileSync(join(ROOT, '.oxlintrc.json'), join(tree, '.oxlintrc.json'));
+  mkdirSync(join(tree, 'shared'));
+  const file = (name: string, other: string, its: string) =>
+    writeFileSync(
+      join(tree, 'shared', `${name}.ts`),
+      `import type { ${its} } from './${other}.ts';\nexport interface ${name.toUpperCase()} {\n  readonly other: ${its} | null;\n}\n`,
+    );
+  file('a', 'b', 'B');
+  file('b', 'a', 'A');
+  expect(await lintIn(tree, 'shared')).toContain('no-cycle');
 });
 
 test.each(['Date.now()', 'setTimeout(() => {}, 1)', "fetch('http://x')", 'process.env'])(

@@ -198,7 +198,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
       predictions,
       budget: createHedgeBudget(),
       warmup,
-      logs,
+      observe: (about) => logs.begin(about),
       pickLocal,
       random: () => 0.5,
       inFlightAt: (id) => monitor.stats.inFlightAt(id),

@@ -1,5 +1,6 @@
 import { loadConfig } from '../../main/config/load.ts';
 import { createMonitor } from '../../main/gateway/monitoring/monitor.ts';
+import { RequestAttempts } from '../../main/gateway/routing/attempts.ts';
 import { createHedgeBudget } from '../../main/gateway/routing/hedge-policy.ts';
 import { type RequestContext, route, type RouteResult } from '../../main/gateway/routing/router.ts';
 import { isBadRequest, parseChatRequest } from '../../main/gateway/upstream/chat-request.ts';
@@ -74,12 +75,14 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     keep: () => ({ load: () => null, changed() {}, flush: () => Promise.resolve() }),
     app: () => ({ version: '', baseUrl: '', warmupEnabled: false }),
   });
+  const observer = monitor.logs.begin({ id: 'r', model: null, stream: false });
   const context: RequestContext = {
     call: { request, headers: {}, authorization: null, zeroSpend: false },
     config,
     remotes: remoteUpstreams(config),
     epoch: 0,
-    log: monitor.logs.begin({ id: 'r', model: null, stream: false }),
+    observer,
+    attempts: new RequestAttempts(observer, { ...monitor, clock }),
     signal: new AbortController().signal,
     cause: 'turn',
     onContent() {},
@@ -99,6 +102,6 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
 /** Whoever sends the answer writes down that it goes out. */
 export async function answered(routed: Promise<RouteResult>): Promise<RouteResult> {
   const end = await routed;
-  if (end.kind === 'answered') end.log.answering(end.seen.contentAt);
+  if (end.kind === 'answered') end.attempt.answering(end.seen.contentAt);
   return end;
 }

@@ -5,7 +5,8 @@ import { newRequestId } from '../../platform/secrets.ts';
 import { type Identity, keyError } from '../auth/identity.ts';
 import type { GatewayError } from '../http/errors.ts';
 import { sendError, sendErrorEarly } from '../http/responses.ts';
-import type { RequestLogs } from '../monitoring/request-log.ts';
+import { RequestAttempts } from '../routing/attempts.ts';
+import type { RequestObserver } from '../routing/observer.ts';
 import { type RequestContext, route, type RouterDeps } from '../routing/router.ts';
 import type { ChatCall } from '../upstream/call.ts';
 import { type ChatRequest, isBadRequest, parseChatRequest } from '../upstream/chat-request.ts';
@@ -16,7 +17,12 @@ import { answerChat, NOT_ROUTED } from './respond.ts';
 export interface ChatDeps extends RouterDeps {
   readonly config: () => Config;
   readonly remotes: () => readonly RemoteUpstream[];
-  readonly logs: RequestLogs;
+  /** Reports a request from here to its end. */
+  readonly observe: (about: {
+    readonly id: string;
+    readonly model: string | null;
+    readonly stream: boolean;
+  }) => RequestObserver;
 }
 
 /** Paths of the chat endpoint (design 3). */
@@ -50,7 +56,8 @@ export async function handleChat(
   // Taken up together, once the body is here: a change of settings meets the next request whole.
   const config = deps.config();
   const taken = { config, remotes: deps.remotes(), epoch: deps.circuits.epoch() };
-  const log = deps.logs.begin({ id, model: request.model, stream: request.stream });
+  const observer = deps.observe({ id, model: request.model, stream: request.stream });
+  const attempts = new RequestAttempts(observer, deps);
   const call: ChatCall = {
     request,
     headers: req.headers,
@@ -59,7 +66,15 @@ export async function handleChat(
   };
   deps.budget.requested();
   const { signal } = abort;
-  const context: RequestContext = { call, ...taken, log, signal, cause: 'turn', onContent };
+  const context: RequestContext = {
+    call,
+    ...taken,
+    observer,
+    attempts,
+    signal,
+    cause: 'turn',
+    onContent,
+  };
   const routed = await route(context, deps);
   // Returned, not awaited: what routing needed need not live as long as the answer.
   return answerChat(routed, res, { base, context, deps });

@@ -1,8 +1,7 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { UpstreamId } from '#shared/ids.ts';
 import { sendBody, sendError } from '../http/responses.ts';
-import type { AttemptLog } from '../monitoring/attempt-log.ts';
-import type { RequestLog } from '../monitoring/request-log.ts';
+import type { Attempt } from '../routing/attempts.ts';
 import { fallbackReason } from '../routing/fallback-reasons.ts';
 import type { CallDeps } from '../routing/retry.ts';
 import type { RequestContext, RouteResult } from '../routing/router.ts';
@@ -31,7 +30,7 @@ export function answerChat(
 ): Promise<void> {
   switch (routed.kind) {
     case 'cancelled':
-      context.context.log.ended('cancelled');
+      endRequest(context.context, 'cancelled');
       return Promise.resolve();
     case 'unanswered':
       sendFinalResponse(routed, res, context);
@@ -59,7 +58,7 @@ export const NOT_ROUTED: OutgoingHttpHeaders = gatewayHeaders(null, 'none', null
 function sendFinalResponse(
   { outcomes }: Extract<RouteResult, { readonly kind: 'unanswered' }>,
   res: ServerResponse,
-  { base, context: { log } }: AnswerContext,
+  { base, context }: AnswerContext,
 ): void {
   const final = finalResponse(outcomes);
   const reason = fallbackReason(outcomes, final.kind === 'passed' ? final : { kind: 'nobody' });
@@ -67,14 +66,14 @@ function sendFinalResponse(
     final.kind === 'passed' ? final.outcome : { upstream: null, provider: null };
   const headers = { ...base, ...gatewayHeaders(upstream, reason, provider) };
   const status = final.kind === 'passed' ? final.response.status : final.error.status;
-  log.answering({ status, upstream, fallbackReason: reason });
+  context.observer.answering({ status, upstream, fallbackReason: reason });
   if (final.kind === 'error') sendError(res, final.error, headers);
   else {
     const { headers: theirs, body } = final.response;
     const type = String(theirs['content-type'] ?? 'application/json');
     sendBody(res, status, body, { ...callerHeaders(theirs), ...headers, 'content-type': type });
   }
-  log.ended('failed');
+  endRequest(context, 'failed');
 }
 
 function sendAnswer(
@@ -83,7 +82,6 @@ function sendAnswer(
   { base, context, deps }: AnswerContext,
 ): Promise<void> {
   const { call, seen, outcomes } = routed;
-  const { log } = context;
   const reason = fallbackReason(outcomes, { kind: 'answer' });
   const headers = {
     ...callerHeaders(seen.headers),
@@ -92,37 +90,45 @@ function sendAnswer(
   };
   const head = { status: 200, upstream: call.upstream, fallbackReason: reason };
   if (seen.kind === 'answer') {
-    log.answering(head);
-    sendWhole(seen, routed.log, res, { headers, context });
+    context.observer.answering(head);
+    sendWhole(seen, routed.attempt, res, { headers, context });
     return Promise.resolve();
   }
   res.writeHead(200, { ...headers, 'content-type': EVENT_STREAM, 'cache-control': 'no-store' });
   const relayed = relayToEnd({ ...routed, seen }, res, context, deps);
-  log.answering(head);
-  return loggedAtEnd(relayed, log);
+  context.observer.answering(head);
+  return endedWith(relayed, context);
 }
 
 function sendWhole(
   { body, contentAt }: AnswerSeen,
-  attemptLog: AttemptLog,
+  attempt: Attempt,
   res: ServerResponse,
-  {
-    headers,
-    context: { call, log },
-  }: { readonly headers: OutgoingHttpHeaders; readonly context: RequestContext },
+  { headers, context }: { readonly headers: OutgoingHttpHeaders; readonly context: RequestContext },
 ): void {
-  const { stream, includeUsage } = call.request;
+  const { stream, includeUsage } = context.call.request;
   if (stream) {
     const events = Buffer.from(answerAsChunk(body, includeUsage));
     sendBody(res, 200, events, { ...headers, 'content-type': EVENT_STREAM });
   } else sendBody(res, 200, body, { ...headers, 'content-type': 'application/json' });
-  attemptLog.answering(contentAt);
-  attemptLog.succeeded();
-  log.ended('done');
+  attempt.answering(contentAt);
+  attempt.succeeded();
+  endRequest(context, 'done');
 }
 
-async function loggedAtEnd(relayed: Promise<RelayEnd['kind']>, log: RequestLog): Promise<void> {
-  log.ended(STATE_AFTER[await relayed]);
+async function endedWith(
+  relayed: Promise<RelayEnd['kind']>,
+  { attempts, observer }: Pick<RequestContext, 'attempts' | 'observer'>,
+): Promise<void> {
+  endRequest({ attempts, observer }, STATE_AFTER[await relayed]);
+}
+
+function endRequest(
+  { attempts, observer }: Pick<RequestContext, 'attempts' | 'observer'>,
+  state: Parameters<RequestContext['observer']['ended']>[0],
+): void {
+  attempts.close();
+  observer.ended(state);
 }
 
 const EVENT_STREAM = 'text/event-stream; charset=utf-8';

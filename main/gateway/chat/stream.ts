@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { AttemptLog } from '../monitoring/attempt-log.ts';
+import type { Attempt } from '../routing/attempts.ts';
 import type { Dispatch, FallbackPlan } from '../routing/fallback-plan.ts';
 import type { CallDeps } from '../routing/retry.ts';
 import type { RequestContext } from '../routing/router.ts';
@@ -14,7 +14,7 @@ import type { Splice } from './resume/splice.ts';
 /** A committed answer: its first stream, who gives it and who is still ahead. */
 export interface Committed {
   readonly seen: StreamSeen;
-  readonly log: AttemptLog;
+  readonly attempt: Attempt;
   readonly dispatch: Dispatch;
   readonly plan: FallbackPlan;
 }
@@ -24,14 +24,14 @@ export interface Committed {
  * the same response; else it ends visibly incomplete, with one error event and no `[DONE]`.
  */
 export function relayToEnd(
-  { seen, log, dispatch, plan }: Committed,
+  { seen, attempt, dispatch, plan }: Committed,
   res: ServerResponse,
   context: RequestContext,
   deps: CallDeps,
 ): Promise<RelayEnd['kind']> {
   const sent = canBreakOff(plan, context) ? createSentBytes() : null;
   const broadcast = { res, context, deps, sent };
-  const first = relayStream({ seen, log, splice: null }, broadcast);
+  const first = relayStream({ seen, attempt, splice: null }, broadcast);
   // Not awaited here: an async function keeps whatever it was given, the first events' memory included, to its end.
   return resumeWithNext(first, { dispatch, plan }, broadcast);
 }
@@ -88,41 +88,42 @@ function canBreakOff(plan: FallbackPlan, { config, call: { request } }: RequestC
 function relayStream(
   giving: {
     readonly seen: StreamSeen;
-    readonly log: AttemptLog;
+    readonly attempt: Attempt;
     readonly splice: Splice | null;
   },
   { res, context, deps, sent }: Broadcast,
 ): Promise<RelayEnd> {
-  const { seen, log, splice } = giving;
+  const { seen, attempt, splice } = giving;
+  const { observer } = attempt;
   const relayed = relay(seen, res, {
     idleTimeoutMs: context.config.routing.idleTimeoutMs,
     choices: context.call.request.choices,
     clock: deps.clock,
     signal: context.signal,
-    onEvents: (count) => log.relayed(count),
+    onEvents: (count) => observer.relayed(count),
     sent,
     splice,
   });
-  log.answering(seen.contentAt);
-  return noted(relayed, log);
+  attempt.answering(seen.contentAt);
+  return recorded(relayed, attempt);
 }
 
-async function noted(relayed: Promise<RelayEnd>, log: AttemptLog): Promise<RelayEnd> {
+async function recorded(relayed: Promise<RelayEnd>, attempt: Attempt): Promise<RelayEnd> {
   const end = await relayed;
-  note(end, log);
+  record(end, attempt);
   return end;
 }
 
-function note(end: RelayEnd, log: AttemptLog): void {
+function record(end: RelayEnd, attempt: Attempt): void {
   switch (end.kind) {
     case 'complete':
-      return log.succeeded();
+      return attempt.succeeded();
     case 'broken':
-      return log.broken(end.detail);
+      return attempt.broken(end.detail);
     // To give another answer than somebody else is no fault.
     case 'diverged':
     case 'cancelled':
-      return log.cancelled();
+      return attempt.cancelled();
   }
 }
 
@@ -137,7 +138,7 @@ function announce({ call }: Continued, { res }: Broadcast): void {
 /** An answer that came as JSON although a stream was asked for, as the rest of the one that was begun. */
 function writeWhole(
   { body, contentAt }: AnswerSeen,
-  { splice, log }: Continued,
+  { splice, attempt }: Continued,
   { res, context, sent }: Broadcast,
 ): RelayEnd {
   const events = Buffer.from(answerAsChunk(body, context.call.request.includeUsage));
@@ -153,7 +154,7 @@ function writeWhole(
     sent?.add(spliced.frames.bytes);
     res.end(spliced.frames.bytes);
   }
-  log.answering(contentAt);
-  note(end, log);
+  attempt.answering(contentAt);
+  record(end, attempt);
   return end;
 }

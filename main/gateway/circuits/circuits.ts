@@ -118,6 +118,14 @@ export interface CircuitsDeps {
   readonly changed: () => void;
 }
 
+/**
+ * True when the provider was removed during a call: recording the call's result would bring its circuit
+ * back. Whatever was called has been counted as sent.
+ */
+export function isRemoved(id: string, circuits: Circuits): boolean {
+  return circuits.at(id).breaker.health.requests === 0;
+}
+
 function withGrace(limits: Limits, excusedMs: number): Limits {
   return excusedMs === 0
     ? limits

@@ -1,3 +1,4 @@
+import type { Failure } from '../upstream/failure.ts';
 import { type Breaker, type BreakerState, reset, type Permit } from './breaker.ts';
 import { later, type DualTime, remainingMs } from './deadline.ts';
 import { failedAt, firstContentAt, type HealthRecord, silentFor, succeededAt } from './health.ts';
@@ -7,6 +8,13 @@ export type Result =
   | { readonly kind: 'success' }
   | { readonly kind: 'failure'; readonly error: string }
   | { readonly kind: 'neutral' };
+
+/** Says nothing about an upstream's health. */
+export const NEUTRAL: Result = { kind: 'neutral' };
+
+export function circuitResultOf({ mark, reason, detail }: Failure): Result {
+  return mark === 'neutral' ? NEUTRAL : { kind: 'failure', error: `${reason}: ${detail}` };
+}
 
 /** When a breaker opens and for how long (interface 2.6, `config`). */
 export interface Limits {

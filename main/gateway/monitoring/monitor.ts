@@ -11,10 +11,9 @@ import { dualTimeOf } from '../circuits/deadline.ts';
 import { createPredictions, type Predictions } from '../routing/ttft-predictions.ts';
 import { createWarmup, type WarmupRunner } from '../routing/warmup.ts';
 import type { LocalChoice } from '../upstream/call.ts';
-import type { ReportProviderResult } from './attempt-log.ts';
 import { createLatencies, createStats, type Latencies, type Stats } from './counters.ts';
 import { createLiveFeed, type LiveFeed } from './live-feed.ts';
-import { createRequestLogs, type RequestLogs } from './request-log.ts';
+import { createRequestLogs, type ReportProviderResult, type RequestLogs } from './request-log.ts';
 import { restoreState, stateToSave } from './saved-state.ts';
 import { type ProvidersKnown, statusReport } from './status.ts';
 
@@ -68,10 +67,6 @@ export function createMonitor(deps: MonitorDeps): Monitor {
   const state = deps.keep(() => stateToSave(memorable, config()));
   restoreState(state.load(), memorable, config());
   const warmup = createWarmup({ http, clock }, () => feed.changed());
-  const logs = createRequestLogs(
-    { clock, stats, circuits, latencies, predictions, log, routed: deps.routed },
-    { changed: (id) => feed.requestChanged(id), removed: (id) => feed.requestRemoved(id) },
-  );
   const status = (forceZeroHeader: string) =>
     statusReport({
       config: config(),
@@ -92,6 +87,14 @@ export function createMonitor(deps: MonitorDeps): Monitor {
     rows: () => logs.rows(),
     providers: deps.summary,
     app,
+  });
+  const logs = createRequestLogs({
+    clock,
+    log,
+    stats,
+    latencies,
+    routed: deps.routed,
+    listener: feed,
   });
   return {
     logs,

@@ -1,140 +1,63 @@
-import type { UpstreamId } from '#shared/ids.ts';
-import type { AttemptCause, RequestRow } from '#shared/live.ts';
+import type { AttemptRow, RequestRow } from '#shared/live.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
-import type { Permits } from '../routing/retry.ts';
-import type { Failure } from '../upstream/failure.ts';
-import {
-  type AttemptTarget,
-  type AttemptedRequest,
-  type AttemptLog,
-  type AttemptLogDeps,
-  type MutableRow,
-  NEUTRAL,
-  OpenAttempt,
-  circuitResultOf,
-} from './attempt-log.ts';
+import type {
+  AttemptEnd,
+  AttemptObserver,
+  AttemptStart,
+  RequestObserver,
+} from '../routing/observer.ts';
+import type { Latencies, Stats } from './counters.ts';
 
-/** What is written down of one chat completion: who was asked and how it went, never what was said. */
-export interface RequestLog {
-  readonly id: string;
-  startAttempt(target: AttemptTarget, permits: Permits, cause: AttemptCause): AttemptLog;
-  /** Another one's content came first; what was sent to this one is ended. */
-  outrun(target: AttemptTarget): void;
-  /** The time of `ondemand` went by in polls that each counted for nothing. */
-  gaveUp(failure: Failure): void;
-  /** The answer's head goes out. */
-  answering(head: {
-    readonly status: number;
-    readonly upstream: UpstreamId | null;
-    readonly fallbackReason: string;
-  }): void;
-  ended(state: Exclude<RequestRow['state'], 'running'>): void;
-}
-
-/** A request that is under way; `onEnd` hears once its row is whole. */
-class OpenRequest implements RequestLog {
-  readonly #request: AttemptedRequest;
-  readonly #deps: AttemptLogDeps;
-  readonly #onEnd: (row: MutableRow) => void;
-  /** Two at most are under way at once. */
-  #open: readonly OpenAttempt[] = [];
-
-  constructor(row: MutableRow, deps: AttemptLogDeps, onEnd: (row: MutableRow) => void) {
-    this.#request = { row, begunAt: deps.clock.ticks() };
-    this.#deps = deps;
-    this.#onEnd = onEnd;
-  }
-
-  get id(): string {
-    return this.#request.row.id;
-  }
-
-  startAttempt(target: AttemptTarget, permits: Permits, cause: AttemptCause): AttemptLog {
-    this.#open = this.#open.filter(({ hasEnded }) => !hasEnded);
-    // A further poll of an upstream that is starting goes on with the attempt that is open.
-    let attempt = this.#openAt(target);
-    if (attempt === undefined) {
-      attempt = new OpenAttempt(target, { permits, cause }, this.#request, this.#deps);
-      this.#open = [...this.#open, attempt];
-      if (cause === 'hedge') this.#deps.stats.hedged();
-    }
-    attempt.sent();
-    return attempt;
-  }
-
-  outrun(target: AttemptTarget): void {
-    this.#openAt(target)?.outrun();
-  }
-
-  gaveUp(failure: Failure): void {
-    const attempt = this.#openAt({ upstream: 'ondemand', provider: null });
-    attempt?.end(failure.reason, circuitResultOf(failure), true);
-  }
-
-  answering(head: Parameters<RequestLog['answering']>[0]): void {
-    Object.assign(this.#request.row, head);
-    if (head.fallbackReason !== 'none') this.#deps.stats.fellBack();
-    this.#deps.changed(this.id);
-  }
-
-  ended(state: Exclude<RequestRow['state'], 'running'>): void {
-    for (const attempt of this.#open) attempt.end(null, NEUTRAL, true);
-    const { row, begunAt } = this.#request;
-    row.state = state;
-    row.endMs = Math.round(this.#deps.clock.ticks() - begunAt);
-    this.#onEnd(row);
-  }
-
-  #openAt({
-    upstream,
-    provider,
-  }: Pick<AttemptTarget, 'upstream' | 'provider'>): OpenAttempt | undefined {
-    return this.#open.find(
-      ({ target }) => target.upstream === upstream && target.provider === provider,
-    );
-  }
-}
-
-/** All requests that are under way, and the last ones that ended. */
+/** The rows of all running requests and of the last ones that ended. */
 export interface RequestLogs {
   begin(about: {
     readonly id: string;
     readonly model: string | null;
     readonly stream: boolean;
-  }): RequestLog;
+  }): RequestObserver;
   /** Newest first. */
   rows(): RequestRow[];
 }
 
-/** Callers choose model names, and each row goes to every window. */
-const MAX_MODEL_LENGTH = 200;
-/** Ended requests that are kept. */
-const KEPT = 100;
-
-/** What the logs tell of changes. */
-interface LogListener {
-  changed(id: string): void;
-  removed(id: string): void;
+/** Told which rows the window has not seen in their present state. */
+export interface RowListener {
+  requestChanged(id: string): void;
+  requestRemoved(id: string): void;
 }
 
-/** Makes empty logs. */
-export function createRequestLogs(
-  given: Omit<AttemptLogDeps, 'changed'> & { readonly log: Log },
-  listener: LogListener,
-): RequestLogs {
-  const { clock, stats, log } = given;
-  const deps = { ...given, changed: (id: string) => listener.changed(id) };
+/** Told how a machine did; refusals that blame nobody are left out. */
+export type ReportProviderResult = (provider: string, result: 'served' | 'failed') => void;
+
+export interface RequestLogDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly stats: Stats;
+  readonly latencies: Latencies;
+  readonly routed: ReportProviderResult;
+  readonly listener: RowListener;
+}
+
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
+type MutableRow = Mutable<Omit<RequestRow, 'attempts'>> & { attempts: Mutable<AttemptRow>[] };
+
+/** Callers choose model names, and each row goes to every window. */
+const MAX_MODEL_LENGTH = 200;
+const MAX_ENDED_ROWS = 100;
+const MAX_ATTEMPTS_PER_ROW = 16;
+
+export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
+  const { clock, stats, listener } = deps;
   const rows = new Map<string, MutableRow>();
   const ended: string[] = [];
 
   function onEnd(row: MutableRow): void {
     ended.push(row.id);
-    writeLine(row, log);
-    listener.changed(row.id);
-    const oldest = ended.length > KEPT ? ended.shift() : undefined;
+    writeLine(row, deps.log);
+    const oldest = ended.length > MAX_ENDED_ROWS ? ended.shift() : undefined;
     if (oldest === undefined) return;
     rows.delete(oldest);
-    listener.removed(oldest);
+    listener.requestRemoved(oldest);
   }
 
   return {
@@ -155,11 +78,113 @@ export function createRequestLogs(
       };
       rows.set(id, row);
       stats.accepted();
-      listener.changed(id);
+      listener.requestChanged(id);
       return new OpenRequest(row, deps, onEnd);
     },
     rows: () => [...rows.values()].toReversed(),
   };
+}
+
+class OpenRequest implements RequestObserver {
+  readonly row: MutableRow;
+  /** In clock ticks. */
+  readonly begunAt: number;
+  readonly deps: RequestLogDeps;
+  readonly #onEnd: (row: MutableRow) => void;
+
+  constructor(row: MutableRow, deps: RequestLogDeps, onEnd: (row: MutableRow) => void) {
+    this.row = row;
+    this.begunAt = deps.clock.ticks();
+    this.deps = deps;
+    this.#onEnd = onEnd;
+  }
+
+  get id(): string {
+    return this.row.id;
+  }
+
+  attemptStarted(start: AttemptStart): AttemptObserver {
+    return new OpenAttempt(start, this);
+  }
+
+  answering(head: Parameters<RequestObserver['answering']>[0]): void {
+    Object.assign(this.row, head);
+    if (head.fallbackReason !== 'none') this.deps.stats.fellBack();
+    this.changed();
+  }
+
+  ended(state: Exclude<RequestRow['state'], 'running'>): void {
+    this.row.state = state;
+    this.row.endMs = this.sinceBegunMs();
+    this.changed();
+    this.#onEnd(this.row);
+  }
+
+  sinceBegunMs(): number {
+    return Math.round(this.deps.clock.ticks() - this.begunAt);
+  }
+
+  changed(): void {
+    this.deps.listener.requestChanged(this.row.id);
+  }
+}
+
+class OpenAttempt implements AttemptObserver {
+  readonly #request: OpenRequest;
+  readonly #start: AttemptStart;
+  readonly #row: Mutable<AttemptRow>;
+
+  constructor(start: AttemptStart, request: OpenRequest) {
+    const { target, cause, predictedTtftMs } = start;
+    this.#request = request;
+    this.#start = start;
+    const startMs = request.sinceBegunMs();
+    this.#row = {
+      upstream: target.upstream,
+      provider: target.provider,
+      cause,
+      startMs,
+      predictedMs: predictedTtftMs === null ? null : startMs + Math.round(predictedTtftMs),
+      firstContentMs: null,
+      endMs: null,
+      reason: null,
+    };
+    const { attempts } = request.row;
+    if (attempts.length < MAX_ATTEMPTS_PER_ROW) attempts.push(this.#row);
+    const { stats } = request.deps;
+    for (const id of start.ids) stats.entered(id);
+    if (cause === 'hedge') stats.hedged();
+  }
+
+  called(): void {
+    this.#request.row.attemptCount += 1;
+    this.#request.changed();
+  }
+
+  answering(contentAt: number | null): void {
+    const { begunAt, deps } = this.#request;
+    this.#row.firstContentMs = Math.round((contentAt ?? deps.clock.ticks()) - begunAt);
+    if (this.#row.cause === 'resume') deps.stats.handedOver();
+    this.#request.changed();
+  }
+
+  relayed(events: number): void {
+    this.#request.row.events += events;
+    this.#request.changed();
+  }
+
+  ended({ reason, verdict, latencyMs }: AttemptEnd): void {
+    const { stats, latencies, routed } = this.#request.deps;
+    const { provider } = this.#start.target;
+    this.#row.endMs = this.#request.sinceBegunMs();
+    this.#row.reason = reason;
+    for (const id of this.#start.ids) stats.left(id);
+    if (provider !== null) {
+      if (latencyMs !== null) latencies.sample(provider, latencyMs);
+      if (verdict !== 'neutral') routed(provider, verdict);
+    }
+    this.#request.changed();
+  }
 }
 
 function writeLine(

@@ -3,7 +3,7 @@ import type { Circuits } from '../circuits/circuits.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import type { Failure } from '../upstream/failure.ts';
 import type { UpstreamOutcome, Skipped } from './fallback-reasons.ts';
-import type { Permits } from './retry.ts';
+import type { Permits } from './attempts.ts';
 
 /** How a circuit is entered: as usual, because somebody must be asked, or with a call that need not be sent. */
 export type AdmissionMode = 'admit' | 'admitForced' | 'admitIfClosed';

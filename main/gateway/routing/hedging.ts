@@ -154,7 +154,7 @@ class HedgedCall {
     const others = this.#contenders.filter((each) => each !== winner);
     this.#contenders = [winner];
     for (const { dispatch, abort } of others) {
-      this.#context.log.outrun(dispatch.admitted.call);
+      this.#context.attempts.hedgeLost(dispatch.admitted.call);
       dispatch.candidate.outrun(dispatch.admitted);
       abort.abort();
     }

@@ -1,6 +1,6 @@
 import type { Circuits, Excluded } from '../circuits/circuits.ts';
 import type { Result } from '../circuits/transitions.ts';
-import { NEUTRAL, circuitResultOf } from '../monitoring/attempt-log.ts';
+import { NEUTRAL, circuitResultOf } from '../circuits/transitions.ts';
 import type { ChatRequest } from '../upstream/chat-request.ts';
 import type { LocalTarget } from '../upstream/upstreams.ts';
 import type { Failed, UpstreamOutcome, Outrun } from './fallback-reasons.ts';

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/schema.ts';
 import type { HeldPermit, Excluded } from '../circuits/circuits.ts';
 import type { Result } from '../circuits/transitions.ts';
-import { NEUTRAL } from '../monitoring/attempt-log.ts';
+import { NEUTRAL } from '../circuits/transitions.ts';
 import { type ChatCall, localCall } from '../upstream/call.ts';
 import type { Failure } from '../upstream/failure.ts';
 import { localModel, type LocalTarget } from '../upstream/upstreams.ts';

@@ -2,12 +2,11 @@ import type { AttemptCause } from '#shared/live.ts';
 import type { Config } from '../../config/schema.ts';
 import { type Clock, sleep } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
-import type { HeldPermit, Circuits } from '../circuits/circuits.ts';
-import { type AttemptLog, isRemoved } from '../monitoring/attempt-log.ts';
-import type { RequestLog } from '../monitoring/request-log.ts';
-import { type Answered, attempt } from '../upstream/attempt.ts';
+import { type Circuits, isRemoved } from '../circuits/circuits.ts';
+import { type Answered, sendAttempt } from '../upstream/attempt.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { classify, type Failure } from '../upstream/failure.ts';
+import type { Attempt, Permits, RequestAttempts } from './attempts.ts';
 import type { AdmittedCall } from './candidate.ts';
 import { isStarting, pollDelayMs, retryDelayMs } from './retry-policy.ts';
 import type { WarmupRunner } from './warmup.ts';
@@ -25,7 +24,7 @@ export interface CallDeps {
 /** The request on whose behalf an upstream is asked. */
 export interface AttemptContext {
   readonly config: Config;
-  readonly log: RequestLog;
+  readonly attempts: RequestAttempts;
   readonly signal: AbortSignal;
   /** Of the circuits, when the request took up its addresses and keys. */
   readonly epoch: number;
@@ -35,20 +34,13 @@ export interface AttemptContext {
   readonly onContent: () => void;
 }
 
-/** Where a call was let in: at its upstream, or at its provider within the local tier. */
-export interface Permits {
-  readonly own: HeldPermit;
-  /** The tier that `own` is one of; it hears of what comes of the whole request there. */
-  readonly pool: HeldPermit | null;
-}
-
 /** What came of asking one upstream. */
 export type AttemptOutcome =
   | {
       readonly kind: 'answered';
       readonly call: UpstreamCall;
       readonly seen: Answered;
-      readonly log: AttemptLog;
+      readonly attempt: Attempt;
     }
   | { readonly kind: 'failed'; readonly failure: Failure }
   | { readonly kind: 'cancelled' };
@@ -113,7 +105,7 @@ async function pollUntilStarted(
     const delayMs = pollDelayMs(polls);
     if (clock.ticks() + delayMs >= deadline) {
       const failure = classify({ kind: 'timeout' }, 'ondemand', clock.now());
-      context.log.gaveUp(failure);
+      context.attempts.gaveUp(failure);
       return { kind: 'failed', failure };
     }
     if (!(await sleep(clock, delayMs, context.signal))) return { kind: 'cancelled' };
@@ -128,27 +120,27 @@ interface Once {
 async function callOnce(
   call: UpstreamCall,
   { permits, deadline }: Once,
-  { config, log: requestLog, signal, cause, onContent }: AttemptContext,
+  { config, attempts, signal, cause, onContent }: AttemptContext,
   { clock, http, warmup }: CallDeps,
 ): Promise<AttemptOutcome> {
   const { idleTimeoutMs } = config.routing;
   const plan = { request: call.write(), mode: call.mode, deadline, idleTimeoutMs, onContent };
-  // Sent first and written down while it is on its way.
-  const sent = attempt(plan, { http, clock }, signal);
-  const log = requestLog.startAttempt(call, permits, cause);
+  // Sent first, recorded while it is under way: the caller waits for the one, not for the other.
+  const sent = sendAttempt(plan, { http, clock }, signal);
+  const attempt = attempts.called(call, permits, cause);
   const seen = await sent;
   switch (seen.kind) {
     case 'stream':
     case 'answer':
-      return { kind: 'answered', call, seen, log };
+      return { kind: 'answered', call, seen, attempt };
     case 'cancelled':
-      log.cancelled();
+      attempt.cancelled();
       return seen;
     default: {
       const failure = classify(seen, call.upstream, clock.now());
       // A cold start is no failure until its time is up.
-      if (call.upstream === 'ondemand' && isStarting(failure, warmup.known())) log.starting();
-      else log.failed(failure);
+      const isColdStart = call.upstream === 'ondemand' && isStarting(failure, warmup.known());
+      if (!isColdStart) attempt.failed(failure);
       return { kind: 'failed', failure };
     }
   }

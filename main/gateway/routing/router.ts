@@ -5,6 +5,7 @@ import {
   type RoutedRequest,
 } from './fallback-plan.ts';
 import { type UpstreamOutcome, forcibleSoonestFirst } from './fallback-reasons.ts';
+import type { RequestObserver } from './observer.ts';
 import { type HedgeDeps, type HedgeResult, canHedge, runHedged } from './hedging.ts';
 import { type AttemptOutcome, callUpstream, type AttemptContext } from './retry.ts';
 
@@ -12,7 +13,8 @@ import { type AttemptOutcome, callUpstream, type AttemptContext } from './retry.
 export type RouterDeps = HedgeDeps & Omit<FallbackPlanDeps, 'localLost'>;
 
 /** One chat completion under way: fixed at its start, so that a settings change meets the next one. */
-export type RequestContext = AttemptContext & RoutedRequest;
+export type RequestContext = AttemptContext &
+  RoutedRequest & { readonly observer: RequestObserver };
 
 type Answered = Extract<AttemptOutcome, { readonly kind: 'answered' }>;
 type Cancelled = Extract<AttemptOutcome, { readonly kind: 'cancelled' }>;

@@ -75,7 +75,7 @@ interface Edges {
  * Calls an upstream and waits for its first content, its whole answer, or its failure.
  * Expected failures are values; the caller's `signal` ends the call at once as `cancelled`.
  */
-export function attempt(plan: AttemptPlan, edges: Edges, signal: AbortSignal): Promise<Seen> {
+export function sendAttempt(plan: AttemptPlan, edges: Edges, signal: AbortSignal): Promise<Seen> {
   if (signal.aborted) return Promise.resolve({ kind: 'cancelled' });
   return new Promise((resolve) => {
     new PendingCall(plan, edges, resolve, signal).send(false);

@@ -10,7 +10,7 @@ import {
   withRouted,
   withStart,
 } from './schedule.ts';
-import type { RunEnding } from './verifier.ts';
+import type { RunEnding } from './verdict.ts';
 
 /** What is remembered of the runs of all providers, and what it plans. */
 export interface RunHistory {

@@ -126,7 +126,7 @@ function ownerAmong(
 }
 
 /** What came of the test inferences of a run; `none` where none was tried. */
-export type InferenceEnding = 'passed' | 'failed' | 'none';
+type InferenceEnding = 'passed' | 'failed' | 'none';
 
 /** What the test inferences of this very run came to. */
 export function inferenceEnding(findings: readonly Finding[]): InferenceEnding {
@@ -136,4 +136,14 @@ export function inferenceEnding(findings: readonly Finding[]): InferenceEnding {
   );
   if (tried.length === 0) return 'none';
   return tried.some(({ result }) => result === 'passed') ? 'passed' : 'failed';
+}
+
+/** What the schedule keeps of a finished run. */
+export interface RunEnding {
+  /** The machine is loading or busy. */
+  readonly deferred: boolean;
+  /** What came of its test inferences. */
+  readonly inference: InferenceEnding;
+  /** One was due and left out, for no model was loaded. */
+  readonly leftOut: boolean;
 }

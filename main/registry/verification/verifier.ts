@@ -3,7 +3,7 @@ import type { VerificationSubject, VerifierPort, VerifierHost } from '../verifie
 import { runChecks, type RunEdges, type RunOrder } from './checks.ts';
 import { createRunHistory } from './run-history.ts';
 import { createTimerQueue } from './timer-queue.ts';
-import { inferenceEnding, type InferenceEnding, settled, verdictOf } from './verdict.ts';
+import { inferenceEnding, type RunEnding, settled, verdictOf } from './verdict.ts';
 
 /** Verifies the providers of a registry, each when it is due. */
 export interface Verifier extends VerifierPort {
@@ -121,16 +121,6 @@ export function createVerifier(deps: VerifierDeps): Verifier {
       await Promise.all([...runs.values()].map(({ ended }) => ended));
     },
   };
-}
-
-/** What the schedule needs to know of a run that came to its end. */
-export interface RunEnding {
-  /** The machine is loading or busy. */
-  readonly deferred: boolean;
-  /** What came of its test inferences. */
-  readonly inference: InferenceEnding;
-  /** One was due and left out, for no model was loaded. */
-  readonly leftOut: boolean;
 }
 
 /** A run, and whether a test inference was tried before it. */

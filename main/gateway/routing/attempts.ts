@@ -1,0 +1,211 @@
+import type { AttemptCause } from '#shared/live.ts';
+import { type FallbackReason, OUTRUN } from '#shared/reasons.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Permit } from '../circuits/breaker.ts';
+import { type Circuits, type HeldPermit, isRemoved } from '../circuits/circuits.ts';
+import { circuitResultOf, NEUTRAL, type Result } from '../circuits/transitions.ts';
+import type { Failure } from '../upstream/failure.ts';
+import type { AttemptObserver, AttemptTarget, RequestObserver } from './observer.ts';
+import { type Prediction, slowTtftMs } from './ttft-prediction.ts';
+import type { Predictions } from './ttft-predictions.ts';
+
+/** The permits of a call: its upstream's, and in the local pool its machine's and the pool's. */
+export interface Permits {
+  readonly own: HeldPermit;
+  /** The pool that `own` belongs to; its circuit counts the whole request. */
+  readonly pool: HeldPermit | null;
+}
+
+export interface AttemptDeps {
+  readonly clock: Clock;
+  readonly circuits: Circuits;
+  readonly predictions: Predictions;
+}
+
+/**
+ * The attempts of one request. Their results go to the circuits and to the predictions from here, and to
+ * the observer afterwards.
+ */
+export class RequestAttempts {
+  readonly #observer: RequestObserver;
+  readonly #deps: AttemptDeps;
+  /** At most two run at once. */
+  #open: readonly Attempt[] = [];
+
+  constructor(observer: RequestObserver, deps: AttemptDeps) {
+    this.#observer = observer;
+    this.#deps = deps;
+  }
+
+  /** A call has been sent; a further poll of an upstream that is starting belongs to its open attempt. */
+  called(target: AttemptTarget, permits: Permits, cause: AttemptCause): Attempt {
+    this.#open = this.#open.filter(({ hasEnded }) => !hasEnded);
+    let attempt = this.#openAt(target);
+    if (attempt === undefined) {
+      attempt = new Attempt({ target, permits, cause }, this.#observer, this.#deps);
+      this.#open = [...this.#open, attempt];
+    }
+    attempt.called();
+    return attempt;
+  }
+
+  /** Another call's content came first; the caller aborts this one. */
+  hedgeLost(target: AttemptTarget): void {
+    this.#openAt(target)?.hedgeLost();
+  }
+
+  /** The time of `ondemand` went by in polls, none of which counted by itself. */
+  gaveUp(failure: Failure): void {
+    const attempt = this.#openAt({ upstream: 'ondemand', provider: null });
+    attempt?.end(failure.reason, circuitResultOf(failure), true);
+  }
+
+  /** The request is over: what still runs ends without a verdict. */
+  close(): void {
+    for (const attempt of this.#open) attempt.end(null, NEUTRAL, true);
+  }
+
+  #openAt({
+    upstream,
+    provider,
+  }: Pick<AttemptTarget, 'upstream' | 'provider'>): Attempt | undefined {
+    return this.#open.find(
+      ({ target }) => target.upstream === upstream && target.provider === provider,
+    );
+  }
+}
+
+/** Ended exactly once, by one of `failed`, `succeeded`, `broken`, `cancelled`, `hedgeLost` and `end`. */
+export class Attempt {
+  readonly target: AttemptTarget;
+  readonly observer: AttemptObserver;
+  readonly #permits: Permits;
+  readonly #cause: AttemptCause;
+  readonly #deps: AttemptDeps;
+  /** Null where it is no machine of ours, or too little is known of it. */
+  readonly #prediction: Prediction | null;
+  /** When the last call was sent, in clock ticks. */
+  #calledAt = 0;
+  #hasEnded = false;
+
+  constructor(
+    begun: {
+      readonly target: AttemptTarget;
+      readonly permits: Permits;
+      readonly cause: AttemptCause;
+    },
+    observer: RequestObserver,
+    deps: AttemptDeps,
+  ) {
+    const { target, permits, cause } = begun;
+    this.target = target;
+    this.#permits = permits;
+    this.#cause = cause;
+    this.#deps = deps;
+    this.#prediction =
+      target.upstream === 'local' ? deps.predictions.at(permits.own.id, target.promptBytes) : null;
+    this.observer = observer.attemptStarted({
+      target,
+      cause,
+      ids: heldBy(permits).map(({ id }) => id),
+      predictedTtftMs: this.#prediction?.ttftMs ?? null,
+    });
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  called(): void {
+    this.#calledAt = this.#deps.clock.ticks();
+    for (const { id } of heldBy(this.#permits)) this.#deps.circuits.sent(id);
+    this.observer.called();
+  }
+
+  /** The answer goes out; its first content came at `contentAt` clock ticks (null: it came as a whole). */
+  answering(contentAt: number | null): void {
+    this.observer.answering(contentAt);
+    if (contentAt !== null) this.#firstContent(contentAt - this.#calledAt);
+  }
+
+  failed(failure: Failure): void {
+    this.end(failure.reason, circuitResultOf(failure), false);
+  }
+
+  succeeded(): void {
+    this.end(null, { kind: 'success' }, true);
+  }
+
+  /** The answer had begun and was not finished. */
+  broken(detail: string): void {
+    const error = `bad_response: the stream broke off, ${detail}`;
+    this.end('bad_response', { kind: 'failure', error }, true);
+  }
+
+  cancelled(): void {
+    this.end(null, NEUTRAL, true);
+  }
+
+  /** Counts only as slow: how the call would have ended is not known. */
+  hedgeLost(): void {
+    const { clock, circuits, predictions } = this.#deps;
+    const { own } = this.#permits;
+    if (this.#hasEnded) return;
+    // When the content of an answer that comes as a whole began is not known.
+    if (this.target.mode !== 'whole' && !isRemoved(own.id, circuits)) {
+      const silentMs = clock.ticks() - this.#calledAt;
+      const slowMs = slowTtftMs(silentMs, this.#prediction);
+      circuits.outrun(own.id, own.permit, { silentMs, slowMs });
+      // A hedge may have had less time than the hedge delay; a first call has had all of it.
+      if (this.#cause === 'turn') predictions.confirm(own.id);
+    }
+    this.end(OUTRUN, NEUTRAL, false);
+  }
+
+  /** With `forPool` the result is the whole pool's as well: no other machine is called any more. */
+  end(reason: FallbackReason | null, result: Result, forPool: boolean): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    const { circuits, clock } = this.#deps;
+    const { own } = this.#permits;
+    const isServed = result.kind === 'success' && !isRemoved(own.id, circuits);
+    for (const { id, permit } of forPool ? heldBy(this.#permits) : [own]) {
+      if (!isRemoved(id, circuits)) circuits.record(id, permit, result);
+    }
+    this.observer.ended({
+      reason,
+      verdict: VERDICTS[result.kind],
+      latencyMs: isServed ? clock.ticks() - this.#calledAt : null,
+    });
+  }
+
+  #firstContent(ttftMs: number): void {
+    const { circuits, predictions } = this.#deps;
+    const { own, pool } = this.#permits;
+    const { upstream, promptBytes } = this.target;
+    if (!isRemoved(own.id, circuits)) {
+      const slowMs = slowTtftMs(ttftMs, this.#prediction);
+      circuits.firstContent(own.id, own.permit, { ttftMs, slowMs });
+      if (upstream === 'local') predictions.sample(own.id, promptBytes, ttftMs);
+    }
+    if (pool === null) return;
+    circuits.firstContent(pool.id, poolPermit(pool, circuits), { ttftMs, slowMs: ttftMs });
+  }
+}
+
+const VERDICTS = { success: 'served', failure: 'failed', neutral: 'neutral' } as const;
+
+function heldBy({ own, pool }: Permits): readonly HeldPermit[] {
+  return pool === null ? [own] : [own, pool];
+}
+
+/** Matches no breaker state, so only the averages are updated. */
+const UNJUDGED: Permit = { serial: -1 };
+
+/**
+ * The permit with which the pool hears of first content. A slow machine is its own circuit's business, as
+ * another may be fast; but the pool's probe has to be heard of.
+ */
+function poolPermit({ id, permit }: HeldPermit, circuits: Circuits): Permit {
+  return circuits.at(id).breaker.state.kind === 'probing' ? permit : UNJUDGED;
+}

@@ -1,0 +1,54 @@
+import type { UpstreamId } from '#shared/ids.ts';
+import type { AttemptCause, RequestRow } from '#shared/live.ts';
+import type { FallbackReason } from '#shared/reasons.ts';
+import type { AnswerMode } from '../upstream/attempt.ts';
+
+// The port through which routing reports what it does. Observers decide nothing: without one, every
+// request would go the same way.
+
+/** The upstream, or the machine of the local pool, that an attempt calls. */
+export interface AttemptTarget {
+  readonly upstream: UpstreamId;
+  /** The machine of the local pool; null elsewhere. */
+  readonly provider: string | null;
+  readonly promptBytes: number;
+  readonly mode: AnswerMode;
+}
+
+export interface AttemptStart {
+  readonly target: AttemptTarget;
+  readonly cause: AttemptCause;
+  /** The ids whose permits the attempt holds: the upstream's, and in the local pool the machine's. */
+  readonly ids: readonly string[];
+  /** Null where nothing is predicted. */
+  readonly predictedTtftMs: number | null;
+}
+
+export interface AttemptEnd {
+  readonly reason: FallbackReason | null;
+  readonly verdict: 'served' | 'failed' | 'neutral';
+  /** From the last call to the end; null where the time says nothing of the machine's latency. */
+  readonly latencyMs: number | null;
+}
+
+/** Hears of one attempt, from its first call to its one end; the polls of a cold start are one attempt. */
+export interface AttemptObserver {
+  called(): void;
+  /** The answer goes out; its first content came at `contentAt` clock ticks (null: it came as a whole). */
+  answering(contentAt: number | null): void;
+  relayed(events: number): void;
+  ended(end: AttemptEnd): void;
+}
+
+/** Hears of one chat completion: who was called and how it went, never what was said. */
+export interface RequestObserver {
+  readonly id: string;
+  attemptStarted(start: AttemptStart): AttemptObserver;
+  /** The answer's head goes out. */
+  answering(head: {
+    readonly status: number;
+    readonly upstream: UpstreamId | null;
+    readonly fallbackReason: string;
+  }): void;
+  ended(state: Exclude<RequestRow['state'], 'running'>): void;
+}
