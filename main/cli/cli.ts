@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util';
 import { VERSION } from '../app/version.ts';
 import { dataDirectory, inUsableDirectory } from '../config/data-directory.ts';
 import { createSettingsHelp } from '../config/load.ts';
@@ -26,11 +27,12 @@ const USAGE = `switchyard ${VERSION}: an LLM gateway over your own GPUs and your
 `;
 
 interface Command {
-  /** Words that it takes, by what they are; only the last `optional` of them may be left out. */
+  /** Positional arguments, by name; only the last `optional` of them may be left out. */
   readonly words: readonly string[];
   readonly optional?: number;
+  /** Names of the flags that it takes, without dashes. */
   readonly flags: readonly string[];
-  run(words: readonly string[], flags: readonly string[]): void | Promise<void>;
+  run(words: readonly string[], flags: ReadonlySet<string>): void | Promise<void>;
 }
 
 const { env } = process;
@@ -40,8 +42,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   open: { words: [], flags: [], run: () => openLink(directory()) },
   join: {
     words: ['url', 'token'],
-    flags: ['--yes'],
-    run: ([url = '', token = ''], flags) => runJoin(env, { url, token, yes: flags.length > 0 }),
+    flags: ['yes'],
+    run: ([url = '', token = ''], flags) => runJoin(env, { url, token, yes: flags.has('yes') }),
   },
   pause: { words: [], flags: [], run: () => sendModeCommand(directory(), 'paused') },
   drain: { words: [], flags: [], run: () => sendModeCommand(directory(), 'drained') },
@@ -59,35 +61,61 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   doctor: {
     words: [],
-    flags: ['--json'],
-    run: (_words, flags) => runDoctor(env, flags.length > 0),
+    flags: ['json'],
+    run: (_words, flags) => runDoctor(env, flags.has('json')),
   },
-  '--version': { words: [], flags: [], run: () => print(`${VERSION}\n`) },
-  '--help': { words: [], flags: [], run: () => print(`${USAGE}\n${createSettingsHelp()}`) },
 };
 
-/** Runs the command line; the process ends with what it sets as exit code. */
+/** Runs the command line; failures set the exit code: 1 for the command's own, 2 for a wrong call. */
 export async function runCli(args: readonly string[]): Promise<void> {
-  const [name, ...rest] = args;
-  if (name === undefined) {
-    await runHeadless(env);
-    return;
+  const [name = '', ...rest] = args;
+  if (name === '') await runHeadless(env);
+  else if (name === '--help' || name === '-h') print(`${USAGE}\n${createSettingsHelp()}`);
+  else if (name === '--version') print(`${VERSION}\n`);
+  else if (Object.hasOwn(COMMANDS, name)) await runCommand(name, rest);
+  else fail(`Unknown command "${name}".`);
+}
+
+async function runCommand(name: string, args: readonly string[]): Promise<void> {
+  const command = COMMANDS[name];
+  if (command === undefined) return;
+  const read = readArguments(command, args);
+  if (read.kind === 'bad') fail(read.message);
+  else if (read.flags.has('help')) print(USAGE);
+  else {
+    const { length } = command.words;
+    const least = length - (command.optional ?? 0);
+    const { words } = read;
+    const names = command.words.map((word) => `<${word}>`).join(' ');
+    if (words.length > length) {
+      const takes = length === 0 ? 'no arguments' : names;
+      fail(`Unexpected "${words.slice(length).join(' ')}": "${name}" takes ${takes}.`);
+    } else if (words.length < least) fail(`"${name}" needs ${names}.`);
+    else await inUsableDirectory(directory(), () => command.run(words, read.flags));
   }
-  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (command === undefined) {
-    fail(`"${name}" is no command of switchyard.`);
-    return;
-  }
-  const flags = rest.filter((word) => command.flags.includes(word));
-  const words = rest.filter((word) => !command.flags.includes(word));
-  const { length } = command.words;
-  if (words.length > length) {
-    const takes = length === 0 ? 'nothing' : `${length} word${length === 1 ? '' : 's'}`;
-    fail(`"${words.slice(length).join(' ')}" is too much: "${name}" takes ${takes}.`);
-  } else if (words.length < length - (command.optional ?? 0)) {
-    fail(`"${name}" needs ${command.words.map((word) => `<${word}>`).join(' ')}.`);
-  } else {
-    await inUsableDirectory(directory(), () => command.run(words, flags));
+}
+
+type ReadArguments =
+  | {
+      readonly kind: 'read';
+      readonly words: readonly string[];
+      readonly flags: ReadonlySet<string>;
+    }
+  | { readonly kind: 'bad'; readonly message: string };
+
+function readArguments(command: Command, args: readonly string[]): ReadArguments {
+  const flags = Object.fromEntries(
+    command.flags.map((flag) => [flag, { type: 'boolean' }] as const),
+  );
+  try {
+    const { positionals, values } = parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: { ...flags, help: { type: 'boolean', short: 'h' } },
+    });
+    return { kind: 'read', words: positionals, flags: new Set(Object.keys(values)) };
+  } catch (error) {
+    return { kind: 'bad', message: error instanceof Error ? error.message : String(error) };
   }
 }
 

@@ -1,17 +1,19 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig, type Plugin } from 'vite';
-import { iconFiles } from './icons/files.ts';
-import { encodePng } from './icons/png.ts';
 
 const root = join(import.meta.dirname, '../..');
+const iconsDirectory = join(import.meta.dirname, 'icons');
 
-/** Draws the icons into the bundle, under the names that Electron looks for. */
+/** Copies the icons under the names that Electron looks for: `@2x` is the denser twin, `Template` macOS's own. */
 function icons(): Plugin {
   return {
     name: 'switchyard-icons',
     generateBundle() {
-      for (const [name, draw] of iconFiles())
-        this.emitFile({ type: 'asset', fileName: `icons/${name}`, source: encodePng(draw()) });
+      for (const name of readdirSync(iconsDirectory)) {
+        const source = readFileSync(join(iconsDirectory, name));
+        this.emitFile({ type: 'asset', fileName: `icons/${name}`, source });
+      }
     },
   };
 }

@@ -1,53 +1,49 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { inflateSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { drawTemplate, drawTwoTone, type Pixels } from '../../main/desktop/icons/draw.ts';
-import { iconFiles } from '../../main/desktop/icons/files.ts';
-import { encodePng } from '../../main/desktop/icons/png.ts';
 import { TRAY_SHAPES } from '../../main/desktop/serving-summary.ts';
 
-function silhouette({ rgba }: Pixels): readonly boolean[] {
-  return Array.from({ length: rgba.length / 4 }, (_, index) => (rgba[index * 4 + 3] ?? 0) > 127);
+const ICONS = join(import.meta.dirname, '../../main/desktop/icons');
+
+/** The RGBA pixels of an icon; all of them are 8-bit RGBA in one IDAT chunk with unfiltered rows. */
+function pixelsOf(name: string): readonly (readonly number[])[] {
+  const file = readFileSync(join(ICONS, name));
+  const width = file.readUInt32BE(16);
+  const height = file.readUInt32BE(20);
+  const start = file.indexOf('IDAT') + 4;
+  const rows = inflateSync(file.subarray(start, start + file.readUInt32BE(start - 8)));
+  const stride = width * 4 + 1;
+  return Array.from({ length: width * height }, (_, index) => {
+    const row = Math.floor(index / width);
+    if (rows[row * stride] !== 0) throw new Error(`${name} has filtered rows`);
+    const at = row * stride + 1 + (index % width) * 4;
+    return [...rows.subarray(at, at + 4)];
+  });
 }
 
-function difference(a: readonly boolean[], b: readonly boolean[]): number {
-  return a.filter((isInk, index) => isInk !== b[index]).length / a.length;
-}
+const isInk = ([, , , alpha = 0]: readonly number[]) => alpha > 127;
 
 describe('tray icons', () => {
   test('differ by shape alone, without colour, at their smallest', () => {
-    const shapes = TRAY_SHAPES.map((shape) => silhouette(drawTemplate(shape, 18)));
+    const shapes = TRAY_SHAPES.map((shape) => pixelsOf(`${shape}Template.png`).map(isInk));
     for (const [index, one] of shapes.entries())
-      for (const other of shapes.slice(index + 1))
-        expect(difference(one, other)).toBeGreaterThan(0.05);
+      for (const other of shapes.slice(index + 1)) {
+        const different = one.filter((ink, at) => ink !== other[at]).length;
+        expect(different / one.length).toBeGreaterThan(0.05);
+      }
   });
 
   test.each(TRAY_SHAPES)('%s is two-tone where the panel may be dark or light', (shape) => {
-    const { rgba } = drawTwoTone(shape, 32);
-    const solid = Array.from({ length: rgba.length / 4 }, (_, index) => index * 4).filter(
-      (at) => rgba[at + 3] === 255,
-    );
-    expect(solid.some((at) => (rgba[at] ?? 0) > 200)).toBe(true);
-    expect(solid.some((at) => (rgba[at] ?? 255) < 60)).toBe(true);
+    const reds = pixelsOf(`${shape}.png`)
+      .filter(([, , , alpha]) => alpha === 255)
+      .map(([red = 0]) => red);
+    expect(reds.some((red) => red > 200)).toBe(true);
+    expect(reds.some((red) => red < 60)).toBe(true);
   });
 
-  test('every file has its denser twin', () => {
-    const names = [...iconFiles().keys()].filter((name) => name !== 'app.png');
-    const plain = names.filter((name) => !name.includes('@2x'));
-    expect(plain.map((name) => name.replace('.png', '@2x.png')).toSorted()).toEqual(
-      names.filter((name) => name.includes('@2x')).toSorted(),
-    );
+  test.each(TRAY_SHAPES)('%s has every file that the systems look for', (shape) => {
+    const names = ['.png', '@2x.png', 'Template.png', 'Template@2x.png'];
+    expect(readdirSync(ICONS)).toEqual(expect.arrayContaining(names.map((end) => shape + end)));
   });
-});
-
-test('a PNG file holds the pixels that were drawn', () => {
-  const pixels = drawTwoTone('broken', 32);
-  const file = encodePng(pixels);
-  expect(file.subarray(1, 4).toString('latin1')).toBe('PNG');
-  const start = file.indexOf('IDAT') + 4;
-  const rows = inflateSync(file.subarray(start, start + file.readUInt32BE(start - 8)));
-  const row = 32 * 4 + 1;
-  const held = Array.from({ length: 32 }, (_, y) => [
-    ...rows.subarray(y * row + 1, (y + 1) * row),
-  ]).flat();
-  expect(held).toEqual([...pixels.rgba]);
 });

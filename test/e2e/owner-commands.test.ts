@@ -109,9 +109,11 @@ test.each([['pause'], ['drain'], ['resume'], ['get'], ['set', 'agent.onlyWhenIdl
 );
 
 test.each([
-  [['pause', 'now'], /"pause" takes nothing/],
-  [['get', 'a', 'b'], /"get" takes 1 word\./],
+  [['pause', 'now'], /"pause" takes no arguments/],
+  [['get', 'a', 'b'], /Unexpected "b": "get" takes <path>\./],
   [['set', 'agent.onlyWhenIdle'], /"set" needs <path> <value>/],
+  [['doctor', '--jsn'], /Unknown option '--jsn'/],
+  [['doctr'], /Unknown command "doctr"/],
 ])('the command line %j is refused with code 2 and the usage', async (args, words) => {
   const { code, stdout, stderr } = await runCli({ DATA_DIR: temporaryDirectory() }, ...args);
   expect([code, stdout]).toEqual([2, '']);
