@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { ENTRIES } from '../../main/config/settings.ts';
 import { VERSION } from '../../main/version.ts';
+import { millisecondsUntil } from '../support/at-once.ts';
 import { HELLO, startChat } from '../support/client.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { bearer, expectError, HAS_IPV6_LOOPBACK, postJson, send } from '../support/http.ts';
@@ -26,10 +27,9 @@ async function startHeadless(settings: Record<string, string> = {}) {
 
 /** Ends it as a service manager does, and holds it to what every end must be. */
 async function stop(cli: RunningCli) {
-  const sentAt = performance.now();
   cli.kill('SIGTERM');
-  const ended = await cli.ended;
-  return { ...ended, tookMs: performance.now() - sentAt };
+  const tookMs = await millisecondsUntil(cli.ended);
+  return { ...(await cli.ended), tookMs };
 }
 
 /** The control token that a link's one-time code brings. */
