@@ -79,8 +79,10 @@ test('a kill loses at most the last second', async () => {
     }
   };
   const before = await gateway.status();
-  const written = expect.poll(kept, { interval: 20 }).toContain('"quota"');
-  expect(await millisecondsUntil(written)).toBeLessThan(1000);
+  const written = async () => {
+    await expect.poll(kept, { interval: 20 }).toContain('"quota"');
+  };
+  expect(await millisecondsUntil(written())).toBeLessThan(1000);
   await end(gateway.cli, 'SIGKILL');
   const next = await start(settings);
   expect(learnt(await next.status())).toEqual(learnt(before));
