@@ -70,9 +70,7 @@ test('another gateway to report to, with its token, holds at once and as after a
   await expect.poll(standing).toMatchObject({ kind: 'none', state: 'not_enrolled' });
   // What was kept of the other gateway holds again, as it would at a start.
   await gateway.set({ agent: { registryUrl: null } });
-  await expect
-    .poll(standing)
-    .toMatchObject({ kind: 'joined', url: other.url, state: 'connected' });
+  await expect.poll(standing).toMatchObject({ kind: 'joined', url: other.url, state: 'connected' });
 });
 
 test('a smaller limit of requests holds for the agent too', async () => {

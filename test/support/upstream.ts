@@ -4,8 +4,8 @@ import {
   type IncomingMessage,
   type ServerResponse,
 } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
-import { onTestFinished } from 'vitest';
+import type { Socket } from 'node:net';
+import { listening } from './listening.ts';
 
 /** One chat completion that reached the upstream. */
 export interface UpstreamCall {
@@ -123,9 +123,7 @@ export async function startUpstream(...scripts: readonly Script[]): Promise<Upst
         server.close(() => resolve());
       }),
   };
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  port = (server.address() as AddressInfo).port;
-  onTestFinished(() => upstream.close());
+  port = await listening(server);
   return Object.assign(upstream, { url: `http://127.0.0.1:${port}` });
 }
 
