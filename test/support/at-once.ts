@@ -28,7 +28,7 @@ export async function millisecondsUntil(happened: Promise<unknown>): Promise<num
 }
 
 /** How often `workMs` does its work: some systems count processor time in steps of 4 ms and more. */
-const TIMES = 10;
+const TIMES = 5;
 
 /**
  * What synchronous work costs, in milliseconds of processor time of this thread: other programs take

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { AddressInfo, Server, Socket } from 'node:net';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
 /**
@@ -19,4 +19,18 @@ export async function listening(server: Server, host = '127.0.0.1'): Promise<num
     server.close();
   });
   return (server.address() as AddressInfo).port;
+}
+
+/**
+ * Makes a port refuse connections until the returned function is called. A port that is merely free may
+ * be given to another test at any time: this one is kept as the own end of a connection.
+ */
+export async function refusing(port: number): Promise<() => void> {
+  const other = createServer();
+  const address = { host: '127.0.0.1', port: await listening(other) };
+  const socket = connect({ ...address, localAddress: '127.0.0.1', localPort: port });
+  await once(socket, 'connect');
+  // With the test the other end breaks off.
+  socket.on('error', () => {});
+  return () => void socket.resetAndDestroy();
 }
