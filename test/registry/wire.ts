@@ -1,5 +1,4 @@
 import { createServer } from 'node:http';
-import { onTestFinished } from 'vitest';
 import { createIdentify } from '../../main/gateway/access/auth.ts';
 import { providerRoutes } from '../../main/gateway/surface/provider-routes.ts';
 import { createRoutes } from '../../main/gateway/surface/routes.ts';
@@ -8,6 +7,7 @@ import { closeOnceAnswered } from '../../main/platform/idle-connections.ts';
 import type { AgentMessage } from '../../main/registry/messages.ts';
 import { bearer, send } from '../support/http.ts';
 import { startRegistry, type World } from './world.ts';
+import { listening } from '../support/listening.ts';
 
 const CONTROL_TOKEN = 'c'.repeat(64);
 
@@ -44,16 +44,7 @@ export async function startWire(
     ),
   );
   closeOnceAnswered(server);
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  const url = `http://127.0.0.1:${address.port}`;
+  const url = `http://127.0.0.1:${await listening(server)}`;
   return {
     ...world,
     url,

@@ -12,7 +12,7 @@ import { agentOrders, ordersText } from '../../renderer/model/agent-orders.ts';
 import { agentProblems, sentence } from '../../renderer/model/agent-problems.ts';
 import { agentEngine, agentView, membership, owner } from './agent-builders.ts';
 import { NOW } from './builders.ts';
-import { agentRecord } from './provider-builders.ts';
+import { agentRecord } from '../support/agent-record.ts';
 
 const facts = (over: Partial<AgentView> = {}) =>
   Object.fromEntries(agentFacts(agentView(over), NOW).map(({ label, value }) => [label, value]));

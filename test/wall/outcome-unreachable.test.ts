@@ -1,9 +1,9 @@
 import { createServer as createTlsServer } from 'node:tls';
-import type { AddressInfo } from 'node:net';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { chat, chatStream, textOf } from '../support/client.ts';
 import { createManualClock } from '../support/clock.ts';
 import { startGateway } from '../support/gateway.ts';
+import { listening } from '../support/listening.ts';
 import {
   answers,
   cut,
@@ -27,10 +27,7 @@ async function startUnpooled(...scripts: readonly Script[]): Promise<Upstream> {
 
 /** A TLS port without a certificate: every handshake fails. */
 async function tlsWithoutCertificate(): Promise<string> {
-  const server = createTlsServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  return `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return `https://127.0.0.1:${await listening(createTlsServer())}`;
 }
 
 describe('an upstream that cannot be reached', () => {
