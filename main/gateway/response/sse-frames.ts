@@ -163,29 +163,46 @@ export function framesOf(events: readonly Buffer[]): Frames {
 
 /** The `data` of one event, its lines joined with LF; null when it has none (a comment, say). */
 export function dataOf(event: Buffer): string | null {
-  const spans = valuesOf(event, DATA);
-  const [start, end] = spans;
-  if (start === undefined || end === undefined) return null;
-  if (spans.length === 2) return event.toString('utf8', start, end);
-  const joined = Buffer.allocUnsafe(event.length);
-  let length = 0;
-  for (let line = 0; line < spans.length; line += 2) {
-    if (line > 0) joined[length++] = LF;
-    // By the byte: there may be a million lines of one byte, and each call of `copy` costs fifty.
-    for (let at = spans[line] ?? 0; at < (spans[line + 1] ?? 0); at += 1) {
-      joined[length++] = event[at] ?? 0;
-    }
+  // Most events are one line of data.
+  const lf = event.indexOf(LF);
+  if (lf !== -1 && lf + 2 >= event.length && event.indexOf(CR) === -1) {
+    const value = valueStart(event, 0, lf, DATA);
+    if (value !== -1) return event.toString('utf8', value, lf);
   }
-  return joined.toString('utf8', 0, length);
+  let first: readonly [start: number, end: number] | null = null;
+  let joined: Buffer | null = null;
+  let length = 0;
+  for (let start = 0; start < event.length;) {
+    const end = endOfLine(event, start);
+    const value = valueStart(event, start, end, DATA);
+    // Between CR and LF lies an empty line, which says nothing.
+    start = end + 1;
+    if (value === -1) continue;
+    if (first === null) {
+      first = [value, end];
+      continue;
+    }
+    if (joined === null) {
+      joined = Buffer.allocUnsafe(event.length);
+      length = event.copy(joined, 0, ...first);
+    }
+    joined[length++] = LF;
+    // By the byte: there may be a million lines of one byte, and each call of `copy` costs fifty.
+    for (let at = value; at < end; at += 1) joined[length++] = event[at] ?? 0;
+  }
+  if (first === null) return null;
+  return joined === null ? event.toString('utf8', ...first) : joined.toString('utf8', 0, length);
 }
 
 /** Whether an event bears the name `error`. Most hold no such word, which is seen without cutting lines. */
 export function isNamedError(event: Buffer): boolean {
   if (!event.includes(ERROR)) return false;
-  const spans = valuesOf(event, NAME);
-  for (let line = 0; line < spans.length; line += 2) {
-    const [start = 0, end = 0] = [spans[line], spans[line + 1]];
-    if (end - start === ERROR.length && event.indexOf(ERROR, start) === start) return true;
+  for (let start = 0; start < event.length;) {
+    const end = endOfLine(event, start);
+    const value = valueStart(event, start, end, NAME);
+    const isWhole = value !== -1 && end - value === ERROR.length;
+    if (isWhole && event.indexOf(ERROR, value) === value) return true;
+    start = end + 1;
   }
   return false;
 }
@@ -194,9 +211,9 @@ export function isNamedError(event: Buffer): boolean {
 export function otherLines(event: Buffer): Buffer {
   const others = Buffer.allocUnsafe(event.length + 1);
   let length = 0;
-  for (let start = 0; start < event.length; ) {
+  for (let start = 0; start < event.length;) {
     const end = endOfLine(event, start);
-    if (end > start && nameEnd(event, start, end, DATA) === -1) {
+    if (end > start && valueStart(event, start, end, DATA) === -1) {
       for (let at = start; at < end; at += 1) others[length++] = event[at] ?? 0;
       others[length++] = LF;
     }
@@ -209,32 +226,20 @@ const DATA = Buffer.from('data');
 const NAME = Buffer.from('event');
 const ERROR = Buffer.from('error');
 
-/** Where the values of a field stand, start and end in turn. */
-function valuesOf(event: Buffer, field: Buffer): number[] {
-  const spans: number[] = [];
-  for (let start = 0; start < event.length; ) {
-    const end = endOfLine(event, start);
-    const colon = nameEnd(event, start, end, field);
-    if (colon === end) spans.push(end, end);
-    else if (colon !== -1) spans.push(event[colon + 1] === BLANK ? colon + 2 : colon + 1, end);
-    // Between CR and LF lies an empty line, which says nothing.
-    start = end + 1;
-  }
-  return spans;
-}
-
 function endOfLine(event: Buffer, start: number): number {
   let at = start;
   while (at < event.length && event[at] !== LF && event[at] !== CR) at += 1;
   return at;
 }
 
-/** Where a line's name ends if it is `field`: at its colon, or at the line's end; else -1. */
-function nameEnd(event: Buffer, start: number, end: number, field: Buffer): number {
-  const at = start + field.length;
-  if (at > end) return -1;
+/** Where a line's value starts if its name is `field`, at the line's end where it has none; else -1. */
+function valueStart(event: Buffer, start: number, end: number, field: Buffer): number {
+  const colon = start + field.length;
+  if (colon > end) return -1;
   for (let index = 0; index < field.length; index += 1) {
     if (event[start + index] !== field[index]) return -1;
   }
-  return at === end || event[at] === COLON ? at : -1;
+  if (colon === end) return end;
+  if (event[colon] !== COLON) return -1;
+  return event[colon + 1] === BLANK ? colon + 2 : colon + 1;
 }
