@@ -96,14 +96,15 @@ class Scanner implements JsonScanner {
 
   push(bytes: Buffer): boolean {
     if (this.#isBad) return false;
+    const { length } = bytes;
     const origin = this.#position;
     let at = 0;
-    while (at < bytes.length) {
+    while (at < length) {
       if (this.#state === IN_TEXT) {
         const end = endOfRun(bytes, at);
         if (this.#text !== null) this.#addText(bytes, at, end);
         at = end;
-        if (at === bytes.length) break;
+        if (at === length) break;
       }
       this.#position = origin + at;
       if (!this.#take(bytes[at] ?? 0, bytes, at)) {
@@ -112,7 +113,7 @@ class Scanner implements JsonScanner {
       }
       at += 1;
     }
-    this.#position = origin + bytes.length;
+    this.#position = origin + length;
     return true;
   }
 
@@ -275,11 +276,11 @@ class Scanner implements JsonScanner {
 
 /** Where a text's plain bytes end: at its quote, a backslash, or a control character, which it may not hold. */
 function endOfRun(bytes: Buffer, from: number): number {
+  const { length } = bytes;
   let at = from;
-  while (at < bytes.length) {
+  for (; at < length; at += 1) {
     const byte = bytes[at] ?? 0;
-    if (byte === QUOTE || byte === BACKSLASH || byte < 0x20) return at;
-    at += 1;
+    if (byte === QUOTE || byte === BACKSLASH || byte < 0x20) break;
   }
   return at;
 }

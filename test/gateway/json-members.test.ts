@@ -152,6 +152,22 @@ test('a key that every object inherits is a key like any other', () => {
   expect(changed.toString()).toBe('{"__proto__":1,"constructor":2,"toString":3,"model":"y"}');
 });
 
+test.each([
+  ['[1]', { kind: 'other' }],
+  [' "{}" ', { kind: 'other' }],
+  ['{"a":1,}', { kind: 'invalid', position: 7 }],
+  ['{"a":1', { kind: 'invalid', position: 6 }],
+  ['', { kind: 'invalid', position: 0 }],
+  [
+    '{"a":[1, 2 ]}',
+    { kind: 'object', members: [{ key: 'a', start: 5, end: 12, last: { start: 9, end: 10 } }] },
+  ],
+  ['{"a":[]}', { kind: 'object', members: [{ key: 'a', start: 5, end: 7, last: null }] }],
+])('of %s is found %j, in turns as well', async (text, found) => {
+  expect(membersOf(Buffer.from(text))).toEqual(found);
+  expect(await membersInTurns(Buffer.from(text))).toEqual(found);
+});
+
 test('a body nested 100,000 deep is scanned without recursion', () => {
   const deep = '['.repeat(100_000) + ']'.repeat(100_000);
   const bytes = Buffer.from(`{"deep":${deep},"model":"x"}`);
