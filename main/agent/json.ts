@@ -1,7 +1,9 @@
 import { isObject } from '#shared/objects.ts';
+import { isHeavyJson } from '../platform/json-weight.ts';
 
-/** The value of a JSON text; null when it is none. */
+/** The value of a JSON text; null when it is none, or so much that parsing it would hold up everybody else. */
 export function parseJson(text: string): unknown {
+  if (isHeavyJson(text)) return null;
   try {
     return JSON.parse(text) as unknown;
   } catch {

@@ -5,7 +5,13 @@ import { keyError, type Identity } from './access/auth.ts';
 import { readBody } from './request/body.ts';
 import { answerChat, NOT_ROUTED } from './chat-answer.ts';
 import type { ChatCall } from './request/calls.ts';
-import { isBadRequest, parseChatRequest, type ChatRequest } from './request/chat-request.ts';
+import {
+  isBadRequest,
+  parseChatRequest,
+  parseInTurns,
+  type ChatRequest,
+} from './request/chat-request.ts';
+import { MAX_BYTES_AT_ONCE } from './request/json-members.ts';
 import type { GatewayError } from './surface/errors.ts';
 import type { RequestLogs } from './watch/request-log.ts';
 import { sendError, sendErrorEarly } from './surface/respond.ts';
@@ -87,7 +93,11 @@ async function readRequest(
   const body = await readBody(req, gateway.maxBodyBytes);
   if (body.kind === 'aborted') return body;
   if (body.kind === 'too_large') return { kind: 'refused', error: tooLarge(gateway.maxBodyBytes) };
-  const parsed = parseChatRequest(body.bytes);
+  const { bytes } = body;
+  const isLarge = bytes.length > MAX_BYTES_AT_ONCE;
+  const parsed = isLarge ? await parseInTurns(bytes) : parseChatRequest(bytes);
+  // Nobody heard of it in those turns.
+  if (req.socket.destroyed) return { kind: 'aborted' };
   if (!isBadRequest(parsed)) return { kind: 'request', request: parsed };
   return { kind: 'refused', error: { status: 400, code: 'invalid_request', ...parsed } };
 }

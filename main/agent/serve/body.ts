@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { memberOf, parseJson } from '../json.ts';
 
 /** A request body, or why there is none. */
 export type BodyRead =
@@ -37,11 +38,7 @@ const MAX_SEARCHED_BYTES = 1024 * 1024;
 /** The model that a body asks for; null where it names none, or is too large to be searched. */
 export function modelAskedFor(bytes: Buffer): string | null {
   if (bytes.length > MAX_SEARCHED_BYTES) return null;
-  try {
-    const { model } = JSON.parse(bytes.toString('utf8')) as { readonly model?: unknown };
-    return typeof model === 'string' && model !== '' && model.length <= 1024 ? model : null;
-  } catch {
-    // The engine judges what it is sent, and answers in its own words.
-    return null;
-  }
+  // The engine judges what it is sent, and answers in its own words.
+  const model = memberOf(parseJson(bytes.toString('utf8')), 'model');
+  return typeof model === 'string' && model !== '' && model.length <= 1024 ? model : null;
 }

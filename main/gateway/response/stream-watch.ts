@@ -1,6 +1,6 @@
 import { isObject } from '#shared/objects.ts';
 import { errorMessage, parseJson } from './answer.ts';
-import { dataOf, eventsOf, isNamedError, type Frames } from './sse-frames.ts';
+import { dataOf, isNamedError, type Frames } from './sse-frames.ts';
 
 /** What whole events of a committed stream show. */
 export type Sight =
@@ -73,12 +73,30 @@ function skipBlanks(bytes: Buffer, from: number): number {
   return at;
 }
 
-function inspect(frames: Frames): Sight {
-  for (const [index, event] of eventsOf(frames).entries()) {
-    if (dataOf(event)?.trim() === '[DONE]') return { kind: 'done', end: frames.ends[index] ?? 0 };
-    if (isError(event)) return { kind: 'error', end: frames.ends[index - 1] ?? 0 };
+/** Looks into the events in which one of the words stands. */
+function inspect({ bytes, ends }: Frames): Sight {
+  let index = 0;
+  let nextError = -1;
+  let nextDone = -1;
+  for (let at = 0; at < bytes.length; at = ends[index++] ?? bytes.length) {
+    if (nextError < at) nextError = indexOrEnd(bytes, ERROR, at);
+    if (nextDone < at) nextDone = indexOrEnd(bytes, DONE, at);
+    const word = Math.min(nextError, nextDone);
+    if (word === bytes.length) return GOING;
+    while ((ends[index] ?? bytes.length) <= word) index += 1;
+    const start = ends[index - 1] ?? 0;
+    const event = bytes.subarray(start, ends[index]);
+    if (dataOf(event)?.trim() === '[DONE]') {
+      return { kind: 'done', end: ends[index] ?? bytes.length };
+    }
+    if (isError(event)) return { kind: 'error', end: start };
   }
   return GOING;
+}
+
+function indexOrEnd(bytes: Buffer, word: Buffer, from: number): number {
+  const at = bytes.indexOf(word, from);
+  return at === -1 ? bytes.length : at;
 }
 
 function isError(event: Buffer): boolean {

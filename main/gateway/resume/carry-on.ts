@@ -11,7 +11,7 @@ import { isDeterministic } from './determinism.ts';
 import { mayEcho } from './prefill.ts';
 import { createSplice, type Splice } from './splice.ts';
 import type { SpliceWay } from './text-splice.ts';
-import { readTranscript, type Transcript } from './transcript.ts';
+import { readTranscriptInTurns, type Transcript } from './transcript.ts';
 
 type Answered = Extract<Asked, { readonly kind: 'answered' }>;
 
@@ -45,7 +45,7 @@ export async function carryOn(
   deps: AskDeps,
 ): Promise<CarriedOn> {
   const { request } = journey.call;
-  const transcript = readTranscript(sent);
+  const transcript = await readTranscriptInTurns(sent);
   if (transcript.kind === 'not_resumable') return NOBODY;
   const ways = new Map<UpstreamCall, Way>();
   const wanted = (call: UpstreamCall) => {
@@ -102,7 +102,7 @@ function wayOf(call: UpstreamCall, request: ChatRequest, transcript: Transcript)
       return { body: continued.bytes, mode: 'rest', splice: { kind: 'continued', echo } };
     }
   }
-  return isDeterministic(request.bytes)
+  return isDeterministic(request)
     ? { body: bodyFor(request, model, false), mode: 'relay', splice: { kind: 'anew' } }
     : null;
 }

@@ -1,8 +1,11 @@
-import { isObject } from '#shared/objects.ts';
-import { parseJson } from '../response/answer.ts';
+import type { ChatRequest } from '../request/chat-request.ts';
+import { smallValueOf } from '../request/json-members.ts';
 
 /** Whether the same request should give the same text again: temperature 0, or a seed. */
-export function isDeterministic(request: Buffer): boolean {
-  const body = parseJson(request.toString('utf8'));
-  return isObject(body) && (body['temperature'] === 0 || typeof body['seed'] === 'number');
+export function isDeterministic({
+  bytes,
+  members,
+}: Pick<ChatRequest, 'bytes' | 'members'>): boolean {
+  const valueOf = (key: string) => smallValueOf(bytes, members, key);
+  return valueOf('temperature') === 0 || typeof valueOf('seed') === 'number';
 }

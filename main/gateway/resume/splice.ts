@@ -1,4 +1,5 @@
 import { isObject } from '#shared/objects.ts';
+import { isHeavyJson } from '../../platform/json-weight.ts';
 import { errorMessage, parseJson } from '../response/answer.ts';
 import { dataOf, eventsOf, framesOf, isNamedError, type Frames } from '../response/sse-frames.ts';
 import {
@@ -49,6 +50,7 @@ function spliceEvent(event: Buffer, chunks: ChunkSplice): readonly Buffer[] | st
   if (data === '[DONE]') return spliceEnd(event, chunks);
   const chunk = parseJson(data);
   if (!isObject(chunk)) {
+    if (isHeavyJson(data)) return 'the new answer has an event of too many values';
     return chunks.isPast() ? [event] : 'the new answer has an event that cannot be read';
   }
   if (errorMessage(chunk) !== null) return [event];

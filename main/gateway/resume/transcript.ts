@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { isObject } from '#shared/objects.ts';
 import { errorMessage, parseJson } from '../response/answer.ts';
 import { createFramer, dataOf, eventsOf } from '../response/sse-frames.ts';
@@ -56,6 +57,29 @@ interface Draft {
 
 /** Reads the events that were sent, those of an earlier hand-over among them. */
 export function readTranscript(sent: readonly Buffer[]): Transcript | NotResumable {
+  const reading = readParts(sent);
+  for (;;) {
+    const part = reading.next();
+    if (part.done === true) return part.value;
+  }
+}
+
+/** As `readTranscript`, with a turn of the event loop for others after each part. */
+export async function readTranscriptInTurns(
+  sent: readonly Buffer[],
+): Promise<Transcript | NotResumable> {
+  const reading = readParts(sent);
+  for (;;) {
+    const part = reading.next();
+    if (part.done === true) return part.value;
+    await setImmediate();
+  }
+}
+
+/** So many bytes of small events take ten milliseconds. */
+const PART_BYTES = 128 * 1024;
+
+function* readParts(sent: readonly Buffer[]): Generator<void, Transcript | NotResumable> {
   const framer = createFramer();
   const frames = framer.push(Buffer.concat(sent));
   if (framer.pendingBytes() > 0) return notResumable('unreadable');
@@ -67,7 +91,13 @@ export function readTranscript(sent: readonly Buffer[]): Transcript | NotResumab
     hasRole: false,
     contentEvents: 0,
   };
+  let bytes = 0;
   for (const event of frames === null ? [] : eventsOf(frames)) {
+    bytes += event.length;
+    if (bytes > PART_BYTES) {
+      yield;
+      bytes = event.length;
+    }
     const obstacle = addEvent(draft, event);
     if (obstacle !== null) return notResumable(obstacle);
   }
