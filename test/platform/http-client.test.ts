@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -7,6 +7,7 @@ import type { Exchange, HttpClient, HttpRequest } from '../../main/platform/http
 import { createHttpClient } from '../../main/platform/http/client.ts';
 import type { TransportFailure } from '../../main/platform/transport-failure.ts';
 import { startByteServer } from '../support/byte-server.ts';
+import { listening } from '../support/listening.ts';
 import { REFUSED_URL } from '../support/upstream.ts';
 
 const OK = 'HTTP/1.1 200 OK\r\n';
@@ -255,15 +256,12 @@ test.each([['a certificate that has expired', 'expired.cert.pem']])(
 );
 
 test('a plain answer to TLS is no connection', async () => {
-  const server = await startByteServer('http', () => {});
-  const { port } = new URL(server.origin);
-  const pending = send(`https://127.0.0.1:${port}`);
-  const poke = connect(Number(port), '127.0.0.1');
-  poke.on('error', () => {});
-  await new Promise((resolve) => poke.once('connect', resolve));
-  for (const socket of server.connections) socket.end('HTTP/1.1 400 Bad Request\r\n\r\n');
-  expect(await pending.end).toMatchObject({ kind: 'unreachable' });
-  poke.destroy();
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+  });
+  const { end } = send(`https://127.0.0.1:${await listening(server)}`);
+  expect(await end).toMatchObject({ kind: 'unreachable', detail: expect.stringMatching(/SSL/) });
 });
 
 test('an answer before all of the request was sent ends the connection', async () => {
