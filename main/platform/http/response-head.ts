@@ -63,11 +63,28 @@ function parseFields(lines: readonly string[]): ResponseHeaders | null {
     const colon = line.indexOf(':');
     const name = line.slice(0, Math.max(colon, 0)).toLowerCase();
     if (!NAME.test(name) || FORBIDDEN.test(line)) return null;
-    const value = line.slice(colon + 1).trim();
-    if (Object.hasOwn(headers, name)) headers[name] = [headers[name] ?? [], value].flat();
-    else headers[name] = value;
+    addField(headers, name, valueOf(line, colon + 1));
   }
   return headers;
+}
+
+/** The value without the blanks around it: `trim` would take a no-break space (0xa0) for one as well. */
+function valueOf(line: string, colonEnd: number): string {
+  let start = colonEnd;
+  let end = line.length;
+  while (start < end && isBlank(line.charCodeAt(start))) start += 1;
+  while (end > start && isBlank(line.charCodeAt(end - 1))) end -= 1;
+  return line.slice(start, end);
+}
+
+const isBlank = (code: number): boolean => code === 0x20 || code === 0x09;
+
+/** Repeated fields gather in one list: a new one for each would be quadratic. */
+function addField(headers: Record<string, string | string[]>, name: string, value: string): void {
+  const known = Object.hasOwn(headers, name) ? headers[name] : undefined;
+  if (known === undefined) headers[name] = value;
+  else if (typeof known === 'string') headers[name] = [known, value];
+  else known.push(value);
 }
 
 function bodyEndOf(status: number, headers: ResponseHeaders): BodyEnd | null {
