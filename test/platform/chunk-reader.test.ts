@@ -93,6 +93,7 @@ test.each<[law: string, wire: string]>([
   ['a folded trailer', '0\r\nx: y\r\n z\r\n\r\n'],
   ['a control in a trailer', '0\r\nx: \x01\r\n\r\n'],
   ['another response among the trailers', '0\r\nHTTP/1.1 200 OK\r\n\r\n'],
+  ['a length among the trailers', '0\r\nContent-Length: 3\r\n\r\n'],
   ['trailers without end', `0\r\n${'x: y\r\n'.repeat(9000)}`],
 ])('%s is malformed', (_law, wire) => {
   expect(read([Buffer.from(wire)]).state).toBe('malformed');

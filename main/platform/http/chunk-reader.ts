@@ -24,16 +24,15 @@ const BACKSLASH = 0x5c;
 /** What the next byte is. */
 type Expected = 'size' | 'data' | Extra | Literal;
 /** Bytes that nobody reads, checked all the same: two readers that disagree on them disagree on what follows. */
-type Extra =
+type Extra = Extension | Trailer;
+type Extension =
   | 'extension_start'
   | 'extension_name'
   | 'extension_value'
   | 'extension_quoted'
   | 'extension_escaped'
-  | 'extension_unquoted'
-  | 'trailer_start'
-  | 'trailer_name'
-  | 'trailer_value';
+  | 'extension_unquoted';
+type Trailer = 'trailer_start' | 'trailer_name' | 'trailer_value';
 /** One byte that must be there. */
 type Literal = 'size_lf' | 'data_cr' | 'data_lf' | 'trailer_lf' | 'end_lf';
 
@@ -53,6 +52,7 @@ class BodyChunks implements ChunkReader {
   #digits = 0;
   #leftBytes = 0;
   #extraBytes = 0;
+  #trailerName = '';
 
   constructor(listener: ChunkListener) {
     this.#listener = listener;
@@ -108,8 +108,29 @@ class BodyChunks implements ChunkReader {
         return null;
       default:
         this.#extraBytes += 1;
-        return this.#extraBytes > MAX_EXTRA_BYTES ? null : afterExtra(expected, byte);
+        return this.#extraBytes > MAX_EXTRA_BYTES ? null : this.#afterExtra(expected, byte);
     }
+  }
+
+  #afterExtra(expected: Extra, byte: number): Expected | null {
+    switch (expected) {
+      case 'trailer_start':
+        this.#trailerName = '';
+        return byte === CR ? 'end_lf' : this.#afterNameByte(byte);
+      case 'trailer_name':
+        return this.#afterNameByte(byte);
+      case 'trailer_value':
+        if (byte === CR) return 'trailer_lf';
+        return isText(byte) ? expected : null;
+      default:
+        return afterExtension(expected, byte);
+    }
+  }
+
+  #afterNameByte(byte: number): Expected | null {
+    if (byte === COLON) return mayTrail(this.#trailerName) ? 'trailer_value' : null;
+    this.#trailerName += String.fromCharCode(byte);
+    return isToken(byte) ? 'trailer_name' : null;
   }
 
   #afterSizeByte(byte: number): Expected | null {
@@ -130,10 +151,10 @@ class BodyChunks implements ChunkReader {
   }
 }
 
-function afterExtra(expected: Extra, byte: number): Expected | null {
+function afterExtension(expected: Extension, byte: number): Expected | null {
   switch (expected) {
     case 'extension_start':
-      return byte === CR ? null : afterExtra('extension_name', byte);
+      return byte === CR ? null : afterExtension('extension_name', byte);
     case 'extension_name':
       return byte === EQUALS ? 'extension_value' : afterExtensionByte(expected, byte);
     case 'extension_value':
@@ -143,18 +164,11 @@ function afterExtra(expected: Extra, byte: number): Expected | null {
       return afterQuotedByte(expected, byte);
     case 'extension_unquoted':
       return byte === CR || byte === SEMICOLON ? afterExtensionByte(expected, byte) : null;
-    case 'trailer_start':
-      return byte === CR ? 'end_lf' : afterNameByte(byte, false);
-    case 'trailer_name':
-      return afterNameByte(byte, true);
-    case 'trailer_value':
-      if (byte === CR) return 'trailer_lf';
-      return isText(byte) ? expected : null;
   }
 }
 
 /** Within an extension's name or value, neither of them quoted. */
-function afterExtensionByte(expected: Extra, byte: number): Expected | null {
+function afterExtensionByte(expected: Extension, byte: number): Expected | null {
   if (byte === CR) return 'size_lf';
   if (byte === SEMICOLON) return 'extension_start';
   return isToken(byte) ? expected : null;
@@ -170,10 +184,9 @@ function afterQuotedByte(
   return byte === BACKSLASH ? 'extension_escaped' : expected;
 }
 
-function afterNameByte(byte: number, hasBegun: boolean): Expected | null {
-  if (byte === COLON) return hasBegun ? 'trailer_value' : null;
-  return isToken(byte) ? 'trailer_name' : null;
-}
+/** A length among the trailers comes too late to be one, and some readers refuse it. */
+const mayTrail = (name: string): boolean =>
+  name.length > 0 && name.toLowerCase() !== 'content-length';
 
 const TOKEN_BYTES = new Set(
   Buffer.from("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"),

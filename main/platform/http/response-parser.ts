@@ -109,6 +109,8 @@ class Parser implements ResponseParser {
     // A change of protocol was not asked for.
     if (head === null || head.status === 101) return 'malformed';
     if (head.status < 200) {
+      // Behind a head that ends the connection nothing can come.
+      if (head.keepAliveMs === null) return 'malformed';
       this.#interimHeads += 1;
       return this.#interimHeads > MAX_INTERIM_HEADS ? 'too_many_heads' : 'going';
     }
