@@ -42,6 +42,8 @@ const STRICTER: readonly RegExp[] = [
   /^[\r\n]|\r\n\r\n[\r\n]+HTTP/,
   // No status, and the one that changes the protocol.
   /HTTP\/1\.[01] (?:0\d\d|101)/,
+  // Heads before the final one that end the connection, or come in a version that has none.
+  /HTTP\/1\.0 1\d\d|HTTP\/1\.1 1\d\d[^]*(?:close|timeout=1)/i,
   // Controls in the reason, which nobody reads.
   /HTTP\/1\.[01] [^\r\n]*[^\t\r\n\x20-\x7e\x80-\xff]/,
   // Codings that the gateway never asked for, and two of them.

@@ -42,8 +42,8 @@ class Call implements Exchange, ParsedParts {
 
   onHead(status: number, headers: ResponseHeaders): void {
     if (!this.#connection.serves(this)) return;
-    if (status === REQUEST_TIMEOUT_STATUS && this.#connection.isReused())
-      this.#connection.timedOut();
+    const hasTimedOut = status === REQUEST_TIMEOUT_STATUS && this.#connection.isReused();
+    if (hasTimedOut) this.#connection.timedOut();
     else this.listener.onHead(status, headers);
   }
 
