@@ -1,5 +1,5 @@
 import type { Clock } from './clock.ts';
-import type { HttpClient, ResponseHeaders } from './http.ts';
+import type { HttpClient, ResponseHeaders, ResponseListener } from './http.ts';
 
 /** A small GET: a health check, a list of models. */
 export interface GetRequest {
@@ -36,21 +36,31 @@ export function get(request: GetRequest, http: HttpClient, clock: Clock): Promis
     };
     const cancelTimer = clock.after(request.timeoutMs, () => giveUp('no answer in time'));
     const { origin, path } = request;
-    const exchange = http.send(
-      { method: 'GET', origin, path, headers: request.headers, body: null, fresh: false },
-      {
-        onHead(seenStatus, seenHeaders) {
-          status = seenStatus;
-          headers = seenHeaders;
-        },
-        onData(chunk) {
-          parts.push(chunk);
-          bytes += chunk.length;
-          if (bytes > request.maxBytes) giveUp(`over ${request.maxBytes} bytes`);
-        },
-        onEnd: () => settle({ kind: 'response', status, headers, body: Buffer.concat(parts) }),
-        onFailure: ({ detail }) => settle({ kind: 'failed', detail }),
+    const listener: ResponseListener = {
+      onHead(seenStatus, seenHeaders) {
+        status = seenStatus;
+        headers = seenHeaders;
       },
-    );
+      onData(chunk) {
+        parts.push(chunk);
+        bytes += chunk.length;
+        if (bytes > request.maxBytes) giveUp(`over ${request.maxBytes} bytes`);
+      },
+      onEnd: () => settle({ kind: 'response', status, headers, body: Buffer.concat(parts) }),
+      onFailure({ stale, detail }) {
+        // The other side had given the kept connection up, which says nothing about its health.
+        if (stale && !isFresh) {
+          isFresh = true;
+          exchange = send();
+        } else settle({ kind: 'failed', detail });
+      },
+    };
+    let isFresh = false;
+    const send = () =>
+      http.send(
+        { method: 'GET', origin, path, headers: request.headers, body: null, fresh: isFresh },
+        listener,
+      );
+    let exchange = send();
   });
 }

@@ -16,6 +16,7 @@ export interface TransportFailure {
 const MALFORMED = new Set([
   'MALFORMED',
   'HEAD_TOO_LARGE',
+  'TOO_MANY_HEADS',
   'HTTPParserError',
   'UND_ERR_HEADERS_OVERFLOW',
 ]);
@@ -47,6 +48,7 @@ const WORDS: Readonly<Record<string, string>> = {
   CONNECT_TIMEOUT: 'no connection in time',
   UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
   HEAD_TOO_LARGE: 'the response head is too large',
+  TOO_MANY_HEADS: 'too many interim heads came before the response',
   UND_ERR_HEADERS_OVERFLOW: 'the response head is too large',
   MALFORMED: 'the response is not HTTP',
   HTTPParserError: 'the response is not HTTP',

@@ -144,6 +144,44 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     expect(await send(server.origin).end).toMatchObject({ stale: false });
   });
 
+  test('a kept connection on which something comes unasked is closed', async () => {
+    const server = await startByteServer(protocol, (socket) => socket.write(HI));
+    expect(await send(server.origin).end).toBeNull();
+    await nextTurn();
+    const [first] = server.connections;
+    first?.write(' ');
+    if (first) await gone(first);
+    expect(await send(server.origin).end).toBeNull();
+    expect(server.connections).toHaveLength(2);
+  });
+
+  test('a 408 on a kept connection is stale, and on a new one an answer', async () => {
+    const timedOut =
+      'HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n';
+    const server = await startByteServer(protocol, (socket, n) => {
+      socket.write(n === 1 && server.connections.length === 1 ? HI : timedOut);
+    });
+    await send(server.origin).end;
+    await nextTurn();
+    const kept = send(server.origin);
+    expect(await kept.end).toMatchObject({ kind: 'unreachable', stale: true });
+    expect(kept.status).toBe(0);
+    const fresh = send(server.origin, { fresh: true });
+    expect(await fresh.end).toBeNull();
+    expect(fresh.status).toBe(408);
+  });
+
+  test('an upstream that sends interim heads without end is given up', async () => {
+    const server = await startByteServer(protocol, (socket) => {
+      socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(101) + HI);
+    });
+    expect(await send(server.origin).end).toEqual({
+      kind: 'malformed',
+      stale: false,
+      detail: 'too many interim heads came before the response',
+    });
+  });
+
   test('an answer that ends too early is cut', async () => {
     const server = await startByteServer(protocol, (socket) =>
       socket.end(`${OK}content-length: 5\r\n\r\nhi`),

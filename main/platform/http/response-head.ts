@@ -41,9 +41,14 @@ export function parseHead(text: string): ResponseHead | null {
 }
 
 /** HTTP/1.1 keeps connections unless it says not to, HTTP/1.0 only if it says so. */
-function isKeptAlive(isHttp11: boolean, { connection }: ResponseHeaders): boolean {
-  const words = String(connection ?? '').toLowerCase();
-  return isHttp11 ? !/\bclose\b/.test(words) : /\bkeep-alive\b/.test(words);
+function isKeptAlive(isHttp11: boolean, headers: ResponseHeaders): boolean {
+  const { connection, 'proxy-connection': ofProxy } = headers;
+  // Nearly every answer of an engine.
+  if (connection === undefined && ofProxy === undefined) return isHttp11;
+  const words = [connection ?? [], ofProxy ?? []].flat().join(',').toLowerCase();
+  return (
+    !/\bclose\b/.test(words) && (isHttp11 || /(?:^|,)[\t ]*keep-alive[\t ]*(?:,|$)/.test(words))
+  );
 }
 
 /** A request that is written as the other side closes is lost, so a second is left between. */
@@ -63,23 +68,43 @@ function parseFields(lines: readonly string[]): ResponseHeaders | null {
     const colon = line.indexOf(':');
     const name = line.slice(0, Math.max(colon, 0)).toLowerCase();
     if (!NAME.test(name) || FORBIDDEN.test(line)) return null;
-    const value = line.slice(colon + 1).trim();
-    if (Object.hasOwn(headers, name)) headers[name] = [headers[name] ?? [], value].flat();
-    else headers[name] = value;
+    // Some readers take the tab for a part of the coding, which they do not know then.
+    if (name === 'transfer-encoding' && line.endsWith('\t')) return null;
+    addField(headers, name, valueOf(line, colon + 1));
   }
   return headers;
 }
 
+/** The value without the blanks around it: `trim` would take a no-break space (0xa0) for one as well. */
+function valueOf(line: string, colonEnd: number): string {
+  let start = colonEnd;
+  let end = line.length;
+  while (start < end && isBlank(line.charCodeAt(start))) start += 1;
+  while (end > start && isBlank(line.charCodeAt(end - 1))) end -= 1;
+  return line.slice(start, end);
+}
+
+const isBlank = (code: number): boolean => code === 0x20 || code === 0x09;
+
+/** Repeated fields gather in one list: a new one for each would be quadratic. */
+function addField(headers: Record<string, string | string[]>, name: string, value: string): void {
+  const known = Object.hasOwn(headers, name) ? headers[name] : undefined;
+  if (known === undefined) headers[name] = value;
+  else if (typeof known === 'string') headers[name] = [known, value];
+  else known.push(value);
+}
+
+/**
+ * Where the body ends; null where two readers might see two ends of it, which holds for heads without a body
+ * as well: a length beside chunks, two lengths even if they are the same, another coding than chunks.
+ */
 function bodyEndOf(status: number, headers: ResponseHeaders): BodyEnd | null {
   const { 'transfer-encoding': coding, 'content-length': length } = headers;
   if (coding !== undefined && length !== undefined) return null;
-  if (status < 200 || status === 204 || status === 304) return { kind: 'none' };
-  if (coding !== undefined) {
-    return String(coding).toLowerCase() === 'chunked' ? { kind: 'chunks' } : null;
-  }
-  if (length === undefined) return { kind: 'close' };
-  const [only, ...others] = new Set([length].flat());
+  if (coding !== undefined && String(coding).toLowerCase() !== 'chunked') return null;
   // Fifteen digits are the most that a number holds exactly.
-  if (only === undefined || others.length > 0 || !/^\d{1,15}$/.test(only)) return null;
-  return { kind: 'length', bytes: Number(only) };
+  if (length !== undefined && !/^\d{1,15}$/.test(String(length))) return null;
+  if (status < 200 || status === 204 || status === 304) return { kind: 'none' };
+  if (coding !== undefined) return { kind: 'chunks' };
+  return length === undefined ? { kind: 'close' } : { kind: 'length', bytes: Number(length) };
 }
