@@ -1,3 +1,5 @@
+import { beginNumber, goOnNumber, isWholeNumber, NO_NUMBER } from './json-number.ts';
+
 /**
  * Hears what a JSON text holds, down to a depth. `depth` is the number of lists and objects around; places
  * are counted in bytes from the beginning of the text.
@@ -28,6 +30,7 @@ const MAX_DEPTH = 1024 * 1024;
 /** Names and texts that anybody looks for are shorter. */
 const MAX_TEXT_BYTES = 64;
 
+const LETTER_U = 0x75;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
@@ -48,14 +51,7 @@ const IN_TEXT = 6;
 const ESCAPED = 7;
 const HEX = 8;
 const LITERAL = 9;
-const MINUS = 10;
-const ZERO = 11;
-const INTEGER = 12;
-const POINT = 13;
-const FRACTION = 14;
-const EXPONENT = 15;
-const EXPONENT_SIGN = 16;
-const POWER = 17;
+const IN_NUMBER = 10;
 
 const LITERALS: ReadonlyMap<number, Buffer> = new Map(
   ['null', 'true', 'false'].map((word) => [word.charCodeAt(0), Buffer.from(word)]),
@@ -86,6 +82,7 @@ class Scanner implements JsonScanner {
   /** Of the text being read, as far as it is short and watched. */
   #text: string | null = null;
   #literal: Buffer = Buffer.alloc(0);
+  #number = NO_NUMBER;
   /** Characters of a literal or an escape that have come. */
   #count = 0;
 
@@ -119,7 +116,8 @@ class Scanner implements JsonScanner {
 
   end(): boolean {
     if (this.#isBad) return false;
-    if (isWholeNumber(this.#state)) this.#endValue(false, null, this.#position);
+    const isNumber = this.#state === IN_NUMBER && isWholeNumber(this.#number);
+    if (isNumber) this.#endValue(false, null, this.#position);
     return this.#state === AFTER_VALUE && this.#depth === 0;
   }
 
@@ -148,22 +146,19 @@ class Scanner implements JsonScanner {
         return byte === COLON || isBlank(byte);
       case AFTER_VALUE:
         return this.#takeAfterValue(byte);
-      case IN_TEXT:
-        return this.#takeInText(byte);
-      case ESCAPED:
-        this.#count = 0;
-        this.#state = byte === 0x75 ? HEX : IN_TEXT;
-        if (this.#text !== null) this.#addText(bytes, at, at + 1);
-        return byte === 0x75 || ESCAPES.has(byte);
-      case HEX:
-        this.#count += 1;
-        if (this.#count === 4) this.#state = IN_TEXT;
-        if (this.#text !== null) this.#addText(bytes, at, at + 1);
-        return isHex(byte);
+      default:
+        return this.#takeWithin(byte, bytes, at);
+    }
+  }
+
+  #takeWithin(byte: number, bytes: Buffer, at: number): boolean {
+    switch (this.#state) {
       case LITERAL:
         return this.#takeLiteral(byte);
-      default:
+      case IN_NUMBER:
         return this.#takeNumber(byte);
+      default:
+        return this.#takeInText(byte, bytes, at);
     }
   }
 
@@ -171,9 +166,7 @@ class Scanner implements JsonScanner {
     if (this.#depth < this.#watched) this.#listener.onBegin(this.#depth, byte, this.#position);
     if (byte === QUOTE) this.#beginText(false);
     else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) return this.#open(byte);
-    else if (byte === 0x2d) this.#state = MINUS;
-    else if (byte === 0x30) this.#state = ZERO;
-    else if (isDigit(byte)) this.#state = INTEGER;
+    else if ((this.#number = beginNumber(byte)) !== NO_NUMBER) this.#state = IN_NUMBER;
     else {
       const literal = LITERALS.get(byte);
       if (literal === undefined) return false;
@@ -237,11 +230,10 @@ class Scanner implements JsonScanner {
     return isBlank(byte);
   }
 
-  #takeInText(byte: number): boolean {
-    if (byte === BACKSLASH) {
-      this.#state = ESCAPED;
-      if (this.#text !== null) this.#text += '\\';
-      return true;
+  #takeInText(byte: number, bytes: Buffer, at: number): boolean {
+    if (this.#state !== IN_TEXT || byte === BACKSLASH) {
+      if (this.#text !== null) this.#addText(bytes, at, at + 1);
+      return this.#takeInEscape(byte);
     }
     if (byte !== QUOTE) return false;
     const end = this.#position + 1;
@@ -255,6 +247,21 @@ class Scanner implements JsonScanner {
     return true;
   }
 
+  #takeInEscape(byte: number): boolean {
+    if (this.#state === HEX) {
+      this.#count += 1;
+      if (this.#count === 4) this.#state = IN_TEXT;
+      return isHex(byte);
+    }
+    if (this.#state === IN_TEXT) {
+      this.#state = ESCAPED;
+      return true;
+    }
+    this.#count = 0;
+    this.#state = byte === LETTER_U ? HEX : IN_TEXT;
+    return byte === LETTER_U || ESCAPES.has(byte);
+  }
+
   #takeLiteral(byte: number): boolean {
     if (byte !== this.#literal[this.#count]) return false;
     this.#count += 1;
@@ -263,12 +270,12 @@ class Scanner implements JsonScanner {
   }
 
   #takeNumber(byte: number): boolean {
-    const next = nextInNumber(this.#state, byte);
-    if (next !== null) {
-      this.#state = next;
+    const next = goOnNumber(this.#number, byte);
+    if (next !== NO_NUMBER) {
+      this.#number = next;
       return true;
     }
-    if (!isWholeNumber(this.#state)) return false;
+    if (!isWholeNumber(this.#number)) return false;
     this.#endValue(false, null, this.#position);
     return this.#takeAfterValue(byte);
   }
@@ -288,35 +295,4 @@ function endOfRun(bytes: Buffer, from: number): number {
 /** Only names in plain ASCII are looked for, which one byte a character leaves as they are. */
 function decoded(text: string | null): string | null {
   return text?.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
-}
-
-const isWholeNumber = (state: number) =>
-  state === ZERO || state === INTEGER || state === FRACTION || state === POWER;
-
-/** The state after one more byte of a number; null where it does not go on with it. */
-function nextInNumber(state: number, byte: number): number | null {
-  const isExponent = byte === 0x65 || byte === 0x45;
-  switch (state) {
-    case MINUS:
-      if (byte === 0x30) return ZERO;
-      return isDigit(byte) ? INTEGER : null;
-    case ZERO:
-    case INTEGER:
-      if (state === INTEGER && isDigit(byte)) return INTEGER;
-      if (byte === 0x2e) return POINT;
-      return isExponent ? EXPONENT : null;
-    case POINT:
-      return isDigit(byte) ? FRACTION : null;
-    case FRACTION:
-      if (isDigit(byte)) return FRACTION;
-      return isExponent ? EXPONENT : null;
-    case EXPONENT:
-      if (byte === 0x2b || byte === 0x2d) return EXPONENT_SIGN;
-      return isDigit(byte) ? POWER : null;
-    case EXPONENT_SIGN:
-    case POWER:
-      return isDigit(byte) ? POWER : null;
-    default:
-      return null;
-  }
 }

@@ -13,16 +13,14 @@ function judged(text: string, places: readonly number[]) {
 const scalar = fc.constantFrom<unknown>('', 'a', 'error', 'stop', null, 0, true, false);
 const anything = fc.oneof(scalar, fc.constantFrom<unknown>([], {}, [[]], [{}], { a: 1 }, ['']));
 const field = fc.constantFrom(
-  ...[
-    'content',
-    'reasoning',
-    'reasoning_content',
-    'refusal',
-    'tool_calls',
-    'function_call',
-    'audio',
-    'x',
-  ],
+  'content',
+  'reasoning',
+  'reasoning_content',
+  'refusal',
+  'tool_calls',
+  'function_call',
+  'audio',
+  'x',
 );
 const body = fc.oneof(fc.dictionary(field, anything, { maxKeys: 3 }), anything);
 const choiceField = fc.constantFrom('delta', 'message', 'finish_reason', 'index');

@@ -96,8 +96,8 @@ describe('64 MiB of the worst are never handed to the parser at once', () => {
         `${close}}`,
       );
     expect(fed(createAnswerReader(false), pieces(8)).kind).toBe('whole');
-    expect(fed(createAnswerReader(false), pieces(64)).kind).toBe('bad');
     expect(fed(createAnswerReader(true), pieces(8)).kind).toBe('bad');
+    expect(fed(createAnswerReader(false), pieces(64)).kind).toBe('bad');
     expect(seen.chars).toBeLessThanOrEqual(64);
   });
 
@@ -142,11 +142,11 @@ describe('a large request', () => {
   test('leaves the event loop to others after each slice', async () => {
     const bytes = body('{},', 8 * MEBIBYTE);
     let turns = 0;
-    let isRead = false;
-    const reading = parseInTurns(bytes).finally(() => (isRead = true));
-    for (; !isRead; turns += 1) await setImmediate();
+    const reading = parseInTurns(bytes);
+    const isOver = reading.then(() => true);
+    while (!(await Promise.race([isOver, setImmediate(false)]))) turns += 1;
     expect(isBadRequest(await reading)).toBe(false);
-    expect(turns).toBeGreaterThanOrEqual(bytes.length / MAX_BYTES_AT_ONCE - 1);
+    expect(turns).toBeGreaterThanOrEqual(Math.floor(bytes.length / MAX_BYTES_AT_ONCE) - 1);
   });
 
   test.each([

@@ -95,8 +95,8 @@ test('the last element of a list is found as it is spelled', () => {
       const texts = elements.map((parts) => parts.join(''));
       const bytes = Buffer.from(`{"a":[${inner}${texts.join(',')}]}`);
       const last = topLevelMembers(bytes)[0]?.last ?? null;
-      const spelled = last === null ? null : bytes.toString('utf8', last.start, last.end);
-      expect(spelled).toBe(elements.at(-1)?.[1] ?? null);
+      const found = last === null ? null : bytes.toString('utf8', last.start, last.end);
+      expect(found).toBe(elements.at(-1)?.[1] ?? null);
     }),
     { numRuns: 1000 },
   );

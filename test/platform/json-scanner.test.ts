@@ -27,43 +27,17 @@ const json = fc
   .map(([value, by]) => JSON.stringify(value, null, by));
 /** Pieces of which JSON is made, and pieces of which it is not. */
 const token = fc.constantFrom(
-  ...[
-    '{',
-    '}',
-    '[',
-    ']',
-    ',',
-    ':',
-    '"',
-    '"a"',
-    '"\\u00e9"',
-    '\\',
-    '\\u',
-    '\\n',
-    '0',
-    '-',
-    '1',
-    '.',
-    'e',
-    'E',
-  ],
-  ...[
-    '+',
-    '1.5e-7',
-    'null',
-    'true',
-    'false',
-    'nul',
-    'tru',
-    ' ',
-    '\n',
-    '\t',
-    '\u0000',
-    '\u00a0',
-    'é',
-    '\ufeff',
-    '😀',
-  ],
+  ...Array.from('{}[],:"\\0-1.eE+ \n\t\u0000\u00a0é\ufeff'),
+  '"a"',
+  '"\\u00e9"',
+  '\\u',
+  '\\n',
+  '1.5e-7',
+  'null',
+  'true',
+  'false',
+  'nul',
+  '😀',
 );
 
 test('what is JSON and what is not is as JSON.parse has it, wherever the bytes are cut', () => {
@@ -97,20 +71,20 @@ test('values and names are told where they stand, wherever the bytes are cut', (
       const bytes = Buffer.from(text);
       const starts: number[] = [];
       const names: string[] = [];
-      const told: unknown[] = [];
+      const told: string[] = [];
+      const areRight: boolean[] = [];
       const scanner = createJsonScanner(
         {
           onName: (_depth, name, start, end) => {
             const spelled = JSON.parse(bytes.toString('utf8', start, end)) as string;
             names.push(spelled);
-            if (name !== null && /^[ -~]*$/.test(spelled)) expect(name).toBe(spelled);
+            areRight.push(name === null || !/^[ -~]*$/.test(spelled) || name === spelled);
           },
           onBegin: (depth, first, start) => {
             expect(bytes[start]).toBe(first);
             starts[depth] = start;
           },
-          onEnd: (depth, end) =>
-            void told.push(JSON.parse(bytes.toString('utf8', starts[depth], end))),
+          onEnd: (depth, end) => void told.push(bytes.toString('utf8', starts[depth], end)),
         },
         2,
       );
@@ -118,7 +92,11 @@ test('values and names are told where they stand, wherever the bytes are cut', (
       expect(scanner.end()).toBe(true);
       const whole = JSON.parse(text) as unknown;
       const isNest = typeof whole === 'object' && whole !== null;
-      expect(told).toEqual([...(isNest ? Object.values(whole) : []), whole]);
+      expect(areRight).not.toContain(false);
+      // An object puts names that are numbers in front.
+      const spelledAnew = told.map((each) => JSON.stringify(JSON.parse(each)));
+      const values = [...(isNest ? Object.values(whole) : []), whole];
+      expect(spelledAnew.toSorted()).toEqual(values.map((each) => JSON.stringify(each)).toSorted());
       const isObject = isNest && !Array.isArray(whole);
       expect(new Set(names)).toEqual(new Set(isObject ? Object.keys(whole) : []));
     }),
@@ -148,7 +126,7 @@ test('a text weighs as much as its values and twice its names, and nothing for w
     fc.property(text, (value) => {
       const spelled = JSON.stringify(value);
       const weight = weigh(JSON.parse(spelled));
-      if (weight > 0) expect(isHeavyJson(spelled, weight - 1)).toBe(true);
+      expect(isHeavyJson(spelled, Math.max(0, weight - 1))).toBe(weight > 0);
       expect(isHeavyJson(spelled, weight)).toBe(false);
     }),
     { numRuns: 2000 },
