@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Clock } from '../platform/clock.ts';
-import { closeOnceAnswered } from '../platform/idle-connections.ts';
+import { closeOnceAnswered, closeUnread } from '../platform/idle-connections.ts';
 import { listen } from '../platform/listening.ts';
 import type { Log } from '../platform/log.ts';
 import { refusal, type AccessRules } from './serve/access.ts';
@@ -102,6 +102,7 @@ function httpServer(deps: AgentServerDeps): Server {
     });
   });
   closeOnceAnswered(server);
+  closeUnread(server, deps.clock);
   server.on('clientError', (_error, socket) => {
     if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
   });

@@ -9,6 +9,7 @@ import type { StateFile } from '../platform/state-file.ts';
 import { agentRoutes, type AgentFace } from './surface/agent-routes.ts';
 import { appRoutes } from './surface/app-routes.ts';
 import { identifyBy } from './access/callers.ts';
+import { createBodyBudget } from './request/body-budget.ts';
 import type { LocalChoice } from './request/calls.ts';
 import { controlRoutes, type ControlRoutesDeps } from './surface/control-routes.ts';
 import { metricsRoute } from './surface/metrics.ts';
@@ -101,6 +102,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   });
   const { logs, circuits, latencies, predictions, stats, warmup, feed } = monitor;
   const budget = createHedgeBudget();
+  const bodies = createBodyBudget(() => config().gateway.maxBodiesInFlightBytes);
   const orders = ordersOf({
     config,
     remotes: () => remotes(config()),
@@ -129,6 +131,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
         circuits,
         predictions,
         budget,
+        bodies,
         logs,
         inFlightAt: (id) => stats.inFlightAt(id),
         remotes: () => remotes(config()),

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Clock } from './clock.ts';
 
 /**
  * Makes a stopping server close each connection as soon as it owes no answer. By itself Node cuts off
@@ -25,4 +26,19 @@ export function closeOnceAnswered(server: Server): void {
   server.closeIdleConnections = () => {
     for (const [socket, answers] of owed) if (answers === 0) socket.destroy();
   };
+}
+
+/** So long the rest of a body may take whose request was answered without it. */
+const REST_MS = 2000;
+
+/** Makes a server close connections on which a body goes on after its answer: nobody reads it. */
+export function closeUnread(server: Server, clock: Clock): void {
+  server.on('request', (req, res) => {
+    res.on('close', () => {
+      const { socket } = req;
+      if (req.complete || socket.destroyed) return;
+      const cancelTimer = clock.after(REST_MS, () => void socket.destroy());
+      req.on('close', cancelTimer);
+    });
+  });
 }

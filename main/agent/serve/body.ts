@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { ByteBuffer } from '../../platform/byte-buffer.ts';
 
 /** A request body, or why there is none. */
 export type BodyRead =
@@ -10,22 +11,21 @@ export type BodyRead =
 /** Reads a whole body of at most `maxBytes`. */
 export function readBody(req: IncomingMessage, maxBytes: number): Promise<BodyRead> {
   return new Promise((resolve) => {
-    const parts: Buffer[] = [];
-    let bytes = 0;
+    const body = new ByteBuffer();
+    let isTooLarge = false;
     if (Number(req.headers['content-length'] ?? 0) > maxBytes) {
       resolve({ kind: 'too_large' });
       return;
     }
     req.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes <= maxBytes) {
-        parts.push(chunk);
-        return;
-      }
-      parts.length = 0;
+      if (isTooLarge) return;
+      body.add(chunk);
+      if (body.length <= maxBytes) return;
+      isTooLarge = true;
+      body.clear();
       resolve({ kind: 'too_large' });
     });
-    req.on('end', () => resolve({ kind: 'body', bytes: Buffer.concat(parts) }));
+    req.on('end', () => resolve({ kind: 'body', bytes: body.take() }));
     req.on('close', () => resolve({ kind: 'aborted' }));
     req.on('error', () => resolve({ kind: 'aborted' }));
   });

@@ -1,3 +1,4 @@
+import { ByteBuffer } from '../../platform/byte-buffer.ts';
 import type { ResponseHeaders } from '../../platform/http.ts';
 import type { BodyReader, Progress } from './readers.ts';
 
@@ -21,17 +22,16 @@ export function createSniffingReader(readers: {
   readonly events: () => BodyReader;
 }): BodyReader {
   let chosen: BodyReader | null = null;
-  let blanks = Buffer.alloc(0);
+  const blanks = new ByteBuffer();
   return {
     push(chunk): Progress {
       if (chosen !== null) return chosen.push(chunk);
       const first = chunk.find((byte) => byte > 0x20);
-      const soFar = blanks.length === 0 ? chunk : Buffer.concat([blanks, chunk]);
+      blanks.add(chunk);
       if (first !== undefined) {
         chosen = first === 0x7b || first === 0x5b ? readers.json() : readers.events();
-        return chosen.push(soFar);
+        return chosen.push(blanks.take());
       }
-      blanks = Buffer.from(soFar);
       if (blanks.length <= MAX_BLANK_BYTES) return { kind: 'more' };
       return { kind: 'bad', detail: `over ${MAX_BLANK_BYTES} bytes of blanks` };
     },

@@ -78,6 +78,12 @@ export function sendError(
 /** So long a refused upload is still read after its answer. */
 const LINGER_MS = 2000;
 
+/** What becomes of a body that comes on after its request was refused. */
+export interface RestOfBody {
+  /** The connection is closed once so much more of it has come over the wire. */
+  readonly maxRestBytes?: number;
+}
+
 /**
  * Answers a request with an error while its body is still coming, and closes the connection.
  * Closing at once would reset it, and the sender would lose the answer unread.
@@ -86,7 +92,11 @@ export function sendErrorEarly(
   req: IncomingMessage,
   res: ServerResponse,
   error: GatewayError,
-  { headers, clock }: { readonly headers: OutgoingHttpHeaders; readonly clock: Clock },
+  {
+    headers,
+    clock,
+    maxRestBytes = Infinity,
+  }: { readonly headers: OutgoingHttpHeaders; readonly clock: Clock } & RestOfBody,
 ): void {
   const body = Buffer.from(JSON.stringify(errorBody(error)));
   res.writeHead(error.status, {
@@ -102,7 +112,15 @@ export function sendErrorEarly(
     res.end();
   };
   const cancelTimer = clock.after(LINGER_MS, close);
+  if (req.readableEnded || maxRestBytes === 0) {
+    close();
+    return;
+  }
+  const { socket } = req;
+  const maxBytesRead = socket.bytesRead + maxRestBytes;
+  req.on('end', close).on('close', close);
+  req.on('data', () => {
+    if (socket.bytesRead > maxBytesRead) close();
+  });
   req.resume();
-  if (req.readableEnded) close();
-  else req.on('end', close).on('close', close);
 }
