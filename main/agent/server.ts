@@ -4,7 +4,7 @@ import { closeOnceAnswered, closeUnread } from '../platform/idle-connections.ts'
 import { listen } from '../platform/listening.ts';
 import type { Log } from '../platform/log.ts';
 import { refusal, type AccessRules } from './serve/access.ts';
-import { sendError, sendErrorEarly, type AgentError } from './serve/errors.ts';
+import { MAX_REST_BYTES, sendError, sendErrorEarly, type AgentError } from './serve/errors.ts';
 import type { Inference } from './serve/inference.ts';
 
 /** Where the agent listens. */
@@ -126,7 +126,7 @@ async function answer(
   const [path, query] = splitAt(req.url ?? '', '?');
   const allowed = methodOf(path);
   const problem = refused ?? (allowed === null ? notFound(path) : wrongMethod(req, allowed));
-  if (problem !== null) sendErrorEarly(req, res, problem, clock);
+  if (problem !== null) sendErrorEarly(req, res, problem, { clock, maxRestBytes: MAX_REST_BYTES });
   else if (path === '/health') sendHealth(res, query, deps);
   else if (path === '/v1/models') await inference.models(req, res);
   else await inference.post(req, res, path);

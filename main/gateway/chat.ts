@@ -3,7 +3,7 @@ import type { Config } from '../config.ts';
 import { newRequestId } from '../platform/request-id.ts';
 import { keyError, type Identity } from './access/auth.ts';
 import { readBody } from './request/body.ts';
-import type { BodyBudget, BodyShare } from './request/body-budget.ts';
+import type { BodyBudget, BodyShare } from '../platform/body-budget.ts';
 import { answerChat, NOT_ROUTED } from './chat-answer.ts';
 import type { ChatCall } from './request/calls.ts';
 import { isBadRequest, parseChatRequest, type ChatRequest } from './request/chat-request.ts';
@@ -51,7 +51,7 @@ async function answer(
 ): Promise<void> {
   const id = newRequestId();
   const base = { ...caller.cors, 'x-gateway-request-id': id };
-  const read = await readRequest(req, caller, deps.config());
+  const read = await readRequest(req, { ...caller, limit: limitOf(deps) });
   if (read.kind === 'aborted') return;
   if (read.kind === 'refused') {
     const headers = { ...base, ...NOT_ROUTED };
@@ -99,8 +99,11 @@ type RequestRead =
 
 async function readRequest(
   req: IncomingMessage,
-  { identity, share }: { readonly identity: Identity; readonly share: BodyShare },
-  { gateway }: Config,
+  {
+    identity,
+    share,
+    limit,
+  }: { readonly identity: Identity; readonly share: BodyShare; readonly limit: Limit },
 ): Promise<RequestRead> {
   if (!identity.reader) return { kind: 'refused', error: keyError(req.headers), rest: LEFT };
   const type = req.headers['content-type'] ?? '';
@@ -108,10 +111,9 @@ async function readRequest(
   if (!/^application\/json\s*(;|$)/i.test(type) || coding !== 'identity') {
     return { kind: 'refused', error: UNSUPPORTED_MEDIA };
   }
-  const maxBytes = Math.min(gateway.maxBodyBytes, gateway.maxBodiesInFlightBytes);
-  const body = await readBody(req, { maxBytes, share });
+  const body = await readBody(req, { maxBytes: limit.maxBytes, share });
   if (body.kind === 'aborted') return body;
-  if (body.kind === 'too_large') return { kind: 'refused', error: tooLarge(maxBytes) };
+  if (body.kind === 'too_large') return { kind: 'refused', error: tooLarge(limit) };
   if (body.kind !== 'body') return { kind: 'refused', error: OVERLOADED, rest: LEFT };
   const parsed = parseChatRequest(body.bytes);
   if (!isBadRequest(parsed)) return { kind: 'request', request: parsed };
@@ -136,11 +138,24 @@ const OVERLOADED: GatewayError = {
   retryAfterMs: 1000,
 };
 
-/** What a body over the limit is told. */
-export function tooLarge(maxBytes: number): GatewayError {
+/** How large a body may be, and the setting that says so. */
+interface Limit {
+  readonly maxBytes: number;
+  readonly setting: 'MAX_BODY_BYTES' | 'MAX_BODIES_IN_FLIGHT_BYTES';
+}
+
+function limitOf({ config, bodies }: ChatDeps): Limit {
+  const { maxBodyBytes } = config().gateway;
+  const largest = bodies.largestBytes();
+  return largest < maxBodyBytes
+    ? { maxBytes: largest, setting: 'MAX_BODIES_IN_FLIGHT_BYTES' }
+    : { maxBytes: maxBodyBytes, setting: 'MAX_BODY_BYTES' };
+}
+
+function tooLarge({ maxBytes, setting }: Limit): GatewayError {
   return {
     status: 413,
     code: 'body_too_large',
-    message: `The body is over ${maxBytes} bytes; SWITCHYARD_MAX_BODY_BYTES raises the limit.`,
+    message: `The body is over ${maxBytes} bytes; SWITCHYARD_${setting} raises the limit.`,
   };
 }

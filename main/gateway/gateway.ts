@@ -2,6 +2,7 @@ import type { UpstreamId } from '#shared/ids.ts';
 import type { AppInfo, LiveSnapshot, ProvidersSummary } from '#shared/live.ts';
 import type { Config } from '../config.ts';
 import { perConfig } from '../config/per-config.ts';
+import { createBodyBudget } from '../platform/body-budget.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { HttpClient } from '../platform/http.ts';
 import type { Log } from '../platform/log.ts';
@@ -9,7 +10,6 @@ import type { StateFile } from '../platform/state-file.ts';
 import { agentRoutes, type AgentFace } from './surface/agent-routes.ts';
 import { appRoutes } from './surface/app-routes.ts';
 import { identifyBy } from './access/callers.ts';
-import { createBodyBudget } from './request/body-budget.ts';
 import type { LocalChoice } from './request/calls.ts';
 import { controlRoutes, type ControlRoutesDeps } from './surface/control-routes.ts';
 import { metricsRoute } from './surface/metrics.ts';
@@ -84,6 +84,9 @@ export interface Gateway {
   controlLink(): string;
 }
 
+/** A body as it came, and as it is written for an upstream with another model or as a stream. */
+const BODY_COPIES = 2;
+
 /** Puts the gateway together; nothing listens before `start`. */
 export function createGateway(deps: GatewayDeps): Gateway {
   const { clock, config, log } = deps;
@@ -102,7 +105,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   });
   const { logs, circuits, latencies, predictions, stats, warmup, feed } = monitor;
   const budget = createHedgeBudget();
-  const bodies = createBodyBudget(() => config().gateway.maxBodiesInFlightBytes);
+  const bodies = createBodyBudget(() => config().gateway.maxBodiesInFlightBytes, BODY_COPIES);
   const orders = ordersOf({
     config,
     remotes: () => remotes(config()),

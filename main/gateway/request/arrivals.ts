@@ -3,12 +3,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { readBody, type BodyRead } from './body.ts';
 
 /** The body of a message whose sender is unknown before its last byte, or why there is none. */
-export type Arrival =
-  | Exclude<BodyRead, { readonly kind: 'no_room' }>
-  /** It took too long. */
-  | { readonly kind: 'late' }
-  /** Newer ones came while it was on its way, more than are waited for. */
-  | { readonly kind: 'crowded_out' };
+export type Arrival = BodyRead | { readonly kind: 'late' };
 
 /** Reads messages that anybody may send. */
 export interface Arrivals {
@@ -40,13 +35,10 @@ export function createArrivals(clock: Clock): Arrivals {
         };
         const cancelTimer = clock.after(MAX_ARRIVAL_MS, () => settle({ kind: 'late' }));
         const [oldest] = waiting;
-        if (waiting.size >= MAX_WAITING) oldest?.({ kind: 'crowded_out' });
+        if (waiting.size >= MAX_WAITING) oldest?.({ kind: 'no_room' });
         waiting.add(settle);
         const limits = { maxBytes: MAX_ARRIVAL_BYTES, maxPieces: MAX_PIECES };
-        void readBody(req, limits).then((read) => {
-          // There is no budget whose room could be wanting.
-          if (read.kind !== 'no_room') settle(read);
-        });
+        void readBody(req, limits).then(settle);
       }),
   };
 }

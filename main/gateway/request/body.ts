@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { ByteBuffer } from '../../platform/byte-buffer.ts';
-import type { BodyShare } from './body-budget.ts';
+import type { BodyShare } from '../../platform/body-budget.ts';
 
 /** A request body, or why there is none. */
 export type BodyRead =

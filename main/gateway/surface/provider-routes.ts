@@ -138,7 +138,7 @@ const NOT_TAKEN: Readonly<Record<Exclude<Arrival['kind'], 'body' | 'aborted'>, G
     code: 'request_timeout',
     message: 'The body did not come in time; send it together with its head.',
   },
-  crowded_out: {
+  no_room: {
     status: 503,
     code: 'overloaded',
     message: 'More messages are coming in than are waited for at once; try again in a moment.',

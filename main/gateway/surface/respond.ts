@@ -2,6 +2,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Clock } from '../../platform/clock.ts';
+import { endAfterRest } from '../../platform/idle-connections.ts';
 import { errorBody, errorHeaders, type GatewayError } from './errors.ts';
 
 /** Answers with a JSON value. */
@@ -75,9 +76,6 @@ export function sendError(
   sendJson(res, error.status, errorBody(error), { ...errorHeaders(error), ...headers });
 }
 
-/** So long a refused upload is still read after its answer. */
-const LINGER_MS = 2000;
-
 /** What becomes of a body that comes on after its request was refused. */
 export interface RestOfBody {
   /** The connection is closed once so much more of it has come over the wire. */
@@ -107,20 +105,5 @@ export function sendErrorEarly(
     'content-length': body.length,
   });
   res.write(body);
-  const close = () => {
-    cancelTimer();
-    res.end();
-  };
-  const cancelTimer = clock.after(LINGER_MS, close);
-  if (req.readableEnded || maxRestBytes === 0) {
-    close();
-    return;
-  }
-  const { socket } = req;
-  const maxBytesRead = socket.bytesRead + maxRestBytes;
-  req.on('end', close).on('close', close);
-  req.on('data', () => {
-    if (socket.bytesRead > maxBytesRead) close();
-  });
-  req.resume();
+  endAfterRest(req, res, { clock, maxRestBytes });
 }
