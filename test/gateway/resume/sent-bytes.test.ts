@@ -1,17 +1,16 @@
 import { expect, test } from 'vitest';
 import { createSentBytes, MAX_SENT_BYTES } from '../../../main/gateway/resume/sent-bytes.ts';
 
-test('what was sent is kept in its order, and what was taken stays as it is when more is sent', () => {
+test('what was sent is kept as it is, not copied', () => {
   const sent = createSentBytes();
-  for (const part of ['a', 'b']) sent.add(Buffer.from(part));
-  const before = sent.taken();
-  sent.add(Buffer.alloc(100_000, 'c'));
-  expect(Buffer.concat(before ?? []).toString()).toBe('ab');
-  expect(Buffer.concat(sent.taken() ?? []).toString()).toBe(`ab${'c'.repeat(100_000)}`);
+  const parts = [Buffer.from('a'), Buffer.from('b')];
+  for (const part of parts) sent.add(part);
+  expect(sent.taken()?.[0]).toBe(parts[0]);
+  expect(sent.taken()?.[1]).toBe(parts[1]);
 });
 
 test('nothing sent is nothing kept', () => {
-  expect(Buffer.concat(createSentBytes().taken() ?? [])).toHaveLength(0);
+  expect(createSentBytes().taken()).toEqual([]);
 });
 
 test('up to the limit all is kept, beyond it nothing, for good', () => {
