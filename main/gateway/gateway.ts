@@ -123,7 +123,12 @@ export function createGateway(deps: GatewayDeps): Gateway {
     controlLink,
     lifecycle: () => lifecycle,
   });
-  const routes = createRoutes(list, { identify, windowDirectory: deps.windowDirectory, onBug });
+  const routes = createRoutes(list, {
+    identify,
+    windowDirectory: deps.windowDirectory,
+    clock,
+    onBug,
+  });
   const makeServer = () =>
     createGatewayServer({
       config,

@@ -3,7 +3,7 @@ import { createManualClock } from '../support/clock.ts';
 import { startGateway } from '../support/gateway.ts';
 import { openWire, type Wire } from '../support/wire.ts';
 
-const ROUTES = ['/api/v1/providers/enroll', '/api/v1/providers/heartbeat'];
+const ROUTES = ['/api/v1/providers/enroll', '/api/v1/providers/heartbeat', '/api/v1/sessions'];
 const [ENROLL = ''] = ROUTES;
 
 function head(path: string, framing: string): string {
@@ -33,10 +33,10 @@ test.each(ROUTES)('a body that does not come in time is a 408 at %s', async (pat
   expect(await agent.closed).toMatch(/^HTTP\/1\.1 408 /);
 });
 
-test('a body in pieces of a few bytes is refused, long before it is as large as one may be', async () => {
+test.each(ROUTES)('a body in pieces of a few bytes is refused at %s', async (path) => {
   const { url } = await startMessages();
   const agent = await openWire(url);
-  agent.send(head(ENROLL, 'transfer-encoding: chunked') + '1\r\nx\r\n'.repeat(2000));
+  agent.send(head(path, 'transfer-encoding: chunked') + '1\r\nx\r\n'.repeat(2000));
   expect(await agent.closed).toMatch(/^HTTP\/1\.1 400 [^]*"code":"invalid_request"/);
 });
 

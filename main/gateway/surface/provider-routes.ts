@@ -2,12 +2,7 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import type { Request, Response } from 'express';
 import type { Provider } from '#shared/provider.ts';
 import type { Clock } from '../../platform/clock.ts';
-import {
-  createArrivals,
-  MAX_ARRIVAL_BYTES,
-  type Arrival,
-  type Arrivals,
-} from '../request/arrivals.ts';
+import { createArrivals, type Arrivals } from '../request/arrivals.ts';
 import type { GatewayError } from './errors.ts';
 import { sendError, sendErrorEarly, sendJson, sendPieces } from './respond.ts';
 import type { Route } from './routes.ts';
@@ -122,38 +117,11 @@ export function providerRoutes({ providers, joinUrl, clock }: ProviderRoutesDeps
   ];
 }
 
-const NOT_TAKEN: Readonly<Record<Exclude<Arrival['kind'], 'body' | 'aborted'>, GatewayError>> = {
-  too_large: {
-    status: 413,
-    code: 'body_too_large',
-    message: `The body is over ${MAX_ARRIVAL_BYTES} bytes.`,
-  },
-  too_many_pieces: {
-    status: 400,
-    code: 'invalid_request',
-    message: 'The body came in pieces of a few bytes each; send it in larger ones.',
-  },
-  late: {
-    status: 408,
-    code: 'request_timeout',
-    message: 'The body did not come in time; send it together with its head.',
-  },
-  no_room: {
-    status: 503,
-    code: 'overloaded',
-    message: 'More messages are coming in than are waited for at once; try again in a moment.',
-    retryAfterMs: 1000,
-  },
-};
-
 const COMPRESSED: GatewayError = {
   status: 415,
   code: 'unsupported_media_type',
   message: 'An agent sends its body as plain JSON in UTF-8, not compressed.',
 };
-
-/** Of a body that is not taken no more than this is read, so that its sender may finish and hear why. */
-const MAX_REST_BYTES = 64 * 1024;
 
 /** The bytes of a body, or null when the agent was told why they are not taken, or has gone. */
 async function readAgentBody(
@@ -161,17 +129,10 @@ async function readAgentBody(
   res: Response,
   { arrivals, clock }: { readonly arrivals: Arrivals; readonly clock: Clock },
 ): Promise<Buffer | null> {
-  const early = { headers: {}, clock, maxRestBytes: MAX_REST_BYTES };
-  if ((req.get('content-encoding') ?? 'identity').toLowerCase() !== 'identity') {
-    sendErrorEarly(req, res, COMPRESSED, early);
-    return null;
+  if ((req.get('content-encoding') ?? 'identity').toLowerCase() === 'identity') {
+    return arrivals.read(req, res);
   }
-  const read = await arrivals.read(req);
-  if (read.kind === 'body') return read.bytes;
-  if (read.kind === 'aborted') return null;
-  // Every further piece of a few bytes takes as long as a packet.
-  const maxRestBytes = read.kind === 'too_many_pieces' ? 0 : MAX_REST_BYTES;
-  sendErrorEarly(req, res, NOT_TAKEN[read.kind], { ...early, maxRestBytes });
+  sendErrorEarly(req, res, COMPRESSED, { headers: {}, clock });
   return null;
 }
 

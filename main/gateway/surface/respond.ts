@@ -96,6 +96,7 @@ export function sendErrorEarly(
     maxRestBytes = Infinity,
   }: { readonly headers: OutgoingHttpHeaders; readonly clock: Clock } & RestOfBody,
 ): void {
+  if (res.destroyed || res.headersSent) return;
   const body = Buffer.from(JSON.stringify(errorBody(error)));
   res.writeHead(error.status, {
     'cache-control': 'no-store',
