@@ -79,6 +79,8 @@ export const MEANINGS: Meanings = {
     allowedOrigins: 'Web pages that may call the gateway from a browser.',
     apiKeys: 'Keys for callers and readers. None: everyone on this machine may call.',
     maxBodyBytes: 'Largest request body.',
+    maxBodiesInFlightBytes:
+      'memory for the bodies of all requests in flight, each counted twice; beyond it 503 with `Retry-After`',
     logLevel: 'How much is written to the log.',
   },
 };

@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Clock } from '../platform/clock.ts';
-import { closeOnceAnswered } from '../platform/idle-connections.ts';
+import { closeOnceAnswered, closeUnread } from '../platform/idle-connections.ts';
 import { listen } from '../platform/listening.ts';
 import type { Log } from '../platform/log.ts';
 import { refusal, type AccessRules } from './serve/access.ts';
-import { sendError, sendErrorEarly, type AgentError } from './serve/errors.ts';
+import { MAX_REST_BYTES, sendError, sendErrorEarly, type AgentError } from './serve/errors.ts';
 import type { Inference } from './serve/inference.ts';
 
 /** Where the agent listens. */
@@ -102,6 +102,7 @@ function httpServer(deps: AgentServerDeps): Server {
     });
   });
   closeOnceAnswered(server);
+  closeUnread(server, deps.clock);
   server.on('clientError', (_error, socket) => {
     if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
   });
@@ -125,7 +126,7 @@ async function answer(
   const [path, query] = splitAt(req.url ?? '', '?');
   const allowed = methodOf(path);
   const problem = refused ?? (allowed === null ? notFound(path) : wrongMethod(req, allowed));
-  if (problem !== null) sendErrorEarly(req, res, problem, clock);
+  if (problem !== null) sendErrorEarly(req, res, problem, { clock, maxRestBytes: MAX_REST_BYTES });
   else if (path === '/health') sendHealth(res, query, deps);
   else if (path === '/v1/models') await inference.models(req, res);
   else await inference.post(req, res, path);

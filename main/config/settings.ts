@@ -101,6 +101,7 @@ export const SETTINGS = {
     allowedOrigins: setting('ALLOWED_ORIGINS', kinds.origins, []),
     apiKeys: setting('API_KEYS', kinds.secrets, [], true),
     maxBodyBytes: setting('MAX_BODY_BYTES', kinds.byteCount, 33_554_432),
+    maxBodiesInFlightBytes: setting('MAX_BODIES_IN_FLIGHT_BYTES', kinds.memoryBytes, 268_435_456),
     logLevel: atStart(
       setting('LOG_LEVEL', kinds.oneOf(['error', 'warn', 'info', 'debug']), 'info'),
     ),

@@ -3,6 +3,7 @@ import type { Config } from '../config.ts';
 import { newRequestId } from '../platform/request-id.ts';
 import { keyError, type Identity } from './access/auth.ts';
 import { readBody } from './request/body.ts';
+import type { BodyBudget, BodyShare } from '../platform/body-budget.ts';
 import { answerChat, NOT_ROUTED } from './chat-answer.ts';
 import type { ChatCall } from './request/calls.ts';
 import {
@@ -14,7 +15,7 @@ import {
 import { MAX_BYTES_AT_ONCE } from './request/json-members.ts';
 import type { GatewayError } from './surface/errors.ts';
 import type { RequestLogs } from './watch/request-log.ts';
-import { sendError, sendErrorEarly } from './surface/respond.ts';
+import { sendError, sendErrorEarly, type RestOfBody } from './surface/respond.ts';
 import { route, type Journey, type RouterDeps } from './router.ts';
 import type { RemoteUpstream } from './request/upstreams.ts';
 
@@ -23,6 +24,7 @@ export interface ChatDeps extends RouterDeps {
   readonly config: () => Config;
   readonly remotes: () => readonly RemoteUpstream[];
   readonly logs: RequestLogs;
+  readonly bodies: BodyBudget;
 }
 
 /** Paths of the chat endpoint (design 3). */
@@ -31,21 +33,36 @@ export const CHAT_PATHS: ReadonlySet<string> = new Set([
   '/v1/chat/completions',
 ]);
 
+interface Caller {
+  readonly identity: Identity;
+  readonly cors: OutgoingHttpHeaders;
+}
+
 /** Answers one chat completion; resolves when the answer is out or the caller is gone. */
-export async function handleChat(
+export function handleChat(
   req: IncomingMessage,
   res: ServerResponse,
-  caller: { readonly identity: Identity; readonly cors: OutgoingHttpHeaders },
+  caller: Caller,
+  deps: ChatDeps,
+): Promise<void> {
+  const share = deps.bodies.share();
+  return answer(req, res, { ...caller, share }, deps).finally(() => share.giveBack());
+}
+
+async function answer(
+  req: IncomingMessage,
+  res: ServerResponse,
+  caller: Caller & { readonly share: BodyShare },
   deps: ChatDeps,
 ): Promise<void> {
   const id = newRequestId();
   const base = { ...caller.cors, 'x-gateway-request-id': id };
-  const read = await readRequest(req, caller.identity, deps.config());
+  const read = await readRequest(req, { ...caller, limit: limitOf(deps) });
   if (read.kind === 'aborted') return;
   if (read.kind === 'refused') {
     const headers = { ...base, ...NOT_ROUTED };
-    if (read.error.status !== 413) sendError(res, read.error, headers);
-    else sendErrorEarly(req, res, read.error, { headers, clock: deps.clock });
+    if (isNearlyHere(req, read)) sendError(res, read.error, headers);
+    else sendErrorEarly(req, res, read.error, { headers, clock: deps.clock, ...read.rest });
     return;
   }
   const { request } = read;
@@ -74,25 +91,36 @@ export async function handleChat(
 /** A lone call has nobody beside it to be ended. */
 function onContent(): void {}
 
+/** Whether the rest of a refused body is so little that the connection may live on. */
+function isNearlyHere(req: IncomingMessage, { error }: { readonly error: GatewayError }): boolean {
+  const { 'content-length': length = 0, 'transfer-encoding': coding } = req.headers;
+  const isShort = coding === undefined && Number(length) <= MAX_REST_BYTES;
+  return req.complete || (error.status !== 413 && isShort);
+}
+
 type RequestRead =
   | { readonly kind: 'request'; readonly request: ChatRequest }
-  | { readonly kind: 'refused'; readonly error: GatewayError }
+  | { readonly kind: 'refused'; readonly error: GatewayError; readonly rest?: RestOfBody }
   | { readonly kind: 'aborted' };
 
 async function readRequest(
   req: IncomingMessage,
-  identity: Identity,
-  { gateway }: Config,
+  {
+    identity,
+    share,
+    limit,
+  }: { readonly identity: Identity; readonly share: BodyShare; readonly limit: Limit },
 ): Promise<RequestRead> {
-  if (!identity.reader) return { kind: 'refused', error: keyError(req.headers) };
+  if (!identity.reader) return { kind: 'refused', error: keyError(req.headers), rest: LEFT };
   const type = req.headers['content-type'] ?? '';
   const coding = req.headers['content-encoding'] ?? 'identity';
   if (!/^application\/json\s*(;|$)/i.test(type) || coding !== 'identity') {
     return { kind: 'refused', error: UNSUPPORTED_MEDIA };
   }
-  const body = await readBody(req, gateway.maxBodyBytes);
+  const body = await readBody(req, { maxBytes: limit.maxBytes, share });
   if (body.kind === 'aborted') return body;
-  if (body.kind === 'too_large') return { kind: 'refused', error: tooLarge(gateway.maxBodyBytes) };
+  if (body.kind === 'too_large') return { kind: 'refused', error: tooLarge(limit) };
+  if (body.kind !== 'body') return { kind: 'refused', error: OVERLOADED, rest: LEFT };
   const { bytes } = body;
   const isLarge = bytes.length > MAX_BYTES_AT_ONCE;
   const parsed = isLarge ? await parseInTurns(bytes) : parseChatRequest(bytes);
@@ -108,11 +136,36 @@ const UNSUPPORTED_MEDIA: GatewayError = {
   message: 'The body must be JSON, uncompressed: send "Content-Type: application/json".',
 };
 
-/** What a body over the limit is told. */
-export function tooLarge(maxBytes: number): GatewayError {
+const MAX_REST_BYTES = 64 * 1024;
+/** What came without a key, or for what there is no room, is not read to its end. */
+const LEFT: RestOfBody = { maxRestBytes: MAX_REST_BYTES };
+
+const OVERLOADED: GatewayError = {
+  status: 503,
+  code: 'overloaded',
+  message:
+    'The requests in flight hold as many bytes as SWITCHYARD_MAX_BODIES_IN_FLIGHT_BYTES allows; try again in a moment.',
+  retryAfterMs: 1000,
+};
+
+/** How large a body may be, and the setting that says so. */
+interface Limit {
+  readonly maxBytes: number;
+  readonly setting: 'MAX_BODY_BYTES' | 'MAX_BODIES_IN_FLIGHT_BYTES';
+}
+
+function limitOf({ config, bodies }: ChatDeps): Limit {
+  const { maxBodyBytes } = config().gateway;
+  const largest = bodies.largestBytes();
+  return largest < maxBodyBytes
+    ? { maxBytes: largest, setting: 'MAX_BODIES_IN_FLIGHT_BYTES' }
+    : { maxBytes: maxBodyBytes, setting: 'MAX_BODY_BYTES' };
+}
+
+function tooLarge({ maxBytes, setting }: Limit): GatewayError {
   return {
     status: 413,
     code: 'body_too_large',
-    message: `The body is over ${maxBytes} bytes; SWITCHYARD_MAX_BODY_BYTES raises the limit.`,
+    message: `The body is over ${maxBytes} bytes; SWITCHYARD_${setting} raises the limit.`,
   };
 }

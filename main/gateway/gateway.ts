@@ -2,6 +2,7 @@ import type { UpstreamId } from '#shared/ids.ts';
 import type { AppInfo, LiveSnapshot, ProvidersSummary } from '#shared/live.ts';
 import type { Config } from '../config.ts';
 import { perConfig } from '../config/per-config.ts';
+import { createBodyBudget } from '../platform/body-budget.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { HttpClient } from '../platform/http.ts';
 import type { Log } from '../platform/log.ts';
@@ -83,6 +84,9 @@ export interface Gateway {
   controlLink(): string;
 }
 
+/** A body as it came, and as it is written for an upstream with another model or as a stream. */
+const BODY_COPIES = 2;
+
 /** Puts the gateway together; nothing listens before `start`. */
 export function createGateway(deps: GatewayDeps): Gateway {
   const { clock, config, log } = deps;
@@ -101,6 +105,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   });
   const { logs, circuits, latencies, predictions, stats, warmup, feed } = monitor;
   const budget = createHedgeBudget();
+  const bodies = createBodyBudget(() => config().gateway.maxBodiesInFlightBytes, BODY_COPIES);
   const orders = ordersOf({
     config,
     remotes: () => remotes(config()),
@@ -118,7 +123,12 @@ export function createGateway(deps: GatewayDeps): Gateway {
     controlLink,
     lifecycle: () => lifecycle,
   });
-  const routes = createRoutes(list, { identify, windowDirectory: deps.windowDirectory, onBug });
+  const routes = createRoutes(list, {
+    identify,
+    windowDirectory: deps.windowDirectory,
+    clock,
+    onBug,
+  });
   const makeServer = () =>
     createGatewayServer({
       config,
@@ -129,6 +139,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
         circuits,
         predictions,
         budget,
+        bodies,
         logs,
         inFlightAt: (id) => stats.inFlightAt(id),
         remotes: () => remotes(config()),

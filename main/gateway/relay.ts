@@ -94,7 +94,7 @@ class Relay implements ResponseListener {
       return;
     }
     // Before all else, for the caller waits for it.
-    this.#open(framesOf(start.held));
+    this.#open(start.held);
     if (this.#over) return;
     this.#cancelTimer = clock.after(idleTimeoutMs, this.#onTime);
     signal.addEventListener('abort', this.#onCancel);

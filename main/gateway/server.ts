@@ -6,7 +6,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { Config } from '../config.ts';
-import { closeOnceAnswered } from '../platform/idle-connections.ts';
+import { closeOnceAnswered, closeUnread } from '../platform/idle-connections.ts';
 import type { Identify } from './access/auth.ts';
 import { NOT_ROUTED } from './chat-answer.ts';
 import { newRequestId } from '../platform/request-id.ts';
@@ -43,6 +43,7 @@ export function createGatewayServer(deps: ServerDeps): Server {
     dispatch(req, res, deps),
   );
   closeOnceAnswered(server);
+  closeUnread(server, deps.chat.clock);
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (!socket.writable) return;
     // Cookies ignore ports: those of other local servers come along, and may be too many.

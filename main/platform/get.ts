@@ -1,3 +1,4 @@
+import { ByteBuffer } from './byte-buffer.ts';
 import type { Clock } from './clock.ts';
 import type { HttpClient, ResponseHeaders, ResponseListener } from './http.ts';
 
@@ -22,8 +23,7 @@ export type GetResult =
 /** Fetches a small document; time-outs, broken connections and oversize bodies are `failed`. */
 export function get(request: GetRequest, http: HttpClient, clock: Clock): Promise<GetResult> {
   return new Promise((resolve) => {
-    const parts: Buffer[] = [];
-    let bytes = 0;
+    const body = new ByteBuffer();
     let status = 0;
     let headers: ResponseHeaders = {};
     const settle = (result: GetResult) => {
@@ -42,15 +42,15 @@ export function get(request: GetRequest, http: HttpClient, clock: Clock): Promis
         headers = seenHeaders;
       },
       onData(chunk) {
-        parts.push(chunk);
-        bytes += chunk.length;
-        if (bytes > request.maxBytes) giveUp(`over ${request.maxBytes} bytes`);
+        body.add(chunk);
+        if (body.length > request.maxBytes) giveUp(`over ${request.maxBytes} bytes`);
       },
-      onEnd: () => settle({ kind: 'response', status, headers, body: Buffer.concat(parts) }),
+      onEnd: () => settle({ kind: 'response', status, headers, body: body.take() }),
       onFailure({ stale, detail }) {
         // The other side had given the kept connection up, which says nothing about its health.
         if (stale && !isFresh) {
           isFresh = true;
+          body.clear();
           exchange = send();
         } else settle({ kind: 'failed', detail });
       },

@@ -221,6 +221,30 @@ describe('what may go wrong', () => {
     expect(engine.calls).toEqual([]);
   });
 
+  test('a body for which those in flight leave no room is told that the machine is busy', async () => {
+    const engine = await startModelServer(hang);
+    const { url } = await startServing(engine);
+    // The test's agent has room for two of these.
+    const large = { ...ASK, user: 'x'.repeat(900_000) };
+    const asking = [1, 2].map(() => {
+      const req = request(url + CHAT, {
+        method: 'POST',
+        agent: false,
+        headers: { 'content-type': 'application/json' },
+      });
+      req.on('error', () => {});
+      req.end(JSON.stringify(large));
+      return req;
+    });
+    await engine.call(2);
+    const answer = await postJson(url + CHAT, large);
+    expect([answer.status, codeOf(answer.text)]).toEqual([503, 'busy']);
+    expect(answer.headers['retry-after']).toBe('2');
+    asking[0]?.destroy();
+    engine.script = json(200, completion('x'));
+    await expect.poll(async () => (await postJson(url + CHAT, large)).status).toBe(200);
+  });
+
   test.each([
     ['GET', CHAT, 405, 'method_not_allowed'],
     ['POST', '/health', 405, 'method_not_allowed'],

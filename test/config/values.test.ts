@@ -80,7 +80,7 @@ const KINDS: {
     allowed: /ports from 0 to 65535, separated by commas/,
   },
   {
-    names: ['MAX_BODY_BYTES'],
+    names: ['MAX_BODY_BYTES', 'MAX_BODIES_IN_FLIGHT_BYTES'],
     good: [['1', 1]],
     bad: ['0', '32M', '-1'],
     allowed: /whole number from 1 to \d+ \(bytes\)/,

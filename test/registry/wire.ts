@@ -40,7 +40,12 @@ export async function startWire(
         joinUrl: () => 'http://gateway:47900',
         clock: systemClock,
       }),
-      { identify, windowDirectory: '/nowhere', onBug: (error) => bugs.push(error) },
+      {
+        identify,
+        windowDirectory: '/nowhere',
+        clock: systemClock,
+        onBug: (error) => bugs.push(error),
+      },
     ),
   );
   closeOnceAnswered(server);

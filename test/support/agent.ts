@@ -95,6 +95,7 @@ export async function startAgent(given: Given = {}): Promise<TestMachine> {
       region: 'attic',
       allowedHosts: [],
       maxBodyBytes: 1_000_000,
+      maxBodiesInFlightBytes: 2_500_000,
       rules,
     }),
     ownRegistry: null,

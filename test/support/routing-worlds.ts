@@ -5,6 +5,7 @@ import type { RequestRow } from '#shared/live.ts';
 import type { StatusReport } from '#shared/status.ts';
 import { loadConfig, type Config } from '../../main/config.ts';
 import { handleChat } from '../../main/gateway/chat.ts';
+import { createBodyBudget } from '../../main/platform/body-budget.ts';
 import { createHedgeBudget } from '../../main/gateway/hedge/budget.ts';
 import { createMonitor } from '../../main/gateway/watch/monitor.ts';
 import { endpointOf, remoteUpstreams } from '../../main/gateway/request/upstreams.ts';
@@ -196,6 +197,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
       circuits,
       predictions,
       budget: createHedgeBudget(),
+      bodies: createBodyBudget(() => Infinity, 1),
       warmup,
       logs,
       pickLocal,

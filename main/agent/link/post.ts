@@ -1,3 +1,4 @@
+import { ByteBuffer } from '../../platform/byte-buffer.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Exchange, HttpClient, ResponseHeaders } from '../../platform/http.ts';
 
@@ -52,19 +53,17 @@ export function post(
     let exchange = send(false);
 
     function send(fresh: boolean): Exchange {
-      const parts: Buffer[] = [];
-      let bytes = 0;
+      const answer = new ByteBuffer();
       let head = { status: 0, headers: {} as ResponseHeaders };
       return http.send(
         { method: 'POST', origin, path, headers, body, fresh },
         {
           onHead: (status, seen) => void (head = { status, headers: seen }),
           onData(chunk) {
-            parts.push(chunk);
-            bytes += chunk.length;
-            if (bytes > maxBytes) giveUp(`the answer is over ${maxBytes} bytes`);
+            answer.add(chunk);
+            if (answer.length > maxBytes) giveUp(`the answer is over ${maxBytes} bytes`);
           },
-          onEnd: () => settle({ kind: 'response', ...head, body: Buffer.concat(parts) }),
+          onEnd: () => settle({ kind: 'response', ...head, body: answer.take() }),
           onFailure(failure) {
             // The other side had closed the kept connection as we wrote on it: it never saw the request.
             if (failure.stale && !fresh) exchange = send(true);

@@ -1,32 +1,49 @@
 import type { IncomingMessage } from 'node:http';
 import { memberOf, parseJson } from '../json.ts';
+import type { BodyShare } from '../../platform/body-budget.ts';
+import { ByteBuffer } from '../../platform/byte-buffer.ts';
 
 /** A request body, or why there is none. */
 export type BodyRead =
   | { readonly kind: 'body'; readonly bytes: Buffer }
   | { readonly kind: 'too_large' }
+  /** The bodies in flight leave no room for it. */
+  | { readonly kind: 'no_room' }
   /** The caller went away while sending. */
   | { readonly kind: 'aborted' };
 
-/** Reads a whole body of at most `maxBytes`. */
-export function readBody(req: IncomingMessage, maxBytes: number): Promise<BodyRead> {
+/** Reads a whole body of at most `maxBytes`; whoever made the share gives it back. */
+export function readBody(
+  req: IncomingMessage,
+  maxBytes: number,
+  share: BodyShare,
+): Promise<BodyRead> {
   return new Promise((resolve) => {
-    const parts: Buffer[] = [];
-    let bytes = 0;
-    if (Number(req.headers['content-length'] ?? 0) > maxBytes) {
-      resolve({ kind: 'too_large' });
-      return;
-    }
+    const announced = Number(req.headers['content-length'] ?? 0);
+    const body = new ByteBuffer(announced);
+    let taken = 0;
+    let isRefused = false;
+
+    const refuse = (kind: 'too_large' | 'no_room') => {
+      isRefused = true;
+      body.clear();
+      share.giveBack();
+      resolve({ kind });
+    };
+    const take = (bytes: number) => {
+      if (bytes > maxBytes) refuse('too_large');
+      else if (bytes > taken && !share.take(bytes - taken)) refuse('no_room');
+      else taken = Math.max(taken, bytes);
+    };
+
+    take(announced);
+    if (isRefused) return;
     req.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes <= maxBytes) {
-        parts.push(chunk);
-        return;
-      }
-      parts.length = 0;
-      resolve({ kind: 'too_large' });
+      if (isRefused) return;
+      take(body.length + chunk.length);
+      if (!isRefused) body.add(chunk);
     });
-    req.on('end', () => resolve({ kind: 'body', bytes: Buffer.concat(parts) }));
+    req.on('end', () => resolve({ kind: 'body', bytes: body.take() }));
     req.on('close', () => resolve({ kind: 'aborted' }));
     req.on('error', () => resolve({ kind: 'aborted' }));
   });

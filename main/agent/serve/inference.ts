@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { BodyBudget, BodyShare } from '../../platform/body-budget.ts';
 import type { HttpRequest, ResponseHeaders } from '../../platform/http.ts';
 import { modelAskedFor, readBody } from './body.ts';
 import type { Counters } from './counters.ts';
-import { sendError, sendErrorEarly, type AgentError } from './errors.ts';
+import { MAX_REST_BYTES, sendError, sendErrorEarly, type AgentError } from './errors.ts';
 import { forward, type ForwardEdges } from './forward.ts';
 import { engineHeaders } from './headers.ts';
 import { createNoMeter, createStreamMeter, createWholeMeter, type Meter } from './meter.ts';
@@ -22,6 +23,7 @@ export interface InferenceDeps extends ForwardEdges {
   /** Null while requests are taken; else why not. */
   readonly closed: () => AgentError | null;
   readonly maxBodyBytes: () => number;
+  readonly bodies: BodyBudget;
   /** Requests at once; the next one is told that the machine is busy. */
   readonly maxInFlight: number;
   readonly counters: Counters;
@@ -75,13 +77,21 @@ export function createInference(deps: InferenceDeps): Inference {
   let lastEndedTicks: number | null = null;
   let running = new AbortController();
 
-  async function answer(req: IncomingMessage, res: ServerResponse, path: string): Promise<void> {
+  async function answer(
+    req: IncomingMessage,
+    res: ServerResponse,
+    { path, share }: { readonly path: string; readonly share: BodyShare },
+  ): Promise<void> {
     const { signal } = running;
-    const maxBytes = deps.maxBodyBytes();
-    const body = await readBody(req, maxBytes);
+    const maxBytes = Math.min(deps.maxBodyBytes(), deps.bodies.largestBytes());
+    const body = await readBody(req, maxBytes, share);
     if (body.kind === 'aborted') return;
     if (body.kind === 'too_large') {
-      sendErrorEarly(req, res, tooLarge(maxBytes), clock);
+      sendErrorEarly(req, res, tooLarge(maxBytes), { clock, maxRestBytes: Infinity });
+      return;
+    }
+    if (body.kind === 'no_room') {
+      sendErrorEarly(req, res, BUSY, { clock, maxRestBytes: MAX_REST_BYTES });
       return;
     }
     const engine = deps.engine();
@@ -109,14 +119,16 @@ export function createInference(deps: InferenceDeps): Inference {
     async post(req, res, path) {
       const refused = isJson(req) ? deps.closed() : NOT_JSON;
       if (refused !== null || inFlight >= deps.maxInFlight) {
-        sendErrorEarly(req, res, refused ?? BUSY, clock);
+        sendErrorEarly(req, res, refused ?? BUSY, { clock, maxRestBytes: MAX_REST_BYTES });
         return;
       }
       inFlight += 1;
       deps.onInFlight();
+      const share = deps.bodies.share();
       try {
-        await answer(req, res, path);
+        await answer(req, res, { path, share });
       } finally {
+        share.giveBack();
         inFlight -= 1;
         lastEndedTicks = clock.ticks();
         deps.onInFlight();

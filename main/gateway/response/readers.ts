@@ -1,4 +1,5 @@
 import { isHeavyJson } from '../../platform/json-weight.ts';
+import { ByteBuffer } from '../../platform/byte-buffer.ts';
 import { isLastChunk, parseJson, substanceOf, writeJson } from './answer.ts';
 import { createAnswerScan } from './answer-scan.ts';
 import { createAssembly } from './assembly.ts';
@@ -9,13 +10,14 @@ import {
   isNamedError,
   MAX_EVENT_BYTES,
   type Framer,
+  type Frames,
 } from './sse-frames.ts';
 
 /** A stream whose first content is there; what was held goes to the caller first. */
 export interface CommittedStart {
   readonly kind: 'commit';
   /** Whole events, the first with content among them. */
-  readonly held: readonly Buffer[];
+  readonly held: Frames;
   /** Goes on where the held events end. */
   readonly framer: Framer;
 }
@@ -72,23 +74,28 @@ function kindOf(event: Buffer, take: (chunk: unknown) => void): EventKind {
  */
 export function createStreamReader(isRest: boolean): BodyReader {
   const framer = createFramer();
-  const held: Buffer[] = [];
-  let heldBytes = 0;
+  const held = new ByteBuffer();
+  const ends: number[] = [];
+
+  function hold(event: Buffer): void {
+    held.add(event);
+    ends.push(held.length);
+  }
 
   function read(events: readonly Buffer[]): Progress {
     for (const [index, event] of events.entries()) {
       let isEnd = false;
       const kind = kindOf(event, (chunk) => void (isEnd = isRest && isLastChunk(chunk)));
       if (kind === 'content' || isEnd) {
-        return { kind: 'commit', held: [...held, ...events.slice(index)], framer };
+        for (const each of events.slice(index)) hold(each);
+        return { kind: 'commit', held: { bytes: held.take(), ends }, framer };
       }
       if (kind === 'done') return bad('a stream without content');
       if (typeof kind === 'object') return bad(kind.error);
       // An event that cannot be read is dropped: a client's parser would throw on it.
       if (kind === 'unreadable') continue;
-      held.push(event);
-      heldBytes += event.length;
-      if (heldBytes > MAX_HELD_BYTES) return tooMuchHeld();
+      hold(event);
+      if (held.length > MAX_HELD_BYTES) return tooMuchHeld();
     }
     return MORE;
   }
@@ -205,16 +212,13 @@ export function createErrorReader(): BodyReader {
 }
 
 function createWholeReader(maxBytes: number, judge: (body: Buffer) => Progress): BodyReader {
-  const parts: Buffer[] = [];
-  let bytes = 0;
+  const gathered = new ByteBuffer();
   return {
     push(chunk) {
-      parts.push(chunk);
-      bytes += chunk.length;
-      return bytes > maxBytes ? bad(`a body over ${maxBytes} bytes`) : MORE;
+      gathered.add(chunk);
+      return gathered.length > maxBytes ? bad(`a body over ${maxBytes} bytes`) : MORE;
     },
-    end: () =>
-      judge(parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts)),
+    end: () => judge(gathered.take()),
     hasContent: () => false,
   };
 }

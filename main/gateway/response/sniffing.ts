@@ -1,3 +1,4 @@
+import { ByteBuffer } from '../../platform/byte-buffer.ts';
 import type { ResponseHeaders } from '../../platform/http.ts';
 import type { BodyReader, Progress } from './readers.ts';
 
@@ -21,25 +22,18 @@ export function createSniffingReader(readers: {
   readonly events: () => BodyReader;
 }): BodyReader {
   let chosen: BodyReader | null = null;
-  let blanks = Buffer.alloc(0);
-  let blankBytes = 0;
+  const blanks = new ByteBuffer();
   return {
     push(chunk): Progress {
       if (chosen !== null) return chosen.push(chunk);
       const first = chunk.find((byte) => byte > 0x20);
+      blanks.add(chunk);
       if (first !== undefined) {
         chosen = first === 0x7b || first === 0x5b ? readers.json() : readers.events();
-        const soFar = blanks.subarray(0, blankBytes);
-        blanks = Buffer.alloc(0);
-        return chosen.push(blankBytes === 0 ? chunk : Buffer.concat([soFar, chunk]));
+        return chosen.push(blanks.take());
       }
-      if (blankBytes + chunk.length > MAX_BLANK_BYTES) {
-        return { kind: 'bad', detail: `over ${MAX_BLANK_BYTES} bytes of blanks` };
-      }
-      // Made once, for all that there may be: to join them anew with each piece would take a gigabyte of copies.
-      if (blanks.length === 0) blanks = Buffer.allocUnsafe(MAX_BLANK_BYTES);
-      blankBytes += chunk.copy(blanks, blankBytes);
-      return { kind: 'more' };
+      if (blanks.length <= MAX_BLANK_BYTES) return { kind: 'more' };
+      return { kind: 'bad', detail: `over ${MAX_BLANK_BYTES} bytes of blanks` };
     },
     end: (): Progress => chosen?.end() ?? { kind: 'bad', detail: 'an empty body' },
     hasContent: () => chosen?.hasContent() ?? false,
