@@ -8,12 +8,14 @@ import type { ChatCall } from './request/calls.ts';
 import { isBadRequest, parseChatRequest, type ChatRequest } from './request/chat-request.ts';
 import type { GatewayError } from './surface/errors.ts';
 import type { RequestLogs } from './watch/request-log.ts';
+import type { Prefills } from './resume/prefills.ts';
 import { sendError, sendErrorEarly } from './surface/respond.ts';
 import { route, type Journey, type RouterDeps } from './router.ts';
 import type { RemoteUpstream } from './request/upstreams.ts';
 
 /** What the chat endpoint needs. */
 export interface ChatDeps extends RouterDeps {
+  readonly prefills: Prefills;
   readonly config: () => Config;
   readonly remotes: () => readonly RemoteUpstream[];
   readonly logs: RequestLogs;

@@ -25,6 +25,7 @@ import { createRoutes, type Route } from './surface/routes.ts';
 import { createGatewayServer } from './server.ts';
 import { createSessions, type Sessions } from './access/sessions.ts';
 import { remoteUpstreams } from './request/upstreams.ts';
+import { createPrefills } from './resume/prefills.ts';
 
 /** What the gateway is given. */
 export interface GatewayDeps {
@@ -101,6 +102,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   });
   const { logs, circuits, latencies, predictions, stats, warmup, feed } = monitor;
   const budget = createHedgeBudget();
+  const prefills = createPrefills(deps.http, clock);
   const orders = ordersOf({
     config,
     remotes: () => remotes(config()),
@@ -129,6 +131,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
         circuits,
         predictions,
         budget,
+        prefills,
         logs,
         inFlightAt: (id) => stats.inFlightAt(id),
         remotes: () => remotes(config()),
@@ -150,6 +153,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     upstreamChanged(id) {
       circuits.reset(id);
       predictions.forget(id);
+      prefills.forget(id);
       if (id === 'ondemand') warmup.forget();
     },
     traffic: (id) => providerTraffic(id, { circuits, latencies, stats }),

@@ -7,6 +7,7 @@ import { loadConfig, type Config } from '../../main/config.ts';
 import { handleChat } from '../../main/gateway/chat.ts';
 import { createHedgeBudget } from '../../main/gateway/hedge/budget.ts';
 import { createMonitor } from '../../main/gateway/watch/monitor.ts';
+import { createPrefills } from '../../main/gateway/resume/prefills.ts';
 import { endpointOf, remoteUpstreams } from '../../main/gateway/request/upstreams.ts';
 import type { HttpClient } from '../../main/platform/http.ts';
 import { silentLog } from '../../main/platform/log.ts';
@@ -196,6 +197,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
       circuits,
       predictions,
       budget: createHedgeBudget(),
+      prefills: createPrefills(http, clock),
       warmup,
       logs,
       pickLocal,

@@ -9,6 +9,8 @@ export interface Transcript {
   /** What tells the caller which answer a chunk belongs to; all later chunks must bear it. */
   readonly head: Readonly<Record<string, unknown>>;
   readonly content: string;
+  /** The text of the first event with any. */
+  readonly firstContent: string;
   readonly reasoning: string;
   readonly hasRole: boolean;
   /** Events with content or reasoning: an estimate of tokens, as engines send about one an event. */
@@ -48,6 +50,7 @@ const IDENTITY_FIELDS = [
 interface Draft {
   head: Record<string, unknown> | null;
   content: string;
+  firstContent: string;
   reasoning: string;
   isReasoning: boolean;
   hasRole: boolean;
@@ -62,6 +65,7 @@ export function readTranscript(sent: readonly Buffer[]): Transcript | NotResumab
   const draft: Draft = {
     head: null,
     content: '',
+    firstContent: '',
     reasoning: '',
     isReasoning: false,
     hasRole: false,
@@ -72,9 +76,9 @@ export function readTranscript(sent: readonly Buffer[]): Transcript | NotResumab
     if (obstacle !== null) return notResumable(obstacle);
   }
   if (draft.isReasoning) return notResumable('reasoning');
-  const { head, content, reasoning, hasRole, contentEvents } = draft;
+  const { head, content, firstContent, reasoning, hasRole, contentEvents } = draft;
   if (head === null || content === '') return notResumable('nothing');
-  return { kind: 'transcript', head, content, reasoning, hasRole, contentEvents };
+  return { kind: 'transcript', head, content, firstContent, reasoning, hasRole, contentEvents };
 }
 
 /** A chunk's fields without those that tell which answer it belongs to. */
@@ -124,6 +128,7 @@ function addDelta(draft: Draft, delta: Delta): Obstacle | null {
     draft.contentEvents += 1;
     draft.isReasoning = content === '';
   }
+  if (draft.content === '') draft.firstContent = content;
   draft.content += content;
   draft.reasoning += reasoning;
   return null;
