@@ -13,7 +13,10 @@ export interface Transcript {
   readonly firstContent: string;
   readonly reasoning: string;
   readonly hasRole: boolean;
-  /** Events with content or reasoning: an estimate of tokens, as engines send about one an event. */
+  /**
+   * Events with content or reasoning: an estimate of tokens, as engines send about one an event. Those at the
+   * end that hold nothing but blanks are left out, for whoever goes on says them again.
+   */
   readonly contentEvents: number;
 }
 
@@ -55,6 +58,8 @@ interface Draft {
   isReasoning: boolean;
   hasRole: boolean;
   contentEvents: number;
+  /** So many at the end hold nothing but blanks. */
+  blankEvents: number;
 }
 
 /** Reads the events that were sent, those of an earlier hand-over among them. */
@@ -70,6 +75,7 @@ export function readTranscript(sent: readonly Buffer[]): Transcript | NotResumab
     isReasoning: false,
     hasRole: false,
     contentEvents: 0,
+    blankEvents: 0,
   };
   for (const event of frames === null ? [] : eventsOf(frames)) {
     const obstacle = addEvent(draft, event);
@@ -125,8 +131,12 @@ function addDelta(draft: Draft, delta: Delta): Obstacle | null {
   const reasoning = reasoningOf(delta);
   if (typeof delta['role'] === 'string') draft.hasRole = true;
   if (content !== '' || reasoning !== '') {
-    draft.contentEvents += 1;
+    draft.blankEvents += 1;
     draft.isReasoning = content === '';
+  }
+  if ((content + reasoning).trim() !== '') {
+    draft.contentEvents += draft.blankEvents;
+    draft.blankEvents = 0;
   }
   if (draft.content === '') draft.firstContent = content;
   draft.content += content;
