@@ -11,15 +11,18 @@ import {
   told,
 } from '../support/handover.ts';
 import { heard, streamOf } from '../support/resume.ts';
-import { startEngine, startTier } from '../support/tier.ts';
+import { MODEL, startEngine, startTier } from '../support/tier.ts';
 import {
   cut,
   json,
+  reset,
   sse,
+  startUpstream,
   type Script,
   type Upstream,
   type UpstreamGet,
 } from '../support/upstream.ts';
+import { at } from '../support/words.ts';
 
 // Who goes on from a begun answer where nobody has set it.
 
@@ -112,6 +115,30 @@ test('a list that does not come is waited for a moment only, and nobody goes on'
   clock.advance(2000);
   expect(brokenOff((await pending.answer).text).before).toBe(begun('a', 3).join(''));
   expect(b.calls).toHaveLength(0);
+});
+
+test('who is known to go on need not wait for the list of one behind it', async () => {
+  const { b, c, gateway } = await startHandover([cut(...begun('a', 3)), goesOn('b')], AUTO);
+  lists(b, { same: 'vllm' });
+  c.answerGet = () => {};
+  expect(heard((await chatStream(gateway.url)).text)).toMatchObject(ONE_WHOLE);
+  expect(c.gets).toHaveLength(1);
+});
+
+test('nor need a machine of one’s own, and when it fails the one with the list goes on', async () => {
+  const first = await startEngine('', cut(...begun('a', 3)));
+  const second = await startEngine('llamacpp', goesOn('b'));
+  const hosted = await startUpstream(goesOn('c'));
+  hosted.answerGet = () => {};
+  const settings = { ...at({ hosted_a: hosted.url }), HOSTED_A_MODEL: MODEL };
+  const tier = await startTier([first, second], { ...settings, FAIL_THRESHOLD: '1000' });
+  expect(heard((await chatStream(tier.url)).text)).toMatchObject(ONE_WHOLE);
+  expect(hosted.gets).toHaveLength(0);
+  second.script = reset;
+  lists(hosted, { [MODEL]: 'sglang' });
+  const again = await startTier([first, second], settings);
+  expect(heard((await chatStream(again.url)).text)).toMatchObject(ONE_WHOLE);
+  expect([hosted.gets.length, hosted.calls.length]).toEqual([1, 1]);
 });
 
 /** Says `words`, or what of them is missing after the begun answer, as one who was asked to go on. */

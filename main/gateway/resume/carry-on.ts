@@ -62,23 +62,44 @@ export async function carryOn(
   }
   walk.broken(giver);
   if (begun === null) return NOBODY;
-  const isAlike = (model: string) => isAlikeTo(broken, model, journey);
-  const { zeroSpend, request } = journey.call;
-  const ahead = journey.remotes.filter(
-    (remote) =>
-      !zeroSpend &&
-      isAlike(remote.model ?? request.model ?? '') &&
-      walk.hasMore((id) => id === remote.id),
-  );
-  await deps.prefills.learn(ahead);
+  // A caller waits: peers of an own machine are known, and need not wait for what others say of themselves.
+  let isAmongPeers = broken.upstream === 'local';
   for (;;) {
+    if (!isAmongPeers) await learnAhead(broken, walk, journey, deps.prefills);
     if (journey.signal.aborted) return { kind: 'cancelled' };
-    const step = walk.next('enter', (call) => isAlike(call.model) && begun.canBeAsked(call));
-    if (step === null) return NOBODY;
+    const step = walk.next('enter', (call) => {
+      const isTheirTurn = !isAmongPeers || call.upstream === 'local';
+      return isTheirTurn && isAlikeTo(broken, call.model, journey) && begun.canBeAsked(call);
+    });
+    if (step === null && !isAmongPeers) return NOBODY;
+    if (step === null) {
+      isAmongPeers = false;
+      continue;
+    }
     const end = await begun.ask(step);
     if (end.kind !== 'failed') return end;
-    walk.failed(step, movingOn(end.failure));
+    const failure = movingOn(end.failure);
+    walk.failed(step, failure);
+    if (!failure.fallBack) return NOBODY;
   }
+}
+
+/** Learns what is not known of hosted upstreams that may be asked next. */
+async function learnAhead(
+  broken: UpstreamCall,
+  walk: Walk,
+  journey: Journey,
+  prefills: Prefills,
+): Promise<void> {
+  const { zeroSpend, request } = journey.call;
+  if (zeroSpend) return;
+  const ahead = journey.remotes
+    .map((upstream) => ({ upstream, model: upstream.model ?? request.model ?? '' }))
+    .filter(
+      ({ upstream, model }) =>
+        isAlikeTo(broken, model, journey) && walk.hasMore((id) => id === upstream.id),
+    );
+  await prefills.learn(ahead);
 }
 
 /** Text of another model would be another answer, unless that is what the owner wants. */
@@ -126,7 +147,8 @@ function begunAnswer(transcript: Transcript, journey: Journey, deps: ResumeDeps)
 
   function waysOf(call: UpstreamCall): readonly Way[] {
     const known = ways.get(call) ?? [...continued(call), ...anew(call)];
-    ways.set(call, known);
+    // One of which nothing is known may have said more of itself by the next time.
+    if (known.length > 0) ways.set(call, known);
     return known;
   }
 

@@ -6,18 +6,27 @@ import type { HttpClient } from '../../platform/http.ts';
 import type { UpstreamCall } from '../request/calls.ts';
 import { chatPathOf, type RemoteUpstream } from '../request/upstreams.ts';
 import { parseJson } from '../response/answer.ts';
-import { continuingOf, prefillAt, type Continuing } from './prefill.ts';
+import { continuingOf, prefillAt, type Continuing, type PrefillFacts } from './prefill.ts';
 
 /** What is known of who goes on from a begun answer, and how. */
 export interface Prefills {
   /** How `call` can be asked to go on; null where it cannot, or once refused. */
   of(call: UpstreamCall): Continuing | null;
-  /** Asks the models routes of those that nothing is known of; they cost nothing and get a moment at most. */
-  learn(upstreams: readonly RemoteUpstream[]): Promise<void>;
+  /**
+   * Asks the models routes of those that nothing is known of, which cost nothing and get a moment at most; until
+   * it is known of the first of them, in this order, that it can go on.
+   */
+  learn(ahead: readonly Candidate[]): Promise<void>;
   /** It refused to go on, or began the answer anew; so it will with this model for a while. */
   refused(call: UpstreamCall): void;
   /** It has another address, key or model. */
   forget(id: UpstreamId): void;
+}
+
+/** A hosted upstream that may be asked to go on with an answer of this model. */
+export interface Candidate {
+  readonly upstream: RemoteUpstream;
+  readonly model: string;
 }
 
 /** A caller waits for it, in the middle of an answer. */
@@ -69,16 +78,24 @@ export function createPrefills(http: HttpClient, clock: Clock): Prefills {
     if (asked.known.size === 0) asked.until = clock.ticks() + UNKNOWN_FOR_MS;
   }
 
+  function continuing(id: UpstreamId, model: string, facts: PrefillFacts): Continuing | null {
+    const ownedBy = facts.ownedBy ?? ownerOf(model, lists.get(id)?.known);
+    return continuingOf({ ...facts, ownedBy });
+  }
+
   return {
     of(call) {
-      const refusedUntil = refusals.get(keyOf(call)) ?? 0;
-      if (clock.ticks() < refusedUntil) return null;
-      const owners = lists.get(call.upstream)?.known;
-      const ownedBy = call.prefill.ownedBy ?? ownerOf(call.model, owners);
-      return continuingOf({ ...call.prefill, ownedBy });
+      const isRefused = clock.ticks() < (refusals.get(keyOf(call)) ?? 0);
+      return isRefused ? null : continuing(call.upstream, call.model, call.prefill);
     },
-    async learn(upstreams) {
-      await Promise.all(upstreams.filter(isToBeAsked).map(learnOf));
+    async learn(ahead) {
+      const learnt = ahead.map(({ upstream }) =>
+        isToBeAsked(upstream) ? learnOf(upstream) : Promise.resolve(),
+      );
+      for (const [at, { upstream, model }] of ahead.entries()) {
+        await learnt[at];
+        if (continuing(upstream.id, model, upstream.prefill) !== null) return;
+      }
     },
     refused(call) {
       const [oldest] = refusals.keys();
@@ -99,8 +116,8 @@ function isToBeAsked({ prefill: { setting, address } }: RemoteUpstream): boolean
   );
 }
 
-function keyOf({ upstream, provider, model }: UpstreamCall): string {
-  return `${upstream} ${provider ?? ''} ${model}`;
+function keyOf({ upstream, provider, model, prefill }: UpstreamCall): string {
+  return `${upstream} ${provider ?? ''} ${prefill.setting} ${model}`;
 }
 
 /** A list may leave out aliases and adapters; then all its models being of one engine says enough. */
