@@ -35,7 +35,7 @@ function atStart<T>(of: Setting<T>): Setting<T> {
 }
 
 /** How an upstream can be asked to go on from a begun answer; each is explained where it is used. */
-const PREFILLS = ['none', 'last-message', 'continue_final_message', 'prefix'] as const;
+const PREFILLS = ['auto', 'none', 'last-message', 'continue_final_message', 'prefix'] as const;
 
 /** The settings that the hosted upstreams and `ondemand` share; `prefix` as in `HOSTED_A`. */
 function remote(prefix: string, timeoutMs: number) {
@@ -47,7 +47,7 @@ function remote(prefix: string, timeoutMs: number) {
     headers: setting(`${prefix}_HEADERS`, kinds.headerMap, {}, true),
     timeoutMs: setting(`${prefix}_TIMEOUT_MS`, kinds.milliseconds, timeoutMs),
     assemble: setting(`${prefix}_ASSEMBLE`, kinds.flag, true),
-    prefill: setting(`${prefix}_PREFILL`, kinds.oneOf(PREFILLS), 'none'),
+    prefill: setting(`${prefix}_PREFILL`, kinds.oneOf(PREFILLS), 'auto'),
   };
 }
 
@@ -56,7 +56,7 @@ export const SETTINGS = {
   local: {
     baseUrl: optional('LOCAL_ENGINE_URL', kinds.httpUrl),
     timeoutMs: setting('LOCAL_TIMEOUT_MS', kinds.milliseconds, 60_000),
-    prefill: setting('LOCAL_PREFILL', kinds.oneOf(['auto', ...PREFILLS]), 'auto'),
+    prefill: setting('LOCAL_PREFILL', kinds.oneOf(PREFILLS), 'auto'),
   },
   hosted_a: remote('HOSTED_A', 30_000),
   hosted_b: remote('HOSTED_B', 30_000),

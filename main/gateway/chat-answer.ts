@@ -1,11 +1,11 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { UpstreamId } from '#shared/ids.ts';
-import type { AskDeps } from './asking.ts';
 import type { AnswerSeen } from './attempt.ts';
 import { answerAsChunk } from './response/assembly.ts';
 import { callerHeaders } from './request/headers.ts';
 import { lastWord } from './outcome/last-word.ts';
 import type { RelayEnd } from './relay.ts';
+import type { ResumeDeps } from './resume/carry-on.ts';
 import { relayToEnd } from './resume/relay-to-end.ts';
 import { sendBody, sendError } from './surface/respond.ts';
 import type { Journey, Routed } from './router.ts';
@@ -18,7 +18,7 @@ export interface AnswerContext {
   /** Headers that every answer of this request bears. */
   readonly base: OutgoingHttpHeaders;
   readonly journey: Journey;
-  readonly deps: AskDeps;
+  readonly deps: ResumeDeps;
 }
 
 type AnsweredRoute = Extract<Routed, { readonly kind: 'answered' }>;

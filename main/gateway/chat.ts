@@ -16,11 +16,13 @@ import { MAX_BYTES_AT_ONCE } from './request/json-members.ts';
 import type { GatewayError } from './surface/errors.ts';
 import type { RequestLogs } from './watch/request-log.ts';
 import { sendError, sendErrorEarly, type RestOfBody } from './surface/respond.ts';
+import type { Prefills } from './resume/prefills.ts';
 import { route, type Journey, type RouterDeps } from './router.ts';
 import type { RemoteUpstream } from './request/upstreams.ts';
 
 /** What the chat endpoint needs. */
 export interface ChatDeps extends RouterDeps {
+  readonly prefills: Prefills;
   readonly config: () => Config;
   readonly remotes: () => readonly RemoteUpstream[];
   readonly logs: RequestLogs;

@@ -26,6 +26,7 @@ import { createRoutes, type Route } from './surface/routes.ts';
 import { createGatewayServer } from './server.ts';
 import { createSessions, type Sessions } from './access/sessions.ts';
 import { remoteUpstreams } from './request/upstreams.ts';
+import { createPrefills } from './resume/prefills.ts';
 
 /** What the gateway is given. */
 export interface GatewayDeps {
@@ -106,6 +107,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const { logs, circuits, latencies, predictions, stats, warmup, feed } = monitor;
   const budget = createHedgeBudget();
   const bodies = createBodyBudget(() => config().gateway.maxBodiesInFlightBytes, BODY_COPIES);
+  const prefills = createPrefills(deps.http, clock);
   const orders = ordersOf({
     config,
     remotes: () => remotes(config()),
@@ -140,6 +142,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
         predictions,
         budget,
         bodies,
+        prefills,
         logs,
         inFlightAt: (id) => stats.inFlightAt(id),
         remotes: () => remotes(config()),
@@ -161,6 +164,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     upstreamChanged(id) {
       circuits.reset(id);
       predictions.forget(id);
+      prefills.forget(id);
       if (id === 'ondemand') warmup.forget();
     },
     traffic: (id) => providerTraffic(id, { circuits, latencies, stats }),

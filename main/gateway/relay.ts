@@ -137,8 +137,9 @@ class Relay implements ResponseListener {
     if (!this.#over) this.#endWithoutDone(failure.detail);
   }
 
-  #take(frames: Frames): void {
+  #take(all: Frames): void {
     const { splice } = this.#plan;
+    const frames = this.#watch.readable(all);
     if (splice === null) {
       this.#forward(frames);
       return;

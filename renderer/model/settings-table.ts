@@ -1,6 +1,6 @@
 import { HOSTED_IDS, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import { AGENT_ROWS, GATEWAY_ROWS } from './program-rows.ts';
-import { LOCAL_PREFILL_ROW, PREFILL_ROW, TWICE_ROWS } from './routing-rows.ts';
+import { PREFILL_ROW, TWICE_ROWS } from './routing-rows.ts';
 import { RULE_ROWS } from './rule-rows.ts';
 
 /** How a setting is entered and sent. */
@@ -144,7 +144,7 @@ const LOCAL = section('local', 'LOCAL_', [
     env: 'TIMEOUT_MS',
     fallback: 60_000,
   },
-  LOCAL_PREFILL_ROW,
+  PREFILL_ROW,
 ]);
 
 const HOSTED = HOSTED_IDS.map((id) =>

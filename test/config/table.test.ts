@@ -16,7 +16,7 @@ function remote(prefix: string, timeoutMs: number): Record<string, unknown> {
     [`${prefix}_HEADERS`]: {},
     [`${prefix}_TIMEOUT_MS`]: timeoutMs,
     [`${prefix}_ASSEMBLE`]: true,
-    [`${prefix}_PREFILL`]: 'none',
+    [`${prefix}_PREFILL`]: 'auto',
   };
 }
 

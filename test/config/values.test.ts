@@ -224,10 +224,13 @@ const KINDS: {
     allowed: /one of same-model, any, off/,
   },
   {
-    names: each('PREFILL'),
-    good: ['none', 'last-message', 'continue_final_message', 'prefix'].map((kind) => [kind, kind]),
-    bad: ['auto', 'true', 'last_message'],
-    allowed: /one of none, last-message, continue_final_message, prefix$/,
+    names: [...each('PREFILL'), 'LOCAL_PREFILL'],
+    good: ['auto', 'none', 'last-message', 'continue_final_message', 'prefix'].map((kind) => [
+      kind,
+      kind,
+    ]),
+    bad: ['vllm', 'true', 'last_message'],
+    allowed: /one of auto, none, last-message, continue_final_message, prefix$/,
   },
   {
     names: ['AGENT_MAX_GPU_TEMPERATURE_C'],
@@ -237,15 +240,6 @@ const KINDS: {
     ],
     bad: ['29', '121', '80.5', 'hot'],
     allowed: /30 to 120/,
-  },
-  {
-    names: ['LOCAL_PREFILL'],
-    good: [
-      ['auto', 'auto'],
-      ['none', 'none'],
-    ],
-    bad: ['vllm', 'true'],
-    allowed: /one of auto, none, /,
   },
   {
     names: ['LOG_LEVEL'],

@@ -8,6 +8,7 @@ import { handleChat } from '../../main/gateway/chat.ts';
 import { createBodyBudget } from '../../main/platform/body-budget.ts';
 import { createHedgeBudget } from '../../main/gateway/hedge/budget.ts';
 import { createMonitor } from '../../main/gateway/watch/monitor.ts';
+import { createPrefills } from '../../main/gateway/resume/prefills.ts';
 import { endpointOf, remoteUpstreams } from '../../main/gateway/request/upstreams.ts';
 import type { HttpClient } from '../../main/platform/http.ts';
 import { silentLog } from '../../main/platform/log.ts';
@@ -198,6 +199,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
       predictions,
       budget: createHedgeBudget(),
       bodies: createBodyBudget(() => Infinity, 1),
+      prefills: createPrefills(http, clock),
       warmup,
       logs,
       pickLocal,

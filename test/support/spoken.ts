@@ -2,6 +2,7 @@ import { loadConfig } from '../../main/config.ts';
 import { createHedgeBudget } from '../../main/gateway/hedge/budget.ts';
 import { isBadRequest, parseChatRequest } from '../../main/gateway/request/chat-request.ts';
 import { remoteUpstreams } from '../../main/gateway/request/upstreams.ts';
+import { createPrefills } from '../../main/gateway/resume/prefills.ts';
 import { route, type Journey, type Routed } from '../../main/gateway/router.ts';
 import { createMonitor } from '../../main/gateway/watch/monitor.ts';
 import type { Exchange, HttpClient } from '../../main/platform/http.ts';
@@ -90,6 +91,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     clock,
     random: () => 0.5,
     budget: createHedgeBudget(),
+    prefills: createPrefills(client, clock),
     pickLocal,
     inFlightAt: (id: string) => monitor.stats.inFlightAt(id),
   };

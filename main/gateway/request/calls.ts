@@ -4,7 +4,7 @@ import type { SkipReason } from '#shared/reasons.ts';
 import type { Config } from '../../config.ts';
 import type { HttpRequest } from '../../platform/http.ts';
 import type { AnswerMode } from '../attempt.ts';
-import { prefillOf, type Prefill } from '../resume/prefill.ts';
+import type { PrefillFacts } from '../resume/prefill.ts';
 import { bodyFor, type ChatRequest } from './chat-request.ts';
 import { upstreamHeaders, type OwnHeaders } from './headers.ts';
 import {
@@ -43,8 +43,8 @@ export interface UpstreamCall {
   /** Writes the request; not before it is sure that it will be sent. */
   readonly write: () => Omit<HttpRequest, 'fresh'>;
   readonly mode: AnswerMode;
-  /** How it can be asked to go on from a begun answer. */
-  readonly prefill: Prefill;
+  /** What is known by now of how it can be asked to go on from a begun answer. */
+  readonly prefill: PrefillFacts;
   readonly timeoutMs: number;
   /** Whether a hiccup is asked about once more here; among peers the next one is asked instead. */
   readonly isAlone: boolean;
@@ -71,7 +71,7 @@ export function localCall(
     model: model ?? '',
     promptBytes: call.request.bytes.length,
     mode,
-    prefill: config.local.prefill === 'auto' ? prefillOf(target.ownedBy) : config.local.prefill,
+    prefill: { setting: config.local.prefill, address: '', ownedBy: target.ownedBy },
     timeoutMs: config.local.timeoutMs / peers,
     isAlone: peers === 1,
     write: () => chatRequestTo('local', endpoint, model, { call, mode, own }),

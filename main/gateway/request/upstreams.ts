@@ -1,6 +1,6 @@
 import { HOSTED_IDS, type HostedId, type UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config.ts';
-import type { Prefill } from '../resume/prefill.ts';
+import type { PrefillFacts } from '../resume/prefill.ts';
 
 /** Where requests to an upstream go: a base address, split for the wire once. */
 export interface Endpoint {
@@ -24,8 +24,8 @@ export interface RemoteUpstream {
   readonly headers: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly assemble: boolean;
-  /** How it can be asked to go on from a begun answer. */
-  readonly prefill: Prefill;
+  /** What is known beforehand of how it can be asked to go on from a begun answer. */
+  readonly prefill: PrefillFacts;
 }
 
 /** The engine or provider that serves `local` for one request. */
@@ -71,6 +71,7 @@ export function remoteUpstreams(config: Config): RemoteUpstream[] {
     const { baseUrl, apiKey, model, headers, timeoutMs, assemble, prefill } = config[id];
     if (baseUrl === null) return [];
     const endpoint = endpointOf(baseUrl, id);
+    const address = `${new URL(baseUrl).hostname}${endpoint.basePath}/`;
     return [
       {
         id,
@@ -81,7 +82,7 @@ export function remoteUpstreams(config: Config): RemoteUpstream[] {
         headers,
         timeoutMs,
         assemble,
-        prefill,
+        prefill: { setting: prefill, address, ownedBy: null },
       },
     ];
   });

@@ -1,6 +1,7 @@
 import { isObject } from '#shared/objects.ts';
+import { isHeavyJson } from '../../platform/json-weight.ts';
 import { errorMessage, parseJson } from './answer.ts';
-import { dataOf, isNamedError, type Frames } from './sse-frames.ts';
+import { dataOf, eventsOf, framesOf, isNamedError, type Frames } from './sse-frames.ts';
 
 /** What whole events of a committed stream show. */
 export type Sight =
@@ -12,6 +13,8 @@ export type Sight =
 
 /** Watches a stream go by without parsing it. */
 export interface StreamWatch {
+  /** The events without those that are no chunk: a client's parser would throw on them. */
+  readable(frames: Frames): Frames;
   see(frames: Frames): Sight;
   /** Every choice has its finish reason: the answer is whole, with or without `[DONE]`. */
   finished(): boolean;
@@ -23,11 +26,16 @@ const ERROR_KEY = Buffer.from('"error"');
 const FINISH = Buffer.from('"finish_reason"');
 const COLON = 0x3a;
 const LETTER_N = 0x6e;
+const LETTER_D = 0x64;
+const CR = 0x0d;
+/** Where the JSON begins, behind `data: `. */
+const JSON_AT = 6;
 
 /**
  * Makes a watch over a stream with `choices` choices. Only bytes are searched: a key cannot hide in
  * the answer's text, where its quotes would be escaped. An event is looked into only where `error` or
- * `[DONE]` stands in it, and parsed only where `"error"` does.
+ * `[DONE]` stands in it, and parsed only where `"error"` does, or where it begins or ends otherwise than the
+ * chunks before.
  */
 export function createStreamWatch(choices: number): StreamWatch {
   return new Watch(choices);
@@ -38,9 +46,48 @@ const GOING: Sight = { kind: 'going' };
 class Watch implements StreamWatch {
   readonly #choices: number;
   #finishes = 0;
+  /** The first four bytes of the last chunk that was parsed, and its last two. */
+  #head = 0;
+  #tail = 0;
 
   constructor(choices: number) {
     this.#choices = choices;
+  }
+
+  readable(frames: Frames): Frames {
+    const { bytes, ends } = frames;
+    let start = 0;
+    for (const end of ends) {
+      if (!this.#isUsual(bytes, start, end) && !this.#isReadable(bytes.subarray(start, end))) {
+        return framesOf(eventsOf(frames).filter((event) => this.#isReadable(event)));
+      }
+      start = end;
+    }
+    return frames;
+  }
+
+  /** Most chunks of a stream begin with the same key and end in the same brackets. */
+  #isUsual(bytes: Buffer, start: number, end: number): boolean {
+    const last = jsonEnd(bytes, end);
+    return (
+      bytes[start] === LETTER_D &&
+      last - start > JSON_AT + 4 &&
+      headOf(bytes, start) === this.#head &&
+      tailOf(bytes, last) === this.#tail
+    );
+  }
+
+  #isReadable(event: Buffer): boolean {
+    const data = dataOf(event)?.trim();
+    if (data === undefined || data === '[DONE]' || isNamedError(event)) return true;
+    // What is too heavy to be parsed here may well be a chunk; the caller's parser decides.
+    if (!isObject(parseJson(data))) return isHeavyJson(data);
+    const last = jsonEnd(event, event.length);
+    if (last > JSON_AT + 4) {
+      this.#head = headOf(event, 0);
+      this.#tail = tailOf(event, last);
+    }
+    return true;
   }
 
   see(frames: Frames): Sight {
@@ -53,6 +100,19 @@ class Watch implements StreamWatch {
   finished(): boolean {
     return this.#finishes >= this.#choices;
   }
+}
+
+/** Where the last line of an event ends. */
+function jsonEnd(bytes: Buffer, end: number): number {
+  return bytes[end - 2] === CR ? end - 4 : end - 2;
+}
+
+function headOf(bytes: Buffer, start: number): number {
+  return bytes.readUInt32LE(start + JSON_AT);
+}
+
+function tailOf(bytes: Buffer, end: number): number {
+  return bytes.readUInt16LE(end - 2);
 }
 
 /** Counts `"finish_reason":` followed by anything but `null`. */

@@ -1,24 +1,31 @@
 import { askUpstream, type AskDeps, type Asked } from '../asking.ts';
 import type { AnswerMode } from '../attempt.ts';
 import type { Failure } from '../outcome/outcomes.ts';
-import { bodyFor, type ChatRequest } from '../request/chat-request.ts';
+import { bodyFor } from '../request/chat-request.ts';
 import type { UpstreamCall } from '../request/calls.ts';
 import type { Journey } from '../router.ts';
 import type { Leg } from '../walk/stop.ts';
 import type { Step, Walk } from '../walk/walk.ts';
 import { continuedBody } from './continued-body.ts';
 import { isDeterministic } from './determinism.ts';
-import { mayEcho } from './prefill.ts';
+import type { Prefills } from './prefills.ts';
 import { createSplice, type Splice } from './splice.ts';
 import type { SpliceWay } from './text-splice.ts';
 import { readTranscriptInTurns, type Transcript } from './transcript.ts';
+
+/** What carrying an answer on needs of the world. */
+export interface ResumeDeps extends AskDeps {
+  readonly prefills: Prefills;
+}
 
 type Answered = Extract<Asked, { readonly kind: 'answered' }>;
 
 /** An answer that broke off, and what the caller has of it. */
 export interface BrokenAnswer {
-  /** The call that it came from. */
-  readonly call: UpstreamCall;
+  /** Whose answer it was, the last part at least. */
+  readonly giver: Step;
+  /** It was asked to go on and began anew, as far as one can tell; it is none to go on with. */
+  readonly isAnew: boolean;
   readonly walk: Walk;
   readonly sent: readonly Buffer[];
 }
@@ -27,6 +34,7 @@ export interface BrokenAnswer {
 export type CarriedOn =
   | (Answered & {
       readonly step: Step;
+      readonly way: SpliceWay['kind'];
       /** Makes its events the rest of the answer that was begun. */
       readonly splice: Splice;
     })
@@ -40,46 +48,67 @@ const NOBODY: CarriedOn = { kind: 'nobody' };
  * the request is deterministic, for the whole answer again. Nothing of this is parsed before an answer breaks.
  */
 export async function carryOn(
-  { call: broken, walk, sent }: BrokenAnswer,
+  { giver, isAnew, walk, sent }: BrokenAnswer,
   journey: Journey,
-  deps: AskDeps,
+  deps: ResumeDeps,
 ): Promise<CarriedOn> {
-  const { request } = journey.call;
+  const { call: broken } = giver.leg;
   const transcript = await readTranscriptInTurns(sent);
-  if (transcript.kind === 'not_resumable') return NOBODY;
-  const ways = new Map<UpstreamCall, Way>();
-  const wanted = (call: UpstreamCall) => {
-    if (!isAlike(call, broken, journey)) return false;
-    const way = wayOf(call, request, transcript);
-    if (way !== null) ways.set(call, way);
-    return way !== null;
-  };
+  const begun = transcript.kind === 'transcript' ? begunAnswer(transcript, journey, deps) : null;
+  if (isAnew) {
+    deps.prefills.refused(broken);
+    const again = (await begun?.askAnew(giver)) ?? NOBODY;
+    if (again.kind === 'answered' || again.kind === 'cancelled') return again;
+  }
+  walk.broken(giver);
+  if (begun === null) return NOBODY;
+  // A caller waits: peers of an own machine are known, and need not wait for what others say of themselves.
+  let isAmongPeers = broken.upstream === 'local';
   for (;;) {
-    const step = walk.next('enter', wanted);
-    const way = step === null ? undefined : ways.get(step.leg.call);
-    if (step === null || way === undefined) return NOBODY;
-    const leg = askedFor(step.leg, way);
-    const asked = await askUpstream(leg, { ...journey, cause: 'resume' }, deps);
-    if (asked.kind === 'cancelled') return asked;
-    if (asked.kind === 'answered') {
-      const { includeUsage } = request;
-      return {
-        ...asked,
-        step,
-        splice: createSplice(transcript, { way: way.splice, includeUsage }),
-      };
+    if (!isAmongPeers) await learnAhead(broken, walk, journey, deps.prefills);
+    if (journey.signal.aborted) return { kind: 'cancelled' };
+    const step = walk.next('enter', (call) => {
+      const isTheirTurn = !isAmongPeers || call.upstream === 'local';
+      return isTheirTurn && isAlikeTo(broken, call.model, journey) && begun.canBeAsked(call);
+    });
+    if (step === null && !isAmongPeers) return NOBODY;
+    if (step === null) {
+      isAmongPeers = false;
+      continue;
     }
-    walk.failed(step, movingOn(asked.failure));
+    const end = await begun.ask(step);
+    if (end.kind !== 'failed') return end;
+    const failure = movingOn(end.failure);
+    walk.failed(step, failure);
+    if (!failure.fallBack) return NOBODY;
   }
 }
 
+/** Learns what is not known of hosted upstreams that may be asked next. */
+async function learnAhead(
+  broken: UpstreamCall,
+  walk: Walk,
+  journey: Journey,
+  prefills: Prefills,
+): Promise<void> {
+  const { zeroSpend, request } = journey.call;
+  if (zeroSpend) return;
+  const ahead = journey.remotes
+    .map((upstream) => ({ upstream, model: upstream.model ?? request.model ?? '' }))
+    .filter(
+      ({ upstream, model }) =>
+        isAlikeTo(broken, model, journey) && walk.hasMore((id) => id === upstream.id),
+    );
+  await prefills.learn(ahead);
+}
+
 /** Text of another model would be another answer, unless that is what the owner wants. */
-function isAlike(call: UpstreamCall, broken: UpstreamCall, { config }: Journey): boolean {
+function isAlikeTo(broken: UpstreamCall, model: string, { config }: Journey): boolean {
   switch (config.routing.resume) {
     case 'any':
       return true;
     case 'same-model':
-      return call.model !== '' && call.model === broken.model;
+      return model !== '' && model === broken.model;
     case 'off':
       return false;
   }
@@ -92,19 +121,86 @@ interface Way {
   readonly splice: SpliceWay;
 }
 
-function wayOf(call: UpstreamCall, request: ChatRequest, transcript: Transcript): Way | null {
-  const { prefill } = call;
-  const model = call.model === '' ? null : call.model;
-  if (prefill !== 'none') {
-    const continued = continuedBody(request, { model, prefill, transcript });
-    if (continued.kind === 'body') {
-      const echo = mayEcho(prefill) ? continued.asked : null;
-      return { body: continued.bytes, mode: 'rest', splice: { kind: 'continued', echo } };
-    }
+type End = CarriedOn | Extract<Asked, { readonly kind: 'failed' }>;
+
+/** Asks for the rest of the answer that `transcript` begins. */
+function begunAnswer(transcript: Transcript, journey: Journey, deps: ResumeDeps) {
+  const { request } = journey.call;
+  const mayBeAnew = isDeterministic(request);
+  const errand = { ...journey, cause: 'resume' as const };
+  const ways = new Map<UpstreamCall, readonly Way[]>();
+
+  function continued(call: UpstreamCall): readonly Way[] {
+    const continuing = deps.prefills.of(call);
+    if (continuing === null) return [];
+    const { prefill, echo } = continuing;
+    const body = continuedBody(request, { model: modelOf(call), prefill, transcript });
+    if (body.kind === 'not_possible') return [];
+    const { bytes, asked, seam } = body;
+    return [{ body: bytes, mode: 'rest', splice: { kind: 'continued', asked, seam, echo } }];
   }
-  return isDeterministic(request)
-    ? { body: bodyFor(request, model, false), mode: 'relay', splice: { kind: 'anew' } }
-    : null;
+
+  function anew(call: UpstreamCall): readonly Way[] {
+    const body = bodyFor(request, modelOf(call), false);
+    return mayBeAnew ? [{ body, mode: 'relay', splice: { kind: 'anew' } }] : [];
+  }
+
+  function waysOf(call: UpstreamCall): readonly Way[] {
+    const known = ways.get(call) ?? [...continued(call), ...anew(call)];
+    // One of which nothing is known may have said more of itself by the next time.
+    if (known.length > 0) ways.set(call, known);
+    return known;
+  }
+
+  async function askBy(step: Step, leg: Leg, way: Way): Promise<End> {
+    const asked = await askUpstream(askedFor(leg, way), errand, deps);
+    if (asked.kind !== 'answered') return asked;
+    const { includeUsage } = request;
+    const splice = createSplice(transcript, {
+      way: asWritten(way.splice, asked.seen),
+      includeUsage,
+    });
+    return { ...asked, step, way: way.splice.kind, splice };
+  }
+
+  /** Once more where it was asked already; its circuit is entered anew, as the first call has left it. */
+  async function askAnew(step: Step): Promise<End> {
+    const { call, pass } = step.leg;
+    const [way] = anew(call);
+    if (way === undefined) return NOBODY;
+    const entry = deps.circuits.enterAgain(pass.own.id, call, journey.epoch);
+    if (entry.kind === 'out') return NOBODY;
+    const own = { id: pass.own.id, ticket: entry.ticket };
+    return askBy(step, { call, pass: { ...pass, own } }, way);
+  }
+
+  return {
+    canBeAsked: (call: UpstreamCall) => waysOf(call).length > 0,
+    askAnew,
+    /** One that will not go on is asked for the whole answer, where that should be the same. */
+    async ask(step: Step): Promise<End> {
+      const { call } = step.leg;
+      const [way] = waysOf(call);
+      if (way === undefined) return NOBODY;
+      const end = await askBy(step, step.leg, way);
+      const isRefused = end.kind === 'failed' && REFUSALS.has(end.failure.reason);
+      if (way.splice.kind === 'anew' || !isRefused) return end;
+      deps.prefills.refused(call);
+      const again = await askAnew(step);
+      return again.kind === 'nobody' ? end : again;
+    },
+  };
+}
+
+/** What an engine says that takes no begun answer; a prompt that is too long has a reason of its own. */
+const REFUSALS: ReadonlySet<string> = new Set(['http_400', 'http_422']);
+
+const modelOf = ({ model }: UpstreamCall) => (model === '' ? null : model);
+
+/** Engines that say only what is new in a stream may say all of it in JSON, as llama.cpp does. */
+function asWritten(way: SpliceWay, { kind }: Answered['seen']): SpliceWay {
+  const isUnsure = way.kind === 'continued' && way.echo === 'never' && kind === 'answer';
+  return isUnsure ? { ...way, echo: 'maybe' } : way;
 }
 
 function askedFor({ call, pass }: Leg, { body, mode }: Way): Leg {

@@ -24,8 +24,6 @@ export interface ChunkSplice {
   take(chunk: Chunk): SplicedChunk;
   /** The stream ends: a chunk with what was held back. */
   end(): SplicedChunk;
-  /** Nothing that comes can be another answer any more. */
-  isPast(): boolean;
 }
 
 const NOTHING: SplicedChunk = { kind: 'chunk', chunk: null };
@@ -58,7 +56,6 @@ export function createChunkSplice(transcript: Transcript, plan: SplicePlan): Chu
   }
 
   return {
-    isPast: () => text.isPast(),
     take(chunk) {
       const { choices, ...fields } = chunk;
       const usage = 'usage' in fields ? { usage: usageOf(fields['usage']) } : {};

@@ -19,6 +19,8 @@ export type ContinuedBody =
       readonly bytes: Buffer;
       /** The text to go on from, as an upstream that echoes it would say it. */
       readonly asked: string;
+      /** The blanks that were sent after it, with which the continuation begins. */
+      readonly seam: string;
     }
   | { readonly kind: 'not_possible'; readonly reason: Impossible };
 
@@ -36,7 +38,7 @@ export interface ContinuedPlan {
   /** As for `bodyFor`: null leaves the caller's. */
   readonly model: string | null;
   readonly prefill: Exclude<Prefill, 'none'>;
-  readonly transcript: Pick<Transcript, 'content' | 'contentEvents'>;
+  readonly transcript: Pick<Transcript, 'content' | 'contentEvents' | 'firstContent'>;
 }
 
 /** Fields by which llama.cpp, SGLang and vLLM constrain the text. */
@@ -45,7 +47,7 @@ const CONSTRAINT =
 
 const TOKEN_LIMITS = ['max_tokens', 'max_completion_tokens'];
 
-/** An own beginning that is shorter may stand at the beginning of an answer by chance. */
+/** An own beginning that is shorter may be the first piece of an answer by chance. */
 const MIN_OWN_CHARS = 16;
 
 /** The caller's bytes but for the model, the begun answer as last message, the flags and the token limits. */
@@ -61,11 +63,8 @@ export function continuedBody(request: ChatRequest, plan: ContinuedPlan): Contin
 
   const own = ownBeginning(bytes.subarray(last.start, last.end));
   if (own === undefined) return notPossible('own_message');
-  const asked = joined(
-    own ?? '',
-    transcript.content,
-    smallValueOf(bytes, members, 'echo') === true,
-  );
+  const isEchoAsked = smallValueOf(bytes, members, 'echo') === true;
+  const { asked, seam } = withoutBlanks(joined(own ?? '', transcript, isEchoAsked));
   const values: Record<string, string> = {
     messages: withBegun(bytes, { messages, last }, { asked, isOwn: own !== null, prefill }),
     ...tokenLimits(request, transcript.contentEvents),
@@ -77,7 +76,7 @@ export function continuedBody(request: ChatRequest, plan: ContinuedPlan): Contin
   }
   // vLLM and llama.cpp repeat the last message to who asks for it; the caller has had that.
   if (members.some(({ key }) => key === 'echo')) values['echo'] = 'false';
-  return { kind: 'body', bytes: withMembers(bytes, members, values), asked };
+  return { kind: 'body', bytes: withMembers(bytes, members, values), asked, seam };
 }
 
 function notPossible(reason: Impossible): ContinuedBody {
@@ -116,10 +115,25 @@ function ownBeginning(message: Buffer): string | null | undefined {
   return typeof text === 'string' ? text : undefined;
 }
 
-/** An upstream that echoed the caller's beginning has sent it already. */
-function joined(own: string, content: string, isEchoAsked: boolean): string {
-  const wasEchoed = content.startsWith(own) && (isEchoAsked || own.length >= MIN_OWN_CHARS);
+/** An upstream that echoed the caller's beginning has sent it already: as it was asked to, or in one piece. */
+function joined(
+  own: string,
+  { content, firstContent }: ContinuedPlan['transcript'],
+  isEchoAsked: boolean,
+): string {
+  const isOnePiece = own.length >= MIN_OWN_CHARS && firstContent === own;
+  const wasEchoed = isOnePiece || (isEchoAsked && content.startsWith(own));
   return wasEchoed ? content : own + content;
+}
+
+/**
+ * Chat templates trim a message's end (Llama 3's does, and transformers then goes on from there; Mistral's
+ * service too), and a blank is read otherwise alone than as part of the next word. So everybody is asked to go
+ * on from before the blanks, and says them again.
+ */
+function withoutBlanks(text: string): { readonly asked: string; readonly seam: string } {
+  const asked = text.trimEnd();
+  return asked === '' ? { asked: text, seam: '' } : { asked, seam: text.slice(asked.length) };
 }
 
 /** The `messages` with the begun answer as their last. */

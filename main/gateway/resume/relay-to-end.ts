@@ -1,5 +1,4 @@
 import type { ServerResponse } from 'node:http';
-import type { AskDeps } from '../asking.ts';
 import type { AnswerSeen, StreamSeen } from '../attempt.ts';
 import { breakOff, relay, type RelayEnd } from '../relay.ts';
 import { answerAsChunk } from '../response/assembly.ts';
@@ -7,7 +6,7 @@ import { createFramer } from '../response/sse-frames.ts';
 import type { Journey } from '../router.ts';
 import type { Step, Walk } from '../walk/walk.ts';
 import type { AttemptLog } from '../watch/attempt-log.ts';
-import { carryOn, type BrokenAnswer, type CarriedOn } from './carry-on.ts';
+import { carryOn, type BrokenAnswer, type CarriedOn, type ResumeDeps } from './carry-on.ts';
 import { createSentBytes, type SentBytes } from './sent-bytes.ts';
 import type { Splice } from './splice.ts';
 
@@ -27,7 +26,7 @@ export function relayToEnd(
   { seen, log, step, walk }: Committed,
   res: ServerResponse,
   journey: Journey,
-  deps: AskDeps,
+  deps: ResumeDeps,
 ): Promise<RelayEnd['kind']> {
   const sent = mayBreak(walk, journey) ? createSentBytes() : null;
   const broadcast = { res, journey, deps, sent };
@@ -44,14 +43,17 @@ async function goOn(
   const { res, journey, deps, sent } = broadcast;
   let end = await first;
   let giver = step;
-  while (end.kind === 'broken') {
-    walk.broken(giver);
-    const next = await nextGiver({ call: giver.leg.call, walk, sent }, journey, deps);
+  let way: Continued['way'] | null = null;
+  // What was asked to go on and began anew is passed over; what was asked for anew and differs ends it.
+  while (end.kind === 'broken' || (end.kind === 'diverged' && way === 'continued')) {
+    const isAnew = end.kind === 'diverged';
+    const next = await nextGiver({ giver, isAnew, walk, sent }, journey, deps);
     if (next.kind !== 'answered') walk.close(null);
     if (next.kind === 'cancelled') return next.kind;
     if (next.kind === 'nobody') break;
     announce(next, broadcast);
     giver = next.step;
+    way = next.way;
     end =
       next.seen.kind === 'stream'
         ? await relayStream({ ...next, seen: next.seen }, broadcast)
@@ -65,16 +67,18 @@ async function goOn(
 async function nextGiver(
   { sent, ...broken }: Omit<BrokenAnswer, 'sent'> & { readonly sent: SentBytes | null },
   journey: Journey,
-  deps: AskDeps,
+  deps: ResumeDeps,
 ): Promise<CarriedOn> {
   const kept = sent?.taken() ?? null;
-  return kept === null ? { kind: 'nobody' } : carryOn({ ...broken, sent: kept }, journey, deps);
+  if (kept !== null) return carryOn({ ...broken, sent: kept }, journey, deps);
+  broken.walk.broken(broken.giver);
+  return { kind: 'nobody' };
 }
 
 interface Broadcast {
   readonly res: ServerResponse;
   readonly journey: Journey;
-  readonly deps: AskDeps;
+  readonly deps: ResumeDeps;
   readonly sent: SentBytes | null;
 }
 

@@ -49,10 +49,9 @@ function spliceEvent(event: Buffer, chunks: ChunkSplice): readonly Buffer[] | st
   if (data === '' || isNamedError(event)) return [event];
   if (data === '[DONE]') return spliceEnd(event, chunks);
   const chunk = parseJson(data);
-  if (!isObject(chunk)) {
-    if (isHeavyJson(data)) return 'the new answer has an event of too many values';
-    return chunks.isPast() ? [event] : 'the new answer has an event that cannot be read';
-  }
+  // Whoever relays the stream drops what cannot be read; what is missing then shows in the text.
+  if (!isObject(chunk))
+    return isHeavyJson(data) ? 'the new answer has an event of too many values' : [];
   if (errorMessage(chunk) !== null) return [event];
   const spliced = chunks.take(chunk);
   return spliced.kind === 'diverged' ? spliced.detail : written(event, spliced.chunk);

@@ -1,17 +1,17 @@
 import { beyondText, contentOf, reasoningOf, type Delta } from './delta.ts';
 import {
-  createEchoGate,
+  createContinuingGate,
   createRepeatGate,
-  OPEN_GATE,
   SHUT_GATE,
+  type Asking,
   type TextGate,
 } from './text-gate.ts';
 import type { Transcript } from './transcript.ts';
 
 /** How the second stream was asked for. */
 export type SpliceWay =
-  /** To go on from what was sent; `echo` is the text that it may say again first, null if it will not. */
-  | { readonly kind: 'continued'; readonly echo: string | null }
+  /** To go on from what was sent. */
+  | ({ readonly kind: 'continued' } & Asking)
   /** The same request again; the answer must begin with what was sent. */
   | { readonly kind: 'anew' };
 
@@ -34,8 +34,6 @@ export interface TextSplice {
   take(delta: Delta, isLast: boolean): NewText | Diverged;
   /** The stream ends: what was held back. */
   end(): NewText | Diverged;
-  /** All that has to be repeated was: it can no longer differ. */
-  isPast(): boolean;
 }
 
 const differs = (how: string): Diverged => ({ kind: 'diverged', detail: `the new answer ${how}` });
@@ -51,7 +49,6 @@ export function createTextSplice(transcript: Transcript, way: SpliceWay): TextSp
   }
 
   return {
-    isPast,
     end,
     take(delta, isLast) {
       const beyond = beyondText(delta);
@@ -60,8 +57,10 @@ export function createTextSplice(transcript: Transcript, way: SpliceWay): TextSp
       const wasPast = content.isPast();
       const newReasoning = reasoning.take(reasoningOf(delta));
       const newContent = content.take(contentOf(delta));
-      if (newReasoning === null || newContent === null)
-        return differs('differs from what was sent');
+      if (newReasoning === null || newContent === null) {
+        const isAnew = way.kind === 'anew';
+        return differs(isAnew ? 'differs from what was sent' : 'says again what was sent');
+      }
       if (newReasoning !== '' && !wasPast) return differs('reasons further than what was sent');
       if (newContent !== '' && !isPast()) return differs('reasons less than what was sent');
       const isOver = isLast || beyond !== null;
@@ -83,6 +82,5 @@ function gatesFor(
     };
   }
   // Reasoning comes before the text, and the text is under way.
-  const content = way.echo === null ? OPEN_GATE : createEchoGate(way.echo);
-  return { content, reasoning: SHUT_GATE };
+  return { content: createContinuingGate(way, transcript.content), reasoning: SHUT_GATE };
 }

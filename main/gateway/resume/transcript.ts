@@ -10,9 +10,14 @@ export interface Transcript {
   /** What tells the caller which answer a chunk belongs to; all later chunks must bear it. */
   readonly head: Readonly<Record<string, unknown>>;
   readonly content: string;
+  /** The text of the first event with any. */
+  readonly firstContent: string;
   readonly reasoning: string;
   readonly hasRole: boolean;
-  /** Events with content or reasoning: an estimate of tokens, as engines send about one an event. */
+  /**
+   * Events with content or reasoning: an estimate of tokens, as engines send about one an event. Those at the
+   * end that hold nothing but blanks are left out, for whoever goes on says them again.
+   */
   readonly contentEvents: number;
 }
 
@@ -49,10 +54,13 @@ const IDENTITY_FIELDS = [
 interface Draft {
   head: Record<string, unknown> | null;
   content: string;
+  firstContent: string;
   reasoning: string;
   isReasoning: boolean;
   hasRole: boolean;
   contentEvents: number;
+  /** So many at the end hold nothing but blanks. */
+  blankEvents: number;
 }
 
 /** Reads the events that were sent, those of an earlier hand-over among them. */
@@ -86,10 +94,12 @@ function* readParts(sent: readonly Buffer[]): Generator<void, Transcript | NotRe
   const draft: Draft = {
     head: null,
     content: '',
+    firstContent: '',
     reasoning: '',
     isReasoning: false,
     hasRole: false,
     contentEvents: 0,
+    blankEvents: 0,
   };
   let bytes = 0;
   for (const event of frames === null ? [] : eventsOf(frames)) {
@@ -102,9 +112,9 @@ function* readParts(sent: readonly Buffer[]): Generator<void, Transcript | NotRe
     if (obstacle !== null) return notResumable(obstacle);
   }
   if (draft.isReasoning) return notResumable('reasoning');
-  const { head, content, reasoning, hasRole, contentEvents } = draft;
+  const { head, content, firstContent, reasoning, hasRole, contentEvents } = draft;
   if (head === null || content === '') return notResumable('nothing');
-  return { kind: 'transcript', head, content, reasoning, hasRole, contentEvents };
+  return { kind: 'transcript', head, content, firstContent, reasoning, hasRole, contentEvents };
 }
 
 /** A chunk's fields without those that tell which answer it belongs to. */
@@ -151,9 +161,14 @@ function addDelta(draft: Draft, delta: Delta): Obstacle | null {
   const reasoning = reasoningOf(delta);
   if (typeof delta['role'] === 'string') draft.hasRole = true;
   if (content !== '' || reasoning !== '') {
-    draft.contentEvents += 1;
+    draft.blankEvents += 1;
     draft.isReasoning = content === '';
   }
+  if ((content + reasoning).trim() !== '') {
+    draft.contentEvents += draft.blankEvents;
+    draft.blankEvents = 0;
+  }
+  if (draft.content === '') draft.firstContent = content;
   draft.content += content;
   draft.reasoning += reasoning;
   return null;
