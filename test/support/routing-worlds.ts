@@ -101,6 +101,7 @@ export const ERRORS: Readonly<
   '401': [401, 'bad key'],
   '404 model': [404, 'no such model'],
   '400 context': [400, 'maximum context length is 4096 tokens'],
+  '500 picture': [500, 'image input is not supported'],
   '400': [400, 'bad temperature'],
 };
 export const CONTENT = chunk({ content: 'hello' });
