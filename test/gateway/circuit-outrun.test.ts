@@ -29,7 +29,12 @@ const LIMITS: Limits = {
 const SLOW_MS = LIMITS.ttftThresholdMs;
 const TIMEOUT_MS = 30_000;
 const SUCCESS: Result = { kind: 'success' };
-const FAILURE: Result = { kind: 'failure', error: 'http_503: HTTP 503' };
+const FAILURE: Result = {
+  kind: 'failure',
+  error: 'http_503: HTTP 503',
+  silentMs: 0,
+  costMs: Number.POSITIVE_INFINITY,
+};
 const T0: Moment = { ticks: 0, wallMs: Date.UTC(2026, 0, 1) };
 
 const judging = (now: Moment) => ({ now, limits: LIMITS, random: 0.5 });

@@ -132,7 +132,7 @@ export function createModel(configured: ReadonlySet<UpstreamId>) {
       circuit.slowInRow = met === 'slow' ? circuit.slowInRow + 1 : 0;
       if (letIn === 'as usual' && circuit.slowInRow >= limits.ttftSlowThreshold) open(circuit);
     }
-    if (verdict.mark === 'F' || met === 'cut') countFailure(circuit, letIn);
+    if (verdict.mark === 'F' || met === 'cut') countFailure(circuit, letIn, met === 'timeout');
     else if (verdict.mark === 'answer') countSuccess(circuit, letIn);
     return verdict;
   }
@@ -147,11 +147,15 @@ export function createModel(configured: ReadonlySet<UpstreamId>) {
     else close(circuit);
   }
 
-  function countFailure(circuit: Circuit, letIn: LetIn): void {
+  /** A time-out is slow too. */
+  function countFailure(circuit: Circuit, letIn: LetIn, isSlow: boolean): void {
     circuit.fails += 1;
     if (isOver(circuit, letIn)) return;
     circuit.failsInRow += 1;
-    const isFull = letIn === 'as usual' && circuit.failsInRow >= limits.failThreshold;
+    if (isSlow) circuit.slowInRow += 1;
+    const isFull =
+      letIn === 'as usual' &&
+      (circuit.failsInRow >= limits.failThreshold || circuit.slowInRow >= limits.ttftSlowThreshold);
     if (isFull || letIn === 'as probe') open(circuit);
   }
 

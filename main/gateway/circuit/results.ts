@@ -11,7 +11,14 @@ import { later, remainingMs, type Moment } from './moment.ts';
 /** How a request went, as the circuit column of design 4 counts it; a success is known at its end. */
 export type Result =
   | { readonly kind: 'success' }
-  | { readonly kind: 'failure'; readonly error: string }
+  | {
+      readonly kind: 'failure';
+      readonly error: string;
+      /** How long it was waited for in vain; 0 where it was not the time-out that ended it. */
+      readonly silentMs: number;
+      /** What it cost its caller: time, or without end where that was a time-out or an answer that had begun. */
+      readonly costMs: number;
+    }
   | { readonly kind: 'neutral' };
 
 /** When a breaker opens and for how long (interface 2.6, `config`). */
@@ -42,13 +49,15 @@ export function record(
   result: Result,
   { now, limits, random }: Judging,
 ): Breaker {
-  const health = healthAfter(breaker.health, result, now.wallMs);
+  const isSlow = result.kind === 'failure' && result.silentMs >= limits.ttftThresholdMs;
+  const health = healthAfter(breaker.health, result, { wallMs: now.wallMs, isSlow });
   const { gate } = breaker;
   if (!isCurrent(gate, ticket)) return { ...breaker, health: withRows(health, breaker.health) };
   const known = { ...breaker, health };
   if (gate.kind === 'closed') {
-    const isFull = result.kind === 'failure' && health.consecutiveFails >= limits.failThreshold;
-    return isFull ? { ...known, gate: opened(limits, now) } : known;
+    if (result.kind !== 'failure') return known;
+    const isFull = health.consecutiveFails >= limits.failThreshold;
+    return { ...known, gate: isFull ? opened(limits, now) : slowed(gate, health, { now, limits }) };
   }
   switch (result.kind) {
     case 'success':
@@ -125,12 +134,16 @@ function isCurrent(gate: Gate, ticket: Ticket): gate is Admitting {
   return gate.kind !== 'open' && gate.serial === ticket.serial;
 }
 
-function healthAfter(health: HealthRecord, result: Result, wallMs: number): HealthRecord {
+function healthAfter(
+  health: HealthRecord,
+  result: Result,
+  { wallMs, isSlow }: { readonly wallMs: number; readonly isSlow: boolean },
+): HealthRecord {
   switch (result.kind) {
     case 'success':
       return succeededAt(health, wallMs);
     case 'failure':
-      return failedAt(health, wallMs, result.error);
+      return failedAt(health, wallMs, { error: result.error, isSlow });
     case 'neutral':
       return health;
   }

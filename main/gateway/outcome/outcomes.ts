@@ -17,7 +17,8 @@ export interface ErrorResponse {
 export type Unanswered =
   | ErrorResponse
   | { readonly kind: 'unreachable'; readonly detail: string }
-  | { readonly kind: 'timeout' }
+  /** `wasSilent`: no content had come. */
+  | { readonly kind: 'timeout'; readonly wasSilent: boolean }
   /** A response that is no answer to a chat completion. */
   | { readonly kind: 'bad'; readonly detail: string };
 
