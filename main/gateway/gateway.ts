@@ -73,6 +73,8 @@ export interface Gateway {
   traffic(providerId: string): ProviderTraffic;
   /** A provider has another token: what kept it out may be mended. */
   providerChanged(id: string): void;
+  /** Its engine is well again, or it is back: the next request shows it, whatever had kept it out. */
+  providerWell(id: string): void;
   /** It was removed: what was known of it goes too. */
   providerGone(id: string): void;
   url(): string;
@@ -154,6 +156,11 @@ export function createGateway(deps: GatewayDeps): Gateway {
     },
     traffic: (id) => providerTraffic(id, { circuits, latencies, stats }),
     providerChanged: (id) => circuits.reset(id),
+    providerWell(id) {
+      circuits.coolDown(id);
+      // The tier opens where all of its machines are out.
+      circuits.coolDown('local');
+    },
     providerGone(id) {
       circuits.forget(id);
       latencies.forget(id);

@@ -202,7 +202,10 @@ export function createModel(configured: ReadonlySet<UpstreamId>) {
       if (verdict.stops === true) break;
     }
     const soonest = left
-      .filter(({ reason }) => asked.length === 0 && ['circuit_open', 'busy'].includes(reason))
+      .filter(
+        ({ reason, verdict }) => verdict === null && ['circuit_open', 'busy'].includes(reason),
+      )
+      .filter(() => left.every(({ verdict }) => verdict?.stops !== true))
       .toSorted((a, b) => a.backAt - b.backAt)[0];
     if (soonest !== undefined) {
       const verdict = tryOne(soonest.id, request, asked);

@@ -114,6 +114,13 @@ function letIn(breaker: Breaker, now: Moment, probeTimeoutMs: number): Admission
   };
 }
 
+/** Ends a cool-down, for it is said to be well: the next request is the probe. */
+export function cooledDown(breaker: Breaker, now: Moment): Breaker {
+  const { gate } = breaker;
+  if (gate.kind !== 'open' || remainingMs(gate.until, now) === 0) return breaker;
+  return { ...breaker, gate: { ...gate, until: now } };
+}
+
 /** Counts an attempt that is sent. */
 export function sent(breaker: Breaker): Breaker {
   const { health } = breaker;

@@ -5,6 +5,7 @@ import {
   admit,
   admitAnyway,
   admitClosed,
+  cooledDown,
   NEW_BREAKER,
   reset,
   sent,
@@ -34,6 +35,8 @@ export interface Out {
   readonly reason: Skip['reason'] | 'circuit_open';
   /** When it comes back, at the latest. */
   readonly waitMs: number;
+  /** The same in clock ticks, for comparing with what was seen at another time. */
+  readonly backAtTicks: number;
 }
 
 /** Where a request was let in, and what its result is handed back with. */
@@ -89,6 +92,8 @@ export interface Circuits {
     failure: Failure,
     of: { readonly model: string; readonly epoch: number },
   ): void;
+  /** It is said to be well: its cool-down is over, and the next request is the probe. */
+  coolDown(id: string): void;
   reset(id: string): void;
   /** It is gone for good. */
   forget(id: string): void;
@@ -131,6 +136,10 @@ export function createCircuits({ clock, random, limits, changed }: CircuitsDeps)
     changed();
   }
 
+  const outFor = (reason: Out['reason'], waitMs: number): Out => {
+    return { kind: 'out', reason, waitMs, backAtTicks: clock.ticks() + waitMs };
+  };
+
   const isFormer = (id: string, begun: number) => begun < at(id).epoch;
 
   function enterBy(admitting: typeof admit, id: string, { timeoutMs }: Wish, begun: number): Entry {
@@ -138,7 +147,7 @@ export function createCircuits({ clock, random, limits, changed }: CircuitsDeps)
     const { breaker } = at(id);
     const admission = admitting(breaker, now(), timeoutMs);
     if (admission.kind === 'refused') {
-      return { kind: 'out', reason: 'circuit_open', waitMs: admission.waitMs };
+      return outFor('circuit_open', admission.waitMs);
     }
     if (admission.breaker !== breaker) setBreaker(id, admission.breaker);
     return { kind: 'admitted', ticket: admission.ticket };
@@ -155,7 +164,7 @@ export function createCircuits({ clock, random, limits, changed }: CircuitsDeps)
     if (skip === null) return null;
     // The circuit may be open beside the skip, and for longer.
     const waitMs = Math.max(remainingMs(skip.until, now()), waitMsOf(breaker, now()));
-    return { kind: 'out', reason: skip.reason, waitMs };
+    return outFor(skip.reason, waitMs);
   }
 
   return {
@@ -167,7 +176,7 @@ export function createCircuits({ clock, random, limits, changed }: CircuitsDeps)
       const out = skipped(id, model);
       if (out !== null) return out;
       const waitMs = waitMsOf(at(id).breaker, now());
-      return waitMs === 0 ? null : { kind: 'out', reason: 'circuit_open', waitMs };
+      return waitMs === 0 ? null : outFor('circuit_open', waitMs);
     },
     enterAgain: (id, wish, begun) => enterBy(admit, id, wish, begun),
     enterAnyway: (id, wish, begun) => enterBy(admitAnyway, id, wish, begun),
@@ -189,6 +198,11 @@ export function createCircuits({ clock, random, limits, changed }: CircuitsDeps)
       if (wanted === null || isFormer(id, of.epoch)) return;
       circuits.set(id, { ...at(id), skips: withSkip(at(id).skips, wanted, of.model, now()) });
       changed();
+    },
+    coolDown(id) {
+      const { breaker } = at(id);
+      const cooled = cooledDown(breaker, now());
+      if (cooled !== breaker) setBreaker(id, cooled);
     },
     reset(id) {
       epoch += 1;

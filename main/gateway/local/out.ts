@@ -41,7 +41,7 @@ export function outOfAll(targets: readonly LocalTarget[], outOf: OutOf): Left {
     (a, b) => Number(mayBeAsked(b)) - Number(mayBeAsked(a)) || a.waitMs - b.waitMs,
   );
   return first === undefined
-    ? { kind: 'skipped', upstream: 'local', reason: 'no_provider', waitMs: null }
+    ? { kind: 'skipped', upstream: 'local', reason: 'no_provider', waitMs: null, backAtTicks: null }
     : skipped(first);
 }
 
@@ -51,6 +51,6 @@ export function mayBeAsked({ reason }: Out): boolean {
 }
 
 /** The tier as one that was not asked. */
-export function skipped({ reason, waitMs }: Out): Left {
-  return { kind: 'skipped', upstream: 'local', reason, waitMs };
+export function skipped({ reason, waitMs, backAtTicks }: Out): Left {
+  return { kind: 'skipped', upstream: 'local', reason, waitMs, backAtTicks };
 }

@@ -36,7 +36,7 @@ export type CarriedOn =
 const NOBODY: CarriedOn = { kind: 'nobody' };
 
 /**
- * Asks those that are still ahead, in routing order, to go on from what the caller has been sent, or, where
+ * Asks those that are still ahead, in routing order and last one that is out, to go on from what the caller has been sent, or, where
  * the request is deterministic, for the whole answer again. Nothing of this is parsed before an answer breaks.
  */
 export async function carryOn(
@@ -55,7 +55,7 @@ export async function carryOn(
     return way !== null;
   };
   for (;;) {
-    const step = walk.next('enter', wanted);
+    const step = walk.next('enter', wanted) ?? walk.soonest(wanted);
     const way = step === null ? undefined : ways.get(step.leg.call);
     if (step === null || way === undefined) return NOBODY;
     const leg = askedFor(step.leg, way);
