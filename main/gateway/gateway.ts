@@ -13,6 +13,8 @@ import type { LocalChoice } from './request/calls.ts';
 import { controlRoutes, type ControlRoutesDeps } from './surface/control-routes.ts';
 import { metricsRoute } from './surface/metrics.ts';
 import { providerRoutes, type ProvidersFace } from './surface/provider-routes.ts';
+import { createLooks } from './circuit/looks.ts';
+import { lookerOf } from './circuit/look-routes.ts';
 import { createHedgeBudget } from './hedge/budget.ts';
 import type { LiveFeed } from './watch/live.ts';
 import type { Routed } from './watch/attempt-log.ts';
@@ -100,9 +102,16 @@ export function createGateway(deps: GatewayDeps): Gateway {
     summary: deps.providers.summary,
     routed: deps.providers.routed,
     app: () => ({ ...deps.app(), baseUrl: lifecycle.baseUrl() }),
+    opened: (id, how) => looks.opened(id, how),
   });
-  const { logs, circuits, latencies, predictions, stats, warmup, feed } = monitor;
+  const { logs, circuits, predictions, stats, warmup, feed } = monitor;
   const budget = createHedgeBudget();
+  const looks = createLooks({
+    clock,
+    circuits,
+    isOn: () => config().routing.circuitLooks,
+    look: lookerOf({ ...deps, circuits, remotes: () => remotes(config()) }),
+  });
   const orders = ordersOf({
     config,
     remotes: () => remotes(config()),
@@ -149,6 +158,28 @@ export function createGateway(deps: GatewayDeps): Gateway {
     baseUrl: () => lifecycle.baseUrl(),
     ports: () => (lifecycle.url() === '' ? [] : [Number(new URL(lifecycle.url()).port)]),
     controlLink,
+    ...heedful(monitor),
+    start() {
+      looks.start();
+      return lifecycle.start(config());
+    },
+    async stop(graceMs) {
+      warmup.stop();
+      looks.stop();
+      await lifecycle.stop(graceMs);
+      await monitor.flush();
+    },
+  };
+}
+
+type Heedful = Pick<
+  Gateway,
+  'upstreamChanged' | 'traffic' | 'providerChanged' | 'providerWell' | 'providerGone'
+>;
+
+/** What the gateway learns of upstreams and machines, and what it has seen of these. */
+function heedful({ circuits, latencies, predictions, stats, warmup }: Monitor): Heedful {
+  return {
     upstreamChanged(id) {
       circuits.reset(id);
       predictions.forget(id);
@@ -165,12 +196,6 @@ export function createGateway(deps: GatewayDeps): Gateway {
       circuits.forget(id);
       latencies.forget(id);
       predictions.forget(id);
-    },
-    start: () => lifecycle.start(config()),
-    async stop(graceMs) {
-      warmup.stop();
-      await lifecycle.stop(graceMs);
-      await monitor.flush();
     },
   };
 }

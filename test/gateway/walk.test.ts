@@ -40,6 +40,7 @@ function startWalk({ states, isSlow, zeroSpend, hedge }: Meets): Walk {
     random,
     limits: () => config.circuit,
     changed() {},
+    opened() {},
   });
   const failure = { kind: 'failure', error: 'timeout', silentMs: 0, costMs: 0 } as const;
   for (const [id, state] of set) {

@@ -35,6 +35,8 @@ export const SETTINGS: Readonly<Record<string, string>> = {
   ONDEMAND_WARMUP: 'false',
   // The model has one upstream asked after the other: test/properties/survival.test.ts has the rest.
   HEDGE: 'off',
+  // test/properties/looks.test.ts has them.
+  CIRCUIT_LOOKS: 'false',
   RESUME: 'off',
 };
 
@@ -166,6 +168,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
     providers: () => NO_PROVIDERS,
     summary: () => ({ revision: 0, ...NO_PROVIDERS.counts }),
     routed() {},
+    opened() {},
     keep: () => ({ load: () => null, changed() {}, flush: () => Promise.resolve() }),
     app: () => ({ version: '', baseUrl: '', warmupEnabled: false }),
   });

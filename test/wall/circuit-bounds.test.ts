@@ -83,6 +83,7 @@ test.each([
       random: () => dice,
       limits: () => limits,
       changed() {},
+      opened() {},
     });
     const cooldownAfterFailure = () => {
       const entry = circuits.enter('x', { model: '', timeoutMs: 1000 }, circuits.epoch());

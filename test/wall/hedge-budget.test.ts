@@ -146,10 +146,10 @@ describe('a hosted upstream that hangs', () => {
       const before = clock.ticks();
       const asked = up.hosted_a.calls.length;
       const pending = startChat(url, STREAM);
-      let isOver = false;
-      const answer = pending.answer.finally(() => (isOver = true));
+      const wait = { isOver: false };
+      const answer = pending.answer.finally(() => (wait.isOver = true));
       await turns(course);
-      while (!isOver) {
+      while (!wait.isOver) {
         if (up.hosted_a.calls.length > asked) clock.advance(1000);
         await turns(course);
       }

@@ -1,7 +1,7 @@
 import { UNUSED, type HealthRecord } from './health-record.ts';
 import { later, remainingMs, type Moment } from './moment.ts';
 
-/** A cool-down: when it ends, and how many there have been in a row. */
+/** A cool-down: when it ends, and how often it has been doubled since the breaker last closed, plus one. */
 export interface Cooldown {
   readonly until: Moment;
   readonly openings: number;

@@ -63,7 +63,10 @@ export function record(
     case 'success':
       return reset(known);
     case 'failure':
-      return { ...known, gate: reopened(gate, { now, limits, random }) };
+      return {
+        ...known,
+        gate: reopened(gate, result.costMs >= limits.ttftThresholdMs, { now, limits, random }),
+      };
     case 'neutral':
       return { ...known, gate: released(gate) };
   }
@@ -98,23 +101,23 @@ export function firstContent(
 
 /**
  * Takes note of a call that was ended because another was first. To be slow counts as it does for one that
- * answers. A slow probe proved nothing: it is not sent again before another cool-down, or every request
- * would wait for it once more.
+ * answers. A slow probe proved nothing and was dear: it is not sent again before another cool-down, or every
+ * request would wait for it once more.
  */
 export function outrun(
   breaker: Breaker,
   ticket: Ticket,
   silentMs: number,
-  { now, limits }: Omit<Judging, 'random'>,
+  { now, limits, random }: Judging,
 ): Breaker {
   const { gate } = breaker;
   const health = silentFor(breaker.health, silentMs, now.ticks, limits.ttftThresholdMs);
   if (!isCurrent(gate, ticket)) return { ...breaker, health: withRows(health, breaker.health) };
   if (gate.kind === 'closed')
     return { ...breaker, health, gate: slowed(gate, health, { now, limits }) };
-  const isSlow = silentMs >= limits.ttftThresholdMs && !gate.forced;
-  const until = isSlow ? later(now, limits.cooldownMs) : gate.until;
-  return { ...breaker, health, gate: { kind: 'open', until, openings: gate.openings } };
+  const isSlow = silentMs >= limits.ttftThresholdMs;
+  const next = isSlow ? reopened(gate, true, { now, limits, random }) : released(gate);
+  return { ...breaker, health, gate: next };
 }
 
 type Closed = Extract<Gate, { readonly kind: 'closed' }>;
@@ -164,16 +167,17 @@ function released({ until, openings }: Probing): Gate {
   return { kind: 'open', until, openings };
 }
 
-function reopened(probing: Probing, { now, limits, random }: Judging): Gate {
+/** Only a probe that was dear makes the cool-down grow: one that failed quickly cost nobody anything. */
+function reopened(probing: Probing, isDear: boolean, { now, limits, random }: Judging): Gate {
   if (probing.forced) return released(probing);
-  const openings = probing.openings + 1;
+  const openings = probing.openings + (isDear ? 1 : 0);
   return { kind: 'open', until: later(now, grownMs(limits, openings, random)), openings };
 }
 
 /** Where doubling ends, before the jitter. */
 const LONGEST_MS = 600_000;
 
-/** Doubled with each opening; from the second on ±10 %, so that gateways do not probe in step. */
+/** Doubled with each dear probe; after any probe ±10 %, so that gateways do not probe in step. */
 function grownMs({ cooldownMs }: Limits, openings: number, random: number): number {
   // A longer cool-down than the cap is somebody's own wish; it does not grow.
   const capMs = Math.max(cooldownMs, LONGEST_MS);
