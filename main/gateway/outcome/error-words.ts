@@ -8,6 +8,8 @@ export interface ErrorWords {
   readonly saysModel: boolean;
   readonly saysContextLength: boolean;
   readonly saysUnsupportedInput: boolean;
+  /** An agent got no answer from its engine. */
+  readonly saysEngineGone: boolean;
   /** As far as it is read. */
   readonly message: string;
 }
@@ -51,6 +53,7 @@ export function errorWords(body: Buffer): ErrorWords {
     saysModel: codes.includes('model_not_found') || MODEL.test(message),
     saysContextLength: codes.includes('context_length_exceeded') || CONTEXT_LENGTH.test(message),
     saysUnsupportedInput: UNSUPPORTED_INPUT.some((words) => words.test(message)),
+    saysEngineGone: codes.includes('engine_unreachable'),
     message,
   };
 }

@@ -142,6 +142,13 @@ const ROWS: readonly Row[] = [
   ]),
   passed((seen) => isAny(400, 413)(seen) && seen.words.saysContextLength, 'context_length', true),
   passed(isAny(400, 413, 415, 422), null, false),
+  // The agent is there and its engine is not: no hiccup of a machine that answers.
+  row(
+    (seen) => isAny(502)(seen) && seen.upstream === 'local' && seen.words.saysEngineGone,
+    'unreachable',
+    'failure',
+    [502, 'upstream_unreachable'],
+  ),
   row(isAny(503), null, 'failure', [503, 'upstream_unavailable']),
   row(({ status }) => status >= 500, null, 'failure', [502, 'upstream_error']),
 ];
