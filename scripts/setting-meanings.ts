@@ -50,12 +50,15 @@ export const MEANINGS: Meanings = {
   routing: {
     forceZero: 'Never spend money: only `local` is called.',
     idleTimeoutMs: 'Longest silence inside an answer.',
+    circuitLooks:
+      'Look at an upstream whose circuit is open by its health or models route, so that it is used again as soon as it is well.',
     retryAfterMaxMs: 'Longest `Retry-After` of a hosted upstream that is waited for.',
     hedge:
       'Who may be called beside a slow call. `own`: your machines back up each other, paid upstreams back up each other; `all`: also a paid upstream beside `local`; `off`: none.',
     hedgeMs:
       'How long a call may stay without content before a second one starts. None: `SWITCHYARD_TTFT_THRESHOLD_MS`.',
-    hedgeBudget: 'Share of the last 200 requests that may be hedged; one always may.',
+    hedgeBudget:
+      'Share of the last 200 requests that may be hedged; as many as `SWITCHYARD_TTFT_SLOW_THRESHOLD` always may.',
     resume: 'Which upstreams may continue a dropped stream: those with the same model, any, none.',
   },
   agent: {

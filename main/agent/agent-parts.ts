@@ -145,6 +145,8 @@ export function createParts(deps: AgentDeps, moment: AgentMoment, ears: AgentEar
     engine: () => targetOf(engines),
     closed: () => closedNow(moment.isLeaving, mode()),
     onInFlight: ears.flightChanged,
+    // Gateways hear at once that it is down: the change is news.
+    onBroken: () => engines.look(),
   });
   const membership = createMembership({
     ...deps,

@@ -74,6 +74,7 @@ export const SETTINGS = {
   routing: {
     forceZero: setting('FORCE_ZERO', kinds.flag, false),
     idleTimeoutMs: setting('IDLE_TIMEOUT_MS', kinds.milliseconds, 30_000),
+    circuitLooks: setting('CIRCUIT_LOOKS', kinds.flag, true),
     retryAfterMaxMs: setting('RETRY_AFTER_MAX_MS', kinds.milliseconds, 2000),
     hedge: setting('HEDGE', kinds.oneOf(['own', 'all', 'off']), 'own'),
     hedgeMs: optional('HEDGE_MS', kinds.milliseconds),

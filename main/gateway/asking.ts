@@ -112,7 +112,7 @@ async function askStarting(
     warmup.seenStarting();
     const delayMs = pollDelayMs(polls);
     if (clock.ticks() + delayMs >= deadline) {
-      const failure = classify({ kind: 'timeout' }, 'ondemand', clock.now());
+      const failure = classify({ kind: 'timeout', wasSilent: false }, 'ondemand', clock.now());
       errand.log.gaveUp(failure);
       return { kind: 'failed', failure };
     }
@@ -148,7 +148,7 @@ async function askOnce(
       const failure = classify(seen, call.upstream, clock.now());
       // A cold start is no failure until its time is up.
       if (call.upstream === 'ondemand' && isStarting(failure, warmup.known())) log.starting();
-      else log.failed(failure);
+      else log.failed(failure, seen.kind === 'timeout' && seen.wasSilent);
       return { kind: 'failed', failure };
     }
   }

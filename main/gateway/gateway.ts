@@ -14,6 +14,8 @@ import type { LocalChoice } from './request/calls.ts';
 import { controlRoutes, type ControlRoutesDeps } from './surface/control-routes.ts';
 import { metricsRoute } from './surface/metrics.ts';
 import { providerRoutes, type ProvidersFace } from './surface/provider-routes.ts';
+import { createLooks } from './circuit/looks.ts';
+import { lookerOf } from './circuit/look-routes.ts';
 import { createHedgeBudget } from './hedge/budget.ts';
 import type { LiveFeed } from './watch/live.ts';
 import type { Routed } from './watch/attempt-log.ts';
@@ -26,7 +28,7 @@ import { createRoutes, type Route } from './surface/routes.ts';
 import { createGatewayServer } from './server.ts';
 import { createSessions, type Sessions } from './access/sessions.ts';
 import { remoteUpstreams } from './request/upstreams.ts';
-import { createPrefills } from './resume/prefills.ts';
+import { createPrefills, type Prefills } from './resume/prefills.ts';
 
 /** What the gateway is given. */
 export interface GatewayDeps {
@@ -75,6 +77,8 @@ export interface Gateway {
   traffic(providerId: string): ProviderTraffic;
   /** A provider has another token: what kept it out may be mended. */
   providerChanged(id: string): void;
+  /** Its engine is well again, or it is back: the next request shows it, whatever had kept it out. */
+  providerWell(id: string): void;
   /** It was removed: what was known of it goes too. */
   providerGone(id: string): void;
   url(): string;
@@ -103,11 +107,18 @@ export function createGateway(deps: GatewayDeps): Gateway {
     summary: deps.providers.summary,
     routed: deps.providers.routed,
     app: () => ({ ...deps.app(), baseUrl: lifecycle.baseUrl() }),
+    opened: (id, how) => looks.opened(id, how),
   });
-  const { logs, circuits, latencies, predictions, stats, warmup, feed } = monitor;
+  const { logs, circuits, predictions, stats, warmup, feed } = monitor;
   const budget = createHedgeBudget();
   const bodies = createBodyBudget(() => config().gateway.maxBodiesInFlightBytes, BODY_COPIES);
   const prefills = createPrefills(deps.http, clock);
+  const looks = createLooks({
+    clock,
+    circuits,
+    isOn: () => config().routing.circuitLooks,
+    look: lookerOf({ ...deps, circuits, remotes: () => remotes(config()) }),
+  });
   const orders = ordersOf({
     config,
     remotes: () => remotes(config()),
@@ -161,6 +172,31 @@ export function createGateway(deps: GatewayDeps): Gateway {
     baseUrl: () => lifecycle.baseUrl(),
     ports: () => (lifecycle.url() === '' ? [] : [Number(new URL(lifecycle.url()).port)]),
     controlLink,
+    ...heedful(monitor, prefills),
+    start() {
+      looks.start();
+      return lifecycle.start(config());
+    },
+    async stop(graceMs) {
+      warmup.stop();
+      looks.stop();
+      await lifecycle.stop(graceMs);
+      await monitor.flush();
+    },
+  };
+}
+
+type Heedful = Pick<
+  Gateway,
+  'upstreamChanged' | 'traffic' | 'providerChanged' | 'providerWell' | 'providerGone'
+>;
+
+/** What the gateway learns of upstreams and machines, and what it has seen of these. */
+function heedful(
+  { circuits, latencies, predictions, stats, warmup }: Monitor,
+  prefills: Prefills,
+): Heedful {
+  return {
     upstreamChanged(id) {
       circuits.reset(id);
       predictions.forget(id);
@@ -169,16 +205,15 @@ export function createGateway(deps: GatewayDeps): Gateway {
     },
     traffic: (id) => providerTraffic(id, { circuits, latencies, stats }),
     providerChanged: (id) => circuits.reset(id),
+    providerWell(id) {
+      circuits.coolDown(id);
+      // The tier opens where all of its machines are out.
+      circuits.coolDown('local');
+    },
     providerGone(id) {
       circuits.forget(id);
       latencies.forget(id);
       predictions.forget(id);
-    },
-    start: () => lifecycle.start(config()),
-    async stop(graceMs) {
-      warmup.stop();
-      await lifecycle.stop(graceMs);
-      await monitor.flush();
     },
   };
 }

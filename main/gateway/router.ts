@@ -1,6 +1,6 @@
 import { askUpstream, type Asked, type Errand } from './asking.ts';
 import { mayBeHedged, runHeat, type HeatDeps, type HeatEnd } from './hedge/heat.ts';
-import { soonestFirst, type Left } from './outcome/trail.ts';
+import type { Left } from './outcome/trail.ts';
 import { Walk, type Step, type WalkDeps, type Walker } from './walk/walk.ts';
 
 /** What the router needs of the world. */
@@ -61,24 +61,29 @@ function arrived(
   return { ...answered, walk, trail: walk.left(step) };
 }
 
-/** When all that are left are out for a while, the one that comes back first is asked all the same. */
+/** When nobody who is well could serve, the one that comes back first is asked all the same. */
 async function askSoonest(walk: Walk, journey: Journey, deps: RouterDeps): Promise<Routed> {
   const trail = walk.left(null);
-  for (const skipped of soonestFirst(trail)) {
-    const step = walk.anyway(skipped.upstream);
-    // Its probe is out already, for another request.
-    if (step === null) continue;
-    const asked = await askUpstream(step.leg, journey, deps);
-    if (asked.kind === 'answered') {
-      return { ...asked, step, walk, trail: trail.filter((left) => left !== skipped) };
-    }
-    if (asked.kind === 'failed') step.stop.failed(step.leg, asked.failure);
-    step.stop.close();
-    if (asked.kind === 'cancelled') return asked;
-    const left = trail.flatMap((each) => (each === skipped ? step.stop.left(null) : [each]));
-    return { kind: 'unanswered', trail: left };
-  }
-  return { kind: 'unanswered', trail };
+  const step = walk.soonest();
+  if (step === null) return { kind: 'unanswered', trail };
+  const { stop, leg } = step;
+  const asked = await askUpstream(leg, journey, deps);
+  if (asked.kind === 'answered') return { ...asked, step, walk, trail: withTried(trail, stop, []) };
+  if (asked.kind === 'failed') stop.failed(leg, asked.failure);
+  stop.close();
+  if (asked.kind === 'cancelled') return asked;
+  return { kind: 'unanswered', trail: withTried(trail, stop, stop.left(null)) };
+}
+
+/** The trail with what became of an upstream, in the place where it was said to be out, or else after what it had tried. */
+function withTried(
+  trail: readonly Left[],
+  { upstream }: Step['stop'],
+  became: readonly Left[],
+): readonly Left[] {
+  const at = trail.findLastIndex((left) => left.upstream === upstream);
+  const isReplaced = trail[at]?.kind === 'skipped';
+  return [...trail.slice(0, isReplaced ? at : at + 1), ...became, ...trail.slice(at + 1)];
 }
 
 /** A set-up without `local`, or whose owner has paused it, must not keep a paid GPU warm (design 6). */

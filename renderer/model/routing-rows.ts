@@ -35,7 +35,7 @@ export const TWICE_ROWS: readonly Row[] = [
     key: 'hedgeBudget',
     kind: 'percent',
     label: 'Asked twice at most',
-    hint: 'Of the last 200 requests, and always one of them. 0: never.',
+    hint: 'Of the last 200 requests, and always “Slow answers in a row” of them. 0: never.',
     env: 'HEDGE_BUDGET',
     fallback: 5,
   },

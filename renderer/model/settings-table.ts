@@ -216,6 +216,14 @@ const ROUTING = section('routing', '', [
     fallback: 30_000,
   },
   {
+    key: 'circuitLooks',
+    kind: 'flag',
+    label: 'Look after open breakers',
+    hint: 'Whoever answers a health check again gets a request at once, not after the pause.',
+    env: 'CIRCUIT_LOOKS',
+    fallback: true,
+  },
+  {
     key: 'retryAfterMaxMs',
     kind: 'milliseconds',
     label: 'Rate limit waited out',

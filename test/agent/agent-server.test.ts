@@ -258,6 +258,22 @@ describe('what may go wrong', () => {
   });
 });
 
+test('an engine that gave no answer is looked at at once, and its registry hears of it', async () => {
+  const registry = hearingRegistry();
+  const engine = await startModelServer(hang);
+  const machine = await startServing(engine, { ownRegistry: registry });
+  await until(() => registry.statuses.at(-1) === 'idle');
+  // No look was due for as long as any pause is.
+  machine.clock.advance(1000);
+  await engine.close();
+  const answer = await postJson(machine.url + CHAT, ASK);
+  expect([answer.status, codeOf(answer.text)]).toEqual([502, 'engine_unreachable']);
+  await until(() => machine.agent.view().engine?.health.status === 'unreachable');
+  // Changes are told of a second apart, not with the next heartbeat in 15.
+  machine.clock.advance(1000);
+  await until(() => registry.statuses.at(-1) === 'degraded');
+});
+
 describe('who may ask', () => {
   const asks = async (headers: Record<string, string>) => {
     const machine = await startAgent({ ownRegistry: hearingRegistry() });

@@ -44,6 +44,7 @@ const TABLE: Readonly<Record<string, unknown>> = {
   HEDGE_MS: null,
   HEDGE_BUDGET: 5,
   RESUME: 'same-model',
+  CIRCUIT_LOOKS: true,
   RETRY_AFTER_MAX_MS: 2000,
   MAX_BODY_BYTES: 33554432,
   MAX_BODIES_IN_FLIGHT_BYTES: 268435456,

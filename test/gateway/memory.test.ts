@@ -24,6 +24,7 @@ function nothing(): Memorable {
     random: () => 0.5,
     limits: () => CONFIG.circuit,
     changed: () => {},
+    opened() {},
   });
   return {
     stats: createStats(),

@@ -37,6 +37,8 @@ export const SETTINGS: Readonly<Record<string, string>> = {
   ONDEMAND_WARMUP: 'false',
   // The model has one upstream asked after the other: test/properties/survival.test.ts has the rest.
   HEDGE: 'off',
+  // test/properties/looks.test.ts has them.
+  CIRCUIT_LOOKS: 'false',
   RESUME: 'off',
 };
 
@@ -103,6 +105,7 @@ export const ERRORS: Readonly<
   '401': [401, 'bad key'],
   '404 model': [404, 'no such model'],
   '400 context': [400, 'maximum context length is 4096 tokens'],
+  '500 picture': [500, 'image input is not supported'],
   '400': [400, 'bad temperature'],
 };
 export const CONTENT = chunk({ content: 'hello' });
@@ -167,6 +170,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
     providers: () => NO_PROVIDERS,
     summary: () => ({ revision: 0, ...NO_PROVIDERS.counts }),
     routed() {},
+    opened() {},
     keep: () => ({ load: () => null, changed() {}, flush: () => Promise.resolve() }),
     app: () => ({ version: '', baseUrl: '', warmupEnabled: false }),
   });

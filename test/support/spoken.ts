@@ -72,6 +72,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
       throw new Error('nobody asks for a summary');
     },
     routed() {},
+    opened() {},
     keep: () => ({ load: () => null, changed() {}, flush: () => Promise.resolve() }),
     app: () => ({ version: '', baseUrl: '', warmupEnabled: false }),
   });

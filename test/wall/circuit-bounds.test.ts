@@ -83,11 +83,13 @@ test.each([
       random: () => dice,
       limits: () => limits,
       changed() {},
+      opened() {},
     });
     const cooldownAfterFailure = () => {
       const entry = circuits.enter('x', { model: '', timeoutMs: 1000 }, circuits.epoch());
       if (entry.kind === 'out') throw new Error(entry.reason);
-      circuits.record('x', entry.ticket, { kind: 'failure', error: '' });
+      const costMs = Number.POSITIVE_INFINITY;
+      circuits.record('x', entry.ticket, { kind: 'failure', error: '', silentMs: 0, costMs });
       const next = circuits.enter('x', { model: '', timeoutMs: 1000 }, circuits.epoch());
       return next.kind === 'out' ? next.waitMs : 0;
     };

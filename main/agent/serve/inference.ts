@@ -29,6 +29,8 @@ export interface InferenceDeps extends ForwardEdges {
   readonly counters: Counters;
   /** The number of running requests has changed. */
   readonly onInFlight: () => void;
+  /** The engine gave no answer, or broke one off. */
+  readonly onBroken: () => void;
 }
 
 /** Answers requests with the engine of this machine. */
@@ -112,6 +114,7 @@ export function createInference(deps: InferenceDeps): Inference {
       res,
       deps,
     );
+    if (end.kind === 'broken') deps.onBroken();
     if (end.kind === 'served' && end.status < 300) counters.served(end.meter.count());
   }
 

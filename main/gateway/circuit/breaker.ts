@@ -1,7 +1,7 @@
 import { UNUSED, type HealthRecord } from './health-record.ts';
 import { later, remainingMs, type Moment } from './moment.ts';
 
-/** A cool-down: when it ends, and how many there have been in a row. */
+/** A cool-down: when it ends, and how often it has been doubled since the breaker last closed, plus one. */
 export interface Cooldown {
   readonly until: Moment;
   readonly openings: number;
@@ -112,6 +112,13 @@ function letIn(breaker: Breaker, now: Moment, probeTimeoutMs: number): Admission
     ticket: { serial },
     breaker: { ...breaker, gate: probing, issued: serial },
   };
+}
+
+/** Ends a cool-down, for it is said to be well: the next request is the probe. */
+export function cooledDown(breaker: Breaker, now: Moment): Breaker {
+  const { gate } = breaker;
+  if (gate.kind !== 'open' || remainingMs(gate.until, now) === 0) return breaker;
+  return { ...breaker, gate: { ...gate, until: now } };
 }
 
 /** Counts an attempt that is sent. */

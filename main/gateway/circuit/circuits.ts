@@ -5,6 +5,7 @@ import {
   admit,
   admitAnyway,
   admitClosed,
+  cooledDown,
   NEW_BREAKER,
   reset,
   sent,
@@ -34,6 +35,8 @@ export interface Out {
   readonly reason: Skip['reason'] | 'circuit_open';
   /** When it comes back, at the latest. */
   readonly waitMs: number;
+  /** The same in clock ticks, for comparing with what was seen at another time. */
+  readonly backAtTicks: number;
 }
 
 /** Where a request was let in, and what its result is handed back with. */
@@ -89,6 +92,8 @@ export interface Circuits {
     failure: Failure,
     of: { readonly model: string; readonly epoch: number },
   ): void;
+  /** It is said to be well: its cool-down is over, and the next request is the probe. */
+  coolDown(id: string): void;
   reset(id: string): void;
   /** It is gone for good. */
   forget(id: string): void;
@@ -109,6 +114,27 @@ export interface CircuitsDeps {
   readonly limits: () => Limits;
   /** Called after each change. */
   readonly changed: () => void;
+  /** A circuit has opened, or its probe has failed. */
+  readonly opened: (id: string, how: Opening) => void;
+}
+
+/** How a circuit has come to be open. */
+export interface Opening {
+  /** It was closed; else its probe has failed. */
+  readonly isFirst: boolean;
+  /** Those who asked waited for it: a look that it answers does not show that it would answer them. */
+  readonly wasSilent: boolean;
+}
+
+/** Null where it has not opened. A probe that was sent before its time leaves all as it was. */
+function openingOf(before: Breaker, after: Breaker, limits: Limits): Opening | null {
+  if (after.gate.kind !== 'open' || before.gate.kind === 'open') return null;
+  if (before.gate.kind === 'probing') {
+    if (before.gate.forced) return null;
+    return { isFirst: false, wasSilent: after.gate.openings > before.gate.openings };
+  }
+  const { consecutiveSlow } = after.health;
+  return { isFirst: true, wasSilent: consecutiveSlow >= limits.ttftSlowThreshold };
 }
 
 function excusing(limits: Limits, excusedMs: number): Limits {
@@ -117,19 +143,41 @@ function excusing(limits: Limits, excusedMs: number): Limits {
     : { ...limits, ttftThresholdMs: limits.ttftThresholdMs + excusedMs };
 }
 
+function outFor(reason: Out['reason'], waitMs: number, clock: Clock): Out {
+  return { kind: 'out', reason, waitMs, backAtTicks: clock.ticks() + waitMs };
+}
+
+function skipped({ breaker, skips }: Circuit, model: string, clock: Clock): Out | null {
+  if (skips === NO_SKIPS) return null;
+  const now = momentOf(clock);
+  const skip = skipOf(skips, model, now);
+  if (skip === null) return null;
+  // The circuit may be open beside the skip, and for longer.
+  const waitMs = Math.max(remainingMs(skip.until, now), waitMsOf(breaker, now));
+  return outFor(skip.reason, waitMs, clock);
+}
+
 const NEW: Circuit = { breaker: NEW_BREAKER, skips: NO_SKIPS, epoch: 0 };
 
 /** Makes an empty set. */
-export function createCircuits({ clock, random, limits, changed }: CircuitsDeps): Circuits {
+export function createCircuits(deps: CircuitsDeps): Circuits {
+  const { clock, random, limits, changed, opened } = deps;
   const circuits = new Map<string, Circuit>();
   let epoch = 0;
   const at = (id: string) => circuits.get(id) ?? NEW;
   const now = () => momentOf(clock);
 
   function setBreaker(id: string, breaker: Breaker): void {
-    circuits.set(id, { ...at(id), breaker });
+    const before = at(id);
+    circuits.set(id, { ...before, breaker });
     changed();
+    const opening = openingOf(before.breaker, breaker, limits());
+    if (opening !== null) opened(id, opening);
   }
+
+  const judging = (excusedMs = 0) => {
+    return { now: now(), limits: excusing(limits(), excusedMs), random: random() };
+  };
 
   const isFormer = (id: string, begun: number) => begun < at(id).epoch;
 
@@ -138,24 +186,15 @@ export function createCircuits({ clock, random, limits, changed }: CircuitsDeps)
     const { breaker } = at(id);
     const admission = admitting(breaker, now(), timeoutMs);
     if (admission.kind === 'refused') {
-      return { kind: 'out', reason: 'circuit_open', waitMs: admission.waitMs };
+      return outFor('circuit_open', admission.waitMs, clock);
     }
     if (admission.breaker !== breaker) setBreaker(id, admission.breaker);
     return { kind: 'admitted', ticket: admission.ticket };
   }
 
   function enterUnskipped(admitting: typeof admit, id: string, wish: Wish, begun: number): Entry {
-    const out = isFormer(id, begun) ? null : skipped(id, wish.model);
+    const out = isFormer(id, begun) ? null : skipped(at(id), wish.model, clock);
     return out ?? enterBy(admitting, id, wish, begun);
-  }
-
-  function skipped(id: string, model: string): Out | null {
-    const { breaker, skips } = at(id);
-    const skip = skips === NO_SKIPS ? null : skipOf(skips, model, now());
-    if (skip === null) return null;
-    // The circuit may be open beside the skip, and for longer.
-    const waitMs = Math.max(remainingMs(skip.until, now()), waitMsOf(breaker, now()));
-    return { kind: 'out', reason: skip.reason, waitMs };
   }
 
   return {
@@ -164,31 +203,34 @@ export function createCircuits({ clock, random, limits, changed }: CircuitsDeps)
     enter: (id, wish, begun) => enterUnskipped(admit, id, wish, begun),
     enterClosed: (id, wish, begun) => enterUnskipped(admitClosed, id, wish, begun),
     outOf(id, model) {
-      const out = skipped(id, model);
+      const out = skipped(at(id), model, clock);
       if (out !== null) return out;
       const waitMs = waitMsOf(at(id).breaker, now());
-      return waitMs === 0 ? null : { kind: 'out', reason: 'circuit_open', waitMs };
+      return waitMs === 0 ? null : outFor('circuit_open', waitMs, clock);
     },
     enterAgain: (id, wish, begun) => enterBy(admit, id, wish, begun),
     enterAnyway: (id, wish, begun) => enterBy(admitAnyway, id, wish, begun),
     sent: (id) => setBreaker(id, sent(at(id).breaker)),
     firstContent(id, ticket, { ttftMs, slowMs }) {
-      const judging = { now: now(), limits: excusing(limits(), ttftMs - slowMs) };
-      setBreaker(id, firstContent(at(id).breaker, ticket, ttftMs, judging));
+      const { breaker } = at(id);
+      setBreaker(id, firstContent(breaker, ticket, ttftMs, judging(ttftMs - slowMs)));
     },
     outrun(id, ticket, { silentMs, slowMs }) {
-      const judging = { now: now(), limits: excusing(limits(), silentMs - slowMs) };
-      setBreaker(id, outrun(at(id).breaker, ticket, silentMs, judging));
+      setBreaker(id, outrun(at(id).breaker, ticket, silentMs, judging(silentMs - slowMs)));
     },
     record(id, ticket, result) {
-      const judging = { now: now(), limits: limits(), random: random() };
-      setBreaker(id, record(at(id).breaker, ticket, result, judging));
+      setBreaker(id, record(at(id).breaker, ticket, result, judging()));
     },
     skipAfter(id, failure, of) {
       const wanted = skipFor(failure);
       if (wanted === null || isFormer(id, of.epoch)) return;
       circuits.set(id, { ...at(id), skips: withSkip(at(id).skips, wanted, of.model, now()) });
       changed();
+    },
+    coolDown(id) {
+      const { breaker } = at(id);
+      const cooled = cooledDown(breaker, now());
+      if (cooled !== breaker) setBreaker(id, cooled);
     },
     reset(id) {
       epoch += 1;

@@ -11,7 +11,14 @@ import { later, remainingMs, type Moment } from './moment.ts';
 /** How a request went, as the circuit column of design 4 counts it; a success is known at its end. */
 export type Result =
   | { readonly kind: 'success' }
-  | { readonly kind: 'failure'; readonly error: string }
+  | {
+      readonly kind: 'failure';
+      readonly error: string;
+      /** How long it was waited for in vain; 0 where it was not the time-out that ended it. */
+      readonly silentMs: number;
+      /** What it cost its caller: time, or without end where that was a time-out or an answer that had begun. */
+      readonly costMs: number;
+    }
   | { readonly kind: 'neutral' };
 
 /** When a breaker opens and for how long (interface 2.6, `config`). */
@@ -42,19 +49,24 @@ export function record(
   result: Result,
   { now, limits, random }: Judging,
 ): Breaker {
-  const health = healthAfter(breaker.health, result, now.wallMs);
+  const isSlow = result.kind === 'failure' && result.silentMs >= limits.ttftThresholdMs;
+  const health = healthAfter(breaker.health, result, { wallMs: now.wallMs, isSlow });
   const { gate } = breaker;
   if (!isCurrent(gate, ticket)) return { ...breaker, health: withRows(health, breaker.health) };
   const known = { ...breaker, health };
   if (gate.kind === 'closed') {
-    const isFull = result.kind === 'failure' && health.consecutiveFails >= limits.failThreshold;
-    return isFull ? { ...known, gate: opened(limits, now) } : known;
+    if (result.kind !== 'failure') return known;
+    const isFull = health.consecutiveFails >= limits.failThreshold;
+    return { ...known, gate: isFull ? opened(limits, now) : slowed(gate, health, { now, limits }) };
   }
   switch (result.kind) {
     case 'success':
       return reset(known);
     case 'failure':
-      return { ...known, gate: reopened(gate, { now, limits, random }) };
+      return {
+        ...known,
+        gate: reopened(gate, result.costMs >= limits.ttftThresholdMs, { now, limits, random }),
+      };
     case 'neutral':
       return { ...known, gate: released(gate) };
   }
@@ -89,23 +101,23 @@ export function firstContent(
 
 /**
  * Takes note of a call that was ended because another was first. To be slow counts as it does for one that
- * answers. A slow probe proved nothing: it is not sent again before another cool-down, or every request
- * would wait for it once more.
+ * answers. A slow probe proved nothing and was dear: it is not sent again before another cool-down, or every
+ * request would wait for it once more.
  */
 export function outrun(
   breaker: Breaker,
   ticket: Ticket,
   silentMs: number,
-  { now, limits }: Omit<Judging, 'random'>,
+  { now, limits, random }: Judging,
 ): Breaker {
   const { gate } = breaker;
   const health = silentFor(breaker.health, silentMs, now.ticks, limits.ttftThresholdMs);
   if (!isCurrent(gate, ticket)) return { ...breaker, health: withRows(health, breaker.health) };
   if (gate.kind === 'closed')
     return { ...breaker, health, gate: slowed(gate, health, { now, limits }) };
-  const isSlow = silentMs >= limits.ttftThresholdMs && !gate.forced;
-  const until = isSlow ? later(now, limits.cooldownMs) : gate.until;
-  return { ...breaker, health, gate: { kind: 'open', until, openings: gate.openings } };
+  const isSlow = silentMs >= limits.ttftThresholdMs;
+  const next = isSlow ? reopened(gate, true, { now, limits, random }) : released(gate);
+  return { ...breaker, health, gate: next };
 }
 
 type Closed = Extract<Gate, { readonly kind: 'closed' }>;
@@ -125,12 +137,16 @@ function isCurrent(gate: Gate, ticket: Ticket): gate is Admitting {
   return gate.kind !== 'open' && gate.serial === ticket.serial;
 }
 
-function healthAfter(health: HealthRecord, result: Result, wallMs: number): HealthRecord {
+function healthAfter(
+  health: HealthRecord,
+  result: Result,
+  { wallMs, isSlow }: { readonly wallMs: number; readonly isSlow: boolean },
+): HealthRecord {
   switch (result.kind) {
     case 'success':
       return succeededAt(health, wallMs);
     case 'failure':
-      return failedAt(health, wallMs, result.error);
+      return failedAt(health, wallMs, { error: result.error, isSlow });
     case 'neutral':
       return health;
   }
@@ -151,16 +167,17 @@ function released({ until, openings }: Probing): Gate {
   return { kind: 'open', until, openings };
 }
 
-function reopened(probing: Probing, { now, limits, random }: Judging): Gate {
+/** Only a probe that was dear makes the cool-down grow: one that failed quickly cost nobody anything. */
+function reopened(probing: Probing, isDear: boolean, { now, limits, random }: Judging): Gate {
   if (probing.forced) return released(probing);
-  const openings = probing.openings + 1;
+  const openings = probing.openings + (isDear ? 1 : 0);
   return { kind: 'open', until: later(now, grownMs(limits, openings, random)), openings };
 }
 
 /** Where doubling ends, before the jitter. */
 const LONGEST_MS = 600_000;
 
-/** Doubled with each opening; from the second on ±10 %, so that gateways do not probe in step. */
+/** Doubled with each dear probe; after any probe ±10 %, so that gateways do not probe in step. */
 function grownMs({ cooldownMs }: Limits, openings: number, random: number): number {
   // A longer cool-down than the cap is somebody's own wish; it does not grow.
   const capMs = Math.max(cooldownMs, LONGEST_MS);

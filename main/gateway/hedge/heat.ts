@@ -90,9 +90,10 @@ class Heat {
   }
 
   #hedge({ step: { leg } }: Runner): void {
-    const { hedge, hedgeBudget } = this.#errand.config.routing;
+    const { routing, circuit } = this.#errand.config;
+    const { hedge, hedgeBudget } = routing;
     const { budget } = this.#deps;
-    if (!budget.allows(hedgeBudget)) return;
+    if (!budget.allows(hedgeBudget, circuit.ttftSlowThreshold)) return;
     const step = this.#walk.hedge((to) => mayHedge(hedge, leg.call.upstream, to));
     if (step === null) return;
     budget.spend();

@@ -12,6 +12,9 @@ export function idOf({ provider }: LocalTarget): string {
   return provider ?? 'local';
 }
 
+/** How long each machine was silent is its own affair. */
+const NO_TIME = { ms: 0, silentMs: 0 };
+
 /** The tier has failed when nobody of it is well: three were asked, a fourth or one that is busy may be. */
 export function tierResult(
   left: readonly (Failed | Outrun)[],
@@ -28,7 +31,7 @@ export function tierResult(
     return reason === undefined || reason === 'busy' || reason === 'model_not_found';
   };
   const last = failed.at(-1);
-  return last === undefined || targets.some(isWell) ? NEUTRAL : resultOf(last.failure);
+  return last === undefined || targets.some(isWell) ? NEUTRAL : resultOf(last.failure, NO_TIME);
 }
 
 /** Why the tier is out when all of its machines are: for the one that comes back first. */
@@ -38,7 +41,7 @@ export function outOfAll(targets: readonly LocalTarget[], outOf: OutOf): Left {
     (a, b) => Number(mayBeAsked(b)) - Number(mayBeAsked(a)) || a.waitMs - b.waitMs,
   );
   return first === undefined
-    ? { kind: 'skipped', upstream: 'local', reason: 'no_provider', waitMs: null }
+    ? { kind: 'skipped', upstream: 'local', reason: 'no_provider', waitMs: null, backAtTicks: null }
     : skipped(first);
 }
 
@@ -48,6 +51,6 @@ export function mayBeAsked({ reason }: Out): boolean {
 }
 
 /** The tier as one that was not asked. */
-export function skipped({ reason, waitMs }: Out): Left {
-  return { kind: 'skipped', upstream: 'local', reason, waitMs };
+export function skipped({ reason, waitMs, backAtTicks }: Out): Left {
+  return { kind: 'skipped', upstream: 'local', reason, waitMs, backAtTicks };
 }

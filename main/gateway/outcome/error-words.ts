@@ -7,6 +7,11 @@ export interface ErrorWords {
   readonly saysBusy: boolean;
   readonly saysModel: boolean;
   readonly saysContextLength: boolean;
+  readonly saysUnsupportedInput: boolean;
+  /** An agent got no answer from its engine. */
+  readonly saysEngineGone: boolean;
+  /** As far as it is read. */
+  readonly message: string;
 }
 
 /** Ollama's "server busy", llama-server's "Loading model", an agent's "paused", queues that are full. */
@@ -15,6 +20,24 @@ const BUSY =
 const CONTEXT_LENGTH =
   /context[ _-]?(length|window|size)|maximum context|prompt is too long|too many tokens|exceeds? the (available |maximum )?context/i;
 const MODEL = /\bmodel\b/i;
+/** What upstreams say of a picture, audio or video where they only read text. */
+const UNSUPPORTED_INPUT: readonly RegExp[] = [
+  // llama.cpp, 500 (heard from 0.7.0, build 11669).
+  /\b(image|audio|video) input is not supported/i,
+  // llama.cpp: 400 today for a part that it does not know, 500 before it read any but text (ggml-org/llama.cpp#12947).
+  /unsupported content(\[\]\.| part )type/i,
+  // vLLM, 400 (vllm-project/vllm#19144); and where `--limit-mm-per-prompt` switches a kind off.
+  /is not a multimodal model/i,
+  /at most 0 (image|audio|video)\(s\)/i,
+  // SGLang with `--language-model-only`, 400 (srt/managers/tokenizer_manager.py); without it, it drops the picture.
+  /multimodal inputs? (\(\w+\) )?(is|are) not supported/i,
+  // Ollama: 500 or 400 by version (`ErrNoVisionModel` in model/model.go), and its cloud, 400 (ollama/ollama#17301).
+  /missing data required for image input/i,
+  // The same, and LM Studio: "Model does not support images. Please use a model that does." (lmstudio-bug-tracker#908).
+  /model does not support (image|audio|video)/i,
+  // OpenRouter, 404 (openclaw/openclaw#99079).
+  /no endpoints found that support (image|audio|video|file) input/i,
+];
 /** An error page is not read to its end: what it says stands at its start. */
 const MAX_READ_BYTES = 8192;
 
@@ -29,6 +52,9 @@ export function errorWords(body: Buffer): ErrorWords {
     saysBusy: BUSY.test(message) || codes.some((code) => BUSY.test(code)),
     saysModel: codes.includes('model_not_found') || MODEL.test(message),
     saysContextLength: codes.includes('context_length_exceeded') || CONTEXT_LENGTH.test(message),
+    saysUnsupportedInput: UNSUPPORTED_INPUT.some((words) => words.test(message)),
+    saysEngineGone: codes.includes('engine_unreachable'),
+    message,
   };
 }
 

@@ -17,7 +17,8 @@ export interface ErrorResponse {
 export type Unanswered =
   | ErrorResponse
   | { readonly kind: 'unreachable'; readonly detail: string }
-  | { readonly kind: 'timeout' }
+  /** `wasSilent`: no content had come. */
+  | { readonly kind: 'timeout'; readonly wasSilent: boolean }
   /** A response that is no answer to a chat completion. */
   | { readonly kind: 'bad'; readonly detail: string };
 
@@ -127,6 +128,12 @@ const ROWS: readonly Row[] = [
     [503, 'upstream_busy'],
   ),
   row(isAny(429), 'rate_limited', 'neutral', [429, 'upstream_rate_limited']),
+  // Before 404 and 500: engines say it with either.
+  passed(
+    (seen) => isAny(400, 404, 415, 422, 500, 501)(seen) && seen.words.saysUnsupportedInput,
+    'unsupported_input',
+    true,
+  ),
   row(isAny(408), 'timeout', 'failure', [504, 'upstream_timeout']),
   row(isAny(409, 423, 425), null, 'neutral', [503, 'upstream_unavailable']),
   row((seen) => isAny(404, 410)(seen) && seen.words.saysModel, 'model_not_found', 'neutral', [
@@ -135,6 +142,13 @@ const ROWS: readonly Row[] = [
   ]),
   passed((seen) => isAny(400, 413)(seen) && seen.words.saysContextLength, 'context_length', true),
   passed(isAny(400, 413, 415, 422), null, false),
+  // The agent is there and its engine is not: no hiccup of a machine that answers.
+  row(
+    (seen) => isAny(502)(seen) && seen.upstream === 'local' && seen.words.saysEngineGone,
+    'unreachable',
+    'failure',
+    [502, 'upstream_unreachable'],
+  ),
   row(isAny(503), null, 'failure', [503, 'upstream_unavailable']),
   row(({ status }) => status >= 500, null, 'failure', [502, 'upstream_error']),
 ];
@@ -156,8 +170,18 @@ function classifyStatus(seen: ErrorResponse, upstream: UpstreamId, nowMs: number
     mark,
     surfaced,
     fallBack,
-    response: seen,
+    response: reason === 'unsupported_input' ? asRequestFault(seen, facts.words.message) : seen,
     retryAfterMs: retryAfterMs(headers, nowMs),
     detail: `HTTP ${status}`,
   };
+}
+
+/** What is at fault in the request is no 5xx to its sender, whose client would only send it again. */
+function asRequestFault(seen: ErrorResponse, said: string): ErrorResponse {
+  if (seen.status < 500) return seen;
+  // Some repeat the whole prompt after it.
+  const message = said.slice(0, 500);
+  const error = { message, type: 'invalid_request_error', code: 'unsupported_input', param: null };
+  const headers = { ...seen.headers, 'content-type': 'application/json' };
+  return { ...seen, status: 400, headers, body: Buffer.from(JSON.stringify({ error })) };
 }

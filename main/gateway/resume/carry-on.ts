@@ -44,7 +44,7 @@ export type CarriedOn =
 const NOBODY: CarriedOn = { kind: 'nobody' };
 
 /**
- * Asks those that are still ahead, in routing order, to go on from what the caller has been sent, or, where
+ * Asks those that are still ahead, in routing order and last one that is out, to go on from what the caller has been sent, or, where
  * the request is deterministic, for the whole answer again. Nothing of this is parsed before an answer breaks.
  */
 export async function carryOn(
@@ -67,10 +67,11 @@ export async function carryOn(
   for (;;) {
     if (!isAmongPeers) await learnAhead(broken, walk, journey, deps.prefills);
     if (journey.signal.aborted) return { kind: 'cancelled' };
-    const step = walk.next('enter', (call) => {
+    const wanted = (call: UpstreamCall) => {
       const isTheirTurn = !isAmongPeers || call.upstream === 'local';
       return isTheirTurn && isAlikeTo(broken, call.model, journey) && begun.canBeAsked(call);
-    });
+    };
+    const step = walk.next('enter', wanted) ?? (isAmongPeers ? null : walk.soonest(wanted));
     if (step === null && !isAmongPeers) return NOBODY;
     if (step === null) {
       isAmongPeers = false;

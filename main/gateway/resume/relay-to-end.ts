@@ -84,7 +84,7 @@ interface Broadcast {
 
 /** Keeping what is sent costs memory: only where somebody is ahead who might carry it on. */
 function mayBreak(walk: Walk, { config, call: { request } }: Journey): boolean {
-  return config.routing.resume !== 'off' && request.choices === 1 && walk.hasMore(() => true);
+  return config.routing.resume !== 'off' && request.choices === 1 && walk.hasAnybody();
 }
 
 function relayStream(

@@ -42,7 +42,7 @@ export class SkippedStop implements Stop {
   readonly #skipped: Skipped;
 
   constructor(upstream: UpstreamId, reason: Skipped['reason']) {
-    this.#skipped = { kind: 'skipped', upstream, reason, waitMs: null };
+    this.#skipped = { kind: 'skipped', upstream, reason, waitMs: null, backAtTicks: null };
   }
 
   get upstream(): UpstreamId {
@@ -109,9 +109,11 @@ export class SingleStop implements Stop {
       const own = { id: upstream, ticket: entry.ticket };
       return { call: this.#call, pass: { own, tier: null } };
     }
-    const { reason, waitMs } = entry;
+    const { reason, waitMs, backAtTicks } = entry;
     // A hedge passes by; its turn may still come.
-    if (door !== 'enterClosed') this.#lose({ kind: 'skipped', upstream, reason, waitMs });
+    if (door !== 'enterClosed') {
+      this.#lose({ kind: 'skipped', upstream, reason, waitMs, backAtTicks });
+    }
     return null;
   }
 

@@ -2,10 +2,10 @@ import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { OrderDeps } from '../local/order.ts';
 import { tierStop } from '../local/tier.ts';
 import type { Failure } from '../outcome/outcomes.ts';
-import type { Left } from '../outcome/trail.ts';
+import { soonestFirst, type Left, type Skipped } from '../outcome/trail.ts';
 import { isLocalTooSlow, type ForesightDeps } from '../local/foresight.ts';
 import { localCall, remoteCall, type ChatCall } from '../request/calls.ts';
-import type { RemoteUpstream } from '../request/upstreams.ts';
+import type { LocalTarget, RemoteUpstream } from '../request/upstreams.ts';
 import type { Config } from '../../config.ts';
 import { SingleStop, SkippedStop, type Door, type Leg, type Stop, type Wanted } from './stop.ts';
 
@@ -44,6 +44,10 @@ export class Walk {
   #isLocalTold = false;
   /** `local` was passed by for being slow; it is asked should nobody else serve. */
   #isPutOff = false;
+  /** Machines of the local tier that were asked. */
+  readonly #machines = new Set<string>();
+  /** The call to one that was out. */
+  #soonest: Step | null = null;
 
   constructor(walker: Walker, deps: WalkDeps) {
     this.#walker = walker;
@@ -56,7 +60,7 @@ export class Walk {
     for (const [index, id] of this.#ids.entries()) {
       const stop = (this.#stops[index] ??= this.#stopAt(id));
       const leg = stop.next(door, wanted);
-      if (leg !== null) return { stop, leg };
+      if (leg !== null) return this.#stepTo(stop, leg);
       this.#tellOfLocal(stop);
     }
     if (!this.#isPutOff || door !== 'enter') return null;
@@ -91,11 +95,34 @@ export class Walk {
     return this.next('enterClosed', ({ upstream }) => may(upstream));
   }
 
-  /** A call to an upstream that is out, because somebody must be asked; null while its probe is out already. */
-  anyway(id: UpstreamId): Step | null {
-    const stop = id === 'local' ? this.#localStop() : this.#stopAt(id);
-    const leg = stop.next('enterAnyway', ANY);
-    return leg === null ? null : { stop, leg };
+  /** Whether anybody could still be asked, in turn or although it is out. */
+  hasAnybody(): boolean {
+    return this.hasMore(() => true) || this.#out().length > 0;
+  }
+
+  /**
+   * Once nobody else is left: a call to the one that comes back first of those that are out for a while, or
+   * of the machines in the local tier that are. Only one is given out, for a lost answer is worth one wait.
+   */
+  soonest(wanted: Wanted = ANY): Step | null {
+    for (const { upstream } of this.#out()) {
+      const stop = upstream === 'local' ? this.#localStop() : this.#stopAt(upstream);
+      const leg = stop.next('enterAnyway', wanted);
+      // Its probe may be out already, for another request.
+      if (leg !== null) return (this.#soonest = this.#stepTo(stop, leg));
+    }
+    return null;
+  }
+
+  #out(): readonly Skipped[] {
+    if (this.#isEnded || this.#soonest !== null) return [];
+    const rest = this.#machines.size === 0 ? [] : this.#localStop().left(null);
+    return soonestFirst([...this.left(null), ...rest]);
+  }
+
+  #stepTo(stop: Stop, leg: Leg): Step {
+    if (leg.call.provider !== null) this.#machines.add(leg.call.provider);
+    return { stop, leg };
   }
 
   failed({ stop, leg }: Step, failure: Failure): void {
@@ -116,6 +143,7 @@ export class Walk {
       if (stop === step?.stop) return;
       stop.close();
     }
+    if (step === null) this.#soonest?.stop.close();
   }
 
   /** What was left, in the order of asking, up to the one that answers. */
@@ -144,6 +172,12 @@ export class Walk {
     return new SingleStop(remoteCall(call, upstream), this.#deps.circuits, epoch);
   }
 
+  #notAsked(targets: readonly LocalTarget[]): readonly LocalTarget[] {
+    // The same list where nobody was asked: what is known of its models goes with it.
+    if (this.#machines.size === 0) return targets;
+    return targets.filter(({ provider }) => provider === null || !this.#machines.has(provider));
+  }
+
   #localStop(): Stop {
     const { call, config, epoch } = this.#walker;
     const choice = this.#deps.pickLocal();
@@ -151,7 +185,7 @@ export class Walk {
       case 'none':
         return new SkippedStop('local', choice.reason);
       case 'tier':
-        return tierStop(choice.targets, this.#walker, this.#deps);
+        return tierStop(this.#notAsked(choice.targets), this.#walker, this.#deps);
       case 'target':
         return new SingleStop(
           localCall(call, choice.target, config, 1),

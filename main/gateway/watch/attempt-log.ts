@@ -17,7 +17,8 @@ export interface AttemptLog {
   /** The answer goes out; its first content came at `contentAt` clock ticks (null: it came as a whole). */
   answering(contentAt: number | null): void;
   relayed(events: number): void;
-  failed(failure: Failure): void;
+  /** `wasSilent`: its time-out went by without content. */
+  failed(failure: Failure, wasSilent: boolean): void;
   /** The upstream is still starting: what it said counts for nothing, and it is asked again. */
   starting(): void;
   succeeded(): void;
@@ -67,7 +68,16 @@ export function isForgotten(id: string, circuits: Circuits): boolean {
 /** Says nothing about an upstream's health. */
 export const NEUTRAL: Result = { kind: 'neutral' };
 
-/** How a failure counts in the circuit. */
-export function resultOf({ mark, reason, detail }: Failure): Result {
-  return mark === 'neutral' ? NEUTRAL : { kind: 'failure', error: `${reason}: ${detail}` };
+/** How a failure counts in the circuit; `took` is the attempt's time, and how much of it was waited in vain. */
+export function resultOf(
+  { mark, reason, detail }: Failure,
+  took: { readonly ms: number; readonly silentMs: number },
+): Result {
+  if (mark === 'neutral') return NEUTRAL;
+  return {
+    kind: 'failure',
+    error: `${reason}: ${detail}`,
+    silentMs: took.silentMs,
+    costMs: reason === 'timeout' ? Number.POSITIVE_INFINITY : took.ms,
+  };
 }

@@ -7,7 +7,7 @@ import type { HttpClient } from '../../platform/http.ts';
 import type { Log } from '../../platform/log.ts';
 import type { StateFile } from '../../platform/state-file.ts';
 import type { LocalChoice } from '../request/calls.ts';
-import { createCircuits, type Circuits } from '../circuit/circuits.ts';
+import { createCircuits, type Circuits, type CircuitsDeps } from '../circuit/circuits.ts';
 import { momentOf } from '../circuit/moment.ts';
 import { createLatencies, type Latencies } from './latencies.ts';
 import { createPredictions, type Predictions } from '../local/predictions.ts';
@@ -34,6 +34,8 @@ export interface MonitorDeps {
   /** Makes the file that keeps what `save` gives. */
   readonly keep: (save: () => unknown) => StateFile;
   readonly app: () => AppInfo;
+  /** A circuit has opened, or its probe has failed. */
+  readonly opened: CircuitsDeps['opened'];
 }
 
 /** What the gateway knows of its upstreams and requests, and who hears of it. */
@@ -64,6 +66,7 @@ export function createMonitor(deps: MonitorDeps): Monitor {
       state.changed();
       feed.changed();
     },
+    opened: deps.opened,
   });
   const memorable = { stats, circuits, latencies, predictions };
   const state = deps.keep(() => remembered(memorable, config()));

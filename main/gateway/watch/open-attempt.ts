@@ -92,8 +92,12 @@ export class OpenAttempt implements AttemptLog {
     this.#changed();
   }
 
-  failed(failure: Failure): void {
-    this.end(failure.reason, resultOf(failure), false);
+  failed(failure: Failure, wasSilent: boolean): void {
+    const ms = this.#deps.clock.ticks() - this.#sentAt;
+    // Of an answer that comes as a whole nobody knows when its content began.
+    const isSlow = wasSilent && this.asked.mode !== 'whole';
+    const silentMs = isSlow ? slowTtftMs(ms, this.#prediction) : 0;
+    this.end(failure.reason, resultOf(failure, { ms, silentMs }), false);
   }
 
   starting(): void {
@@ -111,7 +115,11 @@ export class OpenAttempt implements AttemptLog {
 
   broken(detail: string): void {
     const error = `bad_response: the stream broke off, ${detail}`;
-    this.end('bad_response', { kind: 'failure', error }, true);
+    this.end(
+      'bad_response',
+      { kind: 'failure', error, silentMs: 0, costMs: Number.POSITIVE_INFINITY },
+      true,
+    );
   }
 
   cancelled(): void {

@@ -66,7 +66,7 @@ export class OpenRequest implements RequestLog {
 
   gaveUp(failure: Failure): void {
     const attempt = this.#openAt({ upstream: 'ondemand', provider: null });
-    attempt?.end(failure.reason, resultOf(failure), true);
+    attempt?.end(failure.reason, resultOf(failure, { ms: 0, silentMs: 0 }), true);
   }
 
   answering(head: Parameters<RequestLog['answering']>[0]): void {
