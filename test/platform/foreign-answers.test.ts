@@ -112,7 +112,7 @@ test.each([
     let exchanges = 0;
     while (exchanges < most) {
       const at = below(MOMENTS.length);
-      const paths = Array.from({ length: 1 + below(8) }, (_, index) => `/${exchanges + index}`);
+      const paths = Array.from({ length: 1 + below(16) }, (_, index) => `/${exchanges + index}`);
       exchanges += paths.length;
       if (below(4) === 0) server.answerTwice();
       await PHASES[below(PHASES.length)]?.();
@@ -130,6 +130,8 @@ test.each([
       }
     }
     expect(wrong).toEqual([]);
-    expect(strays).toBeGreaterThan(most / 10);
+    expect(strays).toBeGreaterThan(most / 20);
   },
+  // Two seconds on a machine of its own.
+  60_000,
 );
