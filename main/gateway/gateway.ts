@@ -27,7 +27,7 @@ import { ordersOf } from './surface/orders.ts';
 import { createRoutes, type Route } from './surface/routes.ts';
 import { createGatewayServer } from './server.ts';
 import { createSessions, type Sessions } from './access/sessions.ts';
-import { remoteUpstreams } from './request/upstreams.ts';
+import { remoteUpstreams, type RemoteUpstream } from './request/upstreams.ts';
 import { createPrefills, type Prefills } from './resume/prefills.ts';
 
 /** What the gateway is given. */
@@ -113,12 +113,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const budget = createHedgeBudget();
   const bodies = createBodyBudget(() => config().gateway.maxBodiesInFlightBytes, BODY_COPIES);
   const prefills = createPrefills(deps.http, clock);
-  const looks = createLooks({
-    clock,
-    circuits,
-    isOn: () => config().routing.circuitLooks,
-    look: lookerOf({ ...deps, circuits, remotes: () => remotes(config()) }),
-  });
+  const looks = looksOf(deps, circuits, () => remotes(config()));
   const orders = ordersOf({
     config,
     remotes: () => remotes(config()),
@@ -184,6 +179,16 @@ export function createGateway(deps: GatewayDeps): Gateway {
       await monitor.flush();
     },
   };
+}
+
+function looksOf(
+  deps: GatewayDeps,
+  circuits: Monitor['circuits'],
+  remotes: () => readonly RemoteUpstream[],
+): ReturnType<typeof createLooks> {
+  const { clock, config } = deps;
+  const isOn = () => config().routing.circuitLooks;
+  return createLooks({ clock, circuits, isOn, look: lookerOf({ ...deps, circuits, remotes }) });
 }
 
 type Heedful = Pick<

@@ -67,13 +67,9 @@ export async function carryOn(
   for (;;) {
     if (!isAmongPeers) await learnAhead(broken, walk, journey, deps.prefills);
     if (journey.signal.aborted) return { kind: 'cancelled' };
-    const wanted = (call: UpstreamCall) => {
-      const isTheirTurn = !isAmongPeers || call.upstream === 'local';
-      return isTheirTurn && isAlikeTo(broken, call.model, journey) && begun.canBeAsked(call);
-    };
-    const step = walk.next('enter', wanted) ?? (isAmongPeers ? null : walk.soonest(wanted));
-    if (step === null && !isAmongPeers) return NOBODY;
+    const step = nextFor(broken, { walk, begun, isAmongPeers }, journey);
     if (step === null) {
+      if (!isAmongPeers) return NOBODY;
       isAmongPeers = false;
       continue;
     }
@@ -101,6 +97,27 @@ async function learnAhead(
         isAlikeTo(broken, model, journey) && walk.hasMore((id) => id === upstream.id),
     );
   await prefills.learn(ahead);
+}
+
+/** The next one that may carry the answer on; those that are out come after all that are well. */
+function nextFor(
+  broken: UpstreamCall,
+  {
+    walk,
+    begun,
+    isAmongPeers,
+  }: {
+    readonly walk: Walk;
+    readonly begun: ReturnType<typeof begunAnswer>;
+    readonly isAmongPeers: boolean;
+  },
+  journey: Journey,
+): Step | null {
+  const wanted = (call: UpstreamCall) => {
+    const isTheirTurn = !isAmongPeers || call.upstream === 'local';
+    return isTheirTurn && isAlikeTo(broken, call.model, journey) && begun.canBeAsked(call);
+  };
+  return walk.next('enter', wanted) ?? (isAmongPeers ? null : walk.soonest(wanted));
 }
 
 /** Text of another model would be another answer, unless that is what the owner wants. */
