@@ -1,11 +1,50 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+
+/** Laws of pages in Chromium. */
+const WINDOW = [
+  'test/e2e/*window*.test.ts',
+  'test/renderer/{agent-panel,owner-rules,requests-window}.test.ts',
+  'test/desktop/electron-smoke.test.ts',
+];
+
+/** Laws of whole programs: ours, npm's, the linter's. */
+const E2E = [
+  'test/{e2e,rules,scripts}/**/*.test.ts',
+  'test/desktop/{bundle,npm-start,packaging}.test.ts',
+  'test/registry/store-kill.test.ts',
+];
+
+/** Laws of a gateway and its upstreams on real sockets, and those that play long histories of chance. */
+const WALL = ['test/{wall,properties}/**/*.test.ts'];
+
+/** Laws of the HTTP interface, with the clients that people use. */
+const CONTRACT = ['test/contract/**/*.test.ts'];
+
+/** All other laws: a file that no list names is found here. */
+const UNIT = ['test/**/*.test.ts'];
+
+function project(name: string, include: string[], exclude: string[] = []) {
+  return { extends: true as const, test: { name, include, exclude } };
+}
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    // A law that waits for ever must fail, with room for a busy machine.
-    testTimeout: 20_000,
-    hookTimeout: 60_000,
+    // No law leaves anything behind that the next one could meet, so files share a process.
+    isolate: false,
     sequence: { shuffle: true },
+    // Vitest keeps one processor for itself, which on two would leave the half of them idle.
+    maxWorkers: Math.max(2, availableParallelism()),
+    // A law that waits for ever must fail; one on a machine that is busy with other work must not.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
+    projects: [
+      project('unit', UNIT, [...WINDOW, ...E2E, ...WALL, ...CONTRACT]),
+      project('wall', WALL),
+      project('contract', CONTRACT),
+      project('window', WINDOW),
+      project('e2e', E2E, WINDOW),
+    ],
   },
 });

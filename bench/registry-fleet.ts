@@ -8,6 +8,7 @@ import { storedSecret } from '../main/platform/secrets.ts';
 import { gatewayTokenOf } from '../main/registry/provider-entry.ts';
 import { openStore } from '../main/registry/store/open-store.ts';
 import type { StoredProvider } from '../main/registry/store/store.ts';
+import { agentRecord, gpuDevice } from '../test/support/agent-record.ts';
 
 /** The machines of the registry's bench: their keys, what they report, and the database that knows them all. */
 
@@ -42,35 +43,22 @@ export function machineAt(index: number): Machine {
 /** What a machine reports in its n-th heartbeat: the counters and the load go on, nothing else changes. */
 export function recordOf(index: number, beat: number): AgentRecord {
   const usedMb = 18_000 + ((index + beat * 37) % 4000);
-  const name = 'NVIDIA GeForce RTX 4090';
-  return {
-    chip: name,
-    chip_family: 'Ada Lovelace',
-    chip_tier: 'high',
-    cpu_cores: { total: 32, performance: 32, efficiency: 0 },
-    gpu_cores: 16_384,
-    memory_gb: 24,
-    memory_bandwidth_gbs: 1008,
+  return agentRecord({
     current_model: FLEET_MODEL,
     models: [FLEET_MODEL, 'llama-3.3-70b-instruct'],
-    status: 'serving',
     requests_served: index + beat * 11,
     tokens_generated: index * 300 + beat * 4000,
     machine_model: 'Bench X670E',
-    decode_tps: 41.5,
     gpu: {
       count: 1,
       devices: [
-        {
-          index: 0,
-          name,
-          memory_total_mb: 24_564,
+        gpuDevice({
           memory_used_mb: usedMb,
           memory_free_mb: 24_564 - usedMb,
           util_gpu: (index + beat * 13) % 101,
           util_memory: (index + beat * 7) % 101,
           temperature_c: 40 + ((index + beat) % 40),
-        },
+        }),
       ],
       total_memory_gb: 24,
       gpu_cores: 16_384,
@@ -83,14 +71,10 @@ export function recordOf(index: number, beat: number): AgentRecord {
       memory_gb: 128,
       tailnet_hostname: null,
     },
-    engine_health: { status: 'ok', code: 200 },
-    engine_model: 'Qwen3-32B-Q4_K_M.gguf',
     region: 'bench',
-    agent_version: '0.1.0',
-    tailnet_ip: '',
     agent_url: FLEET_URL,
     uptime_s: 86_400 + beat * 15,
-  };
+  });
 }
 
 /** Re-checks of a verified machine are this far apart (design 9): the fleet's are spread over it. */

@@ -1,19 +1,28 @@
 // Brings what is missing: the dependencies, and with the word `window` the built window.
 // Runs before everything else, on whatever Node is there (20 or newer).
-import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { newestMs, NODE_24, ROOT, run } from './tree.mjs';
 
-/** Says which lockfile node_modules was made from. */
-const STAMP = join(ROOT, 'node_modules/.cache/switchyard-lockfile');
+/** What npm keeps of its last install in this folder, whoever asked for it. */
+const INSTALLED = join(ROOT, 'node_modules/.package-lock.json');
 const WINDOW = join(ROOT, 'dist/window/index.html');
 
+const packagesIn = (lockfile) => JSON.parse(readFileSync(lockfile, 'utf8')).packages;
+
+/** Whether each package is there that the lockfile asks for; binaries for other systems are not. */
+function isInstalled() {
+  if (!existsSync(INSTALLED) || !existsSync(NODE_24)) return false;
+  const found = packagesIn(INSTALLED);
+  return Object.entries(packagesIn(join(ROOT, 'package-lock.json'))).every(([place, wanted]) => {
+    const there = found[place];
+    if (there === undefined) return place === '' || wanted.optional === true;
+    return there.version === wanted.version && there.integrity === wanted.integrity;
+  });
+}
+
 async function installIfStale() {
-  const lockfile = createHash('sha256')
-    .update(readFileSync(join(ROOT, 'package-lock.json')))
-    .digest('hex');
-  if (existsSync(STAMP) && readFileSync(STAMP, 'utf8') === lockfile && existsSync(NODE_24)) return;
+  if (isInstalled()) return;
   console.log('Installing the dependencies, once …');
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
   const ended = await run(npm, ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
@@ -21,8 +30,6 @@ async function installIfStale() {
   if (!existsSync(NODE_24)) {
     fail('npm did not run the install script of its "node" package; "npm rebuild node" runs it.');
   }
-  mkdirSync(dirname(STAMP), { recursive: true });
-  writeFileSync(STAMP, lockfile);
 }
 
 async function buildWindowIfStale() {

@@ -20,6 +20,8 @@ export const FAILURE_REASONS = [
   'credentials',
   'model_not_found',
   'context_length',
+  /** A picture, audio or video to one that only reads text. */
+  'unsupported_input',
   'bad_response',
 ] as const;
 

@@ -1,4 +1,5 @@
 import type { AgentRecord } from '#shared/provider.ts';
+import { createBodyBudget } from '../platform/body-budget.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { HttpClient } from '../platform/http/types.ts';
 import type { Log } from '../platform/log.ts';
@@ -35,6 +36,7 @@ export interface AgentSettings {
   /** More names by which this machine may be called. */
   readonly allowedHosts: readonly string[];
   readonly maxBodyBytes: number;
+  readonly maxBodiesInFlightBytes: number;
   readonly rules: OwnerRules;
 }
 
@@ -141,10 +143,14 @@ export function createComponents(
     ...deps,
     counters,
     maxBodyBytes: () => settings().maxBodyBytes,
+    // Bodies are handed on as they came.
+    bodies: createBodyBudget(() => settings().maxBodiesInFlightBytes, 1),
     maxInFlight: MAX_IN_FLIGHT,
     engine: () => targetOf(engines),
     closed: () => closedNow(moment.isLeaving, mode()),
     onInFlight: ears.flightChanged,
+    // Gateways hear at once that it is down: the change is news.
+    onBroken: () => engines.look(),
   });
   const membership = createRegistration({
     ...deps,

@@ -73,8 +73,9 @@ export function createThisMachine(deps: ThisMachineDeps): ThisMachine {
     settings() {
       const { agent: own, gateway } = config();
       const { heartbeatMs, region } = own;
-      const { allowedHosts, maxBodyBytes } = gateway;
-      return { heartbeatMs, region, allowedHosts, maxBodyBytes, rules: rulesOf(own) };
+      const { allowedHosts, maxBodyBytes, maxBodiesInFlightBytes } = gateway;
+      const limits = { maxBodyBytes, maxBodiesInFlightBytes };
+      return { heartbeatMs, region, allowedHosts, ...limits, rules: rulesOf(own) };
     },
     heldRules: OWNER_RULES.filter((rule) => deps.isHeld(`agent.${rule}`)),
     telemetry: createTelemetry({ clock, env, platform }),

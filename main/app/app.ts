@@ -100,6 +100,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     traffic: (id) => gateway.traffic(id),
     changed,
     enrolled: (id) => gateway.providerChanged(id),
+    wellAgain: (id) => gateway.providerWell(id),
     gone: (id) => gateway.providerGone(id),
   });
   const gateway: Gateway = createGateway({

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { ProvidersSummary } from '#shared/live.ts';
+import type { Provider } from '#shared/provider.ts';
 import type { OwnRegistry } from '../agent/registration/link.ts';
 import type { Config } from '../config/schema.ts';
 import type { GatewayProviders } from '../gateway/gateway.ts';
@@ -15,6 +16,7 @@ import { createRegistry } from '../registry/registry.ts';
 import { createMemoryStore } from '../registry/store/memory-store.ts';
 import type { OpenedStore } from '../registry/store/open-store.ts';
 import { createVerifier, type Verifier } from '../registry/verification/verifier.ts';
+import type { VerifierNews } from '../registry/verifier-port.ts';
 
 /** What the registry is given of the world. */
 export interface ProvidersDeps {
@@ -32,6 +34,8 @@ export interface ProvidersDeps {
   readonly changed: () => void;
   /** A provider has a new token: it was enrolled again. */
   readonly enrolled: (id: string) => void;
+  /** Its agent says that its engine is well again, or it was away and is back with one that is. */
+  readonly wellAgain: (id: string) => void;
   readonly gone: (id: string) => void;
 }
 
@@ -63,6 +67,7 @@ export function createProviders(deps: ProvidersDeps): Providers {
     verifier: {
       providerChanged(id, news) {
         if (news.enrolled) deps.enrolled(id);
+        if (isWellAgain(news, registry.get(id))) deps.wellAgain(id);
         verifier.providerChanged(id, news);
       },
       removed(id) {
@@ -122,6 +127,10 @@ export function createProviders(deps: ProvidersDeps): Providers {
       if (opened.kind === 'open') await opened.store.close();
     },
   };
+}
+
+function isWellAgain(news: VerifierNews, provider: Provider | null): boolean {
+  return (news.engineHealth || news.returned) && provider?.engine_health.status === 'ok';
 }
 
 /** Why nobody serves `local`, by what its owners want of their machines. */

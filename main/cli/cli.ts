@@ -66,14 +66,22 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
 };
 
+const help = () => `${USAGE}\n${createSettingsHelp()}`;
+
+const TEXTS: Readonly<Record<string, () => string>> = {
+  '--help': help,
+  '-h': help,
+  '--version': () => `${VERSION}\n`,
+};
+
 /** Runs the command line; failures set the exit code: 1 for the command's own, 2 for a wrong call. */
 export async function runCli(args: readonly string[]): Promise<void> {
   const [name = '', ...rest] = args;
   if (name === '') await runHeadless(env);
-  else if (name === '--help' || name === '-h') print(`${USAGE}\n${createSettingsHelp()}`);
-  else if (name === '--version') print(`${VERSION}\n`);
   else if (Object.hasOwn(COMMANDS, name)) await runCommand(name, rest);
-  else fail(`Unknown command "${name}".`);
+  else if (!Object.hasOwn(TEXTS, name)) fail(`Unknown command "${name}".`);
+  else if (rest.length > 0) fail(`Unexpected "${rest.join(' ')}": "${name}" takes no arguments.`);
+  else print(TEXTS[name]?.() ?? '');
 }
 
 async function runCommand(name: string, args: readonly string[]): Promise<void> {

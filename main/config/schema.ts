@@ -35,7 +35,7 @@ function atStart<T>(of: Setting<T>): Setting<T> {
 }
 
 /** How an upstream can be asked to go on from a begun answer; each is explained where it is used. */
-const PREFILLS = ['none', 'last-message', 'continue_final_message', 'prefix'] as const;
+const PREFILLS = ['auto', 'none', 'last-message', 'continue_final_message', 'prefix'] as const;
 
 /** The settings that the hosted upstreams and `ondemand` share; `prefix` as in `HOSTED_A`. */
 function remote(prefix: string, timeoutMs: number) {
@@ -47,7 +47,7 @@ function remote(prefix: string, timeoutMs: number) {
     headers: setting(`${prefix}_HEADERS`, kinds.headerMap, {}, true),
     timeoutMs: setting(`${prefix}_TIMEOUT_MS`, kinds.milliseconds, timeoutMs),
     assemble: setting(`${prefix}_ASSEMBLE`, kinds.flag, true),
-    prefill: setting(`${prefix}_PREFILL`, kinds.oneOf(PREFILLS), 'none'),
+    prefill: setting(`${prefix}_PREFILL`, kinds.oneOf(PREFILLS), 'auto'),
   };
 }
 
@@ -56,7 +56,7 @@ export const SETTINGS = {
   local: {
     baseUrl: optional('LOCAL_ENGINE_URL', kinds.httpUrl),
     timeoutMs: setting('LOCAL_TIMEOUT_MS', kinds.milliseconds, 60_000),
-    prefill: setting('LOCAL_PREFILL', kinds.oneOf(['auto', ...PREFILLS]), 'auto'),
+    prefill: setting('LOCAL_PREFILL', kinds.oneOf(PREFILLS), 'auto'),
   },
   hosted_a: remote('HOSTED_A', 30_000),
   hosted_b: remote('HOSTED_B', 30_000),
@@ -74,6 +74,7 @@ export const SETTINGS = {
   routing: {
     forceZero: setting('FORCE_ZERO', kinds.flag, false),
     idleTimeoutMs: setting('IDLE_TIMEOUT_MS', kinds.milliseconds, 30_000),
+    healthChecks: setting('HEALTH_CHECKS', kinds.flag, true),
     retryAfterMaxMs: setting('RETRY_AFTER_MAX_MS', kinds.milliseconds, 2000),
     hedge: setting('HEDGE', kinds.oneOf(['own', 'all', 'off']), 'own'),
     hedgeMs: optional('HEDGE_MS', kinds.milliseconds),
@@ -101,6 +102,7 @@ export const SETTINGS = {
     allowedOrigins: setting('ALLOWED_ORIGINS', kinds.origins, []),
     apiKeys: setting('API_KEYS', kinds.secrets, [], true),
     maxBodyBytes: setting('MAX_BODY_BYTES', kinds.byteCount, 33_554_432),
+    maxBodiesInFlightBytes: setting('MAX_BODIES_IN_FLIGHT_BYTES', kinds.memoryBytes, 268_435_456),
     logLevel: atStart(
       setting('LOG_LEVEL', kinds.oneOf(['error', 'warn', 'info', 'debug']), 'info'),
     ),

@@ -35,6 +35,7 @@ export const milliseconds = wholeNumber(1, 86_400_000, ' (milliseconds)');
 export const port = wholeNumber(0, 65_535, ' (0: any free port)');
 export const celsius = wholeNumber(30, 120, ' (°C)');
 export const byteCount = wholeNumber(1, 1_073_741_824, ' (bytes)');
+export const memoryBytes = wholeNumber(1, 1_099_511_627_776, ' (bytes)');
 
 export const percent: Kind<number> = {
   schema: z.number().min(0).max(100),

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { DemoFault } from '#shared/live.ts';
+import { ByteBuffer } from '../platform/byte-buffer.ts';
 import { DEMO_MODEL, readChat, streamAnswer, wholeAnswer } from './answers.ts';
 
 /** A small engine with canned answers behind a real loopback socket, which can be broken and healed. */
@@ -60,9 +61,9 @@ export function createDemoEngine(id: UpstreamId, cold: boolean): DemoEngine {
   }
 
   async function chat(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const parts: Buffer[] = [];
-    for await (const part of req) parts.push(part as Buffer);
-    const { stream, begun } = readChat(Buffer.concat(parts).toString());
+    const body = new ByteBuffer();
+    for await (const part of req) body.add(part as Buffer);
+    const { stream, begun } = readChat(body.take().toString());
     const delayMs = fault === 'slow' ? SLOW_MS : 0;
     if (stream) streamAnswer(res, id, { begun, delayMs, fault });
     else setTimeout(() => sendJson(res, 200, wholeAnswer(id)), delayMs);

@@ -2,6 +2,7 @@ import type { UpstreamId } from '#shared/ids.ts';
 import type { AppInfo, LiveSnapshot, ProvidersSummary } from '#shared/live.ts';
 import { perConfig } from '../config/live-config.ts';
 import type { Config } from '../config/schema.ts';
+import { createBodyBudget } from '../platform/body-budget.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { HttpClient } from '../platform/http/types.ts';
 import type { Log } from '../platform/log.ts';
@@ -17,13 +18,16 @@ import { createGatewayServer } from './api/server.ts';
 import { identifyBy } from './auth/identity.ts';
 import { createSessions, type Sessions } from './auth/sessions.ts';
 import type { ReportProviderResult } from './monitoring/request-log.ts';
+import { createPrefills, type Prefills } from './chat/resume/prefills.ts';
+import { createHealthChecks } from './circuits/health-checks.ts';
 import { providerTraffic, type ProviderTraffic } from './monitoring/counters.ts';
 import type { LiveFeed } from './monitoring/live-feed.ts';
 import { createMonitor, type Monitor } from './monitoring/monitor.ts';
 import type { ProvidersKnown } from './monitoring/status.ts';
+import { healthCheckOf } from './routing/health-check-routes.ts';
 import { createHedgeBudget } from './routing/hedge-policy.ts';
 import type { LocalChoice } from './upstream/call.ts';
-import { remoteUpstreams } from './upstream/upstreams.ts';
+import { type RemoteUpstream, remoteUpstreams } from './upstream/upstreams.ts';
 
 /** What the gateway is given. */
 export interface GatewayDeps {
@@ -72,6 +76,8 @@ export interface Gateway {
   traffic(providerId: string): ProviderTraffic;
   /** A provider has another token: what kept it out may be mended. */
   providerChanged(id: string): void;
+  /** Its engine is well again, or it is back: the next request shows it, whatever had kept it out. */
+  providerWell(id: string): void;
   /** It was removed: what was known of it goes too. */
   providerGone(id: string): void;
   url(): string;
@@ -81,6 +87,9 @@ export interface Gateway {
   /** The window's address with a new one-time code for a control session. */
   controlLink(): string;
 }
+
+/** A body as it came, and as it is written for an upstream with another model or as a stream. */
+const BODY_COPIES = 2;
 
 /** Puts the gateway together; nothing listens before `start`. */
 export function createGateway(deps: GatewayDeps): Gateway {
@@ -97,9 +106,13 @@ export function createGateway(deps: GatewayDeps): Gateway {
     summary: deps.providers.summary,
     routed: deps.providers.routed,
     app: () => ({ ...deps.app(), baseUrl: lifecycle.baseUrl() }),
+    opened: (id, how) => looks.opened(id, how),
   });
-  const { logs, circuits, latencies, predictions, stats, warmup, feed } = monitor;
+  const { logs, circuits, predictions, stats, warmup, feed } = monitor;
   const budget = createHedgeBudget();
+  const bodies = createBodyBudget(() => config().gateway.maxBodiesInFlightBytes, BODY_COPIES);
+  const prefills = createPrefills(deps.http, clock);
+  const looks = looksOf(deps, circuits, () => remotes(config()));
   const orders = ordersOf({
     config,
     remotes: () => remotes(config()),
@@ -117,7 +130,12 @@ export function createGateway(deps: GatewayDeps): Gateway {
     controlLink,
     lifecycle: () => lifecycle,
   });
-  const routes = createRoutes(list, { identify, windowDirectory: deps.windowDirectory, onBug });
+  const routes = createRoutes(list, {
+    identify,
+    windowDirectory: deps.windowDirectory,
+    clock,
+    onBug,
+  });
   const makeServer = () =>
     createGatewayServer({
       config,
@@ -128,6 +146,8 @@ export function createGateway(deps: GatewayDeps): Gateway {
         circuits,
         predictions,
         budget,
+        bodies,
+        prefills,
         observe: (about) => logs.begin(about),
         inFlightAt: (id) => stats.inFlightAt(id),
         remotes: () => remotes(config()),
@@ -146,23 +166,63 @@ export function createGateway(deps: GatewayDeps): Gateway {
     baseUrl: () => lifecycle.baseUrl(),
     ports: () => (lifecycle.url() === '' ? [] : [Number(new URL(lifecycle.url()).port)]),
     controlLink,
+    ...heedful(monitor, prefills),
+    start() {
+      looks.start();
+      return lifecycle.start(config());
+    },
+    async stop(graceMs) {
+      warmup.stop();
+      looks.stop();
+      await lifecycle.stop(graceMs);
+      await monitor.flush();
+    },
+  };
+}
+
+function looksOf(
+  deps: GatewayDeps,
+  circuits: Monitor['circuits'],
+  remotes: () => readonly RemoteUpstream[],
+): ReturnType<typeof createHealthChecks> {
+  const { clock, config } = deps;
+  const isOn = () => config().routing.healthChecks;
+  return createHealthChecks({
+    clock,
+    circuits,
+    isOn,
+    look: healthCheckOf({ ...deps, circuits, remotes }),
+  });
+}
+
+type Heedful = Pick<
+  Gateway,
+  'upstreamChanged' | 'traffic' | 'providerChanged' | 'providerWell' | 'providerGone'
+>;
+
+/** What the gateway learns of upstreams and machines, and what it has seen of these. */
+function heedful(
+  { circuits, latencies, predictions, stats, warmup }: Monitor,
+  prefills: Prefills,
+): Heedful {
+  return {
     upstreamChanged(id) {
       circuits.reset(id);
       predictions.forget(id);
+      prefills.forget(id);
       if (id === 'ondemand') warmup.forget();
     },
     traffic: (id) => providerTraffic(id, { circuits, latencies, stats }),
     providerChanged: (id) => circuits.reset(id),
+    providerWell(id) {
+      circuits.coolDown(id);
+      // The tier opens where all of its machines are out.
+      circuits.coolDown('local');
+    },
     providerGone(id) {
       circuits.forget(id);
       latencies.forget(id);
       predictions.forget(id);
-    },
-    start: () => lifecycle.start(config()),
-    async stop(graceMs) {
-      warmup.stop();
-      await lifecycle.stop(graceMs);
-      await monitor.flush();
     },
   };
 }

@@ -1,6 +1,7 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIP } from 'node:net';
+import { ByteBuffer } from './byte-buffer.ts';
 import type { Clock } from './clock.ts';
 import { type CheckedUrl, codeOf, portOf } from './network-guard.ts';
 
@@ -102,18 +103,16 @@ function open({ method, to, headers, body }: PinnedRequest, { ca }: PinnedEdges)
 }
 
 function read(incoming: IncomingMessage, settle: (result: PinnedResult) => void): void {
-  const parts: Buffer[] = [];
-  let bytes = 0;
+  const body = new ByteBuffer();
   incoming.on('data', (part: Buffer) => {
-    parts.push(part);
-    bytes += part.length;
-    if (bytes > MAX_BODY_BYTES) {
+    body.add(part);
+    if (body.length > MAX_BODY_BYTES) {
       settle({ kind: 'failed', error: `the answer is over ${MAX_BODY_BYTES / 1024} KiB` });
     }
   });
   incoming.on('end', () => {
     const { statusCode: status = 0, headers } = incoming;
-    settle({ kind: 'response', status, headers, body: Buffer.concat(parts) });
+    settle({ kind: 'response', status, headers, body: body.take() });
   });
   incoming.on('error', () => settle({ kind: 'failed', error: 'the answer was cut off' }));
 }

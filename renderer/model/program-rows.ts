@@ -86,4 +86,12 @@ export const GATEWAY_ROWS: readonly Row[] = [
     env: 'MAX_BODY_BYTES',
     fallback: 33_554_432,
   },
+  {
+    key: 'maxBodiesInFlightBytes',
+    kind: 'count',
+    label: 'All requests at once',
+    hint: 'In bytes, the bodies of all that are in flight together; beyond that callers are told to come back.',
+    env: 'MAX_BODIES_IN_FLIGHT_BYTES',
+    fallback: 268_435_456,
+  },
 ];

@@ -18,6 +18,7 @@ const DEEDS: Readonly<Record<NamedReason, string>> = {
   credentials: 'refused its key',
   model_not_found: 'did not know the model',
   context_length: 'found the prompt too long',
+  unsupported_input: 'cannot read such input',
   bad_response: 'gave an unusable answer',
   outrun: 'was slow',
 };

@@ -18,6 +18,7 @@ const WORDS: Readonly<Record<NamedReason, string>> = {
   credentials: 'key refused',
   model_not_found: 'model not found',
   context_length: 'prompt too long',
+  unsupported_input: 'input not supported',
   bad_response: 'unusable answer',
   outrun: 'slower than another',
 };

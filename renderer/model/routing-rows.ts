@@ -35,7 +35,7 @@ export const TWICE_ROWS: readonly Row[] = [
     key: 'hedgeBudget',
     kind: 'percent',
     label: 'Asked twice at most',
-    hint: 'Of the last 200 requests, and always one of them. 0: never.',
+    hint: 'Of the last 200 requests, and always “Slow answers in a row” of them. 0: never.',
     env: 'HEDGE_BUDGET',
     fallback: 5,
   },
@@ -68,8 +68,13 @@ export const TWICE_ROWS: readonly Row[] = [
 
 const PREFILLS: readonly Choice[] = [
   {
+    value: 'auto',
+    label: 'as it is known to',
+    hint: 'By its address or the names in its list of models; who is not known is not asked.',
+  },
+  {
     value: 'none',
-    label: 'no, or not known',
+    label: 'no',
     hint: 'It is not asked to carry an answer on, unless the same question must give the same text.',
   },
   {
@@ -96,20 +101,6 @@ export const PREFILL_ROW = {
   label: 'Goes on from a begun answer',
   hint: '',
   env: 'PREFILL',
-  fallback: 'none',
-  choices: PREFILLS,
-} as const satisfies Row;
-
-/** The same for `local`, whose engine may say by itself what it is. */
-export const LOCAL_PREFILL_ROW = {
-  ...PREFILL_ROW,
   fallback: 'auto',
-  choices: [
-    {
-      value: 'auto',
-      label: 'as its engine is known to',
-      hint: 'vLLM, SGLang and llama.cpp are known by their name; others are not asked.',
-    },
-    ...PREFILLS,
-  ],
+  choices: PREFILLS,
 } as const satisfies Row;

@@ -1,7 +1,7 @@
 import { HOSTED_IDS, UPSTREAM_IDS } from '#shared/ids.ts';
 import type { Field, Row, Section } from './field.ts';
 import { AGENT_ROWS, GATEWAY_ROWS } from './program-rows.ts';
-import { LOCAL_PREFILL_ROW, PREFILL_ROW, TWICE_ROWS } from './routing-rows.ts';
+import { PREFILL_ROW, TWICE_ROWS } from './routing-rows.ts';
 import { RULE_ROWS } from './rule-rows.ts';
 
 function section(id: string, prefix: string, rows: readonly Row[]): Section {
@@ -95,7 +95,7 @@ const LOCAL = section('local', 'LOCAL_', [
     env: 'TIMEOUT_MS',
     fallback: 60_000,
   },
-  LOCAL_PREFILL_ROW,
+  PREFILL_ROW,
 ]);
 
 const HOSTED = HOSTED_IDS.map((id) =>
@@ -165,6 +165,14 @@ const ROUTING = section('routing', '', [
     hint: 'An answer that falls silent for longer is ended.',
     env: 'IDLE_TIMEOUT_MS',
     fallback: 30_000,
+  },
+  {
+    key: 'healthChecks',
+    kind: 'flag',
+    label: 'Check open upstreams',
+    hint: 'An upstream that answers a health check again gets the next request, without waiting out its pause.',
+    env: 'HEALTH_CHECKS',
+    fallback: true,
   },
   {
     key: 'retryAfterMaxMs',

@@ -1,6 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { CHECK_NAMES } from '#shared/provider.ts';
 import type { ExpectedAgent } from '../../main/agent/doctor/agent-checks.ts';
@@ -16,6 +15,7 @@ import type { TelemetryWatch } from '../../main/agent/telemetry/telemetry.ts';
 import { providerIdOf, publicKeyOf, signHealth } from '../../main/platform/agent-identity.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import { createHttpClient } from '../../main/platform/http/client.ts';
+import { listening } from '../support/listening.ts';
 import { type FakeEngine, listed, ok, startEngine } from './fake-engine.ts';
 
 const MODEL = 'qwen3-32b';
@@ -56,15 +56,7 @@ function startVllm(): Promise<FakeEngine> {
   });
 }
 
-async function serve(listener: RequestListener): Promise<number> {
-  const server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return (server.address() as AddressInfo).port;
-}
+const serve = (listener: RequestListener): Promise<number> => listening(createServer(listener));
 
 /** An agent in front of an engine, with its key and what `/health` says. */
 async function startAgent(said: Readonly<Record<string, unknown>> = {}) {

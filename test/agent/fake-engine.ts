@@ -1,6 +1,5 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { listening } from '../support/listening.ts';
 
 /** What a path answers: JSON, a text, or a status with either. */
 export type Route =
@@ -50,9 +49,7 @@ export async function startEngine(
         server.close(() => resolve());
       }),
   };
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => engine.close());
-  const { port } = server.address() as AddressInfo;
+  const port = await listening(server);
   return Object.assign(engine, { port, url: `http://127.0.0.1:${port}` });
 }
 

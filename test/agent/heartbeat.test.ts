@@ -1,8 +1,6 @@
-import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { pauseAfter } from '../../main/agent/registration/heartbeats.ts';
 import type { BeatOutcome } from '../../main/agent/registration/link.ts';
 import { startWire } from '../registry/wire.ts';
@@ -16,6 +14,7 @@ import {
 } from '../support/agent.ts';
 import { createManualClock } from '../support/clock.ts';
 import { postJson } from '../support/http.ts';
+import { listening } from '../support/listening.ts';
 import { completion, json } from '../support/upstream.ts';
 
 const TOKEN = 'c'.repeat(64);
@@ -48,13 +47,7 @@ async function scriptedRegistry(
       res.end(JSON.stringify({ id, gateway_token: TOKEN, heartbeat_ms: 15_000 }));
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await listening(server);
   return { url: `http://127.0.0.1:${port}`, beats, enrolled };
 }
 

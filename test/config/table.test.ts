@@ -15,7 +15,7 @@ function remote(prefix: string, timeoutMs: number): Record<string, unknown> {
     [`${prefix}_HEADERS`]: {},
     [`${prefix}_TIMEOUT_MS`]: timeoutMs,
     [`${prefix}_ASSEMBLE`]: true,
-    [`${prefix}_PREFILL`]: 'none',
+    [`${prefix}_PREFILL`]: 'auto',
   };
 }
 
@@ -43,8 +43,10 @@ const TABLE: Readonly<Record<string, unknown>> = {
   HEDGE_MS: null,
   HEDGE_BUDGET: 5,
   RESUME: 'same-model',
+  HEALTH_CHECKS: true,
   RETRY_AFTER_MAX_MS: 2000,
   MAX_BODY_BYTES: 33554432,
+  MAX_BODIES_IN_FLIGHT_BYTES: 268435456,
   FORCE_ZERO: false,
   API_KEYS: [],
   AGENT: true,

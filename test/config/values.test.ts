@@ -80,7 +80,7 @@ const KINDS: {
     allowed: /ports from 0 to 65535, separated by commas/,
   },
   {
-    names: ['MAX_BODY_BYTES'],
+    names: ['MAX_BODY_BYTES', 'MAX_BODIES_IN_FLIGHT_BYTES'],
     good: [['1', 1]],
     bad: ['0', '32M', '-1'],
     allowed: /whole number from 1 to \d+ \(bytes\)/,
@@ -102,6 +102,7 @@ const KINDS: {
       ...each('ASSEMBLE'),
       'ONDEMAND_WARMUP',
       'FORCE_ZERO',
+      'HEALTH_CHECKS',
       'AGENT',
       'AGENT_ONLY_WHEN_IDLE',
       'AGENT_NOT_ON_BATTERY',
@@ -224,10 +225,13 @@ const KINDS: {
     allowed: /one of same-model, any, off/,
   },
   {
-    names: each('PREFILL'),
-    good: ['none', 'last-message', 'continue_final_message', 'prefix'].map((kind) => [kind, kind]),
-    bad: ['auto', 'true', 'last_message'],
-    allowed: /one of none, last-message, continue_final_message, prefix$/,
+    names: [...each('PREFILL'), 'LOCAL_PREFILL'],
+    good: ['auto', 'none', 'last-message', 'continue_final_message', 'prefix'].map((kind) => [
+      kind,
+      kind,
+    ]),
+    bad: ['vllm', 'true', 'last_message'],
+    allowed: /one of auto, none, last-message, continue_final_message, prefix$/,
   },
   {
     names: ['AGENT_MAX_GPU_TEMPERATURE_C'],
@@ -237,15 +241,6 @@ const KINDS: {
     ],
     bad: ['29', '121', '80.5', 'hot'],
     allowed: /30 to 120/,
-  },
-  {
-    names: ['LOCAL_PREFILL'],
-    good: [
-      ['auto', 'auto'],
-      ['none', 'none'],
-    ],
-    bad: ['vllm', 'true'],
-    allowed: /one of auto, none, /,
   },
   {
     names: ['LOG_LEVEL'],

@@ -66,12 +66,15 @@ describe('the reset of a circuit', () => {
 
   test('forgets the growth of the cool-down', async () => {
     const clock = createManualClock();
-    const upstream = await startUpstream(error(503));
+    const upstream = await startUpstream(error(503), hang, error(503));
     const settings = { HOSTED_A_BASE_URL: upstream.url, FAIL_THRESHOLD: '1' };
     const gateway = await startControlled(settings, clock);
     await chat(gateway.url);
     clock.advance(60_000);
-    await chat(gateway.url);
+    const hung = chat(gateway.url);
+    await upstream.call(2);
+    clock.advance(30_000);
+    await hung;
     const remaining = async () =>
       (await upstreamOf(gateway, 'hosted_a')).circuit.cooldownRemainingMs;
     expect(await remaining()).toBe(120_000);

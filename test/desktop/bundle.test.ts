@@ -41,7 +41,7 @@ describe('the bundle', () => {
       logLevel: 'silent',
       build: { outDir: folder },
     });
-  }, 60_000);
+  });
   afterAll(() => {
     for (const path of [folder, dataDir]) rmSync(path, { recursive: true, force: true });
   });

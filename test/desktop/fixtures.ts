@@ -1,15 +1,8 @@
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
-import type { AppInfo, LiveEvent, LiveSnapshot } from '#shared/live.ts';
+import type { LiveEvent, LiveSnapshot } from '#shared/live.ts';
 import type { StatusReport, UpstreamReport } from '#shared/status.ts';
 import type { HostApi, WarmupChange } from '../../main/desktop/electron-api.ts';
-
-const LABELS: Readonly<Record<UpstreamId, string>> = {
-  local: 'Local',
-  hosted_a: 'Groq',
-  hosted_b: 'Together',
-  hosted_c: 'Hosted C',
-  ondemand: 'RunPod',
-};
+import { APP, circuit, perUpstream, snapshot, status, upstream } from '../renderer/builders.ts';
 
 export interface Scene {
   /** Upstreams that are set up, by default all of them; the rest are not configured. */
@@ -26,108 +19,49 @@ export interface Scene {
   readonly warmupEnabled?: boolean;
 }
 
-function upstream(id: UpstreamId, scene: Scene): UpstreamReport {
+function upstreamOf(id: UpstreamId, scene: Scene): UpstreamReport {
   const configured = (scene.configured ?? UPSTREAM_IDS).includes(id);
   const open = scene.open?.includes(id) ?? false;
   const skip = scene.skipped?.[id];
-  return {
-    id,
-    label: scene.labels?.[id] ?? LABELS[id],
+  const label = scene.labels?.[id];
+  return upstream(id, {
+    ...(label === undefined ? {} : { label }),
     baseUrl: configured && id !== 'local' ? `https://${id}.example` : null,
-    chatPath: '/chat/completions',
-    model: 'm',
-    apiKeyEnv: 'KEY',
     hasKey: configured,
-    timeoutMs: 30_000,
-    apiKeyPreview: null,
-    circuit: {
-      fails: 0,
-      successes: 0,
-      failUntil: null,
-      lastError: null,
-      lastFailAt: null,
-      lastSuccessAt: null,
-      consecutiveFails: 0,
-      open,
-      cooldownRemainingMs: open ? 60_000 : 0,
-      ewmaTtft: null,
-      lastTtftMs: null,
-      consecutiveSlow: 0,
-    },
+    circuit: circuit({ open, cooldownRemainingMs: open ? 60_000 : 0 }),
     healthy: configured && !open && skip === undefined,
     skips: skip === undefined ? [] : [{ reason: skip, until: '2026-11-20T00:00:00.000Z' }],
-  };
-}
-
-function forEach<T>(value: T): Record<UpstreamId, T> {
-  return { local: value, hosted_a: value, hosted_b: value, hosted_c: value, ondemand: value };
+  });
 }
 
 /** A status report as the gateway would give it in this scene. */
 function statusOf(scene: Scene): StatusReport {
   const configured = scene.configured ?? UPSTREAM_IDS;
   const local = configured.includes('local');
-  return {
-    ok: scene.ok ?? configured.length > 0,
-    timestamp: '2026-11-20T00:00:00.000Z',
-    forceZero: scene.forceZero ?? false,
-    zero: scene.forceZero ?? false,
-    gateway_forceZero_header: '0',
-    local: {
-      verified_count: local ? 1 : 0,
-      pending_count: 0,
-      failed_count: 0,
-      provider: null,
-      health: scene.localHealth ?? (local ? 'ok' : 'unavailable'),
-    },
-    upstreams: UPSTREAM_IDS.map((id) => upstream(id, scene)),
-    circuits: {},
-    stats: {
-      totalRequests: 0,
-      fallbackCount: 0,
-      perUpstream: {},
-      circuits: {},
-      providerCircuits: {},
-      providerLatencies: {},
-      config: {
-        failThreshold: 5,
-        cooldownMs: 60_000,
-        ttftThresholdMs: 5000,
-        ttftSlowThreshold: 3,
+  return status(
+    UPSTREAM_IDS.map((id) => upstreamOf(id, scene)),
+    {
+      ok: scene.ok ?? configured.length > 0,
+      forceZero: scene.forceZero ?? false,
+      zero: scene.forceZero ?? false,
+      local: {
+        verified_count: local ? 1 : 0,
+        pending_count: 0,
+        failed_count: 0,
+        provider: null,
+        health: scene.localHealth ?? (local ? 'ok' : 'unavailable'),
       },
     },
-    ondemand_warmup: 'idle',
-    ondemand_warmup_detail: {
-      state: 'idle',
-      lastWarmupAt: null,
-      lastResult: null,
-      durationMs: null,
-    },
-    config: {
-      order: [...UPSTREAM_IDS],
-      description: '',
-      timeouts: forEach(30_000),
-      models: forEach(null),
-      env_hint: {},
-    },
-    hint: '',
-  };
+  );
 }
 
 /** What the host knows in this scene. */
 export function snapshotOf(scene: Scene): LiveSnapshot {
-  const app: AppInfo = {
-    version: '0.1.0',
-    baseUrl: 'http://localhost:47900/v1',
-    warmupEnabled: scene.warmupEnabled ?? true,
-  };
-  return {
-    kind: 'snapshot',
+  return snapshot({
     status: statusOf(scene),
-    inFlight: { ...forEach(0), ...scene.inFlight },
-    requests: [],
-    app,
-  };
+    inFlight: { ...perUpstream(0), ...scene.inFlight },
+    app: { ...APP, warmupEnabled: scene.warmupEnabled ?? true },
+  });
 }
 
 export interface FakeHost extends HostApi {

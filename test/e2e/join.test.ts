@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { readControlToken } from '../../main/platform/secrets.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { bearer, OUTER_ADDRESS, postJson } from '../support/http.ts';
+import { listening } from '../support/listening.ts';
 import { runCli, startCli } from '../support/process.ts';
 
 const NO_TOKEN = 'b'.repeat(64);
@@ -120,9 +120,7 @@ test.each([
 
 test('what is no gateway does not get to keep the machine', async () => {
   const server = createServer((_req, res) => void res.end('<html>hello</html>'));
-  onTestFinished(() => void server.close());
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `http://127.0.0.1:${await listening(server)}`;
   const directory = temporaryDirectory();
   const { code, stderr } = await runCli(
     { DATA_DIR: directory, AGENT: 'true' },
@@ -190,9 +188,7 @@ test('a Switchyard that runs here is asked to join by itself', async () => {
       res.end('{"id":"prv_1","warning":"Mind the gap."}');
     });
   });
-  onTestFinished(() => void server.close());
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `http://127.0.0.1:${await listening(server)}`;
   writeFileSync(join(directory, 'running.json'), JSON.stringify({ url, pid: process.pid }));
   writeFileSync(join(directory, 'control-token'), 'c'.repeat(64));
   const { code, stdout, stderr } = await runCli(

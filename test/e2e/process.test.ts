@@ -1,13 +1,14 @@
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { Agent, createServer, type IncomingMessage, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { VERSION } from '../../main/app/version.ts';
 import { ENTRIES } from '../../main/config/schema.ts';
+import { millisecondsUntil } from '../support/at-once.ts';
 import { HELLO, startChat } from '../support/client.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { bearer, expectError, HAS_IPV6_LOOPBACK, postJson, send } from '../support/http.ts';
+import { listening } from '../support/listening.ts';
 import { runCli, type RunningCli, startCli } from '../support/process.ts';
 import { chunk, DONE, hang, ROLE, stall, startUpstream, STOP } from '../support/upstream.ts';
 import { openWire } from '../support/wire.ts';
@@ -26,10 +27,9 @@ async function startHeadless(settings: Record<string, string> = {}) {
 
 /** Ends it as a service manager does, and holds it to what every end must be. */
 async function stop(cli: RunningCli) {
-  const sentAt = performance.now();
   cli.kill('SIGTERM');
-  const ended = await cli.ended;
-  return { ...ended, tookMs: performance.now() - sentAt };
+  const tookMs = await millisecondsUntil(cli.ended);
+  return { ...(await cli.ended), tookMs };
 }
 
 /** The control token that a link's one-time code brings. */
@@ -157,10 +157,7 @@ test('it does not open itself to the network without a key', async () => {
 test.each(['127.0.0.1', ...(HAS_IPV6_LOOPBACK ? ['::1'] : [])])(
   'a port that is taken on %s ends the start with code 1 and says so',
   async (host) => {
-    const taken = createServer();
-    onTestFinished(() => void taken.close());
-    await new Promise<void>((resolve) => taken.listen(0, host, resolve));
-    const { port } = taken.address() as AddressInfo;
+    const port = await listening(createServer(), host);
     const directory = temporaryDirectory();
     const { code, stdout, stderr } = await runCli({ DATA_DIR: directory, PORT: String(port) });
     expect([code, stdout]).toEqual([1, '']);

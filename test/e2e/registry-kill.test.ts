@@ -109,5 +109,5 @@ test(
     }
     expect(ledger.used.size).toBeGreaterThan(KILLS);
   },
-  30_000 + KILLS * 6000,
+  60_000 + KILLS * 30_000,
 );

@@ -41,10 +41,11 @@ async function openSettings(demo: RunningDemo, hash: string): Promise<Page> {
 describe('the line', () => {
   test('a breaker that opened counts down, and a reset closes it', async () => {
     const demo = await startDemo();
+    // Open before the minute begins that is counted down.
+    const page = await openPage(demo.link);
     await demo.type('break local refuse');
     await Promise.all([1, 2, 3, 4, 5].map(() => ask(demo)));
     expect(await ask(demo)).toBe('hosted_a: local=circuit_open');
-    const page = await openPage(demo.link);
     const local = station(page, 'Local');
     await local.getByText(/tried in (1 min 00|\d+) s/).waitFor();
     await demo.type('heal local');
@@ -59,10 +60,11 @@ describe('the line', () => {
 
   test('a rate limit counts down and a reset forgets it', async () => {
     const demo = await startDemo();
+    // Open before the 20 s begin that are counted down.
+    const page = await openPage(demo.link);
     await demo.type('break local refuse');
     await demo.type('break hosted_a 429');
     await ask(demo);
-    const page = await openPage(demo.link);
     const hosted = station(page, 'Hosted A');
     await hosted.getByText(/back in \d+ s/).waitFor();
     await hosted.getByRole('button', { name: /Reset/ }).click();

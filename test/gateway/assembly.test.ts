@@ -6,7 +6,7 @@ import { answerAsChunk, createAssembly } from '../../main/gateway/upstream/assem
 function assembled(chunks: readonly unknown[]): unknown {
   const assembly = createAssembly();
   for (const chunk of chunks) assembly.add(chunk);
-  return JSON.parse(assembly.result() ?? 'null') as unknown;
+  return JSON.parse(String(assembly.result())) as unknown;
 }
 
 /** The chunks of a stream's text. */

@@ -29,7 +29,12 @@ const LIMITS: Limits = {
 const SLOW_MS = LIMITS.ttftThresholdMs;
 const TIMEOUT_MS = 30_000;
 const SUCCESS: Result = { kind: 'success' };
-const FAILURE: Result = { kind: 'failure', error: 'http_503: HTTP 503' };
+const FAILURE: Result = {
+  kind: 'failure',
+  error: 'http_503: HTTP 503',
+  silentMs: 0,
+  costMs: Number.POSITIVE_INFINITY,
+};
 const T0: DualTime = { ticks: 0, wallMs: Date.UTC(2026, 0, 1) };
 
 const judging = (now: DualTime) => ({ now, limits: LIMITS, random: 0.5 });
@@ -42,7 +47,7 @@ function admitted(admission: Admission): Extract<Admission, { readonly kind: 'ad
 /** One call that is let in and is outrun after so long a silence. */
 function outrunOnce(breaker: Breaker, silentMs: number, now: DualTime = T0): Breaker {
   const { breaker: asked, permit } = admitted(admit(breaker, now, TIMEOUT_MS));
-  return outrun(asked, permit, silentMs, { now, limits: LIMITS });
+  return outrun(asked, permit, silentMs, judging(now));
 }
 
 /** One that failed, which opened it. */
@@ -100,7 +105,7 @@ describe('a call that was outrun', () => {
   test('of an earlier spell counts in the mean alone', () => {
     const { breaker, permit } = admitted(admit(NEW_BREAKER, T0, TIMEOUT_MS));
     const open = record(breaker, permit, FAILURE, judging(T0));
-    const late = outrun(open, permit, SLOW_MS, { now: T0, limits: LIMITS });
+    const late = outrun(open, permit, SLOW_MS, judging(T0));
     expect(late.state).toEqual(open.state);
     expect(late.health).toMatchObject({ consecutiveSlow: 0, ttft: { value: SLOW_MS } });
   });
@@ -109,15 +114,14 @@ describe('a call that was outrun', () => {
 describe('a probe that was outrun', () => {
   const probed = (silentMs: number) => outrunOnce(opened(), silentMs, OVER);
 
-  test('and was slow waits for one more cool-down, which has not grown', () => {
+  test('and was slow was dear: it waits for one more cool-down, twice as long', () => {
     const breaker = probed(SLOW_MS);
-    expect(circuitReport(breaker, OVER)).toMatchObject({ open: true, cooldownRemainingMs: 60_000 });
-    expect(admit(breaker, later(OVER, 59_999), TIMEOUT_MS).kind).toBe('refused');
-    const again = later(OVER, 60_000);
-    const probe = admitted(admit(breaker, again, TIMEOUT_MS));
-    // The next failure is the first that makes it grow.
-    const failed = record(probe.breaker, probe.permit, FAILURE, judging(again));
-    expect(circuitReport(failed, again)).toMatchObject({ cooldownRemainingMs: 120_000 });
+    expect(circuitReport(breaker, OVER)).toMatchObject({
+      open: true,
+      cooldownRemainingMs: 120_000,
+    });
+    expect(admit(breaker, later(OVER, 119_999), TIMEOUT_MS).kind).toBe('refused');
+    expect(admit(breaker, later(OVER, 120_000), TIMEOUT_MS).kind).toBe('admitted');
   });
 
   test('before it was slow is out no more: the next request is the probe', () => {
@@ -129,13 +133,13 @@ describe('a probe that was outrun', () => {
   test('and was sent before its time neither shortens nor lengthens the cool-down', () => {
     const early = later(T0, 1000);
     const { breaker, permit } = admitted(admitForced(opened(), early, TIMEOUT_MS));
-    const after = outrun(breaker, permit, SLOW_MS, { now: later(early, SLOW_MS), limits: LIMITS });
+    const after = outrun(breaker, permit, SLOW_MS, judging(later(early, SLOW_MS)));
     expect(after.state).toEqual(opened().state);
   });
 
   test('has no say any more: what comes of it later leaves the cool-down as it is', () => {
     const { breaker, permit } = admitted(admit(opened(), OVER, TIMEOUT_MS));
-    const after = outrun(breaker, permit, SLOW_MS, { now: OVER, limits: LIMITS });
+    const after = outrun(breaker, permit, SLOW_MS, judging(OVER));
     for (const result of [SUCCESS, FAILURE, { kind: 'neutral' } as const]) {
       expect(record(after, permit, result, judging(OVER)).state).toEqual(after.state);
     }
@@ -162,6 +166,7 @@ describe('a call that need not be sent', () => {
       random: () => 0.5,
       limits: () => LIMITS,
       changed() {},
+      opened() {},
     });
     const failure = {
       reason: 'rate_limited',
@@ -186,6 +191,7 @@ test('what the prompt was known to take is no slowness, yet it counts in the mea
     random: () => 0.5,
     limits: () => LIMITS,
     changed() {},
+    opened() {},
   });
   const health = () => circuits.at('local').breaker.health;
   const permit = { serial: 0 };
@@ -220,7 +226,7 @@ test('property: to be outrun is never a failure or a success, never closes, and 
         continue;
       }
       const before = admission.breaker;
-      breaker = outrun(before, permit, silentMs, { now, limits: LIMITS });
+      breaker = outrun(before, permit, silentMs, judging(now));
       const { fails, successes, consecutiveFails } = before.health;
       expect(breaker.health).toMatchObject({ fails, successes, consecutiveFails });
       expect(breaker.state.kind).not.toBe('probing');

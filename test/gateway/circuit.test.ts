@@ -30,7 +30,12 @@ const LIMITS: Limits = {
 const MINUTE_MS = 60_000;
 const TIMEOUT_MS = 30_000;
 const SUCCESS: Result = { kind: 'success' };
-const FAILURE: Result = { kind: 'failure', error: 'http_500: HTTP 500' };
+const FAILURE: Result = {
+  kind: 'failure',
+  error: 'http_500: HTTP 500',
+  silentMs: 0,
+  costMs: Number.POSITIVE_INFINITY,
+};
 const NEUTRAL: Result = { kind: 'neutral' };
 const T0: DualTime = { ticks: 250.5, wallMs: Date.UTC(2026, 0, 1) };
 

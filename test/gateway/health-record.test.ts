@@ -40,8 +40,10 @@ test('a clock that ran backwards gives a sample no more weight than one of now',
   expect(withSample(withSample(null, 100, 1000), 200, 0).value).toBe(150);
 });
 
+const failure = (error: string) => ({ error, isSlow: false });
+
 test('a success ends the row of failures and keeps their count', () => {
-  const record = succeededAt(failedAt(failedAt(UNUSED, 1, 'x'), 2, 'y'), 3);
+  const record = succeededAt(failedAt(failedAt(UNUSED, 1, failure('x')), 2, failure('y')), 3);
   expect(record).toMatchObject({ fails: 2, successes: 1, consecutiveFails: 0, lastError: 'y' });
   expect(record).toMatchObject({ lastFailAt: 2, lastSuccessAt: 3 });
 });

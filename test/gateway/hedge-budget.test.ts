@@ -2,6 +2,9 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createHedgeBudget, type HedgeBudget } from '../../main/gateway/routing/hedge-policy.ts';
 
+/** So many are allowed whatever the share is. */
+const AT_LEAST = 3;
+
 /** Requests that come in and are each hedged as often as they may be, up to `most` times; says how often. */
 function hedgedOf(
   budget: HedgeBudget,
@@ -12,7 +15,7 @@ function hedgedOf(
   return Array.from({ length: requests }, () => {
     budget.requested();
     let count = 0;
-    for (; count < most && budget.allows(percent); count += 1) budget.spend();
+    for (; count < most && budget.allows(percent, AT_LEAST); count += 1) budget.spend();
     return count;
   });
 }
@@ -21,22 +24,23 @@ const sum = (values: readonly number[]) => values.reduce((total, value) => total
 
 test.each([
   [0, 0],
-  [0.1, 1],
-  [0.5, 1],
+  [0.1, 3],
+  [0.5, 3],
   [5, 10],
   [100, 200],
 ])('%s percent of 200 requests are %s hedges', (percent, hedges) => {
   expect(sum(hedgedOf(createHedgeBudget(), 200, percent))).toBe(hedges);
 });
 
-test('the first request may be hedged, once', () => {
-  expect(hedgedOf(createHedgeBudget(), 1, 5)).toEqual([1]);
+test('the first three requests may be hedged, or the first three times', () => {
+  expect(hedgedOf(createHedgeBudget(), 5, 5, 1)).toEqual([1, 1, 1, 0, 0]);
+  expect(hedgedOf(createHedgeBudget(), 2, 5)).toEqual([3, 0]);
 });
 
-test('at 5 % the next ones are the fortieth and each twentieth after it', () => {
+test('at 5 % the next ones are the eightieth and each twentieth after it', () => {
   const hedged = hedgedOf(createHedgeBudget(), 200, 5);
   expect(hedged.flatMap((count, at) => (count > 0 ? [at + 1] : []))).toEqual([
-    1, 40, 60, 80, 100, 120, 140, 160, 180, 200,
+    1, 80, 100, 120, 140, 160, 180, 200,
   ]);
 });
 
@@ -52,14 +56,16 @@ test('what was not spent in 200 requests is not saved for later ones', () => {
 test('asking alone spends nothing', () => {
   const budget = createHedgeBudget();
   budget.requested();
-  for (let n = 0; n < 3; n += 1) expect(budget.allows(5)).toBe(true);
+  for (let n = 0; n < 3; n += 1) expect(budget.allows(5, AT_LEAST)).toBe(true);
 });
 
-test('before the first request one is allowed, and it is remembered', () => {
+test('before the first request three are allowed, and they are remembered', () => {
   const budget = createHedgeBudget();
-  expect(budget.allows(5)).toBe(true);
-  budget.spend();
-  expect(budget.allows(5)).toBe(false);
+  for (let n = 0; n < 3; n += 1) {
+    expect(budget.allows(5, AT_LEAST)).toBe(true);
+    budget.spend();
+  }
+  expect(budget.allows(5, AT_LEAST)).toBe(false);
 });
 
 const action = fc.oneof(
@@ -85,8 +91,8 @@ function createNaive() {
   let last: readonly number[] = [];
   return {
     requested: () => void (last = [...last, 0].slice(-200)),
-    allows: (percent: number) =>
-      percent > 0 && sum(last) < Math.max(1, Math.floor((last.length * percent) / 100)),
+    allows: (percent: number, _atLeast: number) =>
+      percent > 0 && sum(last) < Math.max(AT_LEAST, Math.floor((last.length * percent) / 100)),
     spend: () => void (last = [...last.slice(0, -1), (last.at(-1) ?? 0) + 1]),
   };
 }
@@ -102,7 +108,7 @@ test('property: it allows what a list of the last 200 requests would', () => {
         if (step.kind === 'requests') for (let n = 0; n < step.count; n += 1) budget.requested();
         if (step.kind !== 'hedge') return [];
         return Array.from({ length: step.count }, () => {
-          const isAllowed = budget.allows(percent);
+          const isAllowed = budget.allows(percent, AT_LEAST);
           if (isAllowed) budget.spend();
           return isAllowed;
         });
@@ -113,7 +119,7 @@ test('property: it allows what a list of the last 200 requests would', () => {
   fc.assert(law, { numRuns: 500 });
 });
 
-test('property: of any 200 requests in a row no more are hedged than the share, and at least one may be', () => {
+test('property: of any 200 requests in a row no more are hedged than the share or the three that always may be', () => {
   const law = fc.property(
     fc.integer({ min: 1, max: 100 }),
     fc.integer({ min: 1, max: 3 }),
@@ -122,7 +128,7 @@ test('property: of any 200 requests in a row no more are hedged than the share, 
       const hedged = hedgedOf(createHedgeBudget(), requests, percent, most);
       for (let end = 1; end <= requests; end += 1) {
         const spent = sum(hedged.slice(Math.max(0, end - 200), end));
-        expect(spent).toBeLessThanOrEqual(Math.max(1, Math.floor((200 * percent) / 100)));
+        expect(spent).toBeLessThanOrEqual(Math.max(AT_LEAST, Math.floor((200 * percent) / 100)));
       }
       expect(sum(hedged)).toBeGreaterThan(0);
     },

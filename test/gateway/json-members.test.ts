@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
-  elementsAt,
+  membersInTurns,
+  membersOf,
   topLevelMembers,
   withMembers,
 } from '../../main/gateway/upstream/json-members.ts';
@@ -87,16 +88,15 @@ test('each member is found, with its key decoded and its value as it is spelled'
   );
 });
 
-test('each element of an array is found as it is spelled', () => {
+test('the last element of a list is found as it is spelled', () => {
   const element = fc.tuple(blank, value, blank);
   fc.assert(
     fc.property(fc.array(element, { maxLength: 6 }), blank, (elements, inner) => {
       const texts = elements.map((parts) => parts.join(''));
       const bytes = Buffer.from(`{"a":[${inner}${texts.join(',')}]}`);
-      const found = elementsAt(bytes, 5).map(({ start, end }) =>
-        bytes.toString('utf8', start, end),
-      );
-      expect(found).toEqual(elements.map(([, text]) => text));
+      const last = topLevelMembers(bytes)[0]?.last ?? null;
+      const found = last === null ? null : bytes.toString('utf8', last.start, last.end);
+      expect(found).toBe(elements.at(-1)?.[1] ?? null);
     }),
     { numRuns: 1000 },
   );
@@ -150,6 +150,22 @@ test('a key that every object inherits is a key like any other', () => {
   const bytes = Buffer.from('{"__proto__":1,"constructor":2,"toString":3,"model":"x"}');
   const changed = withMembers(bytes, topLevelMembers(bytes), { model: '"y"' });
   expect(changed.toString()).toBe('{"__proto__":1,"constructor":2,"toString":3,"model":"y"}');
+});
+
+test.each([
+  ['[1]', { kind: 'other' }],
+  [' "{}" ', { kind: 'other' }],
+  ['{"a":1,}', { kind: 'invalid', position: 7 }],
+  ['{"a":1', { kind: 'invalid', position: 6 }],
+  ['', { kind: 'invalid', position: 0 }],
+  [
+    '{"a":[1, 2 ]}',
+    { kind: 'object', members: [{ key: 'a', start: 5, end: 12, last: { start: 9, end: 10 } }] },
+  ],
+  ['{"a":[]}', { kind: 'object', members: [{ key: 'a', start: 5, end: 7, last: null }] }],
+])('of %s is found %j, in turns as well', async (text, found) => {
+  expect(membersOf(Buffer.from(text))).toEqual(found);
+  expect(await membersInTurns(Buffer.from(text))).toEqual(found);
 });
 
 test('a body nested 100,000 deep is scanned without recursion', () => {

@@ -28,6 +28,7 @@ function nothing(): SavedParts {
     random: () => 0.5,
     limits: () => CONFIG.circuit,
     changed: () => {},
+    opened() {},
   });
   return {
     stats: createStats(),

@@ -30,7 +30,13 @@ test.each<[cause: AttemptCause, isBelieved: boolean]>([
     const predictions = createPredictions(clock);
     for (let n = 1; n <= 20; n += 1) predictions.sample(MACHINE, n * 1000, n * 100);
     const random = () => 0.5;
-    const circuits = createCircuits({ clock, random, limits: () => LIMITS, changed() {} });
+    const circuits = createCircuits({
+      clock,
+      random,
+      limits: () => LIMITS,
+      changed() {},
+      opened() {},
+    });
     const stats = createStats();
     const latencies = createLatencies(clock);
     const logs = createRequestLogs({

@@ -67,6 +67,15 @@ test('an event is there with its last byte, not with the next event', () => {
   }
 });
 
+test.each(['\n', '\r\n', '\r'])(
+  'blank lines behind an event are no events of their own, where lines end in %j',
+  (eol) => {
+    const event = `data: x${eol}${eol}`;
+    const seen = framed([Buffer.from(event + eol.repeat(1000) + event)]);
+    expect(seen.events).toEqual([event + eol.repeat(1000), event]);
+  },
+);
+
 test.each<[event: string, data: string | null, isNamedError: boolean]>([
   ['data: x\n\n', 'x', false],
   ['data:x\n\n', 'x', false],
@@ -83,6 +92,10 @@ test.each<[event: string, data: string | null, isNamedError: boolean]>([
   ['data: event: error\n\n', 'event: error', false],
   ['event: errors\ndata: x\n\n', 'x', false],
   ['events: error\ndata: x\n\n', 'x', false],
+  ['data\nevent: error\n\n', '', true],
+  ['data: a\n\n\n\n', 'a', false],
+  ['data: a', 'a', false],
+  ['data: a\ndata\ndata: b\n', 'a\n\nb', false],
 ])('of %j the data is %j, and whether it is an error by name: %j', (event, data, isError) => {
   expect(dataOf(Buffer.from(event))).toBe(data);
   expect(isNamedError(Buffer.from(event))).toBe(isError);

@@ -1,10 +1,10 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { answerChat } from '../../main/gateway/chat/respond.ts';
 import { STREAM } from '../support/hedging.ts';
+import { listening } from '../support/listening.ts';
 import { startSpoken } from '../support/spoken.ts';
 import { chunk, DONE, STOP } from '../support/upstream.ts';
 
@@ -28,12 +28,7 @@ async function startBegun() {
     end = () => callTo('a').exchange.listener.onData(Buffer.from(STOP + DONE));
     void routed.then((routedTo) => answerChat(routedTo, res, { base: {}, context, deps }));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await listening(server);
   return { url: `http://127.0.0.1:${port}`, first: () => first?.deref(), end: () => end() };
 }
 

@@ -21,7 +21,7 @@ interface Meets {
   readonly hedge: 'own' | 'all' | 'off';
 }
 
-const TIMED_OUT = classify({ kind: 'timeout' }, 'hosted_a', 0);
+const TIMED_OUT = classify({ kind: 'timeout', wasSilent: true }, 'hosted_a', 0);
 const BODY = JSON.stringify({ messages: [{ role: 'user', content: 'x'.repeat(10_000) }] });
 
 function startWalk({ states, isSlow, zeroSpend, hedge }: Meets): FallbackPlan {
@@ -40,8 +40,9 @@ function startWalk({ states, isSlow, zeroSpend, hedge }: Meets): FallbackPlan {
     random,
     limits: () => config.circuit,
     changed() {},
+    opened() {},
   });
-  const failure = { kind: 'failure', error: 'timeout' } as const;
+  const failure = { kind: 'failure', error: 'timeout', silentMs: 0, costMs: 0 } as const;
   for (const [id, state] of set) {
     if (state === 'out') circuits.record(id, { serial: 0 }, failure);
   }

@@ -10,7 +10,10 @@ function read(pieces: readonly Buffer[]) {
     onData: (piece) => void data.push(Buffer.from(piece)),
   });
   let state = 'going';
-  for (const piece of pieces) if (state === 'going') state = reader.push(piece);
+  for (const piece of pieces) {
+    // A copy: the reader may move what it reads.
+    if (state === 'going') state = reader.push(Buffer.from(piece), 0, piece.length);
+  }
   return { state, data: Buffer.concat(data).toString('latin1') };
 }
 
@@ -49,7 +52,7 @@ test('a body that is cut anywhere is not whole', () => {
 
 describe.each<[law: string, wire: string, data: string]>([
   ['an extension', '2;a=b\r\nhi\r\n0;x\r\n\r\n', 'hi'],
-  ['blanks behind a size', '2 \r\nhi\r\n0\r\n\r\n', 'hi'],
+  ['several, with quotes', '2;a="b;\\"\t\xe9";c;d=e\r\nhi\r\n0\r\n\r\n', 'hi'],
   ['trailers', '2\r\nhi\r\n0\r\nx-a: b\r\ny: \r\n\r\n', 'hi'],
   [
     'large and small digits',
@@ -59,8 +62,8 @@ describe.each<[law: string, wire: string, data: string]>([
   ['leading zeros', '0002\r\nhi\r\n0000\r\n\r\n', 'hi'],
 ])('%s', (_law, wire, data) => {
   test.each([1, 2, 3, 100])('may be there, in pieces of %i', (size) => {
-    const cuts = [...Buffer.from(wire).keys()].filter((at) => at % size === 0);
-    expect(read(cut(Buffer.from(wire), cuts))).toEqual({ state: 'whole', data });
+    const cuts = [...Buffer.from(wire, 'latin1').keys()].filter((at) => at % size === 0);
+    expect(read(cut(Buffer.from(wire, 'latin1'), cuts))).toEqual({ state: 'whole', data });
   });
 });
 
@@ -78,9 +81,31 @@ test.each<[law: string, wire: string]>([
   ['a bare LF behind the data', '2\r\nhi\n'],
   ['a bare LF in the trailers', '0\r\nx: y\n\r\n'],
   ['extensions without end', `2;${'x'.repeat(33_000)}`],
+  ['a blank behind a size', '2 \r\nhi\r\n'],
+  ['a tab behind a size', '2\t\r\nhi\r\n'],
+  ['a blank before an extension', '2 ;a\r\nhi\r\n'],
+  ['a blank in an extension', '2; a\r\nhi\r\n'],
+  ['an extension without name', '2;\r\nhi\r\n'],
+  ['an extension with an open quote', '2;a="b\r\nhi\r\n'],
+  ['a trailer without colon', '0\r\nx\r\n\r\n'],
+  ['a trailer without name', '0\r\n: y\r\n\r\n'],
+  ['a blank in the name of a trailer', '0\r\nx y: z\r\n\r\n'],
+  ['a folded trailer', '0\r\nx: y\r\n z\r\n\r\n'],
+  ['a control in a trailer', '0\r\nx: \x01\r\n\r\n'],
+  ['another response among the trailers', '0\r\nHTTP/1.1 200 OK\r\n\r\n'],
+  ['a length among the trailers', '0\r\nContent-Length: 3\r\n\r\n'],
   ['trailers without end', `0\r\n${'x: y\r\n'.repeat(9000)}`],
 ])('%s is malformed', (_law, wire) => {
   expect(read([Buffer.from(wire)]).state).toBe('malformed');
+});
+
+test('however many chunks one read holds, it is handed on as one piece that does not hold the read', () => {
+  const pieces: Buffer[] = [];
+  const reader = createChunkReader({ onData: (piece) => void pieces.push(piece) });
+  const bytes = Buffer.from('1\r\nx\r\n'.repeat(10_000));
+  expect(reader.push(bytes, 0, bytes.length)).toBe('going');
+  expect(pieces.map(String)).toEqual(['x'.repeat(10_000)]);
+  expect(pieces[0]?.buffer).not.toBe(bytes.buffer);
 });
 
 test('bytes behind the end are an overrun', () => {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -11,6 +11,7 @@ import type {
   TransportFailure,
 } from '../../main/platform/http/types.ts';
 import { startByteServer } from '../support/byte-server.ts';
+import { listening } from '../support/listening.ts';
 import { REFUSED_URL } from '../support/upstream.ts';
 
 const OK = 'HTTP/1.1 200 OK\r\n';
@@ -147,6 +148,44 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     expect(await send(server.origin).end).toMatchObject({ stale: false });
   });
 
+  test('a kept connection on which something comes unasked is closed', async () => {
+    const server = await startByteServer(protocol, (socket) => socket.write(HI));
+    expect(await send(server.origin).end).toBeNull();
+    await nextTurn();
+    const [first] = server.connections;
+    first?.write(' ');
+    if (first) await gone(first);
+    expect(await send(server.origin).end).toBeNull();
+    expect(server.connections).toHaveLength(2);
+  });
+
+  test('a 408 on a kept connection is stale, and on a new one an answer', async () => {
+    const timedOut =
+      'HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n';
+    const server = await startByteServer(protocol, (socket, n) => {
+      socket.write(n === 1 && server.connections.length === 1 ? HI : timedOut);
+    });
+    await send(server.origin).end;
+    await nextTurn();
+    const kept = send(server.origin);
+    expect(await kept.end).toMatchObject({ kind: 'unreachable', stale: true });
+    expect(kept.status).toBe(0);
+    const fresh = send(server.origin, { fresh: true });
+    expect(await fresh.end).toBeNull();
+    expect(fresh.status).toBe(408);
+  });
+
+  test('an upstream that sends interim heads without end is given up', async () => {
+    const server = await startByteServer(protocol, (socket) => {
+      socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(101) + HI);
+    });
+    expect(await send(server.origin).end).toEqual({
+      kind: 'malformed',
+      stale: false,
+      detail: 'too many interim heads came before the response',
+    });
+  });
+
   test('an answer that ends too early is cut', async () => {
     const server = await startByteServer(protocol, (socket) =>
       socket.end(`${OK}content-length: 5\r\n\r\nhi`),
@@ -259,15 +298,12 @@ test.each([['a certificate that has expired', 'expired.cert.pem']])(
 );
 
 test('a plain answer to TLS is no connection', async () => {
-  const server = await startByteServer('http', () => {});
-  const { port } = new URL(server.origin);
-  const pending = send(`https://127.0.0.1:${port}`);
-  const poke = connect(Number(port), '127.0.0.1');
-  poke.on('error', () => {});
-  await new Promise((resolve) => poke.once('connect', resolve));
-  for (const socket of server.connections) socket.end('HTTP/1.1 400 Bad Request\r\n\r\n');
-  expect(await pending.end).toMatchObject({ kind: 'unreachable' });
-  poke.destroy();
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+  });
+  const { end } = send(`https://127.0.0.1:${await listening(server)}`);
+  expect(await end).toMatchObject({ kind: 'unreachable', detail: expect.stringMatching(/SSL/) });
 });
 
 test('an answer before all of the request was sent ends the connection', async () => {

@@ -6,8 +6,8 @@ import type { Exchange, ResponseListener } from '../../main/platform/http/types.
 function hearing(name: string, heard: string[], onData = () => {}): ResponseListener {
   return {
     onHead: () => heard.push(`${name} head`),
-    onData() {
-      heard.push(`${name} data`);
+    onData(chunk) {
+      heard.push(`${name} data: ${chunk.toString()}`);
       onData();
     },
     onEnd: () => heard.push(`${name} end`),
@@ -19,7 +19,7 @@ function idleExchange(): Exchange {
   return { listener: hearing('nobody', []), pause() {}, resume() {}, abort() {} };
 }
 
-test('what came while parked goes to the next listener in order', () => {
+test('what came while parked goes to the next listener in order, its data as one piece', () => {
   const exchange = idleExchange();
   const heard: string[] = [];
   const handOver = bufferEvents(exchange);
@@ -27,7 +27,7 @@ test('what came while parked goes to the next listener in order', () => {
   exchange.listener.onData(Buffer.from('b'));
   exchange.listener.onEnd();
   handOver(hearing('relay', heard));
-  expect(heard).toEqual(['relay data', 'relay data', 'relay end']);
+  expect(heard).toEqual(['relay data: ab', 'relay end']);
 });
 
 test('a listener that hands on while it is being told is not told the rest', () => {
@@ -37,5 +37,5 @@ test('a listener that hands on while it is being told is not told the rest', () 
   exchange.listener.onData(Buffer.from('a'));
   exchange.listener.onEnd();
   handOver(hearing('relay', heard, () => (exchange.listener = hearing('drain', heard))));
-  expect(heard).toEqual(['relay data', 'drain end']);
+  expect(heard).toEqual(['relay data: a', 'drain end']);
 });

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createResponseParser } from '../../main/platform/http/http1-parser.ts';
+import { allocatedBytes } from '../support/allocated.ts';
 import { cut } from '../support/pieces.ts';
 
 /** Parses `pieces` to their end or to the first state that is not `going`. */
@@ -12,7 +13,11 @@ function parse(pieces: readonly (Buffer | string)[]) {
     onData: (piece) => data.push(Buffer.from(piece)),
   });
   let state = 'going';
-  for (const piece of pieces) if (state === 'going') state = parser.push(Buffer.from(piece));
+  for (const piece of pieces) {
+    // A copy: the parser may move what it reads.
+    const bytes = Buffer.from(piece);
+    if (state === 'going') state = parser.push(bytes, bytes.length);
+  }
   return {
     state,
     heads,
@@ -27,7 +32,6 @@ const OK = 'HTTP/1.1 200 OK\r\n';
 const WHOLE: readonly [law: string, wire: string, data: string][] = [
   ['a length', `${OK}content-length: 2\r\n\r\nhi`, 'hi'],
   ['no bytes', `${OK}content-length: 0\r\n\r\n`, ''],
-  ['the same length twice', `${OK}content-length: 2\r\ncontent-length: 2\r\n\r\nhi`, 'hi'],
   ['chunks', `${OK}transfer-encoding: Chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n`, 'hi'],
   ['204', 'HTTP/1.1 204 No Content\r\n\r\n', ''],
   ['304', 'HTTP/1.1 304 Not Modified\r\ncontent-length: 7\r\n\r\n', ''],
@@ -91,6 +95,7 @@ test.each<[law: string, wire: string]>([
   ['a status of two digits', 'HTTP/1.1 99 OK\r\n\r\n'],
   ['a status of four digits', 'HTTP/1.1 2000 OK\r\n\r\n'],
   ['a change of protocol', 'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\n\r\n'],
+  ['an interim head that ends the connection', `HTTP/1.0 103 Early\r\n\r\n${OK}\r\n`],
   ['a line without colon', `${OK}content-length\r\n\r\n`],
   ['a blank before the colon', `${OK}content-length : 2\r\n\r\nhi`],
   ['a blank before the name', `${OK}a: b\r\n content-length: 2\r\n\r\nhi`],
@@ -99,11 +104,16 @@ test.each<[law: string, wire: string]>([
   ['a bare CR', `${OK}a: b\rc\r\n\r\n`],
   ['a NUL', `${OK}a: b\0c\r\n\r\n`],
   ['two lengths', `${OK}content-length: 1\r\ncontent-length: 2\r\n\r\nhi`],
+  ['the same length twice', `${OK}content-length: 2\r\ncontent-length: 2\r\n\r\nhi`],
+  ['a length that is none, without a body', 'HTTP/1.1 204 No\r\ncontent-length: x\r\n\r\n'],
+  ['a tab behind a coding', `${OK}transfer-encoding: chunked\t\r\n\r\n`],
   ['a length beside chunks', `${OK}content-length: 1\r\ntransfer-encoding: chunked\r\n\r\n`],
   ['a negative length', `${OK}content-length: -1\r\n\r\n`],
   ['a list of lengths', `${OK}content-length: 2, 2\r\n\r\nhi`],
   ['a length of 16 digits', `${OK}content-length: 1000000000000000\r\n\r\n`],
   ['another coding than chunks', `${OK}transfer-encoding: gzip, chunked\r\n\r\n`],
+  ['a no-break space behind a coding', `${OK}transfer-encoding: chunked\xa0\r\n\r\n`],
+  ['a no-break space before a length', `${OK}content-length:\xa02\r\n\r\nhi`],
 ])('%s is malformed', (_law, wire) => {
   expect(parse([Buffer.from(wire, 'latin1')])).toMatchObject({ state: 'malformed', heads: [] });
 });
@@ -113,6 +123,33 @@ test('a head of 32 KiB is read, one of a byte more is too large', () => {
   expect(parse([`${fill(32 * 1024)}\r\n\r\n`]).state).toBe('whole');
   expect(parse([`${fill(32 * 1024 + 1)}\r\n\r\n`]).state).toBe('too_large');
   expect(parse([fill(40 * 1024)]).state).toBe('too_large');
+});
+
+test('a hundred heads may come before the final one, and no more', () => {
+  const wire = (heads: number) =>
+    `${'HTTP/1.1 102 Processing\r\n\r\n'.repeat(heads)}${OK}content-length: 2\r\n\r\nhi`;
+  expect(parse([wire(100)])).toMatchObject({ state: 'whole', data: 'hi' });
+  expect(parse([wire(101)])).toMatchObject({ state: 'too_many_heads', heads: [] });
+});
+
+test('what a head with repeated fields takes grows with their number, not with its square', () => {
+  const wire = (fields: number) => Buffer.from(`${OK}${'a:\r\n'.repeat(fields)}\r\n`);
+  const taken = (fields: number) => {
+    const bytes = wire(fields);
+    const parser = createResponseParser({ onHead() {}, onData() {} });
+    return allocatedBytes(() => void parser.push(bytes, bytes.length));
+  };
+  taken(8000);
+  expect(taken(8000)).toBeLessThan(8 * taken(2000));
+});
+
+test('what is handed on stays as it was when the next read comes', () => {
+  const data: Buffer[] = [];
+  const parser = createResponseParser({ onHead() {}, onData: (piece) => void data.push(piece) });
+  const read = Buffer.from(`${OK}content-length: 4\r\n\r\nhi`);
+  parser.push(read, read.length);
+  read.fill('x');
+  expect(Buffer.concat(data).toString()).toBe('hi');
 });
 
 test('bytes behind the last one are an overrun', () => {

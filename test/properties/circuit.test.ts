@@ -10,6 +10,7 @@ import {
   type History,
   LONGEST_COOLDOWN_MS,
   play,
+  SILENT,
   type Step,
   type World,
 } from '../support/circuit-histories.ts';
@@ -148,12 +149,14 @@ const LAWS: Readonly<Record<string, (step: Step) => boolean>> = {
     if (step.permit === null || after.breaker.state.kind !== 'open') return true;
     if (before.breaker.state.kind === 'open') return true;
     if ('consecutiveOpens' in before.breaker.state) {
-      if (after.breaker.state.consecutiveOpens === before.breaker.state.consecutiveOpens)
-        return true;
-      const doubledMs = Math.min(
-        after.limits.cooldownMs * 2 ** before.breaker.state.consecutiveOpens,
-        600_000,
-      );
+      if (after.breaker.state.until === before.breaker.state.until) return true;
+      const { event } = step;
+      if (event.kind !== 'result' || event.result.kind !== 'failure') return false;
+      // One that failed quickly costs nothing, and lengthens nothing.
+      const isDear = event.result.costMs >= after.limits.ttftThresholdMs;
+      const doublings = before.breaker.state.consecutiveOpens - (isDear ? 0 : 1);
+      if (after.breaker.state.consecutiveOpens !== doublings + 1) return false;
+      const doubledMs = Math.min(after.limits.cooldownMs * 2 ** doublings, 600_000);
       const lengthMs = leftMs(after);
       return lengthMs >= doubledMs * 0.9 && lengthMs <= Math.ceil(doubledMs * 1.1);
     }
@@ -218,7 +221,7 @@ const REMEMBERED: readonly History[] = [
     limits: { failThreshold: 1, cooldownMs: 60_000, ttftThresholdMs: 100, ttftSlowThreshold: 1 },
     events: [
       { kind: 'admit', timeoutMs: 1000 },
-      { kind: 'result', back: 0, result: { kind: 'failure', error: 'http_500' }, random: 0 },
+      { kind: 'result', back: 0, result: SILENT, random: 0 },
       {
         kind: 'limits',
         limits: { failThreshold: 1, cooldownMs: 1, ttftThresholdMs: 100, ttftSlowThreshold: 1 },
@@ -226,7 +229,7 @@ const REMEMBERED: readonly History[] = [
       { kind: 'wall_jump', ms: 60_000 },
       { kind: 'admit', timeoutMs: 1000 },
       { kind: 'wall_jump', ms: -3_600_000 },
-      { kind: 'result', back: 0, result: { kind: 'failure', error: 'http_500' }, random: 0 },
+      { kind: 'result', back: 0, result: SILENT, random: 0 },
     ],
   },
 ];

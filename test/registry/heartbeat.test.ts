@@ -263,10 +263,11 @@ describe('a record', () => {
 
   test('of 64 KiB of wrong entries is refused quickly', async () => {
     const models = Array.from({ length: 30_000 }, () => 1);
-    const started = performance.now();
+    const began = process.threadCpuUsage();
     const { answer } = await send(JSON.stringify({ ...recordOf(), models }));
+    const { user, system } = process.threadCpuUsage(began);
     expect(answer).toMatchObject({ param: 'models[0]' });
-    expect(performance.now() - started).toBeLessThan(500);
+    expect((user + system) / 1000).toBeLessThan(500);
   });
 });
 

@@ -54,5 +54,5 @@ test(
     expect(acknowledged.size).toBe(8);
     expect(readdirSync(dirname(path))).toEqual(['registry.db']);
   },
-  20_000 + KILLS * 2000,
+  60_000 + KILLS * 15_000,
 );

@@ -21,6 +21,7 @@ import {
   startFakeProvider,
   subjectOf,
 } from '../support/fake-provider.ts';
+import { listening } from '../support/listening.ts';
 
 const tls = (name: string) =>
   readFileSync(join(import.meta.dirname, '../support/tls', name), 'utf8');
@@ -358,9 +359,7 @@ describe('over TLS', () => {
     const clock = createManualClock();
     const provider = await startFakeProvider();
     const silent = createServer(() => {});
-    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-    const address = silent.address();
-    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const port = await listening(silent);
     const connected = new Promise<void>((resolve) => silent.once('connection', () => resolve()));
     const rules = { ports: [port], hostPort: 1, ownPorts: [] };
     const subject = alone(provider, `https://agent.test:${port}`);
@@ -368,7 +367,6 @@ describe('over TLS', () => {
     await connected;
     clock.advance(3000);
     expect(health(await running)?.error).toBe('no connection in 3 s');
-    silent.close();
   });
 });
 

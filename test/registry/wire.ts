@@ -1,5 +1,4 @@
 import { createServer } from 'node:http';
-import { onTestFinished } from 'vitest';
 import { providerRoutes } from '../../main/gateway/api/provider-routes.ts';
 import { createRoutes } from '../../main/gateway/api/routes.ts';
 import { createIdentify } from '../../main/gateway/auth/identity.ts';
@@ -7,6 +6,7 @@ import { systemClock } from '../../main/platform/clock.ts';
 import { closeOnceAnswered } from '../../main/platform/http/server.ts';
 import type { AgentMessage } from '../../main/registry/responses.ts';
 import { bearer, send } from '../support/http.ts';
+import { listening } from '../support/listening.ts';
 import { startRegistry, type World } from './world.ts';
 
 const CONTROL_TOKEN = 'c'.repeat(64);
@@ -40,20 +40,16 @@ export async function startWire(
         joinUrl: () => 'http://gateway:47900',
         clock: systemClock,
       }),
-      { identify, windowDirectory: '/nowhere', onBug: (error) => bugs.push(error) },
+      {
+        identify,
+        windowDirectory: '/nowhere',
+        clock: systemClock,
+        onBug: (error) => bugs.push(error),
+      },
     ),
   );
   closeOnceAnswered(server);
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  const url = `http://127.0.0.1:${address.port}`;
+  const url = `http://127.0.0.1:${await listening(server)}`;
   return {
     ...world,
     url,

@@ -14,57 +14,16 @@ import type {
   WriteResult,
 } from '../../main/registry/store/store.ts';
 import type { VerifierNews } from '../../main/registry/verifier-port.ts';
+import { agentRecord, gpuDevice } from '../support/agent-record.ts';
 import { createManualClock, type ManualClock } from '../support/clock.ts';
 
-/** The record of a machine that serves, with some fields as a test wants them. */
+/** The record of a machine that serves one model and could serve another. */
 export function recordOf(overrides: Partial<AgentRecord> = {}): AgentRecord {
-  return {
-    chip: 'NVIDIA GeForce RTX 4090',
-    chip_family: 'Ada Lovelace',
-    chip_tier: 'high',
-    cpu_cores: { total: 32, performance: 32, efficiency: 0 },
-    gpu_cores: 16_384,
-    memory_gb: 24,
-    memory_bandwidth_gbs: 1008,
-    current_model: 'qwen3-32b',
-    models: ['qwen3-32b', 'llama-8b'],
-    status: 'serving',
-    requests_served: 17,
-    tokens_generated: 5120,
-    machine_model: null,
-    decode_tps: 41.5,
-    gpu: { count: 1, devices: [device(0)], total_memory_gb: 24, gpu_cores: 16_384 },
-    host: {
-      hostname: 'tower',
-      platform: 'linux',
-      cpu_total: 32,
-      memory_gb: 128,
-      tailnet_hostname: null,
-    },
-    engine_health: { status: 'ok', code: 200 },
-    engine_model: 'Qwen3-32B-Q4_K_M.gguf',
-    region: null,
-    agent_version: '0.1.0',
-    tailnet_ip: '',
-    agent_url: 'http://192.168.1.20:3001',
-    uptime_s: 86_400,
-    ...overrides,
-  };
+  return agentRecord({ models: ['qwen3-32b', 'llama-8b'], ...overrides });
 }
 
 /** One GPU of a record. */
-export function device(index: number): AgentRecord['gpu']['devices'][number] {
-  return {
-    index,
-    name: 'NVIDIA GeForce RTX 4090',
-    memory_total_mb: 24_564,
-    memory_used_mb: 19_000,
-    memory_free_mb: 5564,
-    util_gpu: 3,
-    util_memory: 1,
-    temperature_c: 41,
-  };
-}
+export const device = (index: number) => gpuDevice({ index });
 
 /** A store in memory whose disk can fail, or take its time. */
 export interface TestStore extends Store {

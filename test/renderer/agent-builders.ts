@@ -1,6 +1,6 @@
 import type { AgentEngine, AgentView } from '#shared/agent.ts';
 import { NOW } from './builders.ts';
-import { agentRecord } from './provider-builders.ts';
+import { agentRecord } from '../support/agent-record.ts';
 
 export function agentEngine(over: Partial<AgentEngine> = {}): AgentEngine {
   return {

@@ -10,9 +10,9 @@ import {
 import { agentFacts } from '../../renderer/model/agent-facts.ts';
 import { agentOrders, ordersText } from '../../renderer/model/agent-orders.ts';
 import { agentProblems, sentence } from '../../renderer/model/agent-problems.ts';
+import { agentRecord } from '../support/agent-record.ts';
 import { agentEngine, agentView, membership, owner } from './agent-builders.ts';
 import { NOW } from './builders.ts';
-import { agentRecord } from './provider-builders.ts';
 
 const facts = (over: Partial<AgentView> = {}) =>
   Object.fromEntries(agentFacts(agentView(over), NOW).map(({ label, value }) => [label, value]));

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { AgentEngine, AgentView } from '#shared/agent.ts';
 import { agentWords, offWords } from '../../renderer/model/agent-words.ts';
 import { agentEngine, agentView, judged, membership, owner } from './agent-builders.ts';
-import { agentRecord } from './provider-builders.ts';
+import { agentRecord } from '../support/agent-record.ts';
 
 const OWNER = { isDirect: false, isOwner: true };
 const words = (over: Partial<AgentView>, bystander = OWNER) =>

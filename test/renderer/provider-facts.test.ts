@@ -15,7 +15,8 @@ import { metersOf, type GpuDevice } from '../../renderer/model/provider-gpu.ts';
 import { gatewayOf, joinNoteOf, validityText } from '../../renderer/model/provider-join.ts';
 import { hashOf, routeOf } from '../../renderer/model/route.ts';
 import { NOW } from './builders.ts';
-import { agentRecord, provider, providerCircuit } from './provider-builders.ts';
+import { agentRecord } from '../support/agent-record.ts';
+import { provider, providerCircuit } from './provider-builders.ts';
 
 const valueOf = (facts: readonly Fact[], label: string) =>
   facts.find((fact) => fact.label === label)?.value;

@@ -7,7 +7,8 @@ import {
   matchesText,
   summaryOf,
 } from '../../renderer/model/provider-list.ts';
-import { agentRecord, provider, providerCircuit } from './provider-builders.ts';
+import { agentRecord } from '../support/agent-record.ts';
+import { provider, providerCircuit } from './provider-builders.ts';
 
 const { host } = agentRecord();
 

@@ -9,6 +9,9 @@ export interface PageOptions {
   readonly reducedMotion?: 'reduce' | 'no-preference';
 }
 
+/** How long a page may take to come to what a law waits for; a busy machine paints slowly. */
+const PATIENCE_MS = 90_000;
+
 let launched: Promise<Browser> | null = null;
 
 /** Opens a page in a profile of its own; one browser serves the whole test file. */
@@ -21,6 +24,7 @@ export async function openPage(url: string, options: PageOptions = {}): Promise<
     reducedMotion: options.reducedMotion ?? 'reduce',
     locale: 'en-GB',
   });
+  context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
   await page.goto(url, { waitUntil: 'load' });
   return page;
@@ -49,6 +53,7 @@ async function launch(): Promise<Browser> {
   const { binary } = await unpackedChromium();
   return chromium.launch({
     executablePath: binary,
+    timeout: PATIENCE_MS,
     headless: true,
     // As root there is no sandbox. The package's own arguments stay out: they are for Lambda, put
     // everything into one process (a second profile kills it) and switch web security off.

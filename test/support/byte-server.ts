@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { createServer as createPlainServer, type AddressInfo, type Socket } from 'node:net';
+import { createServer as createPlainServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
-import { onTestFinished } from 'vitest';
+import { listening } from './listening.ts';
 
 /** What a byte server does with the n-th whole request head of a connection, from 1. */
 export type Answering = (socket: Socket, n: number, head: string) => void;
@@ -49,12 +49,7 @@ export async function startByteServer(
           { key: tlsFile('agent.key.pem'), cert: tlsFile(certificate) },
           onConnection,
         );
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    for (const socket of connections) socket.destroy();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await listening(server);
   return {
     origin: `${protocol}://127.0.0.1:${port}`,
     connections,

@@ -77,7 +77,17 @@ const limits: fc.Arbitrary<Limits> = fc.record({
   ttftSlowThreshold: fc.integer({ min: 1, max: 3 }),
 });
 
-const FAILURE: Result = { kind: 'failure', error: 'http_500' };
+/** One that cost its caller nothing. */
+export const QUICK: Result = { kind: 'failure', error: 'http_500', silentMs: 0, costMs: 0 };
+const UNENDING = Number.POSITIVE_INFINITY;
+/** A time-out, and an answer that broke off. */
+export const SILENT: Result = {
+  kind: 'failure',
+  error: 'timeout',
+  silentMs: 5000,
+  costMs: UNENDING,
+};
+const BROKEN: Result = { kind: 'failure', error: 'cut', silentMs: 0, costMs: UNENDING };
 const back = fc.constantFrom(0, 0, 0, 1, 2, 3);
 const random = fc.nat(999).map((n) => n / 1000);
 const timeoutMs = fc.constantFrom(1000, 30_000, MINUTE_MS);
@@ -93,7 +103,13 @@ const content: fc.Arbitrary<Event> = fc.record({
 const result: fc.Arbitrary<Event> = fc.record({
   kind: fc.constant('result'),
   back,
-  result: fc.constantFrom<Result[]>(FAILURE, FAILURE, { kind: 'success' }, { kind: 'neutral' }),
+  result: fc.constantFrom<Result[]>(
+    QUICK,
+    SILENT,
+    BROKEN,
+    { kind: 'success' },
+    { kind: 'neutral' },
+  ),
   random,
 });
 const pass: fc.Arbitrary<Event> = fc.record({

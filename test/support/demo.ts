@@ -20,7 +20,11 @@ export interface RunningDemo {
 export async function startDemo(): Promise<RunningDemo> {
   const child = spawn(process.execPath, ['main/demo.ts'], {
     cwd: ROOT,
-    env: { ...process.env, SWITCHYARD_PORT: '0' },
+    env: {
+      ...process.env,
+      SWITCHYARD_PORT: '0',
+      NODE_COMPILE_CACHE: join(ROOT, '.cache/compile'),
+    },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   onTestFinished(async () => {

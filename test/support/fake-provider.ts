@@ -6,8 +6,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
-import { onTestFinished } from 'vitest';
+import type { Socket } from 'node:net';
 import type { AgentRecord } from '#shared/provider.ts';
 import { providerIdOf, publicKeyOf, signHealth } from '../../main/platform/agent-identity.ts';
 import type { Clock } from '../../main/platform/clock.ts';
@@ -16,6 +15,7 @@ import type { StoredVerification } from '../../main/registry/store/store.ts';
 import type { RunEdges } from '../../main/registry/verification/checks.ts';
 import type { VerificationSubject } from '../../main/registry/verifier-port.ts';
 import { recordOf } from '../registry/world.ts';
+import { listening } from './listening.ts';
 
 /** A request that a fake provider got. */
 export interface ProviderCall {
@@ -65,7 +65,6 @@ export async function startFakeProvider({
   const publicKey = publicKeyOf(privateKey);
   const id = providerIdOf(publicKey);
   const calls: ProviderCall[] = [];
-  const sockets = new Set<Socket>();
   const waiting: (() => void)[] = [];
   let said: Readonly<Record<string, unknown>> = {};
   const healthy: Answer = ({ res, query }) => {
@@ -103,17 +102,11 @@ export async function startFakeProvider({
   let connections = 0;
   server.on('connection', (socket: Socket) => {
     connections += 1;
-    sockets.add(socket);
     socket.on('error', () => {});
-    socket.on('close', () => sockets.delete(socket));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
+  const port = await listening(server);
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     id,
     publicKey,
     calls,

@@ -32,6 +32,8 @@ export function startCli(
     cwd: ROOT,
     env: {
       PATH: process.env['PATH'],
+      // A hundred starts of the same program: what was compiled once is kept.
+      NODE_COMPILE_CACHE: join(ROOT, '.cache/compile'),
       ...Object.fromEntries(
         Object.entries({ AGENT: 'false', ...settings }).map(([name, value]) => [
           `SWITCHYARD_${name}`,

@@ -1,5 +1,5 @@
-import { createServer, type AddressInfo, type Socket } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { createServer, type Socket } from 'node:net';
+import { listening } from './listening.ts';
 
 /** An upstream that speaks bytes, not HTTP: for framing and for answers no HTTP server would give. */
 export interface RawUpstream {
@@ -34,12 +34,7 @@ export async function startRawUpstream(
       else socket.write('HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n');
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await listening(server);
   return {
     url: `http://127.0.0.1:${port}`,
     requests,

@@ -54,7 +54,7 @@ export interface Heard {
   readonly ids: ReadonlySet<unknown>;
   readonly models: ReadonlySet<unknown>;
   readonly indexes: ReadonlySet<unknown>;
-  readonly usages: readonly unknown[];
+  readonly usages: readonly Record<string, unknown>[];
 }
 
 /** Reads a stream as a client does. */

@@ -106,8 +106,9 @@ export function createModel(configured: ReadonlySet<UpstreamId>) {
     return coolUntil > now ? { reason: 'circuit_open', backAt } : null;
   }
 
-  function open(circuit: Circuit): void {
-    circuit.openings += 1;
+  /** Only what was dear makes the cool-down grow. */
+  function open(circuit: Circuit, isDear: boolean): void {
+    if (circuit.openings === 0 || isDear) circuit.openings += 1;
     const grown = limits.cooldownMs * 2 ** (circuit.openings - 1);
     circuit.until = now + Math.min(grown, LONGEST_COOLDOWN_MS);
   }
@@ -130,10 +131,14 @@ export function createModel(configured: ReadonlySet<UpstreamId>) {
       if (met === 'slow') now += SLOW_MS;
       if (id === 'ondemand') reachedOndemand = true;
       circuit.slowInRow = met === 'slow' ? circuit.slowInRow + 1 : 0;
-      if (letIn === 'as usual' && circuit.slowInRow >= limits.ttftSlowThreshold) open(circuit);
+      if (letIn === 'as usual' && circuit.slowInRow >= limits.ttftSlowThreshold) {
+        open(circuit, true);
+      }
     }
-    if (verdict.mark === 'F' || met === 'cut') countFailure(circuit, letIn);
-    else if (verdict.mark === 'answer') countSuccess(circuit, letIn);
+    if (verdict.mark === 'F' || met === 'cut') {
+      const isDear = costsTime(verdict, met, request);
+      countFailure(circuit, letIn, { isSlow: met === 'timeout', isDear });
+    } else if (verdict.mark === 'answer') countSuccess(circuit, letIn);
     return verdict;
   }
 
@@ -147,12 +152,20 @@ export function createModel(configured: ReadonlySet<UpstreamId>) {
     else close(circuit);
   }
 
-  function countFailure(circuit: Circuit, letIn: LetIn): void {
+  /** A time-out is slow too. */
+  function countFailure(
+    circuit: Circuit,
+    letIn: LetIn,
+    { isSlow, isDear }: { readonly isSlow: boolean; readonly isDear: boolean },
+  ): void {
     circuit.fails += 1;
     if (isOver(circuit, letIn)) return;
     circuit.failsInRow += 1;
-    const isFull = letIn === 'as usual' && circuit.failsInRow >= limits.failThreshold;
-    if (isFull || letIn === 'as probe') open(circuit);
+    if (isSlow) circuit.slowInRow += 1;
+    const isFull =
+      letIn === 'as usual' &&
+      (circuit.failsInRow >= limits.failThreshold || circuit.slowInRow >= limits.ttftSlowThreshold);
+    if (isFull || letIn === 'as probe') open(circuit, isDear);
   }
 
   /** An upstream that is let in: asked, perhaps twice. */
@@ -198,7 +211,10 @@ export function createModel(configured: ReadonlySet<UpstreamId>) {
       if (verdict.stops === true) break;
     }
     const soonest = left
-      .filter(({ reason }) => asked.length === 0 && ['circuit_open', 'busy'].includes(reason))
+      .filter(
+        ({ reason, verdict }) => verdict === null && ['circuit_open', 'busy'].includes(reason),
+      )
+      .filter(() => left.every(({ verdict }) => verdict?.stops !== true))
       .toSorted((a, b) => a.backAt - b.backAt)[0];
     if (soonest !== undefined) {
       const verdict = tryOne(soonest.id, request, asked);
@@ -251,6 +267,11 @@ export function createModel(configured: ReadonlySet<UpstreamId>) {
       return { requests, fails, successes, open: until !== null, cooldownRemainingMs, skips };
     },
   };
+}
+
+/** A time-out, and an answer that had begun. */
+function costsTime({ reason }: Verdict, met: Behaviour, { stream }: Ask): boolean {
+  return reason === 'timeout' || (met === 'cut' && stream);
 }
 
 function fail(id: string): never {

@@ -17,6 +17,7 @@ export const BEHAVIOURS = [
   '401',
   '404 model',
   '400 context',
+  '500 picture',
   '400',
 ] as const;
 
@@ -89,6 +90,7 @@ const ROWS: Readonly<Partial<Record<Behaviour, Verdict>>> = {
   '402': { reason: 'quota', mark: '0', status: 502, skipMs: 600_000 },
   '404 model': { reason: 'model_not_found', mark: '0', status: 404, skipMs: 60_000 },
   '400 context': { reason: 'context_length', mark: '0', status: 400, own: true },
+  '500 picture': { reason: 'unsupported_input', mark: '0', status: 400, own: true },
   '400': { reason: 'http_400', mark: '0', status: 400, own: true, stops: true },
 };
 const BUSY: Verdict = { reason: 'busy', mark: '0', status: 503, skipMs: 2000 };

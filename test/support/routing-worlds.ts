@@ -6,9 +6,11 @@ import type { StatusReport } from '#shared/status.ts';
 import { loadConfig } from '../../main/config/load.ts';
 import type { Config } from '../../main/config/schema.ts';
 import { handleChat } from '../../main/gateway/chat/handler.ts';
+import { createPrefills } from '../../main/gateway/chat/resume/prefills.ts';
 import { createMonitor } from '../../main/gateway/monitoring/monitor.ts';
 import { createHedgeBudget } from '../../main/gateway/routing/hedge-policy.ts';
 import { endpointOf, remoteUpstreams } from '../../main/gateway/upstream/upstreams.ts';
+import { createBodyBudget } from '../../main/platform/body-budget.ts';
 import type { HttpClient } from '../../main/platform/http/types.ts';
 import { silentLog } from '../../main/platform/log.ts';
 import { createManualClock, type ManualClock } from './clock.ts';
@@ -36,6 +38,8 @@ export const SETTINGS: Readonly<Record<string, string>> = {
   ONDEMAND_WARMUP: 'false',
   // The model has one upstream asked after the other: test/properties/survival.test.ts has the rest.
   HEDGE: 'off',
+  // test/properties/looks.test.ts has them.
+  HEALTH_CHECKS: 'false',
   RESUME: 'off',
 };
 
@@ -102,6 +106,7 @@ export const ERRORS: Readonly<
   '401': [401, 'bad key'],
   '404 model': [404, 'no such model'],
   '400 context': [400, 'maximum context length is 4096 tokens'],
+  '500 picture': [500, 'image input is not supported'],
   '400': [400, 'bad temperature'],
 };
 export const CONTENT = chunk({ content: 'hello' });
@@ -166,6 +171,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
     providers: () => NO_PROVIDERS,
     summary: () => ({ revision: 0, ...NO_PROVIDERS.counts }),
     routed() {},
+    opened() {},
     keep: () => ({ load: () => null, changed() {}, flush: () => Promise.resolve() }),
     app: () => ({ version: '', baseUrl: '', warmupEnabled: false }),
   });
@@ -197,6 +203,8 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
       circuits,
       predictions,
       budget: createHedgeBudget(),
+      bodies: createBodyBudget(() => Infinity, 1),
+      prefills: createPrefills(http, clock),
       warmup,
       observe: (about) => logs.begin(about),
       pickLocal,
@@ -207,6 +215,8 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
     });
     req.push(bodyOf(ask));
     req.push(null);
+    // Else it counts as given up when it has been read, and takes its socket with it.
+    req.complete = true;
     await handled;
     return {
       status: res.statusCode,

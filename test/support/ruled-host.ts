@@ -16,7 +16,7 @@ import { startModelServer } from './agent.ts';
 import { chat } from './client.ts';
 import { temporaryDirectory } from './gateway.ts';
 import { bearer, type HttpAnswer, send } from './http.ts';
-import { pathWithCard } from './two-hosts.ts';
+import { pathWithCard, soon } from './two-hosts.ts';
 import { answers, startUpstream } from './upstream.ts';
 
 /** A gateway whose own machine serves `local`, with a fallback, and its owner. */
@@ -82,6 +82,6 @@ export async function startRuledHost({ surroundings, card, env, clock }: Given =
     status: async () => ((await get('providers')) as ProviderList).data[0]?.status,
   };
   const serves = async () => expect((await chat(url)).upstream).toBe('local');
-  await vi.waitFor(serves, { timeout: 10_000, interval: 50 });
+  await soon(serves);
   return ruled;
 }

@@ -1,4 +1,5 @@
 import { loadConfig } from '../../main/config/load.ts';
+import { createPrefills } from '../../main/gateway/chat/resume/prefills.ts';
 import { createMonitor } from '../../main/gateway/monitoring/monitor.ts';
 import { RequestAttempts } from '../../main/gateway/routing/attempts.ts';
 import { createHedgeBudget } from '../../main/gateway/routing/hedge-policy.ts';
@@ -72,6 +73,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
       throw new Error('nobody asks for a summary');
     },
     routed() {},
+    opened() {},
     keep: () => ({ load: () => null, changed() {}, flush: () => Promise.resolve() }),
     app: () => ({ version: '', baseUrl: '', warmupEnabled: false }),
   });
@@ -93,6 +95,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     clock,
     random: () => 0.5,
     budget: createHedgeBudget(),
+    prefills: createPrefills(client, clock),
     pickLocal,
     inFlightAt: (id: string) => monitor.stats.inFlightAt(id),
   };

@@ -1,8 +1,8 @@
-import { writeSync } from 'node:fs';
 import { systemClock } from '../../main/platform/clock.ts';
 import { silentLog } from '../../main/platform/log.ts';
 import { openStore } from '../../main/registry/store/open-store.ts';
 import type { StoredProvider } from '../../main/registry/store/store.ts';
+import { print } from './print.ts';
 
 /*
  * Writes to the store at the path that it is given for as long as it lives, and prints the number of
@@ -11,9 +11,6 @@ import type { StoredProvider } from '../../main/registry/store/store.ts';
 
 /** So many writes are on their way at any time, each of a provider of its own. */
 const LANES = 8;
-
-/** Standard output of this program is a pipe: what was printed is with the test, whatever happens next. */
-const print = (line: string) => writeSync(1, `${line}\n`);
 
 function provider(lane: number, n: number): StoredProvider {
   return {

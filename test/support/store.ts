@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import SqliteDatabase, { type Database } from 'better-sqlite3';
 import { expect, onTestFinished } from 'vitest';
-import type { AgentRecord } from '#shared/provider.ts';
 import type { Log } from '../../main/platform/log.ts';
 import { openDatabase } from '../../main/registry/store/database.ts';
 import { type OpenedStore, openStore } from '../../main/registry/store/open-store.ts';
@@ -12,56 +11,19 @@ import type {
   StoredProvider,
   StoredState,
 } from '../../main/registry/store/store.ts';
+import { agentRecord, gpuDevice } from './agent-record.ts';
 import { createManualClock } from './clock.ts';
 import { temporaryDirectory } from './gateway.ts';
 
-const RECORD: AgentRecord = {
-  chip: 'NVIDIA GeForce RTX 4090',
-  chip_family: 'Ada Lovelace',
-  chip_tier: 'high',
-  cpu_cores: { total: 32, performance: 32, efficiency: 0 },
-  gpu_cores: 16384,
-  memory_gb: 24,
-  memory_bandwidth_gbs: 1008,
-  current_model: 'qwen3-32b',
+const RECORD = agentRecord({
   models: ['qwen3-32b', 'ünï-çode "quoted" \u2028'],
-  status: 'serving',
-  requests_served: 17,
-  tokens_generated: 5120,
-  machine_model: null,
-  decode_tps: 41.5,
   gpu: {
     count: 1,
-    devices: [
-      {
-        index: 0,
-        name: 'NVIDIA GeForce RTX 4090',
-        memory_total_mb: 24564,
-        memory_used_mb: 19000,
-        memory_free_mb: 5564,
-        util_gpu: 3,
-        util_memory: 1,
-        temperature_c: 41.5,
-      },
-    ],
+    devices: [gpuDevice({ temperature_c: 41.5 })],
     total_memory_gb: 24,
-    gpu_cores: 16384,
+    gpu_cores: 16_384,
   },
-  host: {
-    hostname: 'tower',
-    platform: 'linux',
-    cpu_total: 32,
-    memory_gb: 128,
-    tailnet_hostname: null,
-  },
-  engine_health: { status: 'ok', code: 200 },
-  engine_model: 'Qwen3-32B-Q4_K_M.gguf',
-  region: null,
-  agent_version: '0.1.0',
-  tailnet_ip: '',
-  agent_url: 'http://192.168.1.20:3001',
-  uptime_s: 86400,
-};
+});
 
 /** A provider that was verified, with everything filled in. */
 export function storedProvider(changed: Partial<StoredProvider> = {}): StoredProvider {

@@ -22,7 +22,7 @@ interface Received {
 const NOTHING: Received = { content: '', reasoning: '', toolCalls: 0, isWhole: false };
 
 function withGiver(before: Received, said: Said, index: number): Received {
-  const { content } = said;
+  const content = said.asked === null ? said.content : joined(before.content, said.asked, said);
   const after = {
     content,
     reasoning: index === 0 ? said.reasoning : before.reasoning,
@@ -31,6 +31,15 @@ function withGiver(before: Received, said: Said, index: number): Received {
   };
   if (index === 0 || said.asked !== null) return after;
   return saysMore(said, before) ? after : before;
+}
+
+/** What was said after `asked`, behind what the caller has; the blanks between the two are there once. */
+function joined(had: string, asked: string, { content }: Said): string {
+  const seam = had.slice(asked.length);
+  const own = content.slice(asked.length);
+  let said = 0;
+  while (said < seam.length && own[said] === seam[said]) said += 1;
+  return had + own.slice(said);
 }
 
 /** Whether an answer that was given anew begins with the one that the caller has. */
@@ -106,7 +115,9 @@ export function dueTo({ stream }: History, survived: Survived): ReturnType<typeo
     handovers: givers.length - 1,
     hasOneRole: true,
     hasOneFinish: true,
-    asked: givers.map(({ asked }, index) => (asked === null ? null : (had[index]?.content ?? ''))),
+    asked: givers.map(({ asked }, index) =>
+      asked === null ? null : (had[index]?.content ?? '').trimEnd(),
+    ),
     mayBeAsked: true,
   };
 }

@@ -24,7 +24,7 @@ export interface StreamPart {
   /** How much of it comes, as a share of its events, and whether half an event more. */
   readonly comes: number;
   readonly half: boolean;
-  /** Says what it was asked to go on from again, where it may. */
+  /** Says first, in one piece, what it was asked to go on from. */
   readonly echoes: boolean;
 }
 

@@ -29,7 +29,7 @@ export interface Play {
 
 const ERROR = 'data: {"error":{"message":"out of memory"}}\n\n';
 const TOOL = { index: 0, id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } };
-/** No engine echoes less where it matters: the gateway cannot tell it from a chance beginning. */
+/** No engine echoes less here: the gateway cannot tell it from a token that is said twice. */
 const MIN_ECHO_CHARS = 16;
 
 /** Plays an upstream. */
@@ -43,7 +43,7 @@ export function playing(id: UpstreamId, actor: Actor, play: Play): Script {
 
 async function act(
   upstream: UpstreamId,
-  { part, takesPrefill, prefill }: Actor,
+  { part, takesPrefill }: Actor,
   call: UpstreamCall,
   said: Said[],
 ): Promise<void> {
@@ -64,9 +64,8 @@ async function act(
       return json(200, { ...completion(content.slice(asked?.length)), id: upstream })(call);
     }
     case 'stream': {
-      const mayEcho = prefill === 'last-message' || prefill === 'prefix';
       const isLong = asked !== null && asked.length >= MIN_ECHO_CHARS;
-      const echo = part.echoes && mayEcho && isLong ? asked : '';
+      const echo = part.echoes && isLong ? asked : '';
       await tell({ upstream, part, call, asked, echo }, said);
     }
   }
@@ -119,11 +118,11 @@ function eventsOf({ upstream, part, asked, echo }: Telling): Telt[] {
   const thought = part.thinks
     ? [{ bytes: of({ ...first, reasoning_content: THOUGHT }), reasoning: THOUGHT }]
     : [];
-  let before = 0;
-  const text = piecesOf(echo + own, part.deltas).map((piece, index) => {
-    const start = Math.max(before, echo.length);
-    before += piece.length;
-    const content = (echo + own).slice(start, Math.max(start, before));
+  const said = [
+    ...(echo === '' ? [] : [{ piece: echo, content: '' }]),
+    ...piecesOf(own, part.deltas).map((piece) => ({ piece, content: piece })),
+  ];
+  const text = said.map(({ piece, content }, index) => {
     const head = index === 0 && !part.thinks ? first : {};
     return { bytes: of({ ...head, content: piece }), content };
   });

@@ -51,6 +51,11 @@ export function machineAt(upstream: Upstream, given: MachineGiven = {}): Machine
   return Object.assign(upstream, { id, stored: storedMachine(id, upstream.url, given) });
 }
 
+/** A verified machine whose engine gives itself away by this name. */
+export async function startEngine(ownedBy: string, script: Script): Promise<Machine> {
+  return machineAt(await startUpstream(script), { verification: { ownedBy } });
+}
+
 /** What the registry keeps of a verified machine that only its address leads to. */
 export function storedMachine(
   id: string,

@@ -82,9 +82,12 @@ export async function crash({ cli }: HostProcess): Promise<void> {
   await cli.ended;
 }
 
-/** Waits until a law holds, and says why not when its time is over. */
-export function soon<T>(law: () => Promise<T>, timeoutMs: number): Promise<T> {
-  return vi.waitFor(law, { timeout: timeoutMs, interval: 50 });
+/** Alone each of these takes a few hundred milliseconds; a busy machine may need much longer. */
+const PATIENCE_MS = 60_000;
+
+/** Waits until a law holds, and says why not when patience is over. */
+export function soon<T>(law: () => Promise<T>): Promise<T> {
+  return vi.waitFor(law, { timeout: PATIENCE_MS, interval: 50 });
 }
 
 /** The ids that a gateway lists, without who owns them. */

@@ -1,11 +1,12 @@
+import { once } from 'node:events';
 import {
   createServer,
   type IncomingHttpHeaders,
   type IncomingMessage,
   type ServerResponse,
 } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
-import { onTestFinished } from 'vitest';
+import type { Socket } from 'node:net';
+import { listening, refusing } from './listening.ts';
 
 /** One chat completion that reached the upstream. */
 export interface UpstreamCall {
@@ -99,6 +100,7 @@ export async function startUpstream(...scripts: readonly Script[]): Promise<Upst
   }
 
   let port = 0;
+  let release = () => {};
   const upstream: Upstream = {
     url: '',
     calls,
@@ -116,16 +118,19 @@ export async function startUpstream(...scripts: readonly Script[]): Promise<Upst
         ? Promise.resolve(seen)
         : new Promise((resolve) => waitingForGet.push({ n, resolve }));
     },
-    reopen: () => new Promise((resolve) => server.listen(port, '127.0.0.1', resolve)),
-    close: () =>
-      new Promise((resolve) => {
-        server.closeAllConnections();
-        server.close(() => resolve());
-      }),
+    async reopen() {
+      release();
+      server.listen(port, '127.0.0.1');
+      await once(server, 'listening');
+    },
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+      release = await refusing(port);
+    },
   };
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  port = (server.address() as AddressInfo).port;
-  onTestFinished(() => upstream.close());
+  port = await listening(server);
   return Object.assign(upstream, { url: `http://127.0.0.1:${port}` });
 }
 

@@ -1,11 +1,10 @@
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
 import express from 'express';
 import type { Page } from 'playwright-core';
-import { onTestFinished } from 'vitest';
 import type { LiveSnapshot } from '#shared/live.ts';
 import { WINDOW_DIRECTORY } from '../../main/app/app.ts';
 import { openPage, type PageOptions } from './browser.ts';
+import { listening } from './listening.ts';
 
 /** The built window over a feed that says one thing and stays open; it only reads. */
 export async function openWindow(
@@ -18,12 +17,6 @@ export async function openWindow(
     res.type('text/event-stream').write(`data: ${JSON.stringify(snapshot)}\n\n`);
   });
   app.use(express.static(WINDOW_DIRECTORY));
-  const server = app.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await listening(createServer(app));
   return openPage(`http://127.0.0.1:${port}/${hash}`, options);
 }

@@ -1,10 +1,11 @@
 import { once } from 'node:events';
-import { createServer, type AddressInfo, type Socket } from 'node:net';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { createServer, type Socket } from 'node:net';
+import { describe, expect, test } from 'vitest';
 import { createManualClock } from '../support/clock.ts';
 import { AT_ONCE_MS, fastest, millisecondsUntil } from '../support/at-once.ts';
 import { HELLO, startChat } from '../support/client.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { listening } from '../support/listening.ts';
 import { counted, inFlight, turns } from '../support/report.ts';
 import {
   answers,
@@ -124,16 +125,8 @@ test('a caller that leaves while it sends its body leaves no trace', async () =>
 /** Takes connections and never says a word, so that a TLS handshake never ends. */
 async function startMute(): Promise<{ readonly port: number; next(): Promise<Socket> }> {
   const server = createServer((socket) => void socket.on('error', () => {}).resume());
-  const sockets: Socket[] = [];
-  server.on('connection', (socket) => sockets.push(socket));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
   return {
-    port: (server.address() as AddressInfo).port,
+    port: await listening(server),
     next: async () => ((await once(server, 'connection')) as [Socket])[0],
   };
 }

@@ -83,11 +83,13 @@ test.each([
       random: () => dice,
       limits: () => limits,
       changed() {},
+      opened() {},
     });
     const cooldownAfterFailure = () => {
       const entry = circuits.admit('x', { model: '', timeoutMs: 1000 }, circuits.epoch());
       if (entry.kind === 'excluded') throw new Error(entry.reason);
-      circuits.record('x', entry.permit, { kind: 'failure', error: '' });
+      const costMs = Number.POSITIVE_INFINITY;
+      circuits.record('x', entry.permit, { kind: 'failure', error: '', silentMs: 0, costMs });
       const next = circuits.admit('x', { model: '', timeoutMs: 1000 }, circuits.epoch());
       return next.kind === 'excluded' ? next.waitMs : 0;
     };

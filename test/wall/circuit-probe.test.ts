@@ -25,12 +25,12 @@ const circuitOf = (gateway: TestGateway) =>
   gateway.host.snapshot().status.circuits['hosted_a'] ?? { open: null, cooldownRemainingMs: null };
 
 /** A gateway whose first upstream has failed once, which opened its circuit. */
-async function startOpened() {
+async function startOpened(settings: Readonly<Record<string, string>> = {}) {
   const clock = createManualClock();
   const a = await startUpstream(DEAD);
   const b = await startUpstream(answers('from b'));
   const gateway = await startGateway(
-    { ...at({ hosted_a: a.url, hosted_b: b.url }), FAIL_THRESHOLD: '1' },
+    { ...at({ hosted_a: a.url, hosted_b: b.url }), FAIL_THRESHOLD: '1', ...settings },
     clock,
   );
   await chat(gateway.url);
@@ -141,14 +141,39 @@ describe('after the cool-down', () => {
   });
 });
 
-test('each failed probe doubles the cool-down, to 10 minutes at most', async () => {
-  const { clock, a, gateway } = await startOpened();
-  for (const minutes of [2, 4, 8, 10, 10]) {
+test('each probe that was dear doubles the cool-down, to 10 minutes at most', async () => {
+  const { clock, a, gateway } = await startOpened({ HEALTH_CHECKS: 'false', HEDGE: 'off' });
+  a.script = hang;
+  for (const [n, minutes] of [2, 4, 8, 10, 10].entries()) {
     clock.advance(circuitOf(gateway).cooldownRemainingMs ?? 0);
-    expect((await chat(gateway.url)).reason).toBe('hosted_a=http_503');
+    const pending = chat(gateway.url);
+    await a.call(n + 2);
+    clock.advance(30_000);
+    expect((await pending).reason).toBe('hosted_a=timeout');
     expect(circuitOf(gateway).cooldownRemainingMs).toBe(minutes * MINUTE_MS);
   }
+});
+
+test('a probe that failed quickly cost nobody anything, and doubles nothing', async () => {
+  const { clock, a, gateway } = await startOpened({ HEALTH_CHECKS: 'false' });
+  for (let n = 0; n < 5; n += 1) {
+    clock.advance(circuitOf(gateway).cooldownRemainingMs ?? 0);
+    expect((await chat(gateway.url)).reason).toBe('hosted_a=http_503');
+    expect(circuitOf(gateway).cooldownRemainingMs).toBe(MINUTE_MS);
+  }
   expect(a.calls).toHaveLength(6);
+});
+
+test('a probe that failed after a silence past the slow line was dear', async () => {
+  const { clock, a, gateway } = await startOpened({ HEALTH_CHECKS: 'false', HEDGE: 'off' });
+  a.script = hang;
+  clock.advance(MINUTE_MS);
+  const pending = chat(gateway.url);
+  const call = await a.call(2);
+  clock.advance(5000);
+  await DEAD(call);
+  expect((await pending).reason).toBe('hosted_a=http_503');
+  expect(circuitOf(gateway).cooldownRemainingMs).toBe(2 * MINUTE_MS);
 });
 
 test('what is learnt by one request holds for those that run beside it', async () => {

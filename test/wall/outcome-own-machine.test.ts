@@ -166,3 +166,32 @@ describe('a refused credential', () => {
     },
   );
 });
+
+describe('an agent whose engine is gone', () => {
+  const gone = error(502, 'The engine of this machine gave no answer.', 'engine_unreachable');
+
+  test('is unreachable, and is not asked twice', async () => {
+    const local = await startUpstream(gone);
+    const hosted = await startUpstream(answers('from a'));
+    const gateway = await startGateway(at({ local: local.url, hosted_a: hosted.url }));
+    expect(await chat(gateway.url)).toMatchObject({
+      status: 200,
+      upstream: 'hosted_a',
+      reason: 'local=unreachable',
+    });
+    expect(local.calls).toHaveLength(1);
+  });
+
+  test('is so as the last word', async () => {
+    const local = await startUpstream(gone);
+    const gateway = await startGateway(at({ local: local.url }));
+    expect(wordOf(await chat(gateway.url))).toEqual(
+      worded({
+        status: 502,
+        code: 'upstream_unreachable',
+        reason: 'local=unreachable',
+        last: ['local', 'unreachable (HTTP 502)'],
+      }),
+    );
+  });
+});

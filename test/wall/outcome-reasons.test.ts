@@ -33,6 +33,7 @@ const FAILURES = {
   credentials: error(401, 'no', null, { 'x-gateway-agent': 'unauthorized' }),
   model_not_found: error(404, 'no', 'model_not_found'),
   context_length: error(400, 'no', 'context_length_exceeded'),
+  unsupported_input: error(500, 'image input is not supported'),
   bad_response: sse(),
 } as const satisfies Partial<Record<Listed, Script>>;
 

@@ -1,12 +1,13 @@
 import { createServer as createTlsServer } from 'node:tls';
-import type { AddressInfo } from 'node:net';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { chat, chatStream, textOf } from '../support/client.ts';
 import { createManualClock } from '../support/clock.ts';
 import { startGateway } from '../support/gateway.ts';
+import { listening } from '../support/listening.ts';
 import {
   answers,
   cut,
+  error,
   hang,
   REFUSED_URL,
   reset,
@@ -27,10 +28,7 @@ async function startUnpooled(...scripts: readonly Script[]): Promise<Upstream> {
 
 /** A TLS port without a certificate: every handshake fails. */
 async function tlsWithoutCertificate(): Promise<string> {
-  const server = createTlsServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  return `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return `https://127.0.0.1:${await listening(createTlsServer())}`;
 }
 
 describe('an upstream that cannot be reached', () => {
@@ -167,6 +165,22 @@ describe('a kept connection that the upstream has just closed', () => {
       expect(only.calls).toHaveLength(3);
     },
   );
+
+  test('and said so with a 408 is asked once more on a fresh one; a second 408 is its answer', async () => {
+    const a = await startUpstream(answers('first'), error(408), answers('second'), error(408));
+    const b = await startUpstream(answers('from b'));
+    const gateway = await startGateway(
+      at({ hosted_a: a.url, hosted_b: b.url }),
+      createManualClock(),
+    );
+    await chatStream(gateway.url);
+    expect(textOf((await chatStream(gateway.url)).text)).toBe('second');
+    expect(a.calls).toHaveLength(3);
+    const answer = await chatStream(gateway.url);
+    expect(answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=timeout' });
+    expect(new Set(a.calls.map(({ connection }) => connection)).size).toBe(3);
+    expect(a.calls).toHaveLength(5);
+  });
 
   test('half a response head is a response that had begun: it is not asked for again', async () => {
     const halfAHead: Script = ({ socket }) => {

@@ -10,9 +10,11 @@ import {
   startHandover,
   TEXT,
   told,
+  WORDS,
 } from '../support/handover.ts';
 import { counted } from '../support/report.ts';
 import { heard } from '../support/resume.ts';
+import { controlOf } from '../support/tier.ts';
 import {
   completion,
   cut,
@@ -25,17 +27,17 @@ import {
 } from '../support/upstream.ts';
 
 const BEGUN = begun('a', 3);
-const SENT = 'The quick brown ';
+const ASKED = 'The quick brown';
 const ONE_WHOLE = { content: TEXT, roles: 1, finishes: ['stop'], dones: 1, ids: new Set(['a']) };
 
 describe.each([
-  ['last-message', { role: 'assistant', content: SENT }, {}],
+  ['last-message', { role: 'assistant', content: ASKED }, {}],
   [
     'continue_final_message',
-    { role: 'assistant', content: SENT },
+    { role: 'assistant', content: ASKED },
     { continue_final_message: true, add_generation_prompt: false },
   ],
-  ['prefix', { role: 'assistant', content: SENT, prefix: true }, {}],
+  ['prefix', { role: 'assistant', content: ASKED, prefix: true }, {}],
 ])('an upstream whose prefill is %s', (prefill, message, flags) => {
   test('is asked to go on from the text that was sent, and the caller’s words are as they were', async () => {
     const settings = { HOSTED_B_PREFILL: prefill };
@@ -51,20 +53,79 @@ describe.each([
   });
 });
 
-describe.each(['last-message', 'prefix'])('where the prefill is %s', (prefill) => {
-  test.each<[law: string, sent: (asked: string) => string[]]>([
-    ['as a whole', (asked) => [asked]],
-    ['in pieces', (asked) => asked.match(/.{1,5}/gs) ?? []],
-    ['in one event with what is new', (asked) => [`${asked}fox `]],
-  ])('an upstream that says %s again what it was given is not heard twice', async (_law, sent) => {
-    const echoes: Script = (call) => {
-      const said = sent(askedOf(call) ?? '');
-      const rest = TEXT.slice(said.join('').length);
-      return sse(...told('b', [...said, rest]))(call);
-    };
-    const { gateway } = await startHandover([cut(...BEGUN), echoes], { HOSTED_B_PREFILL: prefill });
-    expect(heard((await chatStream(gateway.url)).text)).toMatchObject(ONE_WHOLE);
-  });
+/** Four words, so that an echo of them is too long for one token. */
+const LONGER = begun('a', 4);
+
+describe.each(['last-message', 'continue_final_message', 'prefix'])(
+  'where the prefill is %s',
+  (prefill) => {
+    const settings = { HOSTED_B_PREFILL: prefill, HOSTED_C_PREFILL: prefill };
+
+    test('an upstream that says as a whole again what it was given is not heard twice', async () => {
+      const echoes: Script = (call) =>
+        sse(...told('b', [askedOf(call) ?? '', ...missing(call)]))(call);
+      const { gateway } = await startHandover([cut(...LONGER), echoes], settings);
+      expect(heard((await chatStream(gateway.url)).text)).toMatchObject(ONE_WHOLE);
+    });
+
+    test.each<[law: string, said: readonly string[]]>([
+      ['word by word', WORDS],
+      ['in one piece', [TEXT]],
+      ['letter by letter', TEXT.split('')],
+    ])('one that begins the answer anew, %s, is passed over', async (_law, said) => {
+      const scripts = [cut(...BEGUN), sse(...told('b', said)), goesOn('c')];
+      const { b, c, gateway } = await startHandover(scripts, settings);
+      expect(heard((await chatStream(gateway.url)).text)).toMatchObject(ONE_WHOLE);
+      expect([b.calls.length, c.calls.length]).toEqual([1, 1]);
+      expect(await counted(gateway, 'hosted_b')).toEqual({ fails: 0, successes: 0 });
+    });
+
+    test('where all begin it anew the caller has an answer that visibly ends, never a doubled one', async () => {
+      const anew = sse(...told('b'));
+      const { gateway } = await startHandover([cut(...BEGUN), anew, anew], settings);
+      const { content, dones } = heard(brokenOff((await chatStream(gateway.url)).text).before);
+      expect([content, dones]).toEqual(['The quick brown ', 0]);
+    });
+
+    test('one that began it anew is not asked to go on again, with temperature 0 for the whole at once', async () => {
+      const settingsOfB = { ...settings, HOSTED_C_MODEL: 'another' };
+      const { a, b, gateway } = await startHandover([undefined, sse(...told('b'))], settingsOfB);
+      const asked = async (more: Record<string, unknown>) => {
+        a.script = cut(...BEGUN);
+        const { text } = await chatStream(gateway.url, more);
+        return { isWhole: text.endsWith('data: [DONE]\n\n'), of: b.calls.map(askedOf) };
+      };
+      expect(await asked({ temperature: 0 })).toEqual({ isWhole: true, of: [ASKED, null] });
+      expect(await asked({ temperature: 0 })).toEqual({ isWhole: true, of: [ASKED, null, null] });
+      expect(await asked({ temperature: 1 })).toEqual({ isWhole: false, of: [ASKED, null, null] });
+    });
+  },
+);
+
+test('a deterministic request that one will not go on with is asked anew there', async () => {
+  const refuses: Script = (call) =>
+    askedOf(call) === null ? sse(...told('b'))(call) : rejectsPrefill(call);
+  const { b, c, gateway } = await startHandover([cut(...BEGUN), refuses, goesOn('c')]);
+  const { text } = await chatStream(gateway.url, { temperature: 0 });
+  expect(heard(text)).toMatchObject(ONE_WHOLE);
+  expect(b.calls.map(askedOf)).toEqual([ASKED, null]);
+  expect(c.calls).toHaveLength(0);
+  expect(await counted(gateway, 'hosted_b')).toEqual({ fails: 0, successes: 1 });
+});
+
+test('who refused to go on with a model is not asked to with that one, until it is another upstream', async () => {
+  const unnamed = { HOSTED_A_MODEL: '', HOSTED_B_MODEL: '', HOSTED_C_BASE_URL: '' };
+  const { a, b, gateway } = await startHandover([undefined, rejectsPrefill], unnamed);
+  const asksOf = async (model: string) => {
+    a.script = cut(...BEGUN);
+    await chatStream(gateway.url, { model });
+    return b.calls.length;
+  };
+  expect([await asksOf('one'), await asksOf('one')]).toEqual([1, 1]);
+  expect([await asksOf('two'), await asksOf('two')]).toEqual([2, 2]);
+  const { patch } = controlOf(gateway);
+  await patch({ hosted_b: { apiKey: 'another-key-of-theirs' } });
+  expect([await asksOf('one'), await asksOf('two')]).toEqual([3, 4]);
 });
 
 const halfHead: Script = ({ res }) => {

@@ -59,7 +59,7 @@ describe.each(BREAKS)('%s', (_law, breaking) => {
       const answer = await chatStream(gateway.url);
       expect(seenOf(answer)).toEqual(ORDINARY);
       expect(answer.text.match(/^: .*$/gm)).toEqual([': carried on by hosted_b']);
-      expect(askedOf(await b.call(words))).toBe(WORDS.slice(0, words).join(''));
+      expect(askedOf(await b.call(words))).toBe(WORDS.slice(0, words).join('').trimEnd());
     }
     expect(inFlight(gateway)).toBe(0);
   });
@@ -90,7 +90,7 @@ test('wherever in its bytes a stream is cut, the caller has the whole answer', a
 });
 
 test('a second cut is carried on by a third, from all that was sent', async () => {
-  const secondBreaks: Script = (call) => cut(...told('b', missing(call)).slice(0, 3))(call);
+  const secondBreaks: Script = (call) => cut(...told('b', missing(call)).slice(0, 4))(call);
   const { c, gateway } = await startHandover([cut(...begun('a', 2)), secondBreaks, goesOn('c')]);
   const answer = await chatStream(gateway.url);
   expect(seenOf(answer)).toEqual(ORDINARY);
@@ -98,7 +98,7 @@ test('a second cut is carried on by a third, from all that was sent', async () =
     ': carried on by hosted_b',
     ': carried on by hosted_c',
   ]);
-  expect(askedOf(await c.call(1))).toBe('The quick brown fox ');
+  expect(askedOf(await c.call(1))).toBe('The quick brown fox');
 });
 
 test('one that breaks off before it says anything new is passed over', async () => {

@@ -211,3 +211,18 @@ test('a JSON answer that came whole needs no more time', async () => {
   clock.advance(60_000);
   expect(answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
 });
+
+test('a stream whose end comes with its last event leaves no timer behind', async () => {
+  const inOnePiece: Script = ({ res }) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream', 'transfer-encoding': 'chunked' });
+    res.socket?.cork();
+    res.write(ROLE + A + STOP + DONE);
+    res.end();
+    res.socket?.uncork();
+  };
+  const { clock, gateway } = await startPair(inOnePiece);
+  expect(await startChat(gateway.url, STREAM).answer).toMatchObject({ upstream: 'hosted_a' });
+  // The state file is written half a second behind.
+  clock.advance(500);
+  await expect.poll(() => clock.pending()).toBe(0);
+});

@@ -1,5 +1,5 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import type { Clock } from '../../platform/clock.ts';
+import { endAfterRest, type RestPlan } from '../../platform/http/server.ts';
 
 /** An error of the agent's own, ready to be sent. */
 export interface AgentError {
@@ -25,8 +25,8 @@ export interface AgentError {
   readonly headers?: OutgoingHttpHeaders;
 }
 
-/** So long a refused upload is still read after its answer. */
-const LINGER_MS = 2000;
+/** Of a body for which there is no room, or of which nobody knows whose it is, no more is read. */
+export const MAX_REST_BYTES = 64 * 1024;
 
 /** Answers with an error in OpenAI's shape; nothing once the head of an answer is out. */
 export function sendError(res: ServerResponse, error: AgentError): void {
@@ -43,7 +43,7 @@ export function sendErrorEarly(
   req: IncomingMessage,
   res: ServerResponse,
   error: AgentError,
-  clock: Clock,
+  rest: RestPlan,
 ): void {
   if (req.complete) {
     sendError(res, error);
@@ -57,12 +57,7 @@ export function sendErrorEarly(
     'content-length': body.length,
   });
   res.write(body);
-  const close = () => {
-    cancelTimer();
-    res.end();
-  };
-  const cancelTimer = clock.after(LINGER_MS, close);
-  req.on('end', close).on('close', close).resume();
+  endAfterRest(req, res, rest);
 }
 
 function headersOf({ headers }: AgentError): OutgoingHttpHeaders {

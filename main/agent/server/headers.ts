@@ -1,5 +1,8 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { BodyShare } from '../../platform/body-budget.ts';
+import { ByteBuffer } from '../../platform/byte-buffer.ts';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
+import { memberOf, parseJson } from '../../platform/json.ts';
 
 /** Headers of the caller that go on to the engine: no cookie, no key of ours, nothing of a browser. */
 const TO_ENGINE = new Set(['accept', 'user-agent', 'traceparent', 'tracestate', 'x-request-id']);
@@ -56,28 +59,43 @@ function isListed(name: string, names: ReadonlySet<string>, prefixes: readonly s
 type BodyRead =
   | { readonly kind: 'body'; readonly bytes: Buffer }
   | { readonly kind: 'too_large' }
+  /** The bodies in flight leave no room for it. */
+  | { readonly kind: 'no_room' }
   /** The caller went away while sending. */
   | { readonly kind: 'aborted' };
 
-/** Reads a whole body of at most `maxBytes`. */
-export function readBody(req: IncomingMessage, maxBytes: number): Promise<BodyRead> {
+/** Reads a whole body of at most `maxBytes`; whoever made the share gives it back. */
+export function readBody(
+  req: IncomingMessage,
+  maxBytes: number,
+  share: BodyShare,
+): Promise<BodyRead> {
   return new Promise((resolve) => {
-    const parts: Buffer[] = [];
-    let bytes = 0;
-    if (Number(req.headers['content-length'] ?? 0) > maxBytes) {
-      resolve({ kind: 'too_large' });
-      return;
-    }
+    const announced = Number(req.headers['content-length'] ?? 0);
+    const body = new ByteBuffer(announced);
+    let taken = 0;
+    let isRefused = false;
+
+    const refuse = (kind: 'too_large' | 'no_room') => {
+      isRefused = true;
+      body.clear();
+      share.giveBack();
+      resolve({ kind });
+    };
+    const take = (bytes: number) => {
+      if (bytes > maxBytes) refuse('too_large');
+      else if (bytes > taken && !share.take(bytes - taken)) refuse('no_room');
+      else taken = Math.max(taken, bytes);
+    };
+
+    take(announced);
+    if (isRefused) return;
     req.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes <= maxBytes) {
-        parts.push(chunk);
-        return;
-      }
-      parts.length = 0;
-      resolve({ kind: 'too_large' });
+      if (isRefused) return;
+      take(body.length + chunk.length);
+      if (!isRefused) body.add(chunk);
     });
-    req.on('end', () => resolve({ kind: 'body', bytes: Buffer.concat(parts) }));
+    req.on('end', () => resolve({ kind: 'body', bytes: body.take() }));
     req.on('close', () => resolve({ kind: 'aborted' }));
     req.on('error', () => resolve({ kind: 'aborted' }));
   });
@@ -89,11 +107,7 @@ const MAX_SEARCHED_BYTES = 1024 * 1024;
 /** The model that a body asks for; null where it names none, or is too large to be searched. */
 export function modelAskedFor(bytes: Buffer): string | null {
   if (bytes.length > MAX_SEARCHED_BYTES) return null;
-  try {
-    const { model } = JSON.parse(bytes.toString('utf8')) as { readonly model?: unknown };
-    return typeof model === 'string' && model !== '' && model.length <= 1024 ? model : null;
-  } catch {
-    // The engine judges what it is sent, and answers in its own words.
-    return null;
-  }
+  // The engine judges what it is sent, and answers in its own words.
+  const model = memberOf(parseJson(bytes.toString('utf8')), 'model');
+  return typeof model === 'string' && model !== '' && model.length <= 1024 ? model : null;
 }

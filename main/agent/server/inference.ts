@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { BodyBudget, BodyShare } from '../../platform/body-budget.ts';
 import type { HttpRequest, ResponseHeaders } from '../../platform/http/types.ts';
 import type { Counters } from './counters.ts';
-import { type AgentError, sendError, sendErrorEarly } from './errors.ts';
+import { type AgentError, MAX_REST_BYTES, sendError, sendErrorEarly } from './errors.ts';
 import { forward, type ForwardEdges } from './forward.ts';
 import { engineHeaders, modelAskedFor, readBody } from './headers.ts';
 import { createNoMeter, createStreamMeter, createWholeMeter, type Meter } from './token-meter.ts';
@@ -21,11 +22,14 @@ export interface InferenceDeps extends ForwardEdges {
   /** Null while requests are taken; else why not. */
   readonly closed: () => AgentError | null;
   readonly maxBodyBytes: () => number;
+  readonly bodies: BodyBudget;
   /** Requests at once; the next one is told that the machine is busy. */
   readonly maxInFlight: number;
   readonly counters: Counters;
   /** The number of running requests has changed. */
   readonly onInFlight: () => void;
+  /** The engine gave no answer, or broke one off. */
+  readonly onBroken: () => void;
 }
 
 /** Answers requests with the engine of this machine. */
@@ -74,13 +78,21 @@ export function createInference(deps: InferenceDeps): Inference {
   let lastEndedTicks: number | null = null;
   let running = new AbortController();
 
-  async function answer(req: IncomingMessage, res: ServerResponse, path: string): Promise<void> {
+  async function answer(
+    req: IncomingMessage,
+    res: ServerResponse,
+    { path, share }: { readonly path: string; readonly share: BodyShare },
+  ): Promise<void> {
     const { signal } = running;
-    const maxBytes = deps.maxBodyBytes();
-    const body = await readBody(req, maxBytes);
+    const maxBytes = Math.min(deps.maxBodyBytes(), deps.bodies.largestBytes());
+    const body = await readBody(req, maxBytes, share);
     if (body.kind === 'aborted') return;
     if (body.kind === 'too_large') {
-      sendErrorEarly(req, res, tooLarge(maxBytes), clock);
+      sendErrorEarly(req, res, tooLarge(maxBytes), { clock, maxRestBytes: Infinity });
+      return;
+    }
+    if (body.kind === 'no_room') {
+      sendErrorEarly(req, res, BUSY, { clock, maxRestBytes: MAX_REST_BYTES });
       return;
     }
     const engine = deps.engine();
@@ -101,6 +113,7 @@ export function createInference(deps: InferenceDeps): Inference {
       res,
       deps,
     );
+    if (end.kind === 'broken') deps.onBroken();
     if (end.kind === 'served' && end.status < 300) counters.served(end.meter.count());
   }
 
@@ -108,14 +121,16 @@ export function createInference(deps: InferenceDeps): Inference {
     async post(req, res, path) {
       const refused = isJson(req) ? deps.closed() : NOT_JSON;
       if (refused !== null || inFlight >= deps.maxInFlight) {
-        sendErrorEarly(req, res, refused ?? BUSY, clock);
+        sendErrorEarly(req, res, refused ?? BUSY, { clock, maxRestBytes: MAX_REST_BYTES });
         return;
       }
       inFlight += 1;
       deps.onInFlight();
+      const share = deps.bodies.share();
       try {
-        await answer(req, res, path);
+        await answer(req, res, { path, share });
       } finally {
+        share.giveBack();
         inFlight -= 1;
         lastEndedTicks = clock.ticks();
         deps.onInFlight();

@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Clock } from '../../platform/clock.ts';
-import { closeOnceAnswered, listen } from '../../platform/http/server.ts';
+import { closeOnceAnswered, closeUnread, listen } from '../../platform/http/server.ts';
 import type { Log } from '../../platform/log.ts';
 import { type AccessRules, refusal } from './auth.ts';
-import { type AgentError, sendError, sendErrorEarly } from './errors.ts';
+import { type AgentError, MAX_REST_BYTES, sendError, sendErrorEarly } from './errors.ts';
 import type { Inference } from './inference.ts';
 
 /** Where the agent listens. */
@@ -101,6 +101,7 @@ function httpServer(deps: AgentServerDeps): Server {
     });
   });
   closeOnceAnswered(server);
+  closeUnread(server, deps.clock);
   server.on('clientError', (_error, socket) => {
     if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
   });
@@ -124,7 +125,7 @@ async function answer(
   const [path, query] = splitAt(req.url ?? '', '?');
   const allowed = methodOf(path);
   const problem = refused ?? (allowed === null ? notFound(path) : wrongMethod(req, allowed));
-  if (problem !== null) sendErrorEarly(req, res, problem, clock);
+  if (problem !== null) sendErrorEarly(req, res, problem, { clock, maxRestBytes: MAX_REST_BYTES });
   else if (path === '/health') sendHealth(res, query, deps);
   else if (path === '/v1/models') await inference.models(req, res);
   else await inference.post(req, res, path);

@@ -1,3 +1,4 @@
+import { ByteBuffer } from '../../platform/byte-buffer.ts';
 import { memberOf, numberOf, parseJson } from '../../platform/json.ts';
 import type { AnswerCount } from './counters.ts';
 
@@ -20,17 +21,19 @@ const MAX_WHOLE_BYTES = 1024 * 1024;
 
 /** For an answer that comes as a whole: its usage says how many tokens it has. */
 export function createWholeMeter(): Meter {
-  const parts: Buffer[] = [];
-  let bytes = 0;
+  const body = new ByteBuffer();
+  let isTooLarge = false;
   return {
     see(chunk) {
-      bytes += chunk.length;
-      if (bytes <= MAX_WHOLE_BYTES) parts.push(chunk);
-      else parts.length = 0;
+      if (isTooLarge) return;
+      body.add(chunk);
+      if (body.length <= MAX_WHOLE_BYTES) return;
+      isTooLarge = true;
+      body.clear();
     },
     slowed() {},
     count: () => ({
-      tokens: bytes <= MAX_WHOLE_BYTES ? (usageIn(Buffer.concat(parts).toString('utf8')) ?? 0) : 0,
+      tokens: isTooLarge ? 0 : (usageIn(body.take().toString('utf8')) ?? 0),
       decodeTps: null,
     }),
   };
@@ -54,8 +57,9 @@ export function createStreamMeter(): Meter {
   let firstTicks: number | null = null;
   let lastTicks = 0;
   let isSlowed = false;
-  let rest: Buffer[] = [];
-  let restBytes = 0;
+  /** The beginning of a line whose end has not come. */
+  const rest = new ByteBuffer();
+  let isTooLong = false;
 
   function line(text: string, ticks: number): void {
     if (!text.startsWith('data:')) return;
@@ -66,21 +70,24 @@ export function createStreamMeter(): Meter {
     lastTicks = ticks;
   }
 
+  function keep(piece: Buffer): void {
+    if (isTooLong) return;
+    rest.add(piece);
+    isTooLong = rest.length > MAX_LINE_BYTES;
+    if (isTooLong) rest.clear();
+  }
+
   return {
     see(chunk, ticks) {
       let from = 0;
       for (let at = chunk.indexOf(LF); at !== -1; at = chunk.indexOf(LF, from)) {
-        rest.push(chunk.subarray(from, at));
+        keep(chunk.subarray(from, at));
         // One byte a character: the names that are looked for are plain ASCII.
-        if (restBytes + at - from <= MAX_LINE_BYTES)
-          line(Buffer.concat(rest).toString('latin1'), ticks);
-        rest = [];
-        restBytes = 0;
+        if (!isTooLong) line(rest.take().toString('latin1'), ticks);
+        isTooLong = false;
         from = at + 1;
       }
-      restBytes += chunk.length - from;
-      if (restBytes <= MAX_LINE_BYTES) rest.push(chunk.subarray(from));
-      else rest = [];
+      keep(chunk.subarray(from));
     },
     slowed: () => void (isSlowed = true),
     count() {

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { kill as signalProcess } from 'node:process';
+import { ByteBuffer } from '../../platform/byte-buffer.ts';
 import type { Clock } from '../../platform/clock.ts';
 
 /** How a tool ended. */
@@ -147,19 +148,15 @@ export function runTool(
 ): Promise<ToolResult> {
   if (signal.aborted) return Promise.resolve({ kind: 'stopped' });
   return new Promise((resolve) => {
-    const parts: Buffer[] = [];
-    let bytes = 0;
+    const output = new ByteBuffer();
     const settle = (result: ToolResult) => {
       cancelTimer();
       signal.removeEventListener('abort', onAbort);
       resolve(result);
     };
     const tool = startTool(command, args, (chunk) => {
-      bytes += chunk.length;
-      if (bytes <= maxBytes) {
-        parts.push(chunk);
-        return;
-      }
+      output.add(chunk);
+      if (output.length <= maxBytes) return;
       tool.kill();
       settle({ kind: 'failed', detail: `it printed over ${maxBytes} bytes` });
     });
@@ -169,7 +166,7 @@ export function runTool(
       settle({ kind: 'hung', gone: tool.ended });
     });
     signal.addEventListener('abort', onAbort);
-    void tool.ended.then((end) => settle(resultOf(end, parts)));
+    void tool.ended.then((end) => settle(resultOf(end, output)));
   });
 }
 
@@ -186,11 +183,11 @@ export async function killed(tool: RunningTool, clock: Clock): Promise<void> {
   });
 }
 
-function resultOf(end: ToolEnd, parts: readonly Buffer[]): ToolResult {
+function resultOf(end: ToolEnd, output: ByteBuffer): ToolResult {
   if (end.kind === 'missing') return end;
   if (end.kind === 'unstartable')
     return { kind: 'failed', detail: `it cannot be started: ${end.detail}` };
-  const text = Buffer.concat(parts).toString('utf8');
+  const text = output.take().toString('utf8');
   if (end.code === 0) return { kind: 'output', text };
   return { kind: 'failed', detail: exitWords(end.code, end.stderr.trim() || text) };
 }

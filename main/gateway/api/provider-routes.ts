@@ -2,9 +2,9 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import type { Request, Response } from 'express';
 import type { Provider } from '#shared/provider.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { readBody } from '../../platform/http/server.ts';
 import type { GatewayError } from '../http/errors.ts';
 import { sendError, sendErrorEarly, sendJson, sendPieces } from '../http/responses.ts';
+import { type SmallBodyReader, createSmallBodyReader } from '../http/small-bodies.ts';
 import type { Route } from './routes.ts';
 
 /** A message as an agent sent it: the signature covers method, path and body. */
@@ -53,10 +53,11 @@ export interface ProviderRoutesDeps {
 
 /** Routes of the registry (design 3): the fixed paths come before those with an id. */
 export function providerRoutes({ providers, joinUrl, clock }: ProviderRoutesDeps): Route[] {
+  const arrivals = createSmallBodyReader(clock);
   const fromAgent =
     (answer: (message: AgentMessage) => Promise<Answer>): Route['handle'] =>
     async (req, res) => {
-      const body = await readAgentBody(req, res, clock);
+      const body = await readAgentBody(req, res, { arrivals, clock });
       if (body !== null) sendAnswer(res, await answer(messageOf(req, body)));
     };
   return [
@@ -116,15 +117,6 @@ export function providerRoutes({ providers, joinUrl, clock }: ProviderRoutesDeps
   ];
 }
 
-/** Nothing that an agent says needs more. */
-const MAX_AGENT_BYTES = 64 * 1024;
-
-const TOO_LARGE: GatewayError = {
-  status: 413,
-  code: 'body_too_large',
-  message: `The body is over ${MAX_AGENT_BYTES} bytes.`,
-};
-
 const COMPRESSED: GatewayError = {
   status: 415,
   code: 'unsupported_media_type',
@@ -132,15 +124,16 @@ const COMPRESSED: GatewayError = {
 };
 
 /** The bytes of a body, or null when the agent was told why they are not taken, or has gone. */
-async function readAgentBody(req: Request, res: Response, clock: Clock): Promise<Buffer | null> {
-  const early = { headers: {}, clock };
-  if ((req.get('content-encoding') ?? 'identity').toLowerCase() !== 'identity') {
-    sendErrorEarly(req, res, COMPRESSED, early);
-    return null;
+async function readAgentBody(
+  req: Request,
+  res: Response,
+  { arrivals, clock }: { readonly arrivals: SmallBodyReader; readonly clock: Clock },
+): Promise<Buffer | null> {
+  if ((req.get('content-encoding') ?? 'identity').toLowerCase() === 'identity') {
+    return arrivals.read(req, res);
   }
-  const read = await readBody(req, MAX_AGENT_BYTES);
-  if (read.kind === 'too_large') sendErrorEarly(req, res, TOO_LARGE, early);
-  return read.kind === 'body' ? read.bytes : null;
+  sendErrorEarly(req, res, COMPRESSED, { headers: {}, clock });
+  return null;
 }
 
 function messageOf(req: Request, body: Buffer): AgentMessage {

@@ -1,8 +1,14 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import express, { type ErrorRequestHandler, type Request, type Response } from 'express';
+import type { Clock } from '../../platform/clock.ts';
 import { CONTROL_REQUIRED, type Identify, keyError } from '../auth/identity.ts';
 import type { GatewayError } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
+import {
+  type SmallBodyReader,
+  createSmallBodyReader,
+  MAX_SMALL_BODY_BYTES,
+} from '../http/small-bodies.ts';
 
 /**
  * Who may use a route (design 3). Agents sign the bytes that they send: their bodies are left unread,
@@ -23,6 +29,7 @@ export interface RoutesDeps {
   readonly identify: Identify;
   /** Directory of the built window; a page that says how to build it is served where it is missing. */
   readonly windowDirectory: string;
+  readonly clock: Clock;
   readonly onBug: (error: unknown) => void;
 }
 
@@ -33,9 +40,6 @@ const WINDOW_HEADERS = {
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
 } as const;
-
-/** Control bodies are small: a setting, a code. */
-const MAX_CONTROL_BYTES = 64 * 1024;
 
 const REGISTER = {
   GET: 'get',
@@ -50,12 +54,13 @@ export function createRoutes(routes: readonly Route[], deps: RoutesDeps): Reques
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
-  const json = express.json({ limit: MAX_CONTROL_BYTES, strict: true });
+  const json = express.json({ limit: MAX_SMALL_BODY_BYTES, strict: true });
+  const watched = watch(createSmallBodyReader(deps.clock));
   for (const [path, methods] of methodsByPath(routes)) {
     for (const { method, who, handle } of routes.filter(({ paths }) => paths.includes(path))) {
       const register = REGISTER[method];
       const hasJson = method !== 'GET' && who !== 'agents';
-      app[register](path, permit(who, deps.identify), ...(hasJson ? [json] : []), handle);
+      app[register](path, permit(who, deps.identify), ...(hasJson ? [watched, json] : []), handle);
     }
     // At once, so that a fixed path is not taken for an id by another route.
     app.all(path, (_req: Request, res: Response) => {
@@ -84,6 +89,14 @@ function permit(who: Who, identify: Identify) {
     if (who === 'readers' && !identity.reader) sendError(res, keyError(req.headers));
     else if (who === 'control' && !identity.control) sendError(res, CONTROL_REQUIRED);
     else next();
+  };
+}
+
+/** Beside the parser, which keeps what comes as the pieces it came in and waits for minutes. */
+function watch(arrivals: SmallBodyReader) {
+  return (req: Request, res: Response, next: () => void): void => {
+    void arrivals.read(req, res);
+    next();
   };
 }
 
@@ -117,7 +130,7 @@ function errorHandler(onBug: (error: unknown) => void): ErrorRequestHandler {
   return (error: unknown, _req, res, _next) => {
     const status = statusOf(error);
     if (status === 413) {
-      const message = `The body is over ${MAX_CONTROL_BYTES} bytes.`;
+      const message = `The body is over ${MAX_SMALL_BODY_BYTES} bytes.`;
       sendError(res, { status, code: 'body_too_large', message });
     } else if (status === 415) {
       const message = 'The body must be JSON in UTF-8, plain or compressed as gzip, deflate or br.';

@@ -6,7 +6,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { Config } from '../../config/schema.ts';
-import { closeOnceAnswered } from '../../platform/http/server.ts';
+import { closeOnceAnswered, closeUnread } from '../../platform/http/server.ts';
 import { newRequestId } from '../../platform/secrets.ts';
 import type { Identify } from '../auth/identity.ts';
 import { corsHeaders, preflightHeaders, refusal } from '../auth/origin-guard.ts';
@@ -43,6 +43,7 @@ export function createGatewayServer(deps: ServerDeps): Server {
     dispatch(req, res, deps),
   );
   closeOnceAnswered(server);
+  closeUnread(server, deps.chat.clock);
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (!socket.writable) return;
     // Cookies ignore ports: those of other local servers come along, and may be too many.

@@ -87,8 +87,12 @@ class Relay implements ResponseListener {
       return;
     }
     // Before all else, for the caller waits for it.
-    this.#open(framesOf(start.held));
-    if (this.#over) return;
+    this.#open(start.held);
+    if (this.#over) {
+      // The response may have ended with the same read: its end is for whoever listens now.
+      handOver(this.#exchange.listener);
+      return;
+    }
     this.#cancelTimer = clock.after(idleTimeoutMs, this.#onTime);
     signal.addEventListener('abort', this.#onCancel);
     this.#res.on('drain', this.#onDrain);
@@ -130,8 +134,9 @@ class Relay implements ResponseListener {
     if (!this.#over) this.#endWithoutDone(failure.detail);
   }
 
-  #take(frames: Frames): void {
+  #take(all: Frames): void {
     const { splice } = this.#plan;
+    const frames = this.#watch.readable(all);
     if (splice === null) {
       this.#forward(frames);
       return;

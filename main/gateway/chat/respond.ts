@@ -3,13 +3,13 @@ import type { UpstreamId } from '#shared/ids.ts';
 import { sendBody, sendError } from '../http/responses.ts';
 import type { Attempt } from '../routing/attempts.ts';
 import { fallbackReason } from '../routing/fallback-reasons.ts';
-import type { CallDeps } from '../routing/retry.ts';
 import type { RequestContext, RouteResult } from '../routing/router.ts';
 import { answerAsChunk } from '../upstream/assembly.ts';
 import type { AnswerSeen } from '../upstream/attempt.ts';
 import { callerHeaders } from '../upstream/headers.ts';
 import { finalResponse } from './final-error.ts';
 import type { RelayEnd } from './relay.ts';
+import type { ResumeDeps } from './resume/resume.ts';
 import { relayToEnd } from './stream.ts';
 
 /** What is known of the request whose answer goes out. */
@@ -17,7 +17,7 @@ export interface AnswerContext {
   /** Headers that every answer of this request bears. */
   readonly base: OutgoingHttpHeaders;
   readonly context: RequestContext;
-  readonly deps: CallDeps;
+  readonly deps: ResumeDeps;
 }
 
 type AnsweredRoute = Extract<RouteResult, { readonly kind: 'answered' }>;

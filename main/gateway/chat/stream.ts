@@ -1,13 +1,17 @@
 import type { ServerResponse } from 'node:http';
 import type { Attempt } from '../routing/attempts.ts';
 import type { Dispatch, FallbackPlan } from '../routing/fallback-plan.ts';
-import type { CallDeps } from '../routing/retry.ts';
 import type { RequestContext } from '../routing/router.ts';
 import { answerAsChunk } from '../upstream/assembly.ts';
 import type { AnswerSeen, StreamSeen } from '../upstream/attempt.ts';
 import { createFramer } from '../upstream/sse.ts';
 import { breakOff, relay, type RelayEnd } from './relay.ts';
-import { type BrokenAnswer, type ResumeResult, resumeAnswer } from './resume/resume.ts';
+import {
+  type BrokenAnswer,
+  type ResumeResult,
+  resumeAnswer,
+  type ResumeDeps,
+} from './resume/resume.ts';
 import { createSentBytes, type SentBytes } from './resume/sent-bytes.ts';
 import type { Splice } from './resume/splice.ts';
 
@@ -27,7 +31,7 @@ export function relayToEnd(
   { seen, attempt, dispatch, plan }: Committed,
   res: ServerResponse,
   context: RequestContext,
-  deps: CallDeps,
+  deps: ResumeDeps,
 ): Promise<RelayEnd['kind']> {
   const sent = canBreakOff(plan, context) ? createSentBytes() : null;
   const broadcast = { res, context, deps, sent };
@@ -44,14 +48,17 @@ async function resumeWithNext(
   const { res, context, deps, sent } = broadcast;
   let end = await first;
   let giver = dispatch;
-  while (end.kind === 'broken') {
-    plan.broken(giver);
-    const next = await nextSource({ call: giver.admitted.call, plan, sent }, context, deps);
+  let way: Continued['way'] | null = null;
+  // What was asked to go on and began anew is passed over; what was asked for anew and differs ends it.
+  while (end.kind === 'broken' || (end.kind === 'diverged' && way === 'continued')) {
+    const isAnew = end.kind === 'diverged';
+    const next = await nextSource({ giver, isAnew, plan, sent }, context, deps);
     if (next.kind !== 'answered') plan.close(null);
     if (next.kind === 'cancelled') return next.kind;
     if (next.kind === 'nobody') break;
     announce(next, broadcast);
     giver = next.dispatch;
+    way = next.way;
     end =
       next.seen.kind === 'stream'
         ? await relayStream({ ...next, seen: next.seen }, broadcast)
@@ -65,24 +72,24 @@ async function resumeWithNext(
 async function nextSource(
   { sent, ...broken }: Omit<BrokenAnswer, 'sent'> & { readonly sent: SentBytes | null },
   context: RequestContext,
-  deps: CallDeps,
+  deps: ResumeDeps,
 ): Promise<ResumeResult> {
   const kept = sent?.taken() ?? null;
-  return kept === null
-    ? { kind: 'nobody' }
-    : resumeAnswer({ ...broken, sent: kept }, context, deps);
+  if (kept !== null) return resumeAnswer({ ...broken, sent: kept }, context, deps);
+  broken.plan.broken(broken.giver);
+  return { kind: 'nobody' };
 }
 
 interface Broadcast {
   readonly res: ServerResponse;
   readonly context: RequestContext;
-  readonly deps: CallDeps;
+  readonly deps: ResumeDeps;
   readonly sent: SentBytes | null;
 }
 
 /** Keeping what is sent costs memory: only where somebody is ahead who might carry it on. */
 function canBreakOff(plan: FallbackPlan, { config, call: { request } }: RequestContext): boolean {
-  return config.routing.resume !== 'off' && request.choices === 1 && plan.hasMore(() => true);
+  return config.routing.resume !== 'off' && request.choices === 1 && plan.hasAnybody();
 }
 
 function relayStream(

@@ -1,7 +1,7 @@
 import { later, type DualTime, remainingMs } from './deadline.ts';
 import { type HealthRecord, UNUSED } from './health.ts';
 
-/** A cool-down: when it ends, and how many there have been in a row. */
+/** A cool-down: when it ends, and how often it has been doubled since the breaker last closed, plus one. */
 export interface Cooldown {
   readonly until: DualTime;
   readonly consecutiveOpens: number;
@@ -112,6 +112,13 @@ function admitNow(breaker: Breaker, now: DualTime, probeTimeoutMs: number): Admi
     permit: { serial },
     breaker: { ...breaker, state: probing, lastSerial: serial },
   };
+}
+
+/** Ends a cool-down, for it is said to be well: the next request is the probe. */
+export function cooledDown(breaker: Breaker, now: DualTime): Breaker {
+  const { state } = breaker;
+  if (state.kind !== 'open' || remainingMs(state.until, now) === 0) return breaker;
+  return { ...breaker, state: { ...state, until: now } };
 }
 
 /** Counts an attempt that is sent. */

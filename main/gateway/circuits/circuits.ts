@@ -6,6 +6,7 @@ import {
   admitForced,
   admitIfClosed,
   type Breaker,
+  cooledDown,
   NEW_BREAKER,
   reset,
   sent,
@@ -41,6 +42,8 @@ export interface Excluded {
   readonly reason: Exclusion['reason'] | 'circuit_open';
   /** When it comes back, at the latest. */
   readonly waitMs: number;
+  /** The same in clock ticks, for comparing with what was seen at another time. */
+  readonly backAtTicks: number;
 }
 
 /** Where a request was let in, and what its result is handed back with. */
@@ -96,6 +99,8 @@ export interface Circuits {
     failure: Failure,
     of: { readonly model: string; readonly epoch: number },
   ): void;
+  /** It is said to be well: its cool-down is over, and the next request is the probe. */
+  coolDown(id: string): void;
   reset(id: string): void;
   /** It is gone for good. */
   forget(id: string): void;
@@ -108,6 +113,8 @@ export interface Circuits {
   restore(saved: unknown): void;
 }
 
+type AdmitArguments = Parameters<Circuits['admit']>;
+
 /** What the circuits are given. */
 export interface CircuitsDeps {
   readonly clock: Clock;
@@ -116,6 +123,30 @@ export interface CircuitsDeps {
   readonly limits: () => Limits;
   /** Called after each change. */
   readonly changed: () => void;
+  /** A circuit has opened, or its probe has failed. */
+  readonly opened: (id: string, how: Opening) => void;
+}
+
+/** How a circuit has come to be open. */
+export interface Opening {
+  /** It was closed; else its probe has failed. */
+  readonly isFirst: boolean;
+  /** Those who asked waited for it: a look that it answers does not show that it would answer them. */
+  readonly wasSilent: boolean;
+}
+
+/** Null where it has not opened. A probe that was sent before its time leaves all as it was. */
+function openingOf(before: Breaker, after: Breaker, limits: Limits): Opening | null {
+  if (after.state.kind !== 'open' || before.state.kind === 'open') return null;
+  if (before.state.kind === 'probing') {
+    if (before.state.forced) return null;
+    return {
+      isFirst: false,
+      wasSilent: after.state.consecutiveOpens > before.state.consecutiveOpens,
+    };
+  }
+  const { consecutiveSlow } = after.health;
+  return { isFirst: true, wasSilent: consecutiveSlow >= limits.ttftSlowThreshold };
 }
 
 /**
@@ -132,73 +163,83 @@ function withGrace(limits: Limits, excusedMs: number): Limits {
     : { ...limits, ttftThresholdMs: limits.ttftThresholdMs + excusedMs };
 }
 
+function outFor(reason: Excluded['reason'], waitMs: number, clock: Clock): Excluded {
+  return { kind: 'excluded', reason, waitMs, backAtTicks: clock.ticks() + waitMs };
+}
+
+function excluded({ breaker, exclusions }: Circuit, model: string, clock: Clock): Excluded | null {
+  if (exclusions === NO_EXCLUSIONS) return null;
+  const now = dualTimeOf(clock);
+  const exclusion = findExclusion(exclusions, model, now);
+  if (exclusion === null) return null;
+  // The circuit may be open beside the skip, and for longer.
+  const waitMs = Math.max(remainingMs(exclusion.until, now), waitMsOf(breaker, now));
+  return outFor(exclusion.reason, waitMs, clock);
+}
+
 const NEW: Circuit = { breaker: NEW_BREAKER, exclusions: NO_EXCLUSIONS, epoch: 0 };
 
 /** Makes an empty set. */
-export function createCircuits({ clock, random, limits, changed }: CircuitsDeps): Circuits {
+export function createCircuits(deps: CircuitsDeps): Circuits {
+  const { clock, random, limits, changed, opened } = deps;
   const circuits = new Map<string, Circuit>();
   let epoch = 0;
   const at = (id: string) => circuits.get(id) ?? NEW;
   const now = () => dualTimeOf(clock);
 
   function setBreaker(id: string, breaker: Breaker): void {
-    circuits.set(id, { ...at(id), breaker });
+    const before = at(id);
+    circuits.set(id, { ...before, breaker });
     changed();
+    const opening = openingOf(before.breaker, breaker, limits());
+    if (opening !== null) opened(id, opening);
   }
+
+  const judging = (excusedMs = 0) => {
+    return { now: now(), limits: withGrace(limits(), excusedMs), random: random() };
+  };
 
   const isStale = (id: string, begun: number) => begun < at(id).epoch;
 
-  function admitBy(
-    admitting: typeof admit,
-    id: string,
-    { timeoutMs }: AdmissionRequest,
-    begun: number,
-  ): AdmissionResult {
+  function admitBy(admitting: typeof admit, ...asked: AdmitArguments): AdmissionResult {
+    const [id, { timeoutMs }, begun] = asked;
     if (isStale(id, begun)) return STALE;
     const { breaker } = at(id);
     const admission = admitting(breaker, now(), timeoutMs);
-    if (admission.kind === 'refused') {
-      return { kind: 'excluded', reason: 'circuit_open', waitMs: admission.waitMs };
-    }
+    if (admission.kind === 'refused') return outFor('circuit_open', admission.waitMs, clock);
     if (admission.breaker !== breaker) setBreaker(id, admission.breaker);
     return { kind: 'admitted', permit: admission.permit };
   }
 
-  function admitUnlessExcluded(
-    admitting: typeof admit,
-    id: string,
-    request: AdmissionRequest,
-    begun: number,
-  ): AdmissionResult {
-    const out = isStale(id, begun) ? null : excludedBy(at(id), request.model, now());
-    return out ?? admitBy(admitting, id, request, begun);
+  function admitUnlessExcluded(admitting: typeof admit, ...asked: AdmitArguments): AdmissionResult {
+    const [id, { model }, begun] = asked;
+    const out = isStale(id, begun) ? null : excluded(at(id), model, clock);
+    return out ?? admitBy(admitting, ...asked);
   }
 
   return {
     at,
     epoch: () => epoch,
-    admit: (id, request, begun) => admitUnlessExcluded(admit, id, request, begun),
-    admitIfClosed: (id, request, begun) => admitUnlessExcluded(admitIfClosed, id, request, begun),
+    admit: (...asked) => admitUnlessExcluded(admit, ...asked),
+    admitIfClosed: (...asked) => admitUnlessExcluded(admitIfClosed, ...asked),
     exclusionOf(id, model) {
-      const out = excludedBy(at(id), model, now());
+      const out = excluded(at(id), model, clock);
       if (out !== null) return out;
       const waitMs = waitMsOf(at(id).breaker, now());
-      return waitMs === 0 ? null : { kind: 'excluded', reason: 'circuit_open', waitMs };
+      return waitMs === 0 ? null : outFor('circuit_open', waitMs, clock);
     },
-    admitRetry: (id, request, begun) => admitBy(admit, id, request, begun),
-    admitForced: (id, request, begun) => admitBy(admitForced, id, request, begun),
+    admitRetry: (...asked) => admitBy(admit, ...asked),
+    admitForced: (...asked) => admitBy(admitForced, ...asked),
     sent: (id) => setBreaker(id, sent(at(id).breaker)),
     firstContent(id, permit, { ttftMs, slowMs }) {
-      const judging = { now: now(), limits: withGrace(limits(), ttftMs - slowMs) };
-      setBreaker(id, firstContent(at(id).breaker, permit, ttftMs, judging));
+      const { breaker } = at(id);
+      setBreaker(id, firstContent(breaker, permit, ttftMs, judging(ttftMs - slowMs)));
     },
     outrun(id, permit, { silentMs, slowMs }) {
-      const judging = { now: now(), limits: withGrace(limits(), silentMs - slowMs) };
-      setBreaker(id, outrun(at(id).breaker, permit, silentMs, judging));
+      setBreaker(id, outrun(at(id).breaker, permit, silentMs, judging(silentMs - slowMs)));
     },
     record(id, permit, result) {
-      const judging = { now: now(), limits: limits(), random: random() };
-      setBreaker(id, record(at(id).breaker, permit, result, judging));
+      setBreaker(id, record(at(id).breaker, permit, result, judging()));
     },
     excludeAfter(id, failure, of) {
       const wanted = exclusionFor(failure);
@@ -206,6 +247,11 @@ export function createCircuits({ clock, random, limits, changed }: CircuitsDeps)
       const exclusions = withExclusion(at(id).exclusions, wanted, of.model, now());
       circuits.set(id, { ...at(id), exclusions });
       changed();
+    },
+    coolDown(id) {
+      const { breaker } = at(id);
+      const cooled = cooledDown(breaker, now());
+      if (cooled !== breaker) setBreaker(id, cooled);
     },
     reset(id) {
       epoch += 1;
@@ -221,18 +267,6 @@ export function createCircuits({ clock, random, limits, changed }: CircuitsDeps)
       for (const [id, known] of decoded(saved, now())) circuits.set(id, { ...known, epoch });
     },
   };
-}
-
-function excludedBy(
-  { breaker, exclusions }: Circuit,
-  model: string,
-  now: DualTime,
-): Excluded | null {
-  const exclusion = exclusions === NO_EXCLUSIONS ? null : findExclusion(exclusions, model, now);
-  if (exclusion === null) return null;
-  // The circuit may be open as well, and for longer.
-  const waitMs = Math.max(remainingMs(exclusion.until, now), waitMsOf(breaker, now));
-  return { kind: 'excluded', reason: exclusion.reason, waitMs };
 }
 
 function encoded(circuits: ReadonlyMap<string, Circuit>, now: DualTime): unknown {

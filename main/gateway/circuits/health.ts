@@ -43,12 +43,17 @@ export const UNUSED: HealthRecord = {
   ttft: null,
 };
 
-/** A failure at wall-clock time `wallMs`. */
-export function failedAt(record: HealthRecord, wallMs: number, error: string): HealthRecord {
+/** A failure at wall-clock time `wallMs`; one after a long silence is slow too. */
+export function failedAt(
+  record: HealthRecord,
+  wallMs: number,
+  { error, isSlow }: { readonly error: string; readonly isSlow: boolean },
+): HealthRecord {
   return {
     ...record,
     fails: record.fails + 1,
     consecutiveFails: record.consecutiveFails + 1,
+    consecutiveSlow: record.consecutiveSlow + (isSlow ? 1 : 0),
     lastError: error,
     lastFailAt: wallMs,
   };

@@ -6,14 +6,31 @@ import { failedAt, firstContentAt, type HealthRecord, silentFor, succeededAt } f
 /** How a request went, as the circuit column of design 4 counts it; a success is known at its end. */
 export type Result =
   | { readonly kind: 'success' }
-  | { readonly kind: 'failure'; readonly error: string }
+  | {
+      readonly kind: 'failure';
+      readonly error: string;
+      /** How long it was waited for in vain; 0 where it was not the time-out that ended it. */
+      readonly silentMs: number;
+      /** What it cost its caller: time, or without end where that was a time-out or an answer that had begun. */
+      readonly costMs: number;
+    }
   | { readonly kind: 'neutral' };
 
 /** Says nothing about an upstream's health. */
 export const NEUTRAL: Result = { kind: 'neutral' };
 
-export function circuitResultOf({ mark, reason, detail }: Failure): Result {
-  return mark === 'neutral' ? NEUTRAL : { kind: 'failure', error: `${reason}: ${detail}` };
+/** `took.ms` is the attempt's time, `took.silentMs` how much of it was waited in vain. */
+export function circuitResultOf(
+  { mark, reason, detail }: Failure,
+  took: { readonly ms: number; readonly silentMs: number },
+): Result {
+  if (mark === 'neutral') return NEUTRAL;
+  return {
+    kind: 'failure',
+    error: `${reason}: ${detail}`,
+    silentMs: took.silentMs,
+    costMs: reason === 'timeout' ? Number.POSITIVE_INFINITY : took.ms,
+  };
 }
 
 /** When a breaker opens and for how long (interface 2.6, `config`). */
@@ -44,19 +61,27 @@ export function record(
   result: Result,
   { now, limits, random }: Judging,
 ): Breaker {
-  const health = healthAfter(breaker.health, result, now.wallMs);
+  const isSlow = result.kind === 'failure' && result.silentMs >= limits.ttftThresholdMs;
+  const health = healthAfter(breaker.health, result, { wallMs: now.wallMs, isSlow });
   const { state } = breaker;
   if (!isCurrent(state, permit)) return { ...breaker, health: withRows(health, breaker.health) };
   const known = { ...breaker, health };
   if (state.kind === 'closed') {
-    const isFull = result.kind === 'failure' && health.consecutiveFails >= limits.failThreshold;
-    return isFull ? { ...known, state: opened(limits, now) } : known;
+    if (result.kind !== 'failure') return known;
+    const isFull = health.consecutiveFails >= limits.failThreshold;
+    return {
+      ...known,
+      state: isFull ? opened(limits, now) : slowed(state, health, { now, limits }),
+    };
   }
   switch (result.kind) {
     case 'success':
       return reset(known);
     case 'failure':
-      return { ...known, state: reopened(state, { now, limits, random }) };
+      return {
+        ...known,
+        state: reopened(state, result.costMs >= limits.ttftThresholdMs, { now, limits, random }),
+      };
     case 'neutral':
       return { ...known, state: released(state) };
   }
@@ -91,27 +116,23 @@ export function firstContent(
 
 /**
  * Takes note of a call that was ended because another was first. To be slow counts as it does for one that
- * answers. A slow probe proved nothing: it is not sent again before another cool-down, or every request
- * would wait for it once more.
+ * answers. A slow probe proved nothing and was dear: it is not sent again before another cool-down, or every
+ * request would wait for it once more.
  */
 export function outrun(
   breaker: Breaker,
   permit: Permit,
   silentMs: number,
-  { now, limits }: Omit<Judging, 'random'>,
+  { now, limits, random }: Judging,
 ): Breaker {
   const { state } = breaker;
   const health = silentFor(breaker.health, silentMs, now.ticks, limits.ttftThresholdMs);
   if (!isCurrent(state, permit)) return { ...breaker, health: withRows(health, breaker.health) };
   if (state.kind === 'closed')
     return { ...breaker, health, state: slowed(state, health, { now, limits }) };
-  const isSlow = silentMs >= limits.ttftThresholdMs && !state.forced;
-  const until = isSlow ? later(now, limits.cooldownMs) : state.until;
-  return {
-    ...breaker,
-    health,
-    state: { kind: 'open', until, consecutiveOpens: state.consecutiveOpens },
-  };
+  const isSlow = silentMs >= limits.ttftThresholdMs;
+  const next = isSlow ? reopened(state, true, { now, limits, random }) : released(state);
+  return { ...breaker, health, state: next };
 }
 
 type Closed = Extract<BreakerState, { readonly kind: 'closed' }>;
@@ -131,12 +152,16 @@ function isCurrent(gate: BreakerState, permit: Permit): gate is Admitting {
   return gate.kind !== 'open' && gate.serial === permit.serial;
 }
 
-function healthAfter(health: HealthRecord, result: Result, wallMs: number): HealthRecord {
+function healthAfter(
+  health: HealthRecord,
+  result: Result,
+  { wallMs, isSlow }: { readonly wallMs: number; readonly isSlow: boolean },
+): HealthRecord {
   switch (result.kind) {
     case 'success':
       return succeededAt(health, wallMs);
     case 'failure':
-      return failedAt(health, wallMs, result.error);
+      return failedAt(health, wallMs, { error: result.error, isSlow });
     case 'neutral':
       return health;
   }
@@ -157,9 +182,14 @@ function released({ until, consecutiveOpens }: Probing): BreakerState {
   return { kind: 'open', until, consecutiveOpens };
 }
 
-function reopened(probing: Probing, { now, limits, random }: Judging): BreakerState {
+/** Only a probe that was dear makes the cool-down grow: one that failed quickly cost nobody anything. */
+function reopened(
+  probing: Probing,
+  isDear: boolean,
+  { now, limits, random }: Judging,
+): BreakerState {
   if (probing.forced) return released(probing);
-  const consecutiveOpens = probing.consecutiveOpens + 1;
+  const consecutiveOpens = probing.consecutiveOpens + (isDear ? 1 : 0);
   return {
     kind: 'open',
     until: later(now, grownMs(limits, consecutiveOpens, random)),
@@ -170,7 +200,7 @@ function reopened(probing: Probing, { now, limits, random }: Judging): BreakerSt
 /** Where doubling ends, before the jitter. */
 const LONGEST_MS = 600_000;
 
-/** Doubled with each opening; from the second on ±10 %, so that gateways do not probe in step. */
+/** Doubled with each dear probe; after any probe ±10 %, so that gateways do not probe in step. */
 function grownMs({ cooldownMs }: Limits, openings: number, random: number): number {
   // A longer cool-down than the cap is somebody's own wish; it does not grow.
   const capMs = Math.max(cooldownMs, LONGEST_MS);

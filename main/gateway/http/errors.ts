@@ -28,6 +28,8 @@ export type RequestErrorCode =
   | 'method_not_allowed'
   | 'unsupported_media_type'
   | 'body_too_large'
+  | 'request_timeout'
+  | 'overloaded'
   | 'not_configured'
   | 'zero_spend'
   | 'set_by_environment'

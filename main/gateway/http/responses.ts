@@ -2,6 +2,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Clock } from '../../platform/clock.ts';
+import { endAfterRest } from '../../platform/http/server.ts';
 import { errorBody, errorHeaders, type GatewayError } from './errors.ts';
 
 /** Answers with a JSON value. */
@@ -75,8 +76,11 @@ export function sendError(
   sendJson(res, error.status, errorBody(error), { ...errorHeaders(error), ...headers });
 }
 
-/** So long a refused upload is still read after its answer. */
-const LINGER_MS = 2000;
+/** What becomes of a body that comes on after its request was refused. */
+export interface RestOfBody {
+  /** The connection is closed once so much more of it has come over the wire. */
+  readonly maxRestBytes?: number;
+}
 
 /**
  * Answers a request with an error while its body is still coming, and closes the connection.
@@ -86,8 +90,13 @@ export function sendErrorEarly(
   req: IncomingMessage,
   res: ServerResponse,
   error: GatewayError,
-  { headers, clock }: { readonly headers: OutgoingHttpHeaders; readonly clock: Clock },
+  {
+    headers,
+    clock,
+    maxRestBytes = Infinity,
+  }: { readonly headers: OutgoingHttpHeaders; readonly clock: Clock } & RestOfBody,
 ): void {
+  if (res.destroyed || res.headersSent) return;
   const body = Buffer.from(JSON.stringify(errorBody(error)));
   res.writeHead(error.status, {
     'cache-control': 'no-store',
@@ -97,14 +106,7 @@ export function sendErrorEarly(
     'content-length': body.length,
   });
   res.write(body);
-  const close = () => {
-    cancelTimer();
-    res.end();
-  };
-  const cancelTimer = clock.after(LINGER_MS, close);
-  req.resume();
-  if (req.readableEnded) close();
-  else req.on('end', close).on('close', close);
+  endAfterRest(req, res, { clock, maxRestBytes });
 }
 
 /** Chunks up to this size are copied into one piece; beyond it the copy costs more than it saves. */

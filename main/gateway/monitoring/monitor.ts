@@ -6,7 +6,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import type { Log } from '../../platform/log.ts';
 import type { StateFile } from '../../platform/state-file.ts';
-import { type Circuits, createCircuits } from '../circuits/circuits.ts';
+import { type Circuits, type CircuitsDeps, createCircuits } from '../circuits/circuits.ts';
 import { dualTimeOf } from '../circuits/deadline.ts';
 import { createPredictions, type Predictions } from '../routing/ttft-predictions.ts';
 import { createWarmup, type WarmupRunner } from '../routing/warmup.ts';
@@ -32,6 +32,8 @@ export interface MonitorDeps {
   /** Makes the file that keeps what `save` gives. */
   readonly keep: (save: () => unknown) => StateFile;
   readonly app: () => AppInfo;
+  /** A circuit has opened, or its probe has failed. */
+  readonly opened: CircuitsDeps['opened'];
 }
 
 /** What the gateway knows of its upstreams and requests, and who hears of it. */
@@ -62,6 +64,7 @@ export function createMonitor(deps: MonitorDeps): Monitor {
       state.changed();
       feed.changed();
     },
+    opened: deps.opened,
   });
   const memorable = { stats, circuits, latencies, predictions };
   const state = deps.keep(() => stateToSave(memorable, config()));

@@ -57,7 +57,7 @@ export class RequestAttempts {
   /** The time of `ondemand` went by in polls, none of which counted by itself. */
   gaveUp(failure: Failure): void {
     const attempt = this.#openAt({ upstream: 'ondemand', provider: null });
-    attempt?.end(failure.reason, circuitResultOf(failure), true);
+    attempt?.end(failure.reason, circuitResultOf(failure, { ms: 0, silentMs: 0 }), true);
   }
 
   /** The request is over: what still runs ends without a verdict. */
@@ -128,8 +128,13 @@ export class Attempt {
     if (contentAt !== null) this.#firstContent(contentAt - this.#calledAt);
   }
 
-  failed(failure: Failure): void {
-    this.end(failure.reason, circuitResultOf(failure), false);
+  /** `wasSilent`: its time-out went by without content. */
+  failed(failure: Failure, wasSilent: boolean): void {
+    const ms = this.#deps.clock.ticks() - this.#calledAt;
+    // When the content of an answer that comes as a whole began is not known.
+    const isSlow = wasSilent && this.target.mode !== 'whole';
+    const silentMs = isSlow ? slowTtftMs(ms, this.#prediction) : 0;
+    this.end(failure.reason, circuitResultOf(failure, { ms, silentMs }), false);
   }
 
   succeeded(): void {
@@ -139,7 +144,8 @@ export class Attempt {
   /** The answer had begun and was not finished. */
   broken(detail: string): void {
     const error = `bad_response: the stream broke off, ${detail}`;
-    this.end('bad_response', { kind: 'failure', error }, true);
+    const costMs = Number.POSITIVE_INFINITY;
+    this.end('bad_response', { kind: 'failure', error, silentMs: 0, costMs }, true);
   }
 
   cancelled(): void {

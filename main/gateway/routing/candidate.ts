@@ -42,7 +42,7 @@ export class SkippedCandidate implements Candidate {
   readonly #skipped: Skipped;
 
   constructor(upstream: UpstreamId, reason: Skipped['reason']) {
-    this.#skipped = { kind: 'skipped', upstream, reason, waitMs: null };
+    this.#skipped = { kind: 'skipped', upstream, reason, waitMs: null, backAtTicks: null };
   }
 
   get upstream(): UpstreamId {
@@ -109,9 +109,11 @@ export class SingleCandidate implements Candidate {
       const own = { id: upstream, permit: entry.permit };
       return { call: this.#call, permits: { own, pool: null } };
     }
-    const { reason, waitMs } = entry;
+    const { reason, waitMs, backAtTicks } = entry;
     // A hedge passes by; its turn may still come.
-    if (mode !== 'admitIfClosed') this.#lose({ kind: 'skipped', upstream, reason, waitMs });
+    if (mode !== 'admitIfClosed') {
+      this.#lose({ kind: 'skipped', upstream, reason, waitMs, backAtTicks });
+    }
     return null;
   }
 

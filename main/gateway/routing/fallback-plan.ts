@@ -2,7 +2,7 @@ import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
 import { type ChatCall, localCall, remoteCall } from '../upstream/call.ts';
 import type { Failure } from '../upstream/failure.ts';
-import type { RemoteUpstream } from '../upstream/upstreams.ts';
+import type { LocalTarget, RemoteUpstream } from '../upstream/upstreams.ts';
 import {
   type AdmissionMode,
   type AdmittedCall,
@@ -11,7 +11,7 @@ import {
   type Candidate,
   type CallFilter,
 } from './candidate.ts';
-import type { UpstreamOutcome } from './fallback-reasons.ts';
+import { type UpstreamOutcome, type Skipped, forcibleSoonestFirst } from './fallback-reasons.ts';
 import type { BalancingDeps } from './local-balancing.ts';
 import { localPoolCandidate } from './local-pool.ts';
 import { type PredictedSlowDeps, isLocalTooSlow } from './predicted-slow.ts';
@@ -51,6 +51,10 @@ export class FallbackPlan {
   #isLocalReported = false;
   /** `local` was passed by for being slow; it is asked should nobody else serve. */
   #isLocalDeferred = false;
+  /** Machines of the local tier that were asked. */
+  readonly #machines = new Set<string>();
+  /** The call to one that was out. */
+  #soonest: Dispatch | null = null;
 
   constructor(walker: RoutedRequest, deps: FallbackPlanDeps) {
     this.#walker = walker;
@@ -63,7 +67,7 @@ export class FallbackPlan {
     for (const [index, id] of this.#ids.entries()) {
       const candidate = (this.#candidates[index] ??= this.#candidateAt(id));
       const admitted = candidate.next(mode, filter);
-      if (admitted !== null) return { candidate, admitted };
+      if (admitted !== null) return this.#stepTo(candidate, admitted);
       this.#reportLocalLost(candidate);
     }
     if (!this.#isLocalDeferred || mode !== 'admit') return null;
@@ -98,11 +102,34 @@ export class FallbackPlan {
     return this.next('admitIfClosed', ({ upstream }) => may(upstream));
   }
 
-  /** A call to an upstream that is out, because somebody must be asked; null while its probe is out already. */
-  anyway(id: UpstreamId): Dispatch | null {
-    const candidate = id === 'local' ? this.#localCandidate() : this.#candidateAt(id);
-    const admitted = candidate.next('admitForced', ANY);
-    return admitted === null ? null : { candidate, admitted };
+  /** Whether anybody could still be asked, in turn or although it is out. */
+  hasAnybody(): boolean {
+    return this.hasMore(() => true) || this.#out().length > 0;
+  }
+
+  /**
+   * Once nobody else is left: a call to the one that comes back first of those that are out for a while, or
+   * of the machines in the local tier that are. Only one is given out, for a lost answer is worth one wait.
+   */
+  soonest(filter: CallFilter = ANY): Dispatch | null {
+    for (const { upstream } of this.#out()) {
+      const candidate = upstream === 'local' ? this.#localCandidate() : this.#candidateAt(upstream);
+      const admitted = candidate.next('admitForced', filter);
+      // Its probe may be out already, for another request.
+      if (admitted !== null) return (this.#soonest = this.#stepTo(candidate, admitted));
+    }
+    return null;
+  }
+
+  #out(): readonly Skipped[] {
+    if (this.#isEnded || this.#soonest !== null) return [];
+    const rest = this.#machines.size === 0 ? [] : this.#localCandidate().outcomes(null);
+    return forcibleSoonestFirst([...this.outcomes(null), ...rest]);
+  }
+
+  #stepTo(candidate: Candidate, admitted: AdmittedCall): Dispatch {
+    if (admitted.call.provider !== null) this.#machines.add(admitted.call.provider);
+    return { candidate, admitted };
   }
 
   failed({ candidate, admitted }: Dispatch, failure: Failure): void {
@@ -123,6 +150,7 @@ export class FallbackPlan {
       if (candidate === dispatch?.candidate) return;
       candidate.close();
     }
+    if (dispatch === null) this.#soonest?.candidate.close();
   }
 
   /** What was left, in the order of asking, up to the one that answers. */
@@ -153,6 +181,12 @@ export class FallbackPlan {
     return new SingleCandidate(remoteCall(call, upstream), this.#deps.circuits, epoch);
   }
 
+  #notAsked(targets: readonly LocalTarget[]): readonly LocalTarget[] {
+    // The same list where nobody was asked: what is known of its models goes with it.
+    if (this.#machines.size === 0) return targets;
+    return targets.filter(({ provider }) => provider === null || !this.#machines.has(provider));
+  }
+
   #localCandidate(): Candidate {
     const { call, config, epoch } = this.#walker;
     const choice = this.#deps.pickLocal();
@@ -160,7 +194,7 @@ export class FallbackPlan {
       case 'none':
         return new SkippedCandidate('local', choice.reason);
       case 'tier':
-        return localPoolCandidate(choice.targets, this.#walker, this.#deps);
+        return localPoolCandidate(this.#notAsked(choice.targets), this.#walker, this.#deps);
       case 'target':
         return new SingleCandidate(
           localCall(call, choice.target, config, 1),

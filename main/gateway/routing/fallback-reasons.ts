@@ -9,6 +9,8 @@ export interface Skipped {
   readonly reason: FallbackReason;
   /** When it lets in again, at the latest; null: waiting does not help. */
   readonly waitMs: number | null;
+  /** The same in clock ticks. */
+  readonly backAtTicks: number | null;
 }
 
 /** An upstream that was asked and did not give the answer. */
@@ -31,15 +33,14 @@ export interface Outrun {
 export type UpstreamOutcome = Skipped | Failed | Outrun;
 
 /**
- * The upstreams that may be asked although they are out, the one that comes back first in front:
- * none once somebody was asked. What a person or a bill keeps out is never overridden (design 4).
+ * The upstreams that may be asked although they are out, the one that comes back first in front. What a
+ * person or a bill keeps out is never overridden (design 4).
  */
 export function forcibleSoonestFirst(outcomes: readonly UpstreamOutcome[]): readonly Skipped[] {
-  if (outcomes.some(wasAttempted)) return [];
   return outcomes
     .filter((outcome) => outcome.kind === 'skipped')
     .filter(({ reason }) => reason === 'circuit_open' || reason === 'busy')
-    .toSorted((a, b) => (a.waitMs ?? 0) - (b.waitMs ?? 0));
+    .toSorted((a, b) => (a.backAtTicks ?? 0) - (b.backAtTicks ?? 0));
 }
 
 /** What a request's answer is. */

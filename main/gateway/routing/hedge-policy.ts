@@ -23,12 +23,15 @@ export function hedgeDelayMs({ routing, circuit }: Config): number {
   return routing.hedgeMs ?? circuit.ttftThresholdMs;
 }
 
-/** How often requests may cost twice: a share of the last ones, and at least one of them. */
+/** How often requests may cost twice: a share of the last ones, and at least so many of them. */
 export interface HedgeBudget {
   /** A request has come in. */
   requested(): void;
-  /** Whether one more hedge is within `percent` of the last requests. */
-  allows(percent: number): boolean;
+  /**
+   * Whether one more hedge is within `percent` of the last requests, or below `atLeast`: as many as it takes to
+   * find out that an upstream is hung. A share of 0 allows none.
+   */
+  allows(percent: number, atLeast: number): boolean;
   spend(): void;
 }
 
@@ -48,7 +51,8 @@ export function createHedgeBudget(): HedgeBudget {
       spent -= hedges[newest] ?? 0;
       hedges[newest] = 0;
     },
-    allows: (percent) => percent > 0 && spent < Math.max(1, Math.floor((seen * percent) / 100)),
+    allows: (percent, atLeast) =>
+      percent > 0 && spent < Math.max(atLeast, Math.floor((seen * percent) / 100)),
     spend() {
       hedges[newest] = (hedges[newest] ?? 0) + 1;
       spent += 1;

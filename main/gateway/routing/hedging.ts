@@ -105,9 +105,10 @@ class HedgedCall {
   }
 
   #hedge({ dispatch: { admitted } }: Contender): void {
-    const { hedge, hedgeBudget } = this.#context.config.routing;
+    const { routing, circuit } = this.#context.config;
+    const { hedge, hedgeBudget } = routing;
     const { budget } = this.#deps;
-    if (!budget.allows(hedgeBudget)) return;
+    if (!budget.allows(hedgeBudget, circuit.ttftSlowThreshold)) return;
     const dispatch = this.#plan.hedge((to) => mayHedge(hedge, admitted.call.upstream, to));
     if (dispatch === null) return;
     budget.spend();

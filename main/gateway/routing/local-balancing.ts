@@ -155,6 +155,9 @@ export function idOf({ provider }: LocalTarget): string {
   return provider ?? 'local';
 }
 
+/** How long each machine was silent is its own affair. */
+const NO_TIME = { ms: 0, silentMs: 0 };
+
 /** The tier has failed when nobody of it is well: three were asked, a fourth or one that is busy may be. */
 export function poolResult(
   outcomes: readonly (Failed | Outrun)[],
@@ -171,7 +174,9 @@ export function poolResult(
     return reason === undefined || reason === 'busy' || reason === 'model_not_found';
   };
   const last = failed.at(-1);
-  return last === undefined || targets.some(isWell) ? NEUTRAL : circuitResultOf(last.failure);
+  return last === undefined || targets.some(isWell)
+    ? NEUTRAL
+    : circuitResultOf(last.failure, NO_TIME);
 }
 
 /** Why the tier is out when all of its machines are: for the one that comes back first. */
@@ -181,7 +186,7 @@ export function poolExclusion(targets: readonly LocalTarget[], outOf: OutOf): Up
     (a, b) => Number(mayBeAsked(b)) - Number(mayBeAsked(a)) || a.waitMs - b.waitMs,
   );
   return first === undefined
-    ? { kind: 'skipped', upstream: 'local', reason: 'no_provider', waitMs: null }
+    ? { kind: 'skipped', upstream: 'local', reason: 'no_provider', waitMs: null, backAtTicks: null }
     : skipped(first);
 }
 
@@ -191,6 +196,6 @@ function mayBeAsked({ reason }: Excluded): boolean {
 }
 
 /** The tier as one that was not asked. */
-export function skipped({ reason, waitMs }: Excluded): UpstreamOutcome {
-  return { kind: 'skipped', upstream: 'local', reason, waitMs };
+export function skipped({ reason, waitMs, backAtTicks }: Excluded): UpstreamOutcome {
+  return { kind: 'skipped', upstream: 'local', reason, waitMs, backAtTicks };
 }

@@ -104,7 +104,7 @@ async function pollUntilStarted(
     warmup.seenStarting();
     const delayMs = pollDelayMs(polls);
     if (clock.ticks() + delayMs >= deadline) {
-      const failure = classify({ kind: 'timeout' }, 'ondemand', clock.now());
+      const failure = classify({ kind: 'timeout', wasSilent: false }, 'ondemand', clock.now());
       context.attempts.gaveUp(failure);
       return { kind: 'failed', failure };
     }
@@ -140,7 +140,7 @@ async function callOnce(
       const failure = classify(seen, call.upstream, clock.now());
       // A cold start is no failure until its time is up.
       const isColdStart = call.upstream === 'ondemand' && isStarting(failure, warmup.known());
-      if (!isColdStart) attempt.failed(failure);
+      if (!isColdStart) attempt.failed(failure, seen.kind === 'timeout' && seen.wasSilent);
       return { kind: 'failed', failure };
     }
   }

@@ -4,7 +4,7 @@ import {
   type FallbackPlanDeps,
   type RoutedRequest,
 } from './fallback-plan.ts';
-import { type UpstreamOutcome, forcibleSoonestFirst } from './fallback-reasons.ts';
+import type { UpstreamOutcome } from './fallback-reasons.ts';
 import type { RequestObserver } from './observer.ts';
 import { type HedgeDeps, type HedgeResult, canHedge, runHedged } from './hedging.ts';
 import { type AttemptOutcome, callUpstream, type AttemptContext } from './retry.ts';
@@ -73,30 +73,34 @@ function routeAnswered(
   return { ...answered, plan, outcomes: plan.outcomes(dispatch) };
 }
 
-/** When all that are left are out for a while, the one that comes back first is asked all the same. */
+/** When nobody who is well could serve, the one that comes back first is asked all the same. */
 async function forceSoonest(
   plan: FallbackPlan,
   context: RequestContext,
   deps: RouterDeps,
 ): Promise<RouteResult> {
   const outcomes = plan.outcomes(null);
-  for (const skipped of forcibleSoonestFirst(outcomes)) {
-    const dispatch = plan.anyway(skipped.upstream);
-    // Its probe is out already, for another request.
-    if (dispatch === null) continue;
-    const outcome = await callUpstream(dispatch.admitted, context, deps);
-    if (outcome.kind === 'answered') {
-      return { ...outcome, dispatch, plan, outcomes: outcomes.filter((each) => each !== skipped) };
-    }
-    if (outcome.kind === 'failed') dispatch.candidate.failed(dispatch.admitted, outcome.failure);
-    dispatch.candidate.close();
-    if (outcome.kind === 'cancelled') return outcome;
-    const all = outcomes.flatMap((each) =>
-      each === skipped ? dispatch.candidate.outcomes(null) : [each],
-    );
-    return { kind: 'unanswered', outcomes: all };
-  }
-  return { kind: 'unanswered', outcomes };
+  const dispatch = plan.soonest();
+  if (dispatch === null) return { kind: 'unanswered', outcomes };
+  const { candidate, admitted } = dispatch;
+  const outcome = await callUpstream(admitted, context, deps);
+  if (outcome.kind === 'answered')
+    return { ...outcome, dispatch, plan, outcomes: withTried(outcomes, candidate, []) };
+  if (outcome.kind === 'failed') candidate.failed(admitted, outcome.failure);
+  candidate.close();
+  if (outcome.kind === 'cancelled') return outcome;
+  return { kind: 'unanswered', outcomes: withTried(outcomes, candidate, candidate.outcomes(null)) };
+}
+
+/** The trail with what became of an upstream, in the place where it was said to be out, or else after what it had tried. */
+function withTried(
+  outcomes: readonly UpstreamOutcome[],
+  { upstream }: Dispatch['candidate'],
+  became: readonly UpstreamOutcome[],
+): readonly UpstreamOutcome[] {
+  const at = outcomes.findLastIndex((left) => left.upstream === upstream);
+  const isReplaced = outcomes[at]?.kind === 'skipped';
+  return [...outcomes.slice(0, isReplaced ? at : at + 1), ...became, ...outcomes.slice(at + 1)];
 }
 
 /** A set-up without `local`, or whose owner has paused it, must not keep a paid GPU warm (design 6). */

@@ -1,5 +1,6 @@
 import { isObject } from '#shared/objects.ts';
-import { parseJson, writeJson } from './completion.ts';
+import { createFields, createGrowing, type Fields, type FieldValue } from './assembly-fields.ts';
+import { parseJson } from './completion.ts';
 
 type Json = Record<string, unknown>;
 
@@ -9,109 +10,131 @@ export interface Assembly {
   add(chunk: unknown): void;
   /** True once a choice has a finish reason. */
   finished(): boolean;
-  /** The answer as JSON text; null where it is nested too deep to be written. */
-  result(): string | null;
+  /** Why there can be no answer; null while there can. */
+  problem(): string | null;
+  /** The answer as JSON; null where there is a problem. */
+  result(): Buffer | null;
 }
+
+/** An answer has a few dozen; each one more costs memory, however short it is. */
+const MAX_FIELDS = 10_000;
 
 /**
  * Makes an assembly for an answer with one choice.
  * Text fields are joined, tool calls merged by index, and every other field, known or not, is taken
- * as it came last, so that an engine's own additions (`timings`, say) reach the caller.
+ * as it came last, so that an engine's own additions (`timings`, say) reach the caller. A chunk costs what
+ * it brings, whatever has come before it.
  */
 export function createAssembly(): Assembly {
-  const top: Json = {};
-  const message: Json = { role: 'assistant', content: null };
-  const calls: CallSlot[] = [];
-  const choice: Json = { index: 0 };
+  const budget = { fields: MAX_FIELDS, isTooDeep: false };
+  const top = createFields(budget);
+  const choice = createFields(budget);
+  const message = createFields(budget);
+  /** By index, in the order in which they came. */
+  const calls = new Map<unknown, Fields>();
   let finishReason: unknown = null;
+
+  choice.takeLast('index', 0);
+  message.takeLast('role', 'assistant');
+  message.takeLast('content', null);
+
+  function addToolCalls(pieces: unknown): void {
+    for (const piece of asArray(pieces)) {
+      if (!isObject(piece) || budget.fields === 0) continue;
+      // Engines that send each call whole may leave the index out: then every piece is a call.
+      const { index = calls.size, ...rest } = piece;
+      let call = calls.get(index);
+      if (call === undefined) {
+        call = createFields(budget);
+        calls.set(index, call);
+        budget.fields -= 1;
+      }
+      merge(call, rest);
+    }
+  }
+
+  function problem(): string | null {
+    if (budget.isTooDeep) return 'an answer nested too deep';
+    return budget.fields === 0 ? `an answer of over ${MAX_FIELDS} fields` : null;
+  }
 
   return {
     add(chunk) {
       if (!isObject(chunk)) return;
       const { choices, ...rest } = chunk;
-      takeLast(top, rest);
+      takeAllLast(top, rest);
       if (!Array.isArray(choices)) return;
       for (const part of choices as unknown[]) {
         if (!isObject(part)) continue;
         const { delta, finish_reason: reason, index: _index, ...others } = part;
         if (reason !== null && reason !== undefined) finishReason = reason;
-        takeLast(choice, others);
+        takeAllLast(choice, others);
         if (!isObject(delta)) continue;
         const { tool_calls: pieces, ...fields } = delta;
         addFields(message, fields);
-        addToolCalls(calls, pieces);
+        addToolCalls(pieces);
       }
     },
     finished: () => finishReason !== null,
-    result: () =>
-      writeJson({
-        ...top,
-        object: 'chat.completion',
-        choices: [{ ...choice, message: withCalls(message, calls), finish_reason: finishReason }],
-      }),
+    problem,
+    result() {
+      top.takeLast('object', 'chat.completion');
+      if (calls.size > 0) message.set('tool_calls', listField([...calls.values()]));
+      choice.set('message', message);
+      choice.takeLast('finish_reason', finishReason);
+      top.set('choices', listField([choice]));
+      if (problem() !== null) return null;
+      const out = createGrowing();
+      top.write(out);
+      return out.bytes();
+    },
+  };
+}
+
+function listField(elements: readonly Fields[]): FieldValue {
+  return {
+    write(out) {
+      out.add('[');
+      for (const [index, element] of elements.entries()) {
+        if (index > 0) out.add(',');
+        element.write(out);
+      }
+      out.add(']');
+    },
   };
 }
 
 /** `usage: null` on every chunk but one must not erase the one. */
-function takeLast(target: Json, source: Readonly<Json>): void {
+function takeAllLast(target: Fields, source: Readonly<Json>): void {
   for (const [key, value] of Object.entries(source)) {
-    if (value !== null || !(key in target)) target[key] = value;
+    if (value !== null || !target.has(key)) target.takeLast(key, value);
   }
 }
 
-function addFields(message: Json, delta: Readonly<Json>): void {
+function addFields(message: Fields, delta: Readonly<Json>): void {
   for (const [key, value] of Object.entries(delta)) {
     if (value === null || value === undefined) continue;
-    if (key === 'role') message[key] = value;
-    else if (key === 'function_call' && isObject(value)) message[key] = joined(message[key], value);
-    else if (typeof value === 'string') message[key] = joinedText(message[key], value);
-    else if (Array.isArray(value))
-      message[key] = [...asArray(message[key]), ...(value as unknown[])];
-    else message[key] = value;
+    if (key === 'role') message.takeLast(key, value);
+    else if (key === 'function_call' && isObject(value)) merge(message.inner(key), value);
+    else if (typeof value === 'string') message.addText(key, value);
+    else if (Array.isArray(value)) message.addElements(key, value);
+    else message.takeLast(key, value);
   }
 }
 
 const asArray = (value: unknown): unknown[] => (Array.isArray(value) ? (value as unknown[]) : []);
 
-function joinedText(before: unknown, value: string): string {
-  return typeof before === 'string' ? before + value : value;
-}
-
 /**
  * Arguments come in pieces; names and ids come once, and some engines repeat them.
  * What lies deeper than a call's `function` is taken as it came last.
  */
-function joined(before: unknown, piece: Readonly<Json>, depth = 0): Json {
-  const known = isObject(before) ? before : {};
-  const merged: Json = { ...known };
+function merge(known: Fields, piece: Readonly<Json>, depth = 0): void {
   for (const [key, value] of Object.entries(piece)) {
     if (value === null || value === undefined) continue;
-    if (key === 'arguments' && typeof value === 'string') {
-      merged[key] = joinedText(known[key], value);
-    } else if (isObject(value) && depth === 0) merged[key] = joined(known[key], value, 1);
-    else if (value !== '' || !(key in known)) merged[key] = value;
+    if (key === 'arguments' && typeof value === 'string') known.addText(key, value);
+    else if (isObject(value) && depth === 0) merge(known.inner(key), value, 1);
+    else if (value !== '' || !known.has(key)) known.takeLast(key, value);
   }
-  return merged;
-}
-
-interface CallSlot {
-  readonly index: unknown;
-  call: Json;
-}
-
-function addToolCalls(slots: CallSlot[], pieces: unknown): void {
-  for (const piece of asArray(pieces)) {
-    if (!isObject(piece)) continue;
-    // Engines that send each call whole may leave the index out: then every piece is a call.
-    const { index = slots.length, ...rest } = piece;
-    const slot = slots.find((known) => known.index === index);
-    if (slot === undefined) slots.push({ index, call: joined({}, rest) });
-    else slot.call = joined(slot.call, rest);
-  }
-}
-
-function withCalls(message: Json, slots: readonly CallSlot[]): Json {
-  return slots.length === 0 ? message : { ...message, tool_calls: slots.map(({ call }) => call) };
 }
 
 /** A whole JSON answer as the one chunk of a stream, for a caller who asked for a stream. */

@@ -211,7 +211,7 @@ class PendingCall implements ResponseListener {
     const last = this.#contentAt === null ? null : this.#reader?.end();
     this.#exchange?.abort();
     if (last?.kind === 'whole') this.#onProgress(last);
-    else this.#settle({ kind: 'timeout' });
+    else this.#settle({ kind: 'timeout', wasSilent: this.#contentAt === null });
   };
 
   readonly #onCancel = (): void => this.#giveUp({ kind: 'cancelled' });

@@ -1,4 +1,7 @@
+import { ByteBuffer } from '../../platform/byte-buffer.ts';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
+import { isHeavyJson } from '../../platform/json.ts';
+import { createAnswerScan } from './answer-scan.ts';
 import { createAssembly } from './assembly.ts';
 import { isLastChunk, parseJson, substanceOf, writeJson } from './completion.ts';
 import {
@@ -6,6 +9,7 @@ import {
   dataOf,
   eventsOf,
   type Framer,
+  type Frames,
   isNamedError,
   MAX_EVENT_BYTES,
 } from './sse.ts';
@@ -14,7 +18,7 @@ import {
 export interface CommittedStart {
   readonly kind: 'commit';
   /** Whole events, the first with content among them. */
-  readonly held: readonly Buffer[];
+  readonly held: Frames;
   /** Goes on where the held events end. */
   readonly framer: Framer;
 }
@@ -37,14 +41,15 @@ export interface BodyReader {
 
 /** Held events beyond this are no answer's beginning (design 4). */
 const MAX_HELD_BYTES = 64 * 1024;
-/** A whole answer beyond this is not kept in memory. */
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+/** A whole answer beyond this is not kept in memory; to put together the pieces of twice as much takes 40 ms. */
+const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 const MAX_ERROR_BYTES = 1024 * 1024;
 
 const MORE: Progress = { kind: 'more' };
 const bad = (detail: string): Progress => ({ kind: 'bad', detail });
 const tooMuchHeld = () => bad(`over ${MAX_HELD_BYTES} bytes before any content`);
 const TOO_DEEP = bad('an answer nested too deep');
+const NOT_JSON = bad('a body that is not JSON');
 
 /** What one event of a stream is before the commit. */
 type EventKind = 'content' | 'nothing' | 'done' | 'unreadable' | { readonly error: string };
@@ -54,7 +59,9 @@ function kindOf(event: Buffer, take: (chunk: unknown) => void): EventKind {
   if (data === null || data.trim() === '') return 'nothing';
   if (data.trim() === '[DONE]') return 'done';
   const chunk = parseJson(data);
-  if (chunk === undefined) return 'unreadable';
+  // What is too much to be looked into cannot be left out either: it may be the answer.
+  if (chunk === undefined)
+    return isHeavyJson(data) ? { error: 'an event of too many values' } : 'unreadable';
   const substance = substanceOf(chunk);
   if (substance.kind === 'error') return { error: 'an error event instead of an answer' };
   if (isNamedError(event)) return { error: 'an error event instead of an answer' };
@@ -68,23 +75,28 @@ function kindOf(event: Buffer, take: (chunk: unknown) => void): EventKind {
  */
 export function createStreamReader(isRest: boolean): BodyReader {
   const framer = createFramer();
-  const held: Buffer[] = [];
-  let heldBytes = 0;
+  const held = new ByteBuffer();
+  const ends: number[] = [];
+
+  function hold(event: Buffer): void {
+    held.add(event);
+    ends.push(held.length);
+  }
 
   function read(events: readonly Buffer[]): Progress {
     for (const [index, event] of events.entries()) {
       let isEnd = false;
       const kind = kindOf(event, (chunk) => void (isEnd = isRest && isLastChunk(chunk)));
       if (kind === 'content' || isEnd) {
-        return { kind: 'commit', held: [...held, ...events.slice(index)], framer };
+        for (const each of events.slice(index)) hold(each);
+        return { kind: 'commit', held: { bytes: held.take(), ends }, framer };
       }
       if (kind === 'done') return bad('a stream without content');
       if (typeof kind === 'object') return bad(kind.error);
       // An event that cannot be read is dropped: a client's parser would throw on it.
       if (kind === 'unreadable') continue;
-      held.push(event);
-      heldBytes += event.length;
-      if (heldBytes > MAX_HELD_BYTES) return tooMuchHeld();
+      hold(event);
+      if (held.length > MAX_HELD_BYTES) return tooMuchHeld();
     }
     return MORE;
   }
@@ -130,6 +142,8 @@ export function createAssemblingReader(): BodyReader {
     for (const event of events) {
       const kind = kindOf(event, (chunk) => assembly.add(chunk));
       if (typeof kind === 'object') return bad(kind.error);
+      const problem = assembly.problem();
+      if (problem !== null) return bad(problem);
       if (kind === 'content') content = true;
       if (kind === 'done') return content ? whole() : bad('a stream without content');
       if (!content) bytesBeforeContent += event.length;
@@ -139,8 +153,9 @@ export function createAssemblingReader(): BodyReader {
   }
 
   function whole(): Progress {
-    const text = assembly.result();
-    return text === null ? TOO_DEEP : { kind: 'whole', body: Buffer.from(text) };
+    const body = assembly.result();
+    if (body !== null) return { kind: 'whole', body };
+    return bad(assembly.problem() ?? 'an answer that cannot be written');
   }
 
   return {
@@ -159,25 +174,37 @@ export function createAssemblingReader(): BodyReader {
   };
 }
 
+/** An answer that is to become an event is held to what an event may be. */
+const MAX_CHUNK_WEIGHT = 32_768;
+
 /**
- * Takes a JSON answer whole and checks that it is one; its bytes stay as they came.
+ * Takes a JSON answer whole and checks that it is one, piece by piece as it comes; its bytes stay as they came.
  * With `forStream` it will be written anew as a chunk, so that must be possible.
  */
 export function createAnswerReader(forStream: boolean): BodyReader {
-  return createWholeReader(MAX_ANSWER_BYTES, (body) => {
+  const scan = createAnswerScan();
+  const whole = createWholeReader(MAX_ANSWER_BYTES, (body) => {
     if (body.length === 0) return bad('an empty body');
-    const parsed = parseJson(body.toString('utf8'));
-    if (parsed === undefined) return bad('a body that is not JSON');
-    const substance = substanceOf(parsed);
-    switch (substance.kind) {
+    switch (scan.substance()) {
+      case null:
+        return NOT_JSON;
       case 'content':
-        return forStream && writeJson(parsed) === null ? TOO_DEEP : { kind: 'whole', body };
+        return forStream ? asEvent(body) : { kind: 'whole', body };
       case 'nothing':
         return bad('an answer without content');
       case 'error':
         return bad('an error instead of an answer');
     }
   });
+  return { ...whole, push: (chunk) => (scan.push(chunk) ? whole.push(chunk) : NOT_JSON) };
+}
+
+function asEvent(body: Buffer): Progress {
+  if (body.length > MAX_EVENT_BYTES)
+    return bad(`an answer over ${MAX_EVENT_BYTES} bytes, for a stream`);
+  const text = body.toString('utf8');
+  const isWritable = !isHeavyJson(text, MAX_CHUNK_WEIGHT) && writeJson(parseJson(text)) !== null;
+  return isWritable ? { kind: 'whole', body } : TOO_DEEP;
 }
 
 /** Takes the body of an error response, whatever it is. */
@@ -186,16 +213,13 @@ export function createErrorReader(): BodyReader {
 }
 
 function createWholeReader(maxBytes: number, judge: (body: Buffer) => Progress): BodyReader {
-  const parts: Buffer[] = [];
-  let bytes = 0;
+  const gathered = new ByteBuffer();
   return {
     push(chunk) {
-      parts.push(chunk);
-      bytes += chunk.length;
-      return bytes > maxBytes ? bad(`a body over ${maxBytes} bytes`) : MORE;
+      gathered.add(chunk);
+      return gathered.length > maxBytes ? bad(`a body over ${maxBytes} bytes`) : MORE;
     },
-    end: () =>
-      judge(parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts)),
+    end: () => judge(gathered.take()),
     hasContent: () => false,
   };
 }
@@ -220,17 +244,16 @@ export function createSniffingReader(readers: {
   readonly events: () => BodyReader;
 }): BodyReader {
   let chosen: BodyReader | null = null;
-  let blanks = Buffer.alloc(0);
+  const blanks = new ByteBuffer();
   return {
     push(chunk): Progress {
       if (chosen !== null) return chosen.push(chunk);
       const first = chunk.find((byte) => byte > 0x20);
-      const soFar = blanks.length === 0 ? chunk : Buffer.concat([blanks, chunk]);
+      blanks.add(chunk);
       if (first !== undefined) {
         chosen = first === 0x7b || first === 0x5b ? readers.json() : readers.events();
-        return chosen.push(soFar);
+        return chosen.push(blanks.take());
       }
-      blanks = Buffer.from(soFar);
       if (blanks.length <= MAX_BLANK_BYTES) return { kind: 'more' };
       return { kind: 'bad', detail: `over ${MAX_BLANK_BYTES} bytes of blanks` };
     },

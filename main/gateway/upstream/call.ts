@@ -11,8 +11,7 @@ import {
   type Endpoint,
   localModel,
   type LocalTarget,
-  type Prefill,
-  prefillOf,
+  type PrefillFacts,
   type RemoteUpstream,
 } from './upstreams.ts';
 
@@ -44,8 +43,8 @@ export interface UpstreamCall {
   /** Writes the request; not before it is sure that it will be sent. */
   readonly write: () => Omit<HttpRequest, 'fresh'>;
   readonly mode: AnswerMode;
-  /** How it can be asked to go on from a begun answer. */
-  readonly prefill: Prefill;
+  /** What is known by now of how it can be asked to go on from a begun answer. */
+  readonly prefill: PrefillFacts;
   readonly timeoutMs: number;
   /** Whether a hiccup is asked about once more here; among peers the next one is asked instead. */
   readonly isAlone: boolean;
@@ -72,7 +71,7 @@ export function localCall(
     model: model ?? '',
     promptBytes: call.request.bytes.length,
     mode,
-    prefill: config.local.prefill === 'auto' ? prefillOf(target.ownedBy) : config.local.prefill,
+    prefill: { setting: config.local.prefill, address: '', ownedBy: target.ownedBy },
     timeoutMs: config.local.timeoutMs / peers,
     isAlone: peers === 1,
     write: () => chatRequestTo('local', endpoint, model, { call, mode, own }),

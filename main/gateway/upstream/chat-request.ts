@@ -1,6 +1,14 @@
 import { isUtf8 } from 'node:buffer';
 import { isObject } from '#shared/objects.ts';
-import { type Member, topLevelMembers, withMembers } from './json-members.ts';
+import {
+  type Member,
+  type Members,
+  membersInTurns,
+  membersOf,
+  smallValueOf,
+  TOO_LONG,
+  withMembers,
+} from './json-members.ts';
 
 /** A chat completion as the caller sent it, with what routing needs to know of it. */
 export interface ChatRequest {
@@ -24,17 +32,27 @@ export interface BadRequest {
 
 /** Reads a request body: a JSON object with a non-empty `messages` array, everything else passes. */
 export function parseChatRequest(bytes: Buffer): ChatRequest | BadRequest {
-  if (!isUtf8(bytes)) return bad('The body is not valid UTF-8.', null);
-  let body: unknown;
-  try {
-    body = JSON.parse(bytes.toString('utf8'));
-  } catch (error) {
-    const why = error instanceof SyntaxError ? reasonOf(error) : 'it could not be parsed';
-    return bad(`The body is not valid JSON: ${why}.`, null);
+  return isUtf8(bytes) ? requestOf(bytes, membersOf(bytes)) : NO_UTF8;
+}
+
+/** As `parseChatRequest`, for a body that would hold up everybody else if it were read in one go. */
+export async function parseInTurns(bytes: Buffer): Promise<ChatRequest | BadRequest> {
+  return isUtf8(bytes) ? requestOf(bytes, await membersInTurns(bytes)) : NO_UTF8;
+}
+
+function requestOf(bytes: Buffer, read: Members): ChatRequest | BadRequest {
+  switch (read.kind) {
+    case 'invalid':
+      return bad(`The body is not valid JSON: see position ${read.position}.`, null);
+    case 'other':
+      return bad('The body must be a JSON object.', null);
+    case 'too_much':
+      return bad('The body has too many fields, too long a name or too deep a nest.', null);
+    case 'object':
+      return (
+        check(bytes, read.members) ?? repeatedKey(read.members) ?? toRequest(bytes, read.members)
+      );
   }
-  if (!isObject(body)) return bad('The body must be a JSON object.', null);
-  const members = topLevelMembers(bytes);
-  return check(body) ?? repeatedKey(members) ?? toRequest(bytes, members, body);
 }
 
 export function isBadRequest(parsed: ChatRequest | BadRequest): parsed is BadRequest {
@@ -45,17 +63,15 @@ function bad(message: string, param: string | null): BadRequest {
   return { message, param };
 }
 
-/** V8 quotes the text around the error; the caller's own words need not come back to it. */
-function reasonOf(error: SyntaxError): string {
-  const position = / JSON at (position \d+.*)$/.exec(error.message)?.[1];
-  return position === undefined ? 'it ends too early or is no JSON' : `see ${position}`;
-}
+const NO_UTF8 = bad('The body is not valid UTF-8.', null);
 
-function check(body: Record<string, unknown>): BadRequest | null {
-  const { messages, model, stream, stream_options: options } = body;
-  if (!Array.isArray(messages) || messages.length === 0) {
+function check(bytes: Buffer, members: readonly Member[]): BadRequest | null {
+  if ((members.find(({ key }) => key === 'messages')?.last ?? null) === null) {
     return bad("'messages' must be a non-empty array.", 'messages');
   }
+  const [model, stream, options] = ['model', 'stream', 'stream_options'].map((key) =>
+    smallValueOf(bytes, members, key),
+  );
   if (model !== undefined && model !== null && (typeof model !== 'string' || model === '')) {
     return bad("'model' must be a non-empty string, or left out.", 'model');
   }
@@ -78,23 +94,22 @@ function repeatedKey(members: readonly Member[]): BadRequest | null {
   return null;
 }
 
-function toRequest(
-  bytes: Buffer,
-  members: readonly Member[],
-  body: Record<string, unknown>,
-): ChatRequest {
-  const { model, stream, stream_options: options, n, logprobs, audio, modalities } = body;
+function toRequest(bytes: Buffer, members: readonly Member[]): ChatRequest {
+  const valueOf = (key: string) => smallValueOf(bytes, members, key);
+  const [model, options, n] = [valueOf('model'), valueOf('stream_options'), valueOf('n')];
+  const [logprobs, audio, modalities] = ['logprobs', 'audio', 'modalities'].map(valueOf);
   return {
     bytes,
     members,
     model: typeof model === 'string' ? model : null,
-    stream: stream === true,
+    stream: valueOf('stream') === true,
     includeUsage: isObject(options) && options['include_usage'] === true,
     choices: typeof n === 'number' && n > 1 ? n : 1,
     assemblable:
       (n === undefined || n === null || n === 1) &&
       (logprobs === undefined || logprobs === null || logprobs === false) &&
       (audio === undefined || audio === null) &&
+      modalities !== TOO_LONG &&
       (!Array.isArray(modalities) || modalities.every((kind) => kind === 'text')),
   };
 }

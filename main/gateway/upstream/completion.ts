@@ -1,4 +1,5 @@
 import { isObject } from '#shared/objects.ts';
+import { isHeavyJson } from '../../platform/json.ts';
 
 /** What a parsed JSON value from an upstream amounts to, for a chat completion. */
 export type Substance =
@@ -10,7 +11,12 @@ export type Substance =
 type Json = Readonly<Record<string, unknown>>;
 
 /** Text that a model may give, under the names that engines use for it. */
-const TEXT_FIELDS = ['content', 'reasoning_content', 'reasoning', 'refusal'];
+export const TEXT_FIELDS: readonly string[] = [
+  'content',
+  'reasoning_content',
+  'reasoning',
+  'refusal',
+];
 
 /** Judges a chunk of a stream (`choices[].delta`) or a whole answer (`choices[].message`). */
 export function substanceOf(value: unknown): Substance {
@@ -64,8 +70,9 @@ function hasContent(body: Json): boolean {
   );
 }
 
-/** Parses JSON from an upstream; undefined when it is none. */
+/** Parses JSON from an upstream; undefined when it is none, or so much that it would hold up everybody else. */
 export function parseJson(text: string): unknown {
+  if (isHeavyJson(text)) return undefined;
   try {
     return JSON.parse(text) as unknown;
   } catch {

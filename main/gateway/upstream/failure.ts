@@ -18,7 +18,8 @@ export interface ErrorResponse {
 export type Unanswered =
   | ErrorResponse
   | { readonly kind: 'unreachable'; readonly detail: string }
-  | { readonly kind: 'timeout' }
+  /** `wasSilent`: no content had come. */
+  | { readonly kind: 'timeout'; readonly wasSilent: boolean }
   /** A response that is no answer to a chat completion. */
   | { readonly kind: 'bad'; readonly detail: string };
 
@@ -128,6 +129,12 @@ const ROWS: readonly Row[] = [
     [503, 'upstream_busy'],
   ),
   row(isAny(429), 'rate_limited', 'neutral', [429, 'upstream_rate_limited']),
+  // Before 404 and 500: engines say it with either.
+  passed(
+    (seen) => isAny(400, 404, 415, 422, 500, 501)(seen) && seen.words.saysUnsupportedInput,
+    'unsupported_input',
+    true,
+  ),
   row(isAny(408), 'timeout', 'failure', [504, 'upstream_timeout']),
   row(isAny(409, 423, 425), null, 'neutral', [503, 'upstream_unavailable']),
   row((seen) => isAny(404, 410)(seen) && seen.words.saysModel, 'model_not_found', 'neutral', [
@@ -136,6 +143,13 @@ const ROWS: readonly Row[] = [
   ]),
   passed((seen) => isAny(400, 413)(seen) && seen.words.saysContextLength, 'context_length', true),
   passed(isAny(400, 413, 415, 422), null, false),
+  // The agent is there and its engine is not: no hiccup of a machine that answers.
+  row(
+    (seen) => isAny(502)(seen) && seen.upstream === 'local' && seen.words.saysEngineGone,
+    'unreachable',
+    'failure',
+    [502, 'upstream_unreachable'],
+  ),
   row(isAny(503), null, 'failure', [503, 'upstream_unavailable']),
   row(({ status }) => status >= 500, null, 'failure', [502, 'upstream_error']),
 ];
@@ -157,10 +171,20 @@ function classifyStatus(seen: ErrorResponse, upstream: UpstreamId, nowMs: number
     mark,
     surfaced,
     fallBack,
-    response: seen,
+    response: reason === 'unsupported_input' ? asRequestFault(seen, facts.words.message) : seen,
     retryAfterMs: retryAfterMs(headers, nowMs),
     detail: `HTTP ${status}`,
   };
+}
+
+/** What is at fault in the request is no 5xx to its sender, whose client would only send it again. */
+function asRequestFault(seen: ErrorResponse, said: string): ErrorResponse {
+  if (seen.status < 500) return seen;
+  // Some repeat the whole prompt after it.
+  const message = said.slice(0, 500);
+  const error = { message, type: 'invalid_request_error', code: 'unsupported_input', param: null };
+  const headers = { ...seen.headers, 'content-type': 'application/json' };
+  return { ...seen, status: 400, headers, body: Buffer.from(JSON.stringify({ error })) };
 }
 
 /** What an upstream's error body says, as far as routing depends on it. */
@@ -169,6 +193,11 @@ interface ErrorWords {
   readonly saysBusy: boolean;
   readonly saysModel: boolean;
   readonly saysContextLength: boolean;
+  readonly saysUnsupportedInput: boolean;
+  /** An agent got no answer from its engine. */
+  readonly saysEngineGone: boolean;
+  /** As far as it is read. */
+  readonly message: string;
 }
 
 /** Ollama's "server busy", llama-server's "Loading model", an agent's "paused", queues that are full. */
@@ -177,6 +206,24 @@ const BUSY =
 const CONTEXT_LENGTH =
   /context[ _-]?(length|window|size)|maximum context|prompt is too long|too many tokens|exceeds? the (available |maximum )?context/i;
 const MODEL = /\bmodel\b/i;
+/** What upstreams say of a picture, audio or video where they only read text. */
+const UNSUPPORTED_INPUT: readonly RegExp[] = [
+  // llama.cpp, 500 (heard from 0.7.0, build 11669).
+  /\b(image|audio|video) input is not supported/i,
+  // llama.cpp: 400 today for a part that it does not know, 500 before it read any but text (ggml-org/llama.cpp#12947).
+  /unsupported content(\[\]\.| part )type/i,
+  // vLLM, 400 (vllm-project/vllm#19144); and where `--limit-mm-per-prompt` switches a kind off.
+  /is not a multimodal model/i,
+  /at most 0 (image|audio|video)\(s\)/i,
+  // SGLang with `--language-model-only`, 400 (srt/managers/tokenizer_manager.py); without it, it drops the picture.
+  /multimodal inputs? (\(\w+\) )?(is|are) not supported/i,
+  // Ollama: 500 or 400 by version (`ErrNoVisionModel` in model/model.go), and its cloud, 400 (ollama/ollama#17301).
+  /missing data required for image input/i,
+  // The same, and LM Studio: "Model does not support images. Please use a model that does." (lmstudio-bug-tracker#908).
+  /model does not support (image|audio|video)/i,
+  // OpenRouter, 404 (openclaw/openclaw#99079).
+  /no endpoints found that support (image|audio|video|file) input/i,
+];
 /** An error page is not read to its end: what it says stands at its start. */
 const MAX_READ_BYTES = 8192;
 
@@ -191,6 +238,9 @@ function errorWords(body: Buffer): ErrorWords {
     saysBusy: BUSY.test(message) || codes.some((code) => BUSY.test(code)),
     saysModel: codes.includes('model_not_found') || MODEL.test(message),
     saysContextLength: codes.includes('context_length_exceeded') || CONTEXT_LENGTH.test(message),
+    saysUnsupportedInput: UNSUPPORTED_INPUT.some((words) => words.test(message)),
+    saysEngineGone: codes.includes('engine_unreachable'),
+    message,
   };
 }
 

@@ -1,3 +1,6 @@
+import { setImmediate } from 'node:timers/promises';
+import { createJsonScanner, type JsonListener } from '../../platform/json-scanner.ts';
+
 /** Where a value stands in the bytes of a JSON text. */
 export interface Span {
   readonly start: number;
@@ -8,100 +11,120 @@ export interface Span {
 /** Where the value of one member of a JSON object stands. */
 export interface Member extends Span {
   readonly key: string;
+  /** The last element, where the value is a list of any. */
+  readonly last: Span | null;
 }
+
+/** What a text is, as far as its outermost object goes. */
+export type Members =
+  | { readonly kind: 'object'; readonly members: readonly Member[] }
+  /** JSON, but no object. */
+  | { readonly kind: 'other' }
+  /** No JSON from byte `position` on. */
+  | { readonly kind: 'invalid'; readonly position: number }
+  /** More members, a longer name or a deeper nest than anybody reads. */
+  | { readonly kind: 'too_much' };
 
 const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
+const OPEN_BRACE = 0x7b;
 const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
 
-/**
- * Finds the members of the outermost object. `bytes` must be valid JSON with an object outermost:
- * the scan trusts that, never recurses, and takes time in proportion to the length.
- */
-export function topLevelMembers(bytes: Buffer): Member[] {
+/** So many bytes take a millisecond or two; whatever is longer is read in several turns of the event loop. */
+export const MAX_BYTES_AT_ONCE = 256 * 1024;
+/** Requests have forty; a million of them are a hundred megabytes of members. */
+const MAX_MEMBERS = 10_000;
+const MAX_KEY_BYTES = 64 * 1024;
+
+/** Finds the members of the outermost object, in one go. */
+export function membersOf(bytes: Buffer): Members {
+  const reading = createReading(bytes);
+  reading.scanner.push(bytes);
+  return reading.result();
+}
+
+/** As `membersOf`, a part at a time, with a turn of the event loop for others after each. */
+export async function membersInTurns(
+  bytes: Buffer,
+  nextTurn: () => Promise<unknown> = () => setImmediate(),
+): Promise<Members> {
+  const reading = createReading(bytes);
+  for (let from = 0; from < bytes.length; from += MAX_BYTES_AT_ONCE) {
+    if (from > 0) await nextTurn();
+    if (!reading.scanner.push(bytes.subarray(from, from + MAX_BYTES_AT_ONCE))) break;
+    if (reading.isTooMuch()) break;
+  }
+  return reading.result();
+}
+
+/** The members of an object that is known to be one. */
+export function topLevelMembers(bytes: Buffer): readonly Member[] {
+  const found = membersOf(bytes);
+  return found.kind === 'object' ? found.members : [];
+}
+
+function createReading(bytes: Buffer) {
   const members: Member[] = [];
-  let at = bytes.indexOf(OPEN_BRACE) + 1;
-  for (;;) {
-    const keyStart = bytes.indexOf(QUOTE, at);
-    // Behind the last member only the closing brace and blanks are left.
-    if (keyStart === -1) return members;
-    const keyEnd = endOfString(bytes, keyStart);
-    const start = skipBlanks(bytes, bytes.indexOf(0x3a, keyEnd) + 1);
-    const end = endOfValue(bytes, start);
-    members.push({
-      key: JSON.parse(bytes.toString('utf8', keyStart, keyEnd)) as string,
-      start,
-      end,
-    });
-    at = end;
-  }
+  let root = 0;
+  let isTooMuch = false;
+  let key = { start: 0, end: 0 };
+  let value = 0;
+  let first = 0;
+  let element = 0;
+  let last: Span | null = null;
+  const listener: JsonListener = {
+    onName(depth, _name, start, end) {
+      if (depth === 1) key = { start, end };
+    },
+    onBegin(depth, byte, start) {
+      if (depth === 0) root = byte;
+      if (depth === 2) element = start;
+      if (depth !== 1) return;
+      [value, first, last] = [start, byte, null];
+    },
+    onEnd(depth, end) {
+      if (depth === 2 && first === OPEN_BRACKET) last = { start: element, end };
+      if (depth !== 1 || root !== OPEN_BRACE || isTooMuch) return;
+      isTooMuch = members.length === MAX_MEMBERS || key.end - key.start > MAX_KEY_BYTES;
+      if (isTooMuch) return;
+      // A name is decoded from the bytes: as the scanner tells it, it may be short of some.
+      const name = JSON.parse(bytes.toString('utf8', key.start, key.end)) as string;
+      members.push({ key: name, start: value, end, last });
+    },
+  };
+  const scanner = createJsonScanner(listener, 3);
+  return {
+    scanner,
+    isTooMuch: () => isTooMuch,
+    result(): Members {
+      if (isTooMuch || scanner.isTooDeep()) return { kind: 'too_much' };
+      if (!scanner.end()) return { kind: 'invalid', position: scanner.position() };
+      return root === OPEN_BRACE ? { kind: 'object', members } : { kind: 'other' };
+    },
+  };
 }
 
-/** Finds the elements of the array whose bracket stands at `start`; trusts the bytes as above. */
-export function elementsAt(bytes: Buffer, start: number): Span[] {
-  const elements: Span[] = [];
-  let at = skipBlanks(bytes, start + 1);
-  while (bytes[at] !== CLOSE_BRACKET) {
-    const end = endOfValue(bytes, at);
-    elements.push({ start: at, end });
-    at = skipBlanks(bytes, end);
-    if (bytes[at] === COMMA) at = skipBlanks(bytes, at + 1);
-  }
-  return elements;
+/** A value longer than this is looked at only by those who know what it is. */
+const MAX_SMALL_BYTES = 64 * 1024;
+
+/** Stands for a value that is too long to be parsed. */
+export const TOO_LONG = Symbol('too long');
+
+/** The value of a member; undefined where there is none. */
+export function smallValueOf(bytes: Buffer, members: readonly Member[], key: string): unknown {
+  const member = members.findLast((each) => each.key === key);
+  return member === undefined ? undefined : smallValueAt(bytes, member);
 }
 
-function skipBlanks(bytes: Buffer, from: number): number {
-  let at = from;
-  for (;;) {
-    const byte = bytes[at];
-    if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return at;
-    at += 1;
-  }
+/** The value of a span. */
+export function smallValueAt(bytes: Buffer, { start, end }: Span): unknown {
+  if (end - start > MAX_SMALL_BYTES) return TOO_LONG;
+  return JSON.parse(bytes.toString('utf8', start, end)) as unknown;
 }
 
-/** `start` is at the opening quote; one past the closing quote comes back. */
-function endOfString(bytes: Buffer, start: number): number {
-  let at = start + 1;
-  for (;;) {
-    const quote = bytes.indexOf(QUOTE, at);
-    let before = quote - 1;
-    while (bytes[before] === BACKSLASH) before -= 1;
-    if ((quote - before) % 2 === 1) return quote + 1;
-    at = quote + 1;
-  }
-}
-
-function endOfValue(bytes: Buffer, start: number): number {
-  const first = bytes[start];
-  if (first === QUOTE) return endOfString(bytes, start);
-  if (first === OPEN_BRACE || first === OPEN_BRACKET) return endOfNest(bytes, start);
-  let at = start;
-  for (;;) {
-    const byte = bytes[at];
-    if (byte === undefined || byte <= 0x20 || byte === COMMA) return at;
-    if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) return at;
-    at += 1;
-  }
-}
-
-function endOfNest(bytes: Buffer, start: number): number {
-  let depth = 0;
-  let at = start;
-  for (;;) {
-    const byte = bytes[at];
-    if (byte === QUOTE) {
-      at = endOfString(bytes, at);
-      continue;
-    }
-    if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth += 1;
-    else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth -= 1;
-    at += 1;
-    if (depth === 0) return at;
-  }
+/** Whether a span is a text. */
+export function isText(bytes: Buffer, { start }: Span): boolean {
+  return bytes[start] === QUOTE;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { isObject } from '#shared/objects.ts';
+import { isHeavyJson } from '../../platform/json.ts';
 import { errorMessage, parseJson } from './completion.ts';
-import { dataOf, eventsOf, type Frames, isNamedError } from './sse.ts';
+import { dataOf, eventsOf, type Frames, framesOf, isNamedError } from './sse.ts';
 
 /** What whole events of a committed stream show. */
 export type Sight =
@@ -12,6 +13,8 @@ export type Sight =
 
 /** Watches a stream go by without parsing it. */
 export interface StreamWatch {
+  /** The events without those that are no chunk: a client's parser would throw on them. */
+  readable(frames: Frames): Frames;
   see(frames: Frames): Sight;
   /** Every choice has its finish reason: the answer is whole, with or without `[DONE]`. */
   finished(): boolean;
@@ -23,11 +26,16 @@ const ERROR_KEY = Buffer.from('"error"');
 const FINISH = Buffer.from('"finish_reason"');
 const COLON = 0x3a;
 const LETTER_N = 0x6e;
+const LETTER_D = 0x64;
+const CR = 0x0d;
+/** Where the JSON begins, behind `data: `. */
+const JSON_AT = 6;
 
 /**
  * Makes a watch over a stream with `choices` choices. Only bytes are searched: a key cannot hide in
  * the answer's text, where its quotes would be escaped. An event is looked into only where `error` or
- * `[DONE]` stands in it, and parsed only where `"error"` does.
+ * `[DONE]` stands in it, and parsed only where `"error"` does, or where it begins or ends otherwise than the
+ * chunks before.
  */
 export function createStreamWatch(choices: number): StreamWatch {
   return new Watch(choices);
@@ -38,9 +46,48 @@ const GOING: Sight = { kind: 'going' };
 class Watch implements StreamWatch {
   readonly #choices: number;
   #finishes = 0;
+  /** The first four bytes of the last chunk that was parsed, and its last two. */
+  #head = 0;
+  #tail = 0;
 
   constructor(choices: number) {
     this.#choices = choices;
+  }
+
+  readable(frames: Frames): Frames {
+    const { bytes, ends } = frames;
+    let start = 0;
+    for (const end of ends) {
+      if (!this.#isUsual(bytes, start, end) && !this.#isReadable(bytes.subarray(start, end))) {
+        return framesOf(eventsOf(frames).filter((event) => this.#isReadable(event)));
+      }
+      start = end;
+    }
+    return frames;
+  }
+
+  /** Most chunks of a stream begin with the same key and end in the same brackets. */
+  #isUsual(bytes: Buffer, start: number, end: number): boolean {
+    const last = jsonEnd(bytes, end);
+    return (
+      bytes[start] === LETTER_D &&
+      last - start > JSON_AT + 4 &&
+      headOf(bytes, start) === this.#head &&
+      tailOf(bytes, last) === this.#tail
+    );
+  }
+
+  #isReadable(event: Buffer): boolean {
+    const data = dataOf(event)?.trim();
+    if (data === undefined || data === '[DONE]' || isNamedError(event)) return true;
+    // What is too heavy to be parsed here may well be a chunk; the caller's parser decides.
+    if (!isObject(parseJson(data))) return isHeavyJson(data);
+    const last = jsonEnd(event, event.length);
+    if (last > JSON_AT + 4) {
+      this.#head = headOf(event, 0);
+      this.#tail = tailOf(event, last);
+    }
+    return true;
   }
 
   see(frames: Frames): Sight {
@@ -53,6 +100,19 @@ class Watch implements StreamWatch {
   finished(): boolean {
     return this.#finishes >= this.#choices;
   }
+}
+
+/** Where the last line of an event ends. */
+function jsonEnd(bytes: Buffer, end: number): number {
+  return bytes[end - 2] === CR ? end - 4 : end - 2;
+}
+
+function headOf(bytes: Buffer, start: number): number {
+  return bytes.readUInt32LE(start + JSON_AT);
+}
+
+function tailOf(bytes: Buffer, end: number): number {
+  return bytes.readUInt16LE(end - 2);
 }
 
 /** Counts `"finish_reason":` followed by anything but `null`. */
@@ -73,12 +133,30 @@ function skipBlanks(bytes: Buffer, from: number): number {
   return at;
 }
 
-function inspect(frames: Frames): Sight {
-  for (const [index, event] of eventsOf(frames).entries()) {
-    if (dataOf(event)?.trim() === '[DONE]') return { kind: 'done', end: frames.ends[index] ?? 0 };
-    if (isError(event)) return { kind: 'error', end: frames.ends[index - 1] ?? 0 };
+/** Looks into the events in which one of the words stands. */
+function inspect({ bytes, ends }: Frames): Sight {
+  let index = 0;
+  let nextError = -1;
+  let nextDone = -1;
+  for (let at = 0; at < bytes.length; at = ends[index++] ?? bytes.length) {
+    if (nextError < at) nextError = indexOrEnd(bytes, ERROR, at);
+    if (nextDone < at) nextDone = indexOrEnd(bytes, DONE, at);
+    const word = Math.min(nextError, nextDone);
+    if (word === bytes.length) return GOING;
+    while ((ends[index] ?? bytes.length) <= word) index += 1;
+    const start = ends[index - 1] ?? 0;
+    const event = bytes.subarray(start, ends[index]);
+    if (dataOf(event)?.trim() === '[DONE]') {
+      return { kind: 'done', end: ends[index] ?? bytes.length };
+    }
+    if (isError(event)) return { kind: 'error', end: start };
   }
   return GOING;
+}
+
+function indexOrEnd(bytes: Buffer, word: Buffer, from: number): number {
+  const at = bytes.indexOf(word, from);
+  return at === -1 ? bytes.length : at;
 }
 
 function isError(event: Buffer): boolean {

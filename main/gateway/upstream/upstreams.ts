@@ -23,8 +23,8 @@ export interface RemoteUpstream {
   readonly headers: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly assemble: boolean;
-  /** How it can be asked to go on from a begun answer. */
-  readonly prefill: Prefill;
+  /** What is known beforehand of how it can be asked to go on from a begun answer. */
+  readonly prefill: PrefillFacts;
 }
 
 /** The engine or provider that serves `local` for one request. */
@@ -70,6 +70,7 @@ export function remoteUpstreams(config: Config): RemoteUpstream[] {
     const { baseUrl, apiKey, model, headers, timeoutMs, assemble, prefill } = config[id];
     if (baseUrl === null) return [];
     const endpoint = endpointOf(baseUrl, id);
+    const address = `${new URL(baseUrl).hostname}${endpoint.basePath}/`;
     return [
       {
         id,
@@ -80,7 +81,7 @@ export function remoteUpstreams(config: Config): RemoteUpstream[] {
         headers,
         timeoutMs,
         assemble,
-        prefill,
+        prefill: { setting: prefill, address, ownedBy: null },
       },
     ];
   });
@@ -105,7 +106,8 @@ export type Prefill =
   | 'last-message'
   /**
    * `continue_final_message: true`, which excludes `add_generation_prompt`: vLLM (its OpenAI-compatible
-   * server's extra parameters), SGLang (sgl-project/sglang#4226), llama.cpp too since ggml-org/llama.cpp#23012.
+   * server's extra parameters), SGLang (sgl-project/sglang#4226), llama.cpp since ggml-org/llama.cpp#23012;
+   * an older one does not know the flag and takes the last message all the same.
    */
   | 'continue_final_message'
   /**
@@ -113,6 +115,43 @@ export type Prefill =
    * (api-docs.deepseek.com, Chat Prefix Completion).
    */
   | 'prefix';
+
+/** Whether a continuation begins with what it was asked to go on from. */
+export type Echo =
+  /** An engine that is known to say only what is new, so that equal text is text. */
+  | 'never'
+  /** Nobody knows; it may even begin the answer anew. */
+  | 'maybe'
+  /** In one piece, first of all: Mistral (vercel/ai#3256). */
+  | 'always';
+
+/** How an upstream goes on. */
+export interface Continuing {
+  readonly prefill: Exclude<Prefill, 'none'>;
+  readonly echo: Echo;
+}
+
+/** What is known of an upstream, as far as it tells how it goes on. */
+export interface PrefillFacts {
+  /** As it is set; `auto` goes by the rest. */
+  readonly setting: Prefill | 'auto';
+  /** Host and path of an upstream's base address, with a slash at the end; empty for one's own machines. */
+  readonly address: string;
+  /** The `owned_by` of the model; null while unknown. */
+  readonly ownedBy: string | null;
+}
+
+/** How it can be asked to go on; null where it cannot, or where nobody knows. */
+export function continuingOf({ setting, address, ownedBy }: PrefillFacts): Continuing | null {
+  const byEngine = prefillOf(ownedBy);
+  const atHost = prefillAt(address);
+  const prefill = setting === 'auto' ? (atHost ?? byEngine) : setting;
+  if (prefill === 'none') return null;
+  const isEngine = prefill === byEngine || (prefill === 'last-message' && ownedBy === 'llamacpp');
+  if (isEngine) return { prefill, echo: 'never' };
+  const isMistral = prefill === 'prefix' && address.startsWith('api.mistral.ai/');
+  return { prefill, echo: isMistral ? 'always' : 'maybe' };
+}
 
 /**
  * What an engine can do by the `owned_by` of its `/v1/models`, where that is its own name. Others are
@@ -122,18 +161,24 @@ export function prefillOf(ownedBy: string | null): Prefill {
   switch (ownedBy) {
     case 'vllm':
     case 'sglang':
-      return 'continue_final_message';
     case 'llamacpp':
-      return 'last-message';
+      return 'continue_final_message';
     default:
       return 'none';
   }
 }
 
-/**
- * Whether a continuation may say again what it was asked to go on from: Mistral does (vercel/ai#3256),
- * llama.cpp did before it had a switch for it (ggml-org/llama.cpp#23089).
- */
-export function mayEcho(prefill: Prefill): boolean {
-  return prefill === 'last-message' || prefill === 'prefix';
+/** Services whose documents say what they do. Where it depends on the model (OpenRouter), it is for the owner to say. */
+const HOSTS: readonly (readonly [address: RegExp, prefill: Prefill])[] = [
+  [/^api\.mistral\.ai\//, 'prefix'],
+  [/^api\.deepseek\.com\/beta(\/|$)/, 'prefix'],
+  [/^api\.groq\.com\//, 'last-message'],
+  [/^(api\.deepseek\.com|api\.openai\.com|api\.anthropic\.com|openrouter\.ai)\//, 'none'],
+  [/^[^/]+\.openai\.azure\.com\//, 'none'],
+  [/^generativelanguage\.googleapis\.com\//, 'none'],
+];
+
+/** What the service at an address (host and path) does; null where it is not known, so that it may be asked. */
+export function prefillAt(address: string): Prefill | null {
+  return HOSTS.find(([at]) => at.test(address))?.[1] ?? null;
 }

@@ -1,5 +1,6 @@
+import { ByteBuffer } from '../byte-buffer.ts';
 import type { Clock } from '../clock.ts';
-import type { Exchange, HttpClient, ResponseHeaders } from './types.ts';
+import type { Exchange, HttpClient, ResponseHeaders, ResponseListener } from './types.ts';
 
 /** A small GET: a health check, a list of models. */
 interface GetRequest {
@@ -22,8 +23,7 @@ export type GetResult =
 /** Fetches a small document; time-outs, broken connections and oversize bodies are `failed`. */
 export function get(request: GetRequest, http: HttpClient, clock: Clock): Promise<GetResult> {
   return new Promise((resolve) => {
-    const parts: Buffer[] = [];
-    let bytes = 0;
+    const body = new ByteBuffer();
     let status = 0;
     let headers: ResponseHeaders = {};
     const settle = (result: GetResult) => {
@@ -36,22 +36,32 @@ export function get(request: GetRequest, http: HttpClient, clock: Clock): Promis
     };
     const cancelTimer = clock.after(request.timeoutMs, () => giveUp('no answer in time'));
     const { origin, path } = request;
-    const exchange = http.send(
-      { method: 'GET', origin, path, headers: request.headers, body: null, fresh: false },
-      {
-        onHead(seenStatus, seenHeaders) {
-          status = seenStatus;
-          headers = seenHeaders;
-        },
-        onData(chunk) {
-          parts.push(chunk);
-          bytes += chunk.length;
-          if (bytes > request.maxBytes) giveUp(`over ${request.maxBytes} bytes`);
-        },
-        onEnd: () => settle({ kind: 'response', status, headers, body: Buffer.concat(parts) }),
-        onFailure: ({ detail }) => settle({ kind: 'failed', detail }),
+    const listener: ResponseListener = {
+      onHead(seenStatus, seenHeaders) {
+        status = seenStatus;
+        headers = seenHeaders;
       },
-    );
+      onData(chunk) {
+        body.add(chunk);
+        if (body.length > request.maxBytes) giveUp(`over ${request.maxBytes} bytes`);
+      },
+      onEnd: () => settle({ kind: 'response', status, headers, body: body.take() }),
+      onFailure({ stale, detail }) {
+        // The other side had given the kept connection up, which says nothing about its health.
+        if (stale && !isFresh) {
+          isFresh = true;
+          body.clear();
+          exchange = send();
+        } else settle({ kind: 'failed', detail });
+      },
+    };
+    let isFresh = false;
+    const send = () =>
+      http.send(
+        { method: 'GET', origin, path, headers: request.headers, body: null, fresh: isFresh },
+        listener,
+      );
+    let exchange = send();
   });
 }
 
@@ -106,19 +116,17 @@ export function post(
     let exchange = send(false);
 
     function send(fresh: boolean): Exchange {
-      const parts: Buffer[] = [];
-      let bytes = 0;
+      const answer = new ByteBuffer();
       let head = { status: 0, headers: {} as ResponseHeaders };
       return http.send(
         { method: 'POST', origin, path, headers, body, fresh },
         {
           onHead: (status, seen) => void (head = { status, headers: seen }),
           onData(chunk) {
-            parts.push(chunk);
-            bytes += chunk.length;
-            if (bytes > maxBytes) giveUp(`the answer is over ${maxBytes} bytes`);
+            answer.add(chunk);
+            if (answer.length > maxBytes) giveUp(`the answer is over ${maxBytes} bytes`);
           },
-          onEnd: () => settle({ kind: 'response', ...head, body: Buffer.concat(parts) }),
+          onEnd: () => settle({ kind: 'response', ...head, body: answer.take() }),
           onFailure(failure) {
             // The other side had closed the kept connection as we wrote on it: it never saw the request.
             if (failure.stale && !fresh) exchange = send(true);

@@ -1,33 +1,42 @@
 /** Takes a chunked body apart (RFC 9112, 7.1). */
 export interface ChunkReader {
-  push(piece: Buffer): 'going' | 'whole' | 'malformed' | 'overrun';
+  /**
+   * Takes the bytes from `start` to `end`, which are the reader's until it returns: it moves the data of
+   * several chunks together in them.
+   */
+  push(bytes: Buffer, start: number, end: number): 'going' | 'whole' | 'malformed' | 'overrun';
 }
 
 /** Thirteen hexadecimal digits are the most that a number holds exactly. */
 const MAX_SIZE_DIGITS = 13;
 /** What may stand behind the sizes and the last chunk, in all: extensions and trailers that nobody reads. */
-const MAX_EXTRA_BYTES = 32 * 1024;
+const MAX_EXTRA_BYTES = 16 * 1024;
 
-const CR = 0x0d;
-const LF = 0x0a;
-const SEMICOLON = 0x3b;
 const TAB = 0x09;
-const BLANK = 0x20;
+const LF = 0x0a;
+const CR = 0x0d;
+const QUOTE = 0x22;
+const COLON = 0x3a;
+const SEMICOLON = 0x3b;
+const EQUALS = 0x3d;
+const BACKSLASH = 0x5c;
 
 /** What the next byte is. */
 type Expected = 'size' | 'data' | Extra | Literal;
-/** Bytes that nobody reads, up to a CR. */
-type Extra = 'extension' | 'trailer_start' | 'trailer';
+/** Bytes that nobody reads, checked all the same: two readers that disagree on them disagree on what follows. */
+type Extra = Extension | Trailer;
+type Extension =
+  | 'extension_start'
+  | 'extension_name'
+  | 'extension_value'
+  | 'extension_quoted'
+  | 'extension_escaped'
+  | 'extension_unquoted';
+type Trailer = 'trailer_start' | 'trailer_name' | 'trailer_value';
 /** One byte that must be there. */
 type Literal = 'size_lf' | 'data_cr' | 'data_lf' | 'trailer_lf' | 'end_lf';
 
-const AFTER_CR = {
-  extension: 'size_lf',
-  trailer_start: 'end_lf',
-  trailer: 'trailer_lf',
-} as const satisfies Record<Extra, Literal>;
-
-/** Who gets each chunk's bytes, in the pieces in which they came. */
+/** Who gets the data: one piece for each read, however many chunks it held. */
 export interface ChunkListener {
   onData(piece: Buffer): void;
 }
@@ -43,34 +52,45 @@ class BodyChunks implements ChunkReader {
   #digits = 0;
   #leftBytes = 0;
   #extraBytes = 0;
+  #trailerName = '';
 
   constructor(listener: ChunkListener) {
     this.#listener = listener;
   }
 
-  push(piece: Buffer): 'going' | 'whole' | 'malformed' | 'overrun' {
-    let at = 0;
-    while (at < piece.length) {
-      if (this.#expected === 'data') {
-        const end = Math.min(piece.length, at + this.#leftBytes);
-        this.#listener.onData(at === 0 && end === piece.length ? piece : piece.subarray(at, end));
-        this.#leftBytes -= end - at;
-        at = end;
-        if (this.#leftBytes === 0) this.#expected = 'data_cr';
-        continue;
+  push(bytes: Buffer, start: number, end: number): 'going' | 'whole' | 'malformed' | 'overrun' {
+    let at = start;
+    // Where the data of this read stands, moved together.
+    let dataStart = start;
+    let dataEnd = start;
+    let after: Expected | 'whole' | null = this.#expected;
+    while (at < end && after !== null && after !== 'whole') {
+      if (after === 'data') {
+        const stop = Math.min(end, at + this.#leftBytes);
+        if (dataEnd === dataStart) {
+          dataStart = at;
+          dataEnd = stop;
+        } else {
+          bytes.copyWithin(dataEnd, at, stop);
+          dataEnd += stop - at;
+        }
+        this.#leftBytes -= stop - at;
+        at = stop;
+        if (this.#leftBytes === 0) after = 'data_cr';
+      } else {
+        after = this.#next(after, bytes[at] ?? 0);
+        at += 1;
       }
-      const after = this.#next(piece[at] ?? 0);
-      at += 1;
-      if (after === null) return 'malformed';
-      if (after === 'whole') return at === piece.length ? 'whole' : 'overrun';
-      this.#expected = after;
     }
+    if (dataEnd > dataStart) this.#listener.onData(copyOf(bytes, dataStart, dataEnd));
+    if (after === null) return 'malformed';
+    if (after === 'whole') return at === end ? 'whole' : 'overrun';
+    this.#expected = after;
     return 'going';
   }
 
   /** Takes one byte that is none of a chunk's; what is expected after it, or null where it is wrong. */
-  #next(byte: number): Expected | 'whole' | null {
-    const expected = this.#expected;
+  #next(expected: Expected, byte: number): Expected | 'whole' | null {
     switch (expected) {
       case 'size':
         return this.#afterSizeByte(byte);
@@ -84,14 +104,33 @@ class BodyChunks implements ChunkReader {
         return byte === LF ? 'trailer_start' : null;
       case 'end_lf':
         return byte === LF ? 'whole' : null;
-      case 'extension':
-        return this.#afterExtra(byte, expected, expected);
-      case 'trailer_start':
-      case 'trailer':
-        return this.#afterExtra(byte, expected, 'trailer');
       case 'data':
         return null;
+      default:
+        this.#extraBytes += 1;
+        return this.#extraBytes > MAX_EXTRA_BYTES ? null : this.#afterExtra(expected, byte);
     }
+  }
+
+  #afterExtra(expected: Extra, byte: number): Expected | null {
+    switch (expected) {
+      case 'trailer_start':
+        this.#trailerName = '';
+        return byte === CR ? 'end_lf' : this.#afterNameByte(byte);
+      case 'trailer_name':
+        return this.#afterNameByte(byte);
+      case 'trailer_value':
+        if (byte === CR) return 'trailer_lf';
+        return isText(byte) ? expected : null;
+      default:
+        return afterExtension(expected, byte);
+    }
+  }
+
+  #afterNameByte(byte: number): Expected | null {
+    if (byte === COLON) return mayTrail(this.#trailerName) ? 'trailer_value' : null;
+    this.#trailerName += String.fromCharCode(byte);
+    return isToken(byte) ? 'trailer_name' : null;
   }
 
   #afterSizeByte(byte: number): Expected | null {
@@ -103,24 +142,69 @@ class BodyChunks implements ChunkReader {
     }
     if (this.#digits === 0) return null;
     if (byte === CR) return 'size_lf';
-    return byte === SEMICOLON || byte === BLANK || byte === TAB ? 'extension' : null;
+    return byte === SEMICOLON ? 'extension_start' : null;
   }
 
   #afterSize(): Expected {
     this.#digits = 0;
     return this.#leftBytes === 0 ? 'trailer_start' : 'data';
   }
+}
 
-  #afterExtra(byte: number, now: Extra, on: Extra): Expected | null {
-    if (byte === CR) return AFTER_CR[now];
-    this.#extraBytes += 1;
-    return byte === LF || this.#extraBytes > MAX_EXTRA_BYTES ? null : on;
+function afterExtension(expected: Extension, byte: number): Expected | null {
+  switch (expected) {
+    case 'extension_start':
+      return byte === CR ? null : afterExtension('extension_name', byte);
+    case 'extension_name':
+      return byte === EQUALS ? 'extension_value' : afterExtensionByte(expected, byte);
+    case 'extension_value':
+      return byte === QUOTE ? 'extension_quoted' : afterExtensionByte(expected, byte);
+    case 'extension_quoted':
+    case 'extension_escaped':
+      return afterQuotedByte(expected, byte);
+    case 'extension_unquoted':
+      return byte === CR || byte === SEMICOLON ? afterExtensionByte(expected, byte) : null;
   }
 }
+
+/** Within an extension's name or value, neither of them quoted. */
+function afterExtensionByte(expected: Extension, byte: number): Expected | null {
+  if (byte === CR) return 'size_lf';
+  if (byte === SEMICOLON) return 'extension_start';
+  return isToken(byte) ? expected : null;
+}
+
+function afterQuotedByte(
+  expected: 'extension_quoted' | 'extension_escaped',
+  byte: number,
+): Expected | null {
+  if (!isText(byte)) return null;
+  if (expected === 'extension_escaped') return 'extension_quoted';
+  if (byte === QUOTE) return 'extension_unquoted';
+  return byte === BACKSLASH ? 'extension_escaped' : expected;
+}
+
+/** A length among the trailers comes too late to be one, and some readers refuse it. */
+const mayTrail = (name: string): boolean =>
+  name.length > 0 && name.toLowerCase() !== 'content-length';
+
+const TOKEN_BYTES = new Set(
+  Buffer.from("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"),
+);
+const isToken = (byte: number): boolean => TOKEN_BYTES.has(byte);
+/** What may stand in a field's value or between quotes. */
+const isText = (byte: number): boolean => byte === TAB || (byte >= 0x20 && byte !== 0x7f);
 
 /** The value of a hexadecimal digit, or -1. */
 function hexDigit(byte: number): number {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
   const lower = byte | 0x20;
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x61 + 10 : -1;
+}
+
+/** Bytes out of a read, in a buffer of their own size: a view would hold all of the read in memory. */
+export function copyOf(bytes: Buffer, start: number, end: number): Buffer {
+  const copy = Buffer.allocUnsafe(end - start);
+  bytes.copy(copy, 0, start, end);
+  return copy;
 }

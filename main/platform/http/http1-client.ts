@@ -4,8 +4,8 @@ import type { HttpClient } from './types.ts';
 /**
  * Makes the client for `http:` origins: engines on this machine and in the house, where what a request
  * costs is what a user waits for. A pool without limit, one request at a time on each connection.
- * Written for the relay because a general client does more than a relay needs: the gateway's CPU time a
- * request falls by a fifth against undici's dispatch (`npm run bench`).
+ * Written for the relay because a general client does more than a relay needs: figures, and what would end
+ * it, in docs/decisions/own-http-client.md.
  */
 export function createPlainClient(connectTimeoutMs: number): HttpClient {
   const origins = new Map<string, PlainOrigin>();

@@ -9,8 +9,10 @@ import {
   type Exchange,
   type HttpRequest,
   KEEP_ALIVE_MS,
+  REQUEST_TIMEOUT_STATUS,
   type ResponseHeaders,
   type ResponseListener,
+  TIMED_OUT,
   transportFailure,
 } from './types.ts';
 
@@ -30,8 +32,8 @@ export interface PlainOrigin {
 const MAX_ONE_PIECE_BYTES = 16 * 1024;
 
 /**
- * Every read of every connection lands here and is copied out at once: Node would allocate 64 KiB for
- * each read, and most bring one event of some 300 bytes (`npm run bench`).
+ * Every read of every connection lands here, and the parser copies out of it what is handed on: Node would
+ * allocate 64 KiB for each read, and most bring one event of some 300 bytes (`npm run bench`).
  */
 const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024);
 
@@ -46,7 +48,10 @@ class Call implements Exchange, ParsedParts {
   }
 
   onHead(status: number, headers: ResponseHeaders): void {
-    if (this.#connection.serves(this)) this.listener.onHead(status, headers);
+    if (!this.#connection.serves(this)) return;
+    const hasTimedOut = status === REQUEST_TIMEOUT_STATUS && this.#connection.isReused();
+    if (hasTimedOut) this.#connection.timedOut();
+    else this.listener.onHead(status, headers);
   }
 
   onData(piece: Buffer): void {
@@ -88,18 +93,37 @@ export class PlainConnection {
     this.#socket.on('close', () => this.#onClosed(broken('CLOSED')));
   }
 
-  /** Writes a request; the connection must be idle or new. */
+  /**
+   * Sends a request; the connection must be idle or new. On a kept one it waits for one whole look of the
+   * loop at its sockets: whatever had come before the request was handed over would be taken for its answer.
+   * The first immediate runs in the present turn, whose look at the sockets may be over, the second in the next.
+   */
   send(request: HttpRequest, listener: ResponseListener): Exchange {
-    if (this.#answers > 0) this.#socket.setTimeout(0);
     const call = new Call(listener, this);
     this.#call = call;
-    this.#parser = createResponseParser(call);
-    this.#write(request);
+    if (this.isReused()) {
+      this.#socket.setTimeout(0);
+      setImmediate(this.#afterThisTurn, call, request);
+    } else this.#write(call, request);
     return call;
   }
 
+  readonly #afterThisTurn = (call: Call, request: HttpRequest): void => {
+    if (this.#call === call) setImmediate(this.#afterNextLook, call, request);
+  };
+
+  readonly #afterNextLook = (call: Call, request: HttpRequest): void => {
+    if (this.#call !== call) return;
+    if (this.#socket.writable) this.#write(call, request);
+    else this.#fail(broken('CLOSED'));
+  };
+
   destroy(): void {
     this.#socket.destroy();
+  }
+
+  isReused(): boolean {
+    return this.#answers > 0;
   }
 
   /** False once the call was ended from this side. */
@@ -121,7 +145,16 @@ export class PlainConnection {
     this.#socket.destroy();
   }
 
-  #write({ method, path, headers, body }: HttpRequest): void {
+  /** The kept connection had waited too long for its other side: the request goes out again on another. */
+  timedOut(): void {
+    const call = this.#call;
+    this.#call = null;
+    this.#socket.destroy();
+    call?.listener.onFailure(TIMED_OUT);
+  }
+
+  #write(call: Call, { method, path, headers, body }: HttpRequest): void {
+    this.#parser = createResponseParser(call);
     let head = `${method} ${path} HTTP/1.1\r\nhost: ${this.#origin.authority}\r\nconnection: keep-alive\r\n`;
     for (let index = 0; index < headers.length; index += 2) {
       head += `${headers[index]}: ${headers[index + 1]}\r\n`;
@@ -139,9 +172,10 @@ export class PlainConnection {
   }
 
   readonly #onRead = (bytes: number): boolean => {
-    // Bytes that nobody asked for would be taken for the next answer.
-    if (this.#parser === null) this.#socket.destroy();
-    else this.#onState(this.#parser.push(lastRead(bytes)));
+    if (this.#parser !== null) this.#onState(this.#parser.push(READ_BUFFER, bytes));
+    // Nobody asked for these: they would be taken for the next answer.
+    else if (this.#call === null) this.#dropIdle();
+    else this.#fail(broken('CLOSED'));
     return true;
   };
 
@@ -161,6 +195,9 @@ export class PlainConnection {
       case 'too_large':
         this.#fail(broken('HEAD_TOO_LARGE'));
         break;
+      case 'too_many_heads':
+        this.#fail(broken('TOO_MANY_HEADS'));
+        break;
     }
   }
 
@@ -176,10 +213,15 @@ export class PlainConnection {
     if (isReusable && keptMs !== null) {
       this.#socket.resume();
       this.#socket.setTimeout(Math.min(keptMs, KEEP_ALIVE_MS));
-      this.#origin.idle.push(this);
+      setImmediate(this.#keep);
     } else this.#socket.destroy();
     call?.listener.onEnd();
   }
+
+  /** In the next turn: what comes right behind an answer has come by then. */
+  readonly #keep = (): void => {
+    if (this.#socket.writable) this.#origin.idle.push(this);
+  };
 
   #fail(error: Error): void {
     const call = this.#call;
@@ -189,13 +231,13 @@ export class PlainConnection {
     call?.listener.onFailure(
       transportFailure(error, {
         headSeen: parser?.headSeen() ?? false,
-        reused: this.#answers > 0 && parser?.hasBegun() !== true,
+        reused: this.isReused() && parser?.hasBegun() !== true,
       }),
     );
   }
 
   readonly #onTimeout = (): void => {
-    if (this.#call === null) this.#socket.destroy();
+    if (this.#call === null) this.#dropIdle();
     else this.#fail(broken('CONNECT_TIMEOUT'));
   };
 
@@ -210,17 +252,15 @@ export class PlainConnection {
     if (this.#call !== null) this.#fail(error);
   };
 
+  #dropIdle(): void {
+    this.#leaveIdle();
+    this.#socket.destroy();
+  }
+
   #leaveIdle(): void {
     const at = this.#origin.idle.indexOf(this);
     if (at !== -1) this.#origin.idle.splice(at, 1);
   }
-}
-
-/** What was just read, out of the way of the next read. */
-function lastRead(bytes: number): Buffer {
-  const copy = Buffer.allocUnsafe(bytes);
-  READ_BUFFER.copy(copy, 0, 0, bytes);
-  return copy;
 }
 
 /** An error with a code that `transportFailure` knows. */

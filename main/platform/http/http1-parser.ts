@@ -1,9 +1,11 @@
-import { type ChunkReader, createChunkReader } from './http1-chunked.ts';
-import { MAX_HEAD_BYTES, type ResponseHeaders } from './types.ts';
+import { type ChunkReader, copyOf, createChunkReader } from './http1-chunked.ts';
+import { type BodyEnd, parseHead } from './http1-head.ts';
+import { MAX_HEAD_BYTES, MAX_INTERIM_HEADS, type ResponseHeaders } from './types.ts';
 
 /** Who hears of a response's parts. */
 export interface ParsedParts {
   onHead(status: number, headers: ResponseHeaders): void;
+  /** What one read brought of the body, as one piece of its own. */
   onData(piece: Buffer): void;
 }
 
@@ -16,13 +18,18 @@ export type ParseState =
   | 'malformed'
   /** The head is over the limit. */
   | 'too_large'
+  /** More heads that are none of a final answer than anybody has a use for. */
+  | 'too_many_heads'
   /** There are bytes behind its end, which nobody asked for. */
   | 'overrun';
 
 /** Reads one response from the pieces of a connection. */
 export interface ResponseParser {
-  /** Takes the next piece; not to be called again once the state is another than `going`. */
-  push(piece: Buffer): ParseState;
+  /**
+   * Takes the bytes of a read up to `end`; not to be called again once the state is another than `going`.
+   * They are the parser's until it returns, and may be written over afterwards.
+   */
+  push(bytes: Buffer, end: number): ParseState;
   /** The connection has ended: true where that ends the body as it should. */
   endsWithConnection(): boolean;
   /** How long the connection may wait for another request; null where it may not serve one. */
@@ -41,7 +48,8 @@ export function createResponseParser(parts: ParsedParts): ResponseParser {
 
 class Parser implements ResponseParser {
   readonly #parts: ParsedParts;
-  #waiting: Buffer | null = null;
+  #splitHead: SplitHead | null = null;
+  #interimHeads = 0;
   #bodyEnd: BodyEnd | null = null;
   #chunks: ChunkReader | null = null;
   #leftBytes = 0;
@@ -52,9 +60,9 @@ class Parser implements ResponseParser {
     this.#parts = parts;
   }
 
-  push(piece: Buffer): ParseState {
+  push(bytes: Buffer, end: number): ParseState {
     this.#hasBegun = true;
-    return this.#bodyEnd === null ? this.#readHead(piece) : this.#readBody(piece);
+    return this.#bodyEnd === null ? this.#readHeads(bytes, end) : this.#readBody(bytes, 0, end);
   }
 
   endsWithConnection(): boolean {
@@ -74,123 +82,106 @@ class Parser implements ResponseParser {
   }
 
   /** Reads heads until one is final; what follows it is the body's. */
-  #readHead(piece: Buffer): ParseState {
-    // Pieces are joined anew each time, but never to more than the limit.
-    const bytes = this.#waiting === null ? piece : Buffer.concat([this.#waiting, piece]);
-    this.#waiting = null;
-    const end = bytes.indexOf(HEAD_END);
-    if (end === -1 ? bytes.length > MAX_HEAD_BYTES : end > MAX_HEAD_BYTES) return 'too_large';
-    if (end === -1) {
-      this.#waiting = bytes;
-      return 'going';
+  #readHeads(bytes: Buffer, end: number): ParseState {
+    let start = 0;
+    while (start < end) {
+      const piece = bytes.subarray(start, end);
+      // Most come whole in one read, and nothing is gathered.
+      const length = this.#splitHead === null ? lengthOfHead(piece) : this.#splitHead.add(piece);
+      if (length === null) {
+        this.#splitHead ??= new SplitHead(piece);
+        return this.#splitHead.isTooLarge() ? 'too_large' : 'going';
+      }
+      const text = this.#splitHead?.text() ?? textOfHead(piece, length);
+      this.#splitHead = null;
+      if (text.length > MAX_HEAD_BYTES) return 'too_large';
+      start += length;
+      const state = this.#takeHead(text);
+      if (state !== 'going') return state;
+      if (this.#bodyEnd !== null) return this.#readBody(bytes, start, end);
     }
-    const head = parseHead(bytes.toString('latin1', 0, end));
+    return 'going';
+  }
+
+  #takeHead(text: string): ParseState {
+    const head = parseHead(text);
     // A change of protocol was not asked for.
     if (head === null || head.status === 101) return 'malformed';
-    const rest = bytes.subarray(end + HEAD_END.length);
-    if (head.status < 200) return rest.length === 0 ? 'going' : this.#readHead(rest);
+    if (head.status < 200) {
+      // Behind a head that ends the connection nothing can come.
+      if (head.keepAliveMs === null) return 'malformed';
+      this.#interimHeads += 1;
+      return this.#interimHeads > MAX_INTERIM_HEADS ? 'too_many_heads' : 'going';
+    }
     this.#bodyEnd = head.bodyEnd;
     this.#keepAliveMs = head.keepAliveMs;
     if (head.bodyEnd.kind === 'length') this.#leftBytes = head.bodyEnd.bytes;
     if (head.bodyEnd.kind === 'chunks') this.#chunks = createChunkReader(this.#parts);
     this.#parts.onHead(head.status, head.headers);
-    return this.#readBody(rest);
+    return 'going';
   }
 
-  #readBody(piece: Buffer): ParseState {
-    if (this.#chunks !== null) return this.#chunks.push(piece);
+  #readBody(bytes: Buffer, start: number, end: number): ParseState {
+    if (this.#chunks !== null) return this.#chunks.push(bytes, start, end);
     if (this.#bodyEnd?.kind === 'close') {
-      if (piece.length > 0) this.#parts.onData(piece);
+      if (end > start) this.#parts.onData(copyOf(bytes, start, end));
       return 'going';
     }
-    const data = piece.length > this.#leftBytes ? piece.subarray(0, this.#leftBytes) : piece;
-    this.#leftBytes -= data.length;
-    if (data.length > 0) this.#parts.onData(data);
+    const dataEnd = Math.min(end, start + this.#leftBytes);
+    this.#leftBytes -= dataEnd - start;
+    if (dataEnd > start) this.#parts.onData(copyOf(bytes, start, dataEnd));
     if (this.#leftBytes > 0) return 'going';
-    return piece.length > data.length ? 'overrun' : 'whole';
+    return end > dataEnd ? 'overrun' : 'whole';
   }
 }
 
-/** Where a response's body ends. */
-type BodyEnd =
-  | { readonly kind: 'none' }
-  | { readonly kind: 'length'; readonly bytes: number }
-  | { readonly kind: 'chunks' }
-  /** With the connection. */
-  | { readonly kind: 'close' };
+/** A head that comes in more than one read; each byte is copied and looked at once, however small the reads. */
+class SplitHead {
+  #bytes: Buffer = Buffer.allocUnsafe(1024);
+  #length = 0;
 
-/** The head of a response. */
-interface ResponseHead {
-  readonly status: number;
-  readonly headers: ResponseHeaders;
-  readonly bodyEnd: BodyEnd;
-  /** How long the other side keeps the idle connection; null where it does not, Infinity where it does not say. */
-  readonly keepAliveMs: number | null;
-}
-
-const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/;
-const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-/** What may not stand in a line: controls but for the tab, a CR or LF on its own included. */
-const FORBIDDEN = /[^\t\x20-\x7e\x80-\xff]/;
-
-/**
- * Reads a response head (RFC 9112), without its closing blank line, one character a byte; null where it
- * is none. Strict where leniency lets two readers see two different responses: folded lines, blanks
- * before the colon, a length beside chunks, two lengths.
- */
-function parseHead(text: string): ResponseHead | null {
-  const lines = text.split('\r\n');
-  const first = STATUS_LINE.exec(lines[0] ?? '');
-  if (first === null || FORBIDDEN.test(lines[0] ?? '')) return null;
-  const headers = parseFields(lines);
-  if (headers === null) return null;
-  const status = Number(first[2]);
-  const bodyEnd = bodyEndOf(status, headers);
-  if (bodyEnd === null) return null;
-  const isKept = bodyEnd.kind !== 'close' && isKeptAlive(first[1] === '1', headers);
-  return { status, headers, bodyEnd, keepAliveMs: isKept ? keepAliveMsOf(headers) : null };
-}
-
-/** HTTP/1.1 keeps connections unless it says not to, HTTP/1.0 only if it says so. */
-function isKeptAlive(isHttp11: boolean, { connection }: ResponseHeaders): boolean {
-  const words = String(connection ?? '').toLowerCase();
-  return isHttp11 ? !/\bclose\b/.test(words) : /\bkeep-alive\b/.test(words);
-}
-
-/** A request that is written as the other side closes is lost, so a second is left between. */
-const KEEP_ALIVE_MARGIN_MS = 1000;
-
-function keepAliveMsOf({ 'keep-alive': hint }: ResponseHeaders): number | null {
-  const seconds = /\btimeout=(\d+)/i.exec(String(hint ?? ''))?.[1];
-  if (seconds === undefined) return Infinity;
-  const keptMs = Number(seconds) * 1000 - KEEP_ALIVE_MARGIN_MS;
-  return keptMs > 0 ? keptMs : null;
-}
-
-function parseFields(lines: readonly string[]): ResponseHeaders | null {
-  const headers: Record<string, string | string[]> = {};
-  for (let index = 1; index < lines.length; index += 1) {
-    const line = lines[index] ?? '';
-    const colon = line.indexOf(':');
-    const name = line.slice(0, Math.max(colon, 0)).toLowerCase();
-    if (!NAME.test(name) || FORBIDDEN.test(line)) return null;
-    const value = line.slice(colon + 1).trim();
-    if (Object.hasOwn(headers, name)) headers[name] = [headers[name] ?? [], value].flat();
-    else headers[name] = value;
+  constructor(piece: Buffer) {
+    this.add(piece);
   }
-  return headers;
+
+  /** How many bytes of the piece belong to the head, or null where its end is still to come. */
+  add(piece: Buffer): number | null {
+    const before = this.#length;
+    const added = Math.min(piece.length, MAX_HEAD_BYTES + HEAD_END.length - before);
+    if (before + added > this.#bytes.length) this.#grow(before + added);
+    piece.copy(this.#bytes, before, 0, added);
+    this.#length = before + added;
+    // The end itself may be split.
+    const searched = Math.max(0, before - HEAD_END.length + 1);
+    const end = this.#bytes.subarray(0, this.#length).indexOf(HEAD_END, searched);
+    if (end === -1) return null;
+    this.#length = end + HEAD_END.length;
+    return this.#length - before;
+  }
+
+  /** There is no end in as many bytes as a head may have. */
+  isTooLarge(): boolean {
+    return this.#length === MAX_HEAD_BYTES + HEAD_END.length;
+  }
+
+  /** The head, once its end has come. */
+  text(): string {
+    return textOfHead(this.#bytes, this.#length);
+  }
+
+  #grow(bytes: number): void {
+    const grown = Buffer.allocUnsafe(Math.max(bytes, this.#bytes.length * 2));
+    this.#bytes.copy(grown, 0, 0, this.#length);
+    this.#bytes = grown;
+  }
 }
 
-function bodyEndOf(status: number, headers: ResponseHeaders): BodyEnd | null {
-  const { 'transfer-encoding': coding, 'content-length': length } = headers;
-  if (coding !== undefined && length !== undefined) return null;
-  if (status < 200 || status === 204 || status === 304) return { kind: 'none' };
-  if (coding !== undefined) {
-    return String(coding).toLowerCase() === 'chunked' ? { kind: 'chunks' } : null;
-  }
-  if (length === undefined) return { kind: 'close' };
-  const [only, ...others] = new Set([length].flat());
-  // Fifteen digits are the most that a number holds exactly.
-  if (only === undefined || others.length > 0 || !/^\d{1,15}$/.test(only)) return null;
-  return { kind: 'length', bytes: Number(only) };
+/** With its closing blank line; null where that is still to come. */
+function lengthOfHead(piece: Buffer): number | null {
+  const end = piece.indexOf(HEAD_END);
+  return end === -1 ? null : end + HEAD_END.length;
 }
+
+/** Without its closing blank line. */
+const textOfHead = (bytes: Buffer, length: number): string =>
+  bytes.toString('latin1', 0, length - HEAD_END.length);

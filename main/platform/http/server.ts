@@ -1,6 +1,9 @@
-import type { IncomingMessage, Server } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import type { BodyShare } from '../body-budget.ts';
+import { ByteBuffer } from '../byte-buffer.ts';
+import type { Clock } from '../clock.ts';
 
 /** Whether a server got its address. */
 type Listening =
@@ -67,6 +70,56 @@ export function closeOnceAnswered(server: Server): void {
   };
 }
 
+/** So long the rest of a body is still read whose request was answered without it. */
+const REST_MS = 2000;
+
+/** Makes a server close connections on which a body goes on after its answer: nobody reads it. */
+export function closeUnread(server: Server, clock: Clock): void {
+  server.on('request', (req, res) => {
+    res.on('close', () => {
+      const { socket } = req;
+      if (req.complete || socket.destroyed) return;
+      const cancelTimer = clock.after(REST_MS, () => void socket.destroy());
+      req.on('close', cancelTimer);
+    });
+  });
+}
+
+/** What becomes of a body that comes on after its request was answered. */
+export interface RestPlan {
+  readonly clock: Clock;
+  /** The connection is closed once so much more of it has come over the wire. */
+  readonly maxRestBytes: number;
+}
+
+/**
+ * Ends an answer that is written while the body of its request still comes, and closes the connection.
+ * Closing at once would reset it, and the sender would lose the answer unread; so the rest is read and
+ * thrown away, but for `maxRestBytes` on the wire and a short while.
+ */
+export function endAfterRest(
+  req: IncomingMessage,
+  res: ServerResponse,
+  { clock, maxRestBytes }: RestPlan,
+): void {
+  if (req.readableEnded || maxRestBytes === 0) {
+    res.end();
+    return;
+  }
+  const close = () => {
+    cancelTimer();
+    res.end();
+  };
+  const cancelTimer = clock.after(REST_MS, close);
+  const { socket } = req;
+  const maxBytesRead = socket.bytesRead + maxRestBytes;
+  req.on('end', close).on('close', close);
+  req.on('data', () => {
+    if (socket.bytesRead > maxBytesRead) close();
+  });
+  req.resume();
+}
+
 const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i;
 
 /** True for a host, by name or address, that only this machine can reach. */
@@ -85,27 +138,59 @@ export function outsideAddress(): string | null {
 }
 
 /** A request body, or why there is none. */
-type BodyRead =
+export type BodyRead =
   | { readonly kind: 'body'; readonly bytes: Buffer }
   | { readonly kind: 'too_large' }
+  /** The bodies in flight leave no room for it. */
+  | { readonly kind: 'no_room' }
+  /** It comes in pieces that are too small to be anything but an attack. */
+  | { readonly kind: 'too_many_pieces' }
   /** The caller went away while sending. */
   | { readonly kind: 'aborted' };
 
-/** Reads a whole body of at most `maxBytes`; of a larger one, the rest is read and thrown away. */
-export function readBody(req: IncomingMessage, maxBytes: number): Promise<BodyRead> {
+/** What a body may be. */
+interface BodyLimits {
+  readonly maxBytes: number;
+  /** Each piece costs about a microsecond, however small. */
+  readonly maxPieces?: number;
+  /** What it holds of a budget; whoever made it gives it back. */
+  readonly share?: BodyShare;
+}
+
+/** Reads a whole body; of one that is not taken, the rest is read and thrown away. */
+export function readBody(
+  req: IncomingMessage,
+  { maxBytes, maxPieces = Infinity, share }: BodyLimits,
+): Promise<BodyRead> {
   return new Promise((resolve) => {
-    const parts: Buffer[] = [];
-    let bytes = Number(req.headers['content-length'] ?? 0) > maxBytes ? maxBytes + 1 : 0;
-    if (bytes > maxBytes) resolve({ kind: 'too_large' });
+    const announced = Number(req.headers['content-length'] ?? 0);
+    const body = new ByteBuffer(announced);
+    let taken = 0;
+    let pieces = 0;
+    let isRefused = false;
+
+    const refuse = (kind: 'too_large' | 'no_room' | 'too_many_pieces') => {
+      isRefused = true;
+      body.clear();
+      share?.giveBack();
+      resolve({ kind });
+    };
+    /** What was announced counts from the beginning, or ten bodies would be half read for the sake of one. */
+    const take = (bytes: number) => {
+      if (bytes > maxBytes) refuse('too_large');
+      else if (bytes > taken && share?.take(bytes - taken) === false) refuse('no_room');
+      else taken = Math.max(taken, bytes);
+    };
+
+    take(announced);
     req.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes <= maxBytes) parts.push(chunk);
-      else resolve({ kind: 'too_large' });
+      if (isRefused) return;
+      pieces += 1;
+      take(body.length + chunk.length);
+      if (pieces > maxPieces) refuse('too_many_pieces');
+      else if (!isRefused) body.add(chunk);
     });
-    req.on('end', () => {
-      const [only] = parts;
-      resolve({ kind: 'body', bytes: parts.length === 1 && only ? only : Buffer.concat(parts) });
-    });
+    req.on('end', () => resolve({ kind: 'body', bytes: body.take() }));
     req.on('close', () => resolve({ kind: 'aborted' }));
     req.on('error', () => resolve({ kind: 'aborted' }));
   });

@@ -3,10 +3,14 @@ import { Agent, type buildConnector, Client, type Dispatcher, Pool } from 'undic
 import {
   type Exchange,
   type HttpClient,
+  type HttpRequest,
   KEEP_ALIVE_MS,
   MAX_HEAD_BYTES,
+  MAX_INTERIM_HEADS,
+  REQUEST_TIMEOUT_STATUS,
   type ResponseHeaders,
   type ResponseListener,
+  TIMED_OUT,
   transportFailure,
 } from './types.ts';
 
@@ -29,22 +33,25 @@ export function createTlsClient(connectTimeoutMs: number): HttpClient {
   return {
     send(request, listener) {
       const exchange = new UndiciExchange(listener);
-      (request.fresh ? single : pooled).dispatch(
-        {
-          origin: request.origin,
-          path: request.path,
-          method: request.method,
-          headers: request.headers as string[],
-          body: request.body,
-        },
-        exchange,
-      );
+      // undici waits for the end of the present turn of the loop before it uses a kept connection; where
+      // the loop's look at its sockets is over, what came before this request is seen in the next turn only.
+      if (request.fresh) dispatch(single, request, exchange);
+      else setImmediate(dispatch, pooled, request, exchange);
       return exchange;
     },
     close: async () => {
       await Promise.all([pooled.destroy(), single.destroy()]);
     },
   };
+}
+
+function dispatch(
+  agent: Agent,
+  { origin, path, method, headers, body }: HttpRequest,
+  exchange: UndiciExchange,
+): void {
+  if (exchange.isOver()) return;
+  agent.dispatch({ origin, path, method, headers: headers as string[], body }, exchange);
 }
 
 /** What undici's connectors do; their type leaves out that they hand the socket back. */
@@ -95,10 +102,15 @@ class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | null = null;
   #bytesReadBefore = 0;
   #headSeen = false;
+  #interimHeads = 0;
   #over = false;
 
   constructor(listener: ResponseListener) {
     this.listener = listener;
+  }
+
+  isOver(): boolean {
+    return this.#over;
   }
 
   pause(): void {
@@ -128,9 +140,23 @@ class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {
     status: number,
     headers: ResponseHeaders,
   ): void {
-    if (this.#over || status < 200) return;
-    this.#headSeen = true;
-    this.listener.onHead(status, headers);
+    if (this.#over) return;
+    if (status < 200) this.#countInterimHead();
+    else if (status === REQUEST_TIMEOUT_STATUS && (this.client?.answers ?? 0) > 0) {
+      this.abort();
+      this.listener.onFailure(TIMED_OUT);
+    } else {
+      this.#headSeen = true;
+      this.listener.onHead(status, headers);
+    }
+  }
+
+  #countInterimHead(): void {
+    this.#interimHeads += 1;
+    if (this.#interimHeads <= MAX_INTERIM_HEADS) return;
+    this.abort();
+    const error = Object.assign(new Error(), { code: 'TOO_MANY_HEADS' });
+    this.listener.onFailure(transportFailure(error, { headSeen: false, reused: false }));
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {

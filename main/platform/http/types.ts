@@ -57,6 +57,7 @@ export interface TransportFailure {
 const MALFORMED = new Set([
   'MALFORMED',
   'HEAD_TOO_LARGE',
+  'TOO_MANY_HEADS',
   'HTTPParserError',
   'UND_ERR_HEADERS_OVERFLOW',
 ]);
@@ -88,6 +89,7 @@ const WORDS: Readonly<Record<string, string>> = {
   CONNECT_TIMEOUT: 'no connection in time',
   UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
   HEAD_TOO_LARGE: 'the response head is too large',
+  TOO_MANY_HEADS: 'too many interim heads came before the response',
   UND_ERR_HEADERS_OVERFLOW: 'the response head is too large',
   MALFORMED: 'the response is not HTTP',
   HTTPParserError: 'the response is not HTTP',
@@ -113,5 +115,19 @@ function describe(error: Error, code: string): string {
  * or more, which is noticed at once but for a race, and that one request is sent again.
  */
 export const KEEP_ALIVE_MS = 30_000;
-/** Response heads beyond this are malformed (design 4). */
+/** Response heads beyond this are malformed. */
 export const MAX_HEAD_BYTES = 32 * 1024;
+/**
+ * Heads before the final one: an upstream that says `102 Processing` every ten seconds may do so for a
+ * quarter of an hour, and one that sends nothing else is given up.
+ */
+export const MAX_INTERIM_HEADS = 100;
+
+/** What some say on a connection that was idle for too long, before they close it. */
+export const REQUEST_TIMEOUT_STATUS = 408;
+/** Such an answer, met on a kept connection: the request may be sent again on a new one (RFC 9110, 15.5.9). */
+export const TIMED_OUT: TransportFailure = {
+  kind: 'unreachable',
+  stale: true,
+  detail: 'the connection had timed out (408)',
+};

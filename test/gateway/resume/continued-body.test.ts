@@ -12,7 +12,7 @@ const USER = '{"role":"user","content":"x"}';
 function asked(body: string, plan: Partial<ContinuedPlan> = {}, content = 'Hello', events = 1) {
   const request = parseChatRequest(Buffer.from(body));
   if (isBadRequest(request)) throw new Error(request.message);
-  const transcript = { content, contentEvents: events };
+  const transcript = { content, firstContent: content, contentEvents: events };
   return continuedBody(request, { model: null, prefill: 'last-message', transcript, ...plan });
 }
 
@@ -73,12 +73,25 @@ test('a beginning of the caller’s own that was echoed is not there twice', () 
   const own = 'Once upon a time,';
   const message = `{"role":"assistant","content":"${own}"}`;
   const sent = `${own} there was`;
-  expect(asked(`{"messages":[${message}]}`, {}, sent)).toMatchObject({ asked: sent });
+  const body = `{"messages":[${message}]}`;
+  const inPieces = (firstContent: string) => ({ content: sent, firstContent, contentEvents: 4 });
+  expect(asked(body, { transcript: inPieces(own) })).toMatchObject({ asked: sent });
+  // Said in pieces it is text, as a text that repeats itself has it.
+  expect(asked(body, { transcript: inPieces('Once ') })).toMatchObject({ asked: own + sent });
   const short = '{"echo":true,"messages":[{"role":"assistant","content":"Once"}]}';
   expect(asked(short, {}, 'Once more')).toMatchObject({ asked: 'Once more' });
   expect(bytesOf(short, {}, 'Once more')).toContain('"echo":false');
   const unasked = '{"messages":[{"role":"assistant","content":"a"}]}';
   expect(asked(unasked, {}, 'a')).toMatchObject({ asked: 'aa' });
+});
+
+test('the blanks at the end of what was sent are not asked about, but told', () => {
+  const body = `{"messages":[${USER}]}`;
+  expect(asked(body, {}, 'Hello. \n\t')).toMatchObject({ asked: 'Hello.', seam: ' \n\t' });
+  expect(asked(body, {}, 'Hello.')).toMatchObject({ asked: 'Hello.', seam: '' });
+  expect(bytesOf(body, {}, 'Hello. ')).toContain('"content":"Hello."');
+  // There is nothing to go on from but them.
+  expect(asked(body, {}, ' \n')).toMatchObject({ asked: ' \n', seam: '' });
 });
 
 test.each<[why: string, body: string, reason: string]>([

@@ -1,11 +1,17 @@
 import { expect, test } from 'vitest';
 import { isDeterministic } from '../../../main/gateway/chat/resume/continuation.ts';
-import { mayEcho, type Prefill, prefillOf } from '../../../main/gateway/upstream/upstreams.ts';
+import { topLevelMembers } from '../../../main/gateway/upstream/json-members.ts';
+import {
+  continuingOf,
+  type Echo,
+  type Prefill,
+  prefillOf,
+} from '../../../main/gateway/upstream/upstreams.ts';
 
 test.each<[ownedBy: string | null, prefill: Prefill]>([
   ['vllm', 'continue_final_message'],
   ['sglang', 'continue_final_message'],
-  ['llamacpp', 'last-message'],
+  ['llamacpp', 'continue_final_message'],
   ['library', 'none'],
   ['openai', 'none'],
   ['VLLM', 'none'],
@@ -15,10 +21,36 @@ test.each<[ownedBy: string | null, prefill: Prefill]>([
   expect(prefillOf(ownedBy)).toBe(prefill);
 });
 
-test('an echo is looked for only where engines are known to give one', () => {
-  const kinds: Prefill[] = ['none', 'last-message', 'continue_final_message', 'prefix'];
-  expect(kinds.filter(mayEcho)).toEqual(['last-message', 'prefix']);
+test.each<[address: string, prefill: Prefill | null, echo: Echo | null]>([
+  ['api.mistral.ai/v1/', 'prefix', 'always'],
+  ['api.deepseek.com/beta/', 'prefix', 'maybe'],
+  ['api.deepseek.com/v1/', null, null],
+  ['api.deepseek.com/betamax/', null, null],
+  ['api.groq.com/openai/v1/', 'last-message', 'maybe'],
+  ['api.openai.com/v1/', null, null],
+  ['mine.openai.azure.com/openai/v1/', null, null],
+  ['openrouter.ai/api/v1/', null, null],
+  ['gpu.example.com/v1/', 'continue_final_message', 'never'],
+])('a service at %s that lists models of vLLM goes on by %s', (address, prefill, echo) => {
+  const continuing = continuingOf({ setting: 'auto', address, ownedBy: 'vllm' });
+  expect(continuing).toEqual(prefill === null ? null : { prefill, echo });
 });
+
+test.each<[setting: Prefill, ownedBy: string | null, echo: Echo | null]>([
+  ['continue_final_message', 'vllm', 'never'],
+  ['continue_final_message', 'llamacpp', 'never'],
+  ['last-message', 'llamacpp', 'never'],
+  ['last-message', 'vllm', 'maybe'],
+  ['continue_final_message', null, 'maybe'],
+  ['prefix', 'vllm', 'maybe'],
+  ['none', 'vllm', null],
+])(
+  'what is set as %s holds, and of models of %s an echo is looked for: %s',
+  (setting, ownedBy, echo) => {
+    const continuing = continuingOf({ setting, address: '', ownedBy });
+    expect(continuing).toEqual(echo === null ? null : { prefill: setting, echo });
+  },
+);
 
 test.each<[body: string, is: boolean]>([
   ['{"temperature":0}', true],
@@ -32,5 +64,6 @@ test.each<[body: string, is: boolean]>([
   ['[0]', false],
   ['no JSON', false],
 ])('%s is deterministic: %s', (body, is) => {
-  expect(isDeterministic(Buffer.from(body))).toBe(is);
+  const bytes = Buffer.from(body);
+  expect(isDeterministic({ bytes, members: topLevelMembers(bytes) })).toBe(is);
 });

@@ -31,3 +31,11 @@ test('the limit is 1 MiB', () => {
   sent.add(Buffer.alloc(1));
   expect(sent.taken()).toBeNull();
 });
+
+test('a stream of more pieces than tokens fit into is not kept, however short they are', () => {
+  const sent = createSentBytes();
+  for (let piece = 0; piece < 16_384; piece += 1) sent.add(Buffer.of(0x0a));
+  expect(sent.taken()).toHaveLength(16_384);
+  sent.add(Buffer.of(0x0a));
+  expect(sent.taken()).toBeNull();
+});

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { createSplice, type SplicePlan } from '../../../main/gateway/chat/resume/splice.ts';
 import { answerAsChunk } from '../../../main/gateway/upstream/assembly.ts';
+import type { Echo } from '../../../main/gateway/upstream/upstreams.ts';
 import {
   chunkOf,
   framesIn,
@@ -17,8 +18,11 @@ const SENT = 'It was a dark and stormy night';
 const FIRST = [chunkOf('1', { role: 'assistant' }), chunkOf('1', { content: SENT })];
 
 const ANEW: SplicePlan = { way: { kind: 'anew' }, includeUsage: false };
-const CONTINUED: SplicePlan = { way: { kind: 'continued', echo: null }, includeUsage: false };
-const ECHO: SplicePlan = { way: { kind: 'continued', echo: SENT }, includeUsage: false };
+const going = (echo: Echo, asked = SENT, seam = ''): SplicePlan => {
+  return { way: { kind: 'continued', asked, seam, echo }, includeUsage: false };
+};
+const CONTINUED = going('never');
+const ECHO = going('maybe');
 
 const text = (content: string, extra: Record<string, unknown> = {}) =>
   chunkOf('2', { content }, null, extra);
@@ -100,14 +104,80 @@ test('a comment inside an event stays with it', () => {
   expect(out(CONTINUED, [`: hi\r\n${text('x').trim()}\r\n\r\n`]).bytes).toMatch(/^: hi\ndata: \{/);
 });
 
-test('an event that cannot be read passes once nothing can differ any more', () => {
-  expect(out(CONTINUED, ['data: {"half\n\n']).bytes).toBe('data: {"half\n\n');
-  expect(out(ANEW, ['data: {"half\n\n']).diverged).toMatch(/cannot be read/);
+test('an event that cannot be read is dropped', () => {
+  const broken = 'data: {"half\n\n';
+  expect(out(CONTINUED, [broken, text('x')]).bytes).toBe(out(CONTINUED, [text('x')]).bytes);
+  expect(out(ANEW, [broken, text(SENT.slice(4))]).diverged).toMatch(/differs/);
 });
 
-test('an echo is swallowed, however it is cut', () => {
-  const echo = [text(SENT.slice(0, 5)), text(`${SENT.slice(5)}, and`), text(' cold'), STOP, DONE];
-  expect(heardOf(ECHO, echo).content).toBe(`${SENT}, and cold`);
+test('an echo is swallowed where it is the first text of all, and all of it in one piece', () => {
+  const echo = [chunkOf('2', { role: 'assistant', content: '' }), text(SENT), text(', and'), STOP];
+  for (const plan of [ECHO, going('always')]) {
+    expect(heardOf(plan, echo).content).toBe(`${SENT}, and`);
+    expect(heardOf(plan, [text(' – '), text(SENT), STOP]).content).toBe(`${SENT} – ${SENT}`);
+  }
+});
+
+test.each<[how: string, pieces: readonly string[]]>([
+  ['in pieces', [SENT.slice(0, 5), SENT.slice(5)]],
+  ['in one piece with more', [`${SENT}, and`]],
+  ['in pieces with more', [SENT.slice(0, 5), `${SENT.slice(5)}, and`]],
+])(
+  'equal text %s is no echo but the answer begun anew, and nothing of it goes on',
+  (_how, pieces) => {
+    expect(
+      out(
+        ECHO,
+        pieces.map((piece) => text(piece)),
+      ),
+    ).toEqual({
+      bytes: '',
+      diverged: expect.stringMatching(/says again/) as string,
+    });
+  },
+);
+
+test('an engine that is known to say only what is new may say the same again', () => {
+  const again = [text(SENT), text(SENT.slice(0, 5)), text(SENT.slice(5)), STOP];
+  expect(heardOf(CONTINUED, again).content).toBe(SENT.repeat(3));
+});
+
+test('a text that has repeated itself may go on to, whoever says so', () => {
+  const song = 'la la la la ';
+  const first = [chunkOf('1', { content: song })];
+  const plan = going('maybe', song.trimEnd(), ' ');
+  expect(heardOf(plan, [text(' '), text('la '), text('la la la')], first).content).toBe(
+    `${song}la la la la`,
+  );
+  const noSeam = going('maybe', ' la la la la');
+  const again = [' la', ' la', ' la', ' la', ' la'].map((word) => text(word));
+  expect(heardOf(noSeam, again, [chunkOf('1', { content: ' la la la la' })]).content).toBe(
+    ' la'.repeat(9),
+  );
+});
+
+test('the blanks at the seam are said again and heard once', () => {
+  const first = [chunkOf('1', { content: `${SENT}.\n\n` })];
+  const plan = going('never', `${SENT}.`, '\n\n');
+  for (const pieces of [['\n\nIt'], ['\n', '\n', 'It'], ['\n', '\nI', 't']]) {
+    expect(
+      heardOf(
+        plan,
+        pieces.map((piece) => text(piece)),
+        first,
+      ).content,
+    ).toBe(`${SENT}.\n\nIt`);
+  }
+  // Fewer or none than there were: what was sent stays. More: they go on.
+  expect(heardOf(plan, [text('\nIt\n')], first).content).toBe(`${SENT}.\n\nIt\n`);
+  expect(heardOf(plan, [text('It')], first).content).toBe(`${SENT}.\n\nIt`);
+  expect(heardOf(plan, [text('\n\n\n')], first).content).toBe(`${SENT}.\n\n\n`);
+});
+
+test('the answer begun anew shows also where the caller had begun it', () => {
+  const plan = going('maybe', `Once: ${SENT}`);
+  expect(out(plan, [text(SENT.slice(0, 9)), text(SENT.slice(9))]).diverged).toMatch(/says again/);
+  expect(out(plan, [text('Once: '), text(SENT)]).diverged).toMatch(/says again/);
 });
 
 test('what only begins like an echo comes out whole, in order', () => {
@@ -126,12 +196,12 @@ test.each<[end: string, events: readonly string[]]>([
   expect(heardOf(ECHO, [text('It was '), ...events]).content).toBe(`${SENT}It was `);
 });
 
-test('a text of under 16 characters is never taken for an echo', () => {
-  const plan: SplicePlan = {
-    way: { kind: 'continued', echo: 'It was a dark a' },
-    includeUsage: false,
-  };
-  expect(heard(out(plan, [text('It was a dark a')]).bytes).content).toBe('It was a dark a');
+test('a text of under 16 characters is taken for an echo only where one is due', () => {
+  const short = 'It was a dark a';
+  const first = [chunkOf('1', { content: short })];
+  const echo = [text(short), text(' night')];
+  expect(out(going('maybe', short), echo, first).diverged).toMatch(/says again/);
+  expect(heardOf(going('always', short), echo, first).content).toBe(`${short} night`);
 });
 
 test('an answer given anew is silent up to where the first broke off, then goes on', () => {

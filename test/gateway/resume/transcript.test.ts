@@ -28,7 +28,10 @@ test('whatever the text and however it was cut, it is read back', () => {
           content: text,
           reasoning: '',
           hasRole: how !== 'none',
-          contentEvents: pieces.filter((piece) => piece !== '').length,
+          // Blanks at the end are said again by whoever goes on.
+          contentEvents: pieces
+            .slice(0, pieces.findLastIndex((piece) => piece.trim() !== '') + 1)
+            .filter((piece) => piece !== '').length,
         });
       },
     ),

@@ -1,8 +1,10 @@
 import { isObject } from '#shared/objects.ts';
 import type { ChatRequest } from '../../upstream/chat-request.ts';
-import { parseJson } from '../../upstream/completion.ts';
 import {
-  elementsAt,
+  isText,
+  type Member,
+  smallValueAt,
+  smallValueOf,
   type Span,
   topLevelMembers,
   withMembers,
@@ -17,6 +19,8 @@ type ContinuedBody =
       readonly bytes: Buffer;
       /** The text to go on from, as an upstream that echoes it would say it. */
       readonly asked: string;
+      /** The blanks that were sent after it, with which the continuation begins. */
+      readonly seam: string;
     }
   | { readonly kind: 'not_possible'; readonly reason: Impossible };
 
@@ -34,10 +38,8 @@ export interface ContinuedPlan {
   /** As for `bodyFor`: null leaves the caller's. */
   readonly model: string | null;
   readonly prefill: Exclude<Prefill, 'none'>;
-  readonly transcript: Pick<Transcript, 'content' | 'contentEvents'>;
+  readonly transcript: Pick<Transcript, 'content' | 'contentEvents' | 'firstContent'>;
 }
-
-type Body = Readonly<Record<string, unknown>>;
 
 /** Fields by which llama.cpp, SGLang and vLLM constrain the text. */
 const CONSTRAINT =
@@ -45,25 +47,27 @@ const CONSTRAINT =
 
 const TOKEN_LIMITS = ['max_tokens', 'max_completion_tokens'];
 
-/** An own beginning that is shorter may stand at the beginning of an answer by chance. */
+/** An own beginning that is shorter may be the first piece of an answer by chance. */
 const MIN_OWN_CHARS = 16;
 
 /** The caller's bytes but for the model, the begun answer as last message, the flags and the token limits. */
 export function continuedBody(request: ChatRequest, plan: ContinuedPlan): ContinuedBody {
   const { model, prefill, transcript } = plan;
-  const body = parseJson(request.bytes.toString('utf8'));
-  const messages = request.members.find(({ key }) => key === 'messages');
-  if (!isObject(body) || messages === undefined) return notPossible('own_message');
+  const { bytes, members } = request;
+  const messages = members.find(({ key }) => key === 'messages');
+  const last = messages?.last ?? null;
+  if (messages === undefined || last === null) return notPossible('own_message');
   if (request.choices > 1) return notPossible('several_choices');
-  if (isConstrained(body)) return notPossible('constrained');
+  if (isConstrained(request)) return notPossible('constrained');
   if (!transcript.content.isWellFormed()) return notPossible('half_character');
 
-  const own = ownBeginning(body['messages']);
+  const own = ownBeginning(bytes.subarray(last.start, last.end));
   if (own === undefined) return notPossible('own_message');
-  const asked = joined(own ?? '', transcript.content, body['echo'] === true);
+  const isEchoAsked = smallValueOf(bytes, members, 'echo') === true;
+  const { asked, seam } = withoutBlanks(joined(own ?? '', transcript, isEchoAsked));
   const values: Record<string, string> = {
-    messages: withBegun(request.bytes, messages, { asked, isOwn: own !== null, prefill }),
-    ...tokenLimits(body, transcript.contentEvents),
+    messages: withBegun(bytes, { messages, last }, { asked, isOwn: own !== null, prefill }),
+    ...tokenLimits(request, transcript.contentEvents),
   };
   if (model !== null && model !== request.model) values['model'] = JSON.stringify(model);
   if (prefill === 'continue_final_message') {
@@ -71,45 +75,75 @@ export function continuedBody(request: ChatRequest, plan: ContinuedPlan): Contin
     values['add_generation_prompt'] = 'false';
   }
   // vLLM and llama.cpp repeat the last message to who asks for it; the caller has had that.
-  if ('echo' in body) values['echo'] = 'false';
-  return { kind: 'body', bytes: withMembers(request.bytes, request.members, values), asked };
+  if (members.some(({ key }) => key === 'echo')) values['echo'] = 'false';
+  return { kind: 'body', bytes: withMembers(bytes, members, values), asked, seam };
 }
 
 function notPossible(reason: Impossible): ContinuedBody {
   return { kind: 'not_possible', reason };
 }
 
-function isConstrained(body: Body): boolean {
-  const format = body['response_format'];
-  if (isObject(format) && format['type'] !== 'text') return true;
-  return Object.keys(body).some((key) => CONSTRAINT.test(key) && body[key] !== null);
+type Body = Pick<ChatRequest, 'bytes' | 'members'>;
+
+function isConstrained({ bytes, members }: Body): boolean {
+  const format = smallValueOf(bytes, members, 'response_format') ?? null;
+  const isFree =
+    typeof format === 'symbol' ? false : !isObject(format) || format['type'] === 'text';
+  return !isFree || members.some((member) => isConstraint(bytes, member));
 }
+
+function isConstraint(bytes: Buffer, { key, start, end }: Member): boolean {
+  return (
+    CONSTRAINT.test(key) && bytes.toString('latin1', start, Math.min(end, start + 5)) !== 'null'
+  );
+}
+
+/** A last message longer than this is not looked into: it would hold up everybody else. */
+const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
 
 /** The caller's own beginning of the answer; null without one, undefined where it cannot be added to. */
-function ownBeginning(messages: unknown): string | null | undefined {
-  const last: unknown = Array.isArray(messages) ? messages.at(-1) : undefined;
-  if (!isObject(last)) return undefined;
-  if (last['role'] !== 'assistant') return null;
-  const { content, tool_calls: calls } = last;
-  const hasCalls = Array.isArray(calls) && calls.length > 0;
-  return typeof content === 'string' && !hasCalls ? content : undefined;
+function ownBeginning(message: Buffer): string | null | undefined {
+  if (message.length > MAX_MESSAGE_BYTES) return undefined;
+  const members = topLevelMembers(message);
+  if (members.length === 0) return undefined;
+  if (smallValueOf(message, members, 'role') !== 'assistant') return null;
+  // The last of two of the same name, as `JSON.parse` would have it.
+  const content = members.findLast(({ key }) => key === 'content');
+  const hasCalls = members.some(({ key, last }) => key === 'tool_calls' && last !== null);
+  if (content === undefined || hasCalls || !isText(message, content)) return undefined;
+  const text = smallValueAt(message, content);
+  return typeof text === 'string' ? text : undefined;
 }
 
-/** An upstream that echoed the caller's beginning has sent it already. */
-function joined(own: string, content: string, isEchoAsked: boolean): string {
-  const wasEchoed = content.startsWith(own) && (isEchoAsked || own.length >= MIN_OWN_CHARS);
+/** An upstream that echoed the caller's beginning has sent it already: as it was asked to, or in one piece. */
+function joined(
+  own: string,
+  { content, firstContent }: ContinuedPlan['transcript'],
+  isEchoAsked: boolean,
+): string {
+  const isOnePiece = own.length >= MIN_OWN_CHARS && firstContent === own;
+  const wasEchoed = isOnePiece || (isEchoAsked && content.startsWith(own));
   return wasEchoed ? content : own + content;
+}
+
+/**
+ * Chat templates trim a message's end (Llama 3's does, and transformers then goes on from there; Mistral's
+ * service too), and a blank is read otherwise alone than as part of the next word. So everybody is asked to go
+ * on from before the blanks, and says them again.
+ */
+function withoutBlanks(text: string): { readonly asked: string; readonly seam: string } {
+  const asked = text.trimEnd();
+  return asked === '' ? { asked: text, seam: '' } : { asked, seam: text.slice(asked.length) };
 }
 
 /** The `messages` with the begun answer as their last. */
 function withBegun(
   bytes: Buffer,
-  messages: Span,
+  { messages, last }: { readonly messages: Span; readonly last: Span },
   begun: { readonly asked: string; readonly isOwn: boolean; readonly prefill: Prefill },
 ): string {
   const prefix = begun.prefill === 'prefix' ? { prefix: 'true' } : {};
   const content = JSON.stringify(begun.asked);
-  const last = elementsAt(bytes, messages.start).at(-1) ?? messages;
   const before = (end: number) => bytes.toString('utf8', messages.start, end);
   const after = bytes.toString('utf8', last.end, messages.end);
   if (begun.isOwn) {
@@ -122,9 +156,9 @@ function withBegun(
 }
 
 /** What was sent counts towards the caller's limit; one token at least must be left to ask for. */
-function tokenLimits(body: Body, sentTokens: number): Record<string, string> {
+function tokenLimits({ bytes, members }: Body, sentTokens: number): Record<string, string> {
   const limits = TOKEN_LIMITS.flatMap((field) => {
-    const limit = body[field];
+    const limit = smallValueOf(bytes, members, field);
     return typeof limit === 'number' ? [[field, limit] as const] : [];
   });
   return Object.fromEntries(
@@ -133,7 +167,10 @@ function tokenLimits(body: Body, sentTokens: number): Record<string, string> {
 }
 
 /** Whether the same request should give the same text again: temperature 0, or a seed. */
-export function isDeterministic(request: Buffer): boolean {
-  const body = parseJson(request.toString('utf8'));
-  return isObject(body) && (body['temperature'] === 0 || typeof body['seed'] === 'number');
+export function isDeterministic({
+  bytes,
+  members,
+}: Pick<ChatRequest, 'bytes' | 'members'>): boolean {
+  const valueOf = (key: string) => smallValueOf(bytes, members, key);
+  return valueOf('temperature') === 0 || typeof valueOf('seed') === 'number';
 }

@@ -1,6 +1,14 @@
 import { isObject } from '#shared/objects.ts';
+import { isHeavyJson } from '../../../platform/json.ts';
 import { errorMessage, parseJson, writeJson } from '../../upstream/completion.ts';
-import { dataOf, eventsOf, type Frames, framesOf, isNamedError } from '../../upstream/sse.ts';
+import {
+  dataOf,
+  eventsOf,
+  type Frames,
+  framesOf,
+  isNamedError,
+  otherLines,
+} from '../../upstream/sse.ts';
 import { createTextSplice, type Diverged, type SpliceWay } from './text-splice.ts';
 import { contentOf, keptOf, type Transcript, withoutIdentity } from './transcript.ts';
 
@@ -42,9 +50,9 @@ function spliceEvent(event: Buffer, chunks: ChunkSplice): readonly Buffer[] | st
   if (data === '' || isNamedError(event)) return [event];
   if (data === '[DONE]') return spliceEnd(event, chunks);
   const chunk = parseJson(data);
-  if (!isObject(chunk)) {
-    return chunks.isPast() ? [event] : 'the new answer has an event that cannot be read';
-  }
+  // Whoever relays the stream drops what cannot be read; what is missing then shows in the text.
+  if (!isObject(chunk))
+    return isHeavyJson(data) ? 'the new answer has an event of too many values' : [];
   if (errorMessage(chunk) !== null) return [event];
   const spliced = chunks.take(chunk);
   return spliced.kind === 'diverged' ? spliced.detail : written(event, spliced.chunk);
@@ -83,8 +91,6 @@ interface ChunkSplice {
   take(chunk: Chunk): SplicedChunk;
   /** The stream ends: a chunk with what was held back. */
   end(): SplicedChunk;
-  /** Nothing that comes can be another answer any more. */
-  isPast(): boolean;
 }
 
 const NOTHING: SplicedChunk = { kind: 'chunk', chunk: null };
@@ -117,7 +123,6 @@ function createChunkSplice(transcript: Transcript, plan: SplicePlan): ChunkSplic
   }
 
   return {
-    isPast: () => text.isPast(),
     take(chunk) {
       const { choices, ...fields } = chunk;
       const usage = 'usage' in fields ? { usage: usageOf(fields['usage']) } : {};
@@ -146,11 +151,7 @@ function isTheChoice(choice: unknown): choice is Chunk {
 function withData(event: Buffer, data: unknown): Buffer | null {
   const json = writeJson(data);
   if (json === null) return null;
-  const others = event
-    .toString('utf8')
-    .split(/\r\n|\n|\r/)
-    .filter((line) => line !== '' && !/^data(:|$)/.test(line));
-  return Buffer.from([...others, `data: ${json}`, '', ''].join('\n'));
+  return Buffer.concat([otherLines(event), Buffer.from(`data: ${json}\n\n`)]);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { isObject } from '#shared/objects.ts';
 import { errorMessage, parseJson } from '../../upstream/completion.ts';
 import { createFramer, dataOf, eventsOf } from '../../upstream/sse.ts';
@@ -8,9 +9,14 @@ export interface Transcript {
   /** What tells the caller which answer a chunk belongs to; all later chunks must bear it. */
   readonly head: Readonly<Record<string, unknown>>;
   readonly content: string;
+  /** The text of the first event with any. */
+  readonly firstContent: string;
   readonly reasoning: string;
   readonly hasRole: boolean;
-  /** Events with content or reasoning: an estimate of tokens, as engines send about one an event. */
+  /**
+   * Events with content or reasoning: an estimate of tokens, as engines send about one an event. Those at the
+   * end that hold nothing but blanks are left out, for whoever goes on says them again.
+   */
   readonly contentEvents: number;
 }
 
@@ -47,33 +53,67 @@ const IDENTITY_FIELDS = [
 interface Draft {
   head: Record<string, unknown> | null;
   content: string;
+  firstContent: string;
   reasoning: string;
   isReasoning: boolean;
   hasRole: boolean;
   contentEvents: number;
+  /** So many at the end hold nothing but blanks. */
+  blankEvents: number;
 }
 
 /** Reads the events that were sent, those of an earlier hand-over among them. */
 export function readTranscript(sent: readonly Buffer[]): Transcript | NotResumable {
+  const reading = readParts(sent);
+  for (;;) {
+    const part = reading.next();
+    if (part.done === true) return part.value;
+  }
+}
+
+/** As `readTranscript`, with a turn of the event loop for others after each part. */
+export async function readTranscriptInTurns(
+  sent: readonly Buffer[],
+): Promise<Transcript | NotResumable> {
+  const reading = readParts(sent);
+  for (;;) {
+    const part = reading.next();
+    if (part.done === true) return part.value;
+    await setImmediate();
+  }
+}
+
+/** So many bytes of small events take ten milliseconds. */
+const PART_BYTES = 128 * 1024;
+
+function* readParts(sent: readonly Buffer[]): Generator<void, Transcript | NotResumable> {
   const framer = createFramer();
   const frames = framer.push(Buffer.concat(sent));
   if (framer.pendingBytes() > 0) return notResumable('unreadable');
   const draft: Draft = {
     head: null,
     content: '',
+    firstContent: '',
     reasoning: '',
     isReasoning: false,
     hasRole: false,
     contentEvents: 0,
+    blankEvents: 0,
   };
+  let bytes = 0;
   for (const event of frames === null ? [] : eventsOf(frames)) {
+    bytes += event.length;
+    if (bytes > PART_BYTES) {
+      yield;
+      bytes = event.length;
+    }
     const obstacle = addEvent(draft, event);
     if (obstacle !== null) return notResumable(obstacle);
   }
   if (draft.isReasoning) return notResumable('reasoning');
-  const { head, content, reasoning, hasRole, contentEvents } = draft;
+  const { head, content, firstContent, reasoning, hasRole, contentEvents } = draft;
   if (head === null || content === '') return notResumable('nothing');
-  return { kind: 'transcript', head, content, reasoning, hasRole, contentEvents };
+  return { kind: 'transcript', head, content, firstContent, reasoning, hasRole, contentEvents };
 }
 
 /** A chunk's fields without those that tell which answer it belongs to. */
@@ -120,9 +160,14 @@ function addDelta(draft: Draft, delta: Delta): Obstacle | null {
   const reasoning = reasoningOf(delta);
   if (typeof delta['role'] === 'string') draft.hasRole = true;
   if (content !== '' || reasoning !== '') {
-    draft.contentEvents += 1;
+    draft.blankEvents += 1;
     draft.isReasoning = content === '';
   }
+  if ((content + reasoning).trim() !== '') {
+    draft.contentEvents += draft.blankEvents;
+    draft.blankEvents = 0;
+  }
+  if (draft.content === '') draft.firstContent = content;
   draft.content += content;
   draft.reasoning += reasoning;
   return null;

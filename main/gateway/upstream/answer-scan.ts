@@ -1,0 +1,116 @@
+import { createJsonScanner, type JsonListener } from '../../platform/json-scanner.ts';
+import { type Substance, TEXT_FIELDS } from './completion.ts';
+
+/** Judges a whole answer while it comes in, without parsing it: it may be as large as anybody likes. */
+export interface AnswerScan {
+  /** Takes the next piece; false once it is no JSON. */
+  push(piece: Buffer): boolean;
+  /** What the answer amounts to, as `substanceOf` would say; null where it is no JSON. */
+  substance(): Substance['kind'] | null;
+}
+
+const QUOTE = 0x22;
+const OPEN_BRACKET = 0x5b;
+const OPEN_BRACE = 0x7b;
+const LETTER_F = 0x66;
+const LETTER_N = 0x6e;
+
+/** Makes one. */
+export function createAnswerScan(): AnswerScan {
+  const judge = new Judge();
+  // The answer, its choices, a choice, its message and the fields of that.
+  const scanner = createJsonScanner(judge, 5);
+  return {
+    push: (piece) => scanner.push(piece),
+    substance: () => (scanner.end() ? judge.substance() : null),
+  };
+}
+
+/** What is known of a choice's `delta` or `message`. */
+interface Body {
+  isObject: boolean;
+  isNull: boolean;
+  /** Names of the fields that hold something to read. */
+  readonly filled: Set<string>;
+}
+
+const newBody = (): Body => ({ isObject: false, isNull: true, filled: new Set() });
+
+/** Of two members with one name the later counts, as for `JSON.parse`. */
+class Judge implements JsonListener {
+  #isObject = false;
+  #hasError = false;
+  #hasContent = false;
+  /** The names that lead to where the scanner is, by depth; null in lists. */
+  readonly #names: (string | null)[] = [];
+  readonly #firsts: number[] = [];
+  #isErrorChoice = false;
+  #delta = newBody();
+  #message = newBody();
+
+  substance(): Substance['kind'] {
+    if (!this.#isObject || this.#hasError) return 'error';
+    return this.#hasContent ? 'content' : 'nothing';
+  }
+
+  onName(depth: number, name: string | null): void {
+    this.#names[depth] = name;
+  }
+
+  onBegin(depth: number, first: number): void {
+    this.#firsts[depth] = first;
+    if (depth === 0) this.#isObject = first === OPEN_BRACE;
+    else if (depth === 1) this.#beginMember(first);
+    else if (!this.#isInChoices()) return;
+    else if (depth === 2) {
+      this.#isErrorChoice = false;
+      this.#delta = newBody();
+      this.#message = newBody();
+    } else if (depth === 3) this.#beginOfChoice(first);
+  }
+
+  onEnd(depth: number, _end: number, isEmpty: boolean, text: string | null): void {
+    if (depth < 2 || !this.#isInChoices()) return;
+    if (depth === 2) this.#hasContent ||= this.#choiceHasContent();
+    else if (this.#firsts[2] !== OPEN_BRACE) return;
+    else if (depth === 3 && this.#names[3] === 'finish_reason') {
+      this.#isErrorChoice = this.#firsts[3] === QUOTE && text === 'error';
+    } else if (depth === 4) this.#endOfField(isEmpty);
+  }
+
+  #beginMember(first: number): void {
+    if (this.#names[1] === 'error') this.#hasError = first !== LETTER_N && first !== LETTER_F;
+    if (this.#names[1] === 'choices') this.#hasContent = false;
+  }
+
+  #isInChoices(): boolean {
+    return this.#isObject && this.#names[1] === 'choices' && this.#firsts[1] === OPEN_BRACKET;
+  }
+
+  #beginOfChoice(first: number): void {
+    const body = { isObject: first === OPEN_BRACE, isNull: first === LETTER_N };
+    if (this.#names[3] === 'delta') this.#delta = { ...newBody(), ...body };
+    if (this.#names[3] === 'message') this.#message = { ...newBody(), ...body };
+  }
+
+  #endOfField(isEmpty: boolean): void {
+    const [name, first] = [this.#names[4] ?? null, this.#firsts[4] ?? 0];
+    const body = this.#names[3] === 'delta' ? this.#delta : this.#message;
+    const isBody = this.#names[3] === 'delta' || this.#names[3] === 'message';
+    if (!isBody || !body.isObject || name === null) return;
+    if (isFilled(name, first, isEmpty)) body.filled.add(name);
+    else body.filled.delete(name);
+  }
+
+  #choiceHasContent(): boolean {
+    if (this.#firsts[2] !== OPEN_BRACE || this.#isErrorChoice) return false;
+    const body = this.#delta.isNull ? this.#message : this.#delta;
+    return body.isObject && body.filled.size > 0;
+  }
+}
+
+function isFilled(name: string, first: number, isEmpty: boolean): boolean {
+  if (TEXT_FIELDS.includes(name)) return (first === QUOTE || first === OPEN_BRACKET) && !isEmpty;
+  if (name === 'tool_calls') return first === OPEN_BRACKET && !isEmpty;
+  return (name === 'function_call' || name === 'audio') && first === OPEN_BRACE;
+}

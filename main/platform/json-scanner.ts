@@ -1,0 +1,298 @@
+import { beginNumber, goOnNumber, isWholeNumber, NO_NUMBER } from './json-number.ts';
+
+/**
+ * Hears what a JSON text holds, down to a depth. `depth` is the number of lists and objects around; places
+ * are counted in bytes from the beginning of the text.
+ */
+export interface JsonListener {
+  /** A member's name, with its quotes. `name` is null where it is long. */
+  onName(depth: number, name: string | null, start: number, end: number): void;
+  /** A value begins with the byte `first`. */
+  onBegin(depth: number, first: number, start: number): void;
+  /** A value is over; `text` is that of a short text, else null. */
+  onEnd(depth: number, end: number, isEmpty: boolean, text: string | null): void;
+}
+
+/** Reads a JSON text (RFC 8259) in whatever pieces it comes, without keeping it. */
+export interface JsonScanner {
+  /** Takes the next piece; false once the text is no JSON. */
+  push(bytes: Buffer): boolean;
+  /** Whether what came is a whole JSON text. */
+  end(): boolean;
+  /** Whether it is refused for its depth alone. */
+  isTooDeep(): boolean;
+  /** Bytes read; of what is no JSON, those before the byte at fault. */
+  position(): number;
+}
+
+/** A nest deeper than this is refused: its brackets alone are a megabyte of memory here. */
+const MAX_DEPTH = 1024 * 1024;
+/** Names and texts that anybody looks for are shorter. */
+const MAX_TEXT_BYTES = 64;
+
+const LETTER_U = 0x75;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+/** What may come next. */
+const VALUE = 0;
+const FIRST_ELEMENT = 1;
+const FIRST_NAME = 2;
+const NAME = 3;
+const AFTER_NAME = 4;
+const AFTER_VALUE = 5;
+const IN_TEXT = 6;
+const ESCAPED = 7;
+const HEX = 8;
+const LITERAL = 9;
+const IN_NUMBER = 10;
+
+const LITERALS: ReadonlyMap<number, Buffer> = new Map(
+  ['null', 'true', 'false'].map((word) => [word.charCodeAt(0), Buffer.from(word)]),
+);
+const ESCAPES = new Set(Buffer.from('"\\/bfnrt'));
+
+const isBlank = (byte: number) => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+const isDigit = (byte: number) => byte >= 0x30 && byte <= 0x39;
+const isHex = (byte: number) =>
+  isDigit(byte) || (byte >= 0x41 && byte <= 0x46) || (byte >= 0x61 && byte <= 0x66);
+
+/** Makes a scanner whose `listener` hears of values with fewer than `watched` lists and objects around. */
+export function createJsonScanner(listener: JsonListener, watched: number): JsonScanner {
+  return new Scanner(listener, watched);
+}
+
+class Scanner implements JsonScanner {
+  readonly #listener: JsonListener;
+  readonly #watched: number;
+  #state = VALUE;
+  /** For each list or object around, whether it is an object. */
+  #nest = new Uint8Array(64);
+  #depth = 0;
+  #position = 0;
+  #isBad = false;
+  #isName = false;
+  #start = 0;
+  /** Of the text being read, as far as it is short and watched. */
+  #text: string | null = null;
+  #literal: Buffer = Buffer.alloc(0);
+  #number = NO_NUMBER;
+  /** Characters of a literal or an escape that have come. */
+  #count = 0;
+
+  constructor(listener: JsonListener, watched: number) {
+    this.#listener = listener;
+    this.#watched = watched;
+  }
+
+  push(bytes: Buffer): boolean {
+    if (this.#isBad) return false;
+    const { length } = bytes;
+    const origin = this.#position;
+    let at = 0;
+    while (at < length) {
+      if (this.#state === IN_TEXT) {
+        const end = endOfRun(bytes, at);
+        if (this.#text !== null) this.#addText(bytes, at, end);
+        at = end;
+        if (at === length) break;
+      }
+      this.#position = origin + at;
+      if (!this.#take(bytes[at] ?? 0, bytes, at)) {
+        this.#isBad = true;
+        return false;
+      }
+      at += 1;
+    }
+    this.#position = origin + length;
+    return true;
+  }
+
+  end(): boolean {
+    if (this.#isBad) return false;
+    const isNumber = this.#state === IN_NUMBER && isWholeNumber(this.#number);
+    if (isNumber) this.#endValue(false, null, this.#position);
+    return this.#state === AFTER_VALUE && this.#depth === 0;
+  }
+
+  isTooDeep(): boolean {
+    return this.#isBad && this.#depth === MAX_DEPTH;
+  }
+
+  position(): number {
+    return this.#position;
+  }
+
+  #take(byte: number, bytes: Buffer, at: number): boolean {
+    switch (this.#state) {
+      case VALUE:
+        return isBlank(byte) || this.#begin(byte);
+      case FIRST_ELEMENT:
+        if (byte === CLOSE_BRACKET) return this.#close(byte, true);
+        return isBlank(byte) || this.#begin(byte);
+      case FIRST_NAME:
+        if (byte === CLOSE_BRACE) return this.#close(byte, true);
+        return isBlank(byte) || this.#beginName(byte);
+      case NAME:
+        return isBlank(byte) || this.#beginName(byte);
+      case AFTER_NAME:
+        if (byte === COLON) this.#state = VALUE;
+        return byte === COLON || isBlank(byte);
+      case AFTER_VALUE:
+        return this.#takeAfterValue(byte);
+      default:
+        return this.#takeWithin(byte, bytes, at);
+    }
+  }
+
+  #takeWithin(byte: number, bytes: Buffer, at: number): boolean {
+    switch (this.#state) {
+      case LITERAL:
+        return this.#takeLiteral(byte);
+      case IN_NUMBER:
+        return this.#takeNumber(byte);
+      default:
+        return this.#takeInText(byte, bytes, at);
+    }
+  }
+
+  #begin(byte: number): boolean {
+    if (this.#depth < this.#watched) this.#listener.onBegin(this.#depth, byte, this.#position);
+    if (byte === QUOTE) this.#beginText(false);
+    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) return this.#open(byte);
+    else if ((this.#number = beginNumber(byte)) !== NO_NUMBER) this.#state = IN_NUMBER;
+    else {
+      const literal = LITERALS.get(byte);
+      if (literal === undefined) return false;
+      this.#literal = literal;
+      this.#count = 1;
+      this.#state = LITERAL;
+    }
+    return true;
+  }
+
+  #beginName(byte: number): boolean {
+    this.#beginText(true);
+    return byte === QUOTE;
+  }
+
+  #beginText(isName: boolean): void {
+    this.#isName = isName;
+    this.#start = this.#position;
+    this.#text = this.#depth < this.#watched ? '' : null;
+    this.#state = IN_TEXT;
+  }
+
+  #addText(bytes: Buffer, from: number, to: number): void {
+    if (this.#text === null) return;
+    const isShort = this.#text.length + to - from <= MAX_TEXT_BYTES;
+    this.#text = isShort ? this.#text + bytes.toString('latin1', from, to) : null;
+  }
+
+  #open(byte: number): boolean {
+    if (this.#depth === MAX_DEPTH) return false;
+    if (this.#depth === this.#nest.length) {
+      const grown = new Uint8Array(this.#nest.length * 2);
+      grown.set(this.#nest);
+      this.#nest = grown;
+    }
+    this.#nest[this.#depth] = byte;
+    this.#depth += 1;
+    this.#state = byte === OPEN_BRACE ? FIRST_NAME : FIRST_ELEMENT;
+    return true;
+  }
+
+  #close(byte: number, isEmpty: boolean): boolean {
+    // The closing one stands two behind the opening one in ASCII.
+    if (this.#depth === 0 || this.#nest[this.#depth - 1] !== byte - 2) return false;
+    this.#depth -= 1;
+    this.#endValue(isEmpty, null, this.#position + 1);
+    return true;
+  }
+
+  #endValue(isEmpty: boolean, text: string | null, end: number): void {
+    this.#state = AFTER_VALUE;
+    if (this.#depth < this.#watched) this.#listener.onEnd(this.#depth, end, isEmpty, text);
+  }
+
+  #takeAfterValue(byte: number): boolean {
+    if (byte === COMMA && this.#depth > 0) {
+      this.#state = this.#nest[this.#depth - 1] === OPEN_BRACE ? NAME : VALUE;
+      return true;
+    }
+    if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) return this.#close(byte, false);
+    return isBlank(byte);
+  }
+
+  #takeInText(byte: number, bytes: Buffer, at: number): boolean {
+    if (this.#state !== IN_TEXT || byte === BACKSLASH) {
+      if (this.#text !== null) this.#addText(bytes, at, at + 1);
+      return this.#takeInEscape(byte);
+    }
+    if (byte !== QUOTE) return false;
+    const end = this.#position + 1;
+    if (!this.#isName) this.#endValue(end - this.#start === 2, decoded(this.#text), end);
+    else {
+      this.#state = AFTER_NAME;
+      if (this.#depth < this.#watched) {
+        this.#listener.onName(this.#depth, decoded(this.#text), this.#start, end);
+      }
+    }
+    return true;
+  }
+
+  #takeInEscape(byte: number): boolean {
+    if (this.#state === HEX) {
+      this.#count += 1;
+      if (this.#count === 4) this.#state = IN_TEXT;
+      return isHex(byte);
+    }
+    if (this.#state === IN_TEXT) {
+      this.#state = ESCAPED;
+      return true;
+    }
+    this.#count = 0;
+    this.#state = byte === LETTER_U ? HEX : IN_TEXT;
+    return byte === LETTER_U || ESCAPES.has(byte);
+  }
+
+  #takeLiteral(byte: number): boolean {
+    if (byte !== this.#literal[this.#count]) return false;
+    this.#count += 1;
+    if (this.#count === this.#literal.length) this.#endValue(false, null, this.#position + 1);
+    return true;
+  }
+
+  #takeNumber(byte: number): boolean {
+    const next = goOnNumber(this.#number, byte);
+    if (next !== NO_NUMBER) {
+      this.#number = next;
+      return true;
+    }
+    if (!isWholeNumber(this.#number)) return false;
+    this.#endValue(false, null, this.#position);
+    return this.#takeAfterValue(byte);
+  }
+}
+
+/** Where a text's plain bytes end: at its quote, a backslash, or a control character, which it may not hold. */
+function endOfRun(bytes: Buffer, from: number): number {
+  const { length } = bytes;
+  let at = from;
+  for (; at < length; at += 1) {
+    const byte = bytes[at] ?? 0;
+    if (byte === QUOTE || byte === BACKSLASH || byte < 0x20) break;
+  }
+  return at;
+}
+
+/** Only names in plain ASCII are looked for, which one byte a character leaves as they are. */
+function decoded(text: string | null): string | null {
+  return text?.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
+}

@@ -1,0 +1,109 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { format, resolveConfig } from 'prettier';
+import { ENTRIES, type Entry, ENV_PREFIX } from '../main/config/schema.ts';
+import { MEANINGS } from './setting-meanings.ts';
+
+// `npm run docs`: writes docs/configuration.md from the table of settings.
+
+const PAGE = join(import.meta.dirname, '../docs/configuration.md');
+
+/** Where a section begins its own heading; sections that only differ in their prefix share one. */
+const SECTIONS: readonly (readonly [heading: string, ...sections: string[]])[] = [
+  ['Your engine (`local`)', 'local'],
+  ['Hosted upstreams (`hosted_a`, `hosted_b`, `hosted_c`)', 'hosted_a', 'hosted_b', 'hosted_c'],
+  ['On-demand GPU (`ondemand`)', 'ondemand'],
+  ['Circuits', 'circuit'],
+  ['Routing', 'routing'],
+  ['This machine', 'agent'],
+  ['Gateway', 'gateway'],
+];
+
+/** docs/configuration.md as it should be. */
+export async function configurationPage(): Promise<string> {
+  const listed = SECTIONS.flatMap(([, ...sections]) => sections);
+  const missing = ENTRIES.find(({ section }) => !listed.includes(section));
+  if (missing !== undefined) throw new Error(`no heading in docs/ for ${missing.section}`);
+  const tables = SECTIONS.map(([heading, ...sections]) => `## ${heading}\n\n${tableOf(sections)}`);
+  return format(`${INTRODUCTION}\n${tables.join('\n\n')}\n`, {
+    ...(await resolveConfig(PAGE)),
+    parser: 'markdown',
+  });
+}
+
+const INTRODUCTION = `<!-- Written by \`npm run docs\` from the table of settings; changes here are overwritten. -->
+
+# Configuration
+
+Most settings can be changed in the window under Settings. Each one has three sources; the first that sets it
+wins:
+
+1. an environment variable (all begin with \`${ENV_PREFIX}\`);
+2. \`settings.json\` in the data directory, or \`secrets.json\` for keys and headers; the window writes both;
+3. the default.
+
+A value that is not allowed never becomes a default: the start names the variable, the value and what is
+allowed, and ends. A file in the data directory that cannot be read is set aside as \`<name>.bad-<time>\`, with
+a warning. Changes made in the window apply to the next request, except where the tables say "restart".
+
+The **data directory** is \`${ENV_PREFIX}DATA_DIR\`. Its default is \`~/Library/Application Support/Switchyard\` on
+macOS, \`%APPDATA%\\Switchyard\` on Windows, and \`~/.local/share/switchyard\` (or \`$XDG_DATA_HOME/switchyard\`)
+elsewhere.
+
+<picture>
+  <source media="(prefers-color-scheme: dark)" srcset="images/settings-dark.png">
+  <img alt="The settings in the window, with the section Local open" src="images/settings-light.png" width="860">
+</picture>
+
+From the command line, while Switchyard runs:
+
+    node scripts/switchyard.mjs get                             # all settings, with their sources
+    node scripts/switchyard.mjs set agent.onlyWhenIdle true
+    node scripts/switchyard.mjs set agent.onlyWhenIdle default
+    node scripts/switchyard.mjs --help                          # all variables, with what they may be
+`;
+
+/** One table for sections that are alike, with the variables of the first. */
+function tableOf([first = '', ...others]: readonly string[]): string {
+  const rows = entriesOf(first).map(rowOf);
+  for (const other of others) {
+    const same = entriesOf(other).map((entry) => rowOf(entry).replaceAll(...renamed(other, first)));
+    if (same.join() !== rows.join()) throw new Error(`${other} is not like ${first}`);
+  }
+  const note =
+    others.length === 0
+      ? ''
+      : `\n\nThe same variables exist with ${others.map((id) => `\`${ENV_PREFIX}${id.toUpperCase()}_\``).join(' and ')}.`;
+  return `| variable | default | allowed | meaning |\n| --- | --- | --- | --- |\n${rows.join('\n')}${note}`;
+}
+
+const renamed = (from: string, to: string): [string, string] => [
+  from.toUpperCase(),
+  to.toUpperCase(),
+];
+
+const entriesOf = (section: string) => ENTRIES.filter((entry) => entry.section === section);
+
+function rowOf({ section, key, setting }: Entry): string {
+  const meanings: Readonly<Record<string, Readonly<Record<string, string>>>> = MEANINGS;
+  const meaning = meanings[section]?.[key] ?? '';
+  const notes = [setting.secret ? 'Secret.' : '', setting.restart ? 'Restart.' : ''];
+  const cells = [
+    `\`${ENV_PREFIX}${setting.env}\``,
+    defaultOf(setting.fallback),
+    setting.kind.allowed,
+    [meaning, ...notes].filter((text) => text !== '').join(' '),
+  ];
+  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+}
+
+function defaultOf(fallback: unknown): string {
+  const json = JSON.stringify(fallback);
+  if (['null', '[]', '{}'].includes(json)) return 'none';
+  return `\`${Array.isArray(fallback) ? fallback.join(',') : String(fallback)}\``;
+}
+
+if (import.meta.main) {
+  const page = await configurationPage();
+  if (page !== (await readFile(PAGE, 'utf8').catch(() => ''))) await writeFile(PAGE, page);
+}

@@ -1,0 +1,139 @@
+// `npm run screenshots`: the pictures in README.md and docs/, taken of the demo and of a first start.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Page } from 'playwright-core';
+import { closeBrowser, openPage } from '../test/support/browser.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const IMAGES = join(ROOT, 'docs/images');
+
+/** A program of this repository that has printed where it is. */
+interface Program {
+  /** The window's address with a one-time code. */
+  readonly link: string;
+  readonly baseUrl: string;
+  /** Types a line and waits for its reply. */
+  type(line: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+async function start(entry: string, env: Readonly<Record<string, string>> = {}): Promise<Program> {
+  const child = spawn(process.execPath, [join(ROOT, entry)], {
+    env: { ...process.env, SWITCHYARD_PORT: '0', ...env },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  async function read(pattern: RegExp): Promise<string> {
+    for (;;) {
+      const { done, value } = await lines.next();
+      if (done) throw new Error(`${entry} ended before it printed ${String(pattern)}`);
+      const found = pattern.exec(value);
+      if (found !== null) return found[0];
+    }
+  }
+  // The demo prints the window's address first, the program the base URL.
+  const first = await read(/http:\S+/);
+  const second = await read(/http:\S+/);
+  const [link, baseUrl] = first.includes('#') ? [first, second] : [second, first];
+  return {
+    link,
+    baseUrl,
+    async type(line) {
+      child.stdin.write(`${line}\n`);
+      await read(/^(\w+: \w+|\w+ is healthy|all upstreams are healthy)$/);
+    },
+    async stop() {
+      child.kill('SIGTERM');
+      await once(child, 'exit');
+    },
+  };
+}
+
+/** One streamed chat completion, read to its end. */
+async function ask({ baseUrl }: Program): Promise<void> {
+  const response = await fetch(`${baseUrl}/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model: 'any',
+      stream: true,
+      messages: [{ role: 'user', content: 'Hello' }],
+    }),
+  });
+  await response.text();
+}
+
+/** The upper `height` pixels of what the page shows at `hash`, light and dark. */
+async function photograph(
+  page: Page,
+  { name, hash, height }: { readonly name: string; readonly hash: string; readonly height: number },
+): Promise<void> {
+  await page.evaluate((to) => void (location.hash = to), hash);
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    await page.evaluate(() => document.fonts.ready.then(() => undefined));
+    await showDefaultPort(page);
+    const clip = { x: 0, y: 0, width: 1280, height };
+    await page.screenshot({ path: join(IMAGES, `${name}-${colorScheme}.png`), clip });
+    console.log(`docs/images/${name}-${colorScheme}.png`);
+  }
+}
+
+/** The port is any free one; the pictures show the default. */
+async function showDefaultPort(page: Page): Promise<void> {
+  await page.evaluate(() => {
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    for (let node = texts.nextNode(); node !== null; node = texts.nextNode()) {
+      node.nodeValue = (node.nodeValue ?? '').replaceAll(`:${location.port}`, ':47900');
+    }
+  });
+}
+
+/** Traffic with a resumed stream, a hedged call and a fallback, the newest request still running. */
+async function photographDemo(): Promise<void> {
+  const demo = await start('main/demo.ts');
+  try {
+    const page = await openPage(demo.link);
+    await ask(demo);
+    await demo.type('break local cut');
+    await ask(demo);
+    await demo.type('break local refuse');
+    await demo.type('break hosted_a slow');
+    await ask(demo);
+    await demo.type('heal hosted_a');
+    const running = ask(demo);
+    await page.locator('.request').nth(3).waitFor();
+    await photograph(page, { name: 'overview', hash: '#/', height: 800 });
+    await running;
+    await photograph(page, { name: 'requests', hash: '#/requests', height: 470 });
+  } finally {
+    await demo.stop();
+  }
+}
+
+/** The settings at a first start: nothing is configured. */
+async function photographSettings(): Promise<void> {
+  const directory = await mkdtemp(join(tmpdir(), 'switchyard-screenshots-'));
+  const settings = { SWITCHYARD_DATA_DIR: directory, SWITCHYARD_AGENT: 'false' };
+  const program = await start('main/headless.ts', settings);
+  try {
+    const page = await openPage(program.link);
+    await page.getByRole('heading').first().waitFor();
+    await photograph(page, { name: 'settings', hash: '#/settings/local', height: 800 });
+  } finally {
+    await program.stop();
+    await rm(directory, { recursive: true });
+  }
+}
+
+await mkdir(IMAGES, { recursive: true });
+try {
+  await photographDemo();
+  await photographSettings();
+} finally {
+  await closeBrowser();
+}

@@ -1,0 +1,88 @@
+import { globSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
+import { expect, test } from 'vitest';
+import { configurationPage } from '../../scripts/docs.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const PAGES = globSync(['*.md', 'docs/**/*.md'], { cwd: ROOT });
+
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+
+/** The anchors of a page as GitHub makes them of its headings. */
+function anchorsOf(page: string): readonly string[] {
+  return [...read(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+/** Why a link of a page leads nowhere; null where it leads somewhere. */
+function deadEnd(page: string, link: string): string | null {
+  const [path = '', anchor] = link.split('#');
+  const target = path === '' ? page : relative(ROOT, join(ROOT, dirname(page), path));
+  if (globSync(target, { cwd: ROOT }).length === 0) return `${page}: there is no ${target}`;
+  if (anchor === undefined || anchorsOf(target).includes(anchor)) return null;
+  return `${page}: ${target} has no heading #${anchor}`;
+}
+
+test('docs/configuration.md is what `npm run docs` makes of the table of settings', async () => {
+  expect(read('docs/configuration.md')).toBe(await configurationPage());
+});
+
+test.each(PAGES)('every link and picture of %s leads to a file and a heading', (page) => {
+  const links = [...read(page).matchAll(/\]\(([^)\s]+)\)|(?:src|srcset)="([^"]+)"/g)]
+    .map(([, link, picture]) => link ?? picture ?? '')
+    .filter((link) => !/^https?:/.test(link));
+  expect(links.map((link) => deadEnd(page, link)).filter((why) => why !== null)).toEqual([]);
+});
+
+test('every page that a comment cites is there, with its heading', () => {
+  const files = globSync('{main,shared,renderer,bench,test}/**/*.{ts,tsx}', { cwd: ROOT });
+  const dead = files.flatMap((file) =>
+    [...read(file).matchAll(/(?<![./])docs\/[\w/-]+\.md(?:#[\w-]+)?/g)]
+      .map(([cited]) => deadEnd('README.md', cited))
+      .filter((why) => why !== null)
+      .map((why) => `${file}, ${why}`),
+  );
+  expect(dead).toEqual([]);
+});
+
+test('README.md is read in five minutes: at most 120 lines', () => {
+  expect(read('README.md').split('\n').length).toBeLessThanOrEqual(121);
+});
+
+test('no page sends anybody to the npm package that only shares the name', () => {
+  expect(PAGES.filter((page) => read(page).includes('npx switchyard'))).toEqual([]);
+});
+
+test('docs/http-api.md lists every route and every code of an error', () => {
+  const sources = globSync('main/gateway/**/*.ts', { cwd: ROOT }).map(read);
+  const paths = sources
+    .flatMap((source) => [...source.matchAll(/paths: \[([^\]]+)\]/g)])
+    .flatMap(([, list = '']) => [...list.matchAll(/'([^']+)'/g)].map(([, path = '']) => path));
+  expect(paths).toContain('/healthz');
+  const codes = sources
+    .flatMap((source) => [...source.matchAll(/ErrorCode =\n([^;]+);/g)])
+    .flatMap(([, union = '']) => [...union.matchAll(/'(\w+)'/g)].map(([, code = '']) => code));
+  expect(codes).toContain('no_upstream');
+  const pages = read('docs/http-api.md') + read('docs/agent-protocol.md');
+  expect([...paths, ...codes].filter((each) => !pages.includes(each))).toEqual([]);
+});
+
+test('every promise of docs/security.md names a test that is there', () => {
+  const files = globSync('test/**/*.test.ts', { cwd: ROOT });
+  const textOf = (name: string) =>
+    files
+      .filter((file) => basename(file) === name)
+      .map(read)
+      .join('\n');
+  const rows = [...read('docs/security.md').matchAll(/^\| (.+?) +\| `([\w-]+\.test\.ts)` +\|$/gm)];
+  expect(rows.length).toBeGreaterThan(10);
+  for (const [, promise = '', file = ''] of rows) {
+    const text = textOf(file);
+    expect([file, text.length > 0]).toEqual([file, true]);
+    for (const [, name = ''] of promise.matchAll(/"([^"]+)"/g)) expect(text).toContain(name);
+  }
+});

@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process';
+import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs';
+import { createServer, connect, type AddressInfo, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { MODEL } from '../support/tier.ts';
+import { writeModel, type ModelText } from './model.ts';
+
+/** Where a real llama-server is: as it is set, or on the path; null where there is none. */
+export function llamaServer(): string | null {
+  const places = (process.env['PATH'] ?? '').split(delimiter).map((at) => join(at, 'llama-server'));
+  const set = process.env['SWITCHYARD_TEST_LLAMA_SERVER'];
+  return (set === undefined ? places : [set]).find(isExecutable) ?? null;
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Starts one that serves a model with that text, and waits until it has loaded it; it ends with the test. */
+export async function startLlama(server: string, text: ModelText): Promise<string> {
+  const directory = mkdtempSync(join(tmpdir(), 'switchyard-engine-'));
+  const model = join(directory, 'model.gguf');
+  await writeModel(model, text);
+  const settings = ['-m', model, '--alias', MODEL, '-t', '1', '-c', '4096', '-np', '2'];
+  const child = spawn(server, [...settings, '--host', '127.0.0.1', '--port', '0', '--jinja'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await ended;
+    rmSync(directory, { recursive: true, force: true });
+  });
+  return new Promise((resolve, reject) => {
+    let log = '';
+    const read = (part: Buffer) => {
+      log += part.toString();
+      const port = /listening on http:\/\/127\.0\.0\.1:(\d+)/.exec(log)?.[1];
+      if (port !== undefined && /model loaded/.test(log)) resolve(`http://127.0.0.1:${port}`);
+    };
+    child.stdout.on('data', read);
+    child.stderr.on('data', read);
+    child.once('error', reject);
+    void ended.then(() => reject(new Error(`llama-server ended:\n${log.slice(-2000)}`)));
+  });
+}
+
+/** A wire to `url` that is cut once so many pieces of text have gone over it; one connection after the other. */
+export async function startCuttingWire(
+  url: string,
+): Promise<{ readonly url: string; after: number }> {
+  const wire = { url: '', after: Infinity };
+  const target = new URL(url);
+  const sockets = new Set<Socket>();
+  const server = createServer((caller) => {
+    const engine = connect(Number(target.port), target.hostname);
+    const end = () => {
+      caller.destroy();
+      engine.destroy();
+    };
+    for (const socket of [caller, engine]) {
+      sockets.add(socket);
+      socket.on('error', end).on('close', end);
+    }
+    caller.pipe(engine);
+    let texts = 0;
+    engine.on('data', (bytes: Buffer) => {
+      for (const piece of bytes.toString().split(/(?<=\n\n)/)) {
+        if (texts >= wire.after) break;
+        caller.write(piece);
+        if (/"content":"/.test(piece)) texts += 1;
+      }
+      if (texts >= wire.after) caller.end(() => end());
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return Object.assign(wire, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+}

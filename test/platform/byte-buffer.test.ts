@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { ByteBuffer } from '../../main/platform/byte-buffer.ts';
+
+const text = (bytes: Buffer) => bytes.toString('latin1');
+
+test('what comes in pieces goes out as one, in order, whatever their sizes', () => {
+  const buffer = new ByteBuffer();
+  const pieces = ['a', '', 'bc', 'd'.repeat(5000), 'e', 'f'.repeat(70_000), 'g'];
+  for (const piece of pieces) buffer.add(Buffer.from(piece));
+  expect(buffer.length).toBe(pieces.join('').length);
+  expect(text(buffer.copy())).toBe(pieces.join(''));
+  expect(text(buffer.take())).toBe(pieces.join(''));
+});
+
+test('one piece is handed over as it came, not copied', () => {
+  const buffer = new ByteBuffer(100);
+  const piece = Buffer.from('whole');
+  buffer.add(piece);
+  expect(buffer.take()).toBe(piece);
+});
+
+test('what was taken is no longer there, and stays as it is when more comes', () => {
+  const buffer = new ByteBuffer();
+  for (const piece of ['a', 'b']) buffer.add(Buffer.from(piece));
+  const taken = buffer.take();
+  expect(buffer.length).toBe(0);
+  for (let byte = 0; byte < 10_000; byte += 1) buffer.add(Buffer.from('x'));
+  expect(text(taken)).toBe('ab');
+  expect(text(buffer.take())).toBe('x'.repeat(10_000));
+  expect(buffer.take()).toHaveLength(0);
+});
+
+test('small pieces hold no more memory than twice their bytes, and none of the pieces themselves', () => {
+  const buffer = new ByteBuffer();
+  const read = Buffer.alloc(64 * 1024, 'x');
+  for (let byte = 0; byte < 1_000_000; byte += 1)
+    buffer.add(read.subarray(byte % 100, (byte % 100) + 1));
+  const taken = buffer.take();
+  expect(taken).toHaveLength(1_000_000);
+  expect(taken.buffer).not.toBe(read.buffer);
+  expect(taken.buffer.byteLength).toBeLessThanOrEqual(2_000_000);
+});
+
+test('a length that was announced is made room for once', () => {
+  const buffer = new ByteBuffer(300_000);
+  for (let piece = 0; piece < 3; piece += 1) buffer.add(Buffer.alloc(100_000, 'x'));
+  expect(buffer.take().buffer.byteLength).toBe(300_000);
+});

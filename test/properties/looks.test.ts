@@ -1,0 +1,180 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type Circuits, createCircuits } from '../../main/gateway/circuits/circuits.ts';
+import { createHealthChecks } from '../../main/gateway/circuits/health-checks.ts';
+import { createManualClock } from '../support/clock.ts';
+
+const ID = 'hosted_a';
+const STEP_MS = 250;
+const TIMEOUT_MS = 30_000;
+const UNENDING = Number.POSITIVE_INFINITY;
+
+/** An upstream that is out of order for a while, and callers who come now and then. */
+interface Outage {
+  readonly limits: {
+    readonly failThreshold: number;
+    readonly cooldownMs: number;
+    readonly ttftThresholdMs: number;
+    readonly ttftSlowThreshold: number;
+  };
+  readonly fromMs: number;
+  readonly lastsMs: number;
+  /** A caller comes once in this time. */
+  readonly everyMs: number;
+  readonly random: number;
+}
+
+const outage: fc.Arbitrary<Outage> = fc.record({
+  limits: fc.record({
+    failThreshold: fc.integer({ min: 1, max: 10 }),
+    cooldownMs: fc.constantFrom(1000, 15_000, 60_000, 400_000, 3_600_000),
+    ttftThresholdMs: fc.constant(5000),
+    ttftSlowThreshold: fc.integer({ min: 1, max: 10 }),
+  }),
+  fromMs: fc.integer({ min: 0, max: 30_000 }),
+  lastsMs: fc.integer({ min: 1000, max: 2_000_000 }),
+  everyMs: fc.constantFrom(250, 500, 1000),
+  random: fc.double({ min: 0, max: 0.99, noNaN: true }),
+});
+
+/** What became of a caller who came at a time: refused without waiting, or asked. */
+type Fate = 'passed by' | 'served' | 'failed';
+
+interface World {
+  readonly circuits: Circuits;
+  readonly fates: { readonly atMs: number; readonly fate: Fate }[];
+  /** When those were sent that the upstream let time out. */
+  readonly dear: number[];
+  /** When it opened, but for failed probes. */
+  readonly openedMs: readonly number[];
+}
+
+/** Lives through an outage and two minutes more. */
+async function live(
+  { limits, fromMs, lastsMs, everyMs, random }: Outage,
+  world: {
+    readonly fails: 'quickly' | 'silently';
+    readonly look: (isOut: boolean) => boolean;
+    readonly afterMs: number;
+  },
+): Promise<World> {
+  const clock = createManualClock();
+  const isOut = () => clock.ticks() >= fromMs && clock.ticks() < fromMs + lastsMs;
+  const circuits = createCircuits({
+    clock,
+    random: () => random,
+    limits: () => limits,
+    changed() {},
+    opened(id, how) {
+      if (how.isFirst) openedMs.push(clock.ticks());
+      looks.opened(id, how);
+    },
+  });
+  const looks = createHealthChecks({
+    clock,
+    circuits,
+    isOn: () => true,
+    look: () => Promise.resolve(world.look(isOut())),
+  });
+  const fates: World['fates'] = [];
+  const dear: number[] = [];
+  const openedMs: number[] = [];
+
+  function ask(): void {
+    const atMs = clock.ticks();
+    const tell = (fate: Fate) => void fates.push({ atMs, fate });
+    const entry = circuits.admit(ID, { model: '', timeoutMs: TIMEOUT_MS }, 0);
+    if (entry.kind === 'excluded') return tell('passed by');
+    circuits.sent(ID);
+    if (!isOut()) {
+      circuits.firstContent(ID, entry.permit, { ttftMs: 10, slowMs: 10 });
+      circuits.record(ID, entry.permit, { kind: 'success' });
+      return tell('served');
+    }
+    tell('failed');
+    const failed = (silentMs: number, costMs: number) =>
+      circuits.record(ID, entry.permit, { kind: 'failure', error: 'x', silentMs, costMs });
+    if (world.fails === 'quickly') return failed(0, 1);
+    dear.push(atMs);
+    clock.after(TIMEOUT_MS, () => failed(TIMEOUT_MS, UNENDING));
+  }
+
+  const endMs = fromMs + lastsMs + world.afterMs;
+  for (let atMs = 0; atMs < endMs; atMs += STEP_MS) {
+    if (atMs % everyMs === 0) ask();
+    clock.advance(STEP_MS);
+    // What a look has seen is heard a few turns later.
+    for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
+  }
+  return { circuits, fates, dear, openedMs };
+}
+
+const RUNS = { numRuns: 200 };
+
+test('property: who fails quickly is used again within 16 s of being well, whatever the thresholds', async () => {
+  const law = fc.asyncProperty(outage, async (given) => {
+    const { fates } = await live(given, {
+      fails: 'quickly',
+      look: (isOut) => !isOut,
+      afterMs: 40_000,
+    });
+    const wellMs = given.fromMs + given.lastsMs;
+    const late = fates.filter(({ atMs }) => atMs >= wellMs + 16_000 + given.everyMs);
+    expect(new Set(late.map(({ fate }) => fate))).toEqual(new Set(['served']));
+  });
+  await expect(fc.assert(law, RUNS)).resolves.toBeUndefined();
+}, 60_000);
+
+test('property: so it is where its looks say nothing, and then it costs one quick probe in 15 s at most', async () => {
+  const law = fc.asyncProperty(outage, async (given) => {
+    const { fates } = await live(given, { fails: 'quickly', look: () => true, afterMs: 40_000 });
+    const wellMs = given.fromMs + given.lastsMs;
+    const late = fates.filter(({ atMs }) => atMs >= wellMs + 16_000 + given.everyMs);
+    expect(new Set(late.map(({ fate }) => fate))).toEqual(new Set(['served']));
+    const failed = fates.filter(({ fate }) => fate === 'failed').slice(given.limits.failThreshold);
+    const apart = Math.min(15_000, given.limits.cooldownMs * 0.9) - STEP_MS;
+    for (const [n, { atMs }] of failed.slice(1).entries()) {
+      expect(atMs - (failed[n]?.atMs ?? 0)).toBeGreaterThanOrEqual(apart);
+    }
+  });
+  await expect(fc.assert(law, RUNS)).resolves.toBeUndefined();
+}, 60_000);
+
+test('property: one that hangs costs one dear probe for each doubling, however well its looks go', async () => {
+  const law = fc.asyncProperty(outage, fc.boolean(), async (given, answersLooks) => {
+    const { dear, circuits, openedMs } = await live(given, {
+      fails: 'silently',
+      look: () => answersLooks,
+      afterMs: -1000,
+    });
+    const { state } = circuits.at(ID).breaker;
+    const [openedAt] = openedMs;
+    if (state.kind === 'closed' || openedAt === undefined) return;
+    const { cooldownMs } = given.limits;
+    const probes = dear.filter((atMs) => atMs >= openedAt);
+    expect(probes.length).toBeLessThanOrEqual(state.consecutiveOpens);
+    let pauseMs = cooldownMs;
+    for (const [n, atMs] of probes.slice(1).entries()) {
+      pauseMs = Math.min(pauseMs * 2, Math.max(cooldownMs, 600_000));
+      expect(atMs - (probes[n] ?? 0)).toBeGreaterThanOrEqual(pauseMs * 0.9 - STEP_MS);
+    }
+  });
+  await expect(fc.assert(law, RUNS)).resolves.toBeUndefined();
+}, 60_000);
+
+test('property: one that hung and no longer answered looks is used again within 16 s of being well', async () => {
+  const law = fc.asyncProperty(outage, async (given) => {
+    // Long enough for a look to have failed.
+    const lasting = { ...given, lastsMs: given.lastsMs + 120_000 };
+    const { fates } = await live(lasting, {
+      fails: 'silently',
+      look: (isOut) => !isOut,
+      afterMs: 120_000,
+    });
+    const wellMs = lasting.fromMs + lasting.lastsMs;
+    // A probe that was sent just before is heard of only after its time-out.
+    const late = fates.filter(({ atMs }) => atMs >= wellMs + TIMEOUT_MS + 16_000 + given.everyMs);
+    expect(new Set(late.map(({ fate }) => fate))).toEqual(new Set(['served']));
+  });
+  await expect(fc.assert(law, RUNS)).resolves.toBeUndefined();
+}, 60_000);

@@ -1,0 +1,323 @@
+import { describe, expect, test } from 'vitest';
+import { createCircuits } from '../../main/gateway/circuits/circuits.ts';
+import { createHealthChecks } from '../../main/gateway/circuits/health-checks.ts';
+import { chat, chatStream, startChat } from '../support/client.ts';
+import { createManualClock } from '../support/clock.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { turns } from '../support/report.ts';
+import { controlOf, machineAt, startMachine, startTier } from '../support/tier.ts';
+import {
+  answers,
+  error,
+  hang,
+  json,
+  reset,
+  startUpstream,
+  type Upstream,
+  type UpstreamGet,
+} from '../support/upstream.ts';
+import { at } from '../support/words.ts';
+
+const DEAD = error(503, 'out of order');
+const MINUTE_MS = 60_000;
+/** The first look comes so long after an opening, the next ones at this pace. */
+const FIRST_MS = 15_000;
+const PACE_MS = 5000;
+
+const well = ({ res }: UpstreamGet) => void res.writeHead(200).end('{"status":"ok"}');
+const ill = ({ res }: UpstreamGet) => void res.writeHead(503).end();
+
+const circuitOf = ({ host }: TestGateway, id: string) => host.snapshot().status.circuits[id];
+
+/** A gateway whose `id` has failed once, which opened its circuit; another one serves meanwhile. */
+async function startOpened(
+  id: 'local' | 'hosted_a',
+  settings: Readonly<Record<string, string>> = {},
+) {
+  const clock = createManualClock();
+  const up = await startUpstream(DEAD);
+  const other = await startUpstream(answers('from the other'));
+  const gateway = await startGateway(
+    {
+      ...at({ [id]: up.url, hosted_c: other.url }),
+      FAIL_THRESHOLD: '1',
+      ...settings,
+    },
+    clock,
+  );
+  await chat(gateway.url);
+  // A fixed engine is asked for its models at the start.
+  const before = up.gets.length;
+  return { clock, up, other, gateway, looks: () => up.gets.slice(before) };
+}
+
+/** Time passes, and what was sent in it is answered. */
+async function pass(gateway: TestGateway, clock: { advance(ms: number): void }, ms: number) {
+  clock.advance(ms);
+  await turns(gateway, 3);
+}
+
+describe('an upstream whose circuit is open', () => {
+  test.each([
+    ['hosted_a', ['/models']],
+    ['local', ['/health']],
+  ] as const)(
+    '(%s) is looked at after 15 s, and used with the next request when it answers',
+    async (id, paths) => {
+      const { clock, up, gateway, looks } = await startOpened(id);
+      up.answerGet = well;
+      up.script = answers('well again');
+      await pass(gateway, clock, FIRST_MS - 1);
+      expect(looks()).toEqual([]);
+      await pass(gateway, clock, 1);
+      expect(looks().map(({ path }) => path)).toEqual(paths);
+      expect(circuitOf(gateway, id)).toMatchObject({ open: true, cooldownRemainingMs: 0 });
+      expect(await chat(gateway.url)).toMatchObject({ upstream: id, reason: 'none' });
+      expect(circuitOf(gateway, id)).toMatchObject({ open: false });
+      // Whoever is well is left in peace.
+      await pass(gateway, clock, 10_000);
+      expect(looks()).toHaveLength(1);
+    },
+  );
+
+  test('is looked at every 5 s while it does not answer, and after ten minutes every 15 s', async () => {
+    const { clock, up, gateway, looks } = await startOpened('hosted_a', {
+      COOLDOWN_MS: '3600000',
+    });
+    up.answerGet = ill;
+    await pass(gateway, clock, FIRST_MS);
+    for (let n = 2; n <= 118; n += 1) {
+      await pass(gateway, clock, PACE_MS - 1);
+      expect(looks()).toHaveLength(n - 1);
+      await pass(gateway, clock, 1);
+      expect(looks()).toHaveLength(n);
+    }
+    expect(clock.ticks()).toBe(600_000);
+    await pass(gateway, clock, 14_999);
+    expect(looks()).toHaveLength(118);
+    await pass(gateway, clock, 1);
+    expect(looks()).toHaveLength(119);
+    expect(up.calls).toHaveLength(1);
+    expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ cooldownRemainingMs: 2_985_000 });
+  });
+
+  test('of which nobody answers is looked at again, and so is one that is silent', async () => {
+    const { clock, up, gateway, looks } = await startOpened('hosted_a');
+    await up.close();
+    await pass(gateway, clock, FIRST_MS);
+    await up.reopen();
+    up.answerGet = () => {};
+    await pass(gateway, clock, PACE_MS);
+    expect(looks()).toHaveLength(1);
+    await pass(gateway, clock, 4000);
+    up.answerGet = well;
+    await pass(gateway, clock, 1000);
+    expect(looks()).toHaveLength(2);
+    expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ cooldownRemainingMs: 0 });
+  });
+
+  test.each([
+    ['there is no such route', 404],
+    ['a key is asked for', 401],
+  ])('answers well enough where %s (%i)', async (_says, status) => {
+    const { clock, up, gateway } = await startOpened('local');
+    up.answerGet = ({ res }) => void res.writeHead(status).end('{}');
+    await pass(gateway, clock, FIRST_MS);
+    expect(circuitOf(gateway, 'local')).toMatchObject({ cooldownRemainingMs: 0 });
+  });
+
+  test('is shown our key and headers, and never a completion', async () => {
+    const { clock, up, gateway, looks } = await startOpened('hosted_a', {
+      HOSTED_A_API_KEY: 'sk-ours',
+      HOSTED_A_HEADERS: '{"X-Team":"blue"}',
+    });
+    up.answerGet = well;
+    await pass(gateway, clock, FIRST_MS);
+    expect(looks()[0]?.headers).toMatchObject({
+      authorization: 'Bearer sk-ours',
+      'x-team': 'blue',
+    });
+    expect(up.calls).toHaveLength(1);
+  });
+
+  test('that fails quickly once more is looked at again 15 s later, and nothing is lengthened', async () => {
+    const { clock, up, gateway, looks } = await startOpened('hosted_a');
+    up.answerGet = well;
+    for (let n = 1; n <= 6; n += 1) {
+      await pass(gateway, clock, FIRST_MS);
+      expect(await chat(gateway.url)).toMatchObject({ reason: 'hosted_a=http_503' });
+      expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ cooldownRemainingMs: MINUTE_MS });
+      expect((await chat(gateway.url)).reason).toBe('hosted_a=circuit_open');
+      expect(looks()).toHaveLength(n);
+    }
+    up.script = answers('well again');
+    await pass(gateway, clock, FIRST_MS);
+    expect(await chat(gateway.url)).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
+  });
+
+  test('is left to its cool-down where looks are switched off', async () => {
+    const { clock, up, gateway, looks } = await startOpened('hosted_a', { HEALTH_CHECKS: 'false' });
+    up.answerGet = well;
+    await pass(gateway, clock, MINUTE_MS - 1);
+    expect([looks().length, circuitOf(gateway, 'hosted_a')?.cooldownRemainingMs]).toEqual([0, 1]);
+  });
+
+  test('is left alone while nothing may be spent and it costs', async () => {
+    const { clock, up, gateway, looks } = await startOpened('hosted_a');
+    up.answerGet = well;
+    const { patch } = controlOf(gateway);
+    expect(await patch({ routing: { forceZero: true } })).toMatchObject({ status: 200 });
+    for (let n = 0; n < 6; n += 1) await pass(gateway, clock, PACE_MS);
+    expect(looks()).toEqual([]);
+    expect(await patch({ routing: { forceZero: false } })).toMatchObject({ status: 200 });
+    await pass(gateway, clock, PACE_MS);
+    expect(looks()).toHaveLength(1);
+  });
+
+  test('is not looked at where that might wake up a paid machine', async () => {
+    const clock = createManualClock();
+    const up = await startUpstream(reset);
+    up.answerGet = well;
+    const gateway = await startGateway(
+      { ...at({ ondemand: up.url }), FAIL_THRESHOLD: '1', ONDEMAND_WARMUP: 'false' },
+      clock,
+    );
+    expect(await chat(gateway.url)).toMatchObject({ reason: 'ondemand=unreachable' });
+    expect(circuitOf(gateway, 'ondemand')).toMatchObject({ open: true });
+    for (let n = 0; n < 10; n += 1) await pass(gateway, clock, PACE_MS);
+    expect(up.gets).toEqual([]);
+  });
+
+  test('that an earlier run left open is looked at 15 s after the start', async () => {
+    const clock = createManualClock();
+    const limits = {
+      failThreshold: 1,
+      cooldownMs: MINUTE_MS,
+      ttftThresholdMs: 1,
+      ttftSlowThreshold: 9,
+    };
+    const make = () =>
+      createCircuits({ clock, random: () => 0.5, limits: () => limits, changed() {}, opened() {} });
+    const before = make();
+    const failure = { kind: 'failure', error: 'x', silentMs: 0, costMs: 0 } as const;
+    before.record('hosted_a', { serial: 0 }, failure);
+    const circuits = make();
+    circuits.restore(before.save());
+    const seen: string[] = [];
+    const look = (id: string) => {
+      seen.push(id);
+      return Promise.resolve(true);
+    };
+    const looks = createHealthChecks({ clock, circuits, isOn: () => true, look });
+    looks.start();
+    clock.advance(FIRST_MS - 1);
+    expect(seen).toEqual([]);
+    clock.advance(1);
+    expect(seen).toEqual(['hosted_a']);
+    await expect.poll(() => circuits.exclusionOf('hosted_a', '')).toBeNull();
+    looks.stop();
+    expect(clock.pending()).toBe(0);
+  });
+});
+
+/** Lets callers of a silent upstream wait until its time-out has opened its circuit. */
+async function startHung(clock = createManualClock()) {
+  const up = await startUpstream(hang);
+  const other = await startUpstream(answers('from the other'));
+  const gateway = await startGateway(
+    { ...at({ hosted_a: up.url, hosted_b: other.url }), TTFT_SLOW_THRESHOLD: '1', HEDGE: 'off' },
+    clock,
+  );
+  await timeOut(gateway, clock, up);
+  expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ open: true });
+  return { clock, up, other, gateway };
+}
+
+async function timeOut(
+  gateway: TestGateway,
+  clock: { advance(ms: number): void },
+  up: Upstream,
+): Promise<void> {
+  const pending = startChat(gateway.url);
+  await up.call(up.calls.length + 1);
+  clock.advance(30_000);
+  expect(await pending.answer).toMatchObject({ reason: 'hosted_a=timeout' });
+}
+
+describe('an upstream that hangs', () => {
+  test('and answers looks all the while is left to its cool-down, which grows', async () => {
+    const { clock, up, gateway } = await startHung();
+    up.answerGet = well;
+    for (let n = 0; n < 11; n += 1) await pass(gateway, clock, PACE_MS);
+    expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ cooldownRemainingMs: 5000 });
+    await pass(gateway, clock, 5000);
+    await timeOut(gateway, clock, up);
+    expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ cooldownRemainingMs: 2 * MINUTE_MS });
+    for (let n = 0; n < 11; n += 1) await pass(gateway, clock, PACE_MS);
+    expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ cooldownRemainingMs: 65_000 });
+    expect(up.calls).toHaveLength(2);
+  });
+
+  test('and answered no look is used again when it does', async () => {
+    const { clock, up, gateway } = await startHung();
+    up.answerGet = () => {};
+    await pass(gateway, clock, FIRST_MS);
+    await pass(gateway, clock, 4000);
+    up.answerGet = well;
+    up.script = answers('well again');
+    await pass(gateway, clock, 1000);
+    expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ cooldownRemainingMs: 0 });
+    expect(await chat(gateway.url)).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
+  });
+});
+
+describe('a machine of the local tier', () => {
+  const engine = (status: string) => json(200, { status: 'ok', engine_health: { status } });
+
+  test('is looked at through its agent, which knows its gateway and its engine', async () => {
+    const [sick, other] = [await startMachine(DEAD), await startMachine(answers('other'))];
+    const tier = await startTier([sick, other], { FAIL_THRESHOLD: '1' });
+    await chat(tier.url);
+    sick.answerGet = ({ res }) => void engine('unreachable')({ res } as never);
+    await pass(tier, tier.clock, FIRST_MS);
+    expect(sick.gets.map(({ path }) => path)).toEqual(['/health']);
+    expect(sick.gets[0]?.headers['x-gateway-token']).toMatch(/^[0-9a-f]{64}$/);
+    expect(circuitOf(tier, sick.id)).toMatchObject({ cooldownRemainingMs: 45_000 });
+    sick.answerGet = ({ res }) => void engine('ok')({ res } as never);
+    await pass(tier, tier.clock, PACE_MS);
+    expect(circuitOf(tier, sick.id)).toMatchObject({ open: true, cooldownRemainingMs: 0 });
+    expect(other.gets).toEqual([]);
+  });
+
+  test('that is well again opens the tier for it', async () => {
+    const [first, second] = [await startMachine(DEAD), await startMachine(DEAD)];
+    const hosted = await startUpstream(answers('paid for'));
+    const tier = await startTier([first, second], {
+      FAIL_THRESHOLD: '1',
+      ...at({ hosted_a: hosted.url }),
+    });
+    expect((await chat(tier.url)).upstream).toBe('hosted_a');
+    expect(circuitOf(tier, 'local')).toMatchObject({ open: true });
+    first.answerGet = ill;
+    second.answerGet = well;
+    second.script = answers('well again');
+    await pass(tier, tier.clock, FIRST_MS);
+    expect(circuitOf(tier, 'local')).toMatchObject({ open: true, cooldownRemainingMs: 0 });
+    expect(await chatStream(tier.url)).toMatchObject({ upstream: 'local', reason: 'none' });
+    expect(circuitOf(tier, 'local')).toMatchObject({ open: false });
+  });
+
+  test('that may not be used is not looked at', async () => {
+    const sick = machineAt(await startUpstream(DEAD));
+    const tier = await startTier([sick], { FAIL_THRESHOLD: '1' });
+    await chat(tier.url);
+    sick.answerGet = ill;
+    // Silent for so long, it gets no traffic.
+    for (let n = 0; n < 9; n += 1) await pass(tier, tier.clock, PACE_MS);
+    await pass(tier, tier.clock, 0);
+    const { length } = sick.gets;
+    expect(length).toBeGreaterThan(0);
+    for (let n = 0; n < 3; n += 1) await pass(tier, tier.clock, PACE_MS);
+    expect(sick.gets).toHaveLength(length);
+  });
+});
