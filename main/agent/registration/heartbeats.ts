@@ -1,4 +1,5 @@
 import type { AgentRecord } from '#shared/provider.ts';
+import { withTimeout } from '../../platform/async.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { BeatOutcome, RegistryLink } from './link.ts';
 
@@ -115,21 +116,9 @@ export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
       cancelTimer();
       if (!isStarted) return;
       const limits = { timeoutMs: GOODBYE_TIMEOUT_MS, signal: new AbortController().signal };
-      await within(link.beat(deps.record(true), limits), GOODBYE_TIMEOUT_MS, clock);
+      await withTimeout(link.beat(deps.record(true), limits), { clock, ms: GOODBYE_TIMEOUT_MS });
     },
   };
-}
-
-/** Waits for something, but no longer than `ms`. */
-function within(what: Promise<unknown>, ms: number, clock: Clock): Promise<void> {
-  return new Promise((resolve) => {
-    const cancel = clock.after(ms, resolve);
-    const settle = () => {
-      cancel();
-      resolve();
-    };
-    void what.then(settle);
-  });
 }
 
 /** What the next pause depends on. */

@@ -1,3 +1,4 @@
+import { withTimeout } from '../../platform/async.ts';
 import { type Clock, sleep } from '../../platform/clock.ts';
 import type { EngineWatch } from '../engines/watch.ts';
 import type { TelemetryWatch } from '../telemetry/telemetry.ts';
@@ -22,10 +23,7 @@ export async function untilReady(
   signal: AbortSignal,
 ): Promise<void> {
   const startedTicks = clock.ticks();
-  const known = new AbortController();
-  const ends = AbortSignal.any([signal, known.signal]);
-  await Promise.race([engines.looked(), sleep(clock, PATIENCE_MS, ends)]);
-  known.abort();
+  await withTimeout(engines.looked(), { clock, ms: PATIENCE_MS, signal });
   const isOver = () => signal.aborted || clock.ticks() - startedTicks >= PATIENCE_MS;
   while (telemetry.read().gpus.state === 'starting' && !isOver()) {
     await sleep(clock, POLL_MS, signal);

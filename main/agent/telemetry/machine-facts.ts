@@ -1,5 +1,6 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { withTimeout } from '../../platform/async.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { listOf, memberOf, numberOf, textOf } from '../../platform/json.ts';
 import { type GpuDevice, type GpuVendor, type Problem, UNREAD } from './gpu-device.ts';
@@ -54,31 +55,28 @@ export function createAskFacts(world: ToolWorld, script: URL = workerBesideThis(
   };
 }
 
-/** Asks once, within 20 s or until `signal` aborts. */
-export function readFacts(
+/** Waits for the answer for up to 20 s, or until `signal` aborts. */
+export async function readFacts(
   asker: FactsAsker,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<FactsResult> {
-  return new Promise((resolve) => {
-    const settle = (result: FactsResult) => {
-      cancelTimer();
-      signal.removeEventListener('abort', onAbort);
-      asker.stop();
-      resolve(result);
-    };
-    const onAbort = () => settle(failed('it was stopped'));
-    signal.addEventListener('abort', onAbort);
-    const cancelTimer = clock.after(TIMEOUT_MS, () =>
-      settle(failed(`it has hung: no answer in ${TIMEOUT_MS / 1000} s`)),
-    );
-    const judge = (answer: unknown) => {
-      if (answer instanceof Error) settle(failed(answer.message.slice(0, 200)));
-      else if (answer === null) settle(failed('it ended without an answer'));
-      else settle({ kind: 'facts', facts: factsOf(answer) });
-    };
-    void asker.answer.then(judge);
-  });
+  const result = await withTimeout(asker.answer, { clock, ms: TIMEOUT_MS, signal });
+  asker.stop();
+  switch (result.kind) {
+    case 'settled':
+      return judged(result.value);
+    case 'timed_out':
+      return failed(`it has hung: no answer in ${TIMEOUT_MS / 1000} s`);
+    case 'aborted':
+      return failed('it was stopped');
+  }
+}
+
+function judged(answer: unknown): FactsResult {
+  if (answer instanceof Error) return failed(answer.message.slice(0, 200));
+  if (answer === null) return failed('it ended without an answer');
+  return { kind: 'facts', facts: factsOf(answer) };
 }
 
 function failed(happened: string): FactsResult {

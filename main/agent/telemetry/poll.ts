@@ -1,3 +1,4 @@
+import { withTimeout } from '../../platform/async.ts';
 import { type Clock, sleep } from '../../platform/clock.ts';
 import { type GpuCollector, type GpuDevice, outOfDate, type Problem } from './gpu-device.ts';
 
@@ -47,12 +48,12 @@ export function createPollCollector(
 
   async function run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const result = await withinTime(poll(signal), source, clock);
+      const result = await finishedRound(poll(signal), source, clock);
       if (signal.aborted) return;
       take(result);
       await sleep(clock, pauseMs(result), signal);
       if (result.kind === 'failed' && result.gone !== null)
-        await goneOrAborted(result.gone, signal);
+        await withTimeout(result.gone, { clock, signal });
     }
   }
 
@@ -84,15 +85,15 @@ export function createPollCollector(
     },
     async stop() {
       stopping.abort();
-      if (running !== null) await within(running, STOP_WAIT_MS, clock);
+      if (running !== null) await withTimeout(running, { clock, ms: STOP_WAIT_MS });
       running = null;
     },
   };
 }
 
-async function withinTime(round: Promise<Poll>, source: string, clock: Clock): Promise<Poll> {
-  const result = await within(round, ROUND_TIMEOUT_MS, clock);
-  if (result !== null) return result;
+async function finishedRound(round: Promise<Poll>, source: string, clock: Clock): Promise<Poll> {
+  const result = await withTimeout(round, { clock, ms: ROUND_TIMEOUT_MS });
+  if (result.kind === 'settled') return result.value;
   return {
     kind: 'failed',
     problem: {
@@ -103,24 +104,4 @@ async function withinTime(round: Promise<Poll>, source: string, clock: Clock): P
     },
     gone: round,
   };
-}
-
-/** What a promise resolves to; null when it takes longer than `ms`. */
-function within<T>(promise: Promise<T>, ms: number, clock: Clock): Promise<T | null> {
-  return new Promise((resolve) => {
-    const cancel = clock.after(ms, () => resolve(null));
-    const settle = (value: T) => {
-      cancel();
-      resolve(value);
-    };
-    void promise.then(settle);
-  });
-}
-
-function goneOrAborted(gone: Promise<unknown>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-    void gone.then(() => resolve());
-  });
 }

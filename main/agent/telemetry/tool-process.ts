@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { kill as signalProcess } from 'node:process';
+import { withTimeout } from '../../platform/async.ts';
 import type { Clock } from '../../platform/clock.ts';
 
 /** How a tool ended. */
@@ -140,50 +141,46 @@ export interface ToolEdges {
 const KILL_WAIT_MS = 1000;
 
 /** Runs a tool to its end, within its time and size, or until `signal` aborts. */
-export function runTool(
+export async function runTool(
   { command, args, timeoutMs, maxBytes }: ToolCall,
   { startTool, clock }: ToolEdges,
   signal: AbortSignal,
 ): Promise<ToolResult> {
-  if (signal.aborted) return Promise.resolve({ kind: 'stopped' });
-  return new Promise((resolve) => {
-    const parts: Buffer[] = [];
-    let bytes = 0;
-    const settle = (result: ToolResult) => {
-      cancelTimer();
-      signal.removeEventListener('abort', onAbort);
-      resolve(result);
-    };
-    const tool = startTool(command, args, (chunk) => {
-      bytes += chunk.length;
-      if (bytes <= maxBytes) {
-        parts.push(chunk);
-        return;
-      }
-      tool.kill();
-      settle({ kind: 'failed', detail: `it printed over ${maxBytes} bytes` });
-    });
-    const onAbort = () => void killed(tool, clock).then(() => settle({ kind: 'stopped' }));
-    const cancelTimer = clock.after(timeoutMs, () => {
-      tool.kill();
-      settle({ kind: 'hung', gone: tool.ended });
-    });
-    signal.addEventListener('abort', onAbort);
-    void tool.ended.then((end) => settle(resultOf(end, parts)));
+  if (signal.aborted) return { kind: 'stopped' };
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  const { promise: flooded, resolve: onFlood } = Promise.withResolvers<ToolResult>();
+  const tool = startTool(command, args, (chunk) => {
+    bytes += chunk.length;
+    if (bytes <= maxBytes) {
+      parts.push(chunk);
+      return;
+    }
+    tool.kill();
+    onFlood({ kind: 'failed', detail: `it printed over ${maxBytes} bytes` });
   });
+  const ended = tool.ended.then((end) => resultOf(end, parts));
+  const result = await withTimeout(Promise.race([flooded, ended]), {
+    clock,
+    ms: timeoutMs,
+    signal,
+  });
+  switch (result.kind) {
+    case 'settled':
+      return result.value;
+    case 'timed_out':
+      tool.kill();
+      return { kind: 'hung', gone: tool.ended };
+    case 'aborted':
+      await killed(tool, clock);
+      return { kind: 'stopped' };
+  }
 }
 
 /** Kills a tool and waits a short while for its end. */
 export async function killed(tool: RunningTool, clock: Clock): Promise<void> {
   tool.kill();
-  await new Promise<void>((resolve) => {
-    const cancel = clock.after(KILL_WAIT_MS, resolve);
-    const settle = () => {
-      cancel();
-      resolve();
-    };
-    void tool.ended.then(settle);
-  });
+  await withTimeout(tool.ended, { clock, ms: KILL_WAIT_MS });
 }
 
 function resultOf(end: ToolEnd, parts: readonly Buffer[]): ToolResult {

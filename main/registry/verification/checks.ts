@@ -66,21 +66,19 @@ export async function runChecks(
   edges: RunEdges,
 ): Promise<readonly Finding[] | null> {
   if (order.signal.aborted) return null;
-  const bound = new AbortController();
-  const end = () => bound.abort();
-  const cancelBound = edges.clock.after(RUN_TIMEOUT_MS, end);
-  order.signal.addEventListener('abort', end);
+  const timeout = new AbortController();
+  const cancelTimeout = edges.clock.after(RUN_TIMEOUT_MS, () => timeout.abort());
+  const signal = AbortSignal.any([order.signal, timeout.signal]);
   try {
     const { engine_health: engineHealth, gpu } = order.subject.record;
     const findings = [
-      ...(await overNetwork(order, edges, bound.signal)),
+      ...(await overNetwork(order, edges, signal)),
       findingOf('engine_health ok', judgeEngine(engineHealth)),
       findingOf('GPU count >0', judgeGpus(gpu.count)),
     ];
     return order.signal.aborted ? null : completed(findings);
   } finally {
-    cancelBound();
-    order.signal.removeEventListener('abort', end);
+    cancelTimeout();
   }
 }
 

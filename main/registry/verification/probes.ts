@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import type { CheckName } from '#shared/provider.ts';
+import { withTimeout } from '../../platform/async.ts';
 import type { Clock } from '../../platform/clock.ts';
 import {
   type AddressPolicy,
@@ -25,7 +26,6 @@ import {
   type Reached,
   reportsNoModel,
 } from './judgements.ts';
-import { within } from './within.ts';
 
 /** What the requests of one run have in common. */
 export interface Probing {
@@ -75,10 +75,11 @@ export async function probeHealth(candidate: Candidate, probing: Probing): Promi
   if (candidate.kind === 'unusable') return refuse(candidate.error);
   const { origin, source } = candidate;
   const resolving = resolveChecked(new URL(origin), policy, probing.lookup);
-  const resolved = await within(resolving, { clock, signal, timeoutMs: GET_TIMEOUT_MS });
-  if (resolved === null) return refuse(`the name was not resolved in ${GET_TIMEOUT_MS / 1000} s`);
-  if (resolved.kind === 'refused') return refuse(resolved.error);
-  const to = resolved.checked;
+  const resolved = await withTimeout(resolving, { clock, ms: GET_TIMEOUT_MS, signal });
+  if (resolved.kind !== 'settled')
+    return refuse(`the name was not resolved in ${GET_TIMEOUT_MS / 1000} s`);
+  if (resolved.value.kind === 'refused') return refuse(resolved.value.error);
+  const to = resolved.value.checked;
   const nonce = probing.newNonce();
   const { answer, latencyMs } = await ask(probing, to, { path: `/health?nonce=${nonce}` });
   const judgement = judgeHealth(answer, { id: subject.id, key, nonce });

@@ -46,6 +46,7 @@ export function createAsk(address: EngineAddress, { http, clock }: AskEdges): As
   if (address.authorization !== null) headers.push('authorization', address.authorization);
 
   async function fetchAnswer(path: string): Promise<EngineAnswer> {
+    let isLate = false;
     const result = await get(
       {
         origin: address.origin,
@@ -55,11 +56,9 @@ export function createAsk(address: EngineAddress, { http, clock }: AskEdges): As
         maxBytes: MAX_BYTES,
       },
       http,
-      clock,
+      noticingTimeout(clock, () => (isLate = true)),
     );
-    if (result.kind === 'failed') {
-      return { ...NO_ANSWER, isLate: result.detail === 'no answer in time' };
-    }
+    if (result.kind === 'failed') return { ...NO_ANSWER, isLate };
     const text = result.body.toString('utf8');
     const server = result.headers['server'];
     return {
@@ -75,6 +74,19 @@ export function createAsk(address: EngineAddress, { http, clock }: AskEdges): As
     const asked = answers.get(path) ?? fetchAnswer(path);
     answers.set(path, asked);
     return asked;
+  };
+}
+
+/** A clock that tells when one of its timers ran out: a failed `get` does not say that it timed out. */
+function noticingTimeout(clock: Clock, onTimeout: () => void): Clock {
+  return {
+    now: () => clock.now(),
+    ticks: () => clock.ticks(),
+    after: (ms, fn) =>
+      clock.after(ms, () => {
+        onTimeout();
+        fn();
+      }),
   };
 }
 
