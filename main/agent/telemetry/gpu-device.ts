@@ -57,14 +57,19 @@ export interface GpuCollector {
   stop(): Promise<void>;
 }
 
-/** A card of which nothing is known but what it is. */
-export const UNREAD = {
-  memoryTotalMb: null,
+/** Readings that change while a card works. */
+const NO_LIVE_READINGS = {
   memoryUsedMb: null,
   memoryFreeMb: null,
   utilGpu: null,
   utilMemory: null,
   temperatureC: null,
+} as const;
+
+/** A card of which nothing is known but what it is; every reader fills in what its source tells. */
+export const UNREAD = {
+  ...NO_LIVE_READINGS,
+  memoryTotalMb: null,
   gpuCores: null,
   computeCapability: null,
   isUnified: false,
@@ -73,14 +78,7 @@ export const UNREAD = {
 
 /** A card whose live numbers are out of date: what it is stays known. */
 export function outOfDate(device: GpuDevice): GpuDevice {
-  return {
-    ...device,
-    memoryUsedMb: null,
-    memoryFreeMb: null,
-    utilGpu: null,
-    utilMemory: null,
-    temperatureC: null,
-  };
+  return { ...device, ...NO_LIVE_READINGS };
 }
 
 /** What the registry takes from one machine; a tool that names more of them prints nonsense. */

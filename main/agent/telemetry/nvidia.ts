@@ -1,5 +1,5 @@
 import { numberOf } from '../../platform/json.ts';
-import { type GpuCollector, type GpuDevice, GpuTable, type Problem } from './gpu-device.ts';
+import { type GpuCollector, type GpuDevice, GpuTable, type Problem, UNREAD } from './gpu-device.ts';
 import { type LongTool, SupervisedTool } from './supervised-tool.ts';
 import type { ToolEdges } from './tool-process.ts';
 
@@ -17,28 +17,29 @@ const COMMANDS = [
  * reading loads the driver each time.
  */
 export function createNvidiaCollector(edges: ToolEdges, intervalMs: number): GpuCollector {
-  const roster = new GpuTable(edges.clock, 3 * intervalMs);
-  const keeper = new SupervisedTool(
+  const cards = new GpuTable(edges.clock, 3 * intervalMs);
+  const tool = new SupervisedTool(
     longTool(intervalMs),
     {
       onLine(line) {
         const device = parseNvidiaRow(line);
-        if (device !== null) roster.add(device);
+        if (device !== null) cards.add(device);
         return device !== null;
       },
-      onBarren: () => roster.clear(),
+      onBarren: () => cards.clear(),
     },
     edges,
   );
   return {
-    start: () => keeper.start(),
-    stop: () => keeper.stop(),
+    start: () => tool.start(),
+    stop: () => tool.stop(),
     read() {
-      const devices = roster.devices();
-      const { problem } = keeper;
-      const problems = [...(problem === null ? [] : [problem]), ...cardProblems(roster)];
-      if (keeper.isAbsent) return { state: 'absent', devices: [], problems: [] };
-      if (problem !== null) return { state: 'failing', devices, problems };
+      const { health } = tool;
+      if (health.kind === 'absent') return { state: 'absent', devices: [], problems: [] };
+      const devices = cards.devices();
+      const problems = cardProblems(cards);
+      if (health.kind === 'failing')
+        return { state: 'failing', devices, problems: [health.problem, ...problems] };
       return { state: devices.length === 0 ? 'starting' : 'reading', devices, problems };
     },
   };
@@ -55,16 +56,16 @@ function longTool(intervalMs: number): LongTool {
       `--loop=${seconds}`,
     ]),
     intervalMs,
-    isTooNew: (said) => said.includes('is not a valid field'),
+    isTooNew: (message) => message.includes('is not a valid field'),
     remedyFor,
   };
 }
 
-function cardProblems(roster: GpuTable): readonly Problem[] {
-  const faults = roster.devices().filter(({ fault }) => fault !== null);
+function cardProblems(cards: GpuTable): readonly Problem[] {
+  const faults = cards.devices().filter(({ fault }) => fault !== null);
   return [
     ...faults.map((card) => cardProblem(card, card.fault ?? '')),
-    ...roster.lost().map((card) => cardProblem(card, 'the driver no longer lists it')),
+    ...cards.lost().map((card) => cardProblem(card, 'the driver no longer lists it')),
   ];
 }
 
@@ -96,8 +97,8 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/hung/i, 'The driver does not answer: look for "NVRM" in `dmesg`, and restart this machine.'],
 ];
 
-function remedyFor(said: string): string {
-  const known = REMEDIES.find(([words]) => words.test(said));
+function remedyFor(message: string): string {
+  const known = REMEDIES.find(([pattern]) => pattern.test(message));
   return known?.[1] ?? 'Run `nvidia-smi` by hand and see what it says.';
 }
 
@@ -144,6 +145,7 @@ export function parseNvidiaRow(line: string): GpuDevice | null {
   const memoryTotalMb = number('memory.total');
   const isPartitioned = value('mig.mode.current') === 'Enabled';
   return {
+    ...UNREAD,
     key: UUID.test(uuid) ? uuid : `nvidia-${index}`,
     vendor: 'nvidia',
     name,
@@ -153,7 +155,6 @@ export function parseNvidiaRow(line: string): GpuDevice | null {
     utilGpu: number('utilization.gpu'),
     utilMemory: number('utilization.memory'),
     temperatureC: number('temperature.gpu'),
-    gpuCores: null,
     computeCapability: knownText(value('compute_cap')),
     isUnified: memoryTotalMb === null && !isPartitioned && UNIFIED_NAME.test(name ?? ''),
     fault: faultOf(values),
