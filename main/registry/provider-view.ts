@@ -1,7 +1,9 @@
 import {
   type AgentRecord,
   type Check,
+  CHECK_MISSING,
   CHECK_NAMES,
+  failureReason,
   type LocalProvider,
   type Provider,
   type ProviderStatus,
@@ -85,21 +87,13 @@ export function verificationView(entry: Entry): Verification {
 const MISSING: readonly Check[] = CHECK_NAMES.map((name) => ({
   name,
   passed: false,
-  error: 'check missing',
+  error: CHECK_MISSING,
 }));
 
 /** Every check appears, whether it ran or not. */
 function withMissing(checks: readonly Check[]): Check[] {
   const missing = MISSING.filter(({ name }) => checks.every((check) => check.name !== name));
   return [...checks, ...missing];
-}
-
-/** The failed entries of the names of which no entry passed (design 9); empty when there are none. */
-export function failureReason(checks: readonly Check[]): string {
-  return checks
-    .filter(({ name }) => !checks.some((check) => check.passed && check.name === name))
-    .map(({ name, error }) => `${name}: ${error ?? 'failed'}`)
-    .join('; ');
 }
 
 /** The excerpt of a provider for the status report (interface 2.4). */

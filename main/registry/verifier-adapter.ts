@@ -1,7 +1,7 @@
+import { failureReason } from '#shared/provider.ts';
 import { eventChange, type RegistryContext, providerChange, write } from './context.ts';
 import { STALE_MS } from './liveness.ts';
 import type { Entry } from './provider-entry.ts';
-import { failureReason } from './provider-view.ts';
 import type { StoredVerification } from './store/store.ts';
 import type { Recorded, VerificationSubject, VerifierHost } from './verifier-port.ts';
 

@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
-import type { CheckName } from '#shared/provider.ts';
+import { CHECKS } from '#shared/provider.ts';
 import { verifyHealth } from '../../platform/agent-identity.ts';
 import { isLoopbackHost, urlHost } from '../../platform/http/server.ts';
 import { memberOf, parseJson, textOf } from '../../platform/json.ts';
@@ -27,7 +27,6 @@ export interface AgentFound {
   readonly origin: string | null;
 }
 
-const HEALTH: CheckName = 'health /health status ok';
 const GET_TIMEOUT_MS = 5000;
 
 /** Asks every port for the health that a registry would ask for. */
@@ -66,7 +65,7 @@ async function checkPort(agent: ExpectedAgent, port: number, nonce: string, edge
   const remedy = healthRemedy(agent, nonce, answer);
   const { latencyMs } = answer;
   const health: DoctorEntry = {
-    name: HEALTH,
+    name: CHECKS.health,
     passed: remedy === null,
     tried,
     output: shown(`HTTP ${answer.status} ${answer.text}`),

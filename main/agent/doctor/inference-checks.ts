@@ -1,13 +1,9 @@
-import type { CheckName } from '#shared/provider.ts';
+import { CHECKS } from '#shared/provider.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { get, type GetResult, post } from '../../platform/http/fetch-body.ts';
 import type { HttpClient, ResponseHeaders } from '../../platform/http/types.ts';
 import { listOf, memberOf, parseJson, textOf } from '../../platform/json.ts';
 import { type DoctorEntry, shown } from './report.ts';
-
-const INFERENCE: CheckName = 'test inference returns choices';
-const LATENCY: CheckName = 'latency <10s';
-const MODEL: CheckName = 'model id matches';
 
 /** A registry waits so long for its test inference (interface 2.3). */
 const INFERENCE_TIMEOUT_MS = 10_000;
@@ -42,7 +38,7 @@ export async function checkInference(
 }
 
 const NO_MODEL: DoctorEntry = {
-  name: INFERENCE,
+  name: CHECKS.inference,
   passed: false,
   tried: 'nothing: no model is on offer',
   output: '',
@@ -56,13 +52,16 @@ function judgeInference(answer: Answer, tried: string): readonly DoctorEntry[] {
     answer.status === 200 &&
     listOf(memberOf(parseJson(answer.text), 'choices')).length > 0;
   const output = rawOf(answer);
-  const inference = { name: INFERENCE, passed: hasChoices, tried, output, latencyMs };
+  const inference = { name: CHECKS.inference, passed: hasChoices, tried, output, latencyMs };
   const first = { ...inference, remedy: hasChoices ? null : inferenceRemedy(answer) };
   // Latency is that of an answer: an error that comes fast is not fast.
   if (!hasChoices && answer.kind === 'answer') return [first];
   const isFast = hasChoices && latencyMs < INFERENCE_TIMEOUT_MS;
   const remedy = isFast ? null : TOO_SLOW;
-  return [first, { name: LATENCY, passed: isFast, tried, output: `${latencyMs} ms`, remedy }];
+  return [
+    first,
+    { name: CHECKS.latency, passed: isFast, tried, output: `${latencyMs} ms`, remedy },
+  ];
 }
 
 const TOO_SLOW =
@@ -85,7 +84,7 @@ function judgeModels(answer: Answer, model: string, tried: string): DoctorEntry 
   const remedy = passed
     ? null
     : `"${shown(model)}" is not among the models that are listed: restart Switchyard, or the engine where it lists others than it serves.`;
-  return { name: MODEL, passed, tried, output: rawOf(answer), remedy, latencyMs };
+  return { name: CHECKS.model, passed, tried, output: rawOf(answer), remedy, latencyMs };
 }
 
 function rawOf(answer: Answer): string {

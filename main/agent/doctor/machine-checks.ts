@@ -1,10 +1,7 @@
-import type { AgentRecord, CheckName } from '#shared/provider.ts';
+import { type AgentRecord, CHECKS } from '#shared/provider.ts';
 import { sleep, type Clock } from '../../platform/clock.ts';
 import type { Telemetry, TelemetryWatch } from '../telemetry/telemetry.ts';
 import { shown, type DoctorEntry } from './report.ts';
-
-const ENGINE_HEALTH: CheckName = 'engine_health ok';
-const GPU_COUNT: CheckName = 'GPU count >0';
 
 /** Tools of drivers may take seconds, the first time above all. */
 const READING_MS = 10_000;
@@ -38,7 +35,7 @@ export function checkGpus(
   const problems = gpus.problems.map(({ tool, happened }) => `${tool}: ${happened}`);
   const output = passed ? cards : [...faults, ...problems];
   return {
-    name: GPU_COUNT,
+    name: CHECKS.gpuCount,
     passed,
     tried: problem?.tried ?? 'the tools and files of the GPU drivers',
     output: shown(output.join('; ') || 'no answer from the drivers yet'),
@@ -62,7 +59,7 @@ export function checkEngineHealth(
 ): DoctorEntry {
   const passed = health.status === 'ok';
   return {
-    name: ENGINE_HEALTH,
+    name: CHECKS.engineHealth,
     passed,
     tried: baseUrl === null ? 'nothing: no engine was found' : `the health of ${baseUrl}`,
     output: shown(JSON.stringify(health)),

@@ -1,5 +1,5 @@
 import { DOCTOR_GROUNDS, type DoctorEntry, type DoctorReport } from '#shared/agent.ts';
-import { CHECK_NAMES } from '#shared/provider.ts';
+import { CHECK_MISSING, CHECK_NAMES } from '#shared/provider.ts';
 
 export type { DoctorEntry, DoctorReport };
 
@@ -31,8 +31,8 @@ export function reportOf(entries: readonly DoctorEntry[]): DoctorReport {
 }
 
 function missing(name: DoctorEntry['name']): DoctorEntry {
-  const remedy = 'Mend what failed above first.';
-  return { name, passed: false, tried: 'nothing', output: 'check missing', remedy };
+  const remedy = 'Fix the failed check above first.';
+  return { name, passed: false, tried: 'nothing', output: CHECK_MISSING, remedy };
 }
 
 /** The report for people. */

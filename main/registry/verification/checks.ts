@@ -1,3 +1,4 @@
+import { CHECKS } from '#shared/provider.ts';
 import { parsePublicKey } from '../../platform/agent-identity.ts';
 import type { Clock } from '../../platform/clock.ts';
 import {
@@ -11,9 +12,7 @@ import { candidatesOf } from './candidates.ts';
 import { completed, type Finding, findingOf, judgeEngine, judgeGpus } from './judgements.ts';
 import {
   healthWithoutKey,
-  INFERENCE,
   inferenceDetail,
-  LATENCY,
   NO_CANDIDATE,
   probeHealth,
   probeInference,
@@ -73,8 +72,8 @@ export async function runChecks(
     const { engine_health: engineHealth, gpu } = order.subject.record;
     const findings = [
       ...(await overNetwork(order, edges, signal)),
-      findingOf('engine_health ok', judgeEngine(engineHealth)),
-      findingOf('GPU count >0', judgeGpus(gpu.count)),
+      findingOf(CHECKS.engineHealth, judgeEngine(engineHealth)),
+      findingOf(CHECKS.gpuCount, judgeGpus(gpu.count)),
     ];
     return order.signal.aborted ? null : completed(findings);
   } finally {
@@ -135,7 +134,7 @@ function carried(
   { origin, reached }: Proved,
 ): readonly Finding[] {
   const detail = inferenceDetail(origin);
-  const findings = [INFERENCE, LATENCY].flatMap((name): readonly Finding[] => {
+  const findings = [CHECKS.inference, CHECKS.latency].flatMap((name): readonly Finding[] => {
     const check = verification.checks.find(
       (one) => one.name === name && one.detail === detail && one.passed,
     );

@@ -1,6 +1,12 @@
 import type { KeyObject } from 'node:crypto';
 import * as z from 'zod';
-import { type AgentRecord, type Check, CHECK_NAMES, type CheckName } from '#shared/provider.ts';
+import {
+  type AgentRecord,
+  type Check,
+  CHECK_MISSING,
+  CHECK_NAMES,
+  type CheckName,
+} from '#shared/provider.ts';
 import { verifyHealth } from '../../platform/agent-identity.ts';
 import type { PinnedResult } from '../../platform/pinned-request.ts';
 import { type CandidateSource, readable } from './candidates.ts';
@@ -214,7 +220,7 @@ export function completed(findings: readonly Finding[]): readonly Finding[] {
 }
 
 /** A check that did not run (interface 2.3). */
-export const MISSING: Judgement = { result: 'missing', error: 'check missing' };
+export const MISSING: Judgement = { result: 'missing', error: CHECK_MISSING };
 
 export const PASSED: Judgement = { result: 'passed', error: '' };
 

@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import type { CheckName } from '#shared/provider.ts';
+import { CHECKS } from '#shared/provider.ts';
 import { withTimeout } from '../../platform/async.ts';
 import type { Clock } from '../../platform/clock.ts';
 import {
@@ -54,11 +54,6 @@ export interface HealthProbe {
   readonly proved: Proved | null;
 }
 
-const HEALTH: CheckName = 'health /health status ok';
-export const INFERENCE: CheckName = 'test inference returns choices';
-export const LATENCY: CheckName = 'latency <10s';
-const MODEL: CheckName = 'model id matches';
-
 const CHAT_PATH = '/v1/chat/completions';
 const MODELS_PATH = '/v1/models';
 const GET_TIMEOUT_MS = 5000;
@@ -69,7 +64,7 @@ export async function probeHealth(candidate: Candidate, probing: Probing): Promi
   const { subject, key, policy, clock, signal } = probing;
   const detail = healthDetail(candidate);
   const refuse = (error: string): HealthProbe => ({
-    finding: findingOf(HEALTH, failure(error), { detail }),
+    finding: findingOf(CHECKS.health, failure(error), { detail }),
     proved: null,
   });
   if (candidate.kind === 'unusable') return refuse(candidate.error);
@@ -85,7 +80,7 @@ export async function probeHealth(candidate: Candidate, probing: Probing): Promi
   const judgement = judgeHealth(answer, { id: subject.id, key, nonce });
   const reached = { source, latencyMs, address: routingAddress(to) };
   return {
-    finding: findingOf(HEALTH, judgement, { latencyMs, detail, reached }),
+    finding: findingOf(CHECKS.health, judgement, { latencyMs, detail, reached }),
     proved:
       judgement.result === 'passed'
         ? { origin, to, reached, isUnloaded: reportsNoModel(answer) }
@@ -96,11 +91,11 @@ export async function probeHealth(candidate: Candidate, probing: Probing): Promi
 /** The health check of a provider with a key that nothing can be checked against. */
 export function healthWithoutKey(candidate: Candidate): Finding {
   const error = 'the key that was enrolled cannot be used; enrol the machine again';
-  return findingOf(HEALTH, failure(error), { detail: healthDetail(candidate) });
+  return findingOf(CHECKS.health, failure(error), { detail: healthDetail(candidate) });
 }
 
 /** The health check of a provider that gave nowhere to go. */
-export const NO_CANDIDATE = findingOf(HEALTH, failure('no address is known'));
+export const NO_CANDIDATE = findingOf(CHECKS.health, failure('no address is known'));
 
 function healthDetail({ origin, source }: Candidate): string {
   return origin === null ? source : `GET ${origin}/health`;
@@ -126,8 +121,8 @@ export async function probeInference(
   const judgement = judgeInference(answer);
   const circumstances = { latencyMs, detail: inferenceDetail(origin), reached };
   return [
-    findingOf(INFERENCE, judgement, circumstances),
-    findingOf(LATENCY, judgeLatency(judgement, latencyMs), circumstances),
+    findingOf(CHECKS.inference, judgement, circumstances),
+    findingOf(CHECKS.latency, judgeLatency(judgement, latencyMs), circumstances),
   ];
 }
 
@@ -144,12 +139,13 @@ export async function probeModels(
   probing: Probing,
 ): Promise<Finding> {
   const model = probing.subject.record.current_model;
-  if (model === null) return findingOf(MODEL, failure('the machine reports no current_model'));
+  if (model === null)
+    return findingOf(CHECKS.model, failure('the machine reports no current_model'));
   const { answer, latencyMs } = await ask(probing, to, { path: MODELS_PATH });
   const detail = `GET ${origin}${MODELS_PATH}`;
   const owner = ownerOf(answer, model);
   const about = { latencyMs, detail, reached, ...(owner === null ? {} : { ownedBy: owner }) };
-  return findingOf(MODEL, judgeModels(answer, model), about);
+  return findingOf(CHECKS.model, judgeModels(answer, model), about);
 }
 
 /** Sends one request to a checked address, and says how long it took; with `json` a test inference. */

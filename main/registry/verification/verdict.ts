@@ -1,4 +1,4 @@
-import { CHECK_NAMES, type CheckName } from '#shared/provider.ts';
+import { CHECK_NAMES, type CheckName, CHECKS } from '#shared/provider.ts';
 import type { StoredVerification } from '../store/store.ts';
 import type { Finding, Reached, Result } from './judgements.ts';
 
@@ -57,10 +57,8 @@ function addressOf(findings: readonly Finding[]): string | null {
     findings.flatMap(({ check, reached }) =>
       check.name === name && check.passed && reached !== null ? [reached] : [],
     );
-  const answering = passing('latency <10s').filter(
-    isAmong(passing('test inference returns choices')),
-  );
-  const listing = answering.filter(isAmong(passing('model id matches')));
+  const answering = passing(CHECKS.latency).filter(isAmong(passing(CHECKS.inference)));
+  const listing = answering.filter(isAmong(passing(CHECKS.model)));
   // All of them are proved to be one machine, so one that answers will do where none does both.
   const [first, ...others] = listing.length > 0 ? listing : answering;
   if (first === undefined) return null;
@@ -132,7 +130,7 @@ export type InferenceEnding = 'passed' | 'failed' | 'none';
 export function inferenceEnding(findings: readonly Finding[]): InferenceEnding {
   const tried = findings.filter(
     ({ check, result, carried }) =>
-      check.name === 'test inference returns choices' && result !== 'missing' && !carried,
+      check.name === CHECKS.inference && result !== 'missing' && !carried,
   );
   if (tried.length === 0) return 'none';
   return tried.some(({ result }) => result === 'passed') ? 'passed' : 'failed';
