@@ -3,8 +3,8 @@ import type { AgentRecord, CheckName } from './provider.ts';
 /** What an owner may wish of the agent: `drained` lets what runs finish, `paused` ends it. */
 export type AgentWish = 'on' | 'paused' | 'drained';
 
-/** A rule by which a machine that is on takes no work all the same; a setting of section `agent`. */
-export type AgentRule = 'onlyWhenIdle' | 'notOnBattery' | 'maxGpuTemperatureC' | 'yieldToOthers';
+/** Key of a rule that pauses a machine which is on: its setting in section `agent`, such as `onlyWhenIdle`. */
+export type AgentRule = string;
 
 /** An inference engine on this machine, as last seen. */
 export interface AgentEngine {
@@ -64,13 +64,8 @@ export interface AgentView {
   readonly uptimeS: number;
   readonly owner: {
     readonly wish: AgentWish;
-    /** When a machine that is on takes no work all the same. */
-    readonly rules: {
-      readonly onlyWhenIdle: boolean;
-      readonly notOnBattery: boolean;
-      readonly maxGpuTemperatureC: number | null;
-      readonly yieldToOthers: boolean;
-    };
+    /** The settings of the rules. */
+    readonly rules: Readonly<Record<AgentRule, boolean | number | null>>;
     readonly mode: 'on' | 'paused' | 'draining' | 'leaving';
     /** Why it takes no requests, for people; none while it is on. */
     readonly reasons: readonly string[];

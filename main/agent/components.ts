@@ -4,7 +4,8 @@ import type { HttpClient } from '../platform/http/types.ts';
 import type { Log } from '../platform/log.ts';
 import { agentUrl, interfaceAddresses, namesOf } from './addresses.ts';
 import type { HostActivity } from './availability/host-activity.ts';
-import type { OwnerMode, OwnerRule, OwnerRules } from './availability/policy.ts';
+import type { OwnerMode } from './availability/policy.ts';
+import type { OwnerRuleKey, OwnerRules } from './availability/rules.ts';
 import { createAvailability, type Availability } from './availability/state.ts';
 import type { EnginePlace } from './engines/addresses.ts';
 import { createEngineWatch, type EngineWatch } from './engines/watch.ts';
@@ -51,7 +52,7 @@ export interface AgentDeps {
   readonly enrollToken: string | null;
   readonly settings: () => AgentSettings;
   /** Rules that the environment sets, so that nobody can change them while the program runs. */
-  readonly heldRules: readonly OwnerRule[];
+  readonly heldRules: readonly OwnerRuleKey[];
   /** The registry of this process; null where there is none. */
   readonly ownRegistry: OwnRegistry | null;
   /** Ports of this program's other parts, which are never taken for an engine's. */

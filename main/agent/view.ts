@@ -1,6 +1,6 @@
 import type { AgentView } from '#shared/agent.ts';
 import { isLoopbackHost } from '../platform/http/server.ts';
-import type { OwnerRule } from './availability/policy.ts';
+import type { OwnerRuleKey } from './availability/rules.ts';
 import type { AgentDeps, AgentRuntimeState, AgentComponents } from './components.ts';
 import type { RegistrationView } from './registration/session.ts';
 import type { AgentPort } from './server/server.ts';
@@ -12,7 +12,7 @@ export type { AgentView };
 /** What is not one of the agent's parts. */
 interface ViewFacts {
   readonly deps: Pick<AgentDeps, 'version' | 'telemetry' | 'heldRules'>;
-  readonly unjudgeable: readonly OwnerRule[];
+  readonly unjudgeable: readonly OwnerRuleKey[];
 }
 
 /** The agent as it is now. */

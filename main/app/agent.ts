@@ -1,6 +1,6 @@
 import { type Agent, createAgent } from '../agent/agent.ts';
 import type { HostActivity } from '../agent/availability/host-activity.ts';
-import { OWNER_RULES, type OwnerRules } from '../agent/availability/policy.ts';
+import { OWNER_RULE_KEYS, rulesIn } from '../agent/availability/rules.ts';
 import type { OwnRegistry } from '../agent/registration/link.ts';
 import { createTelemetry } from '../agent/telemetry/telemetry.ts';
 import type { AgentView } from '../agent/view.ts';
@@ -74,9 +74,9 @@ export function createThisMachine(deps: ThisMachineDeps): ThisMachine {
       const { agent: own, gateway } = config();
       const { heartbeatMs, region } = own;
       const { allowedHosts, maxBodyBytes } = gateway;
-      return { heartbeatMs, region, allowedHosts, maxBodyBytes, rules: rulesOf(own) };
+      return { heartbeatMs, region, allowedHosts, maxBodyBytes, rules: rulesIn(own) };
     },
-    heldRules: OWNER_RULES.filter((rule) => deps.isHeld(`agent.${rule}`)),
+    heldRules: OWNER_RULE_KEYS.filter((rule) => deps.isHeld(`agent.${rule}`)),
     telemetry: createTelemetry({ clock, env, platform }),
   });
   agent.subscribe(deps.changed);
@@ -97,9 +97,4 @@ export function createThisMachine(deps: ThisMachineDeps): ThisMachine {
     },
     resumed: () => agent.resumeFromSuspend(),
   };
-}
-
-function rulesOf(agent: Config['agent']): OwnerRules {
-  const { onlyWhenIdle, notOnBattery, maxGpuTemperatureC, yieldToOthers } = agent;
-  return { onlyWhenIdle, notOnBattery, maxGpuTemperatureC, yieldToOthers };
 }
