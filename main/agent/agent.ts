@@ -15,36 +15,40 @@ import type { JoinResult } from './registration/registration.ts';
 import type { AgentAddress, AgentPort } from './server/server.ts';
 import { type AgentView, viewOf } from './view.ts';
 
-/** The agent of this machine. */
 export interface Agent {
-  /** Resolves once its ports are bound, or known to be taken; neither ends anything. */
+  /** Resolves once each port is bound or known to be taken; a taken port is not an error. */
   start(): Promise<void>;
-  /** Says goodbye; running requests may finish for `graceMs`. */
+  /** Sends a goodbye; running requests may finish for `graceMs`. */
   stop(graceMs: number): Promise<void>;
   view(): AgentView;
-  /** The ports that it has bound. */
   ports(): readonly number[];
-  /** Hears of each change to the view but the passing of time; gives the way to stop hearing. */
+  /**
+   * `listener` is called on each change of the view except the passing of time. Returns the unsubscribe
+   * function.
+   */
   subscribe(listener: () => void): () => void;
-  /** The owner's wish; resolves once it is on disk. `paused` ends what runs, `drained` lets it finish. */
+  /**
+   * Sets what the owner has ordered; resolves once it is on disk. `paused` ends running requests, `drained`
+   * lets them finish.
+   */
   setMode(wish: OwnerWish): Promise<void>;
-  /** The owner's rules may be others in the settings: they are judged at once. */
+  /** Judges the owner's rules at once, because their settings may have changed. */
   rulesChanged(): void;
-  /** The machine was asleep. */
+  /** The machine has woken from sleep. */
   resumeFromSuspend(): void;
   join(url: string, token: string): Promise<JoinResult>;
   leave(): Promise<void>;
-  /** Listens at another address; what runs goes on. */
+  /** Moves to another address; running requests go on. */
   listen(address: AgentAddress): Promise<readonly AgentPort[]>;
-  /** Serves the engine at this address from now on; null to look for one. */
+  /** Null: looks for an engine. */
   serveEngineAt(url: string | null): void;
-  /** Reports where these settings say from now on. */
+  /** Reports to the registry that these settings name. */
   reportTo(configured: Configured): Promise<void>;
-  /** Runs the checks of a registry from this side; whoever asks meanwhile hears the same. */
+  /** Runs a registry's checks from this side; concurrent callers share one run. */
   runChecks(): Promise<DoctorReport>;
 }
 
-/** Puts the agent together; nothing runs before `start`. */
+/** Nothing runs before `start`. */
 export function createAgent(deps: AgentDeps): Agent {
   const { telemetry, log } = deps;
   const listeners = new Set<() => void>();
@@ -58,7 +62,8 @@ export function createAgent(deps: AgentDeps): Agent {
   const parts = createComponents(deps, moment, {
     changed,
     flightChanged() {
-      // Only then does it change what the registry is told: a machine that drains is paused at the end.
+      // A draining machine becomes paused when its last request ends, and only then does the registry need to
+      // know.
       if (parts.mode().mode === 'on') tellListeners();
       else changed();
     },

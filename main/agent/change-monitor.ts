@@ -6,17 +6,19 @@ import type { EngineWatch } from './engines/watch.ts';
 import type { Registration } from './registration/registration.ts';
 import type { TelemetryWatch } from './telemetry/telemetry.ts';
 
-/** Notices what nobody tells: a suspend, another network; and has the rules judged again and again. */
+/**
+ * Notices what no event reports, such as a suspend or another network, and has the rules judged at an
+ * interval.
+ */
 export interface ChangeMonitor {
   start(): void;
-  /** Holds the record against the one last told, and tells the registry if that is news. */
+  /** Compares the record with the one last reported, and has a heartbeat sent if the difference matters. */
   look(): void;
-  /** The machine was asleep: everything that was known may be wrong. */
+  /** The machine has woken from sleep: everything that was known may be wrong. */
   resumed(): void;
   stop(): void;
 }
 
-/** What it watches, and whom it tells. */
 export interface ChangeMonitorDeps {
   readonly clock: Clock;
   readonly telemetry: TelemetryWatch;
@@ -28,10 +30,12 @@ export interface ChangeMonitorDeps {
 
 /** As often as GPUs are read. */
 const INTERVAL_MS = 5000;
-/** Wall clock and monotonic clock part by more than this only by a suspend, or when one sets the time. */
+/**
+ * Wall clock and monotonic clock drift apart by more than this only in a suspend, or when somebody sets the
+ * time.
+ */
 const MAX_DRIFT_MS = 5000;
 
-/** Makes it. */
 export function createChangeMonitor(deps: ChangeMonitorDeps): ChangeMonitor {
   const { clock, telemetry, observer, engines, membership } = deps;
   let cancelTimer = () => {};
@@ -85,11 +89,11 @@ export function createChangeMonitor(deps: ChangeMonitorDeps): ChangeMonitor {
   };
 }
 
-/** What of a record is worth a heartbeat of its own: not what moves all the time. */
+/** The parts of a record whose change is worth a heartbeat of its own; what changes all the time is not. */
 function newsworthy(record: AgentRecord): string {
   const { status, engine_health, models, current_model, engine_model, gpu, host } = record;
   return JSON.stringify([
-    // Each request begins and ends a "serving".
+    // Every request starts and ends a "serving".
     status === 'serving' ? 'idle' : status,
     [engine_health, models, current_model, engine_model],
     [gpu.count, record.chip, host.tailnet_hostname, record.tailnet_ip],

@@ -29,29 +29,28 @@ import type { FileWarning } from './storage/secret-file.ts';
 import { createSequence } from './storage/sequence.ts';
 import type { TelemetryWatch } from './telemetry/telemetry.ts';
 
-/** The settings of the agent, as they are now. */
+/** Read on each use: settings change while the agent runs. */
 export interface AgentSettings {
   readonly heartbeatMs: number;
   readonly region: string | null;
-  /** More names by which this machine may be called. */
+  /** More names that are accepted in a `Host` header. */
   readonly allowedHosts: readonly string[];
   readonly maxBodyBytes: number;
   readonly rules: OwnerRules;
 }
 
-/** What an agent is made from. */
 export interface AgentDeps {
   readonly dataDirectory: string;
   readonly version: string;
   /** As in `process.platform`. */
   readonly platform: string;
   readonly address: AgentAddress;
-  /** The engine that its owner has named; null to look for one. */
+  /** Set by the owner; null: look for one. */
   readonly engineUrl: string | null;
   readonly registryUrl: string | null;
   readonly enrollToken: string | null;
   readonly settings: () => AgentSettings;
-  /** Rules that the environment sets, so that nobody can change them while the program runs. */
+  /** Rules that the environment sets, so that they cannot be changed while the program runs. */
   readonly heldRules: readonly OwnerRuleKey[];
   /** The registry of this process; null where there is none. */
   readonly ownRegistry: OwnRegistry | null;
@@ -64,11 +63,11 @@ export interface AgentDeps {
   /** In [0, 1). */
   readonly random: () => number;
   readonly log: Log;
-  /** Where to look for engines; only tests look elsewhere than at their usual ports. */
+  /** For tests; the engines' usual ports otherwise. */
   readonly enginePorts?: readonly number[];
 }
 
-/** What changes while an agent runs, beside what its parts keep themselves. */
+/** Mutable state shared by the agent's components. */
 export interface AgentRuntimeState {
   address: AgentAddress;
   ports: readonly AgentPort[];
@@ -76,10 +75,9 @@ export interface AgentRuntimeState {
   isLeaving: boolean;
 }
 
-/** The parts of an agent, tied to each other. */
 export interface AgentComponents {
   readonly identity: AgentIdentity;
-  /** What its owner should know of its files. */
+  /** About its files, for the owner. */
   readonly warnings: readonly FileWarning[];
   readonly counters: Counters;
   readonly ownership: Availability;
@@ -89,22 +87,22 @@ export interface AgentComponents {
   readonly server: AgentServer;
   mode(): OwnerMode;
   uptimeS(): number;
-  /** The record as a heartbeat tells it; `isGoodbye` says that this is the last one. */
+  /** The record that a heartbeat carries; `isGoodbye` marks the last one. */
   record(isGoodbye: boolean): AgentRecord;
 }
 
-/** Who hears of changes. */
+/** Change callbacks. */
 export interface AgentListeners {
-  /** Something of the view has changed, and perhaps of the record. */
+  /** The view has changed, and perhaps the record. */
   readonly changed: () => void;
-  /** The number of running requests has. */
+  /** The number of running requests has changed. */
   readonly flightChanged: () => void;
 }
 
-/** Requests at once: an engine queues far fewer than these. */
+/** Concurrent requests; an engine queues far fewer. */
 const MAX_IN_FLIGHT = 256;
 
-/** Makes the parts; nothing runs yet. */
+/** Nothing runs yet. */
 export function createComponents(
   deps: AgentDeps,
   moment: AgentRuntimeState,
@@ -176,7 +174,6 @@ export function createComponents(
   return { ...kept, engines, inference, membership, server, mode, uptimeS, record };
 }
 
-/** The ports that are bound. */
 export function openPorts({ ports }: AgentRuntimeState): readonly number[] {
   return ports.flatMap((port) => (port.kind === 'listening' ? [port.port] : []));
 }

@@ -9,13 +9,11 @@ import type { Problem } from './telemetry/gpu-device.ts';
 
 export type { AgentView };
 
-/** What is not one of the agent's parts. */
 interface ViewFacts {
   readonly deps: Pick<AgentDeps, 'version' | 'telemetry' | 'heldRules'>;
   readonly unjudgeable: readonly OwnerRuleKey[];
 }
 
-/** The agent as it is now. */
 export function viewOf(
   parts: AgentComponents,
   { address, ports, engine: place, isLeaving }: AgentRuntimeState,
@@ -61,7 +59,6 @@ export function viewOf(
 
 const LEAVING = { mode: 'leaving', reasons: ['The agent is stopping.'] } as const;
 
-/** What ports, registry and files have to say to the owner. */
 interface Circumstances {
   readonly host: string;
   readonly isLoopbackOnly: boolean;
@@ -72,10 +69,10 @@ interface Circumstances {
   readonly engineUrlFault: string | null;
 }
 
-/** A clock that is off by more than this is mentioned. */
+/** A smaller difference of the clocks is not mentioned. */
 const MAX_CLOCK_OFFSET_MS = 60_000;
 
-/** The problems that are not those of drivers and their tools. */
+/** All problems except those of drivers and their tools. */
 export function problemsOf(seen: Circumstances): readonly Problem[] {
   const { registry, ports, warnings, engineUrlFault } = seen;
   const problems: Problem[] = warnings.map((warning) => ({

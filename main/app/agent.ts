@@ -11,14 +11,13 @@ import type { HttpClient } from '../platform/http/types.ts';
 import type { Log } from '../platform/log.ts';
 import { VERSION } from './version.ts';
 
-/** What the agent of this process is given. */
 export interface ThisMachineDeps {
   readonly config: () => Config;
-  /** Whether the environment sets what has this path, as in `agent.onlyWhenIdle`. */
+  /** Whether the environment sets a path such as `agent.onlyWhenIdle`. */
   readonly isHeld: (path: string) => boolean;
   readonly dataDirectory: string;
   readonly ownRegistry: OwnRegistry;
-  /** Ports of this process that are no engine's. */
+  /** Ports of this process that are not an engine's. */
   readonly otherPorts: () => readonly number[];
   readonly surroundings: HostActivity;
   readonly http: HttpClient;
@@ -35,14 +34,13 @@ export interface ThisMachine {
   readonly face: AgentApi | null;
   /** Null while it is switched off. */
   view(): AgentView | null;
-  /** The ports that it has bound. */
   ports(): readonly number[];
   start(): Promise<void>;
-  /** Says goodbye; running requests may finish for `graceMs`. */
+  /** Sends a goodbye; running requests may finish for `graceMs`. */
   stop(graceMs: number): Promise<void>;
-  /** Settings have changed: it listens, serves and reports where they say. */
+  /** Applies changed settings: address, engine and registry. */
   configured(now: Config, before: Config): void;
-  /** The machine was asleep. */
+  /** The machine has woken from sleep. */
   resumed(): void;
 }
 
@@ -56,7 +54,7 @@ const SWITCHED_OFF: ThisMachine = {
   resumed() {},
 };
 
-/** Puts the agent together as the settings have it; nothing runs before `start`. */
+/** Nothing runs before `start`. */
 export function createThisMachine(deps: ThisMachineDeps): ThisMachine {
   const { config, clock } = deps;
   const { agent: given } = config();

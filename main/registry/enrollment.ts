@@ -34,7 +34,7 @@ const BAD_TOKEN: Refusal = {
     'The enrolment token is unknown, was used already or is over an hour old: ask the owner of the gateway for a new line.',
 };
 
-/** Enrols the sender of a message; one token lets one machine in. */
+/** Enrols the sender of a message; a token admits one machine. */
 export async function enroll(
   message: AgentMessage,
   open: OpenEnrollments,
@@ -45,7 +45,7 @@ export async function enroll(
   const enrollment = open.take(asked.token);
   if (enrollment === null) return BAD_TOKEN;
   const { entry, undo } = admit(asked.publicKey, asked.sequence, parts);
-  // The answer is for this enrolment, even when another one overtakes it.
+  // The answer is for this enrolment, even if another one overtakes it.
   const { gatewayToken } = entry;
   const written = await write(
     [
@@ -107,7 +107,7 @@ interface Admitted {
   readonly undo: () => void;
 }
 
-/** Lets a key in, for the first time or again with a new gateway token; a machine keeps its record. */
+/** Admits a key, for the first time or again with a new gateway token; the machine keeps its record. */
 export function admit(publicKey: string, sequence: number, parts: RegistryContext): Admitted {
   const { roster, clock, gatewaySecret } = parts;
   const id = providerIdOf(publicKey);
@@ -132,7 +132,7 @@ export function admit(publicKey: string, sequence: number, parts: RegistryContex
   return {
     entry,
     undo() {
-      // Unless the same key was let in once more meanwhile.
+      // Unless the same key was admitted again meanwhile.
       if (entry.generation === 0) roster.remove(id);
     },
   };
@@ -153,7 +153,7 @@ function admitAgain(
   set({
     ...before,
     tokenSalt: newSecret(),
-    // Never lower: what was sent before must not count again.
+    // Never lower: earlier messages must not count again.
     sequence: Math.max(before.sequence, sequence),
     verification: UNVERIFIED,
   });

@@ -32,7 +32,7 @@ const UNKNOWN_PROVIDER: Refusal = {
     'This machine is not enrolled here: it was removed, or belongs to another gateway. Join it again with a new line from its owner.',
 };
 
-/** Takes a heartbeat; it is answered once it is on disk. */
+/** Answers once the heartbeat is on disk. */
 export async function takeHeartbeat(
   message: AgentMessage,
   parts: RegistryContext,
@@ -77,7 +77,6 @@ function sequenceReused(last: number): Refusal {
   };
 }
 
-/** One accepted heartbeat. */
 interface Heartbeat {
   readonly record: AgentRecord;
   readonly sequence: number;
@@ -85,8 +84,8 @@ interface Heartbeat {
 }
 
 /**
- * Counts a heartbeat and keeps it. It counts in memory at once, so that a replay finds it there, and
- * even when the disk fails, so that the gateway goes on routing; only then it is not acknowledged.
+ * Applies and saves a heartbeat. It is applied in memory at once, so that a replay is recognised, and even
+ * when the disk fails, so that the gateway goes on routing; then it is not acknowledged.
  */
 export async function keepHeartbeat(
   entry: Entry,

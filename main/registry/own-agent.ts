@@ -5,18 +5,17 @@ import { admit } from './enrollment.ts';
 import { keepHeartbeat } from './heartbeat.ts';
 import type { Answer, HeartbeatAnswer } from './responses.ts';
 
-/** The agent of this process: enrolled by itself, and heard without a signature. */
+/** The agent of this process enrols itself, and its heartbeats need no signature. */
 export interface OwnAgent {
-  /** Enrols it once and for all; at every later start it is the same provider. */
+  /** Enrols it once; at later starts it is the same provider. */
   adoptOwn(publicKey: string): Promise<{ readonly id: string; readonly gatewayToken: string }>;
   /** Null when the id is not the adopted one. */
   ownHeartbeat(id: string, record: AgentRecord): Promise<Answer<HeartbeatAnswer> | null>;
 }
 
-/** Where the heartbeats of this process come from (design 8). */
+/** The address that this process's own heartbeats count as coming from. */
 const OWN_IP = '127.0.0.1';
 
-/** Makes the way in for the agent of this process. */
 export function createOwnAgent(parts: RegistryContext): OwnAgent {
   const { roster } = parts;
   return {
@@ -28,7 +27,7 @@ export function createOwnAgent(parts: RegistryContext): OwnAgent {
       entry.isOwn = true;
       if (known === undefined) {
         const { enrolledAt } = entry.stored;
-        // A disk that fails is logged; the next heartbeat writes all of it again.
+        // A failed write is logged; the next heartbeat writes everything again.
         await write(
           [providerChange(entry), eventChange(entry, enrolledAt, ['enrolled', 'this machine'])],
           parts,

@@ -6,16 +6,16 @@ import { type RawQuery, readHistoryLimit } from './listing.ts';
 import { verificationStateOf } from './provider-entry.ts';
 import { type Answer, answered, providerNotFound, type Refusal, unwritten } from './responses.ts';
 
-/** A provider's history, newest first. */
+/** Newest first. */
 export interface History {
   readonly object: 'list';
   readonly data: readonly ProviderEvent[];
 }
 
-/** What the owner of the registry may do to a provider, and ask of it. */
+/** The owner's actions on providers. */
 export interface ProviderAdmin {
   remove(id: string): Promise<Answer<{ readonly id: string }>>;
-  /** Has it verified now; the answer does not wait for the run. */
+  /** Requests a verification; the answer does not wait for the run. */
   requestVerification(id: string): Answer<{
     readonly id: string;
     readonly verification: Pick<Verification, 'status'>;
@@ -31,7 +31,7 @@ const OWN_PROVIDER: Refusal = {
     'This is the machine that the gateway runs on. Switch its agent off instead: SWITCHYARD_AGENT=false.',
 };
 
-/** Makes the owner's side; `gone` hears of a provider that was removed. */
+/** `gone` is called for a provider that was removed. */
 export function createProviderAdmin(
   parts: RegistryContext,
   gone: (id: string) => void,
@@ -42,14 +42,14 @@ export function createProviderAdmin(
       const entry = roster.get(id);
       if (entry === undefined) return providerNotFound(id);
       if (entry.isOwn) return OWN_PROVIDER;
-      // Out of memory first: a heartbeat that comes meanwhile must not write it again.
+      // Out of memory first: a heartbeat that arrives meanwhile must not write it again.
       roster.remove(id);
       const written = await write([{ kind: 'provider_removed', id }], parts);
       if (written.kind === 'unwritten') {
         if (roster.get(id) === undefined) roster.add(entry);
         return unwritten(written.message);
       }
-      // Unless it was enrolled anew meanwhile.
+      // Unless it was enrolled again meanwhile.
       if (roster.get(id) === undefined) {
         gone(id);
         verifier.removed(id);

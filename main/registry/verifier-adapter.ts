@@ -5,7 +5,7 @@ import type { Entry } from './provider-entry.ts';
 import type { StoredVerification } from './store/store.ts';
 import type { Recorded, VerificationSubject, VerifierHost } from './verifier-port.ts';
 
-/** What the verifier reads and writes of the providers. */
+/** The verifier's access to the providers. */
 export function createVerifierHost(parts: RegistryContext): VerifierHost {
   const { roster, clock } = parts;
 

@@ -3,11 +3,11 @@ import { sleep, type Clock } from '../../platform/clock.ts';
 import type { Telemetry, TelemetryWatch } from '../telemetry/telemetry.ts';
 import { shown, type DoctorEntry } from './report.ts';
 
-/** Tools of drivers may take seconds, the first time above all. */
+/** Driver tools may take seconds, the first call above all. */
 const READING_MS = 10_000;
 const LOOK_MS = 100;
 
-/** The first reading of the drivers, or what is known when they take too long. */
+/** The first GPU reading, or what is known when it takes too long. */
 export async function firstReading(telemetry: TelemetryWatch, clock: Clock): Promise<Telemetry> {
   const untilTicks = clock.ticks() + READING_MS;
   const { signal } = new AbortController();
@@ -18,7 +18,7 @@ export async function firstReading(telemetry: TelemetryWatch, clock: Clock): Pro
   }
 }
 
-/** Whether the drivers tell of an accelerator, as the next heartbeat would report it. */
+/** Whether the drivers report an accelerator, as the next heartbeat would state it. */
 export function checkGpus(
   { gpu }: AgentRecord,
   { gpus }: Telemetry,
@@ -45,14 +45,17 @@ export function checkGpus(
 
 const LOOK_AT_TOOL = 'Look at what the tool of the GPU driver says by itself.';
 
-/** Gateways take no machine without a GPU, but one's own may ask the engine without the agent. */
+/**
+ * Gateways take no machine without a GPU, but this machine's own gateway can use the engine without the
+ * agent.
+ */
 function remedyWithout(remedy: string, engineUrl: string | null): string {
   return engineUrl === null
     ? remedy
     : `${remedy} If it has none, let Switchyard use the engine directly: npx switchyard set local.baseUrl ${engineUrl}`;
 }
 
-/** Whether the engine says that it is well, as the next heartbeat would report it. */
+/** Whether the engine reports itself well, as the next heartbeat would state it. */
 export function checkEngineHealth(
   { engine_health: health }: AgentRecord,
   baseUrl: string | null,

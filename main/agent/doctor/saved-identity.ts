@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { providerIdOf, publicKeyOf } from '../../platform/agent-identity.ts';
 import { readKept } from '../storage/secret-file.ts';
 
-/** The key of the agent whose files are in `directory`; unlike an agent, it makes and mends nothing. */
+/**
+ * The key of the agent whose files are in `directory`; unlike the agent, it neither creates nor repairs
+ * anything.
+ */
 export function savedIdentity(
   directory: string,
 ): { readonly id: string; readonly privateKey: KeyObject } | null {

@@ -7,7 +7,7 @@ import {
 } from '../components.ts';
 import { runChecks } from './doctor.ts';
 
-/** The doctor's report on the agent of this process, as it runs rather than as its files describe it. */
+/** Checks the agent of this process as it runs, rather than as its files describe it. */
 export function selfCheck(
   { identity, membership }: AgentComponents,
   moment: AgentRuntimeState,

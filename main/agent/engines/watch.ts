@@ -5,47 +5,43 @@ import { type Look, lookAt } from './detect.ts';
 import { createEngineTable } from './engine-table.ts';
 import { createRepeatedTask } from './repeat.ts';
 
-/** Watches the engines of this machine. */
 export interface EngineWatch {
   start(): void;
-  /** Resolves once all places were looked at, whatever was found there. */
+  /** Resolves once every address was tried, whatever was found. */
   looked(): Promise<void>;
-  /** The one that is served; null where none was found. */
+  /** The engine that is served; null where none was found. */
   engine(): EngineView | null;
-  /** All that were found, with the one that is served first. */
+  /** All that were found, the served one first. */
   engines(): readonly EngineView[];
-  /** The address of the one that is served, with the credentials that its owner has set for it. */
+  /** The address of the served engine, with the credentials that the owner has set for it. */
   address(): EngineAddress | null;
-  /** Something may have changed: looks at once. */
+  /** Looks at once, because something may have changed. */
   look(): void;
-  /** Forgets what was found, and looks elsewhere from now on. */
+  /** Forgets what was found and looks elsewhere from now on. */
   seek(place: Pick<EnginePlace, 'pinned' | 'ports'>): void;
   stop(): void;
 }
 
-/** What watching takes. */
 export interface EngineWatchOptions extends AskEdges {
-  /** Ports of our own, which are never asked. */
+  /** Our own ports, which are never tried. */
   readonly ownPorts: () => readonly number[];
-  /** The engine that its owner has set: then no other is looked for. */
+  /** Set by the owner; then no other is looked for. */
   readonly pinned: EngineAddress | null;
   /** Whether whole paths of model files may be shown. */
   readonly arePathsAllowed: boolean;
-  /** Called when something about the engines has changed. */
   readonly changed: () => void;
-  /** Only tests look elsewhere. */
+  /** For tests. */
   readonly ports?: readonly number[];
 }
 
-/** Looking for engines: fast at first, then seldom. */
+/** Searching for engines: often at first, then seldom. */
 const SEARCH_PACE = { minMs: 5000, maxMs: 60_000 };
-/** Reading those that were found: a heartbeat must not tell of a health that is long past. */
+/** Reading known engines: a heartbeat must not report a stale health. */
 const READ_PACE = { minMs: 5000, maxMs: 15_000 };
-/** Makes the watch. */
 export function createEngineWatch(options: EngineWatchOptions): EngineWatch {
   const { clock, changed } = options;
   let { pinned, ports = ENGINE_PORTS } = options;
-  /** Ends what was begun elsewhere. */
+  /** Aborts the rounds that were begun for the place before. */
   let seeking = new AbortController();
   const roster = createEngineTable(options.arePathsAllowed);
   const { promise: looked, resolve: hasLooked } = Promise.withResolvers<void>();
@@ -86,7 +82,7 @@ export function createEngineWatch(options: EngineWatchOptions): EngineWatch {
     if (signal.aborted) return false;
     if (pinned === null) roster.forgetGone(clock.ticks());
     const hasChanged = settle();
-    // What is gone may be back on another port.
+    // An engine that is gone may be back on another port.
     if (hasChanged) searching.hurry();
     return hasChanged;
   }

@@ -2,27 +2,26 @@ import { type SavedEnrollment, tokenDigest } from '../storage/enrollment-file.ts
 import { registryOrigin } from './http-link.ts';
 import type { LinkProblem } from './remedies.ts';
 
-/** What the settings say of the registry. */
+/** The settings that concern the registry. */
 export interface Configured {
   readonly registryUrl: string | null;
   readonly enrollToken: string | null;
 }
 
-/** Which registry an agent reports to when it starts. */
 export type Choice =
   | { readonly kind: 'kept'; readonly enrolment: SavedEnrollment }
-  /** `fallback` is an enrolment of before, in case that the token is no good. */
+  /** `fallback`: an earlier enrolment, in case the token is refused. */
   | {
       readonly kind: 'enroll';
       readonly origin: string;
       readonly token: string;
       readonly fallback: SavedEnrollment | null;
     }
-  /** The one of this process; `otherwise` is for where there is none. */
+  /** The registry of this process; `otherwise` is shown where there is none. */
   | { readonly kind: 'own'; readonly otherwise: LinkProblem }
   | { readonly kind: 'none'; readonly url: string | null; readonly problem: LinkProblem };
 
-/** Settings go before what was joined by hand; without either it is the registry of this process. */
+/** Settings take precedence over an earlier join; without either it is the registry of this process. */
 export function chooseRegistry(
   { registryUrl, enrollToken }: Configured,
   kept: SavedEnrollment | null,
@@ -37,7 +36,7 @@ export function chooseRegistry(
   const origin = registryOrigin(registryUrl);
   if (origin === null) return { kind: 'none', url: null, problem: BAD_SETTING };
   const former = isOurs && kept.registryUrl === origin ? kept : null;
-  // A token stays in the environment after it was used; it works only once.
+  // A token stays in the environment after its use, but works only once.
   const isUsed = enrollToken === null || former?.tokenDigest === tokenDigest(enrollToken);
   if (former !== null && isUsed) return { kind: 'kept', enrolment: former };
   if (enrollToken === null) return { kind: 'none', url: origin, problem: NOT_JOINED };

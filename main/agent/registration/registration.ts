@@ -26,13 +26,12 @@ import {
   NOWHERE,
 } from './session.ts';
 
-/** What came of joining a gateway. */
 export type JoinResult =
-  /** `warning` is for people; null when all is well. */
+  /** `warning` is for people; null when there is none. */
   | { readonly kind: 'joined'; readonly url: string; readonly warning: string | null }
   | ({ readonly kind: 'failed' } & LinkProblem);
 
-/** This machine's place at a registry, and the ways in and out. */
+/** The registry that this machine reports to, and how that is changed. */
 export interface Registration extends Pick<
   RegistrySession,
   'tokenDigests' | 'gatewayToken' | 'changed' | 'now'
@@ -42,17 +41,16 @@ export interface Registration extends Pick<
   join(url: string, token: string): Promise<JoinResult>;
   /** Goes back to the registry of this process. */
   leave(): Promise<void>;
-  /** The settings name another registry or another token: goes where they say. */
+  /** Applies settings that name another registry or another token. */
   configure(configured: Configured): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** What it takes. */
 export interface RegistrationDeps extends RegistrySessionDeps {
   readonly identity: AgentIdentity;
   readonly sequence: Sequence;
   readonly file: EnrollmentFile;
-  /** What an earlier run has left in that file. */
+  /** Content of that file at the start. */
   readonly kept: SavedEnrollment | null;
   readonly own: OwnRegistry | null;
   readonly configured: Configured;
@@ -61,7 +59,7 @@ export interface RegistrationDeps extends RegistrySessionDeps {
 
 const ENROLL_TIMEOUT_MS = 10_000;
 
-/** Makes it; nothing is sent before `start`. */
+/** Nothing is sent before `start`. */
 export function createRegistration(deps: RegistrationDeps): Registration {
   let { configured } = deps;
   const attendance = createRegistrySession(deps);
@@ -127,7 +125,7 @@ export function createRegistration(deps: RegistrationDeps): Registration {
     async configure(now) {
       configured = now;
       const signal = await attendance.depart();
-      // As a start with these settings would find it.
+      // As at a start with these settings.
       if (!signal.aborted) await settle(deps.file.load().enrolment);
     },
     stop: () => attendance.stop(),
@@ -143,7 +141,7 @@ async function enrollAt(
   return outcome.kind === 'enrolled' && outcome.id !== deps.identity.id ? OTHER_ID : outcome;
 }
 
-/** Writes an enrolment down; gives what went wrong. */
+/** Saves an enrolment; returns a problem, or null. */
 async function keep(
   registryUrl: string,
   token: string,
@@ -155,7 +153,7 @@ async function keep(
   return failure === null ? null : unkept(failure);
 }
 
-/** Enrols with a token of the settings, for as long as it takes; a refusal is final. */
+/** Enrols with a token of the settings and retries until it is answered; a refusal is final. */
 async function enrollFromSettings(
   { origin, token, fallback }: Extract<Choice, { readonly kind: 'enroll' }>,
   attendance: RegistrySession,
@@ -188,7 +186,7 @@ async function enrollFromSettings(
   }
 }
 
-/** Whether the same message may be taken later without anybody's doing. */
+/** Whether the same message may be accepted later without anybody's help. */
 function isPassing({ kind }: LinkFailure): boolean {
   return kind === 'busy' || kind === 'unreachable' || kind === 'garbage';
 }

@@ -12,21 +12,21 @@ import {
   writeKeptLater,
 } from './secret-file.ts';
 
-/** Where this agent is enrolled, and what the gateway there will show it. */
+/** Where this agent is enrolled, and the token of the gateway there. */
 export interface SavedEnrollment {
   /** Origin of the gateway, as in `http://192.168.1.10:47900`. */
   readonly registryUrl: string;
-  /** The provider id under which that was; another key makes it void. */
+  /** The provider id of that enrolment; with another key it is void. */
   readonly id: string;
   readonly gatewayToken: string;
-  /** SHA-256 of the line's token, hex: one that stays in the environment is not used twice. */
+  /** SHA-256 of the enrolment token, hex: a token that stays in the environment is not used twice. */
   readonly tokenDigest: string;
 }
 
-/** Keeps the enrolment over restarts, as a secret. */
+/** Stores the enrolment, which is a secret, over restarts. */
 export interface EnrollmentFile {
   load(): { readonly enrolment: SavedEnrollment | null; readonly warning: FileWarning | null };
-  /** Gives the code of a failure, null once it is on disk. */
+  /** Returns the error code, or null once it is on disk. */
   save(enrolment: SavedEnrollment): Promise<string | null>;
   remove(): Promise<string | null>;
 }
@@ -41,7 +41,6 @@ const fileSchema = z.object({
   tokenDigest: z.string(),
 });
 
-/** Makes the keeper of the file in `directory`. */
 export function createEnrollmentFile(
   directory: string,
   clock: Clock,
@@ -68,7 +67,7 @@ export function createEnrollmentFile(
   };
 }
 
-/** What is kept of an enrolment token. */
+/** What is stored of an enrolment token. */
 export function tokenDigest(token: string): string {
   return digestOf(token).toString('hex');
 }

@@ -4,7 +4,7 @@ import { providerIdOf, publicKeyOf } from '../../platform/agent-identity.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { closeToOthers, type FileWarning, readKept, setAside, writeKept } from './secret-file.ts';
 
-/** Who this agent is: its key, and the id that follows from it. */
+/** The agent's key, and the id derived from it. */
 export interface AgentIdentity {
   /** As in `prv_0123…`. */
   readonly id: string;
@@ -13,18 +13,17 @@ export interface AgentIdentity {
   readonly privateKey: KeyObject;
 }
 
-/** An identity, and what its owner should know of how it came about. */
 export interface OpenedIdentity {
   readonly identity: AgentIdentity;
-  /** None when all is well. */
+  /** For the owner, about the key file. */
   readonly warnings: readonly FileWarning[];
 }
 
 const FILE = 'agent-key.pem';
 
 /**
- * The identity kept in `directory`, made at the first start. A key that cannot be read is set aside and a
- * new one made: the machine then is another provider and must be enrolled anew.
+ * The identity in `directory`, created at the first start. A key that cannot be read is renamed and a new
+ * one created: the machine is then another provider and must be enrolled again.
  */
 export function openIdentity(directory: string, clock: Clock, platform: string): OpenedIdentity {
   const path = join(directory, FILE);

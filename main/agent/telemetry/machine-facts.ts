@@ -6,34 +6,33 @@ import { listOf, memberOf, numberOf, textOf } from '../../platform/json.ts';
 import { type GpuDevice, type GpuVendor, type Problem, UNREAD } from './gpu-device.ts';
 import { toolEnvironment, type ToolWorld } from './tool-process.ts';
 
-/** What does not change while the machine runs, as far as systeminformation can tell. */
+/** Facts that do not change while the machine runs, as far as systeminformation reports them. */
 export interface MachineFacts {
   readonly machineModel: string | null;
-  /** As systeminformation counts them; null where it does not. */
+  /** Null where systeminformation does not report it. */
   readonly performanceCores: number | null;
   readonly efficiencyCores: number | null;
-  /** Cards of vendors whose tools are not here: what they are, nothing of what they do. */
+  /** Cards of vendors whose tools are missing: what they are, without readings. */
   readonly cards: readonly GpuDevice[];
 }
 
-/** What came of asking. */
 export type FactsResult =
   | { readonly kind: 'facts'; readonly facts: MachineFacts }
   | { readonly kind: 'failed'; readonly problem: Problem };
 
-/** Somebody who is asked once and answers once. */
+/** A request that is under way. */
 export interface FactsAsker {
   readonly answer: Promise<unknown>;
   stop(): void;
 }
 
-/** Starts asking; with `graphics` for the graphics cards too. */
+/** Starts a request; `graphics` includes the graphics cards. */
 export type AskFacts = (what: 'machine' | 'graphics') => FactsAsker;
 
-/** Windows starts several programs for it. */
+/** On Windows it runs several programs. */
 const TIMEOUT_MS = 20_000;
 
-/** Asks in a worker thread; `script` is the module that does it. */
+/** Runs in a worker thread; `script` is its module. */
 export function createAskFacts(world: ToolWorld, script: URL = workerBesideThis()): AskFacts {
   return (what) => {
     const worker = new Worker(script, {
@@ -98,11 +97,11 @@ function factsOf(answer: unknown): MachineFacts {
   };
 }
 
-/** What boards say whose maker left the field as it was, and what containers say. */
+/** What board makers and containers report in place of a model. */
 const PLACEHOLDER =
   /^(to be filled|default string|system (product name|manufacturer|version)|not (specified|applicable|available)|none|unknown|o\.?e\.?m\.?|docker container|0+|-+|\.+)\b/i;
 
-/** Maker and model in one line; null where the board does not know. */
+/** Maker and model in one line; null where the board does not report them. */
 export function machineModel(manufacturer: unknown, model: unknown): string | null {
   const known = [manufacturer, model]
     .map((value) => textOf(value))
@@ -112,7 +111,7 @@ export function machineModel(manufacturer: unknown, model: unknown): string | nu
   return maker === null || name.startsWith(maker) ? name : `${maker} ${name}`;
 }
 
-/** Smaller ones, and those that borrow the machine's memory, only drive a screen. */
+/** Smaller cards, and those that borrow the machine's memory, only drive a screen. */
 const MIN_CARD_MB = 2048;
 
 function cardOf(controller: unknown, position: number): readonly GpuDevice[] {
@@ -132,7 +131,7 @@ function vendorOf(words: string): GpuVendor | null {
   return /Intel.*\bArc\b/i.test(words) ? 'intel' : null;
 }
 
-/** In a bundle the thread's file lies beside this one as well, under its own kind of name. */
+/** Beside this file with the same extension, in a bundle too. */
 function workerBesideThis(): URL {
   return new URL(`./machine-facts-worker${extname(import.meta.filename)}`, import.meta.url);
 }

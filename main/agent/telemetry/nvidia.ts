@@ -4,7 +4,7 @@ import { type LongTool, SupervisedTool } from './supervised-tool.ts';
 import type { ToolEdges } from './tool-process.ts';
 
 const TOOL = 'nvidia-smi';
-/** WSL and some container images keep it off the search path. */
+/** WSL and some container images keep it outside the search path. */
 const COMMANDS = [
   TOOL,
   '/usr/lib/wsl/lib/nvidia-smi',
@@ -13,8 +13,8 @@ const COMMANDS = [
 ];
 
 /**
- * Reads NVIDIA cards through one `nvidia-smi` that runs as long as we do: starting it anew for each
- * reading loads the driver each time.
+ * Reads NVIDIA cards through one long-running `nvidia-smi`: starting it for each reading loads the driver
+ * each time.
  */
 export function createNvidiaCollector(edges: ToolEdges, intervalMs: number): GpuCollector {
   const cards = new GpuTable(edges.clock, 3 * intervalMs);
@@ -78,7 +78,7 @@ function cardProblem({ name, key }: GpuDevice, happened: string): Problem {
   };
 }
 
-/** The driver's own messages, and what helps; from NVIDIA's documentation of nvidia-smi and Xid errors. */
+/** Driver messages and what helps; from NVIDIA's documentation of nvidia-smi and Xid errors. */
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/version mismatch/i, 'The driver was updated while it was in use: restart this machine.'],
   [
@@ -102,7 +102,7 @@ function remedyFor(message: string): string {
   return known?.[1] ?? 'Run `nvidia-smi` by hand and see what it says.';
 }
 
-/** What every driver since 2013 can be asked; the name comes last because nothing forbids a comma in it. */
+/** Fields of every driver since 2013; the name is asked for last because it may hold a comma. */
 const BASIC_FIELDS = [
   'index',
   'uuid',
@@ -127,11 +127,14 @@ type Field = (typeof FULL_FIELDS)[number];
 
 /** Chips without memory of their own answer N/A: GB10 (DGX Spark), Jetson's Orin and Thor. */
 const UNIFIED_NAME = /\b(GB10|Orin|Thor|Tegra)\b/i;
-/** NVML's words for a card that has fallen off the bus or needs a reset. */
+/** NVML's messages for a card that has fallen off the bus or needs a reset. */
 const FAULT = /GPU is lost|requires reset|Unknown Error/i;
 const UUID = /^(GPU|MIG)-[\w-]{4,64}$/;
 
-/** Reads one row of `nvidia-smi --query-gpu=… --format=csv,noheader,nounits`; null when it is none. */
+/**
+ * Reads one row of `nvidia-smi --query-gpu=… --format=csv,noheader,nounits`; null where the line is
+ * something else.
+ */
 export function parseNvidiaRow(line: string): GpuDevice | null {
   const values = line.split(',').map((value) => value.trim());
   const fields = fieldsOf(values);
@@ -161,7 +164,7 @@ export function parseNvidiaRow(line: string): GpuDevice | null {
   };
 }
 
-/** Which list a row answers: the full one has a MIG mode in its place. */
+/** The field list of a row: only the full one has a MIG mode in its place. */
 function fieldsOf(values: readonly string[]): readonly Field[] | null {
   const mig = values[FULL_FIELDS.indexOf('mig.mode.current')] ?? '';
   const isFull = /^(Enabled|Disabled)$/.test(mig) || mig.startsWith('[') || mig === 'N/A';
@@ -169,7 +172,7 @@ function fieldsOf(values: readonly string[]): readonly Field[] | null {
   return values.length > BASIC_FIELDS.length ? BASIC_FIELDS : null;
 }
 
-/** A card that is well says `[N/A]` where it cannot tell; a lost one says so in most fields. */
+/** A working card prints `[N/A]` for single fields; a lost one prints its fault in most of them. */
 function faultOf(values: readonly string[]): string | null {
   const words = values.filter((value) => FAULT.test(value));
   return words.length * 2 > values.length ? (words[0]?.replaceAll(/[[\]]/g, '') ?? null) : null;

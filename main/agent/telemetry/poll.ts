@@ -2,15 +2,15 @@ import { withTimeout } from '../../platform/async.ts';
 import { type Clock, sleep } from '../../platform/clock.ts';
 import { type GpuCollector, type GpuDevice, outOfDate, type Problem } from './gpu-device.ts';
 
-/** A round that gave no reading. */
+/** A round without a reading. */
 export interface FailedPoll {
   readonly kind: 'failed';
   readonly problem: Problem;
-  /** What must be over before anything is asked again: a tool that hangs. */
+  /** Must resolve before the next round: a tool that still hangs. */
   readonly gone: Promise<unknown> | null;
 }
 
-/** One round of asking. */
+/** The result of one round. */
 export type Poll =
   | {
       readonly kind: 'devices';
@@ -20,22 +20,21 @@ export type Poll =
   | { readonly kind: 'absent' }
   | FailedPoll;
 
-/** What a collector that polls is given. */
 export interface PollOptions {
   readonly clock: Clock;
   readonly intervalMs: number;
-  /** What it asks first, for its problems. */
+  /** Read first; names the source in problems. */
   readonly source: string;
 }
 
 const RETRY_MAX_MS = 300_000;
-/** After so many failures a card is not counted as there any more, unless its driver merely hangs. */
+/** After this many failures the cards are dropped, unless the driver merely hangs. */
 const FAILURES_TO_FORGET = 3;
-/** Tools have time-outs of their own, but a file of a driver that hangs is never read to its end. */
+/** Tools have time-outs of their own, but a read of a hanging driver's file never ends. */
 const ROUND_TIMEOUT_MS = 60_000;
 const STOP_WAIT_MS = 1500;
 
-/** Asks again and again, never twice at a time, with a back-off while it fails. */
+/** Repeats `poll`, one round at a time, with a back-off while it fails. */
 export function createPollCollector(
   poll: (signal: AbortSignal) => Promise<Poll>,
   { clock, intervalMs, source }: PollOptions,

@@ -27,7 +27,7 @@ import {
   reportsNoModel,
 } from './judgements.ts';
 
-/** What the requests of one run have in common. */
+/** Shared by the requests of one run. */
 export interface Probing {
   readonly subject: VerificationSubject;
   readonly key: KeyObject;
@@ -39,7 +39,7 @@ export interface Probing {
   readonly signal: AbortSignal;
 }
 
-/** A candidate that proved to be the provider, and the address to stay at. */
+/** A candidate that proved to be the provider, and the resolved address to use from then on. */
 export interface Proved {
   readonly origin: string;
   readonly to: CheckedUrl;
@@ -59,7 +59,7 @@ const MODELS_PATH = '/v1/models';
 const GET_TIMEOUT_MS = 5000;
 const INFERENCE_TIMEOUT_MS = 10_000;
 
-/** The health check of a candidate; the one place where its name is resolved. */
+/** Checks the health of a candidate; its name is resolved here and nowhere else. */
 export async function probeHealth(candidate: Candidate, probing: Probing): Promise<HealthProbe> {
   const { subject, key, policy, clock, signal } = probing;
   const detail = healthDetail(candidate);
@@ -88,32 +88,32 @@ export async function probeHealth(candidate: Candidate, probing: Probing): Promi
   };
 }
 
-/** The health check of a provider with a key that nothing can be checked against. */
+/** For a provider whose stored key is malformed. */
 export function healthWithoutKey(candidate: Candidate): Finding {
   const error = 'the key that was enrolled cannot be used; enrol the machine again';
   return findingOf(CHECKS.health, failure(error), { detail: healthDetail(candidate) });
 }
 
-/** The health check of a provider that gave nowhere to go. */
+/** For a provider that reported no address. */
 export const NO_CANDIDATE = findingOf(CHECKS.health, failure('no address is known'));
 
 function healthDetail({ origin, source }: Candidate): string {
   return origin === null ? source : `GET ${origin}/health`;
 }
 
-/** What the entry of a test inference shows of where it went. */
+/** How a test inference's entry names its target. */
 export function inferenceDetail(origin: string): string {
   return origin + CHAT_PATH;
 }
 
-/** The test inference and its latency; nothing where the machine has no model to ask for. */
+/** Runs the test inference and measures its latency; nothing where the machine reports no model. */
 export async function probeInference(
   { origin, to, reached }: Proved,
   probing: Probing,
 ): Promise<readonly Finding[]> {
   const model = probing.subject.record.current_model;
   if (model === null) return [];
-  // The number keeps an answer of before from passing for one of now.
+  // The nonce keeps a cached answer from passing.
   const content = `Say OK. (${probing.newNonce().slice(0, 16)})`;
   const messages = [{ role: 'user', content }];
   const json = { model, messages, max_tokens: 16, temperature: 0, stream: false };
@@ -126,14 +126,14 @@ export async function probeInference(
   ];
 }
 
-/** Latency is that of an answer: an error that comes fast is not fast. */
+/** Only an answer has a latency: a quick error is not quick. */
 function judgeLatency({ result, error }: Judgement, latencyMs: number): Judgement {
   if (result === 'timeout') return { result, error };
   if (result !== 'passed') return MISSING;
   return latencyMs < INFERENCE_TIMEOUT_MS ? PASSED : failure(`${Math.round(latencyMs)} ms`);
 }
 
-/** Whether a candidate lists the model that the machine reports. */
+/** Checks that a candidate lists the model that the machine reports. */
 export async function probeModels(
   { origin, to, reached }: Proved,
   probing: Probing,
@@ -148,7 +148,7 @@ export async function probeModels(
   return findingOf(CHECKS.model, judgeModels(answer, model), about);
 }
 
-/** Sends one request to a checked address, and says how long it took; with `json` a test inference. */
+/** Sends one request to a checked address and measures its time; with `json` a test inference. */
 async function ask(
   { subject, clock, signal, ca }: Probing,
   to: CheckedUrl,
@@ -173,7 +173,7 @@ async function ask(
   return { answer, latencyMs: clock.ticks() - startedTicks };
 }
 
-/** Plain HTTP stays at the checked address; a certificate speaks for a name, not for an address. */
+/** Plain HTTP stays at the checked address; a certificate is valid for a name, not for an address. */
 function routingAddress({ url, address }: CheckedUrl): string {
   if (url.protocol === 'https:') return url.origin;
   return `http://${address.includes(':') ? `[${address}]` : address}:${portOf(url)}`;
