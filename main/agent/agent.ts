@@ -52,14 +52,14 @@ export interface Agent {
 export function createAgent(deps: AgentDeps): Agent {
   const { telemetry, log } = deps;
   const listeners = new Set<() => void>();
-  const moment: AgentRuntimeState = {
+  const runtime: AgentRuntimeState = {
     address: deps.address,
     ports: [],
     engine: enginePlace(deps.engineUrl, deps.enginePorts),
     isLeaving: false,
   };
-  let exam: Promise<DoctorReport> | null = null;
-  const parts = createComponents(deps, moment, {
+  let checkRun: Promise<DoctorReport> | null = null;
+  const parts = createComponents(deps, runtime, {
     changed,
     flightChanged() {
       // A draining machine becomes paused when its last request ends, and only then does the registry need to
@@ -68,69 +68,69 @@ export function createAgent(deps: AgentDeps): Agent {
       else changed();
     },
   });
-  const { ownership, engines, inference, membership, server, counters } = parts;
-  const observer = createAvailabilityMonitor({ ...deps, ...parts });
-  const watchfulness = createChangeMonitor({ ...deps, ...parts, observer });
+  const { availability, engines, inference, registration, server, counters } = parts;
+  const availabilityMonitor = createAvailabilityMonitor({ ...deps, ...parts });
+  const changeMonitor = createChangeMonitor({ ...deps, ...parts, availabilityMonitor });
 
   function tellListeners(): void {
     for (const listener of listeners) listener();
   }
 
   function changed(): void {
-    watchfulness.look();
+    changeMonitor.look();
     tellListeners();
   }
 
   async function listen(address: AgentAddress): Promise<readonly AgentPort[]> {
-    moment.address = address;
-    moment.ports = await server.listen(address);
-    for (const port of moment.ports) {
+    runtime.address = address;
+    runtime.ports = await server.listen(address);
+    for (const port of runtime.ports) {
       if (port.kind === 'failed') log('warn', 'agent_port', { port: port.port, why: port.message });
     }
     changed();
-    return moment.ports;
+    return runtime.ports;
   }
 
   return {
     async start() {
       telemetry.start();
-      await listen(moment.address);
+      await listen(runtime.address);
       engines.start();
-      membership.start();
-      watchfulness.start();
+      registration.start();
+      changeMonitor.start();
     },
     async stop(graceMs) {
-      moment.isLeaving = true;
-      watchfulness.stop();
+      runtime.isLeaving = true;
+      changeMonitor.stop();
       engines.stop();
-      await Promise.all([membership.stop(), server.close(graceMs), telemetry.stop()]);
+      await Promise.all([registration.stop(), server.close(graceMs), telemetry.stop()]);
       await counters.flush();
     },
-    ports: () => openPorts(moment),
-    view: () => viewOf(parts, moment, { deps, unjudgeable: observer.unjudgeable() }),
+    ports: () => openPorts(runtime),
+    view: () => viewOf(parts, runtime, { deps, unjudgeable: availabilityMonitor.unjudgeable() }),
     subscribe(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
     setMode(wish) {
-      const saved = ownership.setWish(wish);
+      const saved = availability.setWish(wish);
       if (wish === 'paused') inference.endAll();
       return saved;
     },
-    rulesChanged: () => observer.look(),
-    resumeFromSuspend: () => watchfulness.resumed(),
-    join: (url, token) => membership.join(url, token),
-    leave: () => membership.leave(),
+    rulesChanged: () => availabilityMonitor.look(),
+    resumeFromSuspend: () => changeMonitor.resumed(),
+    join: (url, token) => registration.join(url, token),
+    leave: () => registration.leave(),
     listen,
     serveEngineAt(url) {
-      moment.engine = enginePlace(url, deps.enginePorts);
-      engines.seek(moment.engine);
+      runtime.engine = enginePlace(url, deps.enginePorts);
+      engines.seek(runtime.engine);
       changed();
     },
-    reportTo: (configured) => membership.configure(configured),
+    reportTo: (configured) => registration.configure(configured),
     runChecks() {
-      exam ??= selfCheck(parts, moment, deps).finally(() => (exam = null));
-      return exam;
+      checkRun ??= selfCheck(parts, runtime, deps).finally(() => (checkRun = null));
+      return checkRun;
     },
   };
 }

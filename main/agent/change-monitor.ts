@@ -22,9 +22,9 @@ export interface ChangeMonitor {
 export interface ChangeMonitorDeps {
   readonly clock: Clock;
   readonly telemetry: TelemetryWatch;
-  readonly observer: AvailabilityMonitor;
+  readonly availabilityMonitor: AvailabilityMonitor;
   readonly engines: EngineWatch;
-  readonly membership: Registration;
+  readonly registration: Registration;
   readonly record: (isLeaving: boolean) => AgentRecord;
 }
 
@@ -37,22 +37,22 @@ const INTERVAL_MS = 5000;
 const MAX_DRIFT_MS = 5000;
 
 export function createChangeMonitor(deps: ChangeMonitorDeps): ChangeMonitor {
-  const { clock, telemetry, observer, engines, membership } = deps;
+  const { clock, telemetry, availabilityMonitor, engines, registration } = deps;
   let cancelTimer = () => {};
   let driftMs = clock.now() - clock.ticks();
   let network = '';
-  let told = '';
+  let reported = '';
 
   function tick(): void {
     cancelTimer = clock.after(INTERVAL_MS, tick);
     const drift = clock.now() - clock.ticks();
     const hasSlept = Math.abs(drift - driftMs) > MAX_DRIFT_MS;
     driftMs = drift;
-    observer.look();
+    availabilityMonitor.look();
     const before = network;
     network = networkNow();
     if (hasSlept) resumed();
-    else if (network !== before) membership.now();
+    else if (network !== before) registration.now();
     look();
   }
 
@@ -62,29 +62,29 @@ export function createChangeMonitor(deps: ChangeMonitorDeps): ChangeMonitor {
 
   function look(): void {
     const now = newsworthy(deps.record(false));
-    if (now === told) return;
-    told = now;
-    membership.changed();
+    if (now === reported) return;
+    reported = now;
+    registration.changed();
   }
 
   function resumed(): void {
     engines.look();
-    membership.now();
+    registration.now();
   }
 
   return {
     start() {
       driftMs = clock.now() - clock.ticks();
       network = networkNow();
-      told = newsworthy(deps.record(false));
-      observer.start();
+      reported = newsworthy(deps.record(false));
+      availabilityMonitor.start();
       cancelTimer = clock.after(INTERVAL_MS, tick);
     },
     look,
     resumed,
     stop() {
       cancelTimer();
-      observer.stop();
+      availabilityMonitor.stop();
     },
   };
 }

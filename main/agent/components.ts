@@ -80,10 +80,10 @@ export interface AgentComponents {
   /** About its files, for the owner. */
   readonly warnings: readonly FileWarning[];
   readonly counters: Counters;
-  readonly ownership: Availability;
+  readonly availability: Availability;
   readonly engines: EngineWatch;
   readonly inference: Inference;
-  readonly membership: Registration;
+  readonly registration: Registration;
   readonly server: AgentServer;
   mode(): OwnerMode;
   uptimeS(): number;
@@ -105,8 +105,8 @@ const MAX_IN_FLIGHT = 256;
 /** Nothing runs yet. */
 export function createComponents(
   deps: AgentDeps,
-  moment: AgentRuntimeState,
-  ears: AgentListeners,
+  runtime: AgentRuntimeState,
+  listeners: AgentListeners,
 ): AgentComponents {
   const { dataDirectory, clock, log, http, telemetry, platform, settings } = deps;
   const startedTicks = clock.ticks();
@@ -115,16 +115,19 @@ export function createComponents(
   const enrolled = file.load();
   const warnings = [...ofKey, enrolled.warning].filter((warning) => warning !== null);
   const counters = createCounters(dataDirectory, { clock, log });
-  const ownership = createAvailability({ ...deps, rules: () => settings().rules }, ears.changed);
+  const availability = createAvailability(
+    { ...deps, rules: () => settings().rules },
+    listeners.changed,
+  );
   const engines = createEngineWatch({
     http,
     clock,
-    ownPorts: () => [...openPorts(moment), ...deps.otherPorts()],
-    ...moment.engine,
+    ownPorts: () => [...openPorts(runtime), ...deps.otherPorts()],
+    ...runtime.engine,
     arePathsAllowed: false,
-    changed: ears.changed,
+    changed: listeners.changed,
   });
-  const mode = () => ownership.mode(inference.inFlight());
+  const mode = () => availability.mode(inference.inFlight());
   const uptimeS = () => (clock.ticks() - startedTicks) / 1000;
   const record = (isGoodbye: boolean) =>
     agentRecord(telemetry.read(), engines.engine(), {
@@ -133,7 +136,7 @@ export function createComponents(
       ...counters.view(),
       region: settings().region,
       agentVersion: deps.version,
-      agentUrl: agentUrl(moment.address.host, openPorts(moment)[0] ?? null),
+      agentUrl: agentUrl(runtime.address.host, openPorts(runtime)[0] ?? null),
       uptimeS: uptimeS(),
     });
   const inference = createInference({
@@ -142,10 +145,10 @@ export function createComponents(
     maxBodyBytes: () => settings().maxBodyBytes,
     maxInFlight: MAX_IN_FLIGHT,
     engine: () => targetOf(engines),
-    closed: () => closedNow(moment.isLeaving, mode()),
-    onInFlight: ears.flightChanged,
+    closed: () => closedNow(runtime.isLeaving, mode()),
+    onInFlight: listeners.flightChanged,
   });
-  const membership = createRegistration({
+  const registration = createRegistration({
     ...deps,
     identity,
     record,
@@ -156,22 +159,22 @@ export function createComponents(
     own: deps.ownRegistry,
     configured: deps,
     heartbeatMs: () => settings().heartbeatMs,
-    onChange: ears.changed,
+    onChange: listeners.changed,
   });
   const hostNames = () => {
     const { hostname, tailnet } = telemetry.read();
     return namesOf(hostname, tailnet, [...interfaceAddresses(), ...settings().allowedHosts]);
   };
   const server = createAgentServer({
-    access: { hostNames, tokenDigests: () => membership.tokenDigests() },
+    access: { hostNames, tokenDigests: () => registration.tokenDigests() },
     inference,
     health: (nonce) =>
       healthBody({ identity, engine: engines.engine(), record: record(false) }, nonce),
     clock,
     log,
   });
-  const kept = { identity, warnings, counters, ownership };
-  return { ...kept, engines, inference, membership, server, mode, uptimeS, record };
+  const base = { identity, warnings, counters, availability };
+  return { ...base, engines, inference, registration, server, mode, uptimeS, record };
 }
 
 export function openPorts({ ports }: AgentRuntimeState): readonly number[] {

@@ -19,9 +19,9 @@ export function viewOf(
   { address, ports, engine: place, isLeaving }: AgentRuntimeState,
   { deps, unjudgeable }: ViewFacts,
 ): AgentView {
-  const { engines, ownership, warnings } = parts;
+  const { engines, availability, warnings } = parts;
   const record = parts.record(false);
-  const registry = parts.membership.view();
+  const registry = parts.registration.view();
   const engine = engines.engine();
   const reading = deps.telemetry.read();
   const { host } = address;
@@ -40,8 +40,8 @@ export function viewOf(
     version: deps.version,
     uptimeS: Math.floor(parts.uptimeS()),
     owner: {
-      wish: ownership.wish(),
-      rules: ownership.rules(),
+      wish: availability.wish(),
+      rules: availability.rules(),
       ...(isLeaving ? LEAVING : parts.mode()),
       heldRules: deps.heldRules,
       unjudgeable,
@@ -77,7 +77,7 @@ export function problemsOf(seen: Circumstances): readonly Problem[] {
   const { registry, ports, warnings, engineUrlFault } = seen;
   const problems: Problem[] = warnings.map((warning) => ({
     tool: 'files of the agent',
-    tried: 'reading what was kept',
+    tried: 'reading saved files',
     ...warning,
   }));
   if (engineUrlFault !== null) {

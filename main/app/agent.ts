@@ -31,7 +31,7 @@ export interface ThisMachineDeps {
 /** The agent of this machine, unless its owner has switched it off. */
 export interface ThisMachine {
   /** For the gateway's routes; null while it is switched off. */
-  readonly face: AgentApi | null;
+  readonly api: AgentApi | null;
   /** Null while it is switched off. */
   view(): AgentView | null;
   ports(): readonly number[];
@@ -45,7 +45,7 @@ export interface ThisMachine {
 }
 
 const SWITCHED_OFF: ThisMachine = {
-  face: null,
+  api: null,
   view: () => null,
   ports: () => [],
   start: () => Promise.resolve(),
@@ -79,7 +79,7 @@ export function createThisMachine(deps: ThisMachineDeps): ThisMachine {
   });
   agent.subscribe(deps.changed);
   return {
-    face: agent,
+    api: agent,
     view: () => agent.view(),
     ports: () => agent.ports(),
     start: () => agent.start(),

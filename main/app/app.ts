@@ -108,7 +108,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
       return target === null ? providers.pick() : { kind: 'target', target };
     },
     providers: providers.forGateway,
-    agent: machine.face,
+    agent: machine.api,
     keep: (save) => createStateFile(join(dataDirectory, 'state.json'), save, { clock, log }),
     controlToken: controlToken(dataDirectory),
     windowDirectory,

@@ -3,7 +3,7 @@ import { isLoopback } from '../platform/network-guard.ts';
 import type { VerifierNews } from './verifier-port.ts';
 
 /** What one heartbeat reports, for the comparison with the next. */
-interface Heard {
+interface HeartbeatFacts {
   readonly record: AgentRecord;
   readonly ip: string;
 }
@@ -18,7 +18,7 @@ export const NO_NEWS: VerifierNews = {
 };
 
 /** The differences between two heartbeats; `before` is null at the first. Telemetry does not count. */
-export function newsOf(before: Heard | null, now: Heard): VerifierNews {
+export function newsOf(before: HeartbeatFacts | null, now: HeartbeatFacts): VerifierNews {
   if (before === null) return { ...NO_NEWS, material: true };
   return {
     ...NO_NEWS,
@@ -34,7 +34,7 @@ export function isNews(news: VerifierNews): boolean {
 }
 
 /** Whether the verified machine now has other GPUs, another address, or another engine or models. */
-function isMaterial(before: Heard, now: Heard): boolean {
+function isMaterial(before: HeartbeatFacts, now: HeartbeatFacts): boolean {
   const [a, b] = [before.record, now.record];
   return (
     addressesOf(before) !== addressesOf(now) ||
@@ -48,7 +48,7 @@ function isMaterial(before: Heard, now: Heard): boolean {
  * Everything that a candidate address is made of. Both loopback families count as one address: which of
  * them a connection takes is chance.
  */
-function addressesOf({ record, ip }: Heard): string {
+function addressesOf({ record, ip }: HeartbeatFacts): string {
   const { agent_url, tailnet_ip, host } = record;
   const from = isLoopback(ip) ? 'loopback' : ip;
   return JSON.stringify([agent_url, tailnet_ip, host.tailnet_hostname, host.hostname, from]);

@@ -8,7 +8,7 @@ import type { VerifierPort } from './verifier-port.ts';
 
 /** Shared by the parts of the registry. */
 export interface RegistryContext {
-  readonly roster: ProviderTable;
+  readonly table: ProviderTable;
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
@@ -49,9 +49,9 @@ export function eventChange(
 const MAX_EVENT_CHARS = 500;
 
 /** A history line where the status differs from the last one noted; else none. */
-export function statusEvents(entry: Entry, { roster, clock }: RegistryContext): Change[] {
-  const status = roster.status(entry);
-  if (status === null || status === entry.toldStatus) return [];
-  entry.toldStatus = status;
+export function statusEvents(entry: Entry, { table, clock }: RegistryContext): Change[] {
+  const status = table.status(entry);
+  if (status === null || status === entry.notedStatus) return [];
+  entry.notedStatus = status;
   return [eventChange(entry, clock.now(), ['status', status])];
 }

@@ -109,9 +109,9 @@ interface Admitted {
 
 /** Admits a key, for the first time or again with a new gateway token; the machine keeps its record. */
 export function admit(publicKey: string, sequence: number, parts: RegistryContext): Admitted {
-  const { roster, clock, gatewaySecret } = parts;
+  const { table, clock, gatewaySecret } = parts;
   const id = providerIdOf(publicKey);
-  const known = roster.get(id);
+  const known = table.get(id);
   if (known !== undefined) return admitAgain(known, sequence, parts);
   const entry = entryOf(
     {
@@ -126,14 +126,14 @@ export function admit(publicKey: string, sequence: number, parts: RegistryContex
       heartbeatCount: 0,
       verification: UNVERIFIED,
     },
-    { heardTicks: clock.ticks(), gatewaySecret },
+    { lastHeartbeatTicks: clock.ticks(), gatewaySecret },
   );
-  roster.add(entry);
+  table.add(entry);
   return {
     entry,
     undo() {
       // Unless the same key was admitted again meanwhile.
-      if (entry.generation === 0) roster.remove(id);
+      if (entry.generation === 0) table.remove(id);
     },
   };
 }
@@ -141,14 +141,14 @@ export function admit(publicKey: string, sequence: number, parts: RegistryContex
 function admitAgain(
   entry: Entry,
   sequence: number,
-  { roster, gatewaySecret }: RegistryContext,
+  { table, gatewaySecret }: RegistryContext,
 ): Admitted {
   const before = entry.stored;
   const set = (stored: Entry['stored']) => {
     entry.stored = stored;
     entry.gatewayToken = gatewayTokenOf(gatewaySecret, stored);
     entry.generation += 1;
-    roster.touch(entry);
+    table.touch(entry);
   };
   set({
     ...before,

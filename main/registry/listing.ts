@@ -46,7 +46,7 @@ interface Piece {
   readonly stamp: number;
 }
 
-export function createListing(roster: ProviderTable, traffic: (id: string) => Traffic): Listing {
+export function createListing(table: ProviderTable, traffic: (id: string) => Traffic): Listing {
   const pieces = new Map<string, Piece>();
   // Stamps start over with each run.
   const run = newSecret().slice(0, 12);
@@ -69,7 +69,7 @@ export function createListing(roster: ProviderTable, traffic: (id: string) => Tr
   function select(query: ListQuery): { readonly counts: Counts; readonly page: readonly Piece[] } {
     const counts = { count: 0, verified: 0, pending: 0, verifying: 0, failed: 0 };
     const page: Piece[] = [];
-    roster.survey((entry, silentMs) => {
+    table.survey((entry, silentMs) => {
       const { shown: record } = entry;
       if (record === null) return;
       const status = statusAt(record.status, silentMs);
@@ -100,10 +100,10 @@ export function createListing(roster: ProviderTable, traffic: (id: string) => Tr
     },
     counts: () => select(ONLY_COUNTS).counts,
     renew(id) {
-      const entry = roster.get(id);
+      const entry = table.get(id);
       const record = entry?.shown ?? null;
       if (entry === undefined || record === null) return;
-      pieceOf(entry, record, statusAt(record.status, roster.silentMs(entry)));
+      pieceOf(entry, record, statusAt(record.status, table.silentMs(entry)));
     },
     forget: (id) => void pieces.delete(id),
   };

@@ -2,7 +2,7 @@ import type { AgentRecord } from '#shared/provider.ts';
 import { parsePublicKey } from '../platform/agent-identity.ts';
 import { eventChange, type RegistryContext, providerChange, write } from './context.ts';
 import { admit } from './enrollment.ts';
-import { keepHeartbeat } from './heartbeat.ts';
+import { applyHeartbeat } from './heartbeat.ts';
 import type { Answer, HeartbeatAnswer } from './responses.ts';
 
 /** The agent of this process enrols itself, and its heartbeats need no signature. */
@@ -17,12 +17,12 @@ export interface OwnAgent {
 const OWN_IP = '127.0.0.1';
 
 export function createOwnAgent(parts: RegistryContext): OwnAgent {
-  const { roster } = parts;
+  const { table } = parts;
   return {
     async adoptOwn(text) {
       const publicKey = parsePublicKey(text);
-      if (publicKey === null) throw new TypeError('the own agent has no good public key');
-      const known = [...roster.all()].find(({ stored }) => stored.publicKey === publicKey.text);
+      if (publicKey === null) throw new TypeError('the public key of the own agent is malformed');
+      const known = [...table.all()].find(({ stored }) => stored.publicKey === publicKey.text);
       const entry = known ?? admit(publicKey.text, 0, parts).entry;
       entry.isOwn = true;
       if (known === undefined) {
@@ -36,10 +36,10 @@ export function createOwnAgent(parts: RegistryContext): OwnAgent {
       return { id: entry.id, gatewayToken: entry.gatewayToken };
     },
     async ownHeartbeat(id, record) {
-      const entry = roster.get(id);
+      const entry = table.get(id);
       if (entry === undefined || !entry.isOwn) return null;
       const { sequence } = entry.stored;
-      return keepHeartbeat(entry, { record, sequence, ip: OWN_IP }, parts);
+      return applyHeartbeat(entry, { record, sequence, ip: OWN_IP }, parts);
     },
   };
 }

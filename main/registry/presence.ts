@@ -20,13 +20,13 @@ const DOCUMENT = 'registry';
 
 /** Nothing runs before `start`. `gone` is called for a provider that is removed for its silence. */
 export function createPresence(parts: RegistryContext, gone: (id: string) => void): Presence {
-  const { roster, clock, verifier, log } = parts;
+  const { table, clock, verifier, log } = parts;
   let cancelTimer: (() => void) | null = null;
   let isRunning = false;
   let aliveTicks = -Infinity;
 
   function forget(id: string): Change {
-    roster.remove(id);
+    table.remove(id);
     gone(id);
     verifier.removed(id);
     log('info', 'provider_forgotten', { id });
@@ -35,14 +35,14 @@ export function createPresence(parts: RegistryContext, gone: (id: string) => voi
 
   function sweep(): void {
     const changes: Change[] = [];
-    for (const entry of roster.all()) {
-      const silentMs = roster.silentMs(entry);
+    for (const entry of table.all()) {
+      const silentMs = table.silentMs(entry);
       if (isForgotten(silentMs) && !entry.isOwn) {
         changes.push(forget(entry.id));
         continue;
       }
       const events = statusEvents(entry, parts);
-      if (events.length > 0) roster.touch(entry);
+      if (events.length > 0) table.touch(entry);
       changes.push(...events);
     }
     if (clock.ticks() - aliveTicks >= ALIVE_MS) changes.push(alive());
@@ -55,7 +55,7 @@ export function createPresence(parts: RegistryContext, gone: (id: string) => voi
   }
 
   function wake(): void {
-    if (!isRunning || cancelTimer !== null || roster.isEmpty()) return;
+    if (!isRunning || cancelTimer !== null || table.isEmpty()) return;
     cancelTimer = clock.after(SWEEP_MS, () => {
       cancelTimer = null;
       sweep();
@@ -66,7 +66,7 @@ export function createPresence(parts: RegistryContext, gone: (id: string) => voi
   return {
     start() {
       // The current status was noted before the restart, or is noted when it changes.
-      for (const entry of roster.all()) entry.toldStatus ??= roster.status(entry);
+      for (const entry of table.all()) entry.notedStatus ??= table.status(entry);
       isRunning = true;
       wake();
     },

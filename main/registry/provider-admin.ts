@@ -36,34 +36,34 @@ export function createProviderAdmin(
   parts: RegistryContext,
   gone: (id: string) => void,
 ): ProviderAdmin {
-  const { roster, store, verifier } = parts;
+  const { table, store, verifier } = parts;
   return {
     async remove(id) {
-      const entry = roster.get(id);
+      const entry = table.get(id);
       if (entry === undefined) return providerNotFound(id);
       if (entry.isOwn) return OWN_PROVIDER;
       // Out of memory first: a heartbeat that arrives meanwhile must not write it again.
-      roster.remove(id);
+      table.remove(id);
       const written = await write([{ kind: 'provider_removed', id }], parts);
       if (written.kind === 'unwritten') {
-        if (roster.get(id) === undefined) roster.add(entry);
+        if (table.get(id) === undefined) table.add(entry);
         return unwritten(written.message);
       }
       // Unless it was enrolled again meanwhile.
-      if (roster.get(id) === undefined) {
+      if (table.get(id) === undefined) {
         gone(id);
         verifier.removed(id);
       }
       return answered({ id });
     },
     requestVerification(id) {
-      const entry = roster.get(id);
+      const entry = table.get(id);
       if (entry === undefined || entry.shown === null) return providerNotFound(id);
       verifier.providerChanged(id, { ...NO_NEWS, requested: true });
       return answered({ id, verification: { status: verificationStateOf(entry) } }, 202);
     },
     async history(id, query) {
-      if (roster.get(id) === undefined) return providerNotFound(id);
+      if (table.get(id) === undefined) return providerNotFound(id);
       const limit = readHistoryLimit(query);
       if (typeof limit !== 'number') return limit;
       const events = await store.events(id, limit);

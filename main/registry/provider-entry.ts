@@ -15,7 +15,7 @@ export interface Entry {
   /** The record with its claims clamped; null before the first heartbeat. */
   shown: AgentRecord | null;
   /** Clock ticks of the last heartbeat. */
-  heardTicks: number;
+  lastHeartbeatTicks: number;
   /** A verification run is in progress. */
   isVerifying: boolean;
   /** The agent of this process. */
@@ -23,7 +23,7 @@ export interface Entry {
   /** Rises with each enrolment and material change. */
   generation: number;
   /** The status that the history noted last; null before the first. */
-  toldStatus: ProviderStatus | null;
+  notedStatus: ProviderStatus | null;
   /** The registry's revision at its last change. */
   version: number;
 }
@@ -40,7 +40,10 @@ export const UNVERIFIED: StoredVerification = {
 
 export function entryOf(
   stored: StoredProvider,
-  { heardTicks, gatewaySecret }: { readonly heardTicks: number; readonly gatewaySecret: string },
+  {
+    lastHeartbeatTicks,
+    gatewaySecret,
+  }: { readonly lastHeartbeatTicks: number; readonly gatewaySecret: string },
 ): Entry {
   return {
     id: stored.id,
@@ -48,11 +51,11 @@ export function entryOf(
     key: parsePublicKey(stored.publicKey)?.key ?? null,
     gatewayToken: gatewayTokenOf(gatewaySecret, stored),
     shown: stored.record === null ? null : clamped(stored.record),
-    heardTicks,
+    lastHeartbeatTicks,
     isVerifying: false,
     isOwn: false,
     generation: 0,
-    toldStatus: null,
+    notedStatus: null,
     version: 0,
   };
 }

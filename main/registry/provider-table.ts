@@ -13,7 +13,7 @@ export interface ProviderTable {
   /** Must be called after each change of an entry. */
   touch(entry: Entry): void;
   /** Notes a heartbeat; returns whether the machine had counted as silent. */
-  heard(entry: Entry): boolean;
+  noteHeartbeat(entry: Entry): boolean;
   silentMs(entry: Entry): number;
   /** Visits all entries with one reading of the clock, which is cheaper than one for each. */
   survey(visit: (entry: Entry, silentMs: number) => void): void;
@@ -46,7 +46,8 @@ export function createProviderTable(clock: Clock, changed: (id: string) => void)
     const absentMs = ticks - awakeTicks;
     if (absentMs > ABSENCE_MS) {
       for (const entry of entries.values()) {
-        entry.heardTicks = ticks - silenceAfterAbsence(awakeTicks - entry.heardTicks);
+        entry.lastHeartbeatTicks =
+          ticks - silenceAfterAbsence(awakeTicks - entry.lastHeartbeatTicks);
       }
       targets = null;
     }
@@ -54,7 +55,7 @@ export function createProviderTable(clock: Clock, changed: (id: string) => void)
     return ticks;
   }
 
-  const silentMs = (entry: Entry) => now() - entry.heardTicks;
+  const silentMs = (entry: Entry) => now() - entry.lastHeartbeatTicks;
 
   function advance(id: string): void {
     revision += 1;
@@ -89,17 +90,17 @@ export function createProviderTable(clock: Clock, changed: (id: string) => void)
       advance(id);
     },
     touch,
-    heard(entry) {
+    noteHeartbeat(entry) {
       const ticks = now();
-      const wasGivenUp = ticks - entry.heardTicks >= STALE_MS;
+      const wasGivenUp = ticks - entry.lastHeartbeatTicks >= STALE_MS;
       if (wasGivenUp) targets = null;
-      entry.heardTicks = ticks;
+      entry.lastHeartbeatTicks = ticks;
       return wasGivenUp;
     },
     silentMs,
     survey(visit) {
       const ticks = now();
-      for (const entry of entries.values()) visit(entry, ticks - entry.heardTicks);
+      for (const entry of entries.values()) visit(entry, ticks - entry.lastHeartbeatTicks);
     },
     status: (entry) =>
       entry.shown === null ? null : statusAt(entry.shown.status, silentMs(entry)),
@@ -123,7 +124,7 @@ function freshTargets(
   const targets: Target[] = [];
   let untilTicks = Infinity;
   for (const [id, target] of targetsById) {
-    const staleTicks = (entries.get(id)?.heardTicks ?? -Infinity) + STALE_MS;
+    const staleTicks = (entries.get(id)?.lastHeartbeatTicks ?? -Infinity) + STALE_MS;
     if (staleTicks <= ticks) continue;
     untilTicks = Math.min(untilTicks, staleTicks);
     targets.push(target);

@@ -65,16 +65,16 @@ export interface Registry extends OwnAgent, ProviderAdmin {
 export function createRegistry(deps: RegistryDeps): Registry {
   const { store, clock, traffic, changed } = deps;
   let isLoaded = false;
-  const roster = createProviderTable(clock, (id) => {
+  const table = createProviderTable(clock, (id) => {
     if (!isLoaded) return;
     sweep.wake();
     changed(id);
   });
-  const parts: RegistryContext = { ...deps, roster };
-  load(deps, roster);
+  const parts: RegistryContext = { ...deps, table };
+  load(deps, table);
   isLoaded = true;
   const open = createOpenEnrollments(deps.state.enrollments, { store, clock });
-  const listing = createListing(roster, traffic);
+  const listing = createListing(table, traffic);
   const gone = (id: string) => listing.forget(id);
   const sweep = createPresence(parts, gone);
   return {
@@ -91,31 +91,31 @@ export function createRegistry(deps: RegistryDeps): Registry {
     newEnrollment: (baseUrl) => open.create(baseUrl),
     list: (query) => listing.list(query),
     get(id) {
-      const entry = roster.get(id);
-      const status = entry === undefined ? null : roster.status(entry);
+      const entry = table.get(id);
+      const status = entry === undefined ? null : table.status(entry);
       const record = entry?.shown ?? null;
       if (entry === undefined || record === null || status === null) return null;
       return providerView({ entry, record, status, traffic: traffic(id) });
     },
     excerpt(id) {
-      const entry = roster.get(id);
+      const entry = table.get(id);
       return entry === undefined ? null : excerptOf(entry);
     },
-    freshest: () => freshest(roster),
+    freshest: () => freshest(table),
     counts: () => listing.counts(),
-    targets: () => roster.targets(),
-    standing: () => standing(roster),
-    revision: () => roster.revision(),
+    targets: () => table.targets(),
+    standing: () => standing(table),
+    revision: () => table.revision(),
     verifierHost: createVerifierHost(parts),
   };
 }
 
-function load({ state, clock, gatewaySecret }: RegistryDeps, roster: ProviderTable): void {
+function load({ state, clock, gatewaySecret }: RegistryDeps, table: ProviderTable): void {
   const aliveAt = lastAliveAt(state);
   const ticks = clock.ticks();
   for (const stored of state.providers.toSorted(byEnrolment)) {
     const silentMs = silenceAtStart(stored.lastHeartbeatAt ?? aliveAt, aliveAt);
-    roster.add(entryOf(stored, { heardTicks: ticks - silentMs, gatewaySecret }));
+    table.add(entryOf(stored, { lastHeartbeatTicks: ticks - silentMs, gatewaySecret }));
   }
 }
 
@@ -123,9 +123,9 @@ function byEnrolment(a: StoredProvider, b: StoredProvider): number {
   return a.enrolledAt - b.enrolledAt || (a.id < b.id ? -1 : 1);
 }
 
-function standing(roster: ProviderTable): Standing {
+function standing(table: ProviderTable): Standing {
   let found: Standing = 'none';
-  for (const entry of roster.all()) {
+  for (const entry of table.all()) {
     const one = standingOf(entry);
     if (one === 'meant') return one;
     if (one === 'paused') found = one;
@@ -139,11 +139,11 @@ function standingOf({ shown, isOwn }: Entry): Standing {
   return shown?.status === 'paused' ? 'paused' : 'meant';
 }
 
-function freshest(roster: ProviderTable): string | null {
+function freshest(table: ProviderTable): string | null {
   let found: Entry | null = null;
-  for (const entry of roster.all()) {
+  for (const entry of table.all()) {
     if (entry.shown === null) continue;
-    if (found === null || entry.heardTicks > found.heardTicks) found = entry;
+    if (found === null || entry.lastHeartbeatTicks > found.lastHeartbeatTicks) found = entry;
   }
   return found?.id ?? null;
 }

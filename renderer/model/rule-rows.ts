@@ -40,7 +40,7 @@ export const RULE_ROWS: readonly RuleRow[] = [
     key: 'yieldToOthers',
     kind: 'flag',
     label: 'Pause while another program has the GPU',
-    hint: 'It serves again once the GPU was quiet for 30 s.',
+    hint: 'It serves again once the GPU has been quiet for 30 s.',
     untold: 'no GPU here tells how busy it is',
     env: 'AGENT_YIELD_TO_OTHERS',
     fallback: false,

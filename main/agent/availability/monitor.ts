@@ -20,7 +20,7 @@ interface AvailabilityMonitorDeps {
   readonly clock: Clock;
   readonly telemetry: TelemetryWatch;
   readonly surroundings: HostActivity;
-  readonly ownership: Availability;
+  readonly availability: Availability;
   readonly inference: Pick<Inference, 'inFlight' | 'lastEndedTicks'>;
 }
 
@@ -28,7 +28,7 @@ interface AvailabilityMonitorDeps {
 const AFTERGLOW_MS = 5000;
 
 export function createAvailabilityMonitor(deps: AvailabilityMonitorDeps): AvailabilityMonitor {
-  const { clock, telemetry, surroundings, ownership, inference } = deps;
+  const { clock, telemetry, surroundings, availability, inference } = deps;
   const stopping = new AbortController();
   const signals = new Map(Object.entries(SENSES).map(([name, sense]) => [name, signalOf(sense)]));
 
@@ -52,7 +52,7 @@ export function createAvailabilityMonitor(deps: AvailabilityMonitorDeps): Availa
     const known = Object.fromEntries(
       [...signals].map(([name, each]) => [name, each.last() ?? null]),
     );
-    ownership.look({
+    availability.look({
       // One value for each of SENSES, from its own reader.
       ...(known as unknown as Signals),
       isServing: inference.inFlight() > 0 || isWarm,
@@ -66,7 +66,7 @@ export function createAvailabilityMonitor(deps: AvailabilityMonitorDeps): Availa
       for (const signal of signals.values()) signal.poll();
     },
     look() {
-      const rules = ownership.rules();
+      const rules = availability.rules();
       judge();
       for (const rule of OWNER_RULES) if (rule.isSet(rules)) signals.get(rule.senses)?.poll();
     },

@@ -95,7 +95,7 @@ function isAgents({ text, headers }: Answered): boolean {
 
 function portRemedy({ isEnabled }: ExpectedAgent, port: number, answer: Answer): string {
   if (answer.kind === 'answer') {
-    return `Port ${port} is another program's: stop that one, or choose other ports with SWITCHYARD_AGENT_PORTS.`;
+    return `Port ${port} belongs to another program: stop that one, or choose other ports with SWITCHYARD_AGENT_PORTS.`;
   }
   if (!isEnabled) return 'The agent is switched off: set SWITCHYARD_AGENT to true and start again.';
   return 'Start Switchyard on this machine: its agent listens there.';
@@ -105,7 +105,7 @@ function healthRemedy(agent: ExpectedAgent, nonce: string, answer: Answered): st
   const { status, text, headers } = answer;
   if (headers['x-gateway-agent'] === 'unauthorized') {
     return agent.gatewayToken === null
-      ? 'It listens beyond this machine and answers its gateway alone: look at what that gateway says of it.'
+      ? 'It listens beyond this machine and answers only its gateway: see what that gateway reports of it.'
       : 'Another enrolment is in force: restart Switchyard here, or join this machine again.';
   }
   const json = parseJson(text);

@@ -44,7 +44,7 @@ export async function findEngine(
     ...engines.map(
       (engine) => `${engine.view.kind} at ${engine.view.baseUrl}: ${engine.view.health.status}`,
     ),
-    ...strangers.map((origin) => `something that is no known engine at ${origin}`),
+    ...strangers.map((origin) => `an unknown program at ${origin}`),
   ].join('; ');
   return {
     engine: engines.find((engine) => engine.view === view) ?? null,

@@ -43,11 +43,11 @@ export function createEngineWatch(options: EngineWatchOptions): EngineWatch {
   let { pinned, ports = ENGINE_PORTS } = options;
   /** Aborts the rounds that were begun for the place before. */
   let seeking = new AbortController();
-  const roster = createEngineTable(options.arePathsAllowed);
+  const table = createEngineTable(options.arePathsAllowed);
   const { promise: looked, resolve: hasLooked } = Promise.withResolvers<void>();
 
   function settle(): boolean {
-    const hasChanged = roster.settle();
+    const hasChanged = table.settle();
     if (hasChanged) changed();
     return hasChanged;
   }
@@ -55,7 +55,7 @@ export function createEngineWatch(options: EngineWatchOptions): EngineWatch {
   async function lookOnce(address: EngineAddress, signal: AbortSignal): Promise<Look> {
     const isPinned = pinned !== null;
     const seen = await lookAt(address, isPinned, options);
-    if (!signal.aborted) roster.note(address, seen, { isPinned, ticks: clock.ticks() });
+    if (!signal.aborted) table.note(address, seen, { isPinned, ticks: clock.ticks() });
     return seen;
   }
 
@@ -69,7 +69,7 @@ export function createEngineWatch(options: EngineWatchOptions): EngineWatch {
   async function search(stopped: AbortSignal): Promise<boolean> {
     const signal = AbortSignal.any([stopped, seeking.signal]);
     const places = pinned === null ? localAddresses(ports, options.ownPorts()) : [[pinned]];
-    const unknown = places.filter((place) => !roster.knows(place));
+    const unknown = places.filter((place) => !table.knows(place));
     await Promise.all(unknown.map((place) => lookInTurn(place, signal)));
     const hasChanged = !signal.aborted && settle();
     hasLooked();
@@ -78,9 +78,9 @@ export function createEngineWatch(options: EngineWatchOptions): EngineWatch {
 
   async function readKnown(stopped: AbortSignal): Promise<boolean> {
     const signal = AbortSignal.any([stopped, seeking.signal]);
-    await Promise.all(roster.addresses().map((address) => lookOnce(address, signal)));
+    await Promise.all(table.addresses().map((address) => lookOnce(address, signal)));
     if (signal.aborted) return false;
-    if (pinned === null) roster.forgetGone(clock.ticks());
+    if (pinned === null) table.forgetGone(clock.ticks());
     const hasChanged = settle();
     // An engine that is gone may be back on another port.
     if (hasChanged) searching.hurry();
@@ -89,31 +89,31 @@ export function createEngineWatch(options: EngineWatchOptions): EngineWatch {
 
   const searching = createRepeatedTask(search, SEARCH_PACE, clock);
   const reading = createRepeatedTask(readKnown, READ_PACE, clock);
-  const cadences = [searching, reading];
+  const tasks = [searching, reading];
 
   function look(): void {
-    for (const cadence of cadences) cadence.hurry();
+    for (const task of tasks) task.hurry();
   }
 
   return {
     start() {
-      for (const cadence of cadences) cadence.start();
+      for (const task of tasks) task.start();
     },
     looked: () => looked,
-    engine: () => roster.served()?.view ?? null,
-    engines: () => roster.views(),
-    address: () => roster.served()?.address ?? null,
+    engine: () => table.served()?.view ?? null,
+    engines: () => table.views(),
+    address: () => table.served()?.address ?? null,
     look,
     seek(place) {
       ({ pinned, ports } = place);
       seeking.abort();
       seeking = new AbortController();
-      roster.clear();
+      table.clear();
       settle();
       look();
     },
     stop() {
-      for (const cadence of cadences) cadence.stop();
+      for (const task of tasks) task.stop();
     },
   };
 }

@@ -50,12 +50,11 @@ const NOT_JOINED: LinkProblem = {
 };
 
 const NEW_KEY: LinkProblem = {
-  happened:
-    'This machine has a new key, so the gateway that it had joined does not know it any more.',
+  happened: 'This machine has a new key, so the gateway that it had joined no longer knows it.',
   remedy: 'Join it again with a new line from that gateway.',
 };
 
 const BAD_SETTING: LinkProblem = {
-  happened: 'SWITCHYARD_REGISTRY_URL is no address that heartbeats can be sent to.',
+  happened: 'Heartbeats cannot be sent to the address in SWITCHYARD_REGISTRY_URL.',
   remedy: 'Write it as in http://192.168.1.10:47900, without a path, a user or a query.',
 };

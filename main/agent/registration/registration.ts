@@ -62,14 +62,14 @@ const ENROLL_TIMEOUT_MS = 10_000;
 /** Nothing is sent before `start`. */
 export function createRegistration(deps: RegistrationDeps): Registration {
   let { configured } = deps;
-  const attendance = createRegistrySession(deps);
-  const show = (part: Partial<RegistrationView>) => attendance.show(part);
+  const session = createRegistrySession(deps);
+  const show = (part: Partial<RegistrationView>) => session.show(part);
 
-  async function attendOwn(own: OwnRegistry): Promise<void> {
-    const signal = attendance.signal();
+  async function connectOwn(own: OwnRegistry): Promise<void> {
+    const signal = session.signal();
     show({ ...NOWHERE, kind: 'own', state: 'starting' });
     const { gatewayToken } = await own.adopt(deps.identity.publicKey);
-    if (!signal.aborted) attendance.attend(createOwnLink(own, deps.identity), gatewayToken);
+    if (!signal.aborted) session.connect(createOwnLink(own, deps.identity), gatewayToken);
   }
 
   async function settle(kept: SavedEnrollment | null): Promise<void> {
@@ -78,15 +78,15 @@ export function createRegistration(deps: RegistrationDeps): Registration {
       case 'kept': {
         const { registryUrl: url, gatewayToken } = choice.enrolment;
         show({ ...NOWHERE, kind: 'joined', url, state: 'starting' });
-        attendance.attend(createHttpLink({ ...deps, origin: url }), gatewayToken);
+        session.connect(createHttpLink({ ...deps, origin: url }), gatewayToken);
         break;
       }
       case 'enroll':
-        await enrollFromSettings(choice, attendance, deps);
+        await enrollFromSettings(choice, session, deps);
         break;
       case 'own':
         if (deps.own === null) show({ ...NOWHERE, problem: choice.otherwise });
-        else await attendOwn(deps.own);
+        else await connectOwn(deps.own);
         break;
       case 'none':
         show({ ...NOWHERE, url: choice.url, problem: choice.problem });
@@ -96,11 +96,11 @@ export function createRegistration(deps: RegistrationDeps): Registration {
 
   return {
     start: () => void settle(deps.kept),
-    view: () => attendance.view(),
-    tokenDigests: () => attendance.tokenDigests(),
-    gatewayToken: () => attendance.gatewayToken(),
-    changed: () => attendance.changed(),
-    now: () => attendance.now(),
+    view: () => session.view(),
+    tokenDigests: () => session.tokenDigests(),
+    gatewayToken: () => session.gatewayToken(),
+    changed: () => session.changed(),
+    now: () => session.now(),
     async join(text, token) {
       const url = registryOrigin(text);
       if (url === null) return { kind: 'failed', ...BAD_URL };
@@ -110,25 +110,25 @@ export function createRegistration(deps: RegistrationDeps): Registration {
       const outcome = await enrollAt(link, token, { deps, signal: new AbortController().signal });
       if (outcome.kind !== 'enrolled') return { kind: 'failed', ...linkProblemOf(outcome) };
       const failure = await keep(url, token, { deps, gatewayToken: outcome.gatewayToken });
-      const signal = await attendance.depart();
+      const signal = await session.disconnect();
       if (!signal.aborted) {
         show({ ...NOWHERE, kind: 'joined', url, state: 'starting' });
-        attendance.attend(link, outcome.gatewayToken);
+        session.connect(link, outcome.gatewayToken);
       }
       return { kind: 'joined', url, warning: failure?.happened ?? null };
     },
     async leave() {
-      const signal = await attendance.depart();
+      const signal = await session.disconnect();
       await deps.file.remove();
       if (!signal.aborted) await settle(null);
     },
     async configure(now) {
       configured = now;
-      const signal = await attendance.depart();
+      const signal = await session.disconnect();
       // As at a start with these settings.
       if (!signal.aborted) await settle(deps.file.load().enrolment);
     },
-    stop: () => attendance.stop(),
+    stop: () => session.stop(),
   };
 }
 
@@ -156,29 +156,29 @@ async function keep(
 /** Enrols with a token of the settings and retries until it is answered; a refusal is final. */
 async function enrollFromSettings(
   { origin, token, fallback }: Extract<Choice, { readonly kind: 'enroll' }>,
-  attendance: RegistrySession,
+  session: RegistrySession,
   deps: RegistrationDeps,
 ): Promise<void> {
-  const signal = attendance.signal();
+  const signal = session.signal();
   const link = createHttpLink({ ...deps, origin });
-  attendance.show({ ...NOWHERE, kind: 'joined', url: origin, state: 'starting' });
+  session.show({ ...NOWHERE, kind: 'joined', url: origin, state: 'starting' });
   for (let failures = 1; !signal.aborted; failures += 1) {
     const outcome = await enrollAt(link, token, { deps, signal });
     if (signal.aborted) return;
     if (outcome.kind === 'enrolled') {
       const problem = await keep(origin, token, { deps, gatewayToken: outcome.gatewayToken });
       if (signal.aborted) return;
-      attendance.attend(link, outcome.gatewayToken);
-      attendance.show({ problem });
+      session.connect(link, outcome.gatewayToken);
+      session.show({ problem });
       return;
     }
     const isFinal = !isPassing(outcome);
-    attendance.show({
+    session.show({
       state: isFinal ? 'not_enrolled' : 'failing',
       problem: linkProblemOf(outcome),
     });
     if (isFinal) {
-      if (fallback !== null) attendance.attend(link, fallback.gatewayToken);
+      if (fallback !== null) session.connect(link, fallback.gatewayToken);
       return;
     }
     const pace = { heartbeatMs: deps.heartbeatMs(), failures, random: deps.random() };
@@ -197,7 +197,7 @@ const OTHER_ID: EnrollOutcome & LinkFailure = {
 };
 
 const BAD_URL: LinkProblem = {
-  happened: 'The address of the gateway is none that can be used.',
+  happened: 'The gateway address cannot be used.',
   remedy: 'Write it as in http://192.168.1.10:47900, without a path.',
 };
 
@@ -208,7 +208,7 @@ const FIXED_URL: LinkProblem = {
 
 function unkept(code: string): LinkProblem {
   return {
-    happened: `The enrolment could not be written to disk (${code}): it is lost at the next start.`,
+    happened: `The enrolment could not be written to disk (${code}): it will be lost at the next start.`,
     remedy: 'Make room in the data directory, or make it writable, and join again.',
   };
 }

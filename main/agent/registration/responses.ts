@@ -104,7 +104,7 @@ function refused<T>(
 }
 
 function garbage(status: number): LinkFailure {
-  const message = `What answers there (HTTP ${status}) is no gateway of this kind; check the address.`;
+  const message = `The server at that address (HTTP ${status}) is not a Switchyard gateway; check the address.`;
   return { kind: 'garbage', message };
 }
 

@@ -30,7 +30,7 @@ export interface RegistrySession {
   /** The token that the gateway sends; null while there is none. */
   gatewayToken(): string | null;
   /** Starts to send heartbeats over this link. */
-  attend(link: RegistryLink, gatewayToken: string): void;
+  connect(link: RegistryLink, gatewayToken: string): void;
   /** The record has changed: a heartbeat is sent soon. */
   changed(): void;
   /** Sends a heartbeat at once. */
@@ -39,7 +39,7 @@ export interface RegistrySession {
    * Ends the session with a goodbye. The signal aborts what is begun for the next session once that ends
    * too.
    */
-  depart(): Promise<AbortSignal>;
+  disconnect(): Promise<AbortSignal>;
   /** Aborts when the session ends. */
   signal(): AbortSignal;
   /** Ends the session for good. */
@@ -73,7 +73,7 @@ export function createRegistrySession(deps: RegistrySessionDeps): RegistrySessio
   let token: string | null = null;
   let beats: Heartbeats | null = null;
   /** Aborts what was begun for the current session. */
-  let era = new AbortController();
+  let lifetime = new AbortController();
   let isStopped = false;
 
   function show(part: Partial<RegistrationView>): void {
@@ -81,7 +81,7 @@ export function createRegistrySession(deps: RegistrySessionDeps): RegistrySessio
     deps.onChange();
   }
 
-  function heard(outcome: BeatOutcome, link: RegistryLink): void {
+  function noteOutcome(outcome: BeatOutcome, link: RegistryLink): void {
     const clockOffsetMs = link.clockOffsetMs();
     if (outcome.kind === 'accepted') {
       const { standing } = outcome;
@@ -93,10 +93,10 @@ export function createRegistrySession(deps: RegistrySessionDeps): RegistrySessio
     } else show({ state: 'failing', problem: linkProblemOf(outcome), clockOffsetMs });
   }
 
-  async function depart(): Promise<AbortSignal> {
-    era.abort();
-    era = new AbortController();
-    const { signal } = era;
+  async function disconnect(): Promise<AbortSignal> {
+    lifetime.abort();
+    lifetime = new AbortController();
+    const { signal } = lifetime;
     const before = beats;
     beats = null;
     digests = [];
@@ -110,21 +110,25 @@ export function createRegistrySession(deps: RegistrySessionDeps): RegistrySessio
     show,
     tokenDigests: () => digests,
     gatewayToken: () => token,
-    attend(link, gatewayToken) {
+    connect(link, gatewayToken) {
       if (isStopped) return;
       digests = [digestOf(gatewayToken)];
       token = gatewayToken;
-      beats = createHeartbeats({ ...deps, link, onOutcome: (outcome) => heard(outcome, link) });
+      beats = createHeartbeats({
+        ...deps,
+        link,
+        onOutcome: (outcome) => noteOutcome(outcome, link),
+      });
       beats.start();
     },
     changed: () => beats?.changed(),
     now: () => beats?.now(),
-    depart,
-    signal: () => era.signal,
+    disconnect,
+    signal: () => lifetime.signal,
     async stop() {
       isStopped = true;
-      await depart();
-      era.abort();
+      await disconnect();
+      lifetime.abort();
     },
   };
 }

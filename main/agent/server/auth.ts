@@ -27,7 +27,7 @@ export function refusal(req: IncomingMessage, rules: AccessRules): AgentError | 
     return {
       status: 403,
       code: 'host_not_allowed',
-      message: `The Host "${host.slice(0, 100)}" is no name of this machine. Use its address, or add the name to SWITCHYARD_ALLOWED_HOSTS here.`,
+      message: `The Host "${host.slice(0, 100)}" is not a name of this machine. Use its address, or add the name to SWITCHYARD_ALLOWED_HOSTS here.`,
       headers: REFUSED_BY_AGENT,
     };
   }

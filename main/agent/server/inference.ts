@@ -61,7 +61,8 @@ const BUSY: AgentError = {
 const NOT_JSON: AgentError = {
   status: 415,
   code: 'unsupported_media_type',
-  message: 'The body must be JSON: send "Content-Type: application/json", without a coding.',
+  message:
+    'The body must be JSON: send "Content-Type: application/json", without a content encoding.',
 };
 
 export function createInference(deps: InferenceDeps): Inference {

@@ -54,7 +54,7 @@ export function createEnrollmentFile(
       const parsed = kept.kind === 'text' ? fileSchema.safeParse(parseJson(kept.text)).data : null;
       if (parsed === null || parsed === undefined) {
         const aside = setAside(path, clock);
-        const happened = `What this machine knew of the gateway it had joined could not be read from ${path}; it was set aside as ${aside}.`;
+        const happened = `The enrolment of this machine at a gateway could not be read from ${path}; it was set aside as ${aside}.`;
         const remedy = 'Join it again with a new line from that gateway.';
         return { enrolment: null, warning: { happened, remedy } };
       }

@@ -83,7 +83,7 @@ function failed(happened: string): FactsResult {
     tool: 'systeminformation',
     tried: 'asking for the model of the machine and its processor',
     happened,
-    remedy: 'Nothing need be done: only the model of the machine stays unknown.',
+    remedy: 'Nothing: only the model of the machine stays unknown.',
   };
   return { kind: 'failed', problem };
 }

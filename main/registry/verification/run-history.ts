@@ -18,7 +18,7 @@ export interface RunHistory {
   isRequested(subject: VerificationSubject): boolean;
   /** Whether a test inference would be the first since the provider was enrolled or changed. */
   isFirst(subject: VerificationSubject): boolean;
-  hear(subject: VerificationSubject, news: VerifierNews): void;
+  noteNews(subject: VerificationSubject, news: VerifierNews): void;
   /** Called for each request, so it is cheap; a provider that was never planned is skipped. */
   routed(id: string, result: 'served' | 'failed'): void;
   begin(subject: VerificationSubject): void;
@@ -50,7 +50,7 @@ export function createRunHistory(clock: Clock, random: () => number): RunHistory
     isRequested: (subject) => get(subject).requested,
     isFirst: ({ id, generation, verification }) =>
       verification.state === 'pending' && tried.get(id) !== generation,
-    hear: (subject, news) => update(subject, (memory) => withNews(memory, news)),
+    noteNews: (subject, news) => update(subject, (memory) => withNews(memory, news)),
     routed(id, result) {
       const memory = memories.get(id);
       if (memory !== undefined) memories.set(id, withRouted(memory, result, clock.ticks()));

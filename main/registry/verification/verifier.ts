@@ -37,21 +37,21 @@ interface Run {
 /** Nothing runs before `start`. */
 export function createVerifier(deps: VerifierDeps): Verifier {
   const { host, clock, log } = deps;
-  const memories = createRunHistory(clock, deps.random);
-  const agenda = createTimerQueue(clock, fill);
+  const history = createRunHistory(clock, deps.random);
+  const queue = createTimerQueue(clock, fill);
   const runs = new Map<string, Run>();
 
   /** Sets a provider's next deadline; during a run this is left to its end. */
   function arm(subject: VerificationSubject): void {
     if (runs.has(subject.id)) return;
-    const { dueInMs } = memories.plan(subject);
-    const isRequested = memories.isRequested(subject);
-    agenda.set(subject.id, isRequested ? 'first' : clock.ticks() + dueInMs);
+    const { dueInMs } = history.plan(subject);
+    const isRequested = history.isRequested(subject);
+    queue.set(subject.id, isRequested ? 'first' : clock.ticks() + dueInMs);
   }
 
   function fill(): void {
     while (runs.size < MAX_RUNS) {
-      const id = agenda.next();
+      const id = queue.next();
       if (id === null) return;
       if (!runs.has(id)) startIfDue(id);
     }
@@ -60,12 +60,12 @@ export function createVerifier(deps: VerifierDeps): Verifier {
   function startIfDue(id: string): void {
     const subject = host.subject(id);
     if (subject === null) return forget(id);
-    if (!subject.isReachable) return agenda.set(id, clock.ticks() + LOOK_AGAIN_MS);
+    if (!subject.isReachable) return queue.set(id, clock.ticks() + LOOK_AGAIN_MS);
     // The plan may be out of date: requests were served, or a model was loaded.
-    const { dueInMs, inference } = memories.plan(subject);
-    if (dueInMs > 0) return agenda.set(id, clock.ticks() + dueInMs);
-    const firstInference = memories.isFirst(subject);
-    memories.begin(subject);
+    const { dueInMs, inference } = history.plan(subject);
+    if (dueInMs > 0) return queue.set(id, clock.ticks() + dueInMs);
+    const firstInference = history.isFirst(subject);
+    history.begin(subject);
     const controller = new AbortController();
     const order = { subject, inference, firstInference, signal: controller.signal };
     runs.set(id, { controller, ended: run(order) });
@@ -86,38 +86,38 @@ export function createVerifier(deps: VerifierDeps): Verifier {
     runs.delete(id);
     const now = host.subject(id);
     if (now === null) return forget(id);
-    if (ending !== null) memories.end(subject, ending);
+    if (ending !== null) history.end(subject, ending);
     arm(now);
     fill();
   }
 
   function forget(id: string): void {
-    memories.forget(id);
-    agenda.remove(id);
+    history.forget(id);
+    queue.remove(id);
     runs.get(id)?.controller.abort();
   }
 
   return {
     start() {
       for (const subject of host.subjects()) arm(subject);
-      agenda.open();
+      queue.open();
     },
     providerChanged(id, news) {
       const subject = host.subject(id);
       if (subject === null) return;
       // A run in progress already answers a request for one.
       const requested = news.requested && !runs.has(id);
-      memories.hear(subject, { ...news, requested });
+      history.noteNews(subject, { ...news, requested });
       arm(subject);
     },
     removed: forget,
     routed(id, result) {
-      memories.routed(id, result);
+      history.routed(id, result);
       const subject = result === 'failed' ? host.subject(id) : null;
       if (subject !== null) arm(subject);
     },
     async stop() {
-      agenda.close();
+      queue.close();
       for (const { controller } of runs.values()) controller.abort();
       await Promise.all([...runs.values()].map(({ ended }) => ended));
     },
