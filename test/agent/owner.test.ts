@@ -17,7 +17,9 @@ import {
   NO_RULES,
   type Observation,
   OWNER_RULE_KEYS,
+  OWNER_RULES,
   type OwnerRules,
+  SENSES,
 } from '../../main/agent/availability/rules.ts';
 import { startAgent, turn, until } from '../support/agent.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
@@ -215,8 +217,9 @@ describe('what the machine must be asked for', () => {
 describe('a rule that nothing here can judge', () => {
   test('is named, set or not, and pauses nothing', async () => {
     const { agent, telemetry, rule } = await startAgent();
-    await until(() => agent.view().owner.unjudgeable.length === 2);
-    expect(agent.view().owner.unjudgeable).toEqual(['onlyWhenIdle', 'notOnBattery']);
+    const byHost = OWNER_RULES.filter(({ senses }) => SENSES[senses].kind === 'host');
+    await until(() => agent.view().owner.unjudgeable.length === byHost.length);
+    expect(agent.view().owner.unjudgeable).toEqual(byHost.map(({ key }) => key));
     telemetry.card({ temperatureC: null, utilGpu: null });
     rule({ onlyWhenIdle: true, notOnBattery: true, maxGpuTemperatureC: 30, yieldToOthers: true });
     expect(agent.view().owner).toMatchObject({ mode: 'on', unjudgeable: OWNER_RULE_KEYS });
