@@ -155,7 +155,7 @@ export function createComponents(
     untilReady: (signal) => untilReady({ engines, telemetry, clock }, signal),
     sequence: createSequence(dataDirectory, log),
     file,
-    kept: enrolled.enrolment,
+    saved: enrolled.enrolment,
     own: deps.ownRegistry,
     configured: deps,
     heartbeatMs: () => settings().heartbeatMs,

@@ -9,7 +9,7 @@ export interface Configured {
 }
 
 export type Choice =
-  | { readonly kind: 'kept'; readonly enrolment: SavedEnrollment }
+  | { readonly kind: 'saved'; readonly enrolment: SavedEnrollment }
   /** `fallback`: an earlier enrolment, in case the token is refused. */
   | {
       readonly kind: 'enroll';
@@ -24,21 +24,21 @@ export type Choice =
 /** Settings take precedence over an earlier join; without either it is the registry of this process. */
 export function chooseRegistry(
   { registryUrl, enrollToken }: Configured,
-  kept: SavedEnrollment | null,
+  saved: SavedEnrollment | null,
   id: string,
 ): Choice {
-  const isOurs = kept !== null && kept.id === id;
+  const isOurs = saved !== null && saved.id === id;
   if (registryUrl === null) {
-    if (kept === null) return { kind: 'own', otherwise: NOT_JOINED };
-    if (isOurs) return { kind: 'kept', enrolment: kept };
-    return { kind: 'none', url: kept.registryUrl, problem: NEW_KEY };
+    if (saved === null) return { kind: 'own', otherwise: NOT_JOINED };
+    if (isOurs) return { kind: 'saved', enrolment: saved };
+    return { kind: 'none', url: saved.registryUrl, problem: NEW_KEY };
   }
   const origin = registryOrigin(registryUrl);
   if (origin === null) return { kind: 'none', url: null, problem: BAD_SETTING };
-  const former = isOurs && kept.registryUrl === origin ? kept : null;
+  const former = isOurs && saved.registryUrl === origin ? saved : null;
   // A token stays in the environment after its use, but works only once.
   const isUsed = enrollToken === null || former?.tokenDigest === tokenDigest(enrollToken);
-  if (former !== null && isUsed) return { kind: 'kept', enrolment: former };
+  if (former !== null && isUsed) return { kind: 'saved', enrolment: former };
   if (enrollToken === null) return { kind: 'none', url: origin, problem: NOT_JOINED };
   return { kind: 'enroll', origin, token: enrollToken, fallback: former };
 }

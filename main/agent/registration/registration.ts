@@ -51,7 +51,7 @@ export interface RegistrationDeps extends RegistrySessionDeps {
   readonly sequence: Sequence;
   readonly file: EnrollmentFile;
   /** Content of that file at the start. */
-  readonly kept: SavedEnrollment | null;
+  readonly saved: SavedEnrollment | null;
   readonly own: OwnRegistry | null;
   readonly configured: Configured;
   readonly http: HttpClient;
@@ -72,10 +72,10 @@ export function createRegistration(deps: RegistrationDeps): Registration {
     if (!signal.aborted) session.connect(createOwnLink(own, deps.identity), gatewayToken);
   }
 
-  async function settle(kept: SavedEnrollment | null): Promise<void> {
-    const choice = chooseRegistry(configured, kept, deps.identity.id);
+  async function settle(saved: SavedEnrollment | null): Promise<void> {
+    const choice = chooseRegistry(configured, saved, deps.identity.id);
     switch (choice.kind) {
-      case 'kept': {
+      case 'saved': {
         const { registryUrl: url, gatewayToken } = choice.enrolment;
         show({ ...NOWHERE, kind: 'joined', url, state: 'starting' });
         session.connect(createHttpLink({ ...deps, origin: url }), gatewayToken);
@@ -95,7 +95,7 @@ export function createRegistration(deps: RegistrationDeps): Registration {
   }
 
   return {
-    start: () => void settle(deps.kept),
+    start: () => void settle(deps.saved),
     view: () => session.view(),
     tokenDigests: () => session.tokenDigests(),
     gatewayToken: () => session.gatewayToken(),

@@ -55,8 +55,8 @@ export function createCounters(
   const file = createStateFile(join(directory, FILE), () => ({ version: 1, ...served }), edges);
   const { data } = fileSchema.safeParse(file.load());
   if (data !== undefined) {
-    const { version: _, ...kept } = data;
-    served = kept;
+    const { version: _, ...saved } = data;
+    served = saved;
   }
   return {
     view: () => served,

@@ -6,10 +6,10 @@ import { digestOf, isSecretShaped } from '../../platform/secrets.ts';
 import {
   closeToOthers,
   type FileWarning,
-  readKept,
-  removeKept,
+  readSecretFile,
+  removeSecretFile,
   setAside,
-  writeKeptLater,
+  writeSecretFileLater,
 } from './secret-file.ts';
 
 /** Where this agent is enrolled, and the token of the gateway there. */
@@ -49,9 +49,10 @@ export function createEnrollmentFile(
   const path = join(directory, FILE);
   return {
     load() {
-      const kept = readKept(path);
-      if (kept.kind === 'missing') return { enrolment: null, warning: null };
-      const parsed = kept.kind === 'text' ? fileSchema.safeParse(parseJson(kept.text)).data : null;
+      const saved = readSecretFile(path);
+      if (saved.kind === 'missing') return { enrolment: null, warning: null };
+      const parsed =
+        saved.kind === 'text' ? fileSchema.safeParse(parseJson(saved.text)).data : null;
       if (parsed === null || parsed === undefined) {
         const aside = setAside(path, clock);
         const happened = `The enrolment of this machine at a gateway could not be read from ${path}; it was set aside as ${aside}.`;
@@ -62,8 +63,8 @@ export function createEnrollmentFile(
       const { version: _, ...enrolment } = parsed;
       return { enrolment, warning: null };
     },
-    save: (enrolment) => writeKeptLater(path, JSON.stringify({ version: 1, ...enrolment })),
-    remove: () => removeKept(path),
+    save: (enrolment) => writeSecretFileLater(path, JSON.stringify({ version: 1, ...enrolment })),
+    remove: () => removeSecretFile(path),
   };
 }
 

@@ -2,7 +2,13 @@ import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:cryp
 import { join } from 'node:path';
 import { providerIdOf, publicKeyOf } from '../../platform/agent-identity.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { closeToOthers, type FileWarning, readKept, setAside, writeKept } from './secret-file.ts';
+import {
+  closeToOthers,
+  type FileWarning,
+  readSecretFile,
+  setAside,
+  writeSecretFile,
+} from './secret-file.ts';
 
 /** The agent's key, and the id derived from it. */
 export interface AgentIdentity {
@@ -27,11 +33,11 @@ const FILE = 'agent-key.pem';
  */
 export function openIdentity(directory: string, clock: Clock, platform: string): OpenedIdentity {
   const path = join(directory, FILE);
-  const kept = readKept(path);
-  if (kept.kind === 'missing') return newIdentity(path, []);
-  const privateKey = kept.kind === 'text' ? parseKey(kept.text) : null;
+  const saved = readSecretFile(path);
+  if (saved.kind === 'missing') return newIdentity(path, []);
+  const privateKey = saved.kind === 'text' ? parseKey(saved.text) : null;
   if (privateKey === null) {
-    const what = kept.kind === 'text' ? 'is damaged' : `cannot be read (${kept.detail})`;
+    const what = saved.kind === 'text' ? 'is damaged' : `cannot be read (${saved.detail})`;
     const aside = setAside(path, clock);
     const happened = `The agent's key ${path} ${what}. It was set aside as ${aside} and a new one was made, so this machine has a new id.`;
     return newIdentity(path, [{ happened, remedy: JOIN_AGAIN }]);
@@ -47,7 +53,10 @@ const MAKE_ROOM = 'Make room in the data directory, or make it writable, and sta
 
 function newIdentity(path: string, before: readonly FileWarning[]): OpenedIdentity {
   const { privateKey } = generateKeyPairSync('ed25519');
-  const failure = writeKept(path, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
+  const failure = writeSecretFile(
+    path,
+    privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+  );
   const identity = identityOf(privateKey);
   if (failure === null) return { identity, warnings: before };
   const happened = `The agent's key could not be written to ${path} (${failure}): until that can be done, this machine has a new id at each start.`;

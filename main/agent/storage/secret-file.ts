@@ -10,7 +10,7 @@ export interface FileWarning {
 }
 
 /** Content of a small file of the agent. */
-export type KeptText =
+export type SecretFileContent =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'missing' }
   /** `detail` is the system's code, such as `EACCES`. */
@@ -18,7 +18,7 @@ export type KeptText =
 
 const OWNER_ONLY = 0o600;
 
-export function readKept(path: string): KeptText {
+export function readSecretFile(path: string): SecretFileContent {
   try {
     return { kind: 'text', text: readFileSync(path, 'utf8') };
   } catch (error) {
@@ -30,7 +30,7 @@ export function readKept(path: string): KeptText {
 /**
  * Replaces a file atomically and flushes it, readable for its owner only; returns the error code, or null.
  */
-export function writeKept(path: string, text: string): string | null {
+export function writeSecretFile(path: string, text: string): string | null {
   const draft = `${path}.new`;
   try {
     writeFileSync(draft, text, { mode: OWNER_ONLY, flush: true });
@@ -41,8 +41,8 @@ export function writeKept(path: string, text: string): string | null {
   }
 }
 
-/** `writeKept` off the main thread. */
-export async function writeKeptLater(path: string, text: string): Promise<string | null> {
+/** `writeSecretFile` off the main thread. */
+export async function writeSecretFileLater(path: string, text: string): Promise<string | null> {
   const draft = `${path}.new`;
   try {
     await writeFile(draft, text, { mode: OWNER_ONLY, flush: true });
@@ -54,7 +54,7 @@ export async function writeKeptLater(path: string, text: string): Promise<string
 }
 
 /** A missing file counts as removed. */
-export async function removeKept(path: string): Promise<string | null> {
+export async function removeSecretFile(path: string): Promise<string | null> {
   try {
     await rm(path, { force: true });
     return null;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Log } from '../../platform/log.ts';
-import { readKept, writeKeptLater } from './secret-file.ts';
+import { readSecretFile, writeSecretFileLater } from './secret-file.ts';
 
 /** Sequence numbers for the messages of a key: each is used once, also over restarts and kills. */
 export interface Sequence {
@@ -19,14 +19,14 @@ const MAX_FOLLOWED = 2 ** 52;
 /** The reserved number is stored in `directory`. */
 export function createSequence(directory: string, log: Log): Sequence {
   const path = join(directory, FILE);
-  let last = keptReserve(path);
+  let last = savedReserve(path);
   let reserved = last;
   let turn: Promise<unknown> = Promise.resolve();
 
   async function take(): Promise<number> {
     if (last >= reserved) {
       // The disk first: a number that was sent must never be above what a restart finds reserved.
-      const failure = await writeKeptLater(path, `${last + BLOCK}\n`);
+      const failure = await writeSecretFileLater(path, `${last + BLOCK}\n`);
       if (failure === null) reserved = last + BLOCK;
       // A registry refuses a reused number and names the last one, so heartbeats go on meanwhile.
       else log('warn', 'agent_sequence_unwritten', { error: failure });
@@ -48,9 +48,9 @@ export function createSequence(directory: string, log: Log): Sequence {
   };
 }
 
-function keptReserve(path: string): number {
-  const kept = readKept(path);
-  const text = kept.kind === 'text' ? kept.text.trim() : '';
+function savedReserve(path: string): number {
+  const saved = readSecretFile(path);
+  const text = saved.kind === 'text' ? saved.text.trim() : '';
   const number = Number(text);
   return /^\d{1,16}$/.test(text) && number < MAX_FOLLOWED ? number : 0;
 }

@@ -28,7 +28,7 @@ export interface ToolWorld {
 }
 
 /** The variables that driver tools need; all others are withheld, keys and tokens above all. */
-const KEPT_VARIABLES = [
+const PASSED_VARIABLES = [
   'PATH',
   'Path',
   'HOME',
@@ -46,12 +46,12 @@ const KEPT_VARIABLES = [
 
 /** The environment for tools, whose messages have to be in English. */
 export function toolEnvironment(env: ToolWorld['env']): Record<string, string> {
-  const kept: Record<string, string> = { LC_ALL: 'C' };
-  for (const name of KEPT_VARIABLES) {
+  const toolEnv: Record<string, string> = { LC_ALL: 'C' };
+  for (const name of PASSED_VARIABLES) {
     const value = env[name];
-    if (value !== undefined) kept[name] = value;
+    if (value !== undefined) toolEnv[name] = value;
   }
-  return kept;
+  return toolEnv;
 }
 
 /** Longer output on standard error is cut. */
@@ -59,11 +59,11 @@ const MAX_STDERR_CHARS = 2000;
 
 /** Each tool gets a process group of its own, so that no grandchild survives it. */
 export function createStartTool({ env, platform }: ToolWorld): StartTool {
-  const kept = toolEnvironment(env);
+  const toolEnv = toolEnvironment(env);
   const isGroup = platform !== 'win32';
   return (command, args, onData) => {
     const child = spawn(command, args, {
-      env: kept,
+      env: toolEnv,
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: isGroup,
       windowsHide: true,
