@@ -1,10 +1,10 @@
 import type { AgentRecord, CheckName } from './provider.ts';
 
-/** What an owner may wish of the agent: `drained` lets what runs finish, `paused` ends it. */
+/** The owner's order to the agent: `drained` lets running requests finish, `paused` ends them. */
 export type AgentWish = 'on' | 'paused' | 'drained';
 
-/** A rule by which a machine that is on takes no work all the same; a setting of section `agent`. */
-export type AgentRule = 'onlyWhenIdle' | 'notOnBattery' | 'maxGpuTemperatureC' | 'yieldToOthers';
+/** Key of a rule that pauses a machine which is on: its setting in section `agent`, such as `onlyWhenIdle`. */
+export type AgentRule = string;
 
 /** An inference engine on this machine, as last seen. */
 export interface AgentEngine {
@@ -28,26 +28,26 @@ export type AgentListener =
   /** `message` says why and what to do. */
   | { readonly kind: 'failed'; readonly port: number; readonly message: string };
 
-/** How this machine stands with the registry that it reports to. */
+/** State of this machine's registration. */
 export interface AgentMembership {
-  /** `own`: the one in this process. */
+  /** `own`: the registry of this process. */
   readonly kind: 'own' | 'joined' | 'none';
   readonly url: string | null;
   readonly state: 'starting' | 'connected' | 'failing' | 'not_enrolled';
   /** Milliseconds since the epoch. */
   readonly lastAcceptedAt: number | null;
-  /** What the registry thinks of this machine. */
+  /** The registry's view of this machine. */
   readonly standing: {
     readonly status: string;
     readonly verification: { readonly status: string; readonly failure_reason: string };
   } | null;
-  /** For people: what went wrong last and what to do; null once all is well. */
+  /** The last problem, for people; null once it is solved. */
   readonly problem: { readonly happened: string; readonly remedy: string | null } | null;
-  /** How far this machine's clock had to be corrected, in milliseconds. */
+  /** Milliseconds by which this machine's clock had to be corrected. */
   readonly clockOffsetMs: number;
 }
 
-/** Something that a person may want to mend. */
+/** For people: what went wrong and how to fix it. */
 export interface AgentProblem {
   /** The tool, file tree or part of the agent that it is about. */
   readonly tool: string;
@@ -64,19 +64,14 @@ export interface AgentView {
   readonly uptimeS: number;
   readonly owner: {
     readonly wish: AgentWish;
-    /** When a machine that is on takes no work all the same. */
-    readonly rules: {
-      readonly onlyWhenIdle: boolean;
-      readonly notOnBattery: boolean;
-      readonly maxGpuTemperatureC: number | null;
-      readonly yieldToOthers: boolean;
-    };
+    /** The settings of the rules. */
+    readonly rules: Readonly<Record<AgentRule, boolean | number | null>>;
     readonly mode: 'on' | 'paused' | 'draining' | 'leaving';
     /** Why it takes no requests, for people; none while it is on. */
     readonly reasons: readonly string[];
     /** Rules that the environment sets, so that nobody can change them while the program runs. */
     readonly heldRules: readonly AgentRule[];
-    /** Rules that pause nothing here, set or not, because this machine does not tell what they need. */
+    /** Rules that pause nothing here, set or not, because this machine does not report their signal. */
     readonly unjudgeable: readonly AgentRule[];
   };
   readonly server: {
@@ -94,7 +89,6 @@ export interface AgentView {
   readonly inFlight: number;
   /** An engine on a machine without a GPU, which no registry verifies: it can be used directly instead. */
   readonly useEngineDirectly: string | null;
-  /** Everything that somebody may want to mend. */
   readonly problems: readonly AgentProblem[];
 }
 

@@ -10,7 +10,7 @@ export function interfaceAddresses(): readonly string[] {
     .toSorted();
 }
 
-/** Where others reach the agent; empty while it listens nowhere. */
+/** URL at which others reach the agent; empty while it listens nowhere. */
 export function agentUrl(host: string, port: number | null): string {
   if (port === null) return '';
   const literal = host.replace(/^\[(.*)\]$/, '$1');
@@ -19,7 +19,7 @@ export function agentUrl(host: string, port: number | null): string {
   return `http://${urlHost((isWildcard ? outsideAddress() : null) ?? literal)}:${port}`;
 }
 
-/** Every name by which a request may call this machine. */
+/** All names that are accepted in a `Host` header. */
 export function namesOf(
   hostname: string,
   tailnet: Tailnet | null,

@@ -15,117 +15,122 @@ import type { JoinResult } from './registration/registration.ts';
 import type { AgentAddress, AgentPort } from './server/server.ts';
 import { type AgentView, viewOf } from './view.ts';
 
-/** The agent of this machine. */
 export interface Agent {
-  /** Resolves once its ports are bound, or known to be taken; neither ends anything. */
+  /** Resolves once each port is bound or known to be taken; a taken port is not an error. */
   start(): Promise<void>;
-  /** Says goodbye; running requests may finish for `graceMs`. */
+  /** Sends a goodbye; running requests may finish for `graceMs`. */
   stop(graceMs: number): Promise<void>;
   view(): AgentView;
-  /** The ports that it has bound. */
   ports(): readonly number[];
-  /** Hears of each change to the view but the passing of time; gives the way to stop hearing. */
+  /**
+   * `listener` is called on each change of the view except the passing of time. Returns the unsubscribe
+   * function.
+   */
   subscribe(listener: () => void): () => void;
-  /** The owner's wish; resolves once it is on disk. `paused` ends what runs, `drained` lets it finish. */
+  /**
+   * Sets what the owner has ordered; resolves once it is on disk. `paused` ends running requests, `drained`
+   * lets them finish.
+   */
   setMode(wish: OwnerWish): Promise<void>;
-  /** The owner's rules may be others in the settings: they are judged at once. */
+  /** Judges the owner's rules at once, because their settings may have changed. */
   rulesChanged(): void;
-  /** The machine was asleep. */
+  /** The machine has woken from sleep. */
   resumeFromSuspend(): void;
   join(url: string, token: string): Promise<JoinResult>;
   leave(): Promise<void>;
-  /** Listens at another address; what runs goes on. */
+  /** Moves to another address; running requests go on. */
   listen(address: AgentAddress): Promise<readonly AgentPort[]>;
-  /** Serves the engine at this address from now on; null to look for one. */
+  /** Null: looks for an engine. */
   serveEngineAt(url: string | null): void;
-  /** Reports where these settings say from now on. */
+  /** Reports to the registry that these settings name. */
   reportTo(configured: Configured): Promise<void>;
-  /** Runs the checks of a registry from this side; whoever asks meanwhile hears the same. */
+  /** Runs a registry's checks from this side; concurrent callers share one run. */
   runChecks(): Promise<DoctorReport>;
 }
 
-/** Puts the agent together; nothing runs before `start`. */
+/** Nothing runs before `start`. */
 export function createAgent(deps: AgentDeps): Agent {
   const { telemetry, log } = deps;
   const listeners = new Set<() => void>();
-  const moment: AgentRuntimeState = {
+  const runtime: AgentRuntimeState = {
     address: deps.address,
     ports: [],
     engine: enginePlace(deps.engineUrl, deps.enginePorts),
     isLeaving: false,
   };
-  let exam: Promise<DoctorReport> | null = null;
-  const parts = createComponents(deps, moment, {
+  let checkRun: Promise<DoctorReport> | null = null;
+  const parts = createComponents(deps, runtime, {
     changed,
     flightChanged() {
-      // Only then does it change what the registry is told: a machine that drains is paused at the end.
+      // A draining machine becomes paused when its last request ends, and only then does the registry need to
+      // know.
       if (parts.mode().mode === 'on') tellListeners();
       else changed();
     },
   });
-  const { ownership, engines, inference, membership, server, counters } = parts;
-  const observer = createAvailabilityMonitor({ ...deps, ...parts });
-  const watchfulness = createChangeMonitor({ ...deps, ...parts, observer });
+  const { availability, engines, inference, registration, server, counters } = parts;
+  const availabilityMonitor = createAvailabilityMonitor({ ...deps, ...parts });
+  const changeMonitor = createChangeMonitor({ ...deps, ...parts, availabilityMonitor });
 
   function tellListeners(): void {
     for (const listener of listeners) listener();
   }
 
   function changed(): void {
-    watchfulness.look();
+    changeMonitor.look();
     tellListeners();
   }
 
   async function listen(address: AgentAddress): Promise<readonly AgentPort[]> {
-    moment.address = address;
-    moment.ports = await server.listen(address);
-    for (const port of moment.ports) {
+    runtime.address = address;
+    runtime.ports = await server.listen(address);
+    for (const port of runtime.ports) {
       if (port.kind === 'failed') log('warn', 'agent_port', { port: port.port, why: port.message });
     }
     changed();
-    return moment.ports;
+    return runtime.ports;
   }
 
   return {
     async start() {
       telemetry.start();
-      await listen(moment.address);
+      await listen(runtime.address);
       engines.start();
-      membership.start();
-      watchfulness.start();
+      registration.start();
+      changeMonitor.start();
     },
     async stop(graceMs) {
-      moment.isLeaving = true;
-      watchfulness.stop();
+      runtime.isLeaving = true;
+      changeMonitor.stop();
       engines.stop();
-      await Promise.all([membership.stop(), server.close(graceMs), telemetry.stop()]);
+      await Promise.all([registration.stop(), server.close(graceMs), telemetry.stop()]);
       await counters.flush();
     },
-    ports: () => openPorts(moment),
-    view: () => viewOf(parts, moment, { deps, unjudgeable: observer.unjudgeable() }),
+    ports: () => openPorts(runtime),
+    view: () => viewOf(parts, runtime, { deps, unjudgeable: availabilityMonitor.unjudgeable() }),
     subscribe(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
     setMode(wish) {
-      const saved = ownership.setWish(wish);
+      const saved = availability.setWish(wish);
       if (wish === 'paused') inference.endAll();
       return saved;
     },
-    rulesChanged: () => observer.look(),
-    resumeFromSuspend: () => watchfulness.resumed(),
-    join: (url, token) => membership.join(url, token),
-    leave: () => membership.leave(),
+    rulesChanged: () => availabilityMonitor.look(),
+    resumeFromSuspend: () => changeMonitor.resumed(),
+    join: (url, token) => registration.join(url, token),
+    leave: () => registration.leave(),
     listen,
     serveEngineAt(url) {
-      moment.engine = enginePlace(url, deps.enginePorts);
-      engines.seek(moment.engine);
+      runtime.engine = enginePlace(url, deps.enginePorts);
+      engines.seek(runtime.engine);
       changed();
     },
-    reportTo: (configured) => membership.configure(configured),
+    reportTo: (configured) => registration.configure(configured),
     runChecks() {
-      exam ??= selfCheck(parts, moment, deps).finally(() => (exam = null));
-      return exam;
+      checkRun ??= selfCheck(parts, runtime, deps).finally(() => (checkRun = null));
+      return checkRun;
     },
   };
 }

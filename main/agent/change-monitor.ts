@@ -6,49 +6,53 @@ import type { EngineWatch } from './engines/watch.ts';
 import type { Registration } from './registration/registration.ts';
 import type { TelemetryWatch } from './telemetry/telemetry.ts';
 
-/** Notices what nobody tells: a suspend, another network; and has the rules judged again and again. */
+/**
+ * Notices what no event reports, such as a suspend or another network, and has the rules judged at an
+ * interval.
+ */
 export interface ChangeMonitor {
   start(): void;
-  /** Holds the record against the one last told, and tells the registry if that is news. */
+  /** Compares the record with the one last reported, and has a heartbeat sent if the difference matters. */
   look(): void;
-  /** The machine was asleep: everything that was known may be wrong. */
+  /** The machine has woken from sleep: everything that was known may be wrong. */
   resumed(): void;
   stop(): void;
 }
 
-/** What it watches, and whom it tells. */
 export interface ChangeMonitorDeps {
   readonly clock: Clock;
   readonly telemetry: TelemetryWatch;
-  readonly observer: AvailabilityMonitor;
+  readonly availabilityMonitor: AvailabilityMonitor;
   readonly engines: EngineWatch;
-  readonly membership: Registration;
+  readonly registration: Registration;
   readonly record: (isLeaving: boolean) => AgentRecord;
 }
 
 /** As often as GPUs are read. */
 const INTERVAL_MS = 5000;
-/** Wall clock and monotonic clock part by more than this only by a suspend, or when one sets the time. */
+/**
+ * Wall clock and monotonic clock drift apart by more than this only in a suspend, or when somebody sets the
+ * time.
+ */
 const MAX_DRIFT_MS = 5000;
 
-/** Makes it. */
 export function createChangeMonitor(deps: ChangeMonitorDeps): ChangeMonitor {
-  const { clock, telemetry, observer, engines, membership } = deps;
+  const { clock, telemetry, availabilityMonitor, engines, registration } = deps;
   let cancelTimer = () => {};
   let driftMs = clock.now() - clock.ticks();
   let network = '';
-  let told = '';
+  let reported = '';
 
   function tick(): void {
     cancelTimer = clock.after(INTERVAL_MS, tick);
     const drift = clock.now() - clock.ticks();
     const hasSlept = Math.abs(drift - driftMs) > MAX_DRIFT_MS;
     driftMs = drift;
-    observer.look();
+    availabilityMonitor.look();
     const before = network;
     network = networkNow();
     if (hasSlept) resumed();
-    else if (network !== before) membership.now();
+    else if (network !== before) registration.now();
     look();
   }
 
@@ -58,38 +62,38 @@ export function createChangeMonitor(deps: ChangeMonitorDeps): ChangeMonitor {
 
   function look(): void {
     const now = newsworthy(deps.record(false));
-    if (now === told) return;
-    told = now;
-    membership.changed();
+    if (now === reported) return;
+    reported = now;
+    registration.changed();
   }
 
   function resumed(): void {
     engines.look();
-    membership.now();
+    registration.now();
   }
 
   return {
     start() {
       driftMs = clock.now() - clock.ticks();
       network = networkNow();
-      told = newsworthy(deps.record(false));
-      observer.start();
+      reported = newsworthy(deps.record(false));
+      availabilityMonitor.start();
       cancelTimer = clock.after(INTERVAL_MS, tick);
     },
     look,
     resumed,
     stop() {
       cancelTimer();
-      observer.stop();
+      availabilityMonitor.stop();
     },
   };
 }
 
-/** What of a record is worth a heartbeat of its own: not what moves all the time. */
+/** The parts of a record whose change is worth a heartbeat of its own; what changes all the time is not. */
 function newsworthy(record: AgentRecord): string {
   const { status, engine_health, models, current_model, engine_model, gpu, host } = record;
   return JSON.stringify([
-    // Each request begins and ends a "serving".
+    // Every request starts and ends a "serving".
     status === 'serving' ? 'idle' : status,
     [engine_health, models, current_model, engine_model],
     [gpu.count, record.chip, host.tailnet_hostname, record.tailnet_ip],

@@ -5,7 +5,8 @@ import type { HttpClient } from '../platform/http/types.ts';
 import type { Log } from '../platform/log.ts';
 import { agentUrl, interfaceAddresses, namesOf } from './addresses.ts';
 import type { HostActivity } from './availability/host-activity.ts';
-import type { OwnerMode, OwnerRule, OwnerRules } from './availability/policy.ts';
+import type { OwnerMode } from './availability/policy.ts';
+import type { OwnerRuleKey, OwnerRules } from './availability/rules.ts';
 import { createAvailability, type Availability } from './availability/state.ts';
 import type { EnginePlace } from './engines/addresses.ts';
 import { createEngineWatch, type EngineWatch } from './engines/watch.ts';
@@ -29,31 +30,30 @@ import type { FileWarning } from './storage/secret-file.ts';
 import { createSequence } from './storage/sequence.ts';
 import type { TelemetryWatch } from './telemetry/telemetry.ts';
 
-/** The settings of the agent, as they are now. */
+/** Read on each use: settings change while the agent runs. */
 export interface AgentSettings {
   readonly heartbeatMs: number;
   readonly region: string | null;
-  /** More names by which this machine may be called. */
+  /** More names that are accepted in a `Host` header. */
   readonly allowedHosts: readonly string[];
   readonly maxBodyBytes: number;
   readonly maxBodiesInFlightBytes: number;
   readonly rules: OwnerRules;
 }
 
-/** What an agent is made from. */
 export interface AgentDeps {
   readonly dataDirectory: string;
   readonly version: string;
   /** As in `process.platform`. */
   readonly platform: string;
   readonly address: AgentAddress;
-  /** The engine that its owner has named; null to look for one. */
+  /** Set by the owner; null: look for one. */
   readonly engineUrl: string | null;
   readonly registryUrl: string | null;
   readonly enrollToken: string | null;
   readonly settings: () => AgentSettings;
-  /** Rules that the environment sets, so that nobody can change them while the program runs. */
-  readonly heldRules: readonly OwnerRule[];
+  /** Rules that the environment sets, so that they cannot be changed while the program runs. */
+  readonly heldRules: readonly OwnerRuleKey[];
   /** The registry of this process; null where there is none. */
   readonly ownRegistry: OwnRegistry | null;
   /** Ports of this program's other parts, which are never taken for an engine's. */
@@ -65,11 +65,11 @@ export interface AgentDeps {
   /** In [0, 1). */
   readonly random: () => number;
   readonly log: Log;
-  /** Where to look for engines; only tests look elsewhere than at their usual ports. */
+  /** For tests; the engines' usual ports otherwise. */
   readonly enginePorts?: readonly number[];
 }
 
-/** What changes while an agent runs, beside what its parts keep themselves. */
+/** Mutable state shared by the agent's components. */
 export interface AgentRuntimeState {
   address: AgentAddress;
   ports: readonly AgentPort[];
@@ -77,39 +77,38 @@ export interface AgentRuntimeState {
   isLeaving: boolean;
 }
 
-/** The parts of an agent, tied to each other. */
 export interface AgentComponents {
   readonly identity: AgentIdentity;
-  /** What its owner should know of its files. */
+  /** About its files, for the owner. */
   readonly warnings: readonly FileWarning[];
   readonly counters: Counters;
-  readonly ownership: Availability;
+  readonly availability: Availability;
   readonly engines: EngineWatch;
   readonly inference: Inference;
-  readonly membership: Registration;
+  readonly registration: Registration;
   readonly server: AgentServer;
   mode(): OwnerMode;
   uptimeS(): number;
-  /** The record as a heartbeat tells it; `isGoodbye` says that this is the last one. */
+  /** The record that a heartbeat carries; `isGoodbye` marks the last one. */
   record(isGoodbye: boolean): AgentRecord;
 }
 
-/** Who hears of changes. */
+/** Change callbacks. */
 export interface AgentListeners {
-  /** Something of the view has changed, and perhaps of the record. */
+  /** The view has changed, and perhaps the record. */
   readonly changed: () => void;
-  /** The number of running requests has. */
+  /** The number of running requests has changed. */
   readonly flightChanged: () => void;
 }
 
-/** Requests at once: an engine queues far fewer than these. */
+/** Concurrent requests; an engine queues far fewer. */
 const MAX_IN_FLIGHT = 256;
 
-/** Makes the parts; nothing runs yet. */
+/** Nothing runs yet. */
 export function createComponents(
   deps: AgentDeps,
-  moment: AgentRuntimeState,
-  ears: AgentListeners,
+  runtime: AgentRuntimeState,
+  listeners: AgentListeners,
 ): AgentComponents {
   const { dataDirectory, clock, log, http, telemetry, platform, settings } = deps;
   const startedTicks = clock.ticks();
@@ -118,16 +117,19 @@ export function createComponents(
   const enrolled = file.load();
   const warnings = [...ofKey, enrolled.warning].filter((warning) => warning !== null);
   const counters = createCounters(dataDirectory, { clock, log });
-  const ownership = createAvailability({ ...deps, rules: () => settings().rules }, ears.changed);
+  const availability = createAvailability(
+    { ...deps, rules: () => settings().rules },
+    listeners.changed,
+  );
   const engines = createEngineWatch({
     http,
     clock,
-    ownPorts: () => [...openPorts(moment), ...deps.otherPorts()],
-    ...moment.engine,
+    ownPorts: () => [...openPorts(runtime), ...deps.otherPorts()],
+    ...runtime.engine,
     arePathsAllowed: false,
-    changed: ears.changed,
+    changed: listeners.changed,
   });
-  const mode = () => ownership.mode(inference.inFlight());
+  const mode = () => availability.mode(inference.inFlight());
   const uptimeS = () => (clock.ticks() - startedTicks) / 1000;
   const record = (isGoodbye: boolean) =>
     agentRecord(telemetry.read(), engines.engine(), {
@@ -136,7 +138,7 @@ export function createComponents(
       ...counters.view(),
       region: settings().region,
       agentVersion: deps.version,
-      agentUrl: agentUrl(moment.address.host, openPorts(moment)[0] ?? null),
+      agentUrl: agentUrl(runtime.address.host, openPorts(runtime)[0] ?? null),
       uptimeS: uptimeS(),
     });
   const inference = createInference({
@@ -147,41 +149,40 @@ export function createComponents(
     bodies: createBodyBudget(() => settings().maxBodiesInFlightBytes, 1),
     maxInFlight: MAX_IN_FLIGHT,
     engine: () => targetOf(engines),
-    closed: () => closedNow(moment.isLeaving, mode()),
-    onInFlight: ears.flightChanged,
-    // Gateways hear at once that it is down: the change is news.
+    closed: () => closedNow(runtime.isLeaving, mode()),
+    onInFlight: listeners.flightChanged,
+    // Gateways are told at once: a change of the engine's state is sent with the next heartbeat.
     onBroken: () => engines.look(),
   });
-  const membership = createRegistration({
+  const registration = createRegistration({
     ...deps,
     identity,
     record,
     untilReady: (signal) => untilReady({ engines, telemetry, clock }, signal),
     sequence: createSequence(dataDirectory, log),
     file,
-    kept: enrolled.enrolment,
+    saved: enrolled.enrolment,
     own: deps.ownRegistry,
     configured: deps,
     heartbeatMs: () => settings().heartbeatMs,
-    onChange: ears.changed,
+    onChange: listeners.changed,
   });
   const hostNames = () => {
     const { hostname, tailnet } = telemetry.read();
     return namesOf(hostname, tailnet, [...interfaceAddresses(), ...settings().allowedHosts]);
   };
   const server = createAgentServer({
-    access: { hostNames, tokenDigests: () => membership.tokenDigests() },
+    access: { hostNames, tokenDigests: () => registration.tokenDigests() },
     inference,
     health: (nonce) =>
       healthBody({ identity, engine: engines.engine(), record: record(false) }, nonce),
     clock,
     log,
   });
-  const kept = { identity, warnings, counters, ownership };
-  return { ...kept, engines, inference, membership, server, mode, uptimeS, record };
+  const base = { identity, warnings, counters, availability };
+  return { ...base, engines, inference, registration, server, mode, uptimeS, record };
 }
 
-/** The ports that are bound. */
 export function openPorts({ ports }: AgentRuntimeState): readonly number[] {
   return ports.flatMap((port) => (port.kind === 'listening' ? [port.port] : []));
 }

@@ -4,16 +4,15 @@ import type { EngineView } from './engines/adapters/engine-view.ts';
 import type { GpuDevice } from './telemetry/gpu-device.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 
-/** What neither driver nor engine tells: the owner's wishes, and the agent's own counts. */
+/** What neither driver nor engine reports: the owner's order and the agent's own counts. */
 export interface AgentState {
   readonly mode: 'on' | 'paused' | 'draining' | 'leaving';
-  /** Requests that run through this agent. */
   readonly inFlight: number;
   readonly requestsServed: number;
   readonly tokensGenerated: number;
-  /** Measured from what was served; null before the first. */
+  /** Measured on served requests; null before the first. */
   readonly decodeTps: number | null;
-  /** The model that was asked for last. */
+  /** As asked for by the last request. */
   readonly lastModel: string | null;
   readonly region: string | null;
   readonly agentVersion: string;
@@ -21,7 +20,7 @@ export interface AgentState {
   readonly uptimeS: number;
 }
 
-/** The record that a heartbeat carries. Pure: the same values give the same record. */
+/** The record that a heartbeat carries: a pure function of its arguments. */
 export function agentRecord(
   telemetry: Telemetry,
   engine: EngineView | null,
@@ -106,7 +105,7 @@ function statusOf(
   return inFlight > 0 || (engine.metrics?.running ?? 0) > 0 ? 'serving' : 'idle';
 }
 
-/** The loaded one, else the last used, else the first offered (design 8). */
+/** The loaded model, else the last used, else the first offered. */
 function currentModel(engine: EngineView | null, lastModel: string | null): string | null {
   if (engine === null) return null;
   const isOffered = lastModel !== null && engine.models.includes(lastModel);
@@ -115,7 +114,7 @@ function currentModel(engine: EngineView | null, lastModel: string | null): stri
   return engine.currentModel ?? (isOffered ? lastModel : null) ?? engine.models[0] ?? null;
 }
 
-/** Where the machine's memory is the card's, the system knows what the driver does not tell. */
+/** Where a card uses the machine's memory, the system reports what the driver does not. */
 function withHostMemory(card: GpuDevice, telemetry: Telemetry): GpuDevice {
   if (!card.isUnified) return card;
   const total = card.memoryTotalMb ?? Math.round(telemetry.memoryBytes / BYTES_PER_MB);
@@ -148,7 +147,7 @@ function deviceRecord(card: GpuDevice, index: number): AgentRecord['gpu']['devic
 
 const VENDOR_NAMES = { nvidia: 'NVIDIA', amd: 'AMD', apple: 'Apple', intel: 'Intel' } as const;
 
-/** The sum over all cards; unknown as soon as it is unknown of one, for a sum without it would be wrong. */
+/** Null as soon as one value is unknown: the sum would be wrong without it. */
 function summed(values: readonly (number | null)[], divisor: number): number | null {
   if (values.length === 0) return null;
   const known = values.filter((value) => value !== null);
@@ -164,7 +163,7 @@ function count(value: number | null): number | null {
   return value === null ? null : Math.max(0, Math.round(value));
 }
 
-/** Drivers were seen to give 101 and more for a moment. */
+/** Drivers were seen to report 101 and more for a moment. */
 function percent(value: number | null): number | null {
   return value === null ? null : Math.min(100, Math.max(0, Math.round(value)));
 }

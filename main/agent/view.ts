@@ -1,6 +1,6 @@
 import type { AgentView } from '#shared/agent.ts';
 import { isLoopbackHost } from '../platform/http/server.ts';
-import type { OwnerRule } from './availability/policy.ts';
+import type { OwnerRuleKey } from './availability/rules.ts';
 import type { AgentDeps, AgentRuntimeState, AgentComponents } from './components.ts';
 import type { RegistrationView } from './registration/session.ts';
 import type { AgentPort } from './server/server.ts';
@@ -9,21 +9,19 @@ import type { Problem } from './telemetry/gpu-device.ts';
 
 export type { AgentView };
 
-/** What is not one of the agent's parts. */
 interface ViewFacts {
   readonly deps: Pick<AgentDeps, 'version' | 'telemetry' | 'heldRules'>;
-  readonly unjudgeable: readonly OwnerRule[];
+  readonly unjudgeable: readonly OwnerRuleKey[];
 }
 
-/** The agent as it is now. */
 export function viewOf(
   parts: AgentComponents,
   { address, ports, engine: place, isLeaving }: AgentRuntimeState,
   { deps, unjudgeable }: ViewFacts,
 ): AgentView {
-  const { engines, ownership, warnings } = parts;
+  const { engines, availability, warnings } = parts;
   const record = parts.record(false);
-  const registry = parts.membership.view();
+  const registry = parts.registration.view();
   const engine = engines.engine();
   const reading = deps.telemetry.read();
   const { host } = address;
@@ -42,8 +40,8 @@ export function viewOf(
     version: deps.version,
     uptimeS: Math.floor(parts.uptimeS()),
     owner: {
-      wish: ownership.wish(),
-      rules: ownership.rules(),
+      wish: availability.wish(),
+      rules: availability.rules(),
       ...(isLeaving ? LEAVING : parts.mode()),
       heldRules: deps.heldRules,
       unjudgeable,
@@ -61,7 +59,6 @@ export function viewOf(
 
 const LEAVING = { mode: 'leaving', reasons: ['The agent is stopping.'] } as const;
 
-/** What ports, registry and files have to say to the owner. */
 interface Circumstances {
   readonly host: string;
   readonly isLoopbackOnly: boolean;
@@ -72,15 +69,15 @@ interface Circumstances {
   readonly engineUrlFault: string | null;
 }
 
-/** A clock that is off by more than this is mentioned. */
+/** A smaller difference of the clocks is not mentioned. */
 const MAX_CLOCK_OFFSET_MS = 60_000;
 
-/** The problems that are not those of drivers and their tools. */
+/** All problems except those of drivers and their tools. */
 export function problemsOf(seen: Circumstances): readonly Problem[] {
   const { registry, ports, warnings, engineUrlFault } = seen;
   const problems: Problem[] = warnings.map((warning) => ({
     tool: 'files of the agent',
-    tried: 'reading what was kept',
+    tried: 'reading saved files',
     ...warning,
   }));
   if (engineUrlFault !== null) {

@@ -1,6 +1,6 @@
 import { type Agent, createAgent } from '../agent/agent.ts';
 import type { HostActivity } from '../agent/availability/host-activity.ts';
-import { OWNER_RULES, type OwnerRules } from '../agent/availability/policy.ts';
+import { OWNER_RULE_KEYS, rulesIn } from '../agent/availability/rules.ts';
 import type { OwnRegistry } from '../agent/registration/link.ts';
 import { createTelemetry } from '../agent/telemetry/telemetry.ts';
 import type { AgentView } from '../agent/view.ts';
@@ -11,14 +11,13 @@ import type { HttpClient } from '../platform/http/types.ts';
 import type { Log } from '../platform/log.ts';
 import { VERSION } from './version.ts';
 
-/** What the agent of this process is given. */
 export interface ThisMachineDeps {
   readonly config: () => Config;
-  /** Whether the environment sets what has this path, as in `agent.onlyWhenIdle`. */
+  /** Whether the environment sets a path such as `agent.onlyWhenIdle`. */
   readonly isHeld: (path: string) => boolean;
   readonly dataDirectory: string;
   readonly ownRegistry: OwnRegistry;
-  /** Ports of this process that are no engine's. */
+  /** Ports of this process that are not an engine's. */
   readonly otherPorts: () => readonly number[];
   readonly surroundings: HostActivity;
   readonly http: HttpClient;
@@ -32,22 +31,21 @@ export interface ThisMachineDeps {
 /** The agent of this machine, unless its owner has switched it off. */
 export interface ThisMachine {
   /** For the gateway's routes; null while it is switched off. */
-  readonly face: AgentApi | null;
+  readonly api: AgentApi | null;
   /** Null while it is switched off. */
   view(): AgentView | null;
-  /** The ports that it has bound. */
   ports(): readonly number[];
   start(): Promise<void>;
-  /** Says goodbye; running requests may finish for `graceMs`. */
+  /** Sends a goodbye; running requests may finish for `graceMs`. */
   stop(graceMs: number): Promise<void>;
-  /** Settings have changed: it listens, serves and reports where they say. */
+  /** Applies changed settings: address, engine and registry. */
   configured(now: Config, before: Config): void;
-  /** The machine was asleep. */
+  /** The machine has woken from sleep. */
   resumed(): void;
 }
 
 const SWITCHED_OFF: ThisMachine = {
-  face: null,
+  api: null,
   view: () => null,
   ports: () => [],
   start: () => Promise.resolve(),
@@ -56,7 +54,7 @@ const SWITCHED_OFF: ThisMachine = {
   resumed() {},
 };
 
-/** Puts the agent together as the settings have it; nothing runs before `start`. */
+/** Nothing runs before `start`. */
 export function createThisMachine(deps: ThisMachineDeps): ThisMachine {
   const { config, clock } = deps;
   const { agent: given } = config();
@@ -75,14 +73,14 @@ export function createThisMachine(deps: ThisMachineDeps): ThisMachine {
       const { heartbeatMs, region } = own;
       const { allowedHosts, maxBodyBytes, maxBodiesInFlightBytes } = gateway;
       const limits = { maxBodyBytes, maxBodiesInFlightBytes };
-      return { heartbeatMs, region, allowedHosts, ...limits, rules: rulesOf(own) };
+      return { heartbeatMs, region, allowedHosts, ...limits, rules: rulesIn(own) };
     },
-    heldRules: OWNER_RULES.filter((rule) => deps.isHeld(`agent.${rule}`)),
+    heldRules: OWNER_RULE_KEYS.filter((rule) => deps.isHeld(`agent.${rule}`)),
     telemetry: createTelemetry({ clock, env, platform }),
   });
   agent.subscribe(deps.changed);
   return {
-    face: agent,
+    api: agent,
     view: () => agent.view(),
     ports: () => agent.ports(),
     start: () => agent.start(),
@@ -98,9 +96,4 @@ export function createThisMachine(deps: ThisMachineDeps): ThisMachine {
     },
     resumed: () => agent.resumeFromSuspend(),
   };
-}
-
-function rulesOf(agent: Config['agent']): OwnerRules {
-  const { onlyWhenIdle, notOnBattery, maxGpuTemperatureC, yieldToOthers } = agent;
-  return { onlyWhenIdle, notOnBattery, maxGpuTemperatureC, yieldToOthers };
 }

@@ -18,7 +18,6 @@ import { createThisMachine } from './agent.ts';
 import { createProviders, type Providers } from './registry.ts';
 import { VERSION } from './version.ts';
 
-/** What a host is made from. */
 export interface HostOptions {
   readonly loaded: LoadedConfig;
   readonly dataDirectory: string;
@@ -31,10 +30,9 @@ export interface HostOptions {
   };
 }
 
-/** What a host is given of the world. */
 export interface HostEdges {
   readonly openStore: typeof openStore;
-  /** Whether the machine is wanted by its owner; left out where nobody can tell. */
+  /** Left out where no signal of the owner's use is available. */
   readonly surroundings?: HostActivity;
   readonly clock: Clock;
   readonly random: () => number;
@@ -43,7 +41,7 @@ export interface HostEdges {
 
 /** One running Switchyard: the same for the desktop, a server and a test. */
 export interface Host {
-  /** What its owner should know at the start, for people. */
+  /** What the owner should know at the start, for people. */
   readonly notices: readonly string[];
   /** Rejects with a message for people when an address cannot be bound. */
   start(): Promise<{ readonly url: string; readonly baseUrl: string }>;
@@ -53,18 +51,18 @@ export interface Host {
   subscribe(listener: (event: LiveEvent) => void): () => void;
   setWarmup(enabled: boolean): Promise<WarmupChange>;
   controlLink(): string;
-  /** Tells the window that something outside of the gateway changed. */
+  /** Tells the window that something outside of the gateway has changed. */
   changed(): void;
-  /** The machine was asleep. */
+  /** The machine has woken from sleep. */
   resumed(): void;
 }
 
-/** Whether the switch was turned; a refusal says why, for people. */
+/** A refusal explains itself to people. */
 export type WarmupChange = { readonly ok: true } | { readonly ok: false; readonly message: string };
 
 const STOP_GRACE_MS = 30_000;
 
-/** The composition root: hands the parts to each other as functions. */
+/** The composition root: connects the parts by functions. */
 export async function createHost(options: HostOptions, edges: HostEdges): Promise<Host> {
   const { loaded, dataDirectory, windowDirectory, demo } = options;
   const { clock, random, log } = edges;
@@ -111,7 +109,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
       return target === null ? providers.pick() : { kind: 'target', target };
     },
     providers: providers.forGateway,
-    agent: machine.face,
+    agent: machine.api,
     keep: (save) => createStateFile(join(dataDirectory, 'state.json'), save, { clock, log }),
     controlToken: controlToken(dataDirectory),
     windowDirectory,
@@ -156,11 +154,11 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
   };
 }
 
-/** What the owner should know of the registry's file; the gateway routes whatever became of it. */
+/** Notices about the registry's database; the gateway routes whatever its state. */
 function noticesOf(opened: OpenedStore): readonly string[] {
   if (opened.kind === 'unusable') return [opened.message];
   return opened.warning === null ? [] : [opened.warning];
 }
 
-/** Where `npm run build` puts the window, seen from a source file of main/. */
+/** Where `npm run build` puts the window, relative to a source file of main/. */
 export const WINDOW_DIRECTORY = join(import.meta.dirname, '../../dist/window');

@@ -18,7 +18,6 @@ import type { OpenedStore } from '../registry/store/open-store.ts';
 import { createVerifier, type Verifier } from '../registry/verification/verifier.ts';
 import type { VerifierNews } from '../registry/verifier-port.ts';
 
-/** What the registry is given of the world. */
 export interface ProvidersDeps {
   readonly config: () => Config;
   readonly dataDirectory: string;
@@ -27,12 +26,12 @@ export interface ProvidersDeps {
   /** In [0, 1). */
   readonly random: () => number;
   readonly log: Log;
-  /** The ports that the agent of this process has bound. */
+  /** Ports that the agent of this process has bound. */
   readonly ownPorts: () => readonly number[];
   readonly traffic: (id: string) => ProviderTraffic;
   /** A record has changed. */
   readonly changed: () => void;
-  /** A provider has a new token: it was enrolled again. */
+  /** A provider was enrolled again and has a new token. */
   readonly enrolled: (id: string) => void;
   /** Its agent says that its engine is well again, or it was away and is back with one that is. */
   readonly wellAgain: (id: string) => void;
@@ -44,17 +43,16 @@ export interface Providers {
   readonly forGateway: GatewayProviders;
   /** For the agent of this process. */
   readonly own: OwnRegistry;
-  /** Who serves `local` where no engine is fixed. */
+  /** The machines that serve `local` where no engine is set. */
   pick(): LocalChoice;
   start(): void;
   stop(): Promise<void>;
 }
 
 const NOTHING_KEPT = { providers: [], enrollments: [], documents: {} };
-/** Agents listen on these ports (interface 2.3); the second is the one at names and addresses. */
+/** The ports of agents; the second is used with host names and addresses. */
 const AGENT_PORTS = [3001, 47_901];
 
-/** Puts registry and verifier together. */
 export function createProviders(deps: ProvidersDeps): Providers {
   const { config, opened, clock, random, log } = deps;
   const registry = createRegistry({
@@ -133,7 +131,7 @@ function isWellAgain(news: VerifierNews, provider: Provider | null): boolean {
   return (news.engineHealth || news.returned) && provider?.engine_health.status === 'ok';
 }
 
-/** Why nobody serves `local`, by what its owners want of their machines. */
+/** Why no machine serves `local`, by the registry's standing. */
 const REASONS = { none: 'not_configured', paused: 'paused', meant: 'no_provider' } as const;
 
 function localTarget(target: Target): LocalTarget {
@@ -148,7 +146,7 @@ function localTarget(target: Target): LocalTarget {
   };
 }
 
-/** Maps a list that stays the same array for as long as it does not change, once for each. */
+/** Maps a list once per array: the registry returns the same array until something changes. */
 function mapped<From, To>(map: (from: From) => To): (list: readonly From[]) => readonly To[] {
   let known: { readonly from: readonly From[]; readonly to: readonly To[] } | null = null;
   return (from) => {

@@ -2,13 +2,12 @@ import type { AgentRecord } from '#shared/provider.ts';
 import { isLoopback } from '../platform/network-guard.ts';
 import type { VerifierNews } from './verifier-port.ts';
 
-/** What one heartbeat says of a machine, for the question of what is new. */
-interface Heard {
+/** What one heartbeat reports, for the comparison with the next. */
+interface HeartbeatFacts {
   readonly record: AgentRecord;
   readonly ip: string;
 }
 
-/** Nothing to tell the verifier. */
 export const NO_NEWS: VerifierNews = {
   enrolled: false,
   material: false,
@@ -18,8 +17,8 @@ export const NO_NEWS: VerifierNews = {
   requested: false,
 };
 
-/** What is new between two heartbeats; `before` is null at the first. Telemetry is never news. */
-export function newsOf(before: Heard | null, now: Heard): VerifierNews {
+/** The differences between two heartbeats; `before` is null at the first. Telemetry does not count. */
+export function newsOf(before: HeartbeatFacts | null, now: HeartbeatFacts): VerifierNews {
   if (before === null) return { ...NO_NEWS, material: true };
   return {
     ...NO_NEWS,
@@ -34,8 +33,8 @@ export function isNews(news: VerifierNews): boolean {
   return Object.values(news).includes(true);
 }
 
-/** Whether what was verified is another machine now, at another address, or serves something else. */
-function isMaterial(before: Heard, now: Heard): boolean {
+/** Whether the verified machine now has other GPUs, another address, or another engine or models. */
+function isMaterial(before: HeartbeatFacts, now: HeartbeatFacts): boolean {
   const [a, b] = [before.record, now.record];
   return (
     addressesOf(before) !== addressesOf(now) ||
@@ -46,18 +45,18 @@ function isMaterial(before: Heard, now: Heard): boolean {
 }
 
 /**
- * Everything that a candidate address is made of (interface 2.3). Both loopback families are one
- * address: which of them a connection takes is chance.
+ * Everything that a candidate address is made of. Both loopback families count as one address: which of
+ * them a connection takes is chance.
  */
-function addressesOf({ record, ip }: Heard): string {
+function addressesOf({ record, ip }: HeartbeatFacts): string {
   const { agent_url, tailnet_ip, host } = record;
   const from = isLoopback(ip) ? 'loopback' : ip;
   return JSON.stringify([agent_url, tailnet_ip, host.tailnet_hostname, host.hostname, from]);
 }
 
 /**
- * An engine that loads another of the models it offers is the same engine, and its files are then
- * elsewhere as well: Ollama and llama-swap do that at a caller's word, several times a minute.
+ * An engine that loads another of its offered models is the same engine, although its files then lie
+ * elsewhere: Ollama and llama-swap do so on request, several times a minute.
  */
 function isOtherEngine(a: AgentRecord, b: AgentRecord): boolean {
   if (a.current_model === b.current_model) return a.engine_model !== b.engine_model;
@@ -70,14 +69,14 @@ function sameSet(a: readonly string[], b: readonly string[]): boolean {
   return known.size === new Set(b).size && b.every((each) => known.has(each));
 }
 
-/** What is kept of an agent's lists (design 8). */
+/** Limits of an agent's lists. */
 const MAX_GPUS = 64;
 const MAX_MODELS = 512;
-/** No machine does more; beyond it a claim is not believed. */
+/** No machine exceeds these; a higher claim is not believed. */
 const MAX_DECODE_TPS = 5000;
 const MAX_BANDWIDTH_GBS = 20_000;
 
-/** The record with its lists cut to what is kept. */
+/** The record with its lists cut to the limits. */
 export function capped(record: AgentRecord): AgentRecord {
   const { models, gpu } = record;
   if (models.length <= MAX_MODELS && gpu.devices.length <= MAX_GPUS) return record;
@@ -88,7 +87,7 @@ export function capped(record: AgentRecord): AgentRecord {
   };
 }
 
-/** The record with its claims cut to what is believed; `raw` keeps them as they were sent. */
+/** The record with its claims cut to what is believed; `raw` keeps them as sent. */
 export function clamped(record: AgentRecord): AgentRecord {
   const kept = capped(record);
   return {

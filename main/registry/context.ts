@@ -6,9 +6,9 @@ import type { ProviderTable } from './provider-table.ts';
 import type { Change, Store, WriteResult } from './store/store.ts';
 import type { VerifierPort } from './verifier-port.ts';
 
-/** What the parts of the registry share. */
+/** Shared by the parts of the registry. */
 export interface RegistryContext {
-  readonly roster: ProviderTable;
+  readonly table: ProviderTable;
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
@@ -17,7 +17,7 @@ export interface RegistryContext {
   readonly heartbeatMs: () => number;
 }
 
-/** Writes; what cannot be written is logged, and goes along with the provider's next write. */
+/** A failed write is logged; its content goes out with the provider's next write. */
 export async function write(
   changes: readonly Change[],
   parts: RegistryContext,
@@ -28,12 +28,12 @@ export async function write(
   return result;
 }
 
-/** All that is kept of a provider, as it is now. */
+/** The whole stored provider, as it is now. */
 export function providerChange({ stored }: Entry): Change {
   return { kind: 'provider', provider: stored };
 }
 
-/** A line for a provider's history. */
+/** A line of a provider's history. */
 export function eventChange(
   { id }: Entry,
   at: number,
@@ -48,10 +48,10 @@ export function eventChange(
 /** Failure reasons can be long; a history is for reading. */
 const MAX_EVENT_CHARS = 500;
 
-/** The line about a status that the history does not have yet; none when it has it. */
-export function statusEvents(entry: Entry, { roster, clock }: RegistryContext): Change[] {
-  const status = roster.status(entry);
-  if (status === null || status === entry.toldStatus) return [];
-  entry.toldStatus = status;
+/** A history line where the status differs from the last one noted; else none. */
+export function statusEvents(entry: Entry, { table, clock }: RegistryContext): Change[] {
+  const status = table.status(entry);
+  if (status === null || status === entry.notedStatus) return [];
+  entry.notedStatus = status;
   return [eventChange(entry, clock.now(), ['status', status])];
 }

@@ -5,26 +5,26 @@ import { newSecret } from '../platform/secrets.ts';
 import { type Answer, answered, type Refusal, unwritten } from './responses.ts';
 import type { Store, StoredEnrollment } from './store/store.ts';
 
-/** A new enrolment, as its owner sees it once. */
+/** Shown to the owner once. */
 export interface NewEnrollment {
   readonly token: string;
   readonly expires_at: string;
-  /** One line to paste on the other machine. */
+  /** A command line to paste on the other machine. */
   readonly join: string;
 }
 
-/** The tokens that were given out and not used yet. */
+/** Tokens that were issued and not used yet. */
 export interface OpenEnrollments {
-  /** Makes a token; `baseUrl` is where the other machine reaches this gateway. */
+  /** `baseUrl` is where the other machine reaches this gateway. */
   create(baseUrl: string): Promise<Answer<NewEnrollment>>;
-  /** Takes a token out, so that nobody else can use it; null when it is unknown or too old. */
+  /** Takes a token out, so that nobody else can use it; null when it is unknown or expired. */
   take(token: string): StoredEnrollment | null;
-  /** Puts one back that led to nothing. */
+  /** Returns a token after an enrolment that failed. */
   putBack(enrollment: StoredEnrollment): void;
 }
 
 const LIFETIME_MS = 3_600_000;
-/** Nobody adds so many machines in an hour; a loop that asks for tokens shall not fill the disk. */
+/** Nobody adds this many machines in an hour; a client that loops must not fill the disk. */
 const MAX_OPEN = 1000;
 
 const TOO_MANY: Refusal = {
@@ -35,7 +35,6 @@ const TOO_MANY: Refusal = {
   retryAfterMs: 60_000,
 };
 
-/** Makes the set from what was kept. */
 export function createOpenEnrollments(
   kept: readonly StoredEnrollment[],
   { store, clock }: { readonly store: Pick<Store, 'write'>; readonly clock: Clock },
@@ -56,7 +55,7 @@ export function createOpenEnrollments(
       if (open.size >= MAX_OPEN) return TOO_MANY;
       const token = newSecret();
       const enrollment = { digest: digestOf(token), expiresAt: clock.now() + LIFETIME_MS };
-      // It counts at once, so that many requests together do not pass the limit.
+      // It counts at once, so that concurrent requests do not pass the limit.
       open.set(enrollment.digest, enrollment);
       const written = await store.write([
         ...expired.map((digest) => ({ kind: 'enrollment_removed', digest }) as const),

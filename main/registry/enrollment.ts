@@ -34,7 +34,7 @@ const BAD_TOKEN: Refusal = {
     'The enrolment token is unknown, was used already or is over an hour old: ask the owner of the gateway for a new line.',
 };
 
-/** Enrols the sender of a message; one token lets one machine in. */
+/** Enrols the sender of a message; a token admits one machine. */
 export async function enroll(
   message: AgentMessage,
   open: OpenEnrollments,
@@ -45,7 +45,7 @@ export async function enroll(
   const enrollment = open.take(asked.token);
   if (enrollment === null) return BAD_TOKEN;
   const { entry, undo } = admit(asked.publicKey, asked.sequence, parts);
-  // The answer is for this enrolment, even when another one overtakes it.
+  // The answer is for this enrolment, even if another one overtakes it.
   const { gatewayToken } = entry;
   const written = await write(
     [
@@ -107,11 +107,11 @@ interface Admitted {
   readonly undo: () => void;
 }
 
-/** Lets a key in, for the first time or again with a new gateway token; a machine keeps its record. */
+/** Admits a key, for the first time or again with a new gateway token; the machine keeps its record. */
 export function admit(publicKey: string, sequence: number, parts: RegistryContext): Admitted {
-  const { roster, clock, gatewaySecret } = parts;
+  const { table, clock, gatewaySecret } = parts;
   const id = providerIdOf(publicKey);
-  const known = roster.get(id);
+  const known = table.get(id);
   if (known !== undefined) return admitAgain(known, sequence, parts);
   const entry = entryOf(
     {
@@ -126,14 +126,14 @@ export function admit(publicKey: string, sequence: number, parts: RegistryContex
       heartbeatCount: 0,
       verification: UNVERIFIED,
     },
-    { heardTicks: clock.ticks(), gatewaySecret },
+    { lastHeartbeatTicks: clock.ticks(), gatewaySecret },
   );
-  roster.add(entry);
+  table.add(entry);
   return {
     entry,
     undo() {
-      // Unless the same key was let in once more meanwhile.
-      if (entry.generation === 0) roster.remove(id);
+      // Unless the same key was admitted again meanwhile.
+      if (entry.generation === 0) table.remove(id);
     },
   };
 }
@@ -141,19 +141,19 @@ export function admit(publicKey: string, sequence: number, parts: RegistryContex
 function admitAgain(
   entry: Entry,
   sequence: number,
-  { roster, gatewaySecret }: RegistryContext,
+  { table, gatewaySecret }: RegistryContext,
 ): Admitted {
   const before = entry.stored;
   const set = (stored: Entry['stored']) => {
     entry.stored = stored;
     entry.gatewayToken = gatewayTokenOf(gatewaySecret, stored);
     entry.generation += 1;
-    roster.touch(entry);
+    table.touch(entry);
   };
   set({
     ...before,
     tokenSalt: newSecret(),
-    // Never lower: what was sent before must not count again.
+    // Never lower: earlier messages must not count again.
     sequence: Math.max(before.sequence, sequence),
     verification: UNVERIFIED,
   });

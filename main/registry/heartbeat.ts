@@ -32,7 +32,7 @@ const UNKNOWN_PROVIDER: Refusal = {
     'This machine is not enrolled here: it was removed, or belongs to another gateway. Join it again with a new line from its owner.',
 };
 
-/** Takes a heartbeat; it is answered once it is on disk. */
+/** Answers once the heartbeat is on disk. */
 export async function takeHeartbeat(
   message: AgentMessage,
   parts: RegistryContext,
@@ -40,7 +40,7 @@ export async function takeHeartbeat(
   const read = readHeartbeat(message, parts);
   if (read.kind === 'refused') return read;
   const { entry, record, sequence } = read;
-  return keepHeartbeat(entry, { record, sequence, ip: plainIp(message.ip) }, parts);
+  return applyHeartbeat(entry, { record, sequence, ip: plainIp(message.ip) }, parts);
 }
 
 interface ReadHeartbeat {
@@ -52,14 +52,14 @@ interface ReadHeartbeat {
 
 function readHeartbeat(
   message: AgentMessage,
-  { roster, clock }: RegistryContext,
+  { table, clock }: RegistryContext,
 ): ReadHeartbeat | Refusal {
-  const check = checkSignature(message, (keyId) => roster.get(keyId)?.key ?? null);
+  const check = checkSignature(message, (keyId) => table.get(keyId)?.key ?? null);
   if (check.kind === 'unknown_key') return UNKNOWN_PROVIDER;
   if (check.kind !== 'valid') return badSignature(check);
   const skew = clockSkew(check.createdS, clock.now());
   if (skew !== null) return skew;
-  const entry = roster.get(check.keyId);
+  const entry = table.get(check.keyId);
   if (entry === undefined) return UNKNOWN_PROVIDER;
   if (check.sequence <= entry.stored.sequence) return sequenceReused(entry.stored.sequence);
   const body = readBody(message.body, agentRecordSchema);
@@ -77,7 +77,6 @@ function sequenceReused(last: number): Refusal {
   };
 }
 
-/** One accepted heartbeat. */
 interface Heartbeat {
   readonly record: AgentRecord;
   readonly sequence: number;
@@ -85,20 +84,20 @@ interface Heartbeat {
 }
 
 /**
- * Counts a heartbeat and keeps it. It counts in memory at once, so that a replay finds it there, and
- * even when the disk fails, so that the gateway goes on routing; only then it is not acknowledged.
+ * Applies and saves a heartbeat. It is applied in memory at once, so that a replay is recognised, and even
+ * when the disk fails, so that the gateway goes on routing; then it is not acknowledged.
  */
-export async function keepHeartbeat(
+export async function applyHeartbeat(
   entry: Entry,
   { record, sequence, ip }: Heartbeat,
   parts: RegistryContext,
 ): Promise<Answer<HeartbeatAnswer>> {
-  const { roster, clock, verifier, heartbeatMs } = parts;
+  const { table, clock, verifier, heartbeatMs } = parts;
   const { stored } = entry;
   const before =
     stored.record === null ? null : { record: stored.record, ip: stored.lastHeartbeatIp };
   const kept = capped(record);
-  const returned = roster.heard(entry) && before !== null;
+  const returned = table.noteHeartbeat(entry) && before !== null;
   const news = { ...newsOf(before, { record: kept, ip }), returned };
   const { lastCheckAt } = stored.verification;
   const verification = news.material ? { ...UNVERIFIED, lastCheckAt } : stored.verification;
@@ -113,7 +112,7 @@ export async function keepHeartbeat(
   };
   entry.shown = clamped(kept);
   if (news.material) entry.generation += 1;
-  roster.touch(entry);
+  table.touch(entry);
   const changes: Change[] = [providerChange(entry), ...statusEvents(entry, parts)];
   if (stored.verification.state !== entry.stored.verification.state) {
     changes.push(eventChange(entry, clock.now(), ['verification', 'pending: it has changed']));
@@ -124,7 +123,7 @@ export async function keepHeartbeat(
   const { status, failure_reason } = verificationView(entry);
   return answered({
     id: entry.id,
-    status: roster.status(entry) ?? record.status,
+    status: table.status(entry) ?? record.status,
     verification: { status, failure_reason },
     heartbeat_ms: heartbeatMs(),
   });

@@ -13,45 +13,42 @@ import type { ProviderTable } from './provider-table.ts';
 import { providerView, type Traffic } from './provider-view.ts';
 import { invalidRequest, type Refusal } from './responses.ts';
 
-/** How many providers there are, by state of verification; the states sum up to `count`. */
+/** Number of providers by verification state; the states add up to `count`. */
 export type Counts = Readonly<Record<VerificationState | 'count', number>>;
 
-/** The list of providers (interface 2.1). */
 export interface Listed {
   readonly kind: 'listed';
-  /** Another one whenever the body is another one. */
+  /** Differs whenever the body differs. */
   readonly etag: string;
-  /** The body, in pieces: of ten thousand providers it is some 25 MB, which nobody wants in one. */
+  /** The body in pieces: ten thousand providers are some 25 MB, too much for one string. */
   json(): readonly string[];
 }
 
-/** Lists the providers, and counts them. */
 interface Listing {
   list(raw: RawQuery): Listed | Refusal;
-  /** Over everybody that the default list shows. */
+  /** Over all providers of the default list. */
   counts(): Counts;
-  /** Makes a provider's part of the next list now: thousands at once would hold up everything else. */
+  /** Builds a provider's piece of the next list now: thousands at once would block the event loop. */
   renew(id: string): void;
-  /** No longer needed of a provider that is gone. */
+  /** Drops the piece of a removed provider. */
   forget(id: string): void;
 }
 
-/** A provider as it stood in the last list that showed it: most are the same in the next. */
+/** A provider as in the last list that showed it; most are the same in the next. */
 interface Piece {
-  /** Revision of the registry when it last changed. */
+  /** Revision of the registry at its last change. */
   readonly version: number;
   readonly status: ProviderStatus;
   readonly traffic: Traffic;
-  /** With a comma in front. */
+  /** Begins with a comma. */
   readonly json: string;
-  /** Tells this piece from every other one of this run. */
+  /** Unique among the pieces of this run. */
   readonly stamp: number;
 }
 
-/** Makes the listing of a roster. */
-export function createListing(roster: ProviderTable, traffic: (id: string) => Traffic): Listing {
+export function createListing(table: ProviderTable, traffic: (id: string) => Traffic): Listing {
   const pieces = new Map<string, Piece>();
-  // Stamps begin anew with each run.
+  // Stamps start over with each run.
   const run = newSecret().slice(0, 12);
   let stamps = 0;
 
@@ -72,14 +69,14 @@ export function createListing(roster: ProviderTable, traffic: (id: string) => Tr
   function select(query: ListQuery): { readonly counts: Counts; readonly page: readonly Piece[] } {
     const counts = { count: 0, verified: 0, pending: 0, verifying: 0, failed: 0 };
     const page: Piece[] = [];
-    roster.survey((entry, silentMs) => {
+    table.survey((entry, silentMs) => {
       const { shown: record } = entry;
       if (record === null) return;
       const status = statusAt(record.status, silentMs);
       const state = verificationStateOf(entry);
       if (query.status !== null && query.status !== status) return;
       if (query.verification !== null && query.verification !== state) return;
-      // Who asks for the machines that are off gets all of them.
+      // A filter for offline machines shows all of them, however long they have been silent.
       if (query.status === null && isHidden(silentMs)) return;
       const isOnPage = counts.count >= query.offset && page.length < query.limit;
       if (isOnPage) page.push(pieceOf(entry, record, status));
@@ -103,10 +100,10 @@ export function createListing(roster: ProviderTable, traffic: (id: string) => Tr
     },
     counts: () => select(ONLY_COUNTS).counts,
     renew(id) {
-      const entry = roster.get(id);
+      const entry = table.get(id);
       const record = entry?.shown ?? null;
       if (entry === undefined || record === null) return;
-      pieceOf(entry, record, statusAt(record.status, roster.silentMs(entry)));
+      pieceOf(entry, record, statusAt(record.status, table.silentMs(entry)));
     },
     forget: (id) => void pieces.delete(id),
   };
@@ -138,7 +135,7 @@ function sameTraffic(a: Traffic, b: Traffic): boolean {
   );
 }
 
-/** What a reader of the list wants; null: whatever it is. */
+/** Null: any value. */
 interface ListQuery {
   readonly kind: 'query';
   readonly status: ProviderStatus | null;
@@ -147,13 +144,13 @@ interface ListQuery {
   readonly offset: number;
 }
 
-/** Parameters as they stand in the address: a text, or several where one came more than once. */
+/** Query parameters as parsed from the URL: a string, or several where one was repeated. */
 export type RawQuery = Readonly<Record<string, unknown>>;
 
 const MAX_LIMIT = 10_000;
 const MAX_OFFSET = 1_000_000_000;
 
-/** Reads the parameters of the list; the first one that is bad is named. */
+/** A refusal names the first bad parameter. */
 function readListQuery(raw: RawQuery): ListQuery | Refusal {
   const status = oneOf(PROVIDER_STATUSES, 'status', raw);
   if (isRefusal(status)) return status;
@@ -166,7 +163,6 @@ function readListQuery(raw: RawQuery): ListQuery | Refusal {
   return { kind: 'query', status, verification, limit: limit ?? Infinity, offset: offset ?? 0 };
 }
 
-/** Reads the one parameter of a history. */
 export function readHistoryLimit(raw: RawQuery): number | Refusal {
   return integer('limit', raw, { min: 1, max: 1000 }) ?? 100;
 }

@@ -2,33 +2,32 @@ import type { AgentRecord } from '#shared/provider.ts';
 import { parsePublicKey } from '../platform/agent-identity.ts';
 import { eventChange, type RegistryContext, providerChange, write } from './context.ts';
 import { admit } from './enrollment.ts';
-import { keepHeartbeat } from './heartbeat.ts';
+import { applyHeartbeat } from './heartbeat.ts';
 import type { Answer, HeartbeatAnswer } from './responses.ts';
 
-/** The agent of this process: enrolled by itself, and heard without a signature. */
+/** The agent of this process enrols itself, and its heartbeats need no signature. */
 export interface OwnAgent {
-  /** Enrols it once and for all; at every later start it is the same provider. */
+  /** Enrols it once; at later starts it is the same provider. */
   adoptOwn(publicKey: string): Promise<{ readonly id: string; readonly gatewayToken: string }>;
   /** Null when the id is not the adopted one. */
   ownHeartbeat(id: string, record: AgentRecord): Promise<Answer<HeartbeatAnswer> | null>;
 }
 
-/** Where the heartbeats of this process come from (design 8). */
+/** The address that this process's own heartbeats count as coming from. */
 const OWN_IP = '127.0.0.1';
 
-/** Makes the way in for the agent of this process. */
 export function createOwnAgent(parts: RegistryContext): OwnAgent {
-  const { roster } = parts;
+  const { table } = parts;
   return {
     async adoptOwn(text) {
       const publicKey = parsePublicKey(text);
-      if (publicKey === null) throw new TypeError('the own agent has no good public key');
-      const known = [...roster.all()].find(({ stored }) => stored.publicKey === publicKey.text);
+      if (publicKey === null) throw new TypeError('the public key of the own agent is malformed');
+      const known = [...table.all()].find(({ stored }) => stored.publicKey === publicKey.text);
       const entry = known ?? admit(publicKey.text, 0, parts).entry;
       entry.isOwn = true;
       if (known === undefined) {
         const { enrolledAt } = entry.stored;
-        // A disk that fails is logged; the next heartbeat writes all of it again.
+        // A failed write is logged; the next heartbeat writes everything again.
         await write(
           [providerChange(entry), eventChange(entry, enrolledAt, ['enrolled', 'this machine'])],
           parts,
@@ -37,10 +36,10 @@ export function createOwnAgent(parts: RegistryContext): OwnAgent {
       return { id: entry.id, gatewayToken: entry.gatewayToken };
     },
     async ownHeartbeat(id, record) {
-      const entry = roster.get(id);
+      const entry = table.get(id);
       if (entry === undefined || !entry.isOwn) return null;
       const { sequence } = entry.stored;
-      return keepHeartbeat(entry, { record, sequence, ip: OWN_IP }, parts);
+      return applyHeartbeat(entry, { record, sequence, ip: OWN_IP }, parts);
     },
   };
 }

@@ -3,30 +3,30 @@ import { type RegistryContext, statusEvents, write } from './context.ts';
 import { isForgotten } from './liveness.ts';
 import type { Change, StoredState } from './store/store.ts';
 
-/** Watches for silence while the registry runs. */
+/** Notices silent machines while the registry runs. */
 export interface Presence {
   start(): void;
-  /** A provider has come, perhaps the first: without any there is nothing to watch. */
+  /** A provider was added: without any there is nothing to watch. */
   wake(): void;
-  /** Keeps until when the registry was there. */
+  /** Saves the time until which the registry ran. */
   stop(): Promise<void>;
 }
 
-/** How soon silence is noticed in the history and the window; routing looks for itself. */
+/** How soon silence shows in the history and the window; routing checks it by itself. */
 const SWEEP_MS = 1000;
-/** How often it is kept that the registry is there. */
+/** How often the time is saved at which the registry was alive. */
 const ALIVE_MS = 15_000;
 const DOCUMENT = 'registry';
 
-/** Makes the watch; nothing runs before `start`. `gone` hears of a provider that is forgotten. */
+/** Nothing runs before `start`. `gone` is called for a provider that is removed for its silence. */
 export function createPresence(parts: RegistryContext, gone: (id: string) => void): Presence {
-  const { roster, clock, verifier, log } = parts;
+  const { table, clock, verifier, log } = parts;
   let cancelTimer: (() => void) | null = null;
   let isRunning = false;
   let aliveTicks = -Infinity;
 
   function forget(id: string): Change {
-    roster.remove(id);
+    table.remove(id);
     gone(id);
     verifier.removed(id);
     log('info', 'provider_forgotten', { id });
@@ -35,14 +35,14 @@ export function createPresence(parts: RegistryContext, gone: (id: string) => voi
 
   function sweep(): void {
     const changes: Change[] = [];
-    for (const entry of roster.all()) {
-      const silentMs = roster.silentMs(entry);
+    for (const entry of table.all()) {
+      const silentMs = table.silentMs(entry);
       if (isForgotten(silentMs) && !entry.isOwn) {
         changes.push(forget(entry.id));
         continue;
       }
       const events = statusEvents(entry, parts);
-      if (events.length > 0) roster.touch(entry);
+      if (events.length > 0) table.touch(entry);
       changes.push(...events);
     }
     if (clock.ticks() - aliveTicks >= ALIVE_MS) changes.push(alive());
@@ -55,7 +55,7 @@ export function createPresence(parts: RegistryContext, gone: (id: string) => voi
   }
 
   function wake(): void {
-    if (!isRunning || cancelTimer !== null || roster.isEmpty()) return;
+    if (!isRunning || cancelTimer !== null || table.isEmpty()) return;
     cancelTimer = clock.after(SWEEP_MS, () => {
       cancelTimer = null;
       sweep();
@@ -65,8 +65,8 @@ export function createPresence(parts: RegistryContext, gone: (id: string) => voi
 
   return {
     start() {
-      // What a machine is now was told before the restart, or will be once it changes.
-      for (const entry of roster.all()) entry.toldStatus ??= roster.status(entry);
+      // The current status was noted before the restart, or is noted when it changes.
+      for (const entry of table.all()) entry.notedStatus ??= table.status(entry);
       isRunning = true;
       wake();
     },
@@ -81,7 +81,7 @@ export function createPresence(parts: RegistryContext, gone: (id: string) => voi
 
 const aliveSchema = z.object({ aliveAt: z.number() });
 
-/** When the registry was last there, as far as anything that was kept tells. */
+/** Last time the registry is known to have run. */
 export function lastAliveAt({ documents, providers }: StoredState): number {
   const heard = providers.map(({ lastHeartbeatAt }) => lastHeartbeatAt ?? 0);
   return heard.reduce((a, b) => Math.max(a, b), keptAliveAt(documents[DOCUMENT] ?? 'null'));

@@ -6,16 +6,16 @@ import { type RawQuery, readHistoryLimit } from './listing.ts';
 import { verificationStateOf } from './provider-entry.ts';
 import { type Answer, answered, providerNotFound, type Refusal, unwritten } from './responses.ts';
 
-/** A provider's history, newest first. */
+/** Newest first. */
 export interface History {
   readonly object: 'list';
   readonly data: readonly ProviderEvent[];
 }
 
-/** What the owner of the registry may do to a provider, and ask of it. */
+/** The owner's actions on providers. */
 export interface ProviderAdmin {
   remove(id: string): Promise<Answer<{ readonly id: string }>>;
-  /** Has it verified now; the answer does not wait for the run. */
+  /** Requests a verification; the answer does not wait for the run. */
   requestVerification(id: string): Answer<{
     readonly id: string;
     readonly verification: Pick<Verification, 'status'>;
@@ -31,39 +31,39 @@ const OWN_PROVIDER: Refusal = {
     'This is the machine that the gateway runs on. Switch its agent off instead: SWITCHYARD_AGENT=false.',
 };
 
-/** Makes the owner's side; `gone` hears of a provider that was removed. */
+/** `gone` is called for a provider that was removed. */
 export function createProviderAdmin(
   parts: RegistryContext,
   gone: (id: string) => void,
 ): ProviderAdmin {
-  const { roster, store, verifier } = parts;
+  const { table, store, verifier } = parts;
   return {
     async remove(id) {
-      const entry = roster.get(id);
+      const entry = table.get(id);
       if (entry === undefined) return providerNotFound(id);
       if (entry.isOwn) return OWN_PROVIDER;
-      // Out of memory first: a heartbeat that comes meanwhile must not write it again.
-      roster.remove(id);
+      // Out of memory first: a heartbeat that arrives meanwhile must not write it again.
+      table.remove(id);
       const written = await write([{ kind: 'provider_removed', id }], parts);
       if (written.kind === 'unwritten') {
-        if (roster.get(id) === undefined) roster.add(entry);
+        if (table.get(id) === undefined) table.add(entry);
         return unwritten(written.message);
       }
-      // Unless it was enrolled anew meanwhile.
-      if (roster.get(id) === undefined) {
+      // Unless it was enrolled again meanwhile.
+      if (table.get(id) === undefined) {
         gone(id);
         verifier.removed(id);
       }
       return answered({ id });
     },
     requestVerification(id) {
-      const entry = roster.get(id);
+      const entry = table.get(id);
       if (entry === undefined || entry.shown === null) return providerNotFound(id);
       verifier.providerChanged(id, { ...NO_NEWS, requested: true });
       return answered({ id, verification: { status: verificationStateOf(entry) } }, 202);
     },
     async history(id, query) {
-      if (roster.get(id) === undefined) return providerNotFound(id);
+      if (table.get(id) === undefined) return providerNotFound(id);
       const limit = readHistoryLimit(query);
       if (typeof limit !== 'number') return limit;
       const events = await store.events(id, limit);

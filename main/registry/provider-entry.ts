@@ -4,27 +4,27 @@ import { parsePublicKey } from '../platform/agent-identity.ts';
 import { clamped } from './change-detection.ts';
 import type { StoredProvider, StoredVerification } from './store/store.ts';
 
-/** A provider in memory: what is kept of it, and what is known only while the registry runs. */
+/** A provider in memory: what is stored, and what is known only while the registry runs. */
 export interface Entry {
   readonly id: string;
   stored: StoredProvider;
-  /** Null where the kept key is no key: nothing is signed by it. */
+  /** Null where the stored key is malformed: no signature by it is valid. */
   readonly key: KeyObject | null;
-  /** What the gateway shows the agent as `X-Gateway-Token`. */
+  /** Sent to the agent as `X-Gateway-Token`. */
   gatewayToken: string;
   /** The record with its claims clamped; null before the first heartbeat. */
   shown: AgentRecord | null;
   /** Clock ticks of the last heartbeat. */
-  heardTicks: number;
-  /** A verification run is on. */
+  lastHeartbeatTicks: number;
+  /** A verification run is in progress. */
   isVerifying: boolean;
   /** The agent of this process. */
   isOwn: boolean;
   /** Rises with each enrolment and material change. */
   generation: number;
-  /** The status that the history tells last; null before the first. */
-  toldStatus: ProviderStatus | null;
-  /** The registry's revision at the last change. */
+  /** The status that the history noted last; null before the first. */
+  notedStatus: ProviderStatus | null;
+  /** The registry's revision at its last change. */
   version: number;
 }
 
@@ -38,10 +38,12 @@ export const UNVERIFIED: StoredVerification = {
   address: null,
 };
 
-/** Takes a provider into memory. */
 export function entryOf(
   stored: StoredProvider,
-  { heardTicks, gatewaySecret }: { readonly heardTicks: number; readonly gatewaySecret: string },
+  {
+    lastHeartbeatTicks,
+    gatewaySecret,
+  }: { readonly lastHeartbeatTicks: number; readonly gatewaySecret: string },
 ): Entry {
   return {
     id: stored.id,
@@ -49,16 +51,16 @@ export function entryOf(
     key: parsePublicKey(stored.publicKey)?.key ?? null,
     gatewayToken: gatewayTokenOf(gatewaySecret, stored),
     shown: stored.record === null ? null : clamped(stored.record),
-    heardTicks,
+    lastHeartbeatTicks,
     isVerifying: false,
     isOwn: false,
     generation: 0,
-    toldStatus: null,
+    notedStatus: null,
     version: 0,
   };
 }
 
-/** The bearer towards one agent: nobody who reads the database can make it. */
+/** The bearer token for one agent; nobody can derive it from the database alone. */
 export function gatewayTokenOf(
   gatewaySecret: string,
   { id, tokenSalt }: Pick<StoredProvider, 'id' | 'tokenSalt'>,
@@ -68,7 +70,7 @@ export function gatewayTokenOf(
     .digest('hex');
 }
 
-/** The state of its verification; a verified machine stays so while it is checked again. */
+/** A verified machine stays `verified` while it is checked again. */
 export function verificationStateOf({ stored, isVerifying }: Entry): VerificationState {
   const { state } = stored.verification;
   return isVerifying && state !== 'verified' ? 'verifying' : state;

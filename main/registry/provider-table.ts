@@ -3,32 +3,32 @@ import type { Clock } from '../platform/clock.ts';
 import { silenceAfterAbsence, STALE_MS, statusAt } from './liveness.ts';
 import type { Entry } from './provider-entry.ts';
 
-/** Every provider in memory, in the order of enrolment, and how long each was silent. */
+/** All providers in memory, in the order of enrolment, and how long each has been silent. */
 export interface ProviderTable {
   get(id: string): Entry | undefined;
   all(): Iterable<Entry>;
   isEmpty(): boolean;
   add(entry: Entry): void;
   remove(id: string): void;
-  /** Something of an entry has changed. */
+  /** Must be called after each change of an entry. */
   touch(entry: Entry): void;
-  /** A heartbeat has come just now; true when the machine had been given up. */
-  heard(entry: Entry): boolean;
+  /** Notes a heartbeat; returns whether the machine had counted as silent. */
+  noteHeartbeat(entry: Entry): boolean;
   silentMs(entry: Entry): number;
-  /** Looks at all of them at one moment, which costs less than a look at the clock for each. */
+  /** Visits all entries with one reading of the clock, which is cheaper than one for each. */
   survey(visit: (entry: Entry, silentMs: number) => void): void;
   /** Null before the first heartbeat. */
   status(entry: Entry): ProviderStatus | null;
-  /** Whom routing may choose now; the same array for as long as nothing changes for it. */
+  /** The machines that routing may choose now; the same array until one of them changes. */
   targets(): readonly Target[];
   /** Rises with each change. */
   revision(): number;
 }
 
-/** The registry looks at the clock more often than this; longer, and it was itself asleep. */
+/** The registry reads the clock more often than this; a longer gap means that it was asleep itself. */
 const ABSENCE_MS = 20_000;
 
-/** Makes an empty roster; `changed` hears the id of whatever changes. */
+/** `changed` is called with the id of whatever changes. */
 export function createProviderTable(clock: Clock, changed: (id: string) => void): ProviderTable {
   const entries = new Map<string, Entry>();
   const targetsById = new Map<string, Target>();
@@ -37,13 +37,17 @@ export function createProviderTable(clock: Clock, changed: (id: string) => void)
   let targets: readonly Target[] | null = null;
   let targetsUntil = 0;
 
-  /** The ticks now; a suspended computer or a blocked process is nobody's silence (design 8). */
+  /**
+   * The ticks now. Time in which this computer was suspended or the process blocked does not count as
+   * silence.
+   */
   function now(): number {
     const ticks = clock.ticks();
     const absentMs = ticks - awakeTicks;
     if (absentMs > ABSENCE_MS) {
       for (const entry of entries.values()) {
-        entry.heardTicks = ticks - silenceAfterAbsence(awakeTicks - entry.heardTicks);
+        entry.lastHeartbeatTicks =
+          ticks - silenceAfterAbsence(awakeTicks - entry.lastHeartbeatTicks);
       }
       targets = null;
     }
@@ -51,7 +55,7 @@ export function createProviderTable(clock: Clock, changed: (id: string) => void)
     return ticks;
   }
 
-  const silentMs = (entry: Entry) => now() - entry.heardTicks;
+  const silentMs = (entry: Entry) => now() - entry.lastHeartbeatTicks;
 
   function advance(id: string): void {
     revision += 1;
@@ -86,17 +90,17 @@ export function createProviderTable(clock: Clock, changed: (id: string) => void)
       advance(id);
     },
     touch,
-    heard(entry) {
+    noteHeartbeat(entry) {
       const ticks = now();
-      const wasGivenUp = ticks - entry.heardTicks >= STALE_MS;
+      const wasGivenUp = ticks - entry.lastHeartbeatTicks >= STALE_MS;
       if (wasGivenUp) targets = null;
-      entry.heardTicks = ticks;
+      entry.lastHeartbeatTicks = ticks;
       return wasGivenUp;
     },
     silentMs,
     survey(visit) {
       const ticks = now();
-      for (const entry of entries.values()) visit(entry, ticks - entry.heardTicks);
+      for (const entry of entries.values()) visit(entry, ticks - entry.lastHeartbeatTicks);
     },
     status: (entry) =>
       entry.shown === null ? null : statusAt(entry.shown.status, silentMs(entry)),
@@ -111,7 +115,7 @@ export function createProviderTable(clock: Clock, changed: (id: string) => void)
   };
 }
 
-/** Those of the targets that were heard lately, and when the next of them is no longer. */
+/** The targets that reported recently, and when the next of them expires. */
 function freshTargets(
   targetsById: ReadonlyMap<string, Target>,
   entries: ReadonlyMap<string, Entry>,
@@ -120,7 +124,7 @@ function freshTargets(
   const targets: Target[] = [];
   let untilTicks = Infinity;
   for (const [id, target] of targetsById) {
-    const staleTicks = (entries.get(id)?.heardTicks ?? -Infinity) + STALE_MS;
+    const staleTicks = (entries.get(id)?.lastHeartbeatTicks ?? -Infinity) + STALE_MS;
     if (staleTicks <= ticks) continue;
     untilTicks = Math.min(untilTicks, staleTicks);
     targets.push(target);
@@ -136,11 +140,11 @@ export interface Target {
   readonly gatewayToken: string;
   readonly models: readonly string[];
   readonly currentModel: string | null;
-  /** By which its engine gives itself away; null while unknown. */
+  /** Identifies its engine (`owned_by` of its model); null while unknown. */
   readonly ownedBy: string | null;
 }
 
-/** The machine as routing would reach it if it was heard lately; null when it is not to be used. */
+/** How routing would reach the machine if it reported recently; null where it must not be used. */
 function targetOf({ id, stored, shown, gatewayToken }: Entry): Target | null {
   const { state, address, ownedBy = null } = stored.verification;
   if (state !== 'verified' || address === null || shown === null) return null;
@@ -149,7 +153,7 @@ function targetOf({ id, stored, shown, gatewayToken }: Entry): Target | null {
   return { id, address, gatewayToken, models, currentModel, ownedBy };
 }
 
-/** Whether routing would notice a difference. */
+/** Whether nothing differs that routing looks at. */
 function sameTarget(a: Target | null, b: Target | null): boolean {
   if (a === null || b === null) return a === b;
   return (

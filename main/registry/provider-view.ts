@@ -1,7 +1,9 @@
 import {
   type AgentRecord,
   type Check,
+  CHECK_MISSING,
   CHECK_NAMES,
+  failureReason,
   type LocalProvider,
   type Provider,
   type ProviderStatus,
@@ -10,7 +12,7 @@ import {
 import { isoTime } from '../platform/dates.ts';
 import { type Entry, verificationStateOf } from './provider-entry.ts';
 
-/** What the gateway has seen of a provider. */
+/** The gateway's own figures on a provider. */
 export interface Traffic {
   readonly ewmaTtft: number | null;
   readonly ewmaLatency: number | null;
@@ -19,7 +21,6 @@ export interface Traffic {
   readonly successCount: number;
 }
 
-/** A provider that has had a heartbeat, and what is not in its entry. */
 export interface Shown {
   readonly entry: Entry;
   readonly record: AgentRecord;
@@ -27,7 +28,7 @@ export interface Shown {
   readonly traffic: Traffic;
 }
 
-/** A provider as it is listed (interface 2.2); field by field, for a list has thousands of them. */
+/** A provider as it is listed. Field by field, not by spreading: a list has thousands of them. */
 export function providerView({ entry, record, status, traffic }: Shown): Provider {
   const { stored } = entry;
   return {
@@ -69,7 +70,6 @@ export function providerView({ entry, record, status, traffic }: Shown): Provide
   };
 }
 
-/** The verification object of a provider (interface 2.3). */
 export function verificationView(entry: Entry): Verification {
   const { checks, lastCheckAt } = entry.stored.verification;
   return {
@@ -85,24 +85,16 @@ export function verificationView(entry: Entry): Verification {
 const MISSING: readonly Check[] = CHECK_NAMES.map((name) => ({
   name,
   passed: false,
-  error: 'check missing',
+  error: CHECK_MISSING,
 }));
 
-/** Every check appears, whether it ran or not. */
+/** Every check is listed, whether it ran or not. */
 function withMissing(checks: readonly Check[]): Check[] {
   const missing = MISSING.filter(({ name }) => checks.every((check) => check.name !== name));
   return [...checks, ...missing];
 }
 
-/** The failed entries of the names of which no entry passed (design 9); empty when there are none. */
-export function failureReason(checks: readonly Check[]): string {
-  return checks
-    .filter(({ name }) => !checks.some((check) => check.passed && check.name === name))
-    .map(({ name, error }) => `${name}: ${error ?? 'failed'}`)
-    .join('; ');
-}
-
-/** The excerpt of a provider for the status report (interface 2.4). */
+/** The part of a provider that the status report shows. */
 export function excerptOf(entry: Entry): LocalProvider | null {
   const record = entry.shown;
   if (record === null) return null;
@@ -121,7 +113,7 @@ function lastHeartbeatOf({ stored }: Entry): string {
   return isoTime(stored.lastHeartbeatAt ?? stored.enrolledAt);
 }
 
-/** Where there is none, agents send an empty text and readers get null (interface 2.2). */
+/** Agents send an empty string for "none"; readers get null. */
 function tailnetIpOf({ tailnet_ip }: AgentRecord): string | null {
   return tailnet_ip === '' ? null : tailnet_ip;
 }

@@ -18,66 +18,63 @@ import type { Store, StoredProvider, StoredState } from './store/store.ts';
 import { createVerifierHost } from './verifier-adapter.ts';
 import type { VerifierPort, VerifierHost } from './verifier-port.ts';
 
-/** What the registry is given. */
 export interface RegistryDeps {
   readonly store: Store;
-  /** What the store had kept. */
+  /** Content of the store at the start. */
   readonly state: StoredState;
   readonly clock: Clock;
   readonly log: Log;
-  /** The tokens towards the agents are made from it; it outlives the database. */
+  /** Derives the tokens for the agents; it outlives the database. */
   readonly gatewaySecret: string;
   readonly heartbeatMs: () => number;
   readonly verifier: VerifierPort;
-  /** What the gateway has seen of a provider. */
+  /** The gateway's own figures on a provider. */
   readonly traffic: (id: string) => Traffic;
-  /** Hears the id of each provider that has changed, come or gone. */
+  /** Called with the id of each provider that was added, changed or removed. */
   readonly changed: (id: string) => void;
 }
 
-/** `meant`: some machine is meant to serve; `paused`: all that there are are paused by their owners. */
+/** `meant`: some machine is meant to serve; `paused`: all machines are paused by their owners. */
 export type Standing = 'none' | 'paused' | 'meant';
 
-/** Knows every provider machine, by its heartbeats. */
 export interface Registry extends OwnAgent, ProviderAdmin {
-  /** Begins to watch for silence. */
+  /** Starts to watch for silence. */
   start(): void;
   stop(): Promise<void>;
   handleEnroll(message: AgentMessage): Promise<Answer<EnrollAnswer>>;
   handleHeartbeat(message: AgentMessage): Promise<Answer<HeartbeatAnswer>>;
   newEnrollment(baseUrl: string): Promise<Answer<NewEnrollment>>;
   list(query: RawQuery): Listed | Refusal;
-  /** Null for one that is unknown or has not sent a heartbeat yet. */
+  /** Null where it is unknown or has not sent a heartbeat yet. */
   get(id: string): Provider | null;
   /** For the status report. */
   excerpt(id: string): LocalProvider | null;
-  /** The one that was heard last; null while there is none. */
+  /** The provider with the latest heartbeat; null while there is none. */
   freshest(): string | null;
-  /** Over everybody that the default list shows. */
+  /** Over all providers of the default list. */
   counts(): Counts;
-  /** Whom routing may choose now; the same array for as long as nothing changes for it. */
+  /** The machines that routing may choose now; the same array until one of them changes. */
   targets(): readonly Target[];
-  /** What its owner wants of the machines: a set-up without one that is meant to serve has no `local`. */
+  /** Whether any machine is meant to serve: without one, `local` is not configured. */
   standing(): Standing;
   /** Rises with each change. */
   revision(): number;
   readonly verifierHost: VerifierHost;
 }
 
-/** Puts the registry together from what was kept. */
 export function createRegistry(deps: RegistryDeps): Registry {
   const { store, clock, traffic, changed } = deps;
   let isLoaded = false;
-  const roster = createProviderTable(clock, (id) => {
+  const table = createProviderTable(clock, (id) => {
     if (!isLoaded) return;
     sweep.wake();
     changed(id);
   });
-  const parts: RegistryContext = { ...deps, roster };
-  load(deps, roster);
+  const parts: RegistryContext = { ...deps, table };
+  load(deps, table);
   isLoaded = true;
   const open = createOpenEnrollments(deps.state.enrollments, { store, clock });
-  const listing = createListing(roster, traffic);
+  const listing = createListing(table, traffic);
   const gone = (id: string) => listing.forget(id);
   const sweep = createPresence(parts, gone);
   return {
@@ -94,31 +91,31 @@ export function createRegistry(deps: RegistryDeps): Registry {
     newEnrollment: (baseUrl) => open.create(baseUrl),
     list: (query) => listing.list(query),
     get(id) {
-      const entry = roster.get(id);
-      const status = entry === undefined ? null : roster.status(entry);
+      const entry = table.get(id);
+      const status = entry === undefined ? null : table.status(entry);
       const record = entry?.shown ?? null;
       if (entry === undefined || record === null || status === null) return null;
       return providerView({ entry, record, status, traffic: traffic(id) });
     },
     excerpt(id) {
-      const entry = roster.get(id);
+      const entry = table.get(id);
       return entry === undefined ? null : excerptOf(entry);
     },
-    freshest: () => freshest(roster),
+    freshest: () => freshest(table),
     counts: () => listing.counts(),
-    targets: () => roster.targets(),
-    standing: () => standing(roster),
-    revision: () => roster.revision(),
+    targets: () => table.targets(),
+    standing: () => standing(table),
+    revision: () => table.revision(),
     verifierHost: createVerifierHost(parts),
   };
 }
 
-function load({ state, clock, gatewaySecret }: RegistryDeps, roster: ProviderTable): void {
+function load({ state, clock, gatewaySecret }: RegistryDeps, table: ProviderTable): void {
   const aliveAt = lastAliveAt(state);
   const ticks = clock.ticks();
   for (const stored of state.providers.toSorted(byEnrolment)) {
     const silentMs = silenceAtStart(stored.lastHeartbeatAt ?? aliveAt, aliveAt);
-    roster.add(entryOf(stored, { heardTicks: ticks - silentMs, gatewaySecret }));
+    table.add(entryOf(stored, { lastHeartbeatTicks: ticks - silentMs, gatewaySecret }));
   }
 }
 
@@ -126,9 +123,9 @@ function byEnrolment(a: StoredProvider, b: StoredProvider): number {
   return a.enrolledAt - b.enrolledAt || (a.id < b.id ? -1 : 1);
 }
 
-function standing(roster: ProviderTable): Standing {
+function standing(table: ProviderTable): Standing {
   let found: Standing = 'none';
-  for (const entry of roster.all()) {
+  for (const entry of table.all()) {
     const one = standingOf(entry);
     if (one === 'meant') return one;
     if (one === 'paused') found = one;
@@ -136,17 +133,17 @@ function standing(roster: ProviderTable): Standing {
   return found;
 }
 
-/** The agent of this process is there without anybody's doing: it counts once it has something to serve. */
+/** The agent of this process exists without anybody's doing: it counts once it has something to serve. */
 function standingOf({ shown, isOwn }: Entry): Standing {
   if (isOwn && (shown === null || shown.models.length === 0)) return 'none';
   return shown?.status === 'paused' ? 'paused' : 'meant';
 }
 
-function freshest(roster: ProviderTable): string | null {
+function freshest(table: ProviderTable): string | null {
   let found: Entry | null = null;
-  for (const entry of roster.all()) {
+  for (const entry of table.all()) {
     if (entry.shown === null) continue;
-    if (found === null || entry.heardTicks > found.heardTicks) found = entry;
+    if (found === null || entry.lastHeartbeatTicks > found.lastHeartbeatTicks) found = entry;
   }
   return found?.id ?? null;
 }

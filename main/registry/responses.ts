@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { Verification } from '#shared/provider.ts';
 import type { SignatureCheck, SignedMessage } from '../platform/http-signature.ts';
 
-/** Why the registry refuses something; agents act on these (docs/agent-protocol.md). */
+/** Agents act on these codes (docs/agent-protocol.md). */
 type RegistryErrorCode =
   | 'invalid_request'
   | 'invalid_token'
@@ -16,7 +16,6 @@ type RegistryErrorCode =
   | 'too_many_enrollments'
   | 'registry_unwritten';
 
-/** An answer that is an error, ready to be worded on the wire. */
 export interface Refusal {
   readonly kind: 'refused';
   readonly status: number;
@@ -28,18 +27,15 @@ export interface Refusal {
   readonly retryAfterMs?: number;
 }
 
-/** What the registry answers. */
 export type Answer<T> =
   { readonly kind: 'answered'; readonly status: number; readonly body: T } | Refusal;
 
-/** Answer to an enrolment. */
 export interface EnrollAnswer {
   readonly id: string;
   readonly gateway_token: string;
   readonly heartbeat_ms: number;
 }
 
-/** Answer to a heartbeat. */
 export interface HeartbeatAnswer {
   readonly id: string;
   readonly status: string;
@@ -47,29 +43,27 @@ export interface HeartbeatAnswer {
   readonly heartbeat_ms: number;
 }
 
-/** A good answer. */
 export function answered<T>(body: T, status = 200): Answer<T> {
   return { kind: 'answered', status, body };
 }
 
-/** A message or a query that says something it may not. */
 export function invalidRequest(message: string, param?: string): Refusal {
   const named = param === undefined ? {} : { param };
   return { kind: 'refused', status: 400, code: 'invalid_request', message, ...named };
 }
 
-/** Nobody of that id has sent a heartbeat. */
+/** No provider of that id has sent a heartbeat. */
 export function providerNotFound(id: string): Refusal {
   const message = `There is no provider "${id.slice(0, 100)}"; GET /api/v1/providers lists all.`;
   return { kind: 'refused', status: 404, code: 'provider_not_found', message };
 }
 
-/** The disk took nothing, and says why; it may again in a while. */
+/** The disk failed; it may work again in a while. */
 export function unwritten(message: string): Refusal {
   return { kind: 'refused', status: 503, code: 'registry_unwritten', message, retryAfterMs: 5000 };
 }
 
-/** A signature that proves nothing; `unknown_key` means different things to different messages. */
+/** `unknown_key` is not handled here: it means different things to different messages. */
 export function badSignature(
   check: Exclude<SignatureCheck, { kind: 'valid' | 'unknown_key' }>,
 ): Refusal {
@@ -84,15 +78,14 @@ const SIGNATURE_WORDS = {
   forged: () => 'The signature was not made with the key of this keyid over this message.',
 } as const;
 
-/** The key or its signature is not what it should be. */
 export function invalidSignature(message: string): Refusal {
   return { kind: 'refused', status: 401, code: 'invalid_signature', message };
 }
 
-/** How far an agent's clock may be from the registry's, either way (design 8). */
+/** Largest difference between an agent's clock and the registry's, either way. */
 const MAX_SKEW_S = 120;
 
-/** Refuses a signature of another time; null when it is of now. */
+/** Null where the clocks agree. */
 export function clockSkew(createdS: number, nowMs: number): Refusal | null {
   const skewS = Math.round(createdS - nowMs / 1000);
   if (Math.abs(createdS - nowMs / 1000) <= MAX_SKEW_S) return null;
@@ -101,16 +94,14 @@ export function clockSkew(createdS: number, nowMs: number): Refusal | null {
   return { kind: 'refused', status: 401, code: 'clock_skew', message };
 }
 
-/** A message of an agent and where it came from. */
 export interface AgentMessage extends SignedMessage {
-  /** Address of the other end of the connection. */
+  /** Remote address of the connection. */
   readonly ip: string;
 }
 
-/** A body of the right shape, or what is wrong with it. */
 type ReadBody<T> = { readonly kind: 'read'; readonly value: T } | Refusal;
 
-/** Reads a JSON body; the first field at fault is named. */
+/** A refusal names the first field at fault. */
 export function readBody<T>(body: Buffer, schema: z.ZodType<T>): ReadBody<T> {
   const json = parseJson(body);
   if (json === undefined) return invalidRequest('The body must be a JSON object in UTF-8.');
@@ -142,7 +133,7 @@ function fieldName(path: readonly PropertyKey[]): string {
   );
 }
 
-/** An address in its plainest form: IPv4 without the IPv6 wrapping, no zone. */
+/** The address without IPv6 mapping and zone. */
 export function plainIp(ip: string): string {
   return ip.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '');
 }

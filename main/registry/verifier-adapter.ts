@@ -1,13 +1,13 @@
+import { failureReason } from '#shared/provider.ts';
 import { eventChange, type RegistryContext, providerChange, write } from './context.ts';
 import { STALE_MS } from './liveness.ts';
 import type { Entry } from './provider-entry.ts';
-import { failureReason } from './provider-view.ts';
 import type { StoredVerification } from './store/store.ts';
 import type { Recorded, VerificationSubject, VerifierHost } from './verifier-port.ts';
 
-/** What the verifier reads and writes of the providers. */
+/** The verifier's access to the providers. */
 export function createVerifierHost(parts: RegistryContext): VerifierHost {
-  const { roster, clock } = parts;
+  const { table, clock } = parts;
 
   function subjectOf(entry: Entry): VerificationSubject | null {
     const { id, stored, shown, gatewayToken, isOwn, generation } = entry;
@@ -27,27 +27,27 @@ export function createVerifierHost(parts: RegistryContext): VerifierHost {
 
   function isReachable(entry: Entry): boolean {
     const said = entry.shown?.status;
-    return said !== 'offline' && said !== 'paused' && roster.silentMs(entry) < STALE_MS;
+    return said !== 'offline' && said !== 'paused' && table.silentMs(entry) < STALE_MS;
   }
 
   function setVerifying(entry: Entry, running: boolean): void {
     if (entry.isVerifying === running) return;
     entry.isVerifying = running;
-    roster.touch(entry);
+    table.touch(entry);
   }
 
   return {
-    subjects: () => [...roster.all()].flatMap((entry) => subjectOf(entry) ?? []),
+    subjects: () => [...table.all()].flatMap((entry) => subjectOf(entry) ?? []),
     subject(id) {
-      const entry = roster.get(id);
+      const entry = table.get(id);
       return entry === undefined ? null : subjectOf(entry);
     },
     verifying(id, running) {
-      const entry = roster.get(id);
+      const entry = table.get(id);
       if (entry !== undefined) setVerifying(entry, running);
     },
     async verificationDone(id, generation, verification): Promise<Recorded> {
-      const entry = roster.get(id);
+      const entry = table.get(id);
       if (entry === undefined) return { kind: 'outdated' };
       if (entry.generation !== generation) {
         setVerifying(entry, false);
@@ -56,7 +56,7 @@ export function createVerifierHost(parts: RegistryContext): VerifierHost {
       const before = entry.stored.verification;
       entry.stored = { ...entry.stored, verification };
       entry.isVerifying = false;
-      roster.touch(entry);
+      table.touch(entry);
       const text = verdictOf(verification);
       const events =
         text === verdictOf(before) ? [] : [eventChange(entry, clock.now(), ['verification', text])];

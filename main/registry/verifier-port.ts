@@ -1,64 +1,64 @@
 import type { AgentRecord } from '#shared/provider.ts';
 import type { StoredVerification } from './store/store.ts';
 
-/** What a heartbeat or the owner gave the verifier a reason to look at. */
+/** Why the verifier should look at a provider again. */
 export interface VerifierNews {
-  /** It was enrolled, or enrolled again with a new gateway token. */
+  /** Enrolled, or enrolled again with a new gateway token. */
   readonly enrolled: boolean;
-  /** Key, addresses, engine, model or GPU count are others: the registry has set it to `pending`. */
+  /** Key, addresses, engine, model or GPU count have changed: the registry has set it to `pending`. */
   readonly material: boolean;
-  /** `engine_health.status` is another. */
+  /** `engine_health.status` has changed. */
   readonly engineHealth: boolean;
-  /** It was started anew: its uptime fell. */
+  /** Its uptime has fallen. */
   readonly rebooted: boolean;
-  /** It was `stale` or `offline` and has come back. */
+  /** It was `stale` or `offline` and is back. */
   readonly returned: boolean;
-  /** The owner asks for a run now, with a test inference; one that runs already counts. */
+  /** The owner requests a run now, with a test inference; a run in progress counts. */
   readonly requested: boolean;
 }
 
-/** What the verifier offers the registry; no call waits for a run. */
+/** The verifier as the registry sees it; no call waits for a run. */
 export interface VerifierPort {
   /** Called after the change is on disk. */
   providerChanged(id: string, news: VerifierNews): void;
-  /** The provider is gone: a run of it ends, its result is nobody's. */
+  /** The provider was removed: its run is aborted. */
   removed(id: string): void;
 }
 
-/** A provider as a verification run needs it. */
+/** A provider as a verification run sees it. */
 export interface VerificationSubject {
   readonly id: string;
   /** The 32 raw bytes of the ed25519 public key, base64url: `/health` must be signed by it. */
   readonly publicKey: string;
-  /** Goes out as `X-Gateway-Token`; never into a detail or an error. */
+  /** Sent as `X-Gateway-Token`; never part of a detail or an error. */
   readonly gatewayToken: string;
-  /** The record as last sent, capped and clamped. */
+  /** As last sent, capped and clamped. */
   readonly record: AgentRecord;
   readonly lastHeartbeatIp: string;
-  /** The agent of this process: it may be reached at its engine directly. */
+  /** The agent of this process, which may be reached on loopback. */
   readonly isOwn: boolean;
-  /** Whether heartbeats come: one that is `stale`, `offline` or `paused` is not worth a run. */
+  /** False while it is `stale`, `offline` or `paused`: a run would be wasted. */
   readonly isReachable: boolean;
   readonly verification: StoredVerification;
-  /** Rises with each enrolment and material change; `verificationDone` gives it back. */
+  /** Rises with each enrolment and material change; `verificationDone` compares it. */
   readonly generation: number;
 }
 
-/** What became of a result: one of a provider that has changed meanwhile, or is gone, counts for nothing. */
+/** `outdated`: the provider has changed meanwhile, or was removed, and the result is ignored. */
 export type Recorded =
   | { readonly kind: 'recorded' }
   | { readonly kind: 'outdated' }
   | { readonly kind: 'unwritten'; readonly message: string };
 
-/** What the registry offers the verifier. */
+/** The registry as the verifier sees it. */
 export interface VerifierHost {
   /** Every provider that has sent a heartbeat. */
   subjects(): readonly VerificationSubject[];
   /** Null when it is unknown or has not sent a heartbeat yet. */
   subject(id: string): VerificationSubject | null;
-  /** A run of a provider began or ended; shown as `verifying` unless the provider is `verified`. */
+  /** A run began or ended; shown as `verifying` unless the provider is `verified`. */
   verifying(id: string, running: boolean): void;
-  /** Takes what is to be kept of a run; resolves once it is on disk. Also ends `verifying`. */
+  /** Stores the result of a run; resolves once it is on disk. Also ends `verifying`. */
   verificationDone(
     id: string,
     generation: number,

@@ -3,6 +3,7 @@ import type { AgentView } from '#shared/agent.ts';
 import type { Control } from '../data/control.ts';
 import { useWish } from '../hooks/use-wish.ts';
 import { FIRST_LIMIT_C, ruleShown } from '../model/owner-rules.ts';
+import { RULE_ROWS, type RuleRow } from '../model/rule-rows.ts';
 import { OwnerRule } from './owner-rule.tsx';
 import { TemperatureLimit } from './temperature-limit.tsx';
 
@@ -13,39 +14,42 @@ interface OwnerRulesProps {
 }
 
 /** When this machine takes no requests although it is on; each rule is saved as it is switched. */
-export function OwnerRules({ view, control, onSave }: OwnerRulesProps) {
+export function OwnerRules(props: OwnerRulesProps) {
   const titleId = useId();
-  const shared = { view, control, onSave };
+  const rowsOf = (kind: RuleRow['kind']) => RULE_ROWS.filter((row) => row.kind === kind);
   return (
     <section className="owner-rules" aria-labelledby={titleId}>
       <h3 id={titleId}>When it pauses by itself</h3>
-      <FlagRule {...shared} rule="onlyWhenIdle" />
-      <FlagRule {...shared} rule="notOnBattery" />
-      <FlagRule {...shared} rule="yieldToOthers" />
-      <TemperatureRule {...shared} />
+      {rowsOf('flag').map((row) => (
+        <FlagRule key={row.key} {...props} row={row} />
+      ))}
+      {rowsOf('celsius').map((row) => (
+        <LimitRule key={row.key} {...props} row={row} />
+      ))}
     </section>
   );
 }
 
-interface FlagRuleProps extends OwnerRulesProps {
-  readonly rule: 'onlyWhenIdle' | 'notOnBattery' | 'yieldToOthers';
+interface RuleProps extends OwnerRulesProps {
+  readonly row: RuleRow;
 }
 
-function FlagRule({ view: { owner }, control, onSave, rule }: FlagRuleProps) {
-  const { shown, error, choose } = useWish(owner.rules[rule], (on: boolean) =>
-    onSave({ agent: { [rule]: on } }),
+function FlagRule({ view: { owner }, control, onSave, row }: RuleProps) {
+  const { shown, error, choose } = useWish(owner.rules[row.key] === true, (on: boolean) =>
+    onSave({ agent: { [row.key]: on } }),
   );
   return (
-    <OwnerRule {...{ control, error }} shown={ruleShown(owner, rule, shown)} onChange={choose} />
+    <OwnerRule {...{ control, error }} shown={ruleShown(owner, row, shown)} onChange={choose} />
   );
 }
 
-function TemperatureRule({ view: { owner }, control, onSave }: OwnerRulesProps) {
+function LimitRule({ view: { owner }, control, onSave, row }: RuleProps) {
+  const limit = owner.rules[row.key];
   const { shown, error, choose } = useWish<number | string | null>(
-    owner.rules.maxGpuTemperatureC,
-    (limit) => onSave({ agent: { maxGpuTemperatureC: limit } }),
+    typeof limit === 'number' ? limit : null,
+    (wanted) => onSave({ agent: { [row.key]: wanted } }),
   );
-  const rule = ruleShown(owner, 'maxGpuTemperatureC', shown !== null);
+  const rule = ruleShown(owner, row, shown !== null);
   return (
     <OwnerRule
       {...{ control, error }}

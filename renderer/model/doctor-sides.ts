@@ -1,6 +1,5 @@
 import type { AgentMembership, DoctorEntry } from '#shared/agent.ts';
-import type { Check } from '#shared/provider.ts';
-import { MISSING } from './provider-checks.ts';
+import { type Check, CHECK_MISSING, failuresIn } from '#shared/provider.ts';
 
 /** How a check came out on one side; `waiting`: not judged yet, `unasked`: not that side's to judge. */
 export type Outcome = 'passed' | 'failed' | 'missing' | 'waiting' | 'unasked';
@@ -31,7 +30,7 @@ export interface GatewayView {
 
 /** A check as this machine's doctor sees it. */
 export function hereSide(entries: readonly DoctorEntry[]): Side {
-  const ran = entries.filter(({ output }) => output !== MISSING);
+  const ran = entries.filter(({ output }) => output !== CHECK_MISSING);
   if (ran.length === 0) return { outcome: 'missing', trials: [] };
   const trials = ran.map(({ latencyMs = null, passed, tried, output, remedy }) => {
     return { passed, tried, output, remedy, latencyMs };
@@ -46,13 +45,13 @@ export function gatewaySide(name: string, { verification, checks }: GatewayView)
   if (verification?.status !== 'verified' && verification?.status !== 'failed') {
     return { outcome: 'waiting', trials: [] };
   }
-  const errors = reasonsOf(verification.failure_reason).filter((reason) => reason.name === name);
-  if (errors.length === 0) return { outcome: 'passed', trials: [] };
-  return sideOf(errors.map(({ error }) => ({ name, passed: false, error })));
+  const failures = failuresIn(verification.failure_reason).filter((one) => one.name === name);
+  if (failures.length === 0) return { outcome: 'passed', trials: [] };
+  return sideOf(failures.map(({ error }) => ({ name, passed: false, error })));
 }
 
 function sideOf(checks: readonly Check[]): Side {
-  const ran = checks.filter(({ error }) => error !== MISSING);
+  const ran = checks.filter(({ error }) => error !== CHECK_MISSING);
   if (ran.length === 0) return { outcome: 'missing', trials: [] };
   const trials = ran.map(({ passed, detail, error, latencyMs = null }) => {
     const output = passed ? 'passed' : (error ?? 'failed');
@@ -63,13 +62,3 @@ function sideOf(checks: readonly Check[]): Side {
 
 /** A check that asks nobody goes by what the machine has told. */
 const HEARTBEAT = 'what the last heartbeat told';
-
-/** Where one reason ends and the next begins (interface 2.3): an error may hold a `; ` of its own. */
-const NEXT_REASON =
-  /(?:^|; )(health \/health status ok|engine_health ok|GPU count >0|test inference returns choices|latency <10s|model id matches): /;
-
-/** Takes a `failure_reason` apart. */
-function reasonsOf(text: string): readonly { readonly name: string; readonly error: string }[] {
-  const [, ...parts] = text.split(NEXT_REASON);
-  return parts.flatMap((name, at) => (at % 2 === 0 ? [{ name, error: parts[at + 1] ?? '' }] : []));
-}

@@ -1,5 +1,5 @@
 import { DOCTOR_GROUNDS, type AgentView, type DoctorReport } from '#shared/agent.ts';
-import type { Check } from '#shared/provider.ts';
+import { type Check, CHECKS } from '#shared/provider.ts';
 import { gatewaySide, hereSide, type Side } from './doctor-sides.ts';
 import { formatCount } from './format.ts';
 
@@ -19,9 +19,8 @@ export interface DoctorTable {
   readonly rows: readonly DoctorRow[];
 }
 
-const HEALTH = 'health /health status ok';
 /** What the gateway knows only by heartbeats. */
-const TOLD: readonly string[] = ['engine_health ok', 'GPU count >0'];
+const TOLD: readonly string[] = [CHECKS.engineHealth, CHECKS.gpuCount];
 const GROUNDS: readonly string[] = DOCTOR_GROUNDS;
 const UNASKED: Side = { outcome: 'unasked', trials: [] };
 
@@ -40,7 +39,7 @@ export function doctorTable(
     here: hereSide(own),
     gateway: GROUNDS.includes(name) ? UNASKED : gatewaySide(name, seen),
   }));
-  const isCutOff = sides.some((row) => row.name === HEALTH && isOnlyHere(row));
+  const isCutOff = sides.some((row) => row.name === CHECKS.health && isOnlyHere(row));
   const rows = sides.map((row) => ({
     ...row,
     note: noteOn(row, { isOwn: registry.kind === 'own', isCutOff }),
@@ -68,17 +67,17 @@ function noteOn(row: Sides, { isOwn, isCutOff }: Setting): string | null {
   }
   if (!isOnlyHere(row)) return null;
   if (TOLD.includes(name)) {
-    return 'The gateway goes by the last heartbeat, so this usually mends itself with the next one.';
+    return 'The gateway goes by the last heartbeat, so this is usually put right by the next one.';
   }
   if (isOwn) {
     return 'The gateway looked at another moment. Its own page of this machine has “Verify now”.';
   }
-  if (name === HEALTH) {
+  if (name === CHECKS.health) {
     return 'The agent answers here and not from there: usually a firewall is between, or it listens on an address that only this machine reaches (SWITCHYARD_AGENT_HOST).';
   }
   return isCutOff
-    ? 'The gateway does not reach this machine: mend its health check first.'
-    : 'It goes well now: usually the engine was busy, or loading its model, when the gateway asked.';
+    ? 'The gateway does not reach this machine: fix its health check first.'
+    : 'It works now: usually the engine was busy, or loading its model, when the gateway asked.';
 }
 
 function summaryOf(rows: readonly DoctorRow[]): string {

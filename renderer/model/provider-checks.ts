@@ -1,4 +1,4 @@
-import type { Check, CheckName } from '#shared/provider.ts';
+import { type Check, CHECK_MISSING, type CheckName, CHECKS } from '#shared/provider.ts';
 
 /** All entries of one check: a network check has one per address. */
 export interface CheckGroup {
@@ -8,9 +8,6 @@ export interface CheckGroup {
   readonly entries: readonly Check[];
 }
 
-/** The error of a check that was not run (interface 2.3). */
-export const MISSING = 'check missing';
-
 /** Puts the entries of each check together, in the order in which they came. */
 export function checkGroups(checks: readonly Check[]): readonly CheckGroup[] {
   const byName = Map.groupBy(checks, ({ name }) => name);
@@ -19,7 +16,7 @@ export function checkGroups(checks: readonly Check[]): readonly CheckGroup[] {
 
 function outcomeOf(entries: readonly Check[]): CheckGroup['outcome'] {
   if (entries.some(({ passed }) => passed)) return 'passed';
-  return entries.every(({ error }) => error === MISSING) ? 'missing' : 'failed';
+  return entries.every(({ error }) => error === CHECK_MISSING) ? 'missing' : 'failed';
 }
 
 /** Where a network check went, `tower:47901` say; null for a check that asks nobody. */
@@ -29,12 +26,12 @@ export function addressOf({ detail }: Check): string | null {
 }
 
 const TODO: Readonly<Record<CheckName, string>> = {
-  'health /health status ok': 'Let port 3001 or 47901 through its firewall.',
-  'engine_health ok': 'Start the engine on that machine.',
-  'GPU count >0': 'See whether its GPU driver is loaded.',
-  'test inference returns choices': 'Try its engine on that machine itself; its log says more.',
-  'latency <10s': 'See what keeps the machine busy, or load a smaller model.',
-  'model id matches': 'Restart its agent if the engine has changed its model.',
+  [CHECKS.health]: 'Let port 3001 or 47901 through its firewall.',
+  [CHECKS.engineHealth]: 'Start the engine on that machine.',
+  [CHECKS.gpuCount]: 'See whether its GPU driver is loaded.',
+  [CHECKS.inference]: 'Try its engine on that machine itself; its log says more.',
+  [CHECKS.latency]: 'See what keeps the machine busy, or load a smaller model.',
+  [CHECKS.model]: 'Restart its agent if the engine has changed its model.',
 };
 
 /** What to do about a failed check. */

@@ -1,6 +1,6 @@
-import type { Check, Provider } from '#shared/provider.ts';
+import { type Check, CHECK_MISSING, CHECKS, type Provider } from '#shared/provider.ts';
 import type { StatusReport } from '#shared/status.ts';
-import { checkGroups, MISSING, type CheckGroup } from './provider-checks.ts';
+import { checkGroups, type CheckGroup } from './provider-checks.ts';
 
 export type ProviderCircuit = StatusReport['stats']['providerCircuits'][string];
 
@@ -29,8 +29,6 @@ export type Standing =
   | { readonly kind: 'idle' };
 
 export type StandingKind = Standing['kind'];
-
-const HEALTH = 'health /health status ok';
 
 const UNVERIFIED: ReadonlySet<StandingKind> = new Set([
   'check-failed',
@@ -66,11 +64,11 @@ function ownWord({ status, raw, last_heartbeat }: Provider): Standing | null {
 function verdict({ verification, status, engine_health }: Provider): Standing | null {
   const failed = failedGroups(verification.checks);
   const out = verification.status === 'failed' || verification.status === 'verifying';
-  const health = failed.find(({ name }) => name === HEALTH);
+  const health = failed.find(({ name }) => name === CHECKS.health);
   if (out && health) {
     return {
       kind: 'unreachable',
-      entries: health.entries.filter(({ error }) => error !== MISSING),
+      entries: health.entries.filter(({ error }) => error !== CHECK_MISSING),
     };
   }
   if (engine_health.status === 'loading') return { kind: 'loading' };

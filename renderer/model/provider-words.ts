@@ -1,5 +1,5 @@
 import { assertNever } from '#shared/assert.ts';
-import type { Check, Provider } from '#shared/provider.ts';
+import { type Check, CHECKS, type Provider } from '#shared/provider.ts';
 import { formatMoment, formatPlural } from './format.ts';
 import { addressOf, checkTodo, type CheckGroup } from './provider-checks.ts';
 import type { Standing } from './provider-standing.ts';
@@ -88,14 +88,14 @@ function unreachableWords(entries: readonly Check[]): ProviderWords {
     'red',
     'unreachable',
     `Heartbeats come, but it cannot be reached: ${shown}${rest}.`,
-    checkTodo('health /health status ok'),
+    checkTodo(CHECKS.health),
   );
 }
 
 function engineWords({ status, code }: Extract<Standing, { kind: 'engine-down' }>): ProviderWords {
   const said = NO_NEWS.has(status) ? '' : ` (${status})`;
   const how = code === 0 ? `does not answer${said}` : `answers HTTP ${code}${said}`;
-  return say('red', 'engine down', `Its engine ${how}.`, checkTodo('engine_health ok'));
+  return say('red', 'engine down', `Its engine ${how}.`, checkTodo(CHECKS.engineHealth));
 }
 
 function checkWords(

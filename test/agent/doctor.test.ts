@@ -211,7 +211,7 @@ test('another program on the port is no agent', async () => {
   expect(named(report, 'agent port bound')[0]).toMatchObject({
     passed: false,
     output: '<html>hello</html>',
-    remedy: expect.stringContaining(`Port ${port} is another program's`),
+    remedy: expect.stringContaining(`Port ${port} belongs to another program`),
   });
 });
 

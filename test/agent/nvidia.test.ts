@@ -212,3 +212,15 @@ test('a tool is given no more of the environment than it needs', async () => {
   const { tools } = started('echo "[$SWITCHYARD_API_KEYS$HOSTED_A_API_KEY]"\n/bin/sleep 1000');
   expect(await (await tools.run(1)).printed).toBe('[]\n');
 });
+
+test('a tool that is installed later and fails is failing, not absent', async () => {
+  const { tools, clock, collector } = started(null);
+  await expect.poll(() => collector.read().state).toBe('absent');
+  tools.install('nvidia-smi', 'echo No devices were found >&2\nexit 6');
+  const runs = tools.runs.length;
+  clock.advance(300_000);
+  await (
+    await tools.run(runs + 1)
+  ).ended;
+  expect(collector.read().state).toBe('failing');
+});

@@ -6,17 +6,21 @@ import {
   UNKNOWN_HOST_ACTIVITY,
 } from '../../main/agent/availability/host-activity.ts';
 import {
-  FREE,
+  afterLook,
+  afterOrder,
+  INITIAL_STATE,
   modeOf,
-  NO_RULES,
-  type Observation,
-  observed,
-  OWNER_RULES,
-  type OwnerRules,
   type OwnerState,
   type OwnerWish,
-  wished,
 } from '../../main/agent/availability/policy.ts';
+import {
+  NO_RULES,
+  type Observation,
+  OWNER_RULE_KEYS,
+  OWNER_RULES,
+  type OwnerRules,
+  SENSES,
+} from '../../main/agent/availability/rules.ts';
 import { startAgent, turn, until } from '../support/agent.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 
@@ -30,13 +34,13 @@ const QUIET: Observation = {
 };
 
 /** A machine under rules: what it becomes by what is seen and wished. */
-function under(part: Partial<OwnerRules>, state = FREE) {
+function under(part: Partial<OwnerRules>, state = INITIAL_STATE) {
   const rules = { ...NO_RULES, ...part };
   const become = (next: OwnerState) => under(rules, next);
   return {
     see: (...seen: Partial<Observation>[]) =>
-      become(seen.reduce((now, each) => observed(now, rules, { ...QUIET, ...each }), state)),
-    wish: (wish: OwnerWish) => become(wished(state, wish)),
+      become(seen.reduce((now, each) => afterLook(now, rules, { ...QUIET, ...each }), state)),
+    wish: (wish: OwnerWish) => become(afterOrder(state, wish)),
     mode: (inFlight = 0) => modeOf(state, rules, inFlight).mode,
     reasons: (inFlight = 0) => modeOf(state, rules, inFlight).reasons,
   };
@@ -213,11 +217,12 @@ describe('what the machine must be asked for', () => {
 describe('a rule that nothing here can judge', () => {
   test('is named, set or not, and pauses nothing', async () => {
     const { agent, telemetry, rule } = await startAgent();
-    await until(() => agent.view().owner.unjudgeable.length === 2);
-    expect(agent.view().owner.unjudgeable).toEqual(['onlyWhenIdle', 'notOnBattery']);
+    const byHost = OWNER_RULES.filter(({ senses }) => SENSES[senses].kind === 'host');
+    await until(() => agent.view().owner.unjudgeable.length === byHost.length);
+    expect(agent.view().owner.unjudgeable).toEqual(byHost.map(({ key }) => key));
     telemetry.card({ temperatureC: null, utilGpu: null });
     rule({ onlyWhenIdle: true, notOnBattery: true, maxGpuTemperatureC: 30, yieldToOthers: true });
-    expect(agent.view().owner).toMatchObject({ mode: 'on', unjudgeable: OWNER_RULES });
+    expect(agent.view().owner).toMatchObject({ mode: 'on', unjudgeable: OWNER_RULE_KEYS });
   });
 
   test('is not named before the machine was asked', async () => {

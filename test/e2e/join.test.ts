@@ -129,7 +129,7 @@ test('what is no gateway does not get to keep the machine', async () => {
     NO_TOKEN,
   );
   expect(code).toBe(1);
-  expect(stderr).toMatch(/no gateway of this kind/);
+  expect(stderr).toMatch(/not a Switchyard gateway/);
   expect(existsSync(join(directory, 'agent.json'))).toBe(false);
 });
 

@@ -51,10 +51,10 @@ test('set changes a setting of the running program, get prints it, default takes
   const { run, owner } = await startOwned();
   const path = 'agent.onlyWhenIdle';
   expect(await run('set', path, 'true')).toEqual(done(`${path} = true (set)`));
-  expect((await owner()).rules.onlyWhenIdle).toBe(true);
+  expect((await owner()).rules['onlyWhenIdle']).toBe(true);
   expect(await run('get', path)).toEqual(done(`${path} = true (set)`));
   expect(await run('set', path, 'default')).toEqual(done(`${path} = false (default)`));
-  expect((await owner()).rules.onlyWhenIdle).toBe(false);
+  expect((await owner()).rules['onlyWhenIdle']).toBe(false);
   expect(await run('set', 'gateway.allowedHosts', 'a.test, b.test')).toEqual(
     done('gateway.allowedHosts = a.test,b.test (set)'),
   );

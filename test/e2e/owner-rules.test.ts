@@ -85,7 +85,7 @@ test('a rule that the environment sets holds from the start, is named, and canno
   expect(owner).toMatchObject({ heldRules: ['notOnBattery'], rules: { notOnBattery: true } });
   const message = expectError(await host.patch({ notOnBattery: false }), 409, 'set_by_environment');
   expect(message).toContain('SWITCHYARD_AGENT_NOT_ON_BATTERY');
-  expect((await host.view()).owner.rules.notOnBattery).toBe(true);
+  expect((await host.view()).owner.rules['notOnBattery']).toBe(true);
 });
 
 test('a rule that cannot be judged is taken, named, and leaves the machine serving', async () => {

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { CHECK_NAMES, type CheckName } from '#shared/provider.ts';
+import { CHECK_NAMES, type CheckName, failureReason } from '#shared/provider.ts';
 import { systemClock } from '../../main/platform/clock.ts';
-import { failureReason } from '../../main/registry/provider-view.ts';
 import { type InferenceOrder, runChecks } from '../../main/registry/verification/checks.ts';
 import type { Finding } from '../../main/registry/verification/judgements.ts';
 import { verdictOf } from '../../main/registry/verification/verdict.ts';

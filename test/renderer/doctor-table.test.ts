@@ -127,7 +127,7 @@ describe('where the two disagree, it is said what that usually means', () => {
   test('answers here and not there: a firewall or the address, and what rests on it waits', () => {
     const table = doctorTable(report(), joined('failed', failing(HEALTH, INFERENCE)), []);
     expect(rowOf(table, HEALTH).note).toMatch(/firewall.+SWITCHYARD_AGENT_HOST/);
-    expect(rowOf(table, INFERENCE).note).toContain('mend its health check first');
+    expect(rowOf(table, INFERENCE).note).toContain('fix its health check first');
     expect(table.says).toContain('sees it otherwise');
   });
 
@@ -136,7 +136,7 @@ describe('where the two disagree, it is said what that usually means', () => {
     expect(rowOf(table, INFERENCE).note).toMatch(/busy, or loading/);
   });
 
-  test('what the gateway knows by heartbeats mends itself with the next one', () => {
+  test('what the gateway knows by heartbeats is put right by the next one', () => {
     const table = doctorTable(report(), joined('failed', failing('GPU count >0')), []);
     expect(rowOf(table, 'GPU count >0').note).toContain('next one');
   });

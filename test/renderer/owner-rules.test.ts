@@ -1,12 +1,15 @@
 import type { Page } from 'playwright-core';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { HostActivity } from '../../main/agent/availability/host-activity.ts';
+import { OWNER_RULE_KEYS, OWNER_RULES } from '../../main/agent/availability/rules.ts';
 import { createHost, type Host, WINDOW_DIRECTORY } from '../../main/app/app.ts';
 import { loadConfig } from '../../main/config/load.ts';
+import { ENTRIES, SETTINGS } from '../../main/config/schema.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import { silentLog } from '../../main/platform/log.ts';
 import { openStore } from '../../main/registry/store/open-store.ts';
 import { limitOf, ruleShown } from '../../renderer/model/owner-rules.ts';
+import { RULE_ROWS } from '../../renderer/model/rule-rows.ts';
 import { axeViolations, closeBrowser, openPage } from '../support/browser.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { owner } from './agent-builders.ts';
@@ -112,16 +115,25 @@ test('whoever only reads sees the rules and cannot switch them', async () => {
 });
 
 describe('the words of a rule', () => {
-  test.each(['onlyWhenIdle', 'notOnBattery', 'maxGpuTemperatureC', 'yieldToOthers'] as const)(
-    '%s say that it has no effect only where it cannot be judged',
-    (rule) => {
+  test('are there for every rule of the agent and for no other, with a setting of its own', () => {
+    expect(RULE_ROWS.map(({ key }) => key)).toEqual(OWNER_RULE_KEYS);
+    const paths = ENTRIES.map(({ path }) => path);
+    expect(paths).toEqual(expect.arrayContaining(OWNER_RULE_KEYS.map((key) => `agent.${key}`)));
+    const config = SETTINGS.agent;
+    for (const { key, off } of OWNER_RULES) expect(config[key].fallback).toBe(off);
+  });
+
+  test.each(RULE_ROWS)(
+    'of $key say that it has no effect only where it cannot be judged',
+    (row) => {
+      const { key } = row;
       const judged = owner('on', 'on');
-      expect(ruleShown(judged, rule, true)).toMatchObject({ futile: null, isHeld: false });
-      const unjudgeable = { ...judged, unjudgeable: [rule], heldRules: [rule] };
-      const off = ruleShown(unjudgeable, rule, false);
-      expect(off).toMatchObject({ isHeld: true, field: { path: `agent.${rule}` } });
+      expect(ruleShown(judged, row, true)).toMatchObject({ futile: null, isHeld: false });
+      const unjudgeable = { ...judged, unjudgeable: [key], heldRules: [key] };
+      const off = ruleShown(unjudgeable, row, false);
+      expect(off).toMatchObject({ isHeld: true, field: { path: `agent.${key}` } });
       expect(off.futile).toMatch(/^It would have no effect here: .+\.$/);
-      expect(ruleShown(unjudgeable, rule, true).futile).toMatch(/^It has no effect here: /);
+      expect(ruleShown(unjudgeable, row, true).futile).toMatch(/^It has no effect here: /);
     },
   );
 

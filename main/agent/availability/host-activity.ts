@@ -10,29 +10,28 @@ import {
 } from '../telemetry/tool-process.ts';
 import { isLinuxOnBattery, linuxIdleMs } from './linux.ts';
 
-/** What tells whether the machine is wanted by its owner; null is unknown. Neither ever rejects. */
+/** Signals of how the owner uses the machine; null is unknown. Neither promise ever rejects. */
 export interface HostActivity {
   /** Milliseconds since somebody last touched the machine; Infinity where nobody is logged in. */
   userIdleMs(signal: AbortSignal): Promise<number | null>;
   isOnBattery(signal: AbortSignal): Promise<boolean | null>;
 }
 
-/** A machine that tells nobody. */
+/** Reports every signal as unknown. */
 export const UNKNOWN_HOST_ACTIVITY: HostActivity = {
   userIdleMs: () => Promise.resolve(null),
   isOnBattery: () => Promise.resolve(null),
 };
 
-/** What reading them takes. */
 interface HostActivityOptions extends ToolWorld {
   readonly clock: Clock;
-  /** Where the kernel's files are; `/` but for tests. */
+  /** Root of the kernel's file tree; other than `/` only in tests. */
   readonly root?: string;
-  /** Only tests start tools themselves. */
+  /** For tests. */
   readonly startTool?: StartTool;
 }
 
-/** The surroundings as a machine without a desktop shell tells them; Windows does not yet. */
+/** The signals of a machine without a desktop shell; none on Windows yet. */
 export function createHostActivity(options: HostActivityOptions): HostActivity {
   const { clock, platform } = options;
   const edges = { clock, startTool: options.startTool ?? createStartTool(options) };
@@ -58,7 +57,6 @@ const IOREG = ['ioreg', '/usr/sbin/ioreg'];
 const IOREG_ARGS = ['-r', '-d', '1', '-w', '0', '-c', 'IOHIDSystem'];
 const NANOSECONDS_PER_MS = 1e6;
 
-/** Whether this Mac runs on its battery. */
 async function isMacOnBattery(edges: ToolEdges, signal: AbortSignal): Promise<boolean | null> {
   const asked = await runFirst(PMSET, ['-g', 'batt'], edges, signal);
   return asked.kind === 'output' ? parsePmset(asked.text) : null;

@@ -2,7 +2,6 @@ import type { KernelFiles } from '../telemetry/sysfs.ts';
 import { runFirst } from '../telemetry/tool-paths.ts';
 import type { ToolEdges } from '../telemetry/tool-process.ts';
 
-/** What reading it takes. */
 interface IdleEdges extends ToolEdges {
   readonly files: KernelFiles;
 }
@@ -13,8 +12,8 @@ const PROPERTIES = ['Type', 'Class', 'State', 'IdleHint', 'IdleSinceHint'];
 const SHOW = ['show-session', '--no-pager', ...PROPERTIES.map((name) => `--property=${name}`)];
 
 /**
- * Milliseconds since somebody last touched this machine: as logind has it, and where there is none as
- * `w` does, by the terminals.
+ * Milliseconds since somebody last touched this machine: from logind, and without logind from the
+ * terminals, as `w` does it.
  */
 export async function linuxIdleMs(edges: IdleEdges, signal: AbortSignal): Promise<number | null> {
   const listed = await runFirst(LOGINCTL, LIST, edges, signal);
@@ -23,19 +22,19 @@ export async function linuxIdleMs(edges: IdleEdges, signal: AbortSignal): Promis
   const ids = parseSessionIds(listed.text);
   if (ids.length === 0) return Infinity;
   const shown = await runFirst(LOGINCTL, [...SHOW, ...ids], edges, signal);
-  // One that ended meanwhile makes it fail: the next look tells.
+  // A session that ended meanwhile makes it fail; the next poll succeeds.
   if (shown.kind !== 'output') return null;
   return idleOfSessions(parseSessions(shown.text), edges.clock.now());
 }
 
-/** Reading a terminal, which is what typing comes to, sets its time of access. */
+/** Typing makes a program read the terminal, which sets the access time of its device file. */
 async function terminalsIdleMs({ files, clock }: IdleEdges): Promise<number | null> {
   const consoles = (await files.names('/dev')).filter((name) =>
     /^(tty|hvc)[A-Za-z]*\d+$/.test(name),
   );
-  // A container has none: whoever sits at the machine around it is not to be seen.
+  // A container has no consoles: whoever sits at the machine around it cannot be seen.
   if (consoles.length === 0) return null;
-  // Whoever works on a desktop touches no terminal.
+  // On a desktop nobody touches a terminal.
   if ((await files.names('/tmp/.X11-unix')).length > 0) return null;
   const typed = (await files.names('/dev/pts')).filter((name) => /^\d+$/.test(name));
   const paths = [...consoles, ...typed.map((name) => `pts/${name}`)];
@@ -47,21 +46,21 @@ async function terminalsIdleMs({ files, clock }: IdleEdges): Promise<number | nu
 const CLASSES = '/sys/class';
 const SUPPLIES = `${CLASSES}/power_supply`;
 
-/** A power supply as the kernel's ABI documentation has it (sysfs-class-power). */
+/** A power supply as in the kernel's ABI documentation (sysfs-class-power). */
 interface PowerSupply {
   /** `Battery`, `Mains`, `USB`, `UPS`, `Wireless`. */
   readonly type: string | null;
-  /** `Device` for the battery of a mouse; most machines leave it out for their own. */
+  /** `Device` for the battery of a mouse; most machines leave it out for their own battery. */
   readonly scope: string | null;
-  /** Of a battery: `Charging`, `Discharging`, `Not charging`, `Full`, `Unknown`. */
+  /** Batteries only: `Charging`, `Discharging`, `Not charging`, `Full`, `Unknown`. */
   readonly status: string | null;
-  /** Of everything else: `0` while it gives nothing. */
+  /** Other supplies: `0` while it gives no power. */
   readonly online: string | null;
 }
 
-/** Whether this machine runs on its battery; null where the kernel's files are not to be seen. */
+/** Whether this machine runs on its battery; null where the kernel's files cannot be read. */
 export async function isLinuxOnBattery(files: KernelFiles): Promise<boolean | null> {
-  // A kernel without the class knows of no battery; one without any class is hidden from us.
+  // A kernel without this class has no battery; one without any class is hidden from us.
   if ((await files.names(CLASSES)).length === 0) return null;
   const names = await files.names(SUPPLIES);
   const supplies = await Promise.all(
@@ -79,7 +78,7 @@ export async function isLinuxOnBattery(files: KernelFiles): Promise<boolean | nu
   return isRunOnBattery(supplies);
 }
 
-/** As systemd judges it: a battery of its own is drained, and no other supply gives anything. */
+/** systemd's rule: a battery of the machine's own discharges, and no other supply gives power. */
 function isRunOnBattery(supplies: readonly PowerSupply[]): boolean {
   const own = supplies.filter(({ scope }) => scope !== 'Device');
   const isPlugged = own.some(({ type, online }) => type !== 'Battery' && isGiving(online));
@@ -88,7 +87,7 @@ function isRunOnBattery(supplies: readonly PowerSupply[]): boolean {
   );
 }
 
-/** USB ports count more than one way of giving. */
+/** USB ports give power in more ways than `1`. */
 function isGiving(online: string | null): boolean {
   return online !== null && online !== '0';
 }
@@ -96,14 +95,14 @@ function isGiving(online: string | null): boolean {
 /** A session as `loginctl show-session` has it (org.freedesktop.login1). */
 interface Session {
   readonly isGraphical: boolean;
-  /** A person's, and not about to end. */
+  /** Belongs to a person, and is not about to end. */
   readonly isUsers: boolean;
   readonly isIdle: boolean;
-  /** Milliseconds since the epoch; null where the session has never said. */
+  /** Milliseconds since the epoch; null where the session has never reported it. */
   readonly idleSinceMs: number | null;
 }
 
-/** More are nobody's machine, and the command line has an end. */
+/** More sessions are not a personal machine, and a command line has a maximum length. */
 const MAX_SESSIONS = 64;
 
 /** The first words of `loginctl list-sessions --no-legend`. */
@@ -129,7 +128,7 @@ export function parseSessions(text: string): readonly Session[] {
     });
 }
 
-/** Milliseconds since a person last touched one of the sessions; null where a desktop keeps it to itself. */
+/** Milliseconds since a person last touched one of the sessions; null where a desktop does not report it. */
 export function idleOfSessions(sessions: readonly Session[], nowMs: number): number | null {
   const idle = sessions.filter(({ isUsers }) => isUsers).map((session) => idleOf(session, nowMs));
   const known = idle.filter((ms) => ms !== null);
@@ -137,9 +136,9 @@ export function idleOfSessions(sessions: readonly Session[], nowMs: number): num
 }
 
 /**
- * A text session has the time at which its terminal was last read, and none where nobody can type,
- * as when files are copied. A desktop says itself that nobody is there; one that has never said so
- * perhaps never will, so its silence means nothing.
+ * A text session has the time at which its terminal was last read, and none where nobody can type, as in a
+ * file transfer. A desktop reports by itself that nobody is there; one that has never done so may never do
+ * it, so its silence means nothing.
  */
 function idleOf({ isGraphical, isIdle, idleSinceMs }: Session, nowMs: number): number | null {
   if (idleSinceMs === null) return isGraphical ? null : Infinity;

@@ -2,50 +2,59 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Inference } from '../server/inference.ts';
 import type { TelemetryWatch } from '../telemetry/telemetry.ts';
 import type { HostActivity } from './host-activity.ts';
-import { OWNER_RULES, type OwnerRule } from './policy.ts';
+import { OWNER_RULES, type OwnerRuleKey, type Sense, SENSES, type Signals } from './rules.ts';
 import type { Availability } from './state.ts';
 
-/** Judges the owner's rules by this machine. */
+/** Judges the owner's rules by what this machine tells of itself. */
 export interface AvailabilityMonitor {
-  /** Asks once for everything, so that it is known which rules can be judged here. */
+  /** Reads every signal once, so that it is known which rules can be judged here. */
   start(): void;
-  /** Judges by what is known now, and asks anew for what the rules need. */
+  /** Judges by what is known now, and reads anew what the rules that are set need. */
   look(): void;
-  /** Rules that nothing on this machine can judge, set or not. */
-  unjudgeable(): readonly OwnerRule[];
+  /** Rules whose signal this machine does not tell, set or not. */
+  unjudgeable(): readonly OwnerRuleKey[];
   stop(): void;
 }
 
-/** What it observes, and whom it tells. */
 interface AvailabilityMonitorDeps {
   readonly clock: Clock;
   readonly telemetry: TelemetryWatch;
   readonly surroundings: HostActivity;
-  readonly ownership: Availability;
+  readonly availability: Availability;
   readonly inference: Pick<Inference, 'inFlight' | 'lastEndedTicks'>;
 }
 
 /** A GPU is still busy with our own work for a moment after the last answer. */
 const AFTERGLOW_MS = 5000;
 
-/** Makes it. */
 export function createAvailabilityMonitor(deps: AvailabilityMonitorDeps): AvailabilityMonitor {
-  const { clock, telemetry, surroundings, ownership, inference } = deps;
+  const { clock, telemetry, surroundings, availability, inference } = deps;
   const stopping = new AbortController();
-  const sense = <T>(ask: (signal: AbortSignal) => Promise<T | null>) =>
-    createPolledSignal(ask, stopping.signal, judge);
-  const userIdleMs = sense((signal) => surroundings.userIdleMs(signal));
-  const isOnBattery = sense((signal) => surroundings.isOnBattery(signal));
+  const signals = new Map(Object.entries(SENSES).map(([name, sense]) => [name, signalOf(sense)]));
+
+  function signalOf(sense: Sense<unknown>): Signal {
+    if (sense.kind === 'host') {
+      const read = (signal: AbortSignal) => sense.read(surroundings, signal);
+      return createPolledSignal(read, stopping.signal, judge);
+    }
+    return {
+      last() {
+        const { state, devices } = telemetry.read().gpus;
+        return sense.read(devices) ?? (state === 'starting' ? undefined : null);
+      },
+      poll() {},
+    };
+  }
 
   function judge(): void {
-    const { devices } = telemetry.read().gpus;
     const ended = inference.lastEndedTicks();
     const isWarm = ended !== null && clock.ticks() - ended < AFTERGLOW_MS;
-    ownership.observe({
-      userIdleMs: userIdleMs.last() ?? null,
-      isOnBattery: isOnBattery.last() ?? null,
-      gpuTemperatureC: highest(devices.map(({ temperatureC }) => temperatureC)),
-      gpuUtilPercent: highest(devices.map(({ utilGpu }) => utilGpu)),
+    const known = Object.fromEntries(
+      [...signals].map(([name, each]) => [name, each.last() ?? null]),
+    );
+    availability.look({
+      // One value for each of SENSES, from its own reader.
+      ...(known as unknown as Signals),
       isServing: inference.inFlight() > 0 || isWarm,
       ticks: clock.ticks(),
     });
@@ -54,66 +63,50 @@ export function createAvailabilityMonitor(deps: AvailabilityMonitorDeps): Availa
   return {
     start() {
       judge();
-      userIdleMs.look();
-      isOnBattery.look();
+      for (const signal of signals.values()) signal.poll();
     },
     look() {
-      const { onlyWhenIdle, notOnBattery } = ownership.rules();
+      const rules = availability.rules();
       judge();
-      if (onlyWhenIdle) userIdleMs.look();
-      if (notOnBattery) isOnBattery.look();
+      for (const rule of OWNER_RULES) if (rule.isSet(rules)) signals.get(rule.senses)?.poll();
     },
-    unjudgeable() {
-      const { state, devices } = telemetry.read().gpus;
-      const isUnread = (values: readonly (number | null)[]) =>
-        state !== 'starting' && highest(values) === null;
-      const unknown: Readonly<Record<OwnerRule, boolean>> = {
-        onlyWhenIdle: userIdleMs.last() === null,
-        notOnBattery: isOnBattery.last() === null,
-        maxGpuTemperatureC: isUnread(devices.map(({ temperatureC }) => temperatureC)),
-        yieldToOthers: isUnread(devices.map(({ utilGpu }) => utilGpu)),
-      };
-      return OWNER_RULES.filter((rule) => unknown[rule]);
-    },
+    unjudgeable: () =>
+      OWNER_RULES.filter(({ senses }) => signals.get(senses)?.last() === null).map(
+        ({ key }) => key,
+      ),
     stop: () => stopping.abort(),
   };
 }
 
-function highest(values: readonly (number | null)[]): number | null {
-  const known = values.filter((value) => value !== null);
-  return known.length === 0 ? null : Math.max(...known);
+interface Signal {
+  /** As last read: null where the machine does not tell, undefined before the first reading. */
+  last(): unknown;
+  /** Begins a reading, unless one is under way; what is read anyway needs none. */
+  poll(): void;
 }
 
-/** Something about this machine that is asked for now and then, never twice at a time. */
-interface PolledSignal<T> {
-  /** As last answered: null where the machine does not tell, undefined before the first answer. */
-  last(): T | null | undefined;
-  /** Asks, unless it does already. */
-  look(): void;
-}
-
-/** Makes it; `heard` hears of each answer until `signal` aborts. */
-function createPolledSignal<T>(
-  ask: (signal: AbortSignal) => Promise<T | null>,
+/** A signal of the host, with at most one read in flight; `onRead` is called after each until `signal` aborts. */
+function createPolledSignal(
+  read: (signal: AbortSignal) => Promise<unknown>,
   signal: AbortSignal,
-  heard: () => void,
-): PolledSignal<T> {
-  let last: T | null | undefined;
-  let isAsking = false;
+  onRead: () => void,
+): Signal {
+  let last: unknown;
+  let isReading = false;
 
-  async function look(): Promise<void> {
-    isAsking = true;
-    const answer = await ask(signal);
-    isAsking = false;
+  async function poll(): Promise<void> {
+    isReading = true;
+    const value = await read(signal);
+    isReading = false;
     if (signal.aborted) return;
-    last = answer;
-    heard();
+    last = value;
+    onRead();
   }
 
   return {
     last: () => last,
-    look() {
-      if (!isAsking && !signal.aborted) void look();
+    poll() {
+      if (!isReading && !signal.aborted) void poll();
     },
   };
 }

@@ -4,29 +4,26 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { createStateFile } from '../../platform/state-file.ts';
 import {
-  FREE,
+  afterLook,
+  afterOrder,
+  INITIAL_STATE,
   modeOf,
-  type Observation,
-  observed,
   type OwnerMode,
-  type OwnerRules,
   type OwnerState,
   type OwnerWish,
-  wished,
 } from './policy.ts';
+import type { Observation, OwnerRules } from './rules.ts';
 
-/** The owner's say over this machine: a wish, kept over restarts, and the rules of the settings. */
+/** Whether this machine takes work: the owner's order, kept over restarts, and the rules of the settings. */
 export interface Availability {
   wish(): OwnerWish;
   rules(): OwnerRules;
   mode(inFlight: number): OwnerMode;
   /** Resolves once it is on disk. */
   setWish(wish: OwnerWish): Promise<void>;
-  /** Judges the rules by this moment. */
-  observe(seen: Observation): void;
+  look(seen: Observation): void;
 }
 
-/** What the owner's say takes. */
 interface AvailabilityDeps {
   readonly dataDirectory: string;
   /** As the settings have them now. */
@@ -35,19 +32,19 @@ interface AvailabilityDeps {
   readonly log: Log;
 }
 
-/** Takes up what an earlier run kept; `changed` hears of each change that matters. */
+/** Starts from the order that an earlier run saved; `changed` is called when more than the GPU's phase changes. */
 export function createAvailability(deps: AvailabilityDeps, changed: () => void): Availability {
   const { dataDirectory, rules } = deps;
-  let state = FREE;
+  let state = INITIAL_STATE;
   const file = createOwnerFile(dataDirectory, () => state.wish, deps);
-  state = { ...FREE, wish: file.load() };
+  state = { ...INITIAL_STATE, wish: file.load() };
 
   function set(next: OwnerState): void {
-    const shown = ({ wish, causes, overruled }: OwnerState) =>
-      JSON.stringify([wish, causes, overruled]);
-    const isNews = shown(state) !== shown(next);
+    const shown = ({ wish, holding, overruled }: OwnerState) =>
+      JSON.stringify([wish, holding, overruled]);
+    const hasChanged = shown(state) !== shown(next);
     state = next;
-    if (isNews) changed();
+    if (hasChanged) changed();
   }
 
   return {
@@ -55,14 +52,14 @@ export function createAvailability(deps: AvailabilityDeps, changed: () => void):
     rules,
     mode: (inFlight) => modeOf(state, rules(), inFlight),
     setWish(wish) {
-      set(wished(state, wish));
+      set(afterOrder(state, wish));
       return file.save();
     },
-    observe: (seen) => set(observed(state, rules(), seen)),
+    look: (seen) => set(afterLook(state, rules(), seen)),
   };
 }
 
-/** Earlier versions kept rules beside the wish, which nobody could set; those are settings now. */
+/** Earlier versions saved rules beside the order, which nobody could set; those are settings now. */
 const fileSchema = z.object({
   version: z.literal(1),
   wish: z.enum(['on', 'paused', 'drained']) satisfies z.ZodType<OwnerWish>,
@@ -70,15 +67,13 @@ const fileSchema = z.object({
 
 const FILE = 'agent-owner.json';
 
-/** Keeps the owner's wish over restarts. */
 interface OwnerFile {
-  /** As it was left; `on` where nothing was, or nothing that can be read. */
+  /** `on` where nothing was saved, or nothing that can be read. */
   load(): OwnerWish;
   /** Resolves once what `wish` gives is on disk, or the disk has failed and that is logged. */
   save(): Promise<void>;
 }
 
-/** Makes the keeper of the file in `directory`. */
 function createOwnerFile(
   directory: string,
   wish: () => OwnerWish,

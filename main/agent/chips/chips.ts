@@ -1,9 +1,9 @@
 /** How much a chip is worth for inference: by memory bandwidth, which decides decoding, and by memory. */
 export type ChipTier = 'low' | 'mid' | 'high';
 
-/** What a maker publishes of a chip and no driver tells. */
+/** Data that makers publish and no driver reports. */
 export interface Chip {
-  /** The name that the driver gives, without the maker's. */
+  /** As the driver reports it, without the maker's name. */
   readonly name: string;
   readonly family: string;
   readonly tier: ChipTier;
@@ -11,9 +11,9 @@ export interface Chip {
   readonly gpuCores: number | null;
   /** Peak bandwidth of one device. */
   readonly bandwidthGbs: number | null;
-  /** Tells apart chips that are sold under one name; null where the name is enough. */
+  /** Tells chips apart that are sold under one name; null where the name is enough. */
   readonly memoryGb: number | null;
-  /** The page that says so. */
+  /** The page that states it. */
   readonly source: string;
 }
 
@@ -26,7 +26,7 @@ type ChipRow = readonly [
   memoryGb?: number,
 ];
 
-/** Rows of one family that have one source. */
+/** Rows of one family and one source. */
 export function family(name: string, source: string, rows: readonly ChipRow[]): readonly Chip[] {
   return rows.map(([chip, tier, gpuCores, bandwidthGbs, memoryGb]) => ({
     name: chip,
@@ -43,7 +43,7 @@ const RADEON = 'AMD, product page "Specifications"';
 const INSTINCT = 'AMD Instinct, data sheet';
 const ARC = 'Intel, product specifications (ark.intel.com)';
 
-/** AMD's and Intel's chips that are common for inference. Bandwidth leaves caches out of account. */
+/** AMD's and Intel's chips that are common for inference. Bandwidth excludes caches. */
 export const AMD_INTEL_CHIPS: readonly Chip[] = [
   ...family('RDNA 4', RADEON, [
     ['Radeon RX 9070 XT', 'mid', 4096, 640],
@@ -80,7 +80,7 @@ export const AMD_INTEL_CHIPS: readonly Chip[] = [
 
 const SPECS = 'Apple, "Mac technical specifications"';
 
-/** Apple's chips. Where one name was sold with several GPUs, the number of cores tells which it is. */
+/** Apple's chips. Where one name was sold with several GPUs, the number of cores tells them apart. */
 export const APPLE_CHIPS: readonly Chip[] = [
   ...family('M1', SPECS, [
     ['M1', 'low', null, 68],

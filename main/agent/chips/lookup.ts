@@ -1,10 +1,9 @@
 import { AMD_INTEL_CHIPS, APPLE_CHIPS, type Chip, type ChipTier } from './chips.ts';
 import { familyByCapability, NVIDIA_CHIPS } from './nvidia.ts';
 
-/** All chips in the tables. */
 export const CHIPS: readonly Chip[] = [...NVIDIA_CHIPS, ...AMD_INTEL_CHIPS, ...APPLE_CHIPS];
 
-/** What a driver tells of a chip. */
+/** What a driver reports of a chip. */
 export interface ChipHints {
   readonly name: string | null;
   readonly memoryMb: number | null;
@@ -12,7 +11,7 @@ export interface ChipHints {
   readonly computeCapability: string | null;
 }
 
-/** What is known of a chip; null is unknown, never a guess. */
+/** Null is unknown, never a guess. */
 export interface ChipFacts {
   readonly family: string | null;
   readonly tier: ChipTier | null;
@@ -35,10 +34,10 @@ export function chipFacts({ name, memoryMb, gpuCores, computeCapability }: ChipH
 }
 
 const MB_PER_GB = 1024;
-/** Drivers keep part of the memory for themselves. */
+/** Drivers reserve part of the memory. */
 const MEMORY_SLACK_GB = 1;
 
-/** Whether what the driver tells speaks for one of several chips with a name. */
+/** Whether the driver's figures match this one of several chips with the same name. */
 function fits(
   chip: Chip,
   namesakes: number,
@@ -52,7 +51,7 @@ function fits(
   return gpuCores !== null && chip.gpuCores === gpuCores;
 }
 
-/** What all say; null where they differ. */
+/** The common value; null where they differ. */
 function agreed<T>(values: readonly T[]): T | null {
   const [first, ...others] = values;
   return first !== undefined && others.every((other) => other === first) ? first : null;

@@ -101,7 +101,7 @@ const PROFESSIONAL_CHIPS: readonly Chip[] = [
 /** NVIDIA's chips that are common for inference. */
 export const NVIDIA_CHIPS: readonly Chip[] = [...GEFORCE_CHIPS, ...PROFESSIONAL_CHIPS];
 
-/** Families by compute capability (NVIDIA, "CUDA GPU Compute Capability"), the narrowest first. */
+/** NVIDIA, "CUDA GPU Compute Capability"; the narrowest pattern first. */
 const FAMILY_BY_CAPABILITY: readonly (readonly [RegExp, string])[] = [
   [/^1[0-2]\./, 'Blackwell'],
   [/^9\./, 'Hopper'],
@@ -113,7 +113,7 @@ const FAMILY_BY_CAPABILITY: readonly (readonly [RegExp, string])[] = [
   [/^5\./, 'Maxwell'],
 ];
 
-/** The family of a chip that no table has; null for a capability that nobody has seen. */
+/** For chips that are in no table; null for an unknown capability. */
 export function familyByCapability(capability: string): string | null {
   return FAMILY_BY_CAPABILITY.find(([pattern]) => pattern.test(capability))?.[1] ?? null;
 }

@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
-import type { CheckName } from '#shared/provider.ts';
+import { CHECKS } from '#shared/provider.ts';
 import { verifyHealth } from '../../platform/agent-identity.ts';
 import { isLoopbackHost, urlHost } from '../../platform/http/server.ts';
 import { memberOf, parseJson, textOf } from '../../platform/json.ts';
@@ -11,26 +11,24 @@ export interface ExpectedAgent {
   readonly isEnabled: boolean;
   readonly host: string;
   readonly ports: readonly number[];
-  /** The key that it signs with; null where it has none yet. */
+  /** Null where it has no key yet. */
   readonly privateKey: KeyObject | null;
   readonly id: string | null;
-  /** What the gateway it has joined would show it; null where that is the one of the same program. */
+  /** The token of the gateway that it has joined; null where that is the gateway of this process. */
   readonly gatewayToken: string | null;
-  /** The gateway that it has joined; null as above. */
+  /** Null where that is the gateway of this process. */
   readonly registryUrl: string | null;
 }
 
-/** What the agent's ports came to. */
 export interface AgentFound {
   readonly entries: readonly DoctorEntry[];
-  /** Where the agent answers as it should; null where it does not. */
+  /** Where the agent answers correctly; null where it does not. */
   readonly origin: string | null;
 }
 
-const HEALTH: CheckName = 'health /health status ok';
 const GET_TIMEOUT_MS = 5000;
 
-/** Asks every port for the health that a registry would ask for. */
+/** Requests the health of every port, as a registry would. */
 export async function checkAgent(
   agent: ExpectedAgent,
   nonce: string,
@@ -66,7 +64,7 @@ async function checkPort(agent: ExpectedAgent, port: number, nonce: string, edge
   const remedy = healthRemedy(agent, nonce, answer);
   const { latencyMs } = answer;
   const health: DoctorEntry = {
-    name: HEALTH,
+    name: CHECKS.health,
     passed: remedy === null,
     tried,
     output: shown(`HTTP ${answer.status} ${answer.text}`),
@@ -76,7 +74,7 @@ async function checkPort(agent: ExpectedAgent, port: number, nonce: string, edge
   return { origin, bound, health, isWell: remedy === null };
 }
 
-/** The address at which this machine reaches a bound host. */
+/** An address by which this machine reaches the bound host. */
 function reachable(host: string): string {
   const literal = host.replace(/^\[(.*)\]$/, '$1');
   if (literal === '0.0.0.0' || literal === 'localhost') return '127.0.0.1';
@@ -85,7 +83,7 @@ function reachable(host: string): string {
 
 type Answered = Extract<Answer, { readonly kind: 'answer' }>;
 
-/** Whether it was an agent of ours that answered, whatever it said. */
+/** Whether an agent of this program answered, whatever its answer. */
 function isAgents({ text, headers }: Answered): boolean {
   const json = parseJson(text);
   return (
@@ -97,7 +95,7 @@ function isAgents({ text, headers }: Answered): boolean {
 
 function portRemedy({ isEnabled }: ExpectedAgent, port: number, answer: Answer): string {
   if (answer.kind === 'answer') {
-    return `Port ${port} is another program's: stop that one, or choose other ports with SWITCHYARD_AGENT_PORTS.`;
+    return `Port ${port} belongs to another program: stop that one, or choose other ports with SWITCHYARD_AGENT_PORTS.`;
   }
   if (!isEnabled) return 'The agent is switched off: set SWITCHYARD_AGENT to true and start again.';
   return 'Start Switchyard on this machine: its agent listens there.';
@@ -107,7 +105,7 @@ function healthRemedy(agent: ExpectedAgent, nonce: string, answer: Answered): st
   const { status, text, headers } = answer;
   if (headers['x-gateway-agent'] === 'unauthorized') {
     return agent.gatewayToken === null
-      ? 'It listens beyond this machine and answers its gateway alone: look at what that gateway says of it.'
+      ? 'It listens beyond this machine and answers only its gateway: see what that gateway reports of it.'
       : 'Another enrolment is in force: restart Switchyard here, or join this machine again.';
   }
   const json = parseJson(text);
@@ -124,7 +122,7 @@ function isSignedBy({ privateKey, id }: ExpectedAgent, nonce: string, json: unkn
   return verifyHealth(createPublicKey(privateKey), { nonce, id, signature });
 }
 
-/** What to do where an agent has joined a gateway elsewhere and only this machine can reach it. */
+/** The remedy where a gateway elsewhere was joined and only this machine can reach the agent. */
 function outOfReach({ registryUrl, host }: ExpectedAgent): string | null {
   if (registryUrl === null || !isLoopbackHost(host)) return null;
   if (isLoopbackHost(new URL(registryUrl).hostname)) return null;

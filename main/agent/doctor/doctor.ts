@@ -7,15 +7,14 @@ import { checkInference, type Place, type ProbeEdges } from './inference-checks.
 import { checkEngineHealth, checkGpus, firstReading } from './machine-checks.ts';
 import { type DoctorReport, reportOf } from './report.ts';
 
-/** What the doctor is given of this machine. */
 export interface DoctorDeps extends ProbeEdges {
   readonly agent: ExpectedAgent;
   readonly engines: EngineSearch;
-  /** Started, and stopped, by whoever calls. */
+  /** Started and stopped by the caller. */
   readonly telemetry: TelemetryWatch;
 }
 
-/** An agent that has served nothing: what the checks look at does not depend on it. */
+/** The checks do not depend on what an agent has served. */
 const UNUSED: AgentState = {
   mode: 'on',
   inFlight: 0,
@@ -29,7 +28,10 @@ const UNUSED: AgentState = {
   uptimeS: 0,
 };
 
-/** Runs the six checks of a registry (interface 2.3) from this side, and what they rest on. */
+/**
+ * Runs the verification checks of a registry (docs/agent-protocol.md) from this side, and the checks that
+ * they rest on.
+ */
 export async function runChecks(deps: DoctorDeps): Promise<DoctorReport> {
   const { agent, telemetry, clock } = deps;
   const nonce = newSecret();
@@ -52,7 +54,7 @@ export async function runChecks(deps: DoctorDeps): Promise<DoctorReport> {
   ]);
 }
 
-/** The agent goes first: it is what a gateway talks to. */
+/** The agent before the engine: it is what a gateway talks to. */
 function placeOf(
   agentOrigin: string | null,
   { gatewayToken }: ExpectedAgent,

@@ -5,25 +5,24 @@ import { lookAt } from '../engines/detect.ts';
 import { chosen, found } from '../engines/engine-table.ts';
 import { type DoctorEntry, shown } from './report.ts';
 
-/** Where engines are looked for. */
 export interface EngineSearch {
-  /** The one that its owner has named; null to look at the usual ports. */
+  /** Set by the owner; null: look at the usual ports. */
   readonly pinned: EngineAddress | null;
-  /** Ports of this program, which are no engine's. */
+  /** Ports of this program, which are never taken for an engine's. */
   readonly ownPorts: readonly number[];
-  /** Only tests look elsewhere. */
+  /** For tests. */
   readonly ports?: readonly number[];
-  /** Why the address in the settings cannot be used, and what to write instead; null where it can. */
+  /** Why the address in the settings cannot be used and what to write instead; null where it can. */
   readonly fault?: string | null;
 }
 
-/** The engine that the agent would serve, if there is one. */
+/** The engine that the agent would serve; null where there is none. */
 export interface EngineSearchResult {
   readonly entry: DoctorEntry;
   readonly engine: { readonly view: EngineView; readonly address: EngineAddress } | null;
 }
 
-/** Looks once at every place where an engine may be. */
+/** Looks once at every address at which an engine may listen. */
 export async function findEngine(
   search: EngineSearch,
   edges: AskEdges,
@@ -45,7 +44,7 @@ export async function findEngine(
     ...engines.map(
       (engine) => `${engine.view.kind} at ${engine.view.baseUrl}: ${engine.view.health.status}`,
     ),
-    ...strangers.map((origin) => `something that is no known engine at ${origin}`),
+    ...strangers.map((origin) => `an unknown program at ${origin}`),
   ].join('; ');
   return {
     engine: engines.find((engine) => engine.view === view) ?? null,

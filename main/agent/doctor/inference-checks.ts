@@ -1,25 +1,21 @@
-import type { CheckName } from '#shared/provider.ts';
+import { CHECKS } from '#shared/provider.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { get, type GetResult, post } from '../../platform/http/fetch-body.ts';
 import type { HttpClient, ResponseHeaders } from '../../platform/http/types.ts';
 import { listOf, memberOf, parseJson, textOf } from '../../platform/json.ts';
 import { type DoctorEntry, shown } from './report.ts';
 
-const INFERENCE: CheckName = 'test inference returns choices';
-const LATENCY: CheckName = 'latency <10s';
-const MODEL: CheckName = 'model id matches';
-
-/** A registry waits so long for its test inference (interface 2.3). */
+/** As long as a registry waits for its test inference. */
 const INFERENCE_TIMEOUT_MS = 10_000;
 const GET_TIMEOUT_MS = 5000;
 
-/** Who is asked: the agent as a registry would, or the engine itself where there is no agent. */
+/** The agent, as a registry would reach it, or the engine itself where no agent runs. */
 export type Place = Pick<Probe, 'origin' | 'gatewayToken' | 'authorization'> & {
-  /** What comes before `/v1`. */
+  /** Path in front of `/v1`. */
   readonly basePath: string;
 };
 
-/** The test inference, its latency, and the list of models. */
+/** The checks of the test inference, its latency and the list of models. */
 export async function checkInference(
   place: Place,
   model: string | null,
@@ -42,7 +38,7 @@ export async function checkInference(
 }
 
 const NO_MODEL: DoctorEntry = {
-  name: INFERENCE,
+  name: CHECKS.inference,
   passed: false,
   tried: 'nothing: no model is on offer',
   output: '',
@@ -56,13 +52,16 @@ function judgeInference(answer: Answer, tried: string): readonly DoctorEntry[] {
     answer.status === 200 &&
     listOf(memberOf(parseJson(answer.text), 'choices')).length > 0;
   const output = rawOf(answer);
-  const inference = { name: INFERENCE, passed: hasChoices, tried, output, latencyMs };
+  const inference = { name: CHECKS.inference, passed: hasChoices, tried, output, latencyMs };
   const first = { ...inference, remedy: hasChoices ? null : inferenceRemedy(answer) };
-  // Latency is that of an answer: an error that comes fast is not fast.
+  // Only an answer has a latency: a quick error is not quick.
   if (!hasChoices && answer.kind === 'answer') return [first];
   const isFast = hasChoices && latencyMs < INFERENCE_TIMEOUT_MS;
   const remedy = isFast ? null : TOO_SLOW;
-  return [first, { name: LATENCY, passed: isFast, tried, output: `${latencyMs} ms`, remedy }];
+  return [
+    first,
+    { name: CHECKS.latency, passed: isFast, tried, output: `${latencyMs} ms`, remedy },
+  ];
 }
 
 const TOO_SLOW =
@@ -85,20 +84,18 @@ function judgeModels(answer: Answer, model: string, tried: string): DoctorEntry 
   const remedy = passed
     ? null
     : `"${shown(model)}" is not among the models that are listed: restart Switchyard, or the engine where it lists others than it serves.`;
-  return { name: MODEL, passed, tried, output: rawOf(answer), remedy, latencyMs };
+  return { name: CHECKS.model, passed, tried, output: rawOf(answer), remedy, latencyMs };
 }
 
 function rawOf(answer: Answer): string {
   return shown(answer.kind === 'answer' ? `HTTP ${answer.status} ${answer.text}` : answer.text);
 }
 
-/** What asking takes. */
 export interface ProbeEdges {
   readonly http: HttpClient;
   readonly clock: Clock;
 }
 
-/** A request to an agent or an engine. */
 interface Probe {
   readonly origin: string;
   readonly path: string;
@@ -108,7 +105,6 @@ interface Probe {
   readonly json: unknown;
 }
 
-/** What came back. */
 export type Answer =
   | {
       readonly kind: 'answer';
@@ -117,13 +113,12 @@ export type Answer =
       readonly text: string;
       readonly latencyMs: number;
     }
-  /** `text` says why. */
+  /** `text` is the reason. */
   | { readonly kind: 'none'; readonly text: string; readonly latencyMs: number };
 
-/** What a registry reads of an answer at most (design 9). */
+/** A registry reads no more of an answer. */
 const MAX_BYTES = 64 * 1024;
 
-/** Asks, and says how long it took. */
 export async function ask(probe: Probe, timeoutMs: number, edges: ProbeEdges): Promise<Answer> {
   const startedTicks = edges.clock.ticks();
   const result = await send(probe, timeoutMs, edges);

@@ -1,16 +1,13 @@
-import type { AgentRecord, CheckName } from '#shared/provider.ts';
+import { type AgentRecord, CHECKS } from '#shared/provider.ts';
 import { sleep, type Clock } from '../../platform/clock.ts';
 import type { Telemetry, TelemetryWatch } from '../telemetry/telemetry.ts';
 import { shown, type DoctorEntry } from './report.ts';
 
-const ENGINE_HEALTH: CheckName = 'engine_health ok';
-const GPU_COUNT: CheckName = 'GPU count >0';
-
-/** Tools of drivers may take seconds, the first time above all. */
+/** Driver tools may take seconds, the first call above all. */
 const READING_MS = 10_000;
 const LOOK_MS = 100;
 
-/** The first reading of the drivers, or what is known when they take too long. */
+/** The first GPU reading, or what is known when it takes too long. */
 export async function firstReading(telemetry: TelemetryWatch, clock: Clock): Promise<Telemetry> {
   const untilTicks = clock.ticks() + READING_MS;
   const { signal } = new AbortController();
@@ -21,7 +18,7 @@ export async function firstReading(telemetry: TelemetryWatch, clock: Clock): Pro
   }
 }
 
-/** Whether the drivers tell of an accelerator, as the next heartbeat would report it. */
+/** Whether the drivers report an accelerator, as the next heartbeat would state it. */
 export function checkGpus(
   { gpu }: AgentRecord,
   { gpus }: Telemetry,
@@ -38,7 +35,7 @@ export function checkGpus(
   const problems = gpus.problems.map(({ tool, happened }) => `${tool}: ${happened}`);
   const output = passed ? cards : [...faults, ...problems];
   return {
-    name: GPU_COUNT,
+    name: CHECKS.gpuCount,
     passed,
     tried: problem?.tried ?? 'the tools and files of the GPU drivers',
     output: shown(output.join('; ') || 'no answer from the drivers yet'),
@@ -48,21 +45,24 @@ export function checkGpus(
 
 const LOOK_AT_TOOL = 'Look at what the tool of the GPU driver says by itself.';
 
-/** Gateways take no machine without a GPU, but one's own may ask the engine without the agent. */
+/**
+ * Gateways take no machine without a GPU, but this machine's own gateway can use the engine without the
+ * agent.
+ */
 function remedyWithout(remedy: string, engineUrl: string | null): string {
   return engineUrl === null
     ? remedy
     : `${remedy} If it has none, let Switchyard use the engine directly: npx switchyard set local.baseUrl ${engineUrl}`;
 }
 
-/** Whether the engine says that it is well, as the next heartbeat would report it. */
+/** Whether the engine reports itself well, as the next heartbeat would state it. */
 export function checkEngineHealth(
   { engine_health: health }: AgentRecord,
   baseUrl: string | null,
 ): DoctorEntry {
   const passed = health.status === 'ok';
   return {
-    name: ENGINE_HEALTH,
+    name: CHECKS.engineHealth,
     passed,
     tried: baseUrl === null ? 'nothing: no engine was found' : `the health of ${baseUrl}`,
     output: shown(JSON.stringify(health)),

@@ -1,15 +1,15 @@
 import { DOCTOR_GROUNDS, type DoctorEntry, type DoctorReport } from '#shared/agent.ts';
-import { CHECK_NAMES } from '#shared/provider.ts';
+import { CHECK_MISSING, CHECK_NAMES } from '#shared/provider.ts';
 
 export type { DoctorEntry, DoctorReport };
 
-/** The names of a report, in its order. */
+/** In the order of a report. */
 export const DOCTOR_NAMES = [...DOCTOR_GROUNDS, ...CHECK_NAMES] as const;
 
 /** Enough for an error message of an engine. */
 const MAX_OUTPUT_CHARS = 600;
 
-/** Somebody else's output, fit to be shown: short, on one line, without commands for a terminal. */
+/** Makes foreign output fit to be shown: short, on one line, without terminal commands. */
 export function shown(output: string): string {
   const plain = output
     .slice(0, 4 * MAX_OUTPUT_CHARS)
@@ -18,7 +18,7 @@ export function shown(output: string): string {
   return plain.length > MAX_OUTPUT_CHARS ? `${plain.slice(0, MAX_OUTPUT_CHARS)}…` : plain;
 }
 
-/** The report of everything that was tried, in the order of the names. */
+/** All entries in the order of the names; a check that was not run gets an entry that says so. */
 export function reportOf(entries: readonly DoctorEntry[]): DoctorReport {
   const of = (name: DoctorEntry['name']) => entries.filter((entry) => entry.name === name);
   return {
@@ -31,11 +31,11 @@ export function reportOf(entries: readonly DoctorEntry[]): DoctorReport {
 }
 
 function missing(name: DoctorEntry['name']): DoctorEntry {
-  const remedy = 'Mend what failed above first.';
-  return { name, passed: false, tried: 'nothing', output: 'check missing', remedy };
+  const remedy = 'Fix the failed check above first.';
+  return { name, passed: false, tried: 'nothing', output: CHECK_MISSING, remedy };
 }
 
-/** The report for people. */
+/** The report as text for a terminal. */
 export function reportText({ ok, checks }: DoctorReport): string {
   const passes = (name: string) => checks.some((check) => check.name === name && check.passed);
   const lines = checks.flatMap((entry) => {
@@ -58,7 +58,7 @@ export function reportText({ ok, checks }: DoctorReport): string {
   return `${lines.join('\n')}\n\n${verdict}\n`;
 }
 
-/** One failed entry of a name that passes by another is worth a look, no more. */
+/** A failed entry whose check passes by another entry is worth a look, no more. */
 function markOf({ passed }: DoctorEntry, passes: boolean): string {
   if (passed) return '  ok  ';
   return passes ? '  --  ' : 'FAILED';

@@ -7,26 +7,26 @@ import {
 } from '../components.ts';
 import { runChecks } from './doctor.ts';
 
-/** The doctor's report on the agent of this process, as it runs rather than as its files describe it. */
+/** Checks the agent of this process as it runs, rather than as its files describe it. */
 export function selfCheck(
-  { identity, membership }: AgentComponents,
-  moment: AgentRuntimeState,
+  { identity, registration }: AgentComponents,
+  runtime: AgentRuntimeState,
   deps: Pick<AgentDeps, 'http' | 'clock' | 'telemetry' | 'otherPorts'>,
 ): Promise<DoctorReport> {
   const { http, clock, telemetry, otherPorts } = deps;
-  const { kind, url } = membership.view();
+  const { kind, url } = registration.view();
   return runChecks({
     http,
     clock,
     telemetry,
-    engines: { ...moment.engine, ownPorts: [...openPorts(moment), ...otherPorts()] },
+    engines: { ...runtime.engine, ownPorts: [...openPorts(runtime), ...otherPorts()] },
     agent: {
       isEnabled: true,
-      host: moment.address.host,
-      ports: moment.ports.map(({ port }) => port),
+      host: runtime.address.host,
+      ports: runtime.ports.map(({ port }) => port),
       privateKey: identity.privateKey,
       id: identity.id,
-      gatewayToken: membership.gatewayToken(),
+      gatewayToken: registration.gatewayToken(),
       registryUrl: kind === 'joined' ? url : null,
     },
   });

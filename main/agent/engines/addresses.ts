@@ -1,15 +1,15 @@
 import type { EngineAddress } from './adapters/probe.ts';
 import { ENGINES } from './detect.ts';
 
-/** The ports on which engines listen unless they are told otherwise. */
+/** The engines' default ports. */
 export const ENGINE_PORTS: readonly number[] = [...new Set(ENGINES.flatMap(({ ports }) => ports))];
 
-/** Both loopback addresses: what listens on `localhost` may have only one of them. */
+/** Both loopback addresses: a server on `localhost` may have bound only one of them. */
 const LOOPBACK_HOSTS = ['127.0.0.1', '[::1]'];
 
 /**
- * Where an engine may be on this machine: for each port the addresses to try in turn. Our own ports are
- * left out, for we answer like an engine.
+ * For each port the addresses at which an engine of this machine may listen. Our own ports are left out,
+ * because we answer like an engine.
  */
 export function localAddresses(
   ports: readonly number[],
@@ -26,15 +26,17 @@ export function localAddresses(
     );
 }
 
-/** An engine whose address its owner has set. */
+/** An engine address that the owner has set. */
 type PinnedAddress =
   | { readonly kind: 'address'; readonly address: EngineAddress }
-  /** `message` names the fault and what to write instead; it never repeats the URL, which may hold a key. */
+  /**
+   * `message` names the mistake and what to write instead; it never repeats the URL, which may hold a key.
+   */
   | { readonly kind: 'invalid'; readonly message: string };
 
 const EXAMPLE = 'Write it as in http://127.0.0.1:8000.';
 
-/** Reads the URL of an engine, with or without `/v1` at its end; `apiKey` is sent as bearer. */
+/** Reads the URL of an engine, with or without `/v1` at its end; `apiKey` is sent as a bearer token. */
 export function pinnedAddress(url: string, apiKey: string | null): PinnedAddress {
   if (!URL.canParse(url)) return invalid('The engine URL is not a URL.');
   const { protocol, origin, pathname, username, password, search, hash } = new URL(url);
@@ -58,21 +60,21 @@ function invalid(message: string): PinnedAddress {
   return { kind: 'invalid', message: `${message} ${EXAMPLE}` };
 }
 
-/** Where an agent finds its engine. */
+/** Where the agent looks for its engine. */
 export interface EnginePlace {
-  /** The engine that its owner has set: then no other is looked for. */
+  /** Set by the owner; then no other is looked for. */
   readonly pinned: EngineAddress | null;
-  /** Where one is looked for while none is set. */
+  /** Ports to search while none is set. */
   readonly ports: readonly number[];
-  /** What is wrong with the address in the settings, and what to write instead; null where it can be used. */
+  /** Why the address in the settings cannot be used and what to write instead; null where it can. */
   readonly fault: string | null;
 }
 
-/** Reads the engine URL of the settings; null stands for the usual ports of engines. */
+/** Null: the engines' usual ports. */
 export function enginePlace(url: string | null, ports = ENGINE_PORTS): EnginePlace {
   if (url === null) return { pinned: null, ports, fault: null };
   const read = pinnedAddress(url, null);
   if (read.kind === 'address') return { pinned: read.address, ports, fault: null };
-  // An address that its owner has set wrong must not lead to serving some other engine.
+  // A wrong address must not lead to serving some other engine.
   return { pinned: null, ports: [], fault: read.message };
 }

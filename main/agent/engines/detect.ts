@@ -13,7 +13,7 @@ import { sglang } from './adapters/sglang.ts';
 import { tgi } from './adapters/tgi.ts';
 import { vllm } from './adapters/vllm.ts';
 
-/** The engines that are known, those that nobody imitates first. */
+/** All known engines, those that nobody imitates first. */
 export const ENGINES: readonly Engine[] = [
   vllm,
   sglang,
@@ -27,21 +27,19 @@ export const ENGINES: readonly Engine[] = [
   mlx,
 ];
 
-/** An engine that was found, and what it said. */
 export interface Found {
   readonly kind: EngineKind;
   readonly apiPath: string;
   readonly detail: EngineDetail;
 }
 
-/** What came of looking at an address. */
 export type Look =
   | { readonly kind: 'found'; readonly found: Found }
-  /** Something answers, but it is no engine that is known. */
+  /** Something answers that is no known engine. */
   | { readonly kind: 'stranger'; readonly detail: EngineDetail }
   | { readonly kind: 'silent'; readonly isLate: boolean };
 
-/** Looks at an address. A pinned one may be any server that lists models as OpenAI does. */
+/** A pinned address may be any server that lists models as OpenAI does. */
 export async function lookAt(
   address: EngineAddress,
   isPinned: boolean,
@@ -63,7 +61,7 @@ export async function lookAt(
   return { kind: 'found', found: { kind: 'other', apiPath: '', detail: said } };
 }
 
-/** A server that answers no JSON is only asked what an engine of its port would be. */
+/** A server that does not answer JSON is only tested for the engines of its port. */
 function likely({ origin }: EngineAddress, isAny: boolean): readonly Engine[] {
   const port = Number(new URL(origin).port);
   const ofPort = ENGINES.filter(({ ports }) => ports.includes(port));

@@ -4,20 +4,20 @@ import { shownLocation } from './adapters/models.ts';
 import type { EngineAddress } from './adapters/probe.ts';
 import type { Found, Look } from './detect.ts';
 
-/** The engines that were found, and the one of them that is served. */
+/** The known engines, and which of them is served. */
 interface EngineTable {
-  /** Whether one is known at any of these. */
+  /** Whether an engine is known at any of the addresses. */
   knows(addresses: readonly EngineAddress[]): boolean;
   addresses(): readonly EngineAddress[];
-  /** What came of a look; one that is `pinned` is known even before it was found. */
+  /** Records a look; a `pinned` engine is known even before it was found. */
   note(address: EngineAddress, look: Look, at: NotedAt): void;
-  /** Lets go of those that are gone for too long. */
+  /** Drops engines that have been gone for too long. */
   forgetGone(ticks: number): void;
   clear(): void;
-  /** Chooses whom to serve; tells whether anything but the counters is different from before. */
+  /** Chooses the engine to serve; returns whether anything but the counters has changed. */
   settle(): boolean;
   served(): KnownEngine | null;
-  /** All of them, the one that is served first. */
+  /** The served one first. */
   views(): readonly EngineView[];
 }
 
@@ -26,10 +26,9 @@ interface NotedAt {
   readonly isPinned: boolean;
 }
 
-/** An engine that is gone for so long is not waited for any more. */
+/** An engine that has been gone this long is dropped. */
 const FORGET_MS = 600_000;
 
-/** Makes an empty one. */
 export function createEngineTable(arePathsAllowed: boolean): EngineTable {
   const known = new Map<string, KnownEngine>();
   let serving: string | null = null;
@@ -75,7 +74,7 @@ function keyOf({ origin, basePath }: EngineAddress): string {
   return origin + basePath;
 }
 
-/** An engine that was found, with what its next reading is held against. */
+/** With what the next reading is compared with. */
 interface KnownEngine {
   readonly address: EngineAddress;
   readonly view: EngineView;
@@ -86,7 +85,7 @@ interface KnownEngine {
   readonly goneAt: number | null;
 }
 
-/** An engine that its owner has named and that was not heard of yet. */
+/** An engine that the owner has set and that has not answered yet. */
 function unseen(address: EngineAddress): KnownEngine {
   const view: EngineView = {
     kind: 'other',
@@ -102,10 +101,9 @@ function unseen(address: EngineAddress): KnownEngine {
   return { address, view, count: null, lateRounds: 0, goneAt: null };
 }
 
-/** A busy engine may take longer than a second; after so many rounds it counts as unreachable. */
+/** A busy engine may take longer than a second; after this many late rounds it counts as unreachable. */
 const LATE_ROUNDS = 3;
 
-/** An engine as it was found just now. */
 export function found(
   address: EngineAddress,
   { kind, apiPath, detail }: Found,
@@ -136,7 +134,7 @@ function speedOf({ decode }: EngineDetail, former: KnownEngine | null): number |
   return tps === null ? last : Math.round(tps * 10) / 10;
 }
 
-/** An engine that did not answer as one this time; it keeps what was known of it. */
+/** An engine that was not recognised in this round keeps what was known of it. */
 function missed(
   known: KnownEngine,
   look: Exclude<Look, { kind: 'found' }>,
@@ -153,10 +151,7 @@ function missed(
   return { ...known, lateRounds, goneAt: known.goneAt ?? now, view: still };
 }
 
-/**
- * The engine that is served, of those that were found: one that can answer, rather with a model in
- * memory. Between equals it stays the one that it was.
- */
+/** The engine to serve: one that can answer, preferably with a model in memory. A tie leaves it unchanged. */
 export function chosen(views: readonly EngineView[], former: string | null): EngineView | null {
   const score = (view: EngineView) => 2 * worth(view) + (view.baseUrl === former ? 1 : 0);
   return views.toSorted((a, b) => score(b) - score(a))[0] ?? null;

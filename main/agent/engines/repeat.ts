@@ -1,25 +1,24 @@
 import { type Clock, sleep } from '../../platform/clock.ts';
 
-/** Between which pauses a round is repeated. */
 export interface Pace {
   readonly minMs: number;
   readonly maxMs: number;
 }
 
-/** Something that is done again and again. */
+/** A repeated task whose pause doubles while nothing changes. */
 export interface RepeatedTask {
   start(): void;
-  /** The next round is due now, and the pauses are short again. */
+  /** Makes the next round due now, and the pauses short again. */
   hurry(): void;
   stop(): void;
 }
 
-/** Rounds never begin closer to each other than this, however often they are hurried. */
+/** Shortest time between the starts of two rounds, however often they are hurried. */
 const MIN_GAP_MS = 1000;
 
 /**
- * Repeats `round`, never twice at a time. After a round that found something new the pause is short;
- * it doubles as long as nothing changes.
+ * Repeats `round`, one at a time. After a round that returned true the pause is short; it doubles as long
+ * as nothing changes.
  */
 export function createRepeatedTask(
   round: (signal: AbortSignal) => Promise<boolean>,

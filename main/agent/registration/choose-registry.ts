@@ -2,44 +2,43 @@ import { type SavedEnrollment, tokenDigest } from '../storage/enrollment-file.ts
 import { registryOrigin } from './http-link.ts';
 import type { LinkProblem } from './remedies.ts';
 
-/** What the settings say of the registry. */
+/** The settings that concern the registry. */
 export interface Configured {
   readonly registryUrl: string | null;
   readonly enrollToken: string | null;
 }
 
-/** Which registry an agent reports to when it starts. */
 export type Choice =
-  | { readonly kind: 'kept'; readonly enrolment: SavedEnrollment }
-  /** `fallback` is an enrolment of before, in case that the token is no good. */
+  | { readonly kind: 'saved'; readonly enrolment: SavedEnrollment }
+  /** `fallback`: an earlier enrolment, in case the token is refused. */
   | {
       readonly kind: 'enroll';
       readonly origin: string;
       readonly token: string;
       readonly fallback: SavedEnrollment | null;
     }
-  /** The one of this process; `otherwise` is for where there is none. */
+  /** The registry of this process; `otherwise` is shown where there is none. */
   | { readonly kind: 'own'; readonly otherwise: LinkProblem }
   | { readonly kind: 'none'; readonly url: string | null; readonly problem: LinkProblem };
 
-/** Settings go before what was joined by hand; without either it is the registry of this process. */
+/** Settings take precedence over an earlier join; without either it is the registry of this process. */
 export function chooseRegistry(
   { registryUrl, enrollToken }: Configured,
-  kept: SavedEnrollment | null,
+  saved: SavedEnrollment | null,
   id: string,
 ): Choice {
-  const isOurs = kept !== null && kept.id === id;
+  const isOurs = saved !== null && saved.id === id;
   if (registryUrl === null) {
-    if (kept === null) return { kind: 'own', otherwise: NOT_JOINED };
-    if (isOurs) return { kind: 'kept', enrolment: kept };
-    return { kind: 'none', url: kept.registryUrl, problem: NEW_KEY };
+    if (saved === null) return { kind: 'own', otherwise: NOT_JOINED };
+    if (isOurs) return { kind: 'saved', enrolment: saved };
+    return { kind: 'none', url: saved.registryUrl, problem: NEW_KEY };
   }
   const origin = registryOrigin(registryUrl);
   if (origin === null) return { kind: 'none', url: null, problem: BAD_SETTING };
-  const former = isOurs && kept.registryUrl === origin ? kept : null;
-  // A token stays in the environment after it was used; it works only once.
+  const former = isOurs && saved.registryUrl === origin ? saved : null;
+  // A token stays in the environment after its use, but works only once.
   const isUsed = enrollToken === null || former?.tokenDigest === tokenDigest(enrollToken);
-  if (former !== null && isUsed) return { kind: 'kept', enrolment: former };
+  if (former !== null && isUsed) return { kind: 'saved', enrolment: former };
   if (enrollToken === null) return { kind: 'none', url: origin, problem: NOT_JOINED };
   return { kind: 'enroll', origin, token: enrollToken, fallback: former };
 }
@@ -51,12 +50,11 @@ const NOT_JOINED: LinkProblem = {
 };
 
 const NEW_KEY: LinkProblem = {
-  happened:
-    'This machine has a new key, so the gateway that it had joined does not know it any more.',
+  happened: 'This machine has a new key, so the gateway that it had joined no longer knows it.',
   remedy: 'Join it again with a new line from that gateway.',
 };
 
 const BAD_SETTING: LinkProblem = {
-  happened: 'SWITCHYARD_REGISTRY_URL is no address that heartbeats can be sent to.',
+  happened: 'Heartbeats cannot be sent to the address in SWITCHYARD_REGISTRY_URL.',
   remedy: 'Write it as in http://192.168.1.10:47900, without a path, a user or a query.',
 };

@@ -1,46 +1,44 @@
 import type { AgentRecord } from '#shared/provider.ts';
+import { withTimeout } from '../../platform/async.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { BeatOutcome, RegistryLink } from './link.ts';
 
-/** Sends heartbeats over a link, again and again. */
 export interface Heartbeats {
   start(): void;
-  /** Something of the record has changed: soon, together with what else changes meanwhile. */
+  /** Sends a heartbeat soon, to cover further changes of the record as well. */
   changed(): void;
-  /** Whatever was waited for is over, as after a suspend or with another address: at once. */
+  /** Sends a heartbeat at once and ends any back-off, as after a suspend or a change of address. */
   now(): void;
-  /** Ends with a goodbye, which is not waited for longer than a second. */
+  /** Sends a goodbye and waits for it for at most a second. */
   stop(): Promise<void>;
 }
 
-/** What the loop takes. */
 interface HeartbeatDeps {
   readonly link: RegistryLink;
-  /** The record as it is now; `isLeaving` makes it a goodbye. */
+  /** `isLeaving` makes it a goodbye. */
   readonly record: (isLeaving: boolean) => AgentRecord;
-  /** Resolves once the record is worth telling; the first heartbeat waits for it. */
+  /** The first heartbeat waits for it. */
   readonly untilReady: (signal: AbortSignal) => Promise<void>;
   readonly heartbeatMs: () => number;
   readonly clock: Clock;
   /** In [0, 1). */
   readonly random: () => number;
-  /** Hears what came of each heartbeat but the goodbye. */
+  /** Called for each heartbeat except the goodbye. */
   readonly onOutcome: (outcome: BeatOutcome) => void;
 }
 
 const TIMEOUT_MS = 10_000;
 const GOODBYE_TIMEOUT_MS = 1000;
-/** Changes come in swarms: an engine that starts changes its health, its models and its metrics. */
+/** Changes come in bursts: an engine that starts changes its health, its models and its metrics. */
 const DEBOUNCE_MS = 250;
-/** However much changes, heartbeats begin no closer to each other; a change is told within a second. */
+/** Shortest time between the starts of two heartbeats; a change is still reported within a second. */
 const MIN_GAP_MS = 750;
 
-/** Makes the loop of one link. */
 export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
   const { link, clock } = deps;
   const stopping = new AbortController();
   let cancelTimer = () => {};
-  /** When the next one is due, in ticks; null while one runs or none was started. */
+  /** In ticks; null while a heartbeat runs, and before the start. */
   let dueTicks: number | null = null;
   let begunTicks = -Infinity;
   let failures = 0;
@@ -70,7 +68,7 @@ export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
     const pace = { heartbeatMs: deps.heartbeatMs(), failures, random: deps.random() };
     schedule(clock.ticks() + pauseAfter(outcome, pace));
     deps.onOutcome(outcome);
-    // Asked for while this one was on its way.
+    // Requested while this heartbeat was under way.
     if (wanted === 'now') hurry();
     else if (wanted === 'changed') bringForward();
   }
@@ -78,12 +76,12 @@ export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
   async function begin(): Promise<void> {
     const { signal } = stopping;
     await deps.untilReady(signal);
-    // Somebody may have been in a hurry meanwhile.
+    // `now` may have been called meanwhile.
     if (!signal.aborted && !isRunning && dueTicks === null) schedule(clock.ticks());
   }
 
   function bringForward(): void {
-    // A registry that is away gains nothing from news: the pause after a failure stands.
+    // An unreachable registry gains nothing from news: the back-off stands.
     if (failures > 0 || dueTicks === null) return;
     const soon = Math.max(clock.ticks() + DEBOUNCE_MS, begunTicks + MIN_GAP_MS);
     if (soon < dueTicks) schedule(soon);
@@ -115,42 +113,28 @@ export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
       cancelTimer();
       if (!isStarted) return;
       const limits = { timeoutMs: GOODBYE_TIMEOUT_MS, signal: new AbortController().signal };
-      await within(link.beat(deps.record(true), limits), GOODBYE_TIMEOUT_MS, clock);
+      await withTimeout(link.beat(deps.record(true), limits), { clock, ms: GOODBYE_TIMEOUT_MS });
     },
   };
 }
 
-/** Waits for something, but no longer than `ms`. */
-function within(what: Promise<unknown>, ms: number, clock: Clock): Promise<void> {
-  return new Promise((resolve) => {
-    const cancel = clock.after(ms, resolve);
-    const settle = () => {
-      cancel();
-      resolve();
-    };
-    void what.then(settle);
-  });
-}
-
-/** What the next pause depends on. */
 interface Pace {
-  /** What this agent's settings say. */
+  /** From this agent's settings. */
   readonly heartbeatMs: number;
-  /** Failures in a row, the last one included. */
+  /** In a row, the last one included. */
   readonly failures: number;
   /** In [0, 1). */
   readonly random: number;
 }
 
-/** Each pause is up to a tenth shorter or longer, so that machines started together do not stay together. */
+/** Each pause varies by up to a tenth, so that machines started together do not stay in step. */
 const JITTER = 0.1;
 const BACKOFF_MIN_MS = 1000;
 const BACKOFF_MAX_MS = 60_000;
-/** What a registry may ask for: it counts a machine as silent after 45 s. */
+/** Limits for what a registry may ask for: it counts a machine as silent after 45 s. */
 const ASKED_MIN_MS = 1000;
 const ASKED_MAX_MS = 30_000;
 
-/** How long to wait after an outcome. */
 export function pauseAfter(outcome: BeatOutcome, pace: Pace): number {
   switch (outcome.kind) {
     case 'accepted':
@@ -158,7 +142,7 @@ export function pauseAfter(outcome: BeatOutcome, pace: Pace): number {
     case 'unwritten':
       return jittered(pace.heartbeatMs, pace.random);
     case 'unknown_provider':
-      // Only a person can mend this; the registry need not hear it every second.
+      // Only a person can fix this; the registry need not hear it every second.
       return jittered(BACKOFF_MAX_MS, pace.random);
     case 'busy':
       return Math.max(backoff(pace), Math.min(outcome.retryAfterMs ?? 0, BACKOFF_MAX_MS));

@@ -6,7 +6,6 @@ import type { Sequence } from '../storage/sequence.ts';
 import type { RegistryLink, SendLimits } from './link.ts';
 import { type Correction, type Read, readBeat, readEnrolled } from './responses.ts';
 
-/** What the link over HTTP is made from. */
 export interface HttpLinkDeps extends PostEdges {
   /** As in `http://192.168.1.10:47900`. */
   readonly origin: string;
@@ -18,10 +17,10 @@ const ENROLL_PATH = '/api/v1/providers/enroll';
 const BEAT_PATH = '/api/v1/providers/heartbeat';
 /** Answers are a few hundred bytes. */
 const MAX_ANSWER_BYTES = 64 * 1024;
-/** A message whose count or time was put right is sent once more, not for ever. */
+/** A message is sent once more after its sequence or time was corrected, no further. */
 const TRIES = 2;
 
-/** The link to a registry elsewhere: signed messages, one at a time (docs/agent-protocol.md). */
+/** A link to a remote registry: signed messages, one at a time (docs/agent-protocol.md). */
 export function createHttpLink(deps: HttpLinkDeps): RegistryLink {
   const { origin, identity, sequence, clock } = deps;
   let offsetMs = 0;
@@ -74,7 +73,7 @@ export function createHttpLink(deps: HttpLinkDeps): RegistryLink {
   };
 }
 
-/** The origin of a gateway's address; null where it is none that signed messages can be sent to. */
+/** Null where signed messages cannot be sent to that address. */
 export function registryOrigin(url: string): string | null {
   if (!URL.canParse(url)) return null;
   const { protocol, origin, pathname, username, password, search } = new URL(url);

@@ -1,60 +1,57 @@
 import type { AgentRecord } from '#shared/provider.ts';
 
-/** Why the registry did not take a message. */
+/** Why the registry did not accept a message. */
 export type LinkFailure =
-  /** It does not know this machine: it was removed there, or belongs to another gateway. */
+  /** The registry does not know this machine: it was removed there, or belongs to another gateway. */
   | { readonly kind: 'unknown_provider'; readonly message: string }
-  /** It goes on refusing our count although we followed it. */
+  /** It still refuses our sequence after we followed its own. */
   | { readonly kind: 'sequence_reused'; readonly message: string }
-  /** It goes on refusing our time although we followed its own. */
+  /** It still refuses our time after we followed its own. */
   | { readonly kind: 'clock_skew'; readonly message: string }
-  /** Any other refusal, which only a person can mend. */
+  /** Any other refusal, which only a person can fix. */
   | {
       readonly kind: 'refused';
       readonly status: number;
       readonly code: string;
       readonly message: string;
     }
-  /** It may take it later: 429, 503 and other errors of its own. */
+  /** It may accept the message later: 429, 503 and other server errors. */
   | { readonly kind: 'busy'; readonly message: string; readonly retryAfterMs: number | null }
-  /** What answers there is no registry. */
+  /** What answers there is not a registry. */
   | { readonly kind: 'garbage'; readonly message: string }
   | { readonly kind: 'unreachable'; readonly message: string };
 
-/** What the registry thinks of this machine. */
+/** The registry's view of this machine. */
 export interface Standing {
   readonly status: string;
   readonly verification: { readonly status: string; readonly failure_reason: string };
 }
 
-/** What came of a heartbeat. */
 export type BeatOutcome =
   | { readonly kind: 'accepted'; readonly standing: Standing; readonly heartbeatMs: number }
-  /** It was heard, but the registry's disk fails; nothing is to be done here. */
+  /** It was received, but the registry's disk fails; there is nothing to do here. */
   | { readonly kind: 'unwritten'; readonly message: string }
   | LinkFailure;
 
-/** What came of an enrolment. */
 export type EnrollOutcome =
   { readonly kind: 'enrolled'; readonly id: string; readonly gatewayToken: string } | LinkFailure;
 
-/** How one message is sent. */
 export interface SendLimits {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
 
-/** The way to a registry: in this process, or over HTTP. It never throws. */
+/** A way to a registry: in this process, or over HTTP. Its methods never throw. */
 export interface RegistryLink {
-  /** Where it is, for people; null for the one in this process. */
+  /** For people; null for the registry of this process. */
   readonly url: string | null;
   enroll(token: string, limits: SendLimits): Promise<EnrollOutcome>;
   beat(record: AgentRecord, limits: SendLimits): Promise<BeatOutcome>;
-  /** How far this machine's clock is behind the registry's, as far as that mattered; 0 when it did not. */
+  /** By how much this machine's clock is behind the registry's; 0 until a message was refused for it. */
   clockOffsetMs(): number;
 }
 
-/** What the registry of this process offers, handed across by whoever holds both. */
+/** The registry of this process, passed in by the composition root. */
 export interface OwnRegistry {
   adopt(publicKey: string): Promise<{ readonly id: string; readonly gatewayToken: string }>;
   /** Null when `id` is not the adopted one. */
@@ -70,7 +67,7 @@ type OwnAnswer =
       readonly message: string;
     };
 
-/** The link to the registry of this process: no key, no network. */
+/** The link to the registry of this process: neither key nor network. */
 export function createOwnLink(
   own: OwnRegistry,
   { id, publicKey }: { readonly id: string; readonly publicKey: string },
@@ -84,7 +81,8 @@ export function createOwnLink(
     async beat(record) {
       const answer = await own.heartbeat(id, record);
       if (answer === null) {
-        // Its owner has removed it from the list: taken up again at the next start, not behind their back.
+        // The owner has removed it from the list: it is enrolled again at the next start, not behind their
+        // back.
         const message = 'This machine was removed from the list of this gateway.';
         return { kind: 'unknown_provider', message };
       }

@@ -1,31 +1,29 @@
+import { withTimeout } from '../../platform/async.ts';
 import { type Clock, sleep } from '../../platform/clock.ts';
 import type { EngineWatch } from '../engines/watch.ts';
 import type { TelemetryWatch } from '../telemetry/telemetry.ts';
 
-/** Who looks at this machine. */
+/** Sources that must be ready before the first heartbeat. */
 export interface ReadinessSources {
   readonly engines: Pick<EngineWatch, 'looked'>;
   readonly telemetry: Pick<TelemetryWatch, 'read'>;
   readonly clock: Clock;
 }
 
-/** An engine that hangs, or a driver that is being loaded, must not hold up the machine for longer. */
+/** A hanging engine or a driver that is being loaded must not hold the machine up for longer. */
 const PATIENCE_MS = 3000;
 const POLL_MS = 50;
 
 /**
- * Resolves once this machine knows its engine and its GPUs, or that they take too long. A registry that
- * is told before of a machine without them fails its verification, and looks again only after a while.
+ * Resolves once engine and GPUs are known, or take too long. A machine that reports too early, without
+ * them, fails its verification and is checked again only after a while.
  */
 export async function untilReady(
   { engines, telemetry, clock }: ReadinessSources,
   signal: AbortSignal,
 ): Promise<void> {
   const startedTicks = clock.ticks();
-  const known = new AbortController();
-  const ends = AbortSignal.any([signal, known.signal]);
-  await Promise.race([engines.looked(), sleep(clock, PATIENCE_MS, ends)]);
-  known.abort();
+  await withTimeout(engines.looked(), { clock, ms: PATIENCE_MS, signal });
   const isOver = () => signal.aborted || clock.ticks() - startedTicks >= PATIENCE_MS;
   while (telemetry.read().gpus.state === 'starting' && !isOver()) {
     await sleep(clock, POLL_MS, signal);

@@ -26,13 +26,12 @@ import {
   NOWHERE,
 } from './session.ts';
 
-/** What came of joining a gateway. */
 export type JoinResult =
-  /** `warning` is for people; null when all is well. */
+  /** `warning` is for people; null when there is none. */
   | { readonly kind: 'joined'; readonly url: string; readonly warning: string | null }
   | ({ readonly kind: 'failed' } & LinkProblem);
 
-/** This machine's place at a registry, and the ways in and out. */
+/** The registry that this machine reports to, and how that is changed. */
 export interface Registration extends Pick<
   RegistrySession,
   'tokenDigests' | 'gatewayToken' | 'changed' | 'now'
@@ -42,18 +41,17 @@ export interface Registration extends Pick<
   join(url: string, token: string): Promise<JoinResult>;
   /** Goes back to the registry of this process. */
   leave(): Promise<void>;
-  /** The settings name another registry or another token: goes where they say. */
+  /** Applies settings that name another registry or another token. */
   configure(configured: Configured): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** What it takes. */
 export interface RegistrationDeps extends RegistrySessionDeps {
   readonly identity: AgentIdentity;
   readonly sequence: Sequence;
   readonly file: EnrollmentFile;
-  /** What an earlier run has left in that file. */
-  readonly kept: SavedEnrollment | null;
+  /** Content of that file at the start. */
+  readonly saved: SavedEnrollment | null;
   readonly own: OwnRegistry | null;
   readonly configured: Configured;
   readonly http: HttpClient;
@@ -61,34 +59,34 @@ export interface RegistrationDeps extends RegistrySessionDeps {
 
 const ENROLL_TIMEOUT_MS = 10_000;
 
-/** Makes it; nothing is sent before `start`. */
+/** Nothing is sent before `start`. */
 export function createRegistration(deps: RegistrationDeps): Registration {
   let { configured } = deps;
-  const attendance = createRegistrySession(deps);
-  const show = (part: Partial<RegistrationView>) => attendance.show(part);
+  const session = createRegistrySession(deps);
+  const show = (part: Partial<RegistrationView>) => session.show(part);
 
-  async function attendOwn(own: OwnRegistry): Promise<void> {
-    const signal = attendance.signal();
+  async function connectOwn(own: OwnRegistry): Promise<void> {
+    const signal = session.signal();
     show({ ...NOWHERE, kind: 'own', state: 'starting' });
     const { gatewayToken } = await own.adopt(deps.identity.publicKey);
-    if (!signal.aborted) attendance.attend(createOwnLink(own, deps.identity), gatewayToken);
+    if (!signal.aborted) session.connect(createOwnLink(own, deps.identity), gatewayToken);
   }
 
-  async function settle(kept: SavedEnrollment | null): Promise<void> {
-    const choice = chooseRegistry(configured, kept, deps.identity.id);
+  async function settle(saved: SavedEnrollment | null): Promise<void> {
+    const choice = chooseRegistry(configured, saved, deps.identity.id);
     switch (choice.kind) {
-      case 'kept': {
+      case 'saved': {
         const { registryUrl: url, gatewayToken } = choice.enrolment;
         show({ ...NOWHERE, kind: 'joined', url, state: 'starting' });
-        attendance.attend(createHttpLink({ ...deps, origin: url }), gatewayToken);
+        session.connect(createHttpLink({ ...deps, origin: url }), gatewayToken);
         break;
       }
       case 'enroll':
-        await enrollFromSettings(choice, attendance, deps);
+        await enrollFromSettings(choice, session, deps);
         break;
       case 'own':
         if (deps.own === null) show({ ...NOWHERE, problem: choice.otherwise });
-        else await attendOwn(deps.own);
+        else await connectOwn(deps.own);
         break;
       case 'none':
         show({ ...NOWHERE, url: choice.url, problem: choice.problem });
@@ -97,12 +95,12 @@ export function createRegistration(deps: RegistrationDeps): Registration {
   }
 
   return {
-    start: () => void settle(deps.kept),
-    view: () => attendance.view(),
-    tokenDigests: () => attendance.tokenDigests(),
-    gatewayToken: () => attendance.gatewayToken(),
-    changed: () => attendance.changed(),
-    now: () => attendance.now(),
+    start: () => void settle(deps.saved),
+    view: () => session.view(),
+    tokenDigests: () => session.tokenDigests(),
+    gatewayToken: () => session.gatewayToken(),
+    changed: () => session.changed(),
+    now: () => session.now(),
     async join(text, token) {
       const url = registryOrigin(text);
       if (url === null) return { kind: 'failed', ...BAD_URL };
@@ -112,25 +110,25 @@ export function createRegistration(deps: RegistrationDeps): Registration {
       const outcome = await enrollAt(link, token, { deps, signal: new AbortController().signal });
       if (outcome.kind !== 'enrolled') return { kind: 'failed', ...linkProblemOf(outcome) };
       const failure = await keep(url, token, { deps, gatewayToken: outcome.gatewayToken });
-      const signal = await attendance.depart();
+      const signal = await session.disconnect();
       if (!signal.aborted) {
         show({ ...NOWHERE, kind: 'joined', url, state: 'starting' });
-        attendance.attend(link, outcome.gatewayToken);
+        session.connect(link, outcome.gatewayToken);
       }
       return { kind: 'joined', url, warning: failure?.happened ?? null };
     },
     async leave() {
-      const signal = await attendance.depart();
+      const signal = await session.disconnect();
       await deps.file.remove();
       if (!signal.aborted) await settle(null);
     },
     async configure(now) {
       configured = now;
-      const signal = await attendance.depart();
-      // As a start with these settings would find it.
+      const signal = await session.disconnect();
+      // As at a start with these settings.
       if (!signal.aborted) await settle(deps.file.load().enrolment);
     },
-    stop: () => attendance.stop(),
+    stop: () => session.stop(),
   };
 }
 
@@ -143,7 +141,7 @@ async function enrollAt(
   return outcome.kind === 'enrolled' && outcome.id !== deps.identity.id ? OTHER_ID : outcome;
 }
 
-/** Writes an enrolment down; gives what went wrong. */
+/** Saves an enrolment; returns a problem, or null. */
 async function keep(
   registryUrl: string,
   token: string,
@@ -155,32 +153,32 @@ async function keep(
   return failure === null ? null : unkept(failure);
 }
 
-/** Enrols with a token of the settings, for as long as it takes; a refusal is final. */
+/** Enrols with a token of the settings and retries until it is answered; a refusal is final. */
 async function enrollFromSettings(
   { origin, token, fallback }: Extract<Choice, { readonly kind: 'enroll' }>,
-  attendance: RegistrySession,
+  session: RegistrySession,
   deps: RegistrationDeps,
 ): Promise<void> {
-  const signal = attendance.signal();
+  const signal = session.signal();
   const link = createHttpLink({ ...deps, origin });
-  attendance.show({ ...NOWHERE, kind: 'joined', url: origin, state: 'starting' });
+  session.show({ ...NOWHERE, kind: 'joined', url: origin, state: 'starting' });
   for (let failures = 1; !signal.aborted; failures += 1) {
     const outcome = await enrollAt(link, token, { deps, signal });
     if (signal.aborted) return;
     if (outcome.kind === 'enrolled') {
       const problem = await keep(origin, token, { deps, gatewayToken: outcome.gatewayToken });
       if (signal.aborted) return;
-      attendance.attend(link, outcome.gatewayToken);
-      attendance.show({ problem });
+      session.connect(link, outcome.gatewayToken);
+      session.show({ problem });
       return;
     }
     const isFinal = !isPassing(outcome);
-    attendance.show({
+    session.show({
       state: isFinal ? 'not_enrolled' : 'failing',
       problem: linkProblemOf(outcome),
     });
     if (isFinal) {
-      if (fallback !== null) attendance.attend(link, fallback.gatewayToken);
+      if (fallback !== null) session.connect(link, fallback.gatewayToken);
       return;
     }
     const pace = { heartbeatMs: deps.heartbeatMs(), failures, random: deps.random() };
@@ -188,7 +186,7 @@ async function enrollFromSettings(
   }
 }
 
-/** Whether the same message may be taken later without anybody's doing. */
+/** Whether the same message may be accepted later without anybody's help. */
 function isPassing({ kind }: LinkFailure): boolean {
   return kind === 'busy' || kind === 'unreachable' || kind === 'garbage';
 }
@@ -199,7 +197,7 @@ const OTHER_ID: EnrollOutcome & LinkFailure = {
 };
 
 const BAD_URL: LinkProblem = {
-  happened: 'The address of the gateway is none that can be used.',
+  happened: 'The gateway address cannot be used.',
   remedy: 'Write it as in http://192.168.1.10:47900, without a path.',
 };
 
@@ -210,7 +208,7 @@ const FIXED_URL: LinkProblem = {
 
 function unkept(code: string): LinkProblem {
   return {
-    happened: `The enrolment could not be written to disk (${code}): it is lost at the next start.`,
+    happened: `The enrolment could not be written to disk (${code}): it will be lost at the next start.`,
     remedy: 'Make room in the data directory, or make it writable, and join again.',
   };
 }

@@ -1,12 +1,11 @@
 import type { LinkFailure } from './link.ts';
 
-/** What happened and what a person can do, for people; null where waiting is all. */
+/** For people. A null remedy: nothing to do but wait. */
 export interface LinkProblem {
   readonly happened: string;
   readonly remedy: string | null;
 }
 
-/** A failure as people are told of it. */
 export function linkProblemOf(failure: LinkFailure): LinkProblem {
   return { happened: failure.message, remedy: remedyFor(failure) };
 }

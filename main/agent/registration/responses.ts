@@ -8,12 +8,12 @@ import { isSecretShaped } from '../../platform/secrets.ts';
 import { excerpt } from '../telemetry/tool-process.ts';
 import type { BeatOutcome, EnrollOutcome, LinkFailure } from './link.ts';
 
-/** What the sender can put right by itself and then try once more. */
+/** What the sender can correct by itself before it tries once more. */
 export type Correction =
   | { readonly kind: 'count_on'; readonly last: number }
   | { readonly kind: 'set_clock'; readonly registryMs: number };
 
-/** An answer of the registry, read. */
+/** A parsed answer of the registry. */
 export type Read<T> =
   | { readonly kind: 'good'; readonly value: T }
   | {
@@ -38,7 +38,6 @@ const beatSchema = z.object({
 
 const errorSchema = z.object({ error: z.object({ message: z.string(), code: z.string() }) });
 
-/** Reads the answer to an enrolment. */
 export function readEnrolled(result: PostResult, nowMs: number): Read<EnrollOutcome> {
   return read(result, nowMs, (json) => {
     const { data } = enrolledSchema.safeParse(json);
@@ -47,7 +46,6 @@ export function readEnrolled(result: PostResult, nowMs: number): Read<EnrollOutc
   });
 }
 
-/** Reads the answer to a heartbeat. */
 export function readBeat(result: PostResult, nowMs: number): Read<BeatOutcome> {
   const seen = read<BeatOutcome>(result, nowMs, (json) => {
     const { data } = beatSchema.safeParse(json);
@@ -106,7 +104,7 @@ function refused<T>(
 }
 
 function garbage(status: number): LinkFailure {
-  const message = `What answers there (HTTP ${status}) is no gateway of this kind; check the address.`;
+  const message = `The server at that address (HTTP ${status}) is not a Switchyard gateway; check the address.`;
   return { kind: 'garbage', message };
 }
 
@@ -114,7 +112,7 @@ function bad<T>(failure: LinkFailure, code = '', correction: Correction | null =
   return { kind: 'bad', failure, code, correction };
 }
 
-/** `Retry-After` in milliseconds, as seconds or as a date; null when there is none to understand. */
+/** `Retry-After` in milliseconds, from seconds or a date; null where it is missing or cannot be read. */
 function retryAfter(headers: ResponseHeaders, nowMs: number): number | null {
   const value = headers['retry-after'];
   if (typeof value !== 'string') return null;

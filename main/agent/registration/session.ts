@@ -5,53 +5,54 @@ import { createHeartbeats, type Heartbeats } from './heartbeats.ts';
 import type { BeatOutcome, RegistryLink, Standing } from './link.ts';
 import { type LinkProblem, linkProblemOf } from './remedies.ts';
 
-/** How this machine stands with the registry that it reports to. */
+/** State of this machine's registration. */
 export interface RegistrationView {
-  /** `own`: the one in this process. */
+  /** `own`: the registry of this process. */
   readonly kind: 'own' | 'joined' | 'none';
   readonly url: string | null;
   readonly state: 'starting' | 'connected' | 'failing' | 'not_enrolled';
   /** Milliseconds since the epoch. */
   readonly lastAcceptedAt: number | null;
-  /** What the registry thinks of this machine. */
+  /** The registry's view of this machine. */
   readonly standing: Standing | null;
-  /** For people: what went wrong last, and what to do; null once all is well. */
+  /** The last problem, for people; null once it is solved. */
   readonly problem: LinkProblem | null;
-  /** How far this machine's clock had to be corrected, in milliseconds. */
+  /** Milliseconds by which this machine's clock had to be corrected. */
   readonly clockOffsetMs: number;
 }
 
-/** The present place at a registry: its link, its heartbeats and what came of them. */
+/** The session with one registry: link, heartbeats, last result. */
 export interface RegistrySession {
   view(): RegistrationView;
   show(part: Partial<RegistrationView>): void;
-  /** Digests of the tokens that the gateway may show. */
+  /** Digests of the tokens that are accepted from the gateway. */
   tokenDigests(): readonly Buffer[];
-  /** What the gateway shows; null while there is none. */
+  /** The token that the gateway sends; null while there is none. */
   gatewayToken(): string | null;
-  /** Sends heartbeats over a link from now on. */
-  attend(link: RegistryLink, gatewayToken: string): void;
-  /** The record has changed. */
+  /** Starts to send heartbeats over this link. */
+  connect(link: RegistryLink, gatewayToken: string): void;
+  /** The record has changed: a heartbeat is sent soon. */
   changed(): void;
-  /** At once, whatever was waited for. */
+  /** Sends a heartbeat at once. */
   now(): void;
-  /** Ends with the present registry, politely; the signal ends what is begun for the next one. */
-  depart(): Promise<AbortSignal>;
-  /** Aborts when the present place is left. */
+  /**
+   * Ends the session with a goodbye. The signal aborts what is begun for the next session once that ends
+   * too.
+   */
+  disconnect(): Promise<AbortSignal>;
+  /** Aborts when the session ends. */
   signal(): AbortSignal;
-  /** Departs for good. */
+  /** Ends the session for good. */
   stop(): Promise<void>;
 }
 
-/** What it takes. */
 export interface RegistrySessionDeps {
   readonly clock: Clock;
   readonly random: () => number;
   readonly record: (isLeaving: boolean) => AgentRecord;
-  /** Resolves once the record is worth telling. */
   readonly untilReady: (signal: AbortSignal) => Promise<void>;
   readonly heartbeatMs: () => number;
-  /** Something of the view has changed. */
+  /** The view has changed. */
   readonly onChange: () => void;
 }
 
@@ -65,15 +66,14 @@ export const NOWHERE: RegistrationView = {
   clockOffsetMs: 0,
 };
 
-/** Makes one that attends nothing yet. */
 export function createRegistrySession(deps: RegistrySessionDeps): RegistrySession {
   const { clock } = deps;
   let view = NOWHERE;
   let digests: readonly Buffer[] = [];
   let token: string | null = null;
   let beats: Heartbeats | null = null;
-  /** Ends what was begun for the registry of before. */
-  let era = new AbortController();
+  /** Aborts what was begun for the current session. */
+  let lifetime = new AbortController();
   let isStopped = false;
 
   function show(part: Partial<RegistrationView>): void {
@@ -81,7 +81,7 @@ export function createRegistrySession(deps: RegistrySessionDeps): RegistrySessio
     deps.onChange();
   }
 
-  function heard(outcome: BeatOutcome, link: RegistryLink): void {
+  function noteOutcome(outcome: BeatOutcome, link: RegistryLink): void {
     const clockOffsetMs = link.clockOffsetMs();
     if (outcome.kind === 'accepted') {
       const { standing } = outcome;
@@ -93,10 +93,10 @@ export function createRegistrySession(deps: RegistrySessionDeps): RegistrySessio
     } else show({ state: 'failing', problem: linkProblemOf(outcome), clockOffsetMs });
   }
 
-  async function depart(): Promise<AbortSignal> {
-    era.abort();
-    era = new AbortController();
-    const { signal } = era;
+  async function disconnect(): Promise<AbortSignal> {
+    lifetime.abort();
+    lifetime = new AbortController();
+    const { signal } = lifetime;
     const before = beats;
     beats = null;
     digests = [];
@@ -110,21 +110,25 @@ export function createRegistrySession(deps: RegistrySessionDeps): RegistrySessio
     show,
     tokenDigests: () => digests,
     gatewayToken: () => token,
-    attend(link, gatewayToken) {
+    connect(link, gatewayToken) {
       if (isStopped) return;
       digests = [digestOf(gatewayToken)];
       token = gatewayToken;
-      beats = createHeartbeats({ ...deps, link, onOutcome: (outcome) => heard(outcome, link) });
+      beats = createHeartbeats({
+        ...deps,
+        link,
+        onOutcome: (outcome) => noteOutcome(outcome, link),
+      });
       beats.start();
     },
     changed: () => beats?.changed(),
     now: () => beats?.now(),
-    depart,
-    signal: () => era.signal,
+    disconnect,
+    signal: () => lifetime.signal,
     async stop() {
       isStopped = true;
-      await depart();
-      era.abort();
+      await disconnect();
+      lifetime.abort();
     },
   };
 }

@@ -2,25 +2,24 @@ import type { IncomingMessage } from 'node:http';
 import { isOneOf, isSecretShaped } from '../../platform/secrets.ts';
 import type { AgentError } from './errors.ts';
 
-/** What a request is held against. */
 export interface AccessRules {
-  /** Names of this machine, beside the loopback ones and the address that the connection came in on. */
+  /** Names of this machine beside the loopback names and the address that the connection came in on. */
   readonly hostNames: () => readonly string[];
-  /** Digests of the tokens that gateways may show. */
+  /** Digests of the tokens that gateways may send. */
   readonly tokenDigests: () => readonly Buffer[];
 }
 
 const LOOPBACK_NAME = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 const LOOPBACK_ADDRESS = /^(::1|(::ffff:)?127(\.\d{1,3}){3})$/;
-/** A proxy on this machine speaks for somebody who is elsewhere. */
+/** A proxy on this machine forwards for somebody who is elsewhere. */
 const PROXY_HEADERS = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
 
-/** The gateway takes this for a refusal of its own token and not of its caller's key. */
+/** Tells the gateway that its own token was refused, not its caller's key. */
 const REFUSED_BY_AGENT = { 'x-gateway-agent': 'unauthorized' };
 
 /**
- * Refuses who may not ask: a foreign `Host` (DNS rebinding), any page in a browser, a wrong token, and
- * whoever comes without one from elsewhere than this machine. Null when the request may pass.
+ * Refuses a foreign `Host` (DNS rebinding), any page in a browser, a wrong token, and requests from other
+ * machines without a token. Null where the request may pass.
  */
 export function refusal(req: IncomingMessage, rules: AccessRules): AgentError | null {
   const host = req.headers.host ?? '';
@@ -28,7 +27,7 @@ export function refusal(req: IncomingMessage, rules: AccessRules): AgentError | 
     return {
       status: 403,
       code: 'host_not_allowed',
-      message: `The Host "${host.slice(0, 100)}" is no name of this machine. Use its address, or add the name to SWITCHYARD_ALLOWED_HOSTS here.`,
+      message: `The Host "${host.slice(0, 100)}" is not a name of this machine. Use its address, or add the name to SWITCHYARD_ALLOWED_HOSTS here.`,
       headers: REFUSED_BY_AGENT,
     };
   }
@@ -65,6 +64,6 @@ function isKnown({ headers, socket }: IncomingMessage, { tokenDigests }: AccessR
     const isForwarded = PROXY_HEADERS.some((name) => headers[name] !== undefined);
     return !isForwarded && LOOPBACK_ADDRESS.test(socket.remoteAddress ?? '');
   }
-  // A wrong token is refused on loopback too: a gateway must hear that it has to enrol the agent anew.
+  // A wrong token is refused on loopback too: the gateway must learn that it has to enrol the agent again.
   return typeof token === 'string' && isSecretShaped(token) && isOneOf(token, tokenDigests());
 }

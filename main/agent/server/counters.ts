@@ -4,17 +4,16 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { createStateFile } from '../../platform/state-file.ts';
 
-/** What this agent has served, over its whole life. */
+/** Totals over the life of this agent. */
 export interface Served {
   readonly requestsServed: number;
   readonly tokensGenerated: number;
-  /** Tokens a second of one stream, smoothed; null before the first. */
+  /** Tokens per second of one stream, smoothed; null before the first. */
   readonly decodeTps: number | null;
-  /** The model that was asked for last. */
+  /** As asked for by the last request. */
   readonly lastModel: string | null;
 }
 
-/** What one answer brought. */
 export interface AnswerCount {
   readonly tokens: number;
   /** Null where it could not be measured. */
@@ -26,12 +25,11 @@ export interface Counters {
   view(): Served;
   asked(model: string): void;
   served(count: AnswerCount): void;
-  /** Writes what is still unwritten. */
   flush(): Promise<void>;
 }
 
 const FILE = 'agent-counters.json';
-/** How much the latest stream weighs: after ten of them the one before counts for a tenth. */
+/** Weight of the latest stream: after ten more, an old one counts for a tenth. */
 const WEIGHT = 0.2;
 
 const count = z.int().nonnegative();
@@ -43,7 +41,7 @@ const fileSchema = z.object({
   lastModel: z.string().nullable(),
 });
 
-/** Takes up the counts in `directory`. */
+/** Starts from the counts saved in `directory`. */
 export function createCounters(
   directory: string,
   edges: { readonly clock: Clock; readonly log: Log },
@@ -57,8 +55,8 @@ export function createCounters(
   const file = createStateFile(join(directory, FILE), () => ({ version: 1, ...served }), edges);
   const { data } = fileSchema.safeParse(file.load());
   if (data !== undefined) {
-    const { version: _, ...kept } = data;
-    served = kept;
+    const { version: _, ...saved } = data;
+    served = saved;
   }
   return {
     view: () => served,

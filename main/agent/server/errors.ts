@@ -1,7 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { endAfterRest, type RestPlan } from '../../platform/http/server.ts';
 
-/** An error of the agent's own, ready to be sent. */
 export interface AgentError {
   readonly status: number;
   readonly code:
@@ -25,10 +24,10 @@ export interface AgentError {
   readonly headers?: OutgoingHttpHeaders;
 }
 
-/** Of a body for which there is no room, or of which nobody knows whose it is, no more is read. */
+/** The rest of a body that is refused for its size or sender is read no further than this. */
 export const MAX_REST_BYTES = 64 * 1024;
 
-/** Answers with an error in OpenAI's shape; nothing once the head of an answer is out. */
+/** Answers with an error in OpenAI's format; does nothing once the response head is out. */
 export function sendError(res: ServerResponse, error: AgentError): void {
   if (res.destroyed || res.headersSent) return;
   const body = bodyOf(error);
@@ -36,8 +35,8 @@ export function sendError(res: ServerResponse, error: AgentError): void {
 }
 
 /**
- * Answers while the body of the request may still be coming, and closes the connection. Closing at once
- * would reset it, and the sender would lose the answer unread.
+ * Answers while the request body may still be arriving, and closes the connection. Closing at once would
+ * reset it, and the sender would lose the answer unread.
  */
 export function sendErrorEarly(
   req: IncomingMessage,
@@ -87,7 +86,7 @@ function typeOf(status: number): string {
   }
 }
 
-/** What a caller is told while no requests are taken. */
+/** The error for requests while none are taken. */
 export function closedError(
   mode: 'paused' | 'draining' | 'leaving',
   reasons: readonly string[],

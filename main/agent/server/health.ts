@@ -3,14 +3,13 @@ import { signHealth } from '../../platform/agent-identity.ts';
 import type { EngineView } from '../engines/adapters/engine-view.ts';
 import type { AgentIdentity } from '../storage/identity.ts';
 
-/** What `/health` is answered from. */
 export interface HealthFacts {
   readonly identity: AgentIdentity;
   readonly engine: EngineView | null;
   readonly record: AgentRecord;
 }
 
-/** The answer to `GET /health`; `nonce` is null where none came. Null when the nonce is none. */
+/** `nonce` is null where the request has none. Returns null for a malformed nonce. */
 export function healthBody(
   { identity, engine, record }: HealthFacts,
   nonce: string | null,
@@ -19,7 +18,7 @@ export function healthBody(
   const signature = nonce === null ? null : signHealth(privateKey, nonce, id);
   if (nonce !== null && signature === null) return null;
   return {
-    // The agent itself is well as long as it answers; only a model that is still being loaded keeps it waiting.
+    // The agent is well as long as it answers; only a model that is still loading makes it wait.
     status: record.engine_health.status === 'loading' ? 'loading' : 'ok',
     engine_health: record.engine_health,
     model: loadedModel(engine, record),
@@ -31,7 +30,7 @@ export function healthBody(
   };
 }
 
-/** Null when none is loaded: then a test inference would load one that nobody asked for. */
+/** Null where none is loaded: a test inference would load one that nobody asked for. */
 function loadedModel(engine: EngineView | null, { current_model }: AgentRecord): string | null {
   if (engine === null || engine.loaded?.length === 0) return null;
   return current_model;

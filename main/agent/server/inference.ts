@@ -7,23 +7,21 @@ import { forward, type ForwardEdges } from './forward.ts';
 import { engineHeaders, modelAskedFor, readBody } from './headers.ts';
 import { createNoMeter, createStreamMeter, createWholeMeter, type Meter } from './token-meter.ts';
 
-/** Where requests go. */
 export interface EngineTarget {
   readonly origin: string;
-  /** What comes before `/v1`. */
+  /** Path in front of `/v1`. */
   readonly basePath: string;
-  /** The engine's own key as an `Authorization` value; null where its owner has set none. */
+  /** The engine's own key as an `Authorization` value; null where the owner has set none. */
   readonly authorization: string | null;
 }
 
-/** What answering with the engine takes. */
 export interface InferenceDeps extends ForwardEdges {
   readonly engine: () => EngineTarget | null;
-  /** Null while requests are taken; else why not. */
+  /** Null while requests are taken. */
   readonly closed: () => AgentError | null;
   readonly maxBodyBytes: () => number;
   readonly bodies: BodyBudget;
-  /** Requests at once; the next one is told that the machine is busy. */
+  /** Concurrent requests; further ones are answered with "busy". */
   readonly maxInFlight: number;
   readonly counters: Counters;
   /** The number of running requests has changed. */
@@ -32,22 +30,21 @@ export interface InferenceDeps extends ForwardEdges {
   readonly onBroken: () => void;
 }
 
-/** Answers requests with the engine of this machine. */
 export interface Inference {
-  /** A request that makes the engine work. */
+  /** Runs inference. */
   post(req: IncomingMessage, res: ServerResponse, path: string): Promise<void>;
-  /** The engine's list of models. */
+  /** Lists the engine's models. */
   models(req: IncomingMessage, res: ServerResponse): Promise<void>;
   inFlight(): number;
-  /** When the last one ended, in ticks; null before the first. */
+  /** In ticks; null before the first request has ended. */
   lastEndedTicks(): number | null;
-  /** Ends all that run. */
+  /** Ends all running requests. */
   endAll(): void;
 }
 
 /** A long prompt on a slow machine may take minutes before its first token. */
 const SILENCE_MS = 600_000;
-/** A list of models is there at once. */
+/** A list of models is answered at once. */
 const MODELS_SILENCE_MS = 10_000;
 
 const NO_ENGINE: AgentError = {
@@ -68,10 +65,10 @@ const BUSY: AgentError = {
 const NOT_JSON: AgentError = {
   status: 415,
   code: 'unsupported_media_type',
-  message: 'The body must be JSON: send "Content-Type: application/json", without a coding.',
+  message:
+    'The body must be JSON: send "Content-Type: application/json", without a content encoding.',
 };
 
-/** Makes it. */
 export function createInference(deps: InferenceDeps): Inference {
   const { clock, counters } = deps;
   let inFlight = 0;
@@ -178,7 +175,7 @@ function isJson({ headers }: IncomingMessage): boolean {
 }
 
 function meterFor(path: string, status: number, headers: ResponseHeaders): Meter {
-  // Embeddings are long lists of numbers and hold no tokens; what is compressed cannot be read here.
+  // Embeddings are lists of numbers without tokens; a compressed body cannot be read here.
   const isCounted = status < 300 && path !== '/v1/embeddings';
   if (!isCounted || headers['content-encoding'] !== undefined) return createNoMeter();
   const type = headers['content-type'];

@@ -6,31 +6,28 @@ import { type AccessRules, refusal } from './auth.ts';
 import { type AgentError, MAX_REST_BYTES, sendError, sendErrorEarly } from './errors.ts';
 import type { Inference } from './inference.ts';
 
-/** Where the agent listens. */
 export interface AgentAddress {
   readonly host: string;
   readonly ports: readonly number[];
 }
 
-/** One port of the agent. */
 export type AgentPort =
   | { readonly kind: 'listening'; readonly port: number }
   /** `message` says why and what to do. */
   | { readonly kind: 'failed'; readonly port: number; readonly message: string };
 
-/** What the server answers with. */
 export interface AgentServerDeps {
   readonly access: AccessRules;
   readonly inference: Inference;
-  /** The answer to `/health`; null when the nonce is none. */
+  /** The body of `/health`; null for a malformed nonce. */
   readonly health: (nonce: string | null) => Readonly<Record<string, unknown>> | null;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** The agent as a server on its ports; it may be bound anew, while what runs goes on. */
+/** The agent's HTTP server, which can be bound to another address while requests run. */
 export interface AgentServer {
-  /** Binds an address in place of the one before; a port that is taken leaves the others. */
+  /** Replaces the address; a port that is taken does not affect the others. */
   listen(address: AgentAddress): Promise<readonly AgentPort[]>;
   /** Takes no new connections; running requests may finish for `graceMs`, then they are cut off. */
   close(graceMs: number): Promise<void>;
@@ -40,10 +37,10 @@ export interface AgentServer {
 const KEEP_ALIVE_MS = 75_000;
 const POSTS = new Set(['/v1/chat/completions', '/v1/completions', '/v1/embeddings']);
 
-/** Makes it; nothing is bound yet. */
+/** Nothing is bound yet. */
 export function createAgentServer(deps: AgentServerDeps): AgentServer {
   let bound: readonly Server[] = [];
-  /** Those that listen no more and still answer. */
+  /** Servers that listen no more and still answer. */
   const closing = new Map<Server, Promise<void>>();
 
   async function bindOne(host: string, port: number): Promise<[Server, AgentPort]> {
@@ -53,7 +50,7 @@ export function createAgentServer(deps: AgentServerDeps): AgentServer {
     return [server, { kind: 'failed', port, message: result.message }];
   }
 
-  /** Stops listening at once; what runs on it goes on. */
+  /** Stops listening at once; running requests go on. */
   function release(server: Server): void {
     const closed = new Promise<void>((resolve) => {
       server.close(() => {
@@ -114,7 +111,7 @@ const INTERNAL: AgentError = {
   message: 'Something went wrong in the agent; its log says more.',
 };
 
-/** Guard, then the few routes: the order is the whole middleware. */
+/** The guard, then the few routes: the whole middleware in order. */
 async function answer(
   req: IncomingMessage,
   res: ServerResponse,

@@ -6,27 +6,27 @@ import { digestOf, isSecretShaped } from '../../platform/secrets.ts';
 import {
   closeToOthers,
   type FileWarning,
-  readKept,
-  removeKept,
+  readSecretFile,
+  removeSecretFile,
   setAside,
-  writeKeptLater,
+  writeSecretFileLater,
 } from './secret-file.ts';
 
-/** Where this agent is enrolled, and what the gateway there will show it. */
+/** Where this agent is enrolled, and the token of the gateway there. */
 export interface SavedEnrollment {
   /** Origin of the gateway, as in `http://192.168.1.10:47900`. */
   readonly registryUrl: string;
-  /** The provider id under which that was; another key makes it void. */
+  /** The provider id of that enrolment; with another key it is void. */
   readonly id: string;
   readonly gatewayToken: string;
-  /** SHA-256 of the line's token, hex: one that stays in the environment is not used twice. */
+  /** SHA-256 of the enrolment token, hex: a token that stays in the environment is not used twice. */
   readonly tokenDigest: string;
 }
 
-/** Keeps the enrolment over restarts, as a secret. */
+/** Stores the enrolment, which is a secret, over restarts. */
 export interface EnrollmentFile {
   load(): { readonly enrolment: SavedEnrollment | null; readonly warning: FileWarning | null };
-  /** Gives the code of a failure, null once it is on disk. */
+  /** Returns the error code, or null once it is on disk. */
   save(enrolment: SavedEnrollment): Promise<string | null>;
   remove(): Promise<string | null>;
 }
@@ -41,7 +41,6 @@ const fileSchema = z.object({
   tokenDigest: z.string(),
 });
 
-/** Makes the keeper of the file in `directory`. */
 export function createEnrollmentFile(
   directory: string,
   clock: Clock,
@@ -50,12 +49,13 @@ export function createEnrollmentFile(
   const path = join(directory, FILE);
   return {
     load() {
-      const kept = readKept(path);
-      if (kept.kind === 'missing') return { enrolment: null, warning: null };
-      const parsed = kept.kind === 'text' ? fileSchema.safeParse(parseJson(kept.text)).data : null;
+      const saved = readSecretFile(path);
+      if (saved.kind === 'missing') return { enrolment: null, warning: null };
+      const parsed =
+        saved.kind === 'text' ? fileSchema.safeParse(parseJson(saved.text)).data : null;
       if (parsed === null || parsed === undefined) {
         const aside = setAside(path, clock);
-        const happened = `What this machine knew of the gateway it had joined could not be read from ${path}; it was set aside as ${aside}.`;
+        const happened = `The enrolment of this machine at a gateway could not be read from ${path}; it was set aside as ${aside}.`;
         const remedy = 'Join it again with a new line from that gateway.';
         return { enrolment: null, warning: { happened, remedy } };
       }
@@ -63,12 +63,12 @@ export function createEnrollmentFile(
       const { version: _, ...enrolment } = parsed;
       return { enrolment, warning: null };
     },
-    save: (enrolment) => writeKeptLater(path, JSON.stringify({ version: 1, ...enrolment })),
-    remove: () => removeKept(path),
+    save: (enrolment) => writeSecretFileLater(path, JSON.stringify({ version: 1, ...enrolment })),
+    remove: () => removeSecretFile(path),
   };
 }
 
-/** What is kept of an enrolment token. */
+/** What is stored of an enrolment token. */
 export function tokenDigest(token: string): string {
   return digestOf(token).toString('hex');
 }

@@ -2,9 +2,15 @@ import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:cryp
 import { join } from 'node:path';
 import { providerIdOf, publicKeyOf } from '../../platform/agent-identity.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { closeToOthers, type FileWarning, readKept, setAside, writeKept } from './secret-file.ts';
+import {
+  closeToOthers,
+  type FileWarning,
+  readSecretFile,
+  setAside,
+  writeSecretFile,
+} from './secret-file.ts';
 
-/** Who this agent is: its key, and the id that follows from it. */
+/** The agent's key, and the id derived from it. */
 export interface AgentIdentity {
   /** As in `prv_0123…`. */
   readonly id: string;
@@ -13,32 +19,31 @@ export interface AgentIdentity {
   readonly privateKey: KeyObject;
 }
 
-/** An identity, and what its owner should know of how it came about. */
 export interface OpenedIdentity {
   readonly identity: AgentIdentity;
-  /** None when all is well. */
+  /** For the owner, about the key file. */
   readonly warnings: readonly FileWarning[];
 }
 
 const FILE = 'agent-key.pem';
 
 /**
- * The identity kept in `directory`, made at the first start. A key that cannot be read is set aside and a
- * new one made: the machine then is another provider and must be enrolled anew.
+ * The identity in `directory`, created at the first start. A key that cannot be read is renamed and a new
+ * one created: the machine is then another provider and must be enrolled again.
  */
 export function openIdentity(directory: string, clock: Clock, platform: string): OpenedIdentity {
   const path = join(directory, FILE);
-  const kept = readKept(path);
-  if (kept.kind === 'missing') return newIdentity(path, []);
-  const privateKey = kept.kind === 'text' ? parseKey(kept.text) : null;
+  const saved = readSecretFile(path);
+  if (saved.kind === 'missing') return newIdentity(path, []);
+  const privateKey = saved.kind === 'text' ? parseKey(saved.text) : null;
   if (privateKey === null) {
-    const what = kept.kind === 'text' ? 'is damaged' : `cannot be read (${kept.detail})`;
+    const what = saved.kind === 'text' ? 'is damaged' : `cannot be read (${saved.detail})`;
     const aside = setAside(path, clock);
     const happened = `The agent's key ${path} ${what}. It was set aside as ${aside} and a new one was made, so this machine has a new id.`;
     return newIdentity(path, [{ happened, remedy: JOIN_AGAIN }]);
   }
   if (!closeToOthers(path, platform)) return { identity: identityOf(privateKey), warnings: [] };
-  const happened = `The agent's key ${path} could be read by other users of this machine; that is mended now.`;
+  const happened = `The agent's key ${path} could be read by other users of this machine; that is fixed now.`;
   return { identity: identityOf(privateKey), warnings: [{ happened, remedy: DISTRUST }] };
 }
 
@@ -48,7 +53,10 @@ const MAKE_ROOM = 'Make room in the data directory, or make it writable, and sta
 
 function newIdentity(path: string, before: readonly FileWarning[]): OpenedIdentity {
   const { privateKey } = generateKeyPairSync('ed25519');
-  const failure = writeKept(path, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
+  const failure = writeSecretFile(
+    path,
+    privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+  );
   const identity = identityOf(privateKey);
   if (failure === null) return { identity, warnings: before };
   const happened = `The agent's key could not be written to ${path} (${failure}): until that can be done, this machine has a new id at each start.`;

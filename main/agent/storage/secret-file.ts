@@ -3,14 +3,14 @@ import { rename, rm, writeFile } from 'node:fs/promises';
 import type { Clock } from '../../platform/clock.ts';
 import { isoTime } from '../../platform/dates.ts';
 
-/** What an owner should know of a file of the agent, and what to do about it. */
+/** For the owner: what happened to a file, and what to do about it. */
 export interface FileWarning {
   readonly happened: string;
   readonly remedy: string;
 }
 
-/** What a small file of the agent's own holds. */
-export type KeptText =
+/** Content of a small file of the agent. */
+export type SecretFileContent =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'missing' }
   /** `detail` is the system's code, such as `EACCES`. */
@@ -18,8 +18,7 @@ export type KeptText =
 
 const OWNER_ONLY = 0o600;
 
-/** Reads a file as it stands. */
-export function readKept(path: string): KeptText {
+export function readSecretFile(path: string): SecretFileContent {
   try {
     return { kind: 'text', text: readFileSync(path, 'utf8') };
   } catch (error) {
@@ -28,8 +27,10 @@ export function readKept(path: string): KeptText {
   }
 }
 
-/** Writes a file as a whole, on disk when it returns, for its owner's eyes; gives the code of a failure. */
-export function writeKept(path: string, text: string): string | null {
+/**
+ * Replaces a file atomically and flushes it, readable for its owner only; returns the error code, or null.
+ */
+export function writeSecretFile(path: string, text: string): string | null {
   const draft = `${path}.new`;
   try {
     writeFileSync(draft, text, { mode: OWNER_ONLY, flush: true });
@@ -40,8 +41,8 @@ export function writeKept(path: string, text: string): string | null {
   }
 }
 
-/** The same off the main thread. */
-export async function writeKeptLater(path: string, text: string): Promise<string | null> {
+/** `writeSecretFile` off the main thread. */
+export async function writeSecretFileLater(path: string, text: string): Promise<string | null> {
   const draft = `${path}.new`;
   try {
     await writeFile(draft, text, { mode: OWNER_ONLY, flush: true });
@@ -52,8 +53,8 @@ export async function writeKeptLater(path: string, text: string): Promise<string
   }
 }
 
-/** Removes a file; one that is not there is gone already. */
-export async function removeKept(path: string): Promise<string | null> {
+/** A missing file counts as removed. */
+export async function removeSecretFile(path: string): Promise<string | null> {
   try {
     await rm(path, { force: true });
     return null;
@@ -62,20 +63,20 @@ export async function removeKept(path: string): Promise<string | null> {
   }
 }
 
-/** Puts a damaged file out of the way, for whoever wants to look; gives its new path. */
+/** Renames a damaged file, so that it can be examined; returns its new path. */
 export function setAside(path: string, clock: Clock): string {
   const aside = `${path}.bad-${isoTime(clock.now()).replaceAll(':', '-')}`;
   try {
     renameSync(path, aside);
   } catch {
-    // It stays and is written over, as it would be on a disk that lets nothing be renamed.
+    // It stays and is overwritten, as on a disk that does not allow renames.
   }
   return aside;
 }
 
-/** Takes a secret file from the eyes of others; true where they could read it until now. */
+/** Makes a secret file unreadable for other users; returns whether they could read it until now. */
 export function closeToOthers(path: string, platform: string): boolean {
-  // Windows knows no such bits: the data directory lies in the user's profile.
+  // Windows has no such bits: the data directory lies in the user's profile.
   if (platform === 'win32') return false;
   try {
     const wasOpen = (statSync(path).mode & 0o077) !== 0;

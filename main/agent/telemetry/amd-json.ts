@@ -15,12 +15,14 @@ function amdSmiCards(text: string): readonly unknown[] {
   return listOf(isObject(json) ? json['gpu_data'] : json);
 }
 
-/** A value of amd-smi: bare, or with its unit. */
+/** A value of amd-smi, with or without its unit. */
 function quantity(value: unknown): number | null {
   return numberOf(memberOf(value, 'value') ?? value);
 }
 
-/** Reads `amd-smi metric --usage --temperature --mem-usage --json`; null when it is no such thing. */
+/**
+ * Reads `amd-smi metric --usage --temperature --mem-usage --json`; null where the output is something else.
+ */
 export function parseAmdSmiMetric(text: string): readonly GpuDevice[] | null {
   const cards = amdSmiCards(text).filter((card) => numberOf(memberOf(card, 'gpu')) !== null);
   if (cards.length === 0) return null;
@@ -44,11 +46,11 @@ export function parseAmdSmiMetric(text: string): readonly GpuDevice[] | null {
   });
 }
 
-/** What a tool calls a card. */
+/** A card's name, as a tool reports it. */
 export interface AmdName {
-  /** `amd-<position>` as in the metrics of the same tool. */
+  /** `amd-<position>`, as in the metrics of the same tool. */
   readonly key: string;
-  /** Lower-case PCI address; null when it was not told. */
+  /** Lower-case PCI address; null where it is not reported. */
   readonly pciAddress: string | null;
   readonly name: string;
 }
@@ -64,7 +66,7 @@ export function parseAmdSmiStatic(text: string): readonly AmdName[] {
   });
 }
 
-/** The options with which rocm-smi tells all that `parseRocmSmi` reads. */
+/** Options for everything that `parseRocmSmi` reads. */
 export const ROCM_SMI_ARGS = [
   '--showuse',
   '--showmemuse',
@@ -76,7 +78,10 @@ export const ROCM_SMI_ARGS = [
   '--json',
 ] as const;
 
-/** Reads `rocm-smi … --json`, whose names of fields differ in case between versions; null when it is no such thing. */
+/**
+ * Reads `rocm-smi … --json`, whose field names differ in case between versions; null where the output is
+ * something else.
+ */
 export function parseRocmSmi(text: string): readonly GpuDevice[] | null {
   const json = jsonIn(text);
   if (!isObject(json)) return null;
@@ -105,8 +110,9 @@ export function parseRocmSmi(text: string): readonly GpuDevice[] | null {
 }
 
 /**
- * A PCI id where the database of ids does not know the card, and a code name before the sold one where
- * only that database does: `Arcturus GL-XL [Instinct MI100]`. Several sold names are left as they are.
+ * The marketing name. A tool prints a PCI id where its database does not know the card, and a code name in
+ * front where only that database does: `Arcturus GL-XL [Instinct MI100]`. Several names in brackets are
+ * left as they are.
  */
 function marketedName(value: unknown): string | null {
   const text = textOf(value);

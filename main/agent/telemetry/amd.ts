@@ -19,15 +19,15 @@ import {
 import { runFirst, toolProblem } from './tool-paths.ts';
 import type { ToolEdges } from './tool-process.ts';
 
-/** ROCm installs its tools off the search path. */
+/** ROCm installs its tools outside the search path. */
 const AMD_SMI = ['amd-smi', '/opt/rocm/bin/amd-smi'];
 const ROCM_SMI = ['rocm-smi', '/opt/rocm/bin/rocm-smi'];
 const REMEDY =
   'Run `amd-smi metric` by hand; if it hangs as well, look for "amdgpu" in `dmesg` and restart this machine.';
-/** Names do not change; a tool that could not tell them is asked again after so many rounds. */
+/** Names do not change; a tool that could not report them is run again after this many rounds. */
 const NAME_ROUNDS = 60;
 
-/** Reads AMD cards: from the files of the driver where there are any, else through AMD's tools. */
+/** Reads AMD cards from the driver's files where there are any, else through AMD's tools. */
 export function createAmdCollector(
   edges: ToolEdges,
   files: KernelFiles,
@@ -78,7 +78,7 @@ function named(card: GpuDevice, names: readonly AmdName[]): GpuDevice {
 }
 
 const AMD_VENDOR_ID = '0x1002';
-/** Shader processors in a compute unit, from GCN to CDNA 3 and RDNA 4. */
+/** Shader processors per compute unit, from GCN to CDNA 3 and RDNA 4. */
 const CORES_PER_UNIT = 64;
 
 /** Reads AMD cards from the files of the amdgpu driver (kernel documentation, "GPU Driver: amdgpu"). */
@@ -86,7 +86,7 @@ async function readAmdSysfs(files: KernelFiles): Promise<readonly GpuDevice[]> {
   const cards = await sysfsCards(files, AMD_VENDOR_ID);
   const units = cards.length === 0 ? new Map<string, number>() : await computeUnits(files);
   const devices: GpuDevice[] = [];
-  // One after the other: a driver that hangs must take one thread of the pool, not all of them.
+  // One after another: a driver that hangs must take one thread of the pool, not all of them.
   for (const card of cards) devices.push(await readCard(files, card, units));
   return devices;
 }

@@ -10,11 +10,11 @@ const IOREG_ARGS = ['-r', '-d', '1', '-w', '0', '-c', 'IOAccelerator'];
 const PROFILER = ['system_profiler', '/usr/sbin/system_profiler'];
 const REMEDY = 'Run `ioreg -r -c IOAccelerator` by hand and see what it says.';
 
-/** Reads the GPU of an Apple chip; its memory is the machine's own. */
+/** Reads the GPU of an Apple chip, which uses the machine's memory. */
 export function createAppleCollector(edges: ToolEdges, intervalMs: number): GpuCollector {
   let profile: AppleProfile | null = null;
 
-  /** Older systems do not name the chip beside its statistics. */
+  /** Older systems do not report the chip's name with its statistics. */
   async function profiled(device: GpuDevice, signal: AbortSignal): Promise<GpuDevice> {
     if (device.name !== null && device.gpuCores !== null) return device;
     if (profile === null) {
@@ -41,7 +41,7 @@ export function createAppleCollector(edges: ToolEdges, intervalMs: number): GpuC
   return createPollCollector(poll, { clock: edges.clock, intervalMs, source: 'ioreg' });
 }
 
-/** Reads `ioreg -r -c IOAccelerator`; null when there is no Apple GPU in it. */
+/** Reads `ioreg -r -c IOAccelerator`; null without an Apple GPU. */
 export function parseIoreg(text: string): GpuDevice | null {
   const block = text.split(/\n(?=\+-o )/).find((each) => /AGXAccelerator|"Apple M\d/.test(each));
   if (block === undefined) return null;
@@ -60,7 +60,6 @@ export function parseIoreg(text: string): GpuDevice | null {
   };
 }
 
-/** What system_profiler tells of a GPU. */
 interface AppleProfile {
   readonly name: string | null;
   readonly gpuCores: number | null;

@@ -1,15 +1,15 @@
 import type { Clock } from '../../platform/clock.ts';
 
-/** Who made an accelerator; decides which tool reads it. */
+/** Decides which tool reads the accelerator. */
 export type GpuVendor = 'nvidia' | 'amd' | 'apple' | 'intel';
 
-/** One accelerator as its driver describes it. Null is unknown; 0 was measured. */
+/** An accelerator as its driver describes it. Null is unknown; 0 was measured. */
 export interface GpuDevice {
-  /** Stays with the card: NVIDIA's UUID, else its PCI address. Never its position. */
+  /** Identifies the card over restarts: NVIDIA's UUID, else its PCI address, never its position. */
   readonly key: string;
   readonly vendor: GpuVendor;
   readonly name: string | null;
-  /** MiB, as all drivers give it. */
+  /** MiB, as all drivers report it. */
   readonly memoryTotalMb: number | null;
   readonly memoryUsedMb: number | null;
   readonly memoryFreeMb: number | null;
@@ -19,17 +19,17 @@ export interface GpuDevice {
   readonly utilMemory: number | null;
   readonly temperatureC: number | null;
   readonly gpuCores: number | null;
-  /** NVIDIA's compute capability, such as `8.9`: tells the family of a chip that no table has. */
+  /** NVIDIA's compute capability, such as `8.9`: identifies the family of a chip that is in no table. */
   readonly computeCapability: string | null;
-  /** The machine's own memory serves as the accelerator's. */
+  /** The accelerator uses the machine's own memory. */
   readonly isUnified: boolean;
-  /** What the driver says instead of readings, as in `GPU is lost`; such a card cannot serve. */
+  /** The driver's message in place of readings, such as `GPU is lost`; such a card cannot serve. */
   readonly fault: string | null;
 }
 
-/** Something that a person may want to mend. */
+/** For people: what went wrong and how to fix it. */
 export interface Problem {
-  /** The tool or file tree that was asked. */
+  /** The tool or file tree that was read. */
   readonly tool: string;
   /** What was tried, as a command line or a path. */
   readonly tried: string;
@@ -37,11 +37,10 @@ export interface Problem {
   readonly remedy: string;
 }
 
-/** What a collector knows at this moment. */
 export interface GpuReading {
   /**
-   * `starting`: nothing was heard yet. `absent`: neither the tool nor its cards are on this machine.
-   * `failing`: there is a tool that does not answer as it should.
+   * `starting`: no reading yet. `absent`: neither the tool nor its cards are on this machine. `failing`:
+   * the tool does not answer as it should.
    */
   readonly state: 'starting' | 'reading' | 'absent' | 'failing';
   readonly devices: readonly GpuDevice[];
@@ -51,42 +50,40 @@ export interface GpuReading {
 /** Reads one vendor's accelerators in the background. */
 export interface GpuCollector {
   start(): void;
-  /** What is known now, at once: it never asks a driver. */
+  /** Returns at once, without access to a driver. */
   read(): GpuReading;
-  /** Ends everything it has started; resolves once that is gone. */
+  /** Resolves once every process that was started is gone. */
   stop(): Promise<void>;
 }
 
-/** A card of which nothing is known but what it is. */
-export const UNREAD = {
-  memoryTotalMb: null,
+/** Readings that change while a card works. */
+const NO_LIVE_READINGS = {
   memoryUsedMb: null,
   memoryFreeMb: null,
   utilGpu: null,
   utilMemory: null,
   temperatureC: null,
+} as const;
+
+/** A card without readings; every reader overrides what its source reports. */
+export const UNREAD = {
+  ...NO_LIVE_READINGS,
+  memoryTotalMb: null,
   gpuCores: null,
   computeCapability: null,
   isUnified: false,
   fault: null,
 } as const;
 
-/** A card whose live numbers are out of date: what it is stays known. */
+/** The card without the readings that are out of date; what it is stays known. */
 export function outOfDate(device: GpuDevice): GpuDevice {
-  return {
-    ...device,
-    memoryUsedMb: null,
-    memoryFreeMb: null,
-    utilGpu: null,
-    utilMemory: null,
-    temperatureC: null,
-  };
+  return { ...device, ...NO_LIVE_READINGS };
 }
 
-/** What the registry takes from one machine; a tool that names more of them prints nonsense. */
+/** The registry's limit for one machine; a tool that reports more prints nonsense. */
 export const MAX_GPUS = 64;
 
-/** The cards of which readings came, and when. */
+/** The cards that were read, and when. */
 export class GpuTable {
   readonly #clock: Clock;
   readonly #staleMs: number;
@@ -106,7 +103,7 @@ export class GpuTable {
     this.#seen.clear();
   }
 
-  /** Cards as last read; what moves becomes unknown when the tool has been silent for too long. */
+  /** Cards as last read; live readings become unknown when the tool has been silent for too long. */
   devices(): readonly GpuDevice[] {
     const newestAt = this.#newestAt();
     const isSilent = this.#clock.ticks() - newestAt > this.#staleMs;
@@ -115,7 +112,7 @@ export class GpuTable {
       .map(({ device }) => (isSilent ? outOfDate(device) : device));
   }
 
-  /** Cards that the tool no longer names while it goes on naming others. */
+  /** Cards that the tool no longer reports while it goes on reporting others. */
   lost(): readonly GpuDevice[] {
     const newestAt = this.#newestAt();
     return [...this.#seen.values()]

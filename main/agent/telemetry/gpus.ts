@@ -6,13 +6,12 @@ import { createNvidiaCollector } from './nvidia.ts';
 import type { KernelFiles } from './sysfs.ts';
 import type { ToolEdges } from './tool-process.ts';
 
-/** What reading GPUs takes. */
 export interface GpuEdges extends ToolEdges {
   readonly files: KernelFiles;
   readonly platform: NodeJS.Platform;
 }
 
-/** The collectors that make sense on a system. */
+/** The collectors that apply to a platform. */
 export function gpuCollectors(edges: GpuEdges, intervalMs: number): readonly GpuCollector[] {
   const { files, platform } = edges;
   if (platform === 'darwin') return [createAppleCollector(edges, intervalMs)];
@@ -23,10 +22,10 @@ export function gpuCollectors(edges: GpuEdges, intervalMs: number): readonly Gpu
   ];
 }
 
-/** An integrated GPU keeps this much or less for itself; beside another card it only drives the screen. */
+/** An integrated GPU reserves at most this much memory; beside another card it only drives the screen. */
 const DISPLAY_ONLY_MB = 2048;
 
-/** What a person is told where nothing was found. */
+/** Shown where no GPU was found. */
 const NO_GPU: Problem = {
   tool: 'GPU',
   tried: 'nvidia-smi, amd-smi, rocm-smi, xpu-smi, ioreg and /sys/class/drm',
@@ -35,7 +34,7 @@ const NO_GPU: Problem = {
     'If this machine has one, install its driver and its tool; in a container, pass the GPU on.',
 };
 
-/** All collectors as one; cards keep the order of their vendors. */
+/** Combines collectors; cards are in the order of their vendors. */
 export function allGpus(collectors: readonly GpuCollector[]): GpuCollector {
   return {
     start() {
@@ -48,7 +47,6 @@ export function allGpus(collectors: readonly GpuCollector[]): GpuCollector {
   };
 }
 
-/** One reading of several. */
 export function mergedReading(readings: readonly GpuReading[]): GpuReading {
   const devices = readings.flatMap((reading) => reading.devices);
   const serving = devices.filter(

@@ -7,12 +7,12 @@ import type { ToolEdges } from './tool-process.ts';
 
 const INTEL_VENDOR_ID = '0x8086';
 const XPU_SMI = ['xpu-smi'];
-/** Asked once a round: its loop does not keep to its options unless it has a terminal. */
+/** One call per round: the tool's loop ignores its options without a terminal. */
 const FIELDS = 'index,memory.total,memory.used,memory.free,utilization.gpu,temperature.gpu,name';
 const ARGS = [`--query-gpu=${FIELDS}`, '--format=csv,noheader,nounits'];
 const REMEDY = 'Run `xpu-smi discovery` by hand and see what it says.';
 
-/** Reads Intel's discrete cards: through xpu-smi (2.0 and later), else what sysfs tells of them. */
+/** Reads Intel's discrete cards through xpu-smi (2.0 and later), else from sysfs. */
 export function createIntelCollector(
   edges: ToolEdges,
   files: KernelFiles,
@@ -56,7 +56,10 @@ export function parseXpuSmi(text: string): readonly GpuDevice[] {
   });
 }
 
-/** A GPU inside the processor is always at bus 0; it shares the machine's memory and serves nobody. */
+/**
+ * A GPU inside the processor is always on bus 0; it shares the machine's memory and is of no use for
+ * inference.
+ */
 async function readIntelSysfs(files: KernelFiles): Promise<readonly GpuDevice[]> {
   const cards = (await sysfsCards(files, INTEL_VENDOR_ID)).filter(
     ({ pciAddress }) => !/^[0-9a-f]+:00:/.test(pciAddress),

@@ -2,13 +2,13 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { cpu, graphics, system } from 'systeminformation';
 
 /**
- * Asks systeminformation for what does not change, in a thread of its own, because some of its calls
- * block the one they run in. It is given no words from outside: that is where its past holes were.
+ * Reads unchanging facts through systeminformation, in a thread of its own, because some of its calls
+ * block. It gets no input from outside, which is where its past vulnerabilities were.
  */
 async function ask(): Promise<void> {
   const [machine, processor] = await Promise.all([system(), cpu()]);
   const isGraphicsWanted = workerData === 'graphics';
-  // On other systems it runs nvidia-smi without a time-out, and counts a server's screen chip as a GPU.
+  // On other systems it runs nvidia-smi without a time-out, and counts a server's display chip as a GPU.
   const controllers = isGraphicsWanted ? (await graphics()).controllers : [];
   const answer = {
     manufacturer: machine.manufacturer,
@@ -23,7 +23,7 @@ async function ask(): Promise<void> {
       busAddress,
     })),
   };
-  // The empty list of transfers tells the linter that this is no window.
+  // The empty transfer list shows the linter that this is not a window.
   parentPort?.postMessage(answer, []);
 }
 

@@ -1,38 +1,38 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { withTimeout } from '../../platform/async.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { listOf, memberOf, numberOf, textOf } from '../../platform/json.ts';
 import { type GpuDevice, type GpuVendor, type Problem, UNREAD } from './gpu-device.ts';
 import { toolEnvironment, type ToolWorld } from './tool-process.ts';
 
-/** What does not change while the machine runs, as far as systeminformation can tell. */
+/** Facts that do not change while the machine runs, as far as systeminformation reports them. */
 export interface MachineFacts {
   readonly machineModel: string | null;
-  /** As systeminformation counts them; null where it does not. */
+  /** Null where systeminformation does not report it. */
   readonly performanceCores: number | null;
   readonly efficiencyCores: number | null;
-  /** Cards of vendors whose tools are not here: what they are, nothing of what they do. */
+  /** Cards of vendors whose tools are missing: what they are, without readings. */
   readonly cards: readonly GpuDevice[];
 }
 
-/** What came of asking. */
 export type FactsResult =
   | { readonly kind: 'facts'; readonly facts: MachineFacts }
   | { readonly kind: 'failed'; readonly problem: Problem };
 
-/** Somebody who is asked once and answers once. */
+/** A request that is under way. */
 export interface FactsAsker {
   readonly answer: Promise<unknown>;
   stop(): void;
 }
 
-/** Starts asking; with `graphics` for the graphics cards too. */
+/** Starts a request; `graphics` includes the graphics cards. */
 export type AskFacts = (what: 'machine' | 'graphics') => FactsAsker;
 
-/** Windows starts several programs for it. */
+/** On Windows it runs several programs. */
 const TIMEOUT_MS = 20_000;
 
-/** Asks in a worker thread; `script` is the module that does it. */
+/** Runs in a worker thread; `script` is its module. */
 export function createAskFacts(world: ToolWorld, script: URL = workerBesideThis()): AskFacts {
   return (what) => {
     const worker = new Worker(script, {
@@ -54,31 +54,28 @@ export function createAskFacts(world: ToolWorld, script: URL = workerBesideThis(
   };
 }
 
-/** Asks once, within 20 s or until `signal` aborts. */
-export function readFacts(
+/** Waits for the answer for up to 20 s, or until `signal` aborts. */
+export async function readFacts(
   asker: FactsAsker,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<FactsResult> {
-  return new Promise((resolve) => {
-    const settle = (result: FactsResult) => {
-      cancelTimer();
-      signal.removeEventListener('abort', onAbort);
-      asker.stop();
-      resolve(result);
-    };
-    const onAbort = () => settle(failed('it was stopped'));
-    signal.addEventListener('abort', onAbort);
-    const cancelTimer = clock.after(TIMEOUT_MS, () =>
-      settle(failed(`it has hung: no answer in ${TIMEOUT_MS / 1000} s`)),
-    );
-    const judge = (answer: unknown) => {
-      if (answer instanceof Error) settle(failed(answer.message.slice(0, 200)));
-      else if (answer === null) settle(failed('it ended without an answer'));
-      else settle({ kind: 'facts', facts: factsOf(answer) });
-    };
-    void asker.answer.then(judge);
-  });
+  const result = await withTimeout(asker.answer, { clock, ms: TIMEOUT_MS, signal });
+  asker.stop();
+  switch (result.kind) {
+    case 'settled':
+      return judged(result.value);
+    case 'timed_out':
+      return failed(`it has hung: no answer in ${TIMEOUT_MS / 1000} s`);
+    case 'aborted':
+      return failed('it was stopped');
+  }
+}
+
+function judged(answer: unknown): FactsResult {
+  if (answer instanceof Error) return failed(answer.message.slice(0, 200));
+  if (answer === null) return failed('it ended without an answer');
+  return { kind: 'facts', facts: factsOf(answer) };
 }
 
 function failed(happened: string): FactsResult {
@@ -86,7 +83,7 @@ function failed(happened: string): FactsResult {
     tool: 'systeminformation',
     tried: 'asking for the model of the machine and its processor',
     happened,
-    remedy: 'Nothing need be done: only the model of the machine stays unknown.',
+    remedy: 'Nothing: only the model of the machine stays unknown.',
   };
   return { kind: 'failed', problem };
 }
@@ -100,11 +97,11 @@ function factsOf(answer: unknown): MachineFacts {
   };
 }
 
-/** What boards say whose maker left the field as it was, and what containers say. */
+/** What board makers and containers report in place of a model. */
 const PLACEHOLDER =
   /^(to be filled|default string|system (product name|manufacturer|version)|not (specified|applicable|available)|none|unknown|o\.?e\.?m\.?|docker container|0+|-+|\.+)\b/i;
 
-/** Maker and model in one line; null where the board does not know. */
+/** Maker and model in one line; null where the board does not report them. */
 export function machineModel(manufacturer: unknown, model: unknown): string | null {
   const known = [manufacturer, model]
     .map((value) => textOf(value))
@@ -114,7 +111,7 @@ export function machineModel(manufacturer: unknown, model: unknown): string | nu
   return maker === null || name.startsWith(maker) ? name : `${maker} ${name}`;
 }
 
-/** Smaller ones, and those that borrow the machine's memory, only drive a screen. */
+/** Smaller cards, and those that borrow the machine's memory, only drive a screen. */
 const MIN_CARD_MB = 2048;
 
 function cardOf(controller: unknown, position: number): readonly GpuDevice[] {
@@ -134,7 +131,7 @@ function vendorOf(words: string): GpuVendor | null {
   return /Intel.*\bArc\b/i.test(words) ? 'intel' : null;
 }
 
-/** In a bundle the thread's file lies beside this one as well, under its own kind of name. */
+/** Beside this file with the same extension, in a bundle too. */
 function workerBesideThis(): URL {
   return new URL(`./machine-facts-worker${extname(import.meta.filename)}`, import.meta.url);
 }

@@ -1,10 +1,10 @@
 import { numberOf } from '../../platform/json.ts';
-import { type GpuCollector, type GpuDevice, GpuTable, type Problem } from './gpu-device.ts';
+import { type GpuCollector, type GpuDevice, GpuTable, type Problem, UNREAD } from './gpu-device.ts';
 import { type LongTool, SupervisedTool } from './supervised-tool.ts';
 import type { ToolEdges } from './tool-process.ts';
 
 const TOOL = 'nvidia-smi';
-/** WSL and some container images keep it off the search path. */
+/** WSL and some container images keep it outside the search path. */
 const COMMANDS = [
   TOOL,
   '/usr/lib/wsl/lib/nvidia-smi',
@@ -13,32 +13,33 @@ const COMMANDS = [
 ];
 
 /**
- * Reads NVIDIA cards through one `nvidia-smi` that runs as long as we do: starting it anew for each
- * reading loads the driver each time.
+ * Reads NVIDIA cards through one long-running `nvidia-smi`: starting it for each reading loads the driver
+ * each time.
  */
 export function createNvidiaCollector(edges: ToolEdges, intervalMs: number): GpuCollector {
-  const roster = new GpuTable(edges.clock, 3 * intervalMs);
-  const keeper = new SupervisedTool(
+  const cards = new GpuTable(edges.clock, 3 * intervalMs);
+  const tool = new SupervisedTool(
     longTool(intervalMs),
     {
       onLine(line) {
         const device = parseNvidiaRow(line);
-        if (device !== null) roster.add(device);
+        if (device !== null) cards.add(device);
         return device !== null;
       },
-      onBarren: () => roster.clear(),
+      onBarren: () => cards.clear(),
     },
     edges,
   );
   return {
-    start: () => keeper.start(),
-    stop: () => keeper.stop(),
+    start: () => tool.start(),
+    stop: () => tool.stop(),
     read() {
-      const devices = roster.devices();
-      const { problem } = keeper;
-      const problems = [...(problem === null ? [] : [problem]), ...cardProblems(roster)];
-      if (keeper.isAbsent) return { state: 'absent', devices: [], problems: [] };
-      if (problem !== null) return { state: 'failing', devices, problems };
+      const { health } = tool;
+      if (health.kind === 'absent') return { state: 'absent', devices: [], problems: [] };
+      const devices = cards.devices();
+      const problems = cardProblems(cards);
+      if (health.kind === 'failing')
+        return { state: 'failing', devices, problems: [health.problem, ...problems] };
       return { state: devices.length === 0 ? 'starting' : 'reading', devices, problems };
     },
   };
@@ -55,16 +56,16 @@ function longTool(intervalMs: number): LongTool {
       `--loop=${seconds}`,
     ]),
     intervalMs,
-    isTooNew: (said) => said.includes('is not a valid field'),
+    isTooNew: (message) => message.includes('is not a valid field'),
     remedyFor,
   };
 }
 
-function cardProblems(roster: GpuTable): readonly Problem[] {
-  const faults = roster.devices().filter(({ fault }) => fault !== null);
+function cardProblems(cards: GpuTable): readonly Problem[] {
+  const faults = cards.devices().filter(({ fault }) => fault !== null);
   return [
     ...faults.map((card) => cardProblem(card, card.fault ?? '')),
-    ...roster.lost().map((card) => cardProblem(card, 'the driver no longer lists it')),
+    ...cards.lost().map((card) => cardProblem(card, 'the driver no longer lists it')),
   ];
 }
 
@@ -77,7 +78,7 @@ function cardProblem({ name, key }: GpuDevice, happened: string): Problem {
   };
 }
 
-/** The driver's own messages, and what helps; from NVIDIA's documentation of nvidia-smi and Xid errors. */
+/** Driver messages and what helps; from NVIDIA's documentation of nvidia-smi and Xid errors. */
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/version mismatch/i, 'The driver was updated while it was in use: restart this machine.'],
   [
@@ -96,12 +97,12 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/hung/i, 'The driver does not answer: look for "NVRM" in `dmesg`, and restart this machine.'],
 ];
 
-function remedyFor(said: string): string {
-  const known = REMEDIES.find(([words]) => words.test(said));
+function remedyFor(message: string): string {
+  const known = REMEDIES.find(([pattern]) => pattern.test(message));
   return known?.[1] ?? 'Run `nvidia-smi` by hand and see what it says.';
 }
 
-/** What every driver since 2013 can be asked; the name comes last because nothing forbids a comma in it. */
+/** Fields of every driver since 2013; the name is asked for last because it may hold a comma. */
 const BASIC_FIELDS = [
   'index',
   'uuid',
@@ -126,11 +127,14 @@ type Field = (typeof FULL_FIELDS)[number];
 
 /** Chips without memory of their own answer N/A: GB10 (DGX Spark), Jetson's Orin and Thor. */
 const UNIFIED_NAME = /\b(GB10|Orin|Thor|Tegra)\b/i;
-/** NVML's words for a card that has fallen off the bus or needs a reset. */
+/** NVML's messages for a card that has fallen off the bus or needs a reset. */
 const FAULT = /GPU is lost|requires reset|Unknown Error/i;
 const UUID = /^(GPU|MIG)-[\w-]{4,64}$/;
 
-/** Reads one row of `nvidia-smi --query-gpu=… --format=csv,noheader,nounits`; null when it is none. */
+/**
+ * Reads one row of `nvidia-smi --query-gpu=… --format=csv,noheader,nounits`; null where the line is
+ * something else.
+ */
 export function parseNvidiaRow(line: string): GpuDevice | null {
   const values = line.split(',').map((value) => value.trim());
   const fields = fieldsOf(values);
@@ -144,6 +148,7 @@ export function parseNvidiaRow(line: string): GpuDevice | null {
   const memoryTotalMb = number('memory.total');
   const isPartitioned = value('mig.mode.current') === 'Enabled';
   return {
+    ...UNREAD,
     key: UUID.test(uuid) ? uuid : `nvidia-${index}`,
     vendor: 'nvidia',
     name,
@@ -153,14 +158,13 @@ export function parseNvidiaRow(line: string): GpuDevice | null {
     utilGpu: number('utilization.gpu'),
     utilMemory: number('utilization.memory'),
     temperatureC: number('temperature.gpu'),
-    gpuCores: null,
     computeCapability: knownText(value('compute_cap')),
     isUnified: memoryTotalMb === null && !isPartitioned && UNIFIED_NAME.test(name ?? ''),
     fault: faultOf(values),
   };
 }
 
-/** Which list a row answers: the full one has a MIG mode in its place. */
+/** The field list of a row: only the full one has a MIG mode in its place. */
 function fieldsOf(values: readonly string[]): readonly Field[] | null {
   const mig = values[FULL_FIELDS.indexOf('mig.mode.current')] ?? '';
   const isFull = /^(Enabled|Disabled)$/.test(mig) || mig.startsWith('[') || mig === 'N/A';
@@ -168,7 +172,7 @@ function fieldsOf(values: readonly string[]): readonly Field[] | null {
   return values.length > BASIC_FIELDS.length ? BASIC_FIELDS : null;
 }
 
-/** A card that is well says `[N/A]` where it cannot tell; a lost one says so in most fields. */
+/** A working card prints `[N/A]` for single fields; a lost one prints its fault in most of them. */
 function faultOf(values: readonly string[]): string | null {
   const words = values.filter((value) => FAULT.test(value));
   return words.length * 2 > values.length ? (words[0]?.replaceAll(/[[\]]/g, '') ?? null) : null;

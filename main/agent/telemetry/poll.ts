@@ -1,15 +1,16 @@
+import { withTimeout } from '../../platform/async.ts';
 import { type Clock, sleep } from '../../platform/clock.ts';
 import { type GpuCollector, type GpuDevice, outOfDate, type Problem } from './gpu-device.ts';
 
-/** A round that gave no reading. */
+/** A round without a reading. */
 export interface FailedPoll {
   readonly kind: 'failed';
   readonly problem: Problem;
-  /** What must be over before anything is asked again: a tool that hangs. */
+  /** Must resolve before the next round: a tool that still hangs. */
   readonly gone: Promise<unknown> | null;
 }
 
-/** One round of asking. */
+/** The result of one round. */
 export type Poll =
   | {
       readonly kind: 'devices';
@@ -19,22 +20,21 @@ export type Poll =
   | { readonly kind: 'absent' }
   | FailedPoll;
 
-/** What a collector that polls is given. */
 export interface PollOptions {
   readonly clock: Clock;
   readonly intervalMs: number;
-  /** What it asks first, for its problems. */
+  /** Read first; names the source in problems. */
   readonly source: string;
 }
 
 const RETRY_MAX_MS = 300_000;
-/** After so many failures a card is not counted as there any more, unless its driver merely hangs. */
+/** After this many failures the cards are dropped, unless the driver merely hangs. */
 const FAILURES_TO_FORGET = 3;
-/** Tools have time-outs of their own, but a file of a driver that hangs is never read to its end. */
+/** Tools have time-outs of their own, but a read of a hanging driver's file never ends. */
 const ROUND_TIMEOUT_MS = 60_000;
 const STOP_WAIT_MS = 1500;
 
-/** Asks again and again, never twice at a time, with a back-off while it fails. */
+/** Repeats `poll`, one round at a time, with a back-off while it fails. */
 export function createPollCollector(
   poll: (signal: AbortSignal) => Promise<Poll>,
   { clock, intervalMs, source }: PollOptions,
@@ -47,12 +47,12 @@ export function createPollCollector(
 
   async function run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const result = await withinTime(poll(signal), source, clock);
+      const result = await finishedRound(poll(signal), source, clock);
       if (signal.aborted) return;
       take(result);
       await sleep(clock, pauseMs(result), signal);
       if (result.kind === 'failed' && result.gone !== null)
-        await goneOrAborted(result.gone, signal);
+        await withTimeout(result.gone, { clock, signal });
     }
   }
 
@@ -84,15 +84,15 @@ export function createPollCollector(
     },
     async stop() {
       stopping.abort();
-      if (running !== null) await within(running, STOP_WAIT_MS, clock);
+      if (running !== null) await withTimeout(running, { clock, ms: STOP_WAIT_MS });
       running = null;
     },
   };
 }
 
-async function withinTime(round: Promise<Poll>, source: string, clock: Clock): Promise<Poll> {
-  const result = await within(round, ROUND_TIMEOUT_MS, clock);
-  if (result !== null) return result;
+async function finishedRound(round: Promise<Poll>, source: string, clock: Clock): Promise<Poll> {
+  const result = await withTimeout(round, { clock, ms: ROUND_TIMEOUT_MS });
+  if (result.kind === 'settled') return result.value;
   return {
     kind: 'failed',
     problem: {
@@ -103,24 +103,4 @@ async function withinTime(round: Promise<Poll>, source: string, clock: Clock): P
     },
     gone: round,
   };
-}
-
-/** What a promise resolves to; null when it takes longer than `ms`. */
-function within<T>(promise: Promise<T>, ms: number, clock: Clock): Promise<T | null> {
-  return new Promise((resolve) => {
-    const cancel = clock.after(ms, () => resolve(null));
-    const settle = (value: T) => {
-      cancel();
-      resolve(value);
-    };
-    void promise.then(settle);
-  });
-}
-
-function goneOrAborted(gone: Promise<unknown>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-    void gone.then(() => resolve());
-  });
 }

@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { numberOf } from '../../platform/json.ts';
 
-/** A display controller as sysfs describes it. */
+/** A display controller in sysfs. */
 export interface SysfsCard {
   /** `/sys/class/drm/card0/device`. */
   readonly path: string;
@@ -26,13 +26,13 @@ export async function sysfsCards(files: KernelFiles, vendorId: string): Promise<
   return cards;
 }
 
-/** A number in a file; null when there is none. */
+/** Null where the file cannot be read or holds no number. */
 export async function fileNumber(files: KernelFiles, path: string): Promise<number | null> {
   const text = await files.text(path);
   return text === null ? null : numberOf(text);
 }
 
-/** A card's temperature: its only sensor, or the one at the edge of the chip. */
+/** From the card's only sensor, or the one at the edge of the chip. */
 export async function sysfsTemperatureC(
   files: KernelFiles,
   { path }: SysfsCard,
@@ -49,27 +49,26 @@ export async function sysfsTemperatureC(
 
 const BYTES_PER_MB = 1024 * 1024;
 
-/** Bytes in MiB; null stays unknown. */
 export function mebibytes(bytes: number | null): number | null {
   return bytes === null ? null : Math.round(bytes / BYTES_PER_MB);
 }
 
-/** What is left, where both are known. */
+/** Null where either is unknown. */
 export function difference(total: number | null, used: number | null): number | null {
   return total === null || used === null ? null : Math.max(0, total - used);
 }
 
-/** The files by which the kernel describes its devices. */
+/** Read access to the kernel's device files. */
 export interface KernelFiles {
-  /** The text of a file, such as `/sys/class/drm/card0/device/vendor`; null when it cannot be read. */
+  /** The content of a file, such as `/sys/class/drm/card0/device/vendor`; null where it cannot be read. */
   text(path: string): Promise<string | null>;
-  /** The names in a folder, sorted; none when it cannot be read. */
+  /** The names in a folder, sorted; empty where it cannot be read. */
   names(path: string): Promise<readonly string[]>;
-  /** When a file was last read, in milliseconds since the epoch; null when it cannot be looked at. */
+  /** When a file was last read, in milliseconds since the epoch; null where it cannot be examined. */
   accessedMs(path: string): Promise<number | null>;
 }
 
-/** Files of the kernel; `root` is `/` but for a tree that was copied. */
+/** `root` is `/`, or that of a copied tree. */
 export function createKernelFiles(root: string): KernelFiles {
   return {
     async text(path) {

@@ -3,13 +3,11 @@ import { listOf, memberOf, parseJson, textOf } from '../../platform/json.ts';
 import { runFirst } from './tool-paths.ts';
 import type { ToolEdges } from './tool-process.ts';
 
-/** This machine's place in a tailnet. */
 export interface Tailnet {
   readonly hostname: string;
   readonly ip: string;
 }
 
-/** Watches whether this machine is in a tailnet. */
 export interface TailnetWatch {
   start(): void;
   /** Null where there is none, or it is switched off. */
@@ -20,7 +18,6 @@ export interface TailnetWatch {
 const COMMANDS = ['tailscale', '/Applications/Tailscale.app/Contents/MacOS/Tailscale'];
 const INTERVAL_MS = 60_000;
 
-/** Makes the watch. */
 export function createTailnetWatch(edges: ToolEdges): TailnetWatch {
   let tailnet: Tailnet | null = null;
   const stopping = new AbortController();
@@ -48,7 +45,7 @@ export function createTailnetWatch(edges: ToolEdges): TailnetWatch {
   };
 }
 
-/** Reads `tailscale status --json`: addresses stay in it while it is stopped, so its state decides. */
+/** Reads `tailscale status --json`: it lists addresses even while stopped, so the state decides. */
 export function parseTailscale(text: string): Tailnet | null {
   const status = parseJson(text);
   const isUp =

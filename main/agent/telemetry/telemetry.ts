@@ -7,7 +7,7 @@ import { createKernelFiles, type KernelFiles } from './sysfs.ts';
 import { createTailnetWatch, type Tailnet } from './tailnet.ts';
 import { createStartTool, type StartTool, type ToolWorld } from './tool-process.ts';
 
-/** What is known of this machine at one moment. */
+/** A snapshot of this machine. */
 export interface Telemetry {
   readonly gpus: GpuReading;
   readonly cores: CpuCores;
@@ -21,26 +21,25 @@ export interface Telemetry {
   readonly problems: readonly Problem[];
 }
 
-/** Watches this machine in the background. */
+/** Reads this machine in the background. */
 export interface TelemetryWatch {
   start(): void;
-  /** What is known now, at once. */
+  /** Returns at once. */
   read(): Telemetry;
   stop(): Promise<void>;
 }
 
-/** What watching takes. */
 interface TelemetryOptions extends ToolWorld {
   readonly clock: Clock;
-  /** Where the kernel's files are; `/` but for tests. */
+  /** Root of the kernel's file tree; other than `/` only in tests. */
   readonly root?: string;
   readonly intervalMs?: number;
-  /** Only tests start and answer themselves. */
+  /** For tests. */
   readonly startTool?: StartTool;
   readonly askFacts?: AskFacts;
 }
 
-/** Three readings in each heartbeat. */
+/** Three readings per heartbeat. */
 const INTERVAL_MS = 5000;
 
 const NO_FACTS: MachineFacts = {
@@ -50,7 +49,6 @@ const NO_FACTS: MachineFacts = {
   cards: [],
 };
 
-/** Makes the watch over this machine. */
 export function createTelemetry(options: TelemetryOptions): TelemetryWatch {
   const { clock, platform } = options;
   const files = createKernelFiles(options.root ?? '/');
@@ -72,7 +70,7 @@ export function createTelemetry(options: TelemetryOptions): TelemetryWatch {
   async function learnFacts(): Promise<void> {
     hybrid = await hybridCores(files);
     if (stopping.signal.aborted) return;
-    // Windows has no file tree to read AMD's and Intel's cards from.
+    // Windows has no files to read AMD's and Intel's cards from.
     const asker = ask(platform === 'win32' ? 'graphics' : 'machine');
     const result = await readFacts(asker, clock, stopping.signal);
     if (result.kind === 'facts') facts = result.facts;
@@ -106,7 +104,7 @@ export function createTelemetry(options: TelemetryOptions): TelemetryWatch {
   };
 }
 
-/** Cards that only systeminformation knows, where no collector reads any of their vendor. */
+/** Adds cards that only systeminformation knows, where no collector reads that vendor. */
 function withKnownCards(reading: GpuReading, { cards }: MachineFacts): GpuReading {
   const readVendors = new Set(reading.devices.map(({ vendor }) => vendor));
   const others = cards.filter(({ vendor }) => !readVendors.has(vendor));
@@ -115,21 +113,21 @@ function withKnownCards(reading: GpuReading, { cards }: MachineFacts): GpuReadin
   return { ...reading, state, devices: [...reading.devices, ...others] };
 }
 
-/** Processor cores as the record counts them: threads of each kind. */
+/** Threads of each kind of core, as in the record. */
 interface CpuCores {
   readonly total: number;
   readonly performance: number;
   readonly efficiency: number;
 }
 
-/** Cores of a processor of which only the number is known: they are all alike. */
+/** A processor of which only the number of cores is known. */
 function alike(total: number): CpuCores {
   return { total, performance: total, efficiency: 0 };
 }
 
 /**
- * Cores by kind, from the counters that Linux has for each kind of a hybrid processor; null where there
- * are none. systeminformation derives them from threads per core, which fails without hyper-threading.
+ * Cores by kind, from Linux's counters for hybrid processors; null where there are none. systeminformation
+ * derives them from threads per core, which fails without hyper-threading.
  */
 export async function hybridCores(files: KernelFiles): Promise<CpuCores | null> {
   const performance = countOf(await files.text('/sys/devices/cpu_core/cpus'));
@@ -144,7 +142,7 @@ export function countedCores(total: number, performance: unknown, efficiency: un
   return performance + efficiency === total ? { total, performance, efficiency } : alike(total);
 }
 
-/** How many numbers a list such as `0-7,16` names. */
+/** Length of a CPU list such as `0-7,16`. */
 function countOf(list: string | null): number {
   if (list === null || !/^\d+(-\d+)?(,\d+(-\d+)?)*$/.test(list)) return 0;
   return list.split(',').reduce((sum, range) => {

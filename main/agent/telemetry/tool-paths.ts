@@ -5,7 +5,7 @@ import { excerpt, runTool, type ToolEdges, type ToolResult } from './tool-proces
 const TIMEOUT_MS = 10_000;
 const MAX_BYTES = 1024 * 1024;
 
-/** Runs a tool from the first place where it is. */
+/** Runs a tool from the first place where it is installed. */
 export async function runFirst(
   commands: readonly string[],
   args: readonly string[],
@@ -20,7 +20,7 @@ export async function runFirst(
   return { kind: 'missing' };
 }
 
-/** A call that gave no reading, as a round of asking. */
+/** Converts a call without a reading into a failed round. */
 export function toolProblem(
   call: readonly string[],
   result: ToolResult,

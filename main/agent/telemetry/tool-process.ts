@@ -1,37 +1,35 @@
 import { spawn } from 'node:child_process';
 import { kill as signalProcess } from 'node:process';
+import { withTimeout } from '../../platform/async.ts';
 import { ByteBuffer } from '../../platform/byte-buffer.ts';
 import type { Clock } from '../../platform/clock.ts';
 
-/** How a tool ended. */
 export type ToolEnd =
   | { readonly kind: 'missing' }
   | { readonly kind: 'unstartable'; readonly detail: string }
   | { readonly kind: 'exited'; readonly code: number | null; readonly stderr: string };
 
-/** A tool that was started. */
 export interface RunningTool {
-  /** Ends it and whatever it has started; nothing of its output is heard any more. */
+  /** Kills the tool and everything it has started; its output is no longer delivered. */
   kill(): void;
   /** A tool that is stuck inside the driver may never end, not even when killed. */
   readonly ended: Promise<ToolEnd>;
 }
 
-/** Starts a tool; `onData` hears its standard output. */
+/** `onData` receives its standard output. */
 export type StartTool = (
   command: string,
   args: readonly string[],
   onData: (chunk: Buffer) => void,
 ) => RunningTool;
 
-/** Where tools run. */
 export interface ToolWorld {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform: NodeJS.Platform;
 }
 
-/** What a driver's tool needs; everything else stays here, keys and tokens above all. */
-const KEPT_VARIABLES = [
+/** The variables that driver tools need; all others are withheld, keys and tokens above all. */
+const PASSED_VARIABLES = [
   'PATH',
   'Path',
   'HOME',
@@ -47,26 +45,26 @@ const KEPT_VARIABLES = [
   'XDG_RUNTIME_DIR',
 ];
 
-/** The part of an environment that tools are given; their words are wanted in English. */
+/** The environment for tools, whose messages have to be in English. */
 export function toolEnvironment(env: ToolWorld['env']): Record<string, string> {
-  const kept: Record<string, string> = { LC_ALL: 'C' };
-  for (const name of KEPT_VARIABLES) {
+  const toolEnv: Record<string, string> = { LC_ALL: 'C' };
+  for (const name of PASSED_VARIABLES) {
     const value = env[name];
-    if (value !== undefined) kept[name] = value;
+    if (value !== undefined) toolEnv[name] = value;
   }
-  return kept;
+  return toolEnv;
 }
 
-/** Longest part of the standard error that is kept. */
+/** Longer output on standard error is cut. */
 const MAX_STDERR_CHARS = 2000;
 
-/** Makes the way to start tools. Each has a process group of its own, so that no grandchild stays behind. */
+/** Each tool gets a process group of its own, so that no grandchild survives it. */
 export function createStartTool({ env, platform }: ToolWorld): StartTool {
-  const kept = toolEnvironment(env);
+  const toolEnv = toolEnvironment(env);
   const isGroup = platform !== 'win32';
   return (command, args, onData) => {
     const child = spawn(command, args, {
-      env: kept,
+      env: toolEnv,
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: isGroup,
       windowsHide: true,
@@ -110,11 +108,11 @@ function killGroup(pid: number | undefined): void {
   try {
     signalProcess(-pid, 'SIGKILL');
   } catch {
-    // Nobody of the group is left.
+    // The group is empty.
   }
 }
 
-/** One call of a tool that is expected to end by itself. */
+/** A tool that is expected to end by itself. */
 interface ToolCall {
   readonly command: string;
   readonly args: readonly string[];
@@ -122,65 +120,60 @@ interface ToolCall {
   readonly maxBytes: number;
 }
 
-/** What came of it. */
 export type ToolResult =
   | { readonly kind: 'output'; readonly text: string }
   | { readonly kind: 'missing' }
   | { readonly kind: 'failed'; readonly detail: string }
-  /** Killed, which may not end it; `gone` resolves once it did. */
+  /** Killed, which may not end it; `gone` resolves once it has ended. */
   | { readonly kind: 'hung'; readonly gone: Promise<unknown> }
   | { readonly kind: 'stopped' };
 
-/** What running tools takes. */
 export interface ToolEdges {
   readonly startTool: StartTool;
   readonly clock: Clock;
 }
 
-/** How long a killed tool is waited for. */
+/** How long to wait for a killed tool. */
 const KILL_WAIT_MS = 1000;
 
-/** Runs a tool to its end, within its time and size, or until `signal` aborts. */
-export function runTool(
+/** Runs a tool to its end, within its limits of time and size, or until `signal` aborts. */
+export async function runTool(
   { command, args, timeoutMs, maxBytes }: ToolCall,
   { startTool, clock }: ToolEdges,
   signal: AbortSignal,
 ): Promise<ToolResult> {
-  if (signal.aborted) return Promise.resolve({ kind: 'stopped' });
-  return new Promise((resolve) => {
-    const output = new ByteBuffer();
-    const settle = (result: ToolResult) => {
-      cancelTimer();
-      signal.removeEventListener('abort', onAbort);
-      resolve(result);
-    };
-    const tool = startTool(command, args, (chunk) => {
-      output.add(chunk);
-      if (output.length <= maxBytes) return;
-      tool.kill();
-      settle({ kind: 'failed', detail: `it printed over ${maxBytes} bytes` });
-    });
-    const onAbort = () => void killed(tool, clock).then(() => settle({ kind: 'stopped' }));
-    const cancelTimer = clock.after(timeoutMs, () => {
-      tool.kill();
-      settle({ kind: 'hung', gone: tool.ended });
-    });
-    signal.addEventListener('abort', onAbort);
-    void tool.ended.then((end) => settle(resultOf(end, output)));
+  if (signal.aborted) return { kind: 'stopped' };
+  const output = new ByteBuffer();
+  const { promise: flooded, resolve: onFlood } = Promise.withResolvers<ToolResult>();
+  const tool = startTool(command, args, (chunk) => {
+    output.add(chunk);
+    if (output.length <= maxBytes) return;
+    tool.kill();
+    output.clear();
+    onFlood({ kind: 'failed', detail: `it printed over ${maxBytes} bytes` });
   });
+  const ended = tool.ended.then((end) => resultOf(end, output));
+  const result = await withTimeout(Promise.race([flooded, ended]), {
+    clock,
+    ms: timeoutMs,
+    signal,
+  });
+  switch (result.kind) {
+    case 'settled':
+      return result.value;
+    case 'timed_out':
+      tool.kill();
+      return { kind: 'hung', gone: tool.ended };
+    case 'aborted':
+      await killed(tool, clock);
+      return { kind: 'stopped' };
+  }
 }
 
-/** Kills a tool and waits a short while for its end. */
+/** Kills a tool and waits a moment for its end. */
 export async function killed(tool: RunningTool, clock: Clock): Promise<void> {
   tool.kill();
-  await new Promise<void>((resolve) => {
-    const cancel = clock.after(KILL_WAIT_MS, resolve);
-    const settle = () => {
-      cancel();
-      resolve();
-    };
-    void tool.ended.then(settle);
-  });
+  await withTimeout(tool.ended, { clock, ms: KILL_WAIT_MS });
 }
 
 function resultOf(end: ToolEnd, output: ByteBuffer): ToolResult {
@@ -192,7 +185,7 @@ function resultOf(end: ToolEnd, output: ByteBuffer): ToolResult {
   return { kind: 'failed', detail: exitWords(end.code, end.stderr.trim() || text) };
 }
 
-/** How a tool ended, with its last words. */
+/** How a tool ended, with its last output. */
 export function exitWords(code: number | null, said: string): string {
   const how = code === null ? 'it was ended by a signal' : `it ended with code ${code}`;
   const words = excerpt(said);
@@ -201,9 +194,9 @@ export function exitWords(code: number | null, said: string): string {
 
 const MAX_EXCERPT_CHARS = 200;
 
-/** A short piece of a tool's output that is fit for people: one line, no control characters. */
+/** A short piece of a tool's output for people: one line, no control characters. */
 export function excerpt(text: string): string {
-  // Tools may print anything, terminal commands included.
+  // Tools may print anything, including terminal commands.
   const plain = text
     .slice(0, 4 * MAX_EXCERPT_CHARS)
     .replaceAll(/[^\p{L}\p{N}\p{P}\p{S}]+/gu, ' ')

@@ -3,9 +3,9 @@ import type { Log } from '../../platform/log.ts';
 import type { Opening, StoreReply, StoreRequest } from './protocol.ts';
 import type { Store, StoredEvent, WriteResult } from './store.ts';
 
-/** This thread's end of the line to the thread of the database. */
+/** This thread's side of the connection to the database thread. */
 export interface StoreClient {
-  /** How opening went; a thread that ended before it could say so is `failed`. */
+  /** A thread that ended before it could report is `failed`. */
   readonly opening: Promise<Opening>;
   readonly store: Store;
 }
@@ -14,7 +14,7 @@ const CLOSED = "The registry's database is closed.";
 const ENDED =
   "The registry's database stopped working: restart Switchyard, and look into its log if that does not help.";
 
-/** Talks to the database in `worker`; whatever becomes of that thread, every call is answered. */
+/** Whatever becomes of the database thread, every call is answered. */
 export function createStoreClient(worker: Worker, log: Log): StoreClient {
   const writes = new Map<number, (result: WriteResult) => void>();
   const reads = new Map<number, (events: readonly StoredEvent[]) => void>();
@@ -22,13 +22,13 @@ export function createStoreClient(worker: Worker, log: Log): StoreClient {
   const exited = Promise.withResolvers<void>();
   const note = createWriteNotes(log);
   let lastId = 0;
-  /** Why nothing is taken any more; null while the thread runs. */
+  /** Why no calls are taken any more; null while the thread runs. */
   let over: string | null = null;
 
   function onReply(reply: StoreReply): void {
     switch (reply.kind) {
       case 'opening':
-        // A thread that cannot open the file ends by itself, and that is no news.
+        // A thread that cannot open the file ends by itself; that is not worth a log line.
         if (reply.opening.kind === 'unusable') over = reply.opening.message;
         opening.resolve(reply.opening);
         return;
@@ -56,7 +56,7 @@ export function createStoreClient(worker: Worker, log: Log): StoreClient {
   }
 
   worker.on('message', onReply);
-  // The message may quote what was being written; the kind of error does not.
+  // The message may quote what was being written; the error's name does not.
   worker.on('error', (error) => log('error', 'store_crashed', { error: nameOf(error) }));
   worker.on('exit', onExit);
 
@@ -87,7 +87,9 @@ export function createStoreClient(worker: Worker, log: Log): StoreClient {
   return { opening: opening.promise, store };
 }
 
-/** Logs when writes begin to fail and when they succeed again, not each of them: a full disk is in the log once. */
+/**
+ * Logs when writes start to fail and when they succeed again, not each of them: a full disk is logged once.
+ */
 function createWriteNotes(log: Log): (result: WriteResult) => void {
   let failing: string | null = null;
   return (result) => {

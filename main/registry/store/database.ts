@@ -13,23 +13,22 @@ import { isoTime } from '../../platform/dates.ts';
 import { explain, type Failure, failureOf, unusableReason, type UnusableReason } from './errors.ts';
 import { type Loaded, loadState } from './queries.ts';
 
-/** A database that is open and holds what was kept, or why there is none. */
 type OpenedDatabase =
   | {
       readonly kind: 'open';
       readonly db: Database;
       readonly loaded: Loaded;
-      /** For people; null when the file was as it should be. */
+      /** For people; null when the file was intact. */
       readonly warning: string | null;
     }
   | { readonly kind: 'unusable'; readonly reason: UnusableReason; readonly message: string };
 
 type Attempt = OpenedDatabase | { readonly kind: 'damaged'; readonly failure: Failure };
 
-/** A lock is held by another program for moments only, or for long: there is nothing in between to wait for. */
+/** Another program holds a lock for moments or for long: waiting longer gains nothing. */
 const BUSY_MS = 500;
 
-/** Opens the file, or makes it; one that is damaged is set aside and a fresh one made. */
+/** Opens or creates the file; a damaged one is renamed and a fresh one created. */
 export function openDatabase(path: string, nowMs: number): OpenedDatabase {
   const first = attempt(path, nowMs);
   if (first.kind !== 'damaged') return first;
@@ -66,18 +65,18 @@ function attempt(path: string, nowMs: number): Attempt {
 
 /** Checks, migrates and reads. Nothing is written before the schema is known to be one of ours. */
 function ready(db: Database, path: string, nowMs: number): Attempt {
-  // A damaged page is found by the check rather than by a query some day.
+  // Finds a damaged page now rather than in a query some day.
   db.pragma('cell_size_check = ON');
   if (db.pragma('quick_check(1)', { simple: true }) !== 'ok')
     return { kind: 'damaged', failure: { kind: 'damaged', code: 'quick_check' } };
-  // Each commit is on the disk itself, through its cache too (macOS needs to be told).
+  // Each commit reaches the disk itself, through its cache too (macOS needs `fullfsync`).
   db.pragma('synchronous = FULL');
   db.pragma('fullfsync = ON');
   db.pragma('foreign_keys = ON');
   const migrated = migrate(db, MIGRATIONS);
   if (migrated.kind === 'newer') return newerSchema(path, migrated.version);
   db.pragma('journal_mode = WAL');
-  // Written even where nothing has expired, so that a file that takes no writes is found out now.
+  // Written even where nothing has expired, so that a read-only file is found out now.
   db.transaction(() => {
     db.prepare('DELETE FROM enrollments WHERE expires_at <= ?').run(nowMs);
   }).immediate();
@@ -98,12 +97,12 @@ function unusable(failure: Failure, path: string): OpenedDatabase {
   return { kind: 'unusable', reason: unusableReason(failure), message: explain(failure, path) };
 }
 
-/** Opening a pipe would wait for ever, and a device is no place for a database. */
+/** Opening a pipe would block for ever, and a device cannot hold a database. */
 function isFileOrNothing(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() ?? true;
 }
 
-/** SQLite makes its files with the rights of the database, which therefore come first. */
+/** SQLite creates its side files with the permissions of the database, so those are set first. */
 function makePrivate(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   closeSync(openSync(path, 'a', 0o600));
@@ -111,14 +110,14 @@ function makePrivate(path: string): void {
   try {
     chmodSync(path, 0o600);
   } catch {
-    // The file of another user, or a file system without rights: it works all the same.
+    // Another user's file, or a file system without permissions: it works all the same.
   }
 }
 
-/** Moves the file away with what belongs to it, under names that SQLite finds together again. */
+/** Renames the file with its side files, under names that SQLite still associates. */
 function setAside(path: string, nowMs: number): string {
   const aside = `${path}.bad-${isoTime(nowMs).replaceAll(':', '-')}`;
-  // The file first: a stop in between leaves a log without its file, which SQLite drops.
+  // The database first: a crash in between leaves a log without its file, which SQLite drops.
   for (const suffix of ['', '-wal', '-shm'])
     if (existsSync(path + suffix)) renameSync(path + suffix, aside + suffix);
   return aside;
@@ -128,13 +127,13 @@ function close(db: Database | null): void {
   try {
     db?.close();
   } catch {
-    // What could not be opened may not close either; its handle goes with the thread.
+    // A database that could not be opened may not close either; its handle ends with the thread.
   }
 }
 
 /**
- * The steps from an empty file to the schema of this version, forward only. Step n makes
- * `user_version` n; a step that was released is never changed, a new one is added at the end.
+ * The steps from an empty file to this version's schema, forward only. Step n sets `user_version` n; a
+ * released step is never changed, new ones are added at the end.
  */
 export const MIGRATIONS: readonly string[] = [
   `CREATE TABLE providers (
@@ -167,12 +166,11 @@ export const MIGRATIONS: readonly string[] = [
    ) STRICT;`,
 ];
 
-/** Whether the schema is of this version now, or of a version that is not known here. */
 type Migrated = { readonly kind: 'current' } | { readonly kind: 'newer'; readonly version: number };
 
 /**
- * Takes each step that is missing in a transaction of its own. A step that fails throws and leaves
- * the file at the step before it; a newer schema is left untouched.
+ * Runs each missing step in a transaction of its own. A step that fails throws and leaves the file at the
+ * step before; a newer schema is left untouched.
  */
 export function migrate(db: Database, migrations: readonly string[]): Migrated {
   const version = Number(db.pragma('user_version', { simple: true }));

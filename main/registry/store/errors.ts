@@ -1,14 +1,13 @@
-/** Why the database cannot be used. */
 export type UnusableReason = 'locked' | 'read_only' | 'newer_schema' | 'full' | 'failed';
 
 /**
- * What a failure of the database or its file comes down to. `damaged`: it is set aside at the next
- * start; `refused`: the change itself cannot be kept, the database is well.
+ * The class of a database or file error. `damaged`: the file is renamed at the next start; `refused`: the
+ * change itself cannot be stored, the database is intact.
  */
 type FailureKind =
   Exclude<UnusableReason, 'newer_schema'> | 'no_file' | 'no_folder' | 'damaged' | 'refused';
 
-/** Result codes of SQLite (https://sqlite.org/rescode.html) by their primary part, and errno names. */
+/** SQLite's primary result codes (https://sqlite.org/rescode.html) and errno names. */
 const KINDS: Readonly<Record<string, FailureKind>> = {
   SQLITE_BUSY: 'locked',
   SQLITE_LOCKED: 'locked',
@@ -30,13 +29,13 @@ const KINDS: Readonly<Record<string, FailureKind>> = {
   EDQUOT: 'full',
 };
 
-/** A failure without anything of what was being written, so that it may be shown and logged. */
+/** Holds nothing of the data that was written, so that it may be shown and logged. */
 export interface Failure {
   readonly kind: FailureKind;
   readonly code: string;
 }
 
-/** Sorts what was thrown; only its code is read, since a message may quote what was being written. */
+/** Only the code of an error is read: a message may quote the data that was written. */
 export function failureOf(error: unknown): Failure {
   const code = codeOf(error);
   if (code === null)
@@ -63,12 +62,11 @@ const FIXES: Readonly<Record<FailureKind, string>> = {
   failed: 'cannot be read or written: check the disk and the folder',
 };
 
-/** What happened and what to do, naming the file. */
+/** What happened and what to do, for people. */
 export function explain({ kind, code }: Failure, path: string): string {
   return `The registry's database ${path} ${FIXES[kind]} (${code}).`;
 }
 
-/** Why a failure makes the database unusable from the start. */
 export function unusableReason({ kind }: Failure): UnusableReason {
   return kind === 'locked' || kind === 'read_only' || kind === 'full' ? kind : 'failed';
 }

@@ -2,10 +2,9 @@ import { EVENTS_KEPT } from './queries.ts';
 import type { Change, Store, StoredEvent, WriteResult } from './store.ts';
 
 /**
- * A store that keeps nothing over a restart, for when the database cannot be used: this machine's
- * own agent goes on, and so does routing. Enrolments are not taken, since a machine whose
- * enrolment is acknowledged and then forgotten would stay out without anybody knowing; they are
- * answered with `reason`, the message of the database that cannot be used.
+ * A store without persistence, for when the database cannot be used: this machine's own agent goes on, and
+ * so does routing. Enrolments are refused with `reason`, the database's error message: a machine whose
+ * enrolment is acknowledged and then forgotten would stay out without anybody noticing.
  */
 export function createMemoryStore(reason: string): Store {
   const histories = new Map<string, StoredEvent[]>();
@@ -32,7 +31,7 @@ export function createMemoryStore(reason: string): Store {
   };
 }
 
-/** A token that is made or used up: what another machine joins with. */
+/** A token that is created or used up: other machines join with it. */
 function isOfEnrollment({ kind }: Change): boolean {
   return kind === 'enrollment' || kind === 'enrollment_removed';
 }

@@ -7,20 +7,20 @@ import type { UnusableReason } from './errors.ts';
 import type { StoreWorkerData, Unreadable } from './protocol.ts';
 import type { Store, StoredState } from './store.ts';
 
-/** A store with what it kept, or why there is none; messages and warnings are for people. */
+/** Messages and warnings are for people. */
 export type OpenedStore =
   | {
       readonly kind: 'open';
       readonly store: Store;
       readonly state: StoredState;
-      /** The file was damaged and set aside; null when it was as it should be. */
+      /** The file was damaged and renamed; null when it was intact. */
       readonly warning: string | null;
     }
   | { readonly kind: 'unusable'; readonly reason: UnusableReason; readonly message: string };
 
 /**
- * Opens the SQLite file at `path` in a thread of its own, making it and its folder where they are
- * missing. Where it is `unusable`, `createMemoryStore` keeps the gateway routing.
+ * Opens the SQLite file at `path` in a worker thread, and creates it and its folder where they are missing.
+ * Where it is `unusable`, `createMemoryStore` keeps the gateway routing.
  */
 export async function openStore(
   path: string,
@@ -40,7 +40,7 @@ export async function openStore(
   return { kind: 'open', store, state, warning };
 }
 
-/** Beside this file, under the same kind of name: `.ts` unbuilt, `.js` in the bundle. */
+/** Beside this file, with the same extension: `.ts` unbuilt, `.js` in the bundle. */
 function workerUrl(): URL {
   return new URL(`./store-worker${extname(import.meta.filename)}`, import.meta.url);
 }

@@ -2,14 +2,13 @@ import type { UnusableReason } from './errors.ts';
 import type { Change, StoredEvent, StoredState, WriteResult } from './store.ts';
 
 /*
- * What the registry's thread and the thread of the database say to each other. Messages keep their
- * order, so a read sees every write that was sent before it and a close comes after all of them.
+ * Messages between the registry's thread and the database thread. They keep their order, so a read sees
+ * every write that was sent before it, and a close comes after all of them.
  */
 
-/** What the thread of the database is started with. */
 export interface StoreWorkerData {
   readonly path: string;
-  /** Wall-clock ms: names a file that is set aside, and tells which enrolments have expired. */
+  /** Wall-clock ms: names a damaged file, and tells which enrolments have expired. */
   readonly nowMs: number;
 }
 
@@ -28,30 +27,29 @@ export interface EventsRequest {
 
 export type StoreRequest = WriteRequest | EventsRequest | { readonly kind: 'close' };
 
-/** The outcome of one write; the writes of one transaction are told together. */
+/** The writes of one transaction are answered together. */
 export interface SettledWrite {
   readonly id: number;
   readonly result: WriteResult;
 }
 
-/** What of a table could not be read. */
+/** Parts of a table that could not be read. */
 export interface Unreadable {
   readonly table: 'providers' | 'enrollments' | 'documents';
-  /** `row`: it is left out. `record`, `verification`: the rest of the row is kept. */
+  /** `row`: the row is skipped. `record`, `verification`: the rest of the row is kept. */
   readonly part: 'row' | 'record' | 'verification';
   readonly rows: number;
-  /** The first of them, and what is wrong with it; never what it holds. */
+  /** Id of the first of them; never its content. */
   readonly first: string;
   readonly problem: string;
 }
 
-/** How opening went. */
 export type Opening =
   | {
       readonly kind: 'open';
       readonly state: StoredState;
       readonly unreadable: readonly Unreadable[];
-      /** For people; null when the file was as it should be. */
+      /** For people; null when the file was intact. */
       readonly warning: string | null;
     }
   | { readonly kind: 'unusable'; readonly reason: UnusableReason; readonly message: string };
@@ -63,6 +61,6 @@ export type StoreReply =
       readonly kind: 'events';
       readonly id: number;
       readonly events: readonly StoredEvent[];
-      /** Why there are none; null when they could be read. */
+      /** Why there are no events; null when they could be read. */
       readonly problem: string | null;
     };

@@ -20,18 +20,17 @@ import type {
   WriteResult,
 } from './store.ts';
 
-/** So many events of each provider are kept, the newest. */
+/** Newest events kept for each provider. */
 export const EVENTS_KEPT = 50;
 
-/** The statements of an open database. */
 export interface Writer {
-  /** Writes all requests in one transaction; each is on disk once this returns `written` for it. */
+  /** Writes all requests in one transaction; they are on disk once this returns `written`. */
   commit(requests: readonly WriteRequest[]): readonly SettledWrite[];
-  /** A provider's history, newest first. */
+  /** Newest first. */
   events(providerId: string, limit: number): readonly StoredEvent[];
 }
 
-/** Prepares the statements; `path` is for messages. */
+/** `path` is for messages. */
 export function createWriter(db: Database, path: string): Writer {
   const apply = createApply(db);
   const applyAll = db.transaction((requests: readonly WriteRequest[]) => {
@@ -47,7 +46,7 @@ export function createWriter(db: Database, path: string): Writer {
       return settled(requests, { kind: 'written' });
     } catch (error) {
       const failure = failureOf(error);
-      // A change that cannot be taken is its sender's trouble alone; the others go in without it.
+      // A change that is refused concerns its sender alone; the others are written without it.
       if (failure.kind === 'refused' && requests.length > 1)
         return requests.flatMap((request) => commit([request]));
       return settled(requests, { kind: 'unwritten', message: explain(failure, path) });
@@ -72,7 +71,7 @@ function settled(requests: readonly WriteRequest[], result: WriteResult): Settle
   return requests.map(({ id }) => ({ id, result }));
 }
 
-/** Carries out one change, within whatever transaction is open. */
+/** Applies one change within the open transaction. */
 function createApply(db: Database): (change: Change) => void {
   // Not REPLACE, which deletes the row first and its events with it.
   const putProvider = db.prepare(
@@ -90,7 +89,7 @@ function createApply(db: Database): (change: Change) => void {
      ON CONFLICT (digest) DO UPDATE SET expires_at = excluded.expires_at`,
   );
   const dropEnrollment = db.prepare('DELETE FROM enrollments WHERE digest = ?');
-  // An event that comes late, of a provider that is gone, has nobody who could read it.
+  // A late event of a removed provider is dropped.
   const putEvent = db.prepare(
     `INSERT INTO events (provider_id, at, kind, text)
      SELECT :providerId, :at, :kind, :text WHERE EXISTS (SELECT 1 FROM providers WHERE id = :providerId)`,
@@ -127,13 +126,12 @@ function createApply(db: Database): (change: Change) => void {
   };
 }
 
-/** What was kept, and what of it could not be read. */
 export interface Loaded {
   readonly state: StoredState;
   readonly unreadable: readonly Unreadable[];
 }
 
-/** Reads everything that was kept but the events; throws where the file itself is damaged. */
+/** Reads everything but the events; throws where the file itself is damaged. */
 export function loadState(db: Database): Loaded {
   const unreadable = new Map<string, Unreadable>();
   const note = (found: Omit<Unreadable, 'rows'>) => {
@@ -159,7 +157,7 @@ export function loadState(db: Database): Loaded {
     for (const part of damaged) note({ table: 'providers', first: label(row.id), ...part });
   }
   const enrollments: StoredEnrollment[] = [];
-  // The digest of a token stays out of the log; the number of rows says enough.
+  // A token's digest stays out of the log; the number of rows is enough.
   for (const { digest, expires_at: expiresAt } of rows('enrollments', '', enrollmentRowSchema))
     enrollments.push({ digest, expiresAt });
   const documents = Object.fromEntries(
@@ -168,7 +166,7 @@ export function loadState(db: Database): Loaded {
   return { state: { providers, enrollments, documents }, unreadable: [...unreadable.values()] };
 }
 
-/** A name fit for a log line, whatever a damaged file holds. */
+/** A name that is safe to log, whatever a damaged file holds. */
 function label(value: unknown): string {
   return typeof value === 'string' && /^[\w.:-]{1,64}$/.test(value) ? value : '?';
 }

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { agentRecordSchema, providerEventSchema, providerSchema } from '#shared/provider.ts';
 import type { StoredProvider, StoredVerification } from './store.ts';
 
-/* The rows of the tables, as they are read back: a file is input like any other. */
+/* The rows of the tables as they are read back: a file is untrusted input. */
 
-/** What a Date can hold (ECMA-262, 21.4.1.1). */
+/** Range of a Date (ECMA-262, 21.4.1.1). */
 const wallMs = z.int().min(0).max(8.64e15);
 const count = z.int().nonnegative();
 
@@ -18,7 +18,7 @@ const verificationSchema = z.object({
   ownedBy: z.string().exactOptional(),
 });
 
-/** A row of `providers`; the two JSON texts are read on their own. */
+/** A row of `providers`; the two JSON columns are parsed on their own. */
 export const providerRowSchema = z.object({
   id: z.string().min(1),
   public_key: z.string().min(1),
@@ -47,7 +47,7 @@ export const eventRowSchema = z.object({
   text: z.string(),
 });
 
-/** The row of a provider, with its parameters named as its columns. */
+/** The row of a provider; its keys are the column names. */
 export function providerRow(provider: StoredProvider): ProviderRow {
   return {
     id: provider.id,
@@ -63,7 +63,6 @@ export function providerRow(provider: StoredProvider): ProviderRow {
   };
 }
 
-/** A provider that has to be verified anew, as after its enrolment. */
 const UNVERIFIED: StoredVerification = {
   state: 'pending',
   checks: [],
@@ -73,15 +72,14 @@ const UNVERIFIED: StoredVerification = {
   address: null,
 };
 
-/** A part of a provider that could not be read. */
 export interface DamagedPart {
   readonly part: 'record' | 'verification';
   readonly problem: string;
 }
 
 /**
- * The provider of a row. A record or verification that cannot be read is as if there had never been
- * one: the next heartbeat and check bring it back, while a lost enrolment would need a person.
+ * A record or verification that cannot be read is treated as missing: the next heartbeat and check restore
+ * it, while a lost enrolment would need a person.
  */
 export function providerOf(row: ProviderRow): {
   readonly provider: StoredProvider;
@@ -109,7 +107,7 @@ export function providerOf(row: ProviderRow): {
   return { provider, damaged };
 }
 
-/** The field and the rule that it breaks; zod's own words never quote a value of these schemas. */
+/** The field and the broken rule; zod's messages never quote a value of these schemas. */
 export function problemOf(error: z.ZodError): string {
   const [issue] = error.issues;
   if (issue === undefined) return 'is not as it should be';

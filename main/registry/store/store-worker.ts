@@ -9,9 +9,9 @@ import { explain, failureOf } from './errors.ts';
 import type { EventsRequest, StoreReply, StoreRequest, StoreWorkerData } from './protocol.ts';
 import { createWriter, type Writer } from './queries.ts';
 
-/* The thread that owns the database, so that no query and no disk can stall the gateway. */
+/* The database thread, so that no query and no disk can block the gateway. */
 
-/** Acknowledgements wait for the whole transaction, which therefore has an end. */
+/** Bounds a transaction, because acknowledgements wait for all of it. */
 const MOST_TOGETHER = 1000;
 
 function serve(port: MessagePort, { path, nowMs }: StoreWorkerData): void {
@@ -37,7 +37,7 @@ function serve(port: MessagePort, { path, nowMs }: StoreWorkerData): void {
   });
 }
 
-/** What else was sent meanwhile: it goes into the same transaction. */
+/** The messages that arrived meanwhile go into the same transaction. */
 function* waiting(port: MessagePort): Generator<StoreRequest> {
   for (let taken = 1; taken < MOST_TOGETHER; taken += 1) {
     const next = receiveMessageOnPort(port);

@@ -1,16 +1,19 @@
 import type { AgentRecord, Check, ProviderEvent, VerificationState } from '#shared/provider.ts';
 
-/** What the registry keeps of a provider; everything else is computed from it. Times: wall-clock ms since the epoch. */
+/** A provider on disk; everything else is computed from it. Times are wall-clock ms since the epoch. */
 export interface StoredProvider {
   readonly id: string;
   /** The 32 raw bytes of the ed25519 public key, base64url. */
   readonly publicKey: string;
-  /** Public half of the bearer towards this agent: the token is HMAC(gateway secret, id + salt), so that no secret is in the database. */
+  /**
+   * Salt of the agent's bearer token, which is HMAC(gateway secret, id + salt): the database holds no
+   * secret.
+   */
   readonly tokenSalt: string;
   readonly enrolledAt: number;
-  /** Highest sequence accepted. */
+  /** The highest one accepted. */
   readonly sequence: number;
-  /** The record as last sent; null before the first heartbeat. */
+  /** As last sent; null before the first heartbeat. */
   readonly record: AgentRecord | null;
   readonly lastHeartbeatAt: number | null;
   readonly lastHeartbeatIp: string;
@@ -18,22 +21,22 @@ export interface StoredProvider {
   readonly verification: StoredVerification;
 }
 
-/** The outcome of the last verification run, and what scheduling needs to know. */
+/** The result of the last verification run, with what scheduling needs. */
 export interface StoredVerification {
   readonly state: Exclude<VerificationState, 'verifying'>;
   readonly checks: readonly Check[];
   readonly lastCheckAt: number | null;
   /** When a test inference last passed. */
   readonly lastInferenceAt: number | null;
-  /** Failed runs in a row. */
+  /** In a row. */
   readonly failedRuns: number;
   /** Where routing reaches it, as in `http://192.168.1.20:3001`; null before it was verified. */
   readonly address: string | null;
-  /** The `owned_by` of its model, by which an engine gives itself away; left out while unknown. */
+  /** The `owned_by` of its model, which identifies the engine; left out while unknown. */
   readonly ownedBy?: string;
 }
 
-/** An enrolment token that was not used yet; only its digest is kept. */
+/** An unused enrolment token; only its digest is stored. */
 export interface StoredEnrollment {
   /** Hex SHA-256 of the token. */
   readonly digest: string;
@@ -47,33 +50,32 @@ export interface StoredEvent {
   readonly text: string;
 }
 
-/** One change to what is kept; all changes of one `write` happen together or not at all. */
+/** The changes of one `write` are applied together or not at all. */
 export type Change =
   | { readonly kind: 'provider'; readonly provider: StoredProvider }
   | { readonly kind: 'provider_removed'; readonly id: string }
   | { readonly kind: 'enrollment'; readonly enrollment: StoredEnrollment }
   | { readonly kind: 'enrollment_removed'; readonly digest: string }
   | { readonly kind: 'event'; readonly event: StoredEvent }
-  /** Any other JSON document, such as circuits and counters. */
+  /** A small JSON document, such as the time at which the registry was last alive. */
   | { readonly kind: 'document'; readonly name: string; readonly json: string };
 
-/** Everything that was kept. */
 export interface StoredState {
   readonly providers: readonly StoredProvider[];
   readonly enrollments: readonly StoredEnrollment[];
   readonly documents: Readonly<Record<string, string>>;
 }
 
-/** What keeps the registry over a restart: SQLite in a thread of its own, or a server some day. */
+/** Persistence of the registry: SQLite in a worker thread, in memory where that fails. */
 export interface Store {
-  /** Resolves once all changes are on disk; changes that come meanwhile go into the next transaction together. */
+  /** Resolves once all changes are on disk; changes that arrive meanwhile share the next transaction. */
   write(changes: readonly Change[]): Promise<WriteResult>;
-  /** A provider's history, newest first. */
+  /** Newest first. */
   events(providerId: string, limit: number): Promise<readonly StoredEvent[]>;
-  /** Writes what is left and closes the file. */
+  /** Writes what is queued and closes the file. */
   close(): Promise<void>;
 }
 
-/** A disk that is full, read-only or locked is an answer, not an exception: the gateway keeps routing. */
+/** A full, read-only or locked disk is a result, not an exception: the gateway keeps routing. */
 export type WriteResult =
   { readonly kind: 'written' } | { readonly kind: 'unwritten'; readonly message: string };

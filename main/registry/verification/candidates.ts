@@ -1,7 +1,6 @@
 import type { AgentRecord } from '#shared/provider.ts';
 import { canonicalIp } from '../../platform/network-guard.ts';
 
-/** An address at which a provider may be reached. */
 export type Candidate =
   | {
       readonly kind: 'usable';
@@ -12,15 +11,14 @@ export type Candidate =
   | {
       readonly kind: 'unusable';
       readonly source: CandidateSource;
-      /** What can be shown of it; null when that is nothing. */
+      /** What may be shown of it; null where that is nothing. */
       readonly origin: string | null;
       readonly error: string;
     };
 
-/** Where a candidate comes from, in order of preference (interface 2.3). */
+/** In order of preference. */
 export type CandidateSource = 'agent_url' | 'tailnet' | 'hostname' | 'heartbeat_ip';
 
-/** What the candidates of a provider are made of. */
 export interface CandidateFacts {
   readonly record: {
     readonly agent_url: string;
@@ -30,8 +28,8 @@ export interface CandidateFacts {
 }
 
 /**
- * The candidates of a provider: the agent URL, then the tailnet hostname, the machine hostname and
- * the address of the last heartbeat on the port for hosts. What leads to one place is tried once.
+ * The agent URL, then the tailnet hostname, the machine hostname and the address of the last heartbeat on
+ * the agents' port. Duplicates are tried once.
  */
 export function candidatesOf(
   { record, lastHeartbeatIp }: CandidateFacts,
@@ -54,7 +52,7 @@ function fromUrl(text: string): Candidate | null {
   const source = 'agent_url';
   const url = URL.parse(text);
   if (url === null) return { kind: 'unusable', source, origin: null, error: 'not a URL' };
-  // A password or a path of somebody else's choice is neither sent anywhere nor shown.
+  // A password or path that somebody else chose is neither sent nor shown.
   const origin = readable(`${url.protocol}//${url.host}`);
   if (url.username !== '' || url.password !== '') {
     const error = 'a user name or password is not allowed';
@@ -71,7 +69,7 @@ function fromName(
   text: string,
   hostPort: number,
 ): Candidate | null {
-  // Tailnet names are often written with the dot of the root.
+  // Tailnet names are often written with a trailing dot.
   const name = text.trim().replace(/\.$/, '');
   if (name === '') return null;
   const url = /[\s/?#@\\:[\]]/.test(name) ? null : URL.parse(`http://${name}:${hostPort}`);
@@ -86,7 +84,7 @@ function fromIp(text: string, hostPort: number): Candidate | null {
   return { kind: 'usable', source: 'heartbeat_ip', origin: `http://${host}:${hostPort}` };
 }
 
-/** Somebody else's text, short and on one line. */
+/** Shortens foreign text to one line. */
 export function readable(text: string): string {
   const plain = text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '\u{fffd}');
   return plain.length > 120 ? `${plain.slice(0, 119)}…` : plain;

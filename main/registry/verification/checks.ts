@@ -1,3 +1,4 @@
+import { CHECKS } from '#shared/provider.ts';
 import { parsePublicKey } from '../../platform/agent-identity.ts';
 import type { Clock } from '../../platform/clock.ts';
 import {
@@ -11,9 +12,7 @@ import { candidatesOf } from './candidates.ts';
 import { completed, type Finding, findingOf, judgeEngine, judgeGpus } from './judgements.ts';
 import {
   healthWithoutKey,
-  INFERENCE,
   inferenceDetail,
-  LATENCY,
   NO_CANDIDATE,
   probeHealth,
   probeInference,
@@ -22,34 +21,32 @@ import {
   type Proved,
 } from './probes.ts';
 
-/** Where a provider may be looked for. */
+/** Where a provider may be reached. */
 export interface AddressRules {
   /** The agents' ports. */
   readonly ports: readonly number[];
-  /** The one of them at the names and the address of a machine. */
+  /** The one of them that is used with host names and addresses. */
   readonly hostPort: number;
-  /** The ports of this process's own agent, on loopback. */
+  /** Loopback ports of this process's own agent. */
   readonly ownPorts: readonly number[];
 }
 
-/** What a run needs of the world. */
 export interface RunEdges {
   readonly clock: Clock;
   readonly lookup: Lookup;
   /** A fresh random number of at least 128 bits, in hex. */
   readonly newNonce: () => string;
   readonly rules: AddressRules;
-  /** Certificate authorities to trust in place of the system's, as PEM. */
+  /** Replaces the system's certificate authorities; PEM. */
   readonly ca?: string;
 }
 
 /**
- * Whether to run a test inference. `carry` keeps what the last one showed, where it passed;
- * `if_loaded` does so where the machine says that it has no model loaded.
+ * Whether to run a test inference. `carry` keeps the last result where it passed; `if_loaded` does so where
+ * the machine reports that no model is loaded.
  */
 export type InferenceOrder = 'run' | 'if_loaded' | 'carry';
 
-/** What one run is to do. */
 export interface RunOrder {
   readonly subject: VerificationSubject;
   readonly inference: InferenceOrder;
@@ -57,34 +54,32 @@ export interface RunOrder {
   readonly signal: AbortSignal;
 }
 
-/** The whole of a run, whatever it meets. */
+/** Limit for a whole run. */
 const RUN_TIMEOUT_MS = 60_000;
 
-/** Runs the six checks of a provider (interface 2.3); null when it was stopped. */
+/** Runs all checks of a provider (docs/agent-protocol.md); null when it was aborted. */
 export async function runChecks(
   order: RunOrder,
   edges: RunEdges,
 ): Promise<readonly Finding[] | null> {
   if (order.signal.aborted) return null;
-  const bound = new AbortController();
-  const end = () => bound.abort();
-  const cancelBound = edges.clock.after(RUN_TIMEOUT_MS, end);
-  order.signal.addEventListener('abort', end);
+  const timeout = new AbortController();
+  const cancelTimeout = edges.clock.after(RUN_TIMEOUT_MS, () => timeout.abort());
+  const signal = AbortSignal.any([order.signal, timeout.signal]);
   try {
     const { engine_health: engineHealth, gpu } = order.subject.record;
     const findings = [
-      ...(await overNetwork(order, edges, bound.signal)),
-      findingOf('engine_health ok', judgeEngine(engineHealth)),
-      findingOf('GPU count >0', judgeGpus(gpu.count)),
+      ...(await overNetwork(order, edges, signal)),
+      findingOf(CHECKS.engineHealth, judgeEngine(engineHealth)),
+      findingOf(CHECKS.gpuCount, judgeGpus(gpu.count)),
     ];
     return order.signal.aborted ? null : completed(findings);
   } finally {
-    cancelBound();
-    order.signal.removeEventListener('abort', end);
+    cancelTimeout();
   }
 }
 
-/** The checks that ask the machine itself. */
+/** The checks that send requests to the machine. */
 async function overNetwork(
   { subject, inference }: RunOrder,
   edges: RunEdges,
@@ -104,7 +99,7 @@ async function overNetwork(
   const mayKeep = inference === 'carry' || isUnloaded;
   const kept = mayKeep ? proved.flatMap((each) => carried(subject, each)) : [];
   findings.push(...kept);
-  // One after another: a GPU that answers four at once says nothing of its latency.
+  // One after another: a GPU that answers four at once tells nothing of its latency.
   for (const each of proved) {
     if (kept.length === 0 && !signal.aborted) {
       findings.push(...(await probeInference(each, probing)));
@@ -125,19 +120,19 @@ function policyFor(
   };
 }
 
-/** The agent URL first, then whatever is nearest. */
+/** The agent URL first, then by latency. */
 function inOrder(proved: readonly Proved[]): readonly Proved[] {
   const rank = ({ reached }: Proved) => (reached.source === 'agent_url' ? -1 : reached.latencyMs);
   return proved.toSorted((a, b) => rank(a) - rank(b));
 }
 
-/** What the last test inference showed at an address, where it passed in time. */
+/** The last test inference at an address, where it passed in time. */
 function carried(
   { verification }: VerificationSubject,
   { origin, reached }: Proved,
 ): readonly Finding[] {
   const detail = inferenceDetail(origin);
-  const findings = [INFERENCE, LATENCY].flatMap((name): readonly Finding[] => {
+  const findings = [CHECKS.inference, CHECKS.latency].flatMap((name): readonly Finding[] => {
     const check = verification.checks.find(
       (one) => one.name === name && one.detail === detail && one.passed,
     );

@@ -1,6 +1,12 @@
 import type { KeyObject } from 'node:crypto';
 import * as z from 'zod';
-import { type AgentRecord, type Check, CHECK_NAMES, type CheckName } from '#shared/provider.ts';
+import {
+  type AgentRecord,
+  type Check,
+  CHECK_MISSING,
+  CHECK_NAMES,
+  type CheckName,
+} from '#shared/provider.ts';
 import { verifyHealth } from '../../platform/agent-identity.ts';
 import type { PinnedResult } from '../../platform/pinned-request.ts';
 import { type CandidateSource, readable } from './candidates.ts';
@@ -13,28 +19,27 @@ const errorSchema = z.object({
   error: z.object({ message: z.string().optional(), code: z.unknown().optional() }),
 });
 
-/** Whom a `/health` answer must come from. */
 interface ExpectedIdentity {
   readonly id: string;
   readonly key: KeyObject;
   readonly nonce: string;
 }
 
-/** Whether a `/health` says that the engine has no model loaded; one that says nothing of it does not. */
+/** Whether `/health` reports that the engine has no model loaded; a missing field does not count. */
 export function reportsNoModel(answer: PinnedResult): boolean {
   if (answer.kind !== 'response') return false;
   return z.object({ model: z.null() }).safeParse(parseJson(answer.body)).success;
 }
 
-/** Words by which engines say that they will serve in a while (llama.cpp, vLLM, SGLang, TGI). */
+/** Words by which engines report that they are not ready yet (llama.cpp, vLLM, SGLang, TGI). */
 const LOADING = /\b(loading|starting|warming)\b/i;
 
-/** Judges the answer to `GET /health?nonce=`: who answers comes before what it says. */
+/** Judges the answer to `GET /health?nonce=`: the signature before the content. */
 export function judgeHealth(answer: PinnedResult, expected: ExpectedIdentity): Judgement {
   if (answer.kind !== 'response') return failure(unansweredWords(answer));
   const json = parseJson(answer.body);
   const health = healthSchema.safeParse(json).data;
-  // A 503 may be the agent's own word for "not ready"; without its signature it is anybody's.
+  // A 503 may be the agent's own "not ready"; without its signature it could be anybody's.
   if (answer.status !== 200 && health === undefined) return failure(statusWords(answer));
   if (json === undefined) return failure('not JSON');
   if (health?.id !== expected.id || !verifyHealth(expected.key, { ...expected, ...health })) {
@@ -46,7 +51,6 @@ export function judgeHealth(answer: PinnedResult, expected: ExpectedIdentity): J
   return PASSED;
 }
 
-/** Judges the answer to a test inference. */
 export function judgeInference(answer: PinnedResult): Judgement {
   if (answer.kind === 'timeout') return { result: 'timeout', error: answer.error };
   if (answer.kind !== 'response') return failure(unansweredWords(answer));
@@ -56,7 +60,6 @@ export function judgeInference(answer: PinnedResult): Judgement {
   return completionSchema.safeParse(json).success ? PASSED : failure('no choices in the answer');
 }
 
-/** Judges the answer to `GET /v1/models`. */
 export function judgeModels(answer: PinnedResult, model: string): Judgement {
   if (answer.kind !== 'response') return failure(unansweredWords(answer));
   const json = parseJson(answer.body);
@@ -69,10 +72,10 @@ export function judgeModels(answer: PinnedResult, model: string): Judgement {
   return { result: 'model_mismatch', error };
 }
 
-/** Engines say a word; whatever is longer is none. */
+/** Engines send one word; anything longer is cut. */
 const MAX_OWNER_LENGTH = 100;
 
-/** The `owned_by` of a listed model; null where the list does not say. */
+/** The `owned_by` of a listed model; null where the list has none. */
 export function ownerOf(answer: PinnedResult, model: string): string | null {
   if (answer.kind !== 'response') return null;
   const models = modelsSchema.safeParse(parseJson(answer.body)).data?.data ?? [];
@@ -80,7 +83,7 @@ export function ownerOf(answer: PinnedResult, model: string): string | null {
   return owner === undefined ? null : owner.slice(0, MAX_OWNER_LENGTH);
 }
 
-/** Judges the engine's health as the last heartbeat told it. */
+/** By the last heartbeat. */
 export function judgeEngine({ status, code }: AgentRecord['engine_health']): Judgement {
   if (status === 'ok') return PASSED;
   if (LOADING.test(status)) return { result: 'loading', error: 'the engine is loading' };
@@ -88,17 +91,17 @@ export function judgeEngine({ status, code }: AgentRecord['engine_health']): Jud
   return failure(`the engine is "${readable(status)}" (${answered})`);
 }
 
-/** Judges the number of GPUs as the last heartbeat told it. */
+/** By the last heartbeat. */
 export function judgeGpus(count: number): Judgement {
   return count > 0 ? PASSED : failure('no GPU reported');
 }
 
 type Answered = Extract<PinnedResult, { readonly kind: 'response' }>;
 
-/** Error codes by which an agent says that it will not take more now. */
+/** Error codes of an agent that takes no more requests now. */
 const BUSY_CODES: readonly unknown[] = ['paused', 'draining', 'busy'];
 
-/** A refusal that says "later" rather than "no"; null when it does not. */
+/** A refusal that means "later" rather than "no"; null otherwise. */
 function notReady({ status }: Answered, json: unknown): Judgement | null {
   const error = errorSchema.safeParse(json).data?.error;
   if (status === 429) return { result: 'busy', error: 'the machine is busy (HTTP 429)' };
@@ -127,7 +130,7 @@ function listed(ids: readonly string[]): string {
   return ids.length > 5 ? `${first} and ${ids.length - 5} more` : first;
 }
 
-/** What a body says; undefined when it is not JSON. */
+/** Undefined where the body is not JSON. */
 function parseJson(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString('utf8')) as unknown;
@@ -136,21 +139,21 @@ function parseJson(body: Buffer): unknown {
   }
 }
 
-/** What a check came to, in terms that decide what becomes of the provider. */
+/** The result of a check, as far as it decides on the provider. */
 export type Result =
   | 'passed'
   | 'failed'
-  /** It did not run. */
+  /** The check did not run. */
   | 'missing'
-  /** Somebody else answers at this address. */
+  /** Another machine answers at this address. */
   | 'identity_mismatch'
-  /** The engine answers, and does not have the model that the machine reports. */
+  /** The engine answers, but does not have the model that the machine reports. */
   | 'model_mismatch'
-  /** The engine says that it is loading a model. */
+  /** The engine reports that it is loading a model. */
   | 'loading'
   /** The agent is full, paused or draining. */
   | 'busy'
-  /** The test inference had no answer in its time. */
+  /** The test inference was not answered in time. */
   | 'timeout';
 
 /** An address that was proved to be the provider's. */
@@ -161,11 +164,11 @@ export interface Reached {
   readonly address: string;
 }
 
-/** One entry of a run: what will be shown, and what it decides. */
+/** One entry of a run: what is shown, and what it decides. */
 export interface Finding {
   readonly check: Check & { readonly name: CheckName };
   readonly result: Result;
-  /** The address that it speaks of; null where that is none or not proved. */
+  /** Null where the entry concerns no address, or an unproved one. */
   readonly reached: Reached | null;
   /** Taken over from an earlier run. */
   readonly carried: boolean;
@@ -173,13 +176,12 @@ export interface Finding {
   readonly ownedBy?: string;
 }
 
-/** What an answer was judged to be; `error` is for people and empty where all is well. */
+/** `error` is for people, and empty where the check passed. */
 export interface Judgement {
   readonly result: Result;
   readonly error: string;
 }
 
-/** What a finding speaks of beside its judgement. */
 interface Circumstances {
   readonly latencyMs?: number;
   readonly detail?: string;
@@ -187,7 +189,6 @@ interface Circumstances {
   readonly ownedBy?: string;
 }
 
-/** Makes the entry of a judgement. */
 export function findingOf(
   name: CheckName,
   { result, error }: Judgement,
@@ -205,7 +206,7 @@ export function findingOf(
   return { check, result, reached: reached ?? null, carried: false, ...owner };
 }
 
-/** Findings in the order of the checks' names; a check that did not run appears all the same. */
+/** Findings in the order of the check names; a check that did not run gets an entry too. */
 export function completed(findings: readonly Finding[]): readonly Finding[] {
   return CHECK_NAMES.flatMap((name) => {
     const own = findings.filter(({ check }) => check.name === name);
@@ -213,12 +214,10 @@ export function completed(findings: readonly Finding[]): readonly Finding[] {
   });
 }
 
-/** A check that did not run (interface 2.3). */
-export const MISSING: Judgement = { result: 'missing', error: 'check missing' };
+export const MISSING: Judgement = { result: 'missing', error: CHECK_MISSING };
 
 export const PASSED: Judgement = { result: 'passed', error: '' };
 
-/** A check that failed for the reason given. */
 export function failure(error: string): Judgement {
   return { result: 'failed', error };
 }

@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto';
-import type { CheckName } from '#shared/provider.ts';
+import { CHECKS } from '#shared/provider.ts';
+import { withTimeout } from '../../platform/async.ts';
 import type { Clock } from '../../platform/clock.ts';
 import {
   type AddressPolicy,
@@ -25,9 +26,8 @@ import {
   type Reached,
   reportsNoModel,
 } from './judgements.ts';
-import { within } from './within.ts';
 
-/** What the requests of one run have in common. */
+/** Shared by the requests of one run. */
 export interface Probing {
   readonly subject: VerificationSubject;
   readonly key: KeyObject;
@@ -39,7 +39,7 @@ export interface Probing {
   readonly signal: AbortSignal;
 }
 
-/** A candidate that proved to be the provider, and the address to stay at. */
+/** A candidate that proved to be the provider, and the resolved address to use from then on. */
 export interface Proved {
   readonly origin: string;
   readonly to: CheckedUrl;
@@ -54,37 +54,33 @@ export interface HealthProbe {
   readonly proved: Proved | null;
 }
 
-const HEALTH: CheckName = 'health /health status ok';
-export const INFERENCE: CheckName = 'test inference returns choices';
-export const LATENCY: CheckName = 'latency <10s';
-const MODEL: CheckName = 'model id matches';
-
 const CHAT_PATH = '/v1/chat/completions';
 const MODELS_PATH = '/v1/models';
 const GET_TIMEOUT_MS = 5000;
 const INFERENCE_TIMEOUT_MS = 10_000;
 
-/** The health check of a candidate; the one place where its name is resolved. */
+/** Checks the health of a candidate; its name is resolved here and nowhere else. */
 export async function probeHealth(candidate: Candidate, probing: Probing): Promise<HealthProbe> {
   const { subject, key, policy, clock, signal } = probing;
   const detail = healthDetail(candidate);
   const refuse = (error: string): HealthProbe => ({
-    finding: findingOf(HEALTH, failure(error), { detail }),
+    finding: findingOf(CHECKS.health, failure(error), { detail }),
     proved: null,
   });
   if (candidate.kind === 'unusable') return refuse(candidate.error);
   const { origin, source } = candidate;
   const resolving = resolveChecked(new URL(origin), policy, probing.lookup);
-  const resolved = await within(resolving, { clock, signal, timeoutMs: GET_TIMEOUT_MS });
-  if (resolved === null) return refuse(`the name was not resolved in ${GET_TIMEOUT_MS / 1000} s`);
-  if (resolved.kind === 'refused') return refuse(resolved.error);
-  const to = resolved.checked;
+  const resolved = await withTimeout(resolving, { clock, ms: GET_TIMEOUT_MS, signal });
+  if (resolved.kind !== 'settled')
+    return refuse(`the name was not resolved in ${GET_TIMEOUT_MS / 1000} s`);
+  if (resolved.value.kind === 'refused') return refuse(resolved.value.error);
+  const to = resolved.value.checked;
   const nonce = probing.newNonce();
   const { answer, latencyMs } = await ask(probing, to, { path: `/health?nonce=${nonce}` });
   const judgement = judgeHealth(answer, { id: subject.id, key, nonce });
   const reached = { source, latencyMs, address: routingAddress(to) };
   return {
-    finding: findingOf(HEALTH, judgement, { latencyMs, detail, reached }),
+    finding: findingOf(CHECKS.health, judgement, { latencyMs, detail, reached }),
     proved:
       judgement.result === 'passed'
         ? { origin, to, reached, isUnloaded: reportsNoModel(answer) }
@@ -92,32 +88,32 @@ export async function probeHealth(candidate: Candidate, probing: Probing): Promi
   };
 }
 
-/** The health check of a provider with a key that nothing can be checked against. */
+/** For a provider whose stored key is malformed. */
 export function healthWithoutKey(candidate: Candidate): Finding {
   const error = 'the key that was enrolled cannot be used; enrol the machine again';
-  return findingOf(HEALTH, failure(error), { detail: healthDetail(candidate) });
+  return findingOf(CHECKS.health, failure(error), { detail: healthDetail(candidate) });
 }
 
-/** The health check of a provider that gave nowhere to go. */
-export const NO_CANDIDATE = findingOf(HEALTH, failure('no address is known'));
+/** For a provider that reported no address. */
+export const NO_CANDIDATE = findingOf(CHECKS.health, failure('no address is known'));
 
 function healthDetail({ origin, source }: Candidate): string {
   return origin === null ? source : `GET ${origin}/health`;
 }
 
-/** What the entry of a test inference shows of where it went. */
+/** How a test inference's entry names its target. */
 export function inferenceDetail(origin: string): string {
   return origin + CHAT_PATH;
 }
 
-/** The test inference and its latency; nothing where the machine has no model to ask for. */
+/** Runs the test inference and measures its latency; nothing where the machine reports no model. */
 export async function probeInference(
   { origin, to, reached }: Proved,
   probing: Probing,
 ): Promise<readonly Finding[]> {
   const model = probing.subject.record.current_model;
   if (model === null) return [];
-  // The number keeps an answer of before from passing for one of now.
+  // The nonce keeps a cached answer from passing.
   const content = `Say OK. (${probing.newNonce().slice(0, 16)})`;
   const messages = [{ role: 'user', content }];
   const json = { model, messages, max_tokens: 16, temperature: 0, stream: false };
@@ -125,33 +121,34 @@ export async function probeInference(
   const judgement = judgeInference(answer);
   const circumstances = { latencyMs, detail: inferenceDetail(origin), reached };
   return [
-    findingOf(INFERENCE, judgement, circumstances),
-    findingOf(LATENCY, judgeLatency(judgement, latencyMs), circumstances),
+    findingOf(CHECKS.inference, judgement, circumstances),
+    findingOf(CHECKS.latency, judgeLatency(judgement, latencyMs), circumstances),
   ];
 }
 
-/** Latency is that of an answer: an error that comes fast is not fast. */
+/** Only an answer has a latency: a quick error is not quick. */
 function judgeLatency({ result, error }: Judgement, latencyMs: number): Judgement {
   if (result === 'timeout') return { result, error };
   if (result !== 'passed') return MISSING;
   return latencyMs < INFERENCE_TIMEOUT_MS ? PASSED : failure(`${Math.round(latencyMs)} ms`);
 }
 
-/** Whether a candidate lists the model that the machine reports. */
+/** Checks that a candidate lists the model that the machine reports. */
 export async function probeModels(
   { origin, to, reached }: Proved,
   probing: Probing,
 ): Promise<Finding> {
   const model = probing.subject.record.current_model;
-  if (model === null) return findingOf(MODEL, failure('the machine reports no current_model'));
+  if (model === null)
+    return findingOf(CHECKS.model, failure('the machine reports no current_model'));
   const { answer, latencyMs } = await ask(probing, to, { path: MODELS_PATH });
   const detail = `GET ${origin}${MODELS_PATH}`;
   const owner = ownerOf(answer, model);
   const about = { latencyMs, detail, reached, ...(owner === null ? {} : { ownedBy: owner }) };
-  return findingOf(MODEL, judgeModels(answer, model), about);
+  return findingOf(CHECKS.model, judgeModels(answer, model), about);
 }
 
-/** Sends one request to a checked address, and says how long it took; with `json` a test inference. */
+/** Sends one request to a checked address and measures its time; with `json` a test inference. */
 async function ask(
   { subject, clock, signal, ca }: Probing,
   to: CheckedUrl,
@@ -176,7 +173,7 @@ async function ask(
   return { answer, latencyMs: clock.ticks() - startedTicks };
 }
 
-/** Plain HTTP stays at the checked address; a certificate speaks for a name, not for an address. */
+/** Plain HTTP stays at the checked address; a certificate is valid for a name, not for an address. */
 function routingAddress({ url, address }: CheckedUrl): string {
   if (url.protocol === 'https:') return url.origin;
   return `http://${address.includes(':') ? `[${address}]` : address}:${portOf(url)}`;

@@ -12,24 +12,24 @@ import {
 } from './schedule.ts';
 import type { RunEnding } from './verdict.ts';
 
-/** What is remembered of the runs of all providers, and what it plans. */
+/** The runs of all providers, and when the next are due. */
 export interface RunHistory {
   plan(subject: VerificationSubject): Plan;
   isRequested(subject: VerificationSubject): boolean;
   /** Whether a test inference would be the first since the provider was enrolled or changed. */
   isFirst(subject: VerificationSubject): boolean;
-  hear(subject: VerificationSubject, news: VerifierNews): void;
-  /** Costs a request next to nothing; a provider that was never planned has nothing to remember. */
+  noteNews(subject: VerificationSubject, news: VerifierNews): void;
+  /** Called for each request, so it is cheap; a provider that was never planned is skipped. */
   routed(id: string, result: 'served' | 'failed'): void;
   begin(subject: VerificationSubject): void;
   end(subject: VerificationSubject, ending: RunEnding): void;
   forget(id: string): void;
 }
 
-/** Remembers the runs of every provider for as long as the process lives. */
+/** Kept in memory only. */
 export function createRunHistory(clock: Clock, random: () => number): RunHistory {
   const memories = new Map<string, RunMemory>();
-  /** Per provider the generation for which a test inference was tried last. */
+  /** By provider: the generation of the last test inference. */
   const tried = new Map<string, number>();
 
   function get({ id, verification }: VerificationSubject): RunMemory {
@@ -50,7 +50,7 @@ export function createRunHistory(clock: Clock, random: () => number): RunHistory
     isRequested: (subject) => get(subject).requested,
     isFirst: ({ id, generation, verification }) =>
       verification.state === 'pending' && tried.get(id) !== generation,
-    hear: (subject, news) => update(subject, (memory) => withNews(memory, news)),
+    noteNews: (subject, news) => update(subject, (memory) => withNews(memory, news)),
     routed(id, result) {
       const memory = memories.get(id);
       if (memory !== undefined) memories.set(id, withRouted(memory, result, clock.ticks()));

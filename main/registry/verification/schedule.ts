@@ -2,7 +2,7 @@ import type { StoredVerification } from '../store/store.ts';
 import type { VerifierNews } from '../verifier-port.ts';
 import type { InferenceOrder } from './checks.ts';
 
-/** What is known of a provider's runs while the process lives; times are clock ticks. */
+/** A provider's runs while the process lives; times are clock ticks. */
 export interface RunMemory {
   readonly startedTicks: number | null;
   readonly finishedTicks: number | null;
@@ -10,42 +10,41 @@ export interface RunMemory {
   readonly provenTicks: number | null;
   /** The last run found the machine loading or busy. */
   readonly deferred: boolean;
-  /** In the last run a test inference was due and left out, for no model was loaded. */
+  /** The last run skipped a due test inference because no model was loaded. */
   readonly leftOut: boolean;
-  /** The last run has made a test inference, or may have. */
+  /** The last run made a test inference, or may have. */
   readonly tested: boolean;
   /** Something has changed since the last run began. */
   readonly pulled: boolean;
-  /** The owner has asked for a run. */
+  /** The owner has requested a run. */
   readonly requested: boolean;
-  /** Routed requests that failed in a row since the last run began. */
+  /** In a row, since the last run began. */
   readonly routedFailures: number;
-  /** In [0, 1): spreads retries, and apart from them the test inferences. */
+  /** In [0, 1): spreads the retries, and the second one the test inferences. */
   readonly retryJitter: number;
   readonly inferenceJitter: number;
 }
 
-/** When the next run is due, and what it needs of a test inference. */
+/** When the next run is due, and whether it includes a test inference. */
 export interface Plan {
-  /** From now; never negative. */
+  /** Never negative. */
   readonly dueInMs: number;
   readonly inference: InferenceOrder;
 }
 
 const LIGHT_MS = 300_000;
 const INFERENCE_MS = 1_800_000;
-/** After the first failed run in a row, the second …; the last for all that follow (design 9). */
+/** Pauses after the first failed run in a row, the second …; the last holds for all that follow. */
 const RETRY_MS = [30_000, 60_000, 120_000, 300_000, 600_000, 1_800_000] as const;
 const RETRY_LONGEST_MS = 1_800_000;
-/** News brings a run forward at most once in this time, which spares the GPU. */
+/** A change brings a run forward at most once in this time, which spares the GPU. */
 const PULL_MS = 60_000;
-/** After a run that asked the engine for nothing: a machine whose engine starts late need not wait for the minute. */
+/** After a run without a test inference: a machine whose engine starts late need not wait for a minute. */
 const PULL_UNTESTED_MS = 15_000;
-/** A machine that nobody may use yet is waited for more closely than one that keeps its place. */
+/** A machine that nobody may use yet is checked more often than one that keeps its place. */
 const DEFERRED_MS = 15_000;
 const ROUTED_FAILURES_PULL = 3;
 
-/** Plans the next run of a provider. */
 export function planOf(
   verification: StoredVerification,
   memory: RunMemory,
@@ -62,7 +61,7 @@ export function planOf(
   };
 }
 
-/** The periodic test may be left out; one that has something to find out may not. */
+/** A periodic test may be skipped; one that has something to find out may not. */
 function inferenceAt(
   nowTicks: number,
   { state, failedRuns }: StoredVerification,
@@ -73,7 +72,7 @@ function inferenceAt(
   return inferenceTicks(memory) <= nowTicks ? 'if_loaded' : 'carry';
 }
 
-/** When a run is due though nothing happened. */
+/** When a run is due without any change. */
 function regularTicks({ state, failedRuns }: StoredVerification, memory: RunMemory): number {
   const { finishedTicks, deferred, leftOut, retryJitter } = memory;
   if (finishedTicks === null) return -Infinity;
@@ -99,10 +98,10 @@ function isPulled({ pulled, routedFailures }: RunMemory): boolean {
   return pulled || routedFailures >= ROUTED_FAILURES_PULL;
 }
 
-/** 0.8 to 1.2, so that machines that began together do not stay together. */
+/** 0.8 to 1.2, so that machines that started together do not stay in step. */
 const spread = (jitter: number) => 0.8 + 0.4 * jitter;
 
-/** What a new process knows: wall-clock times that were kept, which may lie in the future. */
+/** The memory of a new process, from stored wall-clock times, which may lie in the future. */
 export function remembered(
   { lastCheckAt, lastInferenceAt }: StoredVerification,
   now: { readonly ticks: number; readonly wallMs: number },
@@ -125,7 +124,6 @@ export function remembered(
   };
 }
 
-/** Something has happened to the provider. */
 export function withNews(memory: RunMemory, news: VerifierNews): RunMemory {
   const pulled =
     news.enrolled || news.material || news.engineHealth || news.rebooted || news.returned;
@@ -136,7 +134,6 @@ export function withNews(memory: RunMemory, news: VerifierNews): RunMemory {
   };
 }
 
-/** A routed request has ended. */
 export function withRouted(
   memory: RunMemory,
   result: 'served' | 'failed',
@@ -147,7 +144,7 @@ export function withRouted(
     : { ...memory, routedFailures: memory.routedFailures + 1 };
 }
 
-/** A run begins: what called for it is dealt with. */
+/** Clears the reasons for which the run was started. */
 export function withStart(memory: RunMemory, nowTicks: number): RunMemory {
   return {
     ...memory,
@@ -158,13 +155,11 @@ export function withStart(memory: RunMemory, nowTicks: number): RunMemory {
   };
 }
 
-/** What the schedule takes of a run. */
 interface RunResult extends Pick<RunMemory, 'deferred' | 'leftOut' | 'tested'> {
   /** A test inference passed. */
   readonly proven: boolean;
 }
 
-/** A run has ended. */
 export function withEnd(
   memory: RunMemory,
   { deferred, leftOut, tested, proven }: RunResult,

@@ -1,21 +1,24 @@
 import type { Clock } from '../../platform/clock.ts';
 
-/** Whose turn is when, over very many: one timer, and no look at all of them but when it rings. */
+/** Deadline queue for many providers on one timer. */
 export interface TimerQueue {
-  /** From now on it rings; nothing does before. */
+  /** Starts the timer. */
   open(): void;
   close(): void;
-  /** Sets a turn to these ticks, or before everybody else's. */
+  /** Sets the deadline in ticks; `first` goes ahead of all others. */
   set(id: string, ticks: number | 'first'): void;
   remove(id: string): void;
-  /** Takes the next whose turn has come; null when there is none, and then it rings for the next one. */
+  /**
+   * Removes and returns the next id that is due; null where there is none, and then the timer is set for
+   * the next one.
+   */
   next(): string | null;
 }
 
-/** Makes an empty agenda; `ring` is called when somebody's turn may have come. */
+/** `ring` is called when a deadline may have passed. */
 export function createTimerQueue(clock: Clock, ring: () => void): TimerQueue {
   const later = new Map<string, number>();
-  /** In the order of their turns. */
+  /** Due, in the order of their deadlines. */
   const ready = new Set<string>();
   const first = new Set<string>();
   let isOpen = false;
@@ -62,7 +65,7 @@ export function createTimerQueue(clock: Clock, ring: () => void): TimerQueue {
         ringAt(-Infinity);
         return;
       }
-      // Whoever waits already keeps the place.
+      // An id that is due already keeps its place.
       if (ready.has(id) && ticks <= clock.ticks()) return;
       ready.delete(id);
       later.set(id, ticks);

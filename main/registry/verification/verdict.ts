@@ -1,26 +1,25 @@
-import { CHECK_NAMES, type CheckName } from '#shared/provider.ts';
+import { CHECK_NAMES, type CheckName, CHECKS } from '#shared/provider.ts';
 import type { StoredVerification } from '../store/store.ts';
 import type { Finding, Reached, Result } from './judgements.ts';
 
-/** What a run says of a provider. */
 export type Outcome =
   | { readonly kind: 'verified'; readonly address: string }
   | { readonly kind: 'failed' }
-  /** Its address is held by somebody else, or it serves something else than it reports. */
+  /** Another machine holds its address, or it serves something else than it reports. */
   | { readonly kind: 'identity_mismatch' }
   | { readonly kind: 'model_mismatch' }
-  /** It will be ready in a while: this says nothing against it and nothing for it. */
+  /** Not ready yet: neither a failure nor a success. */
   | { readonly kind: 'loading' }
   | { readonly kind: 'busy' };
 
-/** The checks that passed: one entry of the name is enough (design 9). */
+/** The checks of which at least one entry passed. */
 export function passedNames(findings: readonly Finding[]): ReadonlySet<CheckName> {
   return new Set(findings.filter(({ check }) => check.passed).map(({ check }) => check.name));
 }
 
 /**
- * The outcome of a run. `firstInference`: no test inference was tried before, so that one without an
- * answer in its time may have waited for the model to be loaded.
+ * `firstInference`: no test inference was made before, so that a time-out may mean that the model was being
+ * loaded.
  */
 export function verdictOf(findings: readonly Finding[], firstInference: boolean): Outcome {
   const passed = passedNames(findings);
@@ -37,13 +36,13 @@ export function verdictOf(findings: readonly Finding[], firstInference: boolean)
   return { kind: has('model_mismatch') ? 'model_mismatch' : 'failed' };
 }
 
-/** What can be put down to an engine that is loading or a machine that is full. */
+/** Results that a loading engine or a full machine explains. */
 const EXPLAINED: ReadonlySet<Result> = new Set([
   'loading',
   'busy',
   'timeout',
   'missing',
-  // Until it is loaded, a model may be on no list.
+  // A model that is not loaded yet may be missing from the list.
   'model_mismatch',
 ]);
 
@@ -51,17 +50,15 @@ function isExplained(name: CheckName, findings: readonly Finding[]): boolean {
   return findings.some(({ check, result }) => check.name === name && EXPLAINED.has(result));
 }
 
-/** The address that routing is to use: the agent URL where it passes, else the nearest that does. */
+/** The address for routing: the agent URL where it passes, else the one with the lowest latency. */
 function addressOf(findings: readonly Finding[]): string | null {
   const passing = (name: CheckName) =>
     findings.flatMap(({ check, reached }) =>
       check.name === name && check.passed && reached !== null ? [reached] : [],
     );
-  const answering = passing('latency <10s').filter(
-    isAmong(passing('test inference returns choices')),
-  );
-  const listing = answering.filter(isAmong(passing('model id matches')));
-  // All of them are proved to be one machine, so one that answers will do where none does both.
+  const answering = passing(CHECKS.latency).filter(isAmong(passing(CHECKS.inference)));
+  const listing = answering.filter(isAmong(passing(CHECKS.model)));
+  // All are proved to be the same machine, so one that answers will do where none does both.
   const [first, ...others] = listing.length > 0 ? listing : answering;
   if (first === undefined) return null;
   return others.reduce((best, one) => (isBetter(one, best) ? one : best), first).address;
@@ -77,10 +74,10 @@ function isBetter(a: Reached, b: Reached): boolean {
   return a.latencyMs < b.latencyMs;
 }
 
-/** A verified machine may fail so many runs in a row before it loses its place (design 9). */
+/** Failed runs in a row after which a verified machine still keeps its place. */
 const FAILED_RUNS_ALLOWED = 2;
 
-/** What is to be kept of a provider after a run. */
+/** The verification to store after a run. */
 export function settled(
   before: StoredVerification,
   outcome: Outcome,
@@ -115,7 +112,7 @@ export function settled(
   }
 }
 
-/** As the lists of this run say; an engine that does not say stays what it was. */
+/** From the model lists of this run; kept where the engine does not report it. */
 function ownerAmong(
   findings: readonly Finding[],
   { ownedBy: before }: StoredVerification,
@@ -125,14 +122,14 @@ function ownerAmong(
   return ownedBy === undefined ? {} : { ownedBy };
 }
 
-/** What came of the test inferences of a run; `none` where none was tried. */
+/** `none` where no test inference was made. */
 type InferenceEnding = 'passed' | 'failed' | 'none';
 
-/** What the test inferences of this very run came to. */
+/** Taken-over results do not count. */
 export function inferenceEnding(findings: readonly Finding[]): InferenceEnding {
   const tried = findings.filter(
     ({ check, result, carried }) =>
-      check.name === 'test inference returns choices' && result !== 'missing' && !carried,
+      check.name === CHECKS.inference && result !== 'missing' && !carried,
   );
   if (tried.length === 0) return 'none';
   return tried.some(({ result }) => result === 'passed') ? 'passed' : 'failed';

@@ -5,17 +5,18 @@ import { createRunHistory } from './run-history.ts';
 import { createTimerQueue } from './timer-queue.ts';
 import { inferenceEnding, type RunEnding, settled, verdictOf } from './verdict.ts';
 
-/** Verifies the providers of a registry, each when it is due. */
+/** Verifies the providers of a registry when they are due. */
 export interface Verifier extends VerifierPort {
-  /** Begins with what is due. */
   start(): void;
-  /** A request that was routed to a provider has ended; refusals that blame nobody do not count. */
+  /**
+   * Reports the end of a request that was routed to a provider; refusals that are nobody's fault are not
+   * reported.
+   */
   routed(id: string, result: 'served' | 'failed'): void;
-  /** Ends all runs without a result; resolves once none is left. */
+  /** Aborts all runs; resolves once none is left. */
   stop(): Promise<void>;
 }
 
-/** What the verifier is given. */
 interface VerifierDeps extends RunEdges {
   readonly host: VerifierHost;
   readonly log: Log;
@@ -23,9 +24,9 @@ interface VerifierDeps extends RunEdges {
   readonly random: () => number;
 }
 
-/** Runs at once, over all providers (design 9). */
+/** Concurrent runs, over all providers. */
 const MAX_RUNS = 4;
-/** A machine whose turn has come while it was silent or paused is looked at again after this. */
+/** When a machine is looked at again that was silent or paused at its deadline. */
 const LOOK_AGAIN_MS = 30_000;
 
 interface Run {
@@ -33,24 +34,24 @@ interface Run {
   readonly ended: Promise<void>;
 }
 
-/** Makes the verifier; nothing runs before `start`. */
+/** Nothing runs before `start`. */
 export function createVerifier(deps: VerifierDeps): Verifier {
   const { host, clock, log } = deps;
-  const memories = createRunHistory(clock, deps.random);
-  const agenda = createTimerQueue(clock, fill);
+  const history = createRunHistory(clock, deps.random);
+  const queue = createTimerQueue(clock, fill);
   const runs = new Map<string, Run>();
 
-  /** Sets a provider's next turn; while a run of it is on, that is done at its end. */
+  /** Sets a provider's next deadline; during a run this is left to its end. */
   function arm(subject: VerificationSubject): void {
     if (runs.has(subject.id)) return;
-    const { dueInMs } = memories.plan(subject);
-    const isRequested = memories.isRequested(subject);
-    agenda.set(subject.id, isRequested ? 'first' : clock.ticks() + dueInMs);
+    const { dueInMs } = history.plan(subject);
+    const isRequested = history.isRequested(subject);
+    queue.set(subject.id, isRequested ? 'first' : clock.ticks() + dueInMs);
   }
 
   function fill(): void {
     while (runs.size < MAX_RUNS) {
-      const id = agenda.next();
+      const id = queue.next();
       if (id === null) return;
       if (!runs.has(id)) startIfDue(id);
     }
@@ -59,12 +60,12 @@ export function createVerifier(deps: VerifierDeps): Verifier {
   function startIfDue(id: string): void {
     const subject = host.subject(id);
     if (subject === null) return forget(id);
-    if (!subject.isReachable) return agenda.set(id, clock.ticks() + LOOK_AGAIN_MS);
-    // What was planned may be out of date: requests were served, a model was loaded.
-    const { dueInMs, inference } = memories.plan(subject);
-    if (dueInMs > 0) return agenda.set(id, clock.ticks() + dueInMs);
-    const firstInference = memories.isFirst(subject);
-    memories.begin(subject);
+    if (!subject.isReachable) return queue.set(id, clock.ticks() + LOOK_AGAIN_MS);
+    // The plan may be out of date: requests were served, or a model was loaded.
+    const { dueInMs, inference } = history.plan(subject);
+    if (dueInMs > 0) return queue.set(id, clock.ticks() + dueInMs);
+    const firstInference = history.isFirst(subject);
+    history.begin(subject);
     const controller = new AbortController();
     const order = { subject, inference, firstInference, signal: controller.signal };
     runs.set(id, { controller, ended: run(order) });
@@ -73,7 +74,7 @@ export function createVerifier(deps: VerifierDeps): Verifier {
   async function run(order: Parameters<typeof verifyOnce>[0]): Promise<void> {
     const { subject } = order;
     const { id } = subject;
-    // A run that breaks off may have made its test inference.
+    // A run that broke off may have made its test inference.
     let ending: RunEnding | null = { deferred: false, inference: 'failed', leftOut: false };
     try {
       ending = await verifyOnce(order, deps);
@@ -85,50 +86,49 @@ export function createVerifier(deps: VerifierDeps): Verifier {
     runs.delete(id);
     const now = host.subject(id);
     if (now === null) return forget(id);
-    if (ending !== null) memories.end(subject, ending);
+    if (ending !== null) history.end(subject, ending);
     arm(now);
     fill();
   }
 
   function forget(id: string): void {
-    memories.forget(id);
-    agenda.remove(id);
+    history.forget(id);
+    queue.remove(id);
     runs.get(id)?.controller.abort();
   }
 
   return {
     start() {
       for (const subject of host.subjects()) arm(subject);
-      agenda.open();
+      queue.open();
     },
     providerChanged(id, news) {
       const subject = host.subject(id);
       if (subject === null) return;
-      // A run that is under way is the one that was asked for.
+      // A run in progress already answers a request for one.
       const requested = news.requested && !runs.has(id);
-      memories.hear(subject, { ...news, requested });
+      history.noteNews(subject, { ...news, requested });
       arm(subject);
     },
     removed: forget,
     routed(id, result) {
-      memories.routed(id, result);
+      history.routed(id, result);
       const subject = result === 'failed' ? host.subject(id) : null;
       if (subject !== null) arm(subject);
     },
     async stop() {
-      agenda.close();
+      queue.close();
       for (const { controller } of runs.values()) controller.abort();
       await Promise.all([...runs.values()].map(({ ended }) => ended));
     },
   };
 }
 
-/** A run, and whether a test inference was tried before it. */
 interface VerificationOrder extends RunOrder {
   readonly firstInference: boolean;
 }
 
-/** Verifies a provider once and hands the result in; null when it was stopped. */
+/** Verifies a provider once and stores the result; null when it was aborted. */
 async function verifyOnce(
   order: VerificationOrder,
   edges: RunEdges & { readonly host: VerifierHost; readonly log: Log },

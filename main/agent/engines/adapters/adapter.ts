@@ -3,28 +3,27 @@ import { type MeteredKind, type MetricsReport, parseMetrics } from './metrics.ts
 import { idsOf, type ListedModel, modelList } from './models.ts';
 import { type Ask, type EngineAnswer, healthOf, isOk } from './probe.ts';
 
-/** How one engine is known and read. */
+/** How one kind of engine is recognised and read. */
 export interface Engine {
   readonly kind: Exclude<EngineKind, 'other'>;
-  /** Ports that it listens on by itself. */
+  /** Its default ports. */
   readonly ports: readonly number[];
-  /** What comes before `/v1` on it. */
+  /** Path in front of its `/v1`. */
   readonly apiPath: '' | '/engines';
-  /** Whether this is it, by what it answers and never by its port. */
+  /** Recognises the engine by its answers, never by its port. */
   isAt(ask: Ask): Promise<boolean>;
   read(ask: Ask): Promise<EngineDetail>;
 }
 
-/** The OpenAI model list of an engine. */
 export const MODELS_PATH = '/v1/models';
 
-/** Whether a model list was written by an engine that signs its entries so. */
+/** Whether the model list has an entry with this `owned_by`. */
 export async function isOwnedBy(ask: Ask, owner: string): Promise<boolean> {
   const models = modelList(await ask(MODELS_PATH));
   return models !== null && models.some(({ ownedBy }) => ownedBy === owner);
 }
 
-/** An engine's detail, from what most engines answer; `given` says what is different. */
+/** What most engines answer; `given` overrides it. */
 export function detail(
   health: EngineAnswer,
   models: readonly ListedModel[] | null,
@@ -41,7 +40,7 @@ export function detail(
   };
 }
 
-/** An engine's metrics, where it has them switched on. */
+/** Empty where metrics are switched off. */
 export async function metricsOf(
   ask: Ask,
   kind: MeteredKind,

@@ -4,7 +4,7 @@ import { idsIn, modelList } from './models.ts';
 
 const LIST_PATH = '/engines/v1/models';
 
-/** Docker Model Runner: it has several engines behind one address, all under `/engines`. */
+/** Docker Model Runner runs several engines behind one address, all under `/engines`. */
 export const dockerModelRunner: Engine = {
   kind: 'docker',
   ports: [12434],

@@ -1,4 +1,4 @@
-/** The engines that are told apart; `other` only where its owner has named the URL. */
+/** `other` only where the owner has set the URL. */
 export type EngineKind =
   | 'vllm'
   | 'llama.cpp'
@@ -12,13 +12,13 @@ export type EngineKind =
   | 'docker'
   | 'other';
 
-/** What an engine says of itself; `ok` only with a 2xx. `code` is the HTTP status, 0 without an answer. */
+/** `ok` only with a 2xx. `code` is the HTTP status, 0 without an answer. */
 export interface EngineHealth {
   readonly status: 'ok' | 'loading' | 'unauthorized' | 'error' | 'unreachable';
   readonly code: number;
 }
 
-/** What an engine counts, where it has metrics; null is unknown. */
+/** Null is unknown. */
 export interface EngineMetrics {
   readonly running: number | null;
   readonly waiting: number | null;
@@ -27,42 +27,42 @@ export interface EngineMetrics {
   readonly generatedTokens: number | null;
 }
 
-/** Tokens and the seconds that decoding them took, since the engine began to count. */
+/** Tokens, and the seconds spent on decoding them, since the engine started to count. */
 export interface DecodeCount {
   readonly tokens: number;
   readonly seconds: number;
 }
 
-/** An engine on this machine, as last seen. */
+/** An engine on this machine, as last read. */
 export interface EngineView {
   readonly kind: EngineKind;
-  /** What `/v1/chat/completions` is appended to; never holds credentials. */
+  /** Base of `/v1/chat/completions`; never holds credentials. */
   readonly baseUrl: string;
   readonly health: EngineHealth;
   /** Model ids on offer, loaded or not. */
   readonly models: readonly string[];
-  /** Ids of those in memory; null where the engine does not tell. */
+  /** Ids of the models in memory; null where the engine does not report them. */
   readonly loaded: readonly string[] | null;
   readonly currentModel: string | null;
-  /** Where the model comes from: a hub id or the name of a file; a whole path only if its owner allows that. */
+  /** Origin of the model: a hub id or a file name; a whole path only if the owner allows that. */
   readonly engineModel: string | null;
   readonly metrics: EngineMetrics | null;
-  /** Tokens a second of one stream, as the engine measured it. */
+  /** Tokens per second of one stream, as the engine measured it. */
   readonly decodeTps: number | null;
 }
 
-/** What one round of reading an engine gives. */
+/** One reading of an engine. */
 export interface EngineDetail {
   readonly health: EngineHealth;
   readonly models: readonly string[];
   readonly loaded: readonly string[] | null;
-  /** Hub id or path, as the engine gives it. */
+  /** Hub id or path, as the engine reports it. */
   readonly location: string | null;
   readonly metrics: EngineMetrics | null;
   readonly decode: DecodeReport;
 }
 
-/** How an engine tells its speed: by a counter, by a figure of its own, or not at all. */
+/** How an engine reports its speed: by a counter, by a figure of its own, or not at all. */
 export type DecodeReport =
   | { readonly kind: 'count'; readonly count: DecodeCount }
   | { readonly kind: 'tps'; readonly tps: number }

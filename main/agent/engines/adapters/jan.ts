@@ -3,7 +3,7 @@ import { detail, type Engine, MODELS_PATH } from './adapter.ts';
 import { idsOf, modelList } from './models.ts';
 import type { Ask } from './probe.ts';
 
-/** Jan's server: its list names running sessions, signed `user`; its own description says who it is. */
+/** Jan's server: its list names running sessions with the owner `user`; its API description names Jan. */
 export const jan: Engine = {
   kind: 'jan',
   ports: [1337],
@@ -16,7 +16,7 @@ export const jan: Engine = {
   },
 };
 
-/** The description needs no key, the list does where one is set. */
+/** The description needs no key; the list does where one is set. */
 async function isJan(ask: Ask): Promise<boolean> {
   const title = textOf(memberOf((await ask('/openapi.json')).json, 'info', 'title'));
   return title !== null && /\bJan\b/.test(title);

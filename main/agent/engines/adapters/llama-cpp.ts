@@ -2,7 +2,10 @@ import { memberOf, textOf } from '../../../platform/json.ts';
 import { detail, type Engine, isOwnedBy, metricsOf, MODELS_PATH } from './adapter.ts';
 import { idsOf, type ListedModel, modelList } from './models.ts';
 
-/** llama.cpp's server: it names itself in each response, also while it loads. `/slots` is left alone: it shows prompts. */
+/**
+ * llama.cpp's server names itself in each response, also while it loads. `/slots` is not read: it shows
+ * prompts.
+ */
 export const llamaCpp: Engine = {
   kind: 'llama.cpp',
   ports: [8080],
@@ -19,7 +22,7 @@ export const llamaCpp: Engine = {
   },
 };
 
-/** A router tells the state of each model; a server for one model says nothing, for it is loaded. */
+/** A router reports the state of each model; a server for one model reports none, because it is loaded. */
 function loadedOf(models: readonly ListedModel[] | null): readonly string[] {
   const state = (entry: unknown) => textOf(memberOf(entry, 'status', 'value')) ?? 'loaded';
   return idsOf((models ?? []).filter(({ entry }) => state(entry) === 'loaded'));

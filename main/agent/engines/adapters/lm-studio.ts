@@ -3,7 +3,7 @@ import { detail, type Engine, MODELS_PATH } from './adapter.ts';
 import { idsIn, modelList } from './models.ts';
 import { type Ask, isOk } from './probe.ts';
 
-/** LM Studio answers 200 to every path it does not know, so only what it says counts. */
+/** LM Studio answers 200 to every path it does not know, so only the body counts. */
 export const lmStudio: Engine = {
   kind: 'lmstudio',
   ports: [1234],
@@ -21,7 +21,7 @@ export const lmStudio: Engine = {
   },
 };
 
-/** The models in memory, those that chat before those that embed; its list has the others too. */
+/** The models in memory, chat models before embedding models; the model list has unloaded ones too. */
 async function loadedModels(ask: Ask): Promise<readonly string[] | null> {
   const current = memberOf((await ask('/api/v1/models')).json, 'models');
   if (Array.isArray(current)) {
@@ -29,7 +29,7 @@ async function loadedModels(ask: Ask): Promise<readonly string[] | null> {
       idsIn(memberOf(model, 'loaded_instances'), 'id'),
     );
   }
-  // Before 0.4.
+  // Versions before 0.4.
   const older = memberOf((await ask('/api/v0/models')).json, 'data');
   if (!Array.isArray(older)) return null;
   const loaded = listOf(older).filter((model) => memberOf(model, 'state') === 'loaded');

@@ -1,6 +1,5 @@
 import type { DecodeCount, DecodeReport, EngineMetrics } from './engine-view.ts';
 
-/** What the metrics of an engine tell. */
 export interface MetricsReport {
   readonly metrics: EngineMetrics;
   readonly decode: DecodeReport;
@@ -8,10 +7,9 @@ export interface MetricsReport {
 
 const NO_DECODE: DecodeReport = { kind: 'none' };
 
-/** Engines whose metrics can be read. */
 export type MeteredKind = 'vllm' | 'llama.cpp' | 'sglang' | 'tgi';
 
-/** How the names of each engine's metrics begin. */
+/** Prefix of each engine's metric names. */
 const PREFIXES: Readonly<Record<MeteredKind, string>> = {
   vllm: 'vllm:',
   'llama.cpp': 'llamacpp:',
@@ -19,7 +17,7 @@ const PREFIXES: Readonly<Record<MeteredKind, string>> = {
   tgi: 'tgi_',
 };
 
-/** Reads an engine's metrics; null when the text holds none of that engine. */
+/** Null where the text holds no metric of that engine. */
 export function parseMetrics(kind: MeteredKind, text: string): MetricsReport | null {
   const samples = parsePrometheus(text);
   const isOwn = [...samples.keys()].some((name) => name.startsWith(PREFIXES[kind]));
@@ -31,7 +29,7 @@ const READERS: Readonly<Record<MeteredKind, (samples: Samples) => MetricsReport>
     metrics: {
       running: sumOf(samples, 'vllm:num_requests_running'),
       waiting: sumOf(samples, 'vllm:num_requests_waiting'),
-      // The second is the name that engine V0 used.
+      // The second name is that of engine V0.
       cacheUse: meanOf(samples, 'vllm:kv_cache_usage_perc', 'vllm:gpu_cache_usage_perc'),
       generatedTokens: sumOf(samples, 'vllm:generation_tokens_total', 'vllm:generation_tokens'),
     },
@@ -63,7 +61,7 @@ const READERS: Readonly<Record<MeteredKind, (samples: Samples) => MetricsReport>
       'sglang:inter_token_latency_seconds',
       'sglang:time_per_output_token_seconds',
     );
-    // The throughput is that of all streams together.
+    // The throughput is the sum of all streams.
     const share = throughput === null || !running ? null : throughput / running;
     return {
       metrics: {
@@ -86,7 +84,7 @@ const READERS: Readonly<Record<MeteredKind, (samples: Samples) => MetricsReport>
   }),
 };
 
-/** Speed from a histogram of the seconds that a token took. */
+/** Speed from a histogram of seconds per token. */
 function perToken(samples: Samples, ...histograms: readonly string[]): DecodeReport {
   for (const name of histograms) {
     const report = countReport(sumOf(samples, `${name}_count`), sumOf(samples, `${name}_sum`));
@@ -100,31 +98,31 @@ function countReport(tokens: number | null, seconds: number | null): DecodeRepor
   return { kind: 'count', count: { tokens, seconds } };
 }
 
-/** A speed that an engine names itself; 0 means that it has measured none. */
+/** A speed that the engine reports itself; 0 means not measured yet. */
 export function tpsReport(tps: number | null): DecodeReport {
   return tps === null || tps <= 0 ? NO_DECODE : { kind: 'tps', tps };
 }
 
-/** The speed that two counts, one after the other, show; null where neither says anything. */
+/** The speed between two counts; null where nothing was decoded in between. */
 export function decodeSpeed(before: DecodeCount | null, now: DecodeCount): number | null {
-  // A count that fell belongs to an engine that was started anew.
+  // A count that fell belongs to an engine that was restarted.
   const since = before !== null && before.tokens <= now.tokens ? before : { tokens: 0, seconds: 0 };
   const tokens = now.tokens - since.tokens;
   const seconds = now.seconds - since.seconds;
   return tokens > 0 && seconds > 0 ? tokens / seconds : null;
 }
 
-/** Samples of a Prometheus text, by metric name. */
+/** Samples of a Prometheus text by metric name. */
 type Samples = ReadonlyMap<string, readonly number[]>;
 
 const SAMPLE = /^([a-zA-Z_:][\w:]*)(?:\{[^\n]*\})?[ \t]+(\S+)(?:[ \t]+-?\d+)?$/;
-/** Buckets of histograms are most of the text and of no use here. */
+/** Histogram buckets are most of the text and of no use here. */
 const isWanted = (name: string) => !name.endsWith('_bucket');
 
 /** The metrics of a large vLLM are some 3,000 lines; so many take 20 ms. */
 const MAX_LINES = 32_768;
 
-/** Reads a Prometheus text (exposition format 0.0.4); lines that are none are left out, as is what comes behind too many. */
+/** Reads a Prometheus text (exposition format 0.0.4); lines that do not parse are skipped, as are those beyond `MAX_LINES`. */
 export function parsePrometheus(text: string): Samples {
   const samples = new Map<string, number[]>();
   for (const line of text.split('\n', MAX_LINES)) {
@@ -140,13 +138,13 @@ export function parsePrometheus(text: string): Samples {
   return samples;
 }
 
-/** The sum over all label sets of the first of these metrics that there is; null where there is none. */
+/** The sum over all label sets of the first of these metrics that exists; null where none does. */
 export function sumOf(samples: Samples, ...names: readonly string[]): number | null {
   const values = valuesOf(samples, names);
   return values === null ? null : values.reduce((sum, value) => sum + value, 0);
 }
 
-/** The mean over all label sets; null where there is none. */
+/** The mean over all label sets, as in `sumOf`. */
 export function meanOf(samples: Samples, ...names: readonly string[]): number | null {
   const values = valuesOf(samples, names);
   return values === null ? null : values.reduce((sum, value) => sum + value, 0) / values.length;

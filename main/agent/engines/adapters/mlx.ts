@@ -15,7 +15,7 @@ export const mlx: Engine = {
     const models = modelList(list);
     if (models === null) return false;
     if (models.some(({ ownedBy }) => OWNERS.includes(ownedBy))) return true;
-    // mlx_lm.server is Python's own HTTP server and signs nothing.
+    // mlx_lm.server is Python's own HTTP server and sets no `owned_by`.
     const isUnsigned = models.every(({ ownedBy }) => ownedBy === '');
     if (!isUnsigned || !/^BaseHTTP\/\S+ Python\//.test(list.server)) return false;
     const health = await ask('/health');
@@ -29,7 +29,10 @@ export const mlx: Engine = {
   },
 };
 
-/** vllm-mlx serves what it has loaded, oMLX tells, and mlx_lm.server lists all that was ever fetched. */
+/**
+ * vllm-mlx lists what it has loaded, oMLX reports it, and mlx_lm.server lists everything that was ever
+ * downloaded.
+ */
 async function loadedModels(ask: Ask): Promise<readonly string[] | null> {
   const models = modelList(await ask(MODELS_PATH)) ?? [];
   if (models.some(({ ownedBy }) => ownedBy === 'vllm-mlx')) return idsOf(models);

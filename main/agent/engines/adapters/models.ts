@@ -10,11 +10,11 @@ export interface ListedModel {
   readonly entry: unknown;
 }
 
-/** What the registry takes of one machine. */
+/** Limits of the registry for one machine. */
 const MAX_MODELS = 512;
 const MAX_ID_CHARS = 1024;
 
-/** The entries of an OpenAI model list; null when an answer is none. */
+/** Null where the answer is not a model list. */
 export function modelList(answer: EngineAnswer): readonly ListedModel[] | null {
   if (!isOk(answer)) return null;
   const data = memberOf(answer.json, 'data');
@@ -29,7 +29,7 @@ export function modelList(answer: EngineAnswer): readonly ListedModel[] | null {
     });
 }
 
-/** Ids of a list in an engine's own form, each under the name `key`. */
+/** Ids of a list in an engine's own format, each under the path `key`. */
 export function idsIn(list: unknown, ...key: readonly string[]): readonly string[] {
   return listOf(list)
     .slice(0, MAX_MODELS)
@@ -38,7 +38,6 @@ export function idsIn(list: unknown, ...key: readonly string[]): readonly string
     .filter((id) => id.length <= MAX_ID_CHARS);
 }
 
-/** The ids of listed models. */
 export function idsOf(models: readonly ListedModel[] | null): readonly string[] {
   return (models ?? []).map(({ id }) => id);
 }
@@ -47,8 +46,8 @@ const HUB_ID = /^[\w.-]+\/[\w.-]+(:[\w.-]+)?$/;
 const HUB_CACHE = /(?:^|[/\\])models--([\w.-]+?)--([\w.-]+)(?:[/\\]|$)/;
 
 /**
- * What may be said of where a model comes from. Paths tell about a machine and its owner, so of a path
- * only the last part is kept, or the hub id where it lies in the hub's cache.
+ * The part of a model's location that may be shown. Paths reveal something of a machine and its owner, so
+ * only the last part of a path is kept, or the hub id where it lies in the hub's cache.
  */
 export function shownLocation(location: string, arePathsAllowed: boolean): string | null {
   const [, owner, name] = HUB_CACHE.exec(location) ?? [];

@@ -2,7 +2,7 @@ import { memberOf, textOf } from '../../../platform/json.ts';
 import { detail, type Engine } from './adapter.ts';
 import { idsIn } from './models.ts';
 
-/** Ollama: its greeting and its version. Others imitate its API, but not both. */
+/** Ollama is recognised by its greeting and its version. Others imitate its API, but not both. */
 export const ollama: Engine = {
   kind: 'ollama',
   ports: [11434],

@@ -4,32 +4,29 @@ import type { HttpClient } from '../../../platform/http/types.ts';
 import { parseJson } from '../../../platform/json.ts';
 import type { EngineHealth } from './engine-view.ts';
 
-/** Where an engine may be. */
 export interface EngineAddress {
   /** As in `http://127.0.0.1:8000`. */
   readonly origin: string;
-  /** What comes before `/v1`; mostly nothing. */
+  /** Path in front of `/v1`; mostly empty. */
   readonly basePath: string;
-  /** The value of the `Authorization` header; null for none. */
+  /** Value of the `Authorization` header; null for none. */
   readonly authorization: string | null;
 }
 
-/** The answer to a GET. */
 export interface EngineAnswer {
-  /** 0 where there was none. */
+  /** 0 without an answer. */
   readonly status: number;
-  /** Something listens there, but it took longer than a second. */
+  /** Something listens there, but did not answer within a second. */
   readonly isLate: boolean;
   readonly server: string;
   readonly text: string;
-  /** The body as JSON; null when it is none. */
+  /** Null where the body is not JSON. */
   readonly json: unknown;
 }
 
-/** Asks one engine by GET; within a round the same question is asked once. */
+/** Sends a GET to one engine; within a round each path is requested once. */
 export type Ask = (path: string) => Promise<EngineAnswer>;
 
-/** What asking takes. */
 export interface AskEdges {
   readonly http: HttpClient;
   readonly clock: Clock;
@@ -39,13 +36,14 @@ const TIMEOUT_MS = 1000;
 /** The metrics of a large vLLM are some 300 kB. */
 const MAX_BYTES = 2 * 1024 * 1024;
 
-/** Makes the asker of one round. Never anything but GET: a POST may load a model. */
+/** For one round of reading. Only GET is sent: a POST may load a model. */
 export function createAsk(address: EngineAddress, { http, clock }: AskEdges): Ask {
   const answers = new Map<string, Promise<EngineAnswer>>();
   const headers = ['accept', 'application/json, text/plain'];
   if (address.authorization !== null) headers.push('authorization', address.authorization);
 
   async function fetchAnswer(path: string): Promise<EngineAnswer> {
+    let isLate = false;
     const result = await get(
       {
         origin: address.origin,
@@ -55,11 +53,9 @@ export function createAsk(address: EngineAddress, { http, clock }: AskEdges): As
         maxBytes: MAX_BYTES,
       },
       http,
-      clock,
+      noticingTimeout(clock, () => (isLate = true)),
     );
-    if (result.kind === 'failed') {
-      return { ...NO_ANSWER, isLate: result.detail === 'no answer in time' };
-    }
+    if (result.kind === 'failed') return { ...NO_ANSWER, isLate };
     const text = result.body.toString('utf8');
     const server = result.headers['server'];
     return {
@@ -78,19 +74,30 @@ export function createAsk(address: EngineAddress, { http, clock }: AskEdges): As
   };
 }
 
+/** Reports when a timer of the clock runs out, because a failed `get` does not say whether it timed out. */
+function noticingTimeout(clock: Clock, onTimeout: () => void): Clock {
+  return {
+    now: () => clock.now(),
+    ticks: () => clock.ticks(),
+    after: (ms, fn) =>
+      clock.after(ms, () => {
+        onTimeout();
+        fn();
+      }),
+  };
+}
+
 const NO_ANSWER: EngineAnswer = { status: 0, isLate: false, server: '', text: '', json: null };
 
-/** Whether an answer is a 2xx. */
 export function isOk({ status }: EngineAnswer): boolean {
   return status >= 200 && status < 300;
 }
 
-/** Health by the status of an answer. */
 export function healthOf(answer: EngineAnswer): EngineHealth {
   const code = answer.status;
   if (code === 0) return { status: 'unreachable', code };
   if (isOk(answer)) return { status: 'ok', code };
   if (code === 401 || code === 403) return { status: 'unauthorized', code };
-  // llama.cpp says so; SGLang and TGI answer a bare 503 while they start.
+  // llama.cpp explains its 503; SGLang and TGI answer a bare one while they start.
   return { status: code === 503 ? 'loading' : 'error', code };
 }

@@ -4,7 +4,7 @@ import { idsOf, modelList } from './models.ts';
 
 const INFO_PATH = '/get_model_info';
 
-/** SGLang. Its list of models is there before it can answer; `/health` is not. */
+/** SGLang lists its models before it can answer; `/health` is ready only when it can. */
 export const sglang: Engine = {
   kind: 'sglang',
   ports: [30000],

@@ -2,7 +2,9 @@ import { memberOf, textOf } from '../../../platform/json.ts';
 import { detail, type Engine, metricsOf } from './adapter.ts';
 import type { Ask } from './probe.ts';
 
-/** Hugging Face's Text Generation Inference, by its `/info`; its sister for embeddings has one too. */
+/**
+ * Hugging Face's Text Generation Inference, by its `/info`; its sibling for embeddings has that route too.
+ */
 export const tgi: Engine = {
   kind: 'tgi',
   ports: [3000, 8080],
@@ -11,7 +13,7 @@ export const tgi: Engine = {
     const { json } = await ask('/info');
     if (textOf(memberOf(json, 'model_id')) === null) return false;
     const router = textOf(memberOf(json, 'router'));
-    // Before 2.0 it did not name its router.
+    // Versions before 2.0 did not name their router.
     return router === null
       ? typeof memberOf(json, 'max_best_of') === 'number'
       : router.startsWith('text-generation-router');

@@ -3,7 +3,7 @@ import { detail, type Engine, isOwnedBy, metricsOf, MODELS_PATH } from './adapte
 import { idsOf, modelList } from './models.ts';
 import { isOk } from './probe.ts';
 
-/** vLLM: it signs its models, and with a key it still shows its version and its metrics. */
+/** vLLM sets `owned_by`; with an API key it still shows its version and its metrics. */
 export const vllm: Engine = {
   kind: 'vllm',
   ports: [8000],

@@ -1,0 +1,179 @@
+import type { GpuDevice } from '../telemetry/gpu-device.ts';
+import type { HostActivity } from './host-activity.ts';
+
+/** What rules are judged by. Null: this machine does not tell, so no rule holds by it. */
+export interface Signals {
+  /** Milliseconds since somebody last touched the machine. */
+  readonly userIdleMs: number | null;
+  readonly isOnBattery: boolean | null;
+  /** Of the hottest GPU, in °C. */
+  readonly gpuTemperatureC: number | null;
+  /** Of the busiest GPU, 0 to 100. */
+  readonly gpuUtilPercent: number | null;
+}
+
+/** How a signal is read: asked of the host only for rules that are set, or taken from the GPU readings. */
+export type Sense<T> =
+  | {
+      readonly kind: 'host';
+      readonly read: (host: HostActivity, signal: AbortSignal) => Promise<T>;
+    }
+  | { readonly kind: 'gpus'; readonly read: (devices: readonly GpuDevice[]) => T };
+
+export const SENSES: { readonly [Name in keyof Signals]: Sense<Signals[Name]> } = {
+  userIdleMs: { kind: 'host', read: (host, signal) => host.userIdleMs(signal) },
+  isOnBattery: { kind: 'host', read: (host, signal) => host.isOnBattery(signal) },
+  gpuTemperatureC: {
+    kind: 'gpus',
+    read: (devices) => highest(devices.map(({ temperatureC }) => temperatureC)),
+  },
+  gpuUtilPercent: {
+    kind: 'gpus',
+    read: (devices) => highest(devices.map(({ utilGpu }) => utilGpu)),
+  },
+};
+
+function highest(values: readonly (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null);
+  return known.length === 0 ? null : Math.max(...known);
+}
+
+/** One look at the machine. */
+export interface Observation extends Signals {
+  /** Whether this agent or its engine is at work, or was until just now. */
+  readonly isServing: boolean;
+  /** Monotonic milliseconds. */
+  readonly ticks: number;
+}
+
+/** What a rule knows of the looks before. */
+interface Past {
+  /** Whether it held at the last look. */
+  readonly held: boolean;
+  readonly gpuPhase: GpuPhase;
+}
+
+/** One rule that pauses a machine which is on; `Value` is that of its setting. */
+interface RuleDefinition<Key extends string, Value> {
+  /** Name of its setting in section `agent`. */
+  readonly key: Key;
+  /** The setting's value while the rule is switched off; `holds` is not asked then. */
+  readonly off: Value;
+  readonly senses: keyof Signals;
+  holds(value: Value, seen: Observation, past: Past): boolean;
+  /** Why the machine is paused, for people. */
+  says(value: Value): string;
+}
+
+/** The rule as it is used, over all settings of rules. */
+interface OwnerRule<Key extends string, Value> extends Pick<
+  RuleDefinition<Key, Value>,
+  'key' | 'off' | 'senses'
+> {
+  isSet(rules: Readonly<Record<Key, Value>>): boolean;
+  holds(rules: Readonly<Record<Key, Value>>, seen: Observation, past: Past): boolean;
+  says(rules: Readonly<Record<Key, Value>>): string;
+}
+
+function ownerRule<const Key extends string, Value>(
+  rule: RuleDefinition<Key, Value>,
+): OwnerRule<Key, Value> {
+  const { key, off, senses } = rule;
+  const isSet = (rules: Readonly<Record<Key, Value>>) => rules[key] !== off;
+  return {
+    key,
+    off,
+    senses,
+    isSet,
+    holds: (rules, seen, past) => isSet(rules) && rule.holds(rules[key], seen, past),
+    says: (rules) => rule.says(rules[key]),
+  };
+}
+
+/** Nobody has touched the machine for this long: it is idle. */
+const IDLE_MS = 300_000;
+/** A GPU that was too hot serves again this much below the limit, or it would switch to and fro. */
+const COOLED_BY_C = 5;
+const BUSY_PERCENT = 30;
+const QUIET_PERCENT = 10;
+/** A window that is dragged keeps a GPU busy for a second; another program for longer. */
+const BUSY_MS = 5000;
+/** Games load levels: quiet must last longer than that. */
+const QUIET_MS = 30_000;
+
+/**
+ * The owner's rules, the weightiest reason first. A rule is one object here, a setting in
+ * `main/config/schema.ts` and its wording in `renderer/model/rule-rows.ts`.
+ */
+export const OWNER_RULES = [
+  ownerRule<'onlyWhenIdle', boolean>({
+    key: 'onlyWhenIdle',
+    off: false,
+    senses: 'userIdleMs',
+    holds: (_on, { userIdleMs }) => userIdleMs !== null && userIdleMs < IDLE_MS,
+    says: () => 'Somebody uses this machine, and it serves only while nobody does.',
+  }),
+  ownerRule<'notOnBattery', boolean>({
+    key: 'notOnBattery',
+    off: false,
+    senses: 'isOnBattery',
+    holds: (_on, { isOnBattery }) => isOnBattery === true,
+    says: () => 'This machine runs on battery.',
+  }),
+  ownerRule<'maxGpuTemperatureC', number | null>({
+    key: 'maxGpuTemperatureC',
+    off: null,
+    senses: 'gpuTemperatureC',
+    holds(limit, { gpuTemperatureC }, { held }) {
+      if (limit === null || gpuTemperatureC === null) return false;
+      return gpuTemperatureC >= (held ? limit - COOLED_BY_C : limit);
+    },
+    says: (limit) =>
+      `A GPU is at ${limit ?? 0} °C or more; it goes on ${COOLED_BY_C} °C below that.`,
+  }),
+  ownerRule<'yieldToOthers', boolean>({
+    key: 'yieldToOthers',
+    off: false,
+    senses: 'gpuUtilPercent',
+    holds(_on, { ticks, gpuUtilPercent }, { held, gpuPhase }) {
+      if (gpuUtilPercent === null) return false;
+      const lastedMs = gpuPhase === null ? 0 : ticks - gpuPhase.sinceTicks;
+      if (held) return !(gpuPhase?.kind === 'quiet' && lastedMs >= QUIET_MS);
+      return gpuPhase?.kind === 'busy' && lastedMs >= BUSY_MS;
+    },
+    says: () => 'Another program uses the GPU.',
+  }),
+] as const;
+
+type AnyOwnerRule = (typeof OWNER_RULES)[number];
+
+/** The settings of all rules. */
+export type OwnerRules = { readonly [Rule in AnyOwnerRule as Rule['key']]: Rule['off'] };
+export type OwnerRuleKey = keyof OwnerRules;
+
+export const OWNER_RULE_KEYS: readonly OwnerRuleKey[] = OWNER_RULES.map(({ key }) => key);
+
+export const NO_RULES: OwnerRules = rulesFrom(({ off }) => off);
+
+/** The rules among the settings of section `agent`, without the other settings, some of them secret. */
+export function rulesIn(settings: OwnerRules): OwnerRules {
+  return rulesFrom(({ key }) => settings[key]);
+}
+
+function rulesFrom(valueOf: (rule: AnyOwnerRule) => OwnerRules[OwnerRuleKey]): OwnerRules {
+  // Built from the very list that the type is made of.
+  return Object.fromEntries(OWNER_RULES.map((rule) => [rule.key, valueOf(rule)])) as OwnerRules;
+}
+
+/** Since when the GPU is busy though nothing is served, or quiet again; null: neither, or unknown. */
+export type GpuPhase = { readonly kind: 'busy' | 'quiet'; readonly sinceTicks: number } | null;
+
+/** While this machine serves, a busy GPU says nothing of other programs. */
+export function gpuPhaseAfter(before: GpuPhase, seen: Observation): GpuPhase {
+  const { gpuUtilPercent: util, isServing, ticks } = seen;
+  if (util === null || isServing) return null;
+  if (util >= BUSY_PERCENT)
+    return before?.kind === 'busy' ? before : { kind: 'busy', sinceTicks: ticks };
+  if (util > QUIET_PERCENT) return null;
+  return before?.kind === 'quiet' ? before : { kind: 'quiet', sinceTicks: ticks };
+}

@@ -1,0 +1,46 @@
+import type { Clock } from './clock.ts';
+
+/** What became of a promise that was waited for within limits. */
+export type Timed<T> =
+  | { readonly kind: 'settled'; readonly value: T }
+  | { readonly kind: 'timed_out' }
+  | { readonly kind: 'aborted' };
+
+interface Limits {
+  readonly clock: Clock;
+  /** Left out: as long as it takes. */
+  readonly ms?: number;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Waits for `promise` for at most `ms`, and no longer than until `signal` aborts. Only the waiting ends:
+ * whoever began the work has to stop it. Rejects as the promise does, unless a limit was reached first.
+ */
+export function withTimeout<T>(
+  promise: Promise<T>,
+  { clock, ms, signal }: Limits,
+): Promise<Timed<T>> {
+  return new Promise((resolve, reject) => {
+    let cancelTimer = () => {};
+    const release = () => {
+      cancelTimer();
+      signal?.removeEventListener('abort', onAbort);
+    };
+    const settle = (result: Timed<T>) => {
+      release();
+      resolve(result);
+    };
+    const onAbort = () => settle({ kind: 'aborted' });
+    promise.then(
+      (value) => settle({ kind: 'settled', value }),
+      (error: unknown) => {
+        release();
+        reject(error instanceof Error ? error : new Error('unknown', { cause: error }));
+      },
+    );
+    if (signal?.aborted === true) return onAbort();
+    signal?.addEventListener('abort', onAbort);
+    if (ms !== undefined) cancelTimer = clock.after(ms, () => settle({ kind: 'timed_out' }));
+  });
+}

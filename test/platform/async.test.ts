@@ -1,0 +1,51 @@
+import { describe, expect, test } from 'vitest';
+import { withTimeout } from '../../main/platform/async.ts';
+import { createManualClock } from '../support/clock.ts';
+
+const never = () => new Promise<never>(() => {});
+
+describe('waiting for a promise within limits', () => {
+  test('gives the value of one that settles in time, and leaves no timer', async () => {
+    const clock = createManualClock();
+    const { promise, resolve } = Promise.withResolvers<number>();
+    const waiting = withTimeout(promise, { clock, ms: 100 });
+    clock.advance(99);
+    resolve(7);
+    expect(await waiting).toEqual({ kind: 'settled', value: 7 });
+    expect(clock.pending()).toBe(0);
+  });
+
+  test('tells a time-out from an abort by its kind', async () => {
+    const clock = createManualClock();
+    const late = withTimeout(never(), { clock, ms: 100, signal: new AbortController().signal });
+    clock.advance(100);
+    expect(await late).toEqual({ kind: 'timed_out' });
+    const stopping = new AbortController();
+    const stopped = withTimeout(never(), { clock, ms: 100, signal: stopping.signal });
+    stopping.abort();
+    expect(await stopped).toEqual({ kind: 'aborted' });
+  });
+
+  test('ends at once where the signal has aborted before, and without a limit only with it', async () => {
+    const clock = createManualClock();
+    const before = withTimeout(Promise.resolve(1), { clock, signal: AbortSignal.abort() });
+    expect(await before).toEqual({ kind: 'aborted' });
+    const stopping = new AbortController();
+    const patient = withTimeout(never(), { clock, signal: stopping.signal });
+    clock.advance(86_400_000);
+    stopping.abort();
+    expect(await patient).toEqual({ kind: 'aborted' });
+  });
+
+  test('a failure in time is passed on; one that comes later is nobody’s', async () => {
+    const clock = createManualClock();
+    await expect(withTimeout(Promise.reject(new Error('no')), { clock, ms: 1 })).rejects.toThrow(
+      'no',
+    );
+    const { promise, reject } = Promise.withResolvers<never>();
+    const late = withTimeout(promise, { clock, ms: 100 });
+    clock.advance(100);
+    expect(await late).toEqual({ kind: 'timed_out' });
+    reject(new Error('too late to matter'));
+  });
+});
