@@ -5,7 +5,7 @@ import type { RegistryFigures } from './registry.ts';
 import type { SoakFigures } from './soak.ts';
 import type { Summary } from './summary.ts';
 
-/** One promise about speed, held against what was measured (design 12). */
+/** One promise about speed, held against what was measured (docs/performance.md). */
 export interface Bound {
   readonly what: string;
   readonly unit: '×' | ' ms' | ' MB' | ' %';

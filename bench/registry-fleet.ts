@@ -77,7 +77,7 @@ export function recordOf(index: number, beat: number): AgentRecord {
   });
 }
 
-/** Re-checks of a verified machine are this far apart (design 9): the fleet's are spread over it. */
+/** Verified machines are checked again this far apart: the fleet's checks are spread over it. */
 const RECHECK_MS = 300_000;
 
 function storedMachine(index: number, count: number, nowMs: number): StoredProvider {

@@ -13,7 +13,7 @@ export interface SoakFigures {
   readonly afterMb: number;
 }
 
-/** Requests in all (design 12), in batches, so that memory is seen on the way. */
+/** Requests in all, in batches, so that memory is seen on the way. */
 const REQUESTS = 1_000_000;
 const BATCHES = 40;
 /** The heap takes its shape first; what it takes then is no growth. */

@@ -1,4 +1,4 @@
-/** The upstreams, in routing order (interface 1). */
+/** The upstreams, in routing order. */
 export const UPSTREAM_IDS = ['local', 'hosted_a', 'hosted_b', 'hosted_c', 'ondemand'] as const;
 
 export type UpstreamId = (typeof UPSTREAM_IDS)[number];
@@ -12,7 +12,7 @@ export const HOSTED_IDS = ['hosted_a', 'hosted_b', 'hosted_c'] as const;
 
 export type HostedId = (typeof HOSTED_IDS)[number];
 
-/** What every provider's id begins with (design 8). */
+/** What every provider id begins with (docs/agent-protocol.md#identity). */
 export const PROVIDER_PREFIX = 'prv_';
 
 /** A map with one entry per upstream. */

@@ -20,7 +20,7 @@ export const AGENT_STATUSES = [
   'offline',
 ] as const;
 
-/** What the registry says of a machine: `stale` and a silent `offline` are its own words (design 8). */
+/** A machine's status in the registry: `stale`, and `offline` of a silent machine, are set by the registry. */
 export const PROVIDER_STATUSES = [...AGENT_STATUSES, 'stale'] as const;
 export type ProviderStatus = (typeof PROVIDER_STATUSES)[number];
 
@@ -48,7 +48,7 @@ export type CheckName = (typeof CHECK_NAMES)[number];
 /** The error of a check that was not run. */
 export const CHECK_MISSING = 'check missing';
 
-/** One verification check of a provider (interface 2.3). */
+/** One verification check of a provider. */
 const checkSchema = z.strictObject({
   name: z.string(),
   passed: z.boolean(),
@@ -57,7 +57,7 @@ const checkSchema = z.strictObject({
   detail: z.string().optional(),
 });
 
-/** Result of a provider's verification (interface 2.3); `last_check` is null before the first. */
+/** Result of a provider's verification; `last_check` is null before the first run. */
 const verificationSchema = z.strictObject({
   status: z.enum(VERIFICATION_STATES),
   checks: z.array(checkSchema),
@@ -91,7 +91,7 @@ const gpuSchema = z.object({
   gpu_cores: known(count),
 });
 
-/** What an agent reports of its machine, and what `raw` holds (interface 2.2). Other fields are dropped. */
+/** What an agent reports, and what `raw` holds (docs/agent-protocol.md#heartbeat). Other fields are dropped. */
 export const agentRecordSchema = z.object({
   chip: known(text),
   chip_family: known(text),
@@ -125,7 +125,7 @@ export const agentRecordSchema = z.object({
   uptime_s: count,
 });
 
-/** A provider as the registry lists it (interface 2.2). */
+/** A provider as the registry lists it (docs/http-api.md#machines). */
 export const providerSchema = z.strictObject({
   ...agentRecordSchema.omit({ uptime_s: true }).shape,
   id: z.string(),
@@ -145,7 +145,7 @@ export const providerSchema = z.strictObject({
   successCount: count,
 });
 
-/** The provider list (interface 2.1); the counts cover the whole filter, not the page. */
+/** The provider list; the counts cover the whole filter, not the page. */
 export const providerListSchema = z.strictObject({
   object: z.literal('list'),
   data: z.array(providerSchema),
@@ -156,7 +156,7 @@ export const providerListSchema = z.strictObject({
   failed: count,
 });
 
-/** The excerpt of a provider record inside the status report (interface 2.4, `local.provider`). */
+/** The excerpt of a provider record inside the status report (`local.provider`). */
 export const localProviderSchema = providerSchema.pick({
   id: true,
   verification: true,

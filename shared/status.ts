@@ -28,7 +28,7 @@ const providerCircuitSchema = z.strictObject({
   cooldownRemainingMs: count,
 });
 
-/** Circuit record of an upstream (interface 2.5). */
+/** Circuit record of an upstream. */
 const circuitSchema = providerCircuitSchema.extend({
   ewmaTtft: milliseconds.nullable(),
   lastTtftMs: milliseconds.nullable(),
@@ -37,7 +37,7 @@ const circuitSchema = providerCircuitSchema.extend({
 
 const circuitsSchema = z.record(z.string(), z.union([circuitSchema, providerCircuitSchema]));
 
-/** One upstream as reported (interface 2.5); `skips` is the gateway's own addition. */
+/** One upstream as reported; `skips` are its exclusions. */
 const upstreamSchema = z.strictObject({
   id: upstreamId,
   label: z.string(),
@@ -56,7 +56,7 @@ const upstreamSchema = z.strictObject({
   ),
 });
 
-/** Counters (interface 2.6). */
+/** Counters since the data directory was made, and the circuits behind them. */
 const statsSchema = z.strictObject({
   totalRequests: count,
   fallbackCount: count,
@@ -90,7 +90,7 @@ export const WARMUP_STATES = ['idle', 'warming', 'ready', 'failed'] as const;
 
 const warmupStateSchema = z.enum(WARMUP_STATES);
 
-/** The routing status report (interface 2.4), strict: no field may be missing or added. */
+/** The status report (docs/http-api.md#status-report), strict: no field may be missing or added. */
 export const statusReportSchema = z.strictObject({
   ok: z.boolean(),
   timestamp,

@@ -44,7 +44,7 @@ export async function runJoin(env: NodeJS.ProcessEnv, given: JoinArguments): Pro
   say(`Joined the gateway at ${order.origin}${joined.id === null ? '' : ` as ${joined.id}`}.`);
   for (const note of [...joined.notes, ...warnings]) say(note);
   say(running === null ? NEXT_START : NEXT_RUNNING);
-  say('"npx switchyard doctor" then checks this machine as that gateway does.');
+  say('"node scripts/switchyard.mjs doctor" then checks this machine as that gateway does.');
 }
 
 function fail(lines: readonly string[]): void {
@@ -92,7 +92,7 @@ const UNREACHED =
   'Check that it runs, that its address is right and that no firewall is in between.';
 const NOT_AGREED =
   'Not joined. Add --yes to go on all the same, or give the gateway TLS, or join it over a tailnet.';
-const NEXT_START = 'Next: start Switchyard here with "npx switchyard".';
+const NEXT_START = 'Next: start Switchyard here with "npm start".';
 const NEXT_RUNNING = 'The Switchyard that runs here reports there from now on.';
 
 /** Whether the owner wants to go on although others on the way can listen; no where nobody can be asked. */

@@ -52,7 +52,9 @@ async function run(env: NodeJS.ProcessEnv, directory: string): Promise<void> {
   }, say);
   say(`Switchyard runs. Base URL for your apps: ${addresses.baseUrl}`);
   say(`Window: ${host.controlLink()}`);
-  say('  (the link gives control once, for 10 minutes; "npx switchyard open" makes a new one)');
+  say(
+    '  (the link gives control once, for 10 minutes; "node scripts/switchyard.mjs open" makes a new one)',
+  );
   if (isEmpty(loaded.config)) sayWhatNext(loaded.config.agent.enabled);
 }
 
@@ -84,5 +86,5 @@ function sayWhatNext(isAgentOn: boolean): void {
   say(
     '  SWITCHYARD_HOSTED_A_BASE_URL=https://…/v1  with SWITCHYARD_HOSTED_A_API_KEY and SWITCHYARD_HOSTED_A_MODEL',
   );
-  say('"npx switchyard --help" lists every setting.');
+  say('"node scripts/switchyard.mjs --help" lists every setting.');
 }

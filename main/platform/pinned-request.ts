@@ -38,7 +38,7 @@ export interface PinnedEdges {
 
 /** What a connection attempt may take, TLS included. */
 const CONNECT_TIMEOUT_MS = 3000;
-/** Bodies beyond this are nobody's health or list of models (design 9). */
+/** No health report or model list is larger. */
 const MAX_BODY_BYTES = 64 * 1024;
 const MAX_HEAD_BYTES = 16 * 1024;
 /** Interim responses (1xx) are heads without end for whoever wants to send them. */

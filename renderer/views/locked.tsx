@@ -11,7 +11,7 @@ export function Locked({ notice }: { readonly notice: string | null }) {
         Reading it needs a key or a session. On the machine it runs on, this opens the window with
         one:
       </p>
-      <CodeLine text="npx switchyard open" what="command" />
+      <CodeLine text="node scripts/switchyard.mjs open" what="command" />
       {notice !== null && (
         <p className="notice" role="alert">
           {notice}

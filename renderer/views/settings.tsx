@@ -76,7 +76,7 @@ function TakeControl() {
         Settings can be read and changed with control only. On the gateway’s machine, this opens a
         window that has it:
       </p>
-      <CodeLine text="npx switchyard open" what="command" />
+      <CodeLine text="node scripts/switchyard.mjs open" what="command" />
     </section>
   );
 }

@@ -19,7 +19,7 @@ function remote(prefix: string, timeoutMs: number): Record<string, unknown> {
   };
 }
 
-/** The table of the design, section 2, written out, and what was added since: `null` is "none". */
+/** Every setting with its default, written out: `null` is "none". */
 const TABLE: Readonly<Record<string, unknown>> = {
   HOST: '127.0.0.1',
   PORT: 47900,
@@ -75,7 +75,7 @@ function byVariable({ config }: LoadedConfig): Record<string, unknown> {
   return Object.fromEntries(ENTRIES.map((entry) => [entry.setting.env, valueAt(config, entry)]));
 }
 
-test('the variables and their defaults are those of the design, no more and no fewer', () => {
+test('the variables and their defaults are those of the table, no more and no fewer', () => {
   expect(byVariable(loaded({}))).toEqual(TABLE);
 });
 

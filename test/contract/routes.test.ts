@@ -5,7 +5,7 @@ import { startGateway } from '../support/gateway.ts';
 import { bearer, expectError, postJson, send } from '../support/http.ts';
 import { answers, startUpstream } from '../support/upstream.ts';
 
-/** Every route of the gateway port with what it takes (design 3). */
+/** Every route of the gateway port with the methods it takes. */
 const ROUTES: readonly (readonly [path: string, ...methods: string[]])[] = [
   ['/api/v1/chat/completions', 'POST'],
   ['/v1/chat/completions', 'POST'],

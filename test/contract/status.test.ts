@@ -20,7 +20,7 @@ async function statusOf(
 
 const NOWHERE = 'http://127.0.0.1:9';
 
-test('with nothing configured the report says so, by the shape and the defaults of the interface', async () => {
+test('with nothing configured the report has every field, with its default', async () => {
   const gateway = await startGateway({}, createManualClock());
   const report = await statusOf(gateway);
   expect(report).toMatchObject({

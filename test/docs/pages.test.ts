@@ -86,3 +86,30 @@ test('every promise of docs/security.md names a test that is there', () => {
     for (const [, name = ''] of promise.matchAll(/"([^"]+)"/g)) expect(text).toContain(name);
   }
 });
+
+test('every file and folder that a page names in code style is there', () => {
+  const dead = PAGES.filter((page) => page !== 'CHANGELOG.md').flatMap((page) =>
+    [
+      ...read(page).matchAll(
+        /`((?:main|gateway|agent|registry|config|shared|test|scripts|renderer)\/[\w./-]+)`/g,
+      ),
+    ]
+      .map(([, path = '']) =>
+        /^(main|shared|test|scripts|renderer)\//.test(path) ? path : `main/${path}`,
+      )
+      .filter((path) => globSync(path.replace(/\/$/, ''), { cwd: ROOT }).length === 0)
+      .map((path) => `${page}: ${path}`),
+  );
+  expect(dead).toEqual([]);
+});
+
+test('no comment cites a document that is not in the repository', () => {
+  const files = globSync('{main,shared,renderer,bench,test,scripts}/**/*.{ts,tsx,mjs}', {
+    cwd: ROOT,
+  });
+  const citing = files.filter(
+    (file) =>
+      file !== 'test/docs/pages.test.ts' && /\b(design|interface) \d|\(research:/i.test(read(file)),
+  );
+  expect(citing).toEqual([]);
+});

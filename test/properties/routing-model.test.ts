@@ -75,7 +75,7 @@ async function compare(world: World, ids: ReadonlySet<UpstreamId>, actions: read
   }
 }
 
-test('who is asked, the reason, the status, circuits and skips are those of the design, whatever happens', async () => {
+test('calls, reason, status, circuits and exclusions are those of the model, whatever happens', async () => {
   const law = fc.asyncProperty(configured, history(30), async (ids, actions) => {
     await compare(createMemoryWorld(ids), ids, actions);
   });

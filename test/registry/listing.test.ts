@@ -70,7 +70,7 @@ async function withProviders(providers: readonly StoredProvider[]) {
   return startRegistry({ store });
 }
 
-test('a record has every field of the interface, and no other', async () => {
+test('a record has every field that is promised, and no other', async () => {
   const traffic = {
     ewmaTtft: 120.5,
     ewmaLatency: 900,

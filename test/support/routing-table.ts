@@ -99,7 +99,7 @@ const ANSWER: Verdict = { reason: 'none', mark: 'answer', status: 200 };
 /** `ondemand` was starting all its time. */
 export const STARTING: Verdict = { reason: 'timeout', mark: 'F', status: 504 };
 
-/** The outcome table of design 4. */
+/** What each failure means, written out: status, reason, mark, error, fallback. */
 export function verdictOf(
   behaviour: Behaviour,
   id: UpstreamId,

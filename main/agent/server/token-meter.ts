@@ -44,7 +44,7 @@ const MAX_LINE_BYTES = 256 * 1024;
 /** Fewer tokens, or a shorter time, measure the network's pieces and not the engine. */
 const MIN_TOKENS = 8;
 const MIN_MS = 100;
-/** The registry believes no more (design 8). */
+/** The registry caps it there (docs/agent-protocol.md#heartbeat). */
 const MAX_TPS = 5000;
 /** A non-empty text under one of the names that engines have for it, or an argument of a tool call. */
 const CONTENT = /"(?:content|reasoning_content|reasoning|refusal|text|arguments)"\s*:\s*"(?!")/;

@@ -27,10 +27,10 @@ const BAD_CODE: GatewayError = {
   status: 401,
   code: 'invalid_code',
   message:
-    'This link was used already or is over 10 minutes old; "npx switchyard open" makes a new one.',
+    'This link was used already or is over 10 minutes old; "node scripts/switchyard.mjs open" makes a new one.',
 };
 
-/** The gateway's own routes but for chat (design 3). */
+/** The gateway's own routes, without chat (docs/http-api.md#routes). */
 export function appRoutes(deps: AppRoutesDeps): Route[] {
   const { clock, config, pickLocal, status, feed, sessions } = deps;
   return [

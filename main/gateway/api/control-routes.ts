@@ -36,7 +36,7 @@ const NO_WARMUP = {
   },
 } as const satisfies Record<string, GatewayError>;
 
-/** Routes that change something (design 3): for control sessions alone. */
+/** Routes that change something: for control sessions only (docs/http-api.md#routes). */
 export function controlRoutes({ settings, startWarmup, resetCircuit }: ControlRoutesDeps): Route[] {
   return [
     {

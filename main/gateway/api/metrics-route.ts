@@ -15,7 +15,7 @@ export interface MetricsDeps {
 }
 
 /**
- * `GET /metrics` (design 3). The event loop's lag is left out: its histogram wakes an idle process a hundred
+ * `GET /metrics`. The event loop's lag is left out: its histogram wakes an idle process a hundred
  * times a second.
  */
 export function metricsRoute({ status, stats, summary, app }: MetricsDeps): Route {

@@ -51,7 +51,7 @@ export interface ProviderRoutesDeps {
   readonly clock: Clock;
 }
 
-/** Routes of the registry (design 3): the fixed paths come before those with an id. */
+/** Routes of the registry: the fixed paths come before those with an id. */
 export function providerRoutes({ providers, joinUrl, clock }: ProviderRoutesDeps): Route[] {
   const arrivals = createSmallBodyReader(clock);
   const fromAgent =

@@ -11,7 +11,7 @@ import {
 } from '../http/small-bodies.ts';
 
 /**
- * Who may use a route (design 3). Agents sign the bytes that they send: their bodies are left unread,
+ * Who may use a route (docs/http-api.md#who-may). Agents sign the bytes that they send: their bodies are left unread,
  * and who they are is for the registry to see.
  */
 export type Who = 'anyone' | 'readers' | 'control' | 'agents';
@@ -33,7 +33,7 @@ export interface RoutesDeps {
   readonly onBug: (error: unknown) => void;
 }
 
-/** The window talks to its own origin only and brings everything along (research: Electron checklist 7). */
+/** The window loads nothing from elsewhere and calls its own origin only (docs/security.md#promises). */
 const WINDOW_HEADERS = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'none'",
@@ -49,7 +49,7 @@ const REGISTER = {
   DELETE: 'delete',
 } as const;
 
-/** Everything but the chat endpoint, which is answered ahead of Express (design 12). */
+/** Every route but chat: chat is answered ahead of Express, which would cost CPU time on each request. */
 export function createRoutes(routes: readonly Route[], deps: RoutesDeps): RequestListener {
   const app = express();
   app.disable('x-powered-by');

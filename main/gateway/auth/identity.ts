@@ -71,7 +71,7 @@ export const CONTROL_REQUIRED: GatewayError = {
   status: 401,
   code: 'control_required',
   message:
-    'This needs a control session: run "npx switchyard open" on this machine, or send the token in the file control-token of the data directory as "Authorization: Bearer <token>".',
+    'This needs a control session: run "node scripts/switchyard.mjs open" on this machine, or send the token in the file control-token of the data directory as "Authorization: Bearer <token>".',
 };
 
 /** Recognises callers by the keys that are set now. */

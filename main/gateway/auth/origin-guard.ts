@@ -13,7 +13,7 @@ const LOOPBACK_NAME = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /**
  * Refuses what a page elsewhere made a browser send: a foreign `Host` (DNS rebinding), a foreign
- * `Origin`, a cross-site fetch. Null when the request may pass (design 10).
+ * `Origin`, a cross-site fetch. Null when the request may pass (docs/security.md#entrances).
  */
 export function refusal(headers: IncomingHttpHeaders, rules: GuardRules): GatewayError | null {
   const host = headers.host ?? '';

@@ -35,7 +35,7 @@ export interface ChatDeps extends RouterDeps {
   }) => RequestObserver;
 }
 
-/** Paths of the chat endpoint (design 3). */
+/** Paths of the chat endpoint (docs/http-api.md#routes). */
 export const CHAT_PATHS: ReadonlySet<string> = new Set([
   '/api/v1/chat/completions',
   '/v1/chat/completions',

@@ -17,11 +17,11 @@ export type BreakerState =
       readonly kind: 'probing';
       readonly serial: number;
       readonly release: DualTime;
-      /** Sent before the cool-down was over, because there was nobody else to ask (design 4). */
+      /** Sent before the cool-down was over, because no other upstream was left. */
       readonly forced: boolean;
     } & Cooldown);
 
-/** A circuit breaker (design 5): what it remembers and whom it lets in, ignorant of ids and of HTTP. */
+/** A circuit breaker (docs/routing.md#circuits): its state and whom it admits. It knows neither ids nor HTTP. */
 export interface Breaker {
   readonly health: HealthRecord;
   readonly state: BreakerState;

@@ -75,7 +75,7 @@ export interface Circuits {
   exclusionOf(id: string, model: string): Excluded | null;
   /** For the second try of a request that was let in: what it has just been told is no reason. */
   admitRetry(id: string, request: AdmissionRequest, epoch: number): AdmissionResult;
-  /** Lets a request in although it is early: somebody must be asked (design 4). */
+  /** Admits a request before the cool-down is over, because no other upstream is left. */
   admitForced(id: string, request: AdmissionRequest, epoch: number): AdmissionResult;
   /** Lets a request in that need not be sent: only where the breaker is closed. */
   admitIfClosed(id: string, request: AdmissionRequest, epoch: number): AdmissionResult;

@@ -26,7 +26,7 @@ export interface RequestedExclusion {
 /** The longest skip there is: what only a person mends is tried again after it. */
 export const MAX_EXCLUSION_MS = 600_000;
 
-/** The skip that a failure calls for (design 4), null when none. */
+/** The exclusion that a failure calls for; null when none. */
 export function exclusionFor({
   reason,
   retryAfterMs,
@@ -74,7 +74,7 @@ export function activeExclusions(skips: Exclusions, now: DualTime): Exclusions {
 
 /**
  * The skip that keeps a request for `model` out, null when none does: the one that ends last, but
- * `busy` only where it is the only one, for it alone may be overridden (design 4).
+ * `busy` only where it is the only one, because it alone may be overridden.
  */
 export function findExclusion(skips: Exclusions, model: string, now: DualTime): Exclusion | null {
   const held = activeExclusions(skips, now).filter(

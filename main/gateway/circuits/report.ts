@@ -4,7 +4,7 @@ import type { Breaker } from './breaker.ts';
 import { endsAtMs, type DualTime, remainingMs } from './deadline.ts';
 import { activeExclusions, type Exclusions } from './exclusions.ts';
 
-/** A provider's circuit record (interface 2.5). */
+/** A provider's circuit record (docs/http-api.md#status-report). */
 export type ProviderCircuitReport = Omit<
   CircuitReport,
   'ewmaTtft' | 'lastTtftMs' | 'consecutiveSlow'
@@ -30,7 +30,7 @@ export function providerCircuitReport(
   };
 }
 
-/** An upstream's circuit record (interface 2.5). */
+/** An upstream's circuit record (docs/http-api.md#status-report). */
 export function circuitReport(breaker: Breaker, now: DualTime): CircuitReport {
   const { ttft, lastTtftMs, consecutiveSlow } = breaker.health;
   return {
@@ -41,7 +41,7 @@ export function circuitReport(breaker: Breaker, now: DualTime): CircuitReport {
   };
 }
 
-/** The skips that hold, as `upstreams[].skips` shows them (design 5). */
+/** The exclusions in force, as `upstreams[].skips` shows them. */
 export function exclusionReports(skips: Exclusions, now: DualTime): UpstreamReport['skips'] {
   return activeExclusions(skips, now).map((skip) => ({
     reason: skip.reason,

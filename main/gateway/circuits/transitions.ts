@@ -3,7 +3,7 @@ import { type Breaker, type BreakerState, reset, type Permit } from './breaker.t
 import { later, type DualTime, remainingMs } from './deadline.ts';
 import { failedAt, firstContentAt, type HealthRecord, silentFor, succeededAt } from './health.ts';
 
-/** How a request went, as the circuit column of design 4 counts it; a success is known at its end. */
+/** How a request counts in its circuit; a success is known at the end of its answer. */
 export type Result =
   | { readonly kind: 'success' }
   | {
@@ -33,7 +33,7 @@ export function circuitResultOf(
   };
 }
 
-/** When a breaker opens and for how long (interface 2.6, `config`). */
+/** When a breaker opens and for how long; the `config` of the status report's counters. */
 export interface Limits {
   readonly failThreshold: number;
   readonly cooldownMs: number;

@@ -124,7 +124,7 @@ export function createLatencies(clock: Clock): Latencies {
   };
 }
 
-/** What the gateway has seen of a provider; times in milliseconds (interface 2.2). */
+/** What the gateway has measured of a provider, in milliseconds; part of its record (docs/http-api.md#machines). */
 export interface ProviderTraffic {
   readonly ewmaTtft: number | null;
   readonly ewmaLatency: number | null;

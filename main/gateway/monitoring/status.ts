@@ -44,7 +44,7 @@ interface StatusParts {
   readonly forceZeroHeader: string;
 }
 
-/** The status report of interface 2.4 to 2.7: values in, value out. */
+/** The status report (docs/http-api.md#status-report): values in, value out. */
 export function statusReport(parts: StatusParts): StatusReport {
   const { config, stats, warmup, local, providers, circuitAt, now, forceZeroHeader } = parts;
   const { forceZero } = config.routing;
@@ -119,7 +119,7 @@ const DEFAULT_LABELS: Readonly<Record<UpstreamId, string>> = {
   ondemand: 'On demand',
 };
 
-/** One upstream as reported (interface 2.5). */
+/** One upstream in the status report (docs/http-api.md#status-report). */
 function upstreamReport(
   id: UpstreamId,
   parts: StatusParts,
@@ -166,7 +166,7 @@ function modelOf(id: UpstreamId, config: Config, local: LocalChoice): string | n
   return local.kind === 'target' ? localModel(local.target, null) : null;
 }
 
-/** The routing sequence in words (interface 2.7). */
+/** The routing order as a sentence for the status report. */
 function describeRouting(config: Config): string {
   const seconds = (id: UpstreamId) => `${config[id].timeoutMs} ms`;
   const warm = config.ondemand.warmup
@@ -185,7 +185,7 @@ function names(settings: object): string {
     .join(', ');
 }
 
-/** Which variables configure what (interface 2.7), from the settings table itself. */
+/** Which variables configure what, taken from the settings table. */
 const ENV_HINTS: Readonly<Record<string, string>> = {
   ...mapUpstreams((id) => names(SETTINGS[id])),
   thresholds: names(SETTINGS.circuit),
@@ -197,7 +197,7 @@ function canServe(id: UpstreamId, parts: StatusParts, zero: boolean): boolean {
   return isAdmitted(id, parts);
 }
 
-/** Whether `local` can serve now, could if its circuits let it, or cannot at all (design 7). */
+/** Whether `local` can serve now, could if its circuits admitted a call, or cannot at all. */
 function localHealth(parts: StatusParts): LocalHealth {
   if (canServe('local', parts, true)) return 'ok';
   return parts.local.kind === 'target' || parts.providers.counts.verified > 0

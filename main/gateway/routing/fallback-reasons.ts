@@ -34,7 +34,7 @@ export type UpstreamOutcome = Skipped | Failed | Outrun;
 
 /**
  * The upstreams that may be asked although they are out, the one that comes back first in front. What a
- * person or a bill keeps out is never overridden (design 4).
+ * person or a bill keeps out is never overridden.
  */
 export function forcibleSoonestFirst(outcomes: readonly UpstreamOutcome[]): readonly Skipped[] {
   return outcomes

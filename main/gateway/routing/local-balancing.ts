@@ -50,7 +50,7 @@ function admitted(
   return chooseInOrder(targets, standing, ewmaTtftAt('local'), random);
 }
 
-/** The machines that may be asked although they are out, the one that comes back first in front (design 4). */
+/** Excluded machines that may be forced, soonest first. */
 export function soonestFirst(targets: readonly LocalTarget[], outOf: OutOf): LocalTarget[] {
   const waits = targets.flatMap((target) => {
     const out = outOf(target);
@@ -70,7 +70,7 @@ export interface PoolMember {
   readonly inFlight: number;
 }
 
-/** So many machines one request is sent to at most (design 7). */
+/** At most this many machines are called for one request. */
 const MAX_TRIES = 3;
 /** Below it, time says nothing; a cost of 0 would stay 0 under any load. */
 const SHORTEST_TTFT_MS = 1;

@@ -27,7 +27,7 @@ export interface LocalPoolRequest {
 
 /**
  * The machines of the local tier, at most three of them in turn, each with an equal share of the tier's
- * time (design 7). The circuit of `local` counts the tier, each machine's own counts the machine.
+ * time. The circuit of `local` counts the pool, each machine's own circuit counts the machine.
  */
 export function localPoolCandidate(
   targets: readonly LocalTarget[],

@@ -3,7 +3,7 @@ import type { Failure } from '../upstream/failure.ts';
 
 /**
  * How long to wait before the same upstream is asked once more, in milliseconds; null: not at all.
- * Order is preference, so a hiccup is not yet a reason to move on (design 4). `random` is in [0, 1).
+ * The order is a preference: a single 500 is no reason yet to fall back. `random` is in [0, 1).
  */
 export function retryDelayMs(
   failure: Failure,
@@ -43,7 +43,7 @@ export function isStarting(failure: Failure, known: OndemandKnown): boolean {
   }
 }
 
-/** Pause between two polls of a starting `ondemand`: 1 s, growing to 5 s (design 4). */
+/** Pause between two polls of a starting `ondemand`: 1 s, growing to 5 s. */
 export function pollDelayMs(polls: number): number {
   return Math.min(1000 + polls * 500, 5000);
 }

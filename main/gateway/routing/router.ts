@@ -31,7 +31,7 @@ export type RouteResult =
   | Cancelled;
 
 /**
- * Walks `local`, `hosted_a`, `hosted_b`, `hosted_c`, `ondemand` until one answers (interface 1).
+ * Tries `local`, `hosted_a`, `hosted_b`, `hosted_c`, `ondemand` in order until one answers (docs/routing.md).
  * As soon as `local` is lost the on-demand upstream is warmed up, without waiting for it.
  */
 export async function route(context: RequestContext, deps: RouterDeps): Promise<RouteResult> {
@@ -103,7 +103,7 @@ function withTried(
   return [...outcomes.slice(0, isReplaced ? at : at + 1), ...became, ...outcomes.slice(at + 1)];
 }
 
-/** A set-up without `local`, or whose owner has paused it, must not keep a paid GPU warm (design 6). */
+/** No warm-up where `local` is not configured or paused by its owner: every request would keep a paid GPU warm. */
 function warmUpAfter(
   outcomes: readonly UpstreamOutcome[],
   { call, config, remotes }: RequestContext,

@@ -26,7 +26,7 @@ export const COLD: Warmup = {
   seenUntil: null,
 };
 
-/** `ready` and `failed` fade to `idle` after this long without use (design 6). */
+/** `ready` and `failed` return to `idle` after this long without use. */
 const FADE_MS = 300_000;
 /** Requests start at most one warm-up in this time; while hosted upstreams answer, one in the longer. */
 const ROUTING_PAUSE_MS = 60_000;

@@ -39,7 +39,7 @@ export interface BodyReader {
   hasContent(): boolean;
 }
 
-/** Held events beyond this are no answer's beginning (design 4). */
+/** Events held back before the first content; beyond this the response is no chat completion. */
 const MAX_HELD_BYTES = 64 * 1024;
 /** A whole answer beyond this is not kept in memory; to put together the pieces of twice as much takes 40 ms. */
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;

@@ -28,7 +28,7 @@ export interface ChatCall {
   readonly headers: IncomingHttpHeaders;
   /** The caller's `Authorization` for `local`; null when it sent none or it was a key of the gateway's. */
   readonly authorization: string | null;
-  /** Only what costs nothing may be asked: the setting, or this request's header (design 7). */
+  /** Only `local` may be called: by the setting, or by this request's header (docs/routing.md#zero-spend). */
   readonly zeroSpend: boolean;
 }
 

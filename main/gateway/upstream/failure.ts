@@ -38,7 +38,7 @@ export interface Failure {
   readonly detail: string;
 }
 
-/** The outcome table of design 4 as a function. */
+/** What a failed call means: reason, mark, error, fallback (docs/routing.md#what-falls-back). */
 export function classify(seen: Unanswered, upstream: UpstreamId, nowMs: number): Failure {
   switch (seen.kind) {
     case 'unreachable':
@@ -73,7 +73,7 @@ function broken(
 interface Case {
   readonly status: number;
   readonly upstream: UpstreamId;
-  /** An agent, not its engine, refused the gateway's own bearer (design 4). */
+  /** The agent, not its engine, refused the gateway's token. */
   readonly agentRefusedUs: boolean;
   readonly words: ErrorWords;
 }

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
 
-/** Caller's headers that may go on to an upstream (design 4); `authorization` only to `local`. */
+/** Caller's headers for an upstream; `authorization` goes to `local` only (docs/http-api.md#forwarded-headers). */
 const TO_UPSTREAM = new Set(['accept', 'user-agent', 'traceparent', 'tracestate', 'x-request-id']);
 const TO_UPSTREAM_PREFIXES = ['openai-', 'x-stainless-'];
 

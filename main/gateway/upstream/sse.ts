@@ -1,4 +1,4 @@
-/** One event beyond this is none (design 4). */
+/** A larger event is a bad response, so that no stream can fill the memory. */
 export const MAX_EVENT_BYTES = 4 * 1024 * 1024;
 
 const LF = 0x0a;

@@ -40,7 +40,7 @@ export interface LocalTarget {
   readonly gatewayToken: string | null;
 }
 
-/** Paths behind the base address (interface 2.5). */
+/** Paths appended to a base URL: engines get `/v1`, a hosted base URL already ends with its version. */
 const CHAT_PATH = { local: '/v1/chat/completions', hosted: '/chat/completions' } as const;
 
 /** The path that an upstream's chat completions go to. */
@@ -87,7 +87,7 @@ export function remoteUpstreams(config: Config): RemoteUpstream[] {
   });
 }
 
-/** The model id for `local`: the caller's where it is offered, else what the engine has (design 4). */
+/** The model id for `local`: the caller's if the engine lists it, else the first that it lists. */
 export function localModel(target: LocalTarget, asked: string | null): string | null {
   if (target.models === null || target.models.length === 0) return asked;
   if (asked !== null && target.models.includes(asked)) return asked;

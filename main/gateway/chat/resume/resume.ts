@@ -225,7 +225,7 @@ function askedFor({ call, permits }: AdmittedCall, { body, mode }: Way): Admitte
   return { permits, call: { ...call, mode, promptBytes: body.length, write } };
 }
 
-/** That it does not take a begun answer is no word to the caller; a refused credential is (design 4). */
+/** Rejecting a partial answer says nothing about the request; refusing the caller's credential does. */
 function movingOn(failure: Failure): Failure {
   const isRefusal = failure.reason === 'http_401' || failure.reason === 'http_403';
   return isRefusal ? failure : { ...failure, fallBack: true };
