@@ -164,8 +164,8 @@ test('property: one that hangs costs one dear probe for each doubling, however w
 
 test('property: one that hung and no longer answered looks is used again within 16 s of being well', async () => {
   const law = fc.asyncProperty(outage, async (given) => {
-    // Long enough for a look to have failed.
-    const lasting = { ...given, lastsMs: given.lastsMs + 120_000 };
+    // Long enough for a check to have failed: a cool-down of 1 s has to double five times before there is one.
+    const lasting = { ...given, lastsMs: given.lastsMs + 400_000 };
     const { fates } = await live(lasting, {
       fails: 'silently',
       look: (isOut) => !isOut,
