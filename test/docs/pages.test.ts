@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
-import { basename, dirname, join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { expect, test } from 'vitest';
 import { configurationPage } from '../../scripts/docs.ts';
 
@@ -72,17 +72,12 @@ test('docs/http-api.md lists every route and every code of an error', () => {
 });
 
 test('every promise of docs/security.md names a test that is there', () => {
-  const files = globSync('test/**/*.test.ts', { cwd: ROOT });
-  const textOf = (name: string) =>
-    files
-      .filter((file) => basename(file) === name)
-      .map(read)
-      .join('\n');
-  const rows = [...read('docs/security.md').matchAll(/^\| (.+?) +\| `([\w-]+\.test\.ts)` +\|$/gm)];
+  const rows = [
+    ...read('docs/security.md').matchAll(/^\| (.+?) +\| `(test\/[\w/-]+\.test\.ts)` +\|$/gm),
+  ];
   expect(rows.length).toBeGreaterThan(10);
   for (const [, promise = '', file = ''] of rows) {
-    const text = textOf(file);
-    expect([file, text.length > 0]).toEqual([file, true]);
+    const text = read(file);
     for (const [, name = ''] of promise.matchAll(/"([^"]+)"/g)) expect(text).toContain(name);
   }
 });

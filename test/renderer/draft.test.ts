@@ -12,9 +12,14 @@ import {
   withDraft,
   withoutSection,
   type Drafts,
-} from '../../renderer/model/draft.ts';
-import { hintOf, placeholderOf, sourceWords, unitOf } from '../../renderer/model/setting-words.ts';
-import { fieldAt, SECTIONS } from '../../renderer/model/settings-table.ts';
+} from '../../renderer/features/settings/draft.ts';
+import {
+  hintOf,
+  placeholderOf,
+  sourceWords,
+  unitOf,
+} from '../../renderer/features/settings/setting-text.ts';
+import { fieldAt, SECTIONS } from '../../renderer/features/settings/settings-table.ts';
 
 const fields = SECTIONS.flatMap((section) => section.fields);
 const anyField = fc.constantFrom(...fields);

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
 import { ENTRIES } from '../../main/config/schema.ts';
-import type { Field } from '../../renderer/model/field.ts';
-import { fieldAt, SECTIONS } from '../../renderer/model/settings-table.ts';
+import type { Field } from '../../renderer/features/settings/field.ts';
+import { fieldAt, SECTIONS } from '../../renderer/features/settings/settings-table.ts';
 
 const entries = new Map(ENTRIES.map((entry) => [entry.path, entry]));
 const fields = SECTIONS.flatMap((section) => section.fields);
