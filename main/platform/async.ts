@@ -10,7 +10,7 @@ interface Limits {
   readonly clock: Clock;
   /** Left out: as long as it takes. */
   readonly ms?: number;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**

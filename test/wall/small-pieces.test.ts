@@ -16,7 +16,7 @@ import {
 } from '../../main/gateway/upstream/body-readers.ts';
 import { createBodyBudget } from '../../main/platform/body-budget.ts';
 import { decoded } from '../../main/platform/http/decoding.ts';
-import { get, post } from '../../main/platform/http/fetch-body.ts';
+import { fetchBody } from '../../main/platform/http/fetch-body.ts';
 import { bufferEvents } from '../../main/platform/http/handover.ts';
 import { readBody } from '../../main/platform/http/server.ts';
 import type { Exchange, HttpClient, ResponseListener } from '../../main/platform/http/types.ts';
@@ -130,12 +130,15 @@ const KEEPERS: readonly [what: string, make: () => Keeper][] = [
       return { take: (piece) => meter.see(piece, 0), held: meter };
     },
   ],
-  ['a small document', () => answered((http) => get(small, http, clock))],
+  ['a small document', () => answered((http) => fetchBody(small, { http, clock }))],
   [
     'an answer of the registry',
     () =>
       answered((http) =>
-        post({ ...small, body: Buffer.from('') }, { http, clock }, new AbortController().signal),
+        fetchBody(
+          { ...small, json: Buffer.from('') },
+          { http, clock, signal: new AbortController().signal },
+        ),
       ),
   ],
   [
