@@ -4,7 +4,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { readBody as readAgentBody } from '../../main/agent/server/headers.ts';
 import { createStreamMeter, createWholeMeter } from '../../main/agent/server/token-meter.ts';
 import { runTool } from '../../main/agent/telemetry/tool-process.ts';
 import { createSentBytes } from '../../main/gateway/chat/resume/sent-bytes.ts';
@@ -84,8 +83,11 @@ const small = { origin: 'http://a', path: '/', headers: [], timeoutMs: 1000, max
 const KEEPERS: readonly [what: string, make: () => Keeper][] = [
   ['a request', () => requested((req) => readBody(req, { maxBytes: 1e9 }))],
   [
-    'a request to an agent',
-    () => requested((req) => readAgentBody(req, 1e9, createBodyBudget(() => Infinity, 1).share())),
+    'a request with a share of a budget',
+    () => {
+      const share = createBodyBudget(() => Infinity, 1).share();
+      return requested((req) => readBody(req, { maxBytes: 1e9, share }));
+    },
   ],
   ['an answer', () => ofReader(createAnswerReader(false))],
   ['an error', () => ofReader(createErrorReader())],

@@ -1,6 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import type { BodyShare } from '../../platform/body-budget.ts';
-import { ByteBuffer } from '../../platform/byte-buffer.ts';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
 import { memberOf, parseJson } from '../../platform/json.ts';
 
@@ -53,52 +51,6 @@ export function callerHeaders(engine: ResponseHeaders): Record<string, string> {
 
 function isListed(name: string, names: ReadonlySet<string>, prefixes: readonly string[]): boolean {
   return names.has(name) || prefixes.some((prefix) => name.startsWith(prefix));
-}
-
-/** A request body, or why there is none. */
-type BodyRead =
-  | { readonly kind: 'body'; readonly bytes: Buffer }
-  | { readonly kind: 'too_large' }
-  /** The bodies in flight leave no room for it. */
-  | { readonly kind: 'no_room' }
-  /** The caller went away while sending. */
-  | { readonly kind: 'aborted' };
-
-/** Reads a whole body of at most `maxBytes`; whoever made the share gives it back. */
-export function readBody(
-  req: IncomingMessage,
-  maxBytes: number,
-  share: BodyShare,
-): Promise<BodyRead> {
-  return new Promise((resolve) => {
-    const announced = Number(req.headers['content-length'] ?? 0);
-    const body = new ByteBuffer(announced);
-    let taken = 0;
-    let isRefused = false;
-
-    const refuse = (kind: 'too_large' | 'no_room') => {
-      isRefused = true;
-      body.clear();
-      share.giveBack();
-      resolve({ kind });
-    };
-    const take = (bytes: number) => {
-      if (bytes > maxBytes) refuse('too_large');
-      else if (bytes > taken && !share.take(bytes - taken)) refuse('no_room');
-      else taken = Math.max(taken, bytes);
-    };
-
-    take(announced);
-    if (isRefused) return;
-    req.on('data', (chunk: Buffer) => {
-      if (isRefused) return;
-      take(body.length + chunk.length);
-      if (!isRefused) body.add(chunk);
-    });
-    req.on('end', () => resolve({ kind: 'body', bytes: body.take() }));
-    req.on('close', () => resolve({ kind: 'aborted' }));
-    req.on('error', () => resolve({ kind: 'aborted' }));
-  });
 }
 
 /** A body beyond this is not searched for its model: that would hold up everybody else. */

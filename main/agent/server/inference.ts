@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BodyBudget, BodyShare } from '../../platform/body-budget.ts';
+import { readBody } from '../../platform/http/server.ts';
 import type { HttpRequest, ResponseHeaders } from '../../platform/http/types.ts';
 import type { Counters } from './counters.ts';
 import { type AgentError, MAX_REST_BYTES, sendError, sendErrorEarly } from './errors.ts';
 import { forward, type ForwardEdges } from './forward.ts';
-import { engineHeaders, modelAskedFor, readBody } from './headers.ts';
+import { engineHeaders, modelAskedFor } from './headers.ts';
 import { createNoMeter, createStreamMeter, createWholeMeter, type Meter } from './token-meter.ts';
 
 export interface EngineTarget {
@@ -52,14 +53,14 @@ const NO_ENGINE: AgentError = {
   code: 'no_engine',
   message:
     'No inference engine was found on this machine. Start one, or set SWITCHYARD_ENGINE_URL to its address.',
-  headers: { 'retry-after': '30' },
+  retryAfterMs: 30_000,
 };
 
 const BUSY: AgentError = {
   status: 503,
   code: 'busy',
   message: 'This machine is busy with as many requests as it takes at once.',
-  headers: { 'retry-after': '2' },
+  retryAfterMs: 2000,
 };
 
 const NOT_JSON: AgentError = {
@@ -82,13 +83,13 @@ export function createInference(deps: InferenceDeps): Inference {
   ): Promise<void> {
     const { signal } = running;
     const maxBytes = Math.min(deps.maxBodyBytes(), deps.bodies.largestBytes());
-    const body = await readBody(req, maxBytes, share);
+    const body = await readBody(req, { maxBytes, share });
     if (body.kind === 'aborted') return;
     if (body.kind === 'too_large') {
       sendErrorEarly(req, res, tooLarge(maxBytes), { clock, maxRestBytes: Infinity });
       return;
     }
-    if (body.kind === 'no_room') {
+    if (body.kind !== 'body') {
       sendErrorEarly(req, res, BUSY, { clock, maxRestBytes: MAX_REST_BYTES });
       return;
     }

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Clock } from '../../platform/clock.ts';
+import { sendJson } from '../../platform/http/responses.ts';
 import { closeOnceAnswered, closeUnread, listen } from '../../platform/http/server.ts';
 import type { Log } from '../../platform/log.ts';
 import { type AccessRules, refusal } from './auth.ts';
@@ -140,12 +141,7 @@ function sendHealth(res: ServerResponse, query: string, { health }: AgentServerD
     sendError(res, { status: 400, code: 'invalid_request', message });
     return;
   }
-  const bytes = Buffer.from(JSON.stringify(body));
-  const headers = {
-    'content-type': 'application/json; charset=utf-8',
-    'cache-control': 'no-store',
-  };
-  res.writeHead(200, { ...headers, 'content-length': bytes.length }).end(bytes);
+  sendJson(res, 200, body);
 }
 
 function wrongMethod({ method }: IncomingMessage, allowed: string): AgentError | null {
