@@ -13,7 +13,7 @@ export interface PinnedRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** JSON, or null for none. */
   readonly body: string | null;
-  /** For all of it, from the connection to the last byte of the body. */
+  /** For the whole exchange, from the connection attempt to the last byte of the body. */
   readonly timeoutMs: number;
 }
 
@@ -38,7 +38,7 @@ export interface PinnedEdges {
 
 /** Of a connection attempt, TLS included. */
 const CONNECT_TIMEOUT_MS = 3000;
-/** No health report or model list is larger. */
+/** Larger than any health report or model list. */
 const MAX_BODY_BYTES = 64 * 1024;
 const MAX_HEAD_BYTES = 16 * 1024;
 /** A malicious server could send interim responses (1xx) for ever. */
