@@ -126,9 +126,9 @@ function readInput(value: string): Pick<ReadHeaders, 'params' | 'keyId' | 'creat
     PARAMETER.lastIndex = at;
     const [, name = '', integer, text] = PARAMETER.exec(params) ?? [];
     const isInteger = name === 'created';
-    const value = isInteger ? integer : text;
-    if (value === undefined || seen.has(name)) return null;
-    seen.set(name, value);
+    const parameter = isInteger ? integer : text;
+    if (parameter === undefined || seen.has(name)) return null;
+    seen.set(name, parameter);
   }
   const [keyId, created] = [seen.get('keyid'), seen.get('created')];
   const isOurs = seen.size === 4 && seen.get('alg') === 'ed25519' && seen.get('tag') === TAG;
