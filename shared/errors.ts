@@ -8,3 +8,26 @@ export interface ErrorBody {
   };
   readonly src?: 'gateway';
 }
+
+/** Error codes of the gateway's and the agent's servers alike. */
+export type ServerErrorCode =
+  | 'invalid_request'
+  | 'host_not_allowed'
+  | 'origin_not_allowed'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'unsupported_media_type'
+  | 'body_too_large'
+  | 'internal_error';
+
+/** Error codes of the registry; agents act on most of them (docs/agent-protocol.md). */
+export type RegistryErrorCode =
+  | 'invalid_token'
+  | 'invalid_signature'
+  | 'clock_skew'
+  | 'unknown_provider'
+  | 'sequence_reused'
+  | 'provider_not_found'
+  | 'own_provider'
+  | 'too_many_enrollments'
+  | 'registry_unwritten';

@@ -1,7 +1,7 @@
 import { createPublicKey, hash, sign, verify, type KeyObject } from 'node:crypto';
 
-/** The 32 raw bytes of an ed25519 public key in base64url, and the key itself. */
 export interface PublicKey {
+  /** The 32 raw bytes of the ed25519 key in base64url. */
   readonly text: string;
   readonly key: KeyObject;
 }
@@ -20,11 +20,11 @@ const SMALL_ORDER = new Set([
   'eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
 ]);
 
-/** Reads a public key as it travels; null when the text is not one that can be trusted to sign. */
+/** Parses a public key in base64url; null if the text is malformed or the key is weak. */
 export function parsePublicKey(text: string): PublicKey | null {
   if (!/^[\w-]{43}$/.test(text)) return null;
   const bytes = Buffer.from(text, 'base64url');
-  // The last digit holds two bits too many: one key must have one text, for it has one id.
+  // The last digit has two spare bits. Each key must have only one text, because its id is derived from it.
   if (bytes.length !== 32 || bytes.toString('base64url') !== text) return null;
   bytes.writeUInt8(bytes.readUInt8(31) & 0x7f, 31);
   if (SMALL_ORDER.has(bytes.toString('hex'))) return null;
@@ -34,36 +34,35 @@ export function parsePublicKey(text: string): PublicKey | null {
   };
 }
 
-/** The public half of an agent's private key, as it travels. */
+/** The public key of a private one, in base64url. */
 export function publicKeyOf(privateKey: KeyObject): string {
   const { x } = createPublicKey(privateKey).export({ format: 'jwk' });
   if (x === undefined) throw new TypeError('an agent signs with an ed25519 key');
   return x;
 }
 
-/** The id of the provider that holds a key. */
+/** The provider id of a public key in base64url. */
 export function providerIdOf(publicKey: string): string {
   const digest = hash('sha256', Buffer.from(publicKey, 'base64url'), 'hex');
   return `prv_${digest.slice(0, 32)}`;
 }
 
-/** Whether a text has the form of a provider id. */
 export function isProviderId(text: string): boolean {
   return /^prv_[0-9a-f]{32}$/.test(text);
 }
 
 const healthText = (nonce: string, id: string) => Buffer.from(`switchyard-health ${nonce} ${id}`);
 
-/** What a nonce may look like: an agent signs nothing else that a stranger hands it. */
+/** Agents sign no other text that a stranger sends. */
 const NONCE = /^[0-9a-f]{1,128}$/i;
 
-/** The proof in an agent's `/health`, in base64; null when the nonce is not 1 to 128 hex digits. */
+/** The signature in an agent's `/health`, in base64; null if the nonce is not 1 to 128 hex digits. */
 export function signHealth(privateKey: KeyObject, nonce: string, id: string): string | null {
   if (!NONCE.test(nonce)) return null;
   return sign(null, healthText(nonce, id), privateKey).toString('base64');
 }
 
-/** Whether the holder of a key has signed a nonce for `/health`. */
+/** Whether a signature of `/health` over this nonce was made with the private key. */
 export function verifyHealth(
   publicKey: KeyObject,
   { nonce, id, signature }: Readonly<Record<'nonce' | 'id' | 'signature', string>>,
@@ -72,7 +71,7 @@ export function verifyHealth(
   return bytes !== null && verify(null, healthText(nonce, id), publicKey, bytes);
 }
 
-/** The 64 bytes of a signature in base64; null for any other text. */
+/** The 64 bytes of a signature in base64; null for other texts. */
 export function parseSignature(text: string): Buffer | null {
   if (!/^[A-Za-z0-9+/]{86}==$/.test(text)) return null;
   const bytes = Buffer.from(text, 'base64');

@@ -1,6 +1,5 @@
 import type { Clock } from './clock.ts';
 
-/** What became of a promise that was waited for within limits. */
 export type Timed<T> =
   | { readonly kind: 'settled'; readonly value: T }
   | { readonly kind: 'timed_out' }
@@ -8,14 +7,14 @@ export type Timed<T> =
 
 interface Limits {
   readonly clock: Clock;
-  /** Left out: as long as it takes. */
+  /** Left out: no limit. */
   readonly ms?: number;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Waits for `promise` for at most `ms`, and no longer than until `signal` aborts. Only the waiting ends:
- * whoever began the work has to stop it. Rejects as the promise does, unless a limit was reached first.
+ * Waits for `promise` for at most `ms`, and until `signal` aborts. Only the waiting ends: the caller has to stop
+ * the work. Rejects as the promise does, unless a limit was reached first.
  */
 export function withTimeout<T>(
   promise: Promise<T>,

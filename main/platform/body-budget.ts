@@ -1,36 +1,35 @@
-/** The memory that request bodies in flight may take, all of them together. */
+/** A limit on the memory of all request bodies in flight together. */
 export interface BodyBudget {
-  /** A request's part of it, empty so far. */
+  /** A new, empty share for one request. */
   share(): BodyShare;
-  /** The largest body that it has room for. */
+  /** The largest body that an unused budget has room for. */
   largestBytes(): number;
 }
 
-/** What one request holds of the budget. */
 export interface BodyShare {
-  /** Makes room for so many bytes more of its body; false where the budget has none. */
+  /** Reserves so many more bytes of the body; false if the budget has no room for them. */
   take(bytes: number): boolean;
-  /** Gives back all that it holds. */
+  /** Gives back all that is reserved. */
   giveBack(): void;
 }
 
-/** Makes a budget of at most `maxBytes`, which may change while it is used; each body is there in `copies`. */
+/** `maxBytes` may change while bodies are held. Each body counts `copies` times, as it is held that often. */
 export function createBodyBudget(maxBytes: () => number, copies: number): BodyBudget {
-  let all = 0;
+  let heldBytes = 0;
   return {
     share() {
-      let own = 0;
+      let ownBytes = 0;
       return {
         take(bytes) {
-          const held = bytes * copies;
-          if (all + held > maxBytes()) return false;
-          own += held;
-          all += held;
+          const addedBytes = bytes * copies;
+          if (heldBytes + addedBytes > maxBytes()) return false;
+          ownBytes += addedBytes;
+          heldBytes += addedBytes;
           return true;
         },
         giveBack() {
-          all -= own;
-          own = 0;
+          heldBytes -= ownBytes;
+          ownBytes = 0;
         },
       };
     },

@@ -1,19 +1,19 @@
-/** What the first growth makes room for; most of what comes in small pieces ends below it. */
+/** Most bodies that come in small pieces are smaller. */
 const MIN_CAPACITY = 4096;
 
 /**
- * Gathers the pieces of a body. Kept apart, a piece of one byte costs a hundred: its object, its place in a
- * list and often the whole read that it was cut from. So the bytes are copied together as they come, and what
- * is held is at most twice the bytes, however small the pieces. A body that comes in one piece is not copied.
+ * Gathers the pieces of a body in one buffer of at most twice their bytes, however small they are. In a list, a
+ * piece of one byte would take a hundred: its object, its entry and often the whole read that it is a view of. A
+ * body that comes in one piece is not copied.
  */
 export class ByteBuffer {
   readonly #expectedBytes: number;
-  /** The first piece as it came, until a second one follows. */
+  /** The first piece itself, until a second one comes. */
   #only: Buffer | null = null;
   #buffer: Buffer<ArrayBuffer> | null = null;
   #length = 0;
 
-  /** With `expectedBytes`, a length that was announced and may be trusted with memory, it need not grow. */
+  /** `expectedBytes`: an announced length, allocated in one go with the second piece. */
   constructor(expectedBytes = 0) {
     this.#expectedBytes = expectedBytes;
   }
@@ -40,14 +40,13 @@ export class ByteBuffer {
     return Buffer.from(this.#bytes());
   }
 
-  /** Hands all bytes over as one piece; it is empty afterwards. */
+  /** Returns all bytes and empties the buffer. */
   take(): Buffer {
     const bytes = this.#bytes();
     this.clear();
     return bytes;
   }
 
-  /** Lets go of all bytes. */
   clear(): void {
     this.#only = null;
     this.#buffer = null;
@@ -61,12 +60,12 @@ export class ByteBuffer {
   #withRoom(length: number): Buffer<ArrayBuffer> {
     const before = this.#buffer;
     if (before !== null && length <= before.length) return before;
-    // Memory that nothing is written to is not taken from the system yet.
+    // Pages that are not written to do not take memory from the system yet.
     const buffer = Buffer.allocUnsafeSlow(
       Math.max(length, 2 * this.#length, this.#expectedBytes, MIN_CAPACITY),
     );
     (this.#only ?? before)?.copy(buffer, 0, 0, this.#length);
-    // Nobody else has seen it, so it is given back now: the collector would leave it for megabytes more.
+    // No other reference exists, so it is freed now: the collector would wait for megabytes more.
     before?.buffer.transfer(0);
     this.#only = null;
     this.#buffer = buffer;

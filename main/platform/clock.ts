@@ -1,8 +1,8 @@
-/** Time as an argument: the gateway never reads a global clock, so tests can hold it still. */
+/** Passed as an argument instead of a global clock, so that tests control time. */
 export interface Clock {
   /** Wall-clock milliseconds since the epoch, for timestamps. */
   now(): number;
-  /** Monotonic milliseconds, for durations: it neither jumps nor runs backwards. */
+  /** Monotonic milliseconds, for durations. */
   ticks(): number;
   /** Calls `fn` once after `ms`; the returned function cancels it. */
   after(ms: number, fn: () => void): () => void;

@@ -1,11 +1,11 @@
-/** Milliseconds since the epoch of an HTTP date (RFC 9110, 5.6.7); null when the text is none. */
+/** Milliseconds since the epoch of an HTTP date (RFC 9110, 5.6.7); null for other texts. */
 export function parseHttpDate(text: string): number | null {
   if (!/^\w{3},? .*\d\d:\d\d:\d\d/.test(text.trim())) return null;
   const ms = Date.parse(text);
   return Number.isNaN(ms) ? null : ms;
 }
 
-/** A moment as ISO 8601 in UTC. */
+/** ISO 8601 in UTC, from milliseconds since the epoch. */
 export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }

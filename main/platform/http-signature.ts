@@ -1,25 +1,22 @@
 import { hash, sign, verify, type KeyObject } from 'node:crypto';
 import { parseSignature } from './agent-identity.ts';
 
-/** The part of HTTP Message Signatures (RFC 9421) that agents use; docs/agent-protocol.md has it in full. */
+/** Agents use one fixed profile of HTTP Message Signatures (RFC 9421; docs/agent-protocol.md). */
 const COMPONENTS = '("@method" "@path" "content-digest" "x-gateway-sequence")';
 const TAG = 'switchyard-agent';
 
-/** What a signature covers, but for the headers. */
 interface Content {
   readonly method: string;
-  /** Without the query, which is not signed and says nothing. */
+  /** Without the query, which is not signed and must not be used. */
   readonly path: string;
   readonly body: Buffer;
 }
 
-/** A message of an agent, as it came. */
 export interface SignedMessage extends Content {
-  /** By their names in lower case. */
+  /** By name in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
 }
 
-/** Who signs, as what, and when. */
 export interface Signer {
   readonly privateKey: KeyObject;
   /** The provider id of the key. */
@@ -29,7 +26,7 @@ export interface Signer {
   readonly createdS: number;
 }
 
-/** The headers that make a message a signed one. */
+/** The headers to send with a message to sign it. */
 export function signatureHeaders(content: Content, signer: Signer): Record<string, string> {
   const { privateKey, keyId, createdS } = signer;
   const sequence = String(signer.sequence);
@@ -44,7 +41,6 @@ export function signatureHeaders(content: Content, signer: Signer): Record<strin
   };
 }
 
-/** What a signature is worth. */
 export type SignatureCheck =
   | {
       readonly kind: 'valid';
@@ -52,14 +48,13 @@ export type SignatureCheck =
       readonly sequence: number;
       readonly createdS: number;
     }
-  /** A header is missing or not what the protocol says; `detail` is for people. */
+  /** A header is missing or does not follow the profile; `detail` is for people. */
   | { readonly kind: 'malformed'; readonly detail: string }
   | { readonly kind: 'unknown_key'; readonly keyId: string }
-  /** The body is not the one that was signed. */
   | { readonly kind: 'digest_mismatch' }
   | { readonly kind: 'forged' };
 
-/** Checks a message against the key that it names; the cheapest checks come first. */
+/** Verifies a message with the key that it names; the cheapest checks come first. */
 export function checkSignature(
   message: SignedMessage,
   keyOf: (keyId: string) => KeyObject | null,
@@ -79,7 +74,7 @@ interface ReadHeaders {
   readonly kind: 'read';
   readonly digest: string;
   readonly sequence: number;
-  /** The text after the label, which is signed as it came. */
+  /** The text after the label, which is part of the signed text as received. */
   readonly params: string;
   readonly keyId: string;
   readonly createdS: number;
@@ -94,7 +89,7 @@ function readHeaders(
   for (const name of ['Content-Digest', 'X-Gateway-Sequence', 'Signature-Input', 'Signature']) {
     const value = headers[name.toLowerCase()];
     if (value === undefined) return malformed(`the ${name} header is missing`);
-    // Node joins a header that came twice; a list of values is not one value.
+    // A header that came twice is a list.
     if (typeof value !== 'string') return malformed(`the ${name} header came more than once`);
     values.set(name, value);
   }
@@ -131,9 +126,9 @@ function readInput(value: string): Pick<ReadHeaders, 'params' | 'keyId' | 'creat
     PARAMETER.lastIndex = at;
     const [, name = '', integer, text] = PARAMETER.exec(params) ?? [];
     const isInteger = name === 'created';
-    const given = isInteger ? integer : text;
-    if (given === undefined || seen.has(name)) return null;
-    seen.set(name, given);
+    const parameter = isInteger ? integer : text;
+    if (parameter === undefined || seen.has(name)) return null;
+    seen.set(name, parameter);
   }
   const [keyId, created] = [seen.get('keyid'), seen.get('created')];
   const isOurs = seen.size === 4 && seen.get('alg') === 'ed25519' && seen.get('tag') === TAG;

@@ -1,7 +1,7 @@
-/** How far a JSON number has come (RFC 8259, section 6). */
+/** The state of a parser of JSON numbers (RFC 8259, section 6). */
 export type NumberState = number;
 
-/** What comes is no number, or not any more. */
+/** The bytes so far are not the beginning of a number. */
 export const NO_NUMBER: NumberState = -1;
 
 const MINUS = 0;
@@ -22,7 +22,7 @@ const DOT = 3;
 const LETTER_E = 4;
 const SIGN = 5;
 
-/** The state after one more byte: a row for each state, a column for each kind of byte. */
+/** The next state: a row for each state, a column for each kind of byte. */
 const STEPS: readonly (readonly NumberState[])[] = [
   [NO, ZERO, INTEGER, NO, NO, NO],
   [NO, NO, NO, POINT, EXPONENT, NO],
@@ -34,17 +34,17 @@ const STEPS: readonly (readonly NumberState[])[] = [
   [NO, POWER, POWER, NO, NO, NO],
 ];
 
-/** Where a number that begins with `byte` stands. */
+/** The state after the first byte. */
 export function beginNumber(byte: number): NumberState {
-  return byte === 0x2d ? MINUS : goOnNumber(MINUS, byte);
+  return byte === 0x2d ? MINUS : continueNumber(MINUS, byte);
 }
 
-/** Where a number stands after one more byte. */
-export function goOnNumber(state: NumberState, byte: number): NumberState {
+/** The state after one more byte. */
+export function continueNumber(state: NumberState, byte: number): NumberState {
   return STEPS[state]?.[kindOf(byte)] ?? NO;
 }
 
-/** Whether a number may end here. */
+/** Whether a number may end in this state. */
 export function isWholeNumber(state: NumberState): boolean {
   return state === ZERO || state === INTEGER || state === FRACTION || state === POWER;
 }

@@ -1,33 +1,33 @@
-import { beginNumber, goOnNumber, isWholeNumber, NO_NUMBER } from './json-number.ts';
+import { beginNumber, continueNumber, isWholeNumber, NO_NUMBER } from './json-number.ts';
 
 /**
- * Hears what a JSON text holds, down to a depth. `depth` is the number of lists and objects around; places
- * are counted in bytes from the beginning of the text.
+ * Events of a JSON text, down to a depth. `depth` is the number of lists and objects around; `start` and `end`
+ * are offsets in bytes from the beginning of the text.
  */
 export interface JsonListener {
-  /** A member's name, with its quotes. `name` is null where it is long. */
+  /** A member's name; its offsets include the quotes. `name` is null if it is longer than 64 bytes. */
   onName(depth: number, name: string | null, start: number, end: number): void;
-  /** A value begins with the byte `first`. */
+  /** `first` is the value's first byte. */
   onBegin(depth: number, first: number, start: number): void;
-  /** A value is over; `text` is that of a short text, else null. */
+  /** `text` is the value of a string of up to 64 bytes, otherwise null. */
   onEnd(depth: number, end: number, isEmpty: boolean, text: string | null): void;
 }
 
-/** Reads a JSON text (RFC 8259) in whatever pieces it comes, without keeping it. */
+/** Scans a JSON text (RFC 8259) in pieces of any size, without keeping it. */
 export interface JsonScanner {
-  /** Takes the next piece; false once the text is no JSON. */
+  /** Takes the next piece; false once the text is not JSON. */
   push(bytes: Buffer): boolean;
-  /** Whether what came is a whole JSON text. */
+  /** Whether the pieces so far are a complete JSON text. */
   end(): boolean;
-  /** Whether it is refused for its depth alone. */
+  /** Whether it was refused only for its depth. */
   isTooDeep(): boolean;
-  /** Bytes read; of what is no JSON, those before the byte at fault. */
+  /** Bytes read; after an error, those before the byte at fault. */
   position(): number;
 }
 
-/** A nest deeper than this is refused: its brackets alone are a megabyte of memory here. */
+/** Each level takes a byte of memory. */
 const MAX_DEPTH = 1024 * 1024;
-/** Names and texts that anybody looks for are shorter. */
+/** Longer than all names and strings that listeners look for. */
 const MAX_TEXT_BYTES = 64;
 
 const LETTER_U = 0x75;
@@ -40,7 +40,7 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** What may come next. */
+/** The states: what may come next. */
 const VALUE = 0;
 const FIRST_ELEMENT = 1;
 const FIRST_NAME = 2;
@@ -63,7 +63,7 @@ const isDigit = (byte: number) => byte >= 0x30 && byte <= 0x39;
 const isHex = (byte: number) =>
   isDigit(byte) || (byte >= 0x41 && byte <= 0x46) || (byte >= 0x61 && byte <= 0x66);
 
-/** Makes a scanner whose `listener` hears of values with fewer than `watched` lists and objects around. */
+/** `listener` gets the events at depths below `watched`. */
 export function createJsonScanner(listener: JsonListener, watched: number): JsonScanner {
   return new Scanner(listener, watched);
 }
@@ -72,18 +72,18 @@ class Scanner implements JsonScanner {
   readonly #listener: JsonListener;
   readonly #watched: number;
   #state = VALUE;
-  /** For each list or object around, whether it is an object. */
+  /** The opening bracket or brace of each list and object around. */
   #nest = new Uint8Array(64);
   #depth = 0;
   #position = 0;
   #isBad = false;
   #isName = false;
   #start = 0;
-  /** Of the text being read, as far as it is short and watched. */
+  /** The string being read; null once it is too long, or below the watched depths. */
   #text: string | null = null;
   #literal: Buffer = Buffer.alloc(0);
   #number = NO_NUMBER;
-  /** Characters of a literal or an escape that have come. */
+  /** Characters of the present literal or escape so far. */
   #count = 0;
 
   constructor(listener: JsonListener, watched: number) {
@@ -209,7 +209,7 @@ class Scanner implements JsonScanner {
   }
 
   #close(byte: number, isEmpty: boolean): boolean {
-    // The closing one stands two behind the opening one in ASCII.
+    // In ASCII a closing bracket is its opening one plus two.
     if (this.#depth === 0 || this.#nest[this.#depth - 1] !== byte - 2) return false;
     this.#depth -= 1;
     this.#endValue(isEmpty, null, this.#position + 1);
@@ -270,7 +270,7 @@ class Scanner implements JsonScanner {
   }
 
   #takeNumber(byte: number): boolean {
-    const next = goOnNumber(this.#number, byte);
+    const next = continueNumber(this.#number, byte);
     if (next !== NO_NUMBER) {
       this.#number = next;
       return true;
@@ -281,7 +281,7 @@ class Scanner implements JsonScanner {
   }
 }
 
-/** Where a text's plain bytes end: at its quote, a backslash, or a control character, which it may not hold. */
+/** The end of a string's plain bytes: a quote, a backslash, or a control character, which is not allowed. */
 function endOfRun(bytes: Buffer, from: number): number {
   const { length } = bytes;
   let at = from;
@@ -292,7 +292,7 @@ function endOfRun(bytes: Buffer, from: number): number {
   return at;
 }
 
-/** Only names in plain ASCII are looked for, which one byte a character leaves as they are. */
+/** Read as Latin-1, which is right for ASCII; listeners look for no other names. */
 function decoded(text: string | null): string | null {
   return text?.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
 }

@@ -5,17 +5,17 @@ export type LogLevel = 'error' | 'warn' | 'info' | 'debug';
 
 type Fields = Readonly<Record<string, string | number | boolean | null>>;
 
-/** Writes what happened, as flat fields; callers never hand in headers, keys or anybody's words. */
+/** Fields never hold headers, keys, prompts or answers. */
 export type Log = (level: LogLevel, event: string, fields?: Fields) => void;
 
 const RANK: Readonly<Record<LogLevel, number>> = { error: 0, warn: 1, info: 2, debug: 3 };
 /** Two files of this size are kept. */
 const MAX_FILE_BYTES = 5 * 1024 * 1024;
 
-/** A log that is thrown away, for tests. */
+/** For tests. */
 export const silentLog: Log = () => {};
 
-/** Appends JSON lines to `switchyard.log` in `directory`; a disk that fails costs lines, never the app. */
+/** Appends JSON lines to `switchyard.log` in `directory`. When the disk fails, lines are lost without an error. */
 export function createFileLog(directory: string, level: LogLevel): Log {
   const path = join(directory, 'switchyard.log');
   mkdirSync(directory, { recursive: true, mode: 0o700 });

@@ -1,19 +1,19 @@
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
 
-/** Where a connection to an address that came from outside may go. */
+/** What an address that was received from outside may be. */
 export interface AddressPolicy {
-  /** Whether this machine itself may be reached: only for one that was heard of over loopback. */
+  /** Whether loopback is allowed: only for an address that was received over loopback. */
   readonly loopback: boolean;
   readonly ports: readonly number[];
-  /** More ports, but only where every address is a loopback one. */
+  /** Further ports, only if every address is loopback. */
   readonly loopbackPorts: readonly number[];
 }
 
 /** The addresses of a name, as the system resolves it. */
 export type Lookup = (hostname: string) => Promise<readonly string[]>;
 
-/** A URL together with the one address to which it may be connected. */
+/** A URL with the one address that may be connected to. */
 export interface CheckedUrl {
   readonly url: URL;
   /** An IP address without brackets. */
@@ -24,11 +24,11 @@ export type CheckedResult =
   | { readonly kind: 'allowed'; readonly checked: CheckedUrl }
   | { readonly kind: 'refused'; readonly error: string };
 
-/** The resolver of the operating system, hosts file included. */
+/** The operating system's resolver, hosts file included. */
 export const systemLookup: Lookup = async (hostname) =>
   (await lookup(hostname, { all: true, order: 'verbatim' })).map(({ address }) => address);
 
-/** Ranges of the IANA special-purpose registries, and what clouds answer their metadata on. */
+/** Ranges of the IANA special-purpose registries, and the metadata services of clouds. */
 const FORBIDDEN: readonly (readonly [why: string, ...ranges: string[]])[] = [
   [
     'metadata service',
@@ -52,7 +52,7 @@ const FORBIDDEN: readonly (readonly [why: string, ...ranges: string[]])[] = [
 const LOOPBACK = blockList(['127.0.0.0/8', '::1/128']);
 const BLOCKED = FORBIDDEN.map(([why, ...ranges]) => ({ why, list: blockList(ranges) }));
 
-/** IPv6 forms of IPv4 addresses that no name needs to resolve to: they only hide where they lead. */
+/** IPv6 forms of IPv4 addresses that no host name needs; they would only bypass the IPv4 rules. */
 const DISGUISED = blockList([
   // Mapped, translated, compatible; NAT64 with a prefix of its own (RFC 8215); Teredo.
   '::ffff:0:0/96',
@@ -62,7 +62,7 @@ const DISGUISED = blockList([
   '2001::/32',
 ]);
 
-/** Forms that networks do use, with the group at which the IPv4 address begins: NAT64 and 6to4. */
+/** IPv6 forms that networks use, NAT64 and 6to4, with the group at which the IPv4 address begins. */
 const EMBEDDING = [
   { list: blockList(['64:ff9b::/96']), group: 6 },
   { list: blockList(['2002::/16']), group: 1 },
@@ -77,7 +77,7 @@ function blockList(ranges: readonly string[]): BlockList {
   return list;
 }
 
-/** Why an IP address may not be connected to, in a word or two; null when it may. */
+/** Why an IP address may not be connected to, in a word or two; null if it may. */
 export function refusalOf(address: string, policy: Pick<AddressPolicy, 'loopback'>): string | null {
   if (address.includes('%')) return 'link-local';
   const version = isIP(address);
@@ -92,14 +92,14 @@ export function refusalOf(address: string, policy: Pick<AddressPolicy, 'loopback
   return embedded === null ? null : refusalOf(embedded, { loopback: false });
 }
 
-/** Whether an IP address is this machine's own, whatever its form. */
+/** In any notation of the address. */
 export function isLoopback(address: string): boolean {
   const version = isIP(address);
   if (version === 4) return LOOPBACK.check(address, 'ipv4');
   return version === 6 && canonicalIp(address) === '::1';
 }
 
-/** The one text of an IP address; an IPv4 address that a dual-stack socket gives is an IPv4 address. */
+/** The canonical text of an IP address; null for other texts. IPv4 in IPv6 notation, as dual-stack sockets report it, becomes IPv4. */
 export function canonicalIp(address: string): string | null {
   if (isIP(address) !== 6) return isIP(address) === 4 ? address : null;
   const url = URL.parse(`http://[${address}]`);
@@ -130,7 +130,7 @@ function ipv4At(groups: readonly number[], index: number): string {
   return [high >> 8, high & 255, low >> 8, low & 255].join('.');
 }
 
-/** Checks all of a URL that can be checked without a network: null when it may be resolved. */
+/** Why a URL may not be requested, as far as its text says; null if it may be resolved. */
 export function refusalOfUrl(url: URL, policy: AddressPolicy): string | null {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     return `${url.protocol.slice(0, -1)} is not allowed (http or https)`;
@@ -148,8 +148,8 @@ export function portOf(url: URL): number {
 }
 
 /**
- * Resolves a URL's name once and gives the address to connect to. Every address of the name must be
- * allowed: a name of which one address is not was made to be mistaken.
+ * Resolves a URL's name once and returns the address to connect to. Every address of the name must be allowed:
+ * a mix of allowed and forbidden ones is a sign of DNS rebinding.
  */
 export async function resolveChecked(
   url: URL,
@@ -167,7 +167,7 @@ export async function resolveChecked(
   if (!policy.ports.includes(portOf(url)) && !found.addresses.every(isLoopback)) {
     return { kind: 'refused', error: `port ${portOf(url)} is allowed on loopback only` };
   }
-  // Agents listen on IPv4 unless told otherwise, and there is one address to connect to.
+  // Agents listen on IPv4 by default, and only one address is tried.
   const address = found.addresses.find((one) => isIP(one) === 4) ?? found.addresses[0];
   return address === undefined
     ? { kind: 'refused', error: 'the name has no address' }
@@ -189,7 +189,7 @@ async function addressesOf(url: URL, resolve: Lookup): Promise<Found> {
   }
 }
 
-/** The code of a system's error, empty where it has none. */
+/** The code of an error of Node; empty if it has none. */
 export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string'
     ? error.code

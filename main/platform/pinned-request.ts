@@ -1,6 +1,7 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIP } from 'node:net';
+import { withTimeout } from './async.ts';
 import { ByteBuffer } from './byte-buffer.ts';
 import type { Clock } from './clock.ts';
 import { type CheckedUrl, codeOf, portOf } from './network-guard.ts';
@@ -12,7 +13,7 @@ export interface PinnedRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** JSON, or null for none. */
   readonly body: string | null;
-  /** For all of it, from the connection to the last byte of the body. */
+  /** For the whole exchange, from the connection attempt to the last byte of the body. */
   readonly timeoutMs: number;
 }
 
@@ -28,7 +29,6 @@ export type PinnedResult =
   | { readonly kind: 'failed'; readonly error: string }
   | { readonly kind: 'aborted' };
 
-/** What a pinned request needs of the world. */
 export interface PinnedEdges {
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -36,50 +36,61 @@ export interface PinnedEdges {
   readonly ca?: string;
 }
 
-/** What a connection attempt may take, TLS included. */
+/** Of a connection attempt, TLS included. */
 const CONNECT_TIMEOUT_MS = 3000;
-/** No health report or model list is larger. */
+/** Larger than any health report or model list. */
 const MAX_BODY_BYTES = 64 * 1024;
 const MAX_HEAD_BYTES = 16 * 1024;
-/** Interim responses (1xx) are heads without end for whoever wants to send them. */
+/** A malicious server could send interim responses (1xx) for ever. */
 const MAX_INTERIM = 8;
 
 /**
- * Sends a request to a checked address and no other: the connection is made to the literal address,
- * so nothing is resolved again, while the Host header and the certificate's name are the URL's own.
- * No redirect is followed, and no connection is kept.
+ * Sends a request to the checked address and no other: the name is not resolved again, while the Host
+ * header and the certificate's name are the URL's own. Redirects are not followed, and the connection is
+ * not kept. Never rejects.
  */
-export function sendPinned(request: PinnedRequest, edges: PinnedEdges): Promise<PinnedResult> {
+export async function sendPinned(
+  request: PinnedRequest,
+  edges: PinnedEdges,
+): Promise<PinnedResult> {
   const { clock, signal } = edges;
-  if (signal.aborted) return Promise.resolve({ kind: 'aborted' });
+  const { timeoutMs: ms } = request;
+  if (signal.aborted) return { kind: 'aborted' };
+  const outgoing = open(request, edges);
+  const end = await withTimeout(outcomeOf(outgoing, request, clock), { clock, ms, signal });
+  outgoing.destroy();
+  switch (end.kind) {
+    case 'settled':
+      return end.value;
+    case 'timed_out':
+      return { kind: 'timeout', error: `no answer in ${seconds(ms)}` };
+    case 'aborted':
+      return end;
+  }
+}
+
+function outcomeOf(
+  outgoing: ClientRequest,
+  request: PinnedRequest,
+  clock: Clock,
+): Promise<PinnedResult> {
   return new Promise((resolve) => {
-    const outgoing = open(request, edges);
-    const settle = (result: PinnedResult) => {
-      for (const cancel of [cancelTimeout, cancelConnecting]) cancel();
-      signal.removeEventListener('abort', onAbort);
-      outgoing.destroy();
-      resolve(result);
-    };
-    const fail = (error: string) => settle({ kind: 'failed', error });
-    const onAbort = () => settle({ kind: 'aborted' });
-    const cancelTimeout = clock.after(request.timeoutMs, () =>
-      settle({ kind: 'timeout', error: `no answer in ${seconds(request.timeoutMs)}` }),
-    );
+    const fail = (error: string) => resolve({ kind: 'failed', error });
     const cancelConnecting = clock.after(CONNECT_TIMEOUT_MS, () =>
       fail(`no connection in ${seconds(CONNECT_TIMEOUT_MS)}`),
     );
-    signal.addEventListener('abort', onAbort);
     const connected = request.to.url.protocol === 'https:' ? 'secureConnect' : 'connect';
     outgoing.on('socket', (socket) => socket.once(connected, cancelConnecting));
+    outgoing.on('close', cancelConnecting);
     let interim = 0;
     outgoing.on('information', () => {
       interim += 1;
       if (interim > MAX_INTERIM) fail('too many interim responses');
     });
     outgoing.on('upgrade', () => fail('HTTP 101: the protocol was switched'));
-    outgoing.on('response', (incoming) => read(incoming, settle));
-    // It stays for errors that come after the end: an error that nobody hears ends the process.
-    outgoing.on('error', (error) => fail(wordsFor(error)));
+    outgoing.on('response', (incoming) => read(incoming, resolve));
+    // Never removed: an error after the end would have no listener, which ends the process.
+    outgoing.on('error', (error) => fail(textFor(error)));
     outgoing.end(request.body ?? undefined);
   });
 }
@@ -102,25 +113,25 @@ function open({ method, to, headers, body }: PinnedRequest, { ca }: PinnedEdges)
   return httpsRequest({ ...options, servername, ...(ca === undefined ? {} : { ca }) });
 }
 
-function read(incoming: IncomingMessage, settle: (result: PinnedResult) => void): void {
+function read(incoming: IncomingMessage, resolve: (result: PinnedResult) => void): void {
   const body = new ByteBuffer();
   incoming.on('data', (part: Buffer) => {
     body.add(part);
     if (body.length > MAX_BODY_BYTES) {
-      settle({ kind: 'failed', error: `the answer is over ${MAX_BODY_BYTES / 1024} KiB` });
+      resolve({ kind: 'failed', error: `the answer is over ${MAX_BODY_BYTES / 1024} KiB` });
     }
   });
   incoming.on('end', () => {
     const { statusCode: status = 0, headers } = incoming;
-    settle({ kind: 'response', status, headers, body: body.take() });
+    resolve({ kind: 'response', status, headers, body: body.take() });
   });
-  incoming.on('error', () => settle({ kind: 'failed', error: 'the answer was cut off' }));
+  incoming.on('error', () => resolve({ kind: 'failed', error: 'the answer was cut off' }));
 }
 
 const seconds = (ms: number) => `${ms / 1000} s`;
 
-/** What the system's and OpenSSL's codes mean to people. */
-const WORDS: Readonly<Record<string, string>> = {
+/** By the error codes of Node and OpenSSL. */
+const TEXTS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'the connection was closed',
   EPIPE: 'the connection was closed',
@@ -140,9 +151,9 @@ const WORDS: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: `the answer's head is over ${MAX_HEAD_BYTES / 1024} KiB`,
 };
 
-function wordsFor(error: Error): string {
+function textFor(error: Error): string {
   const code = codeOf(error);
-  if (code.startsWith('HPE_')) return WORDS[code] ?? 'the answer is not HTTP';
+  if (code.startsWith('HPE_')) return TEXTS[code] ?? 'the answer is not HTTP';
   if (code.startsWith('ERR_SSL_')) return 'the TLS handshake failed';
-  return WORDS[code] ?? `the request failed (${code === '' ? error.name : code})`;
+  return TEXTS[code] ?? `the request failed (${code === '' ? error.name : code})`;
 }

@@ -7,17 +7,17 @@ export function newSecret(): string {
   return randomBytes(32).toString('hex');
 }
 
-/** True for text that may be one of `newSecret`'s: spares a digest of what cannot. */
+/** Whether a text may be one of `newSecret`'s, to spare a digest of other texts. */
 export function isSecretShaped(text: string): boolean {
   return text.length === 64;
 }
 
-/** SHA-256 of a secret: what is kept of it where it only needs to be recognised. */
+/** SHA-256, which is stored instead of a secret that only needs to be recognised. */
 export function digestOf(secret: string): Buffer {
   return hash('sha256', secret, 'buffer');
 }
 
-/** Whether `secret` is one of `digests`; takes the same time wherever it differs. */
+/** Whether one of `digests` is that of `secret`, in constant time. */
 export function isOneOf(secret: string, digests: readonly Buffer[]): boolean {
   if (digests.length === 0) return false;
   const digest = digestOf(secret);
@@ -26,10 +26,10 @@ export function isOneOf(secret: string, digests: readonly Buffer[]): boolean {
   return found;
 }
 
-/** What a secret of the program's own has at least, in characters. */
+/** Of a secret in a file, in characters. */
 const MIN_LENGTH = 32;
 
-/** The secret in the file at `path`, made at the first start, for its owner's eyes only. */
+/** The secret in the file at `path`, which is created with mode 0600 if there is none. */
 export function storedSecret(path: string): string {
   const known = readSecret(path);
   if (known !== null) return known;
@@ -39,7 +39,7 @@ export function storedSecret(path: string): string {
   return secret;
 }
 
-/** The secret as it stands in its file; null when there is none yet. */
+/** Null if there is none yet. */
 function readSecret(path: string): string | null {
   try {
     const secret = readFileSync(path, 'utf8').trim();
@@ -52,21 +52,21 @@ function readSecret(path: string): string | null {
 
 const FILE = 'control-token';
 
-/** The token that proves control of this installation, made at the first start. */
+/** The token that proves control of this installation; created at the first start. */
 export function controlToken(directory: string): string {
   return storedSecret(join(directory, FILE));
 }
 
-/** The token as it stands in its file; null when there is none yet. */
+/** Null if there is none yet. */
 export function readControlToken(directory: string): string | null {
   return readSecret(join(directory, FILE));
 }
 
-/** Tells the requests of this run from those of others; drawn once, for randomness costs 7 µs a time. */
+/** Makes ids unique between runs; generated once, because random bytes take 7 µs. */
 const run = randomBytes(6).toString('hex');
 let count = 0;
 
-/** A new id such as `req_1f0c9a2b3d4e00002s`: what a caller can name when something went wrong. */
+/** A new id such as `req_1f0c9a2b3d4e00002s`, for callers to quote in reports of problems. */
 export function newRequestId(): string {
   count += 1;
   return `req_${run}${count.toString(36).padStart(6, '0')}`;

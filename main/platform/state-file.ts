@@ -4,19 +4,19 @@ import type { Clock } from './clock.ts';
 import { isoTime } from './dates.ts';
 import type { Log } from './log.ts';
 
-/** One JSON document that is kept over restarts. */
+/** A JSON document that is kept over restarts. */
 export interface StateFile {
-  /** What was kept; null when there is nothing that can be read. */
+  /** Null if there is no readable document. */
   load(): unknown;
-  /** The document has changed: it is on disk within a second, off the request path. */
+  /** Schedules a write of the document, which is on disk within a second. */
   changed(): void;
-  /** Writes what is still unwritten. */
+  /** Writes a scheduled change now. */
   flush(): Promise<void>;
 }
 
-const BEHIND_MS = 500;
+const WRITE_DELAY_MS = 500;
 
-/** Keeps what `save` gives in the file at `path`, atomically; a disk that fails is logged, no more. */
+/** Writes the result of `save` to the file at `path` atomically. A failing disk is logged and otherwise ignored. */
 export function createStateFile(
   path: string,
   save: () => unknown,
@@ -35,7 +35,7 @@ export function createStateFile(
     }
   }
 
-  /** Counters begin anew; what cannot be read is kept for whoever wants to look. */
+  /** Renames an unreadable file, so that it can be examined. */
   function setAside(error: unknown): void {
     const aside = `${path}.bad-${isoTime(clock.now()).replaceAll(':', '-')}`;
     log('warn', 'state_set_aside', {
@@ -45,7 +45,7 @@ export function createStateFile(
     try {
       renameSync(path, aside);
     } catch {
-      // It stays and is written over, as it would be on a disk that lets nothing be renamed.
+      // It stays in place, and the next write replaces it.
     }
   }
 
@@ -67,7 +67,7 @@ export function createStateFile(
       }
     },
     changed() {
-      cancelTimer ??= clock.after(BEHIND_MS, () => void writeNext());
+      cancelTimer ??= clock.after(WRITE_DELAY_MS, () => void writeNext());
     },
     flush: () => (cancelTimer === null ? writing : writeNext()),
   };

@@ -1,25 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import type { z } from 'zod';
+import type { RegistryErrorCode } from '#shared/errors.ts';
 import type { Verification } from '#shared/provider.ts';
 import type { SignatureCheck, SignedMessage } from '../platform/http-signature.ts';
-
-/** Agents act on these codes (docs/agent-protocol.md). */
-type RegistryErrorCode =
-  | 'invalid_request'
-  | 'invalid_token'
-  | 'invalid_signature'
-  | 'clock_skew'
-  | 'unknown_provider'
-  | 'sequence_reused'
-  | 'provider_not_found'
-  | 'own_provider'
-  | 'too_many_enrollments'
-  | 'registry_unwritten';
 
 export interface Refusal {
   readonly kind: 'refused';
   readonly status: number;
-  readonly code: RegistryErrorCode;
+  readonly code: RegistryErrorCode | 'invalid_request';
   readonly message: string;
   /** The field or parameter at fault. */
   readonly param?: string;

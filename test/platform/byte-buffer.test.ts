@@ -41,7 +41,7 @@ test('small pieces hold no more memory than twice their bytes, and none of the p
   expect(taken.buffer.byteLength).toBeLessThanOrEqual(2_000_000);
 });
 
-test('a length that was announced is made room for once', () => {
+test('an announced length is allocated once', () => {
   const buffer = new ByteBuffer(300_000);
   for (let piece = 0; piece < 3; piece += 1) buffer.add(Buffer.alloc(100_000, 'x'));
   expect(buffer.take().buffer.byteLength).toBe(300_000);

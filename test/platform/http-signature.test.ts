@@ -100,7 +100,7 @@ test('a signature of another key is forged, whatever it claims', () => {
   expect(check({ ...CONTENT, headers })).toEqual({ kind: 'forged' });
 });
 
-test('a key id that nobody has is told apart, before anything is computed', () => {
+test('an unknown key id is a result of its own, before anything is computed', () => {
   const headers = signatureHeaders(CONTENT, { ...SIGNER, keyId: 'prv_0' });
   expect(check({ ...CONTENT, headers, body: Buffer.from('other') })).toEqual({
     kind: 'unknown_key',

@@ -65,7 +65,7 @@ test('what is JSON and what is not is as JSON.parse has it, wherever the bytes a
   );
 });
 
-test('values and names are told where they stand, wherever the bytes are cut', () => {
+test('values and names are reported with their offsets, wherever the bytes are cut', () => {
   fc.assert(
     fc.property(json, places, (text, at) => {
       const bytes = Buffer.from(text);

@@ -4,7 +4,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { readBody as readAgentBody } from '../../main/agent/server/headers.ts';
 import { createStreamMeter, createWholeMeter } from '../../main/agent/server/token-meter.ts';
 import { runTool } from '../../main/agent/telemetry/tool-process.ts';
 import { createSentBytes } from '../../main/gateway/chat/resume/sent-bytes.ts';
@@ -16,7 +15,7 @@ import {
 } from '../../main/gateway/upstream/body-readers.ts';
 import { createBodyBudget } from '../../main/platform/body-budget.ts';
 import { decoded } from '../../main/platform/http/decoding.ts';
-import { get, post } from '../../main/platform/http/fetch-body.ts';
+import { fetchBody } from '../../main/platform/http/fetch-body.ts';
 import { bufferEvents } from '../../main/platform/http/handover.ts';
 import { readBody } from '../../main/platform/http/server.ts';
 import type { Exchange, HttpClient, ResponseListener } from '../../main/platform/http/types.ts';
@@ -84,8 +83,11 @@ const small = { origin: 'http://a', path: '/', headers: [], timeoutMs: 1000, max
 const KEEPERS: readonly [what: string, make: () => Keeper][] = [
   ['a request', () => requested((req) => readBody(req, { maxBytes: 1e9 }))],
   [
-    'a request to an agent',
-    () => requested((req) => readAgentBody(req, 1e9, createBodyBudget(() => Infinity, 1).share())),
+    'a request with a share of a budget',
+    () => {
+      const share = createBodyBudget(() => Infinity, 1).share();
+      return requested((req) => readBody(req, { maxBytes: 1e9, share }));
+    },
   ],
   ['an answer', () => ofReader(createAnswerReader(false))],
   ['an error', () => ofReader(createErrorReader())],
@@ -130,12 +132,15 @@ const KEEPERS: readonly [what: string, make: () => Keeper][] = [
       return { take: (piece) => meter.see(piece, 0), held: meter };
     },
   ],
-  ['a small document', () => answered((http) => get(small, http, clock))],
+  ['a small document', () => answered((http) => fetchBody(small, { http, clock }))],
   [
     'an answer of the registry',
     () =>
       answered((http) =>
-        post({ ...small, body: Buffer.from('') }, { http, clock }, new AbortController().signal),
+        fetchBody(
+          { ...small, json: Buffer.from('') },
+          { http, clock, signal: new AbortController().signal },
+        ),
       ),
   ],
   [

@@ -1,6 +1,6 @@
 import { CHECKS } from '#shared/provider.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { get, type GetResult, post } from '../../platform/http/fetch-body.ts';
+import { fetchBody, type FetchResult } from '../../platform/http/fetch-body.ts';
 import type { HttpClient, ResponseHeaders } from '../../platform/http/types.ts';
 import { listOf, memberOf, parseJson, textOf } from '../../platform/json.ts';
 import { type DoctorEntry, shown } from './report.ts';
@@ -123,18 +123,17 @@ export async function ask(probe: Probe, timeoutMs: number, edges: ProbeEdges): P
   const startedTicks = edges.clock.ticks();
   const result = await send(probe, timeoutMs, edges);
   const latencyMs = Math.round(edges.clock.ticks() - startedTicks);
-  if (result.kind === 'failed') return { kind: 'none', text: result.detail, latencyMs };
+  if (result.kind !== 'response') return { kind: 'none', text: result.detail, latencyMs };
   const { status, headers, body } = result;
   return { kind: 'answer', status, headers, text: body.toString('utf8'), latencyMs };
 }
 
-function send(probe: Probe, timeoutMs: number, edges: ProbeEdges): Promise<GetResult> {
+function send(probe: Probe, timeoutMs: number, edges: ProbeEdges): Promise<FetchResult> {
   const { origin, path, json, gatewayToken, authorization } = probe;
   const headers = ['accept', 'application/json'];
   if (gatewayToken) headers.push('x-gateway-token', gatewayToken);
   if (authorization) headers.push('authorization', authorization);
   const request = { origin, path, headers, timeoutMs, maxBytes: MAX_BYTES };
-  if (json === null) return get(request, edges.http, edges.clock);
-  const body = Buffer.from(JSON.stringify(json));
-  return post({ ...request, body }, edges, new AbortController().signal);
+  if (json === null) return fetchBody(request, edges);
+  return fetchBody({ ...request, json: Buffer.from(JSON.stringify(json)) }, edges);
 }

@@ -1,12 +1,12 @@
 import type { AgentRecord } from '#shared/provider.ts';
 import { signatureHeaders } from '../../platform/http-signature.ts';
-import { post, type PostEdges, type PostResult } from '../../platform/http/fetch-body.ts';
+import { fetchBody, type FetchEdges, type FetchResult } from '../../platform/http/fetch-body.ts';
 import type { AgentIdentity } from '../storage/identity.ts';
 import type { Sequence } from '../storage/sequence.ts';
 import type { RegistryLink, SendLimits } from './link.ts';
 import { type Correction, type Read, readBeat, readEnrolled } from './responses.ts';
 
-export interface HttpLinkDeps extends PostEdges {
+export interface HttpLinkDeps extends Pick<FetchEdges, 'http' | 'clock'> {
   /** As in `http://192.168.1.10:47900`. */
   readonly origin: string;
   readonly identity: AgentIdentity;
@@ -22,10 +22,10 @@ const TRIES = 2;
 
 /** A link to a remote registry: signed messages, one at a time (docs/agent-protocol.md). */
 export function createHttpLink(deps: HttpLinkDeps): RegistryLink {
-  const { origin, identity, sequence, clock } = deps;
+  const { origin, identity, sequence, http, clock } = deps;
   let offsetMs = 0;
 
-  async function sendOnce(path: string, body: Buffer, limits: SendLimits): Promise<PostResult> {
+  async function sendOnce(path: string, body: Buffer, limits: SendLimits): Promise<FetchResult> {
     const createdS = Math.floor((clock.now() + offsetMs) / 1000);
     const signed = signatureHeaders(
       { method: 'POST', path, body },
@@ -38,8 +38,8 @@ export function createHttpLink(deps: HttpLinkDeps): RegistryLink {
     );
     const headers = Object.entries(signed).flat();
     const { timeoutMs, signal } = limits;
-    const request = { origin, path, headers, body, timeoutMs, maxBytes: MAX_ANSWER_BYTES };
-    return post(request, deps, signal);
+    const request = { origin, path, headers, json: body, timeoutMs, maxBytes: MAX_ANSWER_BYTES };
+    return fetchBody(request, { http, clock, signal });
   }
 
   function correct(correction: Correction): void {
@@ -49,7 +49,7 @@ export function createHttpLink(deps: HttpLinkDeps): RegistryLink {
 
   async function send<T>(
     message: { readonly path: string; readonly json: unknown },
-    read: (result: PostResult, nowMs: number) => Read<T>,
+    read: (result: FetchResult, nowMs: number) => Read<T>,
     limits: SendLimits,
   ) {
     const body = Buffer.from(JSON.stringify(message.json));

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isProviderId } from '../../platform/agent-identity.ts';
 import { parseHttpDate } from '../../platform/dates.ts';
-import type { PostResult } from '../../platform/http/fetch-body.ts';
+import type { FetchResult } from '../../platform/http/fetch-body.ts';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
 import { parseJson } from '../../platform/json.ts';
 import { isSecretShaped } from '../../platform/secrets.ts';
@@ -38,7 +38,7 @@ const beatSchema = z.object({
 
 const errorSchema = z.object({ error: z.object({ message: z.string(), code: z.string() }) });
 
-export function readEnrolled(result: PostResult, nowMs: number): Read<EnrollOutcome> {
+export function readEnrolled(result: FetchResult, nowMs: number): Read<EnrollOutcome> {
   return read(result, nowMs, (json) => {
     const { data } = enrolledSchema.safeParse(json);
     if (data === undefined) return null;
@@ -46,7 +46,7 @@ export function readEnrolled(result: PostResult, nowMs: number): Read<EnrollOutc
   });
 }
 
-export function readBeat(result: PostResult, nowMs: number): Read<BeatOutcome> {
+export function readBeat(result: FetchResult, nowMs: number): Read<BeatOutcome> {
   const seen = read<BeatOutcome>(result, nowMs, (json) => {
     const { data } = beatSchema.safeParse(json);
     if (data === undefined) return null;
@@ -59,8 +59,8 @@ export function readBeat(result: PostResult, nowMs: number): Read<BeatOutcome> {
   return seen;
 }
 
-function read<T>(result: PostResult, nowMs: number, good: (json: unknown) => T | null): Read<T> {
-  if (result.kind === 'failed') {
+function read<T>(result: FetchResult, nowMs: number, good: (json: unknown) => T | null): Read<T> {
+  if (result.kind !== 'response') {
     return bad({ kind: 'unreachable', message: `The gateway did not answer: ${result.detail}.` });
   }
   const { status, headers } = result;

@@ -3,7 +3,7 @@ import { isOneOf, isSecretShaped } from '../../platform/secrets.ts';
 import type { AgentError } from './errors.ts';
 
 export interface AccessRules {
-  /** Names of this machine beside the loopback names and the address that the connection came in on. */
+  /** Names of this machine, besides loopback names and the local address of the connection. */
   readonly hostNames: () => readonly string[];
   /** Digests of the tokens that gateways may send. */
   readonly tokenDigests: () => readonly Buffer[];
@@ -11,15 +11,15 @@ export interface AccessRules {
 
 const LOOPBACK_NAME = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 const LOOPBACK_ADDRESS = /^(::1|(::ffff:)?127(\.\d{1,3}){3})$/;
-/** A proxy on this machine forwards for somebody who is elsewhere. */
+/** Requests with these came from another machine, through a proxy on this one. */
 const PROXY_HEADERS = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
 
-/** Tells the gateway that its own token was refused, not its caller's key. */
+/** Tells a gateway that its token was refused, and not its caller's API key. */
 const REFUSED_BY_AGENT = { 'x-gateway-agent': 'unauthorized' };
 
 /**
- * Refuses a foreign `Host` (DNS rebinding), any page in a browser, a wrong token, and requests from other
- * machines without a token. Null where the request may pass.
+ * Refuses a foreign `Host` (DNS rebinding), browser pages, a wrong token, and requests from other machines
+ * without a token. Null if the request is allowed.
  */
 export function refusal(req: IncomingMessage, rules: AccessRules): AgentError | null {
   const host = req.headers.host ?? '';
@@ -35,18 +35,18 @@ export function refusal(req: IncomingMessage, rules: AccessRules): AgentError | 
     return {
       status: 403,
       code: 'origin_not_allowed',
-      message: 'Web pages may not call the agent of a machine; let them call the gateway.',
+      message: 'Web pages may not call the agent of a machine; call the gateway instead.',
       headers: REFUSED_BY_AGENT,
     };
   }
-  return isKnown(req, rules) ? null : UNAUTHORIZED;
+  return isAuthorized(req, rules) ? null : UNAUTHORIZED;
 }
 
 const UNAUTHORIZED: AgentError = {
   status: 401,
   code: 'unauthorized',
   message:
-    'This agent serves the gateway that it is enrolled at, and programs on its own machine. A gateway shows its token as X-Gateway-Token; if it did, join this machine to it again.',
+    'This agent serves the gateway that it is enrolled at, and programs on its own machine. A gateway sends its token as X-Gateway-Token; if yours does, join this machine to it again.',
   headers: REFUSED_BY_AGENT,
 };
 
@@ -58,12 +58,15 @@ function isHostAllowed(host: string, localAddress: string, { hostNames }: Access
   return hostNames().some((known) => known.toLowerCase() === name || `[${known}]` === name);
 }
 
-function isKnown({ headers, socket }: IncomingMessage, { tokenDigests }: AccessRules): boolean {
+function isAuthorized(
+  { headers, socket }: IncomingMessage,
+  { tokenDigests }: AccessRules,
+): boolean {
   const token = headers['x-gateway-token'];
   if (token === undefined) {
     const isForwarded = PROXY_HEADERS.some((name) => headers[name] !== undefined);
     return !isForwarded && LOOPBACK_ADDRESS.test(socket.remoteAddress ?? '');
   }
-  // A wrong token is refused on loopback too: the gateway must learn that it has to enrol the agent again.
+  // A wrong token is refused on loopback too: the gateway must learn that the agent has to enrol again.
   return typeof token === 'string' && isSecretShaped(token) && isOneOf(token, tokenDigests());
 }

@@ -4,23 +4,23 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { createStateFile } from '../../platform/state-file.ts';
 
-/** Totals over the life of this agent. */
+/** Totals since the agent was installed. */
 export interface Served {
   readonly requestsServed: number;
   readonly tokensGenerated: number;
-  /** Tokens per second of one stream, smoothed; null before the first. */
+  /** Tokens per second of one stream, as a moving average; null before the first stream. */
   readonly decodeTps: number | null;
-  /** As asked for by the last request. */
+  /** Of the last request that named one. */
   readonly lastModel: string | null;
 }
 
 export interface AnswerCount {
   readonly tokens: number;
-  /** Null where it could not be measured. */
+  /** Null if it could not be measured. */
   readonly decodeTps: number | null;
 }
 
-/** Counts what is served and keeps it over restarts. */
+/** Counts answers and tokens, over restarts too. */
 export interface Counters {
   view(): Served;
   asked(model: string): void;
@@ -29,7 +29,7 @@ export interface Counters {
 }
 
 const FILE = 'agent-counters.json';
-/** Weight of the latest stream: after ten more, an old one counts for a tenth. */
+/** Weight of the latest stream in the average: after ten more, a stream counts for a tenth of that. */
 const WEIGHT = 0.2;
 
 const count = z.int().nonnegative();
@@ -41,7 +41,7 @@ const fileSchema = z.object({
   lastModel: z.string().nullable(),
 });
 
-/** Starts from the counts saved in `directory`. */
+/** Continues with the counts saved in `directory`. */
 export function createCounters(
   directory: string,
   edges: { readonly clock: Clock; readonly log: Log },

@@ -12,36 +12,33 @@ import { type AgentError, sendError } from './errors.ts';
 import { callerHeaders } from './headers.ts';
 import { createNoMeter, type Meter } from './token-meter.ts';
 
-/** How a call of the engine ended. */
 export type ForwardEnd =
   | { readonly kind: 'served'; readonly status: number; readonly meter: Meter }
-  /** The engine gave no whole answer; the caller was told, or cut off where an answer had begun. */
+  /** The engine sent no complete response; the caller got an error, or a cut response. */
   | { readonly kind: 'broken' }
-  /** The caller went away, or was sent away. */
+  /** The caller closed the connection, or `signal` ended the call. */
   | { readonly kind: 'cancelled' };
 
-/** One call of the engine. */
 export interface ForwardPlan {
   readonly request: Omit<HttpRequest, 'fresh'>;
-  /** Longest time in which nothing moves: neither the engine nor a slow caller is waited for longer. */
+  /** Longest time without data from the engine and without progress of a slow caller. */
   readonly silenceMs: number;
-  /** Chooses how to count an answer once its head is there. */
+  /** Called once the response head is known. */
   readonly meterFor: (status: number, headers: ResponseHeaders) => Meter;
-  /** Ends the call when the owner wants the machine back; its reason is what the caller is told. */
+  /** Aborts when the owner pauses the machine or the agent stops. */
   readonly signal: AbortSignal;
-  /** What the caller gets when `signal` ends a call whose answer has not begun. */
-  readonly whenEnded: () => AgentError;
+  /** The error for the caller when `signal` aborts before the response has begun. */
+  readonly abortError: () => AgentError;
 }
 
-/** What forwarding takes. */
 export interface ForwardEdges {
   readonly http: HttpClient;
   readonly clock: Clock;
 }
 
 /**
- * Sends a request to the engine and its answer back as it comes, with backpressure, and ends the call of
- * the engine as soon as the caller goes away.
+ * Forwards a request to the engine and streams the response back, with backpressure. Ends the call of the engine
+ * as soon as the caller closes the connection.
  */
 export function forward(
   plan: ForwardPlan,
@@ -63,7 +60,7 @@ class Forward implements ResponseListener {
   #status = 0;
   #isFresh = false;
   #isOver = false;
-  #movedTicks: number;
+  #lastProgressTicks: number;
   #cancelTimer: () => void;
 
   constructor(
@@ -76,16 +73,16 @@ class Forward implements ResponseListener {
     this.#res = res;
     this.#edges = edges;
     this.#resolve = resolve;
-    this.#movedTicks = edges.clock.ticks();
+    this.#lastProgressTicks = edges.clock.ticks();
     this.#cancelTimer = edges.clock.after(plan.silenceMs, this.#onTime);
-    res.on('close', this.#onCallerGone);
+    res.on('close', this.#onCallerClosed);
     res.on('drain', this.#onDrain);
-    plan.signal.addEventListener('abort', this.#onEnded);
+    plan.signal.addEventListener('abort', this.#onAbort);
   }
 
   send(fresh: boolean): void {
-    if (this.#plan.signal.aborted) this.#onEnded();
-    else if (this.#res.destroyed) this.#onCallerGone();
+    if (this.#plan.signal.aborted) this.#onAbort();
+    else if (this.#res.destroyed) this.#onCallerClosed();
     else {
       this.#isFresh = fresh;
       this.#exchange = this.#edges.http.send({ ...this.#plan.request, fresh }, this);
@@ -93,10 +90,10 @@ class Forward implements ResponseListener {
   }
 
   onHead(status: number, headers: ResponseHeaders): void {
-    this.#moved();
+    this.#progressed();
     this.#status = status;
     if (status >= 300 && status < 400) {
-      // A redirect would send the caller, with its key, wherever the engine likes.
+      // A redirect would send the caller, with its API key, to any address the engine names.
       this.#break({
         status: 502,
         code: 'engine_bad_response',
@@ -106,14 +103,14 @@ class Forward implements ResponseListener {
     }
     this.#meter = this.#plan.meterFor(status, headers);
     this.#res.writeHead(status, callerHeaders(headers));
-    // Whoever waits for the first token wants to know that it was taken.
+    // At once: the first token may be minutes away.
     this.#res.flushHeaders();
   }
 
   onData(chunk: Buffer): void {
     if (this.#isOver) return;
-    this.#moved();
-    this.#meter.see(chunk, this.#movedTicks);
+    this.#progressed();
+    this.#meter.see(chunk, this.#lastProgressTicks);
     if (this.#res.write(chunk)) return;
     this.#exchange?.pause();
   }
@@ -126,7 +123,7 @@ class Forward implements ResponseListener {
 
   onFailure(failure: TransportFailure): void {
     if (this.#isOver) return;
-    // The engine had closed the kept connection as we wrote on it: it never saw the request.
+    // The engine had closed the kept connection before it saw the request.
     if (failure.stale && !this.#isFresh) {
       this.send(true);
       return;
@@ -139,18 +136,18 @@ class Forward implements ResponseListener {
     });
   }
 
-  #moved(): void {
-    this.#movedTicks = this.#edges.clock.ticks();
+  #progressed(): void {
+    this.#lastProgressTicks = this.#edges.clock.ticks();
   }
 
   readonly #onDrain = (): void => {
-    this.#moved();
+    this.#progressed();
     this.#meter.slowed();
     this.#exchange?.resume();
   };
 
   readonly #onTime = (): void => {
-    const leftMs = this.#movedTicks + this.#plan.silenceMs - this.#edges.clock.ticks();
+    const leftMs = this.#lastProgressTicks + this.#plan.silenceMs - this.#edges.clock.ticks();
     if (leftMs > 0) {
       this.#cancelTimer = this.#edges.clock.after(leftMs, this.#onTime);
       return;
@@ -160,25 +157,25 @@ class Forward implements ResponseListener {
     this.#break({ status: 504, code: 'engine_timeout', message });
   };
 
-  readonly #onCallerGone = (): void => {
+  readonly #onCallerClosed = (): void => {
     this.#exchange?.abort();
     this.#finish({ kind: 'cancelled' });
   };
 
-  readonly #onEnded = (): void => {
+  readonly #onAbort = (): void => {
     this.#exchange?.abort();
-    this.#tell(this.#plan.whenEnded());
+    this.#sendError(this.#plan.abortError());
     this.#finish({ kind: 'cancelled' });
   };
 
   #break(error: AgentError): void {
     this.#exchange?.abort();
-    this.#tell(error);
+    this.#sendError(error);
     this.#finish({ kind: 'broken' });
   }
 
-  /** An answer that has begun is cut off, so that it cannot look whole. */
-  #tell(error: AgentError): void {
+  /** A response that has begun is cut, so that it does not look complete. */
+  #sendError(error: AgentError): void {
     if (this.#res.headersSent) this.#res.destroy();
     else sendError(this.#res, error);
   }
@@ -187,9 +184,9 @@ class Forward implements ResponseListener {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#cancelTimer();
-    this.#res.off('close', this.#onCallerGone);
+    this.#res.off('close', this.#onCallerClosed);
     this.#res.off('drain', this.#onDrain);
-    this.#plan.signal.removeEventListener('abort', this.#onEnded);
+    this.#plan.signal.removeEventListener('abort', this.#onAbort);
     this.#resolve(end);
   }
 }

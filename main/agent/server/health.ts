@@ -9,7 +9,7 @@ export interface HealthFacts {
   readonly record: AgentRecord;
 }
 
-/** `nonce` is null where the request has none. Returns null for a malformed nonce. */
+/** Signs `nonce`, which is null if the request has none. Returns null for a malformed one. */
 export function healthBody(
   { identity, engine, record }: HealthFacts,
   nonce: string | null,
@@ -18,7 +18,7 @@ export function healthBody(
   const signature = nonce === null ? null : signHealth(privateKey, nonce, id);
   if (nonce !== null && signature === null) return null;
   return {
-    // The agent is well as long as it answers; only a model that is still loading makes it wait.
+    // The agent's own status: it is `ok` whenever it answers, unless a model is still loading.
     status: record.engine_health.status === 'loading' ? 'loading' : 'ok',
     engine_health: record.engine_health,
     model: loadedModel(engine, record),
@@ -30,7 +30,7 @@ export function healthBody(
   };
 }
 
-/** Null where none is loaded: a test inference would load one that nobody asked for. */
+/** Null if none is loaded: otherwise the registry's test inference would load one. */
 function loadedModel(engine: EngineView | null, { current_model }: AgentRecord): string | null {
   if (engine === null || engine.loaded?.length === 0) return null;
   return current_model;

@@ -1,50 +1,49 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BodyBudget, BodyShare } from '../../platform/body-budget.ts';
+import { readBody } from '../../platform/http/server.ts';
 import type { HttpRequest, ResponseHeaders } from '../../platform/http/types.ts';
 import type { Counters } from './counters.ts';
 import { type AgentError, MAX_REST_BYTES, sendError, sendErrorEarly } from './errors.ts';
 import { forward, type ForwardEdges } from './forward.ts';
-import { engineHeaders, modelAskedFor, readBody } from './headers.ts';
+import { engineHeaders, requestedModel } from './headers.ts';
 import { createNoMeter, createStreamMeter, createWholeMeter, type Meter } from './token-meter.ts';
 
 export interface EngineTarget {
   readonly origin: string;
   /** Path in front of `/v1`. */
   readonly basePath: string;
-  /** The engine's own key as an `Authorization` value; null where the owner has set none. */
+  /** `Authorization` for the engine; null if the owner has set none. */
   readonly authorization: string | null;
 }
 
 export interface InferenceDeps extends ForwardEdges {
   readonly engine: () => EngineTarget | null;
-  /** Null while requests are taken. */
+  /** The error for new requests; null while they are accepted. */
   readonly closed: () => AgentError | null;
   readonly maxBodyBytes: () => number;
   readonly bodies: BodyBudget;
-  /** Concurrent requests; further ones are answered with "busy". */
+  /** Concurrent requests; further ones get `busy`. */
   readonly maxInFlight: number;
   readonly counters: Counters;
-  /** The number of running requests has changed. */
+  /** Called when the number of running requests has changed. */
   readonly onInFlight: () => void;
-  /** The engine gave no answer, or broke one off. */
+  /** Called when the engine sent no complete response. */
   readonly onBroken: () => void;
 }
 
 export interface Inference {
-  /** Runs inference. */
+  /** Answers a request of one of the inference routes. */
   post(req: IncomingMessage, res: ServerResponse, path: string): Promise<void>;
-  /** Lists the engine's models. */
   models(req: IncomingMessage, res: ServerResponse): Promise<void>;
   inFlight(): number;
-  /** In ticks; null before the first request has ended. */
+  /** Null before the first request has ended. */
   lastEndedTicks(): number | null;
-  /** Ends all running requests. */
+  /** Aborts all running requests. */
   endAll(): void;
 }
 
-/** A long prompt on a slow machine may take minutes before its first token. */
+/** On a slow machine the first token of a long prompt may take minutes. */
 const SILENCE_MS = 600_000;
-/** A list of models is answered at once. */
 const MODELS_SILENCE_MS = 10_000;
 
 const NO_ENGINE: AgentError = {
@@ -52,14 +51,14 @@ const NO_ENGINE: AgentError = {
   code: 'no_engine',
   message:
     'No inference engine was found on this machine. Start one, or set SWITCHYARD_ENGINE_URL to its address.',
-  headers: { 'retry-after': '30' },
+  retryAfterMs: 30_000,
 };
 
 const BUSY: AgentError = {
   status: 503,
   code: 'busy',
   message: 'This machine is busy with as many requests as it takes at once.',
-  headers: { 'retry-after': '2' },
+  retryAfterMs: 2000,
 };
 
 const NOT_JSON: AgentError = {
@@ -82,13 +81,13 @@ export function createInference(deps: InferenceDeps): Inference {
   ): Promise<void> {
     const { signal } = running;
     const maxBytes = Math.min(deps.maxBodyBytes(), deps.bodies.largestBytes());
-    const body = await readBody(req, maxBytes, share);
+    const body = await readBody(req, { maxBytes, share });
     if (body.kind === 'aborted') return;
     if (body.kind === 'too_large') {
       sendErrorEarly(req, res, tooLarge(maxBytes), { clock, maxRestBytes: Infinity });
       return;
     }
-    if (body.kind === 'no_room') {
+    if (body.kind !== 'body') {
       sendErrorEarly(req, res, BUSY, { clock, maxRestBytes: MAX_REST_BYTES });
       return;
     }
@@ -97,7 +96,7 @@ export function createInference(deps: InferenceDeps): Inference {
       sendError(res, NO_ENGINE);
       return;
     }
-    const model = modelAskedFor(body.bytes);
+    const model = requestedModel(body.bytes);
     if (model !== null) counters.asked(model);
     const end = await forward(
       {
@@ -105,7 +104,7 @@ export function createInference(deps: InferenceDeps): Inference {
         silenceMs: SILENCE_MS,
         meterFor: (status, headers) => meterFor(path, status, headers),
         signal,
-        whenEnded: () => deps.closed() ?? BUSY,
+        abortError: () => deps.closed() ?? BUSY,
       },
       res,
       deps,
@@ -145,7 +144,7 @@ export function createInference(deps: InferenceDeps): Inference {
           silenceMs: MODELS_SILENCE_MS,
           meterFor: createNoMeter,
           signal: running.signal,
-          whenEnded: () => BUSY,
+          abortError: () => BUSY,
         },
         res,
         deps,
@@ -175,7 +174,7 @@ function isJson({ headers }: IncomingMessage): boolean {
 }
 
 function meterFor(path: string, status: number, headers: ResponseHeaders): Meter {
-  // Embeddings are lists of numbers without tokens; a compressed body cannot be read here.
+  // Embeddings have no generated tokens; compressed bodies are not decoded here.
   const isCounted = status < 300 && path !== '/v1/embeddings';
   if (!isCounted || headers['content-encoding'] !== undefined) return createNoMeter();
   const type = headers['content-type'];

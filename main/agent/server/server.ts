@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Clock } from '../../platform/clock.ts';
+import { sendJson } from '../../platform/http/responses.ts';
 import { closeOnceAnswered, closeUnread, listen } from '../../platform/http/server.ts';
 import type { Log } from '../../platform/log.ts';
 import { type AccessRules, refusal } from './auth.ts';
@@ -13,34 +14,33 @@ export interface AgentAddress {
 
 export type AgentPort =
   | { readonly kind: 'listening'; readonly port: number }
-  /** `message` says why and what to do. */
+  /** `message` says why, and what the user can do. */
   | { readonly kind: 'failed'; readonly port: number; readonly message: string };
 
 export interface AgentServerDeps {
   readonly access: AccessRules;
   readonly inference: Inference;
-  /** The body of `/health`; null for a malformed nonce. */
+  /** The body of `/health`; null for a malformed `nonce`. */
   readonly health: (nonce: string | null) => Readonly<Record<string, unknown>> | null;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** The agent's HTTP server, which can be bound to another address while requests run. */
+/** Can be bound to other addresses while requests run. */
 export interface AgentServer {
-  /** Replaces the address; a port that is taken does not affect the others. */
+  /** Replaces the address; a port that cannot be bound does not affect the others. */
   listen(address: AgentAddress): Promise<readonly AgentPort[]>;
-  /** Takes no new connections; running requests may finish for `graceMs`, then they are cut off. */
+  /** Stops listening; cuts off the requests that still run after `graceMs`. */
   close(graceMs: number): Promise<void>;
 }
 
-/** Gateways keep connections for 30 s; closing first would race with their next request. */
+/** Longer than the 30 s of gateways: closing first would race with their next request. */
 const KEEP_ALIVE_MS = 75_000;
 const POSTS = new Set(['/v1/chat/completions', '/v1/completions', '/v1/embeddings']);
 
-/** Nothing is bound yet. */
 export function createAgentServer(deps: AgentServerDeps): AgentServer {
   let bound: readonly Server[] = [];
-  /** Servers that listen no more and still answer. */
+  /** Servers that no longer listen and have unanswered requests. */
   const closing = new Map<Server, Promise<void>>();
 
   async function bindOne(host: string, port: number): Promise<[Server, AgentPort]> {
@@ -50,7 +50,7 @@ export function createAgentServer(deps: AgentServerDeps): AgentServer {
     return [server, { kind: 'failed', port, message: result.message }];
   }
 
-  /** Stops listening at once; running requests go on. */
+  /** Stops listening; running requests continue. */
   function release(server: Server): void {
     const closed = new Promise<void>((resolve) => {
       server.close(() => {
@@ -72,8 +72,8 @@ export function createAgentServer(deps: AgentServerDeps): AgentServer {
       const literal = host.replace(/^\[(.*)\]$/, '$1');
       const results: (readonly [Server, AgentPort])[] = [];
       for (const [index, port] of ports.entries()) {
-        const isTwice = port !== 0 && ports.indexOf(port) < index;
-        if (!isTwice) results.push(await bindOne(literal, port));
+        const isRepeated = port !== 0 && ports.indexOf(port) < index;
+        if (!isRepeated) results.push(await bindOne(literal, port));
       }
       bound = results.flatMap(([server, { kind }]) => (kind === 'listening' ? [server] : []));
       return results.map(([, port]) => port);
@@ -111,7 +111,7 @@ const INTERNAL: AgentError = {
   message: 'Something went wrong in the agent; its log says more.',
 };
 
-/** The guard, then the few routes: the whole middleware in order. */
+/** Access is checked before anything else is said about a route. */
 async function answer(
   req: IncomingMessage,
   res: ServerResponse,
@@ -119,7 +119,7 @@ async function answer(
 ): Promise<void> {
   const { access, inference, clock } = deps;
   const refused = refusal(req, access);
-  const [path, query] = splitAt(req.url ?? '', '?');
+  const [path, query] = splitOnce(req.url ?? '', '?');
   const allowed = methodOf(path);
   const problem = refused ?? (allowed === null ? notFound(path) : wrongMethod(req, allowed));
   if (problem !== null) sendErrorEarly(req, res, problem, { clock, maxRestBytes: MAX_REST_BYTES });
@@ -140,26 +140,21 @@ function sendHealth(res: ServerResponse, query: string, { health }: AgentServerD
     sendError(res, { status: 400, code: 'invalid_request', message });
     return;
   }
-  const bytes = Buffer.from(JSON.stringify(body));
-  const headers = {
-    'content-type': 'application/json; charset=utf-8',
-    'cache-control': 'no-store',
-  };
-  res.writeHead(200, { ...headers, 'content-length': bytes.length }).end(bytes);
+  sendJson(res, 200, body);
 }
 
 function wrongMethod({ method }: IncomingMessage, allowed: string): AgentError | null {
   if (method === allowed) return null;
-  const message = `Only ${allowed} is answered here.`;
+  const message = `This route accepts ${allowed} only.`;
   return { status: 405, code: 'method_not_allowed', message, headers: { allow: allowed } };
 }
 
 function notFound(path: string): AgentError {
-  const message = `The agent serves /health, /v1/models, ${[...POSTS].join(', ')}, and not "${path.slice(0, 100)}".`;
+  const message = `There is no route "${path.slice(0, 100)}"; the agent serves /health, /v1/models, ${[...POSTS].join(', ')}.`;
   return { status: 404, code: 'not_found', message };
 }
 
-function splitAt(text: string, mark: string): readonly [string, string] {
+function splitOnce(text: string, mark: string): readonly [string, string] {
   const at = text.indexOf(mark);
   return at === -1 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
 }

@@ -2,24 +2,24 @@ import { ByteBuffer } from '../../platform/byte-buffer.ts';
 import { memberOf, numberOf, parseJson } from '../../platform/json.ts';
 import type { AnswerCount } from './counters.ts';
 
-/** Counts the tokens of an answer that goes by, without holding it up. */
+/** Counts the tokens of a response while it is forwarded. */
 export interface Meter {
-  /** Takes the next piece and when it came, in ticks. */
+  /** `ticks`: when the chunk came. */
   see(chunk: Buffer, ticks: number): void;
-  /** The caller was too slow to take it all at once: its speed is not the engine's. */
+  /** The caller was slower than the engine, so the engine's speed cannot be measured. */
   slowed(): void;
   count(): AnswerCount;
 }
 
-/** For answers of which nothing is to be counted but that they were given. */
+/** For responses without tokens to count. */
 export function createNoMeter(): Meter {
   return { see() {}, slowed() {}, count: () => ({ tokens: 0, decodeTps: null }) };
 }
 
-/** A whole answer beyond this is not looked into: parsing it would hold up everybody else. */
-const MAX_WHOLE_BYTES = 1024 * 1024;
+/** Larger responses are not parsed, which would block the event loop. */
+const MAX_PARSED_BYTES = 1024 * 1024;
 
-/** For an answer that comes as a whole: its usage says how many tokens it has. */
+/** For a JSON response: takes the tokens from its `usage`. */
 export function createWholeMeter(): Meter {
   const body = new ByteBuffer();
   let isTooLarge = false;
@@ -27,7 +27,7 @@ export function createWholeMeter(): Meter {
     see(chunk) {
       if (isTooLarge) return;
       body.add(chunk);
-      if (body.length <= MAX_WHOLE_BYTES) return;
+      if (body.length <= MAX_PARSED_BYTES) return;
       isTooLarge = true;
       body.clear();
     },
@@ -39,25 +39,25 @@ export function createWholeMeter(): Meter {
   };
 }
 
-/** An event's line beyond this is thrown away unread. */
+/** Longer lines of events are skipped. */
 const MAX_LINE_BYTES = 256 * 1024;
-/** Fewer tokens, or a shorter time, measure the network's pieces and not the engine. */
+/** With fewer tokens or a shorter time, the timing of network packets dominates. */
 const MIN_TOKENS = 8;
 const MIN_MS = 100;
-/** The registry caps it there (docs/agent-protocol.md#heartbeat). */
+/** The registry's limit (docs/agent-protocol.md#heartbeat). */
 const MAX_TPS = 5000;
-/** A non-empty text under one of the names that engines have for it, or an argument of a tool call. */
+/** A non-empty string under one of the names that engines use for text, or an argument of a tool call. */
 const CONTENT = /"(?:content|reasoning_content|reasoning|refusal|text|arguments)"\s*:\s*"(?!")/;
 const LF = 0x0a;
 
-/** For a stream of server-sent events: its usage, else one token for each event with content. */
+/** For server-sent events: takes the tokens from `usage`, or counts one for each event with content. */
 export function createStreamMeter(): Meter {
   let events = 0;
   let usage: number | null = null;
   let firstTicks: number | null = null;
   let lastTicks = 0;
   let isSlowed = false;
-  /** The beginning of a line whose end has not come. */
+  /** The unfinished line. */
   const rest = new ByteBuffer();
   let isTooLong = false;
 
@@ -82,7 +82,7 @@ export function createStreamMeter(): Meter {
       let from = 0;
       for (let at = chunk.indexOf(LF); at !== -1; at = chunk.indexOf(LF, from)) {
         keep(chunk.subarray(from, at));
-        // One byte a character: the names that are looked for are plain ASCII.
+        // Latin-1 is enough: the names that are searched for are ASCII.
         if (!isTooLong) line(rest.take().toString('latin1'), ticks);
         isTooLong = false;
         from = at + 1;
@@ -94,7 +94,7 @@ export function createStreamMeter(): Meter {
       const tokens = usage ?? events;
       const ms = firstTicks === null ? 0 : lastTicks - firstTicks;
       const isMeasured = !isSlowed && tokens >= MIN_TOKENS && events > 1 && ms >= MIN_MS;
-      // The first token ends the reading of the prompt; the others are what came in the time.
+      // The first token marks the end of prompt processing, so it is not counted.
       const tps = isMeasured ? ((tokens - 1) * 1000) / ms : null;
       return { tokens, decodeTps: tps !== null && tps <= MAX_TPS ? tps : null };
     },

@@ -1,6 +1,7 @@
-import type { ErrorBody } from '#shared/errors.ts';
+import type { ErrorBody, RegistryErrorCode, ServerErrorCode } from '#shared/errors.ts';
+import { errorBodyFrom, type HttpError, retryAfterHeader } from '../../platform/http/responses.ts';
 
-/** Codes of errors that an upstream caused and the gateway words. */
+/** Codes of errors that an upstream caused and the gateway reports. */
 export type UpstreamErrorCode =
   | 'upstream_unreachable'
   | 'upstream_timeout'
@@ -16,88 +17,35 @@ export type UpstreamErrorCode =
   | 'no_upstream';
 
 /** Codes of errors that the request itself, or its sender, caused. */
-export type RequestErrorCode =
-  | 'invalid_request'
+type RequestErrorCode =
+  | ServerErrorCode
   | 'invalid_api_key'
   | 'missing_api_key'
   | 'control_required'
   | 'invalid_code'
-  | 'host_not_allowed'
-  | 'origin_not_allowed'
-  | 'not_found'
-  | 'method_not_allowed'
-  | 'unsupported_media_type'
-  | 'body_too_large'
   | 'request_timeout'
   | 'overloaded'
   | 'not_configured'
   | 'zero_spend'
   | 'set_by_environment'
   | 'settings_unwritten'
-  | 'shutting_down'
-  | 'internal_error';
+  | 'shutting_down';
 
-/** Codes of errors of the registry; agents act on most of them (docs/agent-protocol.md). */
-export type ProviderErrorCode =
-  | 'invalid_token'
-  | 'invalid_signature'
-  | 'clock_skew'
-  | 'unknown_provider'
-  | 'sequence_reused'
-  | 'provider_not_found'
-  | 'own_provider'
-  | 'too_many_enrollments'
-  | 'registry_unwritten'
-  | 'agent_off'
-  | 'join_failed';
+/** Codes of errors about machines. */
+type ProviderErrorCode = RegistryErrorCode | 'agent_off' | 'join_failed';
 
 /** An error of the gateway's own, ready to be sent. */
-export interface GatewayError {
-  readonly status: number;
+export interface GatewayError extends HttpError {
   readonly code: UpstreamErrorCode | RequestErrorCode | ProviderErrorCode;
-  readonly message: string;
-  readonly param?: string | null;
-  /** When trying again makes sense, in milliseconds; null when waiting does not help. */
-  readonly retryAfterMs?: number | null;
 }
 
 /** The body for an error, in OpenAI's shape. */
-export function errorBody(error: GatewayError): ErrorBody {
-  return {
-    error: {
-      message: error.message,
-      type: typeOf(error.status),
-      code: error.code,
-      param: error.param ?? null,
-    },
-    src: 'gateway',
-  };
-}
+export const errorBody = (error: GatewayError): ErrorBody => errorBodyFrom(error, 'gateway');
 
-/** OpenAI's error types; their clients choose an error class by status, people read the type. */
-function typeOf(status: number): string {
-  switch (status) {
-    case 401:
-      return 'authentication_error';
-    case 403:
-      return 'permission_error';
-    case 404:
-      return 'not_found_error';
-    case 429:
-      return 'rate_limit_error';
-    default:
-      return status < 500 ? 'invalid_request_error' : 'server_error';
-  }
-}
-
-/** Headers that go with an error: when to come back, or that coming back does not help. */
+/** When to try again, or that trying again does not help. */
 export function errorHeaders(error: GatewayError): Record<string, string> {
-  const headers: Record<string, string> = { 'content-type': 'application/json; charset=utf-8' };
-  if (typeof error.retryAfterMs === 'number') {
-    headers['retry-after'] = String(Math.max(1, Math.ceil(error.retryAfterMs / 1000)));
-  } else if (error.status >= 500) {
-    // Clients retry twice by themselves; every upstream was asked already.
-    headers['x-should-retry'] = 'false';
-  }
-  return headers;
+  const headers = retryAfterHeader(error);
+  // Clients retry twice by themselves; every upstream was already tried.
+  const isFinal = error.status >= 500 && typeof error.retryAfterMs !== 'number';
+  return isFinal ? { 'x-should-retry': 'false' } : headers;
 }

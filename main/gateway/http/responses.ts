@@ -2,38 +2,10 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Clock } from '../../platform/clock.ts';
-import { endAfterRest } from '../../platform/http/server.ts';
+import { sendBody, sendJson, sendJsonEarly } from '../../platform/http/responses.ts';
 import { errorBody, errorHeaders, type GatewayError } from './errors.ts';
 
-/** Answers with a JSON value. */
-export function sendJson(
-  res: ServerResponse,
-  status: number,
-  value: unknown,
-  headers: OutgoingHttpHeaders = {},
-): void {
-  sendBody(res, status, Buffer.from(JSON.stringify(value)), {
-    'content-type': 'application/json; charset=utf-8',
-    ...headers,
-  });
-}
-
-/** Up to here joining head and body is cheaper than gathering two pieces (`npm run bench`). */
-const MAX_ONE_PIECE_BYTES = 16 * 1024;
-
-/** Answers with bytes that are there as a whole. */
-export function sendBody(
-  res: ServerResponse,
-  status: number,
-  body: Buffer,
-  headers: OutgoingHttpHeaders,
-): void {
-  if (res.destroyed || res.headersSent) return;
-  res.writeHead(status, { 'cache-control': 'no-store', ...headers, 'content-length': body.length });
-  // As text of one byte a character it goes out in one piece with its head; the bytes are the same.
-  if (body.length <= MAX_ONE_PIECE_BYTES) res.end(body.toString('latin1'), 'latin1');
-  else res.end(body);
-}
+export { sendBody, sendJson };
 
 /** A text longer than this many pieces is written bit by bit, as fast as it is read. */
 const PIECES_AT_ONCE = 100;
@@ -76,16 +48,13 @@ export function sendError(
   sendJson(res, error.status, errorBody(error), { ...errorHeaders(error), ...headers });
 }
 
-/** What becomes of a body that comes on after its request was refused. */
+/** What becomes of a body that still arrives after its request was refused. */
 export interface RestOfBody {
-  /** The connection is closed once so much more of it has come over the wire. */
+  /** The connection is closed once so much more of it has come over the wire; left out: no limit. */
   readonly maxRestBytes?: number;
 }
 
-/**
- * Answers a request with an error while its body is still coming, and closes the connection.
- * Closing at once would reset it, and the sender would lose the answer unread.
- */
+/** Answers a request with an error while its body may still be arriving. */
 export function sendErrorEarly(
   req: IncomingMessage,
   res: ServerResponse,
@@ -96,17 +65,9 @@ export function sendErrorEarly(
     maxRestBytes = Infinity,
   }: { readonly headers: OutgoingHttpHeaders; readonly clock: Clock } & RestOfBody,
 ): void {
-  if (res.destroyed || res.headersSent) return;
-  const body = Buffer.from(JSON.stringify(errorBody(error)));
-  res.writeHead(error.status, {
-    'cache-control': 'no-store',
-    ...errorHeaders(error),
-    ...headers,
-    connection: 'close',
-    'content-length': body.length,
-  });
-  res.write(body);
-  endAfterRest(req, res, { clock, maxRestBytes });
+  const all = { ...errorHeaders(error), ...headers };
+  const response = { status: error.status, value: errorBody(error), headers: all };
+  sendJsonEarly(req, res, response, { clock, maxRestBytes });
 }
 
 /** Chunks up to this size are copied into one piece; beyond it the copy costs more than it saves. */

@@ -2,6 +2,7 @@ import { HOSTED_IDS, PROVIDER_PREFIX } from '#shared/ids.ts';
 import { isObject } from '#shared/objects.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { fetchBody } from '../../platform/http/fetch-body.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import type { LocalChoice } from '../upstream/call.ts';
@@ -104,41 +105,22 @@ function isWell({ status, body }: Glimpse): boolean {
 }
 
 /** Null when there was no answer. */
-function glimpse(
+async function glimpse(
   { origin, basePath, query }: Endpoint,
   path: string,
   headers: readonly string[],
   { http, clock }: LookerDeps,
 ): Promise<Glimpse | null> {
-  return new Promise((resolve) => {
-    const parts: Buffer[] = [];
-    let bytes = 0;
-    let status = 0;
-    const settle = (seen: Glimpse | null) => {
-      cancelTimer();
-      resolve(seen);
-    };
-    const cancelTimer = clock.after(TIMEOUT_MS, () => {
-      exchange.abort();
-      settle(null);
-    });
-    const request = { method: 'GET', origin, path: basePath + path + query, headers } as const;
-    const exchange = http.send(
-      { ...request, body: null, fresh: false },
-      {
-        onHead(seenStatus) {
-          status = seenStatus;
-        },
-        onData(chunk) {
-          parts.push(chunk);
-          bytes += chunk.length;
-          if (bytes <= MOST_BYTES) return;
-          exchange.abort();
-          settle({ status, body: Buffer.alloc(0) });
-        },
-        onEnd: () => settle({ status, body: Buffer.concat(parts) }),
-        onFailure: () => settle(null),
-      },
-    );
-  });
+  const seen = await fetchBody(
+    {
+      origin,
+      path: basePath + path + query,
+      headers,
+      timeoutMs: TIMEOUT_MS,
+      maxBytes: MOST_BYTES,
+    },
+    { http, clock },
+  );
+  if (seen.kind === 'too_large') return { status: seen.status, body: Buffer.alloc(0) };
+  return seen.kind === 'response' ? seen : null;
 }

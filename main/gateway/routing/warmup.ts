@@ -1,5 +1,5 @@
 import { type Clock, sleep } from '../../platform/clock.ts';
-import { get, type GetResult } from '../../platform/http/fetch-body.ts';
+import { fetchBody, type FetchResult } from '../../platform/http/fetch-body.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
 import { type OndemandKnown, pollDelayMs } from './retry-policy.ts';
@@ -81,16 +81,15 @@ export function createWarmup(
     return health.kind === 'absent' ? judge(await ask(upstream, '/v1/models', timeoutMs)) : health;
   }
 
-  function ask(upstream: RemoteUpstream, path: string, timeoutMs: number): Promise<GetResult> {
+  function ask(upstream: RemoteUpstream, path: string, timeoutMs: number): Promise<FetchResult> {
     const { origin, basePath, query, basicAuth } = upstream.endpoint;
     const authorization = upstream.apiKey === null ? basicAuth : `Bearer ${upstream.apiKey}`;
     const headers = Object.entries(upstream.headers).flat();
     if (authorization !== null) headers.push('authorization', authorization);
     const maxBytes = MAX_HEALTH_BYTES;
-    return get(
+    return fetchBody(
       { origin, path: basePath + path + query, headers, timeoutMs, maxBytes },
-      http,
-      clock,
+      { http, clock },
     );
   }
 
@@ -131,8 +130,8 @@ interface Verdict {
   readonly detail: string;
 }
 
-function judge(result: GetResult): Verdict {
-  if (result.kind === 'failed') return { kind: 'starting', detail: result.detail };
+function judge(result: FetchResult): Verdict {
+  if (result.kind !== 'response') return { kind: 'starting', detail: result.detail };
   const detail = `HTTP ${result.status}`;
   if (result.status >= 200 && result.status < 300) return { kind: 'ready', detail };
   if (result.status === 404) return { kind: 'absent', detail };

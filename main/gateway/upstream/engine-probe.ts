@@ -3,7 +3,7 @@ import { UPSTREAM_IDS } from '#shared/ids.ts';
 import { isObject } from '#shared/objects.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { get } from '../../platform/http/fetch-body.ts';
+import { fetchBody } from '../../platform/http/fetch-body.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import type { LocalChoice } from './call.ts';
 import { parseJson } from './completion.ts';
@@ -36,10 +36,9 @@ function createLocalEngine(
   async function refresh(): Promise<void> {
     const path = `${basePath}/v1/models${query}`;
     const headers = basicAuth === null ? [] : ['authorization', basicAuth];
-    const result = await get(
+    const result = await fetchBody(
       { origin, path, headers, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES },
-      http,
-      clock,
+      { http, clock },
     );
     if (stopped) return;
     // An engine that is down keeps the list it had: it most likely comes back with it.

@@ -2,10 +2,10 @@ import { createPlainClient } from './http1-client.ts';
 import { createLazyClient } from './lazy-client.ts';
 import type { HttpClient } from './types.ts';
 
-/** What a connection attempt may take: a machine that is switched off answers nothing at all. */
+/** Of a connection attempt: a machine that is switched off does not even refuse it. */
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** Makes the client: over plain connections our own, over TLS undici, which is loaded with its first use. */
+/** Uses our own client for `http:` origins and undici for `https:`, which is loaded on first use. */
 export function createHttpClient(): HttpClient {
   const plain = createPlainClient(CONNECT_TIMEOUT_MS);
   const tls = createLazyClient(async () => {

@@ -17,17 +17,17 @@ const DECODERS = {
   zstd: createZstdDecompress,
 } as const;
 
-/** True for a content coding that `decoded` can undo. */
+/** Whether `decoded` knows a content coding. */
 export function isDecodable(encoding: string): encoding is keyof typeof DECODERS {
   return Object.hasOwn(DECODERS, encoding);
 }
 
-/** So much may wait for the decoder before the sender is paused. */
+/** Input that may wait for the decoder before the sender is paused. */
 const MAX_WAITING_BYTES = 64 * 1024;
 
 /**
- * An exchange whose body is decoded on the way. The gateway never asks for a coding, but some
- * upstreams and proxies compress all the same. To be called from the listener's `onHead`.
+ * Wraps an exchange and decodes its body. Must be called from the listener's `onHead`. The gateway sends no
+ * `Accept-Encoding`, but some upstreams and proxies compress all the same.
  */
 export function decoded(inner: Exchange, encoding: keyof typeof DECODERS): Exchange {
   const decoder = DECODERS[encoding]();
@@ -54,8 +54,8 @@ export function decoded(inner: Exchange, encoding: keyof typeof DECODERS): Excha
 }
 
 /**
- * Feeds a decoder one piece at a time: what comes while it works is its next piece. By itself it keeps each
- * of a thousand small pieces with a call and a flush of its own.
+ * Feeds a decoder one piece at a time, and joins what arrives meanwhile to the next piece. The decoder's own
+ * queue would hold a call and a flush for each of a thousand small pieces.
  */
 function decoderInput(
   inner: Exchange,
@@ -75,7 +75,7 @@ function decoderInput(
     }
     isBusy = true;
     decoder.write(waiting.take());
-    // Without this a compressed event would wait inside the decoder for more input.
+    // Without a flush a compressed event would stay inside the decoder until more input comes.
     decoder.flush(() => {
       isBusy = false;
       if (isPaused) inner.resume();
@@ -85,7 +85,7 @@ function decoderInput(
   };
   return {
     onHead() {
-      // Seen already: it is what named the coding.
+      // `decoded` is called from `onHead`, and there is only one.
     },
     onData(chunk) {
       waiting.add(chunk);

@@ -1,139 +1,93 @@
+import { withTimeout } from '../async.ts';
 import { ByteBuffer } from '../byte-buffer.ts';
 import type { Clock } from '../clock.ts';
-import type { Exchange, HttpClient, ResponseHeaders, ResponseListener } from './types.ts';
+import type { HttpClient, ResponseHeaders } from './types.ts';
 
-/** A small GET: a health check, a list of models. */
-interface GetRequest {
+/** A request with a small response: a health check, a list of models, a message to the registry. */
+export interface BodyRequest {
   readonly origin: string;
+  /** Path and query. */
   readonly path: string;
+  /** Names and values in turn. */
   readonly headers: readonly string[];
+  /** JSON to POST, with its `content-type` added; without it the request is a GET. */
+  readonly json?: Buffer;
+  /** For the whole exchange, a second try on a fresh connection included. */
   readonly timeoutMs: number;
   readonly maxBytes: number;
 }
 
-export type GetResult =
-  | {
-      readonly kind: 'response';
-      readonly status: number;
-      readonly headers: ResponseHeaders;
-      readonly body: Buffer;
-    }
-  | { readonly kind: 'failed'; readonly detail: string };
-
-/** Fetches a small document; time-outs, broken connections and oversize bodies are `failed`. */
-export function get(request: GetRequest, http: HttpClient, clock: Clock): Promise<GetResult> {
-  return new Promise((resolve) => {
-    const body = new ByteBuffer();
-    let status = 0;
-    let headers: ResponseHeaders = {};
-    const settle = (result: GetResult) => {
-      cancelTimer();
-      resolve(result);
-    };
-    const giveUp = (detail: string) => {
-      exchange.abort();
-      settle({ kind: 'failed', detail });
-    };
-    const cancelTimer = clock.after(request.timeoutMs, () => giveUp('no answer in time'));
-    const { origin, path } = request;
-    const listener: ResponseListener = {
-      onHead(seenStatus, seenHeaders) {
-        status = seenStatus;
-        headers = seenHeaders;
-      },
-      onData(chunk) {
-        body.add(chunk);
-        if (body.length > request.maxBytes) giveUp(`over ${request.maxBytes} bytes`);
-      },
-      onEnd: () => settle({ kind: 'response', status, headers, body: body.take() }),
-      onFailure({ stale, detail }) {
-        // The other side had given the kept connection up, which says nothing about its health.
-        if (stale && !isFresh) {
-          isFresh = true;
-          body.clear();
-          exchange = send();
-        } else settle({ kind: 'failed', detail });
-      },
-    };
-    let isFresh = false;
-    const send = () =>
-      http.send(
-        { method: 'GET', origin, path, headers: request.headers, body: null, fresh: isFresh },
-        listener,
-      );
-    let exchange = send();
-  });
-}
-
-/** A small POST of JSON. */
-interface PostRequest {
-  readonly origin: string;
-  readonly path: string;
-  /** Names and values in turn; `content-type` is added. */
-  readonly headers: readonly string[];
-  readonly body: Buffer;
-  readonly timeoutMs: number;
-  readonly maxBytes: number;
-}
-
-export type PostResult =
-  | {
-      readonly kind: 'response';
-      readonly status: number;
-      readonly headers: ResponseHeaders;
-      readonly body: Buffer;
-    }
-  | { readonly kind: 'failed'; readonly detail: string };
-
-/** What posting takes. */
-export interface PostEdges {
+export interface FetchEdges {
   readonly http: HttpClient;
   readonly clock: Clock;
+  readonly signal?: AbortSignal;
 }
 
-/** Sends a small document and waits for a small answer; whatever goes wrong is `failed`. */
-export function post(
-  request: PostRequest,
-  { http, clock }: PostEdges,
-  signal: AbortSignal,
-): Promise<PostResult> {
-  if (signal.aborted) return Promise.resolve({ kind: 'failed', detail: 'it was stopped' });
-  return new Promise((resolve) => {
-    const { origin, path, body, maxBytes } = request;
-    const headers = ['content-type', 'application/json', ...request.headers];
-    const settle = (result: PostResult) => {
-      cancelTimer();
-      signal.removeEventListener('abort', onAbort);
-      resolve(result);
-    };
-    const giveUp = (detail: string) => {
-      exchange.abort();
-      settle({ kind: 'failed', detail });
-    };
-    const onAbort = () => giveUp('it was stopped');
-    const cancelTimer = clock.after(request.timeoutMs, () => giveUp('no answer in time'));
-    signal.addEventListener('abort', onAbort);
-    let exchange = send(false);
-
-    function send(fresh: boolean): Exchange {
-      const answer = new ByteBuffer();
-      let head = { status: 0, headers: {} as ResponseHeaders };
-      return http.send(
-        { method: 'POST', origin, path, headers, body, fresh },
-        {
-          onHead: (status, seen) => void (head = { status, headers: seen }),
-          onData(chunk) {
-            answer.add(chunk);
-            if (answer.length > maxBytes) giveUp(`the answer is over ${maxBytes} bytes`);
-          },
-          onEnd: () => settle({ kind: 'response', ...head, body: answer.take() }),
-          onFailure(failure) {
-            // The other side had closed the kept connection as we wrote on it: it never saw the request.
-            if (failure.stale && !fresh) exchange = send(true);
-            else settle({ kind: 'failed', detail: failure.detail });
-          },
-        },
-      );
+/** `detail` is a short text for logs and reports; only `kind` may be compared. */
+export type FetchResult =
+  | {
+      readonly kind: 'response';
+      readonly status: number;
+      readonly headers: ResponseHeaders;
+      readonly body: Buffer;
     }
-  });
+  /** The body went over `maxBytes` and was thrown away. */
+  | { readonly kind: 'too_large'; readonly status: number; readonly detail: string }
+  /** `failed`: no connection, or no whole HTTP response. */
+  | { readonly kind: 'timed_out' | 'aborted' | 'failed'; readonly detail: string };
+
+/** Sends a request and gathers its response. Never rejects. */
+export async function fetchBody(
+  request: BodyRequest,
+  { http, clock, signal }: FetchEdges,
+): Promise<FetchResult> {
+  if (signal?.aborted === true) return ABORTED;
+  const call = start(request, http);
+  const end = await withTimeout(call.result, { clock, ms: request.timeoutMs, signal });
+  if (end.kind === 'settled') return end.value;
+  call.abort();
+  return end.kind === 'timed_out' ? TIMED_OUT : ABORTED;
+}
+
+const TIMED_OUT: FetchResult = { kind: 'timed_out', detail: 'no answer in time' };
+const ABORTED: FetchResult = { kind: 'aborted', detail: 'it was stopped' };
+
+interface BodyCall {
+  readonly result: Promise<FetchResult>;
+  abort(): void;
+}
+
+function start(request: BodyRequest, http: HttpClient): BodyCall {
+  const { origin, path, maxBytes, json = null } = request;
+  const method = json === null ? 'GET' : 'POST';
+  const ownHeaders = json === null ? [] : ['content-type', 'application/json'];
+  const headers = [...ownHeaders, ...request.headers];
+  const { promise: result, resolve } = Promise.withResolvers<FetchResult>();
+  let exchange = send(false);
+
+  function send(fresh: boolean) {
+    const body = new ByteBuffer();
+    let head: { status: number; headers: ResponseHeaders } = { status: 0, headers: {} };
+    return http.send(
+      { method, origin, path, headers, body: json, fresh },
+      {
+        onHead: (status, seen) => void (head = { status, headers: seen }),
+        onData(chunk) {
+          body.add(chunk);
+          if (body.length <= maxBytes) return;
+          exchange.abort();
+          body.clear();
+          const detail = `the answer is over ${maxBytes} bytes`;
+          resolve({ kind: 'too_large', status: head.status, detail });
+        },
+        onEnd: () => resolve({ kind: 'response', ...head, body: body.take() }),
+        onFailure({ stale, detail }) {
+          // The other side had closed the kept connection before it saw the request.
+          if (stale && !fresh) exchange = send(true);
+          else resolve({ kind: 'failed', detail });
+        },
+      },
+    );
+  }
+  return { result, abort: () => exchange.abort() };
 }

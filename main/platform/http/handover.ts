@@ -3,19 +3,19 @@ import type { Clock } from '../clock.ts';
 import type { Exchange, ResponseHeaders, ResponseListener, TransportFailure } from './types.ts';
 
 /**
- * Keeps what an exchange brings until its next listener is there; the returned function hands it over.
- * Between two listeners lie promise turns, in which an end or a failure may already come.
+ * Buffers the events of an exchange until its next listener is known; the returned function installs that
+ * listener and replays them. Promise turns lie between the two, in which an end or a failure may come.
  */
 export function bufferEvents(exchange: Exchange): (next: ResponseListener) => void {
-  const missed = new Missed();
-  exchange.listener = missed;
+  const buffered = new BufferedEvents();
+  exchange.listener = buffered;
   return (next) => {
     exchange.listener = next;
-    missed.replay(exchange);
+    buffered.replay(exchange);
   };
 }
 
-class Missed implements ResponseListener {
+class BufferedEvents implements ResponseListener {
   #head: { readonly status: number; readonly headers: ResponseHeaders } | null = null;
   readonly #data = new ByteBuffer();
   #hasEnded = false;
@@ -37,7 +37,7 @@ class Missed implements ResponseListener {
     this.#failure = failure;
   }
 
-  /** Whoever hears one part may hand the rest on. */
+  /** Looks the listener up for each event: one may replace it for the rest. */
   replay(exchange: Exchange): void {
     if (this.#head !== null) exchange.listener.onHead(this.#head.status, this.#head.headers);
     if (this.#data.length > 0) exchange.listener.onData(this.#data.take());
@@ -50,17 +50,17 @@ class Missed implements ResponseListener {
 const DRAIN_MS = 1000;
 
 /**
- * Lets a response end whose content is complete, so that its connection can be used again;
- * one that goes on instead is closed.
+ * Waits for the end of a response whose content is complete, so that its connection can be used again; closes
+ * the connection of one that does not end in time.
  */
 export function drain(exchange: Exchange, clock: Clock): void {
   const cancel = clock.after(DRAIN_MS, () => exchange.abort());
   exchange.listener = {
     onHead() {
-      // A response has one head, and it was seen.
+      // A response has one head, which came before its content.
     },
     onData() {
-      // Whatever follows the last event is nobody's.
+      // Bytes after the last event are dropped.
     },
     onEnd: cancel,
     onFailure: cancel,

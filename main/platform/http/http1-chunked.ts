@@ -1,15 +1,15 @@
-/** Takes a chunked body apart (RFC 9112, 7.1). */
+/** Decodes a chunked body (RFC 9112, 7.1). */
 export interface ChunkReader {
   /**
-   * Takes the bytes from `start` to `end`, which are the reader's until it returns: it moves the data of
-   * several chunks together in them.
+   * Reads the bytes from `start` to `end`, and writes to them: it moves the data of several chunks together.
+   * `overrun`: there are bytes after the end of the body.
    */
   push(bytes: Buffer, start: number, end: number): 'going' | 'whole' | 'malformed' | 'overrun';
 }
 
-/** Thirteen hexadecimal digits are the most that a number holds exactly. */
+/** More hexadecimal digits do not fit into a number exactly. */
 const MAX_SIZE_DIGITS = 13;
-/** What may stand behind the sizes and the last chunk, in all: extensions and trailers that nobody reads. */
+/** Of all chunk extensions and trailers together, which are not used. */
 const MAX_EXTRA_BYTES = 16 * 1024;
 
 const TAB = 0x09;
@@ -21,9 +21,9 @@ const SEMICOLON = 0x3b;
 const EQUALS = 0x3d;
 const BACKSLASH = 0x5c;
 
-/** What the next byte is. */
+/** What the next byte belongs to. */
 type Expected = 'size' | 'data' | Extra | Literal;
-/** Bytes that nobody reads, checked all the same: two readers that disagree on them disagree on what follows. */
+/** Ignored, but checked: two parsers that disagree on these bytes disagree on where the body ends. */
 type Extra = Extension | Trailer;
 type Extension =
   | 'extension_start'
@@ -33,15 +33,14 @@ type Extension =
   | 'extension_escaped'
   | 'extension_unquoted';
 type Trailer = 'trailer_start' | 'trailer_name' | 'trailer_value';
-/** One byte that must be there. */
+/** One fixed byte. */
 type Literal = 'size_lf' | 'data_cr' | 'data_lf' | 'trailer_lf' | 'end_lf';
 
-/** Who gets the data: one piece for each read, however many chunks it held. */
 export interface ChunkListener {
+  /** Called once for each `push` with data, however many chunks it held. */
   onData(piece: Buffer): void;
 }
 
-/** Makes a reader of one body. */
 export function createChunkReader(listener: ChunkListener): ChunkReader {
   return new BodyChunks(listener);
 }
@@ -50,7 +49,7 @@ class BodyChunks implements ChunkReader {
   readonly #listener: ChunkListener;
   #expected: Expected = 'size';
   #digits = 0;
-  #leftBytes = 0;
+  #remainingBytes = 0;
   #extraBytes = 0;
   #trailerName = '';
 
@@ -60,13 +59,13 @@ class BodyChunks implements ChunkReader {
 
   push(bytes: Buffer, start: number, end: number): 'going' | 'whole' | 'malformed' | 'overrun' {
     let at = start;
-    // Where the data of this read stands, moved together.
+    // The data of this call, moved together.
     let dataStart = start;
     let dataEnd = start;
     let after: Expected | 'whole' | null = this.#expected;
     while (at < end && after !== null && after !== 'whole') {
       if (after === 'data') {
-        const stop = Math.min(end, at + this.#leftBytes);
+        const stop = Math.min(end, at + this.#remainingBytes);
         if (dataEnd === dataStart) {
           dataStart = at;
           dataEnd = stop;
@@ -74,9 +73,9 @@ class BodyChunks implements ChunkReader {
           bytes.copyWithin(dataEnd, at, stop);
           dataEnd += stop - at;
         }
-        this.#leftBytes -= stop - at;
+        this.#remainingBytes -= stop - at;
         at = stop;
-        if (this.#leftBytes === 0) after = 'data_cr';
+        if (this.#remainingBytes === 0) after = 'data_cr';
       } else {
         after = this.#next(after, bytes[at] ?? 0);
         at += 1;
@@ -89,7 +88,7 @@ class BodyChunks implements ChunkReader {
     return 'going';
   }
 
-  /** Takes one byte that is none of a chunk's; what is expected after it, or null where it is wrong. */
+  /** Takes one byte outside of chunk data. Returns what comes next, or null for a wrong byte. */
   #next(expected: Expected, byte: number): Expected | 'whole' | null {
     switch (expected) {
       case 'size':
@@ -137,7 +136,7 @@ class BodyChunks implements ChunkReader {
     const digit = hexDigit(byte);
     if (digit !== -1) {
       this.#digits += 1;
-      this.#leftBytes = this.#leftBytes * 16 + digit;
+      this.#remainingBytes = this.#remainingBytes * 16 + digit;
       return this.#digits > MAX_SIZE_DIGITS ? null : 'size';
     }
     if (this.#digits === 0) return null;
@@ -147,7 +146,7 @@ class BodyChunks implements ChunkReader {
 
   #afterSize(): Expected {
     this.#digits = 0;
-    return this.#leftBytes === 0 ? 'trailer_start' : 'data';
+    return this.#remainingBytes === 0 ? 'trailer_start' : 'data';
   }
 }
 
@@ -167,7 +166,7 @@ function afterExtension(expected: Extension, byte: number): Expected | null {
   }
 }
 
-/** Within an extension's name or value, neither of them quoted. */
+/** Within an unquoted name or value of an extension. */
 function afterExtensionByte(expected: Extension, byte: number): Expected | null {
   if (byte === CR) return 'size_lf';
   if (byte === SEMICOLON) return 'extension_start';
@@ -184,7 +183,7 @@ function afterQuotedByte(
   return byte === BACKSLASH ? 'extension_escaped' : expected;
 }
 
-/** A length among the trailers comes too late to be one, and some readers refuse it. */
+/** A length among the trailers has no meaning, and some parsers refuse it. */
 const mayTrail = (name: string): boolean =>
   name.length > 0 && name.toLowerCase() !== 'content-length';
 
@@ -192,7 +191,7 @@ const TOKEN_BYTES = new Set(
   Buffer.from("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"),
 );
 const isToken = (byte: number): boolean => TOKEN_BYTES.has(byte);
-/** What may stand in a field's value or between quotes. */
+/** Allowed in field values and quoted strings. */
 const isText = (byte: number): boolean => byte === TAB || (byte >= 0x20 && byte !== 0x7f);
 
 /** The value of a hexadecimal digit, or -1. */
@@ -202,7 +201,7 @@ function hexDigit(byte: number): number {
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x61 + 10 : -1;
 }
 
-/** Bytes out of a read, in a buffer of their own size: a view would hold all of the read in memory. */
+/** Copies, because the read buffer is used again, and a view would keep all of it in memory. */
 export function copyOf(bytes: Buffer, start: number, end: number): Buffer {
   const copy = Buffer.allocUnsafe(end - start);
   bytes.copy(copy, 0, start, end);

@@ -2,10 +2,9 @@ import { PlainConnection, type PlainOrigin } from './http1-connection.ts';
 import type { HttpClient } from './types.ts';
 
 /**
- * Makes the client for `http:` origins: engines on this machine and in the house, where what a request
- * costs is what a user waits for. A pool without limit, one request at a time on each connection.
- * Written for the relay because a general client does more than a relay needs: figures, and what would end
- * it, in docs/decisions/own-http-client.md.
+ * The client for `http:` origins: engines on this machine and in the local network. Keeps any number of
+ * connections, with one request at a time on each. It exists because a general client costs more time per
+ * request; docs/decisions/own-http-client.md has the figures and when to drop it.
  */
 export function createPlainClient(connectTimeoutMs: number): HttpClient {
   const origins = new Map<string, PlainOrigin>();
@@ -38,7 +37,7 @@ export function createPlainClient(connectTimeoutMs: number): HttpClient {
 function parseOrigin(url: string): PlainOrigin {
   const { host, hostname, port } = new URL(url);
   return {
-    // An IPv6 address stands in brackets in an address, and without them everywhere else.
+    // An IPv6 address has brackets in a URL only.
     host: hostname.replace(/^\[(.*)\]$/, '$1'),
     port: port === '' ? 80 : Number(port),
     authority: host,

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import {
   createResponseParser,
-  type ParsedParts,
+  type ResponseParts,
   type ParseState,
   type ResponseParser,
 } from './http1-parser.ts';
@@ -16,29 +16,28 @@ import {
   transportFailure,
 } from './types.ts';
 
-/** Where connections go to, and those that wait there for a request. */
+/** An origin and the connections to it. */
 export interface PlainOrigin {
   readonly host: string;
   readonly port: number;
-  /** What the `Host` header says. */
+  /** The value of the `Host` header. */
   readonly authority: string;
-  /** The one used last stands last. */
+  /** Most recently used last. */
   readonly idle: PlainConnection[];
-  /** All that are open. */
+  /** Idle and in use. */
   readonly open: Set<PlainConnection>;
 }
 
-/** Up to this size head and body go out as one piece of text, which is one system call and no gathering. */
+/** Up to this size head and body are joined and written as one string: a single plain system call. */
 const MAX_ONE_PIECE_BYTES = 16 * 1024;
 
 /**
- * Every read of every connection lands here, and the parser copies out of it what is handed on: Node would
- * allocate 64 KiB for each read, and most bring one event of some 300 bytes (`npm run bench`).
+ * Shared by all connections; the parser copies out of it what is passed on. By default Node allocates 64 KiB
+ * for each read, and most bring one event of some 300 bytes (`npm run bench`).
  */
 const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024);
 
-/** One request on a connection. */
-class Call implements Exchange, ParsedParts {
+class PlainExchange implements Exchange, ResponseParts {
   listener: ResponseListener;
   readonly #connection: PlainConnection;
 
@@ -50,7 +49,7 @@ class Call implements Exchange, ParsedParts {
   onHead(status: number, headers: ResponseHeaders): void {
     if (!this.#connection.serves(this)) return;
     const hasTimedOut = status === REQUEST_TIMEOUT_STATUS && this.#connection.isReused();
-    if (hasTimedOut) this.#connection.timedOut();
+    if (hasTimedOut) this.#connection.onRequestTimeout();
     else this.listener.onHead(status, headers);
   }
 
@@ -71,13 +70,13 @@ class Call implements Exchange, ParsedParts {
   }
 }
 
-/** A connection without TLS that serves one request at a time. */
+/** A connection without TLS, for one request at a time. */
 export class PlainConnection {
   readonly #origin: PlainOrigin;
   readonly #socket: Socket;
-  #call: Call | null = null;
+  #call: PlainExchange | null = null;
   #parser: ResponseParser | null = null;
-  #answers = 0;
+  #responses = 0;
 
   constructor(origin: PlainOrigin, connectTimeoutMs: number) {
     this.#origin = origin;
@@ -90,32 +89,32 @@ export class PlainConnection {
     this.#socket.on('timeout', this.#onTimeout);
     this.#socket.on('end', this.#onEnd);
     this.#socket.on('error', this.#onClosed);
-    this.#socket.on('close', () => this.#onClosed(broken('CLOSED')));
+    this.#socket.on('close', () => this.#onClosed(errorOf('CLOSED')));
   }
 
   /**
-   * Sends a request; the connection must be idle or new. On a kept one it waits for one whole look of the
-   * loop at its sockets: whatever had come before the request was handed over would be taken for its answer.
-   * The first immediate runs in the present turn, whose look at the sockets may be over, the second in the next.
+   * The connection must be idle or new. On a kept one the request is written after the event loop has polled
+   * its sockets once: bytes that had come before the request would be taken for its response. The first immediate
+   * may still run in the present turn, after its poll; the second runs in the next turn.
    */
   send(request: HttpRequest, listener: ResponseListener): Exchange {
-    const call = new Call(listener, this);
+    const call = new PlainExchange(listener, this);
     this.#call = call;
     if (this.isReused()) {
       this.#socket.setTimeout(0);
-      setImmediate(this.#afterThisTurn, call, request);
+      setImmediate(this.#onFirstImmediate, call, request);
     } else this.#write(call, request);
     return call;
   }
 
-  readonly #afterThisTurn = (call: Call, request: HttpRequest): void => {
-    if (this.#call === call) setImmediate(this.#afterNextLook, call, request);
+  readonly #onFirstImmediate = (call: PlainExchange, request: HttpRequest): void => {
+    if (this.#call === call) setImmediate(this.#onSecondImmediate, call, request);
   };
 
-  readonly #afterNextLook = (call: Call, request: HttpRequest): void => {
+  readonly #onSecondImmediate = (call: PlainExchange, request: HttpRequest): void => {
     if (this.#call !== call) return;
     if (this.#socket.writable) this.#write(call, request);
-    else this.#fail(broken('CLOSED'));
+    else this.#fail(errorOf('CLOSED'));
   };
 
   destroy(): void {
@@ -123,37 +122,37 @@ export class PlainConnection {
   }
 
   isReused(): boolean {
-    return this.#answers > 0;
+    return this.#responses > 0;
   }
 
-  /** False once the call was ended from this side. */
-  serves(call: Call): boolean {
+  /** False once `call` was aborted or is over. */
+  serves(call: PlainExchange): boolean {
     return this.#call === call;
   }
 
-  pause(call: Call): void {
+  pause(call: PlainExchange): void {
     if (this.#call === call) this.#socket.pause();
   }
 
-  resume(call: Call): void {
+  resume(call: PlainExchange): void {
     if (this.#call === call) this.#socket.resume();
   }
 
-  abort(call: Call): void {
+  abort(call: PlainExchange): void {
     if (this.#call !== call) return;
     this.#call = null;
     this.#socket.destroy();
   }
 
-  /** The kept connection had waited too long for its other side: the request goes out again on another. */
-  timedOut(): void {
+  /** The other side had given the idle connection up; the request can be sent again on a new one. */
+  onRequestTimeout(): void {
     const call = this.#call;
     this.#call = null;
     this.#socket.destroy();
     call?.listener.onFailure(TIMED_OUT);
   }
 
-  #write(call: Call, { method, path, headers, body }: HttpRequest): void {
+  #write(call: PlainExchange, { method, path, headers, body }: HttpRequest): void {
     this.#parser = createResponseParser(call);
     let head = `${method} ${path} HTTP/1.1\r\nhost: ${this.#origin.authority}\r\nconnection: keep-alive\r\n`;
     for (let index = 0; index < headers.length; index += 2) {
@@ -173,9 +172,9 @@ export class PlainConnection {
 
   readonly #onRead = (bytes: number): boolean => {
     if (this.#parser !== null) this.#onState(this.#parser.push(READ_BUFFER, bytes));
-    // Nobody asked for these: they would be taken for the next answer.
+    // Bytes without a request: they would be taken for the next response.
     else if (this.#call === null) this.#dropIdle();
-    else this.#fail(broken('CLOSED'));
+    else this.#fail(errorOf('CLOSED'));
     return true;
   };
 
@@ -190,26 +189,26 @@ export class PlainConnection {
         this.#finish(false);
         break;
       case 'malformed':
-        this.#fail(broken('MALFORMED'));
+        this.#fail(errorOf('MALFORMED'));
         break;
       case 'too_large':
-        this.#fail(broken('HEAD_TOO_LARGE'));
+        this.#fail(errorOf('HEAD_TOO_LARGE'));
         break;
       case 'too_many_heads':
-        this.#fail(broken('TOO_MANY_HEADS'));
+        this.#fail(errorOf('TOO_MANY_HEADS'));
         break;
     }
   }
 
-  /** The response is whole; the connection waits for the next request, where that may be. */
-  #finish(clean: boolean): void {
+  /** The response is complete; keeps the connection if it can be reused. */
+  #finish(isClean: boolean): void {
     const call = this.#call;
     const keptMs = this.#parser?.keepAliveMs() ?? null;
-    // Answered before all of the request was out: the rest would run into the next one.
-    const isReusable = clean && this.#socket.writable && this.#socket.writableLength === 0;
+    // With a request that is not written out yet, the rest of it would run into the next one.
+    const isReusable = isClean && this.#socket.writable && this.#socket.writableLength === 0;
     this.#call = null;
     this.#parser = null;
-    this.#answers += 1;
+    this.#responses += 1;
     if (isReusable && keptMs !== null) {
       this.#socket.resume();
       this.#socket.setTimeout(Math.min(keptMs, KEEP_ALIVE_MS));
@@ -218,7 +217,7 @@ export class PlainConnection {
     call?.listener.onEnd();
   }
 
-  /** In the next turn: what comes right behind an answer has come by then. */
+  /** In the next turn: bytes right after a response have come by then and close the connection. */
   readonly #keep = (): void => {
     if (this.#socket.writable) this.#origin.idle.push(this);
   };
@@ -238,7 +237,7 @@ export class PlainConnection {
 
   readonly #onTimeout = (): void => {
     if (this.#call === null) this.#dropIdle();
-    else this.#fail(broken('CONNECT_TIMEOUT'));
+    else this.#fail(errorOf('CONNECT_TIMEOUT'));
   };
 
   readonly #onEnd = (): void => {
@@ -263,7 +262,7 @@ export class PlainConnection {
   }
 }
 
-/** An error with a code that `transportFailure` knows. */
-function broken(code: string): Error {
+/** `code` is one that `transportFailure` knows. */
+function errorOf(code: string): Error {
   return Object.assign(new Error(code), { code });
 }

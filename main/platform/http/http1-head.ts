@@ -5,27 +5,26 @@ export type BodyEnd =
   | { readonly kind: 'none' }
   | { readonly kind: 'length'; readonly bytes: number }
   | { readonly kind: 'chunks' }
-  /** With the connection. */
+  /** The end of the connection. */
   | { readonly kind: 'close' };
 
-/** The head of a response. */
 export interface ResponseHead {
   readonly status: number;
   readonly headers: ResponseHeaders;
   readonly bodyEnd: BodyEnd;
-  /** How long the other side keeps the idle connection; null where it does not, Infinity where it does not say. */
+  /** How long the other side keeps the idle connection: null for not at all, Infinity if it does not say. */
   readonly keepAliveMs: number | null;
 }
 
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/;
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-/** What may not stand in a line: controls but for the tab, a CR or LF on its own included. */
+/** Control characters except the tab; a lone CR or LF is one. */
 const FORBIDDEN = /[^\t\x20-\x7e\x80-\xff]/;
 
 /**
- * Reads a response head (RFC 9112), without its closing blank line, one character a byte; null where it
- * is none. Strict where leniency lets two readers see two different responses: folded lines, blanks
- * before the colon, a length beside chunks, two lengths.
+ * Parses a response head (RFC 9112) of one character per byte, without its closing blank line; null if it is
+ * malformed. Strict wherever lenient parsers disagree on what the response is: folded lines, blanks before the
+ * colon, a length beside chunks, two lengths.
  */
 export function parseHead(text: string): ResponseHead | null {
   const lines = text.split('\r\n');
@@ -40,10 +39,10 @@ export function parseHead(text: string): ResponseHead | null {
   return { status, headers, bodyEnd, keepAliveMs: isKept ? keepAliveMsOf(headers) : null };
 }
 
-/** HTTP/1.1 keeps connections unless it says not to, HTTP/1.0 only if it says so. */
+/** By default HTTP/1.1 keeps connections and HTTP/1.0 does not. */
 function isKeptAlive(isHttp11: boolean, headers: ResponseHeaders): boolean {
   const { connection, 'proxy-connection': ofProxy } = headers;
-  // Nearly every answer of an engine.
+  // A short cut for most responses of engines.
   if (connection === undefined && ofProxy === undefined) return isHttp11;
   const words = [connection ?? [], ofProxy ?? []].flat().join(',').toLowerCase();
   return (
@@ -51,7 +50,7 @@ function isKeptAlive(isHttp11: boolean, headers: ResponseHeaders): boolean {
   );
 }
 
-/** A request that is written as the other side closes is lost, so a second is left between. */
+/** A request written while the other side closes is lost, so its announced time is not used up. */
 const KEEP_ALIVE_MARGIN_MS = 1000;
 
 function keepAliveMsOf({ 'keep-alive': hint }: ResponseHeaders): number | null {
@@ -68,14 +67,14 @@ function parseFields(lines: readonly string[]): ResponseHeaders | null {
     const colon = line.indexOf(':');
     const name = line.slice(0, Math.max(colon, 0)).toLowerCase();
     if (!NAME.test(name) || FORBIDDEN.test(line)) return null;
-    // Some readers take the tab for a part of the coding, which they do not know then.
+    // Some parsers take the tab for a part of the coding.
     if (name === 'transfer-encoding' && line.endsWith('\t')) return null;
     addField(headers, name, valueOf(line, colon + 1));
   }
   return headers;
 }
 
-/** The value without the blanks around it: `trim` would take a no-break space (0xa0) for one as well. */
+/** Trims blanks only: `trim` would also remove a no-break space (0xa0). */
 function valueOf(line: string, colonEnd: number): string {
   let start = colonEnd;
   let end = line.length;
@@ -86,7 +85,7 @@ function valueOf(line: string, colonEnd: number): string {
 
 const isBlank = (code: number): boolean => code === 0x20 || code === 0x09;
 
-/** Repeated fields gather in one list: a new one for each would be quadratic. */
+/** Appends to one list for a repeated field: a new list each time would be quadratic. */
 function addField(headers: Record<string, string | string[]>, name: string, value: string): void {
   const known = Object.hasOwn(headers, name) ? headers[name] : undefined;
   if (known === undefined) headers[name] = value;
@@ -95,14 +94,14 @@ function addField(headers: Record<string, string | string[]>, name: string, valu
 }
 
 /**
- * Where the body ends; null where two readers might see two ends of it, which holds for heads without a body
- * as well: a length beside chunks, two lengths even if they are the same, another coding than chunks.
+ * Null where two parsers might disagree on the end of the body: a length beside chunks, two lengths even if
+ * they are equal, another coding than chunks. This is checked for responses without a body too.
  */
 function bodyEndOf(status: number, headers: ResponseHeaders): BodyEnd | null {
   const { 'transfer-encoding': coding, 'content-length': length } = headers;
   if (coding !== undefined && length !== undefined) return null;
   if (coding !== undefined && String(coding).toLowerCase() !== 'chunked') return null;
-  // Fifteen digits are the most that a number holds exactly.
+  // More digits do not fit into a number exactly.
   if (length !== undefined && !/^\d{1,15}$/.test(String(length))) return null;
   if (status < 200 || status === 204 || status === 304) return { kind: 'none' };
   if (coding !== undefined) return { kind: 'chunks' };

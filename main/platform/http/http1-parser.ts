@@ -2,37 +2,35 @@ import { type ChunkReader, copyOf, createChunkReader } from './http1-chunked.ts'
 import { type BodyEnd, parseHead } from './http1-head.ts';
 import { MAX_HEAD_BYTES, MAX_INTERIM_HEADS, type ResponseHeaders } from './types.ts';
 
-/** Who hears of a response's parts. */
-export interface ParsedParts {
+export interface ResponseParts {
   onHead(status: number, headers: ResponseHeaders): void;
-  /** What one read brought of the body, as one piece of its own. */
+  /** Called once for each read with bytes of the body; the piece is a copy. */
   onData(piece: Buffer): void;
 }
 
-/** How far a response has come. */
 export type ParseState =
   | 'going'
-  /** Its last byte has come. */
+  /** The response is complete. */
   | 'whole'
   /** Not HTTP, or its framing is broken. */
   | 'malformed'
   /** The head is over the limit. */
   | 'too_large'
-  /** More heads that are none of a final answer than anybody has a use for. */
+  /** More interim (1xx) heads than `MAX_INTERIM_HEADS`. */
   | 'too_many_heads'
-  /** There are bytes behind its end, which nobody asked for. */
+  /** The response is complete, and bytes follow it. */
   | 'overrun';
 
-/** Reads one response from the pieces of a connection. */
+/** Parses one response from the reads of a connection. */
 export interface ResponseParser {
   /**
-   * Takes the bytes of a read up to `end`; not to be called again once the state is another than `going`.
-   * They are the parser's until it returns, and may be written over afterwards.
+   * Parses the bytes of a read up to `end`, and may overwrite them; the caller may reuse them afterwards. Must
+   * not be called again after another state than `going`.
    */
   push(bytes: Buffer, end: number): ParseState;
-  /** The connection has ended: true where that ends the body as it should. */
+  /** Whether the end of the connection is the regular end of the body. */
   endsWithConnection(): boolean;
-  /** How long the connection may wait for another request; null where it may not serve one. */
+  /** How long the connection may be kept idle; null where it must not be reused. */
   keepAliveMs(): number | null;
   /** A byte of the response has come. */
   hasBegun(): boolean;
@@ -41,22 +39,21 @@ export interface ResponseParser {
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 
-/** Makes a parser for one response. */
-export function createResponseParser(parts: ParsedParts): ResponseParser {
+export function createResponseParser(parts: ResponseParts): ResponseParser {
   return new Parser(parts);
 }
 
 class Parser implements ResponseParser {
-  readonly #parts: ParsedParts;
+  readonly #parts: ResponseParts;
   #splitHead: SplitHead | null = null;
   #interimHeads = 0;
   #bodyEnd: BodyEnd | null = null;
   #chunks: ChunkReader | null = null;
-  #leftBytes = 0;
+  #remainingBytes = 0;
   #keepAliveMs: number | null = null;
   #hasBegun = false;
 
-  constructor(parts: ParsedParts) {
+  constructor(parts: ResponseParts) {
     this.#parts = parts;
   }
 
@@ -81,12 +78,12 @@ class Parser implements ResponseParser {
     return this.#bodyEnd !== null;
   }
 
-  /** Reads heads until one is final; what follows it is the body's. */
+  /** Parses interim heads and the final one, then what follows it as the body. */
   #readHeads(bytes: Buffer, end: number): ParseState {
     let start = 0;
     while (start < end) {
       const piece = bytes.subarray(start, end);
-      // Most come whole in one read, and nothing is gathered.
+      // Most heads come in one read, and nothing is copied.
       const length = this.#splitHead === null ? lengthOfHead(piece) : this.#splitHead.add(piece);
       if (length === null) {
         this.#splitHead ??= new SplitHead(piece);
@@ -105,17 +102,17 @@ class Parser implements ResponseParser {
 
   #takeHead(text: string): ParseState {
     const head = parseHead(text);
-    // A change of protocol was not asked for.
+    // 101: no change of protocol was requested.
     if (head === null || head.status === 101) return 'malformed';
     if (head.status < 200) {
-      // Behind a head that ends the connection nothing can come.
+      // After a head that closes the connection no final response can follow.
       if (head.keepAliveMs === null) return 'malformed';
       this.#interimHeads += 1;
       return this.#interimHeads > MAX_INTERIM_HEADS ? 'too_many_heads' : 'going';
     }
     this.#bodyEnd = head.bodyEnd;
     this.#keepAliveMs = head.keepAliveMs;
-    if (head.bodyEnd.kind === 'length') this.#leftBytes = head.bodyEnd.bytes;
+    if (head.bodyEnd.kind === 'length') this.#remainingBytes = head.bodyEnd.bytes;
     if (head.bodyEnd.kind === 'chunks') this.#chunks = createChunkReader(this.#parts);
     this.#parts.onHead(head.status, head.headers);
     return 'going';
@@ -127,15 +124,15 @@ class Parser implements ResponseParser {
       if (end > start) this.#parts.onData(copyOf(bytes, start, end));
       return 'going';
     }
-    const dataEnd = Math.min(end, start + this.#leftBytes);
-    this.#leftBytes -= dataEnd - start;
+    const dataEnd = Math.min(end, start + this.#remainingBytes);
+    this.#remainingBytes -= dataEnd - start;
     if (dataEnd > start) this.#parts.onData(copyOf(bytes, start, dataEnd));
-    if (this.#leftBytes > 0) return 'going';
+    if (this.#remainingBytes > 0) return 'going';
     return end > dataEnd ? 'overrun' : 'whole';
   }
 }
 
-/** A head that comes in more than one read; each byte is copied and looked at once, however small the reads. */
+/** A head that comes in several reads; each byte is copied and searched once, however small the reads. */
 class SplitHead {
   #bytes: Buffer = Buffer.allocUnsafe(1024);
   #length = 0;
@@ -144,14 +141,14 @@ class SplitHead {
     this.add(piece);
   }
 
-  /** How many bytes of the piece belong to the head, or null where its end is still to come. */
+  /** Returns how many bytes of the piece belong to the head, or null if its end has not come. */
   add(piece: Buffer): number | null {
     const before = this.#length;
     const added = Math.min(piece.length, MAX_HEAD_BYTES + HEAD_END.length - before);
     if (before + added > this.#bytes.length) this.#grow(before + added);
     piece.copy(this.#bytes, before, 0, added);
     this.#length = before + added;
-    // The end itself may be split.
+    // The blank line itself may be split.
     const searched = Math.max(0, before - HEAD_END.length + 1);
     const end = this.#bytes.subarray(0, this.#length).indexOf(HEAD_END, searched);
     if (end === -1) return null;
@@ -159,12 +156,11 @@ class SplitHead {
     return this.#length - before;
   }
 
-  /** There is no end in as many bytes as a head may have. */
+  /** The largest allowed number of bytes holds no end. */
   isTooLarge(): boolean {
     return this.#length === MAX_HEAD_BYTES + HEAD_END.length;
   }
 
-  /** The head, once its end has come. */
   text(): string {
     return textOfHead(this.#bytes, this.#length);
   }
@@ -176,12 +172,12 @@ class SplitHead {
   }
 }
 
-/** With its closing blank line; null where that is still to come. */
+/** With the closing blank line; null if that has not come. */
 function lengthOfHead(piece: Buffer): number | null {
   const end = piece.indexOf(HEAD_END);
   return end === -1 ? null : end + HEAD_END.length;
 }
 
-/** Without its closing blank line. */
+/** Without the closing blank line. */
 const textOfHead = (bytes: Buffer, length: number): string =>
   bytes.toString('latin1', 0, length - HEAD_END.length);

@@ -1,6 +1,6 @@
 import type { Exchange, HttpClient, HttpRequest, ResponseListener } from './types.ts';
 
-/** Makes a client whose code is loaded with its first request: what nobody uses takes no memory. */
+/** A client that is loaded on its first request, to save its memory where it is not used. */
 export function createLazyClient(load: () => Promise<HttpClient>): HttpClient {
   let loading: Promise<HttpClient> | null = null;
   let loaded: HttpClient | null = null;
@@ -30,7 +30,7 @@ export function createLazyClient(load: () => Promise<HttpClient>): HttpClient {
   };
 }
 
-/** An exchange that may not have begun yet. */
+/** An exchange of a client that is still being loaded; once it has begun, all calls are passed on. */
 class WaitingExchange implements Exchange {
   listener: ResponseListener;
   #exchange: Exchange | null = null;
@@ -43,7 +43,7 @@ class WaitingExchange implements Exchange {
 
   begin(send: (listener: ResponseListener) => Exchange): void {
     if (this.#isAborted) return;
-    // The listener may change hands; it is looked up with each part.
+    // `listener` may be replaced at any time, so it is looked up for each event.
     this.#exchange = send({
       onHead: (status, headers) => this.listener.onHead(status, headers),
       onData: (chunk) => this.listener.onData(chunk),
@@ -53,7 +53,7 @@ class WaitingExchange implements Exchange {
     if (this.#isPaused) this.#exchange.pause();
   }
 
-  /** There is nobody to send it. */
+  /** The client cannot be loaded. */
   fail(detail: string): void {
     if (this.#isAborted) return;
     this.listener.onFailure({ kind: 'unreachable', detail, stale: false });

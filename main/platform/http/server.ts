@@ -5,13 +5,12 @@ import type { BodyShare } from '../body-budget.ts';
 import { ByteBuffer } from '../byte-buffer.ts';
 import type { Clock } from '../clock.ts';
 
-/** Whether a server got its address. */
 type Listening =
   | { readonly kind: 'listening'; readonly port: number }
   /** `absent`: this machine has no such address. */
   | { readonly kind: 'failed'; readonly absent: boolean; readonly message: string };
 
-/** Binds a server; a taken port or a missing address is a value. */
+/** Binds a server. A port in use and a missing address are results; it does not reject. */
 export function listen(server: Server, host: string, port: number): Promise<Listening> {
   return new Promise((resolve) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
@@ -39,41 +38,41 @@ function describe(error: NodeJS.ErrnoException, host: string, port: number): str
   }
 }
 
-/** An address as it stands in a URL. */
+/** A host as written in a URL: an IPv6 address in brackets. */
 export function urlHost(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
 /**
- * Makes a stopping server close each connection as soon as it owes no answer. By itself Node cuts off
- * an answer that is written but not yet sent, keeps a connection that fell idle after the stop, and
- * waits for one that never asked for anything, such as browsers open in advance.
+ * Makes a stopping server close each connection once all its requests are answered. By default Node cuts off
+ * a response that is written but not yet sent, keeps a connection that becomes idle after the stop, and waits
+ * for connections that never sent a request, which browsers open in advance.
  */
 export function closeOnceAnswered(server: Server): void {
-  const owed = new Map<Socket, number>();
+  const pending = new Map<Socket, number>();
   server.on('connection', (socket: Socket) => {
-    owed.set(socket, 0);
-    socket.on('close', () => owed.delete(socket));
+    pending.set(socket, 0);
+    socket.on('close', () => pending.delete(socket));
   });
   server.on('request', ({ socket }, res) => {
-    owed.set(socket, (owed.get(socket) ?? 0) + 1);
+    pending.set(socket, (pending.get(socket) ?? 0) + 1);
     res.on('close', () => {
-      const before = owed.get(socket);
+      const before = pending.get(socket);
       if (before === undefined) return;
-      owed.set(socket, before - 1);
+      pending.set(socket, before - 1);
       if (before === 1 && !server.listening) socket.destroySoon();
     });
   });
-  // What `server.close()` calls first.
+  // Called first by `server.close()`.
   server.closeIdleConnections = () => {
-    for (const [socket, answers] of owed) if (answers === 0) socket.destroy();
+    for (const [socket, requests] of pending) if (requests === 0) socket.destroy();
   };
 }
 
-/** So long the rest of a body is still read whose request was answered without it. */
+/** How long the rest of a body is still read after the request was answered. */
 const REST_MS = 2000;
 
-/** Makes a server close connections on which a body goes on after its answer: nobody reads it. */
+/** Makes a server close connections on which a request body still arrives after the response. */
 export function closeUnread(server: Server, clock: Clock): void {
   server.on('request', (req, res) => {
     res.on('close', () => {
@@ -85,17 +84,17 @@ export function closeUnread(server: Server, clock: Clock): void {
   });
 }
 
-/** What becomes of a body that comes on after its request was answered. */
+/** What to do with a body that still arrives after its request was answered. */
 export interface RestPlan {
   readonly clock: Clock;
-  /** The connection is closed once so much more of it has come over the wire. */
+  /** The connection is closed once more than this has come over the wire. */
   readonly maxRestBytes: number;
 }
 
 /**
- * Ends an answer that is written while the body of its request still comes, and closes the connection.
- * Closing at once would reset it, and the sender would lose the answer unread; so the rest is read and
- * thrown away, but for `maxRestBytes` on the wire and a short while.
+ * Ends a response that was written while the request body still arrives, and closes the connection. Closing it
+ * at once would reset it, and the sender would lose the response unread; so up to `maxRestBytes` of the rest are
+ * read and dropped first, for at most 2 s.
  */
 export function endAfterRest(
   req: IncomingMessage,
@@ -122,42 +121,40 @@ export function endAfterRest(
 
 const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i;
 
-/** True for a host, by name or address, that only this machine can reach. */
+/** Whether a host name or address is this machine's loopback. */
 export function isLoopbackHost(host: string): boolean {
   return LOOPBACK_HOST.test(host);
 }
 
-/** An address of this machine at which others may reach it, IPv4 before IPv6; null when it has none. */
+/** An address of this machine for others in its network, IPv4 preferred; null if it has none. */
 export function outsideAddress(): string | null {
   const outside = Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])
-    // A link-local IPv6 address says nothing without the interface it belongs to.
+    // A link-local IPv6 address is useless without its interface.
     .filter(({ internal, address }) => !internal && !address.startsWith('fe80'));
   const preferred = outside.find(({ family }) => family === 'IPv4') ?? outside[0];
   return preferred?.address ?? null;
 }
 
-/** A request body, or why there is none. */
 export type BodyRead =
   | { readonly kind: 'body'; readonly bytes: Buffer }
   | { readonly kind: 'too_large' }
-  /** The bodies in flight leave no room for it. */
+  /** The budget for bodies in flight is used up. */
   | { readonly kind: 'no_room' }
-  /** It comes in pieces that are too small to be anything but an attack. */
+  /** In pieces so small that it is an attack. */
   | { readonly kind: 'too_many_pieces' }
   /** The caller went away while sending. */
   | { readonly kind: 'aborted' };
 
-/** What a body may be. */
 interface BodyLimits {
   readonly maxBytes: number;
-  /** Each piece costs about a microsecond, however small. */
+  /** Each piece costs about 1 µs, however small. */
   readonly maxPieces?: number;
-  /** What it holds of a budget; whoever made it gives it back. */
+  /** The caller gives it back after use. */
   readonly share?: BodyShare;
 }
 
-/** Reads a whole body; of one that is not taken, the rest is read and thrown away. */
+/** Reads a whole body. After a refusal the rest is read and dropped, until the caller closes the connection. */
 export function readBody(
   req: IncomingMessage,
   { maxBytes, maxPieces = Infinity, share }: BodyLimits,
@@ -165,7 +162,7 @@ export function readBody(
   return new Promise((resolve) => {
     const announced = Number(req.headers['content-length'] ?? 0);
     const body = new ByteBuffer(announced);
-    let taken = 0;
+    let reservedBytes = 0;
     let pieces = 0;
     let isRefused = false;
 
@@ -175,18 +172,19 @@ export function readBody(
       share?.giveBack();
       resolve({ kind });
     };
-    /** What was announced counts from the beginning, or ten bodies would be half read for the sake of one. */
-    const take = (bytes: number) => {
+    /** The announced length is reserved at once; otherwise ten bodies might all be refused half read. */
+    const reserve = (bytes: number) => {
       if (bytes > maxBytes) refuse('too_large');
-      else if (bytes > taken && share?.take(bytes - taken) === false) refuse('no_room');
-      else taken = Math.max(taken, bytes);
+      else if (bytes > reservedBytes && share?.take(bytes - reservedBytes) === false)
+        refuse('no_room');
+      else reservedBytes = Math.max(reservedBytes, bytes);
     };
 
-    take(announced);
+    reserve(announced);
     req.on('data', (chunk: Buffer) => {
       if (isRefused) return;
       pieces += 1;
-      take(body.length + chunk.length);
+      reserve(body.length + chunk.length);
       if (pieces > maxPieces) refuse('too_many_pieces');
       else if (!isRefused) body.add(chunk);
     });

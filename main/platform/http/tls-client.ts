@@ -14,7 +14,7 @@ import {
   transportFailure,
 } from './types.ts';
 
-/** Makes the client for `https:` origins, over undici's dispatch: `fetch` takes four times its CPU time. */
+/** The client for `https:` origins, on undici's `dispatch`: `fetch` takes four times the CPU time. */
 export function createTlsClient(connectTimeoutMs: number): HttpClient {
   const options: Agent.Options = {
     allowH2: false,
@@ -23,18 +23,21 @@ export function createTlsClient(connectTimeoutMs: number): HttpClient {
     maxHeaderSize: MAX_HEAD_BYTES,
     keepAliveTimeout: KEEP_ALIVE_MS,
     connect: { timeout: connectTimeoutMs },
-    // undici hands its own option objects through; connections are unlimited, one request each.
+    // A pool of any number of connections, each with one request at a time.
     factory: (origin, poolOptions: Pool.Options) =>
-      new Pool(origin, { ...poolOptions, factory: (url, given) => new OwnClient(url, given) }),
+      new Pool(origin, {
+        ...poolOptions,
+        factory: (url, clientOptions) => new TrackedClient(url, clientOptions),
+      }),
   };
   const pooled = new Agent(options);
-  // Pipelining 0 is undici's word for "no keep-alive".
+  // With pipelining 0 undici does not keep connections alive.
   const single = new Agent({ ...options, pipelining: 0 });
   return {
     send(request, listener) {
       const exchange = new UndiciExchange(listener);
-      // undici waits for the end of the present turn of the loop before it uses a kept connection; where
-      // the loop's look at its sockets is over, what came before this request is seen in the next turn only.
+      // Bytes on a kept connection that came before this request must be seen before it is written. undici
+      // waits for the end of the present turn, whose poll of the sockets may be over; so it is called in the next.
       if (request.fresh) dispatch(single, request, exchange);
       else setImmediate(dispatch, pooled, request, exchange);
       return exchange;
@@ -54,17 +57,17 @@ function dispatch(
   agent.dispatch({ origin, path, method, headers: headers as string[], body }, exchange);
 }
 
-/** What undici's connectors do; their type leaves out that they hand the socket back. */
+/** undici's own type of its connectors leaves out that they return the socket. */
 type Connect = (options: buildConnector.Options, done: buildConnector.Callback) => Socket;
 
-/** One connection, one request at a time. */
-class OwnClient extends Client {
-  /** Answers on the present connection: with one or more, it is a reused one. */
-  answers = 0;
+/** An undici client that knows the bytes and responses of its connection. */
+class TrackedClient extends Client {
+  /** On the present connection; with one or more, it is a reused one. */
+  responses = 0;
   #socket: Socket | null = null;
 
   constructor(origin: string | URL, options: Client.Options) {
-    // The pool has made a function of it.
+    // The pool has turned the connect options into a connector.
     const connect = options.connect as Connect;
     super(origin, {
       ...options,
@@ -73,7 +76,7 @@ class OwnClient extends Client {
       },
     });
     this.on('connect', () => {
-      this.answers = 0;
+      this.responses = 0;
     });
   }
 
@@ -85,20 +88,20 @@ class OwnClient extends Client {
     return super.dispatch(options, handler);
   }
 
-  /** Bytes that ever came on the present connection. */
+  /** On the present connection. */
   bytesRead(): number {
     return this.#socket?.bytesRead ?? 0;
   }
 
-  /** undici lets a connection come about though nobody waits for it any more. */
+  /** undici goes on connecting after the request was aborted. */
   stopConnecting(): void {
-    this.#socket?.destroy(new Error('aborted by the gateway'));
+    this.#socket?.destroy(new Error('aborted'));
   }
 }
 
 class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {
   listener: ResponseListener;
-  client: OwnClient | null = null;
+  client: TrackedClient | null = null;
   #controller: Dispatcher.DispatchController | null = null;
   #bytesReadBefore = 0;
   #headSeen = false;
@@ -125,14 +128,14 @@ class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {
     if (this.#over) return;
     this.#over = true;
     if (this.#controller === null) this.client?.stopConnecting();
-    else this.#controller.abort(new Error('aborted by the gateway'));
+    else this.#controller.abort(new Error('aborted'));
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     this.#bytesReadBefore = this.client?.bytesRead() ?? 0;
-    // Aborted while the connection was being made: nothing may be written on it now.
-    if (this.#over) controller.abort(new Error('aborted by the gateway'));
+    // Aborted while connecting: nothing may be written any more.
+    if (this.#over) controller.abort(new Error('aborted'));
   }
 
   onResponseStart(
@@ -142,7 +145,7 @@ class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {
   ): void {
     if (this.#over) return;
     if (status < 200) this.#countInterimHead();
-    else if (status === REQUEST_TIMEOUT_STATUS && (this.client?.answers ?? 0) > 0) {
+    else if (status === REQUEST_TIMEOUT_STATUS && (this.client?.responses ?? 0) > 0) {
       this.abort();
       this.listener.onFailure(TIMED_OUT);
     } else {
@@ -164,7 +167,7 @@ class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    if (this.client !== null) this.client.answers += 1;
+    if (this.client !== null) this.client.responses += 1;
     if (this.#over) return;
     this.#over = true;
     this.listener.onEnd();
@@ -174,9 +177,9 @@ class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {
     if (this.#over) return;
     this.#over = true;
     const { client } = this;
-    // Half a head is a response that has begun: the request was seen.
-    const silent = client?.bytesRead() === this.#bytesReadBefore;
-    const reused = silent && client !== null && client.answers > 0;
+    // A part of a head is a response that has begun: the server has seen the request.
+    const isSilent = client?.bytesRead() === this.#bytesReadBefore;
+    const reused = isSilent && client !== null && client.responses > 0;
     this.listener.onFailure(transportFailure(error, { headSeen: this.#headSeen, reused }));
   }
 }

@@ -1,20 +1,54 @@
-/** One request to an upstream, ready to be written. */
+/**
+ * The states of an exchange. `abort` leads from any state to `over`, and no event follows it. `pause` and
+ * `resume` stop and restart the reads of the response; they may be called in any state.
+ *
+ *   send() ──> connecting ──> waiting ──onHead──> receiving ──onEnd──> over
+ *                  │             │                    │ ↺ onData
+ *                  └─────────────┴────────────────────┴──onFailure──> over
+ *
+ * A caller may send the request again after a failure with `stale`: no byte of a response had come on a kept
+ * connection. Four implementations:
+ *
+ *   PlainExchange    http1-connection.ts  HTTP/1.1 without TLS
+ *   UndiciExchange   tls-client.ts        HTTP/1.1 over TLS
+ *   WaitingExchange  lazy-client.ts       stands for an UndiciExchange while undici is being loaded, keeps
+ *                                         `pause` and `abort` until then, and passes everything on afterwards
+ *   decoded()        decoding.ts          wraps one of the others, from `onHead` on, and decodes its body
+ *
+ * `listener` is looked up for each event, and is replaced in this order:
+ *
+ *   the attempt ──bufferEvents──> a buffer ──hand over──> the relay ──drain──> a sink
+ *        └────────────── drain, once an assembled answer is complete ───────────↑
+ *
+ * The buffer (handover.ts) holds the events that come between two listeners. The sink drops what follows the
+ * last event until the response ends, so that its connection can be used again. `decoded` puts a listener of its
+ * own on the exchange that it wraps; all further replacements happen on the outer one.
+ */
+export interface Exchange {
+  listener: ResponseListener;
+  /** Stops reading from the socket; what the kernel holds stays there. */
+  pause(): void;
+  resume(): void;
+  /** Closes the connection at once. */
+  abort(): void;
+}
+
 export interface HttpRequest {
   readonly method: 'GET' | 'POST';
   /** As in `https://api.example.com:443`. */
   readonly origin: string;
   /** Path and query. */
   readonly path: string;
-  /** Names and values in turn; what the wire gets, in this order. */
+  /** Names and values in turn, sent in this order. */
   readonly headers: readonly string[];
   readonly body: Buffer | null;
-  /** Insist on a new connection instead of a kept one. */
+  /** Use a new connection instead of a kept one. */
   readonly fresh: boolean;
 }
 
 export type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Who hears of a response's parts; exactly one of `onEnd` and `onFailure` comes last. */
+/** Exactly one of `onEnd` and `onFailure` comes last, unless the exchange is aborted. */
 export interface ResponseListener {
   onHead(status: number, headers: ResponseHeaders): void;
   onData(chunk: Buffer): void;
@@ -22,29 +56,20 @@ export interface ResponseListener {
   onFailure(failure: TransportFailure): void;
 }
 
-/** A request under way. */
-export interface Exchange {
-  /** Who hears of the rest; may be handed from the one that waits to the one that relays. */
-  listener: ResponseListener;
-  /** Stops reading from the socket; what the kernel holds stays there. */
-  pause(): void;
-  resume(): void;
-  /** Ends the call at once and closes its connection; the listener hears nothing more. */
-  abort(): void;
-}
-
-/** The way out to upstreams: pooled, with TLS checked, no redirects, no retries, no time-outs of its own. */
+/**
+ * Pools connections and checks certificates. Follows no redirects, retries nothing, and limits only the time
+ * of a connection attempt.
+ */
 export interface HttpClient {
   send(request: HttpRequest, listener: ResponseListener): Exchange;
   close(): Promise<void>;
 }
 
-/** Why an exchange with an upstream broke, in terms that decide what to do next. */
 export interface TransportFailure {
   /**
    * `unreachable`: no connection, or it broke before the response began.
-   * `malformed`: what came is not HTTP, or its head is over the limit.
-   * `cut`: the response had begun and did not end.
+   * `malformed`: the response is not HTTP, or its head is over the limit.
+   * `cut`: the response began and did not end.
    */
   readonly kind: 'unreachable' | 'malformed' | 'cut';
   /** A kept connection broke before any byte of this response: the other side had just closed it. */
@@ -53,7 +78,7 @@ export interface TransportFailure {
   readonly detail: string;
 }
 
-/** Codes for a response that is none; undici's parser error has a name, but no code of its own. */
+/** Codes for a response that is not HTTP; undici's parser error has a name, but no code. */
 const MALFORMED = new Set([
   'MALFORMED',
   'HEAD_TOO_LARGE',
@@ -61,10 +86,10 @@ const MALFORMED = new Set([
   'HTTPParserError',
   'UND_ERR_HEADERS_OVERFLOW',
 ]);
-/** Codes for a connection that was there and is gone. */
+/** Codes for a connection that was made and then lost. */
 const BROKEN = new Set(['CLOSED', 'UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 
-/** Sorts an error of a client or of its socket by its code. */
+/** Classifies an error of a client or of its socket by its code. */
 export function transportFailure(
   error: Error,
   seen: { readonly headSeen: boolean; readonly reused: boolean },
@@ -80,8 +105,8 @@ function codeOf(error: Error): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
 }
 
-/** Codes that say nothing to people. */
-const WORDS: Readonly<Record<string, string>> = {
+/** For codes that users cannot be expected to know. */
+const TEXTS: Readonly<Record<string, string>> = {
   CLOSED: 'the connection was closed',
   UND_ERR_SOCKET: 'the connection was closed',
   ECONNRESET: 'the connection was reset',
@@ -93,13 +118,13 @@ const WORDS: Readonly<Record<string, string>> = {
   UND_ERR_HEADERS_OVERFLOW: 'the response head is too large',
   MALFORMED: 'the response is not HTTP',
   HTTPParserError: 'the response is not HTTP',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the body has not the length it said',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the body does not have the length that was announced',
 };
 
 function describe(error: Error, code: string): string {
-  const words = WORDS[code];
-  if (words !== undefined) return words;
-  // With two address families Node reports one error that holds an error per address.
+  const text = TEXTS[code];
+  if (text !== undefined) return text;
+  // For a name with several addresses Node reports one error that holds an error per address.
   const first = error instanceof AggregateError ? (error.errors[0] as unknown) : error;
   const cause = first instanceof Error ? first : error;
   const address =
@@ -111,21 +136,21 @@ function describe(error: Error, code: string): string {
 }
 
 /**
- * How long an idle connection is kept where the upstream does not say. Engines close theirs after 5 s
- * or more, which is noticed at once but for a race, and that one request is sent again.
+ * How long an idle connection is kept when the upstream does not say. Engines close theirs after 5 s or more.
+ * That is noticed at once, unless a request is just being written, and then it is sent again.
  */
 export const KEEP_ALIVE_MS = 30_000;
-/** Response heads beyond this are malformed. */
+/** Larger response heads count as malformed. */
 export const MAX_HEAD_BYTES = 32 * 1024;
 /**
- * Heads before the final one: an upstream that says `102 Processing` every ten seconds may do so for a
- * quarter of an hour, and one that sends nothing else is given up.
+ * Interim (1xx) heads before the final one: enough for a `102 Processing` every ten seconds over a quarter of
+ * an hour, and a limit for an upstream that sends nothing else.
  */
 export const MAX_INTERIM_HEADS = 100;
 
-/** What some say on a connection that was idle for too long, before they close it. */
+/** Sent by some servers on a connection that was idle for too long, before they close it. */
 export const REQUEST_TIMEOUT_STATUS = 408;
-/** Such an answer, met on a kept connection: the request may be sent again on a new one (RFC 9110, 15.5.9). */
+/** A 408 on a kept connection: the request may be sent again on a new one (RFC 9110, 15.5.9). */
 export const TIMED_OUT: TransportFailure = {
   kind: 'unreachable',
   stale: true,

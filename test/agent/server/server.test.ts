@@ -117,7 +117,7 @@ describe('what is forwarded', () => {
     expect(engine.calls[0]?.headers.authorization).toBe('Bearer caller');
   });
 
-  test("the engine's own key goes before the caller's", async () => {
+  test("the engine's own key replaces the caller's", async () => {
     const engine = await startModelServer(json(200, {}));
     const { url } = await startServing(engine, {
       engineUrl: engine.url.replace('http://', 'http://me:key@'),
@@ -168,7 +168,7 @@ describe('what may go wrong', () => {
     expect(codeOf((await answer).text)).toBe('engine_timeout');
   });
 
-  test('the engine is let go within 50 ms when the caller goes away', async () => {
+  test('the call of the engine is aborted within 50 ms when the caller goes away', async () => {
     const engine = await startModelServer(stall(chunk({ content: 'a' })));
     const { url, agent } = await startServing(engine);
     const { req } = await begin(url);
@@ -178,7 +178,7 @@ describe('what may go wrong', () => {
     await until(() => agent.view().inFlight === 0);
   });
 
-  test('a caller who reads nothing holds up the engine, not the memory', async () => {
+  test('a caller that reads nothing stops the engine and takes no more memory', async () => {
     let written = 0;
     const piece = Buffer.alloc(64 * 1024, 'x');
     const engine = await startModelServer(({ res }) => {
@@ -221,7 +221,7 @@ describe('what may go wrong', () => {
     expect(engine.calls).toEqual([]);
   });
 
-  test('a body for which those in flight leave no room is told that the machine is busy', async () => {
+  test('a body beyond the budget for bodies in flight gets the error that the machine is busy', async () => {
     const engine = await startModelServer(hang);
     const { url } = await startServing(engine);
     // The test's agent has room for two of these.
@@ -258,7 +258,7 @@ describe('what may go wrong', () => {
   });
 });
 
-test('an engine that gave no answer is looked at at once, and its registry hears of it', async () => {
+test('an engine that gave no answer is checked at once, and the registry gets the result', async () => {
   const registry = hearingRegistry();
   const engine = await startModelServer(hang);
   const machine = await startServing(engine, { ownRegistry: registry });
@@ -325,7 +325,7 @@ describe('who may ask', () => {
 });
 
 describe('/health', () => {
-  test('says how agent, engine and model are, and proves who answers', async () => {
+  test('reports agent, engine and model, and proves its identity', async () => {
     const { url, agent, directory, clock } = await startServing(await startModelServer(hang));
     clock.advance(4000);
     const answer = await send(`${url}/health?nonce=00ff`);
@@ -345,7 +345,7 @@ describe('/health', () => {
     expect(key && verifyHealth(key, { nonce: '00ff', ...body })).toBe(true);
   });
 
-  test('names no model when there is none, and signs nothing that is no nonce', async () => {
+  test('names no model when there is none, and signs nothing but a nonce', async () => {
     const { url } = await startAgent();
     expect(JSON.parse((await send(`${url}/health`)).text)).toMatchObject({ model: null });
     expect((await send(`${url}/health?nonce=hello`)).status).toBe(400);
@@ -353,7 +353,7 @@ describe('/health', () => {
 });
 
 describe('the owner', () => {
-  test('who pauses the machine ends what runs and lets nothing new in', async () => {
+  test('a pause aborts the running requests and refuses new ones', async () => {
     const engine = await startModelServer(stall(chunk({ content: 'a' })));
     const { url, agent } = await startServing(engine);
     const { res } = await begin(url);
@@ -370,7 +370,7 @@ describe('the owner', () => {
     expect((await postJson(url + CHAT, ASK)).status).toBe(200);
   });
 
-  test('who drains it lets running requests finish, and then it is paused', async () => {
+  test('a drain lets running requests finish, then the machine is paused', async () => {
     const engine = await startModelServer(stall(...answerChunks('a').slice(0, 2)));
     const { url, agent } = await startServing(engine);
     const { res } = await begin(url);
@@ -422,7 +422,7 @@ describe('the counts', () => {
 describe('the ports', () => {
   const takenPort = (): Promise<number> => listening(createServer());
 
-  test('one that is taken is named, and the other serves', async () => {
+  test('one that is in use is reported, and the other serves', async () => {
     const taken = await takenPort();
     const { agent } = await startAgent({ address: { host: '127.0.0.1', ports: [taken, 0] } });
     const { server, problems } = agent.view();
@@ -433,7 +433,7 @@ describe('the ports', () => {
     expect(port?.remedy).toContain('still serves');
   });
 
-  test('both taken end nothing: heartbeats go on', async () => {
+  test('with both in use heartbeats continue', async () => {
     const ownRegistry = hearingRegistry();
     const address = { host: '127.0.0.1', ports: [await takenPort(), await takenPort()] };
     const { agent } = await startAgent({ address, ownRegistry });
@@ -442,7 +442,7 @@ describe('the ports', () => {
     expect(agent.view().problems.filter(({ tool }) => tool === 'agent')).toHaveLength(2);
   });
 
-  test('may be bound anew while a stream runs on', async () => {
+  test('can be replaced while a stream continues', async () => {
     const engine = await startModelServer(stall(chunk({ content: 'a' })));
     const { url, agent } = await startServing(engine);
     const { res } = await begin(url);
@@ -469,7 +469,7 @@ describe('a stop', () => {
     await stopped;
   });
 
-  test('waits no longer than it was told', async () => {
+  test('waits no longer than its grace', async () => {
     const engine = await startModelServer(stall(chunk({ content: 'a' })));
     const { url, agent, clock } = await startServing(engine);
     const { res } = await begin(url);

@@ -30,7 +30,7 @@ describe('a stream', () => {
     }
   });
 
-  test('that came all at once, or was held up by its caller, measures nothing', () => {
+  test('that came all at once, or was slowed by its caller, measures nothing', () => {
     expect(streamed(WORDS, 0).count().decodeTps).toBeNull();
     const meter = streamed(WORDS);
     meter.slowed();

@@ -1,29 +1,84 @@
+import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../main/platform/clock.ts';
 import { createHttpClient } from '../../../main/platform/http/client.ts';
-import { get } from '../../../main/platform/http/fetch-body.ts';
-import { startByteServer } from '../../support/byte-server.ts';
+import { type BodyRequest, fetchBody } from '../../../main/platform/http/fetch-body.ts';
+import { type Answering, startByteServer } from '../../support/byte-server.ts';
+import { createManualClock } from '../../support/clock.ts';
 
 const HI = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi';
 const TIMED_OUT = 'HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n';
 
-test('a document is asked for once more when the kept connection is given up, and only once', async () => {
+/** A server of bytes and a client for it. */
+async function serving(answering: Answering) {
   const http = createHttpClient();
   onTestFinished(() => http.close());
-  const server = await startByteServer('http', (socket, n) => {
-    socket.write(n === 1 && server.connections.length < 3 ? HI : TIMED_OUT);
+  const server = await startByteServer('http', answering);
+  const request: BodyRequest = {
+    origin: server.origin,
+    path: '/',
+    headers: [],
+    timeoutMs: 10_000,
+    maxBytes: 100,
+  };
+  return { http, server, request };
+}
+
+test.each([
+  ['GET', {}],
+  ['POST', { json: Buffer.from('{}') }],
+])(
+  'a %s is sent once more when the kept connection was closed, and only once',
+  async (_, ofPost) => {
+    const { http, server, request } = await serving((socket, n) => {
+      socket.write(n === 1 && server.connections.length < 3 ? HI : TIMED_OUT);
+    });
+    const send = () => fetchBody({ ...request, ...ofPost }, { http, clock: systemClock });
+    expect(await send()).toMatchObject({ status: 200 });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(await send()).toMatchObject({ status: 200 });
+    expect(server.connections).toHaveLength(2);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(await send()).toMatchObject({ status: 408 });
+    expect(server.connections).toHaveLength(3);
+  },
+);
+
+/** Half an answer, and what ends the wait for the rest; resolves once the server sees its connection end. */
+async function unfinished(end: (abort: AbortController, advance: () => void) => void) {
+  const clock = createManualClock();
+  const abort = new AbortController();
+  const closed = Promise.withResolvers<void>();
+  const { http, request } = await serving((socket) => {
+    socket.on('close', () => closed.resolve());
+    socket.write(HI.slice(0, -1), () => end(abort, () => clock.advance(request.timeoutMs)));
   });
-  const ask = () =>
-    get(
-      { origin: server.origin, path: '/', headers: [], timeoutMs: 10_000, maxBytes: 100 },
-      http,
-      systemClock,
-    );
-  expect(await ask()).toMatchObject({ status: 200 });
-  await new Promise((resolve) => setImmediate(resolve));
-  expect(await ask()).toMatchObject({ status: 200 });
-  expect(server.connections).toHaveLength(2);
-  await new Promise((resolve) => setImmediate(resolve));
-  expect(await ask()).toMatchObject({ status: 408 });
-  expect(server.connections).toHaveLength(3);
+  const result = await fetchBody(request, { http, clock, signal: abort.signal });
+  await closed.promise;
+  return { kind: result.kind, timers: clock.pending() };
+}
+
+test('a time-out has its own kind and closes the connection', async () => {
+  expect(await unfinished((_, advance) => advance())).toEqual({ kind: 'timed_out', timers: 0 });
+});
+
+test('an abort has its own kind and closes the connection', async () => {
+  expect(await unfinished((abort) => abort.abort())).toEqual({ kind: 'aborted', timers: 0 });
+});
+
+test('nothing is sent after an abort', async () => {
+  const { http, server, request } = await serving((socket) => socket.write(HI));
+  const signal = AbortSignal.abort();
+  const result = await fetchBody(request, { http, clock: systemClock, signal });
+  expect([result.kind, server.connections.length]).toEqual(['aborted', 0]);
+});
+
+test('a body over the limit is refused with its status, and its connection closed', async () => {
+  const { http, server, request } = await serving((socket) => {
+    socket.write(`HTTP/1.1 503 Busy\r\ncontent-length: 1000\r\n\r\n${'x'.repeat(101)}`);
+  });
+  const result = await fetchBody(request, { http, clock: systemClock });
+  expect(result).toMatchObject({ kind: 'too_large', status: 503 });
+  const [socket] = server.connections;
+  if (socket?.closed === false) await once(socket, 'close');
 });

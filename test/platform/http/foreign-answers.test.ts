@@ -101,7 +101,7 @@ test.each([
   // Each connection that is given up costs a handshake.
   ['https', 500],
 ] as const)(
-  'a server that answers unasked at any moment: over %s, in %i exchanges nobody gets another answer',
+  'a server that answers without a request at any moment: over %s, in %i exchanges no request gets the answer of another',
   async (protocol, most) => {
     const server = await startStraying(protocol);
     const next = chance(12);

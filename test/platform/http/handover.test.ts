@@ -19,7 +19,7 @@ function idleExchange(): Exchange {
   return { listener: hearing('nobody', []), pause() {}, resume() {}, abort() {} };
 }
 
-test('what came while parked goes to the next listener in order, its data as one piece', () => {
+test('buffered events go to the next listener in order, the data as one piece', () => {
   const exchange = idleExchange();
   const heard: string[] = [];
   const handOver = bufferEvents(exchange);
@@ -30,7 +30,7 @@ test('what came while parked goes to the next listener in order, its data as one
   expect(heard).toEqual(['relay data: ab', 'relay end']);
 });
 
-test('a listener that hands on while it is being told is not told the rest', () => {
+test('a listener that is replaced during the replay gets none of the rest', () => {
   const exchange = idleExchange();
   const heard: string[] = [];
   const handOver = bufferEvents(exchange);

@@ -99,7 +99,7 @@ test.each<[law: string, wire: string]>([
   expect(read([Buffer.from(wire)]).state).toBe('malformed');
 });
 
-test('however many chunks one read holds, it is handed on as one piece that does not hold the read', () => {
+test('the chunks of one read are passed on as one piece, which does not keep the read in memory', () => {
   const pieces: Buffer[] = [];
   const reader = createChunkReader({ onData: (piece) => void pieces.push(piece) });
   const bytes = Buffer.from('1\r\nx\r\n'.repeat(10_000));

@@ -143,7 +143,7 @@ test('what a head with repeated fields takes grows with their number, not with i
   expect(taken(8000)).toBeLessThan(8 * taken(2000));
 });
 
-test('what is handed on stays as it was when the next read comes', () => {
+test('a piece does not change when the next read comes', () => {
   const data: Buffer[] = [];
   const parser = createResponseParser({ onHead() {}, onData: (piece) => void data.push(piece) });
   const read = Buffer.from(`${OK}content-length: 4\r\n\r\nhi`);

@@ -62,7 +62,7 @@ test('nothing is loaded before the first request, and then once for all', async 
   expect(did).toEqual(['send', 'send', 'send', 'send']);
 });
 
-test('what is asked of an exchange before it has begun holds once it has', async () => {
+test('pause and abort before an exchange has begun hold once it has', async () => {
   const { client, did, load } = startClient();
   client.send(REQUEST, hearing()).pause();
   client.send(REQUEST, hearing()).abort();
@@ -74,7 +74,7 @@ test('what is asked of an exchange before it has begun holds once it has', async
   expect(did).toEqual(['send', 'pause', 'send']);
 });
 
-test('whoever takes an exchange over before it has begun hears its answer', async () => {
+test('a listener that takes an exchange over before it has begun gets its response', async () => {
   const { client, listeners, load } = startClient();
   const [first, second, third] = [hearing(), hearing(), hearing()];
   const exchange = client.send(REQUEST, first);
@@ -98,7 +98,7 @@ test('a client that cannot be loaded is an upstream that cannot be reached', asy
   await expect(client.close()).resolves.toBeUndefined();
 });
 
-test('whoever has given an exchange up hears nothing, not even that the client could not be loaded', async () => {
+test('an aborted exchange has no events, not even when the client cannot be loaded', async () => {
   const { client, loading } = startClient();
   const listener = hearing();
   client.send(REQUEST, listener).abort();

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../platform/clock.ts';
-import { get } from '../../../platform/http/fetch-body.ts';
+import { fetchBody } from '../../../platform/http/fetch-body.ts';
 import type { HttpClient } from '../../../platform/http/types.ts';
 import { parseJson } from '../../../platform/json.ts';
 import type { EngineHealth } from './engine-view.ts';
@@ -37,14 +37,13 @@ const TIMEOUT_MS = 1000;
 const MAX_BYTES = 2 * 1024 * 1024;
 
 /** For one round of reading. Only GET is sent: a POST may load a model. */
-export function createAsk(address: EngineAddress, { http, clock }: AskEdges): Ask {
+export function createAsk(address: EngineAddress, edges: AskEdges): Ask {
   const answers = new Map<string, Promise<EngineAnswer>>();
   const headers = ['accept', 'application/json, text/plain'];
   if (address.authorization !== null) headers.push('authorization', address.authorization);
 
   async function fetchAnswer(path: string): Promise<EngineAnswer> {
-    let isLate = false;
-    const result = await get(
+    const result = await fetchBody(
       {
         origin: address.origin,
         path: address.basePath + path,
@@ -52,10 +51,9 @@ export function createAsk(address: EngineAddress, { http, clock }: AskEdges): As
         timeoutMs: TIMEOUT_MS,
         maxBytes: MAX_BYTES,
       },
-      http,
-      noticingTimeout(clock, () => (isLate = true)),
+      edges,
     );
-    if (result.kind === 'failed') return { ...NO_ANSWER, isLate };
+    if (result.kind !== 'response') return { ...NO_ANSWER, isLate: result.kind === 'timed_out' };
     const text = result.body.toString('utf8');
     const server = result.headers['server'];
     return {
@@ -71,19 +69,6 @@ export function createAsk(address: EngineAddress, { http, clock }: AskEdges): As
     const asked = answers.get(path) ?? fetchAnswer(path);
     answers.set(path, asked);
     return asked;
-  };
-}
-
-/** Reports when a timer of the clock runs out, because a failed `get` does not say whether it timed out. */
-function noticingTimeout(clock: Clock, onTimeout: () => void): Clock {
-  return {
-    now: () => clock.now(),
-    ticks: () => clock.ticks(),
-    after: (ms, fn) =>
-      clock.after(ms, () => {
-        onTimeout();
-        fn();
-      }),
   };
 }
 

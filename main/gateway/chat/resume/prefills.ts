@@ -1,7 +1,7 @@
 import type { UpstreamId } from '#shared/ids.ts';
 import { isObject } from '#shared/objects.ts';
 import type { Clock } from '../../../platform/clock.ts';
-import { get } from '../../../platform/http/fetch-body.ts';
+import { fetchBody } from '../../../platform/http/fetch-body.ts';
 import type { HttpClient } from '../../../platform/http/types.ts';
 import type { UpstreamCall } from '../../upstream/call.ts';
 import { parseJson } from '../../upstream/completion.ts';
@@ -65,7 +65,7 @@ export function createPrefills(http: HttpClient, clock: Clock): Prefills {
     if (authorization !== null) headers.push('authorization', authorization);
     const path = basePath + chatPathOf(id).replace('chat/completions', 'models') + query;
     const limits = { timeoutMs: ASK_TIMEOUT_MS, maxBytes: MAX_LIST_BYTES };
-    const answer = await get({ origin, path, headers, ...limits }, http, clock);
+    const answer = await fetchBody({ origin, path, headers, ...limits }, { http, clock });
     const isList = answer.kind === 'response' && answer.status === 200;
     return isList ? ownersIn(answer.body) : new Map();
   }

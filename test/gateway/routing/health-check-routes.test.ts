@@ -1,0 +1,57 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { loadConfig } from '../../../main/config/load.ts';
+import { createCircuits } from '../../../main/gateway/circuits/circuits.ts';
+import { healthCheckOf } from '../../../main/gateway/routing/health-check-routes.ts';
+import { endpointOf } from '../../../main/gateway/upstream/upstreams.ts';
+import { systemClock } from '../../../main/platform/clock.ts';
+import { createHttpClient } from '../../../main/platform/http/client.ts';
+import { type Answering, startByteServer } from '../../support/byte-server.ts';
+
+const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}';
+
+/** The health check of `local`, whose engine is a server of bytes. */
+async function checking(answering: Answering) {
+  const http = createHttpClient();
+  onTestFinished(() => http.close());
+  const server = await startByteServer('http', answering);
+  const loaded = loadConfig({}, {});
+  if (loaded.kind === 'refused') throw new Error('no settings');
+  const { config } = loaded;
+  const endpoint = endpointOf(server.origin, 'local');
+  const target = { provider: null, endpoint, models: null, ownedBy: null, gatewayToken: null };
+  const check = healthCheckOf({
+    http,
+    clock: systemClock,
+    config: () => config,
+    circuits: createCircuits({
+      clock: systemClock,
+      random: () => 0.5,
+      limits: () => config.circuit,
+      changed() {},
+      opened() {},
+    }),
+    pickLocal: () => ({ kind: 'target', target }),
+    remotes: () => [],
+  });
+  return { server, check: () => check('local') };
+}
+
+test('a kept connection that the engine has closed does not fail a health check', async () => {
+  const { server, check } = await checking((socket, n) => {
+    if (n === 1) socket.write(OK);
+    else socket.destroy();
+  });
+  expect(await check()).toBe(true);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(await check()).toBe(true);
+  expect(server.connections).toHaveLength(2);
+});
+
+test('a health answer over 64 KiB counts by its status', async () => {
+  const body = 'x'.repeat(70_000);
+  const answer = (status: number) =>
+    `HTTP/1.1 ${status} Any\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+  const statuses = [200, 503];
+  const { check } = await checking((socket) => socket.write(answer(statuses.shift() ?? 0)));
+  expect([await check(), await check()]).toEqual([true, false]);
+});

@@ -1,0 +1,69 @@
+import { createServer, request } from 'node:http';
+import { expect, test } from 'vitest';
+import { systemClock } from '../../../main/platform/clock.ts';
+import {
+  errorBodyFrom,
+  retryAfterHeader,
+  sendJsonEarly,
+} from '../../../main/platform/http/responses.ts';
+import { listening } from '../../support/listening.ts';
+
+/** The `connection` header of an early answer to a POST of ten bytes, of which `sent` have come by then. */
+async function connectionAfter(sent: number): Promise<string | undefined> {
+  const server = createServer((req, res) => {
+    const answer = () =>
+      sendJsonEarly(
+        req,
+        res,
+        { status: 413, value: {}, headers: {} },
+        { clock: systemClock, maxRestBytes: 1000 },
+      );
+    let bytes = 0;
+    req.on('data', (part: Buffer) => {
+      bytes += part.length;
+      if (bytes === sent && sent < 10) answer();
+    });
+    req.on('end', () => {
+      if (sent === 10) answer();
+    });
+  });
+  const port = await listening(server);
+  const outgoing = request({ port, method: 'POST', headers: { 'content-length': 10 } });
+  outgoing.write('x'.repeat(sent));
+  return new Promise((resolve, reject) => {
+    outgoing.on('error', reject);
+    outgoing.on('response', (response) => {
+      outgoing.end('x'.repeat(10 - sent));
+      response.resume();
+      resolve(response.headers.connection);
+    });
+  });
+}
+
+test('an early answer closes the connection only while the body is still arriving', async () => {
+  expect([await connectionAfter(5), await connectionAfter(10)]).toEqual(['close', 'keep-alive']);
+});
+
+test.each([
+  [401, 'authentication_error'],
+  [403, 'permission_error'],
+  [404, 'not_found_error'],
+  [409, 'invalid_request_error'],
+  [429, 'rate_limit_error'],
+  [502, 'server_error'],
+])('an error of status %i is a %s for every server', (status, type) => {
+  const error = { status, code: 'some_code', message: 'Why.' };
+  expect(errorBodyFrom(error, 'agent')).toEqual({
+    error: { message: 'Why.', type, code: 'some_code', param: null },
+    src: 'agent',
+  });
+});
+
+test.each([
+  [1, '1'],
+  [2001, '3'],
+  [null, undefined],
+])('Retry-After for %s ms is %s: whole seconds, never too few', (retryAfterMs, seconds) => {
+  const error = { status: 503, code: 'busy', message: 'Why.', retryAfterMs };
+  expect(retryAfterHeader(error)['retry-after']).toBe(seconds);
+});
