@@ -1,16 +1,15 @@
-/** The upstreams, in routing order. */
-export const UPSTREAM_IDS = ['local', 'hosted_a', 'hosted_b', 'hosted_c', 'ondemand'] as const;
-
-export type UpstreamId = (typeof UPSTREAM_IDS)[number];
-
-/** True for one of the five upstreams. */
-export function isUpstreamId(id: string): id is UpstreamId {
-  return (UPSTREAM_IDS as readonly string[]).includes(id);
-}
-
 export const HOSTED_IDS = ['hosted_a', 'hosted_b', 'hosted_c'] as const;
 
 export type HostedId = (typeof HOSTED_IDS)[number];
+
+/** The upstreams, in routing order. */
+export const UPSTREAM_IDS = ['local', ...HOSTED_IDS, 'ondemand'] as const;
+
+export type UpstreamId = (typeof UPSTREAM_IDS)[number];
+
+export function isUpstreamId(id: string): id is UpstreamId {
+  return (UPSTREAM_IDS as readonly string[]).includes(id);
+}
 
 /** What every provider id begins with (docs/agent-protocol.md#identity). */
 export const PROVIDER_PREFIX = 'prv_';
