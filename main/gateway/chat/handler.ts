@@ -21,13 +21,11 @@ import type { RemoteUpstream } from '../upstream/upstreams.ts';
 import { answerChat, NOT_ROUTED } from './respond.ts';
 import type { Prefills } from './resume/prefills.ts';
 
-/** What the chat endpoint needs. */
 export interface ChatDeps extends RouterDeps {
   readonly prefills: Prefills;
   readonly bodies: BodyBudget;
   readonly config: () => Config;
   readonly remotes: () => readonly RemoteUpstream[];
-  /** Reports a request from here to its end. */
   readonly observe: (about: {
     readonly id: string;
     readonly model: string | null;
@@ -35,7 +33,7 @@ export interface ChatDeps extends RouterDeps {
   }) => RequestObserver;
 }
 
-/** Paths of the chat endpoint (docs/http-api.md#routes). */
+/** docs/http-api.md#routes */
 export const CHAT_PATHS: ReadonlySet<string> = new Set([
   '/api/v1/chat/completions',
   '/v1/chat/completions',
@@ -46,7 +44,7 @@ interface Caller {
   readonly cors: OutgoingHttpHeaders;
 }
 
-/** Answers one chat completion; resolves when the answer is out or the caller is gone. */
+/** Answers one chat completion; resolves when the answer is sent or the caller is gone. */
 export function handleChat(
   req: IncomingMessage,
   res: ServerResponse,
@@ -69,7 +67,7 @@ async function answer(
   if (read.kind === 'aborted') return;
   if (read.kind === 'refused') {
     const headers = { ...base, ...NOT_ROUTED };
-    if (isNearlyHere(req, read)) sendError(res, read.error, headers);
+    if (isRestShort(req, read)) sendError(res, read.error, headers);
     else sendErrorEarly(req, res, read.error, { headers, clock: deps.clock, ...read.rest });
     return;
   }
@@ -78,9 +76,9 @@ async function answer(
   res.on('close', () => {
     if (!res.writableFinished) abort.abort();
   });
-  // Taken up together, once the body is here: a change of settings meets the next request whole.
+  // Read together, after the body: a change of settings applies to whole requests.
   const config = deps.config();
-  const taken = { config, remotes: deps.remotes(), epoch: deps.circuits.epoch() };
+  const snapshot = { config, remotes: deps.remotes(), epoch: deps.circuits.epoch() };
   const observer = deps.observe({ id, model: request.model, stream: request.stream });
   const attempts = new RequestAttempts(observer, deps);
   const call: ChatCall = {
@@ -93,23 +91,23 @@ async function answer(
   const { signal } = abort;
   const context: RequestContext = {
     call,
-    ...taken,
+    ...snapshot,
     observer,
     attempts,
     signal,
     cause: 'turn',
-    onContent,
+    onContent: ignoreContent,
   };
   const routed = await route(context, deps);
-  // Returned, not awaited: what routing needed need not live as long as the answer.
+  // Returned, not awaited: this function's variables need not live as long as the answer.
   return answerChat(routed, res, { base, context, deps });
 }
 
-/** A lone call has nobody beside it to be ended. */
-function onContent(): void {}
+/** Only a hedged call has another one to abort. */
+function ignoreContent(): void {}
 
-/** Whether the rest of a refused body is so little that the connection may live on. */
-function isNearlyHere(req: IncomingMessage, { error }: { readonly error: GatewayError }): boolean {
+/** Whether the rest of a refused body is short enough to be read, which keeps the connection. */
+function isRestShort(req: IncomingMessage, { error }: { readonly error: GatewayError }): boolean {
   const { 'content-length': length = 0, 'transfer-encoding': coding } = req.headers;
   const isShort = coding === undefined && Number(length) <= MAX_REST_BYTES;
   return req.complete || (error.status !== 413 && isShort);
@@ -128,7 +126,7 @@ async function readRequest(
     limit,
   }: { readonly identity: Identity; readonly share: BodyShare; readonly limit: Limit },
 ): Promise<RequestRead> {
-  if (!identity.reader) return { kind: 'refused', error: keyError(req.headers), rest: LEFT };
+  if (!identity.reader) return { kind: 'refused', error: keyError(req.headers), rest: SHORT_REST };
   const type = req.headers['content-type'] ?? '';
   const coding = req.headers['content-encoding'] ?? 'identity';
   if (!/^application\/json\s*(;|$)/i.test(type) || coding !== 'identity') {
@@ -137,11 +135,11 @@ async function readRequest(
   const body = await readBody(req, { maxBytes: limit.maxBytes, share });
   if (body.kind === 'aborted') return body;
   if (body.kind === 'too_large') return { kind: 'refused', error: tooLarge(limit) };
-  if (body.kind !== 'body') return { kind: 'refused', error: OVERLOADED, rest: LEFT };
+  if (body.kind !== 'body') return { kind: 'refused', error: OVERLOADED, rest: SHORT_REST };
   const { bytes } = body;
   const isLarge = bytes.length > MAX_BYTES_AT_ONCE;
   const parsed = isLarge ? await parseInTurns(bytes) : parseChatRequest(bytes);
-  // Nobody heard of it in those turns.
+  // The close of the socket has no listener yet, and may have come during those turns.
   if (req.socket.destroyed) return { kind: 'aborted' };
   if (!isBadRequest(parsed)) return { kind: 'request', request: parsed };
   return { kind: 'refused', error: { status: 400, code: 'invalid_request', ...parsed } };
@@ -154,8 +152,8 @@ const UNSUPPORTED_MEDIA: GatewayError = {
 };
 
 const MAX_REST_BYTES = 64 * 1024;
-/** What came without a key, or for what there is no room, is not read to its end. */
-const LEFT: RestOfBody = { maxRestBytes: MAX_REST_BYTES };
+/** For bodies without a valid key, and for those that there is no memory for. */
+const SHORT_REST: RestOfBody = { maxRestBytes: MAX_REST_BYTES };
 
 const OVERLOADED: GatewayError = {
   status: 503,
@@ -165,7 +163,7 @@ const OVERLOADED: GatewayError = {
   retryAfterMs: 1000,
 };
 
-/** How large a body may be, and the setting that says so. */
+/** The limit of a body and the setting that it comes from. */
 interface Limit {
   readonly maxBytes: number;
   readonly setting: 'MAX_BODY_BYTES' | 'MAX_BODIES_IN_FLIGHT_BYTES';
