@@ -71,36 +71,39 @@ async function answer(
     else sendErrorEarly(req, res, read.error, { headers, clock: deps.clock, ...read.rest });
     return;
   }
-  const { request } = read;
   const abort = new AbortController();
   res.on('close', () => {
     if (!res.writableFinished) abort.abort();
   });
+  const { authorization } = caller.identity;
+  const accepted = { id, request: read.request, headers: req.headers, authorization };
+  const context = contextOf(accepted, abort.signal, deps);
+  deps.budget.requested();
+  const routed = await route(context, deps);
+  // Returned, not awaited: this function's variables need not live as long as the answer.
+  return answerChat(routed, res, { base, context, deps });
+}
+
+function contextOf(
+  accepted: Omit<ChatCall, 'zeroSpend'> & { readonly id: string },
+  signal: AbortSignal,
+  deps: ChatDeps,
+): RequestContext {
+  const { id, request, headers, authorization } = accepted;
   // Read together, after the body: a change of settings applies to whole requests.
   const config = deps.config();
   const snapshot = { config, remotes: deps.remotes(), epoch: deps.circuits.epoch() };
+  const zeroSpend = config.routing.forceZero || headers['x-gateway-force-zero'] === '1';
   const observer = deps.observe({ id, model: request.model, stream: request.stream });
-  const attempts = new RequestAttempts(observer, deps);
-  const call: ChatCall = {
-    request,
-    headers: req.headers,
-    authorization: caller.identity.authorization,
-    zeroSpend: config.routing.forceZero || req.headers['x-gateway-force-zero'] === '1',
-  };
-  deps.budget.requested();
-  const { signal } = abort;
-  const context: RequestContext = {
-    call,
+  return {
+    call: { request, headers, authorization, zeroSpend },
     ...snapshot,
     observer,
-    attempts,
+    attempts: new RequestAttempts(observer, deps),
     signal,
     cause: 'turn',
     onContent: ignoreContent,
   };
-  const routed = await route(context, deps);
-  // Returned, not awaited: this function's variables need not live as long as the answer.
-  return answerChat(routed, res, { base, context, deps });
 }
 
 /** Only a hedged call has another one to abort. */

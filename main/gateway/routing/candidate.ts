@@ -93,29 +93,35 @@ const LOST_SILENTLY: SingleState = { kind: 'lost', outcome: null };
 
 /** An upstream that takes one call. */
 export class SingleCandidate implements Candidate {
-  readonly #call: UpstreamCall;
+  readonly upstream: UpstreamId;
+  readonly #prepare: () => UpstreamCall;
+  /** Null until it is needed: most requests call one upstream of their plan. */
+  #call: UpstreamCall | null = null;
   readonly #circuits: Circuits;
   readonly #epoch: number;
   #state: SingleState = AHEAD;
 
-  constructor(call: UpstreamCall, circuits: Circuits, epoch: number) {
-    this.#call = call;
+  constructor(
+    upstream: UpstreamId,
+    prepare: () => UpstreamCall,
+    { circuits, epoch }: { readonly circuits: Circuits; readonly epoch: number },
+  ) {
+    this.upstream = upstream;
+    this.#prepare = prepare;
     this.#circuits = circuits;
     this.#epoch = epoch;
   }
 
-  get upstream(): UpstreamId {
-    return this.#call.upstream;
-  }
-
   next(mode: AdmissionMode, filter: CallFilter): AdmittedCall | null {
+    if (this.#state.kind !== 'ahead') return null;
     const { upstream } = this;
-    if (this.#state.kind !== 'ahead' || !filter(this.#call)) return null;
-    const admission = this.#circuits[mode](upstream, this.#call, this.#epoch);
+    const call = (this.#call ??= this.#prepare());
+    if (!filter(call)) return null;
+    const admission = this.#circuits[mode](upstream, call, this.#epoch);
     if (admission.kind === 'admitted') {
       this.#state = RUNNING;
       const own = { id: upstream, permit: admission.permit };
-      return { call: this.#call, permits: { own, pool: null } };
+      return { call, permits: { own, pool: null } };
     }
     const { reason, waitMs, backAtTicks } = admission;
     // A hedged call that is refused leaves the upstream's own turn as it was.

@@ -179,10 +179,11 @@ export class FallbackPlan {
   #candidateAt(id: UpstreamId): Candidate {
     if (id === 'local') return this.#localCandidate();
     const { call, remotes, epoch } = this.#request;
+    const { circuits } = this.#deps;
     const upstream = remotes.find((remote) => remote.id === id);
     if (upstream === undefined) return new SkippedCandidate(id, 'not_configured');
     if (call.zeroSpend) return new SkippedCandidate(id, 'zero_spend');
-    return new SingleCandidate(remoteCall(call, upstream), this.#deps.circuits, epoch);
+    return new SingleCandidate(id, () => remoteCall(call, upstream), { circuits, epoch });
   }
 
   #localCandidate(): Candidate {
@@ -194,11 +195,10 @@ export class FallbackPlan {
       case 'tier':
         return new LocalPoolCandidate(this.#notCalled(choice.targets), this.#request, this.#deps);
       case 'target':
-        return new SingleCandidate(
-          localCall(call, choice.target, config, 1),
-          this.#deps.circuits,
+        return new SingleCandidate('local', () => localCall(call, choice.target, config, 1), {
+          circuits: this.#deps.circuits,
           epoch,
-        );
+        });
     }
   }
 
