@@ -191,7 +191,7 @@ function looksOf(
     clock,
     circuits,
     isOn,
-    look: healthCheckOf({ ...deps, circuits, remotes }),
+    check: healthCheckOf({ ...deps, circuits, remotes }),
   });
 }
 

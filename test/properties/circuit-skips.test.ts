@@ -4,7 +4,7 @@ import { decodeExclusions, encodeExclusions } from '../../main/gateway/circuits/
 import { later, type DualTime, remainingMs } from '../../main/gateway/circuits/deadline.ts';
 import {
   activeExclusions,
-  MODELS_KEPT,
+  MAX_EXCLUDED_MODELS,
   NO_EXCLUSIONS,
   type Exclusion,
   findExclusion,
@@ -21,7 +21,7 @@ type Event =
   | { readonly kind: 'wall_jump'; readonly ms: number };
 
 /** More models than are kept. */
-const model = fc.nat(MODELS_KEPT + 20).map((n) => `m${n}`);
+const model = fc.nat(MAX_EXCLUDED_MODELS + 20).map((n) => `m${n}`);
 const event: fc.Arbitrary<Event> = fc.oneof(
   {
     weight: 12,
@@ -64,7 +64,7 @@ interface Step {
 
 const START: DualTime = { ticks: 100, wallMs: Date.UTC(2026, 0, 1) };
 /** So many models that the bound is soon met. */
-const MANY = Array.from({ length: MODELS_KEPT - 3 }).reduce<Exclusions>(
+const MANY = Array.from({ length: MAX_EXCLUDED_MODELS - 3 }).reduce<Exclusions>(
   (skips, _, n) =>
     withExclusion(skips, { reason: 'model_not_found', ms: 1000 + n * 7000 }, `m${n}`, START),
   NO_EXCLUSIONS,
@@ -104,7 +104,8 @@ const LAWS: Readonly<Record<string, (step: Step) => boolean>> = {
     new Set(skips.map(keyOf)).size === skips.length,
 
   'their number is bounded': ({ after: { skips } }) =>
-    modelsOf(skips).length <= MODELS_KEPT && skips.length <= MODELS_KEPT + EXCLUSION_REASONS.length,
+    modelsOf(skips).length <= MAX_EXCLUDED_MODELS &&
+    skips.length <= MAX_EXCLUDED_MODELS + EXCLUSION_REASONS.length,
 
   'a skip never moves another one, and its own never earlier': ({ before, event: e, after }) => {
     if (e.kind !== 'skip') return true;
@@ -182,7 +183,7 @@ test('a caller that invents model names is held to the bound', () => {
   for (let n = 0; n < 200; n += 1) {
     skips = withExclusion(skips, { reason: 'model_not_found', ms: 60_000 }, `m${n}`, later(now, n));
   }
-  expect(skips).toHaveLength(MODELS_KEPT);
+  expect(skips).toHaveLength(MAX_EXCLUDED_MODELS);
   expect(findExclusion(skips, 'm199', later(now, 200))?.reason).toBe('model_not_found');
   expect(findExclusion(skips, 'm0', later(now, 200))).toBeNull();
 });

@@ -109,7 +109,7 @@ const LAWS: Readonly<Record<string, (step: Step) => boolean>> = {
 
   'a failure of a forced probe leaves the cool-down as it was': (step) => {
     const { state } = step.before.breaker;
-    if (state.kind !== 'probing' || !state.forced || !isCurrent(step)) return true;
+    if (state.kind !== 'probing' || !state.isForced || !isCurrent(step)) return true;
     if (resultOf(step) !== 'failure') return true;
     return isSame(step.after.breaker.state, {
       kind: 'open',
@@ -248,7 +248,7 @@ test('the same history gives the same state', () => {
 
 const PLACES: Readonly<Record<string, (step: Step) => boolean>> = {
   'a forced probe': ({ after: { breaker } }) =>
-    breaker.state.kind === 'probing' && breaker.state.forced,
+    breaker.state.kind === 'probing' && breaker.state.isForced,
   'a grown cool-down': ({ after: { breaker } }) =>
     breaker.state.kind !== 'closed' && breaker.state.consecutiveOpens > 2,
   'a late result': (step) => resultOf(step) !== null && !isCurrent(step),

@@ -38,7 +38,7 @@ export const SETTINGS: Readonly<Record<string, string>> = {
   ONDEMAND_WARMUP: 'false',
   // The model has one upstream asked after the other: test/properties/survival.test.ts has the rest.
   HEDGE: 'off',
-  // test/properties/looks.test.ts has them.
+  // test/properties/health-checks.test.ts has them.
   HEALTH_CHECKS: 'false',
   RESUME: 'off',
 };

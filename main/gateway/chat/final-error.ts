@@ -9,12 +9,12 @@ import {
 } from '../routing/fallback-reasons.ts';
 import type { ErrorResponse } from '../upstream/failure.ts';
 
-/** What the caller gets when no upstream answered. */
+/** The response when no upstream answered. */
 export type FinalResponse =
   | { readonly kind: 'passed'; readonly outcome: Failed; readonly response: ErrorResponse }
   | { readonly kind: 'error'; readonly error: GatewayError };
 
-/** Chooses the last word: an upstream's own 4xx, else what the last upstream that was tried calls for. */
+/** An upstream's own response where one is to be passed on, else an error for the last attempt's failure. */
 export function finalResponse(outcomes: readonly UpstreamOutcome[]): FinalResponse {
   const failed = outcomes.filter(wasAttempted);
   const passed = failed.findLast(({ failure }) => failure.surfaced === 'as_is');
@@ -56,7 +56,7 @@ function finalErrorOf(
   outcomes: readonly UpstreamOutcome[],
 ): GatewayError {
   const { surfaced } = failure;
-  if (surfaced === 'as_is') throw new Error('an own response is passed on, not worded');
+  if (surfaced === 'as_is') throw new Error('an upstream response is passed on, not reworded');
   const message = `No upstream answered; the last one tried, ${upstream}, failed: ${failure.reason} (${failure.detail}).`;
   switch (surfaced.code) {
     case 'upstream_rate_limited': {
@@ -65,7 +65,7 @@ function finalErrorOf(
       return { ...surfaced, status, message, retryAfterMs: smallestWaitMs(limited) };
     }
     case 'upstream_busy':
-      return { ...surfaced, message, retryAfterMs: failure.retryAfterMs ?? waitOf({ failure }) };
+      return { ...surfaced, message, retryAfterMs: failure.retryAfterMs ?? exclusionMs(failure) };
     case 'upstream_unavailable':
       return { ...surfaced, message, retryAfterMs: failure.retryAfterMs };
     default:
@@ -80,22 +80,22 @@ function allRateLimited(outcomes: readonly UpstreamOutcome[]): boolean {
 }
 
 function smallestWaitMs(outcomes: readonly UpstreamOutcome[]): number | null {
-  const waits = outcomes.map(waitAt).filter((wait) => wait !== null);
+  const waits = outcomes.map(waitMsOf).filter((wait) => wait !== null);
   return waits.length === 0 ? null : Math.min(...waits);
 }
 
-function waitAt(outcome: UpstreamOutcome): number | null {
+function waitMsOf(outcome: UpstreamOutcome): number | null {
   switch (outcome.kind) {
     case 'failed':
-      return waitOf(outcome);
+      return exclusionMs(outcome.failure);
     case 'skipped':
       return outcome.waitMs;
-    case 'outrun':
+    case 'hedge_lost':
       return null;
   }
 }
 
-/** How long a failure keeps its upstream out; null when it does not. */
-function waitOf({ failure }: Pick<Failed, 'failure'>): number | null {
+/** How long a failure excludes its upstream; null when it does not. */
+function exclusionMs(failure: Failed['failure']): number | null {
   return exclusionFor(failure)?.ms ?? null;
 }

@@ -21,13 +21,11 @@ import type { RemoteUpstream } from '../upstream/upstreams.ts';
 import { answerChat, NOT_ROUTED } from './respond.ts';
 import type { Prefills } from './resume/prefills.ts';
 
-/** What the chat endpoint needs. */
 export interface ChatDeps extends RouterDeps {
   readonly prefills: Prefills;
   readonly bodies: BodyBudget;
   readonly config: () => Config;
   readonly remotes: () => readonly RemoteUpstream[];
-  /** Reports a request from here to its end. */
   readonly observe: (about: {
     readonly id: string;
     readonly model: string | null;
@@ -35,7 +33,7 @@ export interface ChatDeps extends RouterDeps {
   }) => RequestObserver;
 }
 
-/** Paths of the chat endpoint (docs/http-api.md#routes). */
+/** docs/http-api.md#routes */
 export const CHAT_PATHS: ReadonlySet<string> = new Set([
   '/api/v1/chat/completions',
   '/v1/chat/completions',
@@ -46,7 +44,7 @@ interface Caller {
   readonly cors: OutgoingHttpHeaders;
 }
 
-/** Answers one chat completion; resolves when the answer is out or the caller is gone. */
+/** Answers one chat completion; resolves when the answer is sent or the caller is gone. */
 export function handleChat(
   req: IncomingMessage,
   res: ServerResponse,
@@ -69,47 +67,50 @@ async function answer(
   if (read.kind === 'aborted') return;
   if (read.kind === 'refused') {
     const headers = { ...base, ...NOT_ROUTED };
-    if (isNearlyHere(req, read)) sendError(res, read.error, headers);
+    if (isRestShort(req, read)) sendError(res, read.error, headers);
     else sendErrorEarly(req, res, read.error, { headers, clock: deps.clock, ...read.rest });
     return;
   }
-  const { request } = read;
   const abort = new AbortController();
   res.on('close', () => {
     if (!res.writableFinished) abort.abort();
   });
-  // Taken up together, once the body is here: a change of settings meets the next request whole.
-  const config = deps.config();
-  const taken = { config, remotes: deps.remotes(), epoch: deps.circuits.epoch() };
-  const observer = deps.observe({ id, model: request.model, stream: request.stream });
-  const attempts = new RequestAttempts(observer, deps);
-  const call: ChatCall = {
-    request,
-    headers: req.headers,
-    authorization: caller.identity.authorization,
-    zeroSpend: config.routing.forceZero || req.headers['x-gateway-force-zero'] === '1',
-  };
+  const { authorization } = caller.identity;
+  const accepted = { id, request: read.request, headers: req.headers, authorization };
+  const context = contextOf(accepted, abort.signal, deps);
   deps.budget.requested();
-  const { signal } = abort;
-  const context: RequestContext = {
-    call,
-    ...taken,
-    observer,
-    attempts,
-    signal,
-    cause: 'turn',
-    onContent,
-  };
   const routed = await route(context, deps);
-  // Returned, not awaited: what routing needed need not live as long as the answer.
+  // Returned, not awaited: this function's variables need not live as long as the answer.
   return answerChat(routed, res, { base, context, deps });
 }
 
-/** A lone call has nobody beside it to be ended. */
-function onContent(): void {}
+function contextOf(
+  accepted: Omit<ChatCall, 'zeroSpend'> & { readonly id: string },
+  signal: AbortSignal,
+  deps: ChatDeps,
+): RequestContext {
+  const { id, request, headers, authorization } = accepted;
+  // Read together, after the body: a change of settings applies to whole requests.
+  const config = deps.config();
+  const snapshot = { config, remotes: deps.remotes(), epoch: deps.circuits.epoch() };
+  const zeroSpend = config.routing.forceZero || headers['x-gateway-force-zero'] === '1';
+  const observer = deps.observe({ id, model: request.model, stream: request.stream });
+  return {
+    call: { request, headers, authorization, zeroSpend },
+    ...snapshot,
+    observer,
+    attempts: new RequestAttempts(observer, deps),
+    signal,
+    cause: 'turn',
+    onContent: ignoreContent,
+  };
+}
 
-/** Whether the rest of a refused body is so little that the connection may live on. */
-function isNearlyHere(req: IncomingMessage, { error }: { readonly error: GatewayError }): boolean {
+/** Only a hedged call has another one to abort. */
+function ignoreContent(): void {}
+
+/** Whether the rest of a refused body is short enough to be read, which keeps the connection. */
+function isRestShort(req: IncomingMessage, { error }: { readonly error: GatewayError }): boolean {
   const { 'content-length': length = 0, 'transfer-encoding': coding } = req.headers;
   const isShort = coding === undefined && Number(length) <= MAX_REST_BYTES;
   return req.complete || (error.status !== 413 && isShort);
@@ -128,7 +129,7 @@ async function readRequest(
     limit,
   }: { readonly identity: Identity; readonly share: BodyShare; readonly limit: Limit },
 ): Promise<RequestRead> {
-  if (!identity.reader) return { kind: 'refused', error: keyError(req.headers), rest: LEFT };
+  if (!identity.reader) return { kind: 'refused', error: keyError(req.headers), rest: SHORT_REST };
   const type = req.headers['content-type'] ?? '';
   const coding = req.headers['content-encoding'] ?? 'identity';
   if (!/^application\/json\s*(;|$)/i.test(type) || coding !== 'identity') {
@@ -137,11 +138,11 @@ async function readRequest(
   const body = await readBody(req, { maxBytes: limit.maxBytes, share });
   if (body.kind === 'aborted') return body;
   if (body.kind === 'too_large') return { kind: 'refused', error: tooLarge(limit) };
-  if (body.kind !== 'body') return { kind: 'refused', error: OVERLOADED, rest: LEFT };
+  if (body.kind !== 'body') return { kind: 'refused', error: OVERLOADED, rest: SHORT_REST };
   const { bytes } = body;
   const isLarge = bytes.length > MAX_BYTES_AT_ONCE;
   const parsed = isLarge ? await parseInTurns(bytes) : parseChatRequest(bytes);
-  // Nobody heard of it in those turns.
+  // The close of the socket has no listener yet, and may have come during those turns.
   if (req.socket.destroyed) return { kind: 'aborted' };
   if (!isBadRequest(parsed)) return { kind: 'request', request: parsed };
   return { kind: 'refused', error: { status: 400, code: 'invalid_request', ...parsed } };
@@ -154,8 +155,8 @@ const UNSUPPORTED_MEDIA: GatewayError = {
 };
 
 const MAX_REST_BYTES = 64 * 1024;
-/** What came without a key, or for what there is no room, is not read to its end. */
-const LEFT: RestOfBody = { maxRestBytes: MAX_REST_BYTES };
+/** For bodies without a valid key, and for those that there is no memory for. */
+const SHORT_REST: RestOfBody = { maxRestBytes: MAX_REST_BYTES };
 
 const OVERLOADED: GatewayError = {
   status: 503,
@@ -165,7 +166,7 @@ const OVERLOADED: GatewayError = {
   retryAfterMs: 1000,
 };
 
-/** How large a body may be, and the setting that says so. */
+/** The limit of a body and the setting that it comes from. */
 interface Limit {
   readonly maxBytes: number;
   readonly setting: 'MAX_BODY_BYTES' | 'MAX_BODIES_IN_FLIGHT_BYTES';

@@ -16,33 +16,32 @@ import type { Splice } from './resume/splice.ts';
 /** How a relayed stream ended. */
 export type RelayEnd =
   | { readonly kind: 'complete' }
-  /** The upstream did not finish it. The response is still open: the answer may be carried on. */
+  /** The upstream did not finish it. The response is still open, as the answer may be resumed. */
   | { readonly kind: 'broken'; readonly code: UpstreamErrorCode; readonly detail: string }
-  /** It is another answer than the one that it was to carry on. */
+  /** It is not the answer that it was to resume. */
   | { readonly kind: 'diverged'; readonly detail: string }
   /** The caller went away. */
   | { readonly kind: 'cancelled' };
 
-/** How a stream is to be relayed. */
 export interface RelayPlan {
   readonly idleTimeoutMs: number;
   readonly choices: number;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Called with the number of events that went out. */
+  /** Called with the number of events sent. */
   readonly onEvents: (count: number) => void;
-  /** Keeps what went out, should the answer have to be carried on; null where nobody could. */
+  /** Collects the bytes sent; null where the answer could not be resumed. */
   readonly sent: SentBytes | null;
-  /** Makes the events the rest of an answer that has begun; null for a first stream. */
+  /** Turns the events into the rest of the answer that it resumes; null for a first stream. */
   readonly splice: Splice | null;
 }
 
 export const DONE_EVENT = 'data: [DONE]\n\n';
 
 /**
- * Relays a committed stream to its end, whole events at a time, with backpressure both ways.
- * The head of a first stream must be set, and goes out with its first events. A stream that is whole ends
- * the response; one that breaks leaves it open, for who carries it on or says that it broke off.
+ * Relays a committed stream to its end, whole events at a time, with backpressure both ways. The head of a
+ * first stream must be set, and is sent with its first events. A complete stream ends the response; one that
+ * breaks off leaves it open for the caller to resume or to end.
  */
 export function relay(seen: StreamSeen, res: ServerResponse, plan: RelayPlan): Promise<RelayEnd> {
   return new Promise((resolve) => {
@@ -54,15 +53,15 @@ class Relay implements ResponseListener {
   readonly #exchange: Exchange;
   readonly #framer: Framer;
   readonly #res: ServerResponse;
-  /** As it is now: the response lets go of it when it ends. */
+  /** Kept here because the response drops its reference when it ends. */
   readonly #socket: Socket | null;
   readonly #plan: RelayPlan;
   readonly #resolve: (end: RelayEnd) => void;
   readonly #watch: StreamWatch;
   #cancelTimer: () => void = () => {};
   #lastDataAt: number;
-  #callerIsSlow = false;
-  #over = false;
+  #isCallerSlow = false;
+  #isOver = false;
 
   constructor(
     { exchange, start }: StreamSeen,
@@ -86,10 +85,10 @@ class Relay implements ResponseListener {
       this.#onCancel();
       return;
     }
-    // Before all else, for the caller waits for it.
+    // First of all, as the caller is waiting for it.
     this.#open(start.held);
-    if (this.#over) {
-      // The response may have ended with the same read: its end is for whoever listens now.
+    if (this.#isOver) {
+      // The exchange may have ended with the same read: that end belongs to its present listener.
       handOver(this.#exchange.listener);
       return;
     }
@@ -100,7 +99,7 @@ class Relay implements ResponseListener {
     handOver(this);
   }
 
-  /** Head and first events leave together and at once: by itself a head waits for the end of the turn. */
+  /** Sends head and first events at once in one packet: a head alone would wait for the end of the turn. */
   #open(first: Frames): void {
     this.#socket?.cork();
     if (this.#plan.splice === null) this.#res.flushHeaders();
@@ -109,11 +108,11 @@ class Relay implements ResponseListener {
   }
 
   onHead(): void {
-    // A response has one head, and it was seen before the commit.
+    // There is one head, and it came before the commit.
   }
 
   onData(chunk: Buffer): void {
-    if (this.#over) return;
+    if (this.#isOver) return;
     this.#lastDataAt = this.#plan.clock.ticks();
     const frames = this.#framer.push(chunk);
     if (frames !== null) this.#take(frames);
@@ -124,14 +123,14 @@ class Relay implements ResponseListener {
   }
 
   onEnd(): void {
-    if (this.#over) return;
+    if (this.#isOver) return;
     const rest = lastEvent(this.#framer).filter(isReadable);
     if (rest.length > 0) this.#take(framesOf(rest));
-    if (!this.#over) this.#endWithoutDone('the stream ended without a finish reason');
+    if (!this.#isOver) this.#endWithoutDone('the stream ended without a finish reason');
   }
 
   onFailure(failure: TransportFailure): void {
-    if (!this.#over) this.#endWithoutDone(failure.detail);
+    if (!this.#isOver) this.#endWithoutDone(failure.detail);
   }
 
   #take(all: Frames): void {
@@ -149,39 +148,40 @@ class Relay implements ResponseListener {
   }
 
   #forward(frames: Frames): void {
-    const sight = this.#watch.see(frames);
-    const bytes = sight.kind === 'going' ? frames.bytes : frames.bytes.subarray(0, sight.end);
+    const progress = this.#watch.see(frames);
+    const bytes = progress.kind === 'going' ? frames.bytes : frames.bytes.subarray(0, progress.end);
     this.#plan.sent?.add(bytes);
-    if (bytes.length > 0 && !writeChunk(this.#res, bytes) && sight.kind === 'going') this.#pause();
+    if (bytes.length > 0 && !writeChunk(this.#res, bytes) && progress.kind === 'going')
+      this.#pause();
     this.#plan.onEvents(frames.ends.length);
-    if (sight.kind === 'done') {
+    if (progress.kind === 'done') {
       drain(this.#exchange, this.#plan.clock);
       this.#exchange.resume();
       this.#finish({ kind: 'complete' });
-    } else if (sight.kind === 'error') {
+    } else if (progress.kind === 'error') {
       this.#exchange.abort();
       this.#break('upstream_error', 'the upstream reported an error');
     }
   }
 
   #pause(): void {
-    this.#callerIsSlow = true;
+    this.#isCallerSlow = true;
     this.#exchange.pause();
   }
 
   readonly #onDrain = (): void => {
-    if (!this.#callerIsSlow) return;
-    this.#callerIsSlow = false;
+    if (!this.#isCallerSlow) return;
+    this.#isCallerSlow = false;
     this.#lastDataAt = this.#plan.clock.ticks();
     this.#exchange.resume();
   };
 
-  /** The clock rests while the caller is the slow one. */
+  /** Time during which the caller is the slow side does not count. */
   readonly #onTime = (): void => {
-    const silentMs = this.#callerIsSlow ? 0 : this.#plan.clock.ticks() - this.#lastDataAt;
-    const leftMs = this.#plan.idleTimeoutMs - silentMs;
-    if (leftMs > 0) {
-      this.#cancelTimer = this.#plan.clock.after(leftMs, this.#onTime);
+    const silentMs = this.#isCallerSlow ? 0 : this.#plan.clock.ticks() - this.#lastDataAt;
+    const remainingMs = this.#plan.idleTimeoutMs - silentMs;
+    if (remainingMs > 0) {
+      this.#cancelTimer = this.#plan.clock.after(remainingMs, this.#onTime);
       return;
     }
     this.#exchange.abort();
@@ -194,7 +194,7 @@ class Relay implements ResponseListener {
     this.#finish({ kind: 'cancelled' });
   };
 
-  /** A stream with its finish reasons is whole; only the closing event is missing. */
+  /** A stream with all its finish reasons is complete; only `[DONE]` is missing. */
   #endWithoutDone(detail: string): void {
     if (this.#watch.finished()) this.#complete();
     else this.#break('upstream_bad_response', detail);
@@ -210,7 +210,7 @@ class Relay implements ResponseListener {
   }
 
   #finish(end: RelayEnd): void {
-    this.#over = true;
+    this.#isOver = true;
     this.#cancelTimer();
     this.#plan.signal.removeEventListener('abort', this.#onCancel);
     this.#res.off('drain', this.#onDrain);
@@ -220,14 +220,14 @@ class Relay implements ResponseListener {
   }
 }
 
-/** Ends a stream visibly incomplete: one error event and no `[DONE]`. */
+/** Ends the response with one error event and no `[DONE]`, so that clients see that it is incomplete. */
 export function breakOff(res: ServerResponse, code: UpstreamErrorCode, detail: string): void {
   const message = `The answer broke off: ${detail}. What came before is incomplete.`;
   const body = errorBody({ status: 502, code, message });
   res.end(`data: ${JSON.stringify(body)}\n\n`);
 }
 
-/** An unfinished event at a clean end is only passed on if it is whole all the same. */
+/** The last event without a blank line after it is relayed only if it is complete. */
 function isReadable(event: Buffer): boolean {
   const data = dataOf(event)?.trim() ?? '';
   return data === '[DONE]' || parseJson(data) !== undefined;

@@ -12,9 +12,8 @@ import type { RelayEnd } from './relay.ts';
 import type { ResumeDeps } from './resume/resume.ts';
 import { relayToEnd } from './stream.ts';
 
-/** What is known of the request whose answer goes out. */
 export interface AnswerContext {
-  /** Headers that every answer of this request bears. */
+  /** Headers of every response to this request. */
   readonly base: OutgoingHttpHeaders;
   readonly context: RequestContext;
   readonly deps: ResumeDeps;
@@ -22,7 +21,7 @@ export interface AnswerContext {
 
 type AnsweredRoute = Extract<RouteResult, { readonly kind: 'answered' }>;
 
-/** Gives the caller what routing brought; resolves when all of it is out or the caller is gone. */
+/** Sends the result of routing; resolves when all of it is sent or the caller is gone. */
 export function answerChat(
   routed: RouteResult,
   res: ServerResponse,
@@ -52,7 +51,7 @@ function gatewayHeaders(
   };
 }
 
-/** The headers of an answer for which no upstream was asked. */
+/** The headers of a response for which no upstream was called. */
 export const NOT_ROUTED: OutgoingHttpHeaders = gatewayHeaders(null, 'none', null);
 
 function sendFinalResponse(
@@ -61,7 +60,10 @@ function sendFinalResponse(
   { base, context }: AnswerContext,
 ): void {
   const final = finalResponse(outcomes);
-  const reason = fallbackReason(outcomes, final.kind === 'passed' ? final : { kind: 'nobody' });
+  const reason = fallbackReason(
+    outcomes,
+    final.kind === 'passed' ? final : { kind: 'gateway_error' },
+  );
   const { upstream, provider } =
     final.kind === 'passed' ? final.outcome : { upstream: null, provider: null };
   const headers = { ...base, ...gatewayHeaders(upstream, reason, provider) };
@@ -69,9 +71,13 @@ function sendFinalResponse(
   context.observer.answering({ status, upstream, fallbackReason: reason });
   if (final.kind === 'error') sendError(res, final.error, headers);
   else {
-    const { headers: theirs, body } = final.response;
-    const type = String(theirs['content-type'] ?? 'application/json');
-    sendBody(res, status, body, { ...callerHeaders(theirs), ...headers, 'content-type': type });
+    const { headers: upstreamHeaders, body } = final.response;
+    const type = String(upstreamHeaders['content-type'] ?? 'application/json');
+    sendBody(res, status, body, {
+      ...callerHeaders(upstreamHeaders),
+      ...headers,
+      'content-type': type,
+    });
   }
   endRequest(context, 'failed');
 }

@@ -6,16 +6,11 @@ import { answerAsChunk } from '../upstream/assembly.ts';
 import type { AnswerSeen, StreamSeen } from '../upstream/attempt.ts';
 import { createFramer } from '../upstream/sse.ts';
 import { breakOff, relay, type RelayEnd } from './relay.ts';
-import {
-  type BrokenAnswer,
-  type ResumeResult,
-  resumeAnswer,
-  type ResumeDeps,
-} from './resume/resume.ts';
+import { resumeAnswer, type ResumeDeps, type ResumedAnswer } from './resume/resume.ts';
 import { createSentBytes, type SentBytes } from './resume/sent-bytes.ts';
 import type { Splice } from './resume/splice.ts';
 
-/** A committed answer: its first stream, who gives it and who is still ahead. */
+/** A committed stream, the dispatch that it came from and the candidates that are left. */
 export interface Committed {
   readonly seen: StreamSeen;
   readonly attempt: Attempt;
@@ -23,9 +18,18 @@ export interface Committed {
   readonly plan: FallbackPlan;
 }
 
+/** What the parts of one answer share, whichever upstream they come from. */
+interface StreamContext {
+  readonly res: ServerResponse;
+  readonly context: RequestContext;
+  readonly deps: ResumeDeps;
+  /** Null where the answer could not be resumed. */
+  readonly sent: SentBytes | null;
+}
+
 /**
- * Relays a committed answer to its end. When it breaks off, whoever is still ahead and can carries it on, in
- * the same response; else it ends visibly incomplete, with one error event and no `[DONE]`.
+ * Relays a committed answer to its end. If it breaks off, a remaining candidate resumes it in the same
+ * response where that is possible; otherwise it ends with one error event and no `[DONE]`.
  */
 export function relayToEnd(
   { seen, attempt, dispatch, plan }: Committed,
@@ -33,74 +37,30 @@ export function relayToEnd(
   context: RequestContext,
   deps: ResumeDeps,
 ): Promise<RelayEnd['kind']> {
-  const sent = canBreakOff(plan, context) ? createSentBytes() : null;
-  const broadcast = { res, context, deps, sent };
-  const first = relayStream({ seen, attempt, splice: null }, broadcast);
-  // Not awaited here: an async function keeps whatever it was given, the first events' memory included, to its end.
-  return resumeWithNext(first, { dispatch, plan }, broadcast);
+  const sent = mayResume(plan, context) ? createSentBytes() : null;
+  const stream = { res, context, deps, sent };
+  const first = relayStream({ seen, attempt, splice: null }, stream);
+  // Not awaited here: an async function keeps its arguments, the first events' memory included, to its end.
+  return resumeUntilEnded(first, { dispatch, plan }, stream);
 }
 
-async function resumeWithNext(
-  first: Promise<RelayEnd>,
-  { dispatch, plan }: Pick<Committed, 'dispatch' | 'plan'>,
-  broadcast: Broadcast,
-): Promise<RelayEnd['kind']> {
-  const { res, context, deps, sent } = broadcast;
-  let end = await first;
-  let giver = dispatch;
-  let way: Continued['way'] | null = null;
-  // What was asked to go on and began anew is passed over; what was asked for anew and differs ends it.
-  while (end.kind === 'broken' || (end.kind === 'diverged' && way === 'continued')) {
-    const isAnew = end.kind === 'diverged';
-    const next = await nextSource({ giver, isAnew, plan, sent }, context, deps);
-    if (next.kind !== 'answered') plan.close(null);
-    if (next.kind === 'cancelled') return next.kind;
-    if (next.kind === 'nobody') break;
-    announce(next, broadcast);
-    giver = next.dispatch;
-    way = next.way;
-    end =
-      next.seen.kind === 'stream'
-        ? await relayStream({ ...next, seen: next.seen }, broadcast)
-        : writeWhole(next.seen, next, broadcast);
-  }
-  if (end.kind === 'broken') breakOff(res, end.code, end.detail);
-  if (end.kind === 'diverged') breakOff(res, 'upstream_bad_response', end.detail);
-  return end.kind;
-}
-
-async function nextSource(
-  { sent, ...broken }: Omit<BrokenAnswer, 'sent'> & { readonly sent: SentBytes | null },
-  context: RequestContext,
-  deps: ResumeDeps,
-): Promise<ResumeResult> {
-  const kept = sent?.taken() ?? null;
-  if (kept !== null) return resumeAnswer({ ...broken, sent: kept }, context, deps);
-  broken.plan.broken(broken.giver);
-  return { kind: 'nobody' };
-}
-
-interface Broadcast {
-  readonly res: ServerResponse;
-  readonly context: RequestContext;
-  readonly deps: ResumeDeps;
-  readonly sent: SentBytes | null;
-}
-
-/** Keeping what is sent costs memory: only where somebody is ahead who might carry it on. */
-function canBreakOff(plan: FallbackPlan, { config, call: { request } }: RequestContext): boolean {
-  return config.routing.resume !== 'off' && request.choices === 1 && plan.hasAnybody();
+/** Sent bytes are kept, which costs memory, only where another upstream might resume the answer. */
+function mayResume(plan: FallbackPlan, { config, call: { request } }: RequestContext): boolean {
+  return config.routing.resume !== 'off' && request.choices === 1 && plan.hasFallback();
 }
 
 function relayStream(
-  giving: {
+  {
+    seen,
+    attempt,
+    splice,
+  }: {
     readonly seen: StreamSeen;
     readonly attempt: Attempt;
     readonly splice: Splice | null;
   },
-  { res, context, deps, sent }: Broadcast,
+  { res, context, deps, sent }: StreamContext,
 ): Promise<RelayEnd> {
-  const { seen, attempt, splice } = giving;
   const { observer } = attempt;
   const relayed = relay(seen, res, {
     idleTimeoutMs: context.config.routing.idleTimeoutMs,
@@ -127,26 +87,59 @@ function record(end: RelayEnd, attempt: Attempt): void {
       return attempt.succeeded();
     case 'broken':
       return attempt.broken(end.detail);
-    // To give another answer than somebody else is no fault.
+    // To answer differently from another upstream is not a failure.
     case 'diverged':
     case 'cancelled':
       return attempt.cancelled();
   }
 }
 
-type Continued = Extract<ResumeResult, { readonly kind: 'answered' }>;
-
-/** An SSE comment: clients skip it, people who look see it. */
-function announce({ call }: Continued, { res }: Broadcast): void {
-  const giver = call.provider === null ? call.upstream : `${call.upstream}/${call.provider}`;
-  res.write(`: carried on by ${giver}\n\n`);
+async function resumeUntilEnded(
+  first: Promise<RelayEnd>,
+  { dispatch, plan }: Pick<Committed, 'dispatch' | 'plan'>,
+  stream: StreamContext,
+): Promise<RelayEnd['kind']> {
+  const { res, context, deps, sent } = stream;
+  let end = await first;
+  let source = dispatch;
+  let mode: ResumedAnswer['mode'] | null = null;
+  // An upstream asked to continue that began anew is passed over; one asked to repeat that differs is the end.
+  while (end.kind === 'broken' || (end.kind === 'diverged' && mode === 'continued')) {
+    const bytes = sent?.taken() ?? null;
+    if (bytes === null) {
+      plan.broken(source);
+      plan.close(null);
+      break;
+    }
+    const broken = { source, hasRestarted: end.kind === 'diverged', plan, sent: bytes };
+    const next = await resumeAnswer(broken, context, deps);
+    if (next.kind !== 'answered') plan.close(null);
+    if (next.kind === 'cancelled') return next.kind;
+    if (next.kind === 'not_resumed') break;
+    announce(next, res);
+    source = next.dispatch;
+    mode = next.mode;
+    end =
+      next.seen.kind === 'stream'
+        ? await relayStream({ ...next, seen: next.seen }, stream)
+        : writeWhole(next.seen, next, stream);
+  }
+  if (end.kind === 'broken') breakOff(res, end.code, end.detail);
+  if (end.kind === 'diverged') breakOff(res, 'upstream_bad_response', end.detail);
+  return end.kind;
 }
 
-/** An answer that came as JSON although a stream was asked for, as the rest of the one that was begun. */
+/** An SSE comment, which clients skip. */
+function announce({ call }: ResumedAnswer, res: ServerResponse): void {
+  const source = call.provider === null ? call.upstream : `${call.upstream}/${call.provider}`;
+  res.write(`: carried on by ${source}\n\n`);
+}
+
+/** Writes the rest of an answer that came as JSON although a stream was requested. */
 function writeWhole(
   { body, contentAt }: AnswerSeen,
-  { splice, attempt }: Continued,
-  { res, context, sent }: Broadcast,
+  { splice, attempt }: ResumedAnswer,
+  { res, context, sent }: StreamContext,
 ): RelayEnd {
   const events = Buffer.from(answerAsChunk(body, context.call.request.includeUsage));
   const frames = createFramer().push(events);

@@ -23,99 +23,95 @@ import {
   type Exclusions,
   withExclusion,
 } from './exclusions.ts';
-import { firstContent, type Limits, outrun, record, type Result } from './transitions.ts';
+import { firstContent, hedgeLost, type Limits, record, type Result } from './transitions.ts';
 
-/** What stands at one id. */
 export interface Circuit {
   readonly breaker: Breaker;
   readonly exclusions: Exclusions;
-  /** The epoch that its last reset began. */
+  /** The epoch that began with its last reset. */
   readonly epoch: number;
 }
 
-/** Whether an id may be asked now. */
 export type AdmissionResult = { readonly kind: 'admitted'; readonly permit: Permit } | Excluded;
 
-/** Why an id is left alone. */
+/** Not admitted, because of an exclusion or of the open circuit. */
 export interface Excluded {
   readonly kind: 'excluded';
   readonly reason: Exclusion['reason'] | 'circuit_open';
-  /** When it comes back, at the latest. */
+  /** Until requests are admitted again, at the latest. */
   readonly waitMs: number;
-  /** The same in clock ticks, for comparing with what was seen at another time. */
+  /** The end of that time in clock ticks, comparable with one computed at another time. */
   readonly backAtTicks: number;
 }
 
-/** Where a request was let in, and what its result is handed back with. */
+/** A permit and the id that issued it. */
 export interface HeldPermit {
   readonly id: string;
   readonly permit: Permit;
 }
 
-/** A request that wants in. */
 export interface AdmissionRequest {
-  /** The model that would be asked for; some are left alone by themselves. */
+  /** The model that would be requested: `model_not_found` excludes single models. */
   readonly model: string;
-  /** How long a probe may stay unheard of. */
+  /** A probe without a result is given up after this time. */
   readonly timeoutMs: number;
 }
 
 /**
- * For a request that goes to an upstream as it was before a reset: perhaps with a key that is no
- * more. What comes of it says nothing about the upstream that is there now.
+ * For a request that began before the last reset and may use a former address or key: it is admitted, and its
+ * permit matches no breaker state, so that its result is counted but changes nothing.
  */
 const STALE: AdmissionResult = { kind: 'admitted', permit: { serial: -1 } };
 
-/** The circuits of all upstreams or providers, by id. */
+/** The circuits of all upstreams and providers, by id. */
 export interface Circuits {
-  /** Counts resets. Each request bears the epoch in which it took up addresses and keys. */
+  /** Counts resets. A request keeps the epoch in which it read addresses and keys. */
   epoch(): number;
   admit(id: string, request: AdmissionRequest, epoch: number): AdmissionResult;
-  /** What would keep a request for `model` out now; null: nothing would. Nobody is let in. */
+  /** What excludes a request for `model` now, without admitting one; null: nothing. */
   exclusionOf(id: string, model: string): Excluded | null;
-  /** For the second try of a request that was let in: what it has just been told is no reason. */
+  /** For a retry: the circuit must admit, but exclusions caused by the first try do not count. */
   admitRetry(id: string, request: AdmissionRequest, epoch: number): AdmissionResult;
-  /** Admits a request before the cool-down is over, because no other upstream is left. */
+  /** Admits a request during the cool-down, because no other upstream is left. */
   admitForced(id: string, request: AdmissionRequest, epoch: number): AdmissionResult;
-  /** Lets a request in that need not be sent: only where the breaker is closed. */
+  /** For hedged calls: admits only while the breaker is closed. */
   admitIfClosed(id: string, request: AdmissionRequest, epoch: number): AdmissionResult;
   sent(id: string): void;
-  /** `slowMs` of the time are the machine's own; what the prompt was known to take is no slowness. */
+  /** `slowMs`: the part of `ttftMs` that counts as slow, without the predicted prefill. */
   firstContent(
     id: string,
     permit: Permit,
     took: { readonly ttftMs: number; readonly slowMs: number },
   ): void;
-  /** Another was first: `silentMs` went by without content. */
-  outrun(
+  /** Another call's content came first, after `silentMs` without any here. */
+  hedgeLost(
     id: string,
     permit: Permit,
     took: { readonly silentMs: number; readonly slowMs: number },
   ): void;
   record(id: string, permit: Permit, result: Result): void;
-  /** Leaves an id alone for what a failure said, if it said so. */
+  /** Adds the exclusion that a failure calls for, if any. */
   excludeAfter(
     id: string,
     failure: Failure,
     of: { readonly model: string; readonly epoch: number },
   ): void;
-  /** It is said to be well: its cool-down is over, and the next request is the probe. */
+  /** Ends a cool-down early, after a passed health check: the next request is the probe. */
   coolDown(id: string): void;
   reset(id: string): void;
-  /** It is gone for good. */
+  /** Removes an id for good. */
   forget(id: string): void;
-  /** Ids that something is known of. */
+  /** Ids with a record. */
   ids(): Iterable<string>;
   at(id: string): Circuit;
-  /** Plain JSON of everything, to be kept over a restart. */
+  /** Plain JSON. */
   save(): unknown;
-  /** Takes what `save` gave, before the first request; anything else is left out. */
+  /** Takes the result of `save`, before the first request; anything else is ignored. */
   restore(saved: unknown): void;
 }
 
 type AdmitArguments = Parameters<Circuits['admit']>;
 
-/** What the circuits are given. */
 export interface CircuitsDeps {
   readonly clock: Clock;
   /** In [0, 1). */
@@ -123,23 +119,22 @@ export interface CircuitsDeps {
   readonly limits: () => Limits;
   /** Called after each change. */
   readonly changed: () => void;
-  /** A circuit has opened, or its probe has failed. */
+  /** Called when a circuit has opened, or its probe has failed. */
   readonly opened: (id: string, how: Opening) => void;
 }
 
-/** How a circuit has come to be open. */
 export interface Opening {
-  /** It was closed; else its probe has failed. */
+  /** It was closed; otherwise its probe has failed. */
   readonly isFirst: boolean;
-  /** Those who asked waited for it: a look that it answers does not show that it would answer them. */
+  /** Callers waited for it in vain: a passed health check does not show that it answers requests. */
   readonly wasSilent: boolean;
 }
 
-/** Null where it has not opened. A probe that was sent before its time leaves all as it was. */
+/** Null if it has not opened. The failure of a forced probe does not count as an opening. */
 function openingOf(before: Breaker, after: Breaker, limits: Limits): Opening | null {
   if (after.state.kind !== 'open' || before.state.kind === 'open') return null;
   if (before.state.kind === 'probing') {
-    if (before.state.forced) return null;
+    if (before.state.isForced) return null;
     return {
       isFirst: false,
       wasSilent: after.state.consecutiveOpens > before.state.consecutiveOpens,
@@ -163,23 +158,26 @@ function withGrace(limits: Limits, excusedMs: number): Limits {
     : { ...limits, ttftThresholdMs: limits.ttftThresholdMs + excusedMs };
 }
 
-function outFor(reason: Excluded['reason'], waitMs: number, clock: Clock): Excluded {
+function excludedFor(reason: Excluded['reason'], waitMs: number, clock: Clock): Excluded {
   return { kind: 'excluded', reason, waitMs, backAtTicks: clock.ticks() + waitMs };
 }
 
-function excluded({ breaker, exclusions }: Circuit, model: string, clock: Clock): Excluded | null {
+function exclusionAt(
+  { breaker, exclusions }: Circuit,
+  model: string,
+  clock: Clock,
+): Excluded | null {
   if (exclusions === NO_EXCLUSIONS) return null;
   const now = dualTimeOf(clock);
   const exclusion = findExclusion(exclusions, model, now);
   if (exclusion === null) return null;
-  // The circuit may be open beside the skip, and for longer.
+  // The circuit may be open as well, and for longer.
   const waitMs = Math.max(remainingMs(exclusion.until, now), waitMsOf(breaker, now));
-  return outFor(exclusion.reason, waitMs, clock);
+  return excludedFor(exclusion.reason, waitMs, clock);
 }
 
 const NEW: Circuit = { breaker: NEW_BREAKER, exclusions: NO_EXCLUSIONS, epoch: 0 };
 
-/** Makes an empty set. */
 export function createCircuits(deps: CircuitsDeps): Circuits {
   const { clock, random, limits, changed, opened } = deps;
   const circuits = new Map<string, Circuit>();
@@ -195,56 +193,58 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
     if (opening !== null) opened(id, opening);
   }
 
-  const judging = (excusedMs = 0) => {
-    return { now: now(), limits: withGrace(limits(), excusedMs), random: random() };
-  };
+  const conditions = (excusedMs = 0) => ({
+    now: now(),
+    limits: withGrace(limits(), excusedMs),
+    random: random(),
+  });
 
-  const isStale = (id: string, begun: number) => begun < at(id).epoch;
+  const isStale = (id: string, requestEpoch: number) => requestEpoch < at(id).epoch;
 
-  function admitBy(admitting: typeof admit, ...asked: AdmitArguments): AdmissionResult {
-    const [id, { timeoutMs }, begun] = asked;
-    if (isStale(id, begun)) return STALE;
+  function admitBy(admitting: typeof admit, ...args: AdmitArguments): AdmissionResult {
+    const [id, { timeoutMs }, requestEpoch] = args;
+    if (isStale(id, requestEpoch)) return STALE;
     const { breaker } = at(id);
     const admission = admitting(breaker, now(), timeoutMs);
-    if (admission.kind === 'refused') return outFor('circuit_open', admission.waitMs, clock);
+    if (admission.kind === 'refused') return excludedFor('circuit_open', admission.waitMs, clock);
     if (admission.breaker !== breaker) setBreaker(id, admission.breaker);
     return { kind: 'admitted', permit: admission.permit };
   }
 
-  function admitUnlessExcluded(admitting: typeof admit, ...asked: AdmitArguments): AdmissionResult {
-    const [id, { model }, begun] = asked;
-    const out = isStale(id, begun) ? null : excluded(at(id), model, clock);
-    return out ?? admitBy(admitting, ...asked);
+  function admitUnlessExcluded(admitting: typeof admit, ...args: AdmitArguments): AdmissionResult {
+    const [id, { model }, requestEpoch] = args;
+    const excluded = isStale(id, requestEpoch) ? null : exclusionAt(at(id), model, clock);
+    return excluded ?? admitBy(admitting, ...args);
   }
 
   return {
     at,
     epoch: () => epoch,
-    admit: (...asked) => admitUnlessExcluded(admit, ...asked),
-    admitIfClosed: (...asked) => admitUnlessExcluded(admitIfClosed, ...asked),
+    admit: (...args) => admitUnlessExcluded(admit, ...args),
+    admitIfClosed: (...args) => admitUnlessExcluded(admitIfClosed, ...args),
     exclusionOf(id, model) {
-      const out = excluded(at(id), model, clock);
-      if (out !== null) return out;
+      const excluded = exclusionAt(at(id), model, clock);
+      if (excluded !== null) return excluded;
       const waitMs = waitMsOf(at(id).breaker, now());
-      return waitMs === 0 ? null : outFor('circuit_open', waitMs, clock);
+      return waitMs === 0 ? null : excludedFor('circuit_open', waitMs, clock);
     },
-    admitRetry: (...asked) => admitBy(admit, ...asked),
-    admitForced: (...asked) => admitBy(admitForced, ...asked),
+    admitRetry: (...args) => admitBy(admit, ...args),
+    admitForced: (...args) => admitBy(admitForced, ...args),
     sent: (id) => setBreaker(id, sent(at(id).breaker)),
     firstContent(id, permit, { ttftMs, slowMs }) {
       const { breaker } = at(id);
-      setBreaker(id, firstContent(breaker, permit, ttftMs, judging(ttftMs - slowMs)));
+      setBreaker(id, firstContent(breaker, permit, ttftMs, conditions(ttftMs - slowMs)));
     },
-    outrun(id, permit, { silentMs, slowMs }) {
-      setBreaker(id, outrun(at(id).breaker, permit, silentMs, judging(silentMs - slowMs)));
+    hedgeLost(id, permit, { silentMs, slowMs }) {
+      setBreaker(id, hedgeLost(at(id).breaker, permit, silentMs, conditions(silentMs - slowMs)));
     },
     record(id, permit, result) {
-      setBreaker(id, record(at(id).breaker, permit, result, judging()));
+      setBreaker(id, record(at(id).breaker, permit, result, conditions()));
     },
     excludeAfter(id, failure, of) {
-      const wanted = exclusionFor(failure);
-      if (wanted === null || isStale(id, of.epoch)) return;
-      const exclusions = withExclusion(at(id).exclusions, wanted, of.model, now());
+      const requested = exclusionFor(failure);
+      if (requested === null || isStale(id, of.epoch)) return;
+      const exclusions = withExclusion(at(id).exclusions, requested, of.model, now());
       circuits.set(id, { ...at(id), exclusions });
       changed();
     },

@@ -3,7 +3,7 @@ import { type Breaker, type BreakerState, NEW_BREAKER } from './breaker.ts';
 import { endsAtMs, type DualTime, remainingMs } from './deadline.ts';
 import {
   MAX_EXCLUSION_MS,
-  MODELS_KEPT,
+  MAX_EXCLUDED_MODELS,
   type Exclusion,
   type Exclusions,
   EXCLUSION_REASONS,
@@ -11,20 +11,19 @@ import {
 import type { DecayingMean, HealthRecord } from './health.ts';
 
 /*
- * What is kept of circuits across a restart, as plain JSON.
+ * Circuits as plain JSON, saved over a restart.
  *
- * A deadline is kept twice: as wall-clock time, so that the time while the process was down counts,
- * and as the milliseconds that were left, so that a clock set back meanwhile cannot keep an upstream
- * out for longer than it would have been. A clock set forward looks like a long time down and ends
- * the cool-down; that lets in one probe, never everybody, since an open breaker stays open.
+ * A deadline is saved twice: as wall-clock time, so that the time while the process was down counts, and as
+ * remaining milliseconds, so that a clock set back meanwhile cannot lengthen it. A clock set forward looks
+ * like a long time down and ends the cool-down; that admits one probe only, as the breaker stays open.
  *
- * Ticks and serials are not kept: ticks mean nothing to the next process, and no ticket outlives
- * this one. So a probe that was out is gone, and its breaker is open.
+ * Ticks and serials are not saved: ticks mean nothing to the next process, and no permit outlives this one.
+ * A running probe is lost, and its breaker is open.
  */
 
-/** The longest that can be configured (24 h), with its jitter. */
+/** The longest configurable cool-down (24 h) with its jitter. */
 const LONGEST_COOLDOWN_MS = 86_400_000 * 1.1;
-/** What a Date can hold (ECMA-262, 21.4.1.1). */
+/** The last time value of a Date (ECMA-262, 21.4.1.1). */
 const LAST_WALL_MS = 8.64e15;
 
 const count = z.int().nonnegative();
@@ -33,7 +32,6 @@ const wallMs = z.number().min(0).max(LAST_WALL_MS);
 const deadlineSchema = (longestMs: number) =>
   z.strictObject({ wallMs, leftMs: z.number().min(0).max(longestMs) });
 
-/** A time-decayed mean as it is kept. */
 export const meanSchema = z.strictObject({
   value: z.number().nonnegative(),
   weight: z.number().nonnegative(),
@@ -57,30 +55,27 @@ const breakerSchema = z.strictObject({
     .nullable(),
 });
 
-const skipUntil = deadlineSchema(MAX_EXCLUSION_MS);
-const skipsSchema = z.strictObject({
+const exclusionDeadline = deadlineSchema(MAX_EXCLUSION_MS);
+const exclusionsSchema = z.strictObject({
   version: z.literal(1),
   skips: z
     .array(
       z.discriminatedUnion('reason', [
-        z.strictObject({ reason: z.enum(EXCLUSION_REASONS), until: skipUntil }),
+        z.strictObject({ reason: z.enum(EXCLUSION_REASONS), until: exclusionDeadline }),
         z.strictObject({
           reason: z.literal('model_not_found'),
           model: z.string(),
-          until: skipUntil,
+          until: exclusionDeadline,
         }),
       ]),
     )
-    .max(EXCLUSION_REASONS.length + MODELS_KEPT),
+    .max(EXCLUSION_REASONS.length + MAX_EXCLUDED_MODELS),
 });
 
-/** A breaker as it is kept. */
 export type SavedBreaker = Readonly<z.infer<typeof breakerSchema>>;
-/** An upstream's skips as they are kept. */
-export type SavedExclusions = Readonly<z.infer<typeof skipsSchema>>;
-type SavedDeadline = Readonly<z.infer<typeof skipUntil>>;
+export type SavedExclusions = Readonly<z.infer<typeof exclusionsSchema>>;
+type SavedDeadline = Readonly<z.infer<typeof exclusionDeadline>>;
 
-/** A breaker as plain JSON. */
 export function encodeBreaker({ health, state }: Breaker, now: DualTime): SavedBreaker {
   return {
     version: 1,
@@ -93,7 +88,7 @@ export function encodeBreaker({ health, state }: Breaker, now: DualTime): SavedB
   };
 }
 
-/** A breaker as it was kept, to be used before the first request; null for anything else than that. */
+/** For use before the first request; null where `saved` is not a saved breaker. */
 export function decodeBreaker(saved: unknown, now: DualTime): Breaker | null {
   const parsed = breakerSchema.safeParse(saved);
   if (!parsed.success) return null;
@@ -110,21 +105,20 @@ export function decodeBreaker(saved: unknown, now: DualTime): Breaker | null {
   return { ...NEW_BREAKER, health, state };
 }
 
-/** An upstream's skips as plain JSON. */
-export function encodeExclusions(skips: Exclusions, now: DualTime): SavedExclusions {
+export function encodeExclusions(exclusions: Exclusions, now: DualTime): SavedExclusions {
   return {
     version: 1,
-    skips: skips.map((skip) => ({ ...skip, until: encodeDeadline(skip.until, now) })),
+    skips: exclusions.map((each) => ({ ...each, until: encodeDeadline(each.until, now) })),
   };
 }
 
-/** Skips as they were kept; null for anything else than that. */
+/** Null where `saved` is not a saved list of exclusions. */
 export function decodeExclusions(saved: unknown, now: DualTime): Exclusions | null {
-  const parsed = skipsSchema.safeParse(saved);
+  const parsed = exclusionsSchema.safeParse(saved);
   if (!parsed.success) return null;
-  return parsed.data.skips.map((skip): Exclusion => ({
-    ...skip,
-    until: decodeDeadline(skip.until, now),
+  return parsed.data.skips.map((each): Exclusion => ({
+    ...each,
+    until: decodeDeadline(each.until, now),
   }));
 }
 
@@ -140,12 +134,10 @@ function decodeDeadline(saved: SavedDeadline, now: DualTime): DualTime {
 
 type SavedMean = z.infer<typeof meanSchema>;
 
-/** A mean as plain JSON: ticks mean nothing to the next process. */
 export function encodeMean({ value, weight, at }: DecayingMean, now: DualTime): SavedMean {
   return { value, weight, wallMs: Math.max(0, now.wallMs - (now.ticks - at)) };
 }
 
-/** The mean again, with the ticks of this process. */
 export function decodeMean(
   { value, weight, wallMs: takenMs }: SavedMean,
   now: DualTime,

@@ -1,6 +1,6 @@
 import type { Clock } from '../../platform/clock.ts';
 
-/** A moment on both clocks: what has passed is measured on both, what is shown is wall-clock time. */
+/** A moment on both clocks: elapsed time is measured on both, and wall-clock time is shown. */
 export interface DualTime {
   /** Monotonic milliseconds; they mean nothing to another process. */
   readonly ticks: number;
@@ -8,32 +8,29 @@ export interface DualTime {
   readonly wallMs: number;
 }
 
-/** The present moment of a clock. */
 export function dualTimeOf(clock: Clock): DualTime {
   return { ticks: clock.ticks(), wallMs: clock.now() };
 }
 
-/** The moment `ms` after `now`. */
 export function later(now: DualTime, ms: number): DualTime {
   return { ticks: now.ticks + ms, wallMs: now.wallMs + ms };
 }
 
 /**
- * Milliseconds from `now` to a deadline, negative once it is over. It is over as soon as either
- * clock says so: ticks stand still while the machine sleeps, and the wall clock may be set back.
- * Set forward, it ends a deadline early, which costs one probe; the other way round an upstream
- * would stay out for as long as the clock was wrong.
+ * Milliseconds from `now` to a deadline, negative once it is over. It is over as soon as either clock says
+ * so: ticks stop while the machine sleeps, and the wall clock may be set back. A clock set forward ends it
+ * early, which costs one probe; requiring both clocks would exclude an upstream while one of them is wrong.
  */
 export function untilMs(deadline: DualTime, now: DualTime): number {
   return Math.min(deadline.ticks - now.ticks, deadline.wallMs - now.wallMs);
 }
 
-/** Milliseconds that a deadline is still away, 0 once it is over. */
+/** As `untilMs`, but 0 once it is over. */
 export function remainingMs(deadline: DualTime, now: DualTime): number {
   return Math.max(0, untilMs(deadline, now));
 }
 
-/** The wall clock counts whole milliseconds and is slewed; only a difference beyond this is a clock set back. */
+/** The wall clock counts whole milliseconds and is slewed; only a larger difference is a clock set back. */
 const SLACK_MS = 1000;
 
 /** The wall-clock time at which a deadline ends: its own, unless the clock has been set back since. */

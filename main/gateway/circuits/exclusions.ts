@@ -1,29 +1,26 @@
 import type { Failure } from '../upstream/failure.ts';
 import { later, type DualTime, remainingMs } from './deadline.ts';
 
-/** Why an upstream as a whole is left alone for a while although its circuit admits. */
+/** Reasons that exclude a whole upstream for a time although its circuit admits. */
 export const EXCLUSION_REASONS = ['rate_limited', 'quota', 'credentials', 'busy'] as const;
 
 export type ExclusionReason = (typeof EXCLUSION_REASONS)[number];
 
-/** An upstream, or one model of it, is left alone until a deadline. */
 export type Exclusion =
   | { readonly reason: ExclusionReason; readonly until: DualTime }
   | { readonly reason: 'model_not_found'; readonly model: string; readonly until: DualTime };
 
-/** The skips of one upstream, one per reason and, for `model_not_found`, per model. */
+/** Of one upstream: one per reason and, for `model_not_found`, per model. */
 export type Exclusions = readonly Exclusion[];
 
-/** What there is at first, and after a reset or a change of key. */
 export const NO_EXCLUSIONS: Exclusions = [];
 
-/** A skip that a failure calls for; `model_not_found` is for one model, the others for the upstream. */
 export interface RequestedExclusion {
   readonly reason: Exclusion['reason'];
   readonly ms: number;
 }
 
-/** The longest skip there is: what only a person mends is tried again after it. */
+/** The longest exclusion: even what only a person can fix is tried again after it. */
 export const MAX_EXCLUSION_MS = 600_000;
 
 /** The exclusion that a failure calls for; null when none. */
@@ -46,42 +43,45 @@ export function exclusionFor({
   }
 }
 
-/** Callers choose model names, so their number needs a bound. */
-export const MODELS_KEPT = 50;
+/** Callers choose the model names, so their number is bounded. */
+export const MAX_EXCLUDED_MODELS = 50;
 
-/** Adds a skip, of `model` where it is for one model. One that is there already never ends earlier for it. */
+/** `model` is used for `model_not_found` only. An exclusion already in force never ends earlier. */
 export function withExclusion(
-  skips: Exclusions,
-  wanted: RequestedExclusion,
+  exclusions: Exclusions,
+  requested: RequestedExclusion,
   model: string,
   now: DualTime,
 ): Exclusions {
-  const until = later(now, wanted.ms);
-  const { reason } = wanted;
+  const until = later(now, requested.ms);
+  const { reason } = requested;
   const added: Exclusion =
     reason === 'model_not_found' ? { reason, model, until } : { reason, until };
-  const active = activeExclusions(skips, now);
-  const known = active.find((skip) => isSame(skip, added));
+  const active = activeExclusions(exclusions, now);
+  const known = active.find((each) => isSame(each, added));
   if (known === undefined) return withoutSurplus([...active, added], now);
-  if (remainingMs(known.until, now) >= wanted.ms) return active;
-  return active.map((skip) => (skip === known ? added : skip));
+  if (remainingMs(known.until, now) >= requested.ms) return active;
+  return active.map((each) => (each === known ? added : each));
 }
 
-/** The skips that hold. */
-export function activeExclusions(skips: Exclusions, now: DualTime): Exclusions {
-  return skips.filter(({ until }) => remainingMs(until, now) > 0);
+export function activeExclusions(exclusions: Exclusions, now: DualTime): Exclusions {
+  return exclusions.filter(({ until }) => remainingMs(until, now) > 0);
 }
 
 /**
- * The skip that keeps a request for `model` out, null when none does: the one that ends last, but
- * `busy` only where it is the only one, because it alone may be overridden.
+ * The exclusion that applies to a request for `model`, null when none does: the one that ends last, and `busy`
+ * only where there is no other, because it alone may be overridden.
  */
-export function findExclusion(skips: Exclusions, model: string, now: DualTime): Exclusion | null {
-  const held = activeExclusions(skips, now).filter(
-    (skip) => skip.reason !== 'model_not_found' || skip.model === model,
+export function findExclusion(
+  exclusions: Exclusions,
+  model: string,
+  now: DualTime,
+): Exclusion | null {
+  const applicable = activeExclusions(exclusions, now).filter(
+    (each) => each.reason !== 'model_not_found' || each.model === model,
   );
-  const firm = held.filter(({ reason }) => reason !== 'busy');
-  return byEnd(firm, now).at(-1) ?? held[0] ?? null;
+  const firm = applicable.filter(({ reason }) => reason !== 'busy');
+  return byEnd(firm, now).at(-1) ?? applicable[0] ?? null;
 }
 
 function isSame(a: Exclusion, b: Exclusion): boolean {
@@ -91,14 +91,14 @@ function isSame(a: Exclusion, b: Exclusion): boolean {
   return a.model === b.model;
 }
 
-/** Without the model that would be back soonest, when there are too many. */
-function withoutSurplus(skips: Exclusions, now: DualTime): Exclusions {
-  const models = skips.filter(({ reason }) => reason === 'model_not_found');
-  if (models.length <= MODELS_KEPT) return skips;
+/** Drops the excluded model that ends soonest when there are too many. */
+function withoutSurplus(exclusions: Exclusions, now: DualTime): Exclusions {
+  const models = exclusions.filter(({ reason }) => reason === 'model_not_found');
+  if (models.length <= MAX_EXCLUDED_MODELS) return exclusions;
   const surplus = byEnd(models, now)[0];
-  return skips.filter((skip) => skip !== surplus);
+  return exclusions.filter((each) => each !== surplus);
 }
 
-function byEnd(skips: Exclusions, now: DualTime): Exclusions {
-  return skips.toSorted((a, b) => remainingMs(a.until, now) - remainingMs(b.until, now));
+function byEnd(exclusions: Exclusions, now: DualTime): Exclusions {
+  return exclusions.toSorted((a, b) => remainingMs(a.until, now) - remainingMs(b.until, now));
 }

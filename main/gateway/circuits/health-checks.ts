@@ -3,104 +3,109 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Circuits, Opening } from './circuits.ts';
 import { dualTimeOf, remainingMs } from './deadline.ts';
 
-/** Looks at those whose circuit is open, so that nobody waits for a clock when they are well again. */
-export interface Looks {
-  /** A circuit has opened, or its probe has failed. */
+/** Checks upstreams and machines whose circuit is open, so that a recovery ends the cool-down early. */
+export interface HealthChecks {
+  /** To be called when a circuit has opened, or its probe has failed. */
   opened(id: string, how: Opening): void;
-  /** Takes up those that an earlier run left open. */
+  /** Takes over circuits that an earlier run left open. */
   start(): void;
   stop(): void;
 }
 
-/** What the looks are given. */
-export interface LooksDeps {
+export interface HealthChecksDeps {
   readonly clock: Clock;
   readonly circuits: Circuits;
   readonly isOn: () => boolean;
-  /** A cheap look, never a completion: whether it answers; null where there is nothing to look at. */
-  readonly look: (id: string) => Promise<boolean> | null;
+  /** A cheap request, never a completion: whether it was answered; null where there is none to send. */
+  readonly check: (id: string) => Promise<boolean> | null;
 }
 
-/** The first look after an opening or a failed probe: so there is at most one probe in this time. */
-const FIRST_MS = 15_000;
-const PACE_MS = 5000;
-/** Who has been out for so long is looked at less often. */
-const LONG_OUT_MS = 600_000;
-const LONG_OUT_PACE_MS = 15_000;
-/** A tier may have thousands of machines: so many are looked at at once, the others a little later. */
-const MOST_AT_ONCE = 16;
-const CROWDED_MS = 1000;
+/** From an opening or a failed probe to the first check: so there is at most one probe in this time. */
+const FIRST_CHECK_MS = 15_000;
+const INTERVAL_MS = 5000;
+/** After this time the interval is longer. */
+const LONG_OPEN_MS = 600_000;
+const LONG_OPEN_INTERVAL_MS = 15_000;
+/** A pool may have thousands of machines: further checks are put off. */
+const MAX_CONCURRENT = 16;
+const PUT_OFF_MS = 1000;
 
-interface Watched {
-  /** When it opened, and when it last did so or its probe last failed; in clock ticks. */
-  readonly sinceTicks: number;
-  heardTicks: number;
-  /** It hung while it answered looks, or before there was any: until one fails they say nothing. */
+interface OpenCircuit {
+  /** Clock ticks. */
+  readonly openedAt: number;
+  /** The opening or the last failed probe, in clock ticks. */
+  failedAt: number;
+  /** It hung although it passed its checks, or before the first: passed checks do not count until one fails. */
   isDoubted: boolean;
-  /** What the last look saw; null before the first. */
-  answered: boolean | null;
-  /** Which of its turns is the present one: what comes of an earlier one is dropped. */
-  turn: number;
+  /** Null before the first check. */
+  lastPassed: boolean | null;
+  /** Serial of the scheduled or running check: the result of an earlier one is dropped. */
+  serial: number;
   cancelTimer: () => void;
 }
 
 const isMachine = (id: string): boolean => id.startsWith(PROVIDER_PREFIX);
 
-function newlyOpened(ticks: number, wasSilent: boolean): Watched {
+function openCircuit(ticks: number, wasSilent: boolean): OpenCircuit {
   return {
-    sinceTicks: ticks,
-    heardTicks: ticks,
+    openedAt: ticks,
+    failedAt: ticks,
     isDoubted: wasSilent,
-    answered: null,
-    turn: 0,
+    lastPassed: null,
+    serial: 0,
     cancelTimer() {},
   };
 }
 
-function paceMs({ sinceTicks }: Watched, nowTicks: number): number {
-  return nowTicks - sinceTicks >= LONG_OUT_MS ? LONG_OUT_PACE_MS : PACE_MS;
+function intervalMs({ openedAt }: OpenCircuit, nowTicks: number): number {
+  return nowTicks - openedAt >= LONG_OPEN_MS ? LONG_OPEN_INTERVAL_MS : INTERVAL_MS;
 }
 
-/** Makes them; a look that succeeds ends the cool-down, and the next request is the probe. */
-export function createHealthChecks({ clock, circuits, isOn, look }: LooksDeps): Looks {
-  const all = new Map<string, Watched>();
+/** A passed check ends the cool-down, and the next request is the probe. */
+export function createHealthChecks({
+  clock,
+  circuits,
+  isOn,
+  check,
+}: HealthChecksDeps): HealthChecks {
+  const open = new Map<string, OpenCircuit>();
   let running = 0;
   let isStopped = false;
 
-  function wait(id: string, watched: Watched, ms: number): void {
-    watched.cancelTimer();
-    watched.turn += 1;
-    if (!isStopped) watched.cancelTimer = clock.after(ms, () => void take(id, watched));
+  function schedule(id: string, circuit: OpenCircuit, ms: number): void {
+    circuit.cancelTimer();
+    circuit.serial += 1;
+    if (!isStopped) circuit.cancelTimer = clock.after(ms, () => void checkOnce(id, circuit));
   }
 
-  async function take(id: string, watched: Watched): Promise<void> {
+  async function checkOnce(id: string, circuit: OpenCircuit): Promise<void> {
     const { state } = circuits.at(id).breaker;
     if (state.kind === 'closed') {
-      all.delete(id);
+      open.delete(id);
       return;
     }
-    // The next request is the probe: what comes of it is heard of.
+    // The next request is the probe: if it fails, `opened` schedules the next check.
     if (state.kind === 'open' && remainingMs(state.until, dualTimeOf(clock)) === 0) return;
-    if (running >= MOST_AT_ONCE && isMachine(id)) {
-      wait(id, watched, CROWDED_MS);
+    if (running >= MAX_CONCURRENT && isMachine(id)) {
+      schedule(id, circuit, PUT_OFF_MS);
       return;
     }
-    const { turn } = watched;
-    const begunTicks = clock.ticks();
-    const answers = state.kind === 'open' && isOn() ? await lookAt(id) : null;
-    if (watched.turn !== turn || all.get(id) !== watched) return;
-    if (answers !== null) watched.answered = answers;
-    if (answers === false) watched.isDoubted = false;
-    if (answers === true && !watched.isDoubted) endCooldown(id);
-    wait(id, watched, Math.max(0, paceMs(watched, begunTicks) - (clock.ticks() - begunTicks)));
+    const { serial } = circuit;
+    const startedAt = clock.ticks();
+    const hasPassed = state.kind === 'open' && isOn() ? await counted(check(id)) : null;
+    if (circuit.serial !== serial || open.get(id) !== circuit) return;
+    if (hasPassed !== null) circuit.lastPassed = hasPassed;
+    if (hasPassed === false) circuit.isDoubted = false;
+    if (hasPassed === true && !circuit.isDoubted) endCooldown(id);
+    const pauseMs = intervalMs(circuit, startedAt) - (clock.ticks() - startedAt);
+    schedule(id, circuit, Math.max(0, pauseMs));
   }
 
-  async function lookAt(id: string): Promise<boolean | null> {
-    const seen = look(id);
-    if (seen === null) return null;
+  async function counted(checking: Promise<boolean> | null): Promise<boolean | null> {
+    if (checking === null) return null;
     running += 1;
     try {
-      return await seen;
+      return await checking;
     } finally {
       running -= 1;
     }
@@ -108,39 +113,39 @@ export function createHealthChecks({ clock, circuits, isOn, look }: LooksDeps): 
 
   function endCooldown(id: string): void {
     circuits.coolDown(id);
-    // The tier opens where all of its machines fail: one that is well again opens it for them.
-    const tier = all.get('local');
-    if (!isMachine(id) || tier === undefined || tier.isDoubted) return;
-    if (clock.ticks() - tier.heardTicks >= FIRST_MS) circuits.coolDown('local');
+    // The pool's circuit opens when all of its machines fail: one that is well again ends its cool-down too.
+    const pool = open.get('local');
+    if (!isMachine(id) || pool === undefined || pool.isDoubted) return;
+    if (clock.ticks() - pool.failedAt >= FIRST_CHECK_MS) circuits.coolDown('local');
   }
 
-  function watch(id: string, wasSilent: boolean): void {
-    all.get(id)?.cancelTimer();
-    const watched = newlyOpened(clock.ticks(), wasSilent);
-    all.set(id, watched);
-    wait(id, watched, FIRST_MS);
+  function begin(id: string, wasSilent: boolean): void {
+    open.get(id)?.cancelTimer();
+    const circuit = openCircuit(clock.ticks(), wasSilent);
+    open.set(id, circuit);
+    schedule(id, circuit, FIRST_CHECK_MS);
   }
 
   return {
     opened(id, { isFirst, wasSilent }) {
-      const watched = all.get(id);
-      if (isFirst || watched === undefined) {
-        watch(id, wasSilent);
+      const circuit = open.get(id);
+      if (isFirst || circuit === undefined) {
+        begin(id, wasSilent);
         return;
       }
-      watched.heardTicks = clock.ticks();
-      watched.isDoubted = wasSilent && watched.answered !== false;
-      wait(id, watched, FIRST_MS);
+      circuit.failedAt = clock.ticks();
+      circuit.isDoubted = wasSilent && circuit.lastPassed !== false;
+      schedule(id, circuit, FIRST_CHECK_MS);
     },
     start() {
       for (const id of circuits.ids()) {
-        if (circuits.at(id).breaker.state.kind === 'open') watch(id, false);
+        if (circuits.at(id).breaker.state.kind === 'open') begin(id, false);
       }
     },
     stop() {
       isStopped = true;
-      for (const { cancelTimer } of all.values()) cancelTimer();
-      all.clear();
+      for (const { cancelTimer } of open.values()) cancelTimer();
+      open.clear();
     },
   };
 }

@@ -15,7 +15,7 @@ export function withSample(mean: DecayingMean | null, sample: number, now: numbe
   return { value: (mean.value * kept + sample) / weight, weight, at: now };
 }
 
-/** What is remembered of an upstream's attempts; timestamps are milliseconds since the epoch. */
+/** Counts and times of an upstream's attempts; timestamps are milliseconds since the epoch. */
 export interface HealthRecord {
   /** Attempts sent. */
   readonly requests: number;
@@ -43,7 +43,7 @@ export const UNUSED: HealthRecord = {
   ttft: null,
 };
 
-/** A failure at wall-clock time `wallMs`; one after a long silence is slow too. */
+/** `isSlow`: it failed after a long silence, which counts as slow too. */
 export function failedAt(
   record: HealthRecord,
   wallMs: number,
@@ -59,7 +59,7 @@ export function failedAt(
   };
 }
 
-/** A success, counted when its answer is whole. */
+/** To be called when the answer is complete. */
 export function succeededAt(record: HealthRecord, wallMs: number): HealthRecord {
   return {
     ...record,
@@ -69,7 +69,7 @@ export function succeededAt(record: HealthRecord, wallMs: number): HealthRecord 
   };
 }
 
-/** First content after `ttftMs`; `now` in clock ticks. */
+/** `now` in clock ticks. */
 export function firstContentAt(
   record: HealthRecord,
   ttftMs: number,
@@ -85,8 +85,8 @@ export function firstContentAt(
 }
 
 /**
- * No content within `silentMs`, and then the call was ended because another was first. It took at least
- * that long, so the mean may only rise by it; `lastTtftMs` stays what was last seen.
+ * For a call that was aborted after `silentMs` without content. Its time to first token would have been at
+ * least that, so the mean may only rise; `lastTtftMs` stays the last one measured.
  */
 export function silentFor(
   record: HealthRecord,

@@ -10,7 +10,6 @@ export type ProviderCircuitReport = Omit<
   'ewmaTtft' | 'lastTtftMs' | 'consecutiveSlow'
 >;
 
-/** A provider's circuit record: an upstream's without the time to first token. */
 export function providerCircuitReport(
   { health, state }: Breaker,
   now: DualTime,
@@ -25,12 +24,11 @@ export function providerCircuitReport(
     lastSuccessAt: timeOrNull(health.lastSuccessAt),
     consecutiveFails: health.consecutiveFails,
     open: isOpen,
-    // Up, for 0 says that the next request is let in.
+    // Rounded up: 0 means that the next request is admitted.
     cooldownRemainingMs: isOpen ? Math.ceil(remainingMs(state.until, now)) : 0,
   };
 }
 
-/** An upstream's circuit record (docs/http-api.md#status-report). */
 export function circuitReport(breaker: Breaker, now: DualTime): CircuitReport {
   const { ttft, lastTtftMs, consecutiveSlow } = breaker.health;
   return {
@@ -42,11 +40,11 @@ export function circuitReport(breaker: Breaker, now: DualTime): CircuitReport {
 }
 
 /** The exclusions in force, as `upstreams[].skips` shows them. */
-export function exclusionReports(skips: Exclusions, now: DualTime): UpstreamReport['skips'] {
-  return activeExclusions(skips, now).map((skip) => ({
-    reason: skip.reason,
-    until: isoTime(endsAtMs(skip.until, now)),
-    ...(skip.reason === 'model_not_found' ? { model: skip.model } : {}),
+export function exclusionReports(exclusions: Exclusions, now: DualTime): UpstreamReport['skips'] {
+  return activeExclusions(exclusions, now).map((each) => ({
+    reason: each.reason,
+    until: isoTime(endsAtMs(each.until, now)),
+    ...(each.reason === 'model_not_found' ? { model: each.model } : {}),
   }));
 }
 

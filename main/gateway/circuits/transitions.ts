@@ -3,23 +3,23 @@ import { type Breaker, type BreakerState, reset, type Permit } from './breaker.t
 import { later, type DualTime, remainingMs } from './deadline.ts';
 import { failedAt, firstContentAt, type HealthRecord, silentFor, succeededAt } from './health.ts';
 
-/** How a request counts in its circuit; a success is known at the end of its answer. */
+/** How a call counts in its circuit; a success is known at the end of its answer. */
 export type Result =
   | { readonly kind: 'success' }
   | {
       readonly kind: 'failure';
       readonly error: string;
-      /** How long it was waited for in vain; 0 where it was not the time-out that ended it. */
+      /** Silence before its time-out; 0 for other failures. */
       readonly silentMs: number;
-      /** What it cost its caller: time, or without end where that was a time-out or an answer that had begun. */
+      /** Time that the failure cost the caller; infinite for a time-out and for an answer that broke off. */
       readonly costMs: number;
     }
   | { readonly kind: 'neutral' };
 
-/** Says nothing about an upstream's health. */
+/** For a call that says nothing about the upstream's health. */
 export const NEUTRAL: Result = { kind: 'neutral' };
 
-/** `took.ms` is the attempt's time, `took.silentMs` how much of it was waited in vain. */
+/** `took.ms` is the attempt's duration, `took.silentMs` its silence before a time-out. */
 export function circuitResultOf(
   { mark, reason, detail }: Failure,
   took: { readonly ms: number; readonly silentMs: number },
@@ -41,115 +41,116 @@ export interface Limits {
   readonly ttftSlowThreshold: number;
 }
 
-/** What a result is judged by. */
-export interface Judging {
+export interface Conditions {
   readonly now: DualTime;
-  /** Those of now: a changed setting holds from the next result on, for no cool-down that is running. */
+  /** The current ones: a changed setting applies from the next result on, never to a running cool-down. */
   readonly limits: Limits;
   /** In [0, 1). */
   readonly random: number;
 }
 
 /**
- * Takes note of how a request went. Every result counts in the lifetime counts, but only that of the
- * present probe, or of a request let in since the breaker last closed, bears on the state. So a late
- * success does not close: the slow streams that opened a breaker would do so as they end.
+ * Records a call's result. Every result counts in the lifetime counts, but only that of the current probe, or
+ * of a call admitted since the breaker last closed, changes the state. So a late success does not close the
+ * breaker: otherwise the slow streams that opened it would close it as they end.
  */
 export function record(
   breaker: Breaker,
   permit: Permit,
   result: Result,
-  { now, limits, random }: Judging,
+  { now, limits, random }: Conditions,
 ): Breaker {
   const isSlow = result.kind === 'failure' && result.silentMs >= limits.ttftThresholdMs;
   const health = healthAfter(breaker.health, result, { wallMs: now.wallMs, isSlow });
   const { state } = breaker;
-  if (!isCurrent(state, permit)) return { ...breaker, health: withRows(health, breaker.health) };
-  const known = { ...breaker, health };
+  if (!isCurrent(state, permit))
+    return { ...breaker, health: withConsecutive(health, breaker.health) };
+  const counted = { ...breaker, health };
   if (state.kind === 'closed') {
-    if (result.kind !== 'failure') return known;
-    const isFull = health.consecutiveFails >= limits.failThreshold;
+    if (result.kind !== 'failure') return counted;
+    const hasFailed = health.consecutiveFails >= limits.failThreshold;
     return {
-      ...known,
-      state: isFull ? opened(limits, now) : slowed(state, health, { now, limits }),
+      ...counted,
+      state: hasFailed ? opened(limits, now) : slowed(state, health, { now, limits }),
     };
   }
   switch (result.kind) {
     case 'success':
-      return reset(known);
+      return reset(counted);
     case 'failure':
       return {
-        ...known,
+        ...counted,
         state: reopened(state, result.costMs >= limits.ttftThresholdMs, { now, limits, random }),
       };
     case 'neutral':
-      return { ...known, state: released(state) };
+      return { ...counted, state: released(state) };
   }
 }
 
 /**
- * An answer that has begun is ended by the idle time-out, not by the upstream's; so only a probe that
- * got lost is still out after this. Longer than nearly any stream, for a probe that is superseded
- * before its end never closes the breaker.
+ * How long a probe may take once its content has come. Longer than nearly any stream, because a probe that is
+ * superseded before its end never closes the breaker; the idle time-out ends one that hangs.
  */
 const ANSWERING_PROBE_MS = 600_000;
 
 /**
- * Takes note of first content after `ttftMs`. Slow ones in a row open a closed breaker, a faster one
- * ends the row. A probe is judged by its end alone, but it has been heard of and so is not released yet.
+ * Records first content after `ttftMs`. Consecutive slow ones open a closed breaker, and a faster one resets
+ * their count. A probe is judged by its end alone, but its first content extends its release.
  */
 export function firstContent(
   breaker: Breaker,
   permit: Permit,
   ttftMs: number,
-  { now, limits }: Omit<Judging, 'random'>,
+  { now, limits }: Omit<Conditions, 'random'>,
 ): Breaker {
   const health = firstContentAt(breaker.health, ttftMs, now.ticks, limits.ttftThresholdMs);
   const { state } = breaker;
-  if (!isCurrent(state, permit)) return { ...breaker, health: withRows(health, breaker.health) };
+  if (!isCurrent(state, permit))
+    return { ...breaker, health: withConsecutive(health, breaker.health) };
   if (state.kind === 'probing') {
-    const leftMs = Math.max(remainingMs(state.release, now), ANSWERING_PROBE_MS);
-    return { ...breaker, health, state: { ...state, release: later(now, leftMs) } };
+    const releaseMs = Math.max(remainingMs(state.release, now), ANSWERING_PROBE_MS);
+    return { ...breaker, health, state: { ...state, release: later(now, releaseMs) } };
   }
   return { ...breaker, health, state: slowed(state, health, { now, limits }) };
 }
 
 /**
- * Takes note of a call that was ended because another was first. To be slow counts as it does for one that
- * answers. A slow probe proved nothing and was dear: it is not sent again before another cool-down, or every
- * request would wait for it once more.
+ * Records a call that was aborted because another call's content came first. Being slow counts as it does for
+ * a call that answers. A slow probe is followed by another cool-down, as a costly failure is: otherwise every
+ * request would wait for the next probe.
  */
-export function outrun(
+export function hedgeLost(
   breaker: Breaker,
   permit: Permit,
   silentMs: number,
-  { now, limits, random }: Judging,
+  { now, limits, random }: Conditions,
 ): Breaker {
   const { state } = breaker;
   const health = silentFor(breaker.health, silentMs, now.ticks, limits.ttftThresholdMs);
-  if (!isCurrent(state, permit)) return { ...breaker, health: withRows(health, breaker.health) };
+  if (!isCurrent(state, permit))
+    return { ...breaker, health: withConsecutive(health, breaker.health) };
   if (state.kind === 'closed')
     return { ...breaker, health, state: slowed(state, health, { now, limits }) };
   const isSlow = silentMs >= limits.ttftThresholdMs;
-  const next = isSlow ? reopened(state, true, { now, limits, random }) : released(state);
-  return { ...breaker, health, state: next };
+  const nextState = isSlow ? reopened(state, true, { now, limits, random }) : released(state);
+  return { ...breaker, health, state: nextState };
 }
 
 type Closed = Extract<BreakerState, { readonly kind: 'closed' }>;
 
 function slowed(
-  gate: Closed,
+  state: Closed,
   health: HealthRecord,
-  { now, limits }: Omit<Judging, 'random'>,
+  { now, limits }: Omit<Conditions, 'random'>,
 ): BreakerState {
-  return health.consecutiveSlow >= limits.ttftSlowThreshold ? opened(limits, now) : gate;
+  return health.consecutiveSlow >= limits.ttftSlowThreshold ? opened(limits, now) : state;
 }
 
 type Admitting = Exclude<BreakerState, { readonly kind: 'open' }>;
 type Probing = Extract<BreakerState, { readonly kind: 'probing' }>;
 
-function isCurrent(gate: BreakerState, permit: Permit): gate is Admitting {
-  return gate.kind !== 'open' && gate.serial === permit.serial;
+function isCurrent(state: BreakerState, permit: Permit): state is Admitting {
+  return state.kind !== 'open' && state.serial === permit.serial;
 }
 
 function healthAfter(
@@ -167,7 +168,7 @@ function healthAfter(
   }
 }
 
-function withRows(
+function withConsecutive(
   health: HealthRecord,
   { consecutiveFails, consecutiveSlow }: HealthRecord,
 ): HealthRecord {
@@ -182,14 +183,14 @@ function released({ until, consecutiveOpens }: Probing): BreakerState {
   return { kind: 'open', until, consecutiveOpens };
 }
 
-/** Only a probe that was dear makes the cool-down grow: one that failed quickly cost nobody anything. */
+/** Only a costly probe lengthens the cool-down: one that failed quickly cost its caller nothing. */
 function reopened(
   probing: Probing,
-  isDear: boolean,
-  { now, limits, random }: Judging,
+  isCostly: boolean,
+  { now, limits, random }: Conditions,
 ): BreakerState {
-  if (probing.forced) return released(probing);
-  const consecutiveOpens = probing.consecutiveOpens + (isDear ? 1 : 0);
+  if (probing.isForced) return released(probing);
+  const consecutiveOpens = probing.consecutiveOpens + (isCostly ? 1 : 0);
   return {
     kind: 'open',
     until: later(now, grownMs(limits, consecutiveOpens, random)),
@@ -197,12 +198,14 @@ function reopened(
   };
 }
 
-/** Where doubling ends, before the jitter. */
-const LONGEST_MS = 600_000;
+/** Upper limit of the doubling, before the jitter. */
+const MAX_GROWN_MS = 600_000;
 
-/** Doubled with each dear probe; after any probe ±10 %, so that gateways do not probe in step. */
-function grownMs({ cooldownMs }: Limits, openings: number, random: number): number {
-  // A longer cool-down than the cap is somebody's own wish; it does not grow.
-  const capMs = Math.max(cooldownMs, LONGEST_MS);
-  return Math.ceil(Math.min(cooldownMs * 2 ** (openings - 1), capMs) * (0.9 + 0.2 * random));
+/** Doubled with each costly probe; ±10 % after any probe, so that several gateways do not probe in step. */
+function grownMs({ cooldownMs }: Limits, consecutiveOpens: number, random: number): number {
+  // A configured cool-down above the limit is kept and does not grow.
+  const capMs = Math.max(cooldownMs, MAX_GROWN_MS);
+  return Math.ceil(
+    Math.min(cooldownMs * 2 ** (consecutiveOpens - 1), capMs) * (0.9 + 0.2 * random),
+  );
 }

@@ -9,10 +9,11 @@ import type { AttemptObserver, AttemptTarget, RequestObserver } from './observer
 import { type Prediction, slowTtftMs } from './ttft-prediction.ts';
 import type { Predictions } from './ttft-predictions.ts';
 
-/** The permits of a call: its upstream's, and in the local pool its machine's and the pool's. */
+/** The permits that a call's result is recorded under. */
 export interface Permits {
+  /** The upstream's; in the local pool the machine's. */
   readonly own: HeldPermit;
-  /** The pool that `own` belongs to; its circuit counts the whole request. */
+  /** The local pool's: its circuit counts the request once, whichever machines are called. */
   readonly pool: HeldPermit | null;
 }
 
@@ -23,13 +24,13 @@ export interface AttemptDeps {
 }
 
 /**
- * The attempts of one request. Their results go to the circuits and to the predictions from here, and to
- * the observer afterwards.
+ * The attempts of one request. Each result is recorded in the circuits and the predictions first; then the
+ * observer is notified.
  */
 export class RequestAttempts {
   readonly #observer: RequestObserver;
   readonly #deps: AttemptDeps;
-  /** At most two run at once. */
+  /** Running attempts: at most two, a first call and a hedged one. */
   #open: readonly Attempt[] = [];
 
   constructor(observer: RequestObserver, deps: AttemptDeps) {
@@ -37,7 +38,7 @@ export class RequestAttempts {
     this.#deps = deps;
   }
 
-  /** A call has been sent; a further poll of an upstream that is starting belongs to its open attempt. */
+  /** To be called when a call was sent; a further poll of a starting upstream belongs to its open attempt. */
   called(target: AttemptTarget, permits: Permits, cause: AttemptCause): Attempt {
     this.#open = this.#open.filter(({ hasEnded }) => !hasEnded);
     let attempt = this.#openAt(target);
@@ -49,18 +50,18 @@ export class RequestAttempts {
     return attempt;
   }
 
-  /** Another call's content came first; the caller aborts this one. */
+  /** Another call's content came first; the caller of this method aborts the call. */
   hedgeLost(target: AttemptTarget): void {
     this.#openAt(target)?.hedgeLost();
   }
 
-  /** The time of `ondemand` went by in polls, none of which counted by itself. */
+  /** `ondemand` did not start within its time-out; its polls were not recorded one by one. */
   gaveUp(failure: Failure): void {
     const attempt = this.#openAt({ upstream: 'ondemand', provider: null });
     attempt?.end(failure.reason, circuitResultOf(failure, { ms: 0, silentMs: 0 }), true);
   }
 
-  /** The request is over: what still runs ends without a verdict. */
+  /** Ends running attempts without a verdict when the request is over. */
   close(): void {
     for (const attempt of this.#open) attempt.end(null, NEUTRAL, true);
   }
@@ -75,21 +76,21 @@ export class RequestAttempts {
   }
 }
 
-/** Ended exactly once, by one of `failed`, `succeeded`, `broken`, `cancelled`, `hedgeLost` and `end`. */
+/** Ended by the first of `failed`, `succeeded`, `broken`, `cancelled`, `hedgeLost` and `end`; later ones are ignored. */
 export class Attempt {
   readonly target: AttemptTarget;
   readonly observer: AttemptObserver;
   readonly #permits: Permits;
   readonly #cause: AttemptCause;
   readonly #deps: AttemptDeps;
-  /** Null where it is no machine of ours, or too little is known of it. */
+  /** Null for hosted upstreams, and below the samples that a prediction needs. */
   readonly #prediction: Prediction | null;
   /** When the last call was sent, in clock ticks. */
   #calledAt = 0;
   #hasEnded = false;
 
   constructor(
-    begun: {
+    start: {
       readonly target: AttemptTarget;
       readonly permits: Permits;
       readonly cause: AttemptCause;
@@ -97,7 +98,7 @@ export class Attempt {
     observer: RequestObserver,
     deps: AttemptDeps,
   ) {
-    const { target, permits, cause } = begun;
+    const { target, permits, cause } = start;
     this.target = target;
     this.#permits = permits;
     this.#cause = cause;
@@ -122,16 +123,16 @@ export class Attempt {
     this.observer.called();
   }
 
-  /** The answer goes out; its first content came at `contentAt` clock ticks (null: it came as a whole). */
+  /** The answer is being sent; first content came at `contentAt` clock ticks (null: it came as a whole). */
   answering(contentAt: number | null): void {
     this.observer.answering(contentAt);
     if (contentAt !== null) this.#firstContent(contentAt - this.#calledAt);
   }
 
-  /** `wasSilent`: its time-out went by without content. */
+  /** `wasSilent`: it timed out without any content. */
   failed(failure: Failure, wasSilent: boolean): void {
     const ms = this.#deps.clock.ticks() - this.#calledAt;
-    // When the content of an answer that comes as a whole began is not known.
+    // The time to first token of an answer that comes as a whole is unknown.
     const isSlow = wasSilent && this.target.mode !== 'whole';
     const silentMs = isSlow ? slowTtftMs(ms, this.#prediction) : 0;
     this.end(failure.reason, circuitResultOf(failure, { ms, silentMs }), false);
@@ -141,7 +142,7 @@ export class Attempt {
     this.end(null, { kind: 'success' }, true);
   }
 
-  /** The answer had begun and was not finished. */
+  /** The answer broke off after its first content. */
   broken(detail: string): void {
     const error = `bad_response: the stream broke off, ${detail}`;
     const costMs = Number.POSITIVE_INFINITY;
@@ -152,23 +153,23 @@ export class Attempt {
     this.end(null, NEUTRAL, true);
   }
 
-  /** Counts only as slow: how the call would have ended is not known. */
+  /** Counts as slow and as nothing else: how the call would have ended is unknown. */
   hedgeLost(): void {
     const { clock, circuits, predictions } = this.#deps;
     const { own } = this.#permits;
     if (this.#hasEnded) return;
-    // When the content of an answer that comes as a whole began is not known.
+    // The time to first token of an answer that comes as a whole is unknown.
     if (this.target.mode !== 'whole' && !isRemoved(own.id, circuits)) {
       const silentMs = clock.ticks() - this.#calledAt;
       const slowMs = slowTtftMs(silentMs, this.#prediction);
-      circuits.outrun(own.id, own.permit, { silentMs, slowMs });
-      // A hedge may have had less time than the hedge delay; a first call has had all of it.
+      circuits.hedgeLost(own.id, own.permit, { silentMs, slowMs });
+      // Only a first call has had all of the hedge delay.
       if (this.#cause === 'turn') predictions.confirm(own.id);
     }
     this.end(OUTRUN, NEUTRAL, false);
   }
 
-  /** With `forPool` the result is the whole pool's as well: no other machine is called any more. */
+  /** `forPool`: the result is the pool's as well, as no other machine will be called. */
   end(reason: FallbackReason | null, result: Result, forPool: boolean): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
@@ -209,8 +210,8 @@ function heldBy({ own, pool }: Permits): readonly HeldPermit[] {
 const UNJUDGED: Permit = { serial: -1 };
 
 /**
- * The permit with which the pool hears of first content. A slow machine is its own circuit's business, as
- * another may be fast; but the pool's probe has to be heard of.
+ * The permit under which the pool records first content. A slow machine counts in its own circuit only, as
+ * another may be fast; but the pool's probe is kept alive by it.
  */
 function poolPermit({ id, permit }: HeldPermit, circuits: Circuits): Permit {
   return circuits.at(id).breaker.state.kind === 'probing' ? permit : UNJUDGED;

@@ -2,42 +2,41 @@ import type { UpstreamId } from '#shared/ids.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import type { Failure } from '../upstream/failure.ts';
-import type { UpstreamOutcome, Skipped } from './fallback-reasons.ts';
 import type { Permits } from './attempts.ts';
+import type { Skipped, UpstreamOutcome } from './fallback-reasons.ts';
 
-/** How a circuit is entered: as usual, because somebody must be asked, or with a call that need not be sent. */
+/** Normal, forced (no other upstream is left), or only while the circuit is closed (hedged calls). */
 export type AdmissionMode = 'admit' | 'admitForced' | 'admitIfClosed';
 
-/** A call that its circuits have let in. */
 export interface AdmittedCall {
   readonly call: UpstreamCall;
   readonly permits: Permits;
 }
 
-/** Whether a call is of use to who asks for one. */
+/** Which calls are acceptable; a candidate keeps those that are not for later. */
 export type CallFilter = (call: UpstreamCall) => boolean;
 
-/** One upstream on the way: a single call, in the local tier up to three in turn. Each leg is ended once. */
+/** One upstream of a fallback plan: a single call, in the local pool up to three in turn. */
 export interface Candidate {
   readonly upstream: UpstreamId;
-  /** The next call to be made here; null: there is none, now or for this door. */
+  /** Admits the next call; null when there is none, at all or in this mode. Each call is ended once. */
   next(mode: AdmissionMode, filter: CallFilter): AdmittedCall | null;
-  /** Whether anybody may still be asked here, as far as one can tell without asking its circuit. */
+  /** Whether a call may still be admitted, as far as it is known without trying. */
   hasMore(): boolean;
   failed(admitted: AdmittedCall, failure: Failure): void;
-  /** Another one's content came first. */
-  outrun(admitted: AdmittedCall): void;
-  /** Its answer had begun and broke off. */
-  broken(): void;
-  /** Nothing more will be asked here. */
+  /** Another call's content came first. */
+  hedgeLost(admitted: AdmittedCall): void;
+  /** The call's answer broke off after its first content. */
+  broken(admitted: AdmittedCall): void;
+  /** No further call will be admitted. */
   close(): void;
-  /** Nothing runs here and nothing is to be asked any more: it is lost. */
+  /** No call is running, and none will be admitted. */
   isLost(): boolean;
-  /** What there is to say of it, in the order of its calls, before the one that answers. */
+  /** Outcomes of the calls before `until`, in order; null: of all. */
   outcomes(until: AdmittedCall | null): readonly UpstreamOutcome[];
 }
 
-/** An upstream that is not asked at all. */
+/** An upstream that is skipped without asking its circuit. */
 export class SkippedCandidate implements Candidate {
   readonly #skipped: Skipped;
 
@@ -66,14 +65,14 @@ export class SkippedCandidate implements Candidate {
   }
 
   close(): void {
-    // Nothing was begun.
+    // It never admits a call.
   }
 
   failed(): never {
-    throw new Error('no call was given out here');
+    throw new Error('a skipped upstream has no calls');
   }
 
-  outrun(): never {
+  hedgeLost(): never {
     return this.failed();
   }
 
@@ -82,35 +81,50 @@ export class SkippedCandidate implements Candidate {
   }
 }
 
+type SingleState =
+  | { readonly kind: 'ahead' }
+  | { readonly kind: 'running' }
+  /** `outcome` is null after an answer that broke off, and where it was closed before it was called. */
+  | { readonly kind: 'lost'; readonly outcome: UpstreamOutcome | null };
+
+const AHEAD: SingleState = { kind: 'ahead' };
+const RUNNING: SingleState = { kind: 'running' };
+const LOST_SILENTLY: SingleState = { kind: 'lost', outcome: null };
+
 /** An upstream that takes one call. */
 export class SingleCandidate implements Candidate {
-  readonly #call: UpstreamCall;
+  readonly upstream: UpstreamId;
+  readonly #prepare: () => UpstreamCall;
+  /** Null until it is needed: most requests call one upstream of their plan. */
+  #call: UpstreamCall | null = null;
   readonly #circuits: Circuits;
   readonly #epoch: number;
-  #state: 'ahead' | 'asked' | 'lost' = 'ahead';
-  #outcome: UpstreamOutcome | null = null;
+  #state: SingleState = AHEAD;
 
-  constructor(call: UpstreamCall, circuits: Circuits, epoch: number) {
-    this.#call = call;
+  constructor(
+    upstream: UpstreamId,
+    prepare: () => UpstreamCall,
+    { circuits, epoch }: { readonly circuits: Circuits; readonly epoch: number },
+  ) {
+    this.upstream = upstream;
+    this.#prepare = prepare;
     this.#circuits = circuits;
     this.#epoch = epoch;
   }
 
-  get upstream(): UpstreamId {
-    return this.#call.upstream;
-  }
-
   next(mode: AdmissionMode, filter: CallFilter): AdmittedCall | null {
+    if (this.#state.kind !== 'ahead') return null;
     const { upstream } = this;
-    if (this.#state !== 'ahead' || !filter(this.#call)) return null;
-    const entry = this.#circuits[mode](upstream, this.#call, this.#epoch);
-    if (entry.kind === 'admitted') {
-      this.#state = 'asked';
-      const own = { id: upstream, permit: entry.permit };
-      return { call: this.#call, permits: { own, pool: null } };
+    const call = (this.#call ??= this.#prepare());
+    if (!filter(call)) return null;
+    const admission = this.#circuits[mode](upstream, call, this.#epoch);
+    if (admission.kind === 'admitted') {
+      this.#state = RUNNING;
+      const own = { id: upstream, permit: admission.permit };
+      return { call, permits: { own, pool: null } };
     }
-    const { reason, waitMs, backAtTicks } = entry;
-    // A hedge passes by; its turn may still come.
+    const { reason, waitMs, backAtTicks } = admission;
+    // A hedged call that is refused leaves the upstream's own turn as it was.
     if (mode !== 'admitIfClosed') {
       this.#lose({ kind: 'skipped', upstream, reason, waitMs, backAtTicks });
     }
@@ -118,35 +132,34 @@ export class SingleCandidate implements Candidate {
   }
 
   hasMore(): boolean {
-    return this.#state === 'ahead';
+    return this.#state.kind === 'ahead';
   }
 
-  failed(_leg: AdmittedCall, failure: Failure): void {
+  failed(_admitted: AdmittedCall, failure: Failure): void {
     this.#lose({ kind: 'failed', upstream: this.upstream, provider: null, failure });
   }
 
-  outrun(): void {
-    this.#lose({ kind: 'outrun', upstream: this.upstream, provider: null });
+  hedgeLost(): void {
+    this.#lose({ kind: 'hedge_lost', upstream: this.upstream, provider: null });
   }
 
   broken(): void {
-    this.#lose(null);
+    this.#state = LOST_SILENTLY;
   }
 
   close(): void {
-    this.#state = 'lost';
+    if (this.#state.kind !== 'lost') this.#state = LOST_SILENTLY;
   }
 
   isLost(): boolean {
-    return this.#state === 'lost';
+    return this.#state.kind === 'lost';
   }
 
   outcomes(): readonly UpstreamOutcome[] {
-    return this.#outcome === null ? [] : [this.#outcome];
+    return this.#state.kind === 'lost' && this.#state.outcome !== null ? [this.#state.outcome] : [];
   }
 
-  #lose(outcome: UpstreamOutcome | null): void {
-    this.#state = 'lost';
-    this.#outcome = outcome;
+  #lose(outcome: UpstreamOutcome): void {
+    this.#state = { kind: 'lost', outcome };
   }
 }

@@ -6,201 +6,207 @@ import type { LocalTarget, RemoteUpstream } from '../upstream/upstreams.ts';
 import {
   type AdmissionMode,
   type AdmittedCall,
+  type CallFilter,
+  type Candidate,
   SingleCandidate,
   SkippedCandidate,
-  type Candidate,
-  type CallFilter,
 } from './candidate.ts';
-import { type UpstreamOutcome, type Skipped, forcibleSoonestFirst } from './fallback-reasons.ts';
+import { forcibleSoonestFirst, type Skipped, type UpstreamOutcome } from './fallback-reasons.ts';
 import type { BalancingDeps } from './local-balancing.ts';
-import { localPoolCandidate } from './local-pool.ts';
-import { type PredictedSlowDeps, isLocalTooSlow } from './predicted-slow.ts';
+import { LocalPoolCandidate } from './local-pool.ts';
+import { isLocalTooSlow, type PredictedSlowDeps } from './predicted-slow.ts';
 
-/** What the walk needs of the world. */
 export interface FallbackPlanDeps extends BalancingDeps, PredictedSlowDeps {
-  /** `local` is lost, or could not be tried. */
+  /** Called once, when `local` has failed or was skipped and no call to it is left. */
   readonly localLost: (outcomes: readonly UpstreamOutcome[]) => void;
 }
 
-/** The request that walks. */
 export interface RoutedRequest {
   readonly call: ChatCall;
   readonly config: Config;
   readonly remotes: readonly RemoteUpstream[];
-  /** Of the circuits, when the request took up its addresses and keys. */
+  /** The circuits' epoch at the moment when `config` and `remotes` were read. */
   readonly epoch: number;
 }
 
-/** A call on the way, and where it is made. */
+/** An admitted call and the candidate that its outcome is reported to. */
 export interface Dispatch {
   readonly candidate: Candidate;
   readonly admitted: AdmittedCall;
 }
 
+/** Which calls a plan still gives out. */
+type PlanState =
+  | { readonly kind: 'open' }
+  /** The one call to an excluded upstream is out; calls in routing order may follow all the same. */
+  | { readonly kind: 'forced'; readonly dispatch: Dispatch }
+  /** A failure was the request's own fault: no other upstream may be called. */
+  | { readonly kind: 'ended' };
+
+/** `deferred`: predicted to be slow, so called only if no other upstream serves. */
+type LocalState = 'in_turn' | 'deferred' | 'lost';
+
 const ANY: CallFilter = () => true;
 
-/** The way of one request over the upstreams: who comes next, and what was left behind. */
+/** The upstreams of one request in the order in which they are called, and the outcomes so far. */
 export class FallbackPlan {
-  readonly #walker: RoutedRequest;
+  readonly #request: RoutedRequest;
   readonly #deps: FallbackPlanDeps;
-  /** In the order in which they are asked: routing order, but for a `local` that was put off. */
-  #ids: readonly UpstreamId[] = UPSTREAM_IDS;
-  /** Those reached so far. */
-  #candidates: Candidate[] = [];
-  #isEnded = false;
-  #isLocalReported = false;
-  /** `local` was passed by for being slow; it is asked should nobody else serve. */
-  #isLocalDeferred = false;
-  /** Machines of the local tier that were asked. */
-  readonly #machines = new Set<string>();
-  /** The call to one that was out. */
-  #soonest: Dispatch | null = null;
+  #state: PlanState = { kind: 'open' };
+  #local: LocalState;
+  /** In routing order, with a deferred `local` moved to the end. */
+  #candidates: readonly Candidate[];
+  /** How many of them `next` has come to. Those beyond are not reported. */
+  #reached = 0;
+  /** Machines of the local pool that were called. */
+  readonly #calledMachines = new Set<string>();
 
-  constructor(walker: RoutedRequest, deps: FallbackPlanDeps) {
-    this.#walker = walker;
+  constructor(request: RoutedRequest, deps: FallbackPlanDeps) {
+    this.#request = request;
     this.#deps = deps;
+    this.#local = isLocalTooSlow(request, deps) ? 'deferred' : 'in_turn';
+    this.#candidates = UPSTREAM_IDS.map((id) =>
+      id === 'local' && this.#local === 'deferred'
+        ? new SkippedCandidate(id, 'predicted_slow')
+        : this.#candidateAt(id),
+    );
   }
 
-  /** The next call in routing order; null once everybody has been asked, or nobody else may be. */
+  /** The next call in routing order; null when no candidate admits one. */
   next(mode: AdmissionMode = 'admit', filter: CallFilter = ANY): Dispatch | null {
-    if (this.#isEnded) return null;
-    for (const [index, id] of this.#ids.entries()) {
-      const candidate = (this.#candidates[index] ??= this.#candidateAt(id));
+    if (this.#state.kind === 'ended') return null;
+    for (const [index, candidate] of this.#candidates.entries()) {
+      this.#reached = Math.max(this.#reached, index + 1);
       const admitted = candidate.next(mode, filter);
-      if (admitted !== null) return this.#stepTo(candidate, admitted);
+      if (admitted !== null) return this.#dispatch(candidate, admitted);
       this.#reportLocalLost(candidate);
     }
-    if (!this.#isLocalDeferred || mode !== 'admit') return null;
+    if (this.#local !== 'deferred' || mode !== 'admit') return null;
     this.#retryDeferredLocal();
     return this.next(mode, filter);
   }
 
-  /** Nobody else could serve: then a slow `local` is better than none, and it comes last. */
-  #retryDeferredLocal(): void {
-    this.#isLocalDeferred = false;
-    this.#ids = [...this.#ids.slice(1), 'local'];
-    this.#candidates = [...this.#candidates.slice(1), this.#localCandidate()];
-  }
-
-  /** Whether somebody who has not been asked yet may be, among those that `may` names. */
-  hasMore(may: (id: UpstreamId) => boolean): boolean {
-    const { remotes, call } = this.#walker;
-    const candidateOf = (id: UpstreamId) => this.#candidates[this.#ids.indexOf(id)];
-    const isAhead = (id: UpstreamId) => candidateOf(id)?.hasMore() ?? true;
-    const isLocalAhead = this.#isLocalDeferred || candidateOf('local')?.hasMore() === true;
-    return (
-      (may('local') && isLocalAhead) ||
-      (!call.zeroSpend && remotes.some(({ id }) => may(id) && isAhead(id)))
-    );
+  /**
+   * The next hedged call, to an upstream that `mayCall` accepts. An upstream whose circuit is not closed
+   * is passed over without losing its turn.
+   */
+  hedge(mayCall: (id: UpstreamId) => boolean): Dispatch | null {
+    return this.next('admitIfClosed', ({ upstream }) => mayCall(upstream));
   }
 
   /**
-   * The next call that need not be made, to one that `may` names. Those whose circuit is not closed are
-   * passed by: their turn may still come.
+   * When no candidate is left: a forced call to the excluded upstream, or machine of the local pool, whose
+   * exclusion ends soonest. One per request, as a lost answer is worth one more wait and not several.
    */
-  hedge(may: (id: UpstreamId) => boolean): Dispatch | null {
-    return this.next('admitIfClosed', ({ upstream }) => may(upstream));
-  }
-
-  /** Whether anybody could still be asked, in turn or although it is out. */
-  hasAnybody(): boolean {
-    return this.hasMore(() => true) || this.#out().length > 0;
-  }
-
-  /**
-   * Once nobody else is left: a call to the one that comes back first of those that are out for a while, or
-   * of the machines in the local tier that are. Only one is given out, for a lost answer is worth one wait.
-   */
-  soonest(filter: CallFilter = ANY): Dispatch | null {
-    for (const { upstream } of this.#out()) {
-      const candidate = upstream === 'local' ? this.#localCandidate() : this.#candidateAt(upstream);
+  forceSoonest(filter: CallFilter = ANY): Dispatch | null {
+    for (const { upstream } of this.#forcible()) {
+      const candidate = this.#candidateAt(upstream);
       const admitted = candidate.next('admitForced', filter);
-      // Its probe may be out already, for another request.
-      if (admitted !== null) return (this.#soonest = this.#stepTo(candidate, admitted));
+      // Refused while another request's probe is running there.
+      if (admitted === null) continue;
+      const dispatch = this.#dispatch(candidate, admitted);
+      this.#state = { kind: 'forced', dispatch };
+      return dispatch;
     }
     return null;
   }
 
-  #out(): readonly Skipped[] {
-    if (this.#isEnded || this.#soonest !== null) return [];
-    const rest = this.#machines.size === 0 ? [] : this.#localCandidate().outcomes(null);
-    return forcibleSoonestFirst([...this.outcomes(null), ...rest]);
+  /** Whether a candidate that `mayCall` accepts may still be called. */
+  hasMore(mayCall: (id: UpstreamId) => boolean): boolean {
+    if (this.#state.kind === 'ended') return false;
+    if (this.#local === 'deferred' && mayCall('local')) return true;
+    return this.#candidates.some((candidate) => candidate.hasMore() && mayCall(candidate.upstream));
   }
 
-  #stepTo(candidate: Candidate, admitted: AdmittedCall): Dispatch {
-    if (admitted.call.provider !== null) this.#machines.add(admitted.call.provider);
-    return { candidate, admitted };
+  /** Whether any call is left, in routing order or forced. */
+  hasFallback(): boolean {
+    return this.hasMore(() => true) || this.#forcible().length > 0;
   }
 
   failed({ candidate, admitted }: Dispatch, failure: Failure): void {
     candidate.failed(admitted, failure);
     if (failure.fallBack) this.#reportLocalLost(candidate);
-    else this.#isEnded = true;
+    else this.#state = { kind: 'ended' };
   }
 
-  /** An answer that had begun broke off. */
-  broken({ candidate }: Dispatch): void {
-    candidate.broken();
+  /** The call's answer broke off after its first content. */
+  broken({ candidate, admitted }: Dispatch): void {
+    candidate.broken(admitted);
     this.#reportLocalLost(candidate);
   }
 
-  /** No more is asked of those before `step`, whose call answers; without one, of nobody. */
-  close(dispatch: Dispatch | null): void {
-    for (const candidate of this.#candidates) {
-      if (candidate === dispatch?.candidate) return;
+  /** Closes the candidates before the one that answers; null: all of them. */
+  close(answering: Dispatch | null): void {
+    for (const candidate of this.#candidates.slice(0, this.#reached)) {
+      if (candidate === answering?.candidate) return;
       candidate.close();
     }
-    if (dispatch === null) this.#soonest?.candidate.close();
+    if (answering === null && this.#state.kind === 'forced') this.#state.dispatch.candidate.close();
   }
 
-  /** What was left, in the order of asking, up to the one that answers. */
-  outcomes(until: Dispatch | null): readonly UpstreamOutcome[] {
-    const end = until === null ? -1 : this.#candidates.indexOf(until.candidate);
-    const passed = end === -1 ? this.#candidates : this.#candidates.slice(0, end + 1);
-    return passed.flatMap((candidate) => candidate.outcomes(until?.admitted ?? null));
+  /** Outcomes in the order of the plan, up to the call that answers; null: of all candidates reached. */
+  outcomes(answering: Dispatch | null): readonly UpstreamOutcome[] {
+    const end = answering === null ? -1 : this.#candidates.indexOf(answering.candidate);
+    return this.#candidates
+      .slice(0, end === -1 ? this.#reached : end + 1)
+      .flatMap((candidate) => candidate.outcomes(answering?.admitted ?? null));
+  }
+
+  #dispatch(candidate: Candidate, admitted: AdmittedCall): Dispatch {
+    if (admitted.call.provider !== null) this.#calledMachines.add(admitted.call.provider);
+    return { candidate, admitted };
   }
 
   #reportLocalLost(candidate: Candidate): void {
-    if (this.#isLocalReported || this.#isLocalDeferred || candidate.upstream !== 'local') return;
-    if (!candidate.isLost()) return;
-    this.#isLocalReported = true;
+    if (candidate.upstream !== 'local' || this.#local !== 'in_turn' || !candidate.isLost()) return;
+    this.#local = 'lost';
     this.#deps.localLost(candidate.outcomes(null));
   }
 
+  #retryDeferredLocal(): void {
+    this.#local = 'in_turn';
+    const [, ...others] = this.#candidates;
+    this.#candidates = [...others, this.#localCandidate()];
+  }
+
+  /** What a forced call may go to: excluded upstreams, and machines of the pool that were not called. */
+  #forcible(): readonly Skipped[] {
+    if (this.#state.kind !== 'open') return [];
+    const machines = this.#calledMachines.size === 0 ? [] : this.#localCandidate().outcomes(null);
+    return forcibleSoonestFirst([...this.outcomes(null), ...machines]);
+  }
+
   #candidateAt(id: UpstreamId): Candidate {
-    if (id === 'local') {
-      this.#isLocalDeferred = isLocalTooSlow(this.#walker, this.#deps);
-      return this.#isLocalDeferred
-        ? new SkippedCandidate(id, 'predicted_slow')
-        : this.#localCandidate();
-    }
-    const { call, remotes, epoch } = this.#walker;
+    if (id === 'local') return this.#localCandidate();
+    const { call, remotes, epoch } = this.#request;
+    const { circuits } = this.#deps;
     const upstream = remotes.find((remote) => remote.id === id);
     if (upstream === undefined) return new SkippedCandidate(id, 'not_configured');
     if (call.zeroSpend) return new SkippedCandidate(id, 'zero_spend');
-    return new SingleCandidate(remoteCall(call, upstream), this.#deps.circuits, epoch);
-  }
-
-  #notAsked(targets: readonly LocalTarget[]): readonly LocalTarget[] {
-    // The same list where nobody was asked: what is known of its models goes with it.
-    if (this.#machines.size === 0) return targets;
-    return targets.filter(({ provider }) => provider === null || !this.#machines.has(provider));
+    return new SingleCandidate(id, () => remoteCall(call, upstream), { circuits, epoch });
   }
 
   #localCandidate(): Candidate {
-    const { call, config, epoch } = this.#walker;
+    const { call, config, epoch } = this.#request;
     const choice = this.#deps.pickLocal();
     switch (choice.kind) {
       case 'none':
         return new SkippedCandidate('local', choice.reason);
       case 'tier':
-        return localPoolCandidate(this.#notAsked(choice.targets), this.#walker, this.#deps);
+        return new LocalPoolCandidate(this.#notCalled(choice.targets), this.#request, this.#deps);
       case 'target':
-        return new SingleCandidate(
-          localCall(call, choice.target, config, 1),
-          this.#deps.circuits,
+        return new SingleCandidate('local', () => localCall(call, choice.target, config, 1), {
+          circuits: this.#deps.circuits,
           epoch,
-        );
+        });
     }
+  }
+
+  #notCalled(targets: readonly LocalTarget[]): readonly LocalTarget[] {
+    // The same array where none was called: the index of its models is kept by the array.
+    if (this.#calledMachines.size === 0) return targets;
+    return targets.filter(
+      ({ provider }) => provider === null || !this.#calledMachines.has(provider),
+    );
   }
 }

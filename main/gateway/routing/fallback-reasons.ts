@@ -2,39 +2,38 @@ import type { UpstreamId } from '#shared/ids.ts';
 import { type FallbackReason, OUTRUN } from '#shared/reasons.ts';
 import type { Failure } from '../upstream/failure.ts';
 
-/** An upstream that was not asked. */
+/** An upstream that was not called. */
 export interface Skipped {
   readonly kind: 'skipped';
   readonly upstream: UpstreamId;
   readonly reason: FallbackReason;
-  /** When it lets in again, at the latest; null: waiting does not help. */
+  /** Until a call is admitted again, at the latest; null: waiting does not help. */
   readonly waitMs: number | null;
-  /** The same in clock ticks. */
+  /** The end of that time in clock ticks. */
   readonly backAtTicks: number | null;
 }
 
-/** An upstream that was asked and did not give the answer. */
 export interface Failed {
   readonly kind: 'failed';
   readonly upstream: UpstreamId;
-  /** The machine of the local tier that was asked; null elsewhere. */
+  /** The machine of the local pool; null elsewhere. */
   readonly provider: string | null;
   readonly failure: Failure;
 }
 
-/** An upstream that was asked and was not waited for: another one's content came first. */
-export interface Outrun {
-  readonly kind: 'outrun';
+/** Ended because the content of the other of two hedged calls came first. */
+export interface HedgeLost {
+  readonly kind: 'hedge_lost';
   readonly upstream: UpstreamId;
   readonly provider: string | null;
 }
 
-/** One upstream that was left. */
-export type UpstreamOutcome = Skipped | Failed | Outrun;
+/** Why one upstream did not give the answer. */
+export type UpstreamOutcome = Skipped | Failed | HedgeLost;
 
 /**
- * The upstreams that may be asked although they are out, the one that comes back first in front. What a
- * person or a bill keeps out is never overridden.
+ * Excluded upstreams that may be forced, soonest first. A rate limit, a quota, refused credentials and the
+ * owner's settings are never overridden.
  */
 export function forcibleSoonestFirst(outcomes: readonly UpstreamOutcome[]): readonly Skipped[] {
   return outcomes
@@ -43,17 +42,17 @@ export function forcibleSoonestFirst(outcomes: readonly UpstreamOutcome[]): read
     .toSorted((a, b) => (a.backAtTicks ?? 0) - (b.backAtTicks ?? 0));
 }
 
-/** What a request's answer is. */
+/** What the caller receives. */
 export type AnsweredBy =
-  | { readonly kind: 'nobody' }
-  /** An upstream's answer; that upstream is not in the trail. */
+  | { readonly kind: 'gateway_error' }
+  /** An upstream's answer; that upstream is not among the outcomes. */
   | { readonly kind: 'answer' }
-  /** The own response of an upstream that was left, passed on. */
+  /** The error response of an upstream, passed on. */
   | { readonly kind: 'passed'; readonly outcome: Failed };
 
 /**
- * The `X-Gateway-Fallback-Reason` value: one entry per upstream left, in order, one per machine of the local
- * tier. An upstream whose own response is passed on was only left if another was asked after it.
+ * The `X-Gateway-Fallback-Reason` value: one entry per upstream, one per machine of the local pool, in
+ * order. An upstream whose own response is passed on is listed only if another was called after it.
  */
 export function fallbackReason(outcomes: readonly UpstreamOutcome[], by: AnsweredBy): string {
   const entries = reportedOutcomes(outcomes, by).map(
@@ -62,16 +61,11 @@ export function fallbackReason(outcomes: readonly UpstreamOutcome[], by: Answere
   return entries.length === 0 ? 'none' : entries.join('; ');
 }
 
-function nameOf(outcome: UpstreamOutcome): string {
-  const provider = outcome.kind === 'skipped' ? null : outcome.provider;
-  return provider === null ? outcome.upstream : `${outcome.upstream}/${provider}`;
-}
-
 function reportedOutcomes(
   outcomes: readonly UpstreamOutcome[],
   by: AnsweredBy,
 ): readonly UpstreamOutcome[] {
-  if (by.kind === 'nobody' && !outcomes.some(wasAttempted)) return outcomes;
+  if (by.kind === 'gateway_error' && !outcomes.some(wasAttempted)) return outcomes;
   const passedAt = by.kind === 'passed' ? outcomes.indexOf(by.outcome) : -1;
   const isFinal = passedAt !== -1 && !outcomes.slice(passedAt + 1).some(wasAttempted);
   return (isFinal ? outcomes.slice(0, passedAt) : outcomes).filter(
@@ -79,24 +73,28 @@ function reportedOutcomes(
   );
 }
 
-/** Why an upstream was left. */
+function nameOf(outcome: UpstreamOutcome): string {
+  const provider = outcome.kind === 'skipped' ? null : outcome.provider;
+  return provider === null ? outcome.upstream : `${outcome.upstream}/${provider}`;
+}
+
 export function reasonOf(outcome: UpstreamOutcome): FallbackReason {
   switch (outcome.kind) {
     case 'failed':
       return outcome.failure.reason;
-    case 'outrun':
+    case 'hedge_lost':
       return OUTRUN;
     case 'skipped':
       return outcome.reason;
   }
 }
 
-/** True for an upstream that was asked and said no. */
+/** True for an upstream that was called and failed. */
 export function wasAttempted(outcome: UpstreamOutcome): outcome is Failed {
   return outcome.kind === 'failed';
 }
 
-/** Upstreams that nobody set up are no news, but where there is no upstream at all they are the reason. */
+/** Reported only where no upstream was attempted: there it is the reason why. */
 export function isUnconfigured(outcome: UpstreamOutcome): boolean {
   return (
     outcome.kind === 'skipped' &&

@@ -10,8 +10,7 @@ import { parseJson } from '../upstream/completion.ts';
 import type { Endpoint, LocalTarget, RemoteUpstream } from '../upstream/upstreams.ts';
 import { idOf } from './local-balancing.ts';
 
-/** What a look needs of the world. */
-export interface LookerDeps {
+export interface HealthCheckRoutesDeps {
   readonly http: HttpClient;
   readonly clock: Clock;
   readonly config: () => Config;
@@ -20,107 +19,116 @@ export interface LookerDeps {
   readonly remotes: () => readonly RemoteUpstream[];
 }
 
-/** Below the pace of looks. */
+/** Shorter than the pause between two checks. */
 const TIMEOUT_MS = 4000;
-/** Some list thousands of models: what follows this much says nothing more. */
-const MOST_BYTES = 65_536;
+/** Some upstreams list thousands of models; the rest of the body is not needed. */
+const MAX_BODY_BYTES = 65_536;
 
 /**
- * Looks at an upstream or a machine by routes that cost nothing. `ondemand` is left alone: a request of any
- * kind may wake up a GPU that is paid for; and so is whoever costs while nothing may be spent.
+ * The check of an upstream or a machine, by routes that cost nothing; null where there is none. `ondemand` is
+ * never checked, as any request may start a GPU that is paid for, and hosted upstreams are not under
+ * zero-spend.
  */
-export function healthCheckOf(deps: LookerDeps): (id: string) => Promise<boolean> | null {
-  const { config, circuits, pickLocal, remotes } = deps;
+export function healthCheckOf(
+  deps: HealthCheckRoutesDeps,
+): (id: string) => Promise<boolean> | null {
+  const { config, remotes } = deps;
   return (id) => {
-    if (id === 'local' || id.startsWith(PROVIDER_PREFIX)) {
-      const choice = pickLocal();
-      if (choice.kind === 'none') return null;
-      if (choice.kind === 'target') {
-        return id === 'local' ? lookAtMachine(choice.target, deps) : null;
-      }
-      if (id === 'local') {
-        return Promise.resolve(
-          choice.targets.some((target) => circuits.exclusionOf(idOf(target), '') === null),
-        );
-      }
-      const target = choice.targets.find(({ provider }) => provider === id);
-      return target === undefined ? null : lookAtMachine(target, deps);
-    }
+    if (id === 'local' || id.startsWith(PROVIDER_PREFIX)) return checkLocal(id, deps);
     const upstream = remotes().find((remote) => remote.id === id);
     const isHosted = HOSTED_IDS.some((hosted) => hosted === id);
     if (upstream === undefined || !isHosted || config().routing.forceZero) return null;
-    return lookAtHosted(upstream, deps);
+    return checkHosted(upstream, deps);
   };
 }
 
-function lookAtMachine(
+function checkLocal(id: string, deps: HealthCheckRoutesDeps): Promise<boolean> | null {
+  const choice = deps.pickLocal();
+  const isPool = id === 'local';
+  switch (choice.kind) {
+    case 'none':
+      return null;
+    case 'target':
+      return isPool ? checkMachine(choice.target, deps) : null;
+    case 'tier': {
+      const { targets } = choice;
+      if (isPool) {
+        const admits = (target: LocalTarget) =>
+          deps.circuits.exclusionOf(idOf(target), '') === null;
+        return Promise.resolve(targets.some(admits));
+      }
+      const target = targets.find(({ provider }) => provider === id);
+      return target === undefined ? null : checkMachine(target, deps);
+    }
+  }
+}
+
+function checkMachine(
   { endpoint, gatewayToken }: LocalTarget,
-  deps: LookerDeps,
+  deps: HealthCheckRoutesDeps,
 ): Promise<boolean> {
   const headers = authorized(endpoint.basicAuth);
   if (gatewayToken !== null) headers.push('x-gateway-token', gatewayToken);
-  return look({ endpoint, paths: ['/health', '/v1/models'], headers }, deps);
+  return check({ endpoint, paths: ['/health', '/v1/models'], headers }, deps);
 }
 
-function lookAtHosted(
+function checkHosted(
   { endpoint, apiKey, headers }: RemoteUpstream,
-  deps: LookerDeps,
+  deps: HealthCheckRoutesDeps,
 ): Promise<boolean> {
   const authorization = apiKey === null ? endpoint.basicAuth : `Bearer ${apiKey}`;
   const all = [...Object.entries(headers).flat(), ...authorized(authorization)];
-  return look({ endpoint, paths: ['/models'], headers: all }, deps);
+  return check({ endpoint, paths: ['/models'], headers: all }, deps);
 }
 
 const authorized = (authorization: string | null): string[] =>
   authorization === null ? [] : ['authorization', authorization];
 
-interface Place {
+interface CheckRequest {
   readonly endpoint: Endpoint;
-  /** In order: the next one where there is no such route. */
+  /** Tried in order until one exists. */
   readonly paths: readonly string[];
   readonly headers: readonly string[];
 }
 
-async function look({ endpoint, paths, headers }: Place, deps: LookerDeps): Promise<boolean> {
+async function check(
+  { endpoint, paths, headers }: CheckRequest,
+  deps: HealthCheckRoutesDeps,
+): Promise<boolean> {
   for (const path of paths) {
-    const seen = await glimpse(endpoint, path, headers, deps);
-    if (seen === null) return false;
-    if (seen.status !== 404 && seen.status !== 405 && seen.status !== 501) return isWell(seen);
+    const response = await getStart(endpoint, path, headers, deps);
+    if (response === null) return false;
+    const { status } = response;
+    if (status !== 404 && status !== 405 && status !== 501) return isWell(response);
   }
-  // Where there is no such route, it has shown at least that somebody answers.
+  // Without any of the routes, an answer at least shows that a server is running.
   return true;
 }
 
-interface Glimpse {
+interface CheckResponse {
   readonly status: number;
+  /** Empty where it is over the limit. */
   readonly body: Buffer;
 }
 
-/** Who refuses a key or asks for one is up. An agent is up without its engine, and says so. */
-function isWell({ status, body }: Glimpse): boolean {
+/** An upstream that refuses the key is up. An agent may be up without its engine, and reports that. */
+function isWell({ status, body }: CheckResponse): boolean {
   if (status >= 500 || status === 429) return false;
-  const said = parseJson(body.toString());
-  const engine = isObject(said) ? said['engine_health'] : undefined;
+  const health = parseJson(body.toString());
+  const engine = isObject(health) ? health['engine_health'] : undefined;
   return !isObject(engine) || engine['status'] === 'ok';
 }
 
 /** Null when there was no answer. */
-async function glimpse(
+async function getStart(
   { origin, basePath, query }: Endpoint,
   path: string,
   headers: readonly string[],
-  { http, clock }: LookerDeps,
-): Promise<Glimpse | null> {
-  const seen = await fetchBody(
-    {
-      origin,
-      path: basePath + path + query,
-      headers,
-      timeoutMs: TIMEOUT_MS,
-      maxBytes: MOST_BYTES,
-    },
-    { http, clock },
-  );
-  if (seen.kind === 'too_large') return { status: seen.status, body: Buffer.alloc(0) };
-  return seen.kind === 'response' ? seen : null;
+  { http, clock }: HealthCheckRoutesDeps,
+): Promise<CheckResponse | null> {
+  const request = { origin, path: basePath + path + query, headers };
+  const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BODY_BYTES };
+  const response = await fetchBody({ ...request, ...limits }, { http, clock });
+  if (response.kind === 'too_large') return { status: response.status, body: Buffer.alloc(0) };
+  return response.kind === 'response' ? response : null;
 }

@@ -5,40 +5,39 @@ import type { UpstreamCall } from '../upstream/call.ts';
 type Routing = Config['routing'];
 
 /**
- * Whether `to` may be asked while `from` is slow. By itself nobody's prompt or money leaves the house
- * because `local` was slow: that takes `all`.
+ * Whether `to` may be called while `from` is slow. Only `all` lets a prompt go to a hosted upstream, and
+ * cost money, because `local` was slow.
  */
 export function mayHedge(hedge: Routing['hedge'], from: UpstreamId, to: UpstreamId): boolean {
   if (hedge === 'off') return false;
   return hedge === 'all' || (from === 'local') === (to === 'local');
 }
 
-/** A plain answer comes as a whole, however fast its first token was: that it takes long says nothing. */
+/** An answer that comes as a whole shows no first token, so its duration does not tell whether it is slow. */
 export function showsContent({ mode }: UpstreamCall): boolean {
   return mode !== 'whole';
 }
 
-/** After so many milliseconds without content a call is slow. */
+/** A call without content for this long is hedged. */
 export function hedgeDelayMs({ routing, circuit }: Config): number {
   return routing.hedgeMs ?? circuit.ttftThresholdMs;
 }
 
-/** How often requests may cost twice: a share of the last ones, and at least so many of them. */
+/** Limits how many of the recent requests may cost twice. */
 export interface HedgeBudget {
-  /** A request has come in. */
+  /** Counts a request. */
   requested(): void;
   /**
-   * Whether one more hedge is within `percent` of the last requests, or below `atLeast`: as many as it takes to
-   * find out that an upstream is hung. A share of 0 allows none.
+   * Whether one more hedge is within `percent` of the recent requests, or below `atLeast`: as many as it
+   * takes for the circuit of an upstream that hangs to open. 0 percent allows none.
    */
   allows(percent: number, atLeast: number): boolean;
   spend(): void;
 }
 
-/** So many requests are looked back upon. */
+/** Requests that the budget is computed over. */
 const WINDOW = 200;
 
-/** Makes a budget of which nothing is spent. */
 export function createHedgeBudget(): HedgeBudget {
   const hedges = new Uint8Array(WINDOW);
   let newest = 0;

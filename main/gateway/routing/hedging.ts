@@ -1,23 +1,25 @@
-import type { Clock } from '../../platform/clock.ts';
 import type { Failure } from '../upstream/failure.ts';
 import type { Dispatch, FallbackPlan } from './fallback-plan.ts';
-import { type HedgeBudget, mayHedge, showsContent, hedgeDelayMs } from './hedge-policy.ts';
-import { type CallDeps, type AttemptOutcome, callUpstream, type AttemptContext } from './retry.ts';
+import { type HedgeBudget, hedgeDelayMs, mayHedge, showsContent } from './hedge-policy.ts';
+import {
+  type AnsweredCall,
+  type AttemptContext,
+  type AttemptOutcome,
+  type CallDeps,
+  callUpstream,
+} from './retry.ts';
 
-/** What a heat needs of the world. */
 export interface HedgeDeps extends CallDeps {
   readonly budget: HedgeBudget;
 }
 
-type Answered = Extract<AttemptOutcome, { readonly kind: 'answered' }>;
-
-/** How a heat ended; the walk has heard of everybody who failed in it. */
-export type HedgeResult =
-  | (Answered & { readonly dispatch: Dispatch })
+/** How a dispatch ended; failures are already recorded in the plan. */
+export type DispatchResult =
+  | (AnsweredCall & { readonly dispatch: Dispatch })
   | { readonly kind: 'failed' }
   | { readonly kind: 'cancelled' };
 
-/** Whether somebody else might be asked while `step` is slow. */
+/** Whether another upstream might be called while `dispatch` is slow. */
 export function canHedge(
   { admitted: { call } }: Dispatch,
   plan: FallbackPlan,
@@ -28,52 +30,57 @@ export function canHedge(
 }
 
 /**
- * Asks, and once no content has come by the slow line, asks the next one that is well beside it. The first
- * content wins, the other call is ended at once; never more than two run.
+ * Calls an upstream and, if no content has come by the hedge delay, the next one whose circuit is closed
+ * beside it. The first content wins and the other call is aborted at once; never more than two run.
  */
 export function runHedged(
   first: Dispatch,
   plan: FallbackPlan,
   context: AttemptContext,
   deps: HedgeDeps,
-): Promise<HedgeResult> {
+): Promise<DispatchResult> {
   return new Promise((resolve) => new HedgedCall(plan, context, deps, resolve).start(first));
 }
 
 interface Contender {
   readonly dispatch: Dispatch;
+  /** In clock ticks. */
   readonly startedAt: number;
   readonly abort: AbortController;
 }
+
+/**
+ * `racing`: no content yet; `won`: content has come of an answer that is being assembled, and no further
+ * call is started even if that answer fails; `settled`: the result is out.
+ */
+type HedgeState = 'racing' | 'won' | 'settled';
 
 class HedgedCall {
   readonly #plan: FallbackPlan;
   readonly #context: AttemptContext;
   readonly #deps: HedgeDeps;
-  readonly #resolve: (end: HedgeResult) => void;
-  readonly #lineMs: number;
+  readonly #resolve: (result: DispatchResult) => void;
+  #state: HedgeState = 'racing';
+  /** The running calls, at most two. */
   #contenders: readonly Contender[] = [];
   #cancelTimer: () => void = () => {};
-  /** Content has come, of an answer that is being put together: nobody else is asked beside it. */
-  #isWon = false;
-  #isOver = false;
 
   constructor(
     plan: FallbackPlan,
     context: AttemptContext,
     deps: HedgeDeps,
-    resolve: (end: HedgeResult) => void,
+    resolve: (result: DispatchResult) => void,
   ) {
     this.#plan = plan;
     this.#context = context;
     this.#deps = deps;
     this.#resolve = resolve;
-    this.#lineMs = hedgeDelayMs(context.config);
     context.signal.addEventListener('abort', this.#onCancel);
   }
 
   start(dispatch: Dispatch): void {
-    const contender = { dispatch, startedAt: this.#clock.ticks(), abort: new AbortController() };
+    const startedAt = this.#deps.clock.ticks();
+    const contender = { dispatch, startedAt, abort: new AbortController() };
     const cause = this.#contenders.length === 0 ? this.#context.cause : 'hedge';
     this.#contenders = [...this.#contenders, contender];
     this.#armHedgeTimer();
@@ -89,53 +96,49 @@ class HedgedCall {
     );
   }
 
-  get #clock(): Clock {
-    return this.#deps.clock;
-  }
-
-  /** Only a lone call is timed: two are as many as there may be. */
+  /** Runs only while there is one call: two are the limit. */
   #armHedgeTimer(): void {
     this.#cancelTimer();
-    const [lone, second] = this.#contenders;
-    if (lone === undefined || second !== undefined || this.#isWon) return;
-    if (!showsContent(lone.dispatch.admitted.call)) return;
-    const goneMs = this.#clock.ticks() - lone.startedAt;
-    const leftMs = Math.max(0, this.#lineMs - goneMs);
-    this.#cancelTimer = this.#clock.after(leftMs, () => this.#hedge(lone));
+    const [only, second] = this.#contenders;
+    if (only === undefined || second !== undefined || this.#state !== 'racing') return;
+    if (!showsContent(only.dispatch.admitted.call)) return;
+    const { clock } = this.#deps;
+    const elapsedMs = clock.ticks() - only.startedAt;
+    const remainingMs = Math.max(0, hedgeDelayMs(this.#context.config) - elapsedMs);
+    this.#cancelTimer = clock.after(remainingMs, () => this.#startHedge(only));
   }
 
-  #hedge({ dispatch: { admitted } }: Contender): void {
+  #startHedge({ dispatch: { admitted } }: Contender): void {
     const { routing, circuit } = this.#context.config;
-    const { hedge, hedgeBudget } = routing;
     const { budget } = this.#deps;
-    if (!budget.allows(hedgeBudget, circuit.ttftSlowThreshold)) return;
-    const dispatch = this.#plan.hedge((to) => mayHedge(hedge, admitted.call.upstream, to));
+    if (!budget.allows(routing.hedgeBudget, circuit.ttftSlowThreshold)) return;
+    const dispatch = this.#plan.hedge((to) => mayHedge(routing.hedge, admitted.call.upstream, to));
     if (dispatch === null) return;
     budget.spend();
     this.start(dispatch);
   }
 
   #onContent(winner: Contender): void {
-    if (!this.#contenders.includes(winner) || this.#isWon) return;
-    this.#isWon = true;
+    if (this.#state !== 'racing' || !this.#contenders.includes(winner)) return;
+    this.#state = 'won';
     this.#cancelTimer();
-    this.#cancelOthers(winner);
+    this.#abortOthers(winner);
   }
 
   #onEnd(contender: Contender, outcome: AttemptOutcome): void {
-    if (!this.#contenders.includes(contender)) {
-      // Outrun, but its content came in the same turn: nobody takes that stream over.
+    if (this.#state === 'settled' || !this.#contenders.includes(contender)) {
+      // Its content came in the same turn as the winner's: the stream has no reader.
       if (outcome.kind === 'answered' && outcome.seen.kind === 'stream')
         outcome.seen.exchange.abort();
       return;
     }
     switch (outcome.kind) {
       case 'answered':
-        this.#cancelOthers(contender);
-        this.#finish({ ...outcome, dispatch: contender.dispatch });
+        this.#abortOthers(contender);
+        this.#settle({ ...outcome, dispatch: contender.dispatch });
         break;
       case 'cancelled':
-        this.#finish(outcome);
+        this.#settle(outcome);
         break;
       case 'failed':
         this.#onFailed(contender, outcome.failure);
@@ -143,20 +146,20 @@ class HedgedCall {
   }
 
   #onFailed(contender: Contender, failure: Failure): void {
-    // Without a hedge a refusal by the first would be the answer: no key of ours is to pay for another.
-    if (!failure.fallBack && this.#contenders[0] === contender) this.#cancelOthers(contender);
+    // Without hedging the first call's refusal would be the answer, so no other upstream's answer may win.
+    if (!failure.fallBack && this.#contenders[0] === contender) this.#abortOthers(contender);
     this.#contenders = this.#contenders.filter((each) => each !== contender);
     this.#plan.failed(contender.dispatch, failure);
-    if (this.#contenders.length === 0) this.#finish({ kind: 'failed' });
+    if (this.#contenders.length === 0) this.#settle({ kind: 'failed' });
     else this.#armHedgeTimer();
   }
 
-  #cancelOthers(winner: Contender): void {
+  #abortOthers(winner: Contender): void {
     const others = this.#contenders.filter((each) => each !== winner);
     this.#contenders = [winner];
     for (const { dispatch, abort } of others) {
       this.#context.attempts.hedgeLost(dispatch.admitted.call);
-      dispatch.candidate.outrun(dispatch.admitted);
+      dispatch.candidate.hedgeLost(dispatch.admitted);
       abort.abort();
     }
   }
@@ -165,11 +168,10 @@ class HedgedCall {
     for (const { abort } of this.#contenders) abort.abort();
   };
 
-  #finish(end: HedgeResult): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+  #settle(result: DispatchResult): void {
+    this.#state = 'settled';
     this.#cancelTimer();
     this.#context.signal.removeEventListener('abort', this.#onCancel);
-    this.#resolve(end);
+    this.#resolve(result);
   }
 }

@@ -1,89 +1,92 @@
 import type { Circuits, Excluded } from '../circuits/circuits.ts';
-import type { Result } from '../circuits/transitions.ts';
-import { NEUTRAL, circuitResultOf } from '../circuits/transitions.ts';
+import { circuitResultOf, NEUTRAL, type Result } from '../circuits/transitions.ts';
 import type { ChatRequest } from '../upstream/chat-request.ts';
 import type { LocalTarget } from '../upstream/upstreams.ts';
-import type { Failed, UpstreamOutcome, Outrun } from './fallback-reasons.ts';
+import type { Failed, HedgeLost, UpstreamOutcome } from './fallback-reasons.ts';
 import type { Predictions } from './ttft-predictions.ts';
 
-/** What the order of the machines goes by. */
 export interface BalancingDeps {
   readonly circuits: Circuits;
   /** In [0, 1). */
   readonly random: () => number;
-  /** Requests that a provider serves now. */
+  /** Running requests at a provider. */
   readonly inFlightAt: (id: string) => number;
   readonly predictions: Predictions;
 }
 
-/** Those that offer the model asked for come before others, who would be asked for their own. */
+/** At most three admitted machines in the order of the calls: those with the requested model first, then others with their own. */
 export function preferred(
   targets: readonly LocalTarget[],
   request: ChatRequest,
-  outOf: OutOf,
+  exclusionOf: ExclusionOf,
   deps: BalancingDeps,
 ): LocalTarget[] {
-  const isIn = (target: LocalTarget) => outOf(target) === null;
+  const admits = (target: LocalTarget) => exclusionOf(target) === null;
   const promptBytes = request.bytes.length;
-  const first = admitted(offering(targets, request.model), isIn, promptBytes, deps);
+  const first = balanced(offering(targets, request.model), admits, promptBytes, deps);
   if (first.length >= MAX_TRIES) return first;
   const chosen: ReadonlySet<LocalTarget> = new Set(first);
-  const isOther = (target: LocalTarget) => !chosen.has(target) && isIn(target);
-  const others = admitted(targets, isOther, promptBytes, deps);
+  const isOther = (target: LocalTarget) => !chosen.has(target) && admits(target);
+  const others = balanced(targets, isOther, promptBytes, deps);
   return [...first, ...others].slice(0, MAX_TRIES);
 }
 
-function admitted(
+function balanced(
   targets: readonly LocalTarget[],
-  isIn: (target: LocalTarget) => boolean,
+  isEligible: (target: LocalTarget) => boolean,
   promptBytes: number,
   { circuits, inFlightAt, predictions, random }: BalancingDeps,
 ): LocalTarget[] {
   const ewmaTtftAt = (id: string) => circuits.at(id).breaker.health.ttft?.value ?? null;
-  const standing = (target: LocalTarget) => {
-    if (!isIn(target)) return null;
+  const memberOf = (target: LocalTarget) => {
+    if (!isEligible(target)) return null;
     const id = idOf(target);
     const predictedTtft = predictions.at(id, promptBytes)?.ttftMs ?? null;
     return { target, ewmaTtft: ewmaTtftAt(id), predictedTtft, inFlight: inFlightAt(id) };
   };
-  // The circuit of `local` has had the samples of all of them.
-  return chooseInOrder(targets, standing, ewmaTtftAt('local'), random);
+  // The circuit of `local` averages the samples of all machines.
+  return chooseInOrder(targets, memberOf, ewmaTtftAt('local'), random);
 }
 
-/** Excluded machines that may be forced, soonest first. */
-export function soonestFirst(targets: readonly LocalTarget[], outOf: OutOf): LocalTarget[] {
+/** Machines that may be forced, soonest first; one that is not excluded waits 0 ms. */
+export function soonestFirst(
+  targets: readonly LocalTarget[],
+  exclusionOf: ExclusionOf,
+): LocalTarget[] {
   const waits = targets.flatMap((target) => {
-    const out = outOf(target);
-    return out === null || mayBeAsked(out) ? [{ target, waitMs: out?.waitMs ?? 0 }] : [];
+    const excluded = exclusionOf(target);
+    return excluded === null || mayBeForced(excluded)
+      ? [{ target, waitMs: excluded?.waitMs ?? 0 }]
+      : [];
   });
   return waits.toSorted((a, b) => a.waitMs - b.waitMs).map(({ target }) => target);
 }
 
-/** A machine of the local tier, as routing chooses among them. */
+/** A machine of the local pool, with what it is compared by. */
 export interface PoolMember {
   readonly target: LocalTarget;
-  /** Its time-decayed time to first token in milliseconds; null while it is unknown. */
+  /** Time-decayed mean of its times to first token, in milliseconds; null while unknown. */
   readonly ewmaTtft: number | null;
-  /** The time to first token that this prompt is predicted to take there; null where nobody can tell. */
+  /** Predicted time to first token for this prompt, in milliseconds; null below the samples that it needs. */
   readonly predictedTtft: number | null;
-  /** Requests that it serves now. */
+  /** Running requests. */
   readonly inFlight: number;
 }
 
-/** At most this many machines are called for one request. */
+/** Machines called for one request. */
 const MAX_TRIES = 3;
-/** Below it, time says nothing; a cost of 0 would stay 0 under any load. */
+/** Lower values are noise, and a cost of 0 would stay 0 under any load. */
 const SHORTEST_TTFT_MS = 1;
 
 /**
- * Those whom one request may be sent to, in order: each the better one of two that chance picked, by time
- * to first token and load. The best of all would be everybody's choice at once. What is predicted for the
- * prompt goes before the mean of a machine's others. `standing` is null for a machine that is out;
- * `meanTtft` stands for one that is not known yet.
+ * The machines for one request in the order of its calls: each the cheaper of two random ones (power of two
+ * choices), where cost is time to first token times load. Always taking the cheapest of all would send
+ * concurrent requests to the same machine. A prediction for the prompt goes before a machine's mean, and
+ * `meanTtft` stands in for an unknown one. `memberOf` is null for an excluded machine.
  */
 export function chooseInOrder(
   targets: readonly LocalTarget[],
-  standing: (target: LocalTarget) => PoolMember | null,
+  memberOf: (target: LocalTarget) => PoolMember | null,
   meanTtft: number | null,
   random: () => number,
 ): LocalTarget[] {
@@ -95,7 +98,7 @@ export function chooseInOrder(
   let rival: PoolMember | null = null;
   for (const index of shuffled(targets.length, random)) {
     const target = targets[index];
-    const next = target === undefined ? null : standing(target);
+    const next = target === undefined ? null : memberOf(target);
     if (next === null) continue;
     if (rival === null) {
       rival = next;
@@ -109,7 +112,10 @@ export function chooseInOrder(
   return rival === null ? chosen : [...chosen, rival.target];
 }
 
-/** The whole numbers below `count` in random order, each once; it costs what is taken of it. `random` is in [0, 1). */
+/**
+ * The whole numbers below `count` in random order, each once; time and memory grow with the numbers taken.
+ * `random` is in [0, 1).
+ */
 export function* shuffled(count: number, random: () => number): Generator<number, void> {
   const moved = new Map<number, number>();
   for (let at = 0; at < count; at += 1) {
@@ -121,10 +127,10 @@ export function* shuffled(count: number, random: () => number): Generator<number
 
 type Targets = readonly LocalTarget[];
 
-/** By the list of targets, which stays the same array for as long as it does not change. */
+/** Keyed by the array of targets, which stays the same array while its content does. */
 const indexes = new WeakMap<Targets, ReadonlyMap<string, Targets>>();
 
-/** The machines that offer `model`; none where no model is asked for. A list is searched once, however long. */
+/** The machines that offer `model`; none for null. An array of targets is indexed once. */
 function offering(targets: Targets, model: string | null): Targets {
   if (model === null) return [];
   let index = indexes.get(targets);
@@ -147,30 +153,29 @@ function indexOf(targets: Targets): ReadonlyMap<string, Targets> {
   return index;
 }
 
-/** Why a machine is out; null where it is not. */
-type OutOf = (target: LocalTarget) => Excluded | null;
+type ExclusionOf = (target: LocalTarget) => Excluded | null;
 
-/** What the circuits and counters know a machine by; a fixed engine is the upstream itself. */
+/** The id of a machine's circuit and counters; a fixed engine has those of the upstream. */
 export function idOf({ provider }: LocalTarget): string {
   return provider ?? 'local';
 }
 
-/** How long each machine was silent is its own affair. */
+/** Time counts in each machine's own circuit. */
 const NO_TIME = { ms: 0, silentMs: 0 };
 
-/** The tier has failed when nobody of it is well: three were asked, a fourth or one that is busy may be. */
+/** The pool has failed when no machine in it is well; one that was not called, or is only busy, may be. */
 export function poolResult(
-  outcomes: readonly (Failed | Outrun)[],
+  outcomes: readonly (Failed | HedgeLost)[],
   targets: readonly LocalTarget[],
-  outOf: OutOf,
+  exclusionOf: ExclusionOf,
 ): Result {
   const failed = outcomes.filter((each) => each.kind === 'failed');
-  const asked = new Set(outcomes.map(({ provider }) => provider));
+  const called = new Set(outcomes.map(({ provider }) => provider));
   const unwell = failed.filter(({ failure }) => failure.mark === 'failure');
   const marked = new Set(unwell.map(({ provider }) => provider));
   const isWell = (target: LocalTarget) => {
-    if (asked.has(target.provider)) return !marked.has(target.provider);
-    const reason = outOf(target)?.reason;
+    if (called.has(target.provider)) return !marked.has(target.provider);
+    const reason = exclusionOf(target)?.reason;
     return reason === undefined || reason === 'busy' || reason === 'model_not_found';
   };
   const last = failed.at(-1);
@@ -179,23 +184,25 @@ export function poolResult(
     : circuitResultOf(last.failure, NO_TIME);
 }
 
-/** Why the tier is out when all of its machines are: for the one that comes back first. */
-export function poolExclusion(targets: readonly LocalTarget[], outOf: OutOf): UpstreamOutcome {
-  const outs = targets.map(outOf).filter((out) => out !== null);
-  const [first] = outs.toSorted(
-    (a, b) => Number(mayBeAsked(b)) - Number(mayBeAsked(a)) || a.waitMs - b.waitMs,
+/** Why the pool is excluded when all of its machines are: the exclusion that ends soonest, forcible ones first. */
+export function poolExclusion(
+  targets: readonly LocalTarget[],
+  exclusionOf: ExclusionOf,
+): UpstreamOutcome {
+  const exclusions = targets.map(exclusionOf).filter((excluded) => excluded !== null);
+  const [first] = exclusions.toSorted(
+    (a, b) => Number(mayBeForced(b)) - Number(mayBeForced(a)) || a.waitMs - b.waitMs,
   );
   return first === undefined
     ? { kind: 'skipped', upstream: 'local', reason: 'no_provider', waitMs: null, backAtTicks: null }
     : skipped(first);
 }
 
-/** What a person or a bill keeps out is never overridden. */
-function mayBeAsked({ reason }: Excluded): boolean {
+/** As in `forcibleSoonestFirst`. */
+function mayBeForced({ reason }: Excluded): boolean {
   return reason === 'circuit_open' || reason === 'busy';
 }
 
-/** The tier as one that was not asked. */
 export function skipped({ reason, waitMs, backAtTicks }: Excluded): UpstreamOutcome {
   return { kind: 'skipped', upstream: 'local', reason, waitMs, backAtTicks };
 }

@@ -1,179 +1,221 @@
 import type { Config } from '../../config/schema.ts';
-import type { HeldPermit, Excluded } from '../circuits/circuits.ts';
-import type { Result } from '../circuits/transitions.ts';
-import { NEUTRAL } from '../circuits/transitions.ts';
+import type { Excluded, HeldPermit } from '../circuits/circuits.ts';
+import { NEUTRAL, type Result } from '../circuits/transitions.ts';
 import { type ChatCall, localCall } from '../upstream/call.ts';
 import type { Failure } from '../upstream/failure.ts';
 import { localModel, type LocalTarget } from '../upstream/upstreams.ts';
-import type { AdmissionMode, AdmittedCall, Candidate, CallFilter } from './candidate.ts';
-import type { Failed, UpstreamOutcome, Outrun } from './fallback-reasons.ts';
+import type { AdmissionMode, AdmittedCall, CallFilter, Candidate } from './candidate.ts';
+import type { Failed, HedgeLost, UpstreamOutcome } from './fallback-reasons.ts';
 import {
-  idOf,
   type BalancingDeps,
+  idOf,
   poolExclusion,
+  poolResult,
   preferred,
   skipped,
   soonestFirst,
-  poolResult,
 } from './local-balancing.ts';
 
-/** The request on whose behalf the tier is asked. */
-export interface LocalPoolRequest {
+interface LocalPoolRequest {
   readonly call: ChatCall;
   readonly config: Config;
-  /** Of the circuits, when the request took up its addresses and keys. */
+  /** The circuits' epoch at the moment when `config` was read. */
   readonly epoch: number;
 }
 
-/**
- * The machines of the local tier, at most three of them in turn, each with an equal share of the tier's
- * time. The circuit of `local` counts the pool, each machine's own circuit counts the machine.
- */
-export function localPoolCandidate(
-  targets: readonly LocalTarget[],
-  context: LocalPoolRequest,
-  deps: BalancingDeps,
-): Candidate {
-  return new LocalPoolCandidate(targets, context, deps);
+type PoolState =
+  | { readonly kind: 'unused' }
+  /** No call was admitted, or it was closed before one was. */
+  | {
+      readonly kind: 'unavailable';
+      /** The pool's own exclusion; null: each of its machines is excluded by itself. */
+      readonly exclusion: UpstreamOutcome | null;
+    }
+  | Admitted;
+
+interface Admitted {
+  readonly kind: 'admitted';
+  readonly pool: HeldPermit;
+  readonly maxCalls: number;
+  /** Machines that may still be called, best first. */
+  readonly ahead: readonly LocalTarget[];
+  /** `recorded`: the pool's circuit has the result, or will get it from the answer. */
+  readonly result: 'pending' | 'recorded';
 }
 
-class LocalPoolCandidate implements Candidate {
+interface PoolCall {
+  readonly admitted: AdmittedCall;
+  outcome: 'running' | 'broken' | Failed | HedgeLost;
+}
+
+const UNUSED: PoolState = { kind: 'unused' };
+
+/**
+ * The machines of the local pool, at most three of them in turn, each with an equal share of the pool's
+ * time. The circuit of `local` counts the pool, each machine's own circuit counts the machine.
+ */
+export class LocalPoolCandidate implements Candidate {
   readonly upstream = 'local';
   readonly #targets: readonly LocalTarget[];
-  readonly #context: LocalPoolRequest;
+  readonly #request: LocalPoolRequest;
   readonly #deps: BalancingDeps;
-  /** Those that may still be asked; null before the first was. */
-  #ahead: LocalTarget[] | null = null;
-  #maxCalls = 0;
-  readonly #dispatched: AdmittedCall[] = [];
-  readonly #ended = new Map<AdmittedCall, Failed | Outrun>();
-  #running = 0;
-  #pool: HeldPermit | null = null;
-  /** The tier's circuit has heard how the request went, or will from the answer. */
-  #isRecorded = false;
-  #exclusion: UpstreamOutcome | null = null;
+  #state: PoolState = UNUSED;
+  #calls: readonly PoolCall[] = [];
 
-  constructor(targets: readonly LocalTarget[], context: LocalPoolRequest, deps: BalancingDeps) {
+  constructor(targets: readonly LocalTarget[], request: LocalPoolRequest, deps: BalancingDeps) {
     this.#targets = targets;
-    this.#context = context;
+    this.#request = request;
     this.#deps = deps;
   }
 
   next(mode: AdmissionMode, filter: CallFilter): AdmittedCall | null {
-    if (this.#ahead === null && mode === 'admitIfClosed') return null;
-    this.#ahead ??= this.#begin(mode);
-    const { call, config, epoch } = this.#context;
-    // Those that are dropped on the way leave another list behind.
-    for (const target of this.#ahead) {
-      if (this.#pool === null || this.#dispatched.length === this.#maxCalls) break;
-      const ready = localCall(call, target, config, this.#maxCalls);
-      if (!filter(ready)) continue;
-      const id = idOf(target);
-      const own = this.#deps.circuits[mode](id, ready, epoch);
-      if (own.kind === 'admitted' || mode !== 'admitIfClosed') this.#drop(target);
-      if (own.kind === 'excluded') continue;
-      const admitted = {
-        call: ready,
-        permits: { own: { id, permit: own.permit }, pool: this.#pool },
-      };
-      this.#dispatched.push(admitted);
-      this.#running += 1;
-      return admitted;
+    if (this.#state.kind === 'unused') {
+      if (mode === 'admitIfClosed') return null;
+      this.#state = this.#enter(mode);
+    }
+    const state = this.#state;
+    if (state.kind === 'admitted' && this.#calls.length < state.maxCalls) {
+      const admitted = this.#nextMachine(state, mode, filter);
+      if (admitted !== null) return admitted;
     }
     this.#recordIfLost();
     return null;
   }
 
-  /** Whom to ask, and in; nobody where all are out. */
-  #begin(mode: AdmissionMode): LocalTarget[] {
-    const { call, config, epoch } = this.#context;
-    const order =
+  /** Orders the machines and asks the pool's circuit. */
+  #enter(mode: AdmissionMode): PoolState {
+    const { call, config, epoch } = this.#request;
+    const ahead =
       mode === 'admitForced'
-        ? soonestFirst(this.#targets, this.#outOf)
-        : preferred(this.#targets, call.request, this.#outOf, this.#deps);
-    if (order.length === 0) return [];
-    // Of those that are out only one is asked, the first whose probe is not out already.
-    this.#maxCalls = mode === 'admitForced' ? 1 : order.length;
-    const wish = { model: '', timeoutMs: config.local.timeoutMs };
-    const entry = this.#deps.circuits[mode]('local', wish, epoch);
-    if (entry.kind === 'admitted') this.#pool = { id: 'local', permit: entry.permit };
-    else this.#exclusion = skipped(entry);
-    return order;
+        ? soonestFirst(this.#targets, this.#exclusionOf)
+        : preferred(this.#targets, call.request, this.#exclusionOf, this.#deps);
+    if (ahead.length === 0) return { kind: 'unavailable', exclusion: null };
+    const { timeoutMs } = config.local;
+    const admission = this.#deps.circuits[mode]('local', { model: '', timeoutMs }, epoch);
+    if (admission.kind === 'excluded') {
+      return { kind: 'unavailable', exclusion: skipped(admission) };
+    }
+    const pool = { id: 'local', permit: admission.permit };
+    // Only one excluded machine is forced: the first one without another request's probe.
+    const maxCalls = mode === 'admitForced' ? 1 : ahead.length;
+    return { kind: 'admitted', pool, maxCalls, ahead, result: 'pending' };
+  }
+
+  #nextMachine(
+    { ahead, pool, maxCalls }: Admitted,
+    mode: AdmissionMode,
+    filter: CallFilter,
+  ): AdmittedCall | null {
+    const { call, config, epoch } = this.#request;
+    for (const target of ahead) {
+      const machineCall = localCall(call, target, config, maxCalls);
+      if (!filter(machineCall)) continue;
+      const id = idOf(target);
+      const own = this.#deps.circuits[mode](id, machineCall, epoch);
+      // A hedged call that is refused leaves the machine's own turn as it was.
+      if (own.kind === 'admitted' || mode !== 'admitIfClosed') this.#drop(target);
+      if (own.kind === 'excluded') continue;
+      const permits = { own: { id, permit: own.permit }, pool };
+      const admitted = { call: machineCall, permits };
+      this.#calls = [...this.#calls, { admitted, outcome: 'running' }];
+      return admitted;
+    }
+    return null;
   }
 
   hasMore(): boolean {
-    return this.#ahead === null || !this.#isSpent();
+    return this.#state.kind === 'unused' || !this.#isSpent(this.#state);
   }
 
   failed(admitted: AdmittedCall, failure: Failure): void {
     const provider = admitted.permits.own.id;
-    this.#ended.set(admitted, { kind: 'failed', upstream: 'local', provider, failure });
-    this.#end();
-  }
-
-  outrun(admitted: AdmittedCall): void {
-    const provider = admitted.permits.own.id;
-    this.#ended.set(admitted, { kind: 'outrun', upstream: 'local', provider });
-    this.#running -= 1;
-  }
-
-  broken(): void {
-    this.#isRecorded = true;
-    this.#end();
-  }
-
-  close(): void {
-    this.#ahead = [];
-    if (this.#running > 0) this.#record(NEUTRAL);
-    else this.#recordIfLost();
-  }
-
-  isLost(): boolean {
-    return this.#ahead !== null && this.#running === 0 && this.#isSpent();
-  }
-
-  outcomes(until: AdmittedCall | null): readonly UpstreamOutcome[] {
-    if (this.#dispatched.length === 0)
-      return [this.#exclusion ?? poolExclusion(this.#targets, this.#outOf)];
-    const end = until === null ? -1 : this.#dispatched.indexOf(until);
-    return this.#outcomesOf(end === -1 ? this.#dispatched : this.#dispatched.slice(0, end));
-  }
-
-  #outcomesOf(admittedCalls: readonly AdmittedCall[]): (Failed | Outrun)[] {
-    return admittedCalls
-      .map((admitted) => this.#ended.get(admitted))
-      .filter((each) => each !== undefined);
-  }
-
-  #end(): void {
-    this.#running -= 1;
+    this.#end(admitted, { kind: 'failed', upstream: 'local', provider, failure });
     this.#recordIfLost();
   }
 
-  #isSpent(): boolean {
+  /** Records nothing: the call that won decides what the pool's result is. */
+  hedgeLost(admitted: AdmittedCall): void {
+    const provider = admitted.permits.own.id;
+    this.#end(admitted, { kind: 'hedge_lost', upstream: 'local', provider });
+  }
+
+  /** The attempt has recorded its result for the pool as well. */
+  broken(admitted: AdmittedCall): void {
+    this.#end(admitted, 'broken');
+    if (this.#state.kind === 'admitted') this.#state = { ...this.#state, result: 'recorded' };
+  }
+
+  close(): void {
+    switch (this.#state.kind) {
+      case 'unused':
+        this.#state = { kind: 'unavailable', exclusion: null };
+        break;
+      case 'admitted':
+        this.#state = { ...this.#state, ahead: [] };
+        if (this.#isRunning()) this.#record(NEUTRAL);
+        else this.#recordIfLost();
+        break;
+      case 'unavailable':
+        break;
+    }
+  }
+
+  isLost(): boolean {
+    return this.#state.kind !== 'unused' && !this.#isRunning() && this.#isSpent(this.#state);
+  }
+
+  outcomes(until: AdmittedCall | null): readonly UpstreamOutcome[] {
+    if (this.#calls.length === 0) {
+      const exclusion = this.#state.kind === 'unavailable' ? this.#state.exclusion : null;
+      return [exclusion ?? poolExclusion(this.#targets, this.#exclusionOf)];
+    }
+    const end = this.#calls.findIndex(({ admitted }) => admitted === until);
+    return ended(end === -1 ? this.#calls : this.#calls.slice(0, end));
+  }
+
+  #end(admitted: AdmittedCall, outcome: PoolCall['outcome']): void {
+    const call = this.#calls.find((each) => each.admitted === admitted);
+    if (call !== undefined) call.outcome = outcome;
+  }
+
+  #drop(target: LocalTarget): void {
+    if (this.#state.kind !== 'admitted') return;
+    const ahead = this.#state.ahead.filter((each) => each !== target);
+    this.#state = { ...this.#state, ahead };
+  }
+
+  #isRunning(): boolean {
+    return this.#calls.some(({ outcome }) => outcome === 'running');
+  }
+
+  /** No machine is left to call. */
+  #isSpent(state: PoolState): boolean {
     return (
-      this.#pool === null || this.#dispatched.length === this.#maxCalls || this.#ahead?.length === 0
+      state.kind !== 'admitted' || state.ahead.length === 0 || this.#calls.length === state.maxCalls
     );
   }
 
   #recordIfLost(): void {
-    if (this.isLost())
-      this.#record(poolResult(this.#outcomesOf(this.#dispatched), this.#targets, this.#outOf));
+    if (this.#state.kind !== 'admitted' || !this.isLost()) return;
+    this.#record(poolResult(ended(this.#calls), this.#targets, this.#exclusionOf));
   }
 
   #record(result: Result): void {
-    if (this.#pool === null || this.#isRecorded) return;
-    this.#isRecorded = true;
-    this.#deps.circuits.record(this.#pool.id, this.#pool.permit, result);
+    const state = this.#state;
+    if (state.kind !== 'admitted' || state.result === 'recorded') return;
+    this.#state = { ...state, result: 'recorded' };
+    this.#deps.circuits.record(state.pool.id, state.pool.permit, result);
   }
 
-  #drop(target: LocalTarget): void {
-    this.#ahead = (this.#ahead ?? []).filter((each) => each !== target);
-  }
-
-  readonly #outOf = (target: LocalTarget): Excluded | null =>
+  readonly #exclusionOf = (target: LocalTarget): Excluded | null =>
     this.#deps.circuits.exclusionOf(
       idOf(target),
-      localModel(target, this.#context.call.request.model) ?? '',
+      localModel(target, this.#request.call.request.model) ?? '',
     );
+}
+
+function ended(calls: readonly PoolCall[]): (Failed | HedgeLost)[] {
+  return calls
+    .map(({ outcome }) => outcome)
+    .filter((outcome) => outcome !== 'running' && outcome !== 'broken');
 }

@@ -3,8 +3,8 @@ import type { AttemptCause, RequestRow } from '#shared/live.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
 import type { AnswerMode } from '../upstream/attempt.ts';
 
-// The port through which routing reports what it does. Observers decide nothing: without one, every
-// request would go the same way.
+// The port through which routing reports what it does. Observers decide nothing: routing is the same
+// with or without one.
 
 /** The upstream, or the machine of the local pool, that an attempt calls. */
 export interface AttemptTarget {
@@ -27,24 +27,24 @@ export interface AttemptStart {
 export interface AttemptEnd {
   readonly reason: FallbackReason | null;
   readonly verdict: 'served' | 'failed' | 'neutral';
-  /** From the last call to the end; null where the time says nothing of the machine's latency. */
+  /** From the last call to the end of a served attempt; null for others. */
   readonly latencyMs: number | null;
 }
 
-/** Hears of one attempt, from its first call to its one end; the polls of a cold start are one attempt. */
+/** One attempt, from its first call to its end, which is reported once; the polls of a cold start are one attempt. */
 export interface AttemptObserver {
   called(): void;
-  /** The answer goes out; its first content came at `contentAt` clock ticks (null: it came as a whole). */
+  /** The answer is being sent; first content came at `contentAt` clock ticks (null: it came as a whole). */
   answering(contentAt: number | null): void;
   relayed(events: number): void;
   ended(end: AttemptEnd): void;
 }
 
-/** Hears of one chat completion: who was called and how it went, never what was said. */
+/** One chat completion: the upstreams called and the outcomes, never the content. */
 export interface RequestObserver {
   readonly id: string;
   attemptStarted(start: AttemptStart): AttemptObserver;
-  /** The answer's head goes out. */
+  /** The answer's head is sent. */
   answering(head: {
     readonly status: number;
     readonly upstream: UpstreamId | null;

@@ -7,40 +7,38 @@ import { idOf } from './local-balancing.ts';
 import { predictedSlow } from './ttft-prediction.ts';
 import type { Predictions } from './ttft-predictions.ts';
 
-/** What `local` is judged by before it is asked. */
 export interface PredictedSlowDeps {
   readonly pickLocal: () => LocalChoice;
   readonly circuits: Circuits;
   readonly predictions: Predictions;
 }
 
-/** The request that might go elsewhere at once. */
-export interface PredictedSlowRequest {
+interface PredictedSlowRequest {
   readonly call: ChatCall;
   readonly config: Config;
   readonly remotes: readonly RemoteUpstream[];
 }
 
 /**
- * Whether nobody of `local` can bring first content before the slow line while somebody else lets the
- * request in. Only where the owner lets prompts leave the house for that (`HEDGE=all`).
+ * True when every admitting local machine is predicted to miss the hedge delay and some hosted upstream
+ * admits. Only with `HEDGE=all`: otherwise no prompt is sent to a hosted upstream because `local` is slow.
  */
 export function isLocalTooSlow(request: PredictedSlowRequest, deps: PredictedSlowDeps): boolean {
   const { call, config, remotes } = request;
   if (config.routing.hedge !== 'all' || call.zeroSpend) return false;
   const { circuits, predictions } = deps;
-  const isIn = ({ id, model }: RemoteUpstream) =>
+  const admits = ({ id, model }: RemoteUpstream) =>
     circuits.exclusionOf(id, model ?? call.request.model ?? '') === null;
-  if (!remotes.some(isIn)) return false;
-  const lineMs = hedgeDelayMs(config);
+  if (!remotes.some(admits)) return false;
+  const delayMs = hedgeDelayMs(config);
   const promptBytes = call.request.bytes.length;
-  const admitted = targetsOf(deps.pickLocal()).filter(
+  const machines = targetsOf(deps.pickLocal()).filter(
     (target) =>
       circuits.exclusionOf(idOf(target), localModel(target, call.request.model) ?? '') === null,
   );
   return (
-    admitted.length > 0 &&
-    admitted.every((target) => predictedSlow(predictions.at(idOf(target), promptBytes), lineMs))
+    machines.length > 0 &&
+    machines.every((target) => predictedSlow(predictions.at(idOf(target), promptBytes), delayMs))
   );
 }
 

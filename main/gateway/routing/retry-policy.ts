@@ -2,8 +2,9 @@ import type { UpstreamId } from '#shared/ids.ts';
 import type { Failure } from '../upstream/failure.ts';
 
 /**
- * How long to wait before the same upstream is asked once more, in milliseconds; null: not at all.
- * The order is a preference: a single 500 is no reason yet to fall back. `random` is in [0, 1).
+ * How long to wait before the same upstream is called once more, in milliseconds; null: do not retry.
+ * The upstreams are ordered by preference, so a single 500 is retried before falling back. `random` is in
+ * [0, 1).
  */
 export function retryDelayMs(
   failure: Failure,
@@ -11,9 +12,9 @@ export function retryDelayMs(
   retryAfterMaxMs: number,
   random: number,
 ): number | null {
-  const isHiccup = failure.reason === 'http_500' || failure.reason === 'http_502';
-  // A 502 of `ondemand` says that it is starting; it is polled more slowly.
-  if (isHiccup && !(upstream === 'ondemand' && failure.reason === 'http_502')) {
+  const isTransient = failure.reason === 'http_500' || failure.reason === 'http_502';
+  // A 502 of `ondemand` means that it is starting; it is polled more slowly.
+  if (isTransient && !(upstream === 'ondemand' && failure.reason === 'http_502')) {
     return 50 + random * 150;
   }
   const wait = failure.retryAfterMs;
@@ -21,14 +22,14 @@ export function retryDelayMs(
   return isShort && upstream !== 'local' ? wait : null;
 }
 
-/** What `ondemand` is known to be doing, for reading its failures. */
+/** What is known of `ondemand`, for interpreting its failures. */
 export interface OndemandKnown {
   readonly warming: boolean;
-  /** It has answered before, so a refused connection means that it has scaled down. */
+  /** It has answered before, so a refused connection means that it was scaled down. */
   readonly reachedBefore: boolean;
 }
 
-/** Whether a failure of `ondemand` only says that it is still starting, so that asking again helps. */
+/** Whether a failure of `ondemand` only means that it is still starting, so that polling helps. */
 export function isStarting(failure: Failure, known: OndemandKnown): boolean {
   switch (failure.reason) {
     case 'http_502':

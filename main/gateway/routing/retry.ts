@@ -11,7 +11,6 @@ import type { AdmittedCall } from './candidate.ts';
 import { isStarting, pollDelayMs, retryDelayMs } from './retry-policy.ts';
 import type { WarmupRunner } from './warmup.ts';
 
-/** What asking an upstream needs of the world. */
 export interface CallDeps {
   readonly http: HttpClient;
   readonly clock: Clock;
@@ -21,31 +20,31 @@ export interface CallDeps {
   readonly circuits: Circuits;
 }
 
-/** The request on whose behalf an upstream is asked. */
+/** The request that an upstream is called for. */
 export interface AttemptContext {
   readonly config: Config;
   readonly attempts: RequestAttempts;
   readonly signal: AbortSignal;
-  /** Of the circuits, when the request took up its addresses and keys. */
+  /** The circuits' epoch at the moment when `config` was read. */
   readonly epoch: number;
-  /** What the calls are made for. */
   readonly cause: AttemptCause;
-  /** Called when first content has come of an answer that is being put together. */
+  /** Called at first content of an answer that is being assembled. */
   readonly onContent: () => void;
 }
 
-/** What came of asking one upstream. */
+export interface AnsweredCall {
+  readonly kind: 'answered';
+  readonly call: UpstreamCall;
+  readonly seen: Answered;
+  readonly attempt: Attempt;
+}
+
 export type AttemptOutcome =
-  | {
-      readonly kind: 'answered';
-      readonly call: UpstreamCall;
-      readonly seen: Answered;
-      readonly attempt: Attempt;
-    }
+  | AnsweredCall
   | { readonly kind: 'failed'; readonly failure: Failure }
   | { readonly kind: 'cancelled' };
 
-/** Asks an upstream or a provider that let the request in, all within its one time-out. */
+/** Makes an admitted call, with its retry and polls, within the call's one time-out. */
 export async function callUpstream(
   { call, permits }: AdmittedCall,
   context: AttemptContext,
@@ -63,29 +62,7 @@ export async function callUpstream(
   return outcome;
 }
 
-/** Asks, and after a hiccup once more, if the circuit still lets in. */
-async function callWithRetry(
-  call: UpstreamCall,
-  permits: Permits,
-  context: AttemptContext,
-  deps: CallDeps,
-): Promise<AttemptOutcome> {
-  const { circuits, clock, random } = deps;
-  const deadline = clock.ticks() + call.timeoutMs;
-  const first = await callOnce(call, { permits, deadline }, context, deps);
-  if (first.kind !== 'failed' || !call.isAlone) return first;
-  const { retryAfterMaxMs } = context.config.routing;
-  const delayMs = retryDelayMs(first.failure, call.upstream, retryAfterMaxMs, random());
-  if (delayMs === null || clock.ticks() + delayMs >= deadline) return first;
-  if (!(await sleep(clock, delayMs, context.signal))) return { kind: 'cancelled' };
-  const { id } = permits.own;
-  const entry = circuits.admitRetry(id, call, context.epoch);
-  if (entry.kind === 'excluded') return first;
-  const again = { ...permits, own: { id, permit: entry.permit } };
-  return callOnce(call, { permits: again, deadline }, context, deps);
-}
-
-/** Asks `ondemand`, polling it through its cold start. */
+/** Polls `ondemand` through its cold start. */
 async function pollUntilStarted(
   call: UpstreamCall,
   permits: Permits,
@@ -112,8 +89,31 @@ async function pollUntilStarted(
   }
 }
 
+/** Calls, and after a transient failure once more if the circuit still admits. */
+async function callWithRetry(
+  call: UpstreamCall,
+  permits: Permits,
+  context: AttemptContext,
+  deps: CallDeps,
+): Promise<AttemptOutcome> {
+  const { circuits, clock, random } = deps;
+  const deadline = clock.ticks() + call.timeoutMs;
+  const first = await callOnce(call, { permits, deadline }, context, deps);
+  if (first.kind !== 'failed' || !call.isAlone) return first;
+  const { retryAfterMaxMs } = context.config.routing;
+  const delayMs = retryDelayMs(first.failure, call.upstream, retryAfterMaxMs, random());
+  if (delayMs === null || clock.ticks() + delayMs >= deadline) return first;
+  if (!(await sleep(clock, delayMs, context.signal))) return { kind: 'cancelled' };
+  const { id } = permits.own;
+  const admission = circuits.admitRetry(id, call, context.epoch);
+  if (admission.kind === 'excluded') return first;
+  const retryPermits = { ...permits, own: { id, permit: admission.permit } };
+  return callOnce(call, { permits: retryPermits, deadline }, context, deps);
+}
+
 interface Once {
   readonly permits: Permits;
+  /** In clock ticks. */
   readonly deadline: number;
 }
 
@@ -125,7 +125,7 @@ async function callOnce(
 ): Promise<AttemptOutcome> {
   const { idleTimeoutMs } = config.routing;
   const plan = { request: call.write(), mode: call.mode, deadline, idleTimeoutMs, onContent };
-  // Sent first, recorded while it is under way: the caller waits for the one, not for the other.
+  // Sent first and recorded while it is in flight, which costs the caller no time.
   const sent = sendAttempt(plan, { http, clock }, signal);
   const attempt = attempts.called(call, permits, cause);
   const seen = await sent;
@@ -138,7 +138,7 @@ async function callOnce(
       return seen;
     default: {
       const failure = classify(seen, call.upstream, clock.now());
-      // A cold start is no failure until its time is up.
+      // A cold start counts as a failure only when its time-out is over.
       const isColdStart = call.upstream === 'ondemand' && isStarting(failure, warmup.known());
       if (!isColdStart) attempt.failed(failure, seen.kind === 'timeout' && seen.wasSilent);
       return { kind: 'failed', failure };

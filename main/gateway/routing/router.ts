@@ -5,30 +5,26 @@ import {
   type RoutedRequest,
 } from './fallback-plan.ts';
 import type { UpstreamOutcome } from './fallback-reasons.ts';
+import { canHedge, type DispatchResult, type HedgeDeps, runHedged } from './hedging.ts';
 import type { RequestObserver } from './observer.ts';
-import { type HedgeDeps, type HedgeResult, canHedge, runHedged } from './hedging.ts';
-import { type AttemptOutcome, callUpstream, type AttemptContext } from './retry.ts';
+import { type AnsweredCall, type AttemptContext, callUpstream } from './retry.ts';
 
-/** What the router needs of the world. */
 export type RouterDeps = HedgeDeps & Omit<FallbackPlanDeps, 'localLost'>;
 
-/** One chat completion under way: fixed at its start, so that a settings change meets the next one. */
+/** One chat completion: fixed at its start, so that a change of settings affects only later ones. */
 export type RequestContext = AttemptContext &
   RoutedRequest & { readonly observer: RequestObserver };
 
-type Answered = Extract<AttemptOutcome, { readonly kind: 'answered' }>;
-type Cancelled = Extract<AttemptOutcome, { readonly kind: 'cancelled' }>;
-
-/** How the walk over the upstreams ended; `trail` has those that were left, in routing order. */
+/** `outcomes` has the upstreams that did not give the answer, in routing order. */
 export type RouteResult =
-  | (Answered & {
+  | (AnsweredCall & {
       readonly dispatch: Dispatch;
       readonly outcomes: readonly UpstreamOutcome[];
-      /** Who is still ahead, should the answer break off. */
+      /** The candidates that are left, should the answer break off. */
       readonly plan: FallbackPlan;
     })
   | { readonly kind: 'unanswered'; readonly outcomes: readonly UpstreamOutcome[] }
-  | Cancelled;
+  | { readonly kind: 'cancelled' };
 
 /**
  * Tries `local`, `hosted_a`, `hosted_b`, `hosted_c`, `ondemand` in order until one answers (docs/routing.md).
@@ -38,23 +34,23 @@ export async function route(context: RequestContext, deps: RouterDeps): Promise<
   const localLost = (outcomes: readonly UpstreamOutcome[]) => warmUpAfter(outcomes, context, deps);
   const plan = new FallbackPlan(context, { ...deps, localLost });
   for (let dispatch = plan.next(); dispatch !== null; dispatch = plan.next()) {
-    const outcome = await ask(dispatch, plan, context, deps);
-    if (outcome.kind === 'answered') return routeAnswered(outcome, plan, deps);
-    if (outcome.kind === 'cancelled') {
+    const result = await runDispatch(dispatch, plan, context, deps);
+    if (result.kind === 'answered') return routeAnswered(result, plan, deps);
+    if (result.kind === 'cancelled') {
       plan.close(null);
-      return outcome;
+      return result;
     }
   }
   plan.close(null);
-  return forceSoonest(plan, context, deps);
+  return routeForced(plan, context, deps);
 }
 
-async function ask(
+async function runDispatch(
   dispatch: Dispatch,
   plan: FallbackPlan,
   context: RequestContext,
   deps: RouterDeps,
-): Promise<HedgeResult> {
+): Promise<DispatchResult> {
   if (canHedge(dispatch, plan, context)) return runHedged(dispatch, plan, context, deps);
   const outcome = await callUpstream(dispatch.admitted, context, deps);
   if (outcome.kind === 'failed') plan.failed(dispatch, outcome.failure);
@@ -62,7 +58,7 @@ async function ask(
 }
 
 function routeAnswered(
-  answered: Answered & { readonly dispatch: Dispatch },
+  answered: AnsweredCall & { readonly dispatch: Dispatch },
   plan: FallbackPlan,
   { warmup }: RouterDeps,
 ): RouteResult {
@@ -73,37 +69,41 @@ function routeAnswered(
   return { ...answered, plan, outcomes: plan.outcomes(dispatch) };
 }
 
-/** When nobody who is well could serve, the one that comes back first is asked all the same. */
-async function forceSoonest(
+/** With no candidate left, the excluded upstream that comes back soonest is called all the same. */
+async function routeForced(
   plan: FallbackPlan,
   context: RequestContext,
   deps: RouterDeps,
 ): Promise<RouteResult> {
   const outcomes = plan.outcomes(null);
-  const dispatch = plan.soonest();
+  const dispatch = plan.forceSoonest();
   if (dispatch === null) return { kind: 'unanswered', outcomes };
   const { candidate, admitted } = dispatch;
   const outcome = await callUpstream(admitted, context, deps);
   if (outcome.kind === 'answered')
-    return { ...outcome, dispatch, plan, outcomes: withTried(outcomes, candidate, []) };
+    return { ...outcome, dispatch, plan, outcomes: withForced(outcomes, candidate, []) };
   if (outcome.kind === 'failed') candidate.failed(admitted, outcome.failure);
   candidate.close();
   if (outcome.kind === 'cancelled') return outcome;
-  return { kind: 'unanswered', outcomes: withTried(outcomes, candidate, candidate.outcomes(null)) };
+  const forced = candidate.outcomes(null);
+  return { kind: 'unanswered', outcomes: withForced(outcomes, candidate, forced) };
 }
 
-/** The trail with what became of an upstream, in the place where it was said to be out, or else after what it had tried. */
-function withTried(
+/** `forced` in place of the upstream's exclusion, or after the outcomes of the machines called before. */
+function withForced(
   outcomes: readonly UpstreamOutcome[],
   { upstream }: Dispatch['candidate'],
-  became: readonly UpstreamOutcome[],
+  forced: readonly UpstreamOutcome[],
 ): readonly UpstreamOutcome[] {
-  const at = outcomes.findLastIndex((left) => left.upstream === upstream);
+  const at = outcomes.findLastIndex((outcome) => outcome.upstream === upstream);
   const isReplaced = outcomes[at]?.kind === 'skipped';
-  return [...outcomes.slice(0, isReplaced ? at : at + 1), ...became, ...outcomes.slice(at + 1)];
+  return [...outcomes.slice(0, isReplaced ? at : at + 1), ...forced, ...outcomes.slice(at + 1)];
 }
 
-/** No warm-up where `local` is not configured or paused by its owner: every request would keep a paid GPU warm. */
+/**
+ * No warm-up where `local` is not configured or is paused by its owner: every request would keep a GPU
+ * running that is paid for.
+ */
 function warmUpAfter(
   outcomes: readonly UpstreamOutcome[],
   { call, config, remotes }: RequestContext,

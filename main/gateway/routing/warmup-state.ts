@@ -1,6 +1,6 @@
 import type { WarmupState } from '#shared/status.ts';
 
-/** What is known of the on-demand upstream's readiness; times are clock ticks but for `lastWarmupAt`. */
+/** Readiness of the on-demand upstream; times are clock ticks except `lastWarmupAt`. */
 export interface Warmup {
   readonly state: WarmupState;
   /** Wall-clock time of the last start, milliseconds since the epoch. */
@@ -8,10 +8,10 @@ export interface Warmup {
   readonly lastResult: string | null;
   readonly durationMs: number | null;
   readonly startedAt: number | null;
-  /** Last start that a request caused. */
+  /** The last warm-up that a request started. */
   readonly lastRoutingStartAt: number | null;
   readonly lastUsedAt: number | null;
-  /** Until when a start that only requests have seen counts as under way; null: a warm-up runs. */
+  /** While `warming`: until when a start seen only by requests is assumed; null: a warm-up is running. */
   readonly seenUntil: number | null;
 }
 
@@ -28,14 +28,14 @@ export const COLD: Warmup = {
 
 /** `ready` and `failed` return to `idle` after this long without use. */
 const FADE_MS = 300_000;
-/** Requests start at most one warm-up in this time; while hosted upstreams answer, one in the longer. */
+/** Requests start at most one warm-up in this time; while hosted upstreams answer, in the longer one. */
 const ROUTING_PAUSE_MS = 60_000;
 const ROUTING_PAUSE_HOSTED_OK_MS = 600_000;
 
-/** Requests poll a starting machine every 5 s at most; unseen for this long, nobody waits for it. */
+/** Requests poll a starting machine every 5 s at most: not seen for this long, no request is waiting for it. */
 const SEEN_MS = 15_000;
 
-/** The state as it is at `now`, with fading applied. */
+/** The state at `now`, with expired states back at `idle`. */
 export function warmupAt(warmup: Warmup, now: number): Warmup {
   if (warmup.state === 'warming' && warmup.seenUntil !== null && now >= warmup.seenUntil) {
     return { ...warmup, state: 'idle', seenUntil: null };
@@ -45,7 +45,6 @@ export function warmupAt(warmup: Warmup, now: number): Warmup {
   return now - since >= FADE_MS ? { ...warmup, state: 'idle' } : warmup;
 }
 
-/** Whether a request may start a warm-up now. */
 export function mayStartFromRouting(warmup: Warmup, now: number, hostedAnswers: boolean): boolean {
   const { state } = warmupAt(warmup, now);
   if (state === 'warming' || state === 'ready') return false;
@@ -53,7 +52,6 @@ export function mayStartFromRouting(warmup: Warmup, now: number, hostedAnswers: 
   return warmup.lastRoutingStartAt === null || now - warmup.lastRoutingStartAt >= pause;
 }
 
-/** A start, by a request or by the owner. */
 export function started(
   warmup: Warmup,
   at: { readonly now: number; readonly wallMs: number; readonly byRouting: boolean },
@@ -68,7 +66,7 @@ export function started(
   };
 }
 
-/** The end of a start; `result` in a few words for reports. */
+/** `result` is a short text for reports. */
 export function ended(warmup: Warmup, now: number, ready: boolean, result: string): Warmup {
   return {
     ...warmup,
@@ -79,14 +77,14 @@ export function ended(warmup: Warmup, now: number, ready: boolean, result: strin
   };
 }
 
-/** A chat completion was answered: whatever was believed, it is up. */
+/** A chat completion was answered, so it is up. */
 export function used(warmup: Warmup, now: number): Warmup {
   return { ...warmup, state: 'ready', lastUsedAt: now };
 }
 
-/** It answered as a machine does that is still starting: one that was ready has scaled down. */
+/** It answered as a starting machine does: if it was ready, it was scaled down. */
 export function seenStarting(warmup: Warmup, now: number): Warmup {
-  const underWay = warmup.state === 'warming' && warmup.seenUntil === null;
-  if (underWay) return warmup;
+  const isRunning = warmup.state === 'warming' && warmup.seenUntil === null;
+  if (isRunning) return warmup;
   return { ...warmup, state: 'warming', seenUntil: now + SEEN_MS };
 }

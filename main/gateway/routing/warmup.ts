@@ -14,35 +14,38 @@ import {
   warmupAt,
 } from './warmup-state.ts';
 
-/** The warm-up of the on-demand upstream: started and forgotten, one at a time. */
+/** Warms up the on-demand upstream in the background, one run at a time. */
 export interface WarmupRunner {
-  /** A request lost `local`: start unless that was done a short while ago. */
+  /** For a request that lost `local`: starts unless one was started recently. */
   startFromRouting(upstream: RemoteUpstream): void;
-  /** The owner asks for it. */
+  /** At the owner's request. */
   start(upstream: RemoteUpstream): void;
   hostedAnswered(): void;
-  /** A chat completion came from it. */
+  /** It answered a chat completion. */
   used(): void;
-  /** It answered a chat completion as a machine does that is still starting. */
+  /** It answered a chat completion as a starting machine does. */
   seenStarting(): void;
   known(): OndemandKnown;
-  /** The upstream is another one now. */
+  /** Its address or key changed. */
   forget(): void;
   view(): Warmup;
   stop(): void;
 }
 
-/** A single health answer may take this long; a cold start is polled, not waited for on one socket. */
+/** For one health request; a cold start is polled rather than awaited on one socket. */
 const POLL_TIMEOUT_MS = 10_000;
 const MAX_HEALTH_BYTES = 1024 * 1024;
 
-/** Makes the runner; `changed` is called after each change of state. */
-export function createWarmup(
-  { http, clock }: { readonly http: HttpClient; readonly clock: Clock },
-  changed: () => void,
-): WarmupRunner {
+interface Edges {
+  readonly http: HttpClient;
+  readonly clock: Clock;
+}
+
+/** `changed` is called after each change of state. */
+export function createWarmup(edges: Edges, changed: () => void): WarmupRunner {
+  const { clock } = edges;
   let warmup: Warmup = COLD;
-  let reachedBefore = false;
+  let wasReached = false;
   let hostedAnsweredAt: number | null = null;
   let running = new AbortController();
 
@@ -63,9 +66,13 @@ export function createWarmup(
   async function poll(upstream: RemoteUpstream, signal: AbortSignal): Promise<void> {
     const deadline = clock.ticks() + upstream.timeoutMs;
     for (let polls = 0; !signal.aborted; polls += 1) {
-      const verdict = await probe(upstream, Math.min(POLL_TIMEOUT_MS, deadline - clock.ticks()));
+      const verdict = await checkHealth(
+        upstream,
+        edges,
+        Math.min(POLL_TIMEOUT_MS, deadline - clock.ticks()),
+      );
       if (signal.aborted) return;
-      if (verdict.kind === 'ready') reachedBefore = true;
+      if (verdict.kind === 'ready') wasReached = true;
       const pauseMs = pollDelayMs(polls);
       const outOfTime = clock.ticks() + pauseMs >= deadline;
       if (verdict.kind !== 'starting' || outOfTime) {
@@ -76,23 +83,6 @@ export function createWarmup(
     }
   }
 
-  async function probe(upstream: RemoteUpstream, timeoutMs: number): Promise<Verdict> {
-    const health = judge(await ask(upstream, '/health', timeoutMs));
-    return health.kind === 'absent' ? judge(await ask(upstream, '/v1/models', timeoutMs)) : health;
-  }
-
-  function ask(upstream: RemoteUpstream, path: string, timeoutMs: number): Promise<FetchResult> {
-    const { origin, basePath, query, basicAuth } = upstream.endpoint;
-    const authorization = upstream.apiKey === null ? basicAuth : `Bearer ${upstream.apiKey}`;
-    const headers = Object.entries(upstream.headers).flat();
-    if (authorization !== null) headers.push('authorization', authorization);
-    const maxBytes = MAX_HEALTH_BYTES;
-    return fetchBody(
-      { origin, path: basePath + path + query, headers, timeoutMs, maxBytes },
-      { http, clock },
-    );
-  }
-
   return {
     startFromRouting(upstream) {
       const now = clock.ticks();
@@ -101,7 +91,7 @@ export function createWarmup(
       if (mayStartFromRouting(warmup, now, hostedAnswers)) begin(upstream, true);
     },
     start(upstream) {
-      // Single flight: a warm-up that runs already is the one that was asked for.
+      // Single flight: a running warm-up serves this request too.
       if (warmup.state !== 'warming' || warmup.seenUntil !== null) begin(upstream, false);
     },
     hostedAnswered() {
@@ -109,17 +99,17 @@ export function createWarmup(
     },
     used() {
       running.abort();
-      reachedBefore = true;
+      wasReached = true;
       set(used(warmup, clock.ticks()));
     },
     seenStarting: () => set(seenStarting(warmup, clock.ticks())),
     forget() {
       running.abort();
-      reachedBefore = false;
+      wasReached = false;
       hostedAnsweredAt = null;
       set(COLD);
     },
-    known: () => ({ warming: view().state === 'warming', reachedBefore }),
+    known: () => ({ warming: view().state === 'warming', reachedBefore: wasReached }),
     view,
     stop: () => running.abort(),
   };
@@ -130,7 +120,32 @@ interface Verdict {
   readonly detail: string;
 }
 
-function judge(result: FetchResult): Verdict {
+/** Engines without `/health` are checked by their list of models. */
+async function checkHealth(
+  upstream: RemoteUpstream,
+  edges: Edges,
+  timeoutMs: number,
+): Promise<Verdict> {
+  const health = verdictOf(await getFrom(upstream, '/health', edges, timeoutMs));
+  if (health.kind !== 'absent') return health;
+  return verdictOf(await getFrom(upstream, '/v1/models', edges, timeoutMs));
+}
+
+function getFrom(
+  { endpoint, apiKey, headers: ownHeaders }: RemoteUpstream,
+  path: string,
+  { http, clock }: Edges,
+  timeoutMs: number,
+): Promise<FetchResult> {
+  const { origin, basePath, query, basicAuth } = endpoint;
+  const authorization = apiKey === null ? basicAuth : `Bearer ${apiKey}`;
+  const headers = Object.entries(ownHeaders).flat();
+  if (authorization !== null) headers.push('authorization', authorization);
+  const request = { origin, path: basePath + path + query, headers, timeoutMs };
+  return fetchBody({ ...request, maxBytes: MAX_HEALTH_BYTES }, { http, clock });
+}
+
+function verdictOf(result: FetchResult): Verdict {
   if (result.kind !== 'response') return { kind: 'starting', detail: result.detail };
   const detail = `HTTP ${result.status}`;
   if (result.status >= 200 && result.status < 300) return { kind: 'ready', detail };

@@ -303,7 +303,7 @@ test('a neutral forced probe leaves the rest of the cool-down', () => {
 test('a forced probe that got lost does not end the cool-down', () => {
   const { breaker } = admitted(admitForced(OPEN, T0, 1000));
   expect(admit(breaker, later(T0, 5000), TIMEOUT_MS)).toEqual({ kind: 'refused', waitMs: 55_000 });
-  expect(forceIn(breaker, later(T0, 5000)).breaker.state).toMatchObject({ forced: true });
+  expect(forceIn(breaker, later(T0, 5000)).breaker.state).toMatchObject({ isForced: true });
 });
 
 test('forcing a breaker whose cool-down is over is an ordinary probe', () => {

@@ -14,7 +14,7 @@ import { circuitReport } from '../../../main/gateway/circuits/report.ts';
 import {
   firstContent,
   type Limits,
-  outrun,
+  hedgeLost,
   record,
   type Result,
 } from '../../../main/gateway/circuits/transitions.ts';
@@ -44,10 +44,10 @@ function admitted(admission: Admission): Extract<Admission, { readonly kind: 'ad
   return admission;
 }
 
-/** One call that is let in and is outrun after so long a silence. */
-function outrunOnce(breaker: Breaker, silentMs: number, now: DualTime = T0): Breaker {
-  const { breaker: asked, permit } = admitted(admit(breaker, now, TIMEOUT_MS));
-  return outrun(asked, permit, silentMs, judging(now));
+/** One admitted call that loses its hedge after `silentMs` without content. */
+function hedgeLostOnce(breaker: Breaker, silentMs: number, now: DualTime = T0): Breaker {
+  const { breaker: called, permit } = admitted(admit(breaker, now, TIMEOUT_MS));
+  return hedgeLost(called, permit, silentMs, judging(now));
 }
 
 /** One that failed, which opened it. */
@@ -57,13 +57,13 @@ function opened(): Breaker {
 }
 const OVER = later(T0, LIMITS.cooldownMs);
 
-describe('a call that was outrun', () => {
+describe('a call that lost its hedge', () => {
   test.each([
     [SLOW_MS - 1, 0],
     [SLOW_MS, 1],
     [60_000, 1],
   ])('after %d ms of silence is slow %d times, and no failure', (silentMs, consecutiveSlow) => {
-    expect(circuitReport(outrunOnce(NEW_BREAKER, silentMs), T0)).toMatchObject({
+    expect(circuitReport(hedgeLostOnce(NEW_BREAKER, silentMs), T0)).toMatchObject({
       open: false,
       fails: 0,
       successes: 0,
@@ -77,42 +77,42 @@ describe('a call that was outrun', () => {
     let breaker = NEW_BREAKER;
     for (let n = 1; n <= 3; n += 1) {
       expect(breaker.state.kind).toBe('closed');
-      breaker = outrunOnce(breaker, SLOW_MS);
+      breaker = hedgeLostOnce(breaker, SLOW_MS);
     }
     expect(circuitReport(breaker, T0)).toMatchObject({ open: true, cooldownRemainingMs: 60_000 });
   });
 
   test('counts in one row with those that answered slowly; one that was fast ends it', () => {
-    const slow = outrunOnce(outrunOnce(NEW_BREAKER, SLOW_MS), SLOW_MS);
+    const slow = hedgeLostOnce(hedgeLostOnce(NEW_BREAKER, SLOW_MS), SLOW_MS);
     const { breaker, permit } = admitted(admit(slow, T0, TIMEOUT_MS));
     expect(firstContent(breaker, permit, SLOW_MS + 1, judging(T0)).state.kind).toBe('open');
     const faster = firstContent(breaker, permit, SLOW_MS, judging(T0));
-    expect(outrunOnce(faster, SLOW_MS).state.kind).toBe('closed');
+    expect(hedgeLostOnce(faster, SLOW_MS).state.kind).toBe('closed');
   });
 
   test('before it was slow neither ends the row of slow ones nor counts in it', () => {
-    const slow = outrunOnce(NEW_BREAKER, SLOW_MS);
-    expect(outrunOnce(slow, 1).health.consecutiveSlow).toBe(1);
+    const slow = hedgeLostOnce(NEW_BREAKER, SLOW_MS);
+    expect(hedgeLostOnce(slow, 1).health.consecutiveSlow).toBe(1);
   });
 
   test('raises the mean by what it took at least, and never lowers it', () => {
-    const known = outrunOnce(NEW_BREAKER, 4000);
+    const known = hedgeLostOnce(NEW_BREAKER, 4000);
     expect(known.health.ttft?.value).toBe(4000);
-    expect(outrunOnce(known, 1000).health.ttft?.value).toBe(4000);
-    expect(outrunOnce(known, 8000).health.ttft?.value).toBe(6000);
+    expect(hedgeLostOnce(known, 1000).health.ttft?.value).toBe(4000);
+    expect(hedgeLostOnce(known, 8000).health.ttft?.value).toBe(6000);
   });
 
   test('of an earlier spell counts in the mean alone', () => {
     const { breaker, permit } = admitted(admit(NEW_BREAKER, T0, TIMEOUT_MS));
     const open = record(breaker, permit, FAILURE, judging(T0));
-    const late = outrun(open, permit, SLOW_MS, judging(T0));
+    const late = hedgeLost(open, permit, SLOW_MS, judging(T0));
     expect(late.state).toEqual(open.state);
     expect(late.health).toMatchObject({ consecutiveSlow: 0, ttft: { value: SLOW_MS } });
   });
 });
 
-describe('a probe that was outrun', () => {
-  const probed = (silentMs: number) => outrunOnce(opened(), silentMs, OVER);
+describe('a probe that lost its hedge', () => {
+  const probed = (silentMs: number) => hedgeLostOnce(opened(), silentMs, OVER);
 
   test('and was slow was dear: it waits for one more cool-down, twice as long', () => {
     const breaker = probed(SLOW_MS);
@@ -133,13 +133,13 @@ describe('a probe that was outrun', () => {
   test('and was sent before its time neither shortens nor lengthens the cool-down', () => {
     const early = later(T0, 1000);
     const { breaker, permit } = admitted(admitForced(opened(), early, TIMEOUT_MS));
-    const after = outrun(breaker, permit, SLOW_MS, judging(later(early, SLOW_MS)));
+    const after = hedgeLost(breaker, permit, SLOW_MS, judging(later(early, SLOW_MS)));
     expect(after.state).toEqual(opened().state);
   });
 
   test('has no say any more: what comes of it later leaves the cool-down as it is', () => {
     const { breaker, permit } = admitted(admit(opened(), OVER, TIMEOUT_MS));
-    const after = outrun(breaker, permit, SLOW_MS, judging(OVER));
+    const after = hedgeLost(breaker, permit, SLOW_MS, judging(OVER));
     for (const result of [SUCCESS, FAILURE, { kind: 'neutral' } as const]) {
       expect(record(after, permit, result, judging(OVER)).state).toEqual(after.state);
     }
@@ -147,7 +147,7 @@ describe('a probe that was outrun', () => {
 });
 
 describe('a call that need not be sent', () => {
-  test('is let in where nothing is wrong', () => {
+  test('is admitted while the circuit is closed', () => {
     expect(admitIfClosed(NEW_BREAKER, T0, TIMEOUT_MS)).toEqual(admit(NEW_BREAKER, T0, TIMEOUT_MS));
   });
 
@@ -195,9 +195,9 @@ test('what the prompt was known to take is no slowness, yet it counts in the mea
   });
   const health = () => circuits.at('local').breaker.health;
   const permit = { serial: 0 };
-  circuits.outrun('local', permit, { silentMs: 9000, slowMs: SLOW_MS - 1 });
+  circuits.hedgeLost('local', permit, { silentMs: 9000, slowMs: SLOW_MS - 1 });
   expect(health()).toMatchObject({ consecutiveSlow: 0, ttft: { value: 9000 } });
-  circuits.outrun('local', permit, { silentMs: 9000, slowMs: SLOW_MS });
+  circuits.hedgeLost('local', permit, { silentMs: 9000, slowMs: SLOW_MS });
   expect(health()).toMatchObject({ consecutiveSlow: 1 });
   circuits.firstContent('local', permit, { ttftMs: 9000, slowMs: SLOW_MS });
   expect(health()).toMatchObject({ consecutiveSlow: 0, lastTtftMs: 9000 });
@@ -205,11 +205,11 @@ test('what the prompt was known to take is no slowness, yet it counts in the mea
   expect(health()).toMatchObject({ consecutiveSlow: 1 });
 });
 
-test('property: to be outrun is never a failure or a success, never closes, and leaves no probe out', () => {
+test('property: a lost hedge is never a failure or a success, never closes, and leaves no probe running', () => {
   const step = fc.record({
     gapMs: fc.nat(200_000),
     silentMs: fc.nat(20_000),
-    end: fc.constantFrom('outrun', 'failure', 'success'),
+    end: fc.constantFrom('hedge_lost', 'failure', 'success'),
   });
   const law = fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
     let now = T0;
@@ -220,13 +220,13 @@ test('property: to be outrun is never a failure or a success, never closes, and 
       if (admission.kind === 'refused') continue;
       const { permit } = admission;
       now = later(now, silentMs);
-      if (end !== 'outrun') {
+      if (end !== 'hedge_lost') {
         const result = end === 'failure' ? FAILURE : SUCCESS;
         breaker = record(admission.breaker, permit, result, judging(now));
         continue;
       }
       const before = admission.breaker;
-      breaker = outrun(before, permit, silentMs, judging(now));
+      breaker = hedgeLost(before, permit, silentMs, judging(now));
       const { fails, successes, consecutiveFails } = before.health;
       expect(breaker.health).toMatchObject({ fails, successes, consecutiveFails });
       expect(breaker.state.kind).not.toBe('probing');

@@ -23,44 +23,41 @@ test.each<[cause: AttemptCause, isBelieved: boolean]>([
   ['turn', true],
   // It may have had less time than the slow line.
   ['hedge', false],
-])(
-  'to be outrun in a %s says of a machine that it is as slow as believed: %s',
-  (cause, isBelieved) => {
-    const clock = createManualClock();
-    const predictions = createPredictions(clock);
-    for (let n = 1; n <= 20; n += 1) predictions.sample(MACHINE, n * 1000, n * 100);
-    const random = () => 0.5;
-    const circuits = createCircuits({
-      clock,
-      random,
-      limits: () => LIMITS,
-      changed() {},
-      opened() {},
-    });
-    const stats = createStats();
-    const latencies = createLatencies(clock);
-    const logs = createRequestLogs({
-      clock,
-      stats,
-      latencies,
-      log: silentLog,
-      routed() {},
-      listener: { requestChanged() {}, requestRemoved() {} },
-    });
-    clock.advance(BELIEVED_MS + 1);
-    const observer = logs.begin({ id: 'r', model: null, stream: true });
-    const attempts = new RequestAttempts(observer, { clock, circuits, predictions });
-    const target = {
-      upstream: 'local',
-      provider: MACHINE,
-      promptBytes: LONG,
-      mode: 'relay',
-    } as const;
-    const own = { id: MACHINE, permit: { serial: 0 } };
-    attempts.called(target, { own, pool: null }, cause);
-    clock.advance(5000);
-    attempts.hedgeLost(target);
-    expect((predictions.at(MACHINE, LONG)?.earliestMs ?? 0) > 0).toBe(isBelieved);
-    expect(stats.inFlightAt(MACHINE)).toBe(0);
-  },
-);
+])('a hedge lost in a %s confirms the prediction: %s', (cause, isBelieved) => {
+  const clock = createManualClock();
+  const predictions = createPredictions(clock);
+  for (let n = 1; n <= 20; n += 1) predictions.sample(MACHINE, n * 1000, n * 100);
+  const random = () => 0.5;
+  const circuits = createCircuits({
+    clock,
+    random,
+    limits: () => LIMITS,
+    changed() {},
+    opened() {},
+  });
+  const stats = createStats();
+  const latencies = createLatencies(clock);
+  const logs = createRequestLogs({
+    clock,
+    stats,
+    latencies,
+    log: silentLog,
+    routed() {},
+    listener: { requestChanged() {}, requestRemoved() {} },
+  });
+  clock.advance(BELIEVED_MS + 1);
+  const observer = logs.begin({ id: 'r', model: null, stream: true });
+  const attempts = new RequestAttempts(observer, { clock, circuits, predictions });
+  const target = {
+    upstream: 'local',
+    provider: MACHINE,
+    promptBytes: LONG,
+    mode: 'relay',
+  } as const;
+  const own = { id: MACHINE, permit: { serial: 0 } };
+  attempts.called(target, { own, pool: null }, cause);
+  clock.advance(5000);
+  attempts.hedgeLost(target);
+  expect((predictions.at(MACHINE, LONG)?.earliestMs ?? 0) > 0).toBe(isBelieved);
+  expect(stats.inFlightAt(MACHINE)).toBe(0);
+});

@@ -13,8 +13,8 @@ import { at } from '../../support/words.ts';
 
 type State = 'absent' | 'well' | 'out';
 
-/** What the walk meets: each remote upstream's state, and whether `local` is known to read too slowly. */
-interface Meets {
+/** Each remote upstream's state, and whether `local` is known to read too slowly. */
+interface Situation {
   readonly states: Readonly<Record<Exclude<UpstreamId, 'local'>, State>>;
   readonly isSlow: boolean;
   readonly zeroSpend: boolean;
@@ -24,7 +24,7 @@ interface Meets {
 const TIMED_OUT = classify({ kind: 'timeout', wasSilent: true }, 'hosted_a', 0);
 const BODY = JSON.stringify({ messages: [{ role: 'user', content: 'x'.repeat(10_000) }] });
 
-function startWalk({ states, isSlow, zeroSpend, hedge }: Meets): FallbackPlan {
+function planFor({ states, isSlow, zeroSpend, hedge }: Situation): FallbackPlan {
   const clock = createManualClock();
   const set = Object.entries(states).filter(([, state]) => state !== 'absent');
   const urls = at(Object.fromEntries(set.map(([id]) => [id, `http://${id}.test`])));
@@ -69,81 +69,85 @@ function startWalk({ states, isSlow, zeroSpend, hedge }: Meets): FallbackPlan {
   );
 }
 
-/** Who is asked where each one asked fails. */
-function askedBy(walk: FallbackPlan): UpstreamId[] {
-  const asked: UpstreamId[] = [];
-  for (let step = walk.next(); step !== null; step = walk.next()) {
-    asked.push(step.candidate.upstream);
-    walk.failed(step, TIMED_OUT);
+/** The upstreams called where every call fails. */
+function calledBy(plan: FallbackPlan): UpstreamId[] {
+  const called: UpstreamId[] = [];
+  for (let dispatch = plan.next(); dispatch !== null; dispatch = plan.next()) {
+    called.push(dispatch.candidate.upstream);
+    plan.failed(dispatch, TIMED_OUT);
   }
-  return asked;
+  return called;
 }
 
 const state = fc.constantFrom<State[]>('absent', 'well', 'out');
-const meets: fc.Arbitrary<Meets> = fc.record({
+const situation: fc.Arbitrary<Situation> = fc.record({
   states: fc.record({ hosted_a: state, hosted_b: state, hosted_c: state, ondemand: state }),
   isSlow: fc.boolean(),
   zeroSpend: fc.boolean(),
   hedge: fc.constantFrom('own', 'all', 'off'),
 });
 
-test('property: whoever may be asked is asked once: local first, or last where it is slow and another may be asked', () => {
-  const law = fc.property(meets, (met) => {
+test('property: every upstream that admits is called once: local first, or last where it is slow and another admits', () => {
+  const law = fc.property(situation, (given) => {
     const others = UPSTREAM_IDS.filter(
-      (id) => id !== 'local' && met.states[id] === 'well' && !met.zeroSpend,
+      (id) => id !== 'local' && given.states[id] === 'well' && !given.zeroSpend,
     );
-    const isPutOff = met.isSlow && met.hedge === 'all' && others.length > 0;
-    const walk = startWalk(met);
-    const asked = askedBy(walk);
-    expect(asked).toEqual(isPutOff ? [...others, 'local'] : ['local', ...others]);
-    const failed = walk.outcomes(null).filter(({ kind }) => kind === 'failed');
-    expect(failed.map(({ upstream }) => upstream)).toEqual(asked);
+    const isDeferred = given.isSlow && given.hedge === 'all' && others.length > 0;
+    const plan = planFor(given);
+    const called = calledBy(plan);
+    expect(called).toEqual(isDeferred ? [...others, 'local'] : ['local', ...others]);
+    const failed = plan.outcomes(null).filter(({ kind }) => kind === 'failed');
+    expect(failed.map(({ upstream }) => upstream)).toEqual(called);
   });
   fc.assert(law, { numRuns: 500 });
 });
 
-test('property: a hedge goes only to one that is well and may be asked, in routing order, each once', () => {
-  const law = fc.property(meets, (met) => {
-    const walk = startWalk({ ...met, isSlow: false });
-    walk.next();
+test('property: a hedged call goes only to upstreams that are well and allowed, in routing order, each once', () => {
+  const law = fc.property(situation, (given) => {
+    const plan = planFor({ ...given, isSlow: false });
+    plan.next();
     const hedged: UpstreamId[] = [];
-    for (let step = walk.hedge(() => true); step !== null; step = walk.hedge(() => true)) {
-      hedged.push(step.candidate.upstream);
+    for (
+      let dispatch = plan.hedge(() => true);
+      dispatch !== null;
+      dispatch = plan.hedge(() => true)
+    ) {
+      hedged.push(dispatch.candidate.upstream);
     }
-    const well = UPSTREAM_IDS.filter((id) => id !== 'local' && met.states[id] === 'well');
-    expect(hedged).toEqual(met.zeroSpend ? [] : well);
+    const well = UPSTREAM_IDS.filter((id) => id !== 'local' && given.states[id] === 'well');
+    expect(hedged).toEqual(given.zeroSpend ? [] : well);
   });
   fc.assert(law, { numRuns: 300 });
 });
 
-test('one who may not be hedged to is passed by, and asked in its turn', () => {
+test('an upstream that may not be hedged to is passed over, and called in its turn', () => {
   const states = {
     hosted_a: 'well',
     hosted_b: 'well',
     hosted_c: 'absent',
     ondemand: 'absent',
   } as const;
-  const walk = startWalk({ states, isSlow: false, zeroSpend: false, hedge: 'own' });
-  walk.next();
-  expect(walk.hasMore((id) => id === 'hosted_c')).toBe(false);
-  expect(walk.hasMore((id) => id === 'hosted_b')).toBe(true);
-  expect(walk.hedge((id) => id === 'hosted_b')?.candidate.upstream).toBe('hosted_b');
-  expect(walk.hasMore((id) => id === 'hosted_b')).toBe(false);
-  expect(walk.next()?.candidate.upstream).toBe('hosted_a');
+  const plan = planFor({ states, isSlow: false, zeroSpend: false, hedge: 'own' });
+  plan.next();
+  expect(plan.hasMore((id) => id === 'hosted_c')).toBe(false);
+  expect(plan.hasMore((id) => id === 'hosted_b')).toBe(true);
+  expect(plan.hedge((id) => id === 'hosted_b')?.candidate.upstream).toBe('hosted_b');
+  expect(plan.hasMore((id) => id === 'hosted_b')).toBe(false);
+  expect(plan.next()?.candidate.upstream).toBe('hosted_a');
 });
 
-test('a local that was put off is still ahead, though not as a hedge', () => {
+test('a deferred local is still ahead, though not for a hedged call', () => {
   const states = {
     hosted_a: 'well',
     hosted_b: 'absent',
     hosted_c: 'absent',
     ondemand: 'absent',
   } as const;
-  const walk = startWalk({ states, isSlow: true, zeroSpend: false, hedge: 'all' });
-  expect(walk.next()?.candidate.upstream).toBe('hosted_a');
-  expect(walk.hasMore(() => true)).toBe(true);
-  expect(walk.hasMore((id) => id !== 'local')).toBe(false);
-  expect(walk.hedge(() => true)).toBeNull();
-  expect(walk.next()?.candidate.upstream).toBe('local');
-  expect(walk.hasMore(() => true)).toBe(false);
+  const plan = planFor({ states, isSlow: true, zeroSpend: false, hedge: 'all' });
+  expect(plan.next()?.candidate.upstream).toBe('hosted_a');
+  expect(plan.hasMore(() => true)).toBe(true);
+  expect(plan.hasMore((id) => id !== 'local')).toBe(false);
+  expect(plan.hedge(() => true)).toBeNull();
+  expect(plan.next()?.candidate.upstream).toBe('local');
+  expect(plan.hasMore(() => true)).toBe(false);
 });

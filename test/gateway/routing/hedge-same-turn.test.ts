@@ -15,7 +15,7 @@ test('of two first contents in one turn one is the answer, and the other is ende
   expect(await answered(routed)).toMatchObject({
     kind: 'answered',
     call: { upstream: 'hosted_b' },
-    outcomes: [{ kind: 'skipped' }, { kind: 'outrun', upstream: 'hosted_a' }],
+    outcomes: [{ kind: 'skipped' }, { kind: 'hedge_lost', upstream: 'hosted_a' }],
   });
   expect([callTo('a').isAborted, callTo('b').isAborted]).toEqual([true, false]);
   const { health } = monitor.circuits.at('hosted_a').breaker;

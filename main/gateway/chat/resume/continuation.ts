@@ -12,28 +12,27 @@ import {
 import type { Prefill } from '../../upstream/upstreams.ts';
 import type { Transcript } from './transcript.ts';
 
-/** A request to go on from what was sent, or why this one cannot be asked so. */
+/** A request to continue the partial answer, or why there can be none. */
 type ContinuedBody =
   | {
       readonly kind: 'body';
       readonly bytes: Buffer;
-      /** The text to go on from, as an upstream that echoes it would say it. */
-      readonly asked: string;
-      /** The blanks that were sent after it, with which the continuation begins. */
-      readonly seam: string;
+      /** The partial answer in the request, as an upstream that echoes would repeat it. */
+      readonly partial: string;
+      /** White space sent after it, with which the continuation begins. */
+      readonly blanks: string;
     }
   | { readonly kind: 'not_possible'; readonly reason: Impossible };
 
 type Impossible =
-  /** The caller's own last message is the assistant's, and is no plain text to add to. */
+  /** The caller's last message is the assistant's, and not plain text that could be extended. */
   | 'own_message'
-  /** A grammar begins with the first new token: the engine would begin the object anew. */
+  /** A grammar starts at the first new token: the engine would begin the object again. */
   | 'constrained'
   | 'several_choices'
-  /** Cut inside a character, which JSON can say and no tokenizer takes. */
+  /** It broke off inside a surrogate pair, which JSON can express but no tokenizer accepts. */
   | 'half_character';
 
-/** How an upstream is to be asked to go on. */
 export interface ContinuedPlan {
   /** As for `bodyFor`: null leaves the caller's. */
   readonly model: string | null;
@@ -41,16 +40,16 @@ export interface ContinuedPlan {
   readonly transcript: Pick<Transcript, 'content' | 'contentEvents' | 'firstContent'>;
 }
 
-/** Fields by which llama.cpp, SGLang and vLLM constrain the text. */
+/** Fields of llama.cpp, SGLang and vLLM that constrain the text. */
 const CONSTRAINT =
   /^(grammar|json_schema|regex|ebnf|structural_tag|structured_outputs|guided_(json|regex|choice|grammar))$/;
 
 const TOKEN_LIMITS = ['max_tokens', 'max_completion_tokens'];
 
-/** An own beginning that is shorter may be the first piece of an answer by chance. */
+/** A shorter prefill of the caller may equal the first piece of an answer by chance. */
 const MIN_OWN_CHARS = 16;
 
-/** The caller's bytes but for the model, the begun answer as last message, the flags and the token limits. */
+/** The caller's bytes with the model, the partial answer as last message, the flags and the token limits changed. */
 export function continuedBody(request: ChatRequest, plan: ContinuedPlan): ContinuedBody {
   const { model, prefill, transcript } = plan;
   const { bytes, members } = request;
@@ -61,12 +60,12 @@ export function continuedBody(request: ChatRequest, plan: ContinuedPlan): Contin
   if (isConstrained(request)) return notPossible('constrained');
   if (!transcript.content.isWellFormed()) return notPossible('half_character');
 
-  const own = ownBeginning(bytes.subarray(last.start, last.end));
+  const own = ownPrefill(bytes.subarray(last.start, last.end));
   if (own === undefined) return notPossible('own_message');
   const isEchoAsked = smallValueOf(bytes, members, 'echo') === true;
-  const { asked, seam } = withoutBlanks(joined(own ?? '', transcript, isEchoAsked));
+  const { partial, blanks } = withoutBlanks(joined(own ?? '', transcript, isEchoAsked));
   const values: Record<string, string> = {
-    messages: withBegun(bytes, { messages, last }, { asked, isOwn: own !== null, prefill }),
+    messages: withPartial(bytes, { messages, last }, { partial, isOwn: own !== null, prefill }),
     ...tokenLimits(request, transcript.contentEvents),
   };
   if (model !== null && model !== request.model) values['model'] = JSON.stringify(model);
@@ -74,9 +73,9 @@ export function continuedBody(request: ChatRequest, plan: ContinuedPlan): Contin
     values['continue_final_message'] = 'true';
     values['add_generation_prompt'] = 'false';
   }
-  // vLLM and llama.cpp repeat the last message to who asks for it; the caller has had that.
+  // With it vLLM and llama.cpp repeat the last message, which the caller has already.
   if (members.some(({ key }) => key === 'echo')) values['echo'] = 'false';
-  return { kind: 'body', bytes: withMembers(bytes, members, values), asked, seam };
+  return { kind: 'body', bytes: withMembers(bytes, members, values), partial, blanks };
 }
 
 function notPossible(reason: Impossible): ContinuedBody {
@@ -98,16 +97,16 @@ function isConstraint(bytes: Buffer, { key, start, end }: Member): boolean {
   );
 }
 
-/** A last message longer than this is not looked into: it would hold up everybody else. */
+/** Longer messages are not parsed: that would block the event loop. */
 const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
 
-/** The caller's own beginning of the answer; null without one, undefined where it cannot be added to. */
-function ownBeginning(message: Buffer): string | null | undefined {
+/** The caller's own prefill; null without one, undefined where it cannot be extended. */
+function ownPrefill(message: Buffer): string | null | undefined {
   if (message.length > MAX_MESSAGE_BYTES) return undefined;
   const members = topLevelMembers(message);
   if (members.length === 0) return undefined;
   if (smallValueOf(message, members, 'role') !== 'assistant') return null;
-  // The last of two of the same name, as `JSON.parse` would have it.
+  // The last of duplicate keys, as in `JSON.parse`.
   const content = members.findLast(({ key }) => key === 'content');
   const hasCalls = members.some(({ key, last }) => key === 'tool_calls' && last !== null);
   if (content === undefined || hasCalls || !isText(message, content)) return undefined;
@@ -115,7 +114,7 @@ function ownBeginning(message: Buffer): string | null | undefined {
   return typeof text === 'string' ? text : undefined;
 }
 
-/** An upstream that echoed the caller's beginning has sent it already: as it was asked to, or in one piece. */
+/** Without `own` where the upstream has echoed it: on request, or as its first piece. */
 function joined(
   own: string,
   { content, firstContent }: ContinuedPlan['transcript'],
@@ -127,35 +126,37 @@ function joined(
 }
 
 /**
- * Chat templates trim a message's end (Llama 3's does, and transformers then goes on from there; Mistral's
- * service too), and a blank is read otherwise alone than as part of the next word. So everybody is asked to go
- * on from before the blanks, and says them again.
+ * Chat templates trim a message's end (Llama 3's does, and transformers then continues from there; Mistral's
+ * service too), and a tokenizer reads a blank alone differently from one before a word. So the partial answer
+ * is sent without its last blanks, and upstreams generate them again.
  */
-function withoutBlanks(text: string): { readonly asked: string; readonly seam: string } {
-  const asked = text.trimEnd();
-  return asked === '' ? { asked: text, seam: '' } : { asked, seam: text.slice(asked.length) };
+function withoutBlanks(text: string): { readonly partial: string; readonly blanks: string } {
+  const partial = text.trimEnd();
+  return partial === ''
+    ? { partial: text, blanks: '' }
+    : { partial, blanks: text.slice(partial.length) };
 }
 
-/** The `messages` with the begun answer as their last. */
-function withBegun(
+/** The `messages` with the partial answer as their last. */
+function withPartial(
   bytes: Buffer,
   { messages, last }: { readonly messages: Span; readonly last: Span },
-  begun: { readonly asked: string; readonly isOwn: boolean; readonly prefill: Prefill },
+  answer: { readonly partial: string; readonly isOwn: boolean; readonly prefill: Prefill },
 ): string {
-  const prefix = begun.prefill === 'prefix' ? { prefix: 'true' } : {};
-  const content = JSON.stringify(begun.asked);
+  const prefix = answer.prefill === 'prefix' ? { prefix: 'true' } : {};
+  const content = JSON.stringify(answer.partial);
   const before = (end: number) => bytes.toString('utf8', messages.start, end);
   const after = bytes.toString('utf8', last.end, messages.end);
-  if (begun.isOwn) {
+  if (answer.isOwn) {
     const message = bytes.subarray(last.start, last.end);
     const values = { content, ...prefix };
     return before(last.start) + withMembers(message, topLevelMembers(message), values) + after;
   }
-  const flag = begun.prefill === 'prefix' ? ',"prefix":true' : '';
+  const flag = answer.prefill === 'prefix' ? ',"prefix":true' : '';
   return `${before(last.end)},{"role":"assistant","content":${content}${flag}}${after}`;
 }
 
-/** What was sent counts towards the caller's limit; one token at least must be left to ask for. */
+/** Sent tokens count towards the caller's limit; at least one must be left to request. */
 function tokenLimits({ bytes, members }: Body, sentTokens: number): Record<string, string> {
   const limits = TOKEN_LIMITS.flatMap((field) => {
     const limit = smallValueOf(bytes, members, field);

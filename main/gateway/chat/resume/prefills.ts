@@ -14,47 +14,48 @@ import {
   type RemoteUpstream,
 } from '../../upstream/upstreams.ts';
 
-/** What is known of who goes on from a begun answer, and how. */
+/** Which upstreams continue a partial answer, and how. */
 export interface Prefills {
-  /** How `call` can be asked to go on; null where it cannot, or once refused. */
+  /** How `call` can be asked to continue; null where it cannot, or has refused. */
   of(call: UpstreamCall): Continuing | null;
   /**
-   * Asks the models routes of those that nothing is known of, which cost nothing and get a moment at most; until
-   * it is known of the first of them, in this order, that it can go on.
+   * Reads the lists of models of upstreams whose engine is unknown, which costs nothing. Waits, within the
+   * time-out of 2 s, until the first upstream in this order is known to continue, or none is.
    */
-  learn(ahead: readonly Candidate[]): Promise<void>;
-  /** It refused to go on, or began the answer anew; so it will with this model for a while. */
+  learn(candidates: readonly PrefillCandidate[]): Promise<void>;
+  /** It refused to continue, or began the answer anew: it is not asked again with this model for an hour. */
   refused(call: UpstreamCall): void;
-  /** It has another address, key or model. */
+  /** Its address, key or model changed. */
   forget(id: UpstreamId): void;
 }
 
-/** A hosted upstream that may be asked to go on with an answer of this model. */
-export interface Candidate {
+/** A hosted upstream that might continue an answer of `model`. */
+export interface PrefillCandidate {
   readonly upstream: RemoteUpstream;
   readonly model: string;
 }
 
-/** A caller waits for it, in the middle of an answer. */
-const ASK_TIMEOUT_MS = 2000;
+/** A caller is waiting, in the middle of an answer. */
+const LIST_TIMEOUT_MS = 2000;
 const MAX_LIST_BYTES = 4 * 1024 * 1024;
-/** Engines are replaced now and then, and one that did not answer may be back. */
+/** How long a list counts, as engines are replaced; a shorter time where there was no answer. */
 const KNOWN_FOR_MS = 600_000;
 const UNKNOWN_FOR_MS = 60_000;
 const REFUSED_FOR_MS = 3_600_000;
-/** Beyond so many the oldest refusal goes: callers choose the models' names. */
+/** Callers choose the model names, so their number is bounded; the oldest is dropped. */
 const MAX_REFUSALS = 1000;
 
-interface Asked {
-  /** The owner of each model; empty where the route did not say. */
+interface ModelList {
+  /** The owner of each model; empty where the list has none. */
   readonly owners: Promise<ReadonlyMap<string, string>>;
+  /** The last list that was read, also while the next one is. */
   known: ReadonlyMap<string, string>;
+  /** In clock ticks. */
   until: number;
 }
 
-/** Makes the memory, empty. */
 export function createPrefills(http: HttpClient, clock: Clock): Prefills {
-  const lists = new Map<UpstreamId, Asked>();
+  const lists = new Map<UpstreamId, ModelList>();
   const refusals = new Map<string, number>();
 
   async function ownersAt(upstream: RemoteUpstream): Promise<ReadonlyMap<string, string>> {
@@ -64,24 +65,24 @@ export function createPrefills(http: HttpClient, clock: Clock): Prefills {
     const headers = Object.entries(upstream.headers).flat();
     if (authorization !== null) headers.push('authorization', authorization);
     const path = basePath + chatPathOf(id).replace('chat/completions', 'models') + query;
-    const limits = { timeoutMs: ASK_TIMEOUT_MS, maxBytes: MAX_LIST_BYTES };
+    const limits = { timeoutMs: LIST_TIMEOUT_MS, maxBytes: MAX_LIST_BYTES };
     const answer = await fetchBody({ origin, path, headers, ...limits }, { http, clock });
     const isList = answer.kind === 'response' && answer.status === 200;
     return isList ? ownersIn(answer.body) : new Map();
   }
 
-  async function learnOf(upstream: RemoteUpstream): Promise<void> {
+  async function readList(upstream: RemoteUpstream): Promise<void> {
     const { id } = upstream;
     const before = lists.get(id);
     if (before !== undefined && clock.ticks() < before.until) return void (await before.owners);
-    const asked: Asked = {
+    const list: ModelList = {
       owners: ownersAt(upstream),
       known: before?.known ?? new Map(),
       until: clock.ticks() + KNOWN_FOR_MS,
     };
-    lists.set(id, asked);
-    asked.known = await asked.owners;
-    if (asked.known.size === 0) asked.until = clock.ticks() + UNKNOWN_FOR_MS;
+    lists.set(id, list);
+    list.known = await list.owners;
+    if (list.known.size === 0) list.until = clock.ticks() + UNKNOWN_FOR_MS;
   }
 
   function continuing(id: UpstreamId, model: string, facts: PrefillFacts): Continuing | null {
@@ -94,12 +95,12 @@ export function createPrefills(http: HttpClient, clock: Clock): Prefills {
       const isRefused = clock.ticks() < (refusals.get(keyOf(call)) ?? 0);
       return isRefused ? null : continuing(call.upstream, call.model, call.prefill);
     },
-    async learn(ahead) {
-      const learnt = ahead.map(({ upstream }) =>
-        isToBeAsked(upstream) ? learnOf(upstream) : Promise.resolve(),
+    async learn(candidates) {
+      const readings = candidates.map(({ upstream }) =>
+        needsList(upstream) ? readList(upstream) : Promise.resolve(),
       );
-      for (const [at, { upstream, model }] of ahead.entries()) {
-        await learnt[at];
+      for (const [index, { upstream, model }] of candidates.entries()) {
+        await readings[index];
         if (continuing(upstream.id, model, upstream.prefill) !== null) return;
       }
     },
@@ -115,8 +116,8 @@ export function createPrefills(http: HttpClient, clock: Clock): Prefills {
   };
 }
 
-/** The engine's name decides, or proves that what is set is known of it. */
-function isToBeAsked({ prefill: { setting, address } }: RemoteUpstream): boolean {
+/** The engine's name decides `auto`, and confirms the other setting. */
+function needsList({ prefill: { setting, address } }: RemoteUpstream): boolean {
   return (
     (setting === 'auto' || setting === 'continue_final_message') && prefillAt(address) === null
   );
@@ -126,7 +127,7 @@ function keyOf({ upstream, provider, model, prefill }: UpstreamCall): string {
   return `${upstream} ${provider ?? ''} ${prefill.setting} ${model}`;
 }
 
-/** A list may leave out aliases and adapters; then all its models being of one engine says enough. */
+/** A list may omit aliases and adapters: then one owner of all its models is enough. */
 function ownerOf(model: string, owners: ReadonlyMap<string, string> | undefined): string | null {
   if (owners === undefined) return null;
   const all = new Set(owners.values());

@@ -1,6 +1,11 @@
 import type { AdmittedCall } from '../../routing/candidate.ts';
 import type { Dispatch, FallbackPlan } from '../../routing/fallback-plan.ts';
-import { type CallDeps, type AttemptOutcome, callUpstream } from '../../routing/retry.ts';
+import {
+  type AnsweredCall,
+  type AttemptOutcome,
+  type CallDeps,
+  callUpstream,
+} from '../../routing/retry.ts';
 import type { RequestContext } from '../../routing/router.ts';
 import type { AnswerMode } from '../../upstream/attempt.ts';
 import type { UpstreamCall } from '../../upstream/call.ts';
@@ -9,79 +14,76 @@ import type { Failure } from '../../upstream/failure.ts';
 import { continuedBody, isDeterministic } from './continuation.ts';
 import type { Prefills } from './prefills.ts';
 import { createSplice, type Splice } from './splice.ts';
-import type { SpliceWay } from './text-splice.ts';
+import type { SpliceMode } from './text-splice.ts';
 import { readTranscriptInTurns, type Transcript } from './transcript.ts';
 
-/** What carrying an answer on needs of the world. */
 export interface ResumeDeps extends CallDeps {
   readonly prefills: Prefills;
 }
 
-type Answered = Extract<AttemptOutcome, { readonly kind: 'answered' }>;
-
-/** An answer that broke off, and what the caller has of it. */
+/** An answer that broke off, and the bytes that were sent of it. */
 export interface BrokenAnswer {
-  /** Whose answer it was, the last part at least. */
-  readonly giver: Dispatch;
-  /** It was asked to go on and began anew, as far as one can tell; it is none to go on with. */
-  readonly isAnew: boolean;
+  /** The dispatch of its last part. */
+  readonly source: Dispatch;
+  /** The source was asked to continue and seems to have begun the answer anew. */
+  readonly hasRestarted: boolean;
   readonly plan: FallbackPlan;
   readonly sent: readonly Buffer[];
 }
 
-/** What came of looking for somebody who carries an answer on. */
-export type ResumeResult =
-  | (Answered & {
-      readonly dispatch: Dispatch;
-      readonly way: SpliceWay['kind'];
-      /** Makes its events the rest of the answer that was begun. */
-      readonly splice: Splice;
-    })
-  | { readonly kind: 'nobody' }
-  | { readonly kind: 'cancelled' };
+export type ResumedAnswer = AnsweredCall & {
+  readonly dispatch: Dispatch;
+  readonly mode: SpliceMode['kind'];
+  /** Turns its events into the rest of the answer. */
+  readonly splice: Splice;
+};
 
-const NOBODY: ResumeResult = { kind: 'nobody' };
+export type ResumeResult =
+  ResumedAnswer | { readonly kind: 'not_resumed' } | { readonly kind: 'cancelled' };
+
+const NOT_RESUMED: ResumeResult = { kind: 'not_resumed' };
 
 /**
- * Asks those that are still ahead, in routing order and last one that is out, to go on from what the caller has been sent, or, where
- * the request is deterministic, for the whole answer again. Nothing of this is parsed before an answer breaks.
+ * Calls the remaining candidates in routing order, and last an excluded one, to continue the partial answer
+ * or, where the request is deterministic, to repeat it. The sent bytes are parsed here and not before.
  */
 export async function resumeAnswer(
-  { giver, isAnew, plan, sent }: BrokenAnswer,
+  { source, hasRestarted, plan, sent }: BrokenAnswer,
   context: RequestContext,
   deps: ResumeDeps,
 ): Promise<ResumeResult> {
-  const { call: broken } = giver.admitted;
+  const { call: broken } = source.admitted;
   const transcript = await readTranscriptInTurns(sent);
-  const begun = transcript.kind === 'transcript' ? begunAnswer(transcript, context, deps) : null;
-  if (isAnew) {
+  const resumer =
+    transcript.kind === 'transcript' ? createResumer(transcript, context, deps) : null;
+  if (hasRestarted) {
     deps.prefills.refused(broken);
-    const again = (await begun?.askAnew(giver)) ?? NOBODY;
-    if (again.kind === 'answered' || again.kind === 'cancelled') return again;
+    const repeated = (await resumer?.repeat(source)) ?? NOT_RESUMED;
+    if (repeated.kind === 'answered' || repeated.kind === 'cancelled') return repeated;
   }
-  plan.broken(giver);
-  if (begun === null) return NOBODY;
-  // A caller waits: peers of an own machine are known, and need not wait for what others say of themselves.
-  let isAmongPeers = broken.upstream === 'local';
+  plan.broken(source);
+  if (resumer === null) return NOT_RESUMED;
+  // The engines of local machines are known, so those are called before waiting for lists of models.
+  let isLocalOnly = broken.upstream === 'local';
   for (;;) {
-    if (!isAmongPeers) await learnAhead(broken, plan, context, deps.prefills);
+    if (!isLocalOnly) await learnPrefills(broken, plan, context, deps.prefills);
     if (context.signal.aborted) return { kind: 'cancelled' };
-    const dispatch = nextFor(broken, { plan, begun, isAmongPeers }, context);
+    const dispatch = nextDispatch(broken, { plan, resumer, isLocalOnly }, context);
     if (dispatch === null) {
-      if (!isAmongPeers) return NOBODY;
-      isAmongPeers = false;
+      if (!isLocalOnly) return NOT_RESUMED;
+      isLocalOnly = false;
       continue;
     }
-    const end = await begun.ask(dispatch);
+    const end = await resumer.resume(dispatch);
     if (end.kind !== 'failed') return end;
-    const failure = movingOn(end.failure);
+    const failure = asFallback(end.failure);
     plan.failed(dispatch, failure);
-    if (!failure.fallBack) return NOBODY;
+    if (!failure.fallBack) return NOT_RESUMED;
   }
 }
 
-/** Learns what is not known of hosted upstreams that may be asked next. */
-async function learnAhead(
+/** Reads the lists of models of hosted upstreams that may be called next. */
+async function learnPrefills(
   broken: UpstreamCall,
   plan: FallbackPlan,
   context: RequestContext,
@@ -89,38 +91,38 @@ async function learnAhead(
 ): Promise<void> {
   const { zeroSpend, request } = context.call;
   if (zeroSpend) return;
-  const ahead = context.remotes
+  const candidates = context.remotes
     .map((upstream) => ({ upstream, model: upstream.model ?? request.model ?? '' }))
     .filter(
       ({ upstream, model }) =>
-        isAlikeTo(broken, model, context) && plan.hasMore((id) => id === upstream.id),
+        isModelAccepted(broken, model, context) && plan.hasMore((id) => id === upstream.id),
     );
-  await prefills.learn(ahead);
+  await prefills.learn(candidates);
 }
 
-/** The next one that may carry the answer on; those that are out come after all that are well. */
-function nextFor(
+/** The next call that can resume the answer; a forced one when no other is left. */
+function nextDispatch(
   broken: UpstreamCall,
   {
     plan,
-    begun,
-    isAmongPeers,
+    resumer,
+    isLocalOnly,
   }: {
     readonly plan: FallbackPlan;
-    readonly begun: ReturnType<typeof begunAnswer>;
-    readonly isAmongPeers: boolean;
+    readonly resumer: Resumer;
+    readonly isLocalOnly: boolean;
   },
   context: RequestContext,
 ): Dispatch | null {
-  const wanted = (call: UpstreamCall) => {
-    const isTheirTurn = !isAmongPeers || call.upstream === 'local';
-    return isTheirTurn && isAlikeTo(broken, call.model, context) && begun.canBeAsked(call);
+  const filter = (call: UpstreamCall) => {
+    const isInTurn = !isLocalOnly || call.upstream === 'local';
+    return isInTurn && isModelAccepted(broken, call.model, context) && resumer.canResume(call);
   };
-  return plan.next('admit', wanted) ?? (isAmongPeers ? null : plan.soonest(wanted));
+  return plan.next('admit', filter) ?? (isLocalOnly ? null : plan.forceSoonest(filter));
 }
 
-/** Text of another model would be another answer, unless that is what the owner wants. */
-function isAlikeTo(broken: UpstreamCall, model: string, { config }: RequestContext): boolean {
+/** Text of another model would be another answer, so the owner has to allow it. */
+function isModelAccepted(broken: UpstreamCall, model: string, { config }: RequestContext): boolean {
   switch (config.routing.resume) {
     case 'any':
       return true;
@@ -131,102 +133,116 @@ function isAlikeTo(broken: UpstreamCall, model: string, { config }: RequestConte
   }
 }
 
-/** How somebody can be asked for the rest. */
-interface Way {
-  readonly body: Buffer;
-  readonly mode: AnswerMode;
-  readonly splice: SpliceWay;
+/** Rejecting a partial answer says nothing about the request itself; refusing the caller's key does. */
+function asFallback(failure: Failure): Failure {
+  const isRefusal = failure.reason === 'http_401' || failure.reason === 'http_403';
+  return isRefusal ? failure : { ...failure, fallBack: true };
 }
 
-type End = ResumeResult | Extract<AttemptOutcome, { readonly kind: 'failed' }>;
+/** A request for the rest of the answer. */
+interface ResumeRequest {
+  readonly body: Buffer;
+  readonly mode: AnswerMode;
+  readonly splice: SpliceMode;
+}
 
-/** Asks for the rest of the answer that `transcript` begins. */
-function begunAnswer(transcript: Transcript, context: RequestContext, deps: ResumeDeps) {
+type ResumeEnd = ResumeResult | Extract<AttemptOutcome, { readonly kind: 'failed' }>;
+
+interface Resumer {
+  canResume(call: UpstreamCall): boolean;
+  /** Asks to continue; an upstream that refuses is asked to repeat where the request is deterministic. */
+  resume(dispatch: Dispatch): Promise<ResumeEnd>;
+  /** Calls the same upstream again; its circuit is asked for a new permit. */
+  repeat(dispatch: Dispatch): Promise<ResumeEnd>;
+}
+
+/** Calls upstreams for the rest of the answer that begins with `transcript`. */
+function createResumer(transcript: Transcript, context: RequestContext, deps: ResumeDeps): Resumer {
   const { request } = context.call;
-  const mayBeAnew = isDeterministic(request);
-  const errand = { ...context, cause: 'resume' as const };
-  const ways = new Map<UpstreamCall, readonly Way[]>();
+  const canRepeat = isDeterministic(request);
+  const attemptContext = { ...context, cause: 'resume' as const };
+  const cached = new Map<UpstreamCall, readonly ResumeRequest[]>();
 
-  function continued(call: UpstreamCall): readonly Way[] {
+  /** In order of preference. */
+  function requestsFor(call: UpstreamCall): readonly ResumeRequest[] {
+    const requests = cached.get(call) ?? [...continuationFor(call), ...repetitionFor(call)];
+    // Not cached where there is none: its engine may be known by the next time.
+    if (requests.length > 0) cached.set(call, requests);
+    return requests;
+  }
+
+  function continuationFor(call: UpstreamCall): readonly ResumeRequest[] {
     const continuing = deps.prefills.of(call);
     if (continuing === null) return [];
     const { prefill, echo } = continuing;
     const body = continuedBody(request, { model: modelOf(call), prefill, transcript });
     if (body.kind === 'not_possible') return [];
-    const { bytes, asked, seam } = body;
-    return [{ body: bytes, mode: 'rest', splice: { kind: 'continued', asked, seam, echo } }];
+    const { bytes, partial, blanks } = body;
+    return [{ body: bytes, mode: 'rest', splice: { kind: 'continued', partial, blanks, echo } }];
   }
 
-  function anew(call: UpstreamCall): readonly Way[] {
+  function repetitionFor(call: UpstreamCall): readonly ResumeRequest[] {
     const body = bodyFor(request, modelOf(call), false);
-    return mayBeAnew ? [{ body, mode: 'relay', splice: { kind: 'anew' } }] : [];
+    return canRepeat ? [{ body, mode: 'relay', splice: { kind: 'repeated' } }] : [];
   }
 
-  function waysOf(call: UpstreamCall): readonly Way[] {
-    const known = ways.get(call) ?? [...continued(call), ...anew(call)];
-    // One of which nothing is known may have said more of itself by the next time.
-    if (known.length > 0) ways.set(call, known);
-    return known;
-  }
-
-  async function askBy(dispatch: Dispatch, admitted: AdmittedCall, way: Way): Promise<End> {
-    const asked = await callUpstream(askedFor(admitted, way), errand, deps);
-    if (asked.kind !== 'answered') return asked;
+  async function send(
+    dispatch: Dispatch,
+    admitted: AdmittedCall,
+    resumeRequest: ResumeRequest,
+  ): Promise<ResumeEnd> {
+    const outcome = await callUpstream(withRequest(admitted, resumeRequest), attemptContext, deps);
+    if (outcome.kind !== 'answered') return outcome;
+    const { splice } = resumeRequest;
+    const mode = withJsonEcho(splice, outcome.seen);
     const { includeUsage } = request;
-    const splice = createSplice(transcript, {
-      way: asWritten(way.splice, asked.seen),
-      includeUsage,
-    });
-    return { ...asked, dispatch, way: way.splice.kind, splice };
+    return {
+      ...outcome,
+      dispatch,
+      mode: splice.kind,
+      splice: createSplice(transcript, { mode, includeUsage }),
+    };
   }
 
-  /** Once more where it was asked already; its circuit is entered anew, as the first call has left it. */
-  async function askAnew(dispatch: Dispatch): Promise<End> {
+  async function repeat(dispatch: Dispatch): Promise<ResumeEnd> {
     const { call, permits } = dispatch.admitted;
-    const [way] = anew(call);
-    if (way === undefined) return NOBODY;
-    const entry = deps.circuits.admitRetry(permits.own.id, call, context.epoch);
-    if (entry.kind === 'excluded') return NOBODY;
-    const own = { id: permits.own.id, permit: entry.permit };
-    return askBy(dispatch, { call, permits: { ...permits, own } }, way);
+    const [repetition] = repetitionFor(call);
+    if (repetition === undefined) return NOT_RESUMED;
+    const admission = deps.circuits.admitRetry(permits.own.id, call, context.epoch);
+    if (admission.kind === 'excluded') return NOT_RESUMED;
+    const own = { id: permits.own.id, permit: admission.permit };
+    return send(dispatch, { call, permits: { ...permits, own } }, repetition);
   }
 
   return {
-    canBeAsked: (call: UpstreamCall) => waysOf(call).length > 0,
-    askAnew,
-    /** One that will not go on is asked for the whole answer, where that should be the same. */
-    async ask(dispatch: Dispatch): Promise<End> {
+    canResume: (call) => requestsFor(call).length > 0,
+    repeat,
+    async resume(dispatch) {
       const { call } = dispatch.admitted;
-      const [way] = waysOf(call);
-      if (way === undefined) return NOBODY;
-      const end = await askBy(dispatch, dispatch.admitted, way);
-      const isRefused = end.kind === 'failed' && REFUSALS.has(end.failure.reason);
-      if (way.splice.kind === 'anew' || !isRefused) return end;
+      const [preferred] = requestsFor(call);
+      if (preferred === undefined) return NOT_RESUMED;
+      const end = await send(dispatch, dispatch.admitted, preferred);
+      const isRefused = end.kind === 'failed' && PREFILL_REFUSALS.has(end.failure.reason);
+      if (preferred.splice.kind === 'repeated' || !isRefused) return end;
       deps.prefills.refused(call);
-      const again = await askAnew(dispatch);
-      return again.kind === 'nobody' ? end : again;
+      const repeated = await repeat(dispatch);
+      return repeated.kind === 'not_resumed' ? end : repeated;
     },
   };
 }
 
-/** What an engine says that takes no begun answer; a prompt that is too long has a reason of its own. */
-const REFUSALS: ReadonlySet<string> = new Set(['http_400', 'http_422']);
+/** From engines that accept no partial answer; a prompt that is too long has a reason of its own. */
+const PREFILL_REFUSALS: ReadonlySet<string> = new Set(['http_400', 'http_422']);
 
 const modelOf = ({ model }: UpstreamCall) => (model === '' ? null : model);
 
-/** Engines that say only what is new in a stream may say all of it in JSON, as llama.cpp does. */
-function asWritten(way: SpliceWay, { kind }: Answered['seen']): SpliceWay {
-  const isUnsure = way.kind === 'continued' && way.echo === 'never' && kind === 'answer';
-  return isUnsure ? { ...way, echo: 'maybe' } : way;
-}
-
-function askedFor({ call, permits }: AdmittedCall, { body, mode }: Way): AdmittedCall {
+function withRequest({ call, permits }: AdmittedCall, { body, mode }: ResumeRequest): AdmittedCall {
   const write = () => ({ ...call.write(), body });
   return { permits, call: { ...call, mode, promptBytes: body.length, write } };
 }
 
-/** Rejecting a partial answer says nothing about the request; refusing the caller's credential does. */
-function movingOn(failure: Failure): Failure {
-  const isRefusal = failure.reason === 'http_401' || failure.reason === 'http_403';
-  return isRefusal ? failure : { ...failure, fallBack: true };
+/** Engines that stream only new text may echo in a JSON answer, as llama.cpp does. */
+function withJsonEcho(mode: SpliceMode, { kind }: AnsweredCall['seen']): SpliceMode {
+  const mayEcho = mode.kind === 'continued' && mode.echo === 'never' && kind === 'answer';
+  return mayEcho ? { ...mode, echo: 'maybe' } : mode;
 }

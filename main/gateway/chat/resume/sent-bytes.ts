@@ -1,18 +1,18 @@
-/** A stream longer than this cannot be carried on: what is kept of every stream in flight must stay small. */
+/** Longer streams cannot be resumed: the bytes are kept for every running stream. */
 export const MAX_SENT_BYTES = 1024 * 1024;
 
-/** Nor one of more pieces: each costs memory of its own, and one of fewer than 64 bytes brings no token. */
+/** Each piece costs memory of its own, and an event with a token has at least 64 bytes. */
 const MAX_SENT_PIECES = MAX_SENT_BYTES / 64;
 
-/** What the caller has been sent of one stream, kept until it is complete and never stored. */
+/** The bytes sent of one stream: in memory only, until it is complete. */
 export interface SentBytes {
   /** Keeps a reference; nothing is copied or parsed. */
   add(bytes: Buffer): void;
-  /** Everything since the beginning; null where that is over the limit. */
+  /** Everything since the start; null over the limit. */
   taken(): readonly Buffer[] | null;
 }
 
-/** Makes a memory of at most `maxBytes`. Beyond that it lets go of all, for good: a part is of no use. */
+/** Over `maxBytes` everything is dropped for good: a part is of no use. */
 export function createSentBytes(maxBytes: number = MAX_SENT_BYTES): SentBytes {
   let parts: Buffer[] | null = [];
   let length = 0;

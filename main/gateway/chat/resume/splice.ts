@@ -9,24 +9,21 @@ import {
   isNamedError,
   otherLines,
 } from '../../upstream/sse.ts';
-import { createTextSplice, type Diverged, type SpliceWay } from './text-splice.ts';
+import { createTextSplice, type Diverged, type SpliceMode } from './text-splice.ts';
 import { contentOf, keptOf, type Transcript, withoutIdentity } from './transcript.ts';
 
-/** What of the second stream goes on to the caller. */
+/** The part of the second stream that is sent to the caller. */
 type Spliced =
   | { readonly kind: 'frames'; readonly frames: Frames | null }
-  /** It is another answer than the one that was begun; nothing of it may go on. */
+  /** It is not the same answer; nothing of it may be sent. */
   | { readonly kind: 'diverged'; readonly detail: string };
 
-/** Makes the events of a second stream the rest of the first. */
+/** Turns the events of a second stream into the rest of the first. */
 export interface Splice {
   push(frames: Frames): Spliced;
 }
 
-/**
- * Makes a splice after what `transcript` has. Comments, errors and `[DONE]` pass as they come: whoever
- * relays the stream watches what comes out of here.
- */
+/** Comments, errors and `[DONE]` pass unchanged: the relay inspects the result. */
 export function createSplice(transcript: Transcript, plan: SplicePlan): Splice {
   const chunks = createChunkSplice(transcript, plan);
   let diverged: Spliced | null = null;
@@ -44,13 +41,13 @@ export function createSplice(transcript: Transcript, plan: SplicePlan): Splice {
   };
 }
 
-/** The events that stand for one of the second stream's, or how it differs. */
+/** The events that replace one of the second stream, or how that one differs. */
 function spliceEvent(event: Buffer, chunks: ChunkSplice): readonly Buffer[] | string {
   const data = dataOf(event)?.trim() ?? '';
   if (data === '' || isNamedError(event)) return [event];
   if (data === '[DONE]') return spliceEnd(event, chunks);
   const chunk = parseJson(data);
-  // Whoever relays the stream drops what cannot be read; what is missing then shows in the text.
+  // The relay drops unreadable events too; missing text then shows as a difference.
   if (!isObject(chunk))
     return isHeavyJson(data) ? 'the new answer has an event of too many values' : [];
   if (errorMessage(chunk) !== null) return [event];
@@ -71,37 +68,33 @@ function written(event: Buffer, chunk: Chunk | null): readonly Buffer[] | string
   return bytes === null ? 'the new answer is nested too deep' : [bytes];
 }
 
-/** What is to become of the second stream. */
 export interface SplicePlan {
-  readonly way: SpliceWay;
-  /** The caller asked for the usage, which must then add up. */
+  readonly mode: SpliceMode;
+  /** The caller requested the usage, which must add up over both streams. */
   readonly includeUsage: boolean;
 }
 
-/** A chunk as it was parsed. */
 type Chunk = Readonly<Record<string, unknown>>;
 
-/** What stands for a chunk of the second stream. */
 type SplicedChunk =
-  /** Null: there is nothing new in it. */
+  /** Null: it contains nothing new. */
   { readonly kind: 'chunk'; readonly chunk: Chunk | null } | Diverged;
 
 /** Turns chunks of the second stream into chunks of the first. */
 interface ChunkSplice {
   take(chunk: Chunk): SplicedChunk;
-  /** The stream ends: a chunk with what was held back. */
+  /** At the end of the stream: a chunk with the text that was held back. */
   end(): SplicedChunk;
 }
 
 const NOTHING: SplicedChunk = { kind: 'chunk', chunk: null };
 
-/** Makes one for the rest of the answer that `transcript` begins. */
 function createChunkSplice(transcript: Transcript, plan: SplicePlan): ChunkSplice {
-  const text = createTextSplice(transcript, plan.way);
+  const text = createTextSplice(transcript, plan.mode);
   let hasRole = transcript.hasRole;
 
   function usageOf(usage: unknown): unknown {
-    const isPartial = plan.way.kind === 'continued' && plan.includeUsage;
+    const isPartial = plan.mode.kind === 'continued' && plan.includeUsage;
     return isPartial ? continuedUsage(usage, transcript.contentEvents) : usage;
   }
 
@@ -115,7 +108,7 @@ function createChunkSplice(transcript: Transcript, plan: SplicePlan): ChunkSplic
     const kept = keptOf(delta, { ...taken, isRoleNew: !hasRole });
     if (typeof kept?.['role'] === 'string') hasRole = true;
     if (kept === null && !isLast && !isObject(rest['usage'])) return NOTHING;
-    // They are of the tokens of the whole delta.
+    // Log probabilities are those of the whole delta.
     const isChanged = taken.content !== contentOf(delta) && 'logprobs' in others;
     const logprobs = isChanged ? { logprobs: null } : {};
     const choices = [{ ...others, index: 0, ...logprobs, delta: kept ?? {} }];
@@ -129,7 +122,7 @@ function createChunkSplice(transcript: Transcript, plan: SplicePlan): ChunkSplic
       const rest = { ...transcript.head, ...withoutIdentity(fields), ...usage };
       if (!Array.isArray(choices)) return { kind: 'chunk', chunk: rest };
       if (choices.length === 0) return { kind: 'chunk', chunk: { ...rest, choices } };
-      const choice = (choices as readonly unknown[]).find(isTheChoice);
+      const choice = (choices as readonly unknown[]).find(isFirstChoice);
       return choice === undefined ? NOTHING : takeChoice(choice, rest);
     },
     end() {
@@ -142,8 +135,8 @@ function createChunkSplice(transcript: Transcript, plan: SplicePlan): ChunkSplic
   };
 }
 
-/** Only an answer of one choice is carried on. */
-function isTheChoice(choice: unknown): choice is Chunk {
+/** Only answers with one choice are resumed. */
+function isFirstChoice(choice: unknown): choice is Chunk {
   return isObject(choice) && (choice['index'] ?? 0) === 0;
 }
 
@@ -155,8 +148,8 @@ function withData(event: Buffer, data: unknown): Buffer | null {
 }
 
 /**
- * The usage of an answer that was continued, from that of the continuation: what was sent before counted
- * there as prompt, and is part of the answer. `sentTokens` is an estimate.
+ * The usage of the whole answer from that of its continuation, where the text sent before counted as prompt.
+ * `sentTokens` is an estimate.
  */
 function continuedUsage(usage: unknown, sentTokens: number): unknown {
   if (!isObject(usage)) return usage;

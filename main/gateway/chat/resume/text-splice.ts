@@ -1,39 +1,38 @@
 import type { Echo } from '../../upstream/upstreams.ts';
 import { beyondText, contentOf, type Delta, reasoningOf, type Transcript } from './transcript.ts';
 
-/** How the second stream was asked for. */
-export type SpliceWay =
-  /** To go on from what was sent. */
-  | ({ readonly kind: 'continued' } & Asking)
-  /** The same request again; the answer must begin with what was sent. */
-  | { readonly kind: 'anew' };
+/** How the second stream was requested. */
+export type SpliceMode =
+  /** To continue the partial answer. */
+  | ({ readonly kind: 'continued' } & Continuation)
+  /** The same request again: the answer must begin with the text that was sent. */
+  | { readonly kind: 'repeated' };
 
-/** The second stream is another answer than the one that was begun. */
+/** The second stream is not the same answer. */
 export interface Diverged {
   readonly kind: 'diverged';
   readonly detail: string;
 }
 
-/** Text that the caller has not got yet. */
+/** Text that was not sent before. */
 interface NewText {
   readonly kind: 'new';
   readonly content: string;
   readonly reasoning: string;
 }
 
-/** Tells what is new in the text of the second stream. */
+/** Finds the new text in the second stream. */
 interface TextSplice {
-  /** `isLast` with a finish reason. */
+  /** `isLast`: the chunk has a finish reason. */
   take(delta: Delta, isLast: boolean): NewText | Diverged;
-  /** The stream ends: what was held back. */
+  /** At the end of the stream: the text that was held back. */
   end(): NewText | Diverged;
 }
 
 const differs = (how: string): Diverged => ({ kind: 'diverged', detail: `the new answer ${how}` });
 
-/** Makes one for the rest of the answer that `transcript` begins. */
-export function createTextSplice(transcript: Transcript, way: SpliceWay): TextSplice {
-  const { content, reasoning } = gatesFor(transcript, way);
+export function createTextSplice(transcript: Transcript, mode: SpliceMode): TextSplice {
+  const { content, reasoning } = gatesFor(transcript, mode);
   const isPast = () => content.isPast() && reasoning.isPast();
 
   function end(): NewText | Diverged {
@@ -45,14 +44,15 @@ export function createTextSplice(transcript: Transcript, way: SpliceWay): TextSp
     end,
     take(delta, isLast) {
       const beyond = beyondText(delta);
-      // The caller has been sent strings, and a client that joins those cannot join a list to them.
+      // The caller was sent strings, and clients cannot append a list to a string.
       if (beyond === 'content_parts') return differs('comes as a list of parts');
       const wasPast = content.isPast();
       const newReasoning = reasoning.take(reasoningOf(delta));
       const newContent = content.take(contentOf(delta));
       if (newReasoning === null || newContent === null) {
-        const isAnew = way.kind === 'anew';
-        return differs(isAnew ? 'differs from what was sent' : 'says again what was sent');
+        return differs(
+          mode.kind === 'repeated' ? 'differs from what was sent' : 'says again what was sent',
+        );
       }
       if (newReasoning !== '' && !wasPast) return differs('reasons further than what was sent');
       if (newContent !== '' && !isPast()) return differs('reasons less than what was sent');
@@ -66,35 +66,34 @@ export function createTextSplice(transcript: Transcript, way: SpliceWay): TextSp
 
 function gatesFor(
   transcript: Transcript,
-  way: SpliceWay,
+  mode: SpliceMode,
 ): { readonly content: TextGate; readonly reasoning: TextGate } {
-  if (way.kind === 'anew') {
+  if (mode.kind === 'repeated') {
     return {
       content: createRepeatGate(transcript.content),
       reasoning: createRepeatGate(transcript.reasoning),
     };
   }
-  // Reasoning comes before the text, and the text is under way.
-  return { content: createContinuingGate(way, transcript.content), reasoning: SHUT_GATE };
+  // Reasoning comes before the text, which has begun.
+  return { content: createContinuingGate(mode, transcript.content), reasoning: SHUT_GATE };
 }
 
-/** Decides which part of the second stream's text the caller has not got yet. */
+/** Passes the part of the second stream's text that was not sent before. */
 interface TextGate {
-  /** The part of `text` that goes on to the caller; null where the answer cannot go on with it. */
+  /** The part of `text` to send; null where the answer differs. */
   take(text: string): string | null;
-  /** Whether all that has to be repeated was. */
+  /** Whether everything that must be repeated has been. */
   isPast(): boolean;
-  /** Takes out what is held back: no more text will come. */
+  /** Returns the text that is held back, at the end of the stream. */
   release(): string;
 }
 
-/** A shorter text may come in one piece by chance: as one token that is said twice. */
+/** A shorter text may be repeated in one piece by chance, as a token that occurs twice. */
 const MIN_ECHO_CHARS = 16;
 
-/** Lets no text through. */
 const SHUT_GATE: TextGate = { take: () => '', isPast: () => true, release: () => '' };
 
-/** Swallows a text that repeats `sent` to its end; what differs is turned away. */
+/** Drops the repetition of `sent`; a text that differs is rejected. */
 function createRepeatGate(sent: string): TextGate {
   let at = 0;
   return {
@@ -109,29 +108,29 @@ function createRepeatGate(sent: string): TextGate {
   };
 }
 
-/** What was asked to be gone on from, and how the answer to that begins. */
-interface Asking {
-  readonly asked: string;
-  /** The blanks that the caller has after it. */
-  readonly seam: string;
+interface Continuation {
+  /** The partial answer in the request. */
+  readonly partial: string;
+  /** White space that was sent after it. */
+  readonly blanks: string;
   readonly echo: Echo;
 }
 
 /**
- * Lets through what goes on from `asked` and the seam. `sent` is the answer that the caller has; where that
- * began with words of the caller's own it is less than `asked`, and may be begun anew by itself.
+ * Passes what continues `partial` and the blanks. `sent` is the answer so far; where the caller's own prefill
+ * precedes it, it is shorter than `partial`, and may be echoed by itself.
  */
-function createContinuingGate({ asked, seam, echo }: Asking, sent: string): TextGate {
-  const blanks = createSeamGate(seam);
-  if (echo === 'never') return blanks;
-  const texts = new Set([asked, sent.trimEnd() || asked]);
+function createContinuingGate({ partial, blanks, echo }: Continuation, sent: string): TextGate {
+  const blanksGate = createBlanksGate(blanks);
+  if (echo === 'never') return blanksGate;
+  const texts = new Set([partial, sent.trimEnd() || partial]);
   return [...texts]
     .map((text) => createEchoGate(text, echo === 'always'))
-    .reduceRight(behind, blanks);
+    .reduceRight(chain, blanksGate);
 }
 
-/** What `first` lets through goes through `next`. */
-function behind(next: TextGate, first: TextGate): TextGate {
+/** What `first` passes goes through `next`. */
+function chain(next: TextGate, first: TextGate): TextGate {
   return {
     take(text) {
       const rest = first.take(text);
@@ -143,34 +142,35 @@ function behind(next: TextGate, first: TextGate): TextGate {
 }
 
 /**
- * Swallows an echo of `asked`: the very first piece, which is all of it. Equal text that comes otherwise is no
- * proof of one. It is either the answer begun anew, which must not go on, or an answer that repeats itself;
- * only of a text that has done so before is that believed. What only begins alike comes out whole, if later.
+ * Drops an echo of `partial`: a first piece that is all of it. Equal text in several pieces is either the
+ * answer begun anew, which is rejected, or an answer that repeats itself, which is assumed only where `partial`
+ * is periodic. Text with just the same beginning is passed whole, with a delay.
  */
-function createEchoGate(asked: string, isExpected: boolean): TextGate {
-  /** So much of `asked` is held back; null once it is decided. */
+function createEchoGate(partial: string, isExpected: boolean): TextGate {
+  /** Length of the part of `partial` that is held back; null once it is decided. */
   let held: number | null = 0;
 
   function release(): string {
-    const text = asked.slice(0, held ?? 0);
+    const text = partial.slice(0, held ?? 0);
     held = null;
     return text;
   }
 
-  function wholeAgain(text: string): string | null {
+  function afterWhole(text: string): string | null {
     const before = release();
-    const isOnePiece = before === '' && text === asked;
-    const repeatsItself = isPeriodic(asked);
-    if (isOnePiece && (isExpected || (asked.length >= MIN_ECHO_CHARS && !repeatsItself))) return '';
+    const isOnePiece = before === '' && text === partial;
+    const repeatsItself = isPeriodic(partial);
+    if (isOnePiece && (isExpected || (partial.length >= MIN_ECHO_CHARS && !repeatsItself)))
+      return '';
     return repeatsItself && !isOnePiece ? before + text : null;
   }
 
   return {
     take(text) {
       if (held === null || text === '') return text;
-      const expected = asked.slice(held, held + text.length);
+      const expected = partial.slice(held, held + text.length);
       if (!text.startsWith(expected)) return release() + text;
-      if (held + expected.length === asked.length) return wholeAgain(text);
+      if (held + expected.length === partial.length) return afterWhole(text);
       held += expected.length;
       return '';
     },
@@ -179,27 +179,27 @@ function createEchoGate(asked: string, isExpected: boolean): TextGate {
   };
 }
 
-/** Swallows as much of `seam` as is said again. */
-function createSeamGate(seam: string): TextGate {
+/** Drops as much of `blanks` as is repeated. */
+function createBlanksGate(blanks: string): TextGate {
   let at = 0;
   return {
     take(text) {
-      let said = 0;
-      while (said < text.length && at < seam.length && text[said] === seam[at]) {
-        said += 1;
+      let repeated = 0;
+      while (repeated < text.length && at < blanks.length && text[repeated] === blanks[at]) {
+        repeated += 1;
         at += 1;
       }
-      if (said < text.length) at = seam.length;
-      return text.slice(said);
+      if (repeated < text.length) at = blanks.length;
+      return text.slice(repeated);
     },
     isPast: () => true,
     release: () => '',
   };
 }
 
-/** Whether a text is one that is said at least twice, the last time perhaps not to its end. */
+/** Whether a text is a repetition of a shorter one, at least two of them; the last may be incomplete. */
 function isPeriodic(text: string): boolean {
-  // Of each beginning of the text, how long an end of it is a beginning too (Knuth, Morris and Pratt).
+  // The failure function of Knuth, Morris and Pratt: for each prefix, its longest border.
   const ends = new Uint32Array(text.length);
   let length = 0;
   for (let at = 1; at < text.length; at += 1) {

@@ -3,10 +3,10 @@ import { isObject } from '#shared/objects.ts';
 import { errorMessage, parseJson } from '../../upstream/completion.ts';
 import { createFramer, dataOf, eventsOf } from '../../upstream/sse.ts';
 
-/** What the caller has been sent of an answer that broke off, as far as it can be carried on. */
+/** The sent part of an answer that broke off and can be resumed. */
 export interface Transcript {
   readonly kind: 'transcript';
-  /** What tells the caller which answer a chunk belongs to; all later chunks must bear it. */
+  /** Identity fields, which all later chunks must repeat. */
   readonly head: Readonly<Record<string, unknown>>;
   readonly content: string;
   /** The text of the first event with any. */
@@ -14,18 +14,18 @@ export interface Transcript {
   readonly reasoning: string;
   readonly hasRole: boolean;
   /**
-   * Events with content or reasoning: an estimate of tokens, as engines send about one an event. Those at the
-   * end that hold nothing but blanks are left out, for whoever goes on says them again.
+   * Events with content or reasoning: an estimate of tokens, as engines send about one an event. Blank ones at
+   * the end are not counted, as they are generated again.
    */
   readonly contentEvents: number;
 }
 
-/** Why an answer cannot be carried on. */
+/** Why an answer cannot be resumed. */
 interface NotResumable {
   readonly kind: 'not_resumable';
   readonly reason:
     | BeyondText
-    /** It was still reasoning: no engine continues that from its middle. */
+    /** It was still reasoning, which no engine continues from its middle. */
     | 'reasoning'
     /** No text was sent. */
     | 'nothing'
@@ -58,11 +58,11 @@ interface Draft {
   isReasoning: boolean;
   hasRole: boolean;
   contentEvents: number;
-  /** So many at the end hold nothing but blanks. */
+  /** Number of last events with white space only. */
   blankEvents: number;
 }
 
-/** Reads the events that were sent, those of an earlier hand-over among them. */
+/** Reads the events that were sent, by the first upstream and by those that resumed. */
 export function readTranscript(sent: readonly Buffer[]): Transcript | NotResumable {
   const reading = readParts(sent);
   for (;;) {
@@ -71,7 +71,7 @@ export function readTranscript(sent: readonly Buffer[]): Transcript | NotResumab
   }
 }
 
-/** As `readTranscript`, with a turn of the event loop for others after each part. */
+/** As `readTranscript`, giving way to the event loop after each part. */
 export async function readTranscriptInTurns(
   sent: readonly Buffer[],
 ): Promise<Transcript | NotResumable> {
@@ -83,7 +83,7 @@ export async function readTranscriptInTurns(
   }
 }
 
-/** So many bytes of small events take ten milliseconds. */
+/** Small events of this size take about 10 ms. */
 const PART_BYTES = 128 * 1024;
 
 function* readParts(sent: readonly Buffer[]): Generator<void, Transcript | NotResumable> {
@@ -116,7 +116,6 @@ function* readParts(sent: readonly Buffer[]): Generator<void, Transcript | NotRe
   return { kind: 'transcript', head, content, firstContent, reasoning, hasRole, contentEvents };
 }
 
-/** A chunk's fields without those that tell which answer it belongs to. */
 export function withoutIdentity(chunk: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(chunk).filter(([key]) => !IDENTITY_FIELDS.includes(key)),
@@ -176,10 +175,10 @@ function addDelta(draft: Draft, delta: Delta): Obstacle | null {
 /** The `delta` of a chunk's choice. */
 export type Delta = Readonly<Record<string, unknown>>;
 
-/** What a delta may hold that is no text, and that cannot be carried on from its middle. */
+/** Content of a delta that is not text, and cannot be resumed from its middle. */
 type BeyondText = 'tool_call' | 'refusal' | 'audio' | 'content_parts';
 
-/** The text of a delta, empty where it has none. */
+/** The text of a delta; empty without one. */
 export function contentOf(delta: Delta): string {
   const { content } = delta;
   return typeof content === 'string' ? content : '';
@@ -192,7 +191,7 @@ export function reasoningOf(delta: Delta): string {
   return typeof reasoning === 'string' ? reasoning : '';
 }
 
-/** What a delta holds beyond text; null where that is nothing. */
+/** Null where a delta has text only. */
 export function beyondText(delta: Delta): BeyondText | null {
   const { tool_calls: calls, function_call: call, refusal, audio, content } = delta;
   if (isFilled(calls) || isObject(call)) return 'tool_call';
@@ -203,14 +202,14 @@ export function beyondText(delta: Delta): BeyondText | null {
 
 const isFilled = (value: unknown): boolean => Array.isArray(value) && value.length > 0;
 
-/** What of a delta goes on to the caller. */
+/** The part of a delta to send. */
 interface Kept {
   readonly content: string;
   readonly reasoning: string;
   readonly isRoleNew: boolean;
 }
 
-/** A delta with only that text and role; what else it holds stays. Null where nothing is left to say. */
+/** A delta with only that text and role, and its other fields. Null where it is empty. */
 export function keptOf(delta: Delta, kept: Kept): Delta | null {
   const { role, content: _, reasoning, reasoning_content, reasoning_details, ...others } = delta;
   const hasReasoning = kept.reasoning !== '';

@@ -9,15 +9,15 @@ import { anyText } from '../../../support/resume.ts';
 
 const USER = '{"role":"user","content":"x"}';
 
-function asked(body: string, plan: Partial<ContinuedPlan> = {}, content = 'Hello', events = 1) {
+function continued(body: string, plan: Partial<ContinuedPlan> = {}, content = 'Hello', events = 1) {
   const request = parseChatRequest(Buffer.from(body));
   if (isBadRequest(request)) throw new Error(request.message);
   const transcript = { content, firstContent: content, contentEvents: events };
   return continuedBody(request, { model: null, prefill: 'last-message', transcript, ...plan });
 }
 
-function bytesOf(...args: Parameters<typeof asked>): string {
-  const body = asked(...args);
+function bytesOf(...args: Parameters<typeof continued>): string {
+  const body = continued(...args);
   return body.kind === 'body' ? body.bytes.toString() : body.reason;
 }
 
@@ -75,23 +75,23 @@ test('a beginning of the caller’s own that was echoed is not there twice', () 
   const sent = `${own} there was`;
   const body = `{"messages":[${message}]}`;
   const inPieces = (firstContent: string) => ({ content: sent, firstContent, contentEvents: 4 });
-  expect(asked(body, { transcript: inPieces(own) })).toMatchObject({ asked: sent });
+  expect(continued(body, { transcript: inPieces(own) })).toMatchObject({ partial: sent });
   // Said in pieces it is text, as a text that repeats itself has it.
-  expect(asked(body, { transcript: inPieces('Once ') })).toMatchObject({ asked: own + sent });
+  expect(continued(body, { transcript: inPieces('Once ') })).toMatchObject({ partial: own + sent });
   const short = '{"echo":true,"messages":[{"role":"assistant","content":"Once"}]}';
-  expect(asked(short, {}, 'Once more')).toMatchObject({ asked: 'Once more' });
+  expect(continued(short, {}, 'Once more')).toMatchObject({ partial: 'Once more' });
   expect(bytesOf(short, {}, 'Once more')).toContain('"echo":false');
   const unasked = '{"messages":[{"role":"assistant","content":"a"}]}';
-  expect(asked(unasked, {}, 'a')).toMatchObject({ asked: 'aa' });
+  expect(continued(unasked, {}, 'a')).toMatchObject({ partial: 'aa' });
 });
 
 test('the blanks at the end of what was sent are not asked about, but told', () => {
   const body = `{"messages":[${USER}]}`;
-  expect(asked(body, {}, 'Hello. \n\t')).toMatchObject({ asked: 'Hello.', seam: ' \n\t' });
-  expect(asked(body, {}, 'Hello.')).toMatchObject({ asked: 'Hello.', seam: '' });
+  expect(continued(body, {}, 'Hello. \n\t')).toMatchObject({ partial: 'Hello.', blanks: ' \n\t' });
+  expect(continued(body, {}, 'Hello.')).toMatchObject({ partial: 'Hello.', blanks: '' });
   expect(bytesOf(body, {}, 'Hello. ')).toContain('"content":"Hello."');
   // There is nothing to go on from but them.
-  expect(asked(body, {}, ' \n')).toMatchObject({ asked: ' \n', seam: '' });
+  expect(continued(body, {}, ' \n')).toMatchObject({ partial: ' \n', blanks: '' });
 });
 
 test.each<[why: string, body: string, reason: string]>([
@@ -114,12 +114,12 @@ test.each<[why: string, body: string, reason: string]>([
   ],
   ['the text is constrained', `{"guided_regex":"a","messages":[${USER}]}`, 'constrained'],
 ])('where %s, it is not possible', (_why, body, reason) => {
-  expect(asked(body)).toEqual({ kind: 'not_possible', reason });
+  expect(continued(body)).toEqual({ kind: 'not_possible', reason });
 });
 
 test('a format of text and a constraint of null constrain nothing', () => {
   const body = `{"response_format":{"type":"text"},"grammar":null,"messages":[${USER}]}`;
-  expect(asked(body).kind).toBe('body');
+  expect(continued(body).kind).toBe('body');
 });
 
 test('a text that was cut inside a character is not asked about', () => {
@@ -137,7 +137,11 @@ test('whatever the messages, all but the last stay as they were and the last is 
       fc.array(message, { minLength: 1, maxLength: 4 }),
       fc.nat(2),
       (messages, indent) => {
-        const body = asked(JSON.stringify({ messages, max_tokens: 5 }, null, indent), {}, 'Hello');
+        const body = continued(
+          JSON.stringify({ messages, max_tokens: 5 }, null, indent),
+          {},
+          'Hello',
+        );
         if (body.kind !== 'body') throw new Error(body.reason);
         const got = JSON.parse(body.bytes.toString()) as { readonly messages: readonly unknown[] };
         const last = messages.at(-1);

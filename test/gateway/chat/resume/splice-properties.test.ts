@@ -77,7 +77,7 @@ const RUNS = { numRuns: 500 };
 test('given anew, the caller gets exactly the whole text in one stream, wherever anything is cut', () => {
   fc.assert(
     fc.property(broken, (broke) => {
-      const plan: SplicePlan = { way: { kind: 'anew' }, includeUsage: true };
+      const plan: SplicePlan = { mode: { kind: 'repeated' }, includeUsage: true };
       const { all } = carriedOn(broke, plan, broke.text);
       expect(all).toEqual(oneStream(broke, broke.text));
     }),
@@ -86,19 +86,19 @@ test('given anew, the caller gets exactly the whole text in one stream, wherever
 });
 
 /** How an upstream is asked to go on from `sent`, which says no blanks at its end. */
-function goingOn(sent: string, echo: Echo): SplicePlan & { readonly asked: string } {
+function goingOn(sent: string, echo: Echo): SplicePlan & { readonly partial: string } {
   const trimmed = sent.trimEnd();
-  const asked = trimmed === '' ? sent : trimmed;
-  const way = { kind: 'continued' as const, asked, seam: sent.slice(asked.length), echo };
-  return { way, asked, includeUsage: true };
+  const partial = trimmed === '' ? sent : trimmed;
+  const mode = { kind: 'continued' as const, partial, blanks: sent.slice(partial.length), echo };
+  return { mode, partial, includeUsage: true };
 }
 
 test('continued by who is known to say only what is new, or to echo, the caller gets exactly the whole text', () => {
   fc.assert(
     fc.property(broken, fc.constantFrom<Echo>('never', 'always'), (broke, echo) => {
       const plan = goingOn(sentOf(broke).text, echo);
-      const rest = broke.text.slice(plan.asked.length);
-      const { all } = carriedOn(broke, plan, rest, echo === 'always' ? [plan.asked] : []);
+      const rest = broke.text.slice(plan.partial.length);
+      const { all } = carriedOn(broke, plan, rest, echo === 'always' ? [plan.partial] : []);
       expect(all).toEqual(oneStream(broke, broke.text));
     }),
     { numRuns: 2000 },
@@ -112,18 +112,18 @@ test('continued by who is not known to, the caller gets the whole text or its be
     fc.property(broken, begins, (broke, how) => {
       const sent = sentOf(broke).text;
       const plan = goingOn(sent, 'maybe');
-      const { asked } = plan;
-      const rest = broke.text.slice(asked.length);
+      const { partial } = plan;
+      const rest = broke.text.slice(partial.length);
       // Whoever begins a text anew that repeats itself cannot be told from one who goes on with it.
-      fc.pre(how !== 'anew' || !broke.text.slice(asked.length).trimStart().startsWith(asked));
-      fc.pre(how !== 'anew' || !/^(.+)\1+/su.test(asked));
+      fc.pre(how !== 'anew' || !broke.text.slice(partial.length).trimStart().startsWith(partial));
+      fc.pre(how !== 'anew' || !/^(.+)\1+/su.test(partial));
       // By chance in one piece, it would be an echo.
-      fc.pre(how !== 'with what is new' || piecesOf(rest, broke.secondCuts)[0] !== asked);
+      fc.pre(how !== 'with what is new' || piecesOf(rest, broke.secondCuts)[0] !== partial);
       const { diverged, all } = carriedOn(
         broke,
         plan,
         how === 'anew' ? broke.text : rest,
-        how === 'with an echo' ? [asked] : [],
+        how === 'with an echo' ? [partial] : [],
       );
       const isWhole = diverged === null;
       seen[isWhole ? 'whole' : 'broken'] += 1;
@@ -146,7 +146,7 @@ test('given anew, another text diverges and nothing of it goes on', () => {
       fc.pre(!answer.startsWith(sent));
       const { bytes, diverged } = carriedOn(
         broke,
-        { way: { kind: 'anew' }, includeUsage: false },
+        { mode: { kind: 'repeated' }, includeUsage: false },
         answer,
       );
       expect(diverged).not.toBeNull();
@@ -163,7 +163,7 @@ test('where the first stream ended with a whole character, what goes on begins w
       const whole = { ...broke, secondCuts: [] };
       const { bytes } = carriedOn(
         whole,
-        { way: { kind: 'anew' }, includeUsage: false },
+        { mode: { kind: 'repeated' }, includeUsage: false },
         broke.text,
       );
       expect(heard(bytes).content.isWellFormed()).toBe(true);

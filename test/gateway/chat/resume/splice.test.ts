@@ -17,9 +17,9 @@ const STOP = chunkOf('2', {}, 'stop');
 const SENT = 'It was a dark and stormy night';
 const FIRST = [chunkOf('1', { role: 'assistant' }), chunkOf('1', { content: SENT })];
 
-const ANEW: SplicePlan = { way: { kind: 'anew' }, includeUsage: false };
-const going = (echo: Echo, asked = SENT, seam = ''): SplicePlan => {
-  return { way: { kind: 'continued', asked, seam, echo }, includeUsage: false };
+const REPEATED: SplicePlan = { mode: { kind: 'repeated' }, includeUsage: false };
+const going = (echo: Echo, partial = SENT, blanks = ''): SplicePlan => {
+  return { mode: { kind: 'continued', partial, blanks, echo }, includeUsage: false };
 };
 const CONTINUED = going('never');
 const ECHO = going('maybe');
@@ -95,7 +95,7 @@ test.each([
   'event: error\ndata: oh\n\n',
   ': hi\n\n',
 ])('%j passes as it is, also before the new answer has caught up', (event) => {
-  for (const plan of [ANEW, CONTINUED, ECHO]) {
+  for (const plan of [REPEATED, CONTINUED, ECHO]) {
     expect(out(plan, [event])).toEqual({ bytes: event, diverged: null });
   }
 });
@@ -107,7 +107,7 @@ test('a comment inside an event stays with it', () => {
 test('an event that cannot be read is dropped', () => {
   const broken = 'data: {"half\n\n';
   expect(out(CONTINUED, [broken, text('x')]).bytes).toBe(out(CONTINUED, [text('x')]).bytes);
-  expect(out(ANEW, [broken, text(SENT.slice(4))]).diverged).toMatch(/differs/);
+  expect(out(REPEATED, [broken, text(SENT.slice(4))]).diverged).toMatch(/differs/);
 });
 
 test('an echo is swallowed where it is the first text of all, and all of it in one piece', () => {
@@ -156,7 +156,7 @@ test('a text that has repeated itself may go on to, whoever says so', () => {
   );
 });
 
-test('the blanks at the seam are said again and heard once', () => {
+test('the blanks that were sent last are repeated and dropped', () => {
   const first = [chunkOf('1', { content: `${SENT}.\n\n` })];
   const plan = going('never', `${SENT}.`, '\n\n');
   for (const pieces of [['\n\nIt'], ['\n', '\n', 'It'], ['\n', '\nI', 't']]) {
@@ -206,9 +206,9 @@ test('a text of under 16 characters is taken for an echo only where one is due',
 
 test('an answer given anew is silent up to where the first broke off, then goes on', () => {
   const again = [chunkOf('2', { role: 'assistant' }), text('It was'), text(SENT.slice(6))];
-  expect(out(ANEW, again)).toEqual({ bytes: '', diverged: null });
+  expect(out(REPEATED, again)).toEqual({ bytes: '', diverged: null });
   const whole = [...again.slice(0, 2), text(`${SENT.slice(6)}; the`), text(' rain'), STOP, DONE];
-  expect(heardOf(ANEW, whole)).toMatchObject({
+  expect(heardOf(REPEATED, whole)).toMatchObject({
     content: `${SENT}; the rain`,
     roles: 1,
     finishes: ['stop'],
@@ -228,7 +228,7 @@ test.each<[how: string, events: readonly string[]]>([
 ])(
   'an answer given anew that %s has diverged, for good, and nothing of it goes on',
   (_how, events) => {
-    const splice = createSplice(transcriptOf(...FIRST), ANEW);
+    const splice = createSplice(transcriptOf(...FIRST), REPEATED);
     const pieces = events.map((event) => framesIn(event));
     expect(spliced(splice, pieces)).toEqual({ bytes: '', diverged: expect.any(String) as string });
     expect(splice.push(framesIn(text(SENT), STOP)).kind).toBe('diverged');
@@ -236,19 +236,19 @@ test.each<[how: string, events: readonly string[]]>([
 );
 
 test('what comes in the same piece as the divergence does not go on either', () => {
-  const splice = createSplice(transcriptOf(...FIRST), ANEW);
+  const splice = createSplice(transcriptOf(...FIRST), REPEATED);
   expect(splice.push(framesIn(text('It is'), text(SENT), text('more'))).kind).toBe('diverged');
 });
 
 test('a list of parts is never joined to the text that was sent', () => {
   const parts = chunkOf('2', { content: [{ type: 'text', text: 'x' }] });
   expect(out(CONTINUED, [parts]).diverged).toMatch(/list of parts/);
-  expect(out(ANEW, [text(SENT), parts]).diverged).toMatch(/list of parts/);
+  expect(out(REPEATED, [text(SENT), parts]).diverged).toMatch(/list of parts/);
 });
 
 test('an answer given anew may call a tool where the first broke off', () => {
   const call = chunkOf('2', { tool_calls: [{ index: 0, id: 't' }] }, 'tool_calls');
-  expect(out(ANEW, [text(SENT), call])).toMatchObject({ diverged: null });
+  expect(out(REPEATED, [text(SENT), call])).toMatchObject({ diverged: null });
 });
 
 const REASONED = [chunkOf('1', { reasoning_content: 'hm so' }), ...FIRST];
@@ -256,7 +256,7 @@ const reasons = (reasoning: string) => chunkOf('2', { reasoning });
 
 test('reasoning is compared too, whatever its name, and swallowed', () => {
   const second = [reasons('hm'), reasons(' so'), text(`${SENT}!`), STOP];
-  expect(heardOf(ANEW, second, REASONED)).toMatchObject({
+  expect(heardOf(REPEATED, second, REASONED)).toMatchObject({
     reasoning: 'hm so',
     content: `${SENT}!`,
     finishes: ['stop'],
@@ -269,7 +269,7 @@ test.each<[how: string, events: readonly string[]]>([
   ['less', [reasons('hm'), text(`${SENT}!`)]],
   ['no', [text(SENT), STOP]],
 ])('an answer given anew with %s reasoning has diverged', (_how, events) => {
-  expect(out(ANEW, events, REASONED).diverged).not.toBeNull();
+  expect(out(REPEATED, events, REASONED).diverged).not.toBeNull();
 });
 
 test('usage of a continuation adds up where the caller asked for it', () => {
@@ -280,7 +280,7 @@ test('usage of a continuation adds up where the caller asked for it', () => {
     { prompt_tokens: 10, completion_tokens: 7, total_tokens: 17, x: { y: 1 } },
   ]);
   expect(heardOf(CONTINUED, [last], first).usages).toEqual([usage]);
-  expect(heardOf({ ...ANEW, includeUsage: true }, [last], first).usages).toEqual([usage]);
+  expect(heardOf({ ...REPEATED, includeUsage: true }, [last], first).usages).toEqual([usage]);
 });
 
 test('no count of tokens falls below zero, and a usage of null stays null', () => {
@@ -295,7 +295,7 @@ test('no count of tokens falls below zero, and a usage of null stays null', () =
 test('probabilities of tokens do not stay with a text that was cut', () => {
   const choices = [{ index: 0, delta: { content: `${SENT}!` }, logprobs: { content: [] } }];
   const event = `data: ${JSON.stringify({ choices })}\n\n`;
-  expect(out(ANEW, [event]).bytes).toContain('"logprobs":null');
+  expect(out(REPEATED, [event]).bytes).toContain('"logprobs":null');
   expect(out(CONTINUED, [event]).bytes).toContain('"logprobs":{"content":[]}');
 });
 
@@ -307,7 +307,7 @@ test('a whole JSON answer given as events is spliced like any other', () => {
     JSON.stringify({ id: '2', object: 'chat.completion', choices, usage }),
   );
   const events = [answerAsChunk(answer, true)];
-  expect(heardOf({ ...ANEW, includeUsage: true }, events)).toMatchObject({
+  expect(heardOf({ ...REPEATED, includeUsage: true }, events)).toMatchObject({
     content: `${SENT}; the rain`,
     roles: 1,
     finishes: ['stop'],
@@ -322,7 +322,7 @@ test('a second cut is read from the same bytes, and the third stream ends the an
   const sent = [...FIRST, ': handed over\n\n', second];
   const third = streamOf('3', [`${SENT}; the`, ' rain fell'], 'alone');
   expect(transcriptOf(...sent).contentEvents).toBe(3);
-  expect(heardOf(ANEW, third, sent)).toMatchObject({
+  expect(heardOf(REPEATED, third, sent)).toMatchObject({
     content: `${SENT}; the rain fell`,
     roles: 1,
     finishes: ['stop'],

@@ -20,7 +20,7 @@ import { at } from '../support/words.ts';
 
 const DEAD = error(503, 'out of order');
 const MINUTE_MS = 60_000;
-/** The first look comes so long after an opening, the next ones at this pace. */
+/** The first check comes so long after an opening, the next ones at this pace. */
 const FIRST_MS = 15_000;
 const PACE_MS = 5000;
 
@@ -48,7 +48,7 @@ async function startOpened(
   await chat(gateway.url);
   // A fixed engine is asked for its models at the start.
   const before = up.gets.length;
-  return { clock, up, other, gateway, looks: () => up.gets.slice(before) };
+  return { clock, up, other, gateway, checks: () => up.gets.slice(before) };
 }
 
 /** Time passes, and what was sent in it is answered. */
@@ -62,57 +62,57 @@ describe('an upstream whose circuit is open', () => {
     ['hosted_a', ['/models']],
     ['local', ['/health']],
   ] as const)(
-    '(%s) is looked at after 15 s, and used with the next request when it answers',
+    '(%s) is checked after 15 s, and used with the next request when it answers',
     async (id, paths) => {
-      const { clock, up, gateway, looks } = await startOpened(id);
+      const { clock, up, gateway, checks } = await startOpened(id);
       up.answerGet = well;
       up.script = answers('well again');
       await pass(gateway, clock, FIRST_MS - 1);
-      expect(looks()).toEqual([]);
+      expect(checks()).toEqual([]);
       await pass(gateway, clock, 1);
-      expect(looks().map(({ path }) => path)).toEqual(paths);
+      expect(checks().map(({ path }) => path)).toEqual(paths);
       expect(circuitOf(gateway, id)).toMatchObject({ open: true, cooldownRemainingMs: 0 });
       expect(await chat(gateway.url)).toMatchObject({ upstream: id, reason: 'none' });
       expect(circuitOf(gateway, id)).toMatchObject({ open: false });
       // Whoever is well is left in peace.
       await pass(gateway, clock, 10_000);
-      expect(looks()).toHaveLength(1);
+      expect(checks()).toHaveLength(1);
     },
   );
 
-  test('is looked at every 5 s while it does not answer, and after ten minutes every 15 s', async () => {
-    const { clock, up, gateway, looks } = await startOpened('hosted_a', {
+  test('is checked every 5 s while it does not answer, and after ten minutes every 15 s', async () => {
+    const { clock, up, gateway, checks } = await startOpened('hosted_a', {
       COOLDOWN_MS: '3600000',
     });
     up.answerGet = ill;
     await pass(gateway, clock, FIRST_MS);
     for (let n = 2; n <= 118; n += 1) {
       await pass(gateway, clock, PACE_MS - 1);
-      expect(looks()).toHaveLength(n - 1);
+      expect(checks()).toHaveLength(n - 1);
       await pass(gateway, clock, 1);
-      expect(looks()).toHaveLength(n);
+      expect(checks()).toHaveLength(n);
     }
     expect(clock.ticks()).toBe(600_000);
     await pass(gateway, clock, 14_999);
-    expect(looks()).toHaveLength(118);
+    expect(checks()).toHaveLength(118);
     await pass(gateway, clock, 1);
-    expect(looks()).toHaveLength(119);
+    expect(checks()).toHaveLength(119);
     expect(up.calls).toHaveLength(1);
     expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ cooldownRemainingMs: 2_985_000 });
   });
 
-  test('of which nobody answers is looked at again, and so is one that is silent', async () => {
-    const { clock, up, gateway, looks } = await startOpened('hosted_a');
+  test('that does not answer is checked again, and so is one that is silent', async () => {
+    const { clock, up, gateway, checks } = await startOpened('hosted_a');
     await up.close();
     await pass(gateway, clock, FIRST_MS);
     await up.reopen();
     up.answerGet = () => {};
     await pass(gateway, clock, PACE_MS);
-    expect(looks()).toHaveLength(1);
+    expect(checks()).toHaveLength(1);
     await pass(gateway, clock, 4000);
     up.answerGet = well;
     await pass(gateway, clock, 1000);
-    expect(looks()).toHaveLength(2);
+    expect(checks()).toHaveLength(2);
     expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ cooldownRemainingMs: 0 });
   });
 
@@ -127,54 +127,56 @@ describe('an upstream whose circuit is open', () => {
   });
 
   test('is shown our key and headers, and never a completion', async () => {
-    const { clock, up, gateway, looks } = await startOpened('hosted_a', {
+    const { clock, up, gateway, checks } = await startOpened('hosted_a', {
       HOSTED_A_API_KEY: 'sk-ours',
       HOSTED_A_HEADERS: '{"X-Team":"blue"}',
     });
     up.answerGet = well;
     await pass(gateway, clock, FIRST_MS);
-    expect(looks()[0]?.headers).toMatchObject({
+    expect(checks()[0]?.headers).toMatchObject({
       authorization: 'Bearer sk-ours',
       'x-team': 'blue',
     });
     expect(up.calls).toHaveLength(1);
   });
 
-  test('that fails quickly once more is looked at again 15 s later, and nothing is lengthened', async () => {
-    const { clock, up, gateway, looks } = await startOpened('hosted_a');
+  test('that fails quickly once more is checked again 15 s later, and nothing is lengthened', async () => {
+    const { clock, up, gateway, checks } = await startOpened('hosted_a');
     up.answerGet = well;
     for (let n = 1; n <= 6; n += 1) {
       await pass(gateway, clock, FIRST_MS);
       expect(await chat(gateway.url)).toMatchObject({ reason: 'hosted_a=http_503' });
       expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ cooldownRemainingMs: MINUTE_MS });
       expect((await chat(gateway.url)).reason).toBe('hosted_a=circuit_open');
-      expect(looks()).toHaveLength(n);
+      expect(checks()).toHaveLength(n);
     }
     up.script = answers('well again');
     await pass(gateway, clock, FIRST_MS);
     expect(await chat(gateway.url)).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
   });
 
-  test('is left to its cool-down where looks are switched off', async () => {
-    const { clock, up, gateway, looks } = await startOpened('hosted_a', { HEALTH_CHECKS: 'false' });
+  test('is left to its cool-down where health checks are switched off', async () => {
+    const { clock, up, gateway, checks } = await startOpened('hosted_a', {
+      HEALTH_CHECKS: 'false',
+    });
     up.answerGet = well;
     await pass(gateway, clock, MINUTE_MS - 1);
-    expect([looks().length, circuitOf(gateway, 'hosted_a')?.cooldownRemainingMs]).toEqual([0, 1]);
+    expect([checks().length, circuitOf(gateway, 'hosted_a')?.cooldownRemainingMs]).toEqual([0, 1]);
   });
 
   test('is left alone while nothing may be spent and it costs', async () => {
-    const { clock, up, gateway, looks } = await startOpened('hosted_a');
+    const { clock, up, gateway, checks } = await startOpened('hosted_a');
     up.answerGet = well;
     const { patch } = controlOf(gateway);
     expect(await patch({ routing: { forceZero: true } })).toMatchObject({ status: 200 });
     for (let n = 0; n < 6; n += 1) await pass(gateway, clock, PACE_MS);
-    expect(looks()).toEqual([]);
+    expect(checks()).toEqual([]);
     expect(await patch({ routing: { forceZero: false } })).toMatchObject({ status: 200 });
     await pass(gateway, clock, PACE_MS);
-    expect(looks()).toHaveLength(1);
+    expect(checks()).toHaveLength(1);
   });
 
-  test('is not looked at where that might wake up a paid machine', async () => {
+  test('is not checked where that might wake up a paid machine', async () => {
     const clock = createManualClock();
     const up = await startUpstream(reset);
     up.answerGet = well;
@@ -188,7 +190,7 @@ describe('an upstream whose circuit is open', () => {
     expect(up.gets).toEqual([]);
   });
 
-  test('that an earlier run left open is looked at 15 s after the start', async () => {
+  test('that an earlier run left open is checked 15 s after the start', async () => {
     const clock = createManualClock();
     const limits = {
       failThreshold: 1,
@@ -204,18 +206,18 @@ describe('an upstream whose circuit is open', () => {
     const circuits = make();
     circuits.restore(before.save());
     const seen: string[] = [];
-    const look = (id: string) => {
+    const check = (id: string) => {
       seen.push(id);
       return Promise.resolve(true);
     };
-    const looks = createHealthChecks({ clock, circuits, isOn: () => true, look });
-    looks.start();
+    const healthChecks = createHealthChecks({ clock, circuits, isOn: () => true, check });
+    healthChecks.start();
     clock.advance(FIRST_MS - 1);
     expect(seen).toEqual([]);
     clock.advance(1);
     expect(seen).toEqual(['hosted_a']);
     await expect.poll(() => circuits.exclusionOf('hosted_a', '')).toBeNull();
-    looks.stop();
+    healthChecks.stop();
     expect(clock.pending()).toBe(0);
   });
 });
@@ -245,7 +247,7 @@ async function timeOut(
 }
 
 describe('an upstream that hangs', () => {
-  test('and answers looks all the while is left to its cool-down, which grows', async () => {
+  test('and passes its checks all the while is left to its cool-down, which grows', async () => {
     const { clock, up, gateway } = await startHung();
     up.answerGet = well;
     for (let n = 0; n < 11; n += 1) await pass(gateway, clock, PACE_MS);
@@ -258,7 +260,7 @@ describe('an upstream that hangs', () => {
     expect(up.calls).toHaveLength(2);
   });
 
-  test('and answered no look is used again when it does', async () => {
+  test('and failed its checks is used again when it does', async () => {
     const { clock, up, gateway } = await startHung();
     up.answerGet = () => {};
     await pass(gateway, clock, FIRST_MS);
@@ -274,7 +276,7 @@ describe('an upstream that hangs', () => {
 describe('a machine of the local tier', () => {
   const engine = (status: string) => json(200, { status: 'ok', engine_health: { status } });
 
-  test('is looked at through its agent, which knows its gateway and its engine', async () => {
+  test('is checked through its agent, which knows its gateway and its engine', async () => {
     const [sick, other] = [await startMachine(DEAD), await startMachine(answers('other'))];
     const tier = await startTier([sick, other], { FAIL_THRESHOLD: '1' });
     await chat(tier.url);
@@ -307,7 +309,7 @@ describe('a machine of the local tier', () => {
     expect(circuitOf(tier, 'local')).toMatchObject({ open: false });
   });
 
-  test('that may not be used is not looked at', async () => {
+  test('that may not be used is not checked', async () => {
     const sick = machineAt(await startUpstream(DEAD));
     const tier = await startTier([sick], { FAIL_THRESHOLD: '1' });
     await chat(tier.url);

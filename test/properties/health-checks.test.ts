@@ -54,7 +54,7 @@ async function live(
   { limits, fromMs, lastsMs, everyMs, random }: Outage,
   world: {
     readonly fails: 'quickly' | 'silently';
-    readonly look: (isOut: boolean) => boolean;
+    readonly check: (isOut: boolean) => boolean;
     readonly afterMs: number;
   },
 ): Promise<World> {
@@ -67,14 +67,14 @@ async function live(
     changed() {},
     opened(id, how) {
       if (how.isFirst) openedMs.push(clock.ticks());
-      looks.opened(id, how);
+      healthChecks.opened(id, how);
     },
   });
-  const looks = createHealthChecks({
+  const healthChecks = createHealthChecks({
     clock,
     circuits,
     isOn: () => true,
-    look: () => Promise.resolve(world.look(isOut())),
+    check: () => Promise.resolve(world.check(isOut())),
   });
   const fates: World['fates'] = [];
   const dear: number[] = [];
@@ -103,7 +103,7 @@ async function live(
   for (let atMs = 0; atMs < endMs; atMs += STEP_MS) {
     if (atMs % everyMs === 0) ask();
     clock.advance(STEP_MS);
-    // What a look has seen is heard a few turns later.
+    // The result of a check arrives a few turns later.
     for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
   }
   return { circuits, fates, dear, openedMs };
@@ -111,11 +111,11 @@ async function live(
 
 const RUNS = { numRuns: 200 };
 
-test('property: who fails quickly is used again within 16 s of being well, whatever the thresholds', async () => {
+test('property: an upstream that fails quickly is used again within 16 s of being well, whatever the thresholds', async () => {
   const law = fc.asyncProperty(outage, async (given) => {
     const { fates } = await live(given, {
       fails: 'quickly',
-      look: (isOut) => !isOut,
+      check: (isOut) => !isOut,
       afterMs: 40_000,
     });
     const wellMs = given.fromMs + given.lastsMs;
@@ -125,9 +125,9 @@ test('property: who fails quickly is used again within 16 s of being well, whate
   await expect(fc.assert(law, RUNS)).resolves.toBeUndefined();
 }, 60_000);
 
-test('property: so it is where its looks say nothing, and then it costs one quick probe in 15 s at most', async () => {
+test('property: so it is where its checks always pass, and then it costs one quick probe in 15 s at most', async () => {
   const law = fc.asyncProperty(outage, async (given) => {
-    const { fates } = await live(given, { fails: 'quickly', look: () => true, afterMs: 40_000 });
+    const { fates } = await live(given, { fails: 'quickly', check: () => true, afterMs: 40_000 });
     const wellMs = given.fromMs + given.lastsMs;
     const late = fates.filter(({ atMs }) => atMs >= wellMs + 16_000 + given.everyMs);
     expect(new Set(late.map(({ fate }) => fate))).toEqual(new Set(['served']));
@@ -140,11 +140,11 @@ test('property: so it is where its looks say nothing, and then it costs one quic
   await expect(fc.assert(law, RUNS)).resolves.toBeUndefined();
 }, 60_000);
 
-test('property: one that hangs costs one dear probe for each doubling, however well its looks go', async () => {
-  const law = fc.asyncProperty(outage, fc.boolean(), async (given, answersLooks) => {
+test('property: one that hangs costs one dear probe for each doubling, however its checks go', async () => {
+  const law = fc.asyncProperty(outage, fc.boolean(), async (given, passesChecks) => {
     const { dear, circuits, openedMs } = await live(given, {
       fails: 'silently',
-      look: () => answersLooks,
+      check: () => passesChecks,
       afterMs: -1000,
     });
     const { state } = circuits.at(ID).breaker;
@@ -162,17 +162,17 @@ test('property: one that hangs costs one dear probe for each doubling, however w
   await expect(fc.assert(law, RUNS)).resolves.toBeUndefined();
 }, 60_000);
 
-test('property: one that hung and no longer answered looks is used again within 16 s of being well', async () => {
+test('property: one that hung and then failed its checks is used again within 16 s of being well', async () => {
   const law = fc.asyncProperty(outage, async (given) => {
     // Long enough for a check to have failed: a cool-down of 1 s has to double five times before there is one.
     const lasting = { ...given, lastsMs: given.lastsMs + 400_000 };
     const { fates } = await live(lasting, {
       fails: 'silently',
-      look: (isOut) => !isOut,
+      check: (isOut) => !isOut,
       afterMs: 120_000,
     });
     const wellMs = lasting.fromMs + lasting.lastsMs;
-    // A probe that was sent just before is heard of only after its time-out.
+    // A probe that was sent just before is recorded only after its time-out.
     const late = fates.filter(({ atMs }) => atMs >= wellMs + TIMEOUT_MS + 16_000 + given.everyMs);
     expect(new Set(late.map(({ fate }) => fate))).toEqual(new Set(['served']));
   });
