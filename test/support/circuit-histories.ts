@@ -18,7 +18,7 @@ import {
   type Result,
 } from '../../main/gateway/circuits/transitions.ts';
 
-/** One thing that can happen to a breaker; `back` counts tickets from the last one handed out. */
+/** One thing that can happen to a breaker; `back` counts permits from the last one issued. */
 export type Event =
   | { readonly kind: 'admit'; readonly timeoutMs: number }
   | { readonly kind: 'admit_anyway'; readonly timeoutMs: number }
@@ -33,22 +33,22 @@ export type Event =
   /** The wall clock is set, or the machine slept. */
   | { readonly kind: 'wall_jump'; readonly ms: number }
   | { readonly kind: 'reset' }
-  /** The process is started anew after `downMs`. */
+  /** The process restarts after `downMs`. */
   | { readonly kind: 'restart'; readonly downMs: number }
   | { readonly kind: 'limits'; readonly limits: Limits };
 
-/** A breaker and what is around it. */
+/** A breaker and its surroundings. */
 export interface World {
   readonly breaker: Breaker;
   readonly now: DualTime;
   readonly limits: Limits;
-  /** All that were handed out since the start of the process. */
+  /** All permits issued since the start of the process. */
   readonly tickets: readonly Permit[];
-  /** The probe that was sent and not heard of, as the callers know it. */
+  /** The probe without a result, as its caller knows it. */
   readonly probe: Probe | null;
 }
 
-/** A probe under way. */
+/** A running probe. */
 export interface Probe {
   readonly permit: Permit;
   readonly since: DualTime;
@@ -59,7 +59,7 @@ export interface Probe {
 export interface Step {
   readonly before: World;
   readonly event: Event;
-  /** The ticket that the event is about. */
+  /** The permit that the event is about. */
   readonly permit: Permit | null;
   readonly admission: Admission | null;
   readonly after: World;
@@ -77,7 +77,7 @@ const limits: fc.Arbitrary<Limits> = fc.record({
   ttftSlowThreshold: fc.integer({ min: 1, max: 3 }),
 });
 
-/** One that cost its caller nothing. */
+/** A failure that cost its caller nothing. */
 export const QUICK: Result = { kind: 'failure', error: 'http_500', silentMs: 0, costMs: 0 };
 const UNENDING = Number.POSITIVE_INFINITY;
 /** A time-out, and an answer that broke off. */

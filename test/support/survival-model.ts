@@ -6,11 +6,11 @@ import type { Said } from './survival-player.ts';
 import type { Survived } from './survival-world.ts';
 
 /*
- * What a caller is to get, from who was asked and what they said: the router decides who is asked, but not
- * what comes of it. The real gateway is held against it.
+ * What a caller must receive, computed from the upstreams called and their answers: which upstreams are called
+ * is the router's decision and taken as given. The real gateway is compared with it.
  */
 
-/** What a streaming caller is to have in the end. */
+/** What a streaming caller must have received. */
 interface Received {
   readonly content: string;
   readonly reasoning: string;
@@ -33,7 +33,7 @@ function withGiver(before: Received, said: Said, index: number): Received {
   return saysMore(said, before) ? after : before;
 }
 
-/** What was said after `asked`, behind what the caller has; the blanks between the two are there once. */
+/** The text after `asked`, appended to what the caller has; the blanks between the two are there once. */
 function joined(had: string, asked: string, { content }: Said): string {
   const seam = had.slice(asked.length);
   const own = content.slice(asked.length);
@@ -42,7 +42,7 @@ function joined(had: string, asked: string, { content }: Said): string {
   return had + own.slice(said);
 }
 
-/** Whether an answer that was given anew begins with the one that the caller has. */
+/** Whether a repeated answer begins with the one that the caller has. */
 function saysMore(said: Said, before: Received): boolean {
   const { content, reasoning } = said;
   if (reasoning !== '' && before.reasoning === '') return false;
@@ -53,7 +53,7 @@ function saysMore(said: Said, before: Received): boolean {
   return content.startsWith(before.content);
 }
 
-/** Those whose content went to the caller, in order. */
+/** The upstreams whose content was sent to the caller, in order. */
 function giversOf({ row, said }: Survived): Said[] {
   return row.attempts
     .filter(({ firstContentMs, reason }) => firstContentMs !== null && reason !== OUTRUN)
@@ -61,7 +61,7 @@ function giversOf({ row, said }: Survived): Said[] {
     .filter((each) => each !== undefined);
 }
 
-/** What the caller has, and what of it is to be held against the model. */
+/** What the caller has received, and the parts to compare with the model. */
 export function seenBy({ stream, resume, deterministic }: History, survived: Survived) {
   const { answer, row, said } = survived;
   if (answer === null) return 'left';

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 
-/** What every honest upstream answers: characters of one to four bytes, no part of it twice. */
+/** The answer of every honest upstream: characters of one to four bytes, no part of it twice. */
 export const TRUTH = 'Één 🐢 loopt über 3 Brücken – langsam, Schritt für Schritt, nach Zürich. 🏁';
-/** What an upstream thinks that thinks aloud. */
+/** The reasoning of an upstream that sends it. */
 export const THOUGHT = 'Wie weit ist es?';
 
 /** How a stream ends. */
@@ -24,7 +24,7 @@ export interface StreamPart {
   /** How much of it comes, as a share of its events, and whether half an event more. */
   readonly comes: number;
   readonly half: boolean;
-  /** Says first, in one piece, what it was asked to go on from. */
+  /** Echoes first, in one piece, the partial answer. */
   readonly echoes: boolean;
 }
 
@@ -41,7 +41,7 @@ const PREFILLS = ['none', 'last-message', 'continue_final_message', 'prefix'] as
 /** An upstream of a history. */
 export interface Actor {
   readonly part: Part;
-  /** What it says to a request to go on: it does, or that it cannot. */
+  /** Its response to a request to continue: it does, or it refuses. */
   readonly takesPrefill: boolean;
   readonly prefill: (typeof PREFILLS)[number];
   readonly model: 'same' | 'other';

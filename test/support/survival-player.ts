@@ -5,19 +5,19 @@ import { chunkOf, piecesOf } from './resume.ts';
 import { THOUGHT, TRUTH, type Actor, type StreamPart } from './survival-parts.ts';
 import { completion, json, type Script, type UpstreamCall } from './upstream.ts';
 
-/** What an upstream has said in answer to one call, in whole events, as far as it got. */
+/** What an upstream has sent for one call, in whole events. */
 export interface Said {
   readonly upstream: UpstreamId;
   readonly call: UpstreamCall;
-  /** What it was asked to go on from; null: it was asked for the whole. */
+  /** The partial answer that it was sent; null: none. */
   readonly asked: string | null;
-  /** The whole text, with what it was asked to go on from. */
+  /** The whole text, with the partial answer. */
   readonly content: string;
   readonly reasoning: string;
   readonly hasCalledTool: boolean;
   /** Its finish reason has come. */
   readonly isFinished: boolean;
-  /** It then said that it had failed. */
+  /** It then reported an error. */
   readonly hasFailed: boolean;
 }
 
@@ -29,7 +29,7 @@ export interface Play {
 
 const ERROR = 'data: {"error":{"message":"out of memory"}}\n\n';
 const TOOL = { index: 0, id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } };
-/** No engine echoes less here: the gateway cannot tell it from a token that is said twice. */
+/** Shorter echoes are left out: the gateway cannot tell them from a token that occurs twice. */
 const MIN_ECHO_CHARS = 16;
 
 /** Plays an upstream. */

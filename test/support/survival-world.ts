@@ -15,7 +15,7 @@ export interface Survived {
   readonly answer: Answer | null;
   readonly said: readonly Said[];
   readonly row: RequestRow;
-  /** What is left of the request a while after its end. */
+  /** What remains of the request a while after its end. */
   readonly left: { readonly calls: number; readonly inFlight: number; readonly timers: number };
 }
 

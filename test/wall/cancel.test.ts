@@ -46,7 +46,7 @@ describe.each<[phase: string, script: Script, body: object, settings: Record<str
   ['while an answer is put together', stall(ROLE, A, A), PLAIN, {}],
   ['while a whole answer is waited for', hang, PLAIN, { HOSTED_A_ASSEMBLE: 'false' }],
 ])('a caller that leaves %s', (_phase, script, body, settings) => {
-  test('takes the upstream call along at once, and nobody else is asked', async () => {
+  test('takes the upstream call along at once, and no other upstream is called', async () => {
     const a = await startUpstream(script);
     const b = await startUpstream(answers('from b'));
     const gateway = await startGateway({

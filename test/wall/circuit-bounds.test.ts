@@ -56,7 +56,7 @@ test('ten thousand failing requests, each for another model, leave nothing behin
   for (const { skips } of upstreams) expect(skips.length).toBeLessThanOrEqual(54);
 });
 
-test('a thousand models that nobody has leave 50 skips an upstream', async () => {
+test('a thousand unknown models leave 50 exclusions an upstream', async () => {
   const world = createMemoryWorld(ids);
   const meets = Object.fromEntries(UPSTREAM_IDS.map((id) => [id, '404 model'])) as Ask['meets'];
   for (let n = 0; n < 1000; n += 1) await world.act({ ...failing(n), meets });

@@ -164,7 +164,7 @@ test('a probe that failed quickly cost nobody anything, and doubles nothing', as
   expect(a.calls).toHaveLength(6);
 });
 
-test('a probe that failed after a silence past the slow line was dear', async () => {
+test('a probe that failed after a silence past the hedge delay was dear', async () => {
   const { clock, a, gateway } = await startOpened({ HEALTH_CHECKS: 'false', HEDGE: 'off' });
   a.script = hang;
   clock.advance(MINUTE_MS);

@@ -125,7 +125,7 @@ test('a third call of one request costs as much as a second', async () => {
   expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
 });
 
-test('nothing is spent where nobody could be asked', async () => {
+test('nothing is spent where no upstream could be called', async () => {
   const course = await startCourse(
     { hosted_a: [error(400, 'the prompt is too long'), hang], hosted_b: error(503) },
     { HEDGE_BUDGET: '5', FAIL_THRESHOLD: '1', TTFT_SLOW_THRESHOLD: '1' },
@@ -159,7 +159,7 @@ describe('a hosted upstream that hangs', () => {
     return waits;
   }
 
-  test('costs three callers the slow line by the defaults, and is open then', async () => {
+  test('costs three callers the hedge delay by the defaults, and is open then', async () => {
     const course = await startCourse(
       { hosted_a: hang, hosted_b: answers('b') },
       { HEDGE_BUDGET: '5' },
@@ -170,14 +170,14 @@ describe('a hosted upstream that hangs', () => {
     expect(course.up.hosted_a.calls).toHaveLength(3);
   });
 
-  test('costs three callers its time-out where nobody may be asked beside it', async () => {
+  test('costs three callers its time-out where it may not be hedged', async () => {
     const course = await startCourse({ hosted_a: hang, hosted_b: answers('b') }, { HEDGE: 'off' });
     expect(await waitsOf(course)).toEqual([30, 30, 30, 0, 0, 0, 0]);
     const { circuits } = await course.status();
     expect(circuits['hosted_a']).toMatchObject({ open: true, fails: 3, consecutiveSlow: 3 });
   });
 
-  test('counts as slow and as failed; a time-out shorter than the slow line only as failed', async () => {
+  test('counts as slow and as failed; a time-out shorter than the hedge delay only as failed', async () => {
     const course = await startCourse(
       { hosted_a: hang, hosted_b: answers('b') },
       { HEDGE: 'off', HOSTED_A_TIMEOUT_MS: '4000' },

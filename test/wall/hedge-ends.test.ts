@@ -84,7 +84,7 @@ describe('while two run', () => {
     });
   });
 
-  test('both may fail: the walk goes on behind them, and nobody is asked twice', async () => {
+  test('both may fail: the plan continues after them, and none is called twice', async () => {
     const course = await startCourse({
       hosted_a: hang,
       hosted_b: DEAD,
@@ -177,7 +177,7 @@ describe('a refusal that is the caller’s own fault', () => {
     expect(answer.text).toContain('bad key');
   });
 
-  test('by the hedge is no word against the slow one, but nobody else is asked', async () => {
+  test('by the hedge is no word against the slow one, but no other upstream is called', async () => {
     const course = await startCourse({ hosted_a: hang, hosted_b: BAD, hosted_c: answers('no') });
     const { up, clock, url } = course;
     await grantHedges(course, 2);

@@ -158,7 +158,7 @@ describe('a hedge', () => {
     ]);
   });
 
-  test('is not sent where nobody is well', async () => {
+  test('is not sent where no upstream is well', async () => {
     const course = await startCourse(
       { hosted_a: [TOO_LONG, hang], hosted_b: DEAD },
       { FAIL_THRESHOLD: '1', COOLDOWN_MS: String(MINUTE_MS) },
@@ -177,7 +177,7 @@ describe('a hedge', () => {
 });
 
 describe('a probe', () => {
-  test('that is slow is outrun as any other, and is not sent again before another cool-down', async () => {
+  test('that is slow loses its hedge as any other, and is not sent again before another cool-down', async () => {
     const course = await startCourse(
       { hosted_a: [DEAD, hang], hosted_b: answers('from b') },
       { FAIL_THRESHOLD: '1', COOLDOWN_MS: String(MINUTE_MS) },
@@ -261,7 +261,7 @@ describe('the circuit', () => {
     });
   });
 
-  test('of one that was outrun before it was slow hears nothing of slowness', async () => {
+  test('of a call that lost its hedge before it was slow counts nothing as slow', async () => {
     const course = await startCourse({ hosted_a: hang, hosted_b: hang });
     const { up, clock, url } = course;
     const pending = startChat(url, STREAM);

@@ -71,7 +71,7 @@ describe('among the owner’s own machines', () => {
     expect(circuits[fast.id]).toMatchObject({ open: false, fails: 0, successes });
   });
 
-  test('the slow one may still win, and then nobody was left', async () => {
+  test('the slow one may still win, and then no upstream was passed over', async () => {
     const [slow, other] = [await startMachine(hang), await startMachine(hang)];
     const tier = await startHedged([slow, other]);
     const pending = startChat(tier.url, PLAIN);
@@ -116,7 +116,7 @@ describe('among the owner’s own machines', () => {
     expect(callsOf(machines)).toEqual([2, 1, 1]);
   });
 
-  test('a caller that leaves takes both along at once, and nobody bears a mark', async () => {
+  test('a caller that leaves aborts both at once, and neither is counted', async () => {
     const machines = [await startMachine(hang), await startMachine(hang)];
     const [slow, other] = machines as [Machine, Machine];
     const tier = await startHedged(machines);
@@ -138,7 +138,7 @@ describe('among the owner’s own machines', () => {
     for (const { id } of machines) expect((await tier.provider(id)).concurrentRequests).toBe(0);
   });
 
-  test('both may fail: the tier has failed once, and the paid one is asked', async () => {
+  test('both may fail: the pool has failed once, and the paid upstream is called', async () => {
     const [slow, other] = [await startMachine(hang), await startMachine(hang)];
     const hosted = await startUpstream(answers('paid for'));
     const tier = await startHedged([slow, other], at({ hosted_a: hosted.url }));
@@ -161,7 +161,7 @@ describe('among the owner’s own machines', () => {
     expect(callsOf([slow, other])).toEqual([1, 1]);
   });
 
-  test('a hedge that wins and then breaks leaves a tier that is well: one was only slow', async () => {
+  test('a hedge that wins and then breaks leaves a pool that is well: one was only slow', async () => {
     const [slow, broken] = [await startMachine(hang), await startMachine(cut(ROLE, A))];
     const hosted = await startUpstream(answers('paid for'));
     const ondemand = await startUpstream(answers('never asked'));
@@ -253,7 +253,7 @@ describe('among the owner’s own machines', () => {
     expect((await tier.status()).circuits[sick.id]).toMatchObject({ open: false });
   });
 
-  test('while the tier is probed a hedge goes on with the probe of the one that it outran', async () => {
+  test('while the pool is probed a hedge continues the probe of the one that it beat', async () => {
     const machines = [await startMachine(DEAD, hang), await startMachine(DEAD, hang)];
     const [slow, other] = machines as [Machine, Machine];
     const hosted = await startUpstream(answers('paid for'));
@@ -384,7 +384,7 @@ describe('from the owner’s own machines to a paid upstream', () => {
     expect(took).toBeLessThan(AT_ONCE_MS);
   });
 
-  test('a tier whose probe was outrun gives the probe back', async () => {
+  test('a pool whose probe lost its hedge releases the probe', async () => {
     const machine = await startMachine(DEAD, hang);
     const hosted = await startUpstream(answers('paid for'));
     const tier = await startHedged([machine], {

@@ -164,7 +164,7 @@ describe('an answer that is put together', () => {
     expect(callsOf(up)).toEqual({ hosted_a: 1, hosted_b: 1 });
   });
 
-  test('whose content came before the line is not hedged, however long it takes', async () => {
+  test('whose content came before the hedge delay is not hedged, however long it takes', async () => {
     const course = await startCourse({ hosted_a: stall(ROLE, A), hosted_b: answers('never') });
     const { up, clock, url } = course;
     const pending = startChat(url, PLAIN);
@@ -180,7 +180,7 @@ describe('an answer that is put together', () => {
     expect(up.hosted_b.calls).toHaveLength(0);
   });
 
-  test('that wins and then breaks is left for the next one; nobody is asked twice', async () => {
+  test('that wins and then breaks is passed over for the next one; none is called twice', async () => {
     const course = await startCourse({
       hosted_a: hang,
       hosted_b: cut(ROLE, A),
@@ -226,7 +226,7 @@ describe('an answer that comes as a whole', () => {
     await gone;
   });
 
-  test('that is outrun as a hedge was not slow', async () => {
+  test('that loses as a hedge was not slow', async () => {
     const course = await startCourse(
       { hosted_a: hang, hosted_b: hang },
       { HOSTED_B_ASSEMBLE: 'false' },
@@ -265,7 +265,7 @@ describe('an answer that comes as a whole', () => {
 });
 
 describe('the line', () => {
-  test('is the threshold of the circuits where nobody sets another', async () => {
+  test('is the threshold of the circuits unless set', async () => {
     const settings = { TTFT_THRESHOLD_MS: '700' };
     const course = await startCourse({ hosted_a: hang, hosted_b: answers('from b') }, settings);
     const pending = startChat(course.url, STREAM);

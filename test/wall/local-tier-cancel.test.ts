@@ -49,7 +49,7 @@ describe.each<[phase: string, script: Script, body: object]>([
   ['while an answer is put together', stall(ROLE, A, A), PLAIN],
   ['while a whole answer is waited for', hang, { ...PLAIN, n: 2 }],
 ])('a caller that leaves a machine %s', (_phase, script, body) => {
-  test('takes the call along at once; neither circuit hears of it, and nobody else is asked', async () => {
+  test('aborts the call at once; neither circuit counts it, and no other upstream is called', async () => {
     const machines = [await startMachine(script), await startMachine(answers('never asked'))];
     const hosted = await startUpstream(answers('never asked'));
     const [machine, peer] = machines as [Machine, Machine];
@@ -82,7 +82,7 @@ test('a caller that leaves after the commit takes the call along at once', async
   await expectForgotten(tier, [machine], [0]);
 });
 
-test('a caller that leaves the second machine leaves the first one’s failure, and no mark on the tier', async () => {
+test('a caller that leaves the second machine leaves the first one’s failure, and nothing counted for the pool', async () => {
   const machines = [
     await startMachine(error(503)),
     await startMachine(hang),
@@ -136,7 +136,7 @@ test('a caller that leaves a probe gives both probes back', async () => {
   expect(await startChat(tier.url).answer).toMatchObject({ status: 200, reason: 'none' });
 });
 
-test('a caller that leaves a probe in the pause before its retry gives the tier’s probe back', async () => {
+test('a caller that leaves a probe in the pause before its retry releases the pool’s probe', async () => {
   const machine = await startMachine(error(503), error(500));
   const tier = await startTier([machine], { FAIL_THRESHOLD: '1', COOLDOWN_MS: '10000' });
   await startChat(tier.url).answer;

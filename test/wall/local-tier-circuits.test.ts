@@ -19,7 +19,7 @@ async function slowly(machine: Machine, n: number, tier: Tier): Promise<void> {
 }
 
 describe('the circuit of a machine', () => {
-  test('opens by itself, and that of the tier stays closed while anybody serves', async () => {
+  test('opens by itself, and that of the pool stays closed while any machine serves', async () => {
     const [dead, alive] = [await startMachine(error(503)), await startMachine(answers('hi'))];
     const tier = await startTier([dead, alive]);
     for (let n = 0; n < 5; n += 1) {
@@ -84,7 +84,7 @@ describe('the circuit of a machine', () => {
     expect(circuits[slow.id]).toMatchObject({ open: true, fails: 0, successes: 1 });
   });
 
-  test('is closed by its owner, and only by one who knows its id', async () => {
+  test('is closed by its owner, and only by its id', async () => {
     const [sick, alive] = [await startMachine(error(503)), await startMachine(answers('hi'))];
     const tier = await startTier([sick, alive], { FAIL_THRESHOLD: '1' });
     await chat(tier.url);
@@ -99,7 +99,7 @@ describe('the circuit of a machine', () => {
   });
 });
 
-describe('the circuit of the tier', () => {
+describe('the circuit of the pool', () => {
   test('stays closed where three have failed and a fourth could serve', async () => {
     const dead = [error(503), error(502), error(504)].map((script) => startMachine(script));
     const [fourth, hosted] = [await startMachine(answers('hi')), await startUpstream(answers('$'))];
@@ -189,7 +189,7 @@ describe('when all machines are out', () => {
     return { first, second, tier, answer: await answer };
   }
 
-  test('the tier is out for circuit_open, and the hosted upstream is asked', async () => {
+  test('the pool is excluded as circuit_open, and the hosted upstream is called', async () => {
     const hosted = await startUpstream(answers('paid for'));
     const { tier, first, second } = await startOut(at({ hosted_a: hosted.url }));
     expect(await chat(tier.url)).toMatchObject({
@@ -200,7 +200,7 @@ describe('when all machines are out', () => {
     expect(await tier.status()).toMatchObject({ ok: true, local: { health: 'degraded' } });
   });
 
-  test('the one that comes back first is asked where nobody else is left, and leaves no entry', async () => {
+  test('the one that comes back first is called where no other upstream is left, and leaves no entry', async () => {
     const { tier, first, second } = await startOut();
     first.script = answers('well again');
     expect(await chat(tier.url)).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });

@@ -47,30 +47,33 @@ describe('the agent’s own refusal of the gateway', () => {
 });
 
 describe('the engine’s own refusal of the caller', () => {
-  test.each([401, 403])('(%d) is passed on unchanged, and nobody else is asked', async (status) => {
-    const [strict, other] = [
-      await startMachine(error(status, 'a key, please', 'invalid_api_key')),
-      await startMachine(answers('never asked')),
-    ];
-    const [hosted, ondemand] = [await startUpstream(answers('never')), await startUpstream()];
-    const tier = await startTier(
-      [strict, other],
-      at({ hosted_a: hosted.url, ondemand: ondemand.url }),
-    );
-    const answer = await chat(tier.url);
-    expect(answer).toMatchObject({ status, upstream: 'local', reason: 'none' });
-    expect(answer.headers['x-gateway-provider']).toBe(strict.id);
-    expect(JSON.parse(answer.text)).toEqual({
-      error: { message: 'a key, please', type: 'x', code: 'invalid_api_key', param: null },
-    });
-    expect(callsOf([other, hosted])).toEqual([0, 0]);
-    const { circuits, ondemand_warmup: warmup } = await tier.status();
-    expect(warmup).toBe('idle');
-    for (const id of ['local', strict.id]) {
-      expect(circuits[id]).toMatchObject({ fails: 0, successes: 0, open: false });
-    }
-    expect(await chat(tier.url)).toMatchObject({ status });
-  });
+  test.each([401, 403])(
+    '(%d) is passed on unchanged, and no other upstream is called',
+    async (status) => {
+      const [strict, other] = [
+        await startMachine(error(status, 'a key, please', 'invalid_api_key')),
+        await startMachine(answers('never asked')),
+      ];
+      const [hosted, ondemand] = [await startUpstream(answers('never')), await startUpstream()];
+      const tier = await startTier(
+        [strict, other],
+        at({ hosted_a: hosted.url, ondemand: ondemand.url }),
+      );
+      const answer = await chat(tier.url);
+      expect(answer).toMatchObject({ status, upstream: 'local', reason: 'none' });
+      expect(answer.headers['x-gateway-provider']).toBe(strict.id);
+      expect(JSON.parse(answer.text)).toEqual({
+        error: { message: 'a key, please', type: 'x', code: 'invalid_api_key', param: null },
+      });
+      expect(callsOf([other, hosted])).toEqual([0, 0]);
+      const { circuits, ondemand_warmup: warmup } = await tier.status();
+      expect(warmup).toBe('idle');
+      for (const id of ['local', strict.id]) {
+        expect(circuits[id]).toMatchObject({ fails: 0, successes: 0, open: false });
+      }
+      expect(await chat(tier.url)).toMatchObject({ status });
+    },
+  );
 });
 
 describe('a machine that is', () => {
@@ -110,7 +113,7 @@ describe('a machine that is', () => {
     expect(callsOf(machines)).toEqual([1, 1]);
   });
 
-  test('busy, like all of its peers, is a 503 with a time to come back where nobody else is left', async () => {
+  test('busy, like all of its peers, is a 503 with a time to come back where no other upstream is left', async () => {
     const machines = [
       await startMachine(error(503, 'busy')),
       await startMachine(error(503, 'busy')),
@@ -122,7 +125,7 @@ describe('a machine that is', () => {
     expect(JSON.parse(answer.text)).toMatchObject({ error: { code: 'upstream_busy' } });
   });
 
-  test('busy and comes back first is asked where nobody else is left', async () => {
+  test('busy and comes back first is called where no other upstream is left', async () => {
     const first = await startMachine(error(503, 'busy'), answers('free again'));
     const second = await startMachine(hang, answers('never asked'));
     const tier = await startTier([first, second]);

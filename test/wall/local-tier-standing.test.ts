@@ -26,7 +26,7 @@ async function startOthers() {
 
 const warmedAt = async (tier: Tier) => (await tier.status()).ondemand_warmup_detail.lastWarmupAt;
 
-describe('the tier whose machines', () => {
+describe('the pool whose machines', () => {
   test.each<[says: string, given: readonly MachineGiven[]]>([
     ['wait for their verification', [pending]],
     ['have failed theirs', [{ verification: { state: 'failed', address: null } }]],
@@ -72,14 +72,14 @@ describe('the tier whose machines', () => {
     expect(other.calls).toHaveLength(0);
   });
 
-  test('nobody has enrolled is not configured: no news, and no warm-up', async () => {
+  test('are not enrolled is not configured: not reported, and no warm-up', async () => {
     const { settings, ondemand } = await startOthers();
     const tier = await startTier([], settings);
     expect(await chat(tier.url)).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
     expect([await warmedAt(tier), ondemand.gets.length]).toEqual([null, 0]);
   });
 
-  test('cannot be asked is named in a 503 where nobody else is set up', async () => {
+  test('cannot be called is named in a 503 where no other upstream is configured', async () => {
     const others = 'hosted_a=not_configured; hosted_b=not_configured; hosted_c=not_configured';
     for (const [given, reason] of [
       [pending, 'no_provider'],
@@ -93,7 +93,7 @@ describe('the tier whose machines', () => {
 });
 
 describe('zero-spend', () => {
-  test('asks the machines of the tier and nobody who costs', async () => {
+  test('calls the machines of the pool and no paid upstream', async () => {
     const { settings, ondemand } = await startOthers();
     const machines = [await startMachine(error(503)), await startMachine(answers('hi'))];
     const tier = await startTier(machines, settings);

@@ -5,7 +5,7 @@ import { startMachine, startTier } from '../support/tier.ts';
 import { answers, error, hang, startUpstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 
-describe('the time of the tier', () => {
+describe('the time of the pool', () => {
   test.each([1, 2, 3])('is shared equally by %d that are silent', async (count) => {
     const machines = await Promise.all(Array.from({ length: count }, () => startMachine(hang)));
     const hosted = await startUpstream(answers('paid for'));
@@ -78,7 +78,7 @@ describe('a lone 500 or 502', () => {
     },
   );
 
-  test('that comes twice counts twice at the machine and once at the tier', async () => {
+  test('that comes twice counts twice at the machine and once at the pool', async () => {
     const machine = await startMachine(error(500));
     const tier = await startTier([machine]);
     const answer = chat(tier.url);

@@ -76,7 +76,7 @@ describe('a verified machine', () => {
     expect((await machine.call(1)).path).toBe('/box/v1/chat/completions');
   });
 
-  test('gets a token of its own, and nobody else gets one', async () => {
+  test('gets a token of its own, and no other upstream gets one', async () => {
     const [a, b] = [await startMachine(error(503)), await startMachine(error(503))];
     const [hosted, ondemand] = [await startUpstream(error(503)), await startUpstream(error(400))];
     const settings = {
@@ -96,7 +96,7 @@ describe('a verified machine', () => {
     expect((await hosted.call(1)).headers.authorization).toBe('Bearer hosted-key');
   });
 
-  test('is not told a key of the gateway’s own', async () => {
+  test('is not sent a key of the gateway’s own', async () => {
     const machine = await startMachine(answers('hi'));
     const key = 'a-key-of-the-gateway-0123456789';
     const tier = await startTier([machine], { API_KEYS: key });
@@ -112,7 +112,7 @@ describe('a verified machine', () => {
 });
 
 describe('a machine that fails', () => {
-  test('is left for the next one', async () => {
+  test('is passed over for the next one', async () => {
     const [dead, alive] = [await startMachine(error(503)), await startMachine(answers('hi'))];
     const tier = await startTier([dead, alive]);
     const answer = await chat(tier.url);
@@ -132,20 +132,20 @@ describe('a machine that fails', () => {
     ['bad_response', cut(ROLE)],
     ['http_404', error(404, 'nothing here')],
     ['context_length', error(400, 'the prompt is too long')],
-  ])('by %s is left for the next one', async (reason, script) => {
+  ])('by %s is passed over for the next one', async (reason, script) => {
     const [dead, alive] = [await startMachine(script), await startMachine(answers('hi'))];
     const answer = await chatStream((await startTier([dead, alive])).url);
     expect(answer).toMatchObject({ status: 200, reason: `local/${dead.id}=${reason}` });
   });
 
-  test('to be reached is left for the next one', async () => {
+  test('to be reached is passed over for the next one', async () => {
     const [gone, alive] = [await startMachine(answers('x')), await startMachine(answers('hi'))];
     await gone.close();
     const answer = await chat((await startTier([gone, alive])).url);
     expect(answer).toMatchObject({ status: 200, reason: `local/${gone.id}=unreachable` });
   });
 
-  test('is the first of three at most; then the hosted upstream answers, and every entry is told in order', async () => {
+  test('is the first of three at most; then the hosted upstream answers, and every entry is listed in order', async () => {
     const dead = [
       await startMachine(error(503)),
       await startMachine(error(502)),
@@ -189,7 +189,7 @@ describe('a machine that fails', () => {
     expect(callsOf([third, hosted])).toEqual([0, 0]);
   });
 
-  test('after its first content is never followed by another, and counts at itself and at the tier', async () => {
+  test('after its first content is never followed by another, and counts at itself and at the pool', async () => {
     const broken = await startMachine(cut(ROLE, chunk({ content: 'half' })));
     const other = await startMachine(answers('never asked'));
     const hosted = await startUpstream(answers('never asked'));
@@ -207,7 +207,7 @@ describe('a machine that fails', () => {
     expect(circuits).not.toHaveProperty(other.id);
   });
 
-  test('while a whole answer is put together is left for the next one', async () => {
+  test('while a whole answer is put together is passed over for the next one', async () => {
     const broken = await startMachine(cut(ROLE, chunk({ content: 'half' })));
     const other = await startMachine(json(200, completion('whole')));
     const tier = await startTier([broken, other]);
@@ -218,7 +218,7 @@ describe('a machine that fails', () => {
 });
 
 describe('the warm-up of ondemand', () => {
-  test('starts as soon as the tier is lost, and not while its machines are still asked', async () => {
+  test('starts as soon as the pool is lost, and not while its machines are still called', async () => {
     const [first, second] = [await startMachine(error(503)), await startMachine(hang)];
     const ondemand = await startUpstream(answers('never asked'));
     const hosted = await startUpstream(answers('paid for'));

@@ -62,7 +62,7 @@ describe('an error status that sends the request on', () => {
 
 describe("an error status that is the caller's own to mend", () => {
   test.each(each(CALLER_FAULTS))(
-    'a $says from $upstream goes to the caller byte for byte, and nobody else is asked',
+    'a $says from $upstream goes to the caller byte for byte, and no other upstream is called',
     async ({ upstream, status, body }) => {
       const first = await startUpstream(json(status, body, { 'x-ratelimit-remaining': '3' }));
       const other = await startUpstream(answers('never'));

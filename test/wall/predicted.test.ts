@@ -157,7 +157,7 @@ describe('local that was put off', () => {
     ]);
   });
 
-  test('and then fails as well has the last word, and nobody is asked twice', async () => {
+  test('and then fails as well has the last word, and none is called twice', async () => {
     const course = await startTaught();
     course.up.hosted_a.script = DEAD;
     course.up.local.script = error(504);

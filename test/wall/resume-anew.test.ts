@@ -74,7 +74,7 @@ describe.each<[law: string, second: readonly string[]]>([
   ['in the last letter of what was sent', ['The ', 'quick ', 'brown ', 'fob ', 'ticks.']],
   ['by ending before what was sent does', ['The ', 'quick ']],
 ])('an answer that differs %s', (_law, words) => {
-  test('ends the stream with the honest error event, and nothing of it goes on', async () => {
+  test('ends the stream with the error event, and nothing of it is sent', async () => {
     const { c, gateway } = await startAnew(cut(...BEGUN), sse(...told('b', words)));
     const { text } = await chatStream(gateway.url, SAME);
     const { before, code } = brokenOff(text);
@@ -130,7 +130,7 @@ test('one that falls silent while it repeats is hung up on when its silence is t
   ).gone;
 });
 
-test('an answer given anew as JSON goes on in the same stream', async () => {
+test('an answer repeated as JSON continues in the same stream', async () => {
   const { gateway } = await startAnew(cut(...BEGUN), json(200, completion(TEXT)));
   expect(heard((await chatStream(gateway.url, SAME)).text)).toMatchObject(ONE_WHOLE);
 });

@@ -95,7 +95,7 @@ test('the list is asked for with the upstream’s own key and headers, and not a
   expect(await resumed()).toBe(2);
 });
 
-test('while nothing breaks off nobody is asked for a list, nor are those that could not go on', async () => {
+test('while nothing breaks off no list of models is requested, nor one of an upstream that could not continue', async () => {
   const { a, b, c, gateway } = await startHandover([sse(...told('a'))], {
     ...AUTO,
     HOSTED_B_MODEL: 'another',
@@ -107,7 +107,7 @@ test('while nothing breaks off nobody is asked for a list, nor are those that co
   expect([a, b, c].map(({ gets }) => gets.length)).toEqual([0, 0, 0]);
 });
 
-test('a list that does not come is waited for a moment only, and nobody goes on', async () => {
+test('a list that does not come is waited for a moment only, and the answer is not resumed', async () => {
   const { b, clock, gateway } = await startListed({});
   b.answerGet = () => {};
   const pending = startChat(gateway.url, { ...HELLO, stream: true });
@@ -117,7 +117,7 @@ test('a list that does not come is waited for a moment only, and nobody goes on'
   expect(b.calls).toHaveLength(0);
 });
 
-test('who is known to go on need not wait for the list of one behind it', async () => {
+test('an upstream that is known to continue need not wait for the list of one after it', async () => {
   const { b, c, gateway } = await startHandover([cut(...begun('a', 3)), goesOn('b')], AUTO);
   lists(b, { same: 'vllm' });
   c.answerGet = () => {};
@@ -125,7 +125,7 @@ test('who is known to go on need not wait for the list of one behind it', async 
   expect(c.gets).toHaveLength(1);
 });
 
-test('nor need a machine of one’s own, and when it fails the one with the list goes on', async () => {
+test('nor need a machine of one’s own, and when it fails the one with the list continues', async () => {
   const first = await startEngine('', cut(...begun('a', 3)));
   const second = await startEngine('llamacpp', goesOn('b'));
   const hosted = await startUpstream(goesOn('c'));
@@ -187,7 +187,7 @@ describe.each([
     }
   });
 
-  test('is whole at one that is only said to go on, once it has been said twice', async () => {
+  test('is whole at one that is only set to continue, once it has been repeated', async () => {
     const { a, gateway } = await startHandover([undefined, says('b', words)]);
     for (const count of [6, 8, 20, 39]) {
       a.script = cut(...sung(count));

@@ -25,7 +25,7 @@ describe.each<[phase: string, second: Script, more: object, seen: string]>([
   ['while it is going on', stall(chunkOf('b', { content: 'fox ' })), {}, 'fox'],
   ['while it repeats', stall(...begun('b', 2)), { temperature: 0 }, 'carried on'],
 ])('a caller that leaves one who goes on, %s,', (_phase, second, more, seen) => {
-  test('takes both upstream calls along at once, and nobody else is asked', async () => {
+  test('aborts both upstream calls at once, and no other upstream is called', async () => {
     const kind = 'temperature' in more ? 'none' : 'last-message';
     const { a, b, c, gateway } = await startHandover([BREAKS, second, goesOn('c')], {
       HOSTED_B_PREFILL: kind,
@@ -57,7 +57,7 @@ describe.each<[phase: string, second: Script, more: object, seen: string]>([
 const EVENTS = 1200;
 const EVENT = chunkOf('b', { content: 'x'.repeat(64 * 1024) });
 
-test('a caller that does not read stops the one that goes on, and is not timed out', async () => {
+test('a caller that does not read pauses the upstream that continues, and is not timed out', async () => {
   const sent = { events: 0 };
   const flood: Script = async ({ res }) => {
     res.writeHead(200, { 'content-type': 'text/event-stream' });

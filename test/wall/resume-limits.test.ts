@@ -80,7 +80,7 @@ describe.each([
   });
 });
 
-test('where nobody says which model it has, it is that of the caller, and the same for all', async () => {
+test('where no machine says which model it has, it is that of the caller, and the same for all', async () => {
   const unnamed = { HOSTED_A_MODEL: '', HOSTED_B_MODEL: '', HOSTED_C_MODEL: '' };
   const { a, b, gateway } = await startHandover([cut(...BEGUN), goesOn('b')], unnamed);
   const { text } = await chatStream(gateway.url, { model: 'of-the-caller' });
@@ -99,7 +99,7 @@ const long = (bytes: number, word: number): Script =>
     ),
   );
 
-test('an answer of more than 1 MiB is not kept, and so not carried on', async () => {
+test('an answer of more than 1 MiB is not kept, and so not resumed', async () => {
   const { b, gateway } = await startHandover([long(1024 * 1024, 16_384), goesOn('b')]);
   const { text } = await chatStream(gateway.url);
   expect(heard(brokenOff(text).before).content).toHaveLength(1024 * 1024);

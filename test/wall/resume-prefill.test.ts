@@ -39,7 +39,7 @@ describe.each([
   ],
   ['prefix', { role: 'assistant', content: ASKED, prefix: true }, {}],
 ])('an upstream whose prefill is %s', (prefill, message, flags) => {
-  test('is asked to go on from the text that was sent, and the caller’s words are as they were', async () => {
+  test('is asked to continue the text that was sent, and the caller’s words are as they were', async () => {
     const settings = { HOSTED_B_PREFILL: prefill };
     const { a, b, gateway } = await startHandover([cut(...BEGUN), goesOn('b')], settings);
     const answer = await chatStream(gateway.url, { temperature: 0.7, max_tokens: 100 });
@@ -61,7 +61,7 @@ describe.each(['last-message', 'continue_final_message', 'prefix'])(
   (prefill) => {
     const settings = { HOSTED_B_PREFILL: prefill, HOSTED_C_PREFILL: prefill };
 
-    test('an upstream that says as a whole again what it was given is not heard twice', async () => {
+    test('an echo in a JSON answer does not reach the caller twice', async () => {
       const echoes: Script = (call) =>
         sse(...told('b', [askedOf(call) ?? '', ...missing(call)]))(call);
       const { gateway } = await startHandover([cut(...LONGER), echoes], settings);
@@ -87,7 +87,7 @@ describe.each(['last-message', 'continue_final_message', 'prefix'])(
       expect([content, dones]).toEqual(['The quick brown ', 0]);
     });
 
-    test('one that began it anew is not asked to go on again, with temperature 0 for the whole at once', async () => {
+    test('one that began it anew is not asked to continue again, with temperature 0 it is asked to repeat at once', async () => {
       const settingsOfB = { ...settings, HOSTED_C_MODEL: 'another' };
       const { a, b, gateway } = await startHandover([undefined, sse(...told('b'))], settingsOfB);
       const asked = async (more: Record<string, unknown>) => {
@@ -102,7 +102,7 @@ describe.each(['last-message', 'continue_final_message', 'prefix'])(
   },
 );
 
-test('a deterministic request that one will not go on with is asked anew there', async () => {
+test('a deterministic request that an upstream refuses to continue is repeated there', async () => {
   const refuses: Script = (call) =>
     askedOf(call) === null ? sse(...told('b'))(call) : rejectsPrefill(call);
   const { b, c, gateway } = await startHandover([cut(...BEGUN), refuses, goesOn('c')]);
@@ -113,7 +113,7 @@ test('a deterministic request that one will not go on with is asked anew there',
   expect(await counted(gateway, 'hosted_b')).toEqual({ fails: 0, successes: 1 });
 });
 
-test('who refused to go on with a model is not asked to with that one, until it is another upstream', async () => {
+test('an upstream that refused to continue with a model is not asked again with that one, until it is another upstream', async () => {
   const unnamed = { HOSTED_A_MODEL: '', HOSTED_B_MODEL: '', HOSTED_C_BASE_URL: '' };
   const { a, b, gateway } = await startHandover([undefined, rejectsPrefill], unnamed);
   const asksOf = async (model: string) => {
@@ -157,7 +157,7 @@ describe.each<[law: string, refuses: Script, reason: string]>([
     ]);
   });
 
-  test('leaves the caller with the break itself where nobody else goes on', async () => {
+  test('leaves the caller with the break itself where no other upstream continues', async () => {
     const { gateway } = await startHandover([cut(...BEGUN), refuses, refuses]);
     const answer = await chatStream(gateway.url);
     expect(answer).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'none' });
@@ -191,7 +191,7 @@ test('one that answers with JSON instead of events ends the same stream', async 
   expect(heard((await chatStream(gateway.url)).text)).toMatchObject(ONE_WHOLE);
 });
 
-test('one that cannot be asked to go on is not asked at all', async () => {
+test('one that cannot continue is not called', async () => {
   const { b, c, gateway } = await startHandover([cut(...BEGUN), goesOn('b'), goesOn('c')], {
     HOSTED_B_PREFILL: 'none',
   });

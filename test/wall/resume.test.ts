@@ -52,7 +52,7 @@ const BREAKS: readonly [law: string, (sent: readonly string[], next: string) => 
 ];
 
 describe.each(BREAKS)('%s', (_law, breaking) => {
-  test('after any event of the text is unseen: another one goes on from there', async () => {
+  test('after any event of the text is unseen: another upstream continues from there', async () => {
     const { a, b, gateway } = await startHandover([undefined, goesOn('b')]);
     for (let words = 1; words <= WORDS.length; words += 1) {
       a.script = breaking(begun('a', words), told('a')[1 + words] ?? '');
@@ -65,7 +65,7 @@ describe.each(BREAKS)('%s', (_law, breaking) => {
   });
 });
 
-test('silence is unseen too: another one goes on, and the silent one is hung up on', async () => {
+test('silence is unseen too: another upstream continues, and the silent one is aborted', async () => {
   const { a, clock, gateway } = await startHandover([stall(...begun('a', 3)), goesOn('b')]);
   const pending = startChat(gateway.url, STREAM);
   await pending.received('brown');
@@ -89,7 +89,7 @@ test('wherever in its bytes a stream is cut, the caller has the whole answer', a
   expect(b.calls).toHaveLength(finish - lastWords);
 });
 
-test('a second cut is carried on by a third, from all that was sent', async () => {
+test('after a second cut a third upstream resumes, from all that was sent', async () => {
   const secondBreaks: Script = (call) => cut(...told('b', missing(call)).slice(0, 4))(call);
   const { c, gateway } = await startHandover([cut(...begun('a', 2)), secondBreaks, goesOn('c')]);
   const answer = await chatStream(gateway.url);

@@ -32,7 +32,7 @@ async function startBegun() {
   return { url: `http://127.0.0.1:${port}`, first: () => first?.deref(), end: () => end() };
 }
 
-test('what a stream began with is not kept in memory while it goes on', async () => {
+test('what a stream began with is not kept in memory while it continues', async () => {
   const { url, first, end } = await startBegun();
   const response = await fetch(url);
   collect();

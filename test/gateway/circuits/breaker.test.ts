@@ -173,7 +173,7 @@ test('a neutral result of the probe lets the next request probe', () => {
   expect(letIn(freed, OVER).breaker.state.kind).toBe('probing');
 });
 
-test('a probe never heard of again is released after the time-out and a little', () => {
+test('a probe without a result is released after the time-out and a little', () => {
   const { breaker } = letIn(OPEN, OVER);
   expect(isAdmitting(breaker, later(OVER, TIMEOUT_MS))).toBe(false);
   expect(isAdmitting(breaker, later(OVER, TIMEOUT_MS + 1000))).toBe(true);
@@ -198,7 +198,7 @@ test('a probe that is released and not superseded still counts', () => {
   expect(closed.state.kind).toBe('closed');
 });
 
-test('a result that is told twice counts once for the state', () => {
+test('a result that is recorded twice counts once for the state', () => {
   const { permit, breaker } = letIn(OPEN, OVER);
   const open = told(breaker, permit, FAILURE, { now: OVER });
   expect(told(open, permit, FAILURE, { now: OVER }).state).toEqual(open.state);
@@ -224,7 +224,7 @@ test.each([
   expect(after.health.fails + after.health.successes).toBe(6);
 });
 
-test('a late failure of a request let in before the breaker opened and closed again counts in no row', () => {
+test('a late failure of a request admitted before the breaker opened and closed again counts as no consecutive one', () => {
   const { permit } = letIn(NEW_BREAKER, T0);
   const closed = called(OPEN, SUCCESS, { now: OVER });
   expect(told(closed, permit, FAILURE, { now: OVER }).health).toMatchObject({

@@ -151,3 +151,20 @@ test('a deferred local is still ahead, though not for a hedged call', () => {
   expect(plan.next()?.candidate.upstream).toBe('local');
   expect(plan.hasMore(() => true)).toBe(false);
 });
+
+test('after a failure that must not fall back nothing is left, in turn or forced', () => {
+  const states = {
+    hosted_a: 'well',
+    hosted_b: 'out',
+    hosted_c: 'absent',
+    ondemand: 'absent',
+  } as const;
+  const plan = planFor({ states, isSlow: false, zeroSpend: false, hedge: 'all' });
+  const first = plan.next();
+  if (first === null) throw new Error('no call');
+  expect(plan.hasFallback()).toBe(true);
+  plan.failed(first, { ...TIMED_OUT, fallBack: false });
+  expect([plan.next(), plan.hedge(() => true), plan.forceSoonest()]).toEqual([null, null, null]);
+  expect([plan.hasMore(() => true), plan.hasFallback()]).toEqual([false, false]);
+  expect(plan.outcomes(null).map(({ upstream }) => upstream)).toEqual(['local']);
+});

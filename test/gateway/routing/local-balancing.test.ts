@@ -140,7 +140,7 @@ describe('the choice', () => {
     );
   });
 
-  test('counts an unknown machine at the mean of the tier', () => {
+  test('counts an unknown machine at the mean of the pool', () => {
     expect(firsts([UNKNOWN, { ewmaTtft: 300, inFlight: 0 }], 200)).toEqual([1000, 0]);
     expect(firsts([UNKNOWN, { ewmaTtft: 100, inFlight: 0 }], 200)).toEqual([0, 1000]);
   });

@@ -85,7 +85,7 @@ test('a beginning of the caller’s own that was echoed is not there twice', () 
   expect(continued(unasked, {}, 'a')).toMatchObject({ partial: 'aa' });
 });
 
-test('the blanks at the end of what was sent are not asked about, but told', () => {
+test('the blanks at the end of what was sent are not sent along, but reported', () => {
   const body = `{"messages":[${USER}]}`;
   expect(continued(body, {}, 'Hello. \n\t')).toMatchObject({ partial: 'Hello.', blanks: ' \n\t' });
   expect(continued(body, {}, 'Hello.')).toMatchObject({ partial: 'Hello.', blanks: '' });

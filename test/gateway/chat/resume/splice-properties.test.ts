@@ -93,7 +93,7 @@ function goingOn(sent: string, echo: Echo): SplicePlan & { readonly partial: str
   return { mode, partial, includeUsage: true };
 }
 
-test('continued by who is known to say only what is new, or to echo, the caller gets exactly the whole text', () => {
+test('continued by an upstream that is known to send only new text, or to echo, the caller gets exactly the whole text', () => {
   fc.assert(
     fc.property(broken, fc.constantFrom<Echo>('never', 'always'), (broke, echo) => {
       const plan = goingOn(sentOf(broke).text, echo);
@@ -105,7 +105,7 @@ test('continued by who is known to say only what is new, or to echo, the caller 
   );
 });
 
-test('continued by who is not known to, the caller gets the whole text or its beginning and no end', () => {
+test('continued by any other upstream, the caller gets the whole text or its beginning and no end', () => {
   const begins = fc.constantFrom('with what is new', 'with an echo', 'anew');
   const seen = { whole: 0, broken: 0 };
   fc.assert(
@@ -137,7 +137,7 @@ test('continued by who is not known to, the caller gets the whole text or its be
   expect(Math.min(seen.whole, seen.broken)).toBeGreaterThan(100);
 });
 
-test('given anew, another text diverges and nothing of it goes on', () => {
+test('repeated, another text diverges and nothing of it is sent', () => {
   fc.assert(
     fc.property(broken, fc.nat(), fc.constantFrom('', '\u0000', '😁', 'Z'), (broke, at, other) => {
       const sent = sentOf(broke).text;
@@ -156,7 +156,7 @@ test('given anew, another text diverges and nothing of it goes on', () => {
   );
 });
 
-test('where the first stream ended with a whole character, what goes on begins with one', () => {
+test('where the first stream ended with a whole character, what is sent begins with one', () => {
   fc.assert(
     fc.property(broken, (broke) => {
       fc.pre(sentOf(broke).text.isWellFormed());

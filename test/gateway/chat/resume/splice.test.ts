@@ -40,7 +40,7 @@ function heardOf(plan: SplicePlan, events: readonly string[], first = FIRST): He
   return heard(first.join('') + out(plan, events, first).bytes);
 }
 
-test('a continuation goes on under the first answer’s identity', () => {
+test('a continuation keeps the first answer’s identity', () => {
   const second = [chunkOf('2', { role: 'assistant', content: '' }), text('; '), STOP, DONE];
   const event = text('x', { system_fingerprint: 'other', timings: { n: 1 } });
   expect(out(CONTINUED, [event]).bytes).toBe(
@@ -69,12 +69,12 @@ test('a chunk that only repeats the role, or says nothing, is not passed on', ()
   expect(out(CONTINUED, empty).bytes).toBe('');
 });
 
-test('where no role was sent, the second stream’s goes on, once', () => {
+test('where no role was sent, the second stream’s is sent, once', () => {
   const role = chunkOf('2', { role: 'assistant', content: '' });
   expect(heardOf(CONTINUED, [role, role, text('x')], FIRST.slice(1)).roles).toBe(1);
 });
 
-test('a continuation that has no index gets it, and no second choice goes on', () => {
+test('a continuation that has no index gets it, and no second choice is sent', () => {
   const none = 'data: {"choices":[{"delta":{"content":"a"}}]}\n\n';
   const other = 'data: {"choices":[{"index":1,"delta":{"content":"b"}}]}\n\n';
   expect(heardOf(CONTINUED, [none, other])).toMatchObject({
@@ -142,7 +142,7 @@ test('an engine that is known to say only what is new may say the same again', (
   expect(heardOf(CONTINUED, again).content).toBe(SENT.repeat(3));
 });
 
-test('a text that has repeated itself may go on to, whoever says so', () => {
+test('a text that has repeated itself may continue to, at any upstream', () => {
   const song = 'la la la la ';
   const first = [chunkOf('1', { content: song })];
   const plan = going('maybe', song.trimEnd(), ' ');
@@ -204,7 +204,7 @@ test('a text of under 16 characters is taken for an echo only where one is due',
   expect(heardOf(going('always', short), echo, first).content).toBe(`${short} night`);
 });
 
-test('an answer given anew is silent up to where the first broke off, then goes on', () => {
+test('a repeated answer is dropped up to where the first broke off, then sent', () => {
   const again = [chunkOf('2', { role: 'assistant' }), text('It was'), text(SENT.slice(6))];
   expect(out(REPEATED, again)).toEqual({ bytes: '', diverged: null });
   const whole = [...again.slice(0, 2), text(`${SENT.slice(6)}; the`), text(' rain'), STOP, DONE];
@@ -235,7 +235,7 @@ test.each<[how: string, events: readonly string[]]>([
   },
 );
 
-test('what comes in the same piece as the divergence does not go on either', () => {
+test('what comes in the same piece as the divergence is not sent either', () => {
   const splice = createSplice(transcriptOf(...FIRST), REPEATED);
   expect(splice.push(framesIn(text('It is'), text(SENT), text('more'))).kind).toBe('diverged');
 });

@@ -103,7 +103,7 @@ test.each<[why: string, reason: string, sent: readonly string[]]>([
   expect(reasonFor(...sent)).toBe(reason);
 });
 
-test('empty lists and nulls of what cannot be carried on are no obstacle', () => {
+test('empty lists and nulls of what cannot be resumed are no obstacle', () => {
   const delta = { content: 'a', tool_calls: [], function_call: null, refusal: null, audio: null };
   expect(reasonFor(chunkOf('1', delta))).toBe('none');
 });
