@@ -54,9 +54,9 @@ test('who may be asked beside a slow one is chosen, explained and saved', async 
     location.hash = '#/settings/routing';
   });
   const form = page.getByRole('form', { name: 'Routing', exact: true });
-  const hedge = form.getByLabel('Ask another beside a slow one');
-  await hedge.selectOption({ label: 'whoever is next' });
-  await form.getByText('the prompt leaves the house').waitFor();
+  const hedge = form.getByLabel('Hedge slow requests');
+  await hedge.selectOption({ label: 'On the next upstream, even if paid' });
+  await form.getByText('the prompt leaves your network').waitFor();
   await form.getByRole('button', { name: /^Save/ }).click();
   await form.getByText('Saved').waitFor();
   expect(await hedge.inputValue()).toBe('all');

@@ -109,7 +109,7 @@ describe('address', () => {
 
   test('an unknown address is the overview, an unknown filter is all', () => {
     expect(routeOf('#/elsewhere')).toEqual({ page: 'overview' });
-    expect(routeOf('#/settings/odd')).toEqual({ page: 'settings', section: null });
+    expect(routeOf('#/settings/no-such')).toEqual({ page: 'settings', section: null });
     expect(routeOf('#/requests/odd')).toEqual({ page: 'requests', filter: 'all' });
   });
 });
