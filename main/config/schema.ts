@@ -36,7 +36,7 @@ function remote(prefix: string, address: string, timeoutMs: number, timeout = TI
       `${prefix}_HEADERS`,
       kinds.headerMap,
       {},
-      'Extra headers for every request. A new set replaces the current one.',
+      'Sent with every request. A new set replaces the current one.',
     ),
     assemble: setting(
       `${prefix}_ASSEMBLE`,
@@ -213,7 +213,7 @@ export const SETTINGS = {
         'HOST',
         kinds.text,
         '127.0.0.1',
-        'Address to listen on; 127.0.0.1 includes ::1. Other machines can connect only if API keys are set.',
+        'Address of the gateway; 127.0.0.1 includes ::1. Other machines can connect only if API keys are set.',
       ),
     ),
     port: atStart(
@@ -232,7 +232,7 @@ export const SETTINGS = {
       [],
       'Web pages that may call the gateway from a browser.',
     ),
-    maxBodyBytes: setting('MAX_BODY_BYTES', kinds.byteCount, 33_554_432, 'Largest request body.'),
+    maxBodyBytes: setting('MAX_BODY_BYTES', kinds.byteCount, 33_554_432, 'Larger request bodies are refused.'),
     maxBodiesInFlightBytes: setting(
       'MAX_BODIES_IN_FLIGHT_BYTES',
       kinds.memoryBytes,

@@ -12,7 +12,7 @@ const UPSTREAM_LABELS: Readonly<Record<string, string>> = {
   label: 'Name',
   timeoutMs: 'First-token timeout',
   headers: 'Extra headers (JSON)',
-  assemble: 'Stream internally for non-streaming requests',
+  assemble: 'Always stream internally',
   prefill: 'Can continue a partial answer',
   warmup: 'Warm up when Local fails',
 };
