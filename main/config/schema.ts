@@ -232,7 +232,12 @@ export const SETTINGS = {
       [],
       'Web pages that may call the gateway from a browser.',
     ),
-    maxBodyBytes: setting('MAX_BODY_BYTES', kinds.byteCount, 33_554_432, 'Larger request bodies are refused.'),
+    maxBodyBytes: setting(
+      'MAX_BODY_BYTES',
+      kinds.byteCount,
+      33_554_432,
+      'Larger request bodies are refused.',
+    ),
     maxBodiesInFlightBytes: setting(
       'MAX_BODIES_IN_FLIGHT_BYTES',
       kinds.memoryBytes,

@@ -47,7 +47,7 @@ describe('the line', () => {
     await Promise.all([1, 2, 3, 4, 5].map(() => ask(demo)));
     expect(await ask(demo)).toBe('hosted_a: local=circuit_open');
     const local = station(page, 'Local');
-    await local.getByText(/tried in (1 min 00|\d+) s/).waitFor();
+    await local.getByText(/retry in (1 min 00|\d+) s/).waitFor();
     await demo.type('heal local');
     await local.getByRole('button', { name: 'Reset Local' }).click();
     await local.getByText('serving').waitFor();

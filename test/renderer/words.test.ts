@@ -69,7 +69,7 @@ describe('request words', () => {
     const attempts = [attempt({ endMs: 4, reason: 'timeout' }), attempt({ upstream: 'hosted_a' })];
     const row = request('a', { state: 'running', upstream: null, attempts });
     expect(whoOf(row, labels)).toBe('Groq');
-    expect(whoOf({ ...row, state: 'failed' }, labels)).toBe('nobody');
+    expect(whoOf({ ...row, state: 'failed' }, labels)).toBe('No upstream');
     expect(whoOf({ ...row, attempts: [] }, labels)).toBe('choosing');
   });
 
@@ -82,7 +82,7 @@ describe('request words', () => {
 
   test('only a streamed answer has a number of tokens', () => {
     expect(amountOf(request('a', { events: 1_200 }))).toBe('≈ 1,200 tokens');
-    expect(amountOf(request('a', { events: 0, stream: false }))).toBe('whole answer');
+    expect(amountOf(request('a', { events: 0, stream: false }))).toBe('not streamed');
     expect(amountOf(request('a', { events: 0, state: 'running' }))).toBe('');
   });
 
