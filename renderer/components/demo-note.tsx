@@ -5,8 +5,8 @@ export function DemoNote() {
       <strong className="demo-badge">Demo</strong>
       <span>
         These upstreams are simulated and their answers are canned text. Break one and watch where
-        requests go. Try “slow start” on a hosted upstream to see a hedge, “drops mid-answer” to see
-        an answer resumed.
+        requests go. Try “slow start” on a hosted upstream to see a hedge, “drops stream” to see an
+        answer resumed.
       </span>
     </p>
   );

@@ -5,11 +5,11 @@ import { ErrorText } from './error-text.tsx';
 
 const WORDS: Readonly<Record<DemoFault, string>> = {
   none: 'healthy',
-  refuse: 'connection refused',
+  refuse: 'unreachable',
   '429': '429 limit',
   '500': '500 errors',
   slow: 'slow start',
-  cut: 'drops mid-answer',
+  cut: 'drops stream',
   stall: 'stalls',
 };
 
