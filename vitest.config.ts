@@ -12,7 +12,7 @@ const WINDOW = [
 const E2E = [
   'test/{e2e,rules,scripts}/**/*.test.ts',
   'test/desktop/{bundle,npm-start,packaging}.test.ts',
-  'test/registry/store-kill.test.ts',
+  'test/registry/store/kill.test.ts',
 ];
 
 /** Laws of a gateway and its upstreams on real sockets, and those that play long histories of chance. */

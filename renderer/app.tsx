@@ -1,11 +1,11 @@
 import { useSyncExternalStore } from 'react';
-import { ConnectionBanner } from './components/connection-banner.tsx';
-import { Header } from './components/header.tsx';
-import { Notice } from './components/notice.tsx';
-import type { Switchyard } from './data/switchyard.ts';
-import { useRoute } from './hooks/use-route.ts';
-import { Live } from './views/live.tsx';
-import { Locked } from './views/locked.tsx';
+import { ConnectionBanner } from './ui/connection-banner.tsx';
+import { Header } from './ui/header.tsx';
+import { Notice } from './ui/notice.tsx';
+import type { Switchyard } from './api/switchyard.ts';
+import { useRoute } from './ui/use-route.ts';
+import { Live } from './live.tsx';
+import { Locked } from './locked.tsx';
 
 /** The whole page, in each of its standings to the gateway. */
 export function App({ switchyard }: { readonly switchyard: Switchyard }) {

@@ -1,7 +1,7 @@
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';
-import { connectSwitchyard } from './data/switchyard.ts';
+import { connectSwitchyard } from './api/switchyard.ts';
 
 const place = document.getElementById('root');
 if (!place) throw new Error('the page has no #root');

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createAgent } from '../../renderer/data/agent.ts';
-import { startWatch } from '../../renderer/data/watch.ts';
+import { createAgent } from '../../renderer/api/agent.ts';
+import { startWatch } from '../../renderer/api/watch.ts';
 import { agentView } from './agent-builders.ts';
 
 function setUp(answer: () => Response) {

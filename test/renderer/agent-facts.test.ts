@@ -6,10 +6,13 @@ import {
   engineName,
   isSameEngine,
   plainAddress,
-} from '../../renderer/model/agent-engine.ts';
-import { agentFacts } from '../../renderer/model/agent-facts.ts';
-import { agentOrders, ordersText } from '../../renderer/model/agent-orders.ts';
-import { agentProblems, sentence } from '../../renderer/model/agent-problems.ts';
+} from '../../renderer/features/this-machine/agent-engine.ts';
+import { agentFacts } from '../../renderer/features/this-machine/agent-facts.ts';
+import {
+  agentOrders,
+  ordersText,
+} from '../../renderer/features/this-machine/mode-actions-model.ts';
+import { agentProblems, sentence } from '../../renderer/features/this-machine/agent-problems.ts';
 import { agentRecord } from '../support/agent-record.ts';
 import { agentEngine, agentView, membership, owner } from './agent-builders.ts';
 import { NOW } from './builders.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { AgentEngine, AgentView } from '#shared/agent.ts';
-import { agentWords, offWords } from '../../renderer/model/agent-words.ts';
+import { agentWords, offWords } from '../../renderer/features/this-machine/agent-status-text.ts';
 import { agentEngine, agentView, judged, membership, owner } from './agent-builders.ts';
 import { agentRecord } from '../support/agent-record.ts';
 

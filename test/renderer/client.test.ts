@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createClient, refusalOf } from '../../renderer/data/client.ts';
+import { createClient, refusalOf } from '../../renderer/api/client.ts';
 
 interface Call {
   readonly path: string;

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { createControl } from '../../renderer/data/control.ts';
+import { createControl } from '../../renderer/api/control.ts';
 import {
   INITIAL_STATE,
   reduceWindow,
   type SettingsState,
-} from '../../renderer/data/window-state.ts';
+} from '../../renderer/api/window-state.ts';
 
 const OLD = { routing: { forceZero: { value: false, source: 'default' } } };
 const NEW = { routing: { forceZero: { value: true, source: 'file' } } };

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { DoctorEntry } from '#shared/agent.ts';
 import { CHECK_NAMES, type Check } from '#shared/provider.ts';
 import { reportOf } from '../../main/agent/doctor/report.ts';
-import { doctorTable } from '../../renderer/model/doctor-table.ts';
+import { doctorTable } from '../../renderer/features/this-machine/doctor-table.ts';
 import { judged, membership } from './agent-builders.ts';
 
 const HEALTH = 'health /health status ok';

@@ -11,8 +11,13 @@ import {
   withDraft,
   withoutSection,
   type Drafts,
-} from '../../renderer/model/draft.ts';
-import { hintOf, placeholderOf, sourceWords, unitOf } from '../../renderer/model/setting-words.ts';
+} from '../../renderer/features/settings/draft.ts';
+import {
+  hintOf,
+  placeholderOf,
+  sourceWords,
+  unitOf,
+} from '../../renderer/features/settings/setting-text.ts';
 import { fieldAt, FIELDS, saved, SECTIONS } from './settings-builders.ts';
 
 const anyField = fc.constantFrom(...FIELDS);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { LiveEvent } from '#shared/live.ts';
-import { followFeed, reconnectDelay } from '../../renderer/data/feed.ts';
+import { followFeed, reconnectDelay } from '../../renderer/api/feed.ts';
 import { snapshot } from './builders.ts';
 
 /** Runs the feed over the given answers, one a connection, and tells what happened. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { UpstreamReport } from '#shared/status.ts';
-import { headlineOf, isBare } from '../../renderer/model/headline.ts';
-import { lineOf } from '../../renderer/model/line.ts';
-import { stationWords } from '../../renderer/model/station-words.ts';
+import { headlineOf, isBare } from '../../renderer/features/overview/status-summary-text.ts';
+import { lineOf } from '../../renderer/features/overview/upstream-list.ts';
+import { stationWords } from '../../renderer/features/overview/upstream-status-text.ts';
 import { circuit, live, NOW, skipped, status, tripped, upstream } from './builders.ts';
 import { provider as machine } from './provider-builders.ts';
 

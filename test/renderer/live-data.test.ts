@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { applyEvent } from '../../renderer/data/live-data.ts';
+import { applyEvent } from '../../renderer/api/live-data.ts';
 import { APP, delta, live, NOW, perUpstream, request, snapshot, status } from './builders.ts';
 
 const ids = (data: ReturnType<typeof applyEvent>) => data?.requests.map(({ id }) => id);

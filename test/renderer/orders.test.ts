@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { UpstreamReport } from '#shared/status.ts';
 import { WARMUP_STATES } from '#shared/status.ts';
-import { headlineOf } from '../../renderer/model/headline.ts';
-import { lineOf } from '../../renderer/model/line.ts';
-import { isResettable, isWarmable } from '../../renderer/model/orders.ts';
-import { stationWords } from '../../renderer/model/station-words.ts';
+import { headlineOf } from '../../renderer/features/overview/status-summary-text.ts';
+import { lineOf } from '../../renderer/features/overview/upstream-list.ts';
+import {
+  isResettable,
+  isWarmable,
+} from '../../renderer/features/overview/upstream-actions-model.ts';
+import { stationWords } from '../../renderer/features/overview/upstream-status-text.ts';
 import { circuit, live, NOW, skipped, status, tripped, upstream } from './builders.ts';
 
 type StatusOver = Parameters<typeof status>[1];

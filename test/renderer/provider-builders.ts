@@ -6,7 +6,7 @@ import {
   type ProviderList,
   type Verification,
 } from '#shared/provider.ts';
-import type { ProviderCircuit } from '../../renderer/model/provider-standing.ts';
+import type { ProviderCircuit } from '../../renderer/features/providers/provider-standing.ts';
 import { agentRecord } from '../support/agent-record.ts';
 import { NOW } from './builders.ts';
 

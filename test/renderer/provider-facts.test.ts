@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { formatAge, formatPlural } from '../../renderer/model/format.ts';
-import { circuitFacts } from '../../renderer/model/provider-circuit.ts';
+import { formatAge, formatPlural } from '../../renderer/text/format.ts';
+import { circuitFacts } from '../../renderer/features/providers/provider-circuit.ts';
 import {
   chipText,
   heartbeatAge,
@@ -10,10 +10,14 @@ import {
   servingFacts,
   speedText,
   type Fact,
-} from '../../renderer/model/provider-facts.ts';
-import { metersOf, type GpuDevice } from '../../renderer/model/provider-gpu.ts';
-import { gatewayOf, joinNoteOf, validityText } from '../../renderer/model/provider-join.ts';
-import { hashOf, routeOf } from '../../renderer/model/route.ts';
+} from '../../renderer/features/providers/provider-facts.ts';
+import { metersOf, type GpuDevice } from '../../renderer/features/providers/provider-gpu.ts';
+import {
+  gatewayOf,
+  joinNoteOf,
+  validityText,
+} from '../../renderer/features/providers/provider-join.ts';
+import { hashOf, routeOf } from '../../renderer/route.ts';
 import { NOW } from './builders.ts';
 import { agentRecord } from '../support/agent-record.ts';
 import { provider, providerCircuit } from './provider-builders.ts';

@@ -6,7 +6,7 @@ import {
   matchesGroup,
   matchesText,
   summaryOf,
-} from '../../renderer/model/provider-list.ts';
+} from '../../renderer/features/providers/provider-listing.ts';
 import { agentRecord } from '../support/agent-record.ts';
 import { provider, providerCircuit } from './provider-builders.ts';
 

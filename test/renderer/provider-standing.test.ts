@@ -1,13 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { CHECK_NAMES, type Check, type Provider } from '#shared/provider.ts';
-import { addressOf, checkGroups, checkTodo } from '../../renderer/model/provider-checks.ts';
-import { groupOf, PROVIDER_GROUPS } from '../../renderer/model/provider-groups.ts';
+import {
+  addressOf,
+  checkGroups,
+  checkTodo,
+} from '../../renderer/features/providers/provider-checks.ts';
+import { groupOf, PROVIDER_GROUPS } from '../../renderer/features/providers/provider-groups.ts';
 import {
   isRechecked,
   standingOf,
   type ProviderCircuit,
-} from '../../renderer/model/provider-standing.ts';
-import { providerName, providerWords } from '../../renderer/model/provider-words.ts';
+} from '../../renderer/features/providers/provider-standing.ts';
+import { providerName, providerWords } from '../../renderer/features/providers/provider-text.ts';
 import { NOW } from './builders.ts';
 import { checks, provider, providerCircuit, verification } from './provider-builders.ts';
 

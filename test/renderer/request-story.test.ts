@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { AttemptRow } from '#shared/live.ts';
 import { FAILURE_REASONS, OUTRUN, SKIP_REASONS } from '#shared/reasons.ts';
-import { labelsOf } from '../../renderer/model/attempt-names.ts';
-import { causeText, resultText } from '../../renderer/model/attempt-words.ts';
-import { deedText } from '../../renderer/model/reason-deeds.ts';
-import { storyOf } from '../../renderer/model/request-story.ts';
-import { outcomeOf, whoOf, whyOf } from '../../renderer/model/request-words.ts';
+import { labelsOf } from '../../renderer/features/requests/attempt-names.ts';
+import { causeText, resultText } from '../../renderer/features/requests/attempt-text.ts';
+import { deedText } from '../../renderer/text/reason-remedies.ts';
+import { storyOf } from '../../renderer/features/requests/request-timeline.ts';
+import { outcomeOf, whoOf, whyOf } from '../../renderer/features/requests/request-text.ts';
 import { attempt, request, upstream } from './builders.ts';
 import * as rows from './request-builders.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { sectionsOf } from '../../renderer/model/settings-table.ts';
+import { sectionsOf } from '../../renderer/features/settings/settings-table.ts';
 import { fieldAt, FIELDS, SECTIONS, viewOf } from './settings-builders.ts';
 
 describe('the settings in the window', () => {

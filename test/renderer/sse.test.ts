@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createSseReader } from '../../renderer/data/sse.ts';
+import { createSseReader } from '../../renderer/api/sse.ts';
 
 const STREAM = 'data: {"a":1}\n\n: keep-alive\n\nevent: x\ndata:two\ndata: lines\r\n\r\nid: 7\n\n';
 

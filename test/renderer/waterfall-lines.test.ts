@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { AttemptRow, RequestRow } from '#shared/live.ts';
-import { labelsOf } from '../../renderer/model/attempt-names.ts';
-import { lanesOf } from '../../renderer/model/lanes.ts';
-import { marksOf, notesOf } from '../../renderer/model/waterfall-notes.ts';
-import { segmentsOf } from '../../renderer/model/waterfall.ts';
+import { labelsOf } from '../../renderer/features/requests/attempt-names.ts';
+import { lanesOf } from '../../renderer/features/requests/waterfall-lanes.ts';
+import { marksOf, notesOf } from '../../renderer/features/requests/waterfall-notes.ts';
+import { segmentsOf } from '../../renderer/features/requests/waterfall-model.ts';
 import { attempt, request, upstream } from './builders.ts';
 import * as rows from './request-builders.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { FAILURE_REASONS, SKIP_REASONS } from '#shared/reasons.ts';
-import { AXIS_TICKS, axisPercent } from '../../renderer/model/time-axis.ts';
-import { elapsedOf, segmentsOf } from '../../renderer/model/waterfall.ts';
+import { AXIS_TICKS, axisPercent } from '../../renderer/features/requests/time-scale.ts';
+import { elapsedOf, segmentsOf } from '../../renderer/features/requests/waterfall-model.ts';
 import { attempt, NOW, request } from './builders.ts';
 
 const kinds = (...args: Parameters<typeof segmentsOf>) =>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { INITIAL_STATE, reduceWindow } from '../../renderer/data/window-state.ts';
+import { INITIAL_STATE, reduceWindow } from '../../renderer/api/window-state.ts';
 import { delta, NOW, request, snapshot } from './builders.ts';
 
 const connected = reduceWindow(INITIAL_STATE, { kind: 'event', event: snapshot(), now: NOW });

@@ -1,13 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { FAILURE_REASONS, SKIP_REASONS } from '#shared/reasons.ts';
-import { labelsOf } from '../../renderer/model/attempt-names.ts';
-import { parseFallbackReason } from '../../renderer/model/fallback-reason.ts';
-import * as format from '../../renderer/model/format.ts';
-import { reasonText } from '../../renderer/model/reason-text.ts';
-import { matchesFilter } from '../../renderer/model/request-filter.ts';
-import { amountOf, outcomeOf, whoOf, whyOf } from '../../renderer/model/request-words.ts';
-import { hashOf, routeOf } from '../../renderer/model/route.ts';
-import { firstRequest } from '../../renderer/model/setup.ts';
+import { labelsOf } from '../../renderer/features/requests/attempt-names.ts';
+import { parseFallbackReason } from '../../renderer/text/fallback-reason.ts';
+import * as format from '../../renderer/text/format.ts';
+import { reasonText } from '../../renderer/text/reason-text.ts';
+import { matchesFilter } from '../../renderer/features/requests/request-filter.ts';
+import {
+  amountOf,
+  outcomeOf,
+  whoOf,
+  whyOf,
+} from '../../renderer/features/requests/request-text.ts';
+import { hashOf, routeOf } from '../../renderer/route.ts';
+import { firstRequest } from '../../renderer/features/overview/setup.ts';
 import { attempt, missing, request, upstream } from './builders.ts';
 
 const labels = labelsOf([upstream('local'), upstream('hosted_a')]);

@@ -1,0 +1,107 @@
+import { assertNever } from '#shared/assert.ts';
+import type { Condition } from './condition.ts';
+import type { Flow } from './upstream-list.ts';
+
+interface BreakerProps {
+  readonly condition: Condition;
+  readonly flow: Flow;
+}
+
+const RADIUS = 18;
+const ROUND = 2 * Math.PI * RADIUS;
+
+/** A breaker on the track, its state drawn as a shape; words stand beside it. */
+export function Breaker({ condition, flow }: BreakerProps) {
+  return (
+    <svg className="breaker" data-kind={condition.kind} viewBox="0 0 72 72" aria-hidden="true">
+      <path className="rail-piece" data-live={flow !== 'none' || undefined} d="M0 36H18" />
+      <path
+        className="rail-piece"
+        data-live={flow === 'round' || flow === 'through' || undefined}
+        d="M54 36H72"
+      />
+      {flow === 'round' && (
+        <path className="bypass" d="M3 36C13 36 12 8 25 8H47C60 8 59 36 69 36" />
+      )}
+      <circle className="breaker-body" cx="36" cy="36" r={RADIUS} />
+      {condition.kind === 'cooling' && <CooldownRing share={condition.share} />}
+      <Contact condition={condition} flow={flow} />
+    </svg>
+  );
+}
+
+function CooldownRing({ share }: { readonly share: number }) {
+  return (
+    <circle
+      className="cooldown-ring"
+      cx="36"
+      cy="36"
+      r={RADIUS}
+      transform="rotate(-90 36 36)"
+      strokeDasharray={`${(share * ROUND).toFixed(1)} ${ROUND.toFixed(1)}`}
+    />
+  );
+}
+
+/** What is inside the ring: a bar that joins the track, a lever that is up, a cross, or the bare rail. */
+function Contact({ condition, flow }: BreakerProps) {
+  switch (condition.kind) {
+    case 'closed':
+      return <path className="contact" d="M26 36H46" />;
+    case 'failing':
+      return <path className="contact" d="M26 36H32L35 30L38 42L41 36H46" />;
+    case 'cooling':
+      return <Lever up />;
+    case 'probe':
+      return <Lever />;
+    case 'skipped':
+      return <path className="contact" d="M30 30L42 42M42 30L30 42" />;
+    case 'on-demand':
+      return <OnDemandContact warmup={condition.warmup} />;
+    case 'zero-spend':
+      // Taken out: two ends of rail and nothing between them.
+      return <path className="contact" d="M24.5 36H29M43 36H47.5M36 29V43" />;
+    case 'no-provider':
+      return <path className="contact" d="M28.5 43.5L43.5 28.5" />;
+    case 'missing':
+      return (
+        <path className="rail-piece" data-live={flow === 'through' || undefined} d="M18 36H54" />
+      );
+    default:
+      return assertNever(condition, 'condition');
+  }
+}
+
+function Lever({ up = false }: { readonly up?: boolean }) {
+  return (
+    <>
+      <path className="contact" d={up ? 'M27 39L41 27' : 'M27 38L43 32'} />
+      <circle className="contact-dot" cx="45" cy="39" r="2.2" />
+    </>
+  );
+}
+
+type WarmupContactProps = Pick<Extract<Condition, { kind: 'on-demand' }>, 'warmup'>;
+
+function OnDemandContact({ warmup }: WarmupContactProps) {
+  switch (warmup) {
+    case 'ready':
+      return <path className="contact" d="M26 36H46" />;
+    case 'warming':
+      return (
+        <path
+          className="contact waves"
+          d="M30 43q3-3.5 0-7t0-7M36 43q3-3.5 0-7t0-7M42 43q3-3.5 0-7t0-7"
+        />
+      );
+    case 'failed':
+      return <path className="contact" d="M30 30L42 42M42 30L30 42" />;
+    case 'idle':
+      // A snowflake: there, but it has to be woken.
+      return (
+        <path className="contact flake" d="M36 27V45M28.2 31.5L43.8 40.5M28.2 40.5L43.8 31.5" />
+      );
+    default:
+      return assertNever(warmup, 'warm-up state');
+  }
+}

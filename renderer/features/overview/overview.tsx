@@ -1,0 +1,71 @@
+import type { RequestRow } from '#shared/live.ts';
+import { Counters } from './counters.tsx';
+import { FirstRequest } from '../requests/first-request.tsx';
+import { Headline } from './status-summary.tsx';
+import { Legend } from '../requests/legend.tsx';
+import { Line } from './upstream-track.tsx';
+import { RequestList } from '../requests/request-list.tsx';
+import { SetupPanel } from './setup-panel.tsx';
+import type { Control } from '../../api/control.ts';
+import type { LiveData } from '../../api/live-data.ts';
+import type { SettingsState } from '../../api/window-state.ts';
+import { isBare, type Headline as HeadlineModel } from './status-summary-text.ts';
+import type { Line as LineModel } from './upstream-list.ts';
+import { hashOf } from '../../route.ts';
+
+interface OverviewProps {
+  readonly data: LiveData;
+  readonly line: LineModel;
+  readonly headline: HeadlineModel;
+  readonly now: number;
+  readonly control: boolean;
+  readonly settings: SettingsState;
+  readonly actions: Control;
+  readonly onSelect: (row: RequestRow) => void;
+}
+
+const SHOWN_ROWS = 8;
+
+/** The sentence, the line, and the last few requests. */
+export function Overview(props: OverviewProps) {
+  const { data, line, headline, now, control, settings, actions, onSelect } = props;
+  const { totalRequests, fallbackCount } = data.status.stats;
+  const bare = isBare(line) && data.requests.length === 0;
+  return (
+    <>
+      <Headline headline={headline}>
+        <Counters
+          inFlight={data.requests.filter(({ state }) => state === 'running').length}
+          requests={totalRequests}
+          fallbacks={fallbackCount}
+        />
+      </Headline>
+      <Line {...{ data, line, control, settings, actions }} />
+      {bare ? (
+        <SetupPanel />
+      ) : (
+        <section className="panel" aria-labelledby="requests-title">
+          <header className="panel-head">
+            <h2 id="requests-title">Latest requests</h2>
+            {data.requests.length > 0 && (
+              <>
+                <Legend />
+                <a href={hashOf({ page: 'requests', filter: 'all' })}>All requests</a>
+              </>
+            )}
+          </header>
+          {data.requests.length === 0 ? (
+            <FirstRequest data={data} />
+          ) : (
+            <RequestList
+              rows={data.requests.slice(0, SHOWN_ROWS)}
+              data={data}
+              now={now}
+              onSelect={onSelect}
+            />
+          )}
+        </section>
+      )}
+    </>
+  );
+}

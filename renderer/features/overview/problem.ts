@@ -1,0 +1,77 @@
+import { formatPlural } from '../../text/format.ts';
+import type { Station } from './upstream-list.ts';
+import { reasonOf, reasonText } from '../../text/reason-text.ts';
+import { isLasting } from './upstream-status-text.ts';
+
+/** Something that is broken, and what to do about it. */
+export interface Problem {
+  readonly what: string;
+  readonly todo: string;
+}
+
+/** What is wrong at a station, null when nothing is; no ticking figures, they are read aloud. */
+export function problemAt(station: Station): Problem | null {
+  const { condition, report } = station;
+  const { label, circuit } = report;
+  const error = circuit.lastError === null ? '' : ` (${reasonText(reasonOf(circuit.lastError))})`;
+  switch (condition.kind) {
+    case 'cooling':
+    case 'probe':
+      return {
+        what: isSlow(station)
+          ? `${label} was too slow ${formatPlural(circuit.consecutiveSlow, 'time')} in a row.`
+          : `${label} failed ${formatPlural(circuit.consecutiveFails, 'time')} in a row${error}.`,
+        todo: repair(station),
+      };
+    case 'failing':
+      return { what: `${label} is failing${error}.`, todo: repair(station) };
+    case 'skipped':
+      return isLasting(condition.reason) ? skipProblem(station, condition.reason) : null;
+    case 'no-provider':
+      return { what: `${label} has no machine available.`, todo: 'Start one of its engines.' };
+    case 'on-demand':
+      return condition.warmup === 'failed'
+        ? {
+            what: `${label} could not be started.`,
+            todo: 'Check the endpoint at your GPU provider.',
+          }
+        : null;
+    default:
+      return null;
+  }
+}
+
+function isSlow({ report }: Station): boolean {
+  return report.circuit.consecutiveFails === 0;
+}
+
+function repair(station: Station): string {
+  const { baseUrl, circuit, id } = station.report;
+  if (isSlow(station)) return 'Check what else is using it.';
+  const place = baseUrl === null ? '' : ` at ${baseUrl}`;
+  if (id !== 'local') return `Check its service${place}.`;
+  return circuit.lastError !== null && reasonOf(circuit.lastError) === 'unreachable'
+    ? `Start its engine${place}.`
+    : `Check its engine${place}.`;
+}
+
+function skipProblem({ report }: Station, reason: string): Problem {
+  const { label, id, model } = report;
+  const place = (name: string): string => `Settings, or SWITCHYARD_${id.toUpperCase()}_${name}`;
+  switch (reason) {
+    case 'credentials':
+      return {
+        what: `${label} rejected the API key.`,
+        todo: `Set a new one: ${place('API_KEY')}.`,
+      };
+    case 'quota':
+      return { what: `${label} is out of quota.`, todo: 'Top up the account.' };
+    case 'model_not_found':
+      return {
+        what: `${label} does not have the model ${model || 'that was requested'}.`,
+        todo: `Change it: ${place('MODEL')}.`,
+      };
+    default:
+      return { what: `${label} is skipped: ${reasonText(reason)}.`, todo: '' };
+  }
+}

@@ -1,0 +1,40 @@
+import type { ReactNode } from 'react';
+import type { Headline as HeadlineModel } from './status-summary-text.ts';
+
+interface HeadlineProps {
+  readonly headline: HeadlineModel;
+  readonly children: ReactNode;
+}
+
+const LINES = 2;
+
+/** The sentence at the top of the overview; read aloud when it changes. */
+export function Headline({ headline, children }: HeadlineProps) {
+  const { lead, subject, rest, tone, calm, problems } = headline;
+  // Two lines are kept free below the sentence; the last of them counts what does not fit.
+  const shown = problems.length <= LINES ? LINES : LINES - 1;
+  const more = problems.length - shown;
+  return (
+    <section className="headline">
+      <div aria-live="polite">
+        <h1>
+          {lead}
+          <span data-tone={tone}>{subject}</span>
+          {rest}
+        </h1>
+        {problems.length === 0 && calm.map((line) => <p key={line}>{line}</p>)}
+        {problems.slice(0, shown).map(({ what, todo }) => (
+          <p key={what}>
+            <strong>{what}</strong> {todo}
+          </p>
+        ))}
+        {more > 0 && (
+          <p>
+            {more} more {more === 1 ? 'upstream needs' : 'upstreams need'} attention.
+          </p>
+        )}
+      </div>
+      {children}
+    </section>
+  );
+}

@@ -1,0 +1,55 @@
+import { useState } from 'react';
+import type { Refusal } from '../../api/client.ts';
+import { ErrorText } from '../../ui/error-text.tsx';
+import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
+
+/** Something that can be done at a station. */
+interface Order {
+  readonly word: string;
+  /** What the button says where there is room for it. */
+  readonly more: string;
+  readonly title: string;
+  readonly done: string;
+  readonly give: () => Promise<Refusal | null>;
+}
+
+interface StationOrdersProps {
+  readonly label: string;
+  readonly control: boolean;
+  readonly orders: readonly Order[];
+}
+
+/** What can be done at a station now; its place is kept free when there is nothing. */
+export function StationOrders({ label, control, orders }: StationOrdersProps) {
+  const [outcome, setOutcome] = useState<{ said: string; error: string | null } | null>(null);
+
+  const give = async (order: Order, button: HTMLElement): Promise<void> => {
+    const name = button.closest('.station')?.querySelector('h3');
+    const refusal = await order.give();
+    setOutcome({ said: refusal ? '' : `${label}: ${order.done}`, error: refusal?.message ?? null });
+    // The button goes once it has worked: whoever pressed it stays at the station.
+    if (!refusal) name?.focus({ preventScroll: true });
+  };
+
+  return (
+    <div className="orders">
+      {orders.map((order) => (
+        <button
+          key={order.word}
+          type="button"
+          className="button"
+          title={order.title}
+          disabled={!control}
+          aria-describedby={control ? undefined : READ_ONLY_NOTE}
+          onClick={({ currentTarget }) => void give(order, currentTarget)}
+        >
+          {order.word}
+          <span className="roomy">{order.more}</span>
+          <span className="unseen"> {label}</span>
+        </button>
+      ))}
+      <output className="unseen">{outcome?.said ?? ''}</output>
+      <ErrorText text={outcome?.error ?? null} />
+    </div>
+  );
+}

@@ -1,0 +1,60 @@
+import type { UpstreamReport } from '#shared/status.ts';
+import type { LiveData } from '../../api/live-data.ts';
+import { conditionOf, isAdmitted, type Condition } from './condition.ts';
+
+/** Where the current goes at a station: it ends here, goes round, goes through, or never comes. */
+export type Flow = 'ends' | 'round' | 'through' | 'none';
+
+/** One upstream on the line. */
+export interface Station {
+  readonly report: UpstreamReport;
+  readonly condition: Condition;
+  readonly inFlight: number;
+  readonly flow: Flow;
+}
+
+/** The five upstreams in the order in which a request asks them. */
+export interface Line {
+  readonly stations: readonly Station[];
+  /** The one that answers the next request as far as can be known, null when nobody would. */
+  readonly server: Station | null;
+  readonly totalInFlight: number;
+}
+
+/** Derives the line from what is known, carried forward to `now`. */
+export function lineOf(data: LiveData, now: number): Line {
+  const { status, inFlight } = data;
+  const context = {
+    status,
+    elapsedMs: Math.max(0, now - data.statusAt),
+    serverNow: now + data.skewMs,
+  };
+  const known = status.upstreams.map((report) => ({
+    report,
+    condition: conditionOf(report, context),
+    inFlight: inFlight[report.id],
+  }));
+  const end = serverIndex(known.map(({ condition }) => condition));
+  const stations = known.map((station, index) => ({
+    ...station,
+    flow: flowAt(index, end, station.condition),
+  }));
+  return {
+    stations,
+    server: stations[end] ?? null,
+    totalInFlight: known.reduce((sum, station) => sum + station.inFlight, 0),
+  };
+}
+
+/** First the ones known to work, then the ones worth a try; -1 when there is none. */
+function serverIndex(conditions: readonly Condition[]): number {
+  const sound = conditions.findIndex(({ kind }) => kind === 'closed' || kind === 'on-demand');
+  return sound >= 0 ? sound : conditions.findIndex(isAdmitted);
+}
+
+function flowAt(index: number, end: number, condition: Condition): Flow {
+  if (index > end) return 'none';
+  if (index === end) return 'ends';
+  // One that is not set up is a planned station: the line passes it as if it were not there.
+  return isAdmitted(condition) || condition.kind === 'missing' ? 'through' : 'round';
+}

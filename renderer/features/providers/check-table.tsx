@@ -1,0 +1,62 @@
+import type { Check, Verification } from '#shared/provider.ts';
+import { formatDuration } from '../../text/format.ts';
+import { addressOf, checkGroups, type CheckGroup } from './provider-checks.ts';
+
+const WORDS = { passed: 'passed', failed: 'failed', missing: 'not run' } as const;
+const TONES = { passed: 'green', failed: 'red', missing: 'grey' } as const;
+const SIGNS = { passed: '✓', failed: '✕', missing: '–' } as const;
+
+/** Every check of the last verification, with each address that it went to. */
+export function CheckTable({ verification }: { readonly verification: Verification }) {
+  const groups = checkGroups(verification.checks);
+  if (groups.length === 0) return <p className="panel-text">It was not checked yet.</p>;
+  return (
+    <ol className="checks">
+      {groups.map((group) => (
+        <CheckItem key={group.name} {...group} />
+      ))}
+    </ol>
+  );
+}
+
+function CheckItem({ name, outcome, entries }: CheckGroup) {
+  return (
+    <li data-tone={TONES[outcome]}>
+      <h3>{name}</h3>
+      <span className="check-word">
+        <span aria-hidden="true">{SIGNS[outcome]}</span> {WORDS[outcome]}
+      </span>
+      {outcome !== 'missing' && (
+        <ul>
+          {entries.map((entry, place) => (
+            <EntryLine
+              key={`${place} ${entry.detail}`}
+              entry={entry}
+              alone={entries.length === 1}
+            />
+          ))}
+        </ul>
+      )}
+    </li>
+  );
+}
+
+interface EntryLineProps {
+  readonly entry: Check;
+  /** Its check has no other entry, and says already how it went. */
+  readonly alone: boolean;
+}
+
+function EntryLine({ entry, alone }: EntryLineProps) {
+  const { passed, error, detail, latencyMs } = entry;
+  const address = addressOf(entry) ?? detail ?? '';
+  const passing = alone ? '' : 'passed';
+  const result = passed ? passing : (error ?? 'failed');
+  return (
+    <li data-tone={passed ? 'green' : 'red'}>
+      <code>{address}</code>
+      <span className="check-result">{result}</span>
+      <span className="check-took">{latencyMs === undefined ? '' : formatDuration(latencyMs)}</span>
+    </li>
+  );
+}

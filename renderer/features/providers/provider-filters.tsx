@@ -1,0 +1,43 @@
+import { formatCount } from '../../text/format.ts';
+import { GROUP_LABELS, PROVIDER_FILTERS, type ProviderFilter } from './provider-groups.ts';
+import { matchesGroup, type ProviderEntry } from './provider-listing.ts';
+import { hashOf } from '../../route.ts';
+
+interface ProviderFiltersProps {
+  readonly entries: readonly ProviderEntry[];
+  readonly filter: ProviderFilter;
+  readonly text: string;
+  readonly onText: (text: string) => void;
+}
+
+/** Which machines are shown: by state, which is in the address, and by words. */
+export function ProviderFilters({ entries, filter, text, onText }: ProviderFiltersProps) {
+  return (
+    <search className="provider-filters">
+      <nav className="filters" aria-label="Which machines">
+        {PROVIDER_FILTERS.map((choice) => (
+          <a
+            key={choice}
+            href={hashOf({ page: 'providers', filter: choice })}
+            aria-current={choice === filter ? 'true' : undefined}
+          >
+            {GROUP_LABELS[choice]}{' '}
+            <span className="filter-count">
+              {formatCount(entries.filter((entry) => matchesGroup(entry, choice)).length)}
+            </span>
+          </a>
+        ))}
+      </nav>
+      <input
+        type="search"
+        className="search"
+        aria-label="Filter by name, chip, model or address"
+        placeholder="Name, chip or model"
+        autoComplete="off"
+        spellCheck={false}
+        value={text}
+        onChange={({ target }) => onText(target.value)}
+      />
+    </search>
+  );
+}

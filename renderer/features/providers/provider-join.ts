@@ -1,0 +1,35 @@
+import { formatCountdown } from '../../text/format.ts';
+
+/** What stands between a join line and a machine that joins. */
+export type JoinNote = 'here-only' | 'plain-http';
+
+/** What has to be said of the way to this gateway; `url` is the page's address or the line's own. */
+export function joinNoteOf(url: string): JoinNote | null {
+  const address = URL.parse(url);
+  if (!address) return null;
+  if (isLoopback(address.hostname)) return 'here-only';
+  return address.protocol === 'http:' && !isTailnet(address.hostname) ? 'plain-http' : null;
+}
+
+/** The gateway's address inside a join line. */
+export function gatewayOf(join: string): string | null {
+  return /https?:\/\/[^\s'"]+/.exec(join)?.[0] ?? null;
+}
+
+/** How long a line still works, null once it does not. */
+export function validityText(expiresAt: string, serverNow: number): string | null {
+  const leftMs = Date.parse(expiresAt) - serverNow;
+  return leftMs > 0 ? formatCountdown(leftMs) : null;
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
+}
+
+/** A tailnet encrypts by itself: its names, and 100.64.0.0/10. */
+function isTailnet(hostname: string): boolean {
+  if (hostname.endsWith('.ts.net')) return true;
+  const octets = /^100\.(\d+)\./.exec(hostname);
+  const second = Number(octets?.[1] ?? 0);
+  return second >= 64 && second <= 127;
+}

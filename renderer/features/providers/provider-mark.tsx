@@ -1,0 +1,47 @@
+import { assertNever } from '#shared/assert.ts';
+import type { StandingKind } from './provider-standing.ts';
+
+/** A machine's standing as a shape; the word stands beside it. */
+export function ProviderMark({ kind }: { readonly kind: StandingKind }) {
+  return (
+    <svg className="provider-mark" data-kind={kind} viewBox="0 0 20 20" aria-hidden="true">
+      <circle className="mark-body" cx="10" cy="10" r="8" />
+      <path className="mark-sign" d={signOf(kind)} />
+    </svg>
+  );
+}
+
+/** The breakers' own signs where a machine's standing is like one of theirs. */
+function signOf(kind: StandingKind): string {
+  switch (kind) {
+    case 'serving':
+    case 'direct':
+      return 'M6 10H14';
+    case 'idle':
+      return 'M9 10H11';
+    case 'silent':
+      return 'M10 6V10.5M10 13.8V14';
+    case 'unreachable':
+      return 'M6 10H7.5M12.5 10H14M8.5 13L11.5 7';
+    case 'engine-down':
+      return 'M7 7L13 13M13 7L7 13';
+    case 'check-failed':
+    case 'wavering':
+      return 'M5.5 10H8L9.2 7L11 13L12.2 10H14.5';
+    case 'resting':
+      return 'M6 12L13 7.5';
+    case 'verifying':
+    case 'loading':
+      return 'M7 12.5V7.5M10 12.5V7.5M13 12.5V7.5';
+    case 'pending':
+      return 'M6.5 10H6.6M10 10H10.1M13.5 10H13.6';
+    case 'paused':
+      return 'M8 7V13M12 7V13';
+    case 'draining':
+      return 'M10 6V13M7 10.5L10 13.5L13 10.5';
+    case 'stopped':
+      return 'M7.5 7.5H12.5V12.5H7.5Z';
+    default:
+      return assertNever(kind, 'standing');
+  }
+}

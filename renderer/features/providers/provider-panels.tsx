@@ -1,0 +1,88 @@
+import { useId, type ReactNode } from 'react';
+import type { Provider, ProviderEvent } from '#shared/provider.ts';
+import type { StatusReport } from '#shared/status.ts';
+import { formatMoment } from '../../text/format.ts';
+import { circuitFacts, type ReportAge } from './provider-circuit.ts';
+import { machineFacts, networkFacts, servingFacts } from './provider-facts.ts';
+import type { ProviderCircuit } from './provider-standing.ts';
+import { CheckTable } from './check-table.tsx';
+import { Facts } from './facts.tsx';
+import { GpuList } from './gpu-list.tsx';
+import { ProviderHistory } from './provider-history.tsx';
+
+interface ProviderPanelsProps {
+  readonly provider: Provider;
+  readonly history: readonly ProviderEvent[] | null;
+  readonly circuit: ProviderCircuit | undefined;
+  readonly latencies: StatusReport['stats']['providerLatencies'][string] | undefined;
+  readonly statusAge: ReportAge;
+}
+
+/** What is known of a machine, by subject. */
+export function ProviderPanels(props: ProviderPanelsProps) {
+  const { provider, history, circuit, latencies, statusAge } = props;
+  const { serverNow } = statusAge;
+  const { last_check } = provider.verification;
+  const checkedAt =
+    last_check === null
+      ? 'not checked yet'
+      : `at ${formatMoment(Date.parse(last_check), serverNow)}`;
+  return (
+    <div className="provider-panels">
+      <Panel title="GPUs">
+        <GpuList gpu={provider.gpu} />
+      </Panel>
+      <Panel title="Checks" aside={checkedAt}>
+        <CheckTable verification={provider.verification} />
+      </Panel>
+      <div className="panel-column">
+        <Panel title="Serving">
+          <Facts facts={servingFacts(provider, latencies)} />
+          {provider.models.length > 1 && (
+            <details className="models">
+              <summary>All {provider.models.length} models</summary>
+              <ul>
+                {provider.models.map((model) => (
+                  <li key={model}>{model}</li>
+                ))}
+              </ul>
+            </details>
+          )}
+        </Panel>
+        <Panel title="Breaker">
+          <Facts facts={circuitFacts(circuit, statusAge)} />
+        </Panel>
+      </div>
+      <div className="panel-column">
+        <Panel title="Machine">
+          <Facts facts={machineFacts(provider)} />
+        </Panel>
+        <Panel title="Connection">
+          <Facts facts={networkFacts(provider, serverNow)} />
+        </Panel>
+      </div>
+      <Panel title="History">
+        <ProviderHistory history={history} serverNow={serverNow} />
+      </Panel>
+    </div>
+  );
+}
+
+interface PanelProps {
+  readonly title: string;
+  readonly aside?: string;
+  readonly children: ReactNode;
+}
+
+function Panel({ title, aside, children }: PanelProps) {
+  const id = useId();
+  return (
+    <section className="panel" aria-labelledby={id} data-subject={title.toLowerCase()}>
+      <header className="panel-head">
+        <h2 id={id}>{title}</h2>
+        {aside !== undefined && <span className="quiet">{aside}</span>}
+      </header>
+      {children}
+    </section>
+  );
+}

@@ -1,0 +1,115 @@
+import { useCallback, useEffect, useRef } from 'react';
+import { CopyButton } from '../../ui/copy-button.tsx';
+import { ProviderOrders } from './provider-actions.tsx';
+import { ProviderPanels } from './provider-panels.tsx';
+import { ReadOnlyNote } from '../../ui/read-only-note.tsx';
+import { Unreadable } from '../../ui/unreadable.tsx';
+import type { Agent } from '../../api/agent.ts';
+import type { LiveData } from '../../api/live-data.ts';
+import type { Providers as Registry } from '../../api/providers.ts';
+import { useReading } from '../../ui/use-reading.ts';
+import { useSeconds } from '../../ui/use-seconds.ts';
+import { directMachine } from '../this-machine/agent-engine.ts';
+import { isRechecked, standingOf } from './provider-standing.ts';
+import { providerName, providerWords } from './provider-text.ts';
+import { hashOf } from '../../route.ts';
+
+interface ProviderProps {
+  readonly id: string;
+  readonly data: LiveData;
+  readonly control: boolean;
+  readonly frozenAt: number | null;
+  readonly registry: Registry;
+  readonly agent: Agent;
+}
+
+const LIST = hashOf({ page: 'providers', filter: 'all' });
+
+/** Everything about one machine. */
+export function Provider({ id, data, control, frozenAt, registry, agent }: ProviderProps) {
+  const read = useCallback(() => registry.readOne(id), [registry, id]);
+  const { value, failure, again } = useReading(read, data.providers?.revision ?? null, null);
+  const listed = registry.lastList()?.data.find((provider) => provider.id === id);
+  const provider = value?.provider ?? listed;
+  const serverNow = useSeconds(frozenAt) + data.skewMs;
+
+  if (failure?.status === 404) return <Unknown id={id} />;
+  if (!provider) {
+    if (!failure || frozenAt !== null) return <p className="connecting">Reading…</p>;
+    return (
+      <>
+        <h1>Provider</h1>
+        <Unreadable what="This machine" message={failure.refusal.message} onRetry={again} />
+      </>
+    );
+  }
+  const { stats } = data.status;
+  const isDirect = directMachine(agent.last(), data.status) === id;
+  const standing = standingOf(provider, stats.providerCircuits[id], isDirect);
+  const { tone, word, what, todo } = providerWords(standing, serverNow);
+  const name = providerName(provider);
+  return (
+    <>
+      <div className="provider-head" data-tone={tone}>
+        <div aria-live="polite">
+          <Back />
+          <Title key={id} name={name} word={word} />
+          <p className="provider-says">
+            {what !== null && <strong>{what}</strong>} {todo}
+            {isRechecked(provider, standing) && <em> Being checked again.</em>}
+          </p>
+        </div>
+        <ProviderOrders
+          {...{ id, name, control }}
+          checking={provider.verification.status === 'verifying'}
+          actions={registry}
+          onVerifying={again}
+          onRemoved={() => location.assign(LIST)}
+        />
+        <p className="provider-id">
+          <code>{id}</code>
+          <CopyButton text={id} what="provider id" />
+        </p>
+        {!control && <ReadOnlyNote />}
+      </div>
+      <ProviderPanels
+        provider={provider}
+        history={value ? value.history : []}
+        circuit={stats.providerCircuits[id]}
+        latencies={stats.providerLatencies[id]}
+        statusAge={{ elapsedMs: Math.max(0, serverNow - data.skewMs - data.statusAt), serverNow }}
+      />
+    </>
+  );
+}
+
+function Back() {
+  return (
+    <a className="back" href={LIST}>
+      All machines
+    </a>
+  );
+}
+
+function Title({ name, word }: { readonly name: string; readonly word: string }) {
+  const title = useRef<HTMLHeadingElement>(null);
+  // The row that led here is gone: whoever came by keyboard goes on from the top.
+  useEffect(() => title.current?.focus(), []);
+  return (
+    <h1 ref={title} tabIndex={-1}>
+      {name} <span className="pill">{word}</span>
+    </h1>
+  );
+}
+
+function Unknown({ id }: { readonly id: string }) {
+  return (
+    <section className="panel empty">
+      <h1>This machine is not known here</h1>
+      <p>
+        No provider has the id <code>{id}</code>. It was removed, or not heard of for 30 days.
+      </p>
+      <Back />
+    </section>
+  );
+}

@@ -1,0 +1,187 @@
+import { useEffect, useMemo, useRef, useState } from 'react';
+import { AddMachine } from './add-machine.tsx';
+import { NoProviders } from './no-providers.tsx';
+import { ProviderFilters } from './provider-filters.tsx';
+import { ProviderList } from './provider-list.tsx';
+import { rowId } from './provider-row.tsx';
+import { READ_ONLY_NOTE, ReadOnlyNote } from '../../ui/read-only-note.tsx';
+import { ThisMachine } from '../this-machine/this-machine.tsx';
+import { Unreadable } from '../../ui/unreadable.tsx';
+import type { Agent } from '../../api/agent.ts';
+import type { Control } from '../../api/control.ts';
+import type { LiveData } from '../../api/live-data.ts';
+import type { Providers as Registry } from '../../api/providers.ts';
+import type { SettingsState } from '../../api/window-state.ts';
+import { useReading } from '../../ui/use-reading.ts';
+import { useSeconds } from '../../ui/use-seconds.ts';
+import { directMachine } from '../this-machine/agent-engine.ts';
+import { formatCount } from '../../text/format.ts';
+import type { ProviderFilter } from './provider-groups.ts';
+import {
+  entriesOf,
+  matchesGroup,
+  matchesText,
+  summaryOf,
+  type ProviderEntry,
+} from './provider-listing.ts';
+
+interface ProvidersProps {
+  readonly data: LiveData;
+  readonly filter: ProviderFilter;
+  readonly text: string;
+  readonly onText: (text: string) => void;
+  /** The machine that was looked at last. */
+  readonly opened: string | null;
+  readonly control: boolean;
+  readonly settings: SettingsState;
+  readonly frozenAt: number | null;
+  readonly registry: Registry;
+  readonly agent: Agent;
+  readonly saveSettings: Control['saveSettings'];
+}
+
+/** Takes the focus where the machine that one comes back from is gone. */
+const TITLE = 'providers-title';
+
+/** Every machine that reports to this gateway. */
+export function Providers(props: ProvidersProps) {
+  const { data, filter, text, onText, opened, control, frozenAt, registry } = props;
+  const { settings, agent, saveSettings } = props;
+  const [adding, setAdding] = useState(false);
+  const revision = data.providers?.revision ?? null;
+  const {
+    value: list,
+    failure,
+    again,
+  } = useReading(registry.readList, revision, registry.lastList());
+  const serverNow = useSeconds(frozenAt) + data.skewMs;
+  useReturn(opened);
+
+  const { providerCircuits } = data.status.stats;
+  const directId = directMachine(agent.last(), data.status);
+  const all = useMemo(
+    () => entriesOf(list?.data ?? [], providerCircuits, directId),
+    [list, providerCircuits, directId],
+  );
+  const failed = list === null && frozenAt === null ? failure : null;
+  return (
+    <>
+      <Head
+        says={list === null ? 'Reading…' : summaryOf(all)}
+        control={control}
+        onAdd={() => setAdding(true)}
+      />
+      <ThisMachine
+        {...{ data, control, settings, frozenAt, serverNow, agent, saveSettings }}
+        machines={list?.data ?? []}
+      />
+      {failed && (
+        <Unreadable what="The machines" message={failed.refusal.message} onRetry={again} />
+      )}
+      {list !== null && all.length === 0 && <NoProviders />}
+      {list !== null && all.length > 0 && (
+        <Machines
+          {...{ filter, text, onText, serverNow }}
+          entries={all}
+          unread={list.count - list.data.length}
+        />
+      )}
+      {adding && (
+        <AddMachine
+          {...{ serverNow }}
+          enroll={registry.enroll}
+          known={list?.data ?? []}
+          onClose={() => setAdding(false)}
+        />
+      )}
+    </>
+  );
+}
+
+interface HeadProps {
+  readonly says: string;
+  readonly control: boolean;
+  readonly onAdd: () => void;
+}
+
+function Head({ says, control, onAdd }: HeadProps) {
+  return (
+    <div className="providers-head">
+      <div>
+        <h1 id={TITLE} tabIndex={-1}>
+          Providers
+        </h1>
+        <p className="quiet">{says}</p>
+      </div>
+      <button
+        type="button"
+        className="button"
+        data-primary
+        disabled={!control}
+        aria-describedby={control ? undefined : READ_ONLY_NOTE}
+        onClick={onAdd}
+      >
+        Add a machine
+      </button>
+      {!control && <ReadOnlyNote />}
+    </div>
+  );
+}
+
+interface MachinesProps extends Pick<ProvidersProps, 'filter' | 'text' | 'onText'> {
+  readonly entries: readonly ProviderEntry[];
+  readonly serverNow: number;
+  /** How many there are beyond those that were read. */
+  readonly unread: number;
+}
+
+function Machines({ entries, filter, text, onText, serverNow, unread }: MachinesProps) {
+  const named = entries.filter((entry) => matchesText(entry, text.trim()));
+  const shown = named.filter((entry) => matchesGroup(entry, filter));
+  return (
+    <>
+      <ProviderFilters {...{ filter, text, onText }} entries={named} />
+      <section className="panel" aria-label="Machines">
+        {shown.length > 0 ? (
+          <ProviderList key={filter} entries={shown} serverNow={serverNow} />
+        ) : (
+          <NoMatch text={text} onClear={() => onText('')} />
+        )}
+      </section>
+      {unread > 0 && (
+        <p className="quiet">
+          {formatCount(unread)} more machines report to this gateway than are read here; the API
+          lists them all.
+        </p>
+      )}
+    </>
+  );
+}
+
+function NoMatch({ text, onClear }: { readonly text: string; readonly onClear: () => void }) {
+  return (
+    <div className="empty">
+      <h3>No machine here</h3>
+      <p>
+        {text.trim() === '' ? (
+          'None is in this state.'
+        ) : (
+          <>None in this state matches “{text.trim()}”.</>
+        )}{' '}
+        <a href="#/providers" onClick={onClear}>
+          Show all
+        </a>
+      </p>
+    </div>
+  );
+}
+
+/** Coming back from a machine's page, the focus is where it left. */
+function useReturn(opened: string | null): void {
+  const from = useRef(opened);
+  useEffect(() => {
+    if (from.current === null) return;
+    const row = document.getElementById(rowId(from.current));
+    (row ?? document.getElementById(TITLE))?.focus();
+  }, []);
+}

@@ -1,0 +1,57 @@
+import { OUTRUN } from '#shared/reasons.ts';
+import type { AttemptRow, RequestRow } from '#shared/live.ts';
+import { nameOf, type Labels } from './attempt-names.ts';
+import { brokenBefore } from './waterfall-lanes.ts';
+import { reasonText } from '../../text/reason-text.ts';
+
+/** True for an attempt that delivered text to the caller. */
+export function gaveContent(attempt: AttemptRow, row: RequestRow): boolean {
+  const { firstContentMs, reason } = attempt;
+  return firstContentMs !== null && reason !== OUTRUN && !hasDiverged(attempt, row);
+}
+
+/** True for a resume whose text did not match the partial answer. */
+export function hasDiverged({ cause, endMs, reason }: AttemptRow, { state }: RequestRow): boolean {
+  return cause === 'resume' && state === 'broken' && endMs !== null && reason === null;
+}
+
+/** The call beside which a hedge was made, and which was slow; null where it was not kept. */
+export function slowOne(hedge: AttemptRow, { attempts }: RequestRow): AttemptRow | null {
+  const before = attempts.slice(0, attempts.indexOf(hedge));
+  return before.findLast(({ endMs }) => endMs === null || endMs >= hedge.startMs) ?? null;
+}
+
+/** Why a call was made, in words. */
+export function causeText(attempt: AttemptRow, row: RequestRow, labels: Labels): string {
+  const { attempts } = row;
+  const at = attempts.indexOf(attempt);
+  switch (attempt.cause) {
+    case 'turn': {
+      const before = attempts[at - 1];
+      const isAgain = before?.upstream === attempt.upstream && before.provider === attempt.provider;
+      return isAgain ? 'retry' : 'next in line';
+    }
+    case 'hedge': {
+      const slow = slowOne(attempt, row);
+      return slow === null ? 'hedge' : `hedge: ${nameOf(slow, row, labels)} was slow`;
+    }
+    case 'resume': {
+      const broken = attempts[brokenBefore(attempts, at)];
+      return broken === undefined ? 'resume' : `${nameOf(broken, row, labels)} dropped the stream`;
+    }
+  }
+}
+
+/** What came of a call, in words. */
+export function resultText(attempt: AttemptRow, row: RequestRow): string {
+  const { cause, endMs, firstContentMs, reason } = attempt;
+  if (reason !== null) {
+    const isBroken = firstContentMs !== null && reason !== OUTRUN;
+    return isBroken ? 'dropped' : reasonText(reason);
+  }
+  if (endMs === null) return firstContentMs === null ? 'waiting' : 'answering';
+  if (hasDiverged(attempt, row)) return 'different answer';
+  if (row.state === 'broken') return 'dropped';
+  if (row.state === 'cancelled') return 'cancelled by the app';
+  return cause === 'resume' ? 'resumed it' : 'answered';
+}

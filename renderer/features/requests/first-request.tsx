@@ -1,0 +1,16 @@
+import type { LiveData } from '../../api/live-data.ts';
+import { firstRequest } from '../overview/setup.ts';
+import { CodeLine } from '../../ui/code-line.tsx';
+
+/** What to do while no request has come. */
+export function FirstRequest({ data }: { readonly data: LiveData }) {
+  const { baseUrl } = data.app;
+  return (
+    <div className="empty">
+      <h3>No requests yet</h3>
+      <p>Point a client at the base URL, or try one from a terminal. It shows up here at once.</p>
+      <CodeLine text={baseUrl} what="base URL" />
+      <CodeLine text={firstRequest(baseUrl, data.status.upstreams)} what="first request" />
+    </div>
+  );
+}

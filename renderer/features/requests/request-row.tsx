@@ -1,0 +1,49 @@
+import { memo } from 'react';
+import type { RequestRow } from '#shared/live.ts';
+import type { Labels } from './attempt-names.ts';
+import { formatClock, formatDuration } from '../../text/format.ts';
+import { amountOf, outcomeOf, whoOf, whyOf } from './request-text.ts';
+import { Waterfall } from './waterfall.tsx';
+
+interface RequestLineProps {
+  readonly row: RequestRow;
+  readonly labels: Labels;
+  readonly elapsedMs: number;
+  readonly onSelect: (row: RequestRow) => void;
+}
+
+/** One request; a finished one is drawn once. */
+export const RequestLine = memo(function RequestLine({
+  row,
+  labels,
+  elapsedMs,
+  onSelect,
+}: RequestLineProps) {
+  const { tone, word } = outcomeOf(row);
+  const why = whyOf(row, labels);
+  return (
+    <li>
+      <button
+        type="button"
+        className="request"
+        data-tone={tone}
+        aria-haspopup="dialog"
+        onClick={() => onSelect(row)}
+      >
+        <span className="request-time">{formatClock(row.startedAt)}</span>
+        <span className="request-who">
+          <span className="request-name">{whoOf(row, labels)}</span>
+          <span className="request-why" title={why ?? undefined}>
+            {why ?? row.model ?? 'no model named'}
+          </span>
+        </span>
+        <Waterfall row={row} labels={labels} elapsedMs={elapsedMs} />
+        <span className="request-result">
+          <span className="request-word">{word}</span>
+          <span className="request-took">{formatDuration(elapsedMs)}</span>
+          <span className="request-amount">{amountOf(row)}</span>
+        </span>
+      </button>
+    </li>
+  );
+});

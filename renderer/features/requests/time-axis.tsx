@@ -1,0 +1,14 @@
+import { AXIS_TICKS, axisPercent } from './time-scale.ts';
+
+/** Marks of the common time axis, drawn once behind all rows. */
+export function TimeAxis() {
+  return (
+    <div className="axis" aria-hidden="true">
+      {AXIS_TICKS.map(({ ms, label }) => (
+        <span key={label} style={{ left: `${axisPercent(ms)}%` }}>
+          <span className="axis-label">{label}</span>
+        </span>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,87 @@
+import type { AttemptRow, RequestRow } from '#shared/live.ts';
+import { OUTRUN } from '#shared/reasons.ts';
+import { nameOf, type Labels } from './attempt-names.ts';
+import { hasDiverged, slowOne } from './attempt-text.ts';
+import { parseFallbackReason } from '../../text/fallback-reason.ts';
+import { deedText } from '../../text/reason-remedies.ts';
+
+/** A part of the story; at the same moment an answer comes after what led to it. */
+interface Clause {
+  readonly atMs: number;
+  readonly isAnswer: boolean;
+  /** Somebody whose turn it was gave nothing, and the next one was asked. */
+  readonly isFallback: boolean;
+  readonly text: string;
+}
+
+/** What the upstreams did, those that were not asked first, then in the order in which it happened. */
+export function toldOf(row: RequestRow, labels: Labels): readonly Clause[] {
+  const clauses = row.attempts
+    .flatMap((attempt) => clausesOf(attempt, row, labels))
+    .toSorted((a, b) => a.atMs - b.atMs || Number(a.isAnswer) - Number(b.isAnswer));
+  return [...passedBy(row, labels), ...clauses];
+}
+
+/** Those that were not asked: the header names them, and no attempt is theirs. */
+function passedBy({ attempts, fallbackReason }: RequestRow, labels: Labels): readonly Clause[] {
+  return parseFallbackReason(fallbackReason)
+    .filter(({ upstream }) => !attempts.some((attempt) => attempt.upstream === upstream))
+    .map(({ upstream, reason }) => ({
+      ...aside(0, `${labels.get(upstream) ?? upstream} ${deedText(reason)}`),
+      isFallback: true,
+    }));
+}
+
+function clausesOf(attempt: AttemptRow, row: RequestRow, labels: Labels): readonly Clause[] {
+  const { cause, startMs, endMs, firstContentMs, reason } = attempt;
+  const name = nameOf(attempt, row, labels);
+  const slow = cause === 'hedge' ? slowOne(attempt, row) : null;
+  const led = slow === null ? [] : [aside(startMs, slowText(slow, row, labels))];
+  const atMs = endMs ?? Infinity;
+  if (reason === OUTRUN && cause === 'hedge') {
+    return [...led, aside(atMs, `${name} was called as well`)];
+  }
+  if (reason !== null) {
+    const isBroken = firstContentMs !== null && reason !== OUTRUN;
+    const isFallback = cause === 'turn' && !isBroken && reason !== OUTRUN;
+    const text = `${name} ${isBroken ? 'dropped the stream' : deedText(reason)}`;
+    return [...led, { ...aside(atMs, text), isFallback }];
+  }
+  if (firstContentMs === null) {
+    const isSaid = endMs !== null || row.attempts.some((other) => isBeside(other, attempt, row));
+    return isSaid ? led : [...led, aside(atMs, `${name} ${ASKED[cause]}`)];
+  }
+  return [
+    ...led,
+    { ...aside(firstContentMs, `${name} ${answerText(attempt, row)}`), isAnswer: true },
+  ];
+}
+
+/** Whether a call was made because the other one was slow: that says already that it was asked. */
+function isBeside(hedge: AttemptRow, slow: AttemptRow, row: RequestRow): boolean {
+  return hedge.cause === 'hedge' && slowOne(hedge, row) === slow;
+}
+
+function slowText(slow: AttemptRow, row: RequestRow, labels: Labels): string {
+  const isWaitedFor = slow.endMs === null && slow.firstContentMs === null;
+  return `${nameOf(slow, row, labels)} ${isWaitedFor ? 'is slow' : deedText(OUTRUN)}`;
+}
+
+function aside(atMs: number, text: string): Clause {
+  return { atMs, isAnswer: false, isFallback: false, text };
+}
+
+const ASKED = {
+  turn: 'is being called',
+  hedge: 'is called as well',
+  resume: 'is called to resume the answer',
+} as const satisfies Record<AttemptRow['cause'], string>;
+
+function answerText(attempt: AttemptRow, row: RequestRow): string {
+  const { cause, endMs } = attempt;
+  if (hasDiverged(attempt, row)) return 'gave a different answer';
+  if (row.state === 'broken' && endMs !== null) return 'dropped the stream';
+  if (cause === 'resume') return endMs === null ? 'is resuming the answer' : 'resumed the answer';
+  if (endMs === null) return 'is answering';
+  return row.attempts.some(({ reason }) => reason === OUTRUN) ? 'answered first' : 'answered';
+}

@@ -1,0 +1,96 @@
+import type { AttemptRow, RequestRow } from '#shared/live.ts';
+import { OUTRUN, SKIP_REASONS } from '#shared/reasons.ts';
+import { lanesOf, type Lane } from './waterfall-lanes.ts';
+import { axisPercent } from './time-scale.ts';
+
+/** What a stretch of a request was spent on. */
+export type SegmentKind = 'waiting' | 'starting' | 'failed' | 'outrun' | 'answering' | 'broken';
+
+/** One stretch of the waterfall, in percent of the axis. */
+export interface Segment {
+  readonly kind: SegmentKind;
+  /** Of the attempt among those that were drawn. */
+  readonly attempt: number;
+  readonly lane: Lane;
+  readonly left: number;
+  readonly width: number;
+}
+
+interface Stretch {
+  readonly kind: SegmentKind;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Narrowest stretch that can still be seen. */
+const MIN_PERCENT = 1.4;
+const SKIPS: ReadonlySet<string> = new Set(SKIP_REASONS);
+
+/** True when the upstream was passed over rather than called. */
+export function isSkip({ reason }: AttemptRow): boolean {
+  return reason !== null && SKIPS.has(reason);
+}
+
+/** The attempts that a waterfall shows. */
+export function drawnOf({ attempts }: RequestRow): readonly AttemptRow[] {
+  return attempts.filter((attempt) => !isSkip(attempt));
+}
+
+/** Milliseconds from the request's start to its end, or to now. */
+export function elapsedOf(row: RequestRow, serverNow: number): number {
+  if (row.endMs !== null) return row.endMs;
+  const known = row.attempts.map(({ endMs, firstContentMs, startMs }) =>
+    Math.max(startMs, firstContentMs ?? 0, endMs ?? 0),
+  );
+  return Math.max(0, serverNow - row.startedAt, ...known);
+}
+
+/**
+ * The waterfall of a request, slivers widened to be seen: what was one after the other stays so, and
+ * nothing overlaps on its line.
+ */
+export function segmentsOf(row: RequestRow, elapsedMs: number): readonly Segment[] {
+  const attempts = drawnOf(row);
+  const lanes = lanesOf(attempts);
+  const segments: Segment[] = [];
+  const ends: number[] = [];
+  for (const [index, attempt] of attempts.entries()) {
+    const lane = lanes[index] ?? 0;
+    let edge = Math.max(
+      0,
+      ...ends.filter((_, before) => {
+        const { endMs = null } = attempts[before] ?? {};
+        return endMs !== null && endMs <= attempt.startMs;
+      }),
+    );
+    for (const { kind, from, to } of stretchesOf(attempt, row, elapsedMs)) {
+      const left = Math.max(axisPercent(from), edge);
+      edge = Math.max(axisPercent(to), left + MIN_PERCENT);
+      segments.push({ kind, attempt: index, lane, left, width: edge - left });
+    }
+    ends.push(edge);
+  }
+  // Widened slivers at the very end of the axis may have run over it.
+  const most = Math.max(100, ...ends);
+  return most === 100 ? segments : segments.map((segment) => squeeze(segment, 100 / most));
+}
+
+function squeeze(segment: Segment, factor: number): Segment {
+  return { ...segment, left: segment.left * factor, width: segment.width * factor };
+}
+
+function stretchesOf(attempt: AttemptRow, row: RequestRow, elapsedMs: number): readonly Stretch[] {
+  const { startMs, firstContentMs, reason } = attempt;
+  const endMs = attempt.endMs ?? elapsedMs;
+  const waiting = attempt.upstream === 'ondemand' ? 'starting' : 'waiting';
+  // Its content may have come in the same moment as the other one's, and nobody got it.
+  if (reason === OUTRUN) return [{ kind: 'outrun', from: startMs, to: endMs }];
+  if (firstContentMs === null) {
+    return [{ kind: reason === null ? waiting : 'failed', from: startMs, to: endMs }];
+  }
+  const answer = row.state === 'broken' || reason !== null ? 'broken' : 'answering';
+  return [
+    { kind: waiting, from: startMs, to: firstContentMs },
+    { kind: answer, from: firstContentMs, to: endMs },
+  ];
+}

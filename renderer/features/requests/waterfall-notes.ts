@@ -1,0 +1,124 @@
+import type { AttemptRow, RequestRow } from '#shared/live.ts';
+import { OUTRUN } from '#shared/reasons.ts';
+import { nameOf, type Labels } from './attempt-names.ts';
+import { brokenBefore, type Lane } from './waterfall-lanes.ts';
+import { reasonText } from '../../text/reason-text.ts';
+import { axisPercent } from './time-scale.ts';
+import { drawnOf, type Segment } from './waterfall-model.ts';
+
+/** Something that happened at one moment: a shape on the line of the attempt it is about. */
+export interface Mark {
+  /** A call beside a slow one, an answer handed over, a first token that was to be expected. */
+  readonly kind: 'hedge' | 'handover' | 'predicted';
+  readonly attempt: number;
+  readonly lane: Lane;
+  readonly at: number;
+}
+
+/** A few words where a line is empty, in percent of the axis. */
+export interface Note {
+  readonly text: string;
+  readonly lane: Lane;
+  readonly left: number;
+  readonly width: number;
+  /** They are about what comes after them, or about what they follow. */
+  readonly about: 'next' | 'before';
+}
+
+/** In less room than this no word can be read, and between two calls no few words. */
+const MIN_NOTE_PERCENT = { word: 9, words: 30 } as const;
+
+/** The marks of a waterfall whose segments are `segments`. */
+export function marksOf(row: RequestRow, segments: readonly Segment[]): readonly Mark[] {
+  const attempts = drawnOf(row);
+  return spansOf(segments).flatMap(({ attempt: index, lane, left }) => {
+    const attempt = attempts[index];
+    if (attempt === undefined) return [];
+    const { cause, predictedMs } = attempt;
+    const marks: Mark[] = [];
+    if (cause === 'hedge') marks.push({ kind: 'hedge', attempt: index, lane, at: left });
+    // Who is asked after somebody who could not carry on is joined to nothing.
+    if (cause === 'resume' && brokenBefore(attempts, index) === index - 1) {
+      marks.push({ kind: 'handover', attempt: index, lane, at: left });
+    }
+    if (predictedMs !== null) {
+      const at = Math.max(left, axisPercent(predictedMs));
+      marks.push({ kind: 'predicted', attempt: index, lane, at });
+    }
+    return marks;
+  });
+}
+
+/** The words of a waterfall, one a gap and none where there is no room; the row says all of it anyway. */
+export function notesOf(
+  row: RequestRow,
+  labels: Labels,
+  segments: readonly Segment[],
+): readonly Note[] {
+  const attempts = drawnOf(row);
+  const spans = spansOf(segments);
+  return ([0, 1] as const).flatMap((lane) =>
+    gapsOf(spans.filter((span) => span.lane === lane)).flatMap(({ before, next, left, width }) => {
+      const place = { lane, left, width };
+      if (width < MIN_NOTE_PERCENT.word) return [];
+      const after = before === null ? null : wordsAfter(before.attempt, { row, attempts, labels });
+      if (after !== null) {
+        const isShown = next === null || width >= MIN_NOTE_PERCENT.words;
+        return isShown ? [note(after, place, 'before')] : [];
+      }
+      const isHedge = next !== null && attempts[next.attempt]?.cause === 'hedge';
+      return isHedge ? [note('hedge', place, 'next')] : [];
+    }),
+  );
+}
+
+function note(text: string, place: Omit<Note, 'text' | 'about'>, about: Note['about']): Note {
+  return { text, ...place, about };
+}
+
+interface Gap {
+  readonly before: Span | null;
+  readonly next: Span | null;
+  readonly left: number;
+  readonly width: number;
+}
+
+/** Where a line is empty. */
+function gapsOf(spans: readonly Span[]): readonly Gap[] {
+  return [null, ...spans].map((before, index) => {
+    const next = spans[index] ?? null;
+    const left = before === null ? 0 : before.left + before.width;
+    return { before, next, left, width: (next?.left ?? 100) - left };
+  });
+}
+
+interface Drawn {
+  readonly row: RequestRow;
+  readonly attempts: readonly AttemptRow[];
+  readonly labels: Labels;
+}
+
+function wordsAfter(index: number, { row, attempts, labels }: Drawn): string | null {
+  const attempt = attempts[index];
+  if (attempt?.reason === OUTRUN) return reasonText(OUTRUN);
+  if (attempt?.firstContentMs === null) return null;
+  const carrier = attempts.find(
+    ({ cause, reason, firstContentMs }, at) =>
+      cause === 'resume' &&
+      brokenBefore(attempts, at) === index &&
+      (reason === null || firstContentMs !== null),
+  );
+  return carrier === undefined ? null : `resumed by ${nameOf(carrier, row, labels)}`;
+}
+
+type Span = Pick<Segment, 'attempt' | 'lane' | 'left' | 'width'>;
+
+/** What each attempt takes up, all of its stretches together. */
+function spansOf(segments: readonly Segment[]): readonly Span[] {
+  const spans = new Map<number, Span>();
+  for (const { attempt, lane, left, width } of segments) {
+    const first = spans.get(attempt)?.left ?? left;
+    spans.set(attempt, { attempt, lane, left: first, width: left + width - first });
+  }
+  return [...spans.values()];
+}

@@ -1,0 +1,155 @@
+import { chosenOf, isHidden, isOn, textOf, type Draft } from './draft.ts';
+import { hintOf, isNoneByDefault, placeholderOf, sourceWords, unitOf } from './setting-text.ts';
+import type { Field } from './field.ts';
+import { ChoiceField } from './choice-field.tsx';
+import { Switch } from '../../ui/switch.tsx';
+
+interface SettingFieldProps {
+  readonly field: Field;
+  readonly draft: Draft | undefined;
+  /** Why the gateway refused it. */
+  readonly error: string | null;
+  readonly disabled: boolean;
+  readonly onDraft: (draft: Draft) => void;
+}
+
+/** One setting: its value and source, its meaning or error, and a way back to the default. */
+export function SettingField(props: SettingFieldProps) {
+  const { field, draft, error, disabled, onDraft } = props;
+  const held = field.source === 'env';
+  const noteId = `${field.path}-note`;
+  const resets = field.source === 'file' && draft !== null;
+  const goDefault = (): void => {
+    onDraft(null);
+    // The button goes with that.
+    document.getElementById(field.path)?.focus();
+  };
+  return (
+    <div
+      className="field"
+      data-kind={field.kind}
+      data-changed={draft !== undefined || undefined}
+      data-held={held || undefined}
+    >
+      {field.kind === 'flag' ? (
+        <Switch
+          id={field.path}
+          label={field.label}
+          on={isOn(field, draft)}
+          disabled={disabled || held}
+          describedBy={noteId}
+          onChange={onDraft}
+        />
+      ) : (
+        <label htmlFor={field.path}>{field.label}</label>
+      )}
+      <span className="field-source">{draft === undefined ? sourceWords(field) : 'changed'}</span>
+      {field.kind !== 'flag' && <Input {...props} held={held} noteId={noteId} />}
+      <p id={noteId} className="field-note" data-error={error !== null || undefined}>
+        <Note {...props} held={held} />
+      </p>
+      {!held && (
+        <button
+          type="button"
+          className="use-default"
+          data-idle={!resets || undefined}
+          disabled={disabled}
+          onClick={goDefault}
+        >
+          {isNoneByDefault(field) ? 'Remove' : 'Use default'}
+          <span className="unseen">: {field.label}</span>
+        </button>
+      )}
+    </div>
+  );
+}
+
+interface PartProps extends SettingFieldProps {
+  readonly held: boolean;
+}
+
+function Input(props: PartProps & { readonly noteId: string }) {
+  const { field, draft, error, disabled, onDraft, held, noteId } = props;
+  const text = textOf(field, draft);
+  const common = {
+    id: field.path,
+    value: text,
+    placeholder: placeholderOf(field, draft),
+    readOnly: held || disabled,
+    'aria-invalid': error !== null,
+    'aria-describedby': noteId,
+    autoComplete: 'off',
+    spellCheck: false,
+  };
+  if (field.kind === 'headers') {
+    return <textarea {...common} rows={2} onChange={({ target }) => onDraft(target.value)} />;
+  }
+  if (field.kind === 'choice') {
+    const { choices } = field;
+    const chosen = chosenOf(field, draft);
+    return (
+      <ChoiceField
+        {...{ choices, chosen, noteId }}
+        id={field.path}
+        invalid={error !== null}
+        disabled={held || disabled}
+        onChange={onDraft}
+      />
+    );
+  }
+  const unit = unitOf(field, text);
+  const isSecret = field.kind === 'secret' || field.kind === 'secrets';
+  return (
+    <span className="input">
+      <input
+        {...common}
+        type={isSecret ? 'password' : 'text'}
+        autoComplete={isSecret ? 'new-password' : 'off'}
+        inputMode={INPUT_MODES[field.kind]}
+        onChange={({ target }) => onDraft(target.value)}
+      />
+      {unit !== '' && <span className="unit">{unit}</span>}
+    </span>
+  );
+}
+
+const AFTER_RESTART = 'Takes effect after a restart.';
+
+const INPUT_MODES = {
+  address: 'url',
+  text: 'text',
+  list: 'text',
+  secret: 'text',
+  secrets: 'text',
+  milliseconds: 'text',
+  bytes: 'numeric',
+  count: 'numeric',
+  port: 'numeric',
+  percent: 'numeric',
+  celsius: 'numeric',
+  ports: 'text',
+  flag: 'none',
+} as const;
+
+function Note({ field, draft, error, held }: PartProps) {
+  if (error !== null) return error;
+  if (held) {
+    return (
+      <>
+        Set by <code>{field.env}</code>; change it there and restart.
+      </>
+    );
+  }
+  const isLeft = draft === null && field.kind !== 'choice';
+  if (isLeft || draft === '') {
+    return `Goes back to the default when saved. ${field.restart ? AFTER_RESTART : ''}`.trim();
+  }
+  const hidden = isHidden(field) && field.source === 'file';
+  return [
+    hintOf(field, draft),
+    hidden && draft === undefined ? 'Leave empty to keep it.' : '',
+    field.restart ? AFTER_RESTART : '',
+  ]
+    .filter((part) => part !== '')
+    .join(' ');
+}

@@ -1,0 +1,81 @@
+import { useEffect, useRef } from 'react';
+import type { SettingsView } from '#shared/settings.ts';
+import type { UpstreamReport } from '#shared/status.ts';
+import type { Refusal } from '../../api/client.ts';
+import { useSaving } from './use-saving.ts';
+import { isDirty, withDraft, withoutSection, type Drafts } from './draft.ts';
+import { sectionSummary, sectionTitle } from './setting-text.ts';
+import type { Section } from './field.ts';
+import { SaveBar } from './save-bar.tsx';
+import { SettingField } from './setting-field.tsx';
+
+interface SettingsSectionProps {
+  readonly section: Section;
+  readonly view: SettingsView;
+  readonly upstreams: readonly UpstreamReport[];
+  readonly control: boolean;
+  /** Open at first. */
+  readonly open: boolean;
+  /** The address names it: scroll there. */
+  readonly aimedAt: boolean;
+  readonly drafts: Drafts;
+  readonly onDrafts: (change: (drafts: Drafts) => Drafts) => void;
+  readonly onSave: (tree: object) => Promise<Refusal | null>;
+}
+
+/** Settings that are saved together; closed, it still says what they amount to. */
+export function SettingsSection(props: SettingsSectionProps) {
+  const { section, view, upstreams, control, open, aimedAt, drafts, onDrafts, onSave } = props;
+  const details = useRef<HTMLDetailsElement>(null);
+  const { outcome, save, forget } = useSaving(section, onSave);
+  const dirty = isDirty(drafts, section);
+  const clear = (): void => onDrafts((all) => withoutSection(all, section));
+  useEffect(() => {
+    // By hand: React would shut it again with the next report.
+    if (open && details.current) details.current.open = true;
+    if (aimedAt) details.current?.scrollIntoView({ block: 'nearest' });
+  }, [open, aimedAt]);
+
+  return (
+    <details ref={details} className="panel settings-section">
+      <summary>
+        <h2>{sectionTitle(section, upstreams)}</h2>
+        <span className="settings-summary">{sectionSummary(section, view)}</span>
+        {dirty && <span className="unsaved">not saved</span>}
+      </summary>
+      <form
+        noValidate
+        aria-label={sectionTitle(section, upstreams)}
+        onSubmit={(event) => {
+          event.preventDefault();
+          void save(drafts).then((saved) => saved && clear());
+        }}
+        onReset={(event) => {
+          event.preventDefault();
+          forget();
+          clear();
+        }}
+      >
+        <div className="fields">
+          {section.fields.map((field) => {
+            const refused = outcome?.kind === 'refused' && outcome.param === field.path;
+            return (
+              <SettingField
+                key={field.path}
+                field={field}
+                draft={drafts[field.path]}
+                error={refused ? outcome.message : null}
+                disabled={!control}
+                onDraft={(draft) => {
+                  forget();
+                  onDrafts((all) => withDraft(all, field, draft));
+                }}
+              />
+            );
+          })}
+        </div>
+        <SaveBar section={section} dirty={dirty} disabled={!control} outcome={outcome} />
+      </form>
+    </details>
+  );
+}

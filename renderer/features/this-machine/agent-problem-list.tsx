@@ -1,0 +1,36 @@
+import type { AgentProblem, AgentView } from '#shared/agent.ts';
+import { agentProblems, sentence } from './agent-problems.ts';
+import { formatPlural } from '../../text/format.ts';
+
+/** The agent's own problems: they keep requests away. */
+export function OwnProblems({ view }: { readonly view: AgentView }) {
+  return <Problems problems={agentProblems(view).own} />;
+}
+
+/** What drivers and their tools have to say, on demand. */
+export function ToolProblems({ view }: { readonly view: AgentView }) {
+  const { tools } = agentProblems(view);
+  if (tools.length === 0) return null;
+  return (
+    <details className="agent-tools">
+      <summary>{formatPlural(tools.length, 'remark')} about drivers and their tools</summary>
+      <Problems problems={tools} />
+    </details>
+  );
+}
+
+function Problems({ problems }: { readonly problems: readonly AgentProblem[] }) {
+  if (problems.length === 0) return null;
+  return (
+    <ul className="agent-problems">
+      {problems.map(({ tool, tried, happened, remedy }) => (
+        <li key={`${tool} ${tried} ${happened}`}>
+          <strong>{sentence(happened)}</strong> {sentence(remedy)}
+          <span className="agent-tried">
+            {tool}: {tried}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}

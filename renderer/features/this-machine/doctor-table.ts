@@ -1,0 +1,94 @@
+import { DOCTOR_GROUNDS, type AgentView, type DoctorReport } from '#shared/agent.ts';
+import { type Check, CHECKS } from '#shared/provider.ts';
+import { gatewaySide, hereSide, type Side } from './doctor-sides.ts';
+import { formatCount } from '../../text/format.ts';
+
+/** One check from both sides. */
+export interface DoctorRow {
+  readonly name: string;
+  readonly here: Side;
+  readonly gateway: Side;
+  /** Where the sides disagree: what that usually means. */
+  readonly note: string | null;
+}
+
+/** Both views of this machine. */
+export interface DoctorTable {
+  /** What they come to, in a sentence. */
+  readonly says: string;
+  readonly rows: readonly DoctorRow[];
+}
+
+/** What the gateway knows only by heartbeats. */
+const TOLD: readonly string[] = [CHECKS.engineHealth, CHECKS.gpuCount];
+const GROUNDS: readonly string[] = DOCTOR_GROUNDS;
+const UNASKED: Side = { outcome: 'unasked', trials: [] };
+
+/** Lays the doctor's report beside what the gateway has found; `checks` are this gateway's own. */
+export function doctorTable(
+  { checks: entries }: DoctorReport,
+  { registry }: Pick<AgentView, 'registry'>,
+  checks: readonly Check[],
+): DoctorTable {
+  const seen = {
+    verification: registry.standing?.verification ?? null,
+    checks: registry.kind === 'own' ? checks : [],
+  };
+  const sides = [...Map.groupBy(entries, ({ name }) => name)].map(([name, own]) => ({
+    name,
+    here: hereSide(own),
+    gateway: GROUNDS.includes(name) ? UNASKED : gatewaySide(name, seen),
+  }));
+  const isCutOff = sides.some((row) => row.name === CHECKS.health && isOnlyHere(row));
+  const rows = sides.map((row) => ({
+    ...row,
+    note: noteOn(row, { isOwn: registry.kind === 'own', isCutOff }),
+  }));
+  return { says: summaryOf(rows), rows };
+}
+
+type Sides = Omit<DoctorRow, 'note'>;
+
+function isOnlyHere({ here, gateway }: Sides): boolean {
+  return here.outcome === 'passed' && gateway.outcome === 'failed';
+}
+
+interface Setting {
+  /** The gateway is the one of this machine. */
+  readonly isOwn: boolean;
+  /** The gateway does not reach what answers here. */
+  readonly isCutOff: boolean;
+}
+
+function noteOn(row: Sides, { isOwn, isCutOff }: Setting): string | null {
+  const { name, here, gateway } = row;
+  if (here.outcome === 'failed' && gateway.outcome === 'passed') {
+    return 'It passed when the gateway last checked. Until the next check, requests may arrive here and fail.';
+  }
+  if (!isOnlyHere(row)) return null;
+  if (TOLD.includes(name)) {
+    return 'The gateway uses the last heartbeat, so the next one usually fixes this.';
+  }
+  if (isOwn) {
+    return 'The gateway checked at another time. “Verify now” is on its page of this machine.';
+  }
+  if (name === CHECKS.health) {
+    return 'The agent answers here and not from there: usually a firewall is between, or it listens on an address that only this machine reaches (SWITCHYARD_AGENT_HOST).';
+  }
+  return isCutOff
+    ? 'The gateway cannot reach this machine: fix its health check first.'
+    : 'It works now: usually the engine was busy, or loading its model, when the gateway asked.';
+}
+
+function summaryOf(rows: readonly DoctorRow[]): string {
+  // What was not run rests on something that has failed.
+  const failing = (side: 'here' | 'gateway') =>
+    rows.filter((row) => row[side].outcome === 'failed').length;
+  const [here, there] = [failing('here'), failing('gateway')];
+  const isJudged = rows.every(({ gateway }) => gateway.outcome !== 'waiting');
+  if (here > 0) return `${formatCount(here)} of ${formatCount(rows.length)} checks failed here.`;
+  if (!isJudged) return 'All checks passed here; the gateway has not verified it yet.';
+  return there === 0
+    ? 'All checks passed on both sides.'
+    : 'All checks passed here, but not from the gateway.';
+}

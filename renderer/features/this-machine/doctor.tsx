@@ -1,0 +1,64 @@
+import { useState } from 'react';
+import type { AgentView, DoctorReport } from '#shared/agent.ts';
+import type { Check } from '#shared/provider.ts';
+import type { Agent } from '../../api/agent.ts';
+import { doctorTable } from './doctor-table.ts';
+import { DoctorRows } from './doctor-rows.tsx';
+import { ErrorText } from '../../ui/error-text.tsx';
+import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
+
+interface DoctorProps {
+  readonly view: AgentView;
+  /** What this gateway's registry has found; none where it does not know the machine. */
+  readonly checks: readonly Check[];
+  readonly control: boolean;
+  readonly examine: Agent['examine'];
+}
+
+type Exam =
+  | { readonly kind: 'none' | 'running' }
+  | { readonly kind: 'done'; readonly report: DoctorReport }
+  | { readonly kind: 'failed'; readonly message: string };
+
+/** The gateway's checks run from this side as well, and both results side by side. */
+export function Doctor({ view, checks, control, examine }: DoctorProps) {
+  const [exam, setExam] = useState<Exam>({ kind: 'none' });
+  const isRunning = exam.kind === 'running';
+  const table = exam.kind === 'done' ? doctorTable(exam.report, view, checks) : null;
+
+  const run = async (): Promise<void> => {
+    if (isRunning) return;
+    setExam({ kind: 'running' });
+    const answer = await examine();
+    setExam(
+      answer.ok
+        ? { kind: 'done', report: answer.value }
+        : { kind: 'failed', message: answer.refusal.message },
+    );
+  };
+
+  return (
+    <section className="doctor" aria-labelledby="doctor-title">
+      <header>
+        <h3 id="doctor-title">Checks from both sides</h3>
+        <output className="quiet">
+          {isRunning ? 'Running; a slow model takes up to half a minute…' : (table?.says ?? ABOUT)}
+        </output>
+        <button
+          type="button"
+          className="button"
+          disabled={!control}
+          aria-disabled={isRunning || undefined}
+          aria-describedby={control ? undefined : READ_ONLY_NOTE}
+          onClick={() => void run()}
+        >
+          {exam.kind === 'none' ? 'Run the checks' : 'Run them again'}
+        </button>
+      </header>
+      {exam.kind === 'failed' && <ErrorText text={exam.message} />}
+      {table !== null && <DoctorRows rows={table.rows} />}
+    </section>
+  );
+}
+
+const ABOUT = 'Runs here what the gateway checks, and shows what each side finds.';

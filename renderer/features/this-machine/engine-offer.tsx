@@ -1,0 +1,64 @@
+import { useRef, useState } from 'react';
+import type { Refusal } from '../../api/client.ts';
+import { isSameEngine, plainAddress } from './agent-engine.ts';
+import { hashOf } from '../../route.ts';
+import { ErrorText } from '../../ui/error-text.tsx';
+import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
+
+interface EngineOfferProps {
+  /** Where the engine is. */
+  readonly address: string;
+  /** What Local asks now, null where that is nothing fixed. */
+  readonly localUrl: string | null;
+  readonly control: boolean;
+  readonly onSave: (tree: object) => Promise<Refusal | null>;
+}
+
+/** An engine that no gateway can verify, and the one step by which Local asks it all the same. */
+export function EngineOffer({ address, localUrl, control, onSave }: EngineOfferProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const [error, setError] = useState<string | null>(null);
+
+  const put = async (): Promise<void> => {
+    const refusal = await onSave({ local: { baseUrl: address } });
+    setError(refusal?.message ?? null);
+    // The button goes once the gateway reports it.
+    if (!refusal) place.current?.focus();
+  };
+
+  return (
+    <div className="agent-offer" ref={place} tabIndex={-1}>
+      {isSameEngine(localUrl, address) ? (
+        <p>
+          See it at Local on the <a href={hashOf({ page: 'overview' })}>Overview</a>. Pausing this
+          machine does not stop that; removing the address in{' '}
+          <a href={hashOf({ page: 'settings', section: 'local' })}>Settings</a> does.
+        </p>
+      ) : (
+        <>
+          <p>
+            This gateway can ask the engine at <code>{plainAddress(address)}</code> without the
+            agent.
+            {localUrl !== null && (
+              <>
+                {' '}
+                Local then no longer asks <code>{plainAddress(localUrl)}</code>.
+              </>
+            )}
+          </p>
+          <button
+            type="button"
+            className="button"
+            data-primary
+            disabled={!control}
+            aria-describedby={control ? undefined : READ_ONLY_NOTE}
+            onClick={() => void put()}
+          >
+            Use it for Local
+          </button>
+        </>
+      )}
+      <ErrorText text={error} />
+    </div>
+  );
+}

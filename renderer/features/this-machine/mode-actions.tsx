@@ -1,0 +1,52 @@
+import { useState } from 'react';
+import type { AgentView } from '#shared/agent.ts';
+import type { Agent } from '../../api/agent.ts';
+import { agentOrders, ordersText, type AgentOrder } from './mode-actions-model.ts';
+import { ErrorText } from '../../ui/error-text.tsx';
+import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
+
+interface AgentOrdersProps {
+  readonly view: AgentView;
+  readonly control: boolean;
+  readonly setWish: Agent['setWish'];
+  /** An order was taken: the button that gave it goes. */
+  readonly onTaken: () => void;
+}
+
+/** What the owner can ask of this machine. */
+export function AgentOrders({ view, control, setWish, onTaken }: AgentOrdersProps) {
+  const [giving, setGiving] = useState(false);
+  const [outcome, setOutcome] = useState<{ said: string; error: string | null } | null>(null);
+  const note = ordersText(view);
+
+  const give = async ({ wish, done }: AgentOrder): Promise<void> => {
+    if (giving) return;
+    setGiving(true);
+    const refusal = await setWish(wish);
+    setGiving(false);
+    setOutcome({ said: refusal ? '' : done, error: refusal?.message ?? null });
+    if (!refusal) onTaken();
+  };
+
+  return (
+    <div className="agent-orders">
+      {agentOrders(view).map((order) => (
+        <button
+          key={order.wish}
+          type="button"
+          className="button"
+          disabled={!control}
+          aria-disabled={giving || undefined}
+          aria-describedby={control ? undefined : READ_ONLY_NOTE}
+          onClick={() => void give(order)}
+        >
+          {order.word}
+          <span className="unseen"> this machine</span>
+        </button>
+      ))}
+      {note !== null && <p className="quiet">{note}</p>}
+      <output className="unseen">{outcome?.said ?? ''}</output>
+      <ErrorText text={outcome?.error ?? null} />
+    </div>
+  );
+}

@@ -1,0 +1,48 @@
+import { useId, type ReactNode } from 'react';
+import type { RuleShown } from './owner-rules-model.ts';
+import { ErrorText } from '../../ui/error-text.tsx';
+import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
+import { Switch } from '../../ui/switch.tsx';
+
+interface OwnerRuleProps {
+  readonly shown: RuleShown;
+  /** The environment variable of its setting; null where the settings cannot be read. */
+  readonly variable: string | null;
+  readonly control: boolean;
+  /** Why the gateway refused the last change. */
+  readonly error: string | null;
+  readonly onChange: (on: boolean) => void;
+  /** What the rule takes beside its switch. */
+  readonly children?: ReactNode;
+}
+
+/** One rule: its switch, what it does, and why it may not be changed or does nothing here. */
+export function OwnerRule({ shown, variable, control, error, onChange, children }: OwnerRuleProps) {
+  const { row, isOn, isHeld, futile } = shown;
+  const noteId = useId();
+  return (
+    <div className="rule">
+      <div className="rule-head">
+        <Switch
+          label={row.label}
+          on={isOn}
+          disabled={!control || isHeld}
+          describedBy={control ? noteId : `${noteId} ${READ_ONLY_NOTE}`}
+          onChange={onChange}
+        />
+        {children}
+      </div>
+      <p id={noteId} className="quiet">
+        <span data-futile={(isOn && futile !== null) || undefined}>{futile ?? row.hint}</span>
+        {isHeld && (
+          <>
+            {' '}
+            Set by {variable === null ? 'an environment variable' : <code>{variable}</code>}; change
+            it there and restart.
+          </>
+        )}
+      </p>
+      <ErrorText text={error} />
+    </div>
+  );
+}

@@ -1,0 +1,36 @@
+import type { AgentView } from '#shared/agent.ts';
+import type { RuleRow } from '../settings/rule-rows.ts';
+
+/** One rule as the page shows it. */
+export interface RuleShown {
+  readonly row: RuleRow;
+  readonly isOn: boolean;
+  /** An environment variable sets it, so it cannot be changed here. */
+  readonly isHeld: boolean;
+  /** Why it has no effect on this machine; null where it can have one. */
+  readonly futile: string | null;
+}
+
+/** The limit that is proposed if none is set: a GPU can run at it for long. */
+export const FIRST_LIMIT_C = 80;
+
+/** A rule of this machine; `isOn` as the page shows it. */
+export function ruleShown(
+  { heldRules, unjudgeable }: AgentView['owner'],
+  row: RuleRow,
+  isOn: boolean,
+): RuleShown {
+  const lead = isOn ? 'It has no effect here' : 'It would have no effect here';
+  return {
+    row,
+    isOn,
+    isHeld: heldRules.includes(row.key),
+    futile: unjudgeable.includes(row.key) ? `${lead}: ${row.untold}.` : null,
+  };
+}
+
+/** The limit that was entered; text that is no number is sent unchanged, and the gateway says what is allowed. */
+export function limitOf(text: string): number | string {
+  const trimmed = text.trim();
+  return /^-?\d+(\.\d+)?$/.test(trimmed) ? Number(trimmed) : trimmed;
+}

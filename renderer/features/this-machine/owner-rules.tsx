@@ -1,0 +1,79 @@
+import { useId } from 'react';
+import type { AgentView } from '#shared/agent.ts';
+import type { Control } from '../../api/control.ts';
+import type { SettingsState } from '../../api/window-state.ts';
+import { useWish } from '../../ui/use-wish.ts';
+import { FIRST_LIMIT_C, ruleShown } from './owner-rules-model.ts';
+import { RULE_ROWS, type RuleRow } from '../settings/rule-rows.ts';
+import { OwnerRule } from './owner-rule.tsx';
+import { TemperatureLimit } from './temperature-limit.tsx';
+
+interface OwnerRulesProps {
+  readonly view: AgentView;
+  readonly control: boolean;
+  readonly settings: SettingsState;
+  readonly onSave: Control['saveSettings'];
+}
+
+/** When this machine takes no requests although it is on; each rule is saved as it is switched. */
+export function OwnerRules(props: OwnerRulesProps) {
+  const titleId = useId();
+  const rowsOf = (kind: RuleRow['kind']) => RULE_ROWS.filter((row) => row.kind === kind);
+  return (
+    <section className="owner-rules" aria-labelledby={titleId}>
+      <h3 id={titleId}>Automatic pause</h3>
+      {rowsOf('flag').map((row) => (
+        <FlagRule key={row.key} {...props} row={row} />
+      ))}
+      {rowsOf('celsius').map((row) => (
+        <LimitRule key={row.key} {...props} row={row} />
+      ))}
+    </section>
+  );
+}
+
+interface RuleProps extends OwnerRulesProps {
+  readonly row: RuleRow;
+}
+
+function FlagRule({ view: { owner }, control, settings, onSave, row }: RuleProps) {
+  const { shown, error, choose } = useWish(owner.rules[row.key] === true, (on: boolean) =>
+    onSave({ agent: { [row.key]: on } }),
+  );
+  return (
+    <OwnerRule
+      {...{ control, error }}
+      shown={ruleShown(owner, row, shown)}
+      variable={variableOf(row, settings)}
+      onChange={choose}
+    />
+  );
+}
+
+function LimitRule({ view: { owner }, control, settings, onSave, row }: RuleProps) {
+  const limit = owner.rules[row.key];
+  const { shown, error, choose } = useWish<number | string | null>(
+    typeof limit === 'number' ? limit : null,
+    (wanted) => onSave({ agent: { [row.key]: wanted } }),
+  );
+  const rule = ruleShown(owner, row, shown !== null);
+  return (
+    <OwnerRule
+      {...{ control, error }}
+      shown={rule}
+      variable={variableOf(row, settings)}
+      onChange={(on) => choose(on ? FIRST_LIMIT_C : null)}
+    >
+      <TemperatureLimit
+        limit={shown ?? FIRST_LIMIT_C}
+        disabled={!control || rule.isHeld || !rule.isOn}
+        isRefused={error !== null}
+        onLimit={choose}
+      />
+    </OwnerRule>
+  );
+}
+
+function variableOf({ key }: RuleRow, settings: SettingsState): string | null {
+  return settings.kind === 'read' ? (settings.view['agent']?.[key]?.env ?? null) : null;
+}

@@ -1,0 +1,43 @@
+import { useState } from 'react';
+import { limitOf } from './owner-rules-model.ts';
+
+interface TemperatureLimitProps {
+  readonly limit: number | string;
+  readonly disabled: boolean;
+  /** The gateway did not take the last one. */
+  readonly isRefused: boolean;
+  readonly onLimit: (limit: number | string) => void;
+}
+
+/** A limit in °C, which counts once it is left or confirmed. */
+export function TemperatureLimit({ limit, disabled, isRefused, onLimit }: TemperatureLimitProps) {
+  const [entered, setEntered] = useState<string | null>(null);
+  const enter = (): void => {
+    setEntered(null);
+    // Nothing entered leaves the limit as it is; the switch is there to take it away.
+    if (entered !== null && entered.trim() !== '' && entered.trim() !== String(limit))
+      onLimit(limitOf(entered));
+  };
+  return (
+    <span className="limit">
+      <input
+        type="text"
+        inputMode="numeric"
+        autoComplete="off"
+        aria-label="Limit in °C"
+        aria-invalid={isRefused}
+        value={entered ?? String(limit)}
+        disabled={disabled}
+        onChange={({ target }) => setEntered(target.value)}
+        onBlur={enter}
+        onKeyDown={({ key }) => {
+          if (key === 'Enter') enter();
+          if (key === 'Escape') setEntered(null);
+        }}
+      />
+      <span className="unit" aria-hidden="true">
+        °C
+      </span>
+    </span>
+  );
+}

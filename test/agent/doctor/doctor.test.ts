@@ -1,0 +1,257 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { createServer, type RequestListener } from 'node:http';
+import { expect, onTestFinished, test } from 'vitest';
+import { CHECK_NAMES } from '#shared/provider.ts';
+import type { ExpectedAgent } from '../../../main/agent/doctor/agent-checks.ts';
+import { runChecks } from '../../../main/agent/doctor/doctor.ts';
+import {
+  DOCTOR_NAMES,
+  type DoctorReport,
+  reportText,
+  shown,
+} from '../../../main/agent/doctor/report.ts';
+import { type GpuReading, UNREAD } from '../../../main/agent/telemetry/gpu-device.ts';
+import type { TelemetryWatch } from '../../../main/agent/telemetry/telemetry.ts';
+import { providerIdOf, publicKeyOf, signHealth } from '../../../main/platform/agent-identity.ts';
+import { systemClock } from '../../../main/platform/clock.ts';
+import { createHttpClient } from '../../../main/platform/http/client.ts';
+import { listening } from '../../support/listening.ts';
+import { type FakeEngine, listed, ok, startEngine } from '../fake-engine.ts';
+
+const MODEL = 'qwen3-32b';
+const COMPLETION = { choices: [{ index: 0, message: { role: 'assistant', content: 'OK' } }] };
+const GATEWAY_TOKEN = 'a5'.repeat(32);
+
+const CARD: GpuReading = {
+  state: 'reading',
+  devices: [{ ...UNREAD, key: 'gpu', vendor: 'nvidia', name: 'RTX 4090', memoryTotalMb: 24_564 }],
+  problems: [],
+};
+
+function telemetry(gpus: GpuReading): TelemetryWatch {
+  return {
+    start: () => {},
+    stop: () => Promise.resolve(),
+    read: () => ({
+      gpus,
+      cores: { total: 8, performance: 8, efficiency: 0 },
+      machineModel: null,
+      hostname: 'tower',
+      platform: 'linux',
+      memoryBytes: 2 ** 36,
+      availableBytes: 2 ** 35,
+      tailnet: null,
+      problems: [],
+    }),
+  };
+}
+
+/** A vLLM that serves; its routes may be changed. */
+function startVllm(): Promise<FakeEngine> {
+  return startEngine({
+    '/v1/models': listed('vllm', MODEL),
+    '/version': ok({ version: '0.11.0' }),
+    '/health': { body: '' },
+    '/v1/chat/completions': ok(COMPLETION),
+  });
+}
+
+const serve = (listener: RequestListener): Promise<number> => listening(createServer(listener));
+
+/** An agent in front of an engine, with its key and what `/health` says. */
+async function startAgent(said: Readonly<Record<string, unknown>> = {}) {
+  const { privateKey } = generateKeyPairSync('ed25519');
+  const id = providerIdOf(publicKeyOf(privateKey));
+  const tokens: unknown[] = [];
+  const port = await serve((req, res) => {
+    const url = new URL(req.url ?? '/', 'http://agent');
+    tokens.push(req.headers['x-gateway-token']);
+    res.setHeader('content-type', 'application/json');
+    const nonce = url.searchParams.get('nonce') ?? '';
+    const answers: Readonly<Record<string, unknown>> = {
+      '/health': {
+        status: 'ok',
+        agent_version: '0.1.0',
+        id,
+        signature: signHealth(privateKey, nonce, id),
+        ...said,
+      },
+      '/v1/models': { object: 'list', data: [{ id: MODEL }] },
+      '/v1/chat/completions': COMPLETION,
+    };
+    res.end(JSON.stringify(answers[url.pathname]));
+  });
+  const expected: ExpectedAgent = {
+    isEnabled: true,
+    host: '127.0.0.1',
+    ports: [port],
+    privateKey,
+    id,
+    gatewayToken: GATEWAY_TOKEN,
+    registryUrl: 'http://127.0.0.1:47900',
+  };
+  return { expected, tokens, port };
+}
+
+interface Given {
+  readonly agent: ExpectedAgent;
+  readonly engine?: FakeEngine | null;
+  readonly gpus?: GpuReading;
+}
+
+function diagnose({ agent, engine = null, gpus = CARD }: Given): Promise<DoctorReport> {
+  const http = createHttpClient();
+  onTestFinished(() => http.close());
+  return runChecks({
+    http,
+    clock: systemClock,
+    telemetry: telemetry(gpus),
+    agent,
+    engines: { pinned: null, ownPorts: [], ports: engine === null ? [] : [engine.port] },
+  });
+}
+
+const named = ({ checks }: DoctorReport, name: string) =>
+  checks.filter((check) => check.name === name);
+const passes = (report: DoctorReport) =>
+  DOCTOR_NAMES.filter((name) => named(report, name).some(({ passed }) => passed));
+
+test('a machine on which all is well passes each of the six checks, by its name', async () => {
+  const { expected, tokens } = await startAgent();
+  const report = await diagnose({ agent: expected, engine: await startVllm() });
+  expect(report.ok).toBe(true);
+  expect(passes(report)).toEqual(['engine found', 'agent port bound', ...CHECK_NAMES]);
+  for (const check of report.checks) {
+    expect(check).toMatchObject({ passed: true, remedy: null });
+    expect(check.tried).not.toBe('');
+    expect(check.output).not.toBe('');
+  }
+  expect(named(report, 'GPU count >0')[0]?.output).toContain('RTX 4090');
+  expect(named(report, 'test inference returns choices')[0]?.output).toContain('"choices"');
+  // The agent is asked as the gateway asks it, and its token is never shown.
+  expect(new Set(tokens)).toEqual(new Set([GATEWAY_TOKEN]));
+  expect(JSON.stringify(report)).not.toContain(GATEWAY_TOKEN);
+});
+
+test('where nothing runs every check fails, each with what was tried and what to do', async () => {
+  const agent = { ...(await startAgent()).expected, ports: [1] };
+  const gpus: GpuReading = {
+    state: 'absent',
+    devices: [],
+    problems: [{ tool: 'GPU', tried: 'nvidia-smi', happened: 'not found', remedy: 'Install it.' }],
+  };
+  const report = await diagnose({ agent, gpus });
+  expect([report.ok, passes(report)]).toEqual([false, []]);
+  for (const { tried, remedy } of report.checks) {
+    expect(tried).not.toBe('');
+    expect(remedy).toMatch(/\S/);
+  }
+  expect(named(report, 'latency <10s')[0]?.output).toBe('check missing');
+  expect(named(report, 'GPU count >0')[0]).toMatchObject({
+    tried: 'nvidia-smi',
+    output: 'GPU: not found',
+    remedy: 'Install it.',
+  });
+  const text = reportText(report);
+  for (const name of DOCTOR_NAMES) expect(text).toContain(`FAILED ${name}`);
+});
+
+test('an engine on a machine without a GPU can be used directly, by the line that is shown', async () => {
+  const gpus: GpuReading = {
+    state: 'absent',
+    devices: [],
+    problems: [{ tool: 'GPU', tried: 'nvidia-smi', happened: 'not found', remedy: 'Install it.' }],
+  };
+  const { expected: agent } = await startAgent();
+  const engine = await startVllm();
+  const report = await diagnose({ agent, gpus, engine });
+  expect(named(report, 'GPU count >0')[0]?.remedy).toBe(
+    `Install it. If it has none, let Switchyard use the engine directly: node scripts/switchyard.mjs set local.baseUrl ${engine.url}`,
+  );
+});
+
+test('without an agent the engine itself is asked, and what failed is the agent alone', async () => {
+  const agent = { ...(await startAgent()).expected, ports: [1] };
+  const engine = await startVllm();
+  const report = await diagnose({ agent, engine });
+  expect(DOCTOR_NAMES.filter((name) => !passes(report).includes(name))).toEqual([
+    'agent port bound',
+    'health /health status ok',
+  ]);
+  expect(engine.asked).toContain('POST /v1/chat/completions');
+});
+
+test('one port is enough: a name passes when one of its entries does', async () => {
+  const { expected, port } = await startAgent();
+  const report = await diagnose({
+    agent: { ...expected, ports: [1, port] },
+    engine: await startVllm(),
+  });
+  expect(named(report, 'agent port bound').map(({ passed }) => passed)).toEqual([false, true]);
+  expect(report.ok).toBe(true);
+  expect(reportText(report)).toContain('All is well');
+});
+
+test.each([
+  ['of another key', { signature: 'A'.repeat(86) + '==' }, /SWITCHYARD_DATA_DIR/],
+  ['that loads a model', { status: 'loading' }, /wait/],
+])('an agent %s is told from one that is well', async (_, said, remedy) => {
+  const { expected } = await startAgent(said);
+  const report = await diagnose({ agent: expected, engine: await startVllm() });
+  expect(named(report, 'agent port bound')[0]?.passed).toBe(true);
+  expect(named(report, 'health /health status ok')).toMatchObject([
+    { passed: false, remedy: expect.stringMatching(remedy) },
+  ]);
+});
+
+test('another program on the port is no agent', async () => {
+  const port = await serve((_req, res) => void res.end('<html>hello</html>'));
+  const { expected } = await startAgent();
+  const report = await diagnose({ agent: { ...expected, ports: [port] } });
+  expect(named(report, 'agent port bound')[0]).toMatchObject({
+    passed: false,
+    output: '<html>hello</html>',
+    remedy: expect.stringContaining(`Port ${port} belongs to another program`),
+  });
+});
+
+test('an engine that fails at inference is shown with what it said, cut short and harmless', async () => {
+  const { expected } = await startAgent();
+  const engine = await startVllm();
+  const body = `\u001b[2Jout of memory ${'x'.repeat(5000)}`;
+  engine.routes = { ...engine.routes, '/v1/chat/completions': { status: 500, body } };
+  const report = await diagnose({ agent: { ...expected, ports: [1] }, engine });
+  const [inference] = named(report, 'test inference returns choices');
+  expect(inference).toMatchObject({ passed: false });
+  expect(inference?.output).toMatch(/^HTTP 500 \[2Jout of memory x+…$/);
+  expect(inference?.output.length).toBeLessThan(700);
+  // An error that comes fast is not fast.
+  expect(named(report, 'latency <10s')[0]?.output).toBe('check missing');
+});
+
+test('a list without the model fails "model id matches" alone', async () => {
+  const { expected } = await startAgent();
+  const engine = await startEngine({
+    '/v1/models': listed('vllm', 'another-model'),
+    '/version': ok({ version: '0.11.0' }),
+    '/health': { body: '' },
+  });
+  const report = await diagnose({ agent: expected, engine });
+  expect(DOCTOR_NAMES.filter((name) => !passes(report).includes(name))).toEqual([
+    'model id matches',
+  ]);
+});
+
+test('an agent on loopback that has joined a gateway elsewhere is told that it cannot be found', async () => {
+  const { expected } = await startAgent();
+  const agent = { ...expected, registryUrl: 'http://192.168.1.10:47900' };
+  const report = await diagnose({ agent, engine: await startVllm() });
+  expect(report.ok).toBe(false);
+  expect(named(report, 'agent port bound')).toMatchObject([
+    { passed: false, remedy: expect.stringContaining('SWITCHYARD_AGENT_HOST') },
+  ]);
+});
+
+test('output of others is one line without control characters', () => {
+  expect(shown('a\n\tb\u0007\u001b[31mc')).toBe('a b [31mc');
+});

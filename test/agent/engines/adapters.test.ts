@@ -1,0 +1,252 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { lookAt } from '../../../main/agent/engines/detect.ts';
+import { systemClock } from '../../../main/platform/clock.ts';
+import { createHttpClient } from '../../../main/platform/http/client.ts';
+import { fixture } from '../fixture.ts';
+import { listed, ok, startEngine, type FakeEngine, type Route } from '../fake-engine.ts';
+
+interface Sample {
+  readonly routes: Readonly<Record<string, Route>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly expected: Record<string, unknown>;
+}
+
+const HEALTHY = { '/health': ok({ status: 'ok' }) };
+
+/** Written by hand after the documentation and the public source of each engine. */
+const SAMPLES: Readonly<Record<string, Sample>> = {
+  vllm: {
+    headers: { server: 'uvicorn' },
+    routes: {
+      '/health': '',
+      '/version': ok({ version: '0.11.0' }),
+      '/v1/models': ok({
+        object: 'list',
+        data: [{ id: 'qwen', object: 'model', owned_by: 'vllm', root: 'Qwen/Qwen3-32B' }],
+      }),
+      '/metrics': fixture('vllm-metrics.txt'),
+    },
+    expected: {
+      health: { status: 'ok', code: 200 },
+      models: ['qwen'],
+      loaded: ['qwen'],
+      location: 'Qwen/Qwen3-32B',
+      metrics: { running: 4, waiting: 2, cacheUse: 0.4, generatedTokens: 120_000 },
+      decode: { kind: 'count', count: { tokens: 100_000, seconds: 2500 } },
+    },
+  },
+  'llama.cpp': {
+    headers: { server: 'llama.cpp' },
+    routes: {
+      ...HEALTHY,
+      '/v1/models': listed('llamacpp', 'gemma'),
+      '/props': ok({ model_path: '/data/gemma-Q4_K_M.gguf', total_slots: 1 }),
+      '/metrics': fixture('llama-cpp-metrics.txt'),
+    },
+    expected: {
+      loaded: ['gemma'],
+      location: '/data/gemma-Q4_K_M.gguf',
+      metrics: { running: 0, waiting: 0, cacheUse: null, generatedTokens: 4000 },
+      decode: { kind: 'count', count: { tokens: 4000, seconds: 100 } },
+    },
+  },
+  ollama: {
+    routes: {
+      '/': 'Ollama is running',
+      '/api/version': ok({ version: '0.12.0' }),
+      '/v1/models': listed('library', 'llama3:8b', 'qwen3:4b'),
+      '/api/tags': ok({ models: [{ name: 'llama3:8b' }, { name: 'qwen3:4b' }] }),
+      '/api/ps': ok({ models: [{ name: 'qwen3:4b', size_vram: 3_000_000_000 }] }),
+    },
+    expected: { models: ['llama3:8b', 'qwen3:4b'], loaded: ['qwen3:4b'], metrics: null },
+  },
+  lmstudio: {
+    headers: { 'x-powered-by': 'Express' },
+    routes: {
+      '*': ok({ error: 'Unexpected endpoint or method. Returning 200 anyway' }),
+      '/lmstudio-greeting': ok({ lmstudio: true }),
+      '/v1/models': listed('organization_owner', 'nomic-embed', 'qwen/qwen3-4b', 'big'),
+      '/api/v1/models': ok({
+        models: [
+          { key: 'nomic-embed', type: 'embedding', loaded_instances: [{ id: 'nomic-embed' }] },
+          { key: 'qwen/qwen3-4b', type: 'llm', loaded_instances: [{ id: 'qwen/qwen3-4b' }] },
+          { key: 'big', type: 'llm', loaded_instances: [] },
+        ],
+      }),
+    },
+    expected: {
+      models: ['nomic-embed', 'qwen/qwen3-4b', 'big'],
+      loaded: ['qwen/qwen3-4b', 'nomic-embed'],
+    },
+  },
+  sglang: {
+    headers: { server: 'uvicorn' },
+    routes: {
+      '/health': { status: 503, body: '' },
+      '/v1/models': listed('sglang', 'meta-llama/Llama-3.1-8B-Instruct'),
+      '/get_model_info': ok({ model_path: '/models/Llama-3.1-8B-Instruct', is_generation: true }),
+      '/metrics': fixture('sglang-metrics.txt'),
+    },
+    expected: {
+      health: { status: 'loading', code: 503 },
+      location: '/models/Llama-3.1-8B-Instruct',
+      metrics: { running: 4, waiting: 7, cacheUse: 0.28, generatedTokens: 7_557_572 },
+      decode: { kind: 'tps', tps: 50 },
+    },
+  },
+  tgi: {
+    routes: {
+      '/health': '',
+      '/v1/models': { status: 404, body: {} },
+      '/info': ok({
+        model_id: 'teknium/OpenHermes-2.5',
+        router: 'text-generation-router',
+        version: '3.3.0',
+      }),
+      '/metrics': fixture('tgi-metrics.txt'),
+    },
+    expected: {
+      models: ['teknium/OpenHermes-2.5'],
+      metrics: { running: 16, waiting: 5, cacheUse: null, generatedTokens: 25_000 },
+      decode: { kind: 'count', count: { tokens: 1000, seconds: 25 } },
+    },
+  },
+  mlx: {
+    headers: { server: 'BaseHTTP/0.6 Python/3.12.7' },
+    routes: { ...HEALTHY, '/v1/models': listed(null, 'mlx-community/Qwen3-4B-4bit') },
+    expected: { models: ['mlx-community/Qwen3-4B-4bit'], loaded: null },
+  },
+  jan: {
+    routes: {
+      '/v1/models': listed('user', 'qwen3-4b'),
+      '/openapi.json': ok({ openapi: '3.0.0', info: { title: 'Jan API Server Endpoints' } }),
+    },
+    expected: { models: ['qwen3-4b'], loaded: ['qwen3-4b'] },
+  },
+  koboldcpp: {
+    headers: { server: 'BaseHTTP/0.6 Python/3.11.0' },
+    routes: {
+      '/api/extra/version': ok({ result: 'KoboldCpp', version: '1.98' }),
+      '/v1/models': listed('koboldcpp', 'koboldcpp/tiny'),
+      '/api/version': ok({ version: '0.7.0' }),
+      '/api/extra/perf': ok({ last_eval_speed: 30.5, queue: 0, idle: 1 }),
+    },
+    expected: {
+      models: ['koboldcpp/tiny'],
+      metrics: { running: 0, waiting: 0, cacheUse: null, generatedTokens: null },
+      decode: { kind: 'tps', tps: 30.5 },
+    },
+  },
+  docker: {
+    routes: {
+      '/': 'Docker Model Runner\n\nThe service is running.\n',
+      '/v1/models': { status: 404, body: {} },
+      '/engines/v1/models': listed('docker', 'ai/smollm2', 'ai/qwen3'),
+      '/engines/ps': ok([
+        { backend_name: 'llama.cpp', model_name: 'ai/qwen3', mode: 'completion' },
+      ]),
+    },
+    expected: { models: ['ai/smollm2', 'ai/qwen3'], loaded: ['ai/qwen3'] },
+  },
+};
+
+async function look(engine: FakeEngine, isPinned = false) {
+  const http = createHttpClient();
+  onTestFinished(() => http.close());
+  const address = { origin: engine.url, basePath: '', authorization: null };
+  return lookAt(address, isPinned, { http, clock: systemClock });
+}
+
+describe.each(Object.entries(SAMPLES))('%s', (kind, { routes, headers, expected }) => {
+  test('is known by what it answers on any port, asked by GET alone', async () => {
+    const engine = await startEngine(routes, headers);
+    const seen = await look(engine);
+    expect(seen).toMatchObject({ kind: 'found', found: { kind, detail: expected } });
+    expect(engine.asked.filter((line) => !line.startsWith('GET '))).toEqual([]);
+    expect(new Set(engine.asked).size).toBe(engine.asked.length);
+  });
+});
+
+test('Docker Model Runner is served under its own path', async () => {
+  const engine = await startEngine(SAMPLES['docker']?.routes ?? {});
+  expect(await look(engine)).toMatchObject({ found: { apiPath: '/engines' } });
+});
+
+test.each([
+  ['vllm-mlx', listed('vllm-mlx', 'a'), ['a']],
+  ['oMLX', listed('omlx', 'a', 'b'), ['b']],
+])('%s is an MLX server and tells what is loaded', async (_name, list, loaded) => {
+  const status = ok({
+    models: [
+      { id: 'a', loaded: false },
+      { id: 'b', loaded: true },
+    ],
+  });
+  const engine = await startEngine({ ...HEALTHY, '/v1/models': list, '/v1/models/status': status });
+  expect(await look(engine)).toMatchObject({ found: { kind: 'mlx', detail: { loaded } } });
+});
+
+test('a llama.cpp that loads is known and not healthy yet', async () => {
+  const loading = { status: 503, body: { error: { message: 'Loading model', code: 503 } } };
+  const engine = await startEngine({ '*': loading }, { server: 'llama.cpp' });
+  expect(await look(engine)).toMatchObject({
+    found: { kind: 'llama.cpp', detail: { health: { status: 'loading', code: 503 }, models: [] } },
+  });
+});
+
+test('a llama.cpp with several models tells which of them is loaded', async () => {
+  const entry = (id: string, value: string) => ({ id, owned_by: 'llamacpp', status: { value } });
+  const data = [entry('a', 'unloaded'), entry('b', 'loaded')];
+  const engine = await startEngine({ ...HEALTHY, '/v1/models': ok({ object: 'list', data }) });
+  expect(await look(engine)).toMatchObject({
+    found: { detail: { models: ['a', 'b'], loaded: ['b'] } },
+  });
+});
+
+test('a vLLM that wants a key is known, and not healthy by its list', async () => {
+  const engine = await startEngine({
+    ...SAMPLES['vllm']?.routes,
+    '/v1/models': { status: 401, body: { error: 'Unauthorized' } },
+  });
+  expect(await look(engine)).toMatchObject({ found: { kind: 'vllm', detail: { models: [] } } });
+});
+
+describe('a server that is no engine', () => {
+  test.each<[string, FakeEngine['routes']]>([
+    ['a web page', { '*': '<!doctype html><title>dev server</title>' }],
+    ['a JSON API', { '*': ok({ hello: 'world' }) }],
+    ['a gateway to hosted models', { ...HEALTHY, '/v1/models': listed('openai', 'gpt-4o') }],
+    [
+      'a server for embeddings',
+      { '/info': ok({ model_id: 'bge', router: 'text-embeddings-router' }) },
+    ],
+    ['a page about Ollama', { '*': 'How to see whether Ollama is running' }],
+    ['JSON of the wrong shape', { '*': ok({ data: [null, 1, { id: 5 }], models: 'x', info: [] }) }],
+  ])('%s is not taken for one', async (_what, routes) => {
+    expect((await look(await startEngine(routes))).kind).toBe('stranger');
+  });
+
+  test('is not asked for paths of engines that its port does not suggest', async () => {
+    const server = await startEngine({ '*': '<!doctype html>' });
+    await look(server);
+    expect(server.asked).toEqual(['GET /v1/models']);
+  });
+
+  test('is taken when its owner has pinned it and it lists models', async () => {
+    const engine = await startEngine({ '/v1/models': listed('me', 'mine') });
+    expect(await look(engine, true)).toMatchObject({
+      found: { kind: 'other', detail: { models: ['mine'], health: { status: 'ok', code: 200 } } },
+    });
+  });
+});
+
+test('a server that never answers costs a second', async () => {
+  const engine = await startEngine({ '*': { body: '', hangs: true } });
+  expect(await look(engine)).toEqual({ kind: 'silent', isLate: true });
+  expect(engine.asked).toHaveLength(1);
+});
+
+test('a body of ten megabytes is not kept', async () => {
+  const engine = await startEngine({ '*': 'x'.repeat(10_000_000) });
+  expect((await look(engine)).kind).toBe('silent');
+});

@@ -1,0 +1,310 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { EngineAddress } from '../../../main/agent/engines/adapters/probe.ts';
+import { pinnedAddress } from '../../../main/agent/engines/addresses.ts';
+import { createEngineWatch, type EngineWatch } from '../../../main/agent/engines/watch.ts';
+import { createHttpClient } from '../../../main/platform/http/client.ts';
+import type { HttpClient } from '../../../main/platform/http/types.ts';
+import { createManualClock, type ManualClock } from '../../support/clock.ts';
+import { type FakeEngine, listed, ok, startEngine } from '../fake-engine.ts';
+
+const VLLM = { '/health': '', '/v1/models': listed('vllm', 'a') };
+const LLAMA = { '/health': ok({ status: 'ok' }), '/v1/models': listed('llamacpp', 'b') };
+
+interface Given {
+  readonly ports?: readonly number[];
+  readonly ownPorts?: readonly number[];
+  readonly pinned?: EngineAddress;
+}
+
+interface Started {
+  readonly watch: EngineWatch;
+  readonly clock: ManualClock;
+  readonly changes: () => number;
+  /** Resolves once no GET runs and both loops wait. */
+  readonly rested: () => Promise<void>;
+}
+
+function started({ ports = [], ownPorts = [], pinned }: Given): Started {
+  const { http, inFlight } = countingHttp();
+  const clock = createManualClock();
+  let changes = 0;
+  const watch = createEngineWatch({
+    http,
+    clock,
+    ports,
+    ownPorts: () => ownPorts,
+    pinned: pinned ?? null,
+    arePathsAllowed: false,
+    changed: () => (changes += 1),
+  });
+  onTestFinished(async () => {
+    watch.stop();
+    await http.close();
+  });
+  watch.start();
+  return {
+    watch,
+    clock,
+    changes: () => changes,
+    async rested() {
+      do await turn();
+      while (inFlight() > 0 || clock.pending() < 2);
+    },
+  };
+}
+
+/** Lets all that is due happen once. */
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+/** An HTTP client that knows how many of its calls run. */
+function countingHttp() {
+  const http = createHttpClient();
+  let running = 0;
+  const counting: HttpClient = {
+    close: () => http.close(),
+    send(request, listener) {
+      running += 1;
+      const exchange = http.send(request, {
+        onHead: (status, headers) => listener.onHead(status, headers),
+        onData: (chunk) => listener.onData(chunk),
+        onEnd() {
+          running -= 1;
+          listener.onEnd();
+        },
+        onFailure(failure) {
+          running -= 1;
+          listener.onFailure(failure);
+        },
+      });
+      return {
+        listener,
+        pause: () => exchange.pause(),
+        resume: () => exchange.resume(),
+        abort() {
+          running -= 1;
+          exchange.abort();
+        },
+      };
+    },
+  };
+  return { http: counting, inFlight: () => running };
+}
+
+function addressOf(url: string, apiKey: string | null = null): EngineAddress {
+  const pinned = pinnedAddress(url, apiKey);
+  if (pinned.kind === 'invalid') throw new Error(pinned.message);
+  return pinned.address;
+}
+
+/** The seconds in which an engine was asked, moving time on second by second. */
+async function timesOf(engine: FakeEngine, { clock, rested }: Started, seconds: number) {
+  const times: number[] = [];
+  for (let second = 1; second <= seconds; second += 1) {
+    const before = engine.asked.length;
+    clock.advance(1000);
+    await rested();
+    if (engine.asked.length > before) times.push(second);
+  }
+  return times;
+}
+
+test('an engine is found at once and its change is told', async () => {
+  const engine = await startEngine(VLLM);
+  const world = started({ ports: [engine.port] });
+  await world.rested();
+  expect(world.watch.engine()).toMatchObject({ kind: 'vllm', baseUrl: engine.url, models: ['a'] });
+  expect(world.changes()).toBe(1);
+});
+
+test('our own ports are never asked', async () => {
+  const own = await startEngine(VLLM);
+  const world = started({ ports: [own.port], ownPorts: [own.port] });
+  await world.rested();
+  expect(own.asked).toEqual([]);
+  expect(world.watch.engine()).toBeNull();
+});
+
+describe('the cadence', () => {
+  test('of looking for engines goes from 5 s to 60 s', async () => {
+    const server = await startEngine({ '*': '<!doctype html>' });
+    const world = started({ ports: [server.port] });
+    await world.rested();
+    expect(await timesOf(server, world, 200)).toEqual([5, 15, 35, 75, 135, 195]);
+  });
+
+  test('of reading an engine goes from 5 s to 15 s and is short again after a change', async () => {
+    const engine = await startEngine(VLLM);
+    const world = started({ ports: [engine.port] });
+    await world.rested();
+    expect(await timesOf(engine, world, 60)).toEqual([5, 15, 30, 45, 60]);
+    engine.routes = { ...VLLM, '/v1/models': listed('vllm', 'a', 'new') };
+    expect(await timesOf(engine, world, 30)).toEqual([15, 20, 30]);
+    expect(world.changes()).toBe(2);
+  });
+
+  test('is not outrun by somebody who hurries it', async () => {
+    const engine = await startEngine(VLLM);
+    const world = started({ ports: [engine.port] });
+    await world.rested();
+    const asked = () => engine.asked.filter((line) => line === 'GET /health').length;
+    const before = asked();
+    for (let time = 0; time < 50; time += 1) world.watch.look();
+    await turn();
+    for (let time = 0; time < 50; time += 1) world.watch.look();
+    world.clock.advance(1000);
+    await world.rested();
+    expect(asked() - before).toBe(1);
+  });
+});
+
+test('of two engines the one that can answer is served, and it stays so between equals', async () => {
+  const [first, second] = [await startEngine(VLLM), await startEngine(LLAMA)];
+  first.routes = { ...VLLM, '/health': { status: 503, body: '' } };
+  const world = started({ ports: [first.port, second.port] });
+  await world.rested();
+  expect(world.watch.engine()?.kind).toBe('llama.cpp');
+  first.routes = VLLM;
+  await timesOf(first, world, 6);
+  expect(world.watch.engines().map(({ kind, health }) => [kind, health.status])).toEqual([
+    ['llama.cpp', 'ok'],
+    ['vllm', 'ok'],
+  ]);
+});
+
+test('an engine that gives way to another on its port is known anew', async () => {
+  const engine = await startEngine(VLLM);
+  const world = started({ ports: [engine.port] });
+  await world.rested();
+  engine.routes = LLAMA;
+  await timesOf(engine, world, 5);
+  expect(world.watch.engine()).toMatchObject({ kind: 'llama.cpp', models: ['b'], loaded: ['b'] });
+});
+
+test('an engine that stops is unreachable, keeps its models, and is forgotten in the end', async () => {
+  const engine = await startEngine(VLLM);
+  const world = started({ ports: [engine.port] });
+  await world.rested();
+  await engine.close();
+  world.clock.advance(5000);
+  await world.rested();
+  expect(world.watch.engine()).toMatchObject({
+    health: { status: 'unreachable', code: 0 },
+    models: ['a'],
+    currentModel: null,
+  });
+  for (let round = 0; round < 45; round += 1) {
+    world.clock.advance(15_000);
+    await world.rested();
+  }
+  expect(world.watch.engine()).toBeNull();
+});
+
+test('an engine that is too busy to answer in a second is still there, up to the third time', async () => {
+  const engine = await startEngine(VLLM);
+  const world = started({ ports: [engine.port] });
+  await world.rested();
+  engine.routes = { '*': { body: '', hangs: true } };
+  const states: (string | undefined)[] = [];
+  for (const pauseMs of [5000, 10_000, 15_000]) {
+    const seen = engine.asked.length;
+    world.clock.advance(pauseMs);
+    while (engine.asked.length === seen) await turn();
+    world.clock.advance(1000);
+    await world.rested();
+    states.push(world.watch.engine()?.health.status);
+  }
+  expect(states).toEqual(['ok', 'ok', 'unreachable']);
+});
+
+describe('a pinned engine', () => {
+  test('is the only one asked, with its key, which is nowhere shown', async () => {
+    const [pinned, other] = [await startEngine(VLLM), await startEngine(LLAMA)];
+    const world = started({
+      ports: [other.port],
+      pinned: addressOf(`${pinned.url}/v1/`, 'sk-secret'),
+    });
+    await world.rested();
+    expect(other.asked).toEqual([]);
+    expect(pinned.headers[0]?.authorization).toBe('Bearer sk-secret');
+    expect(world.watch.engine()?.baseUrl).toBe(pinned.url);
+    expect(JSON.stringify(world.watch.engines())).not.toContain('secret');
+  });
+
+  test('is shown although it does not answer, and found once it does', async () => {
+    const engine = await startEngine({ '*': { status: 401, body: {} } });
+    const world = started({ pinned: addressOf(engine.url) });
+    await world.rested();
+    expect(world.watch.engine()).toMatchObject({
+      kind: 'other',
+      health: { status: 'unauthorized', code: 401 },
+    });
+    engine.routes = VLLM;
+    await timesOf(engine, world, 15);
+    expect(world.watch.engine()).toMatchObject({ kind: 'vllm', health: { status: 'ok' } });
+  });
+
+  test.each([
+    ['no url', 'not a URL'],
+    ['ftp://127.0.0.1', 'begin with http'],
+    ['http://127.0.0.1:8000/?key=sk-secret', 'no query'],
+    ['file:///etc/passwd', 'begin with http'],
+  ])('may not be %s', (url, words) => {
+    const { kind, ...rest } = pinnedAddress(url, null);
+    expect(kind).toBe('invalid');
+    expect(JSON.stringify(rest)).toContain(words);
+    expect(JSON.stringify(rest)).not.toContain('secret');
+  });
+
+  test('may have a user and a path, and the user is not shown', () => {
+    expect(pinnedAddress('https://me:sk%40x@engines.test/llm/v1', null)).toEqual({
+      kind: 'address',
+      address: {
+        origin: 'https://engines.test',
+        basePath: '/llm',
+        authorization: `Basic ${Buffer.from('me:sk@x').toString('base64')}`,
+      },
+    });
+  });
+});
+
+test('nothing is asked after a stop', async () => {
+  const engine = await startEngine(VLLM);
+  const world = started({ ports: [engine.port] });
+  await world.rested();
+  world.watch.stop();
+  await turn();
+  expect(world.clock.pending()).toBe(0);
+  const before = engine.asked.length;
+  world.clock.advance(600_000);
+  world.watch.look();
+  expect(engine.asked).toHaveLength(before);
+});
+
+describe('looking elsewhere', () => {
+  test('forgets what was found, and what was under way counts for nothing', async () => {
+    const former = await startEngine(VLLM);
+    const next = await startEngine(LLAMA);
+    const { watch, clock, rested } = started({ ports: [former.port] });
+    await rested();
+    expect(watch.engine()?.baseUrl).toBe(former.url);
+    const address = pinnedAddress(next.url, null);
+    if (address.kind !== 'address') throw new Error(address.message);
+    const before = former.asked.length;
+    clock.advance(5000);
+    // Its answer is on the way.
+    while (former.asked.length === before) await turn();
+    watch.seek({ pinned: address.address, ports: [] });
+    expect(watch.engines()).toEqual([]);
+    await rested();
+    for (let rounds = 0; rounds < 4; rounds += 1) {
+      clock.advance(1000);
+      await rested();
+    }
+    expect(watch.engines().map(({ baseUrl }) => baseUrl)).toEqual([next.url]);
+    expect(watch.engine()?.health.status).toBe('ok');
+    const asked = former.asked.length;
+    clock.advance(60_000);
+    await rested();
+    expect(former.asked).toHaveLength(asked);
+  });
+});

@@ -1,0 +1,295 @@
+import { rmSync } from 'node:fs';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import { describe, expect, test } from 'vitest';
+import { pauseAfter } from '../../../main/agent/registration/heartbeats.ts';
+import type { BeatOutcome } from '../../../main/agent/registration/link.ts';
+import { startWire } from '../../registry/wire.ts';
+import {
+  hearingRegistry,
+  startAgent,
+  startModelServer,
+  startServing,
+  turn,
+  until,
+} from '../../support/agent.ts';
+import { createManualClock } from '../../support/clock.ts';
+import { postJson } from '../../support/http.ts';
+import { listening } from '../../support/listening.ts';
+import { completion, json } from '../../support/upstream.ts';
+
+const TOKEN = 'c'.repeat(64);
+
+interface Told {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly json: Record<string, unknown>;
+}
+
+/** A server that answers the messages of an agent as a test wants: enrolments well, unless it says else. */
+async function scriptedRegistry(
+  answer: (told: Told, res: ServerResponse) => void,
+): Promise<{ readonly url: string; readonly beats: Told[]; readonly enrolled: Told[] }> {
+  const beats: Told[] = [];
+  const enrolled: Told[] = [];
+  const server = createServer((req, res) => {
+    const parts: Buffer[] = [];
+    req.on('data', (part: Buffer) => parts.push(part));
+    req.on('end', () => {
+      const body = JSON.parse(Buffer.concat(parts).toString()) as Told['json'];
+      const told = { path: req.url ?? '', headers: req.headers, json: body };
+      if (told.path.endsWith('/heartbeat')) {
+        beats.push(told);
+        answer(told, res);
+        return;
+      }
+      enrolled.push(told);
+      const id = /keyid="(\w+)"/.exec(String(req.headers['signature-input']))?.[1];
+      res.end(JSON.stringify({ id, gateway_token: TOKEN, heartbeat_ms: 15_000 }));
+    });
+  });
+  const port = await listening(server);
+  return { url: `http://127.0.0.1:${port}`, beats, enrolled };
+}
+
+const accept = (_told: Told, res: ServerResponse) =>
+  void res.end(
+    JSON.stringify({
+      id: 'x',
+      status: 'idle',
+      verification: { status: 'pending', failure_reason: '' },
+      heartbeat_ms: 15_000,
+    }),
+  );
+
+const refuse =
+  (status: number, code: string, headers: Record<string, string> = {}) =>
+  (_told: Told, res: ServerResponse) =>
+    void res
+      .writeHead(status, headers)
+      .end(JSON.stringify({ error: { message: `no: ${code}`, type: 't', code, param: null } }));
+
+describe('at a real registry', () => {
+  test('a machine joins, is listed with what it is, and says goodbye', async () => {
+    const clock = createManualClock();
+    const wire = await startWire({ clock });
+    const { agent, stop } = await startAgent({ clock });
+    expect(await agent.join(wire.url, await wire.newToken())).toEqual({
+      kind: 'joined',
+      url: wire.url,
+      warning: null,
+    });
+    await until(() => agent.view().registry.state === 'connected');
+    const { id } = agent.view();
+    expect(wire.registry.get(id)).toMatchObject({ region: 'attic', agent_version: '1.2.3' });
+    await stop();
+    expect(wire.registry.get(id)?.status).toBe('offline');
+  });
+
+  test('it is the same after a restart, and its sequence rises', async () => {
+    const clock = createManualClock();
+    const wire = await startWire({ clock });
+    const first = await startAgent({ clock });
+    await first.agent.join(wire.url, await wire.newToken());
+    await until(() => first.agent.view().registry.state === 'connected');
+    await first.stop();
+    const second = await startAgent({ clock, dataDirectory: first.directory });
+    await until(() => second.agent.view().registry.state === 'connected');
+    expect(second.agent.view().id).toBe(first.agent.view().id);
+    expect(wire.registry.get(second.agent.view().id)?.heartbeat_count).toBe(3);
+  });
+
+  test('a used token changes nothing and says what to do', async () => {
+    const clock = createManualClock();
+    const wire = await startWire({ clock });
+    const ownRegistry = hearingRegistry();
+    const { agent } = await startAgent({ clock, ownRegistry });
+    await until(() => agent.view().registry.state === 'connected');
+    const result = await agent.join(wire.url, TOKEN);
+    expect(result).toMatchObject({ kind: 'failed', remedy: expect.stringContaining('new line') });
+    expect(JSON.stringify(result)).not.toContain(TOKEN);
+    expect(agent.view().registry).toMatchObject({ kind: 'own', state: 'connected' });
+  });
+
+  test('one whose count was lost counts on from what the registry says', async () => {
+    const clock = createManualClock();
+    const wire = await startWire({ clock });
+    const { agent, directory, stop } = await startAgent({ clock });
+    await agent.join(wire.url, await wire.newToken());
+    await until(() => agent.view().registry.state === 'connected');
+    await stop();
+    rmSync(`${directory}/agent-sequence`);
+    const second = await startAgent({ clock, dataDirectory: directory });
+    await until(() => second.agent.view().registry.state === 'connected');
+    expect(second.agent.view().registry.problem).toBeNull();
+  });
+
+  test('one that leaves goes back to the registry of its own process', async () => {
+    const clock = createManualClock();
+    const wire = await startWire({ clock });
+    const ownRegistry = hearingRegistry();
+    const { agent } = await startAgent({ clock, ownRegistry });
+    await agent.join(wire.url, await wire.newToken());
+    await until(() => agent.view().registry.state === 'connected');
+    await agent.leave();
+    await until(() => agent.view().registry.state === 'connected');
+    expect(agent.view().registry.kind).toBe('own');
+    expect(wire.registry.get(agent.view().id)?.status).toBe('offline');
+  });
+});
+
+test('a token of the settings is used once, over restarts too', async () => {
+  const registry = await scriptedRegistry(accept);
+  const given = { registryUrl: registry.url, enrollToken: TOKEN };
+  const first = await startAgent(given);
+  await until(() => registry.beats.length > 0);
+  await first.stop();
+  const second = await startAgent({ ...given, dataDirectory: first.directory });
+  await until(() => second.agent.view().registry.state === 'connected');
+  expect(registry.enrolled).toHaveLength(1);
+});
+
+describe('a registry that', () => {
+  const cases: readonly (readonly [string, (told: Told, res: ServerResponse) => void])[] = [
+    ['answers 401', refuse(401, 'invalid_signature')],
+    ['answers 413', refuse(413, 'body_too_large')],
+    ['answers 429', refuse(429, 'slow_down', { 'retry-after': '3' })],
+    ['answers 500', (_told, res) => void res.writeHead(500).end('<h1>oops</h1>')],
+    ['answers garbage', (_told, res) => void res.end('\u0000\u0001 hello')],
+    ['answers without end', (_told, res) => void res.write('x'.repeat(100_000))],
+    ['redirects', (_told, res) => void res.writeHead(302, { location: 'http://x.test' }).end()],
+    ['breaks off', (_told, res) => void res.destroy()],
+  ];
+  test.each(cases)('%s does not disturb serving', async (_what, answer) => {
+    const registry = await scriptedRegistry(answer);
+    const engine = await startModelServer(json(200, completion('still here')));
+    const { agent, url } = await startServing(engine, {
+      registryUrl: registry.url,
+      enrollToken: TOKEN,
+    });
+    await until(() => agent.view().registry.state === 'failing');
+    const ask = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
+    expect((await postJson(`${url}/v1/chat/completions`, ask)).status).toBe(200);
+    expect(agent.view().problems.some(({ tool }) => tool === 'registry')).toBe(true);
+  });
+
+  test('never answers is given up after 10 s, and at a stop after 1 s', async () => {
+    const registry = await scriptedRegistry(() => {});
+    const { agent, clock } = await startAgent({ registryUrl: registry.url, enrollToken: TOKEN });
+    await until(() => registry.beats.length === 1);
+    clock.advance(10_000);
+    await until(() => agent.view().registry.state === 'failing');
+    const stopped = agent.stop(0);
+    await until(() => registry.beats.length === 2);
+    clock.advance(1000);
+    await stopped;
+    expect(registry.beats[1]?.json['status']).toBe('offline');
+  });
+
+  test('does not know the machine is asked once a minute, and the owner told what to do', async () => {
+    const registry = await scriptedRegistry(refuse(401, 'unknown_provider'));
+    const { agent, clock } = await startAgent({ registryUrl: registry.url, enrollToken: TOKEN });
+    await until(() => agent.view().registry.state === 'failing');
+    expect(agent.view().registry.problem?.remedy).toContain('Join it again');
+    clock.advance(59_000);
+    await turn();
+    expect(registry.beats).toHaveLength(1);
+    clock.advance(1000);
+    await until(() => registry.beats.length === 2);
+  });
+
+  test('has another time is followed', async () => {
+    const now = Date.UTC(2027, 0, 1);
+    const registry = await scriptedRegistry((told, res) => {
+      const created = Number(/created=(\d+)/.exec(String(told.headers['signature-input']))?.[1]);
+      const isOff = Math.abs(created - now / 1000) > 120;
+      const date = new Date(now).toUTCString();
+      (isOff ? refuse(401, 'clock_skew', { date }) : accept)(told, res);
+    });
+    const { agent } = await startAgent({ registryUrl: registry.url, enrollToken: TOKEN });
+    await until(() => agent.view().registry.state === 'connected');
+    expect(agent.view().problems.some(({ tool }) => tool === 'clock')).toBe(true);
+  });
+});
+
+describe('a heartbeat', () => {
+  test('comes 250 ms after a change, and a swarm of changes is one', async () => {
+    const ownRegistry = hearingRegistry();
+    const { agent, clock } = await startAgent({ ownRegistry });
+    await until(() => ownRegistry.statuses.length === 1);
+    clock.advance(5000);
+    for (const wish of ['paused', 'on', 'paused'] as const) await agent.setMode(wish);
+    clock.advance(249);
+    await turn();
+    expect(ownRegistry.statuses).toHaveLength(1);
+    clock.advance(1);
+    await until(() => ownRegistry.statuses.length === 2);
+    expect(ownRegistry.statuses[1]).toBe('paused');
+  });
+
+  test('follows another no closer than 750 ms, however much changes', async () => {
+    const ownRegistry = hearingRegistry();
+    const { agent, clock } = await startAgent({ ownRegistry });
+    await until(() => ownRegistry.statuses.length === 1);
+    for (let step = 0; step < 40; step += 1) {
+      await agent.setMode(step % 2 === 0 ? 'paused' : 'on');
+      clock.advance(100);
+      await turn();
+    }
+    expect(ownRegistry.statuses.length).toBeLessThanOrEqual(1 + Math.ceil(4000 / 750));
+  });
+
+  test('tells within a second of a change that comes right behind the one before', async () => {
+    const ownRegistry = hearingRegistry();
+    const { agent, clock } = await startAgent({ ownRegistry });
+    await until(() => ownRegistry.statuses.length === 1);
+    await agent.setMode('paused');
+    clock.advance(999);
+    await until(() => ownRegistry.statuses.length === 2);
+    expect(ownRegistry.statuses[1]).toBe('paused');
+  });
+
+  test('comes at once after a suspend', async () => {
+    const ownRegistry = hearingRegistry();
+    const clock = createManualClock();
+    let sleptMs = 0;
+    const sleepy = { ...clock, now: () => clock.now() + sleptMs };
+    await startAgent({ ownRegistry, clock: sleepy });
+    await until(() => ownRegistry.statuses.length === 1);
+    sleptMs = 3_600_000;
+    clock.advance(5000);
+    await until(() => ownRegistry.statuses.length > 1);
+    expect(ownRegistry.statuses).toHaveLength(2);
+  });
+});
+
+describe('the pause after', () => {
+  const pause = (outcome: BeatOutcome, random: number, failures = 1) =>
+    pauseAfter(outcome, { heartbeatMs: 15_000, random, failures });
+  const standing = { status: 'idle', verification: { status: 'pending', failure_reason: '' } };
+  const accepted = (heartbeatMs: number) => ({ kind: 'accepted', standing, heartbeatMs }) as const;
+  const away = { kind: 'unreachable', message: '' } as const;
+
+  test('a good heartbeat is the usual one, give or take a tenth', () => {
+    expect([0, 0.5, 1].map((random) => pause(accepted(15_000), random))).toEqual([
+      13_500, 15_000, 16_500,
+    ]);
+  });
+
+  test('a wish of the registry is kept within reason', () => {
+    expect([1, 5000, 3_600_000].map((asked) => pause(accepted(asked), 0.5))).toEqual([
+      1000, 5000, 15_000,
+    ]);
+  });
+
+  test('a failure grows from 1 s to 60 s, with full jitter', () => {
+    for (const failures of [1, 3, 6, 50, 5000]) expect(pause(away, 0, failures)).toBe(1000);
+    expect([1, 2, 3, 6, 5000].map((failures) => pause(away, 1, failures))).toEqual([
+      2000, 4000, 8000, 60_000, 60_000,
+    ]);
+  });
+
+  test('a busy registry is at least what it asked for, up to a minute', () => {
+    const busy = (retryAfterMs: number) => ({ kind: 'busy', message: '', retryAfterMs }) as const;
+    expect([30_000, 9_999_999].map((ms) => pause(busy(ms), 0))).toEqual([30_000, 60_000]);
+  });
+});

@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest';
+import { untilReady } from '../../../main/agent/registration/readiness.ts';
+import type { GpuReading } from '../../../main/agent/telemetry/gpu-device.ts';
+import {
+  hearingRegistry,
+  setTelemetry,
+  startAgent,
+  startModelServer,
+  turn,
+  until,
+} from '../../support/agent.ts';
+import { createManualClock } from '../../support/clock.ts';
+import { answers } from '../../support/upstream.ts';
+
+const { promise: NEVER } = Promise.withResolvers<void>();
+
+/** A machine that is being looked at: `over` tells whether that is done. */
+function looking(engines: Promise<void>, state: GpuReading['state']) {
+  const clock = createManualClock();
+  const telemetry = setTelemetry();
+  const become = (now: GpuReading['state']) => {
+    telemetry.now = { ...telemetry.now, gpus: { ...telemetry.now.gpus, state: now } };
+  };
+  become(state);
+  const stopping = new AbortController();
+  const look = { clock, become, stopping, isOver: false };
+  const lookers = { engines: { looked: () => engines }, telemetry, clock };
+  void untilReady(lookers, stopping.signal).then(() => (look.isOver = true));
+  return look;
+}
+
+test.each(['reading', 'absent', 'failing'] as const)(
+  'a machine whose GPUs are %s is known as soon as its engines are',
+  async (state) => {
+    const engines = Promise.withResolvers<void>();
+    const look = looking(engines.promise, state);
+    await turn();
+    expect(look.isOver).toBe(false);
+    engines.resolve();
+    await turn();
+    expect(look.isOver).toBe(true);
+  },
+);
+
+test('GPUs whose tool has not spoken yet are waited for', async () => {
+  const look = looking(Promise.resolve(), 'starting');
+  await turn();
+  look.clock.advance(50);
+  await turn();
+  expect(look.isOver).toBe(false);
+  look.become('reading');
+  look.clock.advance(50);
+  await turn();
+  expect(look.isOver).toBe(true);
+});
+
+test.each([
+  ['an engine that hangs', NEVER, 'reading'],
+  ['a driver that hangs', Promise.resolve(), 'starting'],
+  ['both', NEVER, 'starting'],
+] as const)('%s is not waited for longer than 3 s', async (_, engines, state) => {
+  const look = looking(engines, state);
+  for (let ms = 0; ms < 2950; ms += 50) {
+    await turn();
+    look.clock.advance(50);
+  }
+  await turn();
+  expect(look.isOver).toBe(false);
+  look.clock.advance(50);
+  await turn();
+  expect([look.isOver, look.clock.pending()]).toEqual([true, 0]);
+});
+
+test('who stops is not kept waiting', async () => {
+  const look = looking(NEVER, 'starting');
+  await turn();
+  look.stopping.abort();
+  await turn();
+  expect([look.isOver, look.clock.pending()]).toEqual([true, 0]);
+});
+
+test('the first heartbeat tells of the engine: a registry never hears of a machine without it', async () => {
+  const engine = await startModelServer(answers('hi'));
+  const own = hearingRegistry();
+  await startAgent({ engineUrl: engine.url, ownRegistry: own });
+  await until(() => own.statuses.length > 0);
+  expect(own.statuses).toEqual(['idle']);
+});

@@ -1,0 +1,481 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, request } from 'node:http';
+import { describe, expect, test } from 'vitest';
+import { openIdentity } from '../../../main/agent/storage/identity.ts';
+import { parsePublicKey, verifyHealth } from '../../../main/platform/agent-identity.ts';
+import { systemClock } from '../../../main/platform/clock.ts';
+import {
+  GATEWAY_TOKEN,
+  hearingRegistry,
+  startAgent,
+  startModelServer,
+  startServing,
+  until,
+} from '../../support/agent.ts';
+import { AT_ONCE_MS, millisecondsUntil } from '../../support/at-once.ts';
+import { HAS_IPV6_LOOPBACK, OUTER_ADDRESS, postJson, send } from '../../support/http.ts';
+import { listening } from '../../support/listening.ts';
+import {
+  answerChunks,
+  answers,
+  chunk,
+  completion,
+  cut,
+  error,
+  hang,
+  json,
+  reset,
+  stall,
+  STOP,
+} from '../../support/upstream.ts';
+
+const CHAT = '/v1/chat/completions';
+const ASK = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
+const STREAM = { ...ASK, stream: true };
+
+const codeOf = (text: string) => (JSON.parse(text) as { error: { code: string } }).error.code;
+
+/** Begins a chat completion and gives its response as it comes. */
+async function begin(url: string, body: unknown = STREAM) {
+  const req = request(url + CHAT, {
+    method: 'POST',
+    agent: false,
+    headers: { 'content-type': 'application/json' },
+  });
+  req.on('error', () => {});
+  req.end(JSON.stringify(body));
+  const [res] = (await once(req, 'response')) as [IncomingMessage];
+  res.on('error', () => {});
+  return { req, res };
+}
+
+/** Resolves once a response is over, whether it was whole or not. */
+const over = (res: IncomingMessage) =>
+  new Promise<void>((resolve) => {
+    res.on('close', () => resolve()).resume();
+  });
+
+describe('what is forwarded', () => {
+  test('a request goes to the engine byte by byte and its answer comes back so', async () => {
+    const engine = await startModelServer(json(200, completion('Hello')));
+    const { url } = await startServing(engine);
+    const answer = await postJson(url + CHAT, ASK);
+    expect([answer.status, JSON.parse(answer.text)]).toEqual([200, completion('Hello')]);
+    expect(engine.calls[0]).toMatchObject({ path: CHAT, json: ASK });
+  });
+
+  test('a stream comes event by event, not at its end', async () => {
+    const engine = await startModelServer(stall(chunk({ content: 'first' })));
+    const { url } = await startServing(engine);
+    const { res } = await begin(url);
+    const [piece] = (await once(res, 'data')) as [Buffer];
+    expect(piece.toString()).toContain('first');
+  });
+
+  test.each(['/v1/completions', '/v1/embeddings'])('%s is forwarded too', async (path) => {
+    const engine = await startModelServer(json(200, { data: [] }));
+    const { url } = await startServing(engine);
+    expect((await postJson(url + path, { model: 'm', input: 'x' })).status).toBe(200);
+    expect(engine.calls[0]?.path).toBe(path);
+  });
+
+  test("the list of models is the engine's", async () => {
+    const { url } = await startServing(await startModelServer(hang));
+    const answer = await send(`${url}/v1/models`);
+    expect(JSON.parse(answer.text)).toEqual({ object: 'list', data: [{ id: 'm' }] });
+  });
+
+  test('errors of the engine come back as they are', async () => {
+    const engine = await startModelServer(error(429, 'slow down', 'rate', { 'retry-after': '7' }));
+    const { url } = await startServing(engine);
+    const answer = await postJson(url + CHAT, ASK);
+    expect(answer).toMatchObject({ status: 429, headers: { 'retry-after': '7' } });
+    expect(answer.text).toContain('slow down');
+  });
+
+  test('of the headers only those on the list go on, and back', async () => {
+    const engine = await startModelServer(
+      json(
+        200,
+        {},
+        { 'set-cookie': 'a=b', 'x-request-id': 'r', 'access-control-allow-origin': '*' },
+      ),
+    );
+    const { url } = await startServing(engine);
+    const { headers } = await postJson(url + CHAT, ASK, {
+      cookie: 'session=secret',
+      'x-api-key': 'k',
+      'x-gateway-key': 'k',
+      'openai-organization': 'o',
+      authorization: 'Bearer caller',
+    });
+    expect(headers['set-cookie'] ?? headers['access-control-allow-origin']).toBeUndefined();
+    expect(headers['x-request-id']).toBe('r');
+    const names = engine.calls[0]?.headerNames ?? [];
+    expect(names).toEqual(expect.arrayContaining(['authorization', 'openai-organization']));
+    expect(names.filter((name) => /cookie|x-api-key|x-gateway/.test(name))).toEqual([]);
+    expect(engine.calls[0]?.headers.authorization).toBe('Bearer caller');
+  });
+
+  test("the engine's own key goes before the caller's", async () => {
+    const engine = await startModelServer(json(200, {}));
+    const { url } = await startServing(engine, {
+      engineUrl: engine.url.replace('http://', 'http://me:key@'),
+    });
+    await postJson(url + CHAT, ASK, { authorization: 'Bearer caller' });
+    const basic = `Basic ${Buffer.from('me:key').toString('base64')}`;
+    expect(engine.calls[0]?.headers.authorization).toBe(basic);
+  });
+});
+
+describe('what may go wrong', () => {
+  test('without an engine the answer says what to do', async () => {
+    const { url } = await startAgent();
+    for (const answer of [await postJson(url + CHAT, ASK), await send(`${url}/v1/models`)]) {
+      expect([answer.status, codeOf(answer.text)]).toEqual([503, 'no_engine']);
+    }
+  });
+
+  test('an engine that breaks before its answer is a 502', async () => {
+    const { url } = await startServing(await startModelServer(reset));
+    const answer = await postJson(url + CHAT, ASK);
+    expect([answer.status, codeOf(answer.text)]).toEqual([502, 'engine_unreachable']);
+  });
+
+  test('a redirect of the engine is not passed on', async () => {
+    const engine = await startModelServer(json(302, {}, { location: 'http://elsewhere.test/' }));
+    const { url } = await startServing(engine);
+    const answer = await postJson(url + CHAT, ASK);
+    expect([answer.status, codeOf(answer.text)]).toEqual([502, 'engine_bad_response']);
+    expect(answer.headers.location).toBeUndefined();
+  });
+
+  test('an answer that is cut does not look whole', async () => {
+    const { url, agent } = await startServing(await startModelServer(cut(chunk({ content: 'a' }))));
+    const { res } = await begin(url);
+    await over(res);
+    expect(res.complete).toBe(false);
+    await until(() => agent.view().inFlight === 0);
+    expect(agent.view().record.requests_served).toBe(0);
+  });
+
+  test('an engine that is silent for ten minutes is not waited for', async () => {
+    const engine = await startModelServer(hang);
+    const { url, clock } = await startServing(engine);
+    const answer = postJson(url + CHAT, ASK);
+    await engine.call(1);
+    clock.advance(600_000);
+    expect(codeOf((await answer).text)).toBe('engine_timeout');
+  });
+
+  test('the engine is let go within 50 ms when the caller goes away', async () => {
+    const engine = await startModelServer(stall(chunk({ content: 'a' })));
+    const { url, agent } = await startServing(engine);
+    const { req } = await begin(url);
+    const call = await engine.call(1);
+    req.destroy();
+    expect(await millisecondsUntil(call.gone)).toBeLessThan(AT_ONCE_MS);
+    await until(() => agent.view().inFlight === 0);
+  });
+
+  test('a caller who reads nothing holds up the engine, not the memory', async () => {
+    let written = 0;
+    const piece = Buffer.alloc(64 * 1024, 'x');
+    const engine = await startModelServer(({ res }) => {
+      res.writeHead(200, { 'content-type': 'text/event-stream' });
+      const more = () => {
+        while (written < 200 * 1024 * 1024) {
+          written += piece.length;
+          if (!res.write(piece)) return;
+        }
+      };
+      res.on('drain', more);
+      more();
+    });
+    const { url } = await startServing(engine);
+    const { res, req } = await begin(url);
+    res.pause();
+    let before = -1;
+    // Until nothing has moved for many turns.
+    for (let still = 0; still < 200; still = written === before ? still + 1 : 0) {
+      before = written;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(written).toBeLessThan(64 * 1024 * 1024);
+    req.destroy();
+  });
+
+  test.each([
+    ['a body that is too large', 413, 'x'.repeat(1_000_001), {}],
+    ['a body that is no JSON by its type', 415, '{}', { 'content-type': 'text/plain' }],
+    ['a compressed body', 415, '{}', { 'content-encoding': 'gzip' }],
+  ])('%s is refused with %i', async (_what, status, body, headers) => {
+    const engine = await startModelServer(hang);
+    const { url } = await startServing(engine);
+    const all = { 'content-type': 'application/json', ...headers };
+    const answer = await send(url + CHAT, { method: 'POST', headers: all, body });
+    expect([answer.status, codeOf(answer.text)]).toEqual([
+      status,
+      status === 413 ? 'body_too_large' : 'unsupported_media_type',
+    ]);
+    expect(engine.calls).toEqual([]);
+  });
+
+  test('a body for which those in flight leave no room is told that the machine is busy', async () => {
+    const engine = await startModelServer(hang);
+    const { url } = await startServing(engine);
+    // The test's agent has room for two of these.
+    const large = { ...ASK, user: 'x'.repeat(900_000) };
+    const asking = [1, 2].map(() => {
+      const req = request(url + CHAT, {
+        method: 'POST',
+        agent: false,
+        headers: { 'content-type': 'application/json' },
+      });
+      req.on('error', () => {});
+      req.end(JSON.stringify(large));
+      return req;
+    });
+    await engine.call(2);
+    const answer = await postJson(url + CHAT, large);
+    expect([answer.status, codeOf(answer.text)]).toEqual([503, 'busy']);
+    expect(answer.headers['retry-after']).toBe('2');
+    asking[0]?.destroy();
+    engine.script = json(200, completion('x'));
+    await expect.poll(async () => (await postJson(url + CHAT, large)).status).toBe(200);
+  });
+
+  test.each([
+    ['GET', CHAT, 405, 'method_not_allowed'],
+    ['POST', '/health', 405, 'method_not_allowed'],
+    ['GET', '/', 404, 'not_found'],
+    ['POST', '/v1/chat/completions/', 404, 'not_found'],
+    ['GET', '//v1/models', 404, 'not_found'],
+  ])('%s %s is %i', async (method, path, status, code) => {
+    const { url } = await startAgent();
+    const answer = await send(url + path, { method });
+    expect([answer.status, codeOf(answer.text)]).toEqual([status, code]);
+  });
+});
+
+test('an engine that gave no answer is looked at at once, and its registry hears of it', async () => {
+  const registry = hearingRegistry();
+  const engine = await startModelServer(hang);
+  const machine = await startServing(engine, { ownRegistry: registry });
+  await until(() => registry.statuses.at(-1) === 'idle');
+  // No look was due for as long as any pause is.
+  machine.clock.advance(1000);
+  await engine.close();
+  const answer = await postJson(machine.url + CHAT, ASK);
+  expect([answer.status, codeOf(answer.text)]).toEqual([502, 'engine_unreachable']);
+  await until(() => machine.agent.view().engine?.health.status === 'unreachable');
+  // Changes are told of a second apart, not with the next heartbeat in 15.
+  machine.clock.advance(1000);
+  await until(() => registry.statuses.at(-1) === 'degraded');
+});
+
+describe('who may ask', () => {
+  const asks = async (headers: Record<string, string>) => {
+    const machine = await startAgent({ ownRegistry: hearingRegistry() });
+    await until(() => machine.agent.view().registry.state === 'connected');
+    return send(`${machine.url}/health`, { headers });
+  };
+
+  test.each([
+    ['a program of this machine', {}, 200],
+    ['the gateway', { 'x-gateway-token': GATEWAY_TOKEN }, 200],
+    ['another gateway', { 'x-gateway-token': 'b'.repeat(64) }, 401],
+    ['a token that is none', { 'x-gateway-token': '' }, 401],
+    ['somebody behind a proxy of this machine', { 'x-forwarded-for': '10.0.0.9' }, 401],
+    [
+      'the gateway behind a proxy',
+      { 'x-forwarded-for': '10.0.0.9', 'x-gateway-token': GATEWAY_TOKEN },
+      200,
+    ],
+    ['a page in a browser', { origin: 'http://evil.test' }, 403],
+    ['a page of this very address', { origin: 'http://127.0.0.1:3001' }, 403],
+    ['a cross-site fetch', { 'sec-fetch-site': 'cross-site' }, 403],
+    ['a rebound name', { host: 'evil.test' }, 403],
+    ['the name of the machine', { host: 'tower:47901' }, 200],
+    ['its name on the local network', { host: 'TOWER.local:47901' }, 200],
+    ['localhost', { host: 'localhost:3001' }, 200],
+    ['a name that only begins like it', { host: 'tower.evil.test' }, 403],
+  ])('%s with %j gets %i', async (_who, headers, status) => {
+    const answer = await asks(headers);
+    expect(answer.status).toBe(status);
+    expect(answer.headers['x-gateway-agent']).toBe(status === 200 ? undefined : 'unauthorized');
+  });
+
+  test.runIf(OUTER_ADDRESS !== undefined)('a machine elsewhere needs the token', async () => {
+    const machine = await startAgent({
+      address: { host: OUTER_ADDRESS ?? '', ports: [0] },
+      ownRegistry: hearingRegistry(),
+    });
+    await until(() => machine.agent.view().registry.state === 'connected');
+    const url = `${machine.agent.view().server.url}/health`;
+    expect(url).toContain(OUTER_ADDRESS);
+    expect((await send(url)).status).toBe(401);
+    expect((await send(url, { headers: { 'x-gateway-token': GATEWAY_TOKEN } })).status).toBe(200);
+  });
+
+  test.runIf(HAS_IPV6_LOOPBACK)('an IPv6 address is a good Host as a literal', async () => {
+    const { agent } = await startAgent({ address: { host: '::1', ports: [0] } });
+    expect((await send(`${agent.view().server.url}/health`)).status).toBe(200);
+  });
+});
+
+describe('/health', () => {
+  test('says how agent, engine and model are, and proves who answers', async () => {
+    const { url, agent, directory, clock } = await startServing(await startModelServer(hang));
+    clock.advance(4000);
+    const answer = await send(`${url}/health?nonce=00ff`);
+    const body = JSON.parse(answer.text) as { id: string; signature: string };
+    expect(body).toEqual({
+      status: 'ok',
+      engine_health: { status: 'ok', code: 200 },
+      model: 'm',
+      gpu_count: 1,
+      agent_version: '1.2.3',
+      uptime_s: 4,
+      id: agent.view().id,
+      signature: expect.any(String),
+    });
+    const { identity } = openIdentity(directory, systemClock, process.platform);
+    const key = parsePublicKey(identity.publicKey)?.key;
+    expect(key && verifyHealth(key, { nonce: '00ff', ...body })).toBe(true);
+  });
+
+  test('names no model when there is none, and signs nothing that is no nonce', async () => {
+    const { url } = await startAgent();
+    expect(JSON.parse((await send(`${url}/health`)).text)).toMatchObject({ model: null });
+    expect((await send(`${url}/health?nonce=hello`)).status).toBe(400);
+  });
+});
+
+describe('the owner', () => {
+  test('who pauses the machine ends what runs and lets nothing new in', async () => {
+    const engine = await startModelServer(stall(chunk({ content: 'a' })));
+    const { url, agent } = await startServing(engine);
+    const { res } = await begin(url);
+    const gone = over(res);
+    await agent.setMode('paused');
+    await gone;
+    expect(res.complete).toBe(false);
+    const answer = await postJson(url + CHAT, ASK);
+    expect([answer.status, codeOf(answer.text)]).toEqual([503, 'paused']);
+    expect(answer.headers['retry-after']).toBe('30');
+    expect((await send(`${url}/health`)).status).toBe(200);
+    await agent.setMode('on');
+    engine.script = json(200, completion('back'));
+    expect((await postJson(url + CHAT, ASK)).status).toBe(200);
+  });
+
+  test('who drains it lets running requests finish, and then it is paused', async () => {
+    const engine = await startModelServer(stall(...answerChunks('a').slice(0, 2)));
+    const { url, agent } = await startServing(engine);
+    const { res } = await begin(url);
+    await agent.setMode('drained');
+    expect(agent.view()).toMatchObject({
+      owner: { mode: 'draining' },
+      record: { status: 'draining' },
+    });
+    expect(codeOf((await postJson(url + CHAT, ASK)).text)).toBe('draining');
+    const call = await engine.call(1);
+    call.res.end(STOP + 'data: [DONE]\n\n');
+    await over(res);
+    expect(res.complete).toBe(true);
+    await until(() => agent.view().owner.mode === 'paused');
+  });
+});
+
+describe('the counts', () => {
+  test('of requests and tokens come from the usage, and outlive a restart', async () => {
+    const usage = { usage: { completion_tokens: 7 } };
+    const engine = await startModelServer(json(200, { ...completion('x'), ...usage }));
+    const first = await startServing(engine);
+    await postJson(first.url + CHAT, ASK);
+    await until(() => first.agent.view().inFlight === 0);
+    const { id } = first.agent.view();
+    await first.stop();
+    const second = await startServing(engine, { dataDirectory: first.directory });
+    expect(second.agent.view()).toMatchObject({
+      id,
+      record: { requests_served: 1, tokens_generated: 7 },
+    });
+  });
+
+  test('of a stream without usage is one token for each event with content', async () => {
+    const { url, agent } = await startServing(await startModelServer(answers('one two three')));
+    await postJson(url + CHAT, STREAM);
+    await until(() => agent.view().record.requests_served === 1);
+    expect(agent.view().record.tokens_generated).toBe(3);
+  });
+
+  test('do not hold errors', async () => {
+    const { url, agent } = await startServing(await startModelServer(error(500)));
+    await postJson(url + CHAT, ASK);
+    await until(() => agent.view().inFlight === 0);
+    expect(agent.view().record.requests_served).toBe(0);
+  });
+});
+
+describe('the ports', () => {
+  const takenPort = (): Promise<number> => listening(createServer());
+
+  test('one that is taken is named, and the other serves', async () => {
+    const taken = await takenPort();
+    const { agent } = await startAgent({ address: { host: '127.0.0.1', ports: [taken, 0] } });
+    const { server, problems } = agent.view();
+    expect(server.ports.map(({ kind }) => kind)).toEqual(['failed', 'listening']);
+    expect((await send(`${server.url}/health`)).status).toBe(200);
+    const port = problems.find(({ tried }) => tried.includes(String(taken)));
+    expect(port?.happened).toContain('taken by another program');
+    expect(port?.remedy).toContain('still serves');
+  });
+
+  test('both taken end nothing: heartbeats go on', async () => {
+    const ownRegistry = hearingRegistry();
+    const address = { host: '127.0.0.1', ports: [await takenPort(), await takenPort()] };
+    const { agent } = await startAgent({ address, ownRegistry });
+    await until(() => ownRegistry.statuses.length > 0);
+    expect(agent.view().server.url).toBe('');
+    expect(agent.view().problems.filter(({ tool }) => tool === 'agent')).toHaveLength(2);
+  });
+
+  test('may be bound anew while a stream runs on', async () => {
+    const engine = await startModelServer(stall(chunk({ content: 'a' })));
+    const { url, agent } = await startServing(engine);
+    const { res } = await begin(url);
+    const port = Number(new URL(url).port);
+    expect(await agent.listen({ host: '127.0.0.1', ports: [port] })).toEqual([
+      { kind: 'listening', port },
+    ]);
+    expect((await send(`${url}/health`)).status).toBe(200);
+    (await engine.call(1)).res.end(STOP);
+    await over(res);
+    expect(res.complete).toBe(true);
+  });
+});
+
+describe('a stop', () => {
+  test('lets a running stream finish', async () => {
+    const engine = await startModelServer(stall(chunk({ content: 'a' })));
+    const { url, agent } = await startServing(engine);
+    const { res } = await begin(url);
+    const stopped = agent.stop(30_000);
+    (await engine.call(1)).res.end(STOP);
+    await over(res);
+    expect(res.complete).toBe(true);
+    await stopped;
+  });
+
+  test('waits no longer than it was told', async () => {
+    const engine = await startModelServer(stall(chunk({ content: 'a' })));
+    const { url, agent, clock } = await startServing(engine);
+    const { res } = await begin(url);
+    const stopped = agent.stop(30_000);
+    clock.advance(30_000);
+    await Promise.all([stopped, over(res)]);
+    expect(res.complete).toBe(false);
+  });
+});

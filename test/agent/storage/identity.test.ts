@@ -1,0 +1,126 @@
+import { spawn } from 'node:child_process';
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { createEnrollmentFile } from '../../../main/agent/storage/enrollment-file.ts';
+import { openIdentity } from '../../../main/agent/storage/identity.ts';
+import { createSequence } from '../../../main/agent/storage/sequence.ts';
+import { silentLog } from '../../../main/platform/log.ts';
+import { createManualClock } from '../../support/clock.ts';
+import { temporaryDirectory } from '../../support/gateway.ts';
+
+const clock = createManualClock();
+const open = (directory: string) => openIdentity(directory, clock, 'linux');
+const modeOf = (path: string) => statSync(path).mode & 0o777;
+
+test('a key is made once, for its owner only, and stays', () => {
+  const directory = temporaryDirectory();
+  const { identity, warnings } = open(directory);
+  expect(warnings).toEqual([]);
+  expect(modeOf(join(directory, 'agent-key.pem'))).toBe(0o600);
+  expect(open(directory).identity.id).toBe(identity.id);
+  expect(identity.id).toMatch(/^prv_[0-9a-f]{32}$/);
+});
+
+test.each(['', 'no key', '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n'])(
+  'a damaged key (%j) is set aside, a new one made, and its owner told',
+  (text) => {
+    const directory = temporaryDirectory();
+    const { id } = open(directory).identity;
+    writeFileSync(join(directory, 'agent-key.pem'), text);
+    const { identity, warnings } = open(directory);
+    expect(identity.id).not.toBe(id);
+    expect(warnings).toEqual([
+      {
+        happened: expect.stringContaining('set aside as'),
+        remedy: expect.stringContaining('join it again'),
+      },
+    ]);
+    const aside = readdirSync(directory).find((name) => name.includes('.bad-')) ?? '';
+    expect(readFileSync(join(directory, aside), 'utf8')).toBe(text);
+    expect(open(directory)).toMatchObject({ identity: { id: identity.id }, warnings: [] });
+  },
+);
+
+test('a key that others could read is closed to them', () => {
+  const directory = temporaryDirectory();
+  open(directory);
+  const path = join(directory, 'agent-key.pem');
+  chmodSync(path, 0o644);
+  expect(open(directory).warnings).toEqual([
+    {
+      happened: expect.stringContaining('other users'),
+      remedy: expect.stringContaining('delete the file'),
+    },
+  ]);
+  expect(modeOf(path)).toBe(0o600);
+});
+
+test('a disk that takes no key is told of, and ends nothing', () => {
+  const { identity, warnings } = open(join(temporaryDirectory(), 'nowhere'));
+  expect(identity.id).toMatch(/^prv_/);
+  expect(warnings).toEqual([
+    {
+      happened: expect.stringContaining('could not be written'),
+      remedy: expect.stringContaining('Make room'),
+    },
+  ]);
+});
+
+test('an enrolment is kept as a secret; a damaged one is set aside', async () => {
+  const directory = temporaryDirectory();
+  const file = createEnrollmentFile(directory, clock, 'linux');
+  const enrolment = {
+    registryUrl: 'http://gateway:47900',
+    id: 'prv_1',
+    gatewayToken: 'a'.repeat(64),
+    tokenDigest: 'd',
+  };
+  expect(await file.save(enrolment)).toBeNull();
+  expect(modeOf(join(directory, 'agent.json'))).toBe(0o600);
+  expect(file.load()).toEqual({ enrolment, warning: null });
+  writeFileSync(join(directory, 'agent.json'), '{"version":1}');
+  expect(file.load()).toMatchObject({
+    enrolment: null,
+    warning: {
+      happened: expect.stringContaining('set aside as'),
+      remedy: expect.stringContaining('Join it again'),
+    },
+  });
+  expect(file.load()).toEqual({ enrolment: null, warning: null });
+});
+
+test('a sequence counts on from what a registry has accepted, and from no nonsense', async () => {
+  const sequence = createSequence(temporaryDirectory(), silentLog);
+  expect(await sequence.next()).toBe(1);
+  for (const last of [5000, 17, -1, 0.5, NaN, Number.MAX_SAFE_INTEGER]) sequence.countOnFrom(last);
+  expect(await Promise.all([sequence.next(), sequence.next()])).toEqual([5001, 5002]);
+});
+
+test('a disk that takes no sequence does not stop the counting', async () => {
+  const sequence = createSequence(join(temporaryDirectory(), 'nowhere'), silentLog);
+  expect([await sequence.next(), await sequence.next()]).toEqual([1, 2]);
+});
+
+/** Runs a counter, kills it without warning after some numbers, and gives what it printed. */
+function killedAfter(directory: string, lines: number): Promise<number[]> {
+  const counter = join(import.meta.dirname, '../../support/agent-counter.ts');
+  const child = spawn(process.execPath, [counter, directory], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let printed = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    printed += text;
+    if (printed.split('\n').length > lines) child.kill('SIGKILL');
+  });
+  return new Promise((resolve) => {
+    child.on('close', () => resolve(printed.trim().split('\n').map(Number)));
+  });
+}
+
+test('a number is never used twice, wherever the agent is killed', async () => {
+  const directory = temporaryDirectory();
+  const all: number[] = [];
+  for (const lines of [1, 900, 2500, 1]) all.push(...(await killedAfter(directory, lines)));
+  expect(all.every((number, index) => number > (all[index - 1] ?? 0))).toBe(true);
+});

@@ -1,0 +1,284 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { parseAmdSmiMetric, parseRocmSmi } from '../../../main/agent/telemetry/amd-json.ts';
+import { createAmdCollector } from '../../../main/agent/telemetry/amd.ts';
+import { createAppleCollector, parseIoreg } from '../../../main/agent/telemetry/apple.ts';
+import {
+  type GpuCollector,
+  type GpuDevice,
+  UNREAD,
+} from '../../../main/agent/telemetry/gpu-device.ts';
+import { mergedReading } from '../../../main/agent/telemetry/gpus.ts';
+import { createIntelCollector, parseXpuSmi } from '../../../main/agent/telemetry/intel.ts';
+import { createPollCollector } from '../../../main/agent/telemetry/poll.ts';
+import { createKernelFiles } from '../../../main/agent/telemetry/sysfs.ts';
+import { createManualClock, type ManualClock } from '../../support/clock.ts';
+import { fileTree, HANGS, prints, stubTools, type StubTools } from '../../support/stub-tool.ts';
+import { fixture } from '../fixture.ts';
+
+const INTERVAL_MS = 5000;
+
+interface World {
+  readonly clock: ManualClock;
+  readonly tools: StubTools;
+  readonly files: ReturnType<typeof createKernelFiles>;
+}
+
+function world(scripts: Record<string, string>, files: Record<string, string> = {}): World {
+  const clock = createManualClock();
+  return { clock, tools: stubTools(scripts), files: createKernelFiles(fileTree(files)) };
+}
+
+/** Starts a collector and gives its reading after the first round. */
+async function afterRound(collector: GpuCollector) {
+  collector.start();
+  onTestFinished(() => collector.stop());
+  while (collector.read().state === 'starting') {
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return collector.read();
+}
+
+const amd = ({ clock, tools, files }: World) =>
+  createAmdCollector({ clock, startTool: tools.startTool }, files, INTERVAL_MS);
+
+const RADEON = {
+  '/sys/class/drm/card0/device/vendor': '0x1002',
+  '/sys/class/drm/card0/device/uevent': 'DRIVER=amdgpu\nPCI_SLOT_NAME=0000:03:00.0',
+  '/sys/class/drm/card0/device/mem_info_vram_total': '25753026560',
+  '/sys/class/drm/card0/device/mem_info_vram_used': '0',
+  '/sys/class/drm/card0/device/gpu_busy_percent': '0',
+  '/sys/class/drm/card0/device/mem_busy_percent': '7',
+  '/sys/class/drm/card0/device/hwmon/hwmon3/temp1_input': '47000',
+  '/sys/class/drm/card0-DP-1/status': 'connected',
+  '/sys/class/kfd/kfd/topology/nodes/0/properties': 'cpu_cores_count 16\nsimd_count 0',
+  '/sys/class/kfd/kfd/topology/nodes/1/properties':
+    'simd_count 192\nsimd_per_cu 2\nlocation_id 768\ndomain 0',
+};
+
+describe('AMD', () => {
+  test('is read from the files of its driver, and zero stays zero', async () => {
+    const there = world({}, { ...RADEON, '/sys/class/drm/card0/device/product_name': 'W7900' });
+    expect((await afterRound(amd(there))).devices).toEqual([
+      {
+        ...UNREAD,
+        key: '0000:03:00.0',
+        vendor: 'amd',
+        name: 'W7900',
+        memoryTotalMb: 24560,
+        memoryUsedMb: 0,
+        memoryFreeMb: 24560,
+        utilGpu: 0,
+        utilMemory: 7,
+        temperatureC: 47,
+        gpuCores: 6144,
+      },
+    ]);
+    expect(there.tools.runs).toEqual([]);
+  });
+
+  test('is named by its tool where the driver does not name it', async () => {
+    const names =
+      '[{"gpu":0,"asic":{"market_name":"Radeon RX 7900 XTX"},"bus":{"bdf":"0000:03:00.0"}}]';
+    const there = world({ 'amd-smi': prints(names) }, RADEON);
+    expect((await afterRound(amd(there))).devices[0]?.name).toBe('Radeon RX 7900 XTX');
+  });
+
+  test('is read through its tool where there are no files', async () => {
+    const there = world({
+      'amd-smi': `case "$1" in static)\n${prints(fixture('amd-smi-static-mi300x.json'))};; esac\n${prints(fixture('amd-smi-metric-mi300x.json'))}`,
+    });
+    const { devices } = await afterRound(amd(there));
+    expect(devices).toMatchObject([
+      { key: '0000:05:00.0', name: 'AMD Instinct MI300X', memoryUsedMb: 283, utilGpu: 0 },
+      { key: '0000:26:00.0', memoryTotalMb: null, utilGpu: null, temperatureC: null },
+    ]);
+  });
+
+  test('is named although warnings stand before what its tool tells', async () => {
+    const there = world({
+      'amd-smi': `case "$1" in static)\n${prints(fixture('amd-smi-static.txt'))};; esac\n${prints(fixture('amd-smi-metric.json'))}`,
+    });
+    const { devices } = await afterRound(amd(there));
+    expect(devices).toMatchObject([
+      {
+        key: '0000:03:00.0',
+        name: 'AMD Radeon RX 7800 XT',
+        memoryTotalMb: 16_368,
+        memoryUsedMb: 14_569,
+        memoryFreeMb: 1799,
+        utilGpu: 2,
+        temperatureC: 41,
+      },
+    ]);
+  });
+
+  test('is read from the bare list that its tool printed before ROCm 7', () => {
+    expect(parseAmdSmiMetric(fixture('amd-smi-usage.json'))).toMatchObject([
+      { key: 'amd-0', utilGpu: 42, utilMemory: 1, memoryTotalMb: null },
+    ]);
+  });
+
+  test('which does not tell how busy it is keeps its memory', async () => {
+    const device = '/sys/class/drm/card0/device';
+    const there = world(
+      {},
+      {
+        [`${device}/vendor`]: '0x1002',
+        [`${device}/mem_info_vram_total`]: '8573157376',
+        [`${device}/mem_info_vram_used`]: '6812925952',
+      },
+    );
+    expect((await afterRound(amd(there))).devices).toMatchObject([
+      { memoryTotalMb: 8176, memoryUsedMb: 6497, memoryFreeMb: 1679, utilGpu: null },
+    ]);
+  });
+
+  test('is read through the older tool where there is only that', async () => {
+    const there = world({ 'rocm-smi': prints(fixture('rocm-smi-warning.txt')) });
+    const { devices } = await afterRound(amd(there));
+    expect(devices).toMatchObject([
+      { name: 'Radeon RX 7900 XTX', memoryTotalMb: 24560, utilGpu: 0, utilMemory: 3 },
+    ]);
+  });
+
+  test.each([
+    ['rocm-smi.json', 'Navi 22 [Radeon RX 6700/6700 XT / 6800M]', [12_272, 0, 45]],
+    ['rocm-smi-mi100.json', 'Instinct MI100', [32_752, 0, 53]],
+    ['rocm-smi-7900xt.json', 'Radeon RX 7900 XT', [20_464, null, null]],
+    ['rocm-smi-unnamed.json', null, [12_272, 0, 45]],
+  ])('as %s has it is %s', (file, name, [memoryTotalMb, utilMemory, temperatureC]) => {
+    const [card] = parseRocmSmi(fixture(file)) ?? [];
+    expect(card).toMatchObject({ name, memoryTotalMb, utilGpu: 0, utilMemory, temperatureC });
+  });
+
+  test('without card and tool is absent', async () => {
+    const there = world({});
+    expect((await afterRound(amd(there))).state).toBe('absent');
+  });
+
+  test('with a tool that prints nonsense is a problem in plain words', async () => {
+    const there = world({ 'rocm-smi': "printf 'no \\033[31mJSON\\033[0m'" });
+    const { state, problems } = await afterRound(amd(there));
+    expect(state).toBe('failing');
+    expect(problems[0]).toMatchObject({ tool: 'rocm-smi' });
+    expect(problems[0]?.happened).toBe('it printed what cannot be read: no [31mJSON [0m');
+  });
+
+  test('with a tool that hangs is told of, and no second one is started beside it', async () => {
+    const there = world({ 'amd-smi': HANGS });
+    const collector = amd(there);
+    collector.start();
+    onTestFinished(() => collector.stop());
+    const { ended } = await there.tools.run(1);
+    there.clock.advance(10_000);
+    await ended;
+    await there.clock.timer(INTERVAL_MS, 10_000);
+    expect(collector.read().problems[0]?.happened).toBe('it has hung: no answer in 10 s');
+    expect(there.tools.runs).toHaveLength(1);
+  });
+
+  test.each([parseAmdSmiMetric, parseRocmSmi])('%o takes nothing but its own', (parse) => {
+    for (const text of ['', '{}', '[]', 'null', '[1, null]', '{"card0', 'text'])
+      expect(parse(text)).toBeNull();
+  });
+});
+
+describe('Apple', () => {
+  test('is read from ioreg; its memory is that of the machine', () => {
+    expect(parseIoreg(fixture('ioreg.txt'))).toMatchObject({
+      name: 'Apple M4',
+      gpuCores: 10,
+      utilGpu: 21,
+      memoryUsedMb: 335,
+      memoryTotalMb: null,
+      isUnified: true,
+    });
+  });
+
+  test('is named by system_profiler on older systems', async () => {
+    const there = world({
+      ioreg: prints(fixture('ioreg-m1.txt')),
+      system_profiler: prints(fixture('system-profiler.json')),
+    });
+    const edges = { clock: there.clock, startTool: there.tools.startTool };
+    const { devices } = await afterRound(createAppleCollector(edges, INTERVAL_MS));
+    expect(devices).toMatchObject([
+      { name: 'Apple M1', gpuCores: 8, utilGpu: 2, memoryUsedMb: 325 },
+    ]);
+  });
+
+  test('is not seen in what is no Apple chip', () => {
+    expect(parseIoreg('+-o AMDRadeonX6000\n "model" = "AMD Radeon Pro"')).toBeNull();
+    expect(parseIoreg('')).toBeNull();
+  });
+});
+
+describe('Intel', () => {
+  const intel = ({ clock, tools, files }: World) =>
+    createIntelCollector({ clock, startTool: tools.startTool }, files, INTERVAL_MS);
+
+  test('is read from xpu-smi; what needs root is unknown', () => {
+    expect(parseXpuSmi(fixture('xpu-smi.csv'))).toMatchObject([
+      { memoryTotalMb: 24480, utilGpu: null, temperatureC: 51 },
+      { memoryUsedMb: 0, utilGpu: 0, temperatureC: null },
+    ]);
+  });
+
+  test('cards are seen without its tool, but not the GPU inside a processor', async () => {
+    const there = world(
+      {},
+      {
+        '/sys/class/drm/card0/device/vendor': '0x8086',
+        '/sys/class/drm/card0/device/uevent': 'PCI_SLOT_NAME=0000:00:02.0',
+        '/sys/class/drm/card1/device/vendor': '0x8086',
+        '/sys/class/drm/card1/device/uevent': 'PCI_SLOT_NAME=0000:03:00.0',
+        '/sys/class/drm/card1/device/hwmon/hwmon1/temp2_input': '51000',
+      },
+    );
+    const { devices } = await afterRound(intel(there));
+    expect(devices).toMatchObject([{ key: '0000:03:00.0', temperatureC: 51, memoryTotalMb: null }]);
+  });
+});
+
+test('a driver file that is never read to its end stalls nothing and is told of', async () => {
+  const clock = createManualClock();
+  const collector = createPollCollector(() => new Promise(() => {}), {
+    clock,
+    intervalMs: INTERVAL_MS,
+    source: '/sys/class/drm',
+  });
+  collector.start();
+  clock.advance(60_000);
+  await clock.timer(10_000, 10_000);
+  expect(collector.read()).toMatchObject({
+    state: 'failing',
+    problems: [{ happened: 'it has hung: no answer in 60 s' }],
+  });
+  await collector.stop();
+  expect(clock.pending()).toBe(0);
+});
+
+test('beside another card one that only drives a screen does not count', () => {
+  const card = (key: string, memoryTotalMb: number | null): GpuDevice => ({
+    ...UNREAD,
+    key,
+    vendor: 'amd',
+    name: key,
+    memoryTotalMb,
+  });
+  const reading = (...devices: GpuDevice[]) =>
+    ({ state: 'reading', devices, problems: [] }) as const;
+  const names = (...devices: GpuDevice[]) =>
+    mergedReading([reading(...devices)]).devices.map(({ key }) => key);
+  expect(names(card('screen', 512), card('big', 24560))).toEqual(['big']);
+  expect(names(card('screen', 512))).toEqual(['screen']);
+  expect(names(card('unknown', null), card('screen', 512))).toEqual(['unknown']);
+});
+
+test('where no GPU is found, a person is told what was tried', () => {
+  const absent = { state: 'absent', devices: [], problems: [] } as const;
+  expect(mergedReading([absent, absent])).toMatchObject({
+    state: 'absent',
+    problems: [{ happened: 'no GPU was found', tried: expect.stringContaining('nvidia-smi') }],
+  });
+});

@@ -1,0 +1,154 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  continuedBody,
+  type ContinuedPlan,
+} from '../../../../main/gateway/chat/resume/continuation.ts';
+import { isBadRequest, parseChatRequest } from '../../../../main/gateway/upstream/chat-request.ts';
+import { anyText } from '../../../support/resume.ts';
+
+const USER = '{"role":"user","content":"x"}';
+
+function asked(body: string, plan: Partial<ContinuedPlan> = {}, content = 'Hello', events = 1) {
+  const request = parseChatRequest(Buffer.from(body));
+  if (isBadRequest(request)) throw new Error(request.message);
+  const transcript = { content, firstContent: content, contentEvents: events };
+  return continuedBody(request, { model: null, prefill: 'last-message', transcript, ...plan });
+}
+
+function bytesOf(...args: Parameters<typeof asked>): string {
+  const body = asked(...args);
+  return body.kind === 'body' ? body.bytes.toString() : body.reason;
+}
+
+test('the begun answer is the last message, and every other byte is the caller’s', () => {
+  expect(bytesOf(`{ "top_p" : 1.0,"messages":[ ${USER} ] , "x":[]}`)).toBe(
+    `{ "top_p" : 1.0,"messages":[ ${USER},{"role":"assistant","content":"Hello"} ] , "x":[]}`,
+  );
+});
+
+test.each<[prefill: ContinuedPlan['prefill'], message: string, tail: string]>([
+  ['last-message', '{"role":"assistant","content":"Hello"}', ''],
+  ['prefix', '{"role":"assistant","content":"Hello","prefix":true}', ''],
+  [
+    'continue_final_message',
+    '{"role":"assistant","content":"Hello"}',
+    ',"continue_final_message":true,"add_generation_prompt":false',
+  ],
+])('%s is asked for in its own way', (prefill, message, tail) => {
+  expect(bytesOf(`{"messages":[${USER}]}`, { prefill })).toBe(
+    `{"messages":[${USER},${message}]${tail}}`,
+  );
+});
+
+test('the flags replace the caller’s own', () => {
+  const body = `{"add_generation_prompt":true,"continue_final_message":false,"messages":[${USER}]}`;
+  expect(JSON.parse(bytesOf(body, { prefill: 'continue_final_message' }))).toMatchObject({
+    add_generation_prompt: false,
+    continue_final_message: true,
+  });
+});
+
+test('the model is the upstream’s where it has one', () => {
+  const body = `{"model":"mine","messages":[${USER}]}`;
+  expect(bytesOf(body)).toContain('"model":"mine"');
+  expect(bytesOf(body, { model: 'its' })).toContain('"model":"its"');
+});
+
+test('what was sent counts towards the limits of tokens, and one is left', () => {
+  const body = `{"max_tokens":10,"max_completion_tokens":4,"messages":[${USER}]}`;
+  expect(bytesOf(body, {}, 'Hello', 4)).toContain('"max_tokens":6,"max_completion_tokens":1');
+  expect(bytesOf(`{"max_tokens":null,"messages":[${USER}]}`)).toContain('"max_tokens":null');
+});
+
+test('a beginning of the caller’s own and what was sent become one message', () => {
+  const own = '{"name":"N" , "role":"assistant","content":"Well. "}';
+  expect(bytesOf(`{"messages":[${USER}, ${own}]}`)).toBe(
+    `{"messages":[${USER}, {"name":"N" , "role":"assistant","content":"Well. Hello"}]}`,
+  );
+  expect(bytesOf(`{"messages":[${own}]}`, { prefill: 'prefix' })).toContain('"prefix":true');
+});
+
+test('a beginning of the caller’s own that was echoed is not there twice', () => {
+  const own = 'Once upon a time,';
+  const message = `{"role":"assistant","content":"${own}"}`;
+  const sent = `${own} there was`;
+  const body = `{"messages":[${message}]}`;
+  const inPieces = (firstContent: string) => ({ content: sent, firstContent, contentEvents: 4 });
+  expect(asked(body, { transcript: inPieces(own) })).toMatchObject({ asked: sent });
+  // Said in pieces it is text, as a text that repeats itself has it.
+  expect(asked(body, { transcript: inPieces('Once ') })).toMatchObject({ asked: own + sent });
+  const short = '{"echo":true,"messages":[{"role":"assistant","content":"Once"}]}';
+  expect(asked(short, {}, 'Once more')).toMatchObject({ asked: 'Once more' });
+  expect(bytesOf(short, {}, 'Once more')).toContain('"echo":false');
+  const unasked = '{"messages":[{"role":"assistant","content":"a"}]}';
+  expect(asked(unasked, {}, 'a')).toMatchObject({ asked: 'aa' });
+});
+
+test('the blanks at the end of what was sent are not asked about, but told', () => {
+  const body = `{"messages":[${USER}]}`;
+  expect(asked(body, {}, 'Hello. \n\t')).toMatchObject({ asked: 'Hello.', seam: ' \n\t' });
+  expect(asked(body, {}, 'Hello.')).toMatchObject({ asked: 'Hello.', seam: '' });
+  expect(bytesOf(body, {}, 'Hello. ')).toContain('"content":"Hello."');
+  // There is nothing to go on from but them.
+  expect(asked(body, {}, ' \n')).toMatchObject({ asked: ' \n', seam: '' });
+});
+
+test.each<[why: string, body: string, reason: string]>([
+  [
+    'the caller’s own last message is a list of parts',
+    '{"messages":[{"role":"assistant","content":[]}]}',
+    'own_message',
+  ],
+  [
+    'the caller’s own last message calls a tool',
+    '{"messages":[{"role":"assistant","content":"","tool_calls":[{}]}]}',
+    'own_message',
+  ],
+  ['the last message is none', '{"messages":[1]}', 'own_message'],
+  ['there is more than one choice', `{"n":2,"messages":[${USER}]}`, 'several_choices'],
+  [
+    'the answer is to be JSON',
+    `{"response_format":{"type":"json_object"},"messages":[${USER}]}`,
+    'constrained',
+  ],
+  ['the text is constrained', `{"guided_regex":"a","messages":[${USER}]}`, 'constrained'],
+])('where %s, it is not possible', (_why, body, reason) => {
+  expect(asked(body)).toEqual({ kind: 'not_possible', reason });
+});
+
+test('a format of text and a constraint of null constrain nothing', () => {
+  const body = `{"response_format":{"type":"text"},"grammar":null,"messages":[${USER}]}`;
+  expect(asked(body).kind).toBe('body');
+});
+
+test('a text that was cut inside a character is not asked about', () => {
+  expect(bytesOf(`{"messages":[${USER}]}`, {}, 'a😀'.slice(0, 2))).toBe('half_character');
+});
+
+test('whatever the messages, all but the last stay as they were and the last is the begun answer', () => {
+  const message = fc.record({
+    role: fc.constantFrom('user', 'assistant', 'tool'),
+    content: anyText(),
+    more: fc.jsonValue({ maxDepth: 2 }),
+  });
+  fc.assert(
+    fc.property(
+      fc.array(message, { minLength: 1, maxLength: 4 }),
+      fc.nat(2),
+      (messages, indent) => {
+        const body = asked(JSON.stringify({ messages, max_tokens: 5 }, null, indent), {}, 'Hello');
+        if (body.kind !== 'body') throw new Error(body.reason);
+        const got = JSON.parse(body.bytes.toString()) as { readonly messages: readonly unknown[] };
+        const last = messages.at(-1);
+        const isOwn = last?.role === 'assistant';
+        const kept = JSON.parse(
+          JSON.stringify(isOwn ? messages.slice(0, -1) : messages),
+        ) as unknown[];
+        expect(got.messages.slice(0, -1)).toEqual(kept);
+        const content = isOwn ? `${last.content}Hello` : 'Hello';
+        expect(got.messages.at(-1)).toMatchObject({ role: 'assistant', content });
+      },
+    ),
+  );
+});

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import {
+  createSentBytes,
+  MAX_SENT_BYTES,
+} from '../../../../main/gateway/chat/resume/sent-bytes.ts';
+
+test('what was sent is kept as it is, not copied', () => {
+  const sent = createSentBytes();
+  const parts = [Buffer.from('a'), Buffer.from('b')];
+  for (const part of parts) sent.add(part);
+  expect(sent.taken()?.[0]).toBe(parts[0]);
+  expect(sent.taken()?.[1]).toBe(parts[1]);
+});
+
+test('nothing sent is nothing kept', () => {
+  expect(createSentBytes().taken()).toEqual([]);
+});
+
+test('up to the limit all is kept, beyond it nothing, for good', () => {
+  const sent = createSentBytes(4);
+  sent.add(Buffer.from('abcd'));
+  expect(sent.taken()).toHaveLength(1);
+  sent.add(Buffer.from('e'));
+  expect(sent.taken()).toBeNull();
+  sent.add(Buffer.from(''));
+  expect(sent.taken()).toBeNull();
+});
+
+test('the limit is 1 MiB', () => {
+  const sent = createSentBytes();
+  sent.add(Buffer.alloc(MAX_SENT_BYTES));
+  expect(sent.taken()).toHaveLength(1);
+  expect(MAX_SENT_BYTES).toBe(1024 * 1024);
+  sent.add(Buffer.alloc(1));
+  expect(sent.taken()).toBeNull();
+});
+
+test('a stream of more pieces than tokens fit into is not kept, however short they are', () => {
+  const sent = createSentBytes();
+  for (let piece = 0; piece < 16_384; piece += 1) sent.add(Buffer.of(0x0a));
+  expect(sent.taken()).toHaveLength(16_384);
+  sent.add(Buffer.of(0x0a));
+  expect(sent.taken()).toBeNull();
+});

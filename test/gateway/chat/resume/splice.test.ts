@@ -1,0 +1,338 @@
+import { expect, test } from 'vitest';
+import { createSplice, type SplicePlan } from '../../../../main/gateway/chat/resume/splice.ts';
+import { answerAsChunk } from '../../../../main/gateway/upstream/assembly.ts';
+import type { Echo } from '../../../../main/gateway/upstream/upstreams.ts';
+import {
+  chunkOf,
+  framesIn,
+  heard,
+  type Heard,
+  spliced,
+  streamOf,
+  transcriptOf,
+} from '../../../support/resume.ts';
+
+const DONE = 'data: [DONE]\n\n';
+const STOP = chunkOf('2', {}, 'stop');
+const SENT = 'It was a dark and stormy night';
+const FIRST = [chunkOf('1', { role: 'assistant' }), chunkOf('1', { content: SENT })];
+
+const ANEW: SplicePlan = { way: { kind: 'anew' }, includeUsage: false };
+const going = (echo: Echo, asked = SENT, seam = ''): SplicePlan => {
+  return { way: { kind: 'continued', asked, seam, echo }, includeUsage: false };
+};
+const CONTINUED = going('never');
+const ECHO = going('maybe');
+
+const text = (content: string, extra: Record<string, unknown> = {}) =>
+  chunkOf('2', { content }, null, extra);
+
+/** What comes out for `events`, each pushed by itself. */
+function out(plan: SplicePlan, events: readonly string[], first: readonly string[] = FIRST) {
+  const splice = createSplice(transcriptOf(...first), plan);
+  return spliced(
+    splice,
+    events.map((event) => framesIn(event)),
+  );
+}
+
+function heardOf(plan: SplicePlan, events: readonly string[], first = FIRST): Heard {
+  return heard(first.join('') + out(plan, events, first).bytes);
+}
+
+test('a continuation goes on under the first answer’s identity', () => {
+  const second = [chunkOf('2', { role: 'assistant', content: '' }), text('; '), STOP, DONE];
+  const event = text('x', { system_fingerprint: 'other', timings: { n: 1 } });
+  expect(out(CONTINUED, [event]).bytes).toBe(
+    `data: ${JSON.stringify({
+      id: '1',
+      object: 'chat.completion.chunk',
+      created: 1,
+      model: 'model-1',
+      timings: { n: 1 },
+      choices: [{ index: 0, finish_reason: null, delta: { content: 'x' } }],
+    })}\n\n`,
+  );
+  expect(heardOf(CONTINUED, second)).toMatchObject({
+    content: `${SENT}; `,
+    roles: 1,
+    finishes: ['stop'],
+    dones: 1,
+    ids: new Set(['1']),
+    models: new Set(['model-1']),
+    indexes: new Set([0]),
+  });
+});
+
+test('a chunk that only repeats the role, or says nothing, is not passed on', () => {
+  const empty = [chunkOf('2', { role: 'assistant', content: '', refusal: null }), text('')];
+  expect(out(CONTINUED, empty).bytes).toBe('');
+});
+
+test('where no role was sent, the second stream’s goes on, once', () => {
+  const role = chunkOf('2', { role: 'assistant', content: '' });
+  expect(heardOf(CONTINUED, [role, role, text('x')], FIRST.slice(1)).roles).toBe(1);
+});
+
+test('a continuation that has no index gets it, and no second choice goes on', () => {
+  const none = 'data: {"choices":[{"delta":{"content":"a"}}]}\n\n';
+  const other = 'data: {"choices":[{"index":1,"delta":{"content":"b"}}]}\n\n';
+  expect(heardOf(CONTINUED, [none, other])).toMatchObject({
+    content: `${SENT}a`,
+    indexes: new Set([0]),
+  });
+});
+
+test('reasoning of a continuation is dropped, its tool call is not', () => {
+  const call = chunkOf('2', { tool_calls: [{ index: 0, id: 't' }] }, 'tool_calls');
+  const { bytes } = out(CONTINUED, [chunkOf('2', { reasoning_content: 'hm' }), call]);
+  expect(heard(bytes)).toMatchObject({ reasoning: '', finishes: ['tool_calls'] });
+  expect(bytes).toContain('"tool_calls":[{"index":0,"id":"t"}]');
+});
+
+test.each([
+  'data: {"error":{"message":"x"},"id":"2"}\n\n',
+  'event: error\ndata: oh\n\n',
+  ': hi\n\n',
+])('%j passes as it is, also before the new answer has caught up', (event) => {
+  for (const plan of [ANEW, CONTINUED, ECHO]) {
+    expect(out(plan, [event])).toEqual({ bytes: event, diverged: null });
+  }
+});
+
+test('a comment inside an event stays with it', () => {
+  expect(out(CONTINUED, [`: hi\r\n${text('x').trim()}\r\n\r\n`]).bytes).toMatch(/^: hi\ndata: \{/);
+});
+
+test('an event that cannot be read is dropped', () => {
+  const broken = 'data: {"half\n\n';
+  expect(out(CONTINUED, [broken, text('x')]).bytes).toBe(out(CONTINUED, [text('x')]).bytes);
+  expect(out(ANEW, [broken, text(SENT.slice(4))]).diverged).toMatch(/differs/);
+});
+
+test('an echo is swallowed where it is the first text of all, and all of it in one piece', () => {
+  const echo = [chunkOf('2', { role: 'assistant', content: '' }), text(SENT), text(', and'), STOP];
+  for (const plan of [ECHO, going('always')]) {
+    expect(heardOf(plan, echo).content).toBe(`${SENT}, and`);
+    expect(heardOf(plan, [text(' – '), text(SENT), STOP]).content).toBe(`${SENT} – ${SENT}`);
+  }
+});
+
+test.each<[how: string, pieces: readonly string[]]>([
+  ['in pieces', [SENT.slice(0, 5), SENT.slice(5)]],
+  ['in one piece with more', [`${SENT}, and`]],
+  ['in pieces with more', [SENT.slice(0, 5), `${SENT.slice(5)}, and`]],
+])(
+  'equal text %s is no echo but the answer begun anew, and nothing of it goes on',
+  (_how, pieces) => {
+    expect(
+      out(
+        ECHO,
+        pieces.map((piece) => text(piece)),
+      ),
+    ).toEqual({
+      bytes: '',
+      diverged: expect.stringMatching(/says again/) as string,
+    });
+  },
+);
+
+test('an engine that is known to say only what is new may say the same again', () => {
+  const again = [text(SENT), text(SENT.slice(0, 5)), text(SENT.slice(5)), STOP];
+  expect(heardOf(CONTINUED, again).content).toBe(SENT.repeat(3));
+});
+
+test('a text that has repeated itself may go on to, whoever says so', () => {
+  const song = 'la la la la ';
+  const first = [chunkOf('1', { content: song })];
+  const plan = going('maybe', song.trimEnd(), ' ');
+  expect(heardOf(plan, [text(' '), text('la '), text('la la la')], first).content).toBe(
+    `${song}la la la la`,
+  );
+  const noSeam = going('maybe', ' la la la la');
+  const again = [' la', ' la', ' la', ' la', ' la'].map((word) => text(word));
+  expect(heardOf(noSeam, again, [chunkOf('1', { content: ' la la la la' })]).content).toBe(
+    ' la'.repeat(9),
+  );
+});
+
+test('the blanks at the seam are said again and heard once', () => {
+  const first = [chunkOf('1', { content: `${SENT}.\n\n` })];
+  const plan = going('never', `${SENT}.`, '\n\n');
+  for (const pieces of [['\n\nIt'], ['\n', '\n', 'It'], ['\n', '\nI', 't']]) {
+    expect(
+      heardOf(
+        plan,
+        pieces.map((piece) => text(piece)),
+        first,
+      ).content,
+    ).toBe(`${SENT}.\n\nIt`);
+  }
+  // Fewer or none than there were: what was sent stays. More: they go on.
+  expect(heardOf(plan, [text('\nIt\n')], first).content).toBe(`${SENT}.\n\nIt\n`);
+  expect(heardOf(plan, [text('It')], first).content).toBe(`${SENT}.\n\nIt`);
+  expect(heardOf(plan, [text('\n\n\n')], first).content).toBe(`${SENT}.\n\n\n`);
+});
+
+test('the answer begun anew shows also where the caller had begun it', () => {
+  const plan = going('maybe', `Once: ${SENT}`);
+  expect(out(plan, [text(SENT.slice(0, 9)), text(SENT.slice(9))]).diverged).toMatch(/says again/);
+  expect(out(plan, [text('Once: '), text(SENT)]).diverged).toMatch(/says again/);
+});
+
+test('what only begins like an echo comes out whole, in order', () => {
+  expect(out(ECHO, [text(SENT.slice(0, 9))]).bytes).toBe('');
+  expect(heardOf(ECHO, [text('It '), text('was'), text('n’t'), STOP, DONE])).toMatchObject({
+    content: `${SENT}It wasn’t`,
+    finishes: ['stop'],
+  });
+});
+
+test.each<[end: string, events: readonly string[]]>([
+  ['a finish reason', [STOP]],
+  ['[DONE]', [DONE]],
+  ['a tool call', [chunkOf('2', { tool_calls: [{ index: 0 }] })]],
+])('what was held back for an echo comes out before %s', (_end, events) => {
+  expect(heardOf(ECHO, [text('It was '), ...events]).content).toBe(`${SENT}It was `);
+});
+
+test('a text of under 16 characters is taken for an echo only where one is due', () => {
+  const short = 'It was a dark a';
+  const first = [chunkOf('1', { content: short })];
+  const echo = [text(short), text(' night')];
+  expect(out(going('maybe', short), echo, first).diverged).toMatch(/says again/);
+  expect(heardOf(going('always', short), echo, first).content).toBe(`${short} night`);
+});
+
+test('an answer given anew is silent up to where the first broke off, then goes on', () => {
+  const again = [chunkOf('2', { role: 'assistant' }), text('It was'), text(SENT.slice(6))];
+  expect(out(ANEW, again)).toEqual({ bytes: '', diverged: null });
+  const whole = [...again.slice(0, 2), text(`${SENT.slice(6)}; the`), text(' rain'), STOP, DONE];
+  expect(heardOf(ANEW, whole)).toMatchObject({
+    content: `${SENT}; the rain`,
+    roles: 1,
+    finishes: ['stop'],
+    dones: 1,
+  });
+});
+
+test.each<[how: string, events: readonly string[]]>([
+  ['differs', [text('It is')]],
+  ['differs at its end', [text(`${SENT.slice(0, -1)}T`)]],
+  ['finishes early', [text('It was'), STOP]],
+  ['ends early', [text('It was'), DONE]],
+  ['calls a tool early', [text('It was'), chunkOf('2', { tool_calls: [{ index: 0 }] })]],
+  ['refuses', [chunkOf('2', { refusal: 'no' })]],
+  ['comes in parts', [chunkOf('2', { content: [{ type: 'text', text: SENT }] })]],
+  ['reasons', [chunkOf('2', { reasoning_content: 'hm' })]],
+])(
+  'an answer given anew that %s has diverged, for good, and nothing of it goes on',
+  (_how, events) => {
+    const splice = createSplice(transcriptOf(...FIRST), ANEW);
+    const pieces = events.map((event) => framesIn(event));
+    expect(spliced(splice, pieces)).toEqual({ bytes: '', diverged: expect.any(String) as string });
+    expect(splice.push(framesIn(text(SENT), STOP)).kind).toBe('diverged');
+  },
+);
+
+test('what comes in the same piece as the divergence does not go on either', () => {
+  const splice = createSplice(transcriptOf(...FIRST), ANEW);
+  expect(splice.push(framesIn(text('It is'), text(SENT), text('more'))).kind).toBe('diverged');
+});
+
+test('a list of parts is never joined to the text that was sent', () => {
+  const parts = chunkOf('2', { content: [{ type: 'text', text: 'x' }] });
+  expect(out(CONTINUED, [parts]).diverged).toMatch(/list of parts/);
+  expect(out(ANEW, [text(SENT), parts]).diverged).toMatch(/list of parts/);
+});
+
+test('an answer given anew may call a tool where the first broke off', () => {
+  const call = chunkOf('2', { tool_calls: [{ index: 0, id: 't' }] }, 'tool_calls');
+  expect(out(ANEW, [text(SENT), call])).toMatchObject({ diverged: null });
+});
+
+const REASONED = [chunkOf('1', { reasoning_content: 'hm so' }), ...FIRST];
+const reasons = (reasoning: string) => chunkOf('2', { reasoning });
+
+test('reasoning is compared too, whatever its name, and swallowed', () => {
+  const second = [reasons('hm'), reasons(' so'), text(`${SENT}!`), STOP];
+  expect(heardOf(ANEW, second, REASONED)).toMatchObject({
+    reasoning: 'hm so',
+    content: `${SENT}!`,
+    finishes: ['stop'],
+  });
+});
+
+test.each<[how: string, events: readonly string[]]>([
+  ['other', [reasons('hm no')]],
+  ['more', [reasons('hm so, and')]],
+  ['less', [reasons('hm'), text(`${SENT}!`)]],
+  ['no', [text(SENT), STOP]],
+])('an answer given anew with %s reasoning has diverged', (_how, events) => {
+  expect(out(ANEW, events, REASONED).diverged).not.toBeNull();
+});
+
+test('usage of a continuation adds up where the caller asked for it', () => {
+  const usage = { prompt_tokens: 12, completion_tokens: 5, total_tokens: 17, x: { y: 1 } };
+  const last = chunkOf('2', {}, null, { choices: [], usage });
+  const first = [...FIRST, chunkOf('1', { content: '!' })];
+  expect(heardOf({ ...CONTINUED, includeUsage: true }, [last], first).usages).toEqual([
+    { prompt_tokens: 10, completion_tokens: 7, total_tokens: 17, x: { y: 1 } },
+  ]);
+  expect(heardOf(CONTINUED, [last], first).usages).toEqual([usage]);
+  expect(heardOf({ ...ANEW, includeUsage: true }, [last], first).usages).toEqual([usage]);
+});
+
+test('no count of tokens falls below zero, and a usage of null stays null', () => {
+  const asked = { ...CONTINUED, includeUsage: true };
+  const usage = { prompt_tokens: 0, completion_tokens: 5, total_tokens: 5 };
+  expect(heardOf(asked, [chunkOf('2', {}, 'stop', { usage })]).usages).toEqual([
+    { prompt_tokens: 0, completion_tokens: 6, total_tokens: 6 },
+  ]);
+  expect(out(asked, [text('x', { usage: null })]).bytes).toContain('"usage":null');
+});
+
+test('probabilities of tokens do not stay with a text that was cut', () => {
+  const choices = [{ index: 0, delta: { content: `${SENT}!` }, logprobs: { content: [] } }];
+  const event = `data: ${JSON.stringify({ choices })}\n\n`;
+  expect(out(ANEW, [event]).bytes).toContain('"logprobs":null');
+  expect(out(CONTINUED, [event]).bytes).toContain('"logprobs":{"content":[]}');
+});
+
+test('a whole JSON answer given as events is spliced like any other', () => {
+  const usage = { prompt_tokens: 3, completion_tokens: 9, total_tokens: 12 };
+  const message = { role: 'assistant', content: `${SENT}; the rain`, tool_calls: null };
+  const choices = [{ index: 0, message, finish_reason: 'stop' }];
+  const answer = Buffer.from(
+    JSON.stringify({ id: '2', object: 'chat.completion', choices, usage }),
+  );
+  const events = [answerAsChunk(answer, true)];
+  expect(heardOf({ ...ANEW, includeUsage: true }, events)).toMatchObject({
+    content: `${SENT}; the rain`,
+    roles: 1,
+    finishes: ['stop'],
+    dones: 1,
+    ids: new Set(['1']),
+    usages: [usage],
+  });
+});
+
+test('a second cut is read from the same bytes, and the third stream ends the answer', () => {
+  const second = out(CONTINUED, [text('; the'), text(' rain')]).bytes;
+  const sent = [...FIRST, ': handed over\n\n', second];
+  const third = streamOf('3', [`${SENT}; the`, ' rain fell'], 'alone');
+  expect(transcriptOf(...sent).contentEvents).toBe(3);
+  expect(heardOf(ANEW, third, sent)).toMatchObject({
+    content: `${SENT}; the rain fell`,
+    roles: 1,
+    finishes: ['stop'],
+    dones: 1,
+    ids: new Set(['1']),
+  });
+});
+
+test('an answer nested too deep to be written is given up', () => {
+  const deep = '['.repeat(200_000) + ']'.repeat(200_000);
+  const event = `data: {"choices":[{"delta":{"content":"x"}}],"deep":${deep}}\n\n`;
+  expect(out(CONTINUED, [event])).toEqual({ bytes: '', diverged: expect.any(String) as string });
+});

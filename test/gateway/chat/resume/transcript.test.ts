@@ -1,0 +1,109 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { readTranscript } from '../../../../main/gateway/chat/resume/transcript.ts';
+import { cut } from '../../../support/pieces.ts';
+import {
+  anyText,
+  chunkOf,
+  cuts,
+  piecesOf,
+  streamOf,
+  transcriptOf,
+} from '../../../support/resume.ts';
+
+const A = chunkOf('1', { content: 'a' });
+const THOUGHT = chunkOf('1', { reasoning_content: 'hm' });
+
+function reasonFor(...sent: readonly string[]): string {
+  const read = readTranscript(sent.map((text) => Buffer.from(text)));
+  return read.kind === 'transcript' ? 'none' : read.reason;
+}
+
+test('whatever the text and however it was cut, it is read back', () => {
+  const role = fc.constantFrom('alone' as const, 'with text' as const, 'none' as const);
+  fc.assert(
+    fc.property(
+      anyText(1),
+      cuts,
+      role,
+      fc.array(fc.nat(2000), { maxLength: 8 }),
+      (text, deltas, how, places) => {
+        const pieces = piecesOf(text, deltas);
+        const events = streamOf('1', pieces, how).slice(0, -2);
+        const read = readTranscript(cut(Buffer.from(events.join('')), places));
+        expect(read).toMatchObject({
+          content: text,
+          reasoning: '',
+          hasRole: how !== 'none',
+          // Blanks at the end are said again by whoever goes on.
+          contentEvents: pieces
+            .slice(0, pieces.findLastIndex((piece) => piece.trim() !== '') + 1)
+            .filter((piece) => piece !== '').length,
+        });
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+test('reasoning before the text is read under either name, once where both are there', () => {
+  const both = chunkOf('1', { reasoning: '!', reasoning_content: '!' });
+  const other = chunkOf('1', { reasoning: 'so' });
+  const read = transcriptOf(THOUGHT, both, other, A);
+  expect(read).toMatchObject({ reasoning: 'hm!so', content: 'a', contentEvents: 4 });
+});
+
+test('the head is what all chunks share, not what is about one of them', () => {
+  const extra = { system_fingerprint: 'f', timings: { n: 1 }, obfuscation: 'x', usage: null };
+  expect(transcriptOf(chunkOf('1', { content: 'a' }, null, extra)).head).toEqual({
+    id: '1',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: 'model-1',
+    system_fingerprint: 'f',
+  });
+});
+
+test('a first chunk without choices does not give the head', () => {
+  const azure = 'data: {"id":"","model":"","choices":[],"prompt_filter_results":[]}\n\n';
+  expect(transcriptOf(azure, A).head).toMatchObject({ id: '1', model: 'model-1' });
+});
+
+test('an earlier hand-over and other comments are not part of the answer', () => {
+  const read = transcriptOf(
+    A,
+    ': handed over\n\n',
+    ':\n\n',
+    'data:\n\n',
+    chunkOf('1', { content: 'b' }),
+  );
+  expect(read).toMatchObject({ content: 'ab', contentEvents: 2 });
+});
+
+test.each<[why: string, reason: string, sent: readonly string[]]>([
+  ['a tool call is begun', 'tool_call', [A, chunkOf('1', { tool_calls: [{ index: 0 }] })]],
+  ['a function call is begun', 'tool_call', [A, chunkOf('1', { function_call: { name: 'f' } })]],
+  ['it is reasoning', 'reasoning', [THOUGHT]],
+  ['it is reasoning again', 'reasoning', [A, THOUGHT]],
+  ['nothing was sent', 'nothing', []],
+  ['only a comment was sent', 'nothing', [': hello\n\n']],
+  ['only a role was sent', 'nothing', [chunkOf('1', { role: 'assistant', content: '' })]],
+  ['an event is no JSON', 'unreadable', [A, 'data: {"choices\n\n']],
+  ['an event is no object', 'unreadable', [A, 'data: 1\n\n']],
+  ['an event is an error', 'unreadable', [A, 'data: {"error":{"message":"x"}}\n\n']],
+  ['an event is half there', 'unreadable', [A, A.slice(0, -1)]],
+  ['it refuses', 'refusal', [A, chunkOf('1', { refusal: 'no' })]],
+  ['it speaks', 'audio', [A, chunkOf('1', { audio: { id: 'x' } })]],
+  ['its text is a list', 'content_parts', [chunkOf('1', { content: [{ type: 'text' }] })]],
+  ['a second choice is begun', 'several_choices', [A, A.replace('"index":0', '"index":1')]],
+  ['a chunk has two choices', 'several_choices', ['data: {"choices":[{},{}]}\n\n']],
+  ['a finish reason was sent', 'finished', [A, chunkOf('1', {}, 'stop')]],
+  ['[DONE] was sent', 'finished', [A, 'data: [DONE]\n\n']],
+])('where %s, it is not carried on: %s', (_why, reason, sent) => {
+  expect(reasonFor(...sent)).toBe(reason);
+});
+
+test('empty lists and nulls of what cannot be carried on are no obstacle', () => {
+  const delta = { content: 'a', tool_calls: [], function_call: null, refusal: null, audio: null };
+  expect(reasonFor(chunkOf('1', delta))).toBe('none');
+});

@@ -1,0 +1,117 @@
+import { expect, test } from 'vitest';
+import type { FailureReason } from '#shared/reasons.ts';
+import { later, type DualTime } from '../../../main/gateway/circuits/deadline.ts';
+import {
+  activeExclusions,
+  NO_EXCLUSIONS,
+  type Exclusion,
+  exclusionFor,
+  findExclusion,
+  type Exclusions,
+  withExclusion,
+} from '../../../main/gateway/circuits/exclusions.ts';
+import { exclusionReports } from '../../../main/gateway/circuits/report.ts';
+
+const NOW: DualTime = { ticks: 10, wallMs: Date.UTC(2026, 0, 1) };
+
+test.each<[reason: FailureReason, retryAfterMs: number | null, ms: number | null]>([
+  ['rate_limited', null, 15_000],
+  ['rate_limited', 0, 1000],
+  ['rate_limited', 999, 1000],
+  ['rate_limited', 7000, 7000],
+  ['rate_limited', 3_600_000, 600_000],
+  ['quota', null, 600_000],
+  ['quota', 5000, 600_000],
+  ['credentials', null, 600_000],
+  ['busy', null, 2000],
+  ['busy', 30_000, 2000],
+  ['model_not_found', null, 60_000],
+  ['timeout', null, null],
+  ['unreachable', null, null],
+  ['bad_response', null, null],
+  ['context_length', null, null],
+  ['http_503', 5000, null],
+])('%s with a Retry-After of %j ms is skipped for %j ms', (reason, retryAfterMs, ms) => {
+  expect(exclusionFor({ reason, retryAfterMs })).toEqual(ms === null ? null : { reason, ms });
+});
+
+const skipped = (
+  ...wanted: readonly (readonly [Exclusion['reason'], number, string?])[]
+): Exclusions =>
+  wanted.reduce<Exclusions>(
+    (skips, [reason, ms, model = 'm']) => withExclusion(skips, { reason, ms }, model, NOW),
+    NO_EXCLUSIONS,
+  );
+
+test('a skip keeps every model out, but model_not_found only its own', () => {
+  expect(findExclusion(skipped(['quota', 5]), 'any', NOW)?.reason).toBe('quota');
+  const gone = skipped(['model_not_found', 5, 'a']);
+  expect(findExclusion(gone, 'a', NOW)?.reason).toBe('model_not_found');
+  expect(findExclusion(gone, 'b', NOW)).toBeNull();
+});
+
+test('a skip holds until its deadline', () => {
+  const skips = skipped(['busy', 2000]);
+  expect(findExclusion(skips, 'm', later(NOW, 1999))).not.toBeNull();
+  expect(findExclusion(skips, 'm', later(NOW, 2000))).toBeNull();
+  expect(activeExclusions(skips, later(NOW, 2000))).toEqual([]);
+});
+
+test.each([
+  ['a shorter one does not shorten it', 5000, 1000, 5000],
+  ['a longer one lengthens it', 1000, 5000, 5000],
+])('of two skips for one reason %s', (_, firstMs, secondMs, ms) => {
+  const skips = skipped(['rate_limited', firstMs], ['rate_limited', secondMs]);
+  expect(skips).toEqual([{ reason: 'rate_limited', until: later(NOW, ms) }]);
+});
+
+test.each<
+  [reasons: readonly (readonly [Exclusion['reason'], number])[], named: Exclusion['reason']]
+>([
+  [
+    [
+      ['rate_limited', 1000],
+      ['busy', 2000],
+    ],
+    'rate_limited',
+  ],
+  [
+    [
+      ['quota', 600_000],
+      ['rate_limited', 1000],
+    ],
+    'quota',
+  ],
+  [
+    [
+      ['quota', 1000],
+      ['rate_limited', 9000],
+    ],
+    'rate_limited',
+  ],
+  [
+    [
+      ['busy', 2000],
+      ['model_not_found', 60_000],
+    ],
+    'model_not_found',
+  ],
+  [[['busy', 2000]], 'busy'],
+])('of %j the one named is %s', (reasons, named) => {
+  expect(findExclusion(skipped(...reasons), 'm', NOW)?.reason).toBe(named);
+});
+
+test('sleep counts as time and a clock set back does not', () => {
+  const skips = skipped(['quota', 600_000]);
+  expect(findExclusion(skips, 'm', { ...NOW, wallMs: NOW.wallMs + 600_000 })).toBeNull();
+  const setBack = { ticks: NOW.ticks + 600_000, wallMs: NOW.wallMs - 3_600_000 };
+  expect(findExclusion(skips, 'm', setBack)).toBeNull();
+});
+
+test('skips that hold are shown, the model only where it is for one', () => {
+  const skips = skipped(['busy', 1], ['quota', 600_000], ['model_not_found', 60_000, 'a']);
+  expect(exclusionReports(skips, later(NOW, 1))).toEqual([
+    { reason: 'quota', until: '2026-01-01T00:10:00.000Z' },
+    { reason: 'model_not_found', until: '2026-01-01T00:01:00.000Z', model: 'a' },
+  ]);
+});

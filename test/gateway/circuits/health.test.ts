@@ -1,0 +1,62 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  failedAt,
+  firstContentAt,
+  succeededAt,
+  UNUSED,
+  withSample,
+} from '../../../main/gateway/circuits/health.ts';
+
+const MINUTE_MS = 60_000;
+
+test('the first sample is the mean', () => {
+  expect(withSample(null, 120, 0).value).toBe(120);
+});
+
+test('a sample weighs half as much after a minute', () => {
+  const mean = withSample(withSample(null, 100, 0), 400, MINUTE_MS);
+  expect(mean.value).toBeCloseTo((100 * 0.5 + 400) / 1.5);
+});
+
+test('the mean lies between the smallest and the largest sample, whatever the times', () => {
+  const samples = fc.array(fc.tuple(fc.nat(60_000), fc.nat(600_000)), {
+    minLength: 1,
+    maxLength: 30,
+  });
+  fc.assert(
+    fc.property(samples, (taken) => {
+      const values = taken.map(([value]) => value);
+      let now = 0;
+      let mean = null;
+      for (const [value, later] of taken) mean = withSample(mean, value, (now += later));
+      expect(mean?.value).toBeGreaterThanOrEqual(Math.min(...values) - 1e-6);
+      expect(mean?.value).toBeLessThanOrEqual(Math.max(...values) + 1e-6);
+    }),
+  );
+});
+
+test('a clock that ran backwards gives a sample no more weight than one of now', () => {
+  expect(withSample(withSample(null, 100, 1000), 200, 0).value).toBe(150);
+});
+
+const failure = (error: string) => ({ error, isSlow: false });
+
+test('a success ends the row of failures and keeps their count', () => {
+  const record = succeededAt(failedAt(failedAt(UNUSED, 1, failure('x')), 2, failure('y')), 3);
+  expect(record).toMatchObject({ fails: 2, successes: 1, consecutiveFails: 0, lastError: 'y' });
+  expect(record).toMatchObject({ lastFailAt: 2, lastSuccessAt: 3 });
+});
+
+test.each([
+  [5000, 0],
+  [5001, 1],
+])('first content after %d ms at a threshold of 5000 counts %d slow', (ttftMs, slow) => {
+  expect(firstContentAt(UNUSED, ttftMs, 0, 5000).consecutiveSlow).toBe(slow);
+});
+
+test('one fast first content ends the row of slow ones', () => {
+  const slow = firstContentAt(firstContentAt(UNUSED, 9000, 0, 5000), 9000, 1, 5000);
+  expect(slow.consecutiveSlow).toBe(2);
+  expect(firstContentAt(slow, 10, 2, 5000)).toMatchObject({ consecutiveSlow: 0, lastTtftMs: 10 });
+});

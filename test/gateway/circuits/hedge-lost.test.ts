@@ -1,0 +1,237 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  type Admission,
+  admit,
+  admitForced,
+  admitIfClosed,
+  type Breaker,
+  NEW_BREAKER,
+} from '../../../main/gateway/circuits/breaker.ts';
+import { createCircuits } from '../../../main/gateway/circuits/circuits.ts';
+import { later, type DualTime } from '../../../main/gateway/circuits/deadline.ts';
+import { circuitReport } from '../../../main/gateway/circuits/report.ts';
+import {
+  firstContent,
+  type Limits,
+  outrun,
+  record,
+  type Result,
+} from '../../../main/gateway/circuits/transitions.ts';
+import { createManualClock } from '../../support/clock.ts';
+
+const LIMITS: Limits = {
+  failThreshold: 1,
+  cooldownMs: 60_000,
+  ttftThresholdMs: 5000,
+  ttftSlowThreshold: 3,
+};
+const SLOW_MS = LIMITS.ttftThresholdMs;
+const TIMEOUT_MS = 30_000;
+const SUCCESS: Result = { kind: 'success' };
+const FAILURE: Result = {
+  kind: 'failure',
+  error: 'http_503: HTTP 503',
+  silentMs: 0,
+  costMs: Number.POSITIVE_INFINITY,
+};
+const T0: DualTime = { ticks: 0, wallMs: Date.UTC(2026, 0, 1) };
+
+const judging = (now: DualTime) => ({ now, limits: LIMITS, random: 0.5 });
+
+function admitted(admission: Admission): Extract<Admission, { readonly kind: 'admitted' }> {
+  if (admission.kind !== 'admitted') throw new Error(`refused for ${admission.waitMs} ms`);
+  return admission;
+}
+
+/** One call that is let in and is outrun after so long a silence. */
+function outrunOnce(breaker: Breaker, silentMs: number, now: DualTime = T0): Breaker {
+  const { breaker: asked, permit } = admitted(admit(breaker, now, TIMEOUT_MS));
+  return outrun(asked, permit, silentMs, judging(now));
+}
+
+/** One that failed, which opened it. */
+function opened(): Breaker {
+  const { breaker, permit } = admitted(admit(NEW_BREAKER, T0, TIMEOUT_MS));
+  return record(breaker, permit, FAILURE, judging(T0));
+}
+const OVER = later(T0, LIMITS.cooldownMs);
+
+describe('a call that was outrun', () => {
+  test.each([
+    [SLOW_MS - 1, 0],
+    [SLOW_MS, 1],
+    [60_000, 1],
+  ])('after %d ms of silence is slow %d times, and no failure', (silentMs, consecutiveSlow) => {
+    expect(circuitReport(outrunOnce(NEW_BREAKER, silentMs), T0)).toMatchObject({
+      open: false,
+      fails: 0,
+      successes: 0,
+      consecutiveFails: 0,
+      consecutiveSlow,
+      lastTtftMs: null,
+    });
+  });
+
+  test('being slow thrice in a row opens it for a cool-down', () => {
+    let breaker = NEW_BREAKER;
+    for (let n = 1; n <= 3; n += 1) {
+      expect(breaker.state.kind).toBe('closed');
+      breaker = outrunOnce(breaker, SLOW_MS);
+    }
+    expect(circuitReport(breaker, T0)).toMatchObject({ open: true, cooldownRemainingMs: 60_000 });
+  });
+
+  test('counts in one row with those that answered slowly; one that was fast ends it', () => {
+    const slow = outrunOnce(outrunOnce(NEW_BREAKER, SLOW_MS), SLOW_MS);
+    const { breaker, permit } = admitted(admit(slow, T0, TIMEOUT_MS));
+    expect(firstContent(breaker, permit, SLOW_MS + 1, judging(T0)).state.kind).toBe('open');
+    const faster = firstContent(breaker, permit, SLOW_MS, judging(T0));
+    expect(outrunOnce(faster, SLOW_MS).state.kind).toBe('closed');
+  });
+
+  test('before it was slow neither ends the row of slow ones nor counts in it', () => {
+    const slow = outrunOnce(NEW_BREAKER, SLOW_MS);
+    expect(outrunOnce(slow, 1).health.consecutiveSlow).toBe(1);
+  });
+
+  test('raises the mean by what it took at least, and never lowers it', () => {
+    const known = outrunOnce(NEW_BREAKER, 4000);
+    expect(known.health.ttft?.value).toBe(4000);
+    expect(outrunOnce(known, 1000).health.ttft?.value).toBe(4000);
+    expect(outrunOnce(known, 8000).health.ttft?.value).toBe(6000);
+  });
+
+  test('of an earlier spell counts in the mean alone', () => {
+    const { breaker, permit } = admitted(admit(NEW_BREAKER, T0, TIMEOUT_MS));
+    const open = record(breaker, permit, FAILURE, judging(T0));
+    const late = outrun(open, permit, SLOW_MS, judging(T0));
+    expect(late.state).toEqual(open.state);
+    expect(late.health).toMatchObject({ consecutiveSlow: 0, ttft: { value: SLOW_MS } });
+  });
+});
+
+describe('a probe that was outrun', () => {
+  const probed = (silentMs: number) => outrunOnce(opened(), silentMs, OVER);
+
+  test('and was slow was dear: it waits for one more cool-down, twice as long', () => {
+    const breaker = probed(SLOW_MS);
+    expect(circuitReport(breaker, OVER)).toMatchObject({
+      open: true,
+      cooldownRemainingMs: 120_000,
+    });
+    expect(admit(breaker, later(OVER, 119_999), TIMEOUT_MS).kind).toBe('refused');
+    expect(admit(breaker, later(OVER, 120_000), TIMEOUT_MS).kind).toBe('admitted');
+  });
+
+  test('before it was slow is out no more: the next request is the probe', () => {
+    const breaker = probed(SLOW_MS - 1);
+    expect(circuitReport(breaker, OVER)).toMatchObject({ open: true, cooldownRemainingMs: 0 });
+    expect(admit(breaker, OVER, TIMEOUT_MS).kind).toBe('admitted');
+  });
+
+  test('and was sent before its time neither shortens nor lengthens the cool-down', () => {
+    const early = later(T0, 1000);
+    const { breaker, permit } = admitted(admitForced(opened(), early, TIMEOUT_MS));
+    const after = outrun(breaker, permit, SLOW_MS, judging(later(early, SLOW_MS)));
+    expect(after.state).toEqual(opened().state);
+  });
+
+  test('has no say any more: what comes of it later leaves the cool-down as it is', () => {
+    const { breaker, permit } = admitted(admit(opened(), OVER, TIMEOUT_MS));
+    const after = outrun(breaker, permit, SLOW_MS, judging(OVER));
+    for (const result of [SUCCESS, FAILURE, { kind: 'neutral' } as const]) {
+      expect(record(after, permit, result, judging(OVER)).state).toEqual(after.state);
+    }
+  });
+});
+
+describe('a call that need not be sent', () => {
+  test('is let in where nothing is wrong', () => {
+    expect(admitIfClosed(NEW_BREAKER, T0, TIMEOUT_MS)).toEqual(admit(NEW_BREAKER, T0, TIMEOUT_MS));
+  });
+
+  test.each([
+    ['open', opened(), T0],
+    ['half-open', opened(), OVER],
+    ['probing', admitted(admit(opened(), OVER, TIMEOUT_MS)).breaker, OVER],
+  ])('is refused where the breaker is %s', (_state, breaker, now) => {
+    expect(admitIfClosed(breaker, now, TIMEOUT_MS).kind).toBe('refused');
+  });
+
+  test('is refused for a skip as any other', () => {
+    const clock = createManualClock();
+    const circuits = createCircuits({
+      clock,
+      random: () => 0.5,
+      limits: () => LIMITS,
+      changed() {},
+      opened() {},
+    });
+    const failure = {
+      reason: 'rate_limited',
+      mark: 'neutral',
+      surfaced: { status: 429, code: 'upstream_rate_limited' },
+      fallBack: true,
+      response: null,
+      retryAfterMs: 30_000,
+      detail: 'HTTP 429',
+    } as const;
+    circuits.excludeAfter('hosted_b', failure, { model: 'm', epoch: 0 });
+    const wish = { model: 'm', timeoutMs: TIMEOUT_MS };
+    expect(circuits.admitIfClosed('hosted_b', wish, 0)).toMatchObject({ reason: 'rate_limited' });
+    clock.advance(30_000);
+    expect(circuits.admitIfClosed('hosted_b', wish, 0)).toMatchObject({ kind: 'admitted' });
+  });
+});
+
+test('what the prompt was known to take is no slowness, yet it counts in the mean', () => {
+  const circuits = createCircuits({
+    clock: createManualClock(),
+    random: () => 0.5,
+    limits: () => LIMITS,
+    changed() {},
+    opened() {},
+  });
+  const health = () => circuits.at('local').breaker.health;
+  const permit = { serial: 0 };
+  circuits.outrun('local', permit, { silentMs: 9000, slowMs: SLOW_MS - 1 });
+  expect(health()).toMatchObject({ consecutiveSlow: 0, ttft: { value: 9000 } });
+  circuits.outrun('local', permit, { silentMs: 9000, slowMs: SLOW_MS });
+  expect(health()).toMatchObject({ consecutiveSlow: 1 });
+  circuits.firstContent('local', permit, { ttftMs: 9000, slowMs: SLOW_MS });
+  expect(health()).toMatchObject({ consecutiveSlow: 0, lastTtftMs: 9000 });
+  circuits.firstContent('local', permit, { ttftMs: 9000, slowMs: SLOW_MS + 1 });
+  expect(health()).toMatchObject({ consecutiveSlow: 1 });
+});
+
+test('property: to be outrun is never a failure or a success, never closes, and leaves no probe out', () => {
+  const step = fc.record({
+    gapMs: fc.nat(200_000),
+    silentMs: fc.nat(20_000),
+    end: fc.constantFrom('outrun', 'failure', 'success'),
+  });
+  const law = fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+    let now = T0;
+    let breaker = NEW_BREAKER;
+    for (const { gapMs, silentMs, end } of steps) {
+      now = later(now, gapMs);
+      const admission = admit(breaker, now, TIMEOUT_MS);
+      if (admission.kind === 'refused') continue;
+      const { permit } = admission;
+      now = later(now, silentMs);
+      if (end !== 'outrun') {
+        const result = end === 'failure' ? FAILURE : SUCCESS;
+        breaker = record(admission.breaker, permit, result, judging(now));
+        continue;
+      }
+      const before = admission.breaker;
+      breaker = outrun(before, permit, silentMs, judging(now));
+      const { fails, successes, consecutiveFails } = before.health;
+      expect(breaker.health).toMatchObject({ fails, successes, consecutiveFails });
+      expect(breaker.state.kind).not.toBe('probing');
+      expect(before.state.kind !== 'closed' && breaker.state.kind === 'closed').toBe(false);
+    }
+  });
+  fc.assert(law, { numRuns: 500 });
+});

@@ -1,0 +1,95 @@
+import { expect, test } from 'vitest';
+import { loadConfig } from '../../../main/config/load.ts';
+import type { Config } from '../../../main/config/schema.ts';
+import { createCircuits } from '../../../main/gateway/circuits/circuits.ts';
+import { createLatencies, createStats } from '../../../main/gateway/monitoring/counters.ts';
+import {
+  type SavedParts,
+  restoreState,
+  stateToSave,
+} from '../../../main/gateway/monitoring/saved-state.ts';
+import { createPredictions } from '../../../main/gateway/routing/ttft-predictions.ts';
+import { createManualClock } from '../../support/clock.ts';
+import { firstTokens } from '../../support/machine.ts';
+
+function configOf(engineUrl: string): Config {
+  const loaded = loadConfig({ SWITCHYARD_LOCAL_ENGINE_URL: engineUrl }, {});
+  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
+  return loaded.config;
+}
+
+const CONFIG = configOf('http://127.0.0.1:8000');
+const PROVIDER = `prv_${'0'.repeat(32)}`;
+
+function nothing(): SavedParts {
+  const clock = createManualClock();
+  const circuits = createCircuits({
+    clock,
+    random: () => 0.5,
+    limits: () => CONFIG.circuit,
+    changed: () => {},
+    opened() {},
+  });
+  return {
+    stats: createStats(),
+    circuits,
+    latencies: createLatencies(clock),
+    predictions: createPredictions(clock),
+  };
+}
+
+/** What a run keeps that counted three hedges, two handovers, a fallback, and knows two engines' rates. */
+function kept(): Record<string, unknown> {
+  const what = nothing();
+  for (let n = 0; n < 5; n += 1) what.stats.accepted();
+  for (let n = 0; n < 3; n += 1) what.stats.hedged();
+  for (let n = 0; n < 2; n += 1) what.stats.handedOver();
+  what.stats.fellBack();
+  for (const id of ['local', PROVIDER]) {
+    for (const { promptBytes, ttftMs } of firstTokens(MACHINE, 30, 1)) {
+      what.predictions.sample(id, promptBytes, ttftMs);
+    }
+  }
+  return JSON.parse(JSON.stringify(stateToSave(what, CONFIG))) as Record<string, unknown>;
+}
+
+const MACHINE = { overheadMs: 100, msPerByte: 0.05, noiseMs: 5 };
+
+function recalled(from: unknown, config: Config = CONFIG): SavedParts {
+  const what = nothing();
+  restoreState(from, what, config);
+  return what;
+}
+
+test('all four totals outlast a restart', () => {
+  expect(recalled(kept()).stats.view()).toMatchObject({
+    totalRequests: 5,
+    fallbackCount: 1,
+    hedges: 3,
+    handovers: 2,
+  });
+});
+
+test.each([undefined, null, -1, 0.5, '3'])(
+  'a file whose hedges and handovers are %j, as an older one has it, begins them at 0',
+  (count) => {
+    const { stats } = recalled({ ...kept(), hedges: count, handovers: count });
+    const totals = { totalRequests: 5, fallbackCount: 1, hedges: 0, handovers: 0 };
+    expect(stats.view()).toMatchObject(totals);
+  },
+);
+
+test('what is predicted outlasts a restart, but not of an engine at another address', () => {
+  const same = recalled(kept()).predictions;
+  for (const id of ['local', PROVIDER]) expect(same.at(id, 1000)).not.toBeNull();
+  const { predictions } = recalled(kept(), configOf('http://127.0.0.1:8001'));
+  expect(predictions.at('local', 1000)).toBeNull();
+  expect(predictions.at(PROVIDER, 1000)).toEqual(same.at(PROVIDER, 1000));
+});
+
+test.each([null, [], 7, { ...kept(), version: 2 }, { ...kept(), identities: null }])(
+  'a file that is not understood brings back no prediction',
+  (file) => {
+    expect(recalled(file).predictions.at(PROVIDER, 1000)).toBeNull();
+  },
+);

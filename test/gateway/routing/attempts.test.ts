@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest';
+import type { AttemptCause } from '#shared/live.ts';
+import { createCircuits } from '../../../main/gateway/circuits/circuits.ts';
+import { createLatencies, createStats } from '../../../main/gateway/monitoring/counters.ts';
+import { createRequestLogs } from '../../../main/gateway/monitoring/request-log.ts';
+import { RequestAttempts } from '../../../main/gateway/routing/attempts.ts';
+import { createPredictions } from '../../../main/gateway/routing/ttft-predictions.ts';
+import { silentLog } from '../../../main/platform/log.ts';
+import { createManualClock } from '../../support/clock.ts';
+
+const MACHINE = 'prv_a';
+const LONG = 100_000;
+/** So long what was predicted is believed without a first token. */
+const BELIEVED_MS = 60_000;
+const LIMITS = {
+  failThreshold: 5,
+  cooldownMs: 60_000,
+  ttftThresholdMs: 5000,
+  ttftSlowThreshold: 3,
+};
+
+test.each<[cause: AttemptCause, isBelieved: boolean]>([
+  ['turn', true],
+  // It may have had less time than the slow line.
+  ['hedge', false],
+])(
+  'to be outrun in a %s says of a machine that it is as slow as believed: %s',
+  (cause, isBelieved) => {
+    const clock = createManualClock();
+    const predictions = createPredictions(clock);
+    for (let n = 1; n <= 20; n += 1) predictions.sample(MACHINE, n * 1000, n * 100);
+    const random = () => 0.5;
+    const circuits = createCircuits({
+      clock,
+      random,
+      limits: () => LIMITS,
+      changed() {},
+      opened() {},
+    });
+    const stats = createStats();
+    const latencies = createLatencies(clock);
+    const logs = createRequestLogs({
+      clock,
+      stats,
+      latencies,
+      log: silentLog,
+      routed() {},
+      listener: { requestChanged() {}, requestRemoved() {} },
+    });
+    clock.advance(BELIEVED_MS + 1);
+    const observer = logs.begin({ id: 'r', model: null, stream: true });
+    const attempts = new RequestAttempts(observer, { clock, circuits, predictions });
+    const target = {
+      upstream: 'local',
+      provider: MACHINE,
+      promptBytes: LONG,
+      mode: 'relay',
+    } as const;
+    const own = { id: MACHINE, permit: { serial: 0 } };
+    attempts.called(target, { own, pool: null }, cause);
+    clock.advance(5000);
+    attempts.hedgeLost(target);
+    expect((predictions.at(MACHINE, LONG)?.earliestMs ?? 0) > 0).toBe(isBelieved);
+    expect(stats.inFlightAt(MACHINE)).toBe(0);
+  },
+);

@@ -1,0 +1,137 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createHedgeBudget, type HedgeBudget } from '../../../main/gateway/routing/hedge-policy.ts';
+
+/** So many are allowed whatever the share is. */
+const AT_LEAST = 3;
+
+/** Requests that come in and are each hedged as often as they may be, up to `most` times; says how often. */
+function hedgedOf(
+  budget: HedgeBudget,
+  requests: number,
+  percent: number,
+  most = Number.POSITIVE_INFINITY,
+): number[] {
+  return Array.from({ length: requests }, () => {
+    budget.requested();
+    let count = 0;
+    for (; count < most && budget.allows(percent, AT_LEAST); count += 1) budget.spend();
+    return count;
+  });
+}
+
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+
+test.each([
+  [0, 0],
+  [0.1, 3],
+  [0.5, 3],
+  [5, 10],
+  [100, 200],
+])('%s percent of 200 requests are %s hedges', (percent, hedges) => {
+  expect(sum(hedgedOf(createHedgeBudget(), 200, percent))).toBe(hedges);
+});
+
+test('the first three requests may be hedged, or the first three times', () => {
+  expect(hedgedOf(createHedgeBudget(), 5, 5, 1)).toEqual([1, 1, 1, 0, 0]);
+  expect(hedgedOf(createHedgeBudget(), 2, 5)).toEqual([3, 0]);
+});
+
+test('at 5 % the next ones are the eightieth and each twentieth after it', () => {
+  const hedged = hedgedOf(createHedgeBudget(), 200, 5);
+  expect(hedged.flatMap((count, at) => (count > 0 ? [at + 1] : []))).toEqual([
+    1, 80, 100, 120, 140, 160, 180, 200,
+  ]);
+});
+
+test('what was not spent in 200 requests is not saved for later ones', () => {
+  const budget = createHedgeBudget();
+  hedgedOf(budget, 1000, 0);
+  expect(sum(hedgedOf(budget, 1, 5))).toBe(10);
+  expect(sum(hedgedOf(budget, 199, 5))).toBe(0);
+  // With the first one’s request its hedges go out of sight.
+  expect(sum(hedgedOf(budget, 1, 5))).toBe(10);
+});
+
+test('asking alone spends nothing', () => {
+  const budget = createHedgeBudget();
+  budget.requested();
+  for (let n = 0; n < 3; n += 1) expect(budget.allows(5, AT_LEAST)).toBe(true);
+});
+
+test('before the first request three are allowed, and they are remembered', () => {
+  const budget = createHedgeBudget();
+  for (let n = 0; n < 3; n += 1) {
+    expect(budget.allows(5, AT_LEAST)).toBe(true);
+    budget.spend();
+  }
+  expect(budget.allows(5, AT_LEAST)).toBe(false);
+});
+
+const action = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({ kind: fc.constant('requests'), count: fc.integer({ min: 1, max: 90 }) }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({ kind: fc.constant('hedge'), count: fc.integer({ min: 1, max: 12 }) }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('set'),
+      percent: fc.double({ min: 0, max: 100, noNaN: true }),
+    }),
+  },
+);
+
+/** The same budget as a list of what the last 200 requests spent. */
+function createNaive() {
+  let last: readonly number[] = [];
+  return {
+    requested: () => void (last = [...last, 0].slice(-200)),
+    allows: (percent: number, _atLeast: number) =>
+      percent > 0 && sum(last) < Math.max(AT_LEAST, Math.floor((last.length * percent) / 100)),
+    spend: () => void (last = [...last.slice(0, -1), (last.at(-1) ?? 0) + 1]),
+  };
+}
+
+test('property: it allows what a list of the last 200 requests would', () => {
+  const law = fc.property(fc.array(action, { maxLength: 60, size: 'max' }), (actions) => {
+    const budgets = [createHedgeBudget(), createNaive()];
+    const [answers, expected] = budgets.map((budget) => {
+      let percent = 5;
+      budget.requested();
+      return actions.flatMap((step) => {
+        if (step.kind === 'set') ({ percent } = step);
+        if (step.kind === 'requests') for (let n = 0; n < step.count; n += 1) budget.requested();
+        if (step.kind !== 'hedge') return [];
+        return Array.from({ length: step.count }, () => {
+          const isAllowed = budget.allows(percent, AT_LEAST);
+          if (isAllowed) budget.spend();
+          return isAllowed;
+        });
+      });
+    });
+    expect(answers).toEqual(expected);
+  });
+  fc.assert(law, { numRuns: 500 });
+});
+
+test('property: of any 200 requests in a row no more are hedged than the share or the three that always may be', () => {
+  const law = fc.property(
+    fc.integer({ min: 1, max: 100 }),
+    fc.integer({ min: 1, max: 3 }),
+    fc.integer({ min: 1, max: 700 }),
+    (percent, most, requests) => {
+      const hedged = hedgedOf(createHedgeBudget(), requests, percent, most);
+      for (let end = 1; end <= requests; end += 1) {
+        const spent = sum(hedged.slice(Math.max(0, end - 200), end));
+        expect(spent).toBeLessThanOrEqual(Math.max(AT_LEAST, Math.floor((200 * percent) / 100)));
+      }
+      expect(sum(hedged)).toBeGreaterThan(0);
+    },
+  );
+  fc.assert(law, { numRuns: 60 });
+});

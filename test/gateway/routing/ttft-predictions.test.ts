@@ -1,0 +1,144 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { FirstToken } from '../../../main/gateway/routing/ttft-prediction.ts';
+import {
+  createPredictions,
+  type Predictions,
+} from '../../../main/gateway/routing/ttft-predictions.ts';
+import { createManualClock } from '../../support/clock.ts';
+import { firstTokens, type LinearMachine } from '../../support/machine.ts';
+
+const MACHINE: LinearMachine = { overheadMs: 100, msPerByte: 0.05, noiseMs: 20 };
+const MINUTE_MS = 60_000;
+
+function take(predictions: Predictions, id: string, tokens: readonly FirstToken[]): void {
+  for (const { promptBytes, ttftMs } of tokens) predictions.sample(id, promptBytes, ttftMs);
+}
+
+/** What was saved, as it comes back from a file. */
+const stored = (predictions: Predictions): unknown =>
+  JSON.parse(JSON.stringify(predictions.save())) as unknown;
+
+test('what one machine teaches says nothing of another', () => {
+  const predictions = createPredictions(createManualClock());
+  take(predictions, 'prv_a', firstTokens(MACHINE, 30, 1));
+  take(predictions, 'prv_b', firstTokens({ ...MACHINE, msPerByte: 0.5 }, 30, 1));
+  take(predictions, 'prv_c', firstTokens(MACHINE, 19, 1));
+  expect(predictions.at('prv_a', 100_000)?.ttftMs).toBeCloseTo(5100, -2);
+  expect(predictions.at('prv_b', 100_000)?.ttftMs).toBeCloseTo(50_100, -2);
+  expect(predictions.at('prv_c', 100_000)).toBeNull();
+  expect(predictions.at('prv_d', 100_000)).toBeNull();
+});
+
+test('a machine that is forgotten begins anew', () => {
+  const predictions = createPredictions(createManualClock());
+  take(predictions, 'prv_a', firstTokens(MACHINE, 30, 1));
+  predictions.forget('prv_a');
+  expect(predictions.at('prv_a', 1000)).toBeNull();
+  take(predictions, 'prv_a', firstTokens(MACHINE, 19, 1));
+  expect(predictions.at('prv_a', 1000)).toBeNull();
+});
+
+test('a machine that nobody has heard of for a minute is not held to be too slow', () => {
+  const clock = createManualClock();
+  const predictions = createPredictions(clock);
+  take(predictions, 'prv_a', firstTokens(MACHINE, 30, 1));
+  clock.advance(MINUTE_MS);
+  const heard = predictions.at('prv_a', 200_000);
+  expect(heard?.earliestMs).toBeGreaterThan(9000);
+  clock.advance(1);
+  expect(predictions.at('prv_a', 200_000)).toEqual({ ...heard, earliestMs: 0 });
+  predictions.sample('prv_a', 200_000, 10_100);
+  expect(predictions.at('prv_a', 200_000)?.earliestMs).toBeGreaterThan(9000);
+});
+
+test('a restart predicts the same', () => {
+  const law = fc.property(
+    fc.array(fc.record({ promptBytes: fc.double(), ttftMs: fc.nat(60_000) }), {
+      maxLength: 60,
+      size: 'max',
+    }),
+    fc.integer({ min: 1, max: 60 }),
+    fc.nat(100_000),
+    fc.nat(2 * MINUTE_MS),
+    (anything, samples, promptBytes, laterMs) => {
+      const clock = createManualClock();
+      const predictions = createPredictions(clock);
+      take(predictions, 'prv_a', firstTokens(MACHINE, samples, 1));
+      take(predictions, 'prv_b', anything);
+      clock.advance(laterMs);
+      const again = createPredictions(clock);
+      again.restore(stored(predictions));
+      for (const id of ['prv_a', 'prv_b']) {
+        expect(again.at(id, promptBytes)).toEqual(predictions.at(id, promptBytes));
+      }
+      expect(again.save()).toEqual(predictions.save());
+    },
+  );
+  fc.assert(law, { numRuns: 300 });
+});
+
+test('time down counts: what was heard before a long one is not believed', () => {
+  const clock = createManualClock();
+  const predictions = createPredictions(clock);
+  take(predictions, 'prv_a', firstTokens(MACHINE, 30, 1));
+  const saved = stored(predictions);
+  const later = createManualClock();
+  later.advance(2 * MINUTE_MS);
+  const again = createPredictions(later);
+  again.restore(saved);
+  expect(again.at('prv_a', 200_000)).toMatchObject({ earliestMs: 0 });
+  expect(again.at('prv_a', 200_000)?.ttftMs).toBeGreaterThan(9000);
+});
+
+const SOUND = {
+  samples: 30,
+  meanBytes: 1000,
+  meanTtftMs: 100,
+  spread: 1e6,
+  covariance: 1e5,
+  residualMs: 1,
+  heardWallMs: 0,
+};
+
+test.each([
+  null,
+  [],
+  'prv_a',
+  { prv_a: null },
+  { prv_a: { ...SOUND, samples: 0.5 } },
+  { prv_a: { ...SOUND, spread: -1 } },
+  { prv_a: { ...SOUND, covariance: 1e300 } },
+  { prv_a: { ...SOUND, meanBytes: 1e300 } },
+  { prv_a: { ...SOUND, more: 1 } },
+])('%j restores nothing', (saved) => {
+  const predictions = createPredictions(createManualClock());
+  predictions.restore(saved);
+  expect(predictions.save()).toEqual({});
+});
+
+test('whatever is restored, what is predicted is a number', () => {
+  const value = fc.oneof(
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    fc.nat(),
+    fc.constantFrom(0, 1e15, 1e21, -1e21),
+  );
+  const record = fc.record({
+    samples: fc.nat(),
+    meanBytes: value,
+    meanTtftMs: value,
+    spread: value,
+    covariance: value,
+    residualMs: value,
+    heardWallMs: fc.nat(),
+  });
+  const law = fc.property(record, fc.nat(2 ** 30), (each, promptBytes) => {
+    const predictions = createPredictions(createManualClock());
+    predictions.restore({ prv_a: each });
+    for (let n = 0; n < 20; n += 1) predictions.sample('prv_a', promptBytes, 100);
+    for (const found of Object.values(predictions.at('prv_a', promptBytes) ?? {})) {
+      expect(Number.isFinite(found) && found >= 0).toBe(true);
+    }
+  });
+  fc.assert(law, { numRuns: 2000 });
+});

@@ -1,0 +1,266 @@
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { createAssembly } from '../../../main/gateway/upstream/assembly.ts';
+import {
+  type BodyReader,
+  createAnswerReader,
+  createAssemblingReader,
+  createSniffingReader,
+  createStreamReader,
+  type Progress,
+} from '../../../main/gateway/upstream/body-readers.ts';
+import { isBadRequest, parseInTurns } from '../../../main/gateway/upstream/chat-request.ts';
+import { MAX_BYTES_AT_ONCE, membersInTurns } from '../../../main/gateway/upstream/json-members.ts';
+import { createFramer } from '../../../main/gateway/upstream/sse.ts';
+import { createStreamWatch } from '../../../main/gateway/upstream/stream-inspector.ts';
+import { watchParsing } from '../../support/parsing.ts';
+
+const MEBIBYTE = 1024 * 1024;
+/** What a socket brings at a time. */
+const PIECE_BYTES = 65_536;
+/** Parsing so many values takes some 20 ms, and so many characters as one text 10 ms. */
+const MAX_MARKS = 131_072;
+const MAX_CHARS = 4 * MEBIBYTE + 2 * PIECE_BYTES;
+
+/** `unit` over and over, of `bytes` in all, in the pieces that a socket brings. */
+function* repeated(unit: string, bytes: number): Generator<Buffer> {
+  const times = Math.max(1, Math.ceil(PIECE_BYTES / unit.length));
+  const block = Buffer.from(unit.repeat(times));
+  for (let sent = 0; sent < bytes; sent += block.length) {
+    for (let at = 0; at < block.length; at += PIECE_BYTES) {
+      yield Buffer.from(block.subarray(at, at + PIECE_BYTES));
+    }
+  }
+}
+
+function fed(reader: BodyReader, pieces: Iterable<Buffer>): Progress {
+  for (const piece of pieces) {
+    const progress = reader.push(piece);
+    if (progress.kind !== 'more') return progress;
+  }
+  return reader.end();
+}
+
+function* joined(...parts: readonly (string | Iterable<Buffer>)[]): Generator<Buffer> {
+  for (const part of parts) {
+    if (typeof part === 'string') yield Buffer.from(part);
+    else yield* part;
+  }
+}
+
+const event = (value: unknown) => `data: ${JSON.stringify(value)}\n\n`;
+const delta = (fields: unknown) => event({ choices: [{ delta: fields }] });
+
+/** Sizes are in MiB; an event of more than four is none. */
+const WORST: readonly [law: string, unit: string, inEvent: number][] = [
+  ['blank lines', '\n', 0],
+  ['comments', ':\n\n', 0],
+  ['lines in CR', 'a\r', 0],
+  ['lines of data', 'data\n', 3.9],
+  ['empty lists', '[],', 3.9],
+  ['empty objects', '{},', 3.9],
+  ['a deep nest', '[', 3.9],
+  ['names', '"a":0,', 3.9],
+  ['escapes', '\\"', 3.9],
+  ['texts', '"",', 3.9],
+];
+
+describe('64 MiB of the worst are never handed to the parser at once', () => {
+  test.each(WORST)('%s, as a stream', (_law, unit, inEvent) => {
+    const body = () =>
+      inEvent === 0
+        ? repeated(unit, 64 * MEBIBYTE)
+        : joined('data: {"choices":[', repeated(unit, inEvent * MEBIBYTE), '0]}\n\n');
+    for (const create of [() => createStreamReader(false), createAssemblingReader]) {
+      const seen = watchParsing();
+      const progress = fed(create(), body());
+      expect(progress.kind).toBe('bad');
+      expect(seen.marks).toBeLessThanOrEqual(MAX_MARKS);
+      expect(seen.chars).toBeLessThanOrEqual(MAX_CHARS);
+    }
+  });
+
+  test.each([
+    ['a text', 'x'],
+    ['empty lists', '[],'],
+    ['empty objects', '{},'],
+    ['names', '"k":{"a":1},'],
+  ])('%s, as a plain answer', (_law, unit) => {
+    const seen = watchParsing();
+    const open = unit === 'x' ? '"' : unit.startsWith('"') ? '{' : '[';
+    const close = { '"': '"', '{': '"z":0}', '[': '0]' }[open];
+    const pieces = (mebibytes: number) =>
+      joined(
+        `{"choices":[{"message":{"content":"a"}}],"x":${open}`,
+        repeated(unit, mebibytes * MEBIBYTE),
+        `${close}}`,
+      );
+    expect(fed(createAnswerReader(false), pieces(8)).kind).toBe('whole');
+    expect(fed(createAnswerReader(true), pieces(8)).kind).toBe('bad');
+    expect(fed(createAnswerReader(false), pieces(64)).kind).toBe('bad');
+    expect(seen.chars).toBeLessThanOrEqual(64);
+  });
+
+  test.each([
+    ['long texts', delta({ content: 'x'.repeat(3 * MEBIBYTE) })],
+    ['texts', delta({ content: 'xy' })],
+    ['lists', delta({ content: 'a', annotations: [{ a: [1, 2] }] })],
+    ['tool calls', delta({ tool_calls: [{ index: 0, function: { arguments: 'xy' } }] })],
+    ['usage', event({ usage: { x: 'y'.repeat(10_000) }, choices: [{ delta: { content: 'a' } }] })],
+  ])('%s, put together', (_law, unit) => {
+    const seen = watchParsing();
+    const whole = fed(
+      createAssemblingReader(),
+      joined(repeated(unit, 12 * MEBIBYTE), delta({ content: 'end' }), 'data: [DONE]\n\n'),
+    );
+    expect(whole.kind).toBe('whole');
+    expect(seen.chars).toBeLessThanOrEqual(MAX_CHARS);
+  });
+
+  test('an error event of a million values, after the commit', () => {
+    const seen = watchParsing();
+    const bytes = Buffer.from(`data: {"error":[${'[],'.repeat(MEBIBYTE)}0]}\n\n`);
+    createStreamWatch(1).see({ bytes, ends: [bytes.length] });
+    expect(seen.marks).toBeLessThanOrEqual(MAX_MARKS);
+  });
+});
+
+describe('a large request', () => {
+  const body = (unit: string, bytes: number) =>
+    Buffer.from(`{"messages":[{}],"x":[${unit.repeat(bytes / unit.length)}0]}`);
+
+  test('is read a slice at a time, and is never parsed', async () => {
+    const seen = watchParsing();
+    const bytes = body('[],', 32 * MEBIBYTE);
+    let turns = 0;
+    const read = await membersInTurns(bytes, () => Promise.resolve((turns += 1)));
+    expect(read.kind).toBe('object');
+    expect(turns).toBe(Math.ceil(bytes.length / MAX_BYTES_AT_ONCE) - 1);
+    expect(seen.chars).toBeLessThanOrEqual(64);
+  });
+
+  test('leaves the event loop to others after each slice', async () => {
+    const bytes = body('{},', 8 * MEBIBYTE);
+    let turns = 0;
+    const reading = parseInTurns(bytes);
+    const isOver = reading.then(() => true);
+    while (!(await Promise.race([isOver, setImmediate(false)]))) turns += 1;
+    expect(isBadRequest(await reading)).toBe(false);
+    expect(turns).toBeGreaterThanOrEqual(Math.floor(bytes.length / MAX_BYTES_AT_ONCE) - 1);
+  });
+
+  test.each([
+    ['a million members', `{"messages":[{}]${',"a":1'.repeat(1_000_000)}}`],
+    ['a name of a megabyte', `{"messages":[{}],"${'a'.repeat(MEBIBYTE)}":1}`],
+    ['a nest two million deep', `{"messages":[{}],"x":${'['.repeat(2_000_000)}`],
+  ])('of %s is a bad one', async (_law, text) => {
+    const seen = watchParsing();
+    const read = await parseInTurns(Buffer.from(text));
+    expect(read).toMatchObject({ message: expect.stringContaining('too') as unknown, param: null });
+    expect(seen.chars).toBeLessThanOrEqual(64);
+  });
+});
+
+describe('work grows with the bytes', () => {
+  /** Bytes that `indexOf` went over. */
+  function searched(chunk: Buffer): () => number {
+    let bytes = 0;
+    const search = chunk.indexOf.bind(chunk) as (byte: number, from: number) => number;
+    chunk.indexOf = (byte, from) => {
+      const at = search(Number(byte), Number(from ?? 0));
+      bytes += (at === -1 ? chunk.length : at + 1) - Number(from ?? 0);
+      return at;
+    };
+    return () => bytes;
+  }
+
+  test.each([
+    ['LF with a CR at the end', `${'a\n'.repeat(30_000)}a\r`],
+    ['CR with an LF at the end', `${'a\r'.repeat(30_000)}a\n`],
+    ['LF alone', 'a\n'.repeat(30_000)],
+    ['CR alone', 'a\r'.repeat(30_000)],
+    ['CRLF', 'a\r\n'.repeat(30_000)],
+  ])('where lines end in %s, each byte is searched twice at the most', (_law, text) => {
+    const chunk = Buffer.from(text);
+    const bytes = searched(chunk);
+    createFramer().push(chunk);
+    expect(bytes()).toBeLessThanOrEqual(2 * chunk.length + 2);
+  });
+
+  test('an event that comes by the byte is held in no more than twice its bytes', () => {
+    const framer = createFramer();
+    for (let sent = 0; sent < MEBIBYTE; sent += 1) framer.push(Buffer.of(0x61));
+    expect(framer.pendingBytes()).toBe(MEBIBYTE);
+    expect(framer.takePending().buffer.byteLength).toBeLessThanOrEqual(2 * MEBIBYTE);
+  });
+
+  test('blanks that come by the byte are copied once each', () => {
+    const copied: number[] = [];
+    const { copy, concat } = { copy: Buffer.prototype.copy, concat: Buffer.concat.bind(Buffer) };
+    Buffer.concat = (list, length) => {
+      copied.push(list.reduce((sum, { byteLength }) => sum + byteLength, 0));
+      return concat(list, length);
+    };
+    Buffer.prototype.copy = function (this: Buffer, ...args: Parameters<Buffer['copy']>) {
+      copied.push(this.length);
+      return copy.apply(this, args);
+    };
+    try {
+      const json = () => createAnswerReader(false);
+      const reader = createSniffingReader({ json, events: () => createStreamReader(false) });
+      for (let sent = 0; sent < 60_000; sent += 1) reader.push(Buffer.of(0x20));
+      reader.push(Buffer.from('{'));
+    } finally {
+      Object.assign(Buffer, { concat });
+      Buffer.prototype.copy = copy;
+    }
+    expect(copied.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThanOrEqual(130_000);
+  });
+
+  /** CPU time of putting together `count` pieces, in milliseconds; the least of three. */
+  function assembling(count: number, piece: (at: number) => unknown): number {
+    const runs = [1, 2, 3].map(() => {
+      const assembly = createAssembly();
+      const before = process.threadCpuUsage();
+      for (let at = 0; at < count; at += 1) {
+        assembly.add({ choices: [{ delta: piece(at) }] });
+      }
+      assembly.result();
+      const { user, system } = process.threadCpuUsage(before);
+      return (user + system) / 1000;
+    });
+    return Math.min(...runs);
+  }
+
+  test.each<[law: string, piece: (at: number) => unknown]>([
+    ['lists', () => ({ content: [{ type: 'text', text: 'a' }] })],
+    ['arguments of one call', () => ({ tool_calls: [{ index: 0, function: { arguments: 'a' } }] })],
+    ['calls', (at) => ({ tool_calls: [{ index: at % 3000, function: { arguments: 'a' } }] })],
+    ['fields of one call', (at) => ({ tool_calls: [{ index: 0, [`k${at % 3000}`]: 1 }] })],
+    ['fields of the message', (at) => ({ [`k${at % 3000}`]: 1 })],
+  ])('eight times as many deltas with %s take no 24 times as long', (_law, piece) => {
+    assembling(4000, piece);
+    // The clock of CPU time may tick in steps of four milliseconds.
+    const few = Math.max(assembling(4000, piece), 8);
+    expect(assembling(32_000, piece)).toBeLessThan(24 * few);
+  });
+});
+
+test('an answer of more fields than anybody reads is none, wherever they are', () => {
+  const piecesOf: readonly ((at: number) => unknown)[] = [
+    (at) => ({ [`k${at}`]: 1 }),
+    (at) => ({ choices: [{ [`k${at}`]: 1 }] }),
+    (at) => ({ choices: [{ delta: { [`k${at}`]: 'a' } }] }),
+    (at) => ({ choices: [{ delta: { tool_calls: [{ index: at }] } }] }),
+    (at) => ({ choices: [{ delta: { tool_calls: [{ index: 0, function: { [`k${at}`]: 1 } }] } }] }),
+    (at) => ({ choices: [{ delta: { function_call: { [`k${at}`]: 1 } } }] }),
+  ];
+  for (const piece of piecesOf) {
+    const assembly = createAssembly();
+    for (let at = 0; at < 9000; at += 1) assembly.add(piece(at));
+    expect(assembly.problem()).toBeNull();
+    for (let at = 9000; at < 11_000; at += 1) assembly.add(piece(at));
+    expect(assembly.problem()).toContain('fields');
+    expect(assembly.result()).toBeNull();
+  }
+});

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { retryAfterMs } from '../../../main/gateway/upstream/failure.ts';
+
+const NOW = Date.UTC(2026, 0, 1);
+
+test.each<[headers: Record<string, string>, ms: number | null]>([
+  [{}, null],
+  [{ 'retry-after': '' }, null],
+  [{ 'retry-after': ' ' }, null],
+  [{ 'retry-after': '2' }, 2000],
+  [{ 'retry-after': '0' }, 0],
+  [{ 'retry-after': '1.5' }, 1500],
+  [{ 'retry-after': '-1' }, null],
+  [{ 'retry-after': 'soon' }, null],
+  [{ 'retry-after': 'Infinity' }, null],
+  [{ 'retry-after': 'Thu, 01 Jan 2026 00:00:30 GMT' }, 30_000],
+  [{ 'retry-after': 'Wed, 31 Dec 2025 23:59:00 GMT' }, 0],
+  [{ 'retry-after-ms': '250' }, 250],
+  [{ 'retry-after-ms': '250', 'retry-after': '9' }, 250],
+  [{ 'retry-after-ms': 'x', 'retry-after': '9' }, 9000],
+  [{ 'retry-after-ms': '', 'retry-after': '9' }, 9000],
+])('%j means %j ms', (headers, ms) => {
+  expect(retryAfterMs(headers, NOW)).toBe(ms);
+});

@@ -1,0 +1,318 @@
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createHttpClient } from '../../../main/platform/http/client.ts';
+import type {
+  Exchange,
+  HttpClient,
+  HttpRequest,
+  TransportFailure,
+} from '../../../main/platform/http/types.ts';
+import { startByteServer } from '../../support/byte-server.ts';
+import { listening } from '../../support/listening.ts';
+import { REFUSED_URL } from '../../support/upstream.ts';
+
+const OK = 'HTTP/1.1 200 OK\r\n';
+const HI = `${OK}content-length: 2\r\n\r\nhi`;
+
+/** What a listener heard, and when it heard the last of it. */
+interface Heard {
+  readonly exchange: Exchange;
+  status: number;
+  text: string;
+  /** Resolves once the head is there. */
+  readonly head: Promise<void>;
+  /** Resolves with the failure, or with null at a good end. */
+  readonly end: Promise<TransportFailure | null>;
+}
+
+let client: HttpClient;
+
+function send(origin: string, request: Partial<HttpRequest> = {}): Heard {
+  const { promise: head, resolve: onHead } = Promise.withResolvers<void>();
+  const { promise: end, resolve: onEnd } = Promise.withResolvers<TransportFailure | null>();
+  const said = { status: 0, text: '' };
+  const exchange = client.send(
+    { method: 'GET', path: '/x?y=z', headers: [], body: null, fresh: false, origin, ...request },
+    {
+      onHead(status) {
+        heard.status = status;
+        onHead();
+      },
+      onData: (piece) => void (heard.text += piece.toString()),
+      onEnd: () => onEnd(null),
+      onFailure: onEnd,
+    },
+  );
+  const heard: Heard = Object.assign(said, { exchange, head, end });
+  return heard;
+}
+
+/** The connection is kept by the next turn of the event loop. */
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+
+const gone = (socket: { once(name: 'close', on: () => void): unknown; destroyed: boolean }) =>
+  socket.destroyed ? Promise.resolve() : new Promise<void>((done) => socket.once('close', done));
+
+beforeEach(() => {
+  client = createHttpClient();
+});
+afterEach(() => client.close());
+
+const before = getCACertificates('default');
+beforeAll(() => {
+  const own = readFileSync(join(import.meta.dirname, '../../support/tls/agent.cert.pem'), 'utf8');
+  setDefaultCACertificates([...before, own]);
+});
+afterAll(() => setDefaultCACertificates(before));
+
+describe.each(['http', 'https'] as const)('over %s', (protocol) => {
+  test('a request goes out as it was given, and the answer comes back', async () => {
+    let seen = '';
+    const server = await startByteServer(protocol, (socket, _n, head) => {
+      seen = head;
+      socket.write(HI);
+    });
+    const heard = send(server.origin, { headers: ['x-one', 'a', 'X-Two', 'b'] });
+    expect(await heard.end).toBeNull();
+    expect(heard).toMatchObject({ status: 200, text: 'hi' });
+    const [line, ...lines] = seen.split('\r\n');
+    expect(line).toBe('GET /x?y=z HTTP/1.1');
+    expect(lines).toContain(`host: ${new URL(server.origin).host}`);
+    expect(lines).toContain('x-one: a');
+    expect(lines).toContain('X-Two: b');
+  });
+
+  test('one request after the other goes over one connection', async () => {
+    const server = await startByteServer(protocol, (socket) => socket.write(HI));
+    for (let n = 0; n < 3; n += 1) {
+      expect(await send(server.origin).end).toBeNull();
+      await nextTurn();
+    }
+    expect(server.connections).toHaveLength(1);
+  });
+
+  test('two requests at once go over two connections', async () => {
+    const server = await startByteServer(protocol, (socket) => socket.write(HI));
+    const both = [send(server.origin), send(server.origin)];
+    expect(await Promise.all(both.map(({ end }) => end))).toEqual([null, null]);
+    expect(server.connections).toHaveLength(2);
+  });
+
+  test('a fresh one never goes over a kept connection', async () => {
+    const server = await startByteServer(protocol, (socket) => socket.write(HI));
+    await send(server.origin).end;
+    await nextTurn();
+    await send(server.origin, { fresh: true }).end;
+    expect(server.connections).toHaveLength(2);
+  });
+
+  test.each([
+    ['says that it closes', `${OK}connection: close\r\ncontent-length: 2\r\n\r\nhi`],
+    ['goes on behind its end', `${HI}HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil`],
+    ['is kept for a second at most', `${OK}keep-alive: timeout=1\r\ncontent-length: 2\r\n\r\nhi`],
+  ])('a connection whose answer %s serves no other request', async (_says, answer) => {
+    const server = await startByteServer(protocol, (socket, n) => {
+      if (n === 1) socket.write(answer);
+    });
+    expect(await send(server.origin).end).toBeNull();
+    await nextTurn();
+    expect(await send(server.origin).end).toBeNull();
+    expect(server.connections).toHaveLength(2);
+  });
+
+  test('a kept connection that closes before any byte of the answer is stale', async () => {
+    const server = await startByteServer(protocol, (socket, n) => {
+      if (n === 1) socket.write(HI);
+      else socket.destroy();
+    });
+    await send(server.origin).end;
+    await nextTurn();
+    expect(await send(server.origin).end).toMatchObject({ kind: 'unreachable', stale: true });
+  });
+
+  test('a new connection that closes before any byte is not stale', async () => {
+    const server = await startByteServer(protocol, (socket) => socket.destroy());
+    expect(await send(server.origin).end).toMatchObject({ kind: 'unreachable', stale: false });
+  });
+
+  test('a kept connection that closes inside the head is not stale', async () => {
+    const server = await startByteServer(protocol, (socket, n) => {
+      if (n === 1) socket.write(HI);
+      else socket.end('HTTP/1.1 200 O');
+    });
+    await send(server.origin).end;
+    await nextTurn();
+    expect(await send(server.origin).end).toMatchObject({ stale: false });
+  });
+
+  test('a kept connection on which something comes unasked is closed', async () => {
+    const server = await startByteServer(protocol, (socket) => socket.write(HI));
+    expect(await send(server.origin).end).toBeNull();
+    await nextTurn();
+    const [first] = server.connections;
+    first?.write(' ');
+    if (first) await gone(first);
+    expect(await send(server.origin).end).toBeNull();
+    expect(server.connections).toHaveLength(2);
+  });
+
+  test('a 408 on a kept connection is stale, and on a new one an answer', async () => {
+    const timedOut =
+      'HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n';
+    const server = await startByteServer(protocol, (socket, n) => {
+      socket.write(n === 1 && server.connections.length === 1 ? HI : timedOut);
+    });
+    await send(server.origin).end;
+    await nextTurn();
+    const kept = send(server.origin);
+    expect(await kept.end).toMatchObject({ kind: 'unreachable', stale: true });
+    expect(kept.status).toBe(0);
+    const fresh = send(server.origin, { fresh: true });
+    expect(await fresh.end).toBeNull();
+    expect(fresh.status).toBe(408);
+  });
+
+  test('an upstream that sends interim heads without end is given up', async () => {
+    const server = await startByteServer(protocol, (socket) => {
+      socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(101) + HI);
+    });
+    expect(await send(server.origin).end).toEqual({
+      kind: 'malformed',
+      stale: false,
+      detail: 'too many interim heads came before the response',
+    });
+  });
+
+  test('an answer that ends too early is cut', async () => {
+    const server = await startByteServer(protocol, (socket) =>
+      socket.end(`${OK}content-length: 5\r\n\r\nhi`),
+    );
+    const heard = send(server.origin);
+    expect(await heard.end).toMatchObject({ kind: 'cut', stale: false });
+    expect(heard.text).toBe('hi');
+  });
+
+  test('an answer without length ends with its connection', async () => {
+    const server = await startByteServer(protocol, (socket) => socket.end(`${OK}\r\nhi`));
+    const heard = send(server.origin);
+    expect(await heard.end).toBeNull();
+    expect(heard.text).toBe('hi');
+  });
+
+  test('what is not HTTP is malformed', async () => {
+    const server = await startByteServer(protocol, (socket) => socket.write('SSH-2.0-x\r\n\r\n'));
+    expect(await send(server.origin).end).toMatchObject({ kind: 'malformed' });
+  });
+
+  test('an abort closes the connection, and nothing more is heard', async () => {
+    const server = await startByteServer(protocol, (socket) =>
+      socket.write(`${OK}content-length: 9\r\n\r\nhi`),
+    );
+    const heard = send(server.origin);
+    await heard.head;
+    heard.exchange.abort();
+    const [socket] = server.connections;
+    if (socket) await gone(socket);
+    expect(await Promise.race([heard.end, Promise.resolve('silent')])).toBe('silent');
+  });
+
+  test('an abort before the connection is there leaves nothing behind', async () => {
+    const server = await startByteServer(protocol, (socket) => socket.write(HI));
+    const heard = send(server.origin);
+    heard.exchange.abort();
+    expect(await send(server.origin).end).toBeNull();
+    await Promise.all(server.connections.slice(0, -1).map(gone));
+    expect(await Promise.race([heard.end, Promise.resolve('silent')])).toBe('silent');
+  });
+
+  test('a pause holds the sender back, and nothing is lost', async () => {
+    const bytes = 64 * 1024 * 1024;
+    const sent = { all: false };
+    const server = await startByteServer(protocol, (socket) => {
+      socket.write(`${OK}content-length: ${bytes}\r\n\r\n`);
+      socket.write(Buffer.alloc(bytes, 'x'), () => (sent.all = true));
+    });
+    const heard = send(server.origin);
+    await heard.head;
+    heard.exchange.pause();
+    const other = await startByteServer(protocol, (socket) => socket.write(HI));
+    for (let n = 0; n < 5; n += 1) await send(other.origin).end;
+    expect(sent.all).toBe(false);
+    heard.exchange.resume();
+    expect(await heard.end).toBeNull();
+    expect(heard.text.length).toBe(bytes);
+  });
+
+  test.each([
+    ['small', 10],
+    ['large', 3_000_000],
+  ])('a %s body arrives byte for byte', async (_size, bytes) => {
+    const body = Buffer.from(Array.from({ length: bytes }, (_, n) => n % 256));
+    const all: Buffer[] = [];
+    const server = await startByteServer(protocol, (socket, _n, head) => {
+      expect(head).toContain(`content-length: ${bytes}`);
+      const left = () => bytes - all.reduce((sum, part) => sum + part.length, 0);
+      const take = (part: Buffer) => {
+        all.push(part);
+        if (left() === 0) socket.write(HI);
+      };
+      take(server.rest(socket));
+      socket.on('data', take);
+    });
+    expect(await send(server.origin, { method: 'POST', body }).end).toBeNull();
+    expect(Buffer.concat(all).equals(body)).toBe(true);
+  });
+
+  test('the end of the client ends what is under way', async () => {
+    const server = await startByteServer(protocol, (socket) => socket.write(OK));
+    const heard = send(server.origin);
+    const waiting = send(server.origin);
+    await nextTurn();
+    await client.close();
+    expect(await heard.end).toMatchObject({ kind: 'unreachable' });
+    expect(await waiting.end).toMatchObject({ kind: 'unreachable' });
+    await Promise.all(server.connections.map(gone));
+  });
+});
+
+test('a refused connection says so, with the address', async () => {
+  const { host } = new URL(REFUSED_URL);
+  expect(await send(REFUSED_URL).end).toEqual({
+    kind: 'unreachable',
+    stale: false,
+    detail: `ECONNREFUSED ${host}`,
+  });
+});
+
+test.each([['a certificate that has expired', 'expired.cert.pem']])(
+  '%s is no connection',
+  async (_law, certificate) => {
+    const server = await startByteServer('https', (socket) => socket.write(HI), certificate);
+    const failure = await send(server.origin).end;
+    expect(failure).toMatchObject({ kind: 'unreachable', stale: false });
+    expect(failure?.detail).toMatch(/CERT/);
+  },
+);
+
+test('a plain answer to TLS is no connection', async () => {
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+  });
+  const { end } = send(`https://127.0.0.1:${await listening(server)}`);
+  expect(await end).toMatchObject({ kind: 'unreachable', detail: expect.stringMatching(/SSL/) });
+});
+
+test('an answer before all of the request was sent ends the connection', async () => {
+  const server = await startByteServer('http', (socket) => {
+    socket.pause();
+    socket.write(HI);
+  });
+  const body = Buffer.alloc(16 * 1024 * 1024);
+  expect(await send(server.origin, { method: 'POST', body }).end).toBeNull();
+  expect(await send(server.origin).end).toBeNull();
+  expect(server.connections).toHaveLength(2);
+});

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { bufferEvents } from '../../../main/platform/http/handover.ts';
+import type { Exchange, ResponseListener } from '../../../main/platform/http/types.ts';
+
+/** A listener that writes down what it hears. */
+function hearing(name: string, heard: string[], onData = () => {}): ResponseListener {
+  return {
+    onHead: () => heard.push(`${name} head`),
+    onData(chunk) {
+      heard.push(`${name} data: ${chunk.toString()}`);
+      onData();
+    },
+    onEnd: () => heard.push(`${name} end`),
+    onFailure: () => heard.push(`${name} failure`),
+  };
+}
+
+function idleExchange(): Exchange {
+  return { listener: hearing('nobody', []), pause() {}, resume() {}, abort() {} };
+}
+
+test('what came while parked goes to the next listener in order, its data as one piece', () => {
+  const exchange = idleExchange();
+  const heard: string[] = [];
+  const handOver = bufferEvents(exchange);
+  exchange.listener.onData(Buffer.from('a'));
+  exchange.listener.onData(Buffer.from('b'));
+  exchange.listener.onEnd();
+  handOver(hearing('relay', heard));
+  expect(heard).toEqual(['relay data: ab', 'relay end']);
+});
+
+test('a listener that hands on while it is being told is not told the rest', () => {
+  const exchange = idleExchange();
+  const heard: string[] = [];
+  const handOver = bufferEvents(exchange);
+  exchange.listener.onData(Buffer.from('a'));
+  exchange.listener.onEnd();
+  handOver(hearing('relay', heard, () => (exchange.listener = hearing('drain', heard))));
+  expect(heard).toEqual(['relay data: a', 'drain end']);
+});

@@ -1,0 +1,172 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createResponseParser } from '../../../main/platform/http/http1-parser.ts';
+import { allocatedBytes } from '../../support/allocated.ts';
+import { cut } from '../../support/pieces.ts';
+
+/** Parses `pieces` to their end or to the first state that is not `going`. */
+function parse(pieces: readonly (Buffer | string)[]) {
+  const data: Buffer[] = [];
+  const heads: { status: number; headers: object }[] = [];
+  const parser = createResponseParser({
+    onHead: (status, headers) => heads.push({ status, headers }),
+    onData: (piece) => data.push(Buffer.from(piece)),
+  });
+  let state = 'going';
+  for (const piece of pieces) {
+    // A copy: the parser may move what it reads.
+    const bytes = Buffer.from(piece);
+    if (state === 'going') state = parser.push(bytes, bytes.length);
+  }
+  return {
+    state,
+    heads,
+    data: Buffer.concat(data).toString(),
+    keepAliveMs: parser.keepAliveMs(),
+    endsWithConnection: parser.endsWithConnection(),
+  };
+}
+
+const OK = 'HTTP/1.1 200 OK\r\n';
+
+const WHOLE: readonly [law: string, wire: string, data: string][] = [
+  ['a length', `${OK}content-length: 2\r\n\r\nhi`, 'hi'],
+  ['no bytes', `${OK}content-length: 0\r\n\r\n`, ''],
+  ['chunks', `${OK}transfer-encoding: Chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n`, 'hi'],
+  ['204', 'HTTP/1.1 204 No Content\r\n\r\n', ''],
+  ['304', 'HTTP/1.1 304 Not Modified\r\ncontent-length: 7\r\n\r\n', ''],
+  [
+    'heads before the last one',
+    `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\na: b\r\n\r\n${OK}content-length: 2\r\n\r\nhi`,
+    'hi',
+  ],
+  ['no reason phrase', 'HTTP/1.1 200\r\ncontent-length: 2\r\n\r\nhi', 'hi'],
+  [
+    'Latin in the reason and the values',
+    'HTTP/1.1 200 \xc9a\r\nx: \xe9\ty\r\ncontent-length: 0\r\n\r\n',
+    '',
+  ],
+];
+
+test.each(WHOLE)(
+  'a response with %s is whole at its last byte, in any pieces',
+  (_law, wire, data) => {
+    const bytes = Buffer.from(wire, 'latin1');
+    expect(parse([bytes])).toMatchObject({ state: 'whole', data });
+    fc.assert(
+      fc.property(fc.array(fc.nat(bytes.length)), (cuts) => {
+        expect(parse(cut(bytes, cuts))).toMatchObject({ state: 'whole', data });
+      }),
+      { numRuns: 300 },
+    );
+    for (let end = 0; end < bytes.length; end += 1) {
+      expect(parse([bytes.subarray(0, end)]).state).toBe('going');
+    }
+  },
+);
+
+test('without length or chunks the body ends with the connection', () => {
+  const seen = parse([OK, '\r\nhi', ' there']);
+  expect(seen).toMatchObject({ state: 'going', data: 'hi there', endsWithConnection: true });
+  expect(seen.keepAliveMs).toBeNull();
+});
+
+test('headers come in small letters, trimmed, repeated ones as a list', () => {
+  const wire = `${OK}Set-Cookie: a\r\nX-One: \t v w \r\nset-cookie:b\r\nEmpty:\r\ncontent-length: 0\r\n\r\n`;
+  expect(parse([wire]).heads).toEqual([
+    {
+      status: 200,
+      headers: { 'set-cookie': ['a', 'b'], 'x-one': 'v w', empty: '', 'content-length': '0' },
+    },
+  ]);
+});
+
+test('names that every object inherits are names like others', () => {
+  const wire = `${OK}constructor: a\r\nconstructor: b\r\n__proto__: c\r\ncontent-length: 0\r\n\r\n`;
+  const [head] = parse([wire]).heads;
+  expect(Object.entries(head?.headers ?? {})).toContainEqual(['constructor', ['a', 'b']]);
+  expect(Object.getPrototypeOf(head?.headers)).toBe(Object.prototype);
+});
+
+test.each<[law: string, wire: string]>([
+  ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n\r\n'],
+  ['HTTP/2', 'HTTP/2 200 OK\r\n\r\n'],
+  ['HTTP/1.2', 'HTTP/1.2 200 OK\r\n\r\n'],
+  ['a status of two digits', 'HTTP/1.1 99 OK\r\n\r\n'],
+  ['a status of four digits', 'HTTP/1.1 2000 OK\r\n\r\n'],
+  ['a change of protocol', 'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\n\r\n'],
+  ['an interim head that ends the connection', `HTTP/1.0 103 Early\r\n\r\n${OK}\r\n`],
+  ['a line without colon', `${OK}content-length\r\n\r\n`],
+  ['a blank before the colon', `${OK}content-length : 2\r\n\r\nhi`],
+  ['a blank before the name', `${OK}a: b\r\n content-length: 2\r\n\r\nhi`],
+  ['a name that is empty', `${OK}: 2\r\n\r\n`],
+  ['a bare LF', `${OK}a: b\ncontent-length: 2\r\n\r\nhi`],
+  ['a bare CR', `${OK}a: b\rc\r\n\r\n`],
+  ['a NUL', `${OK}a: b\0c\r\n\r\n`],
+  ['two lengths', `${OK}content-length: 1\r\ncontent-length: 2\r\n\r\nhi`],
+  ['the same length twice', `${OK}content-length: 2\r\ncontent-length: 2\r\n\r\nhi`],
+  ['a length that is none, without a body', 'HTTP/1.1 204 No\r\ncontent-length: x\r\n\r\n'],
+  ['a tab behind a coding', `${OK}transfer-encoding: chunked\t\r\n\r\n`],
+  ['a length beside chunks', `${OK}content-length: 1\r\ntransfer-encoding: chunked\r\n\r\n`],
+  ['a negative length', `${OK}content-length: -1\r\n\r\n`],
+  ['a list of lengths', `${OK}content-length: 2, 2\r\n\r\nhi`],
+  ['a length of 16 digits', `${OK}content-length: 1000000000000000\r\n\r\n`],
+  ['another coding than chunks', `${OK}transfer-encoding: gzip, chunked\r\n\r\n`],
+  ['a no-break space behind a coding', `${OK}transfer-encoding: chunked\xa0\r\n\r\n`],
+  ['a no-break space before a length', `${OK}content-length:\xa02\r\n\r\nhi`],
+])('%s is malformed', (_law, wire) => {
+  expect(parse([Buffer.from(wire, 'latin1')])).toMatchObject({ state: 'malformed', heads: [] });
+});
+
+test('a head of 32 KiB is read, one of a byte more is too large', () => {
+  const fill = (bytes: number) => `${OK}content-length: 0\r\nx: `.padEnd(bytes, 'y');
+  expect(parse([`${fill(32 * 1024)}\r\n\r\n`]).state).toBe('whole');
+  expect(parse([`${fill(32 * 1024 + 1)}\r\n\r\n`]).state).toBe('too_large');
+  expect(parse([fill(40 * 1024)]).state).toBe('too_large');
+});
+
+test('a hundred heads may come before the final one, and no more', () => {
+  const wire = (heads: number) =>
+    `${'HTTP/1.1 102 Processing\r\n\r\n'.repeat(heads)}${OK}content-length: 2\r\n\r\nhi`;
+  expect(parse([wire(100)])).toMatchObject({ state: 'whole', data: 'hi' });
+  expect(parse([wire(101)])).toMatchObject({ state: 'too_many_heads', heads: [] });
+});
+
+test('what a head with repeated fields takes grows with their number, not with its square', () => {
+  const wire = (fields: number) => Buffer.from(`${OK}${'a:\r\n'.repeat(fields)}\r\n`);
+  const taken = (fields: number) => {
+    const bytes = wire(fields);
+    const parser = createResponseParser({ onHead() {}, onData() {} });
+    return allocatedBytes(() => void parser.push(bytes, bytes.length));
+  };
+  taken(8000);
+  expect(taken(8000)).toBeLessThan(8 * taken(2000));
+});
+
+test('what is handed on stays as it was when the next read comes', () => {
+  const data: Buffer[] = [];
+  const parser = createResponseParser({ onHead() {}, onData: (piece) => void data.push(piece) });
+  const read = Buffer.from(`${OK}content-length: 4\r\n\r\nhi`);
+  parser.push(read, read.length);
+  read.fill('x');
+  expect(Buffer.concat(data).toString()).toBe('hi');
+});
+
+test('bytes behind the last one are an overrun', () => {
+  expect(parse([`${OK}content-length: 2\r\n\r\nhi!`])).toMatchObject({
+    state: 'overrun',
+    data: 'hi',
+  });
+});
+
+test.each<[head: string, keepAliveMs: number | null]>([
+  ['HTTP/1.1 200 OK\r\n', Infinity],
+  ['HTTP/1.1 200 OK\r\nconnection: close\r\n', null],
+  ['HTTP/1.1 200 OK\r\nconnection: x, Close\r\n', null],
+  ['HTTP/1.1 200 OK\r\nkeep-alive: timeout=5, max=100\r\n', 4000],
+  ['HTTP/1.1 200 OK\r\nkeep-alive: timeout=1\r\n', null],
+  ['HTTP/1.0 200 OK\r\n', null],
+  ['HTTP/1.0 200 OK\r\nconnection: Keep-Alive\r\n', Infinity],
+])('%j is kept for %s ms', (head, keepAliveMs) => {
+  expect(parse([`${head}content-length: 0\r\n\r\n`]).keepAliveMs).toBe(keepAliveMs);
+});

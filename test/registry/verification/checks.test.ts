@@ -1,0 +1,347 @@
+import { expect, test } from 'vitest';
+import { CHECK_NAMES, type CheckName, failureReason } from '#shared/provider.ts';
+import { systemClock } from '../../../main/platform/clock.ts';
+import { type InferenceOrder, runChecks } from '../../../main/registry/verification/checks.ts';
+import type { Finding } from '../../../main/registry/verification/judgements.ts';
+import { verdictOf } from '../../../main/registry/verification/verdict.ts';
+import type { VerificationSubject } from '../../../main/registry/verifier-port.ts';
+import {
+  type Answer,
+  CANDIDATE_HOSTS,
+  edgesFor,
+  type FakeProvider,
+  GATEWAY_TOKEN,
+  hangUp,
+  json,
+  recordAt,
+  startFakeProvider,
+  subjectOf,
+  UNTESTED,
+} from '../../support/fake-provider.ts';
+
+const [HEALTH, ENGINE, GPU, INFERENCE, LATENCY, MODEL] = CHECK_NAMES;
+
+async function run(
+  provider: FakeProvider,
+  changes: Partial<VerificationSubject> = {},
+  inference: InferenceOrder = 'run',
+): Promise<readonly Finding[]> {
+  const order = {
+    subject: subjectOf(provider, changes),
+    inference,
+    signal: new AbortController().signal,
+  };
+  return (await runChecks(order, edgesFor(provider, systemClock))) ?? [];
+}
+
+const namesThat = (findings: readonly Finding[], passed: boolean) =>
+  CHECK_NAMES.filter(
+    (name) => findings.some(({ check }) => check.name === name && check.passed) === passed,
+  );
+const reasonOf = (findings: readonly Finding[]) =>
+  failureReason(findings.map(({ check }) => check));
+const entries = (findings: readonly Finding[], name: CheckName) =>
+  findings.filter(({ check }) => check.name === name).map(({ check }) => check);
+
+test('a machine that is well passes all six, at every candidate', async () => {
+  const provider = await startFakeProvider();
+  const findings = await run(provider);
+  expect(namesThat(findings, true)).toEqual(CHECK_NAMES);
+  expect(reasonOf(findings)).toBe('');
+  const at = (path: string, method = 'GET ') =>
+    CANDIDATE_HOSTS.map((host) => `${method}http://${host}:${provider.port}${path}`);
+  expect(entries(findings, HEALTH).map(({ detail }) => detail)).toEqual(at('/health'));
+  const details = (name: CheckName) => new Set(entries(findings, name).map(({ detail }) => detail));
+  expect(details(INFERENCE)).toEqual(new Set(at('/v1/chat/completions', '')));
+  expect(details(LATENCY)).toEqual(new Set(at('/v1/chat/completions', '')));
+  expect(details(MODEL)).toEqual(new Set(at('/v1/models')));
+  expect(entries(findings, ENGINE)).toEqual([{ name: ENGINE, passed: true }]);
+  expect(entries(findings, GPU)).toEqual([{ name: GPU, passed: true }]);
+  for (const { check } of findings) expect(check.latencyMs ?? 0).toSatisfy(Number.isInteger);
+  expect(verdictOf(findings, true)).toEqual({
+    kind: 'verified',
+    address: `http://127.0.0.1:${provider.port}`,
+  });
+});
+
+test('every request bears the token, and no other secret; the test inference is small and new', async () => {
+  const provider = await startFakeProvider();
+  await run(provider);
+  await run(provider);
+  for (const { headers } of provider.calls) {
+    expect(headers['x-gateway-token']).toBe(GATEWAY_TOKEN);
+    expect(headers.authorization).toBeUndefined();
+  }
+  const chats = provider.calls.filter(({ method }) => method === 'POST');
+  expect(JSON.parse(chats[0]?.body ?? '')).toMatchObject({
+    model: 'qwen3-32b',
+    max_tokens: 16,
+    temperature: 0,
+    stream: false,
+  });
+  expect(new Set(chats.map(({ body }) => body)).size).toBe(chats.length);
+  const nonces = provider.calls.flatMap(({ query }) => query.get('nonce') ?? []);
+  expect(new Set(nonces).size).toBe(8);
+});
+
+test('the agent URL is asked first, and the candidates one after another', async () => {
+  const provider = await startFakeProvider();
+  let under = 0;
+  provider.on('/v1/chat/completions', (call) => {
+    under += 1;
+    expect(under).toBe(1);
+    setImmediate(() => {
+      under -= 1;
+      json(200, { choices: [{}] })(call);
+    });
+  });
+  await run(provider);
+  const chats = provider.calls.filter(({ method }) => method === 'POST');
+  expect(chats[0]?.host).toBe('agent.test');
+  expect(chats).toHaveLength(4);
+});
+
+/** One way for each check to fail, with the other checks that cannot pass then. */
+const BREAKS: Readonly<
+  Record<
+    CheckName,
+    {
+      readonly script?: readonly [path: string, answer: Answer];
+      readonly record?: Parameters<typeof recordAt>[1];
+      readonly error: string;
+      readonly takes: readonly CheckName[];
+    }
+  >
+> = {
+  [HEALTH]: {
+    script: ['/health', json(500, {})],
+    error: 'HTTP 500',
+    takes: [INFERENCE, LATENCY, MODEL],
+  },
+  [ENGINE]: {
+    record: { engine_health: { status: 'error', code: 0 } },
+    error: 'the engine is "error" (no answer)',
+    takes: [],
+  },
+  [GPU]: {
+    record: { gpu: { count: 0, devices: [], total_memory_gb: null, gpu_cores: null } },
+    error: 'no GPU reported',
+    takes: [],
+  },
+  [INFERENCE]: {
+    script: ['/v1/chat/completions', json(200, { choices: [] })],
+    error: 'no choices in the answer',
+    takes: [LATENCY],
+  },
+  [LATENCY]: {
+    script: ['/v1/chat/completions', json(500, { error: { message: 'a secret' } })],
+    error: 'check missing',
+    takes: [INFERENCE],
+  },
+  [MODEL]: {
+    script: ['/v1/models', json(200, { data: [{ id: 'a' }, { id: 'b' }] })],
+    error: 'model "qwen3-32b" not listed (lists a, b)',
+    takes: [],
+  },
+};
+
+const PAIRS = CHECK_NAMES.flatMap((a) => CHECK_NAMES.map((b) => [a, b] as const));
+
+test.each(PAIRS)(
+  'with "%s" and "%s" broken, just those fail and what hangs on them',
+  async (a, b) => {
+    const provider = await startFakeProvider();
+    const broken = [BREAKS[a], BREAKS[b]];
+    for (const { script } of broken) if (script !== undefined) provider.on(...script);
+    const record = recordAt(provider.port, Object.assign({}, ...broken.map((one) => one.record)));
+    const findings = await run(provider, { record });
+    const failed = new Set([a, b, ...broken.flatMap(({ takes }) => takes)]);
+    expect(namesThat(findings, false)).toEqual(CHECK_NAMES.filter((name) => failed.has(name)));
+    // What hangs on the other broken check did not run; of two answers to one route the last holds.
+    const hangs = BREAKS[b].takes.includes(a) && a !== b;
+    const shown = entries(findings, a)[0]?.error;
+    expect(hangs ? BREAKS[a].error : shown).toBe(BREAKS[a].error);
+    const kind = verdictOf(findings, true).kind;
+    const isModel = failed.has(MODEL) && !failed.has(HEALTH);
+    expect(kind).toBe(isModel ? 'model_mismatch' : 'failed');
+  },
+);
+
+test('of the failed checks the reason names every entry', async () => {
+  const provider = await startFakeProvider();
+  provider.on('/health', json(404, {}));
+  provider.on('/health', hangUp, 'tower.test');
+  const findings = await run(provider);
+  expect(reasonOf(findings)).toBe(
+    [
+      `${HEALTH}: HTTP 404`,
+      `${HEALTH}: HTTP 404`,
+      `${HEALTH}: the connection was closed`,
+      `${HEALTH}: HTTP 404`,
+      `${INFERENCE}: check missing`,
+      `${LATENCY}: check missing`,
+      `${MODEL}: check missing`,
+    ].join('; '),
+  );
+});
+
+test.each(CANDIDATE_HOSTS)('only %s answering is enough', async (alive) => {
+  const provider = await startFakeProvider();
+  for (const host of CANDIDATE_HOSTS) {
+    if (host !== alive) provider.on('/health', hangUp, host);
+  }
+  const findings = await run(provider);
+  expect(reasonOf(findings)).toBe('');
+  expect(verdictOf(findings, true).kind).toBe('verified');
+  const chats = provider.calls.filter(({ method }) => method === 'POST');
+  expect(chats.map(({ host }) => host)).toEqual([alive]);
+});
+
+test.each(CANDIDATE_HOSTS)('without %s another one serves', async (dead) => {
+  const provider = await startFakeProvider();
+  provider.on('/health', hangUp, dead);
+  const findings = await run(provider);
+  expect(verdictOf(findings, true).kind).toBe('verified');
+  const at = CANDIDATE_HOSTS.indexOf(dead);
+  expect(entries(findings, HEALTH).map(({ passed }) => passed)).toEqual(
+    CANDIDATE_HOSTS.map((_, index) => index !== at),
+  );
+});
+
+test.each<[says: string, answer: Answer, error: string]>([
+  [
+    '401 of an agent',
+    json(401, {}, { 'x-gateway-agent': 'unauthorized' }),
+    '401 from the agent: it does not know this gateway',
+  ],
+  ['401 of somebody', json(401, {}), 'HTTP 401'],
+  ['a page', ({ res }) => void res.end('<html>'), 'not JSON'],
+  [
+    'a redirect',
+    json(302, {}, { location: 'http://169.254.169.254/' }),
+    'redirect refused (HTTP 302)',
+  ],
+  ['no signature', json(200, { status: 'ok' }), "not signed by this provider's key"],
+  ['a list', json(200, []), "not signed by this provider's key"],
+  [
+    '__proto__',
+    ({ res }) => void res.end('{"__proto__":{"status":"ok"}}'),
+    "not signed by this provider's key",
+  ],
+  ['an unsigned loading', json(503, { status: 'loading' }), 'HTTP 503'],
+])('a /health with %s fails', async (_says, answer, error) => {
+  const provider = await startFakeProvider();
+  provider.on('/health', answer);
+  const findings = await run(provider);
+  expect(entries(findings, HEALTH).map((check) => check.error)).toEqual(Array(4).fill(error));
+  expect(provider.calls.every(({ path }) => path === '/health')).toBe(true);
+});
+
+test('a signature of another key is a mismatch of identity', async () => {
+  const provider = await startFakeProvider();
+  const stranger = await startFakeProvider();
+  // The stranger holds the address and says the id of the one it plays.
+  const swapped = { id: provider.id, publicKey: provider.publicKey, port: stranger.port };
+  const order = {
+    subject: subjectOf(swapped),
+    inference: 'run' as const,
+    signal: new AbortController().signal,
+  };
+  const findings = (await runChecks(order, edgesFor(stranger, systemClock))) ?? [];
+  expect(verdictOf(findings, true)).toEqual({ kind: 'identity_mismatch' });
+});
+
+test('a replayed answer is a mismatch of identity', async () => {
+  const provider = await startFakeProvider();
+  const url = `http://127.0.0.1:${provider.port}/health?nonce=00ff`;
+  const old: unknown = await (await fetch(url)).json();
+  provider.on('/health', json(200, old));
+  expect(verdictOf(await run(provider), true)).toEqual({ kind: 'identity_mismatch' });
+});
+
+test.each([
+  [
+    'llama.cpp is loading',
+    503,
+    { error: { code: 503, message: 'Loading model', type: 'unavailable_error' } },
+    'loading',
+  ],
+  ['it is full', 503, { error: { code: 'busy', message: 'full' } }, 'busy'],
+  ['it is draining', 503, { error: { code: 'draining', message: 'x' } }, 'busy'],
+  ['it limits rates', 429, { error: { message: 'x' } }, 'busy'],
+  ['it is broken', 503, { error: { code: 503, message: 'out of memory' } }, 'failed'],
+] as const)('an inference says that %s', async (_says, status, body, kind) => {
+  const provider = await startFakeProvider();
+  provider.on('/v1/chat/completions', json(status, body));
+  const findings = await run(provider);
+  expect(verdictOf(findings, false)).toEqual({ kind });
+  expect(reasonOf(findings)).not.toContain('out of memory');
+});
+
+test('a light run asks for no completion and keeps what the last one showed', async () => {
+  const provider = await startFakeProvider();
+  const checks = (await run(provider)).map(({ check }) => check);
+  const before = provider.calls.length;
+  const verification = { ...UNTESTED, state: 'verified', checks } as const;
+  const findings = await run(provider, { verification }, 'carry');
+  expect(provider.calls.slice(before).every(({ method }) => method === 'GET')).toBe(true);
+  const kept = ({ name }: { name: string }) => name === INFERENCE || name === LATENCY;
+  const shown = findings.map(({ check }) => check).filter(kept);
+  expect(shown).toHaveLength(8);
+  expect(shown).toEqual(expect.arrayContaining(checks.filter(kept)));
+  expect(verdictOf(findings, false).kind).toBe('verified');
+});
+
+test('a light run that has nothing to keep tries an inference after all', async () => {
+  const provider = await startFakeProvider();
+  const dead = CANDIDATE_HOSTS.slice(1);
+  for (const host of dead) provider.on('/health', hangUp, host);
+  const checks = (await run(provider)).map(({ check }) => check);
+  const before = provider.calls.length;
+  // Where it was proved it does not answer any more; where it answers now it was not proved.
+  for (const host of dead) provider.on('/health', provider.healthy, host);
+  provider.on('/health', hangUp, 'agent.test');
+  const verification = { ...UNTESTED, state: 'verified', checks } as const;
+  const findings = await run(provider, { verification }, 'carry');
+  expect(provider.calls.slice(before).filter(({ method }) => method === 'POST')).toHaveLength(3);
+  expect(verdictOf(findings, false).kind).toBe('verified');
+});
+
+test.each([
+  ['has none loaded', { model: null }, 0],
+  ['has one loaded', { model: 'qwen3-32b' }, 4],
+  ['does not say', {}, 4],
+])(
+  'of a test that is due, a machine whose engine %s is asked as it should be',
+  async (_says, said, posts) => {
+    const provider = await startFakeProvider();
+    const checks = (await run(provider)).map(({ check }) => check);
+    const before = provider.calls.length;
+    provider.says(said);
+    const verification = { ...UNTESTED, state: 'verified', checks } as const;
+    const findings = await run(provider, { verification }, 'if_loaded');
+    expect(provider.calls.slice(before).filter(({ method }) => method === 'POST')).toHaveLength(
+      posts,
+    );
+    expect(verdictOf(findings, false).kind).toBe('verified');
+  },
+);
+
+test('a machine that names no model fails by that', async () => {
+  const provider = await startFakeProvider();
+  const record = recordAt(provider.port, { current_model: null, models: [] });
+  const findings = await run(provider, { record });
+  expect(entries(findings, MODEL)[0]?.error).toBe('the machine reports no current_model');
+  expect(entries(findings, INFERENCE)).toEqual([
+    { name: INFERENCE, passed: false, error: 'check missing' },
+  ]);
+  expect(verdictOf(findings, true).kind).toBe('failed');
+});
+
+test('neither token nor body of an answer is shown', async () => {
+  const provider = await startFakeProvider();
+  const echo: Answer = ({ res, headers }) =>
+    void res.writeHead(500).end(JSON.stringify({ error: { message: headers['x-gateway-token'] } }));
+  for (const path of ['/health', '/v1/models', '/v1/chat/completions']) provider.on(path, echo);
+  expect(JSON.stringify(await run(provider))).not.toContain(GATEWAY_TOKEN);
+});

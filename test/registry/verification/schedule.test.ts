@@ -1,0 +1,264 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { StoredVerification } from '../../../main/registry/store/store.ts';
+import {
+  planOf,
+  remembered,
+  type RunMemory,
+  withEnd,
+  withNews,
+  withRouted,
+  withStart,
+} from '../../../main/registry/verification/schedule.ts';
+import type { VerifierNews } from '../../../main/registry/verifier-port.ts';
+import { UNTESTED } from '../../support/fake-provider.ts';
+
+const MINUTE = 60_000;
+const NO_NEWS: VerifierNews = {
+  enrolled: false,
+  material: false,
+  engineHealth: false,
+  rebooted: false,
+  returned: false,
+  requested: false,
+};
+const VERIFIED: StoredVerification = {
+  ...UNTESTED,
+  state: 'verified',
+  lastCheckAt: 0,
+  lastInferenceAt: 0,
+};
+const failed = (failedRuns: number): StoredVerification => ({
+  ...UNTESTED,
+  state: 'failed',
+  failedRuns,
+});
+
+/** Ran from 0 to 0, in the middle of every spread. */
+const RAN: RunMemory = {
+  startedTicks: 0,
+  finishedTicks: 0,
+  provenTicks: 0,
+  deferred: false,
+  leftOut: false,
+  tested: true,
+  pulled: false,
+  requested: false,
+  routedFailures: 0,
+  retryJitter: 0.5,
+  inferenceJitter: 0.5,
+};
+const plan = (verification: StoredVerification, memory: RunMemory = RAN, nowTicks = 0) =>
+  planOf(verification, memory, nowTicks);
+
+describe('what is due', () => {
+  test('a new machine at once, with a test inference', () => {
+    const fresh = remembered(UNTESTED, { ticks: 7, wallMs: 7 }, () => 0.5);
+    expect(plan(UNTESTED, fresh, 7)).toEqual({ dueInMs: 0, inference: 'run' });
+  });
+
+  test('a verified one every 5 min, lightly', () => {
+    expect(plan(VERIFIED)).toEqual({ dueInMs: 5 * MINUTE, inference: 'carry' });
+    expect(plan(VERIFIED, RAN, 5 * MINUTE)).toEqual({ dueInMs: 0, inference: 'carry' });
+  });
+
+  test.each([
+    [0, 24],
+    [0.5, 30],
+    [1 - 1e-9, 36],
+  ])('a test inference every 30 min, give or take a fifth (%j)', (inferenceJitter, minutes) => {
+    const light = { ...RAN, inferenceJitter, finishedTicks: minutes * MINUTE - 2 * MINUTE };
+    const { dueInMs } = plan(VERIFIED, light, light.finishedTicks);
+    expect(dueInMs).toBeCloseTo(2 * MINUTE, 0);
+    expect(plan(VERIFIED, light, minutes * MINUTE).inference).toBe('if_loaded');
+    expect(plan(VERIFIED, light, minutes * MINUTE - 1000).inference).toBe('carry');
+  });
+
+  test.each([
+    [1, 30_000],
+    [2, MINUTE],
+    [3, 2 * MINUTE],
+    [4, 5 * MINUTE],
+    [5, 10 * MINUTE],
+    [6, 30 * MINUTE],
+    [60, 30 * MINUTE],
+  ])('a failed one after %i runs in %i ms', (runs, ms) => {
+    expect(plan(failed(runs)).dueInMs).toBeCloseTo(ms, 0);
+    expect(plan(failed(runs), { ...RAN, retryJitter: 0 }).dueInMs).toBeCloseTo(0.8 * ms, 0);
+    expect(plan(failed(runs), { ...RAN, retryJitter: 0.999 }).dueInMs).toBeLessThanOrEqual(
+      1.2 * ms,
+    );
+    expect(plan(failed(runs)).inference).toBe('run');
+  });
+
+  test('a verified one that failed a run as soon as a failed one, in full', () => {
+    const plan1 = plan({ ...VERIFIED, failedRuns: 1 });
+    expect(plan1.dueInMs).toBeCloseTo(30_000, 0);
+    expect(plan1.inference).toBe('run');
+  });
+
+  test('one that is loading every 15 s', () => {
+    expect(plan(UNTESTED, { ...RAN, deferred: true }).dueInMs).toBe(15_000);
+  });
+});
+
+describe('a test inference is left out', () => {
+  test('where no model is loaded, and then it is not asked for again before the next light run', () => {
+    expect(plan(VERIFIED, RAN, 31 * MINUTE).inference).toBe('if_loaded');
+    const run = { deferred: false, leftOut: true, tested: false, proven: false };
+    const at = { nowTicks: 31 * MINUTE, random: () => 0.5 };
+    const after = withEnd(RAN, run, at);
+    expect(plan(VERIFIED, after, at.nowTicks).dueInMs).toBe(5 * MINUTE);
+    expect(plan(VERIFIED, after, 36 * MINUTE).inference).toBe('if_loaded');
+  });
+
+  test('while real traffic proves the same', () => {
+    const served = withRouted(RAN, 'served', 29 * MINUTE);
+    expect(plan(VERIFIED, served, 31 * MINUTE).inference).toBe('carry');
+    expect(plan(VERIFIED, RAN, 31 * MINUTE).inference).toBe('if_loaded');
+  });
+});
+
+describe('a run is brought forward', () => {
+  test.each(['enrolled', 'material', 'engineHealth', 'rebooted', 'returned'] as const)(
+    'by news (%s), at most once a minute after a test inference',
+    (kind) => {
+      const news = withNews(RAN, { ...NO_NEWS, [kind]: true });
+      expect(plan(VERIFIED, news, 10_000).dueInMs).toBe(50_000);
+      expect(plan(failed(6), news, 2 * MINUTE).dueInMs).toBe(0);
+      expect(plan(VERIFIED, withStart(news, MINUTE), MINUTE).dueInMs).toBe(4 * MINUTE);
+    },
+  );
+
+  test('by news within 15 s after a run that asked the engine for nothing', () => {
+    const untested = { ...RAN, tested: false };
+    const news = withNews(untested, { ...NO_NEWS, material: true });
+    for (const verification of [VERIFIED, UNTESTED, failed(1), failed(6)]) {
+      expect(plan(verification, news, 4000).dueInMs).toBe(11_000);
+      expect(plan(verification, news, 15_000).dueInMs).toBe(0);
+    }
+    expect(plan(UNTESTED, untested).dueInMs).toBe(15_000);
+    expect(plan(UNTESTED, RAN).dueInMs).toBe(MINUTE);
+  });
+
+  test('by the owner at once, in full', () => {
+    const asked = withNews(RAN, { ...NO_NEWS, requested: true });
+    expect(plan(VERIFIED, asked)).toEqual({ dueInMs: 0, inference: 'run' });
+    expect(plan(VERIFIED, withStart(asked, 0)).dueInMs).toBe(5 * MINUTE);
+  });
+
+  test('by three routed failures in a row, in full', () => {
+    const after = (...results: readonly ('served' | 'failed')[]) =>
+      results.reduce((memory, result) => withRouted(memory, result, 0), RAN);
+    expect(plan(VERIFIED, after('failed', 'failed'), MINUTE).dueInMs).toBe(4 * MINUTE);
+    expect(plan(VERIFIED, after('failed', 'failed', 'served', 'failed'), MINUTE).dueInMs).toBe(
+      4 * MINUTE,
+    );
+    expect(plan(VERIFIED, after('failed', 'failed', 'failed'), MINUTE)).toEqual({
+      dueInMs: 0,
+      inference: 'run',
+    });
+  });
+});
+
+test.each([
+  ['the clock was set back', 1_000_000, 10],
+  ['no time went by', 10, 10],
+])('a new process waits its whole turn when %s', (_says, keptMs, wallMs) => {
+  const kept = { ...VERIFIED, lastCheckAt: keptMs, lastInferenceAt: keptMs };
+  expect(
+    plan(
+      kept,
+      remembered(kept, { ticks: 0, wallMs }, () => 0.5),
+    ).dueInMs,
+  ).toBe(5 * MINUTE);
+});
+
+test('a new process makes up for the time it was away', () => {
+  const memory = remembered(VERIFIED, { ticks: 3, wallMs: 31 * MINUTE }, () => 0.5);
+  expect(plan(VERIFIED, memory, 3)).toEqual({ dueInMs: 0, inference: 'if_loaded' });
+});
+
+const ticks = fc.option(fc.integer({ min: 0, max: 10_000_000 }));
+const anyMemory: fc.Arbitrary<RunMemory> = fc.record({
+  startedTicks: ticks,
+  finishedTicks: ticks,
+  provenTicks: ticks,
+  deferred: fc.boolean(),
+  leftOut: fc.boolean(),
+  tested: fc.boolean(),
+  pulled: fc.boolean(),
+  requested: fc.constant(false),
+  routedFailures: fc.nat(5),
+  retryJitter: fc.double({ min: 0, max: 0.999, noNaN: true }),
+  inferenceJitter: fc.double({ min: 0, max: 0.999, noNaN: true }),
+});
+const anyVerification: fc.Arbitrary<StoredVerification> = fc.oneof(
+  fc.constant(UNTESTED),
+  fc.nat(2).map((failedRuns) => ({ ...VERIFIED, failedRuns })),
+  fc.integer({ min: 1, max: 20 }).map(failed),
+);
+
+const anyRun = fc.record({ deferred: fc.boolean(), tested: fc.boolean(), proven: fc.boolean() });
+
+test('after a run nobody is due again within 15 s, and everybody within 36 min', () => {
+  const random = () => 0.3;
+  fc.assert(
+    fc.property(anyVerification, anyMemory, anyRun, (verification, memory, run) => {
+      const at = 20_000_000;
+      const { leftOut } = memory;
+      const ended = withEnd(withStart(memory, at), { ...run, leftOut }, { nowTicks: at, random });
+      const { dueInMs } = plan(verification, ended, at);
+      expect(dueInMs).toBeGreaterThanOrEqual(15_000);
+      expect(dueInMs).toBeLessThanOrEqual(36 * MINUTE);
+      const pulled = plan(verification, withNews(ended, { ...NO_NEWS, material: true }), at);
+      expect(pulled.dueInMs).toBeLessThanOrEqual(MINUTE);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+const life = fc.array(
+  fc.record({ quietMs: fc.nat(90_000), runMs: fc.nat(20_000), hasModel: fc.boolean() }),
+  { maxLength: 30 },
+);
+
+test('however often a machine changes, its test inferences begin a minute apart and its runs 15 s', () => {
+  fc.assert(
+    fc.property(life, (moments) => {
+      const random = () => 0.5;
+      let memory = remembered(UNTESTED, { ticks: 0, wallMs: 0 }, random);
+      let [now, ranAt, testedAt] = [0, -Infinity, -Infinity];
+      for (const { quietMs, runMs, hasModel: tested } of moments) {
+        memory = withNews(memory, { ...NO_NEWS, material: true });
+        now += quietMs;
+        now += plan(UNTESTED, memory, now).dueInMs;
+        expect(now - ranAt).toBeGreaterThanOrEqual(15_000);
+        ranAt = now;
+        memory = withStart(memory, now);
+        expect(now - testedAt).toBeGreaterThanOrEqual(tested ? MINUTE : 0);
+        if (tested) testedAt = now;
+        now += runMs;
+        const run = { deferred: false, leftOut: false, tested, proven: tested };
+        memory = withEnd(memory, run, { nowTicks: now, random });
+      }
+    }),
+  );
+});
+
+test('news never puts a run off', () => {
+  fc.assert(
+    fc.property(
+      anyVerification,
+      anyMemory,
+      fc.integer({ min: 0, max: 20_000_000 }),
+      (verification, memory, now) => {
+        const pulled = withNews(memory, { ...NO_NEWS, engineHealth: true });
+        expect(plan(verification, pulled, now).dueInMs).toBeLessThanOrEqual(
+          plan(verification, memory, now).dueInMs,
+        );
+      },
+    ),
+    { numRuns: 2000 },
+  );
+});

@@ -1,0 +1,247 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { CHECK_NAMES, type CheckName } from '#shared/provider.ts';
+import type { StoredVerification } from '../../../main/registry/store/store.ts';
+import {
+  completed,
+  type Finding,
+  findingOf,
+  type Reached,
+  type Result,
+} from '../../../main/registry/verification/judgements.ts';
+import {
+  type Outcome,
+  passedNames,
+  settled,
+  verdictOf,
+} from '../../../main/registry/verification/verdict.ts';
+import { UNTESTED } from '../../support/fake-provider.ts';
+
+const [HEALTH, ENGINE, GPU, INFERENCE, LATENCY, MODEL] = CHECK_NAMES;
+const AGENT_URL: Reached = { source: 'agent_url', latencyMs: 90, address: 'http://10.0.0.1:3001' };
+const NEAR: Reached = { source: 'hostname', latencyMs: 1, address: 'http://10.0.0.2:47901' };
+const FAR: Reached = { source: 'tailnet', latencyMs: 50, address: 'http://10.0.0.3:47901' };
+
+const finding = (name: CheckName, result: Result, reached?: Reached): Finding =>
+  findingOf(name, { result, error: result }, reached === undefined ? {} : { reached });
+
+/** Everything passes at the places given, but for what is said otherwise. */
+function findings(
+  places: readonly Reached[],
+  otherwise: Partial<Record<CheckName, Result>> = {},
+): readonly Finding[] {
+  return CHECK_NAMES.flatMap((name) =>
+    name === ENGINE || name === GPU
+      ? [finding(name, otherwise[name] ?? 'passed')]
+      : places.map((place) => finding(name, otherwise[name] ?? 'passed', place)),
+  );
+}
+
+describe('the address', () => {
+  test.each([
+    ['the agent URL, however far', [FAR, AGENT_URL, NEAR], AGENT_URL],
+    ['the agent URL, whatever the order', [AGENT_URL, NEAR], AGENT_URL],
+    ['else the nearest', [FAR, NEAR], NEAR],
+    ['the only one', [FAR], FAR],
+  ])('is %s', (_says, places, { address }) => {
+    expect(verdictOf(findings(places), true)).toEqual({ kind: 'verified', address });
+  });
+
+  test.each([INFERENCE, LATENCY, MODEL])('is not one where "%s" failed', (name) => {
+    const all = findings([AGENT_URL, NEAR]).map((one) =>
+      one.check.name === name && one.reached === AGENT_URL
+        ? finding(name, 'failed', AGENT_URL)
+        : one,
+    );
+    expect(verdictOf(all, true)).toEqual({ kind: 'verified', address: NEAR.address });
+  });
+});
+
+test.each<
+  [
+    says: string,
+    otherwise: Partial<Record<CheckName, Result>>,
+    first: boolean,
+    kind: Outcome['kind'],
+  ]
+>([
+  [
+    'a stranger at the address',
+    { [HEALTH]: 'identity_mismatch', [MODEL]: 'missing' },
+    true,
+    'identity_mismatch',
+  ],
+  [
+    'a stranger while it loads',
+    { [HEALTH]: 'identity_mismatch', [ENGINE]: 'loading' },
+    true,
+    'identity_mismatch',
+  ],
+  ['another model', { [MODEL]: 'model_mismatch' }, true, 'model_mismatch'],
+  [
+    'another model and no GPU',
+    { [MODEL]: 'model_mismatch', [GPU]: 'failed' },
+    true,
+    'model_mismatch',
+  ],
+  [
+    'an engine that loads',
+    { [ENGINE]: 'loading', [INFERENCE]: 'loading', [LATENCY]: 'missing' },
+    false,
+    'loading',
+  ],
+  [
+    'a list without the model while it loads',
+    { [ENGINE]: 'loading', [MODEL]: 'model_mismatch' },
+    false,
+    'loading',
+  ],
+  [
+    'a health that loads',
+    { [HEALTH]: 'loading', [INFERENCE]: 'missing', [LATENCY]: 'missing', [MODEL]: 'missing' },
+    false,
+    'loading',
+  ],
+  ['loading without a GPU', { [ENGINE]: 'loading', [GPU]: 'failed' }, true, 'failed'],
+  ['a full machine', { [INFERENCE]: 'busy', [LATENCY]: 'missing' }, false, 'busy'],
+  [
+    'a first inference that hangs',
+    { [INFERENCE]: 'timeout', [LATENCY]: 'timeout' },
+    true,
+    'loading',
+  ],
+  ['a later one', { [INFERENCE]: 'timeout', [LATENCY]: 'timeout' }, false, 'failed'],
+  [
+    'a first one with the engine down',
+    { [ENGINE]: 'failed', [INFERENCE]: 'timeout', [LATENCY]: 'timeout' },
+    true,
+    'failed',
+  ],
+  ['nothing that ran', { [INFERENCE]: 'missing' }, true, 'failed'],
+  ['no GPU', { [GPU]: 'failed' }, true, 'failed'],
+])('%s is %s', (_says, otherwise, first, kind) => {
+  expect(verdictOf(findings([AGENT_URL], otherwise), first)).toMatchObject({ kind });
+});
+
+const RESULTS: readonly Result[] = [
+  'passed',
+  'failed',
+  'missing',
+  'identity_mismatch',
+  'model_mismatch',
+  'loading',
+  'busy',
+  'timeout',
+];
+const anyFindings = fc.array(
+  fc
+    .tuple(
+      fc.constantFrom(...CHECK_NAMES),
+      fc.constantFrom(...RESULTS),
+      fc.constantFrom(AGENT_URL, NEAR, FAR),
+    )
+    .map(([name, result, place]) => finding(name, result, place)),
+  { maxLength: 20 },
+);
+
+test('every check appears once at least, in the order of the names', () => {
+  fc.assert(
+    fc.property(anyFindings, (some) => {
+      const names = completed(some).map(({ check }) => check.name);
+      expect(new Set(names)).toEqual(new Set(CHECK_NAMES));
+      const places = names.map((name) => CHECK_NAMES.indexOf(name));
+      expect(places).toEqual(places.toSorted((a, b) => a - b));
+      expect(completed(some)).toHaveLength(
+        some.length + CHECK_NAMES.length - new Set(some.map(({ check }) => check.name)).size,
+      );
+    }),
+  );
+});
+
+test('verified means that every name passed, and at an address that answered', () => {
+  fc.assert(
+    fc.property(anyFindings, fc.boolean(), (some, first) => {
+      const outcome = verdictOf(completed(some), first);
+      const passed = passedNames(some);
+      const answers = some.some(
+        ({ check, reached }) =>
+          check.name === INFERENCE &&
+          check.passed &&
+          outcome.kind === 'verified' &&
+          reached?.address === outcome.address,
+      );
+      expect(outcome.kind === 'verified' && (passed.size < 6 || !answers)).toBe(false);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+describe('what is kept', () => {
+  const VERIFIED: StoredVerification = {
+    ...UNTESTED,
+    state: 'verified',
+    lastCheckAt: 1,
+    lastInferenceAt: 1,
+    address: 'http://10.0.0.1:3001',
+  };
+  const after = (before: StoredVerification, outcome: Outcome, some = findings([AGENT_URL])) =>
+    settled(before, outcome, { findings: some, wallMs: 99 });
+
+  test('a verified machine keeps its place for two failed runs, and loses it with the third', () => {
+    const fail = (before: StoredVerification) =>
+      after(before, { kind: 'failed' }, findings([AGENT_URL], { [GPU]: 'failed' }));
+    const one = fail(VERIFIED);
+    const two = fail(one);
+    const three = fail(two);
+    expect([one, two, three].map(({ state }) => state)).toEqual(['verified', 'verified', 'failed']);
+    expect([one, two, three].map(({ failedRuns }) => failedRuns)).toEqual([1, 2, 3]);
+    expect([one.address, two.address, three.address]).toEqual([
+      VERIFIED.address,
+      VERIFIED.address,
+      null,
+    ]);
+  });
+
+  test.each(['identity_mismatch', 'model_mismatch'] as const)(
+    '%s costs the place at once',
+    (kind) => {
+      expect(after(VERIFIED, { kind })).toMatchObject({
+        state: 'failed',
+        failedRuns: 1,
+        address: null,
+      });
+    },
+  );
+
+  test.each(['loading', 'busy'] as const)('%s is neither for nor against a machine', (kind) => {
+    const shaky = { ...VERIFIED, failedRuns: 2 };
+    expect(after(shaky, { kind })).toMatchObject({
+      state: 'verified',
+      failedRuns: 2,
+      address: shaky.address,
+    });
+    expect(after(UNTESTED, { kind })).toMatchObject({ state: 'pending', address: null });
+    expect(after({ ...UNTESTED, state: 'failed', failedRuns: 5 }, { kind })).toMatchObject({
+      state: 'pending',
+    });
+  });
+
+  test('a run that passes makes up for those that failed', () => {
+    const address = 'http://10.0.0.9:3001';
+    expect(after({ ...VERIFIED, failedRuns: 2 }, { kind: 'verified', address })).toEqual({
+      state: 'verified',
+      checks: findings([AGENT_URL]).map(({ check }) => check),
+      lastCheckAt: 99,
+      lastInferenceAt: 99,
+      failedRuns: 0,
+      address,
+    });
+  });
+
+  test('an inference that was carried over or failed is not a new one', () => {
+    const carried = findings([AGENT_URL]).map((one) => ({ ...one, carried: true }));
+    expect(after(VERIFIED, { kind: 'verified', address: 'x' }, carried).lastInferenceAt).toBe(1);
+    const failed = findings([AGENT_URL], { [INFERENCE]: 'failed' });
+    expect(after(VERIFIED, { kind: 'failed' }, failed).lastInferenceAt).toBe(1);
+  });
+});

@@ -1,0 +1,401 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { silentLog } from '../../../main/platform/log.ts';
+import type { StoredVerification } from '../../../main/registry/store/store.ts';
+import type { RunEdges } from '../../../main/registry/verification/checks.ts';
+import { createVerifier, type Verifier } from '../../../main/registry/verification/verifier.ts';
+import type {
+  Recorded,
+  VerificationSubject,
+  VerifierHost,
+  VerifierNews,
+} from '../../../main/registry/verifier-port.ts';
+import { createManualClock, type ManualClock } from '../../support/clock.ts';
+import {
+  edgesFor,
+  type FakeProvider,
+  json,
+  recordAt,
+  silence,
+  startFakeProvider,
+  subjectOf,
+  UNTESTED,
+} from '../../support/fake-provider.ts';
+
+const NO_NEWS: VerifierNews = {
+  enrolled: false,
+  material: false,
+  engineHealth: false,
+  rebooted: false,
+  returned: false,
+  requested: false,
+};
+const MINUTE = 60_000;
+
+/** A registry of fake providers, which keeps what it is told. */
+interface World extends Verifier {
+  readonly clock: ManualClock;
+  /** The results of one provider, in order. */
+  results(id: string): readonly StoredVerification[];
+  /** Resolves with the n-th result of a provider, from 1. */
+  result(id: string, n?: number): Promise<StoredVerification>;
+  change(id: string, changes: Partial<VerificationSubject>): void;
+  drop(id: string): void;
+  running(): ReadonlySet<string>;
+  /** The most that ever ran at once. */
+  most(): number;
+  /** From now on this happens to each result. */
+  record: (id: string) => Recorded;
+}
+
+/** One agent per provider at `agent.test`, on a port of its own; other candidates lead nowhere. */
+function startWorld(providers: readonly FakeProvider[]): World {
+  const clock = createManualClock();
+  const subjects = new Map(providers.map((one) => [one.id, aloneAt(one)]));
+  const results = new Map<string, StoredVerification[]>();
+  const waiting: (() => void)[] = [];
+  const running = new Set<string>();
+  let most = 0;
+  const host: VerifierHost = {
+    subjects: () => [...subjects.values()],
+    subject: (id) => subjects.get(id) ?? null,
+    verifying(id, isOn) {
+      if (isOn) running.add(id);
+      else running.delete(id);
+      most = Math.max(most, running.size);
+    },
+    verificationDone(id, generation, verification) {
+      running.delete(id);
+      const subject = subjects.get(id);
+      if (subject?.generation !== generation) return Promise.resolve({ kind: 'outdated' });
+      const recorded = world.record(id);
+      if (recorded.kind === 'recorded') {
+        subjects.set(id, { ...subject, verification });
+        results.set(id, [...(results.get(id) ?? []), verification]);
+      }
+      for (const wake of waiting.splice(0)) wake();
+      return Promise.resolve(recorded);
+    },
+  };
+  const edges: RunEdges = {
+    ...edgesFor({ port: 0 }, clock),
+    rules: { ports: providers.map(({ port }) => port), hostPort: 1, ownPorts: [] },
+  };
+  const verifier = createVerifier({ ...edges, host, log: silentLog, random: () => 0.5 });
+  onTestFinished(() => verifier.stop());
+  const world: World = {
+    ...verifier,
+    clock,
+    results: (id) => results.get(id) ?? [],
+    async result(id, n = 1) {
+      for (;;) {
+        const found = results.get(id)?.[n - 1];
+        await (found === undefined
+          ? new Promise<void>((resolve) => waiting.push(resolve))
+          : // The verifier hears of it a little later than whoever waits here.
+            turn());
+        if (found !== undefined) return found;
+      }
+    },
+    change(id, changes) {
+      const subject = subjects.get(id);
+      if (subject !== undefined) subjects.set(id, { ...subject, ...changes });
+    },
+    drop: (id) => void subjects.delete(id),
+    running: () => running,
+    most: () => most,
+    record: () => ({ kind: 'recorded' }),
+  };
+  return world;
+}
+
+function aloneAt(provider: FakeProvider): VerificationSubject {
+  const record = recordAt(provider.port);
+  const host = { ...record.host, hostname: '', tailnet_hostname: null };
+  return subjectOf(provider, { record: { ...record, host } });
+}
+
+const posts = ({ calls }: FakeProvider) => calls.filter(({ method }) => method === 'POST').length;
+
+/** Resolves once everything that is ready to go on has gone on. */
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+async function startProviders(count: number): Promise<readonly FakeProvider[]> {
+  return Promise.all(Array.from({ length: count }, () => startFakeProvider()));
+}
+
+async function startOne(): Promise<{ readonly world: World; readonly provider: FakeProvider }> {
+  const provider = await startFakeProvider();
+  const world = startWorld([provider]);
+  world.start();
+  world.clock.advance(0);
+  return { world, provider };
+}
+
+test('a new machine is verified at once, lightly every 5 min and in full every 30', async () => {
+  const { world, provider } = await startOne();
+  expect(await world.result(provider.id)).toMatchObject({
+    state: 'verified',
+    address: `http://127.0.0.1:${provider.port}`,
+    lastInferenceAt: world.clock.now(),
+  });
+  expect(posts(provider)).toBe(1);
+  for (let n = 2; n <= 6; n += 1) {
+    world.clock.advance(5 * MINUTE);
+    expect(await world.result(provider.id, n)).toMatchObject({ state: 'verified' });
+  }
+  expect(posts(provider)).toBe(1);
+  world.clock.advance(5 * MINUTE);
+  await world.result(provider.id, 7);
+  expect(posts(provider)).toBe(2);
+});
+
+test('the engine that a list of models gives away is kept, until another list names another', async () => {
+  const { world, provider } = await startOne();
+  const owned = (owner: unknown) =>
+    provider.on('/v1/models', ({ res }) => {
+      res.writeHead(200, { 'content-type': 'application/json' });
+      res.end(JSON.stringify({ data: [{ id: 'qwen3-32b', owned_by: owner }] }));
+    });
+  expect(await world.result(provider.id)).not.toHaveProperty('ownedBy');
+  const seen = [];
+  for (const [index, owner] of ['vllm', undefined, 7, 'sglang'].entries()) {
+    owned(owner);
+    world.clock.advance(5 * MINUTE);
+    seen.push((await world.result(provider.id, index + 2)).ownedBy);
+  }
+  expect(seen).toEqual(['vllm', 'vllm', 'vllm', 'sglang']);
+});
+
+test('nothing runs before the start', async () => {
+  const provider = await startFakeProvider();
+  const world = startWorld([provider]);
+  world.providerChanged(provider.id, { ...NO_NEWS, material: true });
+  world.clock.advance(MINUTE);
+  expect(world.clock.pending()).toBe(0);
+  expect(world.running().size).toBe(0);
+});
+
+test('at most four run at once, each provider alone, and all have their turn', async () => {
+  const providers = await startProviders(7);
+  for (const provider of providers) provider.on('/health', silence);
+  const world = startWorld(providers);
+  world.start();
+  world.clock.advance(0);
+  await Promise.all(providers.slice(0, 4).map((provider) => provider.call('/health')));
+  expect(world.running().size).toBe(4);
+  expect(providers.slice(4).every(({ calls }) => calls.length === 0)).toBe(true);
+  for (const { id } of providers) world.providerChanged(id, { ...NO_NEWS, requested: true });
+  for (const provider of providers) {
+    const call = await provider.call('/health');
+    provider.on('/health', provider.healthy);
+    provider.healthy(call);
+  }
+  await Promise.all(providers.map(({ id }) => world.result(id)));
+  expect(world.most()).toBe(4);
+  expect(providers.map(({ id }) => world.results(id).length)).toEqual(Array(7).fill(1));
+});
+
+test('what the owner asks for comes before all that waits', async () => {
+  const providers = await startProviders(7);
+  for (const provider of providers) provider.on('/health', silence);
+  const world = startWorld(providers);
+  world.start();
+  world.clock.advance(0);
+  const [first, last] = [providers[0], providers.at(-1)];
+  if (first === undefined || last === undefined) throw new Error('there are seven');
+  const call = await first.call('/health');
+  world.providerChanged(last.id, { ...NO_NEWS, requested: true });
+  first.healthy(call);
+  await last.call('/health');
+  expect(providers.slice(4, 6).every(({ calls }) => calls.length === 0)).toBe(true);
+});
+
+test('the owner may ask at any time; while a run is on, that one counts', async () => {
+  const { world, provider } = await startOne();
+  await world.result(provider.id);
+  world.providerChanged(provider.id, { ...NO_NEWS, requested: true });
+  world.clock.advance(0);
+  await provider.call('/health', 2);
+  world.providerChanged(provider.id, { ...NO_NEWS, requested: true });
+  await world.result(provider.id, 2);
+  world.clock.advance(MINUTE);
+  await turn();
+  expect(world.results(provider.id)).toHaveLength(2);
+  expect(posts(provider)).toBe(2);
+});
+
+test('a silent or paused machine is not run, and has its turn when it is back', async () => {
+  const provider = await startFakeProvider();
+  const world = startWorld([provider]);
+  world.change(provider.id, { isReachable: false });
+  world.start();
+  world.clock.advance(29_000);
+  expect(world.running().size).toBe(0);
+  world.change(provider.id, { isReachable: true });
+  world.clock.advance(1000);
+  expect(await world.result(provider.id)).toMatchObject({ state: 'verified' });
+  world.change(provider.id, { isReachable: false });
+  world.clock.advance(6 * MINUTE);
+  world.change(provider.id, { isReachable: true });
+  world.providerChanged(provider.id, { ...NO_NEWS, returned: true });
+  world.clock.advance(0);
+  await world.result(provider.id, 2);
+});
+
+test('three routed failures in a row bring a full run', async () => {
+  const { world, provider } = await startOne();
+  await world.result(provider.id);
+  world.clock.advance(MINUTE);
+  for (const result of ['failed', 'failed', 'served', 'failed', 'failed'] as const) {
+    world.routed(provider.id, result);
+  }
+  world.clock.advance(0);
+  await turn();
+  expect(world.running().size).toBe(0);
+  world.routed(provider.id, 'failed');
+  world.clock.advance(0);
+  await world.result(provider.id, 2);
+  expect(posts(provider)).toBe(2);
+});
+
+test('real traffic stands in for the test inference', async () => {
+  const { world, provider } = await startOne();
+  await world.result(provider.id);
+  for (let n = 2; n <= 10; n += 1) {
+    world.routed(provider.id, 'served');
+    world.clock.advance(5 * MINUTE);
+    await world.result(provider.id, n);
+  }
+  expect(posts(provider)).toBe(1);
+});
+
+test('a machine that fails is tried again after 30 s, 1, 2 min; one that was verified goes with the third', async () => {
+  const { world, provider } = await startOne();
+  await world.result(provider.id);
+  provider.on('/health', json(500, {}));
+  const states: string[] = [];
+  let n = 1;
+  for (const ms of [5 * MINUTE, 30_000, MINUTE, 2 * MINUTE]) {
+    world.clock.advance(ms - 10);
+    await turn();
+    expect(world.results(provider.id)).toHaveLength(n);
+    world.clock.advance(11);
+    n += 1;
+    states.push((await world.result(provider.id, n)).state);
+  }
+  expect(states).toEqual(['verified', 'verified', 'failed', 'failed']);
+});
+
+test('an engine that is loading stays pending and is verified soon after it is up', async () => {
+  const provider = await startFakeProvider();
+  const loading = json(503, { error: { message: 'Loading model', code: 503 } });
+  provider.on('/v1/chat/completions', loading);
+  const world = startWorld([provider]);
+  world.start();
+  world.clock.advance(0);
+  expect(await world.result(provider.id)).toMatchObject({ state: 'pending', failedRuns: 0 });
+  provider.on('/v1/chat/completions', json(200, { choices: [{}] }));
+  world.clock.advance(15_000);
+  expect(await world.result(provider.id, 2)).toMatchObject({ state: 'verified' });
+});
+
+test('an engine that is started after the machine was found without one is verified within 15 s', async () => {
+  const provider = await startFakeProvider();
+  const world = startWorld([provider]);
+  const { record } = aloneAt(provider);
+  const without = {
+    ...record,
+    engine_health: { status: 'no engine found', code: 0 },
+    models: [],
+    current_model: null,
+  };
+  world.change(provider.id, { record: without });
+  world.start();
+  world.clock.advance(0);
+  expect(await world.result(provider.id)).toMatchObject({ state: 'failed', failedRuns: 1 });
+  expect(posts(provider)).toBe(0);
+  world.change(provider.id, { record, generation: 2, verification: UNTESTED });
+  world.providerChanged(provider.id, { ...NO_NEWS, material: true, engineHealth: true });
+  world.clock.advance(15_000);
+  expect(await world.result(provider.id, 2)).toMatchObject({ state: 'verified' });
+  expect(posts(provider)).toBe(1);
+});
+
+test('a first inference without an answer is put down to loading, a second one is not', async () => {
+  const { world, provider } = await startOne();
+  provider.on('/v1/chat/completions', silence);
+  await provider.call('/v1/chat/completions');
+  world.clock.advance(10_000);
+  expect(await world.result(provider.id)).toMatchObject({ state: 'pending' });
+  world.clock.advance(15_000);
+  await provider.call('/v1/chat/completions', 2);
+  world.clock.advance(10_000);
+  expect(await world.result(provider.id, 2)).toMatchObject({ state: 'failed', failedRuns: 1 });
+});
+
+test('a result of a machine that has changed meanwhile counts for nothing; it is run again', async () => {
+  const { world, provider } = await startOne();
+  provider.on('/health', silence);
+  const call = await provider.call('/health');
+  world.change(provider.id, { generation: 2 });
+  world.providerChanged(provider.id, { ...NO_NEWS, material: true });
+  provider.on('/health', provider.healthy);
+  provider.healthy(call);
+  await provider.call('/v1/models');
+  while (world.running().size > 0) await turn();
+  await turn();
+  expect(world.results(provider.id)).toEqual([]);
+  world.clock.advance(MINUTE);
+  expect(await world.result(provider.id)).toMatchObject({ state: 'verified' });
+});
+
+test('a removed machine has no result and no further turn', async () => {
+  const { world, provider } = await startOne();
+  provider.on('/health', silence);
+  const { socket } = await provider.call('/health');
+  const closed = new Promise((resolve) => socket.on('close', resolve));
+  world.drop(provider.id);
+  world.removed(provider.id);
+  await closed;
+  await turn();
+  world.clock.advance(60 * MINUTE);
+  expect(world.running().size).toBe(0);
+  expect(world.clock.pending()).toBe(0);
+});
+
+test('a stop ends all runs at once and leaves no timer', async () => {
+  const providers = await startProviders(6);
+  for (const provider of providers) provider.on('/health', silence);
+  const world = startWorld(providers);
+  world.start();
+  world.clock.advance(0);
+  await Promise.all(providers.slice(0, 4).map((provider) => provider.call('/health')));
+  await world.stop();
+  expect(world.running().size).toBe(0);
+  expect(world.clock.pending()).toBe(0);
+  expect(providers.flatMap(({ id }) => world.results(id))).toEqual([]);
+  for (const { id } of providers) world.providerChanged(id, { ...NO_NEWS, requested: true });
+  expect(world.clock.pending()).toBe(0);
+});
+
+test.each<[says: string, record: World['record']]>([
+  ['cannot be written', () => ({ kind: 'unwritten', message: 'disk full' })],
+  [
+    'meets a fault',
+    () => {
+      throw new Error('fault');
+    },
+  ],
+])('a result that %s is tried again later', async (_says, record) => {
+  const provider = await startFakeProvider();
+  const world = startWorld([provider]);
+  world.record = record;
+  world.start();
+  world.clock.advance(0);
+  await provider.call('/v1/models');
+  while (world.running().size > 0) await turn();
+  await turn();
+  world.record = () => ({ kind: 'recorded' });
+  world.clock.advance(MINUTE);
+  expect(await world.result(provider.id)).toMatchObject({ state: 'verified' });
+});

@@ -1,0 +1,386 @@
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { type Clock, systemClock } from '../../../main/platform/clock.ts';
+import { resolveChecked } from '../../../main/platform/network-guard.ts';
+import { runChecks, type RunEdges } from '../../../main/registry/verification/checks.ts';
+import type { Finding } from '../../../main/registry/verification/judgements.ts';
+import { verdictOf } from '../../../main/registry/verification/verdict.ts';
+import type { VerificationSubject } from '../../../main/registry/verifier-port.ts';
+import { createManualClock } from '../../support/clock.ts';
+import {
+  type Answer,
+  bytes,
+  edgesFor,
+  type FakeProvider,
+  hangUp,
+  json,
+  recordAt,
+  silence,
+  startFakeProvider,
+  subjectOf,
+} from '../../support/fake-provider.ts';
+import { listening } from '../../support/listening.ts';
+
+const tls = (name: string) =>
+  readFileSync(join(import.meta.dirname, '../../support/tls', name), 'utf8');
+const KEY = tls('agent.key.pem');
+const CERT = tls('agent.cert.pem');
+
+/** Only the agent URL is a candidate that leads anywhere. */
+function alone(
+  provider: FakeProvider,
+  url = `http://agent.test:${provider.port}`,
+): VerificationSubject {
+  const record = recordAt(provider.port, { agent_url: url });
+  const host = { ...record.host, hostname: '', tailnet_hostname: null };
+  return subjectOf(provider, { record: { ...record, host } });
+}
+
+interface Setting {
+  readonly clock?: Clock;
+  readonly subject?: VerificationSubject;
+  readonly edges?: Partial<RunEdges>;
+  readonly signal?: AbortSignal;
+}
+
+/** A run with the agent URL as its one candidate that is allowed. */
+async function run(
+  provider: FakeProvider,
+  { clock = systemClock, subject = alone(provider), edges = {}, signal }: Setting = {},
+): Promise<readonly Finding[] | null> {
+  const base = edgesFor(provider, clock);
+  // Nobody listens on port 1, and it is not allowed.
+  const rules = { ...base.rules, hostPort: 1 };
+  const order = {
+    subject,
+    inference: 'run' as const,
+    signal: signal ?? new AbortController().signal,
+  };
+  return runChecks(order, { ...base, rules, ...edges });
+}
+
+const health = (findings: readonly Finding[] | null) => findings?.[0]?.check;
+const named = (findings: readonly Finding[] | null, name: string) =>
+  findings?.find(({ check }) => check.name === name)?.check;
+const INFERENCE = 'test inference returns choices';
+const LATENCY = 'latency <10s';
+
+describe('a hostile machine', () => {
+  test.each<[says: string, answer: Answer, error: string]>([
+    [
+      'sends a body over 64 KiB',
+      ({ res }) => void res.end('x'.repeat(65_537)),
+      'the answer is over 64 KiB',
+    ],
+    ['sends a body without end', ({ res }) => endless(res), 'the answer is over 64 KiB'],
+    [
+      'sends a head over 16 KiB',
+      bytes(`HTTP/1.1 200 OK\r\nx: ${'x'.repeat(20_000)}`),
+      "the answer's head is over 16 KiB",
+    ],
+    ['speaks no HTTP', bytes('hello\r\n\r\n'), 'the answer is not HTTP'],
+    ['hangs up', hangUp, 'the connection was closed'],
+    [
+      'breaks off',
+      bytes('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nab'),
+      'the answer was cut off',
+    ],
+    [
+      'switches protocols',
+      bytes('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'),
+      'HTTP 101: the protocol was switched',
+    ],
+    [
+      'sends interim answers',
+      bytes('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(9)),
+      'too many interim responses',
+    ],
+    [
+      'redirects',
+      json(307, {}, { location: 'http://169.254.169.254/' }),
+      'redirect refused (HTTP 307)',
+    ],
+  ])('that %s fails', async (_says, answer, error) => {
+    const provider = await startFakeProvider();
+    provider.on('/health', (call) => {
+      answer(call);
+      if (error === 'the answer was cut off') setImmediate(() => call.socket.destroy());
+    });
+    expect(health(await run(provider))).toMatchObject({ passed: false, error });
+  });
+
+  test('of exactly 64 KiB is read', async () => {
+    const provider = await startFakeProvider();
+    provider.on('/health', ({ res }) => void res.end('"'.padEnd(65_535, 'x') + '"'));
+    expect(health(await run(provider))?.error).toBe("not signed by this provider's key");
+  });
+
+  test.each<[says: string, answer: Answer]>([
+    ['never answers', silence],
+    ['sends its head a byte at a time', ({ socket }) => void socket.write('HTTP/1.1 200 O')],
+    [
+      'sends half a body',
+      ({ res }) => void res.writeHead(200, { 'content-length': '9' }).write('ab'),
+    ],
+  ])('that %s has 5 s', async (_says, answer) => {
+    const clock = createManualClock();
+    const provider = await startFakeProvider();
+    provider.on('/health', answer);
+    const running = run(provider, { clock });
+    await provider.call('/health');
+    clock.advance(5000);
+    expect(health(await running)).toMatchObject({ error: 'no answer in 5 s', latencyMs: 5000 });
+    expect(clock.pending()).toBe(0);
+  });
+
+  test('is not followed by a redirect from any route', async () => {
+    const trap = await startFakeProvider();
+    const provider = await startFakeProvider();
+    const away = json(302, {}, { location: `http://127.0.0.1:${trap.port}/` });
+    for (const path of ['/v1/models', '/v1/chat/completions']) provider.on(path, away);
+    const findings = await run(provider);
+    expect(named(findings, INFERENCE)?.error).toBe('redirect refused (HTTP 302)');
+    expect(named(findings, 'model id matches')?.error).toBe('redirect refused (HTTP 302)');
+    expect(trap.connections()).toBe(0);
+  });
+});
+
+describe('the test inference', () => {
+  test.each([
+    [9900, true, 'verified'],
+    [9999, true, 'verified'],
+    [10_100, false, 'failed'],
+  ])('answered after %i ms passes: %j', async (ms, passed, kind) => {
+    const clock = createManualClock();
+    const provider = await startFakeProvider();
+    provider.on('/v1/chat/completions', silence);
+    const running = run(provider, { clock });
+    const call = await provider.call('/v1/chat/completions');
+    clock.advance(ms);
+    json(200, { choices: [{}] })(call);
+    const findings = await running;
+    expect(named(findings, INFERENCE)).toMatchObject({ passed, latencyMs: ms });
+    expect(named(findings, LATENCY)).toMatchObject({ passed, latencyMs: ms });
+    expect(verdictOf(findings ?? [], false).kind).toBe(kind);
+  });
+
+  test('without an answer in 10 s is put down to loading only the first time', async () => {
+    const clock = createManualClock();
+    const provider = await startFakeProvider();
+    provider.on('/v1/chat/completions', silence);
+    const running = run(provider, { clock });
+    await provider.call('/v1/chat/completions');
+    clock.advance(10_000);
+    const findings = (await running) ?? [];
+    expect(named(findings, LATENCY)).toMatchObject({ error: 'no answer in 10 s' });
+    expect(verdictOf(findings, true)).toEqual({ kind: 'loading' });
+    expect(verdictOf(findings, false)).toEqual({ kind: 'failed' });
+  });
+});
+
+describe('a run', () => {
+  test('is over after 60 s, whatever it meets', async () => {
+    const clock = createManualClock();
+    const provider = await startFakeProvider();
+    provider.on('/v1/chat/completions', silence);
+    provider.on('/v1/models', silence);
+    const base = edgesFor(provider, clock);
+    const order = {
+      subject: subjectOf(provider),
+      inference: 'run' as const,
+      signal: new AbortController().signal,
+    };
+    provider.on('/health', silence);
+    const running = runChecks(order, base);
+    const calls = await Promise.all([1, 2, 3, 4].map((n) => provider.call('/health', n)));
+    clock.advance(4000);
+    for (const call of calls) provider.healthy(call);
+    for (const n of [1, 2, 3]) {
+      await provider.call('/v1/chat/completions', n);
+      clock.advance(10_000);
+      await provider.call('/v1/models', n);
+      clock.advance(5000);
+    }
+    await provider.call('/v1/chat/completions', 4);
+    clock.advance(10_000);
+    await provider.call('/v1/models', 4);
+    clock.advance(1000);
+    const findings = (await running) ?? [];
+    expect(clock.ticks()).toBe(60_000);
+    expect(findings.at(-1)?.check.error).toBe('the run was out of time');
+    expect(clock.pending()).toBe(0);
+  });
+
+  test('that is stopped has no result and leaves nothing behind', async () => {
+    const clock = createManualClock();
+    const provider = await startFakeProvider();
+    provider.on('/v1/chat/completions', silence);
+    const stop = new AbortController();
+    const running = run(provider, { clock, signal: stop.signal });
+    const call = await provider.call('/v1/chat/completions');
+    const closed = new Promise((resolve) => call.socket.on('close', resolve));
+    stop.abort();
+    expect(await running).toBeNull();
+    await closed;
+    expect(clock.pending()).toBe(0);
+    expect(await run(provider, { clock, signal: stop.signal })).toBeNull();
+  });
+
+  test('uses each connection once', async () => {
+    const provider = await startFakeProvider();
+    await run(provider);
+    expect(provider.connections()).toBe(provider.calls.length);
+    expect(provider.calls.every(({ headers }) => headers.connection === 'close')).toBe(true);
+  });
+});
+
+describe('an address', () => {
+  test.each([
+    ['its own', '192.168.1.20', ['127.0.0.1'], 'loopback'],
+    ['a mapped form of its own', '127.0.0.1', ['::ffff:127.0.0.1'], 'IPv4 in disguise'],
+    [
+      'a forbidden one beside a good one',
+      '127.0.0.1',
+      ['127.0.0.1', '169.254.169.254'],
+      'metadata service',
+    ],
+  ])('that is %s is never connected to', async (_says, lastHeartbeatIp, addresses, why) => {
+    const trap = await startFakeProvider();
+    const subject = { ...alone(trap), lastHeartbeatIp };
+    const lookup = () => Promise.resolve(addresses);
+    const findings = await run(trap, { subject, edges: { lookup } });
+    expect(health(findings)?.error).toBe(`address not allowed: ${why}`);
+    expect(trap.connections()).toBe(0);
+  });
+
+  test.each([
+    'http://2130706433',
+    'http://0x7f.1',
+    'http://0177.0.0.1',
+    'http://[::1]',
+    'http://[::ffff:7f00:1]',
+    'http://localhost',
+  ])('written as %s is never connected to', async (host) => {
+    const trap = await startFakeProvider();
+    const subject = { ...alone(trap, `${host}:${trap.port}`), lastHeartbeatIp: '192.168.1.20' };
+    const findings = await run(trap, { subject });
+    expect(health(findings)?.error).toMatch(/^address not allowed: /);
+    expect(trap.connections()).toBe(0);
+  });
+
+  test('is resolved once: a name that changes its answer leads nowhere else', async () => {
+    const provider = await startFakeProvider();
+    let asked = 0;
+    const lookup = () => {
+      asked += 1;
+      return Promise.resolve([asked === 1 ? '127.0.0.1' : '169.254.169.254']);
+    };
+    const findings = await run(provider, { edges: { lookup } });
+    expect(asked).toBe(1);
+    expect(provider.calls.map(({ host }) => host)).toEqual([
+      'agent.test',
+      'agent.test',
+      'agent.test',
+    ]);
+    expect(verdictOf(findings ?? [], false)).toEqual({
+      kind: 'verified',
+      address: `http://127.0.0.1:${provider.port}`,
+    });
+  });
+
+  test('of a name that nobody resolves is given up after 5 s', async () => {
+    const clock = createManualClock();
+    const provider = await startFakeProvider();
+    const lookup = () => new Promise<never>(() => {});
+    const running = run(provider, { clock, edges: { lookup } });
+    clock.advance(5000);
+    expect(health(await running)?.error).toBe('the name was not resolved in 5 s');
+  });
+
+  test('at which nobody listens is refused in words', async () => {
+    const gone = await startFakeProvider();
+    const { port } = gone;
+    const subject = alone(gone, 'http://agent.test:1');
+    const rules = { ports: [port, 1], hostPort: 2, ownPorts: [] };
+    expect(health(await run(gone, { subject, edges: { rules } }))?.error).toBe(
+      'connection refused',
+    );
+  });
+
+  test("on one of this process's own ports is the own agent's alone", async () => {
+    const provider = await startFakeProvider();
+    const rules = { ports: [3001, 47_901], hostPort: 47_901, ownPorts: [provider.port] };
+    const own = { ...alone(provider, `http://127.0.0.1:${provider.port}`), isOwn: true };
+    expect(health(await run(provider, { subject: own, edges: { rules } }))?.passed).toBe(true);
+    const other = { ...own, isOwn: false };
+    expect(health(await run(provider, { subject: other, edges: { rules } }))?.error).toBe(
+      `port ${provider.port} is not allowed (3001 or 47901)`,
+    );
+  });
+});
+
+describe('over TLS', () => {
+  const at = (provider: FakeProvider, host = 'agent.test') => ({
+    subject: alone(provider, `https://${host}:${provider.port}`),
+    edges: { ca: CERT },
+  });
+
+  test.each(['agent.test', '127.0.0.1'])('the certificate is checked against %s', async (host) => {
+    const provider = await startFakeProvider({ tls: { key: KEY, cert: CERT } });
+    const findings = await run(provider, at(provider, host));
+    expect(verdictOf(findings ?? [], false)).toEqual({
+      kind: 'verified',
+      address: `https://${host}:${provider.port}`,
+    });
+    expect(provider.calls[0]?.host).toBe(host);
+  });
+
+  const EXPIRED = tls('expired.cert.pem');
+
+  test.each([
+    ['certificate is for another name', 'tower.test', { cert: CERT, ca: CERT }],
+    ['certificate is self-signed', 'agent.test', { cert: CERT, ca: EXPIRED }],
+    ['certificate expired', 'agent.test', { cert: EXPIRED, ca: EXPIRED }],
+  ])('refused: %s', async (error, host, { cert, ca }) => {
+    const provider = await startFakeProvider({ tls: { key: KEY, cert } });
+    const { subject } = at(provider, host);
+    expect(health(await run(provider, { subject, edges: { ca } }))?.error).toBe(error);
+    expect(provider.calls).toEqual([]);
+  });
+
+  test('a server that speaks plain HTTP is refused in words', async () => {
+    const provider = await startFakeProvider();
+    expect(health(await run(provider, at(provider)))?.error).toBe('the TLS handshake failed');
+  });
+
+  test('a connection that does not come about is given up after 3 s', async () => {
+    const clock = createManualClock();
+    const provider = await startFakeProvider();
+    const silent = createServer(() => {});
+    const port = await listening(silent);
+    const connected = new Promise<void>((resolve) => silent.once('connection', () => resolve()));
+    const rules = { ports: [port], hostPort: 1, ownPorts: [] };
+    const subject = alone(provider, `https://agent.test:${port}`);
+    const running = run(provider, { clock, subject, edges: { rules } });
+    await connected;
+    clock.advance(3000);
+    expect(health(await running)?.error).toBe('no connection in 3 s');
+  });
+});
+
+test('a checked URL keeps its name and its address', async () => {
+  const url = new URL('http://tower:3001');
+  const policy = { loopback: false, ports: [3001], loopbackPorts: [] };
+  const result = await resolveChecked(url, policy, () => Promise.resolve(['10.0.0.1']));
+  expect(result).toEqual({ kind: 'allowed', checked: { url, address: '10.0.0.1' } });
+});
+
+function endless(res: Parameters<Answer>[0]['res']): void {
+  const more = () => {
+    while (!res.destroyed && res.write('x'.repeat(8192)));
+  };
+  res.on('drain', more);
+  more();
+}
