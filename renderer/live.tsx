@@ -57,7 +57,7 @@ export function Live(props: LiveProps) {
       )}
       {route.page === 'providers' && (
         <Providers
-          {...{ data, control, frozenAt, registry, agent, opened }}
+          {...{ data, control, settings, frozenAt, registry, agent, opened }}
           saveSettings={actions.saveSettings}
           filter={route.filter}
           text={providerText}

@@ -6,10 +6,10 @@ export function Locked({ notice }: { readonly notice: string | null }) {
   return (
     <main className="locked">
       <Logo />
-      <h1>This gateway is locked with an API key</h1>
+      <h1>Sign in</h1>
       <p>
-        Reading it needs a key or a session. On the machine it runs on, this opens the window with
-        one:
+        This gateway is protected by an API key. Run this on the gateway’s machine to open a window
+        with control:
       </p>
       <CodeLine text="node scripts/switchyard.mjs open" what="command" />
       {notice !== null && (
@@ -17,7 +17,7 @@ export function Locked({ notice }: { readonly notice: string | null }) {
           {notice}
         </p>
       )}
-      <p className="quiet">The page looks again every few seconds.</p>
+      <p className="quiet">Checks again every few seconds.</p>
     </main>
   );
 }

@@ -1,7 +1,6 @@
 import { assertNever } from '#shared/assert.ts';
 import { PROVIDER_FILTERS, type ProviderFilter } from './features/providers/provider-groups.ts';
 import { REQUEST_FILTERS, type RequestFilter } from './features/requests/request-filter.ts';
-import { SECTIONS } from './features/settings/settings-table.ts';
 
 /** What the address asks for. */
 export type Route =
@@ -16,8 +15,7 @@ export type Route =
 export function routeOf(hash: string): Route {
   const [page, detail] = hash.replace(/^#\/?/, '').split('/');
   if (page === 'settings') {
-    const section = SECTIONS.find(({ id }) => id === detail)?.id ?? null;
-    return { page: 'settings', section };
+    return { page: 'settings', section: /^\w+$/.test(detail ?? '') ? (detail ?? null) : null };
   }
   if (page === 'providers') return providersRoute(detail ?? '');
   if (page !== 'requests') return { page: 'overview' };

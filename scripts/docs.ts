@@ -2,7 +2,6 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { ENTRIES, type Entry, ENV_PREFIX } from '../main/config/schema.ts';
-import { MEANINGS } from './setting-meanings.ts';
 
 // `npm run docs`: writes docs/configuration.md from the table of settings.
 
@@ -44,7 +43,8 @@ wins:
 
 A value that is not allowed never becomes a default: the start names the variable, the value and what is
 allowed, and ends. A file in the data directory that cannot be read is set aside as \`<name>.bad-<time>\`, with
-a warning. Changes made in the window apply to the next request, except where the tables say "restart".
+a warning. Changes made in the window apply to the next request, except where the tables say "restart". What the
+values for continuing an answer, hedging and resuming do is in [routing.md](routing.md).
 
 The **data directory** is \`${ENV_PREFIX}DATA_DIR\`. Its default is \`~/Library/Application Support/Switchyard\` on
 macOS, \`%APPDATA%\\Switchyard\` on Windows, and \`~/.local/share/switchyard\` (or \`$XDG_DATA_HOME/switchyard\`)
@@ -84,15 +84,15 @@ const renamed = (from: string, to: string): [string, string] => [
 
 const entriesOf = (section: string) => ENTRIES.filter((entry) => entry.section === section);
 
-function rowOf({ section, key, setting }: Entry): string {
-  const meanings: Readonly<Record<string, Readonly<Record<string, string>>>> = MEANINGS;
-  const meaning = meanings[section]?.[key] ?? '';
-  const notes = [setting.secret ? 'Secret.' : '', setting.restart ? 'Restart.' : ''];
+function rowOf({ setting }: Entry): string {
+  const { kind, meaning, secret, restart } = setting;
+  const choices = (kind.choices ?? []).map((choice) => `\`${choice.value}\`: ${choice.meaning}`);
+  const sentences = [meaning, ...choices, secret ? 'Secret.' : '', restart ? 'Restart.' : ''];
   const cells = [
     `\`${ENV_PREFIX}${setting.env}\``,
     defaultOf(setting.fallback),
-    setting.kind.allowed,
-    [meaning, ...notes].filter((text) => text !== '').join(' '),
+    kind.allowed,
+    sentences.filter((text) => text !== '').join(' '),
   ];
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 }

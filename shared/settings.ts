@@ -1,11 +1,48 @@
 /** Where a setting's value comes from; the environment's cannot be changed while the program runs. */
 export type SettingSource = 'env' | 'file' | 'default';
 
+/** How a setting is written: `list` and `ports` are arrays, `headers` an object, `choice` one word of several. */
+export type SettingKind =
+  | 'address'
+  | 'text'
+  | 'secret'
+  | 'secrets'
+  | 'headers'
+  | 'list'
+  | 'milliseconds'
+  | 'bytes'
+  | 'count'
+  | 'percent'
+  | 'celsius'
+  | 'port'
+  | 'ports'
+  | 'flag'
+  | 'choice';
+
+/** One value of a `choice`, with the sentence that explains it. */
+export interface SettingChoice {
+  readonly value: string;
+  readonly meaning: string;
+}
+
 /** One setting as it is read back; secrets come as their masked preview. */
 export interface SettingView {
   readonly value: unknown;
   readonly source: SettingSource;
-  /** A change holds after a restart; left out where it holds at once. */
+  /** The environment variable that overrides the saved value. */
+  readonly env: string;
+  readonly kind: SettingKind;
+  /** Null where the default is none. */
+  readonly default: unknown;
+  /** As in "a whole number from 1 to 5". */
+  readonly allowed: string;
+  /** One plain sentence. */
+  readonly meaning: string;
+  /** All values of a `choice`; left out for the other kinds. */
+  readonly choices?: readonly SettingChoice[];
+  /** The value is never shown whole; left out where it is. */
+  readonly secret?: true;
+  /** A change takes effect after a restart; left out where it does at once. */
   readonly restart?: true;
 }
 

@@ -1,110 +1,261 @@
 import * as kinds from './setting-types.ts';
-import type { Kind } from './setting-types.ts';
+import { atStart, optional, setting, type Setting } from './setting-types.ts';
 
 /** What every variable of this program begins with. */
 export const ENV_PREFIX = 'SWITCHYARD_';
 
-/** One setting: where it comes from, what it may be, what it is when nobody says. */
-export interface Setting<T> {
-  /** Environment variable without the `SWITCHYARD_` prefix. */
-  readonly env: string;
-  readonly kind: Kind<NonNullable<T>>;
-  readonly fallback: T;
-  /** Never shown, logged or written to the settings file. */
-  readonly secret: boolean;
-  /** It is read once, so a change holds after a restart. */
-  readonly restart: boolean;
-}
+/** How an upstream can be asked to continue a partial answer; docs/routing.md#after-a-cut. */
+const PREFILL = kinds.oneOf({
+  auto: 'Detected from the address or the names in the model list; an unknown engine counts as none.',
+  none: 'A stream is resumed here only where the answer repeats (temperature 0 or a seed).',
+  'last-message': 'llama.cpp, Ollama, LMDeploy, Groq, Claude up to 4.5, some models of OpenRouter.',
+  continue_final_message: 'vLLM, SGLang and recent versions of llama.cpp.',
+  prefix: 'Mistral, and DeepSeek at its address ending in /beta.',
+});
 
-function setting<T extends {}>(
-  env: string,
-  kind: Kind<T>,
-  fallback: NoInfer<T>,
-  secret = false,
-): Setting<T> {
-  return { env, kind: kind, fallback, secret, restart: false };
-}
-
-function optional<T extends {}>(env: string, kind: Kind<T>, secret = false): Setting<T | null> {
-  return { env, kind: kind, fallback: null, secret, restart: false };
-}
-
-/** A setting of what is put together at the start. */
-function atStart<T>(of: Setting<T>): Setting<T> {
-  return { ...of, restart: true };
-}
-
-/** How an upstream can be asked to go on from a begun answer; each is explained where it is used. */
-const PREFILLS = ['auto', 'none', 'last-message', 'continue_final_message', 'prefix'] as const;
+const TIMEOUT = 'Longest wait for the first token; then the request falls back.';
+const PREFILL_MEANING = 'How a partial answer is continued here after a stream was dropped.';
 
 /** The settings that the hosted upstreams and `ondemand` share; `prefix` as in `HOSTED_A`. */
-function remote(prefix: string, timeoutMs: number) {
+function remote(prefix: string, address: string, timeoutMs: number, timeout = TIMEOUT) {
   return {
-    baseUrl: optional(`${prefix}_BASE_URL`, kinds.httpUrl),
-    apiKey: optional(`${prefix}_API_KEY`, kinds.secret, true),
-    model: optional(`${prefix}_MODEL`, kinds.text),
-    label: optional(`${prefix}_LABEL`, kinds.text),
-    headers: setting(`${prefix}_HEADERS`, kinds.headerMap, {}, true),
-    timeoutMs: setting(`${prefix}_TIMEOUT_MS`, kinds.milliseconds, timeoutMs),
-    assemble: setting(`${prefix}_ASSEMBLE`, kinds.flag, true),
-    prefill: setting(`${prefix}_PREFILL`, kinds.oneOf(PREFILLS), 'auto'),
+    baseUrl: optional(`${prefix}_BASE_URL`, kinds.httpUrl, address),
+    apiKey: optional(
+      `${prefix}_API_KEY`,
+      kinds.secret,
+      'Sent as a bearer token. Kept by the gateway and never shown again.',
+    ),
+    model: optional(
+      `${prefix}_MODEL`,
+      kinds.text,
+      'Model ID sent to this upstream. Empty: the one that the app asks for.',
+    ),
+    label: optional(`${prefix}_LABEL`, kinds.text, 'Name shown in the window.'),
+    timeoutMs: setting(`${prefix}_TIMEOUT_MS`, kinds.milliseconds, timeoutMs, timeout),
+    headers: setting(
+      `${prefix}_HEADERS`,
+      kinds.headerMap,
+      {},
+      'Sent with every request. A new set replaces the current one.',
+    ),
+    assemble: setting(
+      `${prefix}_ASSEMBLE`,
+      kinds.flag,
+      true,
+      'Stream from the upstream even if the app does not: failures show early.',
+    ),
+    prefill: setting(`${prefix}_PREFILL`, PREFILL, 'auto', PREFILL_MEANING),
   };
 }
 
-/** Every setting, once: the configuration's type, its defaults, its errors and its reports come from here. */
+const HOSTED_URL = 'Base URL of the API, such as https://api.example.com/v1.';
+
+/** Every setting, once: types, errors, `--help`, docs/configuration.md and the window come from here. */
 export const SETTINGS = {
   local: {
-    baseUrl: optional('LOCAL_ENGINE_URL', kinds.httpUrl),
-    timeoutMs: setting('LOCAL_TIMEOUT_MS', kinds.milliseconds, 60_000),
-    prefill: setting('LOCAL_PREFILL', kinds.oneOf(PREFILLS), 'auto'),
+    baseUrl: optional(
+      'LOCAL_ENGINE_URL',
+      kinds.httpUrl,
+      'Such as http://127.0.0.1:11434 for Ollama. Empty: the machines that have joined serve.',
+    ),
+    timeoutMs: setting('LOCAL_TIMEOUT_MS', kinds.milliseconds, 60_000, TIMEOUT),
+    prefill: setting('LOCAL_PREFILL', PREFILL, 'auto', PREFILL_MEANING),
   },
-  hosted_a: remote('HOSTED_A', 30_000),
-  hosted_b: remote('HOSTED_B', 30_000),
-  hosted_c: remote('HOSTED_C', 30_000),
+  hosted_a: remote('HOSTED_A', HOSTED_URL, 30_000),
+  hosted_b: remote('HOSTED_B', HOSTED_URL, 30_000),
+  hosted_c: remote('HOSTED_C', HOSTED_URL, 30_000),
   ondemand: {
-    ...remote('ONDEMAND', 120_000),
-    warmup: setting('ONDEMAND_WARMUP', kinds.flag, true),
+    ...remote(
+      'ONDEMAND',
+      'Address of the GPU that starts on demand, without /v1.',
+      120_000,
+      'Longest wait for the first token, a cold start included; then the request falls back.',
+    ),
+    warmup: setting(
+      'ONDEMAND_WARMUP',
+      kinds.flag,
+      true,
+      'Start it in the background when Local fails. Off: it starts when a request reaches it.',
+    ),
   },
   circuit: {
-    failThreshold: setting('FAIL_THRESHOLD', kinds.count, 5),
-    cooldownMs: setting('COOLDOWN_MS', kinds.milliseconds, 60_000),
-    ttftThresholdMs: setting('TTFT_THRESHOLD_MS', kinds.milliseconds, 5000),
-    ttftSlowThreshold: setting('TTFT_SLOW_THRESHOLD', kinds.count, 3),
+    failThreshold: setting(
+      'FAIL_THRESHOLD',
+      kinds.count,
+      5,
+      'Consecutive failures before an upstream is skipped.',
+    ),
+    cooldownMs: setting(
+      'COOLDOWN_MS',
+      kinds.milliseconds,
+      60_000,
+      'How long it is skipped before one request tries it again.',
+    ),
+    ttftThresholdMs: setting(
+      'TTFT_THRESHOLD_MS',
+      kinds.milliseconds,
+      5000,
+      'A first token later than this counts as slow.',
+    ),
+    ttftSlowThreshold: setting(
+      'TTFT_SLOW_THRESHOLD',
+      kinds.count,
+      3,
+      'Slow answers in a row before it is skipped.',
+    ),
   },
   routing: {
-    forceZero: setting('FORCE_ZERO', kinds.flag, false),
-    idleTimeoutMs: setting('IDLE_TIMEOUT_MS', kinds.milliseconds, 30_000),
-    healthChecks: setting('HEALTH_CHECKS', kinds.flag, true),
-    retryAfterMaxMs: setting('RETRY_AFTER_MAX_MS', kinds.milliseconds, 2000),
-    hedge: setting('HEDGE', kinds.oneOf(['own', 'all', 'off']), 'own'),
-    hedgeMs: optional('HEDGE_MS', kinds.milliseconds),
-    hedgeBudget: setting('HEDGE_BUDGET', kinds.percent, 5),
-    resume: setting('RESUME', kinds.oneOf(['same-model', 'any', 'off']), 'same-model'),
+    forceZero: setting('FORCE_ZERO', kinds.flag, false, 'Only Local is called.'),
+    idleTimeoutMs: setting(
+      'IDLE_TIMEOUT_MS',
+      kinds.milliseconds,
+      30_000,
+      'Longest silence within an answer; then it counts as dropped.',
+    ),
+    healthChecks: setting(
+      'HEALTH_CHECKS',
+      kinds.flag,
+      true,
+      'A skipped upstream that passes a health check gets the next request, before its cool-down ends.',
+    ),
+    retryAfterMaxMs: setting(
+      'RETRY_AFTER_MAX_MS',
+      kinds.milliseconds,
+      2000,
+      'Longest Retry-After of a hosted upstream to wait for; a longer one falls back.',
+    ),
+    hedge: setting(
+      'HEDGE',
+      kinds.oneOf({
+        own: 'Your machines back up each other; paid ones back up each other, and both calls are paid.',
+        all: 'Paid upstreams back up your machines too: the prompt leaves your network, and every call is paid.',
+        off: 'A slow upstream is waited for until its timeout.',
+      }),
+      'own',
+      'Which upstreams get a second call while the first has no token yet.',
+    ),
+    hedgeMs: optional(
+      'HEDGE_MS',
+      kinds.milliseconds,
+      'Time without a first token until the second call. Empty: the slow threshold.',
+    ),
+    hedgeBudget: setting(
+      'HEDGE_BUDGET',
+      kinds.percent,
+      5,
+      'Share of the last 200 requests that may be hedged, but at least “Slow answers in a row”. 0: none.',
+    ),
+    resume: setting(
+      'RESUME',
+      kinds.oneOf({
+        'same-model': 'Upstreams with this model continue it; you pay for the prompt again.',
+        any: 'Any upstream continues it, so the style may change; you pay for the prompt again.',
+        off: 'The answer ends with an error, and the app has to ask again.',
+      }),
+      'same-model',
+      'Which upstreams may continue a dropped stream.',
+    ),
   },
   agent: {
-    enabled: atStart(setting('AGENT', kinds.flag, true)),
-    host: setting('AGENT_HOST', kinds.text, '127.0.0.1'),
-    ports: setting('AGENT_PORTS', kinds.ports, [3001, 47901]),
-    engineUrl: optional('ENGINE_URL', kinds.httpUrl),
-    registryUrl: optional('REGISTRY_URL', kinds.httpUrl),
-    enrollToken: optional('ENROLL_TOKEN', kinds.secret, true),
-    heartbeatMs: setting('HEARTBEAT_MS', kinds.milliseconds, 15_000),
-    region: optional('REGION', kinds.text),
-    onlyWhenIdle: setting('AGENT_ONLY_WHEN_IDLE', kinds.flag, false),
-    notOnBattery: setting('AGENT_NOT_ON_BATTERY', kinds.flag, false),
-    maxGpuTemperatureC: optional('AGENT_MAX_GPU_TEMPERATURE_C', kinds.celsius),
-    yieldToOthers: setting('AGENT_YIELD_TO_OTHERS', kinds.flag, false),
+    enabled: atStart(setting('AGENT', kinds.flag, true, 'Off: this machine serves no gateway.')),
+    engineUrl: optional('ENGINE_URL', kinds.httpUrl, 'Address of its engine. Empty: detected.'),
+    host: setting(
+      'AGENT_HOST',
+      kinds.text,
+      '127.0.0.1',
+      'Address of the agent. Joining a gateway sets the one that the gateway can reach.',
+    ),
+    ports: setting(
+      'AGENT_PORTS',
+      kinds.ports,
+      [3001, 47901],
+      'Ports of the agent, separated by commas. Gateways look at 3001 and 47901.',
+    ),
+    registryUrl: optional(
+      'REGISTRY_URL',
+      kinds.httpUrl,
+      'Gateway to report to. Empty: this one, or the one that the machine has joined.',
+    ),
+    enrollToken: optional(
+      'ENROLL_TOKEN',
+      kinds.secret,
+      'Token from “Add a machine” of that gateway. It works once.',
+    ),
+    heartbeatMs: setting('HEARTBEAT_MS', kinds.milliseconds, 15_000, 'Time between two reports.'),
+    region: optional('REGION', kinds.text, 'Label shown with this machine.'),
+    onlyWhenIdle: setting(
+      'AGENT_ONLY_WHEN_IDLE',
+      kinds.flag,
+      false,
+      'Take no requests while the machine is in use, and for 5 minutes after.',
+    ),
+    notOnBattery: setting(
+      'AGENT_NOT_ON_BATTERY',
+      kinds.flag,
+      false,
+      'Take no requests on battery.',
+    ),
+    maxGpuTemperatureC: optional(
+      'AGENT_MAX_GPU_TEMPERATURE_C',
+      kinds.celsius,
+      'Take no requests while a GPU is this hot, and until it is 5 °C cooler.',
+    ),
+    yieldToOthers: setting(
+      'AGENT_YIELD_TO_OTHERS',
+      kinds.flag,
+      false,
+      'Take no requests until other programs have left the GPU alone for 30 s.',
+    ),
   },
   gateway: {
-    host: atStart(setting('HOST', kinds.text, '127.0.0.1')),
-    port: atStart(setting('PORT', kinds.port, 47_900)),
-    allowedHosts: setting('ALLOWED_HOSTS', kinds.names, []),
-    allowedOrigins: setting('ALLOWED_ORIGINS', kinds.origins, []),
-    apiKeys: setting('API_KEYS', kinds.secrets, [], true),
-    maxBodyBytes: setting('MAX_BODY_BYTES', kinds.byteCount, 33_554_432),
-    maxBodiesInFlightBytes: setting('MAX_BODIES_IN_FLIGHT_BYTES', kinds.memoryBytes, 268_435_456),
+    host: atStart(
+      setting(
+        'HOST',
+        kinds.text,
+        '127.0.0.1',
+        'Address of the gateway; 127.0.0.1 includes ::1. Other machines can connect only if API keys are set.',
+      ),
+    ),
+    port: atStart(
+      setting('PORT', kinds.port, 47_900, 'Port of the gateway, part of your apps’ base URL.'),
+    ),
+    apiKeys: setting(
+      'API_KEYS',
+      kinds.secrets,
+      [],
+      'Keys for apps, separated by commas; a new set replaces the current one. Every app then needs a key.',
+    ),
+    allowedHosts: setting('ALLOWED_HOSTS', kinds.names, [], 'More Host names to accept.'),
+    allowedOrigins: setting(
+      'ALLOWED_ORIGINS',
+      kinds.origins,
+      [],
+      'Web pages that may call the gateway from a browser.',
+    ),
+    maxBodyBytes: setting(
+      'MAX_BODY_BYTES',
+      kinds.byteCount,
+      33_554_432,
+      'Larger request bodies are refused.',
+    ),
+    maxBodiesInFlightBytes: setting(
+      'MAX_BODIES_IN_FLIGHT_BYTES',
+      kinds.memoryBytes,
+      268_435_456,
+      'Memory for all requests in flight, each body counted twice; beyond it apps get 503 and Retry-After.',
+    ),
     logLevel: atStart(
-      setting('LOG_LEVEL', kinds.oneOf(['error', 'warn', 'info', 'debug']), 'info'),
+      setting(
+        'LOG_LEVEL',
+        kinds.oneOf({
+          error: 'Errors only.',
+          warn: 'Errors and warnings.',
+          info: 'Errors, warnings and normal events.',
+          debug: 'Everything, for diagnosis.',
+        }),
+        'info',
+        'How much is written to the log.',
+      ),
     ),
   },
 };

@@ -1,8 +1,50 @@
 import { z } from 'zod';
+import type { SettingChoice, SettingKind } from '#shared/settings.ts';
 import { maskSecret } from './mask.ts';
+
+/** One setting. */
+export interface Setting<T> {
+  /** Environment variable without the `SWITCHYARD_` prefix. */
+  readonly env: string;
+  readonly kind: Kind<NonNullable<T>>;
+  readonly fallback: T;
+  /** One plain sentence for the window and docs/configuration.md. */
+  readonly meaning: string;
+  /** Never shown or logged, and kept in secrets.json instead of settings.json. */
+  readonly secret: boolean;
+  /** Read once at the start, so a change takes effect after a restart. */
+  readonly restart: boolean;
+}
+
+export function setting<T extends {}>(
+  env: string,
+  kind: Kind<T>,
+  fallback: NoInfer<T>,
+  meaning: string,
+): Setting<T> {
+  return { env, kind, fallback, meaning, secret: isSecret(kind), restart: false };
+}
+
+/** A setting whose default is none. */
+export function optional<T extends {}>(
+  env: string,
+  kind: Kind<T>,
+  meaning: string,
+): Setting<T | null> {
+  return { env, kind, fallback: null, meaning, secret: isSecret(kind), restart: false };
+}
+
+/** A setting that is read once, at the start. */
+export function atStart<T>(of: Setting<T>): Setting<T> {
+  return { ...of, restart: true };
+}
+
+const isSecret = <T>({ name }: Kind<T>): boolean => SECRET_KINDS.has(name);
+const SECRET_KINDS: ReadonlySet<SettingKind> = new Set(['secret', 'secrets', 'headers']);
 
 /** How one setting is read: from the environment as text, from the settings file as JSON. */
 export interface Kind<T> {
+  readonly name: SettingKind;
   readonly schema: z.ZodType<T>;
   /** Text to the JSON value that `schema` then judges; text that is no such value comes back as it is. */
   readonly fromText: (text: string) => unknown;
@@ -10,6 +52,8 @@ export interface Kind<T> {
   readonly allowed: string;
   /** How text that is not allowed is shown where it may hold a secret. */
   readonly shown?: (text: string) => string;
+  /** All values of a `choice`. */
+  readonly choices?: readonly SettingChoice[];
 }
 
 const asNumber = (text: string): unknown => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text);
@@ -22,34 +66,38 @@ const asList = (text: string): string[] =>
     .map((item) => item.trim())
     .filter((item) => item !== '');
 
-function wholeNumber(min: number, max: number, unit = ''): Kind<number> {
+function wholeNumber(name: SettingKind, min: number, max: number, unit = ''): Kind<number> {
   return {
+    name,
     schema: z.int().min(min).max(max),
     fromText: asNumber,
     allowed: `a whole number from ${min} to ${max}${unit}`,
   };
 }
 
-export const count = wholeNumber(1, 1_000_000);
-export const milliseconds = wholeNumber(1, 86_400_000, ' (milliseconds)');
-export const port = wholeNumber(0, 65_535, ' (0: any free port)');
-export const celsius = wholeNumber(30, 120, ' (°C)');
-export const byteCount = wholeNumber(1, 1_073_741_824, ' (bytes)');
-export const memoryBytes = wholeNumber(1, 1_099_511_627_776, ' (bytes)');
+export const count = wholeNumber('count', 1, 1_000_000);
+export const milliseconds = wholeNumber('milliseconds', 1, 86_400_000, ' (milliseconds)');
+export const port = wholeNumber('port', 0, 65_535, ' (0: any free port)');
+export const celsius = wholeNumber('celsius', 30, 120, ' (°C)');
+export const byteCount = wholeNumber('bytes', 1, 1_073_741_824, ' (bytes)');
+export const memoryBytes = wholeNumber('bytes', 1, 1_099_511_627_776, ' (bytes)');
 
 export const percent: Kind<number> = {
+  name: 'percent',
   schema: z.number().min(0).max(100),
   fromText: (text) => asNumber(text.replace(/\s*%$/, '')),
   allowed: 'a percentage from 0 to 100',
 };
 
 export const ports: Kind<readonly number[]> = {
+  name: 'ports',
   schema: z.array(port.schema).min(1).max(8),
   fromText: (text) => asList(text).map(asNumber),
   allowed: 'ports from 0 to 65535, separated by commas',
 };
 
 export const flag: Kind<boolean> = {
+  name: 'flag',
   schema: z.boolean(),
   fromText: (text) =>
     ({ true: true, '1': true, false: false, '0': false })[text.toLowerCase()] ?? text,
@@ -57,6 +105,7 @@ export const flag: Kind<boolean> = {
 };
 
 export const text: Kind<string> = {
+  name: 'text',
   schema: z
     .string()
     .min(1)
@@ -68,6 +117,7 @@ export const text: Kind<string> = {
 
 /** A secret that travels in a header: visible ASCII only, or node:http would refuse it later. */
 export const secret: Kind<string> = {
+  name: 'secret',
   schema: z
     .string()
     .max(4096)
@@ -78,6 +128,7 @@ export const secret: Kind<string> = {
 };
 
 export const secrets: Kind<readonly string[]> = {
+  name: 'secrets',
   schema: z.array(secret.schema.refine((key) => key.length >= 16)).max(1000),
   fromText: asList,
   allowed:
@@ -86,6 +137,7 @@ export const secrets: Kind<readonly string[]> = {
 };
 
 export const httpUrl: Kind<string> = {
+  name: 'address',
   schema: z.string().refine(isHttpUrl),
   fromText: asIs,
   allowed: 'an http:// or https:// address, such as http://127.0.0.1:11434',
@@ -109,12 +161,14 @@ function isDecodable(encoded: string): boolean {
 }
 
 export const names: Kind<readonly string[]> = {
+  name: 'list',
   schema: z.array(z.string().regex(/^[\w.:[\]-]+$/)).max(100),
   fromText: asList,
   allowed: 'host names, separated by commas',
 };
 
 export const origins: Kind<readonly string[]> = {
+  name: 'list',
   schema: z.array(z.string().refine(isOrigin)).max(100),
   fromText: asList,
   allowed: 'page origins such as https://chat.example.com, separated by commas',
@@ -132,6 +186,7 @@ const FRAMING =
   /^(host|connection|content-length|transfer-encoding|upgrade|te|trailer|expect|keep-alive)$/i;
 
 export const headerMap: Kind<Readonly<Record<string, string>>> = {
+  name: 'headers',
   schema: z.record(
     z
       .string()
@@ -153,7 +208,15 @@ function parseJson(value: string): unknown {
   }
 }
 
-/** One of a few words. */
-export function oneOf<const T extends readonly [string, ...string[]]>(words: T): Kind<T[number]> {
-  return { schema: z.enum(words), fromText: asIs, allowed: `one of ${words.join(', ')}` };
+/** One of a few words, each with the sentence that explains it. */
+export function oneOf<const T extends string>(meanings: Readonly<Record<T, string>>): Kind<T> {
+  const choices = Object.entries<string>(meanings).map(([value, meaning]) => ({ value, meaning }));
+  const words = choices.map(({ value }) => value as T);
+  return {
+    name: 'choice',
+    schema: z.enum(words),
+    fromText: asIs,
+    allowed: `one of ${words.join(', ')}`,
+    choices,
+  };
 }

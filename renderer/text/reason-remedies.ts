@@ -4,28 +4,28 @@ type NamedReason = Exclude<FallbackReason, `http_${number}`>;
 
 const DEEDS: Readonly<Record<NamedReason, string>> = {
   not_configured: 'is not set up',
-  no_provider: 'had no machine that can serve',
-  circuit_open: 'had its breaker open',
-  zero_spend: 'would have cost money',
+  no_provider: 'had no machine available',
+  circuit_open: 'had its circuit open',
+  zero_spend: 'was skipped because it is paid',
   paused: 'was paused',
   disabled: 'was switched off',
-  predicted_slow: 'would have been slow',
+  predicted_slow: 'was predicted to be slow',
   unreachable: 'was unreachable',
   timeout: 'timed out',
   busy: 'was busy',
-  rate_limited: 'had its rate limit reached',
-  quota: 'had its quota used up',
-  credentials: 'refused its key',
-  model_not_found: 'did not know the model',
-  context_length: 'found the prompt too long',
+  rate_limited: 'was rate limited',
+  quota: 'was out of quota',
+  credentials: 'rejected the key',
+  model_not_found: 'did not have the model',
+  context_length: 'found the prompt too long for its context',
   unsupported_input: 'cannot read such input',
   bad_response: 'gave an unusable answer',
   outrun: 'was slow',
 };
 
-/** What somebody did who was left for a reason, to follow the name in a sentence. */
+/** A fallback reason as a predicate, to follow the upstream's name. */
 export function deedText(reason: string): string {
   const deeds: Readonly<Record<string, string>> = DEEDS;
   if (/^http_\d{3}$/.test(reason)) return `answered HTTP ${reason.slice(5)}`;
-  return deeds[reason] ?? `was left: ${reason}`;
+  return deeds[reason] ?? `failed: ${reason}`;
 }

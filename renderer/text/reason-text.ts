@@ -4,23 +4,23 @@ type NamedReason = Exclude<FallbackReason, `http_${number}`>;
 
 const WORDS: Readonly<Record<NamedReason, string>> = {
   not_configured: 'not set up',
-  no_provider: 'no machine can serve',
-  circuit_open: 'breaker open',
-  zero_spend: 'costs money',
+  no_provider: 'no machine available',
+  circuit_open: 'circuit open',
+  zero_spend: 'skipped: paid',
   paused: 'paused',
   disabled: 'switched off',
-  predicted_slow: 'would be slow',
+  predicted_slow: 'predicted slow',
   unreachable: 'unreachable',
   timeout: 'timed out',
   busy: 'busy',
   rate_limited: 'rate limited',
-  quota: 'quota used up',
-  credentials: 'key refused',
+  quota: 'out of quota',
+  credentials: 'key rejected',
   model_not_found: 'model not found',
   context_length: 'prompt too long',
   unsupported_input: 'input not supported',
   bad_response: 'unusable answer',
-  outrun: 'slower than another',
+  outrun: 'lost the race',
 };
 
 /** A reason in words; one that is not on the list stands for itself. */

@@ -6,14 +6,14 @@ interface ConnectionBannerProps {
   readonly onRetry: () => void;
 }
 
-/** Says that the line to the gateway is broken; lies over the page so that nothing moves. */
+/** Shown while the gateway cannot be reached; lies over the page so that nothing moves. */
 export function ConnectionBanner({ since, hasData, onRetry }: ConnectionBannerProps) {
   return (
     <div className="banner" role="alert">
       <span className="banner-mark" aria-hidden="true" />
       <p>
         <strong>No connection to Switchyard since {formatClock(since)}.</strong>{' '}
-        {hasData ? 'What you see is from before. ' : ''}Trying again by itself; if it was stopped,
+        {hasData ? 'Showing the last known state. ' : ''}Reconnecting… If you stopped Switchyard,
         start it again.
       </p>
       <button type="button" className="button" onClick={onRetry}>

@@ -67,6 +67,33 @@ test('every setting is shown once with its value and where it comes from', async
   });
 });
 
+test('every setting comes with its variable, kind, default, limits and meaning', async () => {
+  const settings = await (await startControlled({})).settings();
+  expect(settings['circuit']?.['cooldownMs']).toEqual({
+    value: 60_000,
+    source: 'default',
+    env: 'SWITCHYARD_COOLDOWN_MS',
+    kind: 'milliseconds',
+    default: 60_000,
+    allowed: 'a whole number from 1 to 86400000 (milliseconds)',
+    meaning: expect.stringMatching(/\.$/),
+  });
+  expect(settings).toMatchObject({
+    hosted_a: { apiKey: { kind: 'secret', secret: true, default: null } },
+    gateway: { port: { kind: 'port', restart: true } },
+  });
+  for (const { path, setting } of ENTRIES) {
+    const [section = '', key = ''] = path.split('.');
+    const shown = settings[section]?.[key];
+    expect(shown).toMatchObject({ env: `SWITCHYARD_${setting.env}`, kind: setting.kind.name });
+    expect(shown?.meaning).toMatch(/^[A-Z0-9].*\.$/);
+    expect(setting.kind.schema.safeParse(shown?.choices?.at(-1)?.value).success).toBe(
+      shown?.kind === 'choice',
+    );
+    for (const { meaning } of shown?.choices ?? []) expect(meaning).toMatch(/\.$/);
+  }
+});
+
 test('what is secret is written and never read back', async () => {
   const gateway = await startControlled({});
   const settings = await gateway.set({
@@ -131,8 +158,8 @@ test('null puts the default back, here and in the file', async () => {
     circuit: { failThreshold: null },
     hosted_a: { apiKey: null },
   });
-  expect(settings['circuit']?.['failThreshold']).toEqual({ value: 5, source: 'default' });
-  expect(settings['hosted_a']?.['apiKey']).toEqual({ value: null, source: 'default' });
+  expect(settings['circuit']?.['failThreshold']).toMatchObject({ value: 5, source: 'default' });
+  expect(settings['hosted_a']?.['apiKey']).toMatchObject({ value: null, source: 'default' });
   expect(afterRestart(gateway)).toMatchObject({
     circuit: { failThreshold: 5 },
     hosted_a: { apiKey: null },

@@ -47,7 +47,7 @@ describe('the line', () => {
     await Promise.all([1, 2, 3, 4, 5].map(() => ask(demo)));
     expect(await ask(demo)).toBe('hosted_a: local=circuit_open');
     const local = station(page, 'Local');
-    await local.getByText(/tried in (1 min 00|\d+) s/).waitFor();
+    await local.getByText(/retry in (1 min 00|\d+) s/).waitFor();
     await demo.type('heal local');
     await local.getByRole('button', { name: 'Reset Local' }).click();
     await local.getByText('serving').waitFor();
@@ -88,7 +88,7 @@ describe('the line', () => {
     const page = await openPage(demo.link);
     const last = station(page, 'On demand');
     await page.getByLabel('Warm up on demand when local fails').uncheck();
-    await page.getByText('On demand starts when its turn comes.').waitFor();
+    await page.getByText('On demand starts only when a request reaches it.').waitFor();
     expect((await statusOf(demo)).config.description).toMatch(
       /warm-up of ondemand is switched off/,
     );
@@ -120,14 +120,14 @@ describe('the settings', () => {
     const page = await openSettings(demo, '#/settings/hosted_a');
     await section(page, 'Hosted A').getByLabel('Name').fill('Groq');
     await section(page, 'Hosted A').getByRole('button', { name: 'Save' }).click();
-    await section(page, 'Groq').getByText('Saved, and in force').waitFor();
+    await section(page, 'Groq').getByText('Saved and applied').waitFor();
     expect((await statusOf(demo)).upstreams[1]?.label).toBe('Groq');
     await page.reload();
     const form = section(page, 'Groq');
     expect(await form.getByLabel('Name').inputValue()).toBe('Groq');
     await form.getByRole('button', { name: /Remove\W+Name/ }).click();
     await form.getByRole('button', { name: 'Save' }).click();
-    await section(page, 'Hosted A').getByText('Saved, and in force').waitFor();
+    await section(page, 'Hosted A').getByText('Saved and applied').waitFor();
     expect((await statusOf(demo)).upstreams[1]?.label).toBe('Hosted A');
   });
 
@@ -137,20 +137,20 @@ describe('the settings', () => {
     const form = section(page, 'Gateway');
     const host = form.getByLabel('Listen on');
     const note = page.locator(`[id="${await host.getAttribute('aria-describedby')}"]`);
-    expect(await note.innerText()).toMatch(/holds after a restart/);
+    expect(await note.innerText()).toMatch(/Takes effect after a restart/);
     await host.fill('localhost');
     await host.press('Enter');
-    await form.getByText('Saved; holds after a restart').waitFor();
+    await form.getByText('Saved; takes effect after a restart').waitFor();
     await form.getByLabel('Largest request').fill('1000000');
     await form.getByRole('button', { name: 'Save' }).click();
-    await form.getByText('Saved, and in force').waitFor();
+    await form.getByText('Saved and applied').waitFor();
     expect(await axeViolations(page)).toEqual([]);
   });
 
   test('a value that is refused is explained at its field, and the rest is not saved', async () => {
     const demo = await startDemo();
     const page = await openSettings(demo, '#/settings/local');
-    const timeout = section(page, 'Local').getByLabel('Time-out');
+    const timeout = section(page, 'Local').getByLabel('First-token timeout');
     await timeout.fill('soon');
     await timeout.press('Enter');
     await page.getByText("'local.timeoutMs' must be a whole number").waitFor();
@@ -161,7 +161,7 @@ describe('the settings', () => {
     expect((await statusOf(demo)).config.timeouts.local).toBe(60_000);
     await timeout.fill('45000');
     await timeout.press('Enter');
-    await page.getByText('Saved, and in force').waitFor();
+    await page.getByText('Saved and applied').waitFor();
     expect((await statusOf(demo)).config.timeouts.local).toBe(45_000);
   });
 
@@ -190,12 +190,12 @@ describe('the settings', () => {
     const demo = await startDemo();
     const page = await openSettings(demo, '#/settings/ondemand');
     await page.emulateMedia({ colorScheme: scheme });
-    for (const name of ['Hosted A', 'Breakers', 'Routing']) {
+    for (const name of ['Hosted A', 'Circuit breakers', 'Routing']) {
       await page.getByRole('heading', { name, exact: true }).click();
       await section(page, name).waitFor();
     }
     const form = section(page, 'On demand');
-    await form.getByLabel('Time-out').fill('0');
+    await form.getByLabel('First-token timeout').fill('0');
     await form.getByRole('button', { name: 'Save' }).click();
     await page.getByText("'ondemand.timeoutMs' must be").waitFor();
     expect(await axeViolations(page)).toEqual([]);

@@ -35,7 +35,7 @@ test('with nothing set up, the way to the settings is shown and leads to an upst
   await page.getByText(/must be an http:\/\/ or https:\/\/ address/).waitFor();
   await address.fill('http://127.0.0.1:9');
   await address.press('Enter');
-  await page.getByText('Saved, and in force').waitFor();
+  await page.getByText('Saved and applied').waitFor();
   expect(await axeViolations(page)).toEqual([]);
   await page.getByRole('link', { name: 'Overview' }).click();
   await page.getByRole('heading', { level: 1, name: /Local/ }).waitFor();

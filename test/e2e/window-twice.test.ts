@@ -31,7 +31,7 @@ test('the window shows a hedge while both calls run, and who came first', async 
   const rows = page.getByRole('button', { name: /Hosted A was slow; Hosted B answered first/ });
   const row = rows.first();
   await row.waitFor();
-  expect(await row.locator('.note').allInnerTexts()).toEqual(['slower than another', 'hedge']);
+  expect(await row.locator('.note').allInnerTexts()).toEqual(['lost the race', 'hedge']);
 });
 
 test('the window shows an answer handed over from one upstream to the other', async () => {
@@ -39,10 +39,12 @@ test('the window shows an answer handed over from one upstream to the other', as
   await demo.type('break local cut');
   const page = await openPage(demo.link);
   await ask(demo);
-  await page.getByRole('button', { name: /Local broke off; Hosted A carried the answer/ }).click();
+  await page
+    .getByRole('button', { name: /Local dropped the stream; Hosted A resumed the answer/ })
+    .click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByRole('cell', { name: 'Local broke off' }).waitFor();
-  expect(await dialog.getByRole('cell', { name: 'carried it on' }).count()).toBe(1);
+  await dialog.getByRole('cell', { name: 'Local dropped the stream' }).waitFor();
+  expect(await dialog.getByRole('cell', { name: 'resumed it' }).count()).toBe(1);
   expect(await axeViolations(page)).toEqual([]);
 });
 
@@ -54,9 +56,9 @@ test('who may be asked beside a slow one is chosen, explained and saved', async 
     location.hash = '#/settings/routing';
   });
   const form = page.getByRole('form', { name: 'Routing', exact: true });
-  const hedge = form.getByLabel('Ask another beside a slow one');
-  await hedge.selectOption({ label: 'whoever is next' });
-  await form.getByText('the prompt leaves the house').waitFor();
+  const hedge = form.getByLabel('Hedge slow requests');
+  await hedge.selectOption({ label: 'On the next upstream, even if paid' });
+  await form.getByText('the prompt leaves your network').waitFor();
   await form.getByRole('button', { name: /^Save/ }).click();
   await form.getByText('Saved').waitFor();
   expect(await hedge.inputValue()).toBe('all');

@@ -35,7 +35,7 @@ const STANDINGS: readonly (readonly [string, string, Partial<AgentView>])[] = [
   ['unreachable', 'red', listening(taken)],
   ['starting', 'blue', listening()],
   ['not enrolled', 'red', { registry: membership({ kind: 'none', state: 'not_enrolled' }) }],
-  ['not heard', 'red', { registry: membership({ state: 'failing' }) }],
+  ['no contact', 'red', { registry: membership({ state: 'failing' }) }],
   ['starting', 'blue', { registry: membership({ state: 'starting' }) }],
   ['check failed', 'red', { registry: judged('failed', 'GPU count >0: none') }],
   ['being checked', 'blue', { registry: judged('verifying') }],
@@ -64,7 +64,7 @@ describe('this machine', () => {
   test('a rule that holds it back says why, and that it ends by itself', () => {
     const { what, todo } = words({ owner: owner('on', 'draining', ['Hot.', 'On battery.']) });
     expect(what).toBe('Hot. On battery.');
-    expect(todo).toMatch(/by itself/);
+    expect(todo).toMatch(/automatically/);
   });
 
   test('whoever only reads is not told to have paused it', () => {

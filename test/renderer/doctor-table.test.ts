@@ -77,7 +77,7 @@ describe('both views of a machine', () => {
       const { rows, says } = doctorTable(report(), joined(status), []);
       expect(rowOf({ rows, says }, HEALTH).gateway.outcome).toBe('waiting');
       expect(rows.every(({ note }) => note === null)).toBe(true);
-      expect(says).toContain('not judged');
+      expect(says).toContain('not verified');
     }
     const unheard = { registry: membership({ standing: null }) };
     expect(rowOf(doctorTable(report(), unheard, []), HEALTH).gateway.outcome).toBe('waiting');
@@ -128,7 +128,7 @@ describe('where the two disagree, it is said what that usually means', () => {
     const table = doctorTable(report(), joined('failed', failing(HEALTH, INFERENCE)), []);
     expect(rowOf(table, HEALTH).note).toMatch(/firewall.+SWITCHYARD_AGENT_HOST/);
     expect(rowOf(table, INFERENCE).note).toContain('fix its health check first');
-    expect(table.says).toContain('sees it otherwise');
+    expect(table.says).toContain('not from the gateway');
   });
 
   test('an engine that did not do well there and does here was busy or loading', () => {
@@ -148,14 +148,14 @@ describe('where the two disagree, it is said what that usually means', () => {
 
   test('sick here and well there: the gateway has not looked since', () => {
     const table = doctorTable(report(INFERENCE), joined('verified'), []);
-    expect(rowOf(table, INFERENCE).note).toContain('looked last');
-    expect(table.says).toBe('From here, 1 of 8 fail.');
+    expect(rowOf(table, INFERENCE).note).toContain('last checked');
+    expect(table.says).toBe('1 of 8 checks failed here.');
   });
 
   test('where they agree, nothing is', () => {
     const well = doctorTable(report(), joined('verified'), []);
     const sick = doctorTable(report(HEALTH), joined('failed', failing(HEALTH)), []);
     expect([...well.rows, ...sick.rows].every(({ note }) => note === null)).toBe(true);
-    expect(well.says).toBe('All is well from both sides.');
+    expect(well.says).toBe('All checks passed on both sides.');
   });
 });

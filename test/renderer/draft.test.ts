@@ -1,6 +1,5 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { SettingView } from '#shared/settings.ts';
 import {
   isDirty,
   isHidden,
@@ -8,7 +7,7 @@ import {
   patchOf,
   textOf,
   waitsForRestart,
-  wishOf,
+  valueOf,
   withDraft,
   withoutSection,
   type Drafts,
@@ -19,64 +18,59 @@ import {
   sourceWords,
   unitOf,
 } from '../../renderer/features/settings/setting-text.ts';
-import { fieldAt, SECTIONS } from '../../renderer/features/settings/settings-table.ts';
+import { fieldAt, FIELDS, saved, SECTIONS } from './settings-builders.ts';
 
-const fields = SECTIONS.flatMap((section) => section.fields);
-const anyField = fc.constantFrom(...fields);
+const anyField = fc.constantFrom(...FIELDS);
 const label = fieldAt('hosted_a.label');
 const timeout = fieldAt('hosted_a.timeoutMs');
 const key = fieldAt('hosted_a.apiKey');
 const address = fieldAt('hosted_a.baseUrl');
 
-function saved(value: unknown, source: SettingView['source'] = 'file'): SettingView {
-  return { value, source };
-}
-
 describe('a draft', () => {
   test('that is what is saved anyway is none', () => {
-    expect(withDraft({}, label, saved('Groq'), 'Groq')).toEqual({});
-    expect(withDraft({}, fieldAt('ondemand.warmup'), saved(true), true)).toEqual({});
-    expect(withDraft({}, key, saved('abc…wxyz'), '')).toEqual({});
-    expect(withDraft({}, label, saved(null, 'default'), null)).toEqual({});
+    expect(withDraft({}, saved(label, 'Groq'), 'Groq')).toEqual({});
+    expect(withDraft({}, saved(fieldAt('ondemand.warmup'), true), true)).toEqual({});
+    expect(withDraft({}, saved(key, 'abc…wxyz'), '')).toEqual({});
+    expect(withDraft({}, label, null)).toEqual({});
   });
 
   test('typed and typed back leaves the others as they were', () => {
     fc.assert(
-      fc.property(anyField, fc.string({ minLength: 1 }), fc.string(), (field, typed, value) => {
-        fc.pre(field.kind !== 'flag' && typed !== value);
+      fc.property(anyField, fc.string({ minLength: 1 }), fc.string(), (unset, typed, value) => {
+        fc.pre(unset.kind !== 'flag' && typed !== value);
         const others: Drafts = { 'some.other': 'x' };
-        const setting = saved(value);
-        const before = textOf(field, setting, undefined);
+        const field = saved(unset, value);
+        const before = textOf(field, undefined);
         fc.pre(typed !== before);
-        const changed = withDraft(others, field, setting, typed);
+        const changed = withDraft(others, field, typed);
         expect(changed).toEqual({ ...others, [field.path]: typed });
-        expect(withDraft(changed, field, setting, before)).toEqual(others);
+        expect(withDraft(changed, field, before)).toEqual(others);
       }),
     );
   });
 
   test('of a percentage is a number, with its sign or without', () => {
     const budget = fieldAt('routing.hedgeBudget');
-    for (const typed of ['2.5', '2.5%', '2.5 %']) expect(wishOf(budget, typed)).toBe(2.5);
-    expect(wishOf(budget, 'few')).toBe('few');
+    for (const typed of ['2.5', '2.5%', '2.5 %']) expect(valueOf(budget, typed)).toBe(2.5);
+    expect(valueOf(budget, 'few')).toBe('few');
   });
 
   test('of a choice brings the words for what comes of it, as the default does', () => {
     const resume = fieldAt('routing.resume');
-    const hint = (draft: string | null | undefined) => hintOf(resume, saved('off'), draft);
+    const hint = (draft: string | null | undefined) => hintOf(saved(resume, 'off'), draft);
     const words = [undefined, 'any', null].map(hint);
     expect(words).toEqual(
       ['off', 'any', 'same-model'].map(
-        (chosen) => resume.choices?.find(({ value }) => value === chosen)?.hint,
+        (chosen) => resume.choices.find(({ value }) => value === chosen)?.meaning,
       ),
     );
-    expect(hintOf(label, saved('Groq'), undefined)).toBe(label.hint);
+    expect(hintOf(saved(label, 'Groq'), undefined)).toBe(label.meaning);
   });
 
   test('is what its field shows', () => {
     fc.assert(
       fc.property(anyField, fc.string(), (field, typed) => {
-        expect(textOf(field, saved('old'), typed)).toBe(typed);
+        expect(textOf(saved(field, 'old'), typed)).toBe(typed);
       }),
     );
   });
@@ -96,8 +90,8 @@ describe('what is sent', () => {
   test('an emptied field asks for the default', () => {
     fc.assert(
       fc.property(anyField, fc.constantFrom('', ' ', '\t '), (field, empty) => {
-        expect(wishOf(field, empty)).toBeNull();
-        expect(wishOf(field, null)).toBeNull();
+        expect(valueOf(field, empty)).toBeNull();
+        expect(valueOf(field, null)).toBeNull();
       }),
     );
   });
@@ -105,22 +99,30 @@ describe('what is sent', () => {
   test('a whole number goes as a number, whatever else was typed as it is', () => {
     fc.assert(
       fc.property(fc.integer(), (number) => {
-        expect(wishOf(timeout, ` ${number} `)).toBe(number);
+        expect(valueOf(timeout, ` ${number} `)).toBe(number);
       }),
     );
-    for (const odd of ['soon', '1e3', '0x10', '12 s', 'Infinity', '5,000']) {
-      expect(wishOf(timeout, odd)).toBe(odd);
+    for (const odd of ['soon', '1e3', '0x10', '12 days', 'Infinity', '5,000']) {
+      expect(valueOf(timeout, odd)).toBe(odd);
     }
+  });
+
+  test('a time may be typed in a larger unit', () => {
+    const typed = ['30 s', '1.5 min', '2h', '250 ms', '0.5s'];
+    expect(typed.map((text) => valueOf(timeout, text))).toEqual([
+      30_000, 90_000, 7_200_000, 250, 500,
+    ]);
+    expect(valueOf(fieldAt('circuit.failThreshold'), '30 s')).toBe('30 s');
   });
 
   test('headers go as the object that they say, and as text where they say none', () => {
     const headers = fieldAt('hosted_a.headers');
-    expect(wishOf(headers, '{"X-Team":"blue"}')).toEqual({ 'X-Team': 'blue' });
-    expect(wishOf(headers, '{"X-Team":')).toBe('{"X-Team":');
+    expect(valueOf(headers, '{"X-Team":"blue"}')).toEqual({ 'X-Team': 'blue' });
+    expect(valueOf(headers, '{"X-Team":')).toBe('{"X-Team":');
   });
 
   test('a pasted key loses the blanks around it', () => {
-    expect(wishOf(key, ' sk-1234\n')).toBe('sk-1234');
+    expect(valueOf(key, ' sk-1234\n')).toBe('sk-1234');
   });
 });
 
@@ -131,11 +133,12 @@ describe('what is hidden', () => {
       [address, 'https://…@api.test/v1?…'],
       [fieldAt('hosted_a.headers'), { 'X-Team': '…' }],
     ] as const) {
-      expect(isHidden(field, saved(value))).toBe(true);
-      expect(textOf(field, saved(value), undefined)).toBe('');
-      expect(placeholderOf(field, saved(value), undefined)).toContain('…');
+      const hidden = saved(field, value);
+      expect(isHidden(hidden)).toBe(true);
+      expect(textOf(hidden, undefined)).toBe('');
+      expect(placeholderOf(hidden, undefined)).toContain('…');
     }
-    expect(isHidden(address, saved('https://api.test/v1'))).toBe(false);
+    expect(isHidden(saved(address, 'https://api.test/v1'))).toBe(false);
   });
 });
 
@@ -144,43 +147,41 @@ describe('lists', () => {
   const keys = fieldAt('gateway.apiKeys');
 
   test('are shown and sent item by item', () => {
-    expect(textOf(ports, saved([3001, 47_901]), undefined)).toBe('3001, 47901');
-    expect(wishOf(ports, ' 3001,3002 , soon')).toEqual([3001, 3002, 'soon']);
-    expect(wishOf(keys, 'one, two,')).toEqual(['one', 'two']);
-    expect(placeholderOf(ports, saved([1]), null)).toBe('default: 3001, 47901');
+    expect(textOf(saved(ports, [3001, 47_901]), undefined)).toBe('3001, 47901');
+    expect(valueOf(ports, ' 3001,3002 , soon')).toEqual([3001, 3002, 'soon']);
+    expect(valueOf(keys, 'one, two,')).toEqual(['one', 'two']);
+    expect(placeholderOf(saved(ports, [1]), null)).toBe('default: 3001, 47901');
   });
 
   test('of secrets are never shown as if they could be edited', () => {
-    expect(textOf(keys, saved(['sk-…wxyz']), undefined)).toBe('');
-    expect(placeholderOf(keys, saved(['sk-…wxyz', '…']), undefined)).toBe('sk-…wxyz, …');
+    expect(textOf(saved(keys, ['sk-…wxyz']), undefined)).toBe('');
+    expect(placeholderOf(saved(keys, ['sk-…wxyz', '…']), undefined)).toBe('sk-…wxyz, …');
   });
 });
 
-test('only what is entered waits for a restart', () => {
+test('only a change to a setting that is read at the start waits for a restart', () => {
   const gateway = SECTIONS.find(({ id }) => id === 'gateway');
   if (gateway === undefined) throw new Error('there is one');
-  const later = { value: 1, source: 'file', restart: true } as const;
-  const view = { gateway: { port: later, maxBodyBytes: saved(1) } };
-  expect(waitsForRestart({ 'gateway.port': '2' }, gateway, view)).toBe(true);
-  expect(waitsForRestart({ 'gateway.port': null }, gateway, view)).toBe(true);
-  expect(waitsForRestart({ 'gateway.maxBodyBytes': '2' }, gateway, view)).toBe(false);
-  expect(waitsForRestart({ 'local.baseUrl': 'x' }, gateway, view)).toBe(false);
+  expect(waitsForRestart({ 'gateway.port': '2' }, gateway)).toBe(true);
+  expect(waitsForRestart({ 'gateway.port': null }, gateway)).toBe(true);
+  expect(waitsForRestart({ 'gateway.maxBodyBytes': '2' }, gateway)).toBe(false);
+  expect(waitsForRestart({ 'local.baseUrl': 'x' }, gateway)).toBe(false);
 });
 
 describe('words', () => {
   test('the default is shown where it is going to be', () => {
-    expect(placeholderOf(timeout, saved(5), null)).toBe('default: 30000');
-    expect(placeholderOf(label, saved('Groq'), null)).toBe('none');
-    expect(isOn(fieldAt('ondemand.warmup'), saved(false), null)).toBe(true);
-    expect(isOn(fieldAt('routing.forceZero'), saved(true), null)).toBe(false);
+    expect(placeholderOf(saved(timeout, 5), null)).toBe('default: 30000');
+    expect(placeholderOf(saved(label, 'Groq'), null)).toBe('none');
+    expect(isOn(saved(fieldAt('ondemand.warmup'), false), null)).toBe(true);
+    expect(isOn(saved(fieldAt('routing.forceZero'), true), null)).toBe(false);
   });
 
   test('where a value comes from', () => {
-    expect(sourceWords(saved(1, 'env'))).toBe('environment');
-    expect(sourceWords(saved(1, 'file'))).toBe('set here');
-    expect(sourceWords(saved(1, 'default'))).toBe('default');
-    expect(sourceWords(saved(null, 'default'))).toBe('not set');
-    expect(sourceWords(saved({}, 'default'))).toBe('not set');
+    expect(sourceWords(saved(label, 1, 'env'))).toBe('environment');
+    expect(sourceWords(saved(label, 1, 'file'))).toBe('set here');
+    expect(sourceWords(saved(label, 1, 'default'))).toBe('default');
+    expect(sourceWords(saved(label, null, 'default'))).toBe('not set');
+    expect(sourceWords(saved(label, {}, 'default'))).toBe('not set');
   });
 
   test('long times are said in words beside their milliseconds', () => {
@@ -188,5 +189,6 @@ describe('words', () => {
     expect(unitOf(timeout, '250')).toBe('ms');
     expect(unitOf(timeout, 'soon')).toBe('ms');
     expect(unitOf(label, '90000')).toBe('');
+    expect(unitOf(fieldAt('gateway.maxBodyBytes'), '33554432')).toBe('bytes = 32 MiB');
   });
 });

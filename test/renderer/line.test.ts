@@ -13,8 +13,8 @@ function line(given: readonly UpstreamReport[], over: StatusOver = {}, afterMs =
 }
 
 function sentence(...args: Parameters<typeof line>): string {
-  const { subject, rest } = headlineOf(line(...args), false);
-  return subject + rest;
+  const { lead, subject, rest } = headlineOf(line(...args), false);
+  return lead + subject + rest;
 }
 
 const failing = upstream('local', { circuit: circuit({ consecutiveFails: 2 }) });
@@ -78,7 +78,7 @@ describe('line', () => {
     const { stations } = line([upstream('hosted_a')], { local: bare });
     expect(stations[0]?.condition).toEqual({ kind: 'missing', wants: 'engine' });
     expect(stations[0] && stationWords(stations[0]).word).toBe('not set up');
-    expect(sentence([upstream('hosted_a')], { local: bare })).toBe('Groq serves.');
+    expect(sentence([upstream('hosted_a')], { local: bare })).toBe('Serving from Groq');
     expect(headlineOf(line([upstream('hosted_a')], { local: bare }), false).problems).toEqual([]);
     expect(isBare(line([], { local: bare }))).toBe(true);
   });
@@ -102,14 +102,14 @@ describe('line', () => {
 describe('sentence', () => {
   test.each([
     ['Nothing is set up yet.', []],
-    ['Local serves.', [upstream('local'), upstream('hosted_a')]],
-    ['Groq serves; Local is out.', [tripped('local', 9_000), upstream('hosted_a')]],
-    ['Groq serves; Local is out.', [failing, upstream('hosted_a')]],
-    ['Groq serves.', [upstream('hosted_a')]],
-    ['Local is failing, and nothing stands behind it.', [failing]],
-    ['Local is tried again with the next request.', [tripped('local', 0)]],
-    ['Nobody can serve now.', [tripped('local', 9_000), skipped('hosted_a', 'quota', 9_000)]],
-    ['RunPod is next, and has to start first.', [upstream('ondemand')]],
+    ['Serving from Local', [upstream('local'), upstream('hosted_a')]],
+    ['Serving from Groq – Local is down', [tripped('local', 9_000), upstream('hosted_a')]],
+    ['Serving from Groq – Local is down', [failing, upstream('hosted_a')]],
+    ['Serving from Groq', [upstream('hosted_a')]],
+    ['Local is failing, and there is no fallback.', [failing]],
+    ['Local is retried with the next request.', [tripped('local', 0)]],
+    ['No upstream is available.', [tripped('local', 9_000), skipped('hosted_a', 'quota', 9_000)]],
+    ['RunPod is next (cold start).', [upstream('ondemand')]],
   ])('%s', (words, given) => {
     expect(sentence(given)).toBe(words);
   });
@@ -118,7 +118,9 @@ describe('sentence', () => {
     expect(sentence([upstream('ondemand')], { ondemand_warmup: 'warming' })).toBe(
       'RunPod is starting up.',
     );
-    expect(sentence([upstream('ondemand')], { ondemand_warmup: 'ready' })).toBe('RunPod serves.');
+    expect(sentence([upstream('ondemand')], { ondemand_warmup: 'ready' })).toBe(
+      'Serving from RunPod',
+    );
   });
 
   test('every problem says what to do', () => {
@@ -164,22 +166,22 @@ describe('station words', () => {
   });
 
   test.each([
-    { report: tripped('local', 41_000), said: 'amber: open, tried in 41 s' },
-    { report: tripped('local', 0), said: 'amber: open, tried next' },
+    { report: tripped('local', 41_000), said: 'amber: skipped, retry in 41 s' },
+    { report: tripped('local', 0), said: 'amber: skipped, next: retry' },
     {
       report: tripped('local', 9_000, { consecutiveFails: 0 }),
-      said: 'amber: open, too slow, tried in 9 s',
+      said: 'amber: skipped: too slow, retry in 9 s',
     },
-    { report: failing, said: 'red: failing, 2 of 5' },
+    { report: failing, said: 'red: failing, skipped after 3 more' },
     {
       report: skipped('hosted_a', 'credentials', 590_000),
-      said: 'red: key refused, tried in 9 min 50 s',
+      said: 'red: key rejected, retry in 9 min 50 s',
     },
     {
       report: skipped('hosted_a', 'rate_limited', 75_000),
       said: 'amber: rate limited, back in 1 min 15 s',
     },
-    { report: upstream('ondemand'), said: 'blue: next, starts cold' },
+    { report: upstream('ondemand'), said: 'blue: next, cold start' },
   ])('$said', ({ report, said }) => {
     const station = line([report]).stations.find(({ report: { id } }) => id === report.id);
     if (!station) throw new Error('the upstream is not on the line');

@@ -44,7 +44,7 @@ async function startMachine(environment: Readonly<Record<string, string>> = {}):
 async function openRules(link: string) {
   const page = await openPage(link);
   await page.getByRole('link', { name: 'Providers' }).click();
-  const rules = page.getByRole('region', { name: 'When it pauses by itself' });
+  const rules = page.getByRole('region', { name: 'Automatic pause' });
   await rules.waitFor();
   return { page, rules };
 }
@@ -91,9 +91,11 @@ test('a temperature is entered beside its switch, and a wrong one is explained',
 
 test('a rule that this machine cannot judge says so before it is switched', async () => {
   const { rules } = await openRules((await startMachine()).controlLink());
-  await rules.getByText('It would have no effect here: this machine does not tell when').waitFor();
+  await rules
+    .getByText('It would have no effect here: this machine does not report when')
+    .waitFor();
   await rules.getByLabel('Pause while in use').check();
-  const futile = rules.getByText('It has no effect here: this machine does not tell when');
+  const futile = rules.getByText('It has no effect here: this machine does not report when');
   await expect.poll(() => futile.count()).toBe(1);
 });
 
@@ -131,7 +133,7 @@ describe('the words of a rule', () => {
       expect(ruleShown(judged, row, true)).toMatchObject({ futile: null, isHeld: false });
       const unjudgeable = { ...judged, unjudgeable: [key], heldRules: [key] };
       const off = ruleShown(unjudgeable, row, false);
-      expect(off).toMatchObject({ isHeld: true, field: { path: `agent.${key}` } });
+      expect(off).toMatchObject({ isHeld: true, row });
       expect(off.futile).toMatch(/^It would have no effect here: .+\.$/);
       expect(ruleShown(unjudgeable, row, true).futile).toMatch(/^It has no effect here: /);
     },

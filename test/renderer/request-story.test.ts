@@ -21,15 +21,15 @@ describe('the story of a request', () => {
   test.each([
     ['Local answered', request('a', { attempts: [answered()] })],
     ['Groq was slow; Together answered first', rows.hedgeWon()],
-    ['Groq was slow; Together was asked as well; Groq answered first', rows.hedgeLost()],
-    ['Groq broke off; Together carried the answer on', rows.handedOver()],
+    ['Groq was slow; Together was called as well; Groq answered first', rows.hedgeLost()],
+    ['Groq dropped the stream; Together resumed the answer', rows.handedOver()],
     [
-      'Groq was slow; Together broke off; Hosted C carried the answer on',
+      'Groq was slow; Together dropped the stream; Hosted C resumed the answer',
       rows.hedgedAndHandedOver(),
     ],
     ['Local prv_aaaa was slow; Local prv_bbbb answered first', rows.predicted()],
     [
-      'Groq answered HTTP 500; Together answered HTTP 500; Hosted C answered HTTP 500; ondemand answered HTTP 500; nobody answered',
+      'Groq answered HTTP 500; Together answered HTTP 500; Hosted C answered HTTP 500; ondemand answered HTTP 500; no upstream answered',
       rows.sixteen(),
     ],
   ])('%s', (sentence, row) => {
@@ -48,7 +48,7 @@ describe('the story of a request', () => {
       }),
     ];
     expect(story(request('a', { state: 'failed', upstream: null, attempts }))).toBe(
-      'Groq was slow; Together was unreachable; Groq timed out; nobody answered',
+      'Groq was slow; Together was unreachable; Groq timed out; no upstream answered',
     );
   });
 
@@ -66,63 +66,65 @@ describe('the story of a request', () => {
       fallbackReason: 'local=predicted_slow',
       attempts: [answered({ upstream: 'hosted_a' })],
     });
-    expect(story(row)).toBe('Local would have been slow; Groq answered');
+    expect(story(row)).toBe('Local was predicted to be slow; Groq answered');
   });
 
   test('while it runs it says who is asked and what for', () => {
     const slow = attempt({ upstream: 'hosted_a' });
     const hedge = attempt({ upstream: 'hosted_b', cause: 'hedge', startMs: 5_000 });
-    expect(story(request('a', running))).toBe('nobody is asked yet');
-    expect(story(request('a', { ...running, attempts: [slow] }))).toBe('Groq is asked');
+    expect(story(request('a', running))).toBe('no upstream called yet');
+    expect(story(request('a', { ...running, attempts: [slow] }))).toBe('Groq is being called');
     const both = request('a', { ...running, attempts: [slow, hedge] });
-    expect(story(both)).toBe('Groq is slow; Together is asked as well');
+    expect(story(both)).toBe('Groq is slow; Together is called as well');
     expect(whoOf(both, labels)).toBe('Groq and Together');
     const [broken] = rows.handedOver().attempts;
     const resume = attempt({ upstream: 'hosted_b', cause: 'resume', startMs: 2_600 });
     const over = rows.handedOver({ ...running, attempts: broken ? [broken, resume] : [] });
-    expect(story(over)).toBe('Groq broke off; Together is asked to carry the answer on');
-    expect(outcomeOf(over).word).toBe('handing over');
+    expect(story(over)).toBe('Groq dropped the stream; Together is called to resume the answer');
+    expect(outcomeOf(over).word).toBe('switching upstream');
   });
 
   test('an answer that nobody could carry on stayed broken, and another answer is no rest of it', () => {
     const [broken, next] = rows.handedOver().attempts;
     if (!broken || !next) throw new Error('a hand-over has two attempts');
-    expect(story(rows.handedOver({ state: 'broken', attempts: [broken] }))).toBe('Groq broke off');
+    expect(story(rows.handedOver({ state: 'broken', attempts: [broken] }))).toBe(
+      'Groq dropped the stream',
+    );
     const refused = { ...next, firstContentMs: null, reason: 'http_400' as const };
     expect(story(rows.handedOver({ state: 'broken', attempts: [broken, refused] }))).toBe(
-      'Groq broke off; Together answered HTTP 400; the answer stayed broken',
+      'Groq dropped the stream; Together answered HTTP 400; the answer stayed incomplete',
     );
     const diverged = rows.handedOver({ state: 'broken', attempts: [broken, next] });
-    expect(story(diverged)).toContain('Together began another answer');
+    expect(story(diverged)).toContain('Together gave a different answer');
     expect(whoOf(diverged, labels)).toBe('Groq');
   });
 
   test('how it ended is said where the upstreams do not tell it', () => {
     const attempts = [attempt({ endMs: 5, reason: 'unreachable' })];
     const failed = request('a', { state: 'failed', upstream: null, attempts });
-    expect(story(failed)).toBe('Local was unreachable; nobody answered');
+    expect(story(failed)).toBe('Local was unreachable; no upstream answered');
     expect(story({ ...failed, attempts: [], fallbackReason: 'local=paused' })).toBe(
-      'Local was paused; nobody could be asked',
+      'Local was paused; no upstream could be called',
     );
     const passed = attempt({ endMs: 5, reason: 'http_400' });
     expect(story({ ...failed, upstream: 'local', attempts: [passed] })).toBe(
-      'Local answered HTTP 400; that was passed on',
+      'Local answered HTTP 400; the error was passed on',
     );
     const left = request('a', { state: 'cancelled', attempts: [attempt({ endMs: 5 })] });
-    expect(story(left)).toBe('the caller left');
+    expect(story(left)).toBe('the app disconnected');
   });
 
   test('every reason has a deed of its own', () => {
     const deeds = [...SKIP_REASONS, ...FAILURE_REASONS, OUTRUN].map(deedText);
     expect(new Set(deeds).size).toBe(deeds.length);
-    for (const text of deeds) expect(text).not.toMatch(/_|was left/);
+    for (const text of deeds) expect(text).not.toMatch(/_|failed:/);
     expect(deedText('http_503')).toBe('answered HTTP 503');
-    expect(deedText('socket hang up')).toBe('was left: socket hang up');
+    expect(deedText('socket hang up')).toBe('failed: socket hang up');
   });
 });
 
 describe('a row of the list', () => {
-  test('both who began an answer and who carried it on are named as its givers', () => {
+  test('both who began an answer and who resumed it are named as its givers', () => {
     expect(whoOf(rows.handedOver(), labels)).toBe('Groq, then Together');
     expect(whoOf(rows.hedgeLost(), labels)).toBe('Groq');
     expect(whoOf(rows.hedgeWon(), labels)).toBe('Together');
@@ -132,7 +134,7 @@ describe('a row of the list', () => {
     const attempts = [attempt({ endMs: 3, reason: 'unreachable' }), ...rows.handedOver().attempts];
     const fallbackReason = 'local=unreachable; hosted_c=circuit_open';
     expect(whyOf(rows.handedOver({ attempts, fallbackReason }), labels)).toBe(
-      'Groq broke off; Together carried the answer on (Hosted C had its breaker open; Local was unreachable)',
+      'Groq dropped the stream; Together resumed the answer (Hosted C had its circuit open; Local was unreachable)',
     );
   });
 
@@ -150,28 +152,24 @@ describe('an attempt', () => {
     row.attempts.map((each) => resultText(each, row));
 
   test('says why it was made', () => {
-    expect(causes(rows.hedgeWon())).toEqual(['its turn', 'hedge: Groq was slow']);
+    expect(causes(rows.hedgeWon())).toEqual(['next in line', 'hedge: Groq was slow']);
     expect(causes(rows.hedgedAndHandedOver())).toEqual([
-      'its turn',
+      'next in line',
       'hedge: Groq was slow',
-      'Together broke off',
+      'Together dropped the stream',
     ]);
     const twice = request('a', { attempts: [attempt({ endMs: 4 }), attempt({ startMs: 90 })] });
-    expect(causes(twice)).toEqual(['its turn', 'once more']);
+    expect(causes(twice)).toEqual(['next in line', 'retry']);
   });
 
   test('says what came of it', () => {
-    expect(results(rows.hedgeLost())).toEqual(['answered', 'slower than another']);
-    expect(results(rows.hedgedAndHandedOver())).toEqual([
-      'slower than another',
-      'broke off',
-      'carried it on',
-    ]);
+    expect(results(rows.hedgeLost())).toEqual(['answered', 'lost the race']);
+    expect(results(rows.hedgedAndHandedOver())).toEqual(['lost the race', 'dropped', 'resumed it']);
     const attempts = [answered(), attempt({ cause: 'hedge', startMs: 5 })];
     expect(results(request('a', { ...running, attempts }))).toEqual(['answered', 'waiting']);
-    expect(results(rows.handedOver({ state: 'broken' })).at(-1)).toBe('another answer');
+    expect(results(rows.handedOver({ state: 'broken' })).at(-1)).toBe('different answer');
     expect(results(request('a', { state: 'cancelled', attempts: [answered()] }))).toEqual([
-      'cancelled by the caller',
+      'cancelled by the app',
     ]);
   });
 });

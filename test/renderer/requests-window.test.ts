@@ -62,7 +62,7 @@ describe.each(SIZES)('at $width × $height', (viewport) => {
     expect(Math.abs(mark.right - hedge.x)).toBeLessThan(2);
     expect(hedge.bottom).toBeLessThan(row.bottom);
     await page.getByText('hedge', { exact: true }).last().waitFor();
-    await page.locator('.note').getByText('slower than another').waitFor();
+    await page.locator('.note').getByText('lost the race').waitFor();
   });
 
   test('the joint of a hand-over spans both lines, between what broke off and what carries on', async () => {
@@ -75,7 +75,7 @@ describe.each(SIZES)('at $width × $height', (viewport) => {
     expect(Math.abs(middle - carrying.x)).toBeLessThan(3);
     expect(joint.y).toBeLessThan(broken.bottom);
     expect(joint.bottom).toBeGreaterThan(carrying.y);
-    await page.getByText('carried on by Together').waitFor();
+    await page.getByText('resumed by Together').waitFor();
   });
 
   test('a second call changes the height of no row, and no words leave theirs', async () => {
@@ -103,7 +103,7 @@ describe.each(SIZES)('at $width × $height', (viewport) => {
     for (const [index] of ALL.entries()) {
       await page.locator('.request').nth(index).click();
       const dialog = page.getByRole('dialog');
-      await dialog.getByRole('columnheader', { name: 'Asked because' }).waitFor();
+      await dialog.getByRole('columnheader', { name: 'Called because' }).waitFor();
       const over = await dialog.evaluate((it) => it.scrollWidth - it.clientWidth);
       expect(over).toBeLessThanOrEqual(0);
       expect(await axeViolations(page)).toEqual([]);
@@ -117,7 +117,7 @@ test('a row is read out with its story', async () => {
   const page = await open([rows.hedgeWon(), rows.handedOver()]);
   const button = (name: RegExp) => page.getByRole('button', { name });
   await button(/Groq was slow; Together answered first done/).waitFor();
-  expect(await button(/Groq broke off; Together carried the answer on done/).count()).toBe(1);
+  expect(await button(/Groq dropped the stream; Together resumed the answer done/).count()).toBe(1);
 });
 
 test('the details tell the story, why each call was made, and what was predicted of it', async () => {

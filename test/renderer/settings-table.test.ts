@@ -1,85 +1,55 @@
 import { describe, expect, test } from 'vitest';
-import { z } from 'zod';
-import { UPSTREAM_IDS } from '#shared/ids.ts';
-import { ENTRIES } from '../../main/config/schema.ts';
-import type { Field } from '../../renderer/features/settings/field.ts';
-import { fieldAt, SECTIONS } from '../../renderer/features/settings/settings-table.ts';
+import { sectionsOf } from '../../renderer/features/settings/settings-table.ts';
+import { fieldAt, FIELDS, SECTIONS, viewOf } from './settings-builders.ts';
 
-const entries = new Map(ENTRIES.map((entry) => [entry.path, entry]));
-const fields = SECTIONS.flatMap((section) => section.fields);
-const SENT_AS = {
-  address: 'http://127.0.0.1:1/v1',
-  text: 'some text',
-  secret: 'some-secret',
-  secrets: ['a-secret-of-some-length'],
-  headers: { 'X-Team': 'blue' },
-  milliseconds: 1_500,
-  count: 3,
-  percent: 5,
-  celsius: 80,
-  ports: [3001, 0],
-  flag: true,
-} as const;
+describe('the settings in the window', () => {
+  test('are all that the gateway answers, in its order', () => {
+    const paths = Object.entries(viewOf()).flatMap(([section, settings]) =>
+      Object.keys(settings).map((key) => `${section}.${key}`),
+    );
+    expect(FIELDS.map(({ path }) => path)).toEqual(paths);
+  });
 
-/** What may be sent of a field: all of its choices, else an example. */
-function sentAs({ kind, choices = [] }: Field): readonly unknown[] {
-  return kind === 'choice' ? choices.map(({ value }) => value) : [SENT_AS[kind]];
-}
-
-const NONE: Readonly<Record<string, unknown>> = { headers: {}, secrets: [] };
-
-describe('the table of settings agrees with the gateway', () => {
-  test.each(fields)('$path', (field) => {
-    const setting = entries.get(field.path)?.setting;
-    expect(`SWITCHYARD_${setting?.env}`).toBe(field.env);
-    for (const sent of sentAs(field)) {
-      expect(setting?.kind.schema.safeParse(sent).success).toBe(true);
+  test('say of each what the gateway says of it', () => {
+    const view = viewOf({ SWITCHYARD_HOSTED_A_MODEL: 'big' });
+    for (const { section, key, path, label, choices, ...said } of sectionsOf(view).flatMap(
+      ({ fields }) => fields,
+    )) {
+      const { choices: answered = [], ...facts } = view[section]?.[key] ?? {};
+      expect({ path, ...said }).toEqual({ path: `${section}.${key}`, ...facts });
+      expect(choices.map(({ value, meaning }) => ({ value, meaning }))).toEqual(answered);
+      expect(label).not.toBe('');
     }
-    expect(setting?.secret).toBe(['secret', 'secrets', 'headers'].includes(field.kind));
-    // None at all are an empty object or list there and nothing here.
-    expect(NONE[field.kind] ?? field.fallback).toEqual(setting?.fallback);
   });
 
-  test.each([...UPSTREAM_IDS, 'circuit', 'routing'])('nothing of %s is left out', (id) => {
-    const known = ENTRIES.filter(({ section }) => section === id).map(({ path }) => path);
-    const shown = fields.filter(({ section }) => section === id).map(({ path }) => path);
-    expect(shown.toSorted()).toEqual(known.toSorted());
+  test('show a setting and a choice of a newer gateway under their own names', () => {
+    const choice = { ...fieldAt('routing.hedge'), choices: [{ value: 'wide', meaning: 'Wide.' }] };
+    const [section] = sectionsOf({ future: { maxQueueMs: choice } });
+    expect(section).toMatchObject({
+      id: 'future',
+      upstream: null,
+      fields: [{ path: 'future.maxQueueMs', label: 'Max queue ms', choices: [{ label: 'wide' }] }],
+    });
   });
 
-  test('a choice offers all that there is to choose, says what comes of each, and begins at the default', () => {
-    for (const { path, kind, choices = [], fallback } of fields) {
-      const { schema } = entries.get(path)?.setting.kind ?? {};
-      const allowed = schema instanceof z.ZodEnum ? schema.options : [];
-      const offered = choices.map(({ value }) => value);
-      expect(new Set(offered)).toEqual(new Set(kind === 'choice' ? allowed : []));
-      if (kind !== 'choice') continue;
-      expect(choices.filter(({ value }) => value === fallback)).toHaveLength(1);
+  test('every setting and every choice has a name of its own', () => {
+    for (const { fields } of SECTIONS) {
+      expect(new Set(fields.map(({ label }) => label)).size).toBe(fields.length);
+    }
+    for (const { choices } of FIELDS) {
       expect(new Set(choices.map(({ label }) => label)).size).toBe(choices.length);
-      for (const { hint } of choices) expect(hint).toMatch(/\.$/);
     }
   });
 
   test('wherever a prompt or an answer may be paid twice, the choice says so', () => {
-    const hintAt = (path: string, value: string) =>
-      fieldAt(path).choices?.find((choice) => choice.value === value)?.hint;
-    for (const value of ['own', 'all']) expect(hintAt('routing.hedge', value)).toMatch(/paid/);
+    const meaningOf = (path: string, value: string) =>
+      fieldAt(path).choices.find((choice) => choice.value === value)?.meaning;
+    for (const value of ['own', 'all']) expect(meaningOf('routing.hedge', value)).toMatch(/paid/);
     for (const value of ['same-model', 'any']) {
-      expect(hintAt('routing.resume', value)).toMatch(/paid there once more/);
+      expect(meaningOf('routing.resume', value)).toMatch(/pay for the prompt again/);
     }
     for (const path of ['routing.hedge', 'routing.resume']) {
-      expect(hintAt(path, 'off')).not.toMatch(/paid/);
+      expect(meaningOf(path, 'off')).not.toMatch(/pa(id|y)/);
     }
-  });
-
-  test('every setting has a name of its own within its section', () => {
-    for (const section of SECTIONS) {
-      const labels = section.fields.map(({ label }) => label);
-      expect(new Set(labels).size).toBe(labels.length);
-    }
-  });
-
-  test('a field is found by its path, and only by one there is', () => {
-    for (const field of fields) expect(fieldAt(field.path)).toBe(field);
-    expect(() => fieldAt('routing.nothing')).toThrow('routing.nothing');
   });
 });

@@ -193,10 +193,10 @@ describe('the marks of a waterfall', () => {
     expect(kinds(rows.hedgeWon())).toEqual(['0 outrun', '1 waiting', '1 answering']);
     expect(kinds(rows.hedgeLost())).toEqual(['0 waiting', '0 answering', '1 outrun']);
     expect(notes(rows.hedgeWon())).toContainEqual(
-      expect.objectContaining({ text: 'slower than another', lane: 0 }),
+      expect.objectContaining({ text: 'lost the race', lane: 0 }),
     );
     expect(notes(rows.hedgeLost())).toContainEqual(
-      expect.objectContaining({ text: 'slower than another', lane: 1 }),
+      expect.objectContaining({ text: 'lost the race', lane: 1 }),
     );
   });
 
@@ -209,7 +209,7 @@ describe('the marks of a waterfall', () => {
     const row = rows.handedOver();
     expect(marks(row)).toEqual([{ kind: 'handover', attempt: 1, lane: 1, at: startOf(row, 1) }]);
     expect(notes(row)).toEqual([
-      expect.objectContaining({ text: 'carried on by Together', lane: 0, about: 'before' }),
+      expect.objectContaining({ text: 'resumed by Together', lane: 0, about: 'before' }),
     ]);
   });
 
@@ -219,7 +219,7 @@ describe('the marks of a waterfall', () => {
     const refused = { ...next, firstContentMs: null, endMs: 3_000, reason: 'http_400' as const };
     const third = { ...next, upstream: 'hosted_c' as const, startMs: 3_000, firstContentMs: 3_500 };
     const row = rows.handedOver({ attempts: [broken, refused, third] });
-    expect(notes(row).map(({ text }) => text)).toEqual(['carried on by Hosted C']);
+    expect(notes(row).map(({ text }) => text)).toEqual(['resumed by Hosted C']);
     expect(marks(row).map(({ attempt: index }) => index)).toEqual([1]);
     const nobody = rows.handedOver({ attempts: [broken, refused], state: 'broken' });
     expect(notes(nobody)).toEqual([]);

@@ -74,7 +74,7 @@ describe('request words', () => {
     const attempts = [attempt({ endMs: 4, reason: 'timeout' }), attempt({ upstream: 'hosted_a' })];
     const row = request('a', { state: 'running', upstream: null, attempts });
     expect(whoOf(row, labels)).toBe('Groq');
-    expect(whoOf({ ...row, state: 'failed' }, labels)).toBe('nobody');
+    expect(whoOf({ ...row, state: 'failed' }, labels)).toBe('No upstream');
     expect(whoOf({ ...row, attempts: [] }, labels)).toBe('choosing');
   });
 
@@ -87,7 +87,7 @@ describe('request words', () => {
 
   test('only a streamed answer has a number of tokens', () => {
     expect(amountOf(request('a', { events: 1_200 }))).toBe('≈ 1,200 tokens');
-    expect(amountOf(request('a', { events: 0, stream: false }))).toBe('whole answer');
+    expect(amountOf(request('a', { events: 0, stream: false }))).toBe('not streamed');
     expect(amountOf(request('a', { events: 0, state: 'running' }))).toBe('');
   });
 
@@ -114,7 +114,7 @@ describe('address', () => {
 
   test('an unknown address is the overview, an unknown filter is all', () => {
     expect(routeOf('#/elsewhere')).toEqual({ page: 'overview' });
-    expect(routeOf('#/settings/odd')).toEqual({ page: 'settings', section: null });
+    expect(routeOf('#/settings/no-such')).toEqual({ page: 'settings', section: null });
     expect(routeOf('#/requests/odd')).toEqual({ page: 'requests', filter: 'all' });
   });
 });

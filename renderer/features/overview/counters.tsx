@@ -13,7 +13,7 @@ export function Counters({ inFlight, requests, fallbacks }: CountersProps) {
     <dl className="counters">
       <Counter label="in flight" value={formatCompact(inFlight)} />
       <Counter label="requests" value={formatCompact(requests)} />
-      <Counter label={`fell back, ${share} %`} value={formatCompact(fallbacks)} />
+      <Counter label={`fallbacks (${share}%)`} value={formatCompact(fallbacks)} />
     </dl>
   );
 }

@@ -5,7 +5,8 @@ export function DemoNote() {
       <strong className="demo-badge">Demo</strong>
       <span>
         These upstreams are simulated and their answers are canned text. Break one and watch where
-        requests go: “slow start” of a hosted one brings a hedge, “cuts off” a hand-over.
+        requests go. Try “slow start” on a hosted upstream to see a hedge, “drops stream” to see an
+        answer resumed.
       </span>
     </p>
   );

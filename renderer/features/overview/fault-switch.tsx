@@ -5,11 +5,11 @@ import { ErrorText } from '../../ui/error-text.tsx';
 
 const WORDS: Readonly<Record<DemoFault, string>> = {
   none: 'healthy',
-  refuse: 'refuses',
+  refuse: 'unreachable',
   '429': '429 limit',
   '500': '500 errors',
   slow: 'slow start',
-  cut: 'cuts off',
+  cut: 'drops stream',
   stall: 'stalls',
 };
 
@@ -26,7 +26,7 @@ export function FaultSwitch({ label, fault, disabled, onChange }: FaultSwitchPro
   return (
     <div className="fault">
       <label>
-        <span className="unseen">{label}: </span>behaves
+        <span className="unseen">{label}: </span>Simulate
         <select
           value={shown}
           disabled={disabled}

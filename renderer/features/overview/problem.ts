@@ -28,10 +28,13 @@ export function problemAt(station: Station): Problem | null {
     case 'skipped':
       return isLasting(condition.reason) ? skipProblem(station, condition.reason) : null;
     case 'no-provider':
-      return { what: `${label} has no machine that can serve.`, todo: 'Start one of its engines.' };
+      return { what: `${label} has no machine available.`, todo: 'Start one of its engines.' };
     case 'on-demand':
       return condition.warmup === 'failed'
-        ? { what: `${label} could not be started.`, todo: 'Check the endpoint with its host.' }
+        ? {
+            what: `${label} could not be started.`,
+            todo: 'Check the endpoint at your GPU provider.',
+          }
         : null;
     default:
       return null;
@@ -44,7 +47,7 @@ function isSlow({ report }: Station): boolean {
 
 function repair(station: Station): string {
   const { baseUrl, circuit, id } = station.report;
-  if (isSlow(station)) return 'See what keeps it busy.';
+  if (isSlow(station)) return 'Check what else is using it.';
   const place = baseUrl === null ? '' : ` at ${baseUrl}`;
   if (id !== 'local') return `Check its service${place}.`;
   return circuit.lastError !== null && reasonOf(circuit.lastError) === 'unreachable'
@@ -57,12 +60,15 @@ function skipProblem({ report }: Station, reason: string): Problem {
   const place = (name: string): string => `Settings, or SWITCHYARD_${id.toUpperCase()}_${name}`;
   switch (reason) {
     case 'credentials':
-      return { what: `${label} refused its key.`, todo: `Set a new one: ${place('API_KEY')}.` };
+      return {
+        what: `${label} rejected the API key.`,
+        todo: `Set a new one: ${place('API_KEY')}.`,
+      };
     case 'quota':
-      return { what: `${label} has used up its quota.`, todo: 'Top up the account.' };
+      return { what: `${label} is out of quota.`, todo: 'Top up the account.' };
     case 'model_not_found':
       return {
-        what: `${label} does not know the model ${model || 'asked for'}.`,
+        what: `${label} does not have the model ${model || 'that was requested'}.`,
         todo: `Change it: ${place('MODEL')}.`,
       };
     default:

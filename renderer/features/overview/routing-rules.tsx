@@ -4,9 +4,6 @@ import type { LiveData } from '../../api/live-data.ts';
 import type { SettingsState } from '../../api/window-state.ts';
 import { useWish } from '../../ui/use-wish.ts';
 import type { Line } from './upstream-list.ts';
-import { settingAt } from '../settings/setting-text.ts';
-import type { Field } from '../settings/field.ts';
-import { fieldAt } from '../settings/settings-table.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { Switch } from '../../ui/switch.tsx';
 
@@ -29,17 +26,19 @@ export function LineRules({ data, line, control, settings, actions }: LineRulesP
     <div className="rules">
       <Rule
         {...shared}
-        field={fieldAt('routing.forceZero')}
+        section="routing"
+        setting="forceZero"
         label="Never spend money (only local)"
         on={forceZero}
         hint={
-          forceZero ? `Only ${local} is asked.` : `Where ${local} fails, the others may answer.`
+          forceZero ? `Only ${local} is called.` : `If ${local} fails, paid upstreams may answer.`
         }
       />
       {last && last.condition.kind !== 'missing' && (
         <Rule
           {...shared}
-          field={fieldAt('ondemand.warmup')}
+          section="ondemand"
+          setting="warmup"
           label="Warm up on demand when local fails"
           on={data.app.warmupEnabled}
           hint={warmupHint(last.report.label, forceZero, data.app.warmupEnabled)}
@@ -50,25 +49,28 @@ export function LineRules({ data, line, control, settings, actions }: LineRulesP
 }
 
 function warmupHint(label: string, forceZero: boolean, on: boolean): string {
-  if (forceZero) return 'Not while no money is to be spent.';
+  if (forceZero) return 'Off while “Never spend money” is on.';
   return on
-    ? `${label} is then ready when its turn comes.`
-    : `${label} starts when its turn comes.`;
+    ? `${label} starts in the background, ready as a fallback.`
+    : `${label} starts only when a request reaches it.`;
 }
 
 interface RuleProps extends Pick<LineRulesProps, 'control' | 'settings' | 'actions'> {
-  readonly field: Field;
+  readonly section: string;
+  /** Its key in the section. */
+  readonly setting: string;
   readonly label: string;
   readonly on: boolean;
   readonly hint: string;
 }
 
-function Rule({ field, label, on, hint, control, settings, actions }: RuleProps) {
+function Rule({ section, setting, label, on, hint, control, settings, actions }: RuleProps) {
   const hintId = useId();
   const { shown, error, choose } = useWish(on, (next: boolean) =>
-    actions.saveSettings({ [field.section]: { [field.key]: next } }),
+    actions.saveSettings({ [section]: { [setting]: next } }),
   );
-  const held = settings.kind === 'read' && settingAt(settings.view, field).source === 'env';
+  const known = settings.kind === 'read' ? settings.view[section]?.[setting] : undefined;
+  const held = known?.source === 'env';
   return (
     <div className="rule">
       <Switch
@@ -81,7 +83,7 @@ function Rule({ field, label, on, hint, control, settings, actions }: RuleProps)
       <p id={hintId} className="quiet">
         {held ? (
           <>
-            Held by <code>{field.env}</code>: change it there and restart.
+            Set by <code>{known.env}</code>; change it there and restart.
           </>
         ) : (
           hint

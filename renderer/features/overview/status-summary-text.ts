@@ -3,13 +3,15 @@ import type { Line, Station } from './upstream-list.ts';
 import { problemAt, type Problem } from './problem.ts';
 import type { Tone } from './upstream-status-text.ts';
 
-/** Who serves now, what is broken, what to do. */
+/** Which upstream serves now, what is broken, what to do. */
 export interface Headline {
+  /** Before the subject, as in `Serving from `. */
+  readonly lead: string;
   /** Coloured part of the sentence, the upstream where there is one. */
   readonly subject: string;
   readonly rest: string;
   readonly tone: Tone;
-  /** What to read where nothing is wrong, a line each. */
+  /** Shown if nothing is wrong, a line each. */
   readonly calm: readonly string[];
   readonly problems: readonly Problem[];
 }
@@ -31,7 +33,7 @@ export function isBare(line: Line): boolean {
   return line.stations.every(({ condition }) => condition.kind === 'missing');
 }
 
-/** Upstreams that could answer but for the owner's wish. */
+/** Upstreams that could answer if zero-spend were off. */
 function switchedOff(stations: readonly Station[]): readonly Problem[] {
   if (!stations.some(isOff)) return [];
   const todo = 'Switch “Never spend money” off to let them answer.';
@@ -47,18 +49,18 @@ type Sentence = Omit<Headline, 'problems'>;
 function withoutServer(stations: readonly Station[]): Sentence {
   if (stations.every(({ condition }) => condition.kind === 'missing')) {
     const calm = ['Tell Switchyard where your engine or a hosted API is.'];
-    return { subject: 'Nothing is set up yet.', rest: '', tone: 'grey', calm };
+    return { lead: '', subject: 'Nothing is set up yet.', rest: '', tone: 'grey', calm };
   }
   const [off] = switchedOff(stations);
   if (off) {
     const calm = [`${off.what} ${off.todo}`];
-    return { subject: 'Nobody', rest: ' can serve now.', tone: 'red', calm };
+    return { lead: '', subject: 'No upstream', rest: ' is available.', tone: 'red', calm };
   }
   const resting = stations.some(({ condition }) => condition.kind === 'cooling');
   const calm = resting
-    ? 'The one whose cool-down ends first is asked all the same.'
+    ? 'Requests still try the one whose cool-down ends first.'
     : 'Requests are refused until one of them is back.';
-  return { subject: 'Nobody', rest: ' can serve now.', tone: 'red', calm: [calm] };
+  return { lead: '', subject: 'No upstream', rest: ' is available.', tone: 'red', calm: [calm] };
 }
 
 function withServer(server: Station, { stations }: Line): Sentence {
@@ -66,25 +68,26 @@ function withServer(server: Station, { stations }: Line): Sentence {
   const before = stations.slice(0, stations.indexOf(server)).filter(isSetUp);
   switch (server.condition.kind) {
     case 'failing':
-      return { subject: label, rest: ' is failing, and nothing stands behind it.', ...red() };
+      return { lead: '', subject: label, rest: ' is failing, and there is no fallback.', ...red() };
     case 'probe':
-      return { subject: label, rest: ' is tried again with the next request.', ...amber() };
+      return { lead: '', subject: label, rest: ' is retried with the next request.', ...amber() };
     case 'on-demand':
       if (server.condition.warmup !== 'ready') return startingSentence(server);
       break;
     default:
   }
   const out = before.map(({ report }) => report.label);
-  const rest = out.length === 0 ? ' serves.' : ` serves; ${listOf(out)} ${be(out)} out.`;
-  return { subject: label, rest, tone: 'green', calm: calmLines(server, stations) };
+  const rest = out.length === 0 ? '' : ` – ${listOf(out)} ${be(out)} down`;
+  const calm = calmLines(server, stations);
+  return { lead: 'Serving from ', subject: label, rest, tone: 'green', calm };
 }
 
 function startingSentence(server: Station): Sentence {
   const { label, timeoutMs } = server.report;
   const calm = [`Requests wait for it, up to ${formatDuration(timeoutMs)}.`];
   const warming = server.condition.kind === 'on-demand' && server.condition.warmup === 'warming';
-  const rest = warming ? ' is starting up.' : ' is next, and has to start first.';
-  return { subject: label, rest, tone: 'blue', calm };
+  const rest = warming ? ' is starting up.' : ' is next (cold start).';
+  return { lead: '', subject: label, rest, tone: 'blue', calm };
 }
 
 function calmLines(server: Station, stations: readonly Station[]): readonly string[] {
@@ -97,8 +100,8 @@ function calmLines(server: Station, stations: readonly Station[]): readonly stri
     .map(({ report }) => report.label);
   const next =
     behind.length > 0
-      ? `Behind it, in this order: ${listOf(behind)}.`
-      : `${stations.some(isOff) ? 'The others are switched off' : 'Nothing stands behind it'}: when it fails, requests fail.`;
+      ? `Fallback order: ${listOf(behind)}.`
+      : `${stations.some(isOff) ? 'The others are switched off' : 'No fallback is set up'}: if it fails, requests fail.`;
   return [[model, speed].filter((part) => part !== '').join(' · '), next].filter(
     (line) => line !== '',
   );
@@ -121,5 +124,5 @@ function red(): Pick<Sentence, 'tone' | 'calm'> {
 }
 
 function amber(): Pick<Sentence, 'tone' | 'calm'> {
-  return { tone: 'amber', calm: ['Nothing else can serve now.'] };
+  return { tone: 'amber', calm: ['No other upstream is available.'] };
 }

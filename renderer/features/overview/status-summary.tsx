@@ -10,7 +10,7 @@ const LINES = 2;
 
 /** The sentence at the top of the overview; read aloud when it changes. */
 export function Headline({ headline, children }: HeadlineProps) {
-  const { subject, rest, tone, calm, problems } = headline;
+  const { lead, subject, rest, tone, calm, problems } = headline;
   // Two lines are kept free below the sentence; the last of them counts what does not fit.
   const shown = problems.length <= LINES ? LINES : LINES - 1;
   const more = problems.length - shown;
@@ -18,6 +18,7 @@ export function Headline({ headline, children }: HeadlineProps) {
     <section className="headline">
       <div aria-live="polite">
         <h1>
+          {lead}
           <span data-tone={tone}>{subject}</span>
           {rest}
         </h1>
@@ -27,7 +28,11 @@ export function Headline({ headline, children }: HeadlineProps) {
             <strong>{what}</strong> {todo}
           </p>
         ))}
-        {more > 0 && <p>{more} more, marked on the line below.</p>}
+        {more > 0 && (
+          <p>
+            {more} more {more === 1 ? 'upstream needs' : 'upstreams need'} attention.
+          </p>
+        )}
       </div>
       {children}
     </section>

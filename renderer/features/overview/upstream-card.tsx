@@ -34,7 +34,7 @@ export function Station({ station, requests, successes, children }: StationProps
       </div>
       <h3 tabIndex={-1}>{report.label}</h3>
       <p className="model" title={report.model}>
-        {missing ? '' : report.model || 'the caller’s model'}
+        {missing ? '' : report.model || 'the model that the app asks for'}
       </p>
       <p className="state">
         <span className="pill">{word}</span>
@@ -45,11 +45,14 @@ export function Station({ station, requests, successes, children }: StationProps
       ) : (
         <dl className="figures">
           <Figure label="in flight" value={formatCount(inFlight)} />
-          <Figure label="first token" value={ewmaTtft === null ? '–' : formatDuration(ewmaTtft)} />
           <Figure
-            label="answered"
+            label="avg. first token"
+            value={ewmaTtft === null ? '–' : formatDuration(ewmaTtft)}
+          />
+          <Figure
+            label="succeeded"
             value={
-              requests === 0 ? '–' : `${formatCompact(successes)} / ${formatCompact(requests)}`
+              requests === 0 ? '–' : `${formatCompact(successes)} of ${formatCompact(requests)}`
             }
           />
         </dl>
@@ -76,7 +79,9 @@ interface SetHintProps {
 /** What would put the upstream on the line. */
 function SetHint({ id, wants }: SetHintProps) {
   if (wants === 'engine') {
-    return <p className="set-hint">Start an engine on this machine: it is found by itself.</p>;
+    return (
+      <p className="set-hint">Start an engine on this machine; it is detected automatically.</p>
+    );
   }
   return (
     <p className="set-hint">

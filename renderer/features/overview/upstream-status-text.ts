@@ -7,7 +7,7 @@ import { reasonText } from '../../text/reason-text.ts';
 /** Colours that always mean the same: serving, cooling off, broken, on demand, at rest. */
 export type Tone = 'green' | 'amber' | 'red' | 'blue' | 'grey';
 
-/** A station's state as the page says it. */
+/** The words for an upstream's state. */
 interface StationWords {
   readonly tone: Tone;
   readonly word: string;
@@ -15,15 +15,14 @@ interface StationWords {
   readonly detail: string | null;
 }
 
-/** Skips that a person has to end; the others end by themselves. */
+/** Exclusions that a person has to end; the others expire. */
 const LASTING = new Set(['credentials', 'quota', 'model_not_found', 'disabled']);
 
-/** True for a skip that somebody has to do something about. */
+/** True for an exclusion that a person has to end. */
 export function isLasting(reason: string): boolean {
   return LASTING.has(reason);
 }
 
-/** Says a station's state in a word or two. */
 export function stationWords({ condition, flow, inFlight }: Station): StationWords {
   switch (condition.kind) {
     case 'missing':
@@ -31,19 +30,19 @@ export function stationWords({ condition, flow, inFlight }: Station): StationWor
     case 'no-provider':
       return say('grey', reasonText('no_provider'));
     case 'zero-spend':
-      return say('grey', 'switched off', 'costs money');
+      return say('grey', 'switched off', 'paid');
     case 'skipped':
       return skipWords(condition.reason, condition.remainingMs);
     case 'cooling':
       return say(
         'amber',
-        condition.cause === 'slow' ? 'open, too slow' : 'open',
-        `tried in ${formatCountdown(condition.remainingMs)}`,
+        condition.cause === 'slow' ? 'skipped: too slow' : 'skipped',
+        `retry in ${formatCountdown(condition.remainingMs)}`,
       );
     case 'probe':
-      return inFlight > 0 ? say('amber', 'being tried') : say('amber', 'open', 'tried next');
+      return inFlight > 0 ? say('amber', 'retrying') : say('amber', 'skipped', 'next: retry');
     case 'failing':
-      return say('red', 'failing', `${condition.fails} of ${condition.limit}`);
+      return say('red', 'failing', `skipped after ${condition.limit - condition.fails} more`);
     case 'on-demand':
       return warmupWords(condition.warmup, flow === 'ends');
     case 'closed':
@@ -56,7 +55,7 @@ export function stationWords({ condition, flow, inFlight }: Station): StationWor
 function skipWords(reason: string, remainingMs: number): StationWords {
   const left = formatCountdown(remainingMs);
   return isLasting(reason)
-    ? say('red', reasonText(reason), `tried in ${left}`)
+    ? say('red', reasonText(reason), `retry in ${left}`)
     : say('amber', reasonText(reason), `back in ${left}`);
 }
 
@@ -69,7 +68,7 @@ function warmupWords(warmup: WarmupState, serving: boolean): StationWords {
     case 'failed':
       return say('red', 'warm-up failed');
     case 'idle':
-      return serving ? say('blue', 'next', 'starts cold') : say('blue', 'cold');
+      return serving ? say('blue', 'next', 'cold start') : say('blue', 'cold');
     default:
       return assertNever(warmup, 'warm-up state');
   }

@@ -19,14 +19,14 @@ interface LineProps {
   readonly actions: Control;
 }
 
-/** The track: callers at one end, then the upstreams in the order in which they are asked. */
+/** The track: callers at one end, then the upstreams in routing order. */
 export function Line({ data, line, control, settings, actions }: LineProps) {
   const { perUpstream } = data.status.stats;
   const faults = data.app.demo?.faults;
   return (
     <section className="panel line-panel" aria-labelledby="line-title">
       <h2 id="line-title" className="unseen">
-        Upstreams, in the order in which a request asks them
+        Upstreams, in the order in which requests try them
       </h2>
       <div className="line" data-moving={line.totalInFlight > 0 || undefined}>
         <div className="origin">
@@ -76,14 +76,14 @@ function ordersAt(station: StationModel, { status }: LiveData, actions: Control)
   const reset = {
     word: 'Reset',
     more: '',
-    title: 'Close the breaker and forget skips and failures in a row: it is asked again at once',
-    done: 'reset, it is asked again',
+    title: 'Close the circuit breaker and clear failures and exclusions: the next request tries it',
+    done: 'reset; the next request tries it',
     give: () => actions.resetCircuit(id),
   };
   const warmUp = {
     word: 'Warm up',
     more: ' now',
-    title: 'Start it now, so that it is ready when its turn comes',
+    title: 'Start it now, so that it is ready as a fallback',
     done: 'warming up',
     give: () => actions.warmUp(),
   };

@@ -41,11 +41,13 @@ export function AddMachine({ enroll, known, serverNow, onClose }: AddMachineProp
       ) : (
         asksFirst && (
           <button type="button" className="button" data-primary onClick={make}>
-            Go on over plain HTTP
+            Continue over plain HTTP
           </button>
         )
       )}
-      {!enrollment && !asksFirst && error === null && <p className="quiet">Making a line…</p>}
+      {!enrollment && !asksFirst && error === null && (
+        <p className="quiet">Creating a join command…</p>
+      )}
       <ErrorText text={error} />
       {error !== null && (
         <button type="button" className="button" onClick={make}>
@@ -55,7 +57,7 @@ export function AddMachine({ enroll, known, serverNow, onClose }: AddMachineProp
       <output className="joined">
         {joined && (
           <>
-            <strong>{providerName(joined)} has joined.</strong> It is checked now:{' '}
+            <strong>{providerName(joined)} has joined.</strong> It is being verified:{' '}
             <a href={hashOf({ page: 'provider', id: joined.id })}>see how that goes</a>.
           </>
         )}
@@ -87,11 +89,11 @@ function JoinSteps({ enrollment, serverNow, onRenew }: JoinStepsProps) {
               </button>
             </>
           ) : (
-            <>Works for another {left}.</>
+            <>Valid for {left}.</>
           )}
         </p>
       </li>
-      <li>The machine shows up in the list within seconds and is checked at once.</li>
+      <li>The machine appears in the list within seconds and is verified at once.</li>
     </ol>
   );
 }

@@ -1,6 +1,6 @@
 import type { StandingKind } from './provider-standing.ts';
 
-/** What machines are sorted into, what needs somebody first. */
+/** What machines are sorted into, what needs attention first. */
 export const PROVIDER_GROUPS = ['attention', 'arriving', 'ready', 'resting'] as const;
 
 export type ProviderGroup = (typeof PROVIDER_GROUPS)[number];
@@ -13,9 +13,9 @@ export type ProviderFilter = (typeof PROVIDER_FILTERS)[number];
 export const GROUP_LABELS: Readonly<Record<ProviderFilter, string>> = {
   all: 'All',
   attention: 'Needs attention',
-  arriving: 'Being checked',
+  arriving: 'Verifying',
   ready: 'Can serve',
-  resting: 'At rest',
+  resting: 'Offline or paused',
 };
 
 /** Each standing's group; within a group they keep this order. */

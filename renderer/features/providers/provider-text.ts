@@ -25,7 +25,7 @@ const SHOWN_ADDRESSES = 2;
 export function providerWords(standing: Standing, serverNow: number): ProviderWords {
   switch (standing.kind) {
     case 'stopped':
-      return say('grey', 'stopped', `Its agent said goodbye ${at(standing.since, serverNow)}.`);
+      return say('grey', 'stopped', `Shut down ${at(standing.since, serverNow)}.`);
     case 'silent':
       return silentWords(standing.since, serverNow);
     case 'paused':
@@ -39,7 +39,7 @@ export function providerWords(standing: Standing, serverNow: number): ProviderWo
     case 'loading':
       return say('blue', 'loading', 'Its engine is loading a model.');
     case 'draining':
-      return say('grey', 'draining', 'It ends what it has begun and takes nothing new.');
+      return say('grey', 'draining', 'It finishes running requests and takes no new ones.');
     case 'verifying':
       return say('blue', 'being checked');
     case 'pending':
@@ -47,9 +47,9 @@ export function providerWords(standing: Standing, serverNow: number): ProviderWo
     case 'resting':
       return restingWords(standing);
     case 'wavering':
-      return checkWords('amber', 'wavering', standing.failed);
+      return checkWords('amber', 'unstable', standing.failed);
     case 'direct':
-      return say('green', 'used directly', 'Local asks its engine without the agent.');
+      return say('green', 'used directly', 'Local calls its engine without the agent.');
     case 'serving':
       return say('green', 'serving');
     case 'idle':
@@ -76,7 +76,7 @@ function silentWords(since: number, serverNow: number): ProviderWords {
     'red',
     'no heartbeat',
     `No heartbeat since ${formatMoment(since, serverNow)}.`,
-    'Is the machine on, its agent running, and the network between up?',
+    'Check that the machine is on, its agent runs and the network is up.',
   );
 }
 
@@ -87,7 +87,7 @@ function unreachableWords(entries: readonly Check[]): ProviderWords {
   return say(
     'red',
     'unreachable',
-    `Heartbeats come, but it cannot be reached: ${shown}${rest}.`,
+    `Its heartbeats arrive, but it cannot be reached: ${shown}${rest}.`,
     checkTodo(CHECKS.health),
   );
 }
@@ -103,22 +103,23 @@ function checkWords(
   word: string,
   [first, ...others]: readonly CheckGroup[],
 ): ProviderWords {
-  if (!first) return say(tone, word, 'Its verification failed.', 'Have it checked again.');
+  if (!first) return say(tone, word, 'Its verification failed.', 'Verify it again.');
   const errors = first.entries.filter(({ passed }) => !passed).map(failureText);
   const more = others.length === 0 ? '' : ` ${formatPlural(others.length, 'more check')} failed.`;
   const what = `The check “${first.name}” failed: ${errors.join(', ')}.${more}`;
-  const grace = tone === 'amber' ? ' It serves on; three failed runs in a row take it out.' : '';
+  const grace =
+    tone === 'amber' ? ' It keeps serving; three failed verifications in a row exclude it.' : '';
   return say(tone, word, what + grace, checkTodo(first.name));
 }
 
 function restingWords({ fails, lastError }: Extract<Standing, { kind: 'resting' }>): ProviderWords {
   const error = lastError === null ? '' : ` (${reasonText(reasonOf(lastError))})`;
-  const what = `It failed ${formatPlural(fails, 'request')} in a row${error} and is left out for now.`;
-  return say('amber', 'resting', what, 'See what its engine’s log says.');
+  const what = `It failed ${formatPlural(fails, 'request')} in a row${error} and is skipped for now.`;
+  return say('amber', 'cooling down', what, 'Check its engine’s log.');
 }
 
 function pendingText(reason: string): string {
-  return reason === '' ? 'Waits for its check.' : `Waits for its check: ${reason}.`;
+  return reason === '' ? 'Waiting to be verified.' : `Waiting to be verified: ${reason}.`;
 }
 
 function at(epochMs: number, serverNow: number): string {

@@ -11,6 +11,7 @@ import type { Agent } from '../../api/agent.ts';
 import type { Control } from '../../api/control.ts';
 import type { LiveData } from '../../api/live-data.ts';
 import type { Providers as Registry } from '../../api/providers.ts';
+import type { SettingsState } from '../../api/window-state.ts';
 import { useReading } from '../../ui/use-reading.ts';
 import { useSeconds } from '../../ui/use-seconds.ts';
 import { directMachine } from '../this-machine/agent-engine.ts';
@@ -32,6 +33,7 @@ interface ProvidersProps {
   /** The machine that was looked at last. */
   readonly opened: string | null;
   readonly control: boolean;
+  readonly settings: SettingsState;
   readonly frozenAt: number | null;
   readonly registry: Registry;
   readonly agent: Agent;
@@ -44,7 +46,7 @@ const TITLE = 'providers-title';
 /** Every machine that reports to this gateway. */
 export function Providers(props: ProvidersProps) {
   const { data, filter, text, onText, opened, control, frozenAt, registry } = props;
-  const { agent, saveSettings } = props;
+  const { settings, agent, saveSettings } = props;
   const [adding, setAdding] = useState(false);
   const revision = data.providers?.revision ?? null;
   const {
@@ -70,7 +72,7 @@ export function Providers(props: ProvidersProps) {
         onAdd={() => setAdding(true)}
       />
       <ThisMachine
-        {...{ data, control, frozenAt, serverNow, agent, saveSettings }}
+        {...{ data, control, settings, frozenAt, serverNow, agent, saveSettings }}
         machines={list?.data ?? []}
       />
       {failed && (

@@ -13,16 +13,16 @@ interface AttemptTableProps {
 /** Every attempt of a request, in order. */
 export function AttemptTable({ row, labels, elapsedMs }: AttemptTableProps) {
   const hidden = row.attemptCount - row.attempts.length;
-  if (row.attempts.length === 0) return <p className="quiet">No upstream was asked.</p>;
+  if (row.attempts.length === 0) return <p className="quiet">No upstream was called.</p>;
   return (
     <>
       <table className="attempts">
         <thead>
           <tr>
             <th scope="col">Upstream</th>
-            <th scope="col">Asked because</th>
+            <th scope="col">Called because</th>
             <th scope="col">Result</th>
-            <th scope="col">Began</th>
+            <th scope="col">Started</th>
             <th scope="col">First token</th>
             <th scope="col">Took</th>
           </tr>
@@ -36,7 +36,7 @@ export function AttemptTable({ row, labels, elapsedMs }: AttemptTableProps) {
           ))}
         </tbody>
       </table>
-      {hidden > 0 && <p className="quiet">and {hidden} more attempts, which are not kept.</p>}
+      {hidden > 0 && <p className="quiet">and {hidden} more attempts that were not kept.</p>}
     </>
   );
 }

@@ -4,13 +4,13 @@ import { nameOf, type Labels } from './attempt-names.ts';
 import { brokenBefore } from './waterfall-lanes.ts';
 import { reasonText } from '../../text/reason-text.ts';
 
-/** True for an attempt of whose answer the caller has something. */
+/** True for an attempt that delivered text to the caller. */
 export function gaveContent(attempt: AttemptRow, row: RequestRow): boolean {
   const { firstContentMs, reason } = attempt;
   return firstContentMs !== null && reason !== OUTRUN && !hasDiverged(attempt, row);
 }
 
-/** True for one that was to carry an answer on and began another. */
+/** True for a resume whose text did not match the partial answer. */
 export function hasDiverged({ cause, endMs, reason }: AttemptRow, { state }: RequestRow): boolean {
   return cause === 'resume' && state === 'broken' && endMs !== null && reason === null;
 }
@@ -29,7 +29,7 @@ export function causeText(attempt: AttemptRow, row: RequestRow, labels: Labels):
     case 'turn': {
       const before = attempts[at - 1];
       const isAgain = before?.upstream === attempt.upstream && before.provider === attempt.provider;
-      return isAgain ? 'once more' : 'its turn';
+      return isAgain ? 'retry' : 'next in line';
     }
     case 'hedge': {
       const slow = slowOne(attempt, row);
@@ -37,7 +37,7 @@ export function causeText(attempt: AttemptRow, row: RequestRow, labels: Labels):
     }
     case 'resume': {
       const broken = attempts[brokenBefore(attempts, at)];
-      return broken === undefined ? 'carry on' : `${nameOf(broken, row, labels)} broke off`;
+      return broken === undefined ? 'resume' : `${nameOf(broken, row, labels)} dropped the stream`;
     }
   }
 }
@@ -47,11 +47,11 @@ export function resultText(attempt: AttemptRow, row: RequestRow): string {
   const { cause, endMs, firstContentMs, reason } = attempt;
   if (reason !== null) {
     const isBroken = firstContentMs !== null && reason !== OUTRUN;
-    return isBroken ? 'broke off' : reasonText(reason);
+    return isBroken ? 'dropped' : reasonText(reason);
   }
   if (endMs === null) return firstContentMs === null ? 'waiting' : 'answering';
-  if (hasDiverged(attempt, row)) return 'another answer';
-  if (row.state === 'broken') return 'broke off';
-  if (row.state === 'cancelled') return 'cancelled by the caller';
-  return cause === 'resume' ? 'carried it on' : 'answered';
+  if (hasDiverged(attempt, row)) return 'different answer';
+  if (row.state === 'broken') return 'dropped';
+  if (row.state === 'cancelled') return 'cancelled by the app';
+  return cause === 'resume' ? 'resumed it' : 'answered';
 }

@@ -12,11 +12,11 @@ const ENTRIES: readonly Entry[] = [
   { look: 'stretch', kind: 'waiting', text: 'waiting' },
   { look: 'stretch', kind: 'answering', text: 'answering' },
   { look: 'stretch', kind: 'failed', text: 'failed' },
-  { look: 'stretch', kind: 'outrun', text: 'slower than another' },
-  { look: 'stretch', kind: 'broken', text: 'broke off' },
+  { look: 'stretch', kind: 'outrun', text: 'lost the race' },
+  { look: 'stretch', kind: 'broken', text: 'dropped' },
   { look: 'stretch', kind: 'starting', text: 'on demand starting' },
   { look: 'mark', kind: 'hedge', text: 'hedge' },
-  { look: 'mark', kind: 'handover', text: 'carried on' },
+  { look: 'mark', kind: 'handover', text: 'resumed' },
   { look: 'mark', kind: 'predicted', text: 'predicted first token' },
 ];
 

@@ -15,7 +15,7 @@ interface RequestDialogProps {
   readonly onClose: () => void;
 }
 
-/** Everything known about one request; it goes on living while the request does. */
+/** Everything known about one request; updated while the request runs. */
 export function RequestDialog({ row, labels, serverNow, onClose }: RequestDialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
@@ -46,12 +46,18 @@ export function RequestDialog({ row, labels, serverNow, onClose }: RequestDialog
       </header>
       <p className="story">{storyOf(row, labels)}.</p>
       <dl className="facts">
-        <Fact label="Answered by" value={row.upstream ? whoOf(row, labels) : NOBODY[row.state]} />
-        <Fact label="Model asked for" value={row.model ?? 'none'} />
+        <Fact
+          label="Answered by"
+          value={row.upstream ? whoOf(row, labels) : NO_UPSTREAM[row.state]}
+        />
+        <Fact label="Requested model" value={row.model ?? 'not specified'} />
         <Fact label="Took" value={formatDuration(elapsedMs)} />
         <Fact
           label="Answer"
-          value={[row.stream ? 'stream' : 'whole', amountOf(row)].filter(Boolean).join(', ')}
+          value={
+            [row.stream ? 'streamed' : '', amountOf(row)].filter(Boolean).join(', ') ||
+            'not streamed'
+          }
         />
         <Fact label="HTTP status" value={row.status === null ? 'not yet' : String(row.status)} />
       </dl>
@@ -65,12 +71,12 @@ export function RequestDialog({ row, labels, serverNow, onClose }: RequestDialog
   );
 }
 
-const NOBODY = {
-  running: 'nobody yet',
-  done: 'nobody',
-  failed: 'nobody',
-  broken: 'nobody',
-  cancelled: 'nobody',
+const NO_UPSTREAM = {
+  running: 'none yet',
+  done: 'none',
+  failed: 'none',
+  broken: 'none',
+  cancelled: 'none',
 } as const satisfies Record<RequestRow['state'], string>;
 
 function Fact({ label, value }: { readonly label: string; readonly value: string }) {

@@ -22,9 +22,9 @@ export function outcomeOf(row: RequestRow): Outcome {
     case 'done':
       return { tone: 'green', word: 'done' };
     case 'failed':
-      return { tone: 'red', word: row.status === null ? 'failed' : `failed, ${row.status}` };
+      return { tone: 'red', word: row.status === null ? 'failed' : `failed · ${row.status}` };
     case 'broken':
-      return { tone: 'red', word: 'broke off' };
+      return { tone: 'red', word: 'dropped' };
     case 'cancelled':
       return { tone: 'grey', word: 'cancelled' };
     default:
@@ -38,17 +38,17 @@ function runningWords({ attempts }: RequestRow): Outcome {
   );
   if (isAnswering) return { tone: 'green', word: 'answering' };
   const isBroken = attempts.some(({ cause }) => cause === 'resume');
-  return { tone: 'grey', word: isBroken ? 'handing over' : 'waiting' };
+  return { tone: 'grey', word: isBroken ? 'switching upstream' : 'waiting' };
 }
 
-/** Who gave the answer or is being asked, `nobody` when everyone was left. */
+/** The upstreams that gave the answer or are being called; `No upstream` if none answered. */
 export function whoOf(row: RequestRow, labels: Labels): string {
   const { attempts, upstream, state } = row;
   const name = (attempt: (typeof attempts)[number]) => nameOf(attempt, row, labels);
   const givers = attempts.filter((attempt) => gaveContent(attempt, row));
   if (givers.length > 0) return givers.map(name).join(', then ');
   if (upstream !== null) return labels.get(upstream) ?? upstream;
-  if (state !== 'running') return 'nobody';
+  if (state !== 'running') return 'No upstream';
   const asked = attempts.filter(({ endMs }) => endMs === null);
   const named = asked.length > 0 ? asked : attempts.slice(-1);
   return named.length > 0 ? named.map(name).join(' and ') : 'choosing';
@@ -70,5 +70,5 @@ export function whyOf(row: RequestRow, labels: Labels): string | null {
 /** How much of an answer came; an event is about a token. */
 export function amountOf({ events, stream, state }: RequestRow): string {
   if (events > 0) return `≈ ${formatCount(events)} tokens`;
-  return !stream && state === 'done' ? 'whole answer' : '';
+  return !stream && state === 'done' ? 'not streamed' : '';
 }

@@ -29,15 +29,17 @@ function endOf(row: RequestRow, labels: Labels, isBegun: boolean): readonly stri
   const given = attempts.some((attempt) => gaveContent(attempt, row));
   switch (state) {
     case 'running':
-      return isBegun ? [] : ['nobody is asked yet'];
+      return isBegun ? [] : ['no upstream called yet'];
     case 'done':
       return given || upstream === null ? [] : [`${labels.get(upstream) ?? upstream} answered`];
     case 'failed':
-      if (upstream !== null) return ['that was passed on'];
-      return [attempts.length === 0 ? 'nobody could be asked' : 'nobody answered'];
+      if (upstream !== null) return ['the error was passed on'];
+      return [attempts.length === 0 ? 'no upstream could be called' : 'no upstream answered'];
     case 'broken':
-      return attempts.some(({ cause }) => cause === 'resume') ? ['the answer stayed broken'] : [];
+      return attempts.some(({ cause }) => cause === 'resume')
+        ? ['the answer stayed incomplete']
+        : [];
     case 'cancelled':
-      return ['the caller left'];
+      return ['the app disconnected'];
   }
 }

@@ -40,9 +40,7 @@ export function Requests({ data, now, filter, onSelect }: RequestsProps) {
           <div className="empty">
             <h3>None of the last {formatCount(requests.length)} requests</h3>
             <p>
-              {filter === 'failed'
-                ? 'Every one of them was answered.'
-                : 'The first one asked answered.'}{' '}
+              {filter === 'failed' ? 'None of them failed.' : 'None of them needed a fallback.'}{' '}
               <a href={hashOf({ page: 'requests', filter: 'all' })}>Show all</a>
             </p>
           </div>

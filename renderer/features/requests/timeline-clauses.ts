@@ -39,12 +39,12 @@ function clausesOf(attempt: AttemptRow, row: RequestRow, labels: Labels): readon
   const led = slow === null ? [] : [aside(startMs, slowText(slow, row, labels))];
   const atMs = endMs ?? Infinity;
   if (reason === OUTRUN && cause === 'hedge') {
-    return [...led, aside(atMs, `${name} was asked as well`)];
+    return [...led, aside(atMs, `${name} was called as well`)];
   }
   if (reason !== null) {
     const isBroken = firstContentMs !== null && reason !== OUTRUN;
     const isFallback = cause === 'turn' && !isBroken && reason !== OUTRUN;
-    const text = `${name} ${isBroken ? 'broke off' : deedText(reason)}`;
+    const text = `${name} ${isBroken ? 'dropped the stream' : deedText(reason)}`;
     return [...led, { ...aside(atMs, text), isFallback }];
   }
   if (firstContentMs === null) {
@@ -72,16 +72,16 @@ function aside(atMs: number, text: string): Clause {
 }
 
 const ASKED = {
-  turn: 'is asked',
-  hedge: 'is asked as well',
-  resume: 'is asked to carry the answer on',
+  turn: 'is being called',
+  hedge: 'is called as well',
+  resume: 'is called to resume the answer',
 } as const satisfies Record<AttemptRow['cause'], string>;
 
 function answerText(attempt: AttemptRow, row: RequestRow): string {
   const { cause, endMs } = attempt;
-  if (hasDiverged(attempt, row)) return 'began another answer';
-  if (row.state === 'broken' && endMs !== null) return 'broke off';
-  if (cause === 'resume') return endMs === null ? 'carries the answer on' : 'carried the answer on';
+  if (hasDiverged(attempt, row)) return 'gave a different answer';
+  if (row.state === 'broken' && endMs !== null) return 'dropped the stream';
+  if (cause === 'resume') return endMs === null ? 'is resuming the answer' : 'resumed the answer';
   if (endMs === null) return 'is answering';
   return row.attempts.some(({ reason }) => reason === OUTRUN) ? 'answered first' : 'answered';
 }

@@ -108,7 +108,7 @@ function wordsAfter(index: number, { row, attempts, labels }: Drawn): string | n
       brokenBefore(attempts, at) === index &&
       (reason === null || firstContentMs !== null),
   );
-  return carrier === undefined ? null : `carried on by ${nameOf(carrier, row, labels)}`;
+  return carrier === undefined ? null : `resumed by ${nameOf(carrier, row, labels)}`;
 }
 
 type Span = Pick<Segment, 'attempt' | 'lane' | 'left' | 'width'>;

@@ -10,7 +10,7 @@ interface ChoiceFieldProps {
   readonly onChange: (value: string) => void;
 }
 
-/** One of a few values; the note under it says what comes of the one that is chosen. */
+/** One of a few values; the note under it explains the chosen one. */
 export function ChoiceField(props: ChoiceFieldProps) {
   const { id, choices, chosen, noteId, invalid, disabled, onChange } = props;
   const isKnown = choices.some(({ value }) => value === chosen);
@@ -23,7 +23,7 @@ export function ChoiceField(props: ChoiceFieldProps) {
       aria-describedby={noteId}
       onChange={({ target }) => onChange(target.value)}
     >
-      {/* A newer gateway may have one more. */}
+      {/* A value saved by another version may be unknown here. */}
       {!isKnown && <option value={chosen}>{chosen}</option>}
       {choices.map(({ value, label }) => (
         <option key={value} value={value}>

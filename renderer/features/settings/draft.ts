@@ -1,4 +1,3 @@
-import type { SettingsView, SettingView } from '#shared/settings.ts';
 import type { Field, Section } from './field.ts';
 
 /** What was entered for one setting; null asks for the default back. */
@@ -7,48 +6,42 @@ export type Draft = string | boolean | null;
 /** What was entered and not saved, by path. */
 export type Drafts = Readonly<Record<string, Draft>>;
 
-const HIDDEN: ReadonlySet<Field['kind']> = new Set(['secret', 'secrets', 'headers']);
-
 /** True where the value cannot be read back whole: entering anything replaces it. */
-export function isHidden(field: Field, { value }: SettingView): boolean {
-  if (HIDDEN.has(field.kind)) return true;
+export function isHidden({ secret, kind, value }: Field): boolean {
+  if (secret) return true;
   // What may be secret in an address comes masked, and would be saved masked.
-  return field.kind === 'address' && typeof value === 'string' && value.includes('…');
+  return kind === 'address' && typeof value === 'string' && value.includes('…');
 }
 
 /** The text of a field as it stands, entered or saved. */
-export function textOf(field: Field, setting: SettingView, draft: Draft | undefined): string {
+export function textOf(field: Field, draft: Draft | undefined): string {
+  const { value } = field;
   if (typeof draft === 'string') return draft;
-  if (draft !== undefined || isHidden(field, setting) || setting.value === null) return '';
-  if (Array.isArray(setting.value)) return setting.value.join(', ');
-  return typeof setting.value === 'string' ? setting.value : JSON.stringify(setting.value);
+  if (draft !== undefined || isHidden(field) || value === null) return '';
+  if (Array.isArray(value)) return value.join(', ');
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** What is chosen as it stands. */
-export function chosenOf(field: Field, { value }: SettingView, draft: Draft | undefined): string {
-  return String(draft === undefined ? value : (draft ?? field.fallback));
+/** The chosen value of a `choice` as it stands. */
+export function chosenOf(field: Field, draft: Draft | undefined): string {
+  return String(draft === undefined ? field.value : (draft ?? field.default));
 }
 
 /** Whether a switch is on as it stands. */
-export function isOn(field: Field, { value }: SettingView, draft: Draft | undefined): boolean {
-  return draft === undefined ? value === true : (draft ?? field.fallback) === true;
+export function isOn(field: Field, draft: Draft | undefined): boolean {
+  return (draft === undefined ? field.value : (draft ?? field.default)) === true;
 }
 
-/** Drafts with one entry more, or less where it is what is saved anyway. */
-export function withDraft(
-  drafts: Drafts,
-  field: Field,
-  setting: SettingView,
-  draft: Draft,
-): Drafts {
+/** Drafts with one entry more, or one less if it equals what is saved. */
+export function withDraft(drafts: Drafts, field: Field, draft: Draft): Drafts {
   const { [field.path]: _old, ...others } = drafts;
-  return isAsSaved(field, setting, draft) ? others : { ...others, [field.path]: draft };
+  return isAsSaved(field, draft) ? others : { ...others, [field.path]: draft };
 }
 
-function isAsSaved(field: Field, setting: SettingView, draft: Draft): boolean {
-  if (draft === null) return setting.source === 'default';
-  if (typeof draft === 'boolean') return setting.value === draft;
-  return draft === textOf(field, setting, undefined);
+function isAsSaved(field: Field, draft: Draft): boolean {
+  if (draft === null) return field.source === 'default';
+  if (typeof draft === 'boolean') return field.value === draft;
+  return draft === textOf(field, undefined);
 }
 
 /** Drafts without those of a section: saved, or given up. */
@@ -61,38 +54,38 @@ export function isDirty(drafts: Drafts, { fields }: Section): boolean {
   return fields.some(({ path }) => drafts[path] !== undefined);
 }
 
-/** True where something that is entered holds only after a restart. */
-export function waitsForRestart(
-  drafts: Drafts,
-  { id, fields }: Section,
-  view: SettingsView,
-): boolean {
-  return fields.some(({ path, key }) => drafts[path] !== undefined && view[id]?.[key]?.restart);
+/** True where something that is entered takes effect only after a restart. */
+export function waitsForRestart(drafts: Drafts, { fields }: Section): boolean {
+  return fields.some(({ path, restart }) => drafts[path] !== undefined && restart);
 }
 
 /** What to send for a section's drafts. */
 export function patchOf(drafts: Drafts, { id, fields }: Section): object {
   const changes = fields.flatMap((field) => {
     const draft = drafts[field.path];
-    return draft === undefined ? [] : [[field.key, wishOf(field, draft)] as const];
+    return draft === undefined ? [] : [[field.key, valueOf(field, draft)] as const];
   });
   return { [id]: Object.fromEntries(changes) };
 }
 
-/** The value meant by a draft; text that is none goes as it is, for the gateway to say what is allowed. */
-export function wishOf({ kind }: Field, draft: Draft): unknown {
+/** The value that a draft stands for; text that is none is sent unchanged, and the gateway says what is allowed. */
+export function valueOf({ kind }: Field, draft: Draft): unknown {
   if (typeof draft !== 'string') return draft;
   const text = draft.trim();
   if (text === '') return null;
   switch (kind) {
     case 'milliseconds':
+      return asMilliseconds(text);
+    case 'bytes':
     case 'count':
     case 'celsius':
+    case 'port':
       return asNumber(text);
     case 'percent':
       return asNumber(text.replace(/\s*%$/, ''));
     case 'ports':
       return itemsOf(text).map(asNumber);
+    case 'list':
     case 'secrets':
       return itemsOf(text);
     case 'headers':
@@ -100,6 +93,15 @@ export function wishOf({ kind }: Field, draft: Draft): unknown {
     default:
       return text;
   }
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, min: 60_000, h: 3_600_000 };
+
+/** A plain number is milliseconds; `30 s`, `1.5 min` and `1 h` are understood too. */
+function asMilliseconds(text: string): number | string {
+  const [, amount, unit = ''] = /^(\d+(?:\.\d+)?)\s*(ms|s|min|h)$/.exec(text) ?? [];
+  const unitMs = UNIT_MS[unit];
+  return unitMs === undefined ? asNumber(text) : Math.round(Number(amount) * unitMs);
 }
 
 function asNumber(text: string): number | string {

@@ -1,43 +1,20 @@
 import type { UpstreamId } from '#shared/ids.ts';
+import type { SettingChoice, SettingView } from '#shared/settings.ts';
 
-/** How a setting is entered and sent. */
-export type FieldKind =
-  | 'address'
-  | 'text'
-  | 'secret'
-  | 'secrets'
-  | 'headers'
-  | 'milliseconds'
-  | 'count'
-  | 'percent'
-  | 'celsius'
-  | 'ports'
-  | 'flag'
-  | 'choice';
-
-/** One of the values that a setting may have. */
-export interface Choice {
-  readonly value: string;
+/** One of the values of a setting, under the name that the window gives it. */
+export interface Choice extends SettingChoice {
   readonly label: string;
-  /** What comes of it. */
-  readonly hint: string;
 }
 
-/** One setting that the window edits. */
-export interface Field {
+/** One setting: what the gateway says of it, and its place and name in the window. */
+export interface Field extends Omit<SettingView, 'choices'> {
   readonly section: string;
   readonly key: string;
   /** As the gateway names it in errors, `hosted_a.baseUrl`. */
   readonly path: string;
-  readonly kind: FieldKind;
   readonly label: string;
-  readonly hint: string;
-  /** The variable that may hold it. */
-  readonly env: string;
-  /** What it is when nobody says; null stands for nothing at all. */
-  readonly fallback: string | number | boolean | readonly number[] | null;
-  /** All that a `choice` may be; of the other kinds none. */
-  readonly choices?: readonly Choice[];
+  /** Empty for the kinds that are not a `choice`. */
+  readonly choices: readonly Choice[];
 }
 
 /** Settings that are saved together. */
@@ -46,6 +23,3 @@ export interface Section {
   readonly upstream: UpstreamId | null;
   readonly fields: readonly Field[];
 }
-
-/** A setting as it stands in its section. */
-export type Row = Omit<Field, 'section' | 'path'>;

@@ -39,11 +39,11 @@ function words(outcome: SaveOutcome, atField: boolean): string {
     case 'saving':
       return 'Saving…';
     case 'saved':
-      return outcome.later ? 'Saved; holds after a restart' : 'Saved, and in force';
+      return outcome.later ? 'Saved; takes effect after a restart' : 'Saved and applied';
     case 'unchanged':
-      return 'Nothing was changed';
+      return 'Nothing to save';
     case 'refused':
-      return atField ? 'Not saved: see the field that is marked' : `Not saved. ${outcome.message}`;
+      return atField ? 'Not saved: fix the highlighted field' : `Not saved. ${outcome.message}`;
     default:
       return assertNever(outcome, 'outcome');
   }

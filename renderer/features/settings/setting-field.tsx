@@ -1,26 +1,24 @@
-import type { SettingView } from '#shared/settings.ts';
 import { chosenOf, isHidden, isOn, textOf, type Draft } from './draft.ts';
-import { hintOf, placeholderOf, sourceWords, unitOf } from './setting-text.ts';
+import { hintOf, isNoneByDefault, placeholderOf, sourceWords, unitOf } from './setting-text.ts';
 import type { Field } from './field.ts';
 import { ChoiceField } from './choice-field.tsx';
 import { Switch } from '../../ui/switch.tsx';
 
 interface SettingFieldProps {
   readonly field: Field;
-  readonly setting: SettingView;
   readonly draft: Draft | undefined;
-  /** What the gateway has against it. */
+  /** Why the gateway refused it. */
   readonly error: string | null;
   readonly disabled: boolean;
   readonly onDraft: (draft: Draft) => void;
 }
 
-/** One setting: its value, where that comes from, and what may be done about it. */
+/** One setting: its value and source, its meaning or error, and a way back to the default. */
 export function SettingField(props: SettingFieldProps) {
-  const { field, setting, draft, error, disabled, onDraft } = props;
-  const held = setting.source === 'env';
+  const { field, draft, error, disabled, onDraft } = props;
+  const held = field.source === 'env';
   const noteId = `${field.path}-note`;
-  const resets = setting.source === 'file' && draft !== null;
+  const resets = field.source === 'file' && draft !== null;
   const goDefault = (): void => {
     onDraft(null);
     // The button goes with that.
@@ -37,7 +35,7 @@ export function SettingField(props: SettingFieldProps) {
         <Switch
           id={field.path}
           label={field.label}
-          on={isOn(field, setting, draft)}
+          on={isOn(field, draft)}
           disabled={disabled || held}
           describedBy={noteId}
           onChange={onDraft}
@@ -45,7 +43,7 @@ export function SettingField(props: SettingFieldProps) {
       ) : (
         <label htmlFor={field.path}>{field.label}</label>
       )}
-      <span className="field-source">{draft === undefined ? sourceWords(setting) : 'changed'}</span>
+      <span className="field-source">{draft === undefined ? sourceWords(field) : 'changed'}</span>
       {field.kind !== 'flag' && <Input {...props} held={held} noteId={noteId} />}
       <p id={noteId} className="field-note" data-error={error !== null || undefined}>
         <Note {...props} held={held} />
@@ -58,7 +56,7 @@ export function SettingField(props: SettingFieldProps) {
           disabled={disabled}
           onClick={goDefault}
         >
-          {field.fallback === null ? 'Remove' : 'Use default'}
+          {isNoneByDefault(field) ? 'Remove' : 'Use default'}
           <span className="unseen">: {field.label}</span>
         </button>
       )}
@@ -71,12 +69,12 @@ interface PartProps extends SettingFieldProps {
 }
 
 function Input(props: PartProps & { readonly noteId: string }) {
-  const { field, setting, draft, error, disabled, onDraft, held, noteId } = props;
-  const text = textOf(field, setting, draft);
+  const { field, draft, error, disabled, onDraft, held, noteId } = props;
+  const text = textOf(field, draft);
   const common = {
     id: field.path,
     value: text,
-    placeholder: placeholderOf(field, setting, draft),
+    placeholder: placeholderOf(field, draft),
     readOnly: held || disabled,
     'aria-invalid': error !== null,
     'aria-describedby': noteId,
@@ -87,8 +85,8 @@ function Input(props: PartProps & { readonly noteId: string }) {
     return <textarea {...common} rows={2} onChange={({ target }) => onDraft(target.value)} />;
   }
   if (field.kind === 'choice') {
-    const { choices = [] } = field;
-    const chosen = chosenOf(field, setting, draft);
+    const { choices } = field;
+    const chosen = chosenOf(field, draft);
     return (
       <ChoiceField
         {...{ choices, chosen, noteId }}
@@ -115,39 +113,42 @@ function Input(props: PartProps & { readonly noteId: string }) {
   );
 }
 
-const HOLDS_LATER = 'A change holds after a restart.';
+const AFTER_RESTART = 'Takes effect after a restart.';
 
 const INPUT_MODES = {
   address: 'url',
   text: 'text',
+  list: 'text',
   secret: 'text',
   secrets: 'text',
-  milliseconds: 'numeric',
+  milliseconds: 'text',
+  bytes: 'numeric',
   count: 'numeric',
+  port: 'numeric',
   percent: 'numeric',
   celsius: 'numeric',
   ports: 'text',
   flag: 'none',
 } as const;
 
-function Note({ field, setting, draft, error, held }: PartProps) {
+function Note({ field, draft, error, held }: PartProps) {
   if (error !== null) return error;
   if (held) {
     return (
       <>
-        Set by <code>{field.env}</code>: change it there and restart.
+        Set by <code>{field.env}</code>; change it there and restart.
       </>
     );
   }
   const isLeft = draft === null && field.kind !== 'choice';
   if (isLeft || draft === '') {
-    return `Goes back to the default when saved. ${setting.restart ? HOLDS_LATER : ''}`.trim();
+    return `Goes back to the default when saved. ${field.restart ? AFTER_RESTART : ''}`.trim();
   }
-  const hidden = isHidden(field, setting) && setting.source === 'file';
+  const hidden = isHidden(field) && field.source === 'file';
   return [
-    hintOf(field, setting, draft),
-    hidden && draft === undefined ? 'Empty: stays as it is.' : '',
-    setting.restart ? HOLDS_LATER : '',
+    hintOf(field, draft),
+    hidden && draft === undefined ? 'Leave empty to keep it.' : '',
+    field.restart ? AFTER_RESTART : '',
   ]
     .filter((part) => part !== '')
     .join(' ');

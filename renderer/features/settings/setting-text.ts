@@ -1,59 +1,64 @@
-import type { SettingsView, SettingView } from '#shared/settings.ts';
+import { assertNever } from '#shared/assert.ts';
+import type { SettingsView } from '#shared/settings.ts';
 import type { UpstreamReport } from '#shared/status.ts';
-import { chosenOf, wishOf, type Draft } from './draft.ts';
+import { chosenOf, valueOf, type Draft } from './draft.ts';
 import { formatDuration, formatPlural } from '../../text/format.ts';
 import type { Field, Section } from './field.ts';
 
-/** Stands in for a setting that an older gateway does not know. */
-export const UNKNOWN_SETTING: SettingView = { value: null, source: 'default' };
-
-/** One setting of the tree. */
-export function settingAt(view: SettingsView, { section, key }: Field): SettingView {
-  return view[section]?.[key] ?? UNKNOWN_SETTING;
-}
-
 /** Where a value comes from, in a word or two. */
-export function sourceWords({ value, source }: SettingView): string {
+export function sourceWords({ value, source }: Pick<Field, 'value' | 'source'>): string {
   switch (source) {
     case 'env':
       return 'environment';
     case 'file':
       return 'set here';
     case 'default':
-      return value === null || isEmptyObject(value) ? 'not set' : 'default';
+      return isNone(value) ? 'not set' : 'default';
+    default:
+      return assertNever(source, 'source');
   }
 }
 
-/** What an empty field shows of what is behind it. */
-export function placeholderOf(
-  field: Field,
-  { value }: SettingView,
-  draft: Draft | undefined,
-): string {
-  if (draft === null || draft === '') return fallbackWords(field);
-  if (field.kind === 'headers') return isEmptyObject(value) ? '' : JSON.stringify(value);
+/** What an empty field shows of the value behind it. */
+export function placeholderOf(field: Field, draft: Draft | undefined): string {
+  const { kind, value } = field;
+  if (draft === null || draft === '') return defaultWords(field);
+  if (kind === 'headers') return isNone(value) ? '' : JSON.stringify(value);
   if (Array.isArray(value)) return value.join(', ');
   return typeof value === 'string' ? value : '';
 }
 
-/** The default of a field in words. */
-function fallbackWords({ fallback }: Field): string {
-  return fallback === null ? 'none' : `default: ${[fallback].flat().join(', ')}`;
+function defaultWords(field: Field): string {
+  return isNone(field.default) ? 'none' : `default: ${[field.default].flat().join(', ')}`;
 }
 
-/** What stands behind a number: the unit, and longer times in words. */
+/** The unit after a number; longer times and sizes also in a larger one. */
 export function unitOf(field: Field, text: string): string {
-  if (field.kind === 'celsius') return '°C';
-  if (field.kind === 'percent') return '%';
-  if (field.kind !== 'milliseconds') return '';
-  const ms = wishOf(field, text);
-  return typeof ms === 'number' && ms >= 1_000 ? `ms = ${formatDuration(ms)}` : 'ms';
+  switch (field.kind) {
+    case 'celsius':
+      return '°C';
+    case 'percent':
+      return '%';
+    case 'milliseconds': {
+      const ms = valueOf(field, text);
+      return typeof ms === 'number' && ms >= 1_000 ? `ms = ${formatDuration(ms)}` : 'ms';
+    }
+    case 'bytes': {
+      const bytes = valueOf(field, text);
+      return typeof bytes === 'number' && bytes >= MIB ? `bytes = ${mebibytes(bytes)}` : 'bytes';
+    }
+    default:
+      return '';
+  }
 }
 
-/** What there is to know of a setting as it stands; of a choice, what comes of it. */
-export function hintOf(field: Field, setting: SettingView, draft: Draft | undefined): string {
-  const chosen = chosenOf(field, setting, draft);
-  return field.choices?.find(({ value }) => value === chosen)?.hint ?? field.hint;
+const MIB = 2 ** 20;
+const mebibytes = (bytes: number): string => `${Math.round((bytes / MIB) * 10) / 10} MiB`;
+
+/** What a setting means; for a choice, what the chosen value does. */
+export function hintOf(field: Field, draft: Draft | undefined): string {
+  const chosen = chosenOf(field, draft);
+  return field.choices.find(({ value }) => value === chosen)?.meaning ?? field.meaning;
 }
 
 /** Name of a section; an upstream has the one that its owner gave it. */
@@ -66,13 +71,13 @@ export function sectionTitle(
 }
 
 const TITLES: Readonly<Record<string, string>> = {
-  circuit: 'Breakers',
+  circuit: 'Circuit breakers',
   routing: 'Routing',
   agent: 'This machine',
   gateway: 'Gateway',
 };
 
-/** What a section amounts to, for those who do not open it. */
+/** The main values of a section, in one line for when it is closed. */
 export function sectionSummary({ id, upstream }: Section, view: SettingsView): string {
   const value = (key: string): unknown => view[id]?.[key]?.value;
   const ms = (key: string): string => formatDuration(Number(value(key)));
@@ -81,20 +86,27 @@ export function sectionSummary({ id, upstream }: Section, view: SettingsView): s
     return value('baseUrl') === null ? 'not set up' : parts.join(' · ');
   }
   if (id === 'circuit') {
-    return `open after ${formatPlural(Number(value('failThreshold')), 'failure')}, for ${ms('cooldownMs')}`;
+    return `skip after ${formatPlural(Number(value('failThreshold')), 'failure')}, retry after ${ms('cooldownMs')}`;
   }
   if (id === 'agent') {
     if (value('enabled') === false) return 'switched off';
     const engine = value('engineUrl');
-    return `serves ${typeof engine === 'string' ? engine : 'whatever engine is found'}`;
+    return typeof engine === 'string' ? `serves ${engine}` : 'detects its engine automatically';
   }
   if (id === 'gateway') {
     const port = value('port') === 0 ? 'any free port' : `port ${String(value('port'))}`;
     return `${String(value('host'))}, ${port}`;
   }
-  return `${value('forceZero') === true ? 'never spends money' : 'may spend money'} · silence up to ${ms('idleTimeoutMs')}`;
+  if (id !== 'routing') return '';
+  const spending = value('forceZero') === true ? 'never spends money' : 'paid upstreams allowed';
+  return `${spending} · idle timeout ${ms('idleTimeoutMs')}`;
 }
 
-function isEmptyObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+/** No value, an empty list or no headers. */
+function isNone(value: unknown): boolean {
+  if (value === null) return true;
+  return typeof value === 'object' && Object.keys(value).length === 0;
 }
+
+/** Whether a setting is defaulted to nothing, so that its button removes it. */
+export const isNoneByDefault = (field: Field): boolean => isNone(field.default);

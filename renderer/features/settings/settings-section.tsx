@@ -4,7 +4,7 @@ import type { UpstreamReport } from '#shared/status.ts';
 import type { Refusal } from '../../api/client.ts';
 import { useSaving } from './use-saving.ts';
 import { isDirty, withDraft, withoutSection, type Drafts } from './draft.ts';
-import { sectionSummary, sectionTitle, settingAt } from './setting-text.ts';
+import { sectionSummary, sectionTitle } from './setting-text.ts';
 import type { Section } from './field.ts';
 import { SaveBar } from './save-bar.tsx';
 import { SettingField } from './setting-field.tsx';
@@ -27,7 +27,7 @@ interface SettingsSectionProps {
 export function SettingsSection(props: SettingsSectionProps) {
   const { section, view, upstreams, control, open, aimedAt, drafts, onDrafts, onSave } = props;
   const details = useRef<HTMLDetailsElement>(null);
-  const { outcome, save, forget } = useSaving(section, view, onSave);
+  const { outcome, save, forget } = useSaving(section, onSave);
   const dirty = isDirty(drafts, section);
   const clear = (): void => onDrafts((all) => withoutSection(all, section));
   useEffect(() => {
@@ -58,19 +58,17 @@ export function SettingsSection(props: SettingsSectionProps) {
       >
         <div className="fields">
           {section.fields.map((field) => {
-            const setting = settingAt(view, field);
             const refused = outcome?.kind === 'refused' && outcome.param === field.path;
             return (
               <SettingField
                 key={field.path}
                 field={field}
-                setting={setting}
                 draft={drafts[field.path]}
                 error={refused ? outcome.message : null}
                 disabled={!control}
                 onDraft={(draft) => {
                   forget();
-                  onDrafts((all) => withDraft(all, field, setting, draft));
+                  onDrafts((all) => withDraft(all, field, draft));
                 }}
               />
             );

@@ -1,204 +1,108 @@
-import { HOSTED_IDS, UPSTREAM_IDS } from '#shared/ids.ts';
-import type { Field, Row, Section } from './field.ts';
-import { AGENT_ROWS, GATEWAY_ROWS } from './program-rows.ts';
-import { PREFILL_ROW, TWICE_ROWS } from './routing-rows.ts';
+import { UPSTREAM_IDS } from '#shared/ids.ts';
+import type { SettingsView, SettingView } from '#shared/settings.ts';
+import type { Field, Section } from './field.ts';
 import { RULE_ROWS } from './rule-rows.ts';
 
-function section(id: string, prefix: string, rows: readonly Row[]): Section {
-  const upstream = UPSTREAM_IDS.find((known) => known === id) ?? null;
-  const fields = rows.map((row) => ({
-    ...row,
-    section: id,
-    path: `${id}.${row.key}`,
-    env: `SWITCHYARD_${prefix}${row.env}`,
+// What a setting is comes from the gateway; here are only the names that the window gives settings and choices.
+
+const UPSTREAM_LABELS: Readonly<Record<string, string>> = {
+  baseUrl: 'Base URL',
+  apiKey: 'API key',
+  model: 'Model',
+  label: 'Name',
+  timeoutMs: 'First-token timeout',
+  headers: 'Extra headers (JSON)',
+  assemble: 'Always stream internally',
+  prefill: 'Can continue a partial answer',
+  warmup: 'Warm up when Local fails',
+};
+
+const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  ...Object.fromEntries(UPSTREAM_IDS.map((id) => [id, UPSTREAM_LABELS])),
+  local: { ...UPSTREAM_LABELS, baseUrl: 'Engine address' },
+  circuit: {
+    failThreshold: 'Failures in a row',
+    cooldownMs: 'Cool-down',
+    ttftThresholdMs: 'Slow threshold',
+    ttftSlowThreshold: 'Slow answers in a row',
+  },
+  routing: {
+    forceZero: 'Never spend money',
+    idleTimeoutMs: 'Mid-answer idle timeout',
+    healthChecks: 'Check skipped upstreams',
+    retryAfterMaxMs: 'Longest rate limit to wait for',
+    hedge: 'Hedge slow requests',
+    hedgeMs: 'Hedge after',
+    hedgeBudget: 'Hedge budget',
+    resume: 'Resume dropped streams',
+  },
+  agent: {
+    enabled: 'Run the agent',
+    engineUrl: 'Engine to serve',
+    host: 'Listen on',
+    ports: 'Ports',
+    registryUrl: 'Report to',
+    enrollToken: 'Join token',
+    heartbeatMs: 'Heartbeat interval',
+    region: 'Region',
+    ...Object.fromEntries(RULE_ROWS.map(({ key, label }) => [key, label])),
+  },
+  gateway: {
+    host: 'Listen on',
+    port: 'Port',
+    apiKeys: 'Client API keys',
+    allowedHosts: 'Allowed host names',
+    allowedOrigins: 'Allowed web pages',
+    maxBodyBytes: 'Largest request',
+    maxBodiesInFlightBytes: 'Memory for requests',
+    logLevel: 'Log level',
+  },
+};
+
+const PREFILL_LABELS: Readonly<Record<string, string>> = {
+  auto: 'Detect automatically',
+  none: 'Not supported',
+  'last-message': 'From a last assistant message',
+  continue_final_message: 'With continue_final_message',
+  prefix: 'With prefix',
+};
+
+/** Names of choices, by the key of their setting. */
+const CHOICE_LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  prefill: PREFILL_LABELS,
+  hedge: {
+    own: 'Within the same tier',
+    all: 'On the next upstream, even if paid',
+    off: 'Never',
+  },
+  resume: {
+    'same-model': 'With the same model',
+    any: 'With any model',
+    off: 'Never',
+  },
+  logLevel: { error: 'Errors', warn: 'Warnings', info: 'Normal', debug: 'Debug' },
+};
+
+/** All settings in the gateway's order; one that has no name here is called by its key. */
+export function sectionsOf(view: SettingsView): readonly Section[] {
+  return Object.entries(view).map(([id, settings]) => ({
+    id,
+    upstream: UPSTREAM_IDS.find((known) => known === id) ?? null,
+    fields: Object.entries(settings).map(([key, setting]) => fieldOf(id, key, setting)),
   }));
-  return { id, upstream, fields };
 }
 
-/** What is set for every hosted upstream and for `ondemand`. */
-function remoteRows(address: string, timeoutMs: number): readonly Row[] {
-  return [
-    {
-      key: 'baseUrl',
-      kind: 'address',
-      label: 'Base URL',
-      hint: `Such as ${address}`,
-      env: 'BASE_URL',
-      fallback: null,
-    },
-    {
-      key: 'apiKey',
-      kind: 'secret',
-      label: 'API key',
-      hint: 'Kept by the gateway and never shown again.',
-      env: 'API_KEY',
-      fallback: null,
-    },
-    {
-      key: 'model',
-      kind: 'text',
-      label: 'Model',
-      hint: 'Asked for here, whatever the caller names. Empty: the caller’s.',
-      env: 'MODEL',
-      fallback: null,
-    },
-    {
-      key: 'label',
-      kind: 'text',
-      label: 'Name',
-      hint: 'What this window calls it.',
-      env: 'LABEL',
-      fallback: null,
-    },
-    {
-      key: 'timeoutMs',
-      kind: 'milliseconds',
-      label: 'Time-out',
-      hint: 'For the first token; then the next one is asked.',
-      env: 'TIMEOUT_MS',
-      fallback: timeoutMs,
-    },
-    {
-      key: 'headers',
-      kind: 'headers',
-      label: 'More headers',
-      hint: 'A JSON object; it replaces all that are set.',
-      env: 'HEADERS',
-      fallback: null,
-    },
-    {
-      key: 'assemble',
-      kind: 'flag',
-      label: 'Stream behind whole answers',
-      hint: 'A break then shows early, and the next one is asked.',
-      env: 'ASSEMBLE',
-      fallback: true,
-    },
-    PREFILL_ROW,
-  ];
+function fieldOf(section: string, key: string, setting: SettingView): Field {
+  const choices = (setting.choices ?? []).map((choice) => ({
+    ...choice,
+    label: CHOICE_LABELS[key]?.[choice.value] ?? choice.value,
+  }));
+  const label = LABELS[section]?.[key] ?? spacedOut(key);
+  return { ...setting, section, key, path: `${section}.${key}`, label, choices };
 }
 
-const LOCAL = section('local', 'LOCAL_', [
-  {
-    key: 'baseUrl',
-    kind: 'address',
-    label: 'Engine address',
-    hint: 'Such as http://127.0.0.1:11434 for Ollama.',
-    env: 'ENGINE_URL',
-    fallback: null,
-  },
-  {
-    key: 'timeoutMs',
-    kind: 'milliseconds',
-    label: 'Time-out',
-    hint: 'For the first token; then the next one is asked.',
-    env: 'TIMEOUT_MS',
-    fallback: 60_000,
-  },
-  PREFILL_ROW,
-]);
-
-const HOSTED = HOSTED_IDS.map((id) =>
-  section(id, `${id.toUpperCase()}_`, remoteRows('https://api.example.com/v1', 30_000)),
-);
-
-const ONDEMAND = section('ondemand', 'ONDEMAND_', [
-  ...remoteRows('https://gpu.example.com, without /v1', 120_000),
-  {
-    key: 'warmup',
-    kind: 'flag',
-    label: 'Warm up when local fails',
-    hint: 'Off: it starts cold, once its turn comes.',
-    env: 'WARMUP',
-    fallback: true,
-  },
-]);
-
-const CIRCUIT = section('circuit', '', [
-  {
-    key: 'failThreshold',
-    kind: 'count',
-    label: 'Failures in a row',
-    hint: 'So many open an upstream’s breaker.',
-    env: 'FAIL_THRESHOLD',
-    fallback: 5,
-  },
-  {
-    key: 'cooldownMs',
-    kind: 'milliseconds',
-    label: 'Cool-down',
-    hint: 'Then one request tries it again.',
-    env: 'COOLDOWN_MS',
-    fallback: 60_000,
-  },
-  {
-    key: 'ttftThresholdMs',
-    kind: 'milliseconds',
-    label: 'Slow from',
-    hint: 'A first token later than this is slow.',
-    env: 'TTFT_THRESHOLD_MS',
-    fallback: 5_000,
-  },
-  {
-    key: 'ttftSlowThreshold',
-    kind: 'count',
-    label: 'Slow answers in a row',
-    hint: 'So many open the breaker as well.',
-    env: 'TTFT_SLOW_THRESHOLD',
-    fallback: 3,
-  },
-]);
-
-const ROUTING = section('routing', '', [
-  {
-    key: 'forceZero',
-    kind: 'flag',
-    label: 'Never spend money',
-    hint: 'Only Local is asked; the others are switched off.',
-    env: 'FORCE_ZERO',
-    fallback: false,
-  },
-  {
-    key: 'idleTimeoutMs',
-    kind: 'milliseconds',
-    label: 'Longest silence',
-    hint: 'An answer that falls silent for longer is ended.',
-    env: 'IDLE_TIMEOUT_MS',
-    fallback: 30_000,
-  },
-  {
-    key: 'healthChecks',
-    kind: 'flag',
-    label: 'Check open upstreams',
-    hint: 'An upstream that answers a health check again gets the next request, without waiting out its pause.',
-    env: 'HEALTH_CHECKS',
-    fallback: true,
-  },
-  {
-    key: 'retryAfterMaxMs',
-    kind: 'milliseconds',
-    label: 'Rate limit waited out',
-    hint: 'A longer wait than this goes to the next one.',
-    env: 'RETRY_AFTER_MAX_MS',
-    fallback: 2_000,
-  },
-  ...TWICE_ROWS,
-]);
-
-/** The upstreams in the order in which they are asked, then the rules, then the program itself. */
-export const SECTIONS: readonly Section[] = [
-  LOCAL,
-  ...HOSTED,
-  ONDEMAND,
-  CIRCUIT,
-  ROUTING,
-  section('agent', '', [...AGENT_ROWS, ...RULE_ROWS]),
-  section('gateway', '', GATEWAY_ROWS),
-];
-
-/** The field of a path; the path is one that this file names. */
-export function fieldAt(path: string): Field {
-  const found = SECTIONS.flatMap(({ fields }) => fields).find((field) => field.path === path);
-  if (!found) throw new Error(`there is no setting ${path}`);
-  return found;
+/** `maxBodyBytes` as "Max body bytes". */
+function spacedOut(key: string): string {
+  const words = key.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }

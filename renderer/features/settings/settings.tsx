@@ -5,7 +5,7 @@ import { SettingsSection } from './settings-section.tsx';
 import type { Control } from '../../api/control.ts';
 import type { SettingsState } from '../../api/window-state.ts';
 import type { Drafts } from './draft.ts';
-import { SECTIONS } from './settings-table.ts';
+import { sectionsOf } from './settings-table.ts';
 
 interface SettingsProps {
   readonly settings: SettingsState;
@@ -18,7 +18,7 @@ interface SettingsProps {
   readonly onDrafts: (change: (drafts: Drafts) => Drafts) => void;
 }
 
-/** Everything that can be set while the gateway runs. */
+/** All settings of the gateway and of this machine. */
 export function Settings(props: SettingsProps) {
   const { settings, upstreams, control, actions, opened, drafts, onDrafts } = props;
   const { readSettings } = actions;
@@ -30,13 +30,15 @@ export function Settings(props: SettingsProps) {
     return () => removeEventListener('focus', read);
   }, [readSettings]);
 
+  const sections = settings.kind === 'read' ? sectionsOf(settings.view) : [];
+  const aimedAt = sections.find(({ id }) => id === opened);
   return (
     <>
       <div className="settings-head">
         <h1>Settings</h1>
         <p className="quiet">
-          What is saved stays, and is in force at once where nothing else is said. What the
-          environment sets is changed there.
+          Changes apply immediately unless noted. Values set by environment variables must be
+          changed there.
         </p>
       </div>
       {!control && <TakeControl />}
@@ -52,13 +54,13 @@ export function Settings(props: SettingsProps) {
       {control && settings.kind === 'unread' && <p className="connecting">Reading…</p>}
       {settings.kind === 'read' && (
         <div className="settings">
-          {SECTIONS.map((section) => (
+          {sections.map((section) => (
             <SettingsSection
               key={section.id}
               {...{ section, upstreams, control, drafts, onDrafts }}
               view={settings.view}
-              open={section.id === (opened ?? 'local')}
-              aimedAt={section.id === opened}
+              open={section.id === (aimedAt?.id ?? 'local')}
+              aimedAt={section === aimedAt}
               onSave={actions.saveSettings}
             />
           ))}
@@ -73,8 +75,8 @@ function TakeControl() {
     <section className="panel empty" aria-labelledby="take-control">
       <h2 id="take-control">This page is read-only</h2>
       <p>
-        Settings can be read and changed with control only. On the gateway’s machine, this opens a
-        window that has it:
+        Settings can be read and changed with control only. Run this on the gateway’s machine to
+        open a window with control:
       </p>
       <CodeLine text="node scripts/switchyard.mjs open" what="command" />
     </section>

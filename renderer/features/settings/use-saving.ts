@@ -1,6 +1,5 @@
 import { useState } from 'react';
 import { flushSync } from 'react-dom';
-import type { SettingsView } from '#shared/settings.ts';
 import type { Refusal } from '../../api/client.ts';
 import { isDirty, patchOf, waitsForRestart, type Drafts } from './draft.ts';
 import type { Section } from './field.ts';
@@ -8,7 +7,7 @@ import type { Section } from './field.ts';
 /** How the last attempt to save stands. */
 export type SaveOutcome =
   | { readonly kind: 'saving' }
-  /** `later`: something of it holds only after a restart. */
+  /** `later`: part of it takes effect only after a restart. */
   | { readonly kind: 'saved'; readonly later: boolean }
   | { readonly kind: 'unchanged' }
   | ({ readonly kind: 'refused' } & Refusal);
@@ -23,7 +22,6 @@ interface Saving {
 /** Saves a section, one attempt at a time. */
 export function useSaving(
   section: Section,
-  view: SettingsView,
   onSave: (tree: object) => Promise<Refusal | null>,
 ): Saving {
   const [outcome, setOutcome] = useState<SaveOutcome | null>(null);
@@ -35,7 +33,7 @@ export function useSaving(
       return false;
     }
     setOutcome({ kind: 'saving' });
-    const later = waitsForRestart(drafts, section, view);
+    const later = waitsForRestart(drafts, section);
     const refusal = await onSave(patchOf(drafts, section));
     // At once: what the focus goes to has to be there, its description with it.
     flushSync(() =>

@@ -50,14 +50,14 @@ function ownerWords({ owner }: AgentView, { isOwner }: AgentBystander): AgentWor
     return say(['stopped', 'grey', 'stopping'], 'Its agent is stopping.');
   }
   if (owner.wish === 'on') {
-    const todo = 'It goes on by itself once that is over; “Resume” does not wait for it.';
-    const reasons = owner.reasons.join(' ') || 'A rule of its owner holds it back.';
+    const todo = 'It resumes automatically; “Resume” overrides the rule.';
+    const reasons = owner.reasons.join(' ') || 'An owner rule pauses it.';
     return say(['paused', 'grey', 'held back'], reasons, todo);
   }
   if (owner.mode === 'draining') {
     return say(
       ['draining', 'grey', 'draining'],
-      `Drained by ${who}: what runs may finish, and nothing new is taken.`,
+      `Drained by ${who}: running requests finish, and no new ones are taken.`,
     );
   }
   const how = owner.wish === 'drained' ? 'Drained' : 'Paused';
@@ -66,11 +66,11 @@ function ownerWords({ owner }: AgentView, { isOwner }: AgentBystander): AgentWor
 
 function engineWords({ engine, uptimeS }: AgentView): AgentWords | null {
   if (engine === null) {
-    if (uptimeS < SEARCH_S) return say(['pending', 'blue', 'starting'], 'It looks for an engine.');
+    if (uptimeS < SEARCH_S) return say(['pending', 'blue', 'starting'], 'Looking for an engine.');
     return say(
       ['engine-down', 'grey', 'no engine'],
       'No engine was found here, so this machine serves nothing.',
-      'Start Ollama, llama.cpp, vLLM, LM Studio or another: it is found by itself.',
+      'Start Ollama, llama.cpp, vLLM, LM Studio or another; it is detected automatically.',
     );
   }
   return engine.health.status === 'ok' ? null : sickEngineWords(engine);
@@ -84,20 +84,20 @@ function sickEngineWords({ kind, health }: AgentEngine): AgentWords {
     case 'unauthorized':
       return say(
         ['engine-down', 'red', 'engine locked'],
-        `${name} answers only to a key, which the agent does not have.`,
-        'Start it without one: the agent lets in only gateways that it knows.',
+        `${name} requires a key, which the agent does not have.`,
+        'Start it without one: the agent admits only gateways that it has joined.',
       );
     case 'error':
       return say(
         ['engine-down', 'red', 'engine down'],
         `${name} answers HTTP ${health.code}.`,
-        'See what its log says.',
+        'Check its log.',
       );
     default:
       return say(
         ['engine-down', 'red', 'engine down'],
         `${name} does not answer.`,
-        'See whether it still runs.',
+        'Check that it is running.',
       );
   }
 }
@@ -111,7 +111,7 @@ function directWords(
   if (isDirect) {
     return say(
       ['serving', 'green', 'used directly'],
-      `Local asks ${engine.kind === 'other' ? 'its engine' : name} on this machine directly.`,
+      `Local calls ${engine.kind === 'other' ? 'its engine' : name} on this machine directly.`,
     );
   }
   return say(
@@ -131,9 +131,12 @@ function registryWords({ kind, state }: AgentMembership): AgentWords | null {
   const whose = kind === 'joined' ? 'the gateway that it joined' : 'this gateway';
   switch (state) {
     case 'not_enrolled':
-      return say(['silent', 'red', 'not enrolled'], 'It belongs to no gateway, so none asks it.');
+      return say(
+        ['silent', 'red', 'not enrolled'],
+        'It belongs to no gateway, so it gets no requests.',
+      );
     case 'failing':
-      return say(['silent', 'red', 'not heard'], `Its heartbeats do not get through to ${whose}.`);
+      return say(['silent', 'red', 'no contact'], `Its heartbeats do not reach ${whose}.`);
     case 'starting':
       return say(['pending', 'blue', 'starting'], `It reports to ${whose} for the first time.`);
     case 'connected':
@@ -150,19 +153,19 @@ function verdictWords({ registry }: AgentView): AgentWords | null {
       return say(
         ['check-failed', 'red', 'check failed'],
         `The gateway’s check of this machine failed: ${verification.failure_reason}.`,
-        registry.kind === 'own' ? 'Its page says more about each check.' : null,
+        registry.kind === 'own' ? 'Its page shows each check.' : null,
       );
     case 'verifying':
       return say(['verifying', 'blue', 'being checked'], 'The gateway is checking this machine.');
     default:
-      return say(['pending', 'blue', 'waiting'], 'It waits for the gateway’s check.');
+      return say(['pending', 'blue', 'waiting'], 'Waiting for the gateway to verify it.');
   }
 }
 
 function inUseWords({ record }: AgentView): AgentWords {
   return record.status === 'serving'
     ? say(['serving', 'green', 'serving'], 'It is answering requests.')
-    : say(['idle', 'green', 'ready'], 'It is checked and waits for requests.');
+    : say(['idle', 'green', 'ready'], 'Verified and waiting for requests.');
 }
 
 function say(

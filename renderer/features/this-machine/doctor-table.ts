@@ -63,20 +63,20 @@ interface Setting {
 function noteOn(row: Sides, { isOwn, isCutOff }: Setting): string | null {
   const { name, here, gateway } = row;
   if (here.outcome === 'failed' && gateway.outcome === 'passed') {
-    return 'It was well when the gateway looked last. Until it looks again, requests may come here and fail.';
+    return 'It passed when the gateway last checked. Until the next check, requests may arrive here and fail.';
   }
   if (!isOnlyHere(row)) return null;
   if (TOLD.includes(name)) {
-    return 'The gateway goes by the last heartbeat, so this is usually put right by the next one.';
+    return 'The gateway uses the last heartbeat, so the next one usually fixes this.';
   }
   if (isOwn) {
-    return 'The gateway looked at another moment. Its own page of this machine has “Verify now”.';
+    return 'The gateway checked at another time. “Verify now” is on its page of this machine.';
   }
   if (name === CHECKS.health) {
     return 'The agent answers here and not from there: usually a firewall is between, or it listens on an address that only this machine reaches (SWITCHYARD_AGENT_HOST).';
   }
   return isCutOff
-    ? 'The gateway does not reach this machine: fix its health check first.'
+    ? 'The gateway cannot reach this machine: fix its health check first.'
     : 'It works now: usually the engine was busy, or loading its model, when the gateway asked.';
 }
 
@@ -86,9 +86,9 @@ function summaryOf(rows: readonly DoctorRow[]): string {
     rows.filter((row) => row[side].outcome === 'failed').length;
   const [here, there] = [failing('here'), failing('gateway')];
   const isJudged = rows.every(({ gateway }) => gateway.outcome !== 'waiting');
-  if (here > 0) return `From here, ${formatCount(here)} of ${formatCount(rows.length)} fail.`;
-  if (!isJudged) return 'From here, all is well; the gateway has not judged it yet.';
+  if (here > 0) return `${formatCount(here)} of ${formatCount(rows.length)} checks failed here.`;
+  if (!isJudged) return 'All checks passed here; the gateway has not verified it yet.';
   return there === 0
-    ? 'All is well from both sides.'
-    : 'From here, all is well; the gateway sees it otherwise.';
+    ? 'All checks passed on both sides.'
+    : 'All checks passed here, but not from the gateway.';
 }

@@ -6,8 +6,10 @@ import { Switch } from '../../ui/switch.tsx';
 
 interface OwnerRuleProps {
   readonly shown: RuleShown;
+  /** The environment variable of its setting; null where the settings cannot be read. */
+  readonly variable: string | null;
   readonly control: boolean;
-  /** What the gateway has against the last change. */
+  /** Why the gateway refused the last change. */
   readonly error: string | null;
   readonly onChange: (on: boolean) => void;
   /** What the rule takes beside its switch. */
@@ -15,14 +17,14 @@ interface OwnerRuleProps {
 }
 
 /** One rule: its switch, what it does, and why it may not be changed or does nothing here. */
-export function OwnerRule({ shown, control, error, onChange, children }: OwnerRuleProps) {
-  const { field, isOn, isHeld, futile } = shown;
+export function OwnerRule({ shown, variable, control, error, onChange, children }: OwnerRuleProps) {
+  const { row, isOn, isHeld, futile } = shown;
   const noteId = useId();
   return (
     <div className="rule">
       <div className="rule-head">
         <Switch
-          label={field.label}
+          label={row.label}
           on={isOn}
           disabled={!control || isHeld}
           describedBy={control ? noteId : `${noteId} ${READ_ONLY_NOTE}`}
@@ -31,11 +33,12 @@ export function OwnerRule({ shown, control, error, onChange, children }: OwnerRu
         {children}
       </div>
       <p id={noteId} className="quiet">
-        <span data-futile={(isOn && futile !== null) || undefined}>{futile ?? field.hint}</span>
+        <span data-futile={(isOn && futile !== null) || undefined}>{futile ?? row.hint}</span>
         {isHeld && (
           <>
             {' '}
-            Set by <code>{field.env}</code>: change it there and restart.
+            Set by {variable === null ? 'an environment variable' : <code>{variable}</code>}; change
+            it there and restart.
           </>
         )}
       </p>

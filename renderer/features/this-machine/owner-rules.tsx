@@ -1,6 +1,7 @@
 import { useId } from 'react';
 import type { AgentView } from '#shared/agent.ts';
 import type { Control } from '../../api/control.ts';
+import type { SettingsState } from '../../api/window-state.ts';
 import { useWish } from '../../ui/use-wish.ts';
 import { FIRST_LIMIT_C, ruleShown } from './owner-rules-model.ts';
 import { RULE_ROWS, type RuleRow } from '../settings/rule-rows.ts';
@@ -10,6 +11,7 @@ import { TemperatureLimit } from './temperature-limit.tsx';
 interface OwnerRulesProps {
   readonly view: AgentView;
   readonly control: boolean;
+  readonly settings: SettingsState;
   readonly onSave: Control['saveSettings'];
 }
 
@@ -19,7 +21,7 @@ export function OwnerRules(props: OwnerRulesProps) {
   const rowsOf = (kind: RuleRow['kind']) => RULE_ROWS.filter((row) => row.kind === kind);
   return (
     <section className="owner-rules" aria-labelledby={titleId}>
-      <h3 id={titleId}>When it pauses by itself</h3>
+      <h3 id={titleId}>Automatic pause</h3>
       {rowsOf('flag').map((row) => (
         <FlagRule key={row.key} {...props} row={row} />
       ))}
@@ -34,16 +36,21 @@ interface RuleProps extends OwnerRulesProps {
   readonly row: RuleRow;
 }
 
-function FlagRule({ view: { owner }, control, onSave, row }: RuleProps) {
+function FlagRule({ view: { owner }, control, settings, onSave, row }: RuleProps) {
   const { shown, error, choose } = useWish(owner.rules[row.key] === true, (on: boolean) =>
     onSave({ agent: { [row.key]: on } }),
   );
   return (
-    <OwnerRule {...{ control, error }} shown={ruleShown(owner, row, shown)} onChange={choose} />
+    <OwnerRule
+      {...{ control, error }}
+      shown={ruleShown(owner, row, shown)}
+      variable={variableOf(row, settings)}
+      onChange={choose}
+    />
   );
 }
 
-function LimitRule({ view: { owner }, control, onSave, row }: RuleProps) {
+function LimitRule({ view: { owner }, control, settings, onSave, row }: RuleProps) {
   const limit = owner.rules[row.key];
   const { shown, error, choose } = useWish<number | string | null>(
     typeof limit === 'number' ? limit : null,
@@ -54,6 +61,7 @@ function LimitRule({ view: { owner }, control, onSave, row }: RuleProps) {
     <OwnerRule
       {...{ control, error }}
       shown={rule}
+      variable={variableOf(row, settings)}
       onChange={(on) => choose(on ? FIRST_LIMIT_C : null)}
     >
       <TemperatureLimit
@@ -64,4 +72,8 @@ function LimitRule({ view: { owner }, control, onSave, row }: RuleProps) {
       />
     </OwnerRule>
   );
+}
+
+function variableOf({ key }: RuleRow, settings: SettingsState): string | null {
+  return settings.kind === 'read' ? (settings.view['agent']?.[key]?.env ?? null) : null;
 }

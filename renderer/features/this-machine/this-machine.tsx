@@ -4,6 +4,7 @@ import type { Provider } from '#shared/provider.ts';
 import type { Agent, AgentSeen } from '../../api/agent.ts';
 import type { Control } from '../../api/control.ts';
 import type { LiveData } from '../../api/live-data.ts';
+import type { SettingsState } from '../../api/window-state.ts';
 import { useReading } from '../../ui/use-reading.ts';
 import { isSameEngine } from './agent-engine.ts';
 import { agentFacts } from './agent-facts.ts';
@@ -26,6 +27,7 @@ const HABITS = {
 interface ThisMachineProps {
   readonly data: LiveData;
   readonly control: boolean;
+  readonly settings: SettingsState;
   readonly frozenAt: number | null;
   readonly serverNow: number;
   readonly agent: Agent;
@@ -84,7 +86,8 @@ interface MachineProps extends ThisMachineProps {
 }
 
 function Machine(props: MachineProps) {
-  const { view, data, control, serverNow, agent, saveSettings, machines, title, onTaken } = props;
+  const { view, data, control, settings, serverNow, agent, saveSettings } = props;
+  const { machines, title, onTaken } = props;
   const known = machines.find(({ id }) => id === view.id);
   const { useEngineDirectly } = view;
   const local = data.status.upstreams.find(({ id }) => id === 'local');
@@ -101,7 +104,7 @@ function Machine(props: MachineProps) {
       )}
       <OwnProblems view={view} />
       <Facts facts={agentFacts(view, serverNow)} />
-      <OwnerRules {...{ view, control }} onSave={saveSettings} />
+      <OwnerRules {...{ view, control, settings }} onSave={saveSettings} />
       <ToolProblems view={view} />
       <Doctor
         {...{ view, control }}

@@ -1,0 +1,27 @@
+import type { SettingSource, SettingsView } from '#shared/settings.ts';
+import { loadConfig } from '../../main/config/load.ts';
+import { settingsView } from '../../main/config/settings-view.ts';
+import type { Field } from '../../renderer/features/settings/field.ts';
+import { sectionsOf } from '../../renderer/features/settings/settings-table.ts';
+
+/** The settings as a gateway with this environment answers them. */
+export function viewOf(env: Readonly<Record<string, string>> = {}): SettingsView {
+  const loaded = loadConfig(env, {});
+  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
+  return settingsView(loaded.config, loaded.sources);
+}
+
+export const SECTIONS = sectionsOf(viewOf());
+export const FIELDS = SECTIONS.flatMap(({ fields }) => fields);
+
+/** The field of a path, with nothing set. */
+export function fieldAt(path: string): Field {
+  const found = FIELDS.find((field) => field.path === path);
+  if (found === undefined) throw new Error(`there is no setting ${path}`);
+  return found;
+}
+
+/** A field with a value that was saved. */
+export function saved(field: Field, value: unknown, source: SettingSource = 'file'): Field {
+  return { ...field, value, source };
+}
