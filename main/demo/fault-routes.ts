@@ -40,7 +40,7 @@ export function faultRoutes(faults: Faults): Route[] {
     {
       method: 'PUT',
       paths: ['/api/v1/demo/faults/:id'],
-      who: 'control',
+      access: 'control',
       async handle(req, res) {
         const { id } = req.params;
         const { fault } = (req.body ?? {}) as { readonly fault?: unknown };

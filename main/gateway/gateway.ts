@@ -7,13 +7,13 @@ import type { Clock } from '../platform/clock.ts';
 import type { HttpClient } from '../platform/http/types.ts';
 import type { Log } from '../platform/log.ts';
 import type { StateFile } from '../platform/state-file.ts';
-import { type AgentApi, agentRoutes } from './api/agent-routes.ts';
-import { appRoutes } from './api/app-routes.ts';
-import { controlRoutes, type ControlRoutesDeps, ordersOf } from './api/control-routes.ts';
+import { type AgentApi, agentHandlers } from './api/agent-handlers.ts';
+import { appHandlers } from './api/app-handlers.ts';
+import { controlHandlers, type SettingsApi } from './api/control-handlers.ts';
+import { createExpressListener } from './api/express.ts';
 import { createLifecycle, type Lifecycle, type Started } from './api/lifecycle.ts';
-import { metricsRoute } from './api/metrics-route.ts';
-import { providerRoutes, type ProvidersApi } from './api/provider-routes.ts';
-import { createRoutes, type Route } from './api/routes.ts';
+import { providerHandlers, type ProvidersApi } from './api/provider-handlers.ts';
+import { type Route, routeTable } from './api/routes.ts';
 import { createGatewayServer } from './api/server.ts';
 import { identifyBy } from './auth/identity.ts';
 import { createSessions, type Sessions } from './auth/sessions.ts';
@@ -32,7 +32,7 @@ import { type RemoteUpstream, remoteUpstreams } from './upstream/upstreams.ts';
 /** What the gateway is given. */
 export interface GatewayDeps {
   readonly config: () => Config;
-  readonly settings: ControlRoutesDeps['settings'];
+  readonly settings: SettingsApi;
   readonly http: HttpClient;
   readonly clock: Clock;
   /** In [0, 1). */
@@ -113,29 +113,18 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const bodies = createBodyBudget(() => config().gateway.maxBodiesInFlightBytes, BODY_COPIES);
   const prefills = createPrefills(deps.http, clock);
   const looks = looksOf(deps, circuits, () => remotes(config()));
-  const orders = ordersOf({
-    config,
-    remotes: () => remotes(config()),
-    warmup,
-    circuits,
-    isProvider: deps.providers.isKnown,
-  });
   const sessions = createSessions(clock);
   const controlLink = () => `${lifecycle.url()}/#code=${sessions.newCode()}`;
   const identify = identifyBy(config, deps.controlToken, sessions);
-  const list = routesOf(deps, {
+  const routes = routesOf(deps, {
     monitor,
-    orders,
+    remotes: () => remotes(config()),
     sessions,
     controlLink,
     lifecycle: () => lifecycle,
   });
-  const routes = createRoutes(list, {
-    identify,
-    windowDirectory: deps.windowDirectory,
-    clock,
-    onBug,
-  });
+  const { windowDirectory } = deps;
+  const otherwise = createExpressListener(routes, { identify, windowDirectory, clock, onBug });
   const makeServer = () =>
     createGatewayServer({
       config,
@@ -152,7 +141,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
         inFlightAt: (id) => stats.inFlightAt(id),
         remotes: () => remotes(config()),
       },
-      routes,
+      otherwise,
       isStopping: () => lifecycle.isStopping(),
       onBug,
     });
@@ -229,36 +218,27 @@ function heedful(
 
 interface RouteParts {
   readonly monitor: Monitor;
-  readonly orders: ReturnType<typeof ordersOf>;
+  readonly remotes: () => readonly RemoteUpstream[];
   readonly sessions: Sessions;
   readonly controlLink: () => string;
-  /** It needs the routes itself, so it is there later. */
+  /** A function, because the lifecycle is created with the server, which needs the routes. */
   readonly lifecycle: () => Lifecycle;
 }
 
 function routesOf(
   deps: GatewayDeps,
-  { monitor, orders, sessions, controlLink, lifecycle }: RouteParts,
+  { monitor, remotes, sessions, controlLink, lifecycle }: RouteParts,
 ): readonly Route[] {
-  const { status, stats, feed } = monitor;
-  const { clock, app } = deps;
-  return [
-    ...appRoutes({
-      ...deps,
-      status,
-      feed,
-      sessions,
-      controlLink,
-      endAtStop: (stream) => lifecycle().endAtStop(stream),
-    }),
-    metricsRoute({ status, stats, app, summary: deps.providers.summary }),
-    ...providerRoutes({
-      providers: deps.providers.face,
-      joinUrl: () => lifecycle().outsideUrl(),
-      clock,
-    }),
-    ...agentRoutes(deps.agent),
-    ...controlRoutes({ settings: deps.settings, ...orders }),
-    ...deps.moreRoutes,
-  ];
+  const { status, stats, feed, warmup, circuits } = monitor;
+  const { settings, clock } = deps;
+  const { summary, isKnown: isProvider } = deps.providers;
+  const endAtStop: Lifecycle['endAtStop'] = (stream) => lifecycle().endAtStop(stream);
+  const joinUrl = () => lifecycle().outsideUrl();
+  const table = routeTable({
+    app: appHandlers({ ...deps, status, stats, summary, feed, sessions, controlLink, endAtStop }),
+    control: controlHandlers({ ...deps, settings, remotes, warmup, circuits, isProvider }),
+    agent: agentHandlers(deps.agent),
+    providers: providerHandlers({ providers: deps.providers.face, joinUrl, clock }),
+  });
+  return [...table, ...deps.moreRoutes];
 }

@@ -9,6 +9,7 @@ import { handleChat } from '../../main/gateway/chat/handler.ts';
 import { createPrefills } from '../../main/gateway/chat/resume/prefills.ts';
 import { createMonitor } from '../../main/gateway/monitoring/monitor.ts';
 import { createHedgeBudget } from '../../main/gateway/routing/hedge-policy.ts';
+import { CHAT_COMPLETIONS } from '../../main/gateway/upstream/endpoint.ts';
 import { endpointOf, remoteUpstreams } from '../../main/gateway/upstream/upstreams.ts';
 import { createBodyBudget } from '../../main/platform/body-budget.ts';
 import type { HttpClient } from '../../main/platform/http/types.ts';
@@ -193,6 +194,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
     };
     const res = new LostResponse(req);
     const caller = {
+      endpoint: CHAT_COMPLETIONS,
       identity: { reader: true, control: false, authorization: null },
       cors: {},
     };

@@ -16,6 +16,7 @@ import {
   parseChatRequest,
   parseInTurns,
 } from '../upstream/chat-request.ts';
+import type { ApiEndpoint } from '../upstream/endpoint.ts';
 import { MAX_BYTES_AT_ONCE } from '../upstream/json-members.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
 import { answerChat, NOT_ROUTED } from './respond.ts';
@@ -35,18 +36,13 @@ export interface ChatDeps extends RouterDeps {
   }) => RequestObserver;
 }
 
-/** Paths of the chat endpoint (docs/http-api.md#routes). */
-export const CHAT_PATHS: ReadonlySet<string> = new Set([
-  '/api/v1/chat/completions',
-  '/v1/chat/completions',
-]);
-
 interface Caller {
+  readonly endpoint: ApiEndpoint;
   readonly identity: Identity;
   readonly cors: OutgoingHttpHeaders;
 }
 
-/** Answers one chat completion; resolves when the answer is out or the caller is gone. */
+/** Answers one request to an endpoint; resolves when the answer is out or the caller is gone. */
 export function handleChat(
   req: IncomingMessage,
   res: ServerResponse,
@@ -123,10 +119,11 @@ type RequestRead =
 async function readRequest(
   req: IncomingMessage,
   {
+    endpoint,
     identity,
     share,
     limit,
-  }: { readonly identity: Identity; readonly share: BodyShare; readonly limit: Limit },
+  }: Omit<Caller, 'cors'> & { readonly share: BodyShare; readonly limit: Limit },
 ): Promise<RequestRead> {
   if (!identity.reader) return { kind: 'refused', error: keyError(req.headers), rest: LEFT };
   const type = req.headers['content-type'] ?? '';
@@ -140,7 +137,7 @@ async function readRequest(
   if (body.kind !== 'body') return { kind: 'refused', error: OVERLOADED, rest: LEFT };
   const { bytes } = body;
   const isLarge = bytes.length > MAX_BYTES_AT_ONCE;
-  const parsed = isLarge ? await parseInTurns(bytes) : parseChatRequest(bytes);
+  const parsed = isLarge ? await parseInTurns(bytes, endpoint) : parseChatRequest(bytes, endpoint);
   // Nobody heard of it in those turns.
   if (req.socket.destroyed) return { kind: 'aborted' };
   if (!isBadRequest(parsed)) return { kind: 'request', request: parsed };

@@ -89,7 +89,8 @@ interface Broadcast {
 
 /** Keeping what is sent costs memory: only where somebody is ahead who might carry it on. */
 function canBreakOff(plan: FallbackPlan, { config, call: { request } }: RequestContext): boolean {
-  return config.routing.resume !== 'off' && request.choices === 1 && plan.hasAnybody();
+  const isAllowed = config.routing.resume !== 'off' && request.endpoint.isResumable;
+  return isAllowed && request.choices === 1 && plan.hasAnybody();
 }
 
 function relayStream(

@@ -13,7 +13,8 @@ import { circuitReport, providerCircuitReport, exclusionReports } from '../circu
 import { chooseInOrder } from '../routing/local-balancing.ts';
 import type { Warmup } from '../routing/warmup-state.ts';
 import type { LocalChoice } from '../upstream/call.ts';
-import { chatPathOf, localModel, type LocalTarget } from '../upstream/upstreams.ts';
+import { CHAT_COMPLETIONS } from '../upstream/endpoint.ts';
+import { localModel, type LocalTarget, upstreamPath } from '../upstream/upstreams.ts';
 import type { Latency, StatsView } from './counters.ts';
 
 /** What the registry says of the machines together. */
@@ -131,7 +132,7 @@ function upstreamReport(
   const common = {
     id,
     baseUrl: baseUrl === null ? null : maskUrl(baseUrl),
-    chatPath: chatPathOf(id),
+    chatPath: upstreamPath(id, CHAT_COMPLETIONS.upstreamPath),
     model: modelOf(id, config, local) ?? '',
     timeoutMs,
     circuit,

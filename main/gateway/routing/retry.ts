@@ -124,7 +124,8 @@ async function callOnce(
   { clock, http, warmup }: CallDeps,
 ): Promise<AttemptOutcome> {
   const { idleTimeoutMs } = config.routing;
-  const plan = { request: call.write(), mode: call.mode, deadline, idleTimeoutMs, onContent };
+  const { endpoint, mode } = call;
+  const plan = { endpoint, request: call.write(), mode, deadline, idleTimeoutMs, onContent };
   // Sent first, recorded while it is under way: the caller waits for the one, not for the other.
   const sent = sendAttempt(plan, { http, clock }, signal);
   const attempt = attempts.called(call, permits, cause);

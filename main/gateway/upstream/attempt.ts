@@ -20,6 +20,7 @@ import {
   createStreamReader,
   type Progress,
 } from './body-readers.ts';
+import type { AnswerFormat, ApiEndpoint } from './endpoint.ts';
 import type { Unanswered } from './failure.ts';
 
 /**
@@ -30,6 +31,7 @@ export type AnswerMode = 'relay' | 'rest' | 'assemble' | 'whole';
 
 /** One call to one upstream. */
 export interface AttemptPlan {
+  readonly endpoint: ApiEndpoint;
   readonly request: Omit<HttpRequest, 'fresh'>;
   readonly mode: AnswerMode;
   /** First content must have come by then, in the clock's ticks. */
@@ -126,7 +128,8 @@ class PendingCall implements ResponseListener {
       this.#giveUp({ kind: 'bad', detail: problem });
       return;
     }
-    this.#reader = status >= 300 ? createErrorReader() : readerFor(this.#plan.mode, headers);
+    const { endpoint, mode } = this.#plan;
+    this.#reader = status >= 300 ? createErrorReader() : readerFor(endpoint.answer, mode, headers);
     if (isDecodable(coding) && this.#exchange !== null) {
       this.#exchange = decoded(this.#exchange, coding);
     }
@@ -237,10 +240,11 @@ function problemOf(status: number, headers: ResponseHeaders, coding: string): st
   return status < 300 && bodyKind(headers) === 'page' ? 'a page of HTML' : null;
 }
 
-function readerFor(mode: AnswerMode, headers: ResponseHeaders): BodyReader {
+function readerFor(format: AnswerFormat, mode: AnswerMode, headers: ResponseHeaders): BodyReader {
   const isRest = mode === 'rest';
   const isRelayed = isRest || mode === 'relay';
-  const events = isRelayed ? () => createStreamReader(isRest) : createAssemblingReader;
+  const events = () =>
+    isRelayed ? createStreamReader(format, isRest) : createAssemblingReader(format);
   switch (bodyKind(headers)) {
     case 'events':
       return events();
@@ -248,7 +252,7 @@ function readerFor(mode: AnswerMode, headers: ResponseHeaders): BodyReader {
     case 'json':
     case 'page':
     case 'unknown':
-      return createSniffingReader({ json: () => createAnswerReader(isRelayed), events });
+      return createSniffingReader({ json: () => createAnswerReader(format, isRelayed), events });
   }
 }
 

@@ -1,9 +1,8 @@
 import { ByteBuffer } from '../../platform/byte-buffer.ts';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
 import { isHeavyJson } from '../../platform/json.ts';
-import { createAnswerScan } from './answer-scan.ts';
-import { createAssembly } from './assembly.ts';
-import { isLastChunk, parseJson, substanceOf, writeJson } from './completion.ts';
+import { parseJson, writeJson } from './completion.ts';
+import type { AnswerFormat } from './endpoint.ts';
 import {
   createFramer,
   dataOf,
@@ -54,7 +53,7 @@ const NOT_JSON = bad('a body that is not JSON');
 /** What one event of a stream is before the commit. */
 type EventKind = 'content' | 'nothing' | 'done' | 'unreadable' | { readonly error: string };
 
-function kindOf(event: Buffer, take: (chunk: unknown) => void): EventKind {
+function kindOf(event: Buffer, { judge }: AnswerFormat, take: (chunk: unknown) => void): EventKind {
   const data = dataOf(event);
   if (data === null || data.trim() === '') return 'nothing';
   if (data.trim() === '[DONE]') return 'done';
@@ -62,7 +61,7 @@ function kindOf(event: Buffer, take: (chunk: unknown) => void): EventKind {
   // What is too much to be looked into cannot be left out either: it may be the answer.
   if (chunk === undefined)
     return isHeavyJson(data) ? { error: 'an event of too many values' } : 'unreadable';
-  const substance = substanceOf(chunk);
+  const substance = judge(chunk);
   if (substance.kind === 'error') return { error: 'an error event instead of an answer' };
   if (isNamedError(event)) return { error: 'an error event instead of an answer' };
   take(chunk);
@@ -73,7 +72,7 @@ function kindOf(event: Buffer, take: (chunk: unknown) => void): EventKind {
  * Holds a stream's events until the first one with content. The rest of an answer (`isRest`) may be no more
  * than that it is complete.
  */
-export function createStreamReader(isRest: boolean): BodyReader {
+export function createStreamReader(format: AnswerFormat, isRest: boolean): BodyReader {
   const framer = createFramer();
   const held = new ByteBuffer();
   const ends: number[] = [];
@@ -86,7 +85,9 @@ export function createStreamReader(isRest: boolean): BodyReader {
   function read(events: readonly Buffer[]): Progress {
     for (const [index, event] of events.entries()) {
       let isEnd = false;
-      const kind = kindOf(event, (chunk) => void (isEnd = isRest && isLastChunk(chunk)));
+      const kind = kindOf(event, format, (chunk) => {
+        isEnd = isRest && format.isLastChunk(chunk);
+      });
       if (kind === 'content' || isEnd) {
         for (const each of events.slice(index)) hold(each);
         return { kind: 'commit', held: { bytes: held.take(), ends }, framer };
@@ -131,16 +132,16 @@ export function lastEvent(framer: Framer): Buffer[] {
 }
 
 /** Puts a streamed answer together for a caller who did not ask for a stream; it commits as a whole. */
-export function createAssemblingReader(): BodyReader {
+export function createAssemblingReader(format: AnswerFormat): BodyReader {
   const framer = createFramer();
-  const assembly = createAssembly();
+  const assembly = format.createAssembly();
   let content = false;
   let bytes = 0;
   let bytesBeforeContent = 0;
 
   function read(events: readonly Buffer[]): Progress {
     for (const event of events) {
-      const kind = kindOf(event, (chunk) => assembly.add(chunk));
+      const kind = kindOf(event, format, (chunk) => assembly.add(chunk));
       if (typeof kind === 'object') return bad(kind.error);
       const problem = assembly.problem();
       if (problem !== null) return bad(problem);
@@ -181,8 +182,8 @@ const MAX_CHUNK_WEIGHT = 32_768;
  * Takes a JSON answer whole and checks that it is one, piece by piece as it comes; its bytes stay as they came.
  * With `forStream` it will be written anew as a chunk, so that must be possible.
  */
-export function createAnswerReader(forStream: boolean): BodyReader {
-  const scan = createAnswerScan();
+export function createAnswerReader(format: AnswerFormat, forStream: boolean): BodyReader {
+  const scan = format.createScan();
   const whole = createWholeReader(MAX_ANSWER_BYTES, (body) => {
     if (body.length === 0) return bad('an empty body');
     switch (scan.substance()) {

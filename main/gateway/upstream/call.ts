@@ -5,14 +5,15 @@ import type { Config } from '../../config/schema.ts';
 import type { HttpRequest } from '../../platform/http/types.ts';
 import type { AnswerMode } from './attempt.ts';
 import { bodyFor, type ChatRequest } from './chat-request.ts';
+import type { ApiEndpoint } from './endpoint.ts';
 import { type OwnHeaders, upstreamHeaders } from './headers.ts';
 import {
-  chatPathOf,
   type Endpoint,
   localModel,
   type LocalTarget,
   type PrefillFacts,
   type RemoteUpstream,
+  upstreamPath,
 } from './upstreams.ts';
 
 /** Who serves `local` now, or why nobody does. */
@@ -32,8 +33,9 @@ export interface ChatCall {
   readonly zeroSpend: boolean;
 }
 
-/** A chat completion made ready for one upstream. */
+/** A request prepared for one upstream. */
 export interface UpstreamCall {
+  readonly endpoint: ApiEndpoint;
   readonly upstream: UpstreamId;
   readonly provider: string | null;
   /** The model that is asked for, empty where the caller left it to the upstream. */
@@ -66,6 +68,7 @@ export function localCall(
   const extra = target.gatewayToken === null ? {} : { 'x-gateway-token': target.gatewayToken };
   const own = { authorization: call.authorization ?? endpoint.basicAuth, extra };
   return {
+    endpoint: call.request.endpoint,
     upstream: 'local',
     provider: target.provider,
     model: model ?? '',
@@ -74,7 +77,7 @@ export function localCall(
     prefill: { setting: config.local.prefill, address: '', ownedBy: target.ownedBy },
     timeoutMs: config.local.timeoutMs / peers,
     isAlone: peers === 1,
-    write: () => chatRequestTo('local', endpoint, model, { call, mode, own }),
+    write: () => requestTo('local', endpoint, model, { call, mode, own }),
   };
 }
 
@@ -85,6 +88,7 @@ export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCa
   const authorization = apiKey === null ? endpoint.basicAuth : `Bearer ${apiKey}`;
   const own = { authorization, extra: headers };
   return {
+    endpoint: call.request.endpoint,
     upstream: id,
     provider: null,
     model: model ?? call.request.model ?? '',
@@ -93,7 +97,7 @@ export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCa
     prefill: upstream.prefill,
     timeoutMs,
     isAlone: true,
-    write: () => chatRequestTo(id, endpoint, model, { call, mode, own }),
+    write: () => requestTo(id, endpoint, model, { call, mode, own }),
   };
 }
 
@@ -102,17 +106,21 @@ function modeOf(request: ChatRequest, assemble: boolean): AnswerMode {
   return assemble && request.assemblable ? 'assemble' : 'whole';
 }
 
-function chatRequestTo(
+function requestTo(
   id: UpstreamId,
-  endpoint: Endpoint,
+  { origin, basePath, query }: Endpoint,
   model: string | null,
-  how: { readonly call: ChatCall; readonly mode: AnswerMode; readonly own: OwnHeaders },
+  {
+    call: { request, headers },
+    mode,
+    own,
+  }: { readonly call: ChatCall; readonly mode: AnswerMode; readonly own: OwnHeaders },
 ): Omit<HttpRequest, 'fresh'> {
   return {
     method: 'POST',
-    origin: endpoint.origin,
-    path: endpoint.basePath + chatPathOf(id) + endpoint.query,
-    headers: upstreamHeaders(how.call.headers, how.own),
-    body: bodyFor(how.call.request, model, how.mode === 'assemble'),
+    origin,
+    path: basePath + upstreamPath(id, request.endpoint.upstreamPath) + query,
+    headers: upstreamHeaders(headers, own),
+    body: bodyFor(request, model, mode === 'assemble'),
   };
 }

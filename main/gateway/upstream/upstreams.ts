@@ -16,7 +16,6 @@ export interface Endpoint {
 export interface RemoteUpstream {
   readonly id: HostedId | 'ondemand';
   readonly endpoint: Endpoint;
-  readonly chatPath: string;
   /** What `model` is set to; null leaves the caller's. */
   readonly model: string | null;
   readonly apiKey: string | null;
@@ -40,25 +39,22 @@ export interface LocalTarget {
   readonly gatewayToken: string | null;
 }
 
-/** Paths appended to a base URL: engines get `/v1`, a hosted base URL already ends with its version. */
-const CHAT_PATH = { local: '/v1/chat/completions', hosted: '/chat/completions' } as const;
+/** A hosted base address ends with the version of the API; an engine's may or may not. */
+const isEngineAddress = (id: UpstreamId) => id === 'local' || id === 'ondemand';
 
-/** The path that an upstream's chat completions go to. */
-export function chatPathOf(id: UpstreamId): string {
-  return id === 'local' || id === 'ondemand' ? CHAT_PATH.local : CHAT_PATH.hosted;
+/** What follows `basePath` at an upstream, for a path behind the API version such as `/chat/completions`. */
+export function upstreamPath(id: UpstreamId, path: string): string {
+  return isEngineAddress(id) ? `/v1${path}` : path;
 }
 
-/**
- * Splits a base address. For `local` and `ondemand` a `/v1` at the end is dropped: their paths bring
- * it along, and people paste either form.
- */
+/** Splits a base address. People give an engine's with or without `/v1`; it is dropped, `upstreamPath` adds it. */
 export function endpointOf(baseUrl: string, id: UpstreamId): Endpoint {
   const url = new URL(baseUrl);
   const path = url.pathname.replace(/\/+$/, '');
   const userinfo = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
   return {
     origin: url.origin,
-    basePath: chatPathOf(id) === CHAT_PATH.local ? path.replace(/\/v1$/, '') : path,
+    basePath: isEngineAddress(id) ? path.replace(/\/v1$/, '') : path,
     query: url.search,
     basicAuth: userinfo === ':' ? null : `Basic ${Buffer.from(userinfo).toString('base64')}`,
   };
@@ -75,7 +71,6 @@ export function remoteUpstreams(config: Config): RemoteUpstream[] {
       {
         id,
         endpoint,
-        chatPath: chatPathOf(id),
         model,
         apiKey,
         headers,
