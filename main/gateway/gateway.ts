@@ -29,7 +29,6 @@ import { createHedgeBudget } from './routing/hedge-policy.ts';
 import type { LocalChoice } from './upstream/call.ts';
 import { type RemoteUpstream, remoteUpstreams } from './upstream/upstreams.ts';
 
-/** What the gateway is given. */
 export interface GatewayDeps {
   readonly config: () => Config;
   readonly settings: SettingsApi;
@@ -42,17 +41,16 @@ export interface GatewayDeps {
   readonly providers: GatewayProviders;
   /** The agent of this machine; null while it is switched off. */
   readonly agent: AgentApi | null;
-  /** Makes the file that keeps what `save` gives over a restart. */
+  /** Opens the file that stores what `save` returns. */
   readonly keep: (save: () => unknown) => StateFile;
   readonly controlToken: string;
   readonly windowDirectory: string;
-  /** What the window is told of the app, but for the address. */
+  /** What the window shows of the app; the gateway adds the address. */
   readonly app: () => Omit<AppInfo, 'baseUrl'>;
-  /** Routes that are not the gateway's own, such as the demo's. */
+  /** Further routes, such as the demo's. */
   readonly moreRoutes: readonly Route[];
 }
 
-/** What the gateway needs of the registry. */
 export interface GatewayProviders {
   readonly face: ProvidersApi;
   /** For the status report. */
@@ -60,38 +58,37 @@ export interface GatewayProviders {
   /** For the window. */
   readonly summary: () => ProvidersSummary;
   readonly isKnown: (id: string) => boolean;
-  /** A request that was sent to a provider has ended; refusals that blame nobody are left out. */
+  /** Called with the results of calls to providers. */
   readonly routed: ReportProviderResult;
 }
 
-/** The gateway: an endpoint, its window and its live feed. */
 export interface Gateway {
   start(): Promise<Started>;
-  /** Lets running requests finish for at most `graceMs`, then ends them. */
+  /** Running requests may finish for `graceMs`, then they are ended. */
   stop(graceMs: number): Promise<void>;
   snapshot(): LiveSnapshot;
   readonly feed: LiveFeed;
-  /** An upstream has another address, key or model: what was known is forgotten. */
+  /** An upstream has a new address, key or model: what was learnt of the old one is discarded. */
   upstreamChanged(id: UpstreamId): void;
   traffic(providerId: string): ProviderTraffic;
-  /** A provider has another token: what kept it out may be mended. */
+  /** A provider has a new token, so its circuit and exclusions no longer apply. */
   providerChanged(id: string): void;
-  /** Its engine is well again, or it is back: the next request shows it, whatever had kept it out. */
+  /** A provider or its engine is back: the next request may probe it at once. */
   providerWell(id: string): void;
-  /** It was removed: what was known of it goes too. */
+  /** A provider was removed, and with it everything known of it. */
   providerGone(id: string): void;
   url(): string;
   baseUrl(): string;
-  /** The ports that it listens on. */
+  /** Empty before the start. */
   ports(): readonly number[];
   /** The window's address with a new one-time code for a control session. */
   controlLink(): string;
 }
 
-/** A body as it came, and as it is written for an upstream with another model or as a stream. */
+/** Copies of a body in memory: as received, and as rewritten for an upstream. */
 const BODY_COPIES = 2;
 
-/** Puts the gateway together; nothing listens before `start`. */
+/** Nothing listens before `start`. */
 export function createGateway(deps: GatewayDeps): Gateway {
   const { clock, config, log } = deps;
   const remotes = perConfig(remoteUpstreams);
@@ -106,13 +103,13 @@ export function createGateway(deps: GatewayDeps): Gateway {
     summary: deps.providers.summary,
     routed: deps.providers.routed,
     app: () => ({ ...deps.app(), baseUrl: lifecycle.baseUrl() }),
-    opened: (id, how) => looks.opened(id, how),
+    opened: (id, how) => healthChecks.opened(id, how),
   });
   const { logs, circuits, predictions, stats, warmup, feed } = monitor;
   const budget = createHedgeBudget();
   const bodies = createBodyBudget(() => config().gateway.maxBodiesInFlightBytes, BODY_COPIES);
   const prefills = createPrefills(deps.http, clock);
-  const looks = looksOf(deps, circuits, () => remotes(config()));
+  const healthChecks = healthChecksOf(deps, circuits, () => remotes(config()));
   const sessions = createSessions(clock);
   const controlLink = () => `${lifecycle.url()}/#code=${sessions.newCode()}`;
   const identify = identifyBy(config, deps.controlToken, sessions);
@@ -155,21 +152,21 @@ export function createGateway(deps: GatewayDeps): Gateway {
     baseUrl: () => lifecycle.baseUrl(),
     ports: () => (lifecycle.url() === '' ? [] : [Number(new URL(lifecycle.url()).port)]),
     controlLink,
-    ...heedful(monitor, prefills),
+    ...changeHandlers(monitor, prefills),
     start() {
-      looks.start();
+      healthChecks.start();
       return lifecycle.start(config());
     },
     async stop(graceMs) {
       warmup.stop();
-      looks.stop();
+      healthChecks.stop();
       await lifecycle.stop(graceMs);
       await monitor.flush();
     },
   };
 }
 
-function looksOf(
+function healthChecksOf(
   deps: GatewayDeps,
   circuits: Monitor['circuits'],
   remotes: () => readonly RemoteUpstream[],
@@ -184,16 +181,16 @@ function looksOf(
   });
 }
 
-type Heedful = Pick<
+type ChangeHandlers = Pick<
   Gateway,
   'upstreamChanged' | 'traffic' | 'providerChanged' | 'providerWell' | 'providerGone'
 >;
 
-/** What the gateway learns of upstreams and machines, and what it has seen of these. */
-function heedful(
+/** Reactions to changes of upstreams and machines. */
+function changeHandlers(
   { circuits, latencies, predictions, stats, warmup }: Monitor,
   prefills: Prefills,
-): Heedful {
+): ChangeHandlers {
   return {
     upstreamChanged(id) {
       circuits.reset(id);
@@ -205,7 +202,7 @@ function heedful(
     providerChanged: (id) => circuits.reset(id),
     providerWell(id) {
       circuits.coolDown(id);
-      // The tier opens where all of its machines are out.
+      // The pool's circuit opens when all of its machines are excluded.
       circuits.coolDown('local');
     },
     providerGone(id) {

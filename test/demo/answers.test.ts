@@ -5,8 +5,8 @@ import { cannedAnswer, readChat, restOfAnswer } from '../../main/demo/answers.ts
 test('every demo upstream goes on with the answer that any other began, to its very end', () => {
   for (const giver of UPSTREAM_IDS) {
     const whole = cannedAnswer(giver);
-    const begun = whole.slice(0, 80);
-    for (const carrier of UPSTREAM_IDS) expect(begun + restOfAnswer(carrier, begun)).toBe(whole);
+    const partial = whole.slice(0, 80);
+    for (const carrier of UPSTREAM_IDS) expect(partial + restOfAnswer(carrier, partial)).toBe(whole);
   }
 });
 
@@ -18,10 +18,10 @@ test('for a text that is none of the demo’s, and for none at all, it gives its
 test('an engine goes on only where it is asked to, and from an answer', () => {
   const chat = (last: object, more: object = {}) =>
     readChat(JSON.stringify({ messages: [{ role: 'user', content: 'hi' }, last], ...more }));
-  const begun = { role: 'assistant', content: 'This is' };
+  const partial = { role: 'assistant', content: 'This is' };
   const goesOn = { continue_final_message: true, stream: true };
-  expect(chat(begun, goesOn)).toEqual({ stream: true, begun: 'This is' });
-  expect(chat(begun).begun).toBe('');
-  expect(chat({ role: 'user', content: 'more' }, goesOn).begun).toBe('');
-  expect(readChat('no JSON')).toEqual({ stream: false, begun: '' });
+  expect(chat(partial, goesOn)).toEqual({ stream: true, partial: 'This is' });
+  expect(chat(partial).partial).toBe('');
+  expect(chat({ role: 'user', content: 'more' }, goesOn).partial).toBe('');
+  expect(readChat('no JSON')).toEqual({ stream: false, partial: '' });
 });

@@ -1,6 +1,6 @@
 import type { ErrorBody } from '#shared/errors.ts';
 
-/** Codes of errors that an upstream caused and the gateway words. */
+/** Codes of errors that an upstream caused. */
 export type UpstreamErrorCode =
   | 'upstream_unreachable'
   | 'upstream_timeout'
@@ -15,7 +15,7 @@ export type UpstreamErrorCode =
   | 'model_not_found'
   | 'no_upstream';
 
-/** Codes of errors that the request itself, or its sender, caused. */
+/** Codes of errors that the request or the gateway's own state caused. */
 export type RequestErrorCode =
   | 'invalid_request'
   | 'invalid_api_key'
@@ -37,7 +37,7 @@ export type RequestErrorCode =
   | 'shutting_down'
   | 'internal_error';
 
-/** Codes of errors of the registry; agents act on most of them (docs/agent-protocol.md). */
+/** Codes of the registry and the agent; agents act on most of them (docs/agent-protocol.md). */
 export type ProviderErrorCode =
   | 'invalid_token'
   | 'invalid_signature'
@@ -51,17 +51,17 @@ export type ProviderErrorCode =
   | 'agent_off'
   | 'join_failed';
 
-/** An error of the gateway's own, ready to be sent. */
+/** An error that the gateway answers itself. */
 export interface GatewayError {
   readonly status: number;
   readonly code: UpstreamErrorCode | RequestErrorCode | ProviderErrorCode;
   readonly message: string;
   readonly param?: string | null;
-  /** When trying again makes sense, in milliseconds; null when waiting does not help. */
+  /** Wait before a retry, in milliseconds; null if waiting does not help. */
   readonly retryAfterMs?: number | null;
 }
 
-/** The body for an error, in OpenAI's shape. */
+/** In OpenAI's shape. */
 export function errorBody(error: GatewayError): ErrorBody {
   return {
     error: {
@@ -74,7 +74,7 @@ export function errorBody(error: GatewayError): ErrorBody {
   };
 }
 
-/** OpenAI's error types; their clients choose an error class by status, people read the type. */
+/** OpenAI's error types. Clients choose an error class by status; the type is for people. */
 function typeOf(status: number): string {
   switch (status) {
     case 401:
@@ -90,13 +90,13 @@ function typeOf(status: number): string {
   }
 }
 
-/** Headers that go with an error: when to come back, or that coming back does not help. */
+/** Content type, and whether and when a retry makes sense. */
 export function errorHeaders(error: GatewayError): Record<string, string> {
   const headers: Record<string, string> = { 'content-type': 'application/json; charset=utf-8' };
   if (typeof error.retryAfterMs === 'number') {
     headers['retry-after'] = String(Math.max(1, Math.ceil(error.retryAfterMs / 1000)));
   } else if (error.status >= 500) {
-    // Clients retry twice by themselves; every upstream was asked already.
+    // OpenAI's clients retry twice by default; every upstream was tried already.
     headers['x-should-retry'] = 'false';
   }
   return headers;

@@ -5,7 +5,6 @@ import type { Clock } from '../../platform/clock.ts';
 import { endAfterRest } from '../../platform/http/server.ts';
 import { errorBody, errorHeaders, type GatewayError } from './errors.ts';
 
-/** Answers with a JSON value. */
 export function sendJson(
   res: ServerResponse,
   status: number,
@@ -18,10 +17,9 @@ export function sendJson(
   });
 }
 
-/** Up to here joining head and body is cheaper than gathering two pieces (`npm run bench`). */
+/** Up to this size joining head and body is faster than a write of two pieces (`npm run bench`). */
 const MAX_ONE_PIECE_BYTES = 16 * 1024;
 
-/** Answers with bytes that are there as a whole. */
 export function sendBody(
   res: ServerResponse,
   status: number,
@@ -30,17 +28,17 @@ export function sendBody(
 ): void {
   if (res.destroyed || res.headersSent) return;
   res.writeHead(status, { 'cache-control': 'no-store', ...headers, 'content-length': body.length });
-  // As text of one byte a character it goes out in one piece with its head; the bytes are the same.
+  // Node joins a string with the head into one write; latin1 keeps the bytes.
   if (body.length <= MAX_ONE_PIECE_BYTES) res.end(body.toString('latin1'), 'latin1');
   else res.end(body);
 }
 
-/** A text longer than this many pieces is written bit by bit, as fast as it is read. */
+/** A text of more pieces is written as fast as it is read. */
 const PIECES_AT_ONCE = 100;
 
 /**
- * Answers with a text that is there in pieces; resolves when it is written or nobody reads it any
- * more. Made whole, a very long one would hold up everything else.
+ * Sends a text given in pieces; resolves once it is written or the reader has disconnected. Joining a very long text
+ * would block the event loop.
  */
 export async function sendPieces(
   res: ServerResponse,
@@ -57,7 +55,7 @@ export async function sendPieces(
   try {
     await pipeline(Readable.from(joined(pieces)), res);
   } catch {
-    // Whoever asked went away.
+    // The reader disconnected.
   }
 }
 
@@ -67,7 +65,6 @@ function* joined(pieces: readonly string[]): Generator<Buffer> {
   }
 }
 
-/** Answers with an error of the gateway's own. */
 export function sendError(
   res: ServerResponse,
   error: GatewayError,
@@ -76,15 +73,15 @@ export function sendError(
   sendJson(res, error.status, errorBody(error), { ...errorHeaders(error), ...headers });
 }
 
-/** What becomes of a body that comes on after its request was refused. */
+/** How much is read of a body after its request was refused. */
 export interface RestOfBody {
-  /** The connection is closed once so much more of it has come over the wire. */
+  /** The connection is closed after so many further bytes. */
   readonly maxRestBytes?: number;
 }
 
 /**
- * Answers a request with an error while its body is still coming, and closes the connection.
- * Closing at once would reset it, and the sender would lose the answer unread.
+ * Sends an error while the request's body is still arriving, and closes the connection after the body. Closing at
+ * once would reset it, and the sender would lose the answer.
  */
 export function sendErrorEarly(
   req: IncomingMessage,
@@ -109,20 +106,20 @@ export function sendErrorEarly(
   endAfterRest(req, res, { clock, maxRestBytes });
 }
 
-/** Chunks up to this size are copied into one piece; beyond it the copy costs more than it saves. */
+/** Beyond this size the copy costs more than it saves. */
 const MAX_COPIED_BYTES = 16 * 1024;
 
 /**
- * Writes to a chunked response, a chunk in one piece where that can be done. Node writes length,
- * bytes and line end as pieces of their own, and gathering them costs a third of what an event costs
- * in all (`npm run bench`). Answers like `write`: false when the caller should wait for `drain`.
+ * Writes a chunk of a chunked response in one piece where possible. Node writes length, bytes and line end
+ * separately, which costs a third of the time of an event (`npm run bench`). Returns false, like `write`, if the
+ * caller should wait for `drain`.
  */
 export function writeChunk(res: ServerResponse, bytes: Buffer): boolean {
   const { socket } = res;
   const isPlain =
     socket !== null &&
     res.headersSent &&
-    // HTTP/1.0 knows no chunks; a pipelined response waits for the one before it.
+    // HTTP/1.0 has no chunks; a pipelined response waits for the one before it.
     res.chunkedEncoding &&
     res.writableLength === socket.writableLength &&
     bytes.length > 0 &&

@@ -4,7 +4,6 @@ import { type StatusReport, type UpstreamReport, WARMUP_STATES } from '#shared/s
 import type { ProcessUsage } from '../../platform/process.ts';
 import type { StatsView } from './counters.ts';
 
-/** What the metrics are made of. */
 interface Figures {
   readonly version: string;
   readonly status: StatusReport;
@@ -14,8 +13,8 @@ interface Figures {
 }
 
 /**
- * The metrics. Their series are the same however many machines there are: each machine's id would be a
- * series of its own, kept by whoever scrapes long after the machine is gone. `/api/v1/providers` has them.
+ * No label holds a machine's id: each would be a series, which a scraper keeps long after the machine is removed.
+ * `/api/v1/providers` has figures per machine.
  */
 export function metricsOf(figures: Figures): Family[] {
   const { status, providers } = figures;
@@ -84,12 +83,12 @@ function upstreamFamilies({ status, stats, providers }: Figures): Family[] {
   ];
 }
 
-/** One that was never set up is not unwell: nobody wants to be woken for it. */
+/** An upstream that was never configured must not raise an alert. */
 function isSetUp({ id, baseUrl }: UpstreamReport, providers: ProvidersSummary): boolean {
   return baseUrl !== null || (id === 'local' && providers.count > 0);
 }
 
-/** Named as every Prometheus client names them. */
+/** With the names that all Prometheus clients use. */
 function processFamilies({ version, process: { residentBytes, cpuSeconds } }: Figures): Family[] {
   return [
     family('gauge', 'switchyard_build_info', 'Always 1, with the version.', [[{ version }, 1]]),
@@ -102,13 +101,12 @@ function processFamilies({ version, process: { residentBytes, cpuSeconds } }: Fi
   ];
 }
 
-/** One figure of a family; null: there is none, and the sample is left out. */
+/** A sample without a value (null) is left out. */
 interface Sample {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number | null;
 }
 
-/** A metric with all of its samples. */
 export interface Family {
   readonly name: string;
   readonly type: 'counter' | 'gauge';
@@ -116,10 +114,9 @@ export interface Family {
   readonly samples: readonly Sample[];
 }
 
-/** The media type of the Prometheus text format. */
 export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** Families in the Prometheus text format 0.0.4; one without any figure is left out. */
+/** The Prometheus text format 0.0.4; a family without samples is left out. */
 export function exposition(families: readonly Family[]): string {
   return families.map(familyText).join('');
 }

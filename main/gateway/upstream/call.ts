@@ -16,20 +16,19 @@ import {
   upstreamPath,
 } from './upstreams.ts';
 
-/** Who serves `local` now, or why nobody does. */
+/** What serves `local` now, or why nothing does. */
 export type LocalChoice =
   | { readonly kind: 'target'; readonly target: LocalTarget }
-  /** The providers that are verified and heard of; at least one. */
+  /** The verified providers with a recent heartbeat; at least one. */
   | { readonly kind: 'tier'; readonly targets: readonly LocalTarget[] }
   | { readonly kind: 'none'; readonly reason: SkipReason };
 
-/** One accepted chat completion. */
 export interface ChatCall {
   readonly request: ChatRequest;
   readonly headers: IncomingHttpHeaders;
-  /** The caller's `Authorization` for `local`; null when it sent none or it was a key of the gateway's. */
+  /** The caller's `Authorization` for `local`; null if it sent none, or a key of the gateway. */
   readonly authorization: string | null;
-  /** Only `local` may be called: by the setting, or by this request's header (docs/routing.md#zero-spend). */
+  /** By the setting or by this request's header, only `local` may be called (docs/routing.md#zero-spend). */
   readonly zeroSpend: boolean;
 }
 
@@ -38,23 +37,22 @@ export interface UpstreamCall {
   readonly endpoint: ApiEndpoint;
   readonly upstream: UpstreamId;
   readonly provider: string | null;
-  /** The model that is asked for, empty where the caller left it to the upstream. */
+  /** Empty if the caller leaves the model to the upstream. */
   readonly model: string;
-  /** Length of the request body, which says how long a prompt is to be read. */
+  /** Length of the request body, for the prediction of the time to first token. */
   readonly promptBytes: number;
-  /** Writes the request; not before it is sure that it will be sent. */
+  /** Creates the request. Call it only once the request is certain to be sent. */
   readonly write: () => Omit<HttpRequest, 'fresh'>;
   readonly mode: AnswerMode;
-  /** What is known by now of how it can be asked to go on from a begun answer. */
   readonly prefill: PrefillFacts;
   readonly timeoutMs: number;
-  /** Whether a hiccup is asked about once more here; among peers the next one is asked instead. */
+  /** Whether a short-lived failure is retried here; in a pool the next machine is tried instead. */
   readonly isAlone: boolean;
 }
 
 /**
- * The call to `local`: the caller's own `Authorization`, the model that the engine has. `peers` is how many
- * are asked in turn at most; they share the time.
+ * A call to `local`, with the caller's own `Authorization` and a model that the engine has.
+ * `peers` is how many machines may be tried in turn; they share the time-out.
  */
 export function localCall(
   call: ChatCall,
@@ -81,7 +79,7 @@ export function localCall(
   };
 }
 
-/** The call to a hosted upstream or `ondemand`: our key, never the caller's. */
+/** A call to a hosted upstream or `ondemand`, with the configured key and never the caller's. */
 export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCall {
   const { id, endpoint, apiKey, headers, model, timeoutMs } = upstream;
   const mode = modeOf(call.request, upstream.assemble);

@@ -25,7 +25,7 @@ export interface ApiEndpoint {
   readonly isResumable: boolean;
 }
 
-/** How the answers of an endpoint are told from errors and from nothing. */
+/** How answers with content are distinguished from errors and from chunks without content. */
 export interface AnswerFormat {
   /** Judges a parsed chunk of a stream, or a parsed whole answer. */
   readonly judge: (value: unknown) => Substance;

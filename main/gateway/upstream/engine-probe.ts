@@ -9,9 +9,8 @@ import type { LocalChoice } from './call.ts';
 import { parseJson } from './completion.ts';
 import { endpointOf, type LocalTarget } from './upstreams.ts';
 
-/** What a fixed engine offers, asked for now and then. */
 interface LocalEngine {
-  /** Where it is and, once they are known, its models. */
+  /** Without models until the first list has arrived. */
   target(): LocalTarget;
   start(): void;
   stop(): void;
@@ -21,7 +20,7 @@ const REFRESH_MS = 30_000;
 const TIMEOUT_MS = 3000;
 const MAX_BYTES = 4 * 1024 * 1024;
 
-/** Makes the watch over the engine at `baseUrl`; `changed` is called when its list changes. */
+/** Polls the model list of the engine at `baseUrl`; `changed` is called when it changes. */
 function createLocalEngine(
   baseUrl: string,
   { http, clock }: { readonly http: HttpClient; readonly clock: Clock },
@@ -42,7 +41,7 @@ function createLocalEngine(
       clock,
     );
     if (stopped) return;
-    // An engine that is down keeps the list it had: it most likely comes back with it.
+    // While an engine is down its last list stays: it will most likely have the same models again.
     const listed =
       result.kind === 'response' && result.status === 200 ? listedModels(result.body) : null;
     if (listed !== null && !isDeepStrictEqual(listed, known)) {
@@ -62,14 +61,14 @@ function createLocalEngine(
   };
 }
 
-/** The place of the fixed engine: there may be none, and the settings may put another there. */
+/** The fixed engine, which the settings may replace or remove. */
 interface LocalEnginePlace {
-  /** Null while no engine is fixed. */
+  /** Null while none is set. */
   target(): LocalTarget | null;
   put(baseUrl: string | null): void;
 }
 
-/** Makes the place, empty; `changed` is called when its engine's list changes. */
+/** `changed` is called when the model list of the current engine changes. */
 export function createLocalEnginePlace(
   edges: { readonly http: HttpClient; readonly clock: Clock },
   changed: () => void,
@@ -87,7 +86,7 @@ export function createLocalEnginePlace(
 
 type ListedModels = Pick<LocalTarget, 'models' | 'ownedBy'>;
 
-/** What an OpenAI model list says; null when the body is none. */
+/** Null if the body is not an OpenAI model list. */
 function listedModels(body: Buffer): ListedModels | null {
   const list = parseJson(body.toString('utf8'));
   if (!isObject(list) || !Array.isArray(list['data'])) return null;
@@ -103,11 +102,11 @@ interface ModelEntry {
   readonly id: string;
   readonly object: 'model';
   readonly created: number;
-  /** The first upstream, in routing order, that has it. */
+  /** The first upstream in routing order that has the model. */
   readonly owned_by: string;
 }
 
-/** OpenAI's list of models: what `local` offers and what the other upstreams are set to. */
+/** In OpenAI's format: the models of `local`, and those that the other upstreams are configured with. */
 export function modelList(
   config: Config,
   local: LocalChoice,
@@ -124,7 +123,7 @@ export function modelList(
   return { object: 'list', data };
 }
 
-/** What the engine offers, or all machines of the tier together. */
+/** Of the engine, or of all machines of the pool together. */
 function localModels(local: LocalChoice): readonly string[] {
   switch (local.kind) {
     case 'none':
