@@ -94,7 +94,7 @@ export function createProviders(deps: ProvidersDeps): Providers {
   const targets = mapped(localTarget);
   return {
     forGateway: {
-      face: registry,
+      api: registry,
       known: () => ({
         counts: registry.counts(),
         excerpt(id) {

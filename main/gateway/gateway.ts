@@ -52,7 +52,7 @@ export interface GatewayDeps {
 }
 
 export interface GatewayProviders {
-  readonly face: ProvidersApi;
+  readonly api: ProvidersApi;
   /** For the status report. */
   readonly known: () => ProvidersKnown;
   /** For the window. */
@@ -74,9 +74,9 @@ export interface Gateway {
   /** A provider has a new token, so its circuit and exclusions no longer apply. */
   providerChanged(id: string): void;
   /** A provider or its engine is back: the next request may probe it at once. */
-  providerWell(id: string): void;
+  providerRecovered(id: string): void;
   /** A provider was removed, and with it everything known of it. */
-  providerGone(id: string): void;
+  providerRemoved(id: string): void;
   url(): string;
   baseUrl(): string;
   /** Empty before the start. */
@@ -183,7 +183,7 @@ function healthChecksOf(
 
 type ChangeHandlers = Pick<
   Gateway,
-  'upstreamChanged' | 'traffic' | 'providerChanged' | 'providerWell' | 'providerGone'
+  'upstreamChanged' | 'traffic' | 'providerChanged' | 'providerRecovered' | 'providerRemoved'
 >;
 
 /** Reactions to changes of upstreams and machines. */
@@ -200,12 +200,12 @@ function changeHandlers(
     },
     traffic: (id) => providerTraffic(id, { circuits, latencies, stats }),
     providerChanged: (id) => circuits.reset(id),
-    providerWell(id) {
+    providerRecovered(id) {
       circuits.coolDown(id);
       // The pool's circuit opens when all of its machines are excluded.
       circuits.coolDown('local');
     },
-    providerGone(id) {
+    providerRemoved(id) {
       circuits.forget(id);
       latencies.forget(id);
       predictions.forget(id);
@@ -235,7 +235,7 @@ function routesOf(
     app: appHandlers({ ...deps, status, stats, summary, feed, sessions, controlLink, endAtStop }),
     control: controlHandlers({ ...deps, settings, remotes, warmup, circuits, isProvider }),
     agent: agentHandlers(deps.agent),
-    providers: providerHandlers({ providers: deps.providers.face, joinUrl, clock }),
+    providers: providerHandlers({ providers: deps.providers.api, joinUrl, clock }),
   });
   return [...table, ...deps.moreRoutes];
 }

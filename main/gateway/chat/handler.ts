@@ -42,7 +42,7 @@ interface Caller {
   readonly cors: OutgoingHttpHeaders;
 }
 
-/** Answers one request to an endpoint; resolves when the answer is out or the caller is gone. */
+/** Answers one chat completion; resolves when the answer is out or the caller is gone. */
 export function handleChat(
   req: IncomingMessage,
   res: ServerResponse,

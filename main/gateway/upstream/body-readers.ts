@@ -135,6 +135,7 @@ export function lastEvent(framer: Framer): Buffer[] {
 
 /** Assembles a streamed answer for a caller that did not ask for a stream. Nothing reaches the caller before it is whole. */
 export function createAssemblingReader(format: AnswerFormat): BodyReader {
+  if (format.createAssembly === null) return createAnswerReader(format, false);
   const framer = createFramer();
   const assembly = format.createAssembly();
   let content = false;

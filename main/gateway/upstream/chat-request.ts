@@ -115,6 +115,7 @@ function toRequest(endpoint: ApiEndpoint, bytes: Buffer, members: readonly Membe
     includeUsage: isObject(options) && options['include_usage'] === true,
     choices: typeof n === 'number' && n > 1 ? n : 1,
     assemblable:
+      endpoint.answer.createAssembly !== null &&
       (n === undefined || n === null || n === 1) &&
       (logprobs === undefined || logprobs === null || logprobs === false) &&
       (audio === undefined || audio === null) &&

@@ -10,8 +10,8 @@ export interface BadRequest {
 }
 
 /**
- * An endpoint of the OpenAI API that is routed to upstreams; a further one is a further object. Common to all:
- * JSON bodies with `model` and `stream`, server-sent events, and the error shape of `http/errors.ts`.
+ * An endpoint of the OpenAI API that is routed to upstreams. Common to all are JSON bodies with `model` and
+ * `stream`, server-sent events, and errors in the shape of `http/errors.ts`.
  */
 export interface ApiEndpoint {
   /** Paths on the gateway (docs/http-api.md#routes). */
@@ -33,8 +33,8 @@ export interface AnswerFormat {
   readonly isLastChunk: (chunk: unknown) => boolean;
   /** Judges a whole answer of any size as it arrives, without parsing it. */
   readonly createScan: () => AnswerScan;
-  /** Builds a whole answer from the chunks of a stream. */
-  readonly createAssembly: () => Assembly;
+  /** Builds a whole answer from the chunks of a stream; null if the endpoint has no streams. */
+  readonly createAssembly: (() => Assembly) | null;
 }
 
 export const CHAT_COMPLETIONS: ApiEndpoint = {

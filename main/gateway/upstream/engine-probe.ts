@@ -62,23 +62,23 @@ function createLocalEngine(
 }
 
 /** The fixed engine, which the settings may replace or remove. */
-interface LocalEnginePlace {
+interface FixedEngine {
   /** Null while none is set. */
   target(): LocalTarget | null;
-  put(baseUrl: string | null): void;
+  set(baseUrl: string | null): void;
 }
 
 /** `changed` is called when the model list of the current engine changes. */
-export function createLocalEnginePlace(
-  edges: { readonly http: HttpClient; readonly clock: Clock },
+export function createFixedEngine(
+  deps: { readonly http: HttpClient; readonly clock: Clock },
   changed: () => void,
-): LocalEnginePlace {
+): FixedEngine {
   let engine: LocalEngine | null = null;
   return {
     target: () => engine?.target() ?? null,
-    put(baseUrl) {
+    set(baseUrl) {
       engine?.stop();
-      engine = baseUrl === null ? null : createLocalEngine(baseUrl, edges, changed);
+      engine = baseUrl === null ? null : createLocalEngine(baseUrl, deps, changed);
       engine?.start();
     },
   };
