@@ -13,14 +13,14 @@ const USAGE = `switchyard ${VERSION}: an LLM gateway over your own GPUs and your
   switchyard                     run the gateway with its window in a browser
   switchyard open                print a new link that gives a browser control
   switchyard join <url> <token>  let another gateway use this machine; its window shows the line
-             --yes               go on over plain HTTP without asking
-  switchyard pause               take no requests on this machine, and end those that run
-  switchyard drain               take no new requests on this machine; those that run may finish
-  switchyard resume              take requests again, whatever rule holds this machine back now
+             --yes               continue over plain HTTP without asking
+  switchyard pause               take no requests on this machine, and end running ones
+  switchyard drain               take no new requests on this machine; running ones may finish
+  switchyard resume              take requests again, whatever rule pauses this machine now
   switchyard get [path]          print the settings, those of a section, or one
   switchyard set <path> <value>  change one while Switchyard runs, as in: set agent.onlyWhenIdle true;
                                  the value "default" puts the default back
-  switchyard doctor              check this machine as a gateway would; exit code 0 when all is well
+  switchyard doctor              check this machine as a gateway would; exit code 0 if all checks pass
              --json              the same for scripts
   switchyard --help              this text and every setting
   switchyard --version

@@ -105,7 +105,7 @@ export async function joinAlone(request: JoinRequest, directory: string): Promis
   }
   const { id, gatewayToken } = outcome;
   if (id !== identity.id) {
-    return { kind: 'failed', lines: ['The gateway answered for another machine than this one.'] };
+    return { kind: 'failed', lines: ['The gateway answered for a different machine.'] };
   }
   const file = createEnrollmentFile(directory, systemClock, process.platform);
   const digest = tokenDigest(token);

@@ -94,18 +94,18 @@ const FIXED_URL =
 const UNREACHED =
   'Check that it runs, that its address is right and that no firewall is in between.';
 const NOT_AGREED =
-  'Not joined. Add --yes to go on all the same, or give the gateway TLS, or join it over a tailnet.';
+  'Not joined. Add --yes to continue anyway, or give the gateway TLS, or join it over a tailnet.';
 const NEXT_START = 'Next: start Switchyard here with "npm start".';
-const NEXT_RUNNING = 'The Switchyard that runs here reports there from now on.';
+const NEXT_RUNNING = 'The Switchyard that runs here reports to that gateway from now on.';
 
 /** Whether the owner accepts plain HTTP; false without a terminal to ask on. */
 async function isAgreed(origin: string): Promise<boolean> {
   process.stderr.write(
-    `${origin} is plain HTTP beyond this machine and the tailnet: whoever is on the way can read prompts, answers and keys.\n`,
+    `${origin} is plain HTTP beyond this machine and the tailnet: others on the network can read prompts, answers and keys.\n`,
   );
   if (!process.stdin.isTTY) return false;
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await terminal.question('Go on? [y/N] ');
+  const answer = await terminal.question('Continue? [y/N] ');
   terminal.close();
   return /^y(es)?$/i.test(answer.trim());
 }

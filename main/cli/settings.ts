@@ -19,7 +19,7 @@ export async function setSetting(
 ): Promise<void> {
   const tree = treeOf(path, value);
   if (tree === null) {
-    refuse(`'${path}' is no setting: write section and name, as in agent.onlyWhenIdle.`);
+    refuse(`'${path}' is not a setting: write section and name, as in agent.onlyWhenIdle.`);
     return;
   }
   const body = await command(dataDirectory, { method: 'PATCH', path: 'settings', json: tree });

@@ -112,12 +112,12 @@ curl -i ${chat} ${JSON_TYPE} -d ${BODY}
 2. A streamed one:
 curl -iN ${chat} ${JSON_TYPE} -d ${STREAM_BODY}
 
-3. Break local, then ask again: X-Gateway-Upstream and X-Gateway-Fallback-Reason tell what happened.
+3. Break local, then ask again: X-Gateway-Upstream and X-Gateway-Fallback-Reason say what happened.
 curl -sS -o /dev/null -X PUT ${fault} ${token} ${JSON_TYPE} -d '{"fault":"refuse"}' && curl -iN ${chat} ${JSON_TYPE} -d ${STREAM_BODY}
 
 Or type here:  ${COMMAND_HELP}
-Such as:       break local cut                         (another carries its answer on)
-               break local, then break hosted_a slow   (hosted_b is configured beside it)
+Such as:       break local cut                         (another continues its answer)
+               break local, then break hosted_a slow   (hosted_b is called beside it)
 Ctrl+C ends it.
 `;
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
 import { cannedAnswer, readChat, restOfAnswer } from '../../main/demo/answers.ts';
 
-test('every demo upstream goes on with the answer that any other began, to its very end', () => {
+test('every demo upstream continues the partial answer of any other, to its end', () => {
   for (const giver of UPSTREAM_IDS) {
     const whole = cannedAnswer(giver);
     const partial = whole.slice(0, 80);

@@ -67,7 +67,7 @@ const WORST: readonly [law: string, unit: string, inEvent: number][] = [
   ['texts', '"",', 3.9],
 ];
 
-describe('64 MiB of the worst are never handed to the parser at once', () => {
+describe('64 MiB of the worst input are never parsed at once', () => {
   test.each(WORST)('%s, as a stream', (_law, unit, inEvent) => {
     const body = () =>
       inEvent === 0
@@ -254,7 +254,7 @@ describe('work grows with the bytes', () => {
   });
 });
 
-test('an answer of more fields than anybody reads is none, wherever they are', () => {
+test('an answer with too many fields is refused, wherever they are', () => {
   const piecesOf: readonly ((at: number) => unknown)[] = [
     (at) => ({ [`k${at}`]: 1 }),
     (at) => ({ choices: [{ [`k${at}`]: 1 }] }),

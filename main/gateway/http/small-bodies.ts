@@ -32,17 +32,17 @@ const REFUSALS: Readonly<Record<Exclude<ReadEnd['kind'], 'body' | 'aborted'>, Ga
   too_many_pieces: {
     status: 400,
     code: 'invalid_request',
-    message: 'The body came in pieces of a few bytes each; send it in larger ones.',
+    message: 'The body arrived in pieces of a few bytes each; send it in larger ones.',
   },
   late: {
     status: 408,
     code: 'request_timeout',
-    message: 'The body did not come in time; send it together with its head.',
+    message: 'The body did not arrive in time; send it together with its head.',
   },
   no_room: {
     status: 503,
     code: 'overloaded',
-    message: 'More messages are coming in than are waited for at once; try again in a moment.',
+    message: 'Too many messages are arriving at once; try again in a moment.',
     retryAfterMs: 1000,
   },
 };

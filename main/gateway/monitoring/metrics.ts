@@ -30,7 +30,7 @@ export function metricsOf(figures: Figures): Family[] {
     ...totals(figures.stats),
     ...upstreamFamilies(figures),
     family('gauge', 'switchyard_providers', 'Machines enrolled, by verification.', machines),
-    family('gauge', 'switchyard_ondemand_warmup', 'Warm-up: 1 for the state it is in.', warmup),
+    family('gauge', 'switchyard_ondemand_warmup', 'Warm-up: 1 for its current state.', warmup),
     ...processFamilies(figures),
   ];
 }
@@ -46,9 +46,9 @@ function totals({ totalRequests, fallbackCount, hedges, handovers }: StatsView):
     family('counter', `switchyard_${of}_total`, `${help}, kept over restarts.`, [[{}, value]]);
   return [
     total('requests', 'Chat requests accepted', totalRequests),
-    total('fallbacks', 'Chat requests that an upstream was left for', fallbackCount),
-    total('hedges', 'Second attempts sent beside a slow first one', hedges),
-    total('handovers', 'Answers that broke off and that another upstream went on with', handovers),
+    total('fallbacks', 'Chat requests that fell back to another upstream', fallbackCount),
+    total('hedges', 'Hedged calls: second attempts sent beside a slow first one', hedges),
+    total('handovers', 'Broken answers that another upstream continued', handovers),
   ];
 }
 
@@ -64,17 +64,22 @@ function upstreamFamilies({ status, stats, providers }: Figures): Family[] {
     each('counter', 'upstream_requests_total', 'Attempts sent.', ({ id }) => {
       return counts[id]?.requests ?? null;
     }),
-    each('counter', 'upstream_failures_total', 'Attempts that the circuit counts failed.', (at) => {
-      return counts[at.id]?.fails ?? null;
-    }),
+    each(
+      'counter',
+      'upstream_failures_total',
+      'Attempts that the circuit counts as failed.',
+      (at) => {
+        return counts[at.id]?.fails ?? null;
+      },
+    ),
     each('counter', 'upstream_successes_total', 'Attempts answered to the end.', ({ id }) => {
       return counts[id]?.successes ?? null;
     }),
-    each('gauge', 'in_flight', 'Attempts under way.', ({ id }) => stats.inFlight[id]),
-    each('gauge', 'circuit_open', 'Whether normal traffic is kept out.', ({ circuit }) => {
+    each('gauge', 'in_flight', 'Attempts in flight.', ({ id }) => stats.inFlight[id]),
+    each('gauge', 'circuit_open', 'Whether normal requests skip the upstream.', ({ circuit }) => {
       return Number(circuit.open);
     }),
-    each('gauge', 'upstream_healthy', 'Whether it could serve now, where it is set up.', (at) => {
+    each('gauge', 'upstream_healthy', 'Whether it could serve now, if it is configured.', (at) => {
       return isSetUp(at, providers) ? Number(at.healthy) : null;
     }),
     each('gauge', 'upstream_first_token_seconds', 'Mean time to first token.', ({ circuit }) => {

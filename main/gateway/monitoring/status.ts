@@ -95,7 +95,7 @@ export function statusReport(parts: StatusParts): StatusReport {
       models: mapUpstreams((id) => modelOf(id, config, local)),
       env_hint: ENV_HINTS,
     },
-    hint: 'Each chat response says in X-Gateway-Upstream who served it and in X-Gateway-Fallback-Reason why others did not.',
+    hint: 'Each chat response says in X-Gateway-Upstream which upstream served it and in X-Gateway-Fallback-Reason why others did not.',
   };
 }
 
