@@ -14,7 +14,7 @@ const collect = runInNewContext('gc') as () => void;
 /** Memory with the bytes of a text and nothing else. */
 const memoryOf = (text: string): ArrayBuffer => new TextEncoder().encode(text).buffer;
 
-/** Answers requests with a started stream; `first` is the memory of its first event. */
+/** Answers requests with a stream that has begun; `first` is the memory of its first event. */
 async function startBegun() {
   let first: WeakRef<ArrayBuffer> | null = null;
   let end = () => {};
@@ -32,7 +32,7 @@ async function startBegun() {
   return { url: `http://127.0.0.1:${port}`, first: () => first?.deref(), end: () => end() };
 }
 
-test('the first events of a stream are not kept in memory while it continues', async () => {
+test('what a stream began with is not kept in memory while it goes on', async () => {
   const { url, first, end } = await startBegun();
   const response = await fetch(url);
   collect();
