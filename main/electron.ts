@@ -26,7 +26,7 @@ void runDesktop({
   hasTrayPanel: () => hasTrayPanel(process.platform),
 });
 
-/** Beside the gateway's own data: the lock then holds to one instance per data directory. */
+/** Inside the data directory, so that the lock allows one instance per data directory. */
 function claimData(): void {
   const userData = join(dataDir, 'desktop');
   mkdirSync(userData, { recursive: true, mode: 0o700 });

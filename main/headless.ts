@@ -5,11 +5,11 @@ import { tuneGarbageCollector } from './platform/process.ts';
 
 tuneGarbageCollector();
 
-// From the second start on no types are stripped: less to wait for and, without the stripper, less to hold.
+// From the second start on no types are stripped, which saves time and the stripper's memory.
 const { directory } = enableCompileCache(
   join(import.meta.dirname, '../node_modules/.cache/switchyard'),
 );
-// Threads look here.
+// Read by worker threads.
 if (directory !== undefined) process.env['NODE_COMPILE_CACHE'] = directory;
 
 const { runCli } = await import('./cli/cli.ts');

@@ -5,7 +5,7 @@ import type { OwnRegistry } from '../agent/registration/link.ts';
 import { createTelemetry } from '../agent/telemetry/telemetry.ts';
 import type { AgentView } from '../agent/view.ts';
 import type { Config } from '../config/schema.ts';
-import type { AgentApi } from '../gateway/api/agent-routes.ts';
+import type { AgentApi } from '../gateway/api/agent-handlers.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { HttpClient } from '../platform/http/types.ts';
 import type { Log } from '../platform/log.ts';

@@ -7,7 +7,7 @@ import type { LoadedConfig } from '../config/load.ts';
 import type { Route } from '../gateway/api/routes.ts';
 import { createGateway, type Gateway } from '../gateway/gateway.ts';
 import { identityOf } from '../gateway/monitoring/saved-state.ts';
-import { createLocalEnginePlace } from '../gateway/upstream/engine-probe.ts';
+import { createFixedEngine } from '../gateway/upstream/engine-probe.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createHttpClient } from '../platform/http/client.ts';
 import type { Log } from '../platform/log.ts';
@@ -68,9 +68,9 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
   const { clock, random, log } = edges;
   const opened = await edges.openStore(join(dataDirectory, 'registry.db'), { clock, log });
   const http = createHttpClient();
-  const engine = createLocalEnginePlace({ http, clock }, () => gateway.feed.changed());
+  const engine = createFixedEngine({ http, clock }, () => gateway.feed.changed());
   const config = createLiveConfig(loaded, dataDirectory, (now, before) => {
-    if (now.local.baseUrl !== before.local.baseUrl) engine.put(now.local.baseUrl);
+    if (now.local.baseUrl !== before.local.baseUrl) engine.set(now.local.baseUrl);
     machine.configured(now, before);
     for (const id of UPSTREAM_IDS) {
       if (identityOf(now, id) !== identityOf(before, id)) gateway.upstreamChanged(id);
@@ -98,8 +98,8 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     traffic: (id) => gateway.traffic(id),
     changed,
     enrolled: (id) => gateway.providerChanged(id),
-    wellAgain: (id) => gateway.providerWell(id),
-    gone: (id) => gateway.providerGone(id),
+    wellAgain: (id) => gateway.providerRecovered(id),
+    gone: (id) => gateway.providerRemoved(id),
   });
   const gateway: Gateway = createGateway({
     ...common,
@@ -129,13 +129,13 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
         await providers.stop();
         throw new Error(started.message);
       }
-      engine.put(config.current().local.baseUrl);
+      engine.set(config.current().local.baseUrl);
       providers.start();
       await machine.start();
       return { url: gateway.url(), baseUrl: gateway.baseUrl() };
     },
     async stop() {
-      engine.put(null);
+      engine.set(null);
       await Promise.all([gateway.stop(STOP_GRACE_MS), machine.stop(STOP_GRACE_MS)]);
       await providers.stop();
       await http.close();

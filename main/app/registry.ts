@@ -6,7 +6,7 @@ import type { Config } from '../config/schema.ts';
 import type { GatewayProviders } from '../gateway/gateway.ts';
 import type { ProviderTraffic } from '../gateway/monitoring/counters.ts';
 import type { LocalChoice } from '../gateway/upstream/call.ts';
-import { endpointOf, type LocalTarget } from '../gateway/upstream/upstreams.ts';
+import { parseBaseAddress, type LocalTarget } from '../gateway/upstream/upstreams.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import { systemLookup } from '../platform/network-guard.ts';
@@ -94,7 +94,7 @@ export function createProviders(deps: ProvidersDeps): Providers {
   const targets = mapped(localTarget);
   return {
     forGateway: {
-      face: registry,
+      api: registry,
       known: () => ({
         counts: registry.counts(),
         excerpt(id) {
@@ -139,7 +139,7 @@ function localTarget(target: Target): LocalTarget {
   const others = models.filter((model) => model !== currentModel);
   return {
     provider: id,
-    endpoint: endpointOf(address, 'local'),
+    endpoint: parseBaseAddress(address, 'local'),
     models: currentModel === null ? others : [currentModel, ...others],
     ownedBy,
     gatewayToken,

@@ -13,24 +13,24 @@ const USAGE = `switchyard ${VERSION}: an LLM gateway over your own GPUs and your
   switchyard                     run the gateway with its window in a browser
   switchyard open                print a new link that gives a browser control
   switchyard join <url> <token>  let another gateway use this machine; its window shows the line
-             --yes               go on over plain HTTP without asking
-  switchyard pause               take no requests on this machine, and end those that run
-  switchyard drain               take no new requests on this machine; those that run may finish
-  switchyard resume              take requests again, whatever rule holds this machine back now
+             --yes               continue over plain HTTP without asking
+  switchyard pause               take no requests on this machine, and end running ones
+  switchyard drain               take no new requests on this machine; running ones may finish
+  switchyard resume              take requests again, whatever rule pauses this machine now
   switchyard get [path]          print the settings, those of a section, or one
   switchyard set <path> <value>  change one while Switchyard runs, as in: set agent.onlyWhenIdle true;
                                  the value "default" puts the default back
-  switchyard doctor              check this machine as a gateway would; exit code 0 when all is well
+  switchyard doctor              check this machine as a gateway would; exit code 0 if all checks pass
              --json              the same for scripts
   switchyard --help              this text and every setting
   switchyard --version
 `;
 
 interface Command {
-  /** Positional arguments, by name; only the last `optional` of them may be left out. */
+  /** Names of the positional arguments; the last `optional` of them may be omitted. */
   readonly words: readonly string[];
   readonly optional?: number;
-  /** Names of the flags that it takes, without dashes. */
+  /** Without dashes. */
   readonly flags: readonly string[];
   run(words: readonly string[], flags: ReadonlySet<string>): void | Promise<void>;
 }
@@ -74,7 +74,7 @@ const TEXTS: Readonly<Record<string, () => string>> = {
   '--version': () => `${VERSION}\n`,
 };
 
-/** Runs the command line; failures set the exit code: 1 for the command's own, 2 for a wrong call. */
+/** Sets the exit code on failure: 1 if a command fails, 2 for wrong arguments. */
 export async function runCli(args: readonly string[]): Promise<void> {
   const [name = '', ...rest] = args;
   if (name === '') await runHeadless(env);
@@ -92,13 +92,13 @@ async function runCommand(name: string, args: readonly string[]): Promise<void> 
   else if (read.flags.has('help')) print(USAGE);
   else {
     const { length } = command.words;
-    const least = length - (command.optional ?? 0);
+    const minimum = length - (command.optional ?? 0);
     const { words } = read;
     const names = command.words.map((word) => `<${word}>`).join(' ');
     if (words.length > length) {
       const takes = length === 0 ? 'no arguments' : names;
       fail(`Unexpected "${words.slice(length).join(' ')}": "${name}" takes ${takes}.`);
-    } else if (words.length < least) fail(`"${name}" needs ${names}.`);
+    } else if (words.length < minimum) fail(`"${name}" needs ${names}.`);
     else await inUsableDirectory(directory(), () => command.run(words, read.flags));
   }
 }

@@ -1,21 +1,20 @@
 import type { AgentView, AgentWish } from '#shared/agent.ts';
 import { command } from './running-app.ts';
 
-/** Asks the running gateway for a new control link and prints it; exit code 1 where none runs. */
+/** Prints a new control link of the running gateway; exit code 1 if none runs. */
 export async function openLink(dataDirectory: string): Promise<void> {
   const body = await command(dataDirectory, { method: 'POST', path: 'sessions/codes' });
   if (body !== null) process.stdout.write(`${String(body['link'])}\n`);
 }
 
-/** Gives an order to the machine of the Switchyard that runs, and prints the state that follows. */
+/** Sets the mode of this machine in the running Switchyard, and prints the resulting state. */
 export async function sendModeCommand(dataDirectory: string, wish: AgentWish): Promise<void> {
   const call = { method: 'POST', path: 'agent/mode', json: { wish } } as const;
   const body = await command(dataDirectory, call);
-  // The answer of the very program that this command is part of.
+  // The same program answered, so its shape is known.
   if (body !== null) process.stdout.write(`${stateLine(body as unknown as AgentView)}\n`);
 }
 
-/** How this machine serves now, in one line. */
 export function stateLine({ owner, inFlight }: Pick<AgentView, 'owner' | 'inFlight'>): string {
   const why = owner.reasons.join(' ');
   switch (owner.mode) {

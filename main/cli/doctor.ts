@@ -12,8 +12,8 @@ import { systemClock } from '../platform/clock.ts';
 import { createHttpClient } from '../platform/http/client.ts';
 
 /**
- * Runs the checks that a registry makes of a machine from the machine's own side, and prints what was
- * tried, what came back and what to do. Exit code 0 where all pass, 1 where not.
+ * Runs the registry's checks from this machine's side, and prints the requests, the results and the remedies.
+ * Exit code 0 if all pass, otherwise 1.
  */
 export async function runDoctor(env: NodeJS.ProcessEnv, asJson: boolean): Promise<void> {
   const directory = dataDirectory(env, process.platform);

@@ -13,25 +13,25 @@ import { silentLog } from '../platform/log.ts';
 import { canonicalIp, isLoopback, portOf } from '../platform/network-guard.ts';
 import { callRunning, type Running } from './running-app.ts';
 
-/** The two ends of a connection to a gateway. */
+/** The addresses of a connection to a gateway. */
 export interface Reached {
   readonly kind: 'reached';
   readonly remoteAddress: string;
-  /** This machine's own address on the way there: where that gateway finds it. */
+  /** This machine's address on that connection, at which the gateway can reach it. */
   readonly localAddress: string;
 }
 
-type Reach = Reached | { readonly kind: 'failed'; readonly why: string };
+type ReachResult = Reached | { readonly kind: 'failed'; readonly why: string };
 
 const CONNECT_TIMEOUT_MS = 5000;
 
-/** Connects to the gateway at `origin` and says from where to where. */
-export function reach(origin: string): Promise<Reach> {
+/** Connects to `origin` to find out the addresses of both ends. */
+export function reach(origin: string): Promise<ReachResult> {
   const url = new URL(origin);
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   return new Promise((resolve) => {
     const socket = connect({ host, port: portOf(url), timeout: CONNECT_TIMEOUT_MS });
-    const settle = (result: Reach) => {
+    const settle = (result: ReachResult) => {
       socket.destroy();
       resolve(result);
     };
@@ -45,16 +45,19 @@ export function reach(origin: string): Promise<Reach> {
     });
     socket.once('timeout', () => settle({ kind: 'failed', why: 'it does not answer' }));
     socket.once('error', (error: NodeJS.ErrnoException) =>
-      settle({ kind: 'failed', why: WORDS[error.code ?? ''] ?? error.code ?? 'unknown error' }),
+      settle({
+        kind: 'failed',
+        why: ERROR_TEXTS[error.code ?? ''] ?? error.code ?? 'unknown error',
+      }),
     );
   });
 }
 
-const WORDS: Readonly<Record<string, string>> = {
+const ERROR_TEXTS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens on that port',
   ENOTFOUND: 'the name is unknown',
-  EHOSTUNREACH: 'there is no way to that machine',
-  ENETUNREACH: 'there is no way to that network',
+  EHOSTUNREACH: 'that machine cannot be reached',
+  ENETUNREACH: 'that network cannot be reached',
 };
 
 const plain = (address: string) => canonicalIp(address) ?? address;
@@ -64,31 +67,30 @@ const TAILNET = new BlockList();
 TAILNET.addSubnet('100.64.0.0', 10, 'ipv4');
 TAILNET.addSubnet('fd7a:115c:a1e0::', 48, 'ipv6');
 
-/** Whether others on the way could read what is said: plain HTTP beyond this machine and the tailnet. */
+/** Whether others on the network could read the traffic: plain HTTP beyond this machine and the tailnet. */
 export function isInTheClear(origin: string, { remoteAddress }: Reached): boolean {
   if (!origin.startsWith('http:') || isLoopback(remoteAddress)) return false;
   return !TAILNET.check(remoteAddress, isIPv6(remoteAddress) ? 'ipv6' : 'ipv4');
 }
 
-/** What came of joining; `notes` and `lines` are for people. */
+/** `notes` and `lines` are for people. */
 type Joined =
   | { readonly kind: 'joined'; readonly id: string | null; readonly notes: readonly string[] }
   | { readonly kind: 'failed'; readonly lines: readonly string[] };
 
-/** Where this machine is to be joined. */
-export interface JoinOrder {
+export interface JoinRequest {
   readonly origin: string;
   readonly token: string;
-  /** Where the agent must listen to be reached from there; null where it is well as it is. */
+  /** The address the agent must listen on to be reachable; null if no change is needed. */
   readonly agentHost: string | null;
 }
 
 const TIMEOUT_MS = 15_000;
 
-/** Enrols this machine while no Switchyard runs here; the next start finds what was kept. */
-export async function joinAlone(order: JoinOrder, directory: string): Promise<Joined> {
-  const { origin, token, agentHost } = order;
-  // Before the token is used up: what it brings must be kept.
+/** Enrols this machine while no Switchyard runs here; the next start uses the saved enrolment. */
+export async function joinAlone(request: JoinRequest, directory: string): Promise<Joined> {
+  const { origin, token, agentHost } = request;
+  // Before the token is used, because its result must be saved.
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const { identity, warnings } = openIdentity(directory, systemClock, process.platform);
   const http = createHttpClient();
@@ -103,14 +105,14 @@ export async function joinAlone(order: JoinOrder, directory: string): Promise<Jo
   }
   const { id, gatewayToken } = outcome;
   if (id !== identity.id) {
-    return { kind: 'failed', lines: ['The gateway answered for another machine than this one.'] };
+    return { kind: 'failed', lines: ['The gateway answered for a different machine.'] };
   }
   const file = createEnrollmentFile(directory, systemClock, process.platform);
   const digest = tokenDigest(token);
   const failure = await file.save({ registryUrl: origin, id, gatewayToken, tokenDigest: digest });
   if (failure !== null) {
     const happened = `The enrolment could not be written to ${directory} (${failure}), so it is lost.`;
-    return { kind: 'failed', lines: [happened, 'Mend that, and join again with a new line.'] };
+    return { kind: 'failed', lines: [happened, 'Fix that, then join again with a new line.'] };
   }
   const notes = warnings.map(({ happened, remedy }) => `${happened} ${remedy}`);
   return { kind: 'joined', id, notes: [...notes, ...writeAgentHost(agentHost, directory)] };
@@ -133,9 +135,9 @@ function writeAgentHost(host: string | null, directory: string): readonly string
 const listensOn = (host: string) =>
   `The agent listens on ${host}, where that gateway finds this machine (setting agent.host).`;
 
-/** Lets the Switchyard that runs here join, so that it reports there at once. */
-export async function joinRunning(order: JoinOrder, running: Running): Promise<Joined> {
-  const { origin: url, token, agentHost } = order;
+/** Joins through the running Switchyard, which then sends heartbeats at once. */
+export async function joinRunning(request: JoinRequest, running: Running): Promise<Joined> {
+  const { origin: url, token, agentHost } = request;
   const answer = await callRunning(running, {
     method: 'POST',
     path: 'agent/join',

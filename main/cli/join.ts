@@ -7,41 +7,40 @@ import { isLoopbackHost } from '../platform/http/server.ts';
 import {
   isInTheClear,
   joinAlone,
-  type JoinOrder,
+  type JoinRequest,
   joinRunning,
   reach,
   type Reached,
 } from './join-preflight.ts';
 import { findRunning } from './running-app.ts';
 
-/** What `switchyard join` was given. */
 export interface JoinArguments {
   readonly url: string;
   readonly token: string;
-  /** Go on over plain HTTP without asking. */
+  /** Continue over plain HTTP without asking. */
   readonly yes: boolean;
 }
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
-/** Enrols this machine at a gateway and says what comes next; exit code 1 where that failed. */
-export async function runJoin(env: NodeJS.ProcessEnv, given: JoinArguments): Promise<void> {
+/** Enrols this machine at a gateway and prints the next steps; exit code 1 on failure. */
+export async function runJoin(env: NodeJS.ProcessEnv, args: JoinArguments): Promise<void> {
   const directory = dataDirectory(env, process.platform);
-  const plan = await planOf(given, loadConfig(env, readSettings(directory, Date.now()).tree));
+  const plan = await planOf(args, loadConfig(env, readSettings(directory, Date.now()).tree));
   if (plan.kind === 'refused') {
     fail(plan.lines);
     return;
   }
-  const { order, warnings } = plan;
+  const { request, warnings } = plan;
   const running = findRunning(directory);
   const joined = await (running === null
-    ? joinAlone(order, directory)
-    : joinRunning(order, running));
+    ? joinAlone(request, directory)
+    : joinRunning(request, running));
   if (joined.kind === 'failed') {
-    fail([`Not joined to ${order.origin}.`, ...joined.lines]);
+    fail([`Not joined to ${request.origin}.`, ...joined.lines]);
     return;
   }
-  say(`Joined the gateway at ${order.origin}${joined.id === null ? '' : ` as ${joined.id}`}.`);
+  say(`Joined the gateway at ${request.origin}${joined.id === null ? '' : ` as ${joined.id}`}.`);
   for (const note of [...joined.notes, ...warnings]) say(note);
   say(running === null ? NEXT_START : NEXT_RUNNING);
   say('"node scripts/switchyard.mjs doctor" then checks this machine as that gateway does.');
@@ -53,10 +52,14 @@ function fail(lines: readonly string[]): void {
 }
 
 type Plan =
-  | { readonly kind: 'planned'; readonly order: JoinOrder; readonly warnings: readonly string[] }
+  | {
+      readonly kind: 'planned';
+      readonly request: JoinRequest;
+      readonly warnings: readonly string[];
+    }
   | { readonly kind: 'refused'; readonly lines: readonly string[] };
 
-/** Checks everything that can be checked before the token is used up. */
+/** Makes all checks that do not use up the token. */
 async function planOf(
   { url, token, yes }: JoinArguments,
   loaded: LoadedConfig | RefusedConfig,
@@ -74,8 +77,8 @@ async function planOf(
   if (isInTheClear(origin, reached) && !yes && !(await isAgreed(origin))) {
     return refused(NOT_AGREED);
   }
-  const order = { origin, token, agentHost: agentHost(loaded, reached) };
-  return { kind: 'planned', order, warnings: warningsOf(loaded, reached) };
+  const request = { origin, token, agentHost: agentHost(loaded, reached) };
+  return { kind: 'planned', request, warnings: warningsOf(loaded, reached) };
 }
 
 function refused(...lines: readonly string[]): Plan {
@@ -91,23 +94,23 @@ const FIXED_URL =
 const UNREACHED =
   'Check that it runs, that its address is right and that no firewall is in between.';
 const NOT_AGREED =
-  'Not joined. Add --yes to go on all the same, or give the gateway TLS, or join it over a tailnet.';
+  'Not joined. Add --yes to continue anyway, or give the gateway TLS, or join it over a tailnet.';
 const NEXT_START = 'Next: start Switchyard here with "npm start".';
-const NEXT_RUNNING = 'The Switchyard that runs here reports there from now on.';
+const NEXT_RUNNING = 'The Switchyard that runs here reports to that gateway from now on.';
 
-/** Whether the owner wants to go on although others on the way can listen; no where nobody can be asked. */
+/** Whether the owner accepts plain HTTP; false without a terminal to ask on. */
 async function isAgreed(origin: string): Promise<boolean> {
   process.stderr.write(
-    `${origin} is plain HTTP beyond this machine and the tailnet: whoever is on the way can read prompts, answers and keys.\n`,
+    `${origin} is plain HTTP beyond this machine and the tailnet: others on the network can read prompts, answers and keys.\n`,
   );
   if (!process.stdin.isTTY) return false;
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await terminal.question('Go on? [y/N] ');
+  const answer = await terminal.question('Continue? [y/N] ');
   terminal.close();
   return /^y(es)?$/i.test(answer.trim());
 }
 
-/** Where the agent must listen to be found by a gateway elsewhere; null where its owner has seen to that. */
+/** The address the agent must listen on for a gateway elsewhere; null if it is set or needs no change. */
 function agentHost({ config, sources }: LoadedConfig, { localAddress }: Reached): string | null {
   const isFixed = sources.get('agent.host') === 'env';
   if (isFixed || !isLoopbackHost(config.agent.host) || isLoopbackHost(localAddress)) return null;

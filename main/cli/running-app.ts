@@ -2,27 +2,26 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readControlToken } from '../platform/secrets.ts';
 
-/** A Switchyard that runs with the same data directory, and the right to control it. */
+/** The running Switchyard of a data directory, with its control token. */
 export interface Running {
   readonly url: string;
   readonly controlToken: string;
 }
 
-/** The one that runs with a data directory; null where none does. */
+/** Null if none runs. */
 export function findRunning(dataDirectory: string): Running | null {
   const url = readRunFile(dataDirectory);
   const controlToken = readControlToken(dataDirectory);
   return url === null || controlToken === null ? null : { url, controlToken };
 }
 
-/** What came of a call. */
 interface Called {
   readonly body: Readonly<Record<string, unknown>>;
-  /** For people, the gateway's own words where it has any; null when it was done. */
+  /** For people, in the gateway's words if it sent any; null on success. */
   readonly error: string | null;
 }
 
-/** One call of the control routes; `json` is left out of one that only reads. */
+/** A call of a control route; one that only reads has no `json`. */
 interface Call {
   readonly method: 'GET' | 'POST' | 'PATCH';
   /** Under `/api/v1/`. */
@@ -30,10 +29,9 @@ interface Call {
   readonly json?: unknown;
 }
 
-/** As long as a join takes, which asks another machine in turn. */
+/** Enough for a join, which calls another machine in turn. */
 const TIMEOUT_MS = 15_000;
 
-/** Calls the Switchyard that runs here, as its owner. */
 export async function callRunning(
   { url, controlToken }: Running,
   { method, path, json }: Call,
@@ -55,7 +53,7 @@ export async function callRunning(
   }
 }
 
-/** Makes one call as a command does: null where none runs or it was refused, with why and exit code 1. */
+/** Makes one call for a command; on failure prints why, sets exit code 1 and returns null. */
 export async function command(dataDirectory: string, call: Call): Promise<Called['body'] | null> {
   const running = findRunning(dataDirectory);
   const { body, error } =
@@ -73,21 +71,20 @@ const noneRuns = (dataDirectory: string) =>
 
 const FILE = 'running.json';
 
-/** Says where the running gateway of this data directory is, so that `switchyard open` finds it. */
+/** Records the running gateway's address for the other commands, such as `switchyard open`. */
 export function writeRunFile(directory: string, url: string): void {
   writeFileSync(join(directory, FILE), `${JSON.stringify({ url, pid: process.pid })}\n`, {
     mode: 0o600,
   });
 }
 
-/** Takes it back when the gateway stops. */
 export function removeRunFile(directory: string): void {
   rmSync(join(directory, FILE), { force: true });
 }
 
 /**
- * The running gateway's address; null when none has said so, or when it died without taking it back:
- * its port may be another program's by now, which must not be shown the control token.
+ * The running gateway's address; null if there is no file, or if its process died without removing it: another
+ * program may use the port by now, and must not receive the control token.
  */
 function readRunFile(directory: string): string | null {
   try {
@@ -105,7 +102,7 @@ function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    // Another user's process may not be signalled, but it is there.
+    // EPERM: the process exists, but belongs to another user.
     return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }

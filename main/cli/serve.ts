@@ -17,7 +17,7 @@ type Addresses = Awaited<ReturnType<Host['start']>>;
 const say = (text: string) => process.stdout.write(`${text}\n`);
 const warn = (text: string) => process.stderr.write(`${text}\n`);
 
-/** Runs the gateway under plain Node until a signal ends it; exit code 1 where it cannot start. */
+/** Runs the gateway under plain Node until a signal ends it; exit code 1 if it cannot start. */
 export async function runHeadless(env: NodeJS.ProcessEnv): Promise<void> {
   const directory = dataDirectory(env, process.platform);
   await inUsableDirectory(directory, () => run(env, directory));
@@ -43,7 +43,7 @@ async function run(env: NodeJS.ProcessEnv, directory: string): Promise<void> {
     },
   );
   for (const notice of host.notices) warn(`Warning: ${notice}`);
-  const addresses = await startOrSayWhy(host);
+  const addresses = await startOrWarn(host);
   if (addresses === null) return;
   writeRunFile(directory, addresses.url);
   stopOnSignal(async () => {
@@ -55,10 +55,10 @@ async function run(env: NodeJS.ProcessEnv, directory: string): Promise<void> {
   say(
     '  (the link gives control once, for 10 minutes; "node scripts/switchyard.mjs open" makes a new one)',
   );
-  if (isEmpty(loaded.config)) sayWhatNext(loaded.config.agent.enabled);
+  if (isEmpty(loaded.config)) sayNextSteps(loaded.config.agent.enabled);
 }
 
-async function startOrSayWhy(host: Host): Promise<Addresses | null> {
+async function startOrWarn(host: Host): Promise<Addresses | null> {
   try {
     return await host.start();
   } catch (error) {
@@ -74,7 +74,7 @@ function isEmpty(config: Config): boolean {
   );
 }
 
-function sayWhatNext(isAgentOn: boolean): void {
+function sayNextSteps(isAgentOn: boolean): void {
   say(
     isAgentOn
       ? '\nNothing is configured yet. An engine on this machine is found by itself and, where there is a GPU, serves within seconds.\nUntil something serves, every chat completion gets a 503. For anything else stop it, set one of these, start again:'

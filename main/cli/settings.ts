@@ -2,7 +2,7 @@ import type { SettingsView, SettingView } from '#shared/settings.ts';
 import { ENTRIES } from '../config/schema.ts';
 import { command } from './running-app.ts';
 
-/** Prints the settings of the Switchyard that runs: all, those of a section, or one. */
+/** Prints settings of the running Switchyard: all, a section, or one. */
 export async function getSettings(dataDirectory: string, path: string | null): Promise<void> {
   const body = await command(dataDirectory, { method: 'GET', path: 'settings' });
   if (body === null) return;
@@ -11,7 +11,7 @@ export async function getSettings(dataDirectory: string, path: string | null): P
   else refuse(`There is no setting '${path}'. "switchyard get" lists them all.`);
 }
 
-/** Changes one setting of the Switchyard that runs, and prints it as it then is. */
+/** Changes one setting of the running Switchyard, and prints its new value. */
 export async function setSetting(
   dataDirectory: string,
   path: string,
@@ -19,30 +19,30 @@ export async function setSetting(
 ): Promise<void> {
   const tree = treeOf(path, value);
   if (tree === null) {
-    refuse(`'${path}' is no setting: write section and name, as in agent.onlyWhenIdle.`);
+    refuse(`'${path}' is not a setting: write section and name, as in agent.onlyWhenIdle.`);
     return;
   }
   const body = await command(dataDirectory, { method: 'PATCH', path: 'settings', json: tree });
   if (body !== null) say(linesOf(body as SettingsView, path));
 }
 
-/** What a change is sent as, text read as from the environment; null where the path has no section. */
+/** The change as the API takes it, the text parsed like an environment variable; null if the path has no section. */
 function treeOf(path: string, text: string): object | null {
   const dot = path.indexOf('.');
   if (dot <= 0) return null;
   const kind = ENTRIES.find((entry) => entry.path === path)?.setting.kind;
-  // What is no setting is sent as well: the gateway that runs says so, and may know more of them.
+  // Unknown settings are sent too: the running gateway may be newer, and otherwise explains the error.
   const value = text === 'default' ? null : (kind?.fromText(text) ?? text);
   return { [path.slice(0, dot)]: { [path.slice(dot + 1)]: value } };
 }
 
-/** A line for each setting: its path, its value, and where that comes from. */
-function linesOf(view: SettingsView, wanted: string | null): readonly string[] {
+/** A line for each setting: path, value, source. */
+function linesOf(view: SettingsView, filter: string | null): readonly string[] {
   return Object.entries(view).flatMap(([section, settings]) =>
     Object.entries(settings).flatMap(([key, setting]) => {
       const path = `${section}.${key}`;
-      const isWanted = wanted === null || wanted === section || wanted === path;
-      return isWanted ? [`${path} = ${shown(setting.value)} (${SOURCES[setting.source]})`] : [];
+      const isIncluded = filter === null || filter === section || filter === path;
+      return isIncluded ? [`${path} = ${shown(setting.value)} (${SOURCES[setting.source]})`] : [];
     }),
   );
 }

@@ -6,18 +6,16 @@ import { parseJson } from '../gateway/upstream/completion.ts';
 
 /** About 25 words a second, the pace of a mid-sized model on one card. */
 const WORD_MS = 40;
-/** Where a stream is cut or stalls: some way into the answer. */
+/** Where a stream is cut or stalls. */
 const BREAK_AFTER_WORDS = 12;
 
-/** How a stream is to be. */
 interface StreamPlan {
-  /** What was said already; empty for a whole answer. */
-  readonly begun: string;
+  /** The partial answer to continue; empty for a whole answer. */
+  readonly partial: string;
   readonly delayMs: number;
   readonly fault: DemoFault;
 }
 
-/** The answer as one JSON object. */
 export function wholeAnswer(id: UpstreamId): object {
   const message = { role: 'assistant', content: cannedAnswer(id) };
   return {
@@ -28,13 +26,13 @@ export function wholeAnswer(id: UpstreamId): object {
   };
 }
 
-/** The answer as a stream, word by word, or what is missing of a begun one; `cut` and `stall` break it on the way. */
+/** Streams the answer, or the rest of a partial one, word by word; `cut` and `stall` break it. */
 export function streamAnswer(
   res: ServerResponse,
   id: UpstreamId,
-  { begun, delayMs, fault }: StreamPlan,
+  { partial, delayMs, fault }: StreamPlan,
 ): void {
-  const text = restOfAnswer(id, begun);
+  const text = restOfAnswer(id, partial);
   const words = text.split(/(?<= )/);
   let next = 0;
   res.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -77,7 +75,7 @@ function usage(text: string): object {
   return { prompt_tokens: 1, completion_tokens: words, total_tokens: words + 1 };
 }
 
-/** What a demo upstream answers; it says itself that nothing thought about the question. */
+/** Says of itself that it is canned. */
 export function cannedAnswer(id: UpstreamId): string {
   return (
     `This is canned text from the demo upstream "${id}": no model ran. ` +
@@ -88,29 +86,27 @@ export function cannedAnswer(id: UpstreamId): string {
   );
 }
 
-/** The rest of an answer that was begun, whichever upstream began it; the whole of its own for any other text. */
-export function restOfAnswer(id: UpstreamId, begun: string): string {
+/** The rest of a partial answer of any demo upstream; for any other text the upstream's own whole answer. */
+export function restOfAnswer(id: UpstreamId, partial: string): string {
   const answers = [id, ...UPSTREAM_IDS].map(cannedAnswer);
-  const meant = answers.find((answer) => answer.startsWith(begun));
-  return meant === undefined ? cannedAnswer(id) : meant.slice(begun.length);
+  const match = answers.find((answer) => answer.startsWith(partial));
+  return match === undefined ? cannedAnswer(id) : match.slice(partial.length);
 }
 
-/** All demo upstreams claim to serve one model: only of the same model is an answer carried on. */
+/** The same for all demo upstreams, because only the same model continues a broken answer. */
 export const DEMO_MODEL = 'demo-model';
 
-/** What a demo engine reads of a chat completion. */
 interface DemoChat {
   readonly stream: boolean;
-  /** The answer to go on from, as vLLM's `continue_final_message` asks for it; empty for a new one. */
-  readonly begun: string;
+  /** The answer to continue, as with vLLM's `continue_final_message`; empty for a new one. */
+  readonly partial: string;
 }
 
-/** Reads a request's body. */
 export function readChat(text: string): DemoChat {
   const body = parseJson(text);
-  if (!isObject(body)) return { stream: false, begun: '' };
-  const { stream, continue_final_message: goesOn, messages } = body;
-  return { stream: stream === true, begun: goesOn === true ? lastAnswer(messages) : '' };
+  if (!isObject(body)) return { stream: false, partial: '' };
+  const { stream, continue_final_message: continues, messages } = body;
+  return { stream: stream === true, partial: continues === true ? lastAnswer(messages) : '' };
 }
 
 function lastAnswer(messages: unknown): string {

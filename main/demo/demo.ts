@@ -53,17 +53,17 @@ interface StartedHost {
   readonly baseUrl: string;
 }
 
-/** On the usual port, or on any free one where that is taken and nobody asked for a certain one. */
+/** On the default port; on any free one if that is in use and none was configured. */
 async function startHost(
   engines: readonly DemoEngine[],
   faults: Faults,
   dataDirectory: string,
 ): Promise<StartedHost> {
-  const asked = process.env['SWITCHYARD_PORT'];
+  const configured = process.env['SWITCHYARD_PORT'];
   try {
-    return await startHostOn(asked ?? '47900', engines, faults, dataDirectory);
+    return await startHostOn(configured ?? '47900', engines, faults, dataDirectory);
   } catch (error) {
-    if (asked !== undefined) throw error;
+    if (configured !== undefined) throw error;
     return startHostOn('0', engines, faults, dataDirectory);
   }
 }
@@ -88,7 +88,6 @@ const BODY = `'{"model":"any","messages":[{"role":"user","content":"Hello"}]}'`;
 const STREAM_BODY = `'{"model":"any","stream":true,"messages":[{"role":"user","content":"Hello"}]}'`;
 const JSON_TYPE = `-H 'Content-Type: application/json'`;
 
-/** What the demo prints when it runs. */
 function banner(where: {
   readonly baseUrl: string;
   readonly url: string;
@@ -113,19 +112,19 @@ curl -i ${chat} ${JSON_TYPE} -d ${BODY}
 2. A streamed one:
 curl -iN ${chat} ${JSON_TYPE} -d ${STREAM_BODY}
 
-3. Break local, then ask again: X-Gateway-Upstream and X-Gateway-Fallback-Reason tell what happened.
+3. Break local, then ask again: X-Gateway-Upstream and X-Gateway-Fallback-Reason say what happened.
 curl -sS -o /dev/null -X PUT ${fault} ${token} ${JSON_TYPE} -d '{"fault":"refuse"}' && curl -iN ${chat} ${JSON_TYPE} -d ${STREAM_BODY}
 
 Or type here:  ${COMMAND_HELP}
-Such as:       break local cut                         (another carries its answer on)
-               break local, then break hosted_a slow   (hosted_b is asked beside it)
+Such as:       break local cut                         (another continues its answer)
+               break local, then break hosted_a slow   (hosted_b is called beside it)
 Ctrl+C ends it.
 `;
 }
 
 const COMMAND_HELP = `break <upstream> [${DEMO_FAULTS.filter((fault) => fault !== 'none').join('|')}]   heal <upstream>|all`;
 
-/** Does what a line typed into the demo says; what came of it comes back as text. */
+/** Runs a line typed into the demo; returns the text to print. */
 async function runCommand(line: string, faults: Faults): Promise<string> {
   const [verb = '', id = '', fault = 'refuse'] = line.trim().split(/\s+/);
   if (verb === '') return '';
@@ -144,7 +143,7 @@ async function runCommand(line: string, faults: Faults): Promise<string> {
   return `Not understood. ${COMMAND_HELP}   (upstreams: ${UPSTREAM_IDS.join(', ')})`;
 }
 
-/** The demo's whole configuration, as environment variables: nothing of the user's own is read. */
+/** The demo's whole configuration as environment variables; the user's own settings are not read. */
 function demoEnvironment(engines: readonly DemoEngine[], port: string): Record<string, string> {
   const urls = new Map(engines.map((engine) => [engine.id, engine.url()]));
   const remote = (prefix: string, id: UpstreamId, path: string) => ({
@@ -155,16 +154,16 @@ function demoEnvironment(engines: readonly DemoEngine[], port: string): Record<s
   });
   return {
     SWITCHYARD_PORT: port,
-    // The demo's local engine is one of its own.
+    // The demo brings its own local engine.
     SWITCHYARD_AGENT: 'false',
     SWITCHYARD_LOCAL_ENGINE_URL: urls.get('local') ?? '',
     ...remote('HOSTED_A', 'hosted_a', '/v1'),
     ...remote('HOSTED_B', 'hosted_b', '/v1'),
     ...remote('HOSTED_C', 'hosted_c', '/v1'),
     ...remote('ONDEMAND', 'ondemand', ''),
-    // The default of 30 s is right for engines and long for somebody who watches a stall.
+    // The default of 30 s suits engines, but is long for a person watching a stall.
     SWITCHYARD_IDLE_TIMEOUT_MS: '8000',
-    // Well before a slow demo upstream begins, and not rationed: whoever tries it out tries it again.
+    // Well before a slow demo upstream answers, and without a budget, so that it can be tried repeatedly.
     SWITCHYARD_HEDGE_MS: '2000',
     SWITCHYARD_HEDGE_BUDGET: '100',
   };

@@ -5,21 +5,21 @@ import type { DemoFault } from '#shared/live.ts';
 import { ByteBuffer } from '../platform/byte-buffer.ts';
 import { DEMO_MODEL, readChat, streamAnswer, wholeAnswer } from './answers.ts';
 
-/** A small engine with canned answers behind a real loopback socket, which can be broken and healed. */
+/** An engine with canned answers behind a loopback socket, which can be broken and healed. */
 export interface DemoEngine {
   readonly id: UpstreamId;
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Such as `http://127.0.0.1:40123`; stays the same while the engine refuses. */
+  /** Such as `http://127.0.0.1:40123`; the same while the engine refuses connections. */
   url(): string;
   fault(): DemoFault;
   setFault(fault: DemoFault): Promise<void>;
 }
 
-/** Later than the slow line of 5 s, earlier than any time-out. */
+/** Longer than the default hedge delay of 5 s, shorter than all time-outs. */
 const SLOW_MS = 7000;
 
-/** Makes an engine; `cold` ones take a while to start when they were not used. */
+/** @param cold whether it takes a while to start after it was not used */
 export function createDemoEngine(id: UpstreamId, cold: boolean): DemoEngine {
   const coldStart: ColdStart = createColdStart(cold);
   let fault: DemoFault = 'none';
@@ -63,9 +63,9 @@ export function createDemoEngine(id: UpstreamId, cold: boolean): DemoEngine {
   async function chat(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const body = new ByteBuffer();
     for await (const part of req) body.add(part as Buffer);
-    const { stream, begun } = readChat(body.take().toString());
+    const { stream, partial } = readChat(body.take().toString());
     const delayMs = fault === 'slow' ? SLOW_MS : 0;
-    if (stream) streamAnswer(res, id, { begun, delayMs, fault });
+    if (stream) streamAnswer(res, id, { partial, delayMs, fault });
     else setTimeout(() => sendJson(res, 200, wholeAnswer(id)), delayMs);
   }
 
@@ -99,24 +99,24 @@ function error(message: string): object {
   return { error: { message, type: 'demo', code: null, param: null } };
 }
 
-/** An engine that is switched off when nobody uses it and takes a while to come back. */
+/** Imitates an engine that is switched off while unused and takes a while to start. */
 interface ColdStart {
-  /** Whether it answers; asking starts it. */
+  /** Whether it answers; the call itself starts it. */
   isUp(): boolean;
 }
 
 const START_MS = 12_000;
 const SLEEP_AFTER_MS = 120_000;
 
-/** Makes one; an engine that is not `cold` is always up. */
+/** An engine that is not `cold` is always up. */
 function createColdStart(cold: boolean): ColdStart {
   let startedAt: number | null = null;
-  let askedAt = 0;
+  let calledAt = 0;
   return {
     isUp() {
       const now = performance.now();
-      if (startedAt === null || now - askedAt > SLEEP_AFTER_MS) startedAt = now;
-      askedAt = now;
+      if (startedAt === null || now - calledAt > SLEEP_AFTER_MS) startedAt = now;
+      calledAt = now;
       return !cold || now - startedAt >= START_MS;
     },
   };

@@ -4,16 +4,16 @@ import type { Route } from '../gateway/api/routes.ts';
 import { sendError, sendJson } from '../gateway/http/responses.ts';
 import type { DemoEngine } from './engine.ts';
 
-/** The demo upstreams as one thing that can be broken and healed. */
+/** Breaks and heals the demo upstreams. */
 export interface Faults {
   view(): Readonly<Record<UpstreamId, DemoFault>>;
   set(id: UpstreamId, fault: DemoFault): Promise<void>;
 }
 
-/** Makes it; `changed` is called after each switch. */
+/** `changed` is called after each change. */
 export function createFaults(engines: readonly DemoEngine[], changed: () => void): Faults {
   return {
-    // There is one engine per id, which fromEntries cannot tell the compiler.
+    // There is one engine per id, which the type of fromEntries cannot express.
     view: () =>
       Object.fromEntries(engines.map((engine) => [engine.id, engine.fault()])) as Record<
         UpstreamId,
@@ -34,13 +34,13 @@ export function isDemoFault(text: unknown): text is DemoFault {
   return DEMO_FAULTS.some((fault) => fault === text);
 }
 
-/** The switch that the window and curl use. */
+/** For the window and curl. */
 export function faultRoutes(faults: Faults): Route[] {
   return [
     {
       method: 'PUT',
       paths: ['/api/v1/demo/faults/:id'],
-      who: 'control',
+      access: 'control',
       async handle(req, res) {
         const { id } = req.params;
         const { fault } = (req.body ?? {}) as { readonly fault?: unknown };

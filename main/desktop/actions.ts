@@ -1,6 +1,6 @@
 import { assertNever } from '#shared/assert.ts';
 import type { ElectronApi, HostApi } from './electron-api.ts';
-import type { Verb } from './menus.ts';
+import type { MenuAction } from './menus.ts';
 import type { TrayFacts } from './serving-summary.ts';
 import { isOwnPage, type MainWindow } from './window.ts';
 
@@ -10,23 +10,23 @@ export interface ActionDeps {
   readonly ownOrigin: string;
   readonly facts: () => TrayFacts;
   readonly window: MainWindow;
-  /** Called after each attempt to switch, so that what is shown is what the host holds. */
+  /** Called after each change, failed or not, so that the tray shows the host's state. */
   readonly onWarmupSettled: () => void;
 }
 
-/** Does what a menu entry asks for, and says so in a box when it did not work. */
-export function createActions(deps: ActionDeps): (verb: Verb) => void {
+/** Runs menu entries; a failure is shown in a message box. */
+export function createActions(deps: ActionDeps): (action: MenuAction) => void {
   const { electron, host } = deps;
 
-  function attempt(title: string, doing: Promise<void>): void {
-    doing.catch((error: unknown) =>
-      deps.window.tell(title, error instanceof Error ? error.message : String(error)),
+  function report(title: string, action: Promise<void>): void {
+    action.catch((error: unknown) =>
+      deps.window.showError(title, error instanceof Error ? error.message : String(error)),
     );
   }
 
   async function openBrowser(): Promise<void> {
     const link = host.controlLink();
-    // openExternal runs whatever the OS has registered for an address, so it gets only our own page.
+    // openExternal runs whatever the OS has registered for an address, so only our own page is passed to it.
     if (!isOwnPage(link, deps.ownOrigin)) throw new Error(`Not the gateway's own address.`);
     await electron.shell.openExternal(link);
   }
@@ -40,27 +40,27 @@ export function createActions(deps: ActionDeps): (verb: Verb) => void {
     }
   }
 
-  return (verb) => {
-    switch (verb) {
+  return (action) => {
+    switch (action) {
       case 'copy-base-url': {
         const { baseUrl } = deps.facts().app;
-        attempt('The base URL was not copied', electron.clipboard.writeText(baseUrl));
+        report('The base URL was not copied', electron.clipboard.writeText(baseUrl));
         break;
       }
       case 'open-window':
         deps.window.open();
         break;
       case 'open-browser':
-        attempt('The browser could not be opened', openBrowser());
+        report('The browser could not be opened', openBrowser());
         break;
       case 'toggle-warmup':
-        attempt('Warm-up was not changed', toggleWarmup());
+        report('Warm-up was not changed', toggleWarmup());
         break;
       case 'quit':
         electron.app.quit();
         break;
       default:
-        assertNever(verb, 'verb');
+        assertNever(action, 'action');
     }
   };
 }

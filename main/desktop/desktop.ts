@@ -3,7 +3,7 @@ import { openShell, type Shell } from './shell.ts';
 
 interface DesktopDeps {
   readonly electron: ElectronApi;
-  /** Called first of all: the single-instance lock lies in the directory that it sets. */
+  /** Called first, because the single-instance lock lies in the directory that it sets. */
   readonly claimData: () => void;
   /** Called in the first instance only; throws with a message for people. */
   readonly createHost: () => HostApi | Promise<HostApi>;
@@ -13,14 +13,14 @@ interface DesktopDeps {
   readonly hasTrayPanel: () => Promise<boolean>;
 }
 
-/** Runs the desktop shell around one host; settles once it is up, or has given up. */
+/** Runs the desktop shell around one host; settles once it has started or failed to. */
 export async function runDesktop(deps: DesktopDeps): Promise<void> {
   const { app, dialog } = deps.electron;
   try {
     refuseUnsandboxed(app, deps.env);
     deps.claimData();
   } catch (error) {
-    giveUp(error);
+    fail(error);
     return;
   }
   app.enableSandbox();
@@ -33,7 +33,7 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
   const open = (): void => shell?.window.open();
   app.on('second-instance', open);
   app.on('activate', open);
-  // Without a listener Electron quits when the last window is gone, and the gateway with it.
+  // Without a listener Electron quits with the last window, and the gateway with it.
   app.on('window-all-closed', () => undefined);
   holdQuit(app, () => shell);
 
@@ -43,18 +43,18 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
     shell = openShell(deps, host, await host.start());
     open();
   } catch (error) {
-    giveUp(error);
+    fail(error);
   }
 
-  function giveUp(error: unknown): void {
+  function fail(error: unknown): void {
     dialog.showErrorBox('Switchyard could not start', startFailure(error));
     app.exit(1);
   }
 }
 
 /**
- * Makes quitting wait for running requests. A second quit ends at once, and so does one before the
- * host runs.
+ * Makes quitting wait for running requests. A second quit ends the app at once, and so does one before the host
+ * runs.
  */
 function holdQuit(
   app: Pick<AppApi, 'on' | 'exit'>,
@@ -65,7 +65,7 @@ function holdQuit(
     event.preventDefault();
     const ours = phase === 'running' ? running() : null;
     phase = 'stopping';
-    // exit() asks no window whether it may close: ours would refuse and hide.
+    // exit() closes windows without asking them; ours would only hide.
     if (ours === null) app.exit(0);
     else
       ours.stop().then(
@@ -75,7 +75,7 @@ function holdQuit(
   });
 }
 
-/** Throws when the window would not be kept apart from this computer. */
+/** Throws if the window's sandbox is switched off. */
 function refuseUnsandboxed(
   app: Pick<AppApi, 'commandLine'>,
   env: Readonly<Record<string, string | undefined>>,
@@ -92,8 +92,7 @@ function refuseUnsandboxed(
   );
 }
 
-/** What happened and what to do, for the box that is shown before Switchyard gives up. */
 function startFailure(error: unknown): string {
   const what = error instanceof Error ? error.message : String(error);
-  return `${what}\n\nNothing is running now. Put that right and start Switchyard again.`;
+  return `${what}\n\nNothing is running now. Fix that and start Switchyard again.`;
 }

@@ -13,9 +13,9 @@ import type {
 } from 'electron';
 import type { LiveEvent, LiveSnapshot } from '#shared/live.ts';
 
-// Electron's `on` is a pile of overloads that return the whole object, which no fake can satisfy. The
-// few events used are declared here; main/electron.ts hands in the real module, so that the compiler
-// checks every line of this file against Electron's own types.
+// Electron's `on` has dozens of overloads that return the whole object, which no fake can satisfy. The few
+// events in use are declared here; main/electron.ts passes the real module, so that the compiler checks
+// this file against Electron's own types.
 
 interface Cancelable {
   preventDefault(): void;
@@ -82,9 +82,9 @@ export interface MenuApi {
   on(event: 'menu-will-close', listener: () => void): unknown;
 }
 
-/** `showErrorBox` stops this whole process, gateway included, until it is closed: for failed starts only. */
+/** `showErrorBox` blocks the process, gateway included, until it is closed: for failed starts only. */
 interface DialogApi extends Pick<Dialog, 'showErrorBox'> {
-  /** On macOS only a box that belongs to a window leaves the process running. */
+  /** On macOS a box without a window would block the process. */
   showMessageBox(
     window: Pick<BaseWindow, 'isDestroyed'>,
     options: MessageBoxOptions,
@@ -111,25 +111,24 @@ export interface ElectronApi {
   readonly clipboard: Pick<Clipboard, 'writeText'>;
 }
 
-/** Where the gateway answers once it runs. */
 export interface Addresses {
   /** The window's page, such as `http://127.0.0.1:47900`. */
   readonly url: string;
-  /** What a client is given, such as `http://localhost:47900/v1`. */
+  /** For apps, such as `http://localhost:47900/v1`. */
   readonly baseUrl: string;
 }
 
 export type WarmupChange = { readonly ok: true } | { readonly ok: false; readonly message: string };
 
-/** What the desktop shell needs of the host, and all it may use of it. */
+/** The part of the host that the desktop shell may use. */
 export interface HostApi {
   /** Rejects with a message for people, such as a port that is taken. */
   start(): Promise<Addresses>;
-  /** Lets running requests finish, up to 30 s. */
+  /** Running requests may finish for up to 30 s. */
   stop(): Promise<void>;
   snapshot(): LiveSnapshot;
   subscribe(listener: (event: LiveEvent) => void): () => void;
   setWarmup(enabled: boolean): Promise<WarmupChange>;
-  /** The page's address with a new one-time code, which the page exchanges for a control session. */
+  /** The window's address with a new one-time code, which the page exchanges for a control session. */
   controlLink(): string;
 }

@@ -7,16 +7,16 @@ import {
   type TrayShape,
 } from './serving-summary.ts';
 
-/** What a person can ask of the shell. */
-export type Verb = 'copy-base-url' | 'open-window' | 'open-browser' | 'toggle-warmup' | 'quit';
+export type MenuAction =
+  'copy-base-url' | 'open-window' | 'open-browser' | 'toggle-warmup' | 'quit';
 
 type MenuEntry =
   | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'action'; readonly text: string; readonly verb: Verb }
+  | { readonly kind: 'action'; readonly text: string; readonly action: MenuAction }
   | {
       readonly kind: 'switch';
       readonly text: string;
-      readonly verb: Verb;
+      readonly action: MenuAction;
       readonly on: boolean;
       readonly enabled: boolean;
     }
@@ -28,7 +28,7 @@ export interface TrayView {
   readonly entries: readonly MenuEntry[];
 }
 
-/** What the tray shows: everything it offers is in the menu, because clicks on the icon may never arrive. */
+/** Everything is in the menu, because clicks on the icon may never arrive. */
 export function trayView(facts: TrayFacts, phase: 'running' | 'quitting'): TrayView {
   const serving = describeServing(facts);
   if (phase === 'quitting') return quittingView(serving.inFlight);
@@ -38,13 +38,13 @@ export function trayView(facts: TrayFacts, phase: 'running' | 'quitting'): TrayV
     entries: [
       { kind: 'text', text: serving.line },
       { kind: 'separator' },
-      { kind: 'action', text: `Copy base URL (${facts.app.baseUrl})`, verb: 'copy-base-url' },
-      { kind: 'action', text: 'Open window', verb: 'open-window' },
-      { kind: 'action', text: 'Open in browser', verb: 'open-browser' },
+      { kind: 'action', text: `Copy base URL (${facts.app.baseUrl})`, action: 'copy-base-url' },
+      { kind: 'action', text: 'Open window', action: 'open-window' },
+      { kind: 'action', text: 'Open in browser', action: 'open-browser' },
       { kind: 'separator' },
       warmupSwitch(facts),
       { kind: 'separator' },
-      { kind: 'action', text: `Quit${inParentheses(serving.inFlight)}`, verb: 'quit' },
+      { kind: 'action', text: `Quit${inParentheses(serving.inFlight)}`, action: 'quit' },
     ],
   };
 }
@@ -57,7 +57,7 @@ function quittingView(inFlight: number): TrayView {
     entries: [
       { kind: 'text', text: line },
       { kind: 'separator' },
-      { kind: 'action', text: 'Quit now', verb: 'quit' },
+      { kind: 'action', text: 'Quit now', action: 'quit' },
     ],
   };
 }
@@ -68,11 +68,11 @@ function warmupSwitch({ status, app }: TrayFacts): MenuEntry {
     (upstream) => upstream.id === 'ondemand' && isConfigured(upstream, status),
   );
   if (configured)
-    return { kind: 'switch', text, verb: 'toggle-warmup', on: app.warmupEnabled, enabled: true };
+    return { kind: 'switch', text, action: 'toggle-warmup', on: app.warmupEnabled, enabled: true };
   return {
     kind: 'switch',
     text: `${text} (on-demand is not configured)`,
-    verb: 'toggle-warmup',
+    action: 'toggle-warmup',
     on: false,
     enabled: false,
   };
@@ -87,10 +87,9 @@ function inParentheses(inFlight: number): string {
   return ` (${inFlight} ${inFlight === 1 ? 'request' : 'requests'} in flight)`;
 }
 
-/** The entries as Electron wants them. */
 export function menuTemplate(
   entries: readonly MenuEntry[],
-  act: (verb: Verb) => void,
+  act: (action: MenuAction) => void,
 ): MenuItemConstructorOptions[] {
   return entries.map((entry): MenuItemConstructorOptions => {
     switch (entry.kind) {
@@ -99,14 +98,14 @@ export function menuTemplate(
       case 'text':
         return { label: literal(entry.text), enabled: false };
       case 'action':
-        return { label: literal(entry.text), click: () => act(entry.verb) };
+        return { label: literal(entry.text), click: () => act(entry.action) };
       case 'switch':
         return {
           type: 'checkbox',
           label: literal(entry.text),
           checked: entry.on,
           enabled: entry.enabled,
-          click: () => act(entry.verb),
+          click: () => act(entry.action),
         };
       default:
         return assertNever(entry, 'menu entry');
@@ -114,18 +113,18 @@ export function menuTemplate(
   });
 }
 
-/** A lone `&` marks an access key; an upstream's label may hold one. */
+/** A single `&` marks an access key; an upstream's label may contain one. */
 function literal(text: string): string {
   return text.replaceAll('&', '&&');
 }
 
 /**
- * The menu bar: the tray's actions once more, for desktops without a tray, and none of the links and
- * developer entries of Electron's default menu.
+ * The menu bar: the tray's actions for desktops without a tray, and none of the links and developer entries of
+ * Electron's default menu.
  */
 export function appMenu(
   platform: NodeJS.Platform,
-  act: (verb: Verb) => void,
+  act: (action: MenuAction) => void,
 ): MenuItemConstructorOptions[] {
   const own: MenuItemConstructorOptions[] = [
     { label: 'Copy base URL', accelerator: 'CmdOrCtrl+Shift+C', click: () => act('copy-base-url') },

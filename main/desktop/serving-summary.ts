@@ -4,14 +4,14 @@ import type { StatusReport, UpstreamReport } from '#shared/status.ts';
 /** The part of the live state that the tray shows. */
 export type TrayFacts = Pick<LiveSnapshot, 'status' | 'inFlight' | 'app'>;
 
-/** What the icon looks like: a closed breaker, an open one, an empty socket. */
+/** The icon: a closed breaker, an open one, an empty socket. */
 export const TRAY_SHAPES = ['closed', 'broken', 'off'] as const;
 
 export type TrayShape = (typeof TRAY_SHAPES)[number];
 
 export interface Serving {
   readonly shape: TrayShape;
-  /** One sentence: who serves now, or why nobody does. */
+  /** What serves now, or why nothing does. */
   readonly line: string;
   readonly inFlight: number;
 }
@@ -19,7 +19,7 @@ export interface Serving {
 /** Windows cuts tooltips at 127 characters, in the middle of a word. */
 const LINE_MAX = 110;
 
-const SKIP_WORDS: Readonly<Record<string, string>> = {
+const EXCLUSION_TEXTS: Readonly<Record<string, string>> = {
   rate_limited: 'is rate limited',
   quota: 'is out of quota',
   credentials: 'refuses our key',
@@ -27,7 +27,7 @@ const SKIP_WORDS: Readonly<Record<string, string>> = {
   model_not_found: 'does not know the model',
 };
 
-/** The facts after one more event; a delta leaves out what did not change. */
+/** A delta omits what did not change. */
 export function foldFacts(facts: TrayFacts, event: LiveEvent): TrayFacts {
   const changed: LiveDelta | LiveSnapshot = event;
   return {
@@ -37,26 +37,29 @@ export function foldFacts(facts: TrayFacts, event: LiveEvent): TrayFacts {
   };
 }
 
-/** Says who serves now; the shape and the words come from the same branch, so they cannot disagree. */
+/** Shape and text come from the same branch, so that they cannot contradict each other. */
 export function describeServing({ status, inFlight }: TrayFacts): Serving {
   const running = Object.values(inFlight).reduce((sum, count) => sum + count, 0);
   const inFlightText = running > 0 ? ` · ${running} in flight` : '';
-  const say = (shape: TrayShape, text: string): Serving => ({
+  const serving = (shape: TrayShape, text: string): Serving => ({
     shape,
     line: shorten(text, LINE_MAX - inFlightText.length) + inFlightText,
     inFlight: running,
   });
   const configured = status.upstreams.filter((upstream) => isConfigured(upstream, status));
-  if (configured.length === 0) return say('off', 'Nothing is configured');
+  if (configured.length === 0) return serving('off', 'Nothing is configured');
   const permitted = configured.filter(({ id }) => id === 'local' || !status.forceZero);
   if (permitted.length === 0)
-    return say('broken', 'Not serving: only Local may serve in zero-spend mode, and there is none');
-  if (!status.ok) return say('broken', `Not serving: ${whyNot(permitted, status)}`);
+    return serving(
+      'broken',
+      'Not serving: only Local may serve in zero-spend mode, and there is none',
+    );
+  if (!status.ok) return serving('broken', `Not serving: ${whyNot(permitted, status)}`);
   const server = permitted.find((upstream) => canServe(upstream, status));
-  return say('closed', server === undefined ? 'Serving' : `Serving from ${nameOf(server)}`);
+  return serving('closed', server === undefined ? 'Serving' : `Serving from ${nameOf(server)}`);
 }
 
-/** Whether this upstream is set up at all, however it fares now. */
+/** Whether this upstream is set up, whatever its health. */
 export function isConfigured({ id, baseUrl }: UpstreamReport, { local }: StatusReport): boolean {
   if (baseUrl !== null) return true;
   return id === 'local' && local.verified_count + local.pending_count + local.failed_count > 0;
@@ -75,7 +78,7 @@ function whyNot(permitted: readonly UpstreamReport[], status: StatusReport): str
 
 function whyOut({ id, circuit, skips }: UpstreamReport, { local }: StatusReport): string {
   const skip = skips[0];
-  if (skip !== undefined) return SKIP_WORDS[skip.reason] ?? `is skipped (${skip.reason})`;
+  if (skip !== undefined) return EXCLUSION_TEXTS[skip.reason] ?? `is skipped (${skip.reason})`;
   if (circuit.open) return 'keeps failing';
   if (id === 'local' && local.health !== 'ok') return 'has no machine that can serve';
   return 'cannot serve';

@@ -5,7 +5,7 @@ import { foldFacts, type TrayFacts } from './serving-summary.ts';
 import { createTray } from './tray.ts';
 import { createMainWindow, type MainWindow } from './window.ts';
 
-/** No faster than a person reads, and no faster than the window itself. */
+/** As often as the live feed sends changes. */
 const TRAY_INTERVAL_MS = 250;
 
 interface ShellDeps {
@@ -15,14 +15,14 @@ interface ShellDeps {
   readonly hasTrayPanel: () => Promise<boolean>;
 }
 
-/** Tray, menus and window around a host that runs. */
+/** Tray, menus and window around a running host. */
 export interface Shell {
   readonly window: MainWindow;
-  /** Says so in the tray, lets running requests finish, then takes the tray away. */
+  /** Shows in the tray that it is quitting, lets running requests finish, then removes the tray. */
   stop(): Promise<void>;
 }
 
-/** Puts up the tray and the menus; the window is made when it is first opened. */
+/** Creates the tray and the menus; the window is created when it is first opened. */
 export function openShell(deps: ShellDeps, host: HostApi, addresses: Addresses): Shell {
   const { electron, platform, iconsDirectory, hasTrayPanel } = deps;
   const ownOrigin = new URL(addresses.url).origin;
@@ -71,22 +71,21 @@ export function openShell(deps: ShellDeps, host: HostApi, addresses: Addresses):
   };
 }
 
-/** Runs `act` at once and then at most once per interval; what came meanwhile is one late run. */
 interface Throttle {
   request(): void;
   stop(): void;
 }
 
-/** Makes a throttle around `act`. */
+/** Runs `act` at once, then at most once per interval; requests in between share one run at its end. */
 function createThrottle(intervalMs: number, act: () => void): Throttle {
   let timer: NodeJS.Timeout | null = null;
-  let wanted = false;
+  let isRequested = false;
 
   function run(): void {
-    wanted = false;
+    isRequested = false;
     timer = setTimeout(() => {
       timer = null;
-      if (wanted) run();
+      if (isRequested) run();
     }, intervalMs);
     act();
   }
@@ -94,12 +93,12 @@ function createThrottle(intervalMs: number, act: () => void): Throttle {
   return {
     request() {
       if (timer === null) run();
-      else wanted = true;
+      else isRequested = true;
     },
     stop() {
       if (timer !== null) clearTimeout(timer);
       timer = null;
-      wanted = false;
+      isRequested = false;
     },
   };
 }

@@ -1,29 +1,29 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import type { ElectronApi, MenuApi } from './electron-api.ts';
-import { menuTemplate, type TrayView, type Verb } from './menus.ts';
+import { menuTemplate, type TrayView, type MenuAction } from './menus.ts';
 import type { TrayShape } from './serving-summary.ts';
 
 interface TrayDeps {
   readonly electron: Pick<ElectronApi, 'Tray' | 'Menu'>;
   readonly platform: NodeJS.Platform;
   readonly iconsDirectory: string;
-  readonly act: (verb: Verb) => void;
+  readonly act: (verb: MenuAction) => void;
 }
 
 interface TrayIcon {
-  /** Shows this view; nothing is touched when it is the one already shown. */
+  /** Does nothing if this view is already shown. */
   show(view: TrayView): void;
-  /** Shows this view although it looks the same: a clicked checkbox has flipped itself. */
+  /** Shows this view even if it is equal: a clicked checkbox has toggled itself. */
   restore(view: TrayView): void;
   remove(): void;
 }
 
-/** Puts the icon into the tray. The caller must hold on to it: a collected Tray disappears. */
+/** The caller must keep a reference: a garbage-collected Tray disappears. */
 export function createTray(deps: TrayDeps, first: TrayView): TrayIcon {
   const { Tray, Menu } = deps.electron;
   const tray = new Tray(iconPath(deps, first.shape));
-  // Left click does nothing on Windows by itself; elsewhere it opens the menu or never arrives.
+  // On Windows a left click does nothing by default; elsewhere it opens the menu or never arrives.
   if (deps.platform === 'win32') tray.on('click', () => deps.act('open-window'));
   let shown: { readonly view: TrayView; readonly key: string; readonly menu: MenuApi };
   let isMenuOpen = false;
@@ -37,8 +37,8 @@ export function createTray(deps: TrayDeps, first: TrayView): TrayIcon {
     shown = { view, key: JSON.stringify(view), menu };
   }
 
-  // Replacing an open menu closes it under the pointer on macOS and Windows. Linux is told of changes
-  // while it is open, and does not always say when it closes.
+  // On macOS and Windows replacing an open menu closes it under the pointer. On Linux an open menu is updated
+  // in place, and its closing is not always reported.
   function watch(menu: MenuApi): void {
     menu.on('menu-will-show', () => {
       isMenuOpen = true;
@@ -47,7 +47,7 @@ export function createTray(deps: TrayDeps, first: TrayView): TrayIcon {
       isMenuOpen = false;
       const waiting = held;
       held = null;
-      // Not inside the event: the item that closed the menu has its click still to come.
+      // Not inside the event: the click of the item that closed the menu is still to be delivered.
       if (waiting !== null) setImmediate(() => api.show(waiting));
     });
   }
@@ -70,12 +70,12 @@ export function createTray(deps: TrayDeps, first: TrayView): TrayIcon {
   return api;
 }
 
-/** macOS recolours template images; elsewhere the image is two-tone, for dark and light panels alike. */
+/** macOS recolours template images; elsewhere the image is two-tone, for dark and light panels. */
 function iconPath({ platform, iconsDirectory }: TrayDeps, shape: TrayShape): string {
   return join(iconsDirectory, platform === 'darwin' ? `${shape}Template.png` : `${shape}.png`);
 }
 
-const QUESTION = [
+const DBUS_QUERY = [
   '--session',
   '--print-reply',
   '--dest=org.freedesktop.DBus',
@@ -84,10 +84,10 @@ const QUESTION = [
   'string:org.kde.StatusNotifierWatcher',
 ];
 
-/** Runs a command and gives its output; rejects when it fails or is absent. */
-type Ask = (command: string, args: readonly string[]) => Promise<string>;
+/** Resolves with a command's output; rejects if it fails or is missing. */
+type RunCommand = (command: string, args: readonly string[]) => Promise<string>;
 
-const ask: Ask = (command, args) =>
+const runCommand: RunCommand = (command, args) =>
   new Promise((resolve, reject) => {
     execFile(command, args, { timeout: 1000 }, (error, stdout) => {
       if (error === null) resolve(stdout);
@@ -96,13 +96,16 @@ const ask: Ask = (command, args) =>
   });
 
 /**
- * Whether somebody shows tray icons here. Linux may have no panel for them (GNOME without its
- * extension), and Electron's Tray does not tell; when it cannot be learnt, the answer is no.
+ * Whether the desktop shows tray icons. Linux may have no panel for them (GNOME without its extension), which
+ * Electron's Tray does not report; false if it cannot be found out.
  */
-export async function hasTrayPanel(platform: NodeJS.Platform, run: Ask = ask): Promise<boolean> {
+export async function hasTrayPanel(
+  platform: NodeJS.Platform,
+  run: RunCommand = runCommand,
+): Promise<boolean> {
   if (platform !== 'linux') return true;
   try {
-    return (await run('dbus-send', QUESTION)).includes('boolean true');
+    return (await run('dbus-send', DBUS_QUERY)).includes('boolean true');
   } catch {
     return false;
   }

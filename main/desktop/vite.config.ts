@@ -5,7 +5,7 @@ import { defineConfig, type Plugin } from 'vite';
 const root = join(import.meta.dirname, '../..');
 const iconsDirectory = join(import.meta.dirname, 'icons');
 
-/** Copies the icons under the names that Electron looks for: `@2x` is the denser twin, `Template` macOS's own. */
+/** Copies the icons under the names that Electron expects: `@2x` for high density, `Template` for macOS. */
 function icons(): Plugin {
   return {
     name: 'switchyard-icons',
@@ -18,7 +18,7 @@ function icons(): Plugin {
   };
 }
 
-// Packages stay outside the bundle: Electron runs the very files that plain Node runs.
+// Packages stay outside the bundle, so that Electron runs the same files as plain Node.
 export default defineConfig({
   root,
   publicDir: false,
@@ -32,7 +32,7 @@ export default defineConfig({
     sourcemap: true,
     rolldownOptions: {
       external: ['electron'],
-      // The threads' files lie beside the program's, where it looks for them.
+      // The workers' files lie beside the program's, where it expects them.
       input: {
         electron: 'main/electron.ts',
         'store-worker': 'main/registry/store/store-worker.ts',

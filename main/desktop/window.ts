@@ -11,31 +11,31 @@ interface WindowDeps {
 }
 
 export interface MainWindow {
-  /** Brings the window to the front, making it when there is none. */
+  /** Brings the window to the bringToFront; creates it if there is none. */
   open(): void;
-  /** Says in the window that something did not work. */
-  tell(title: string, detail: string): void;
+  /** Shows an error in a message showBox on the window. */
+  showError(title: string, detail: string): void;
 }
 
-/** The one window: the gateway's own page, with a control session of its own. */
+/** The window shows the gateway's page, with its own control session. */
 export function createMainWindow(deps: WindowDeps): MainWindow {
   const { BrowserWindow, dialog } = deps.electron;
   let current: WindowApi | null = null;
 
-  function make(): WindowApi {
+  function createWindow(): WindowApi {
     const window = new BrowserWindow(windowOptions(deps.iconsDirectory));
     guardContents(window.webContents, deps.ownOrigin);
     window.once('ready-to-show', () => window.show());
     window.on('close', (event) => {
       event.preventDefault();
-      void leave(window);
+      void hideOrMinimize(window);
     });
-    // A dead page cannot be revived by showing it; the next open() makes another.
+    // A crashed page stays dead when shown; the next open() creates another window.
     window.webContents.on('render-process-gone', () => window.destroy());
     window.loadURL(deps.controlLink()).catch(async (error: unknown) => {
       if (window.isDestroyed() || isSuperseded(error)) return;
       window.show();
-      await box(
+      await showBox(
         window,
         'The window could not be loaded',
         `${messageOf(error)}\n\nThe gateway goes on serving. Try "Open window" again, or "Open in browser".`,
@@ -45,17 +45,17 @@ export function createMainWindow(deps: WindowDeps): MainWindow {
     return window;
   }
 
-  // Where no panel shows the tray icon, a hidden window could never be found again.
-  async function leave(window: WindowApi): Promise<void> {
+  // Without a visible tray icon a hidden window could not be opened again.
+  async function hideOrMinimize(window: WindowApi): Promise<void> {
     const canReturn = await deps.hasTrayPanel();
     if (window.isDestroyed()) return;
     if (canReturn) window.hide();
     else window.minimize();
   }
 
-  function front(): WindowApi {
+  function bringToFront(): WindowApi {
     if (current === null || current.isDestroyed()) {
-      current = make();
+      current = createWindow();
       return current;
     }
     if (current.isMinimized()) current.restore();
@@ -64,17 +64,17 @@ export function createMainWindow(deps: WindowDeps): MainWindow {
     return current;
   }
 
-  async function box(window: WindowApi, message: string, detail: string): Promise<void> {
+  async function showBox(window: WindowApi, message: string, detail: string): Promise<void> {
     await dialog.showMessageBox(window, { type: 'error', message, detail, buttons: ['OK'] });
   }
 
   return {
-    open: () => void front(),
-    tell: (title, detail) => void box(front(), title, detail),
+    open: () => void bringToFront(),
+    showError: (title, detail) => void showBox(bringToFront(), title, detail),
   };
 }
 
-/** A reload while the page still loads ends the first load, and is no failure. */
+/** A reload while the page loads aborts the first load, which is not a failure. */
 function isSuperseded(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ERR_ABORTED';
 }
@@ -106,17 +106,17 @@ function windowOptions(iconsDirectory: string): BrowserWindowConstructorOptions 
   };
 }
 
-/** The one thing that the page may do beyond showing itself: its Copy buttons write plain text. */
+/** The only permission of the page: its Copy buttons write plain text. */
 const GRANTED = 'clipboard-sanitized-write';
 
-/** Keeps a page on the gateway's own origin and without every permission but one. */
+/** Keeps a page on the gateway's own origin, with one permission. */
 function guardContents(contents: ContentsApi, ownOrigin: string): void {
-  const stay = (navigation: { readonly url: string; preventDefault(): void }): void => {
+  const preventLeaving = (navigation: { readonly url: string; preventDefault(): void }): void => {
     if (!isOwnPage(navigation.url, ownOrigin)) navigation.preventDefault();
   };
-  contents.on('will-navigate', stay);
-  contents.on('will-frame-navigate', stay);
-  contents.on('will-redirect', stay);
+  contents.on('will-navigate', preventLeaving);
+  contents.on('will-frame-navigate', preventLeaving);
+  contents.on('will-redirect', preventLeaving);
   contents.on('will-attach-webview', (event) => event.preventDefault());
   contents.setWindowOpenHandler(() => ({ action: 'deny' }));
 
@@ -130,10 +130,10 @@ function guardContents(contents: ContentsApi, ownOrigin: string): void {
   );
 }
 
-/** Whether an address is a page of this gateway, and of nobody else. */
+/** Whether an address is a page of this gateway. */
 export function isOwnPage(address: string, ownOrigin: string): boolean {
   const url = URL.parse(address);
   if (url === null || url.username !== '' || url.password !== '') return false;
-  // Opaque origins read "null", and two of them would be equal.
+  // Two opaque origins would be equal, since both read "null".
   return url.origin !== 'null' && url.origin === ownOrigin;
 }

@@ -7,13 +7,13 @@ import type { Clock } from '../platform/clock.ts';
 import type { HttpClient } from '../platform/http/types.ts';
 import type { Log } from '../platform/log.ts';
 import type { StateFile } from '../platform/state-file.ts';
-import { type AgentApi, agentRoutes } from './api/agent-routes.ts';
-import { appRoutes } from './api/app-routes.ts';
-import { controlRoutes, type ControlRoutesDeps, ordersOf } from './api/control-routes.ts';
+import { type AgentApi, agentHandlers } from './api/agent-handlers.ts';
+import { appHandlers } from './api/app-handlers.ts';
+import { controlHandlers, type SettingsApi } from './api/control-handlers.ts';
+import { createExpressListener } from './api/express.ts';
 import { createLifecycle, type Lifecycle, type Started } from './api/lifecycle.ts';
-import { metricsRoute } from './api/metrics-route.ts';
-import { providerRoutes, type ProvidersApi } from './api/provider-routes.ts';
-import { createRoutes, type Route } from './api/routes.ts';
+import { providerHandlers, type ProvidersApi } from './api/provider-handlers.ts';
+import { type Route, routeTable } from './api/routes.ts';
 import { createGatewayServer } from './api/server.ts';
 import { identifyBy } from './auth/identity.ts';
 import { createSessions, type Sessions } from './auth/sessions.ts';
@@ -29,10 +29,9 @@ import { createHedgeBudget } from './routing/hedge-policy.ts';
 import type { LocalChoice } from './upstream/call.ts';
 import { type RemoteUpstream, remoteUpstreams } from './upstream/upstreams.ts';
 
-/** What the gateway is given. */
 export interface GatewayDeps {
   readonly config: () => Config;
-  readonly settings: ControlRoutesDeps['settings'];
+  readonly settings: SettingsApi;
   readonly http: HttpClient;
   readonly clock: Clock;
   /** In [0, 1). */
@@ -42,56 +41,54 @@ export interface GatewayDeps {
   readonly providers: GatewayProviders;
   /** The agent of this machine; null while it is switched off. */
   readonly agent: AgentApi | null;
-  /** Makes the file that keeps what `save` gives over a restart. */
+  /** Opens the file that stores what `save` returns. */
   readonly keep: (save: () => unknown) => StateFile;
   readonly controlToken: string;
   readonly windowDirectory: string;
-  /** What the window is told of the app, but for the address. */
+  /** What the window shows of the app; the gateway adds the address. */
   readonly app: () => Omit<AppInfo, 'baseUrl'>;
-  /** Routes that are not the gateway's own, such as the demo's. */
+  /** Further routes, such as the demo's. */
   readonly moreRoutes: readonly Route[];
 }
 
-/** What the gateway needs of the registry. */
 export interface GatewayProviders {
-  readonly face: ProvidersApi;
+  readonly api: ProvidersApi;
   /** For the status report. */
   readonly known: () => ProvidersKnown;
   /** For the window. */
   readonly summary: () => ProvidersSummary;
   readonly isKnown: (id: string) => boolean;
-  /** A request that was sent to a provider has ended; refusals that blame nobody are left out. */
+  /** Called with the results of calls to providers. */
   readonly routed: ReportProviderResult;
 }
 
-/** The gateway: an endpoint, its window and its live feed. */
 export interface Gateway {
   start(): Promise<Started>;
-  /** Lets running requests finish for at most `graceMs`, then ends them. */
+  /** Running requests may finish for `graceMs`, then they are ended. */
   stop(graceMs: number): Promise<void>;
   snapshot(): LiveSnapshot;
   readonly feed: LiveFeed;
-  /** An upstream has another address, key or model: what was known is forgotten. */
+  /** An upstream has a new address, key or model: what was learnt of the old one is discarded. */
   upstreamChanged(id: UpstreamId): void;
   traffic(providerId: string): ProviderTraffic;
-  /** A provider has another token: what kept it out may be mended. */
+  /** A provider has a new token, so its circuit and exclusions no longer apply. */
   providerChanged(id: string): void;
-  /** Its engine is well again, or it is back: the next request shows it, whatever had kept it out. */
-  providerWell(id: string): void;
-  /** It was removed: what was known of it goes too. */
-  providerGone(id: string): void;
+  /** A provider or its engine is back: the next request may probe it at once. */
+  providerRecovered(id: string): void;
+  /** A provider was removed, and with it everything known of it. */
+  providerRemoved(id: string): void;
   url(): string;
   baseUrl(): string;
-  /** The ports that it listens on. */
+  /** Empty before the start. */
   ports(): readonly number[];
   /** The window's address with a new one-time code for a control session. */
   controlLink(): string;
 }
 
-/** A body as it came, and as it is written for an upstream with another model or as a stream. */
+/** Copies of a body in memory: as received, and as rewritten for an upstream. */
 const BODY_COPIES = 2;
 
-/** Puts the gateway together; nothing listens before `start`. */
+/** Nothing listens before `start`. */
 export function createGateway(deps: GatewayDeps): Gateway {
   const { clock, config, log } = deps;
   const remotes = perConfig(remoteUpstreams);
@@ -106,36 +103,25 @@ export function createGateway(deps: GatewayDeps): Gateway {
     summary: deps.providers.summary,
     routed: deps.providers.routed,
     app: () => ({ ...deps.app(), baseUrl: lifecycle.baseUrl() }),
-    opened: (id, how) => looks.opened(id, how),
+    opened: (id, how) => healthChecks.opened(id, how),
   });
   const { logs, circuits, predictions, stats, warmup, feed } = monitor;
   const budget = createHedgeBudget();
   const bodies = createBodyBudget(() => config().gateway.maxBodiesInFlightBytes, BODY_COPIES);
   const prefills = createPrefills(deps.http, clock);
-  const looks = looksOf(deps, circuits, () => remotes(config()));
-  const orders = ordersOf({
-    config,
-    remotes: () => remotes(config()),
-    warmup,
-    circuits,
-    isProvider: deps.providers.isKnown,
-  });
+  const healthChecks = healthChecksOf(deps, circuits, () => remotes(config()));
   const sessions = createSessions(clock);
   const controlLink = () => `${lifecycle.url()}/#code=${sessions.newCode()}`;
   const identify = identifyBy(config, deps.controlToken, sessions);
-  const list = routesOf(deps, {
+  const routes = routesOf(deps, {
     monitor,
-    orders,
+    remotes: () => remotes(config()),
     sessions,
     controlLink,
     lifecycle: () => lifecycle,
   });
-  const routes = createRoutes(list, {
-    identify,
-    windowDirectory: deps.windowDirectory,
-    clock,
-    onBug,
-  });
+  const { windowDirectory } = deps;
+  const otherwise = createExpressListener(routes, { identify, windowDirectory, clock, onBug });
   const makeServer = () =>
     createGatewayServer({
       config,
@@ -152,7 +138,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
         inFlightAt: (id) => stats.inFlightAt(id),
         remotes: () => remotes(config()),
       },
-      routes,
+      otherwise,
       isStopping: () => lifecycle.isStopping(),
       onBug,
     });
@@ -166,21 +152,21 @@ export function createGateway(deps: GatewayDeps): Gateway {
     baseUrl: () => lifecycle.baseUrl(),
     ports: () => (lifecycle.url() === '' ? [] : [Number(new URL(lifecycle.url()).port)]),
     controlLink,
-    ...heedful(monitor, prefills),
+    ...changeHandlers(monitor, prefills),
     start() {
-      looks.start();
+      healthChecks.start();
       return lifecycle.start(config());
     },
     async stop(graceMs) {
       warmup.stop();
-      looks.stop();
+      healthChecks.stop();
       await lifecycle.stop(graceMs);
       await monitor.flush();
     },
   };
 }
 
-function looksOf(
+function healthChecksOf(
   deps: GatewayDeps,
   circuits: Monitor['circuits'],
   remotes: () => readonly RemoteUpstream[],
@@ -195,16 +181,16 @@ function looksOf(
   });
 }
 
-type Heedful = Pick<
+type ChangeHandlers = Pick<
   Gateway,
-  'upstreamChanged' | 'traffic' | 'providerChanged' | 'providerWell' | 'providerGone'
+  'upstreamChanged' | 'traffic' | 'providerChanged' | 'providerRecovered' | 'providerRemoved'
 >;
 
-/** What the gateway learns of upstreams and machines, and what it has seen of these. */
-function heedful(
+/** Reactions to changes of upstreams and machines. */
+function changeHandlers(
   { circuits, latencies, predictions, stats, warmup }: Monitor,
   prefills: Prefills,
-): Heedful {
+): ChangeHandlers {
   return {
     upstreamChanged(id) {
       circuits.reset(id);
@@ -214,12 +200,12 @@ function heedful(
     },
     traffic: (id) => providerTraffic(id, { circuits, latencies, stats }),
     providerChanged: (id) => circuits.reset(id),
-    providerWell(id) {
+    providerRecovered(id) {
       circuits.coolDown(id);
-      // The tier opens where all of its machines are out.
+      // The pool's circuit opens when all of its machines are excluded.
       circuits.coolDown('local');
     },
-    providerGone(id) {
+    providerRemoved(id) {
       circuits.forget(id);
       latencies.forget(id);
       predictions.forget(id);
@@ -229,36 +215,27 @@ function heedful(
 
 interface RouteParts {
   readonly monitor: Monitor;
-  readonly orders: ReturnType<typeof ordersOf>;
+  readonly remotes: () => readonly RemoteUpstream[];
   readonly sessions: Sessions;
   readonly controlLink: () => string;
-  /** It needs the routes itself, so it is there later. */
+  /** A function, because the lifecycle is created with the server, which needs the routes. */
   readonly lifecycle: () => Lifecycle;
 }
 
 function routesOf(
   deps: GatewayDeps,
-  { monitor, orders, sessions, controlLink, lifecycle }: RouteParts,
+  { monitor, remotes, sessions, controlLink, lifecycle }: RouteParts,
 ): readonly Route[] {
-  const { status, stats, feed } = monitor;
-  const { clock, app } = deps;
-  return [
-    ...appRoutes({
-      ...deps,
-      status,
-      feed,
-      sessions,
-      controlLink,
-      endAtStop: (stream) => lifecycle().endAtStop(stream),
-    }),
-    metricsRoute({ status, stats, app, summary: deps.providers.summary }),
-    ...providerRoutes({
-      providers: deps.providers.face,
-      joinUrl: () => lifecycle().outsideUrl(),
-      clock,
-    }),
-    ...agentRoutes(deps.agent),
-    ...controlRoutes({ settings: deps.settings, ...orders }),
-    ...deps.moreRoutes,
-  ];
+  const { status, stats, feed, warmup, circuits } = monitor;
+  const { settings, clock } = deps;
+  const { summary, isKnown: isProvider } = deps.providers;
+  const endAtStop: Lifecycle['endAtStop'] = (stream) => lifecycle().endAtStop(stream);
+  const joinUrl = () => lifecycle().outsideUrl();
+  const table = routeTable({
+    app: appHandlers({ ...deps, status, stats, summary, feed, sessions, controlLink, endAtStop }),
+    control: controlHandlers({ ...deps, settings, remotes, warmup, circuits, isProvider }),
+    agent: agentHandlers(deps.agent),
+    providers: providerHandlers({ providers: deps.providers.api, joinUrl, clock }),
+  });
+  return [...table, ...deps.moreRoutes];
 }

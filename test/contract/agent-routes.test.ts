@@ -25,7 +25,7 @@ interface Controlled extends TestGateway {
   view(): Promise<AgentView>;
 }
 
-/** A gateway with an agent on free ports, and somebody who controls both. */
+/** A gateway with an agent on free ports, and a control session for both. */
 async function started(
   settings: Readonly<Record<string, string>> = {},
   store?: HostEdges['openStore'],
@@ -57,7 +57,7 @@ async function newToken({ url, control }: Controlled): Promise<string> {
   return (JSON.parse(made.text) as { token: string }).token;
 }
 
-/** What the machine must not tell anybody: whatever its files hold that is secret. */
+/** The secrets in the machine's files, which no answer may contain. */
 function secretsIn(directory: string): readonly string[] {
   const texts = readdirSync(directory)
     .filter((name) => /^(agent\.json|agent-key\.pem|control-token|gateway-secret)$/.test(name))
@@ -202,7 +202,7 @@ describe('a bad body is a 400 that names the field, and nothing happens', () => 
   });
 });
 
-test('a wish is answered with the view that it leads to', async () => {
+test('a change of mode is answered with the resulting view', async () => {
   const gateway = await started();
   for (const [wish, mode] of [
     ['paused', 'paused'],

@@ -39,7 +39,7 @@ async function startHosted(...scripts: Script[]) {
   return { upstream, gateway, model: modelOf(gateway) };
 }
 
-/** What a call throws; this SDK retries 5xx whatever the answer says, so it is told not to. */
+/** What a call throws; retries are off, because this SDK retries 5xx whatever the answer says. */
 const ONCE = { prompt: 'hi', maxRetries: 0 } as const;
 
 async function thrownBy(promise: PromiseLike<unknown>): Promise<APICallError> {

@@ -109,7 +109,7 @@ describe('the status report', () => {
     });
   });
 
-  test('says that a probe is out: nobody else is let in', async () => {
+  test('reports that a probe is running, and admits no other request', async () => {
     const clock = createManualClock();
     const local = await startUpstream(error(503), hang);
     const settings = { LOCAL_ENGINE_URL: local.url, FAIL_THRESHOLD: '1' };

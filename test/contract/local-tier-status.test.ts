@@ -247,7 +247,7 @@ describe('the verifier', () => {
     expect(await checkedAt(alive)).toBe('2026-01-01T00:00:00.000Z');
   });
 
-  test('does not for refusals that blame nobody', async () => {
+  test('does not for refusals that say nothing about health', async () => {
     const busy = await startMachine(error(503, 'busy'));
     const tier = await startTier([busy]);
     for (let n = 0; n < 4; n += 1) {

@@ -26,7 +26,7 @@ async function scrape(url: string) {
 
 const UPSTREAM = (upstream: string) => ({ upstream });
 
-test('with nothing configured all is there but what nobody knows, each name ending as its kind asks', async () => {
+test('with nothing configured every known figure is there, each name with the suffix of its type', async () => {
   const { metrics, value } = await scrape((await startGateway({})).url);
   expect([...metrics.keys()]).toEqual([
     'switchyard_requests_total',

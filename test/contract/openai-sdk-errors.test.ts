@@ -28,7 +28,7 @@ import {
   type Script,
 } from '../support/upstream.ts';
 
-// The `openai` package, unmodified, when things go wrong: it retries twice by itself unless it is told not to.
+// The `openai` package, unmodified, when things go wrong: it retries twice by default.
 
 function clientOf(gateway: TestGateway, maxRetries?: number): OpenAI {
   const options = { baseURL: `${gateway.url}/v1`, apiKey: 'the-callers-own-key' };
@@ -96,7 +96,7 @@ test("local's refusal of the caller's own key is an authentication error to the 
   ]);
 });
 
-test('with nothing configured the client sends one request and is told what to set', async () => {
+test('with nothing configured the client sends one request and learns what to set', async () => {
   const gateway = await startGateway({});
   const thrown = await thrownBy(clientOf(gateway).chat.completions.create(ASK));
   expect(thrown).toBeInstanceOf(InternalServerError);

@@ -57,7 +57,7 @@ test('usage that the client asked for comes once, with what was sent before the 
   expect(whole.usage).toEqual({ prompt_tokens: 6, completion_tokens: 9, total_tokens: 15 });
 });
 
-test('an answer that nobody goes on with is an error to the client, never a short answer', async () => {
+test('a broken answer that no upstream continues is an error to the client, never a short answer', async () => {
   const client = await startClient([cut(...begun('a', 3)), rejectsPrefill, rejectsPrefill]);
   const texts: string[] = [];
   const read = async () => {

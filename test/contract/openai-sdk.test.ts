@@ -174,7 +174,7 @@ test.each(TOOL_CALLS)('a tool call that comes %s reaches a plain client', async 
   expect(choice?.message.tool_calls).toEqual([whole('call_1', 'Oslo')]);
 });
 
-test('parallel tool calls whose pieces are mixed are told apart', async () => {
+test('parallel tool calls whose pieces are interleaved stay separate', async () => {
   const { client } = await startHosted(
     sse(
       ROLE,

@@ -227,7 +227,7 @@ describe('the list', () => {
     },
   );
 
-  test('is not sent again to who has it', async () => {
+  test('is not sent again to a reader that has it', async () => {
     const wire = await startWire();
     const agent = await joined(wire);
     const { headers } = await send(wire.url + LIST);
@@ -257,7 +257,7 @@ describe('the list', () => {
   });
 });
 
-test('the history is told, newest first, as many lines as are asked for', async () => {
+test('the history comes newest first, with as many entries as requested', async () => {
   const wire = await startWire();
   const { id } = await joined(wire);
   await wire.verify(id);
@@ -338,7 +338,7 @@ describe('who may', () => {
     expect(await listOf(wire)).toMatchObject({ count: 1 });
   });
 
-  test('read, with keys set: who has one; agents need none, their signature is theirs', async () => {
+  test('with keys set, reading needs a key; agents need none, because they sign', async () => {
     const wire = await startWire({ apiKeys: ['k'.repeat(32)] });
     const agent = await joined(wire);
     for (const path of ['', `/${agent.id}`, `/${agent.id}/history`]) {

@@ -182,7 +182,7 @@ test.each(CONTROL)('%s %s is for control alone', async (method, path) => {
   }
 });
 
-test('who has control reads too, without a key', async () => {
+test('control includes reading, without a key', async () => {
   const { gateway, control } = await started({ API_KEYS: KEY });
   const session = await redeem(gateway, gateway.host.controlLink());
   for (const secret of [control, session]) {

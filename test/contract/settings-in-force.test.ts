@@ -152,7 +152,7 @@ test.each(['baseUrl', 'apiKey', 'model'] as const)(
   },
 );
 
-test('what a request with the former key is told does not keep the new key out', async () => {
+test('the answer to a request with the old key does not exclude the upstream for the new key', async () => {
   const slow = await startUpstream(hang);
   const hosted = await startUpstream(hang);
   const gateway = await startControlled({ LOCAL_ENGINE_URL: slow.url });

@@ -240,7 +240,7 @@ test.each(OBSTACLES)(
   },
 );
 
-test('nobody opens the gateway to the network without a key, nor takes the last key away then', async () => {
+test('no change opens the gateway to the network without a key, or removes the last key of one that is open', async () => {
   const gateway = await startControlled({});
   const refused = async (tree: unknown) => {
     const message = expectError(await gateway.patch({ gateway: tree }), 400, 'invalid_request');

@@ -14,7 +14,7 @@ function exchange(url: string, bytes: string): Promise<string> {
   });
 }
 
-test('a request head that is too large is told so', async () => {
+test('a request head that is too large is answered with 431', async () => {
   const { url } = await startGateway({});
   const head = `GET /healthz HTTP/1.1\r\nHost: localhost\r\nCookie: ${'x'.repeat(20_000)}\r\n\r\n`;
   expect(await exchange(url, head)).toMatch(/^HTTP\/1\.1 431 /);

@@ -2,26 +2,27 @@ import { expect, test } from 'vitest';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
 import { cannedAnswer, readChat, restOfAnswer } from '../../main/demo/answers.ts';
 
-test('every demo upstream goes on with the answer that any other began, to its very end', () => {
+test('every demo upstream continues the partial answer of any other, to its end', () => {
   for (const giver of UPSTREAM_IDS) {
     const whole = cannedAnswer(giver);
-    const begun = whole.slice(0, 80);
-    for (const carrier of UPSTREAM_IDS) expect(begun + restOfAnswer(carrier, begun)).toBe(whole);
+    const partial = whole.slice(0, 80);
+    for (const carrier of UPSTREAM_IDS)
+      expect(partial + restOfAnswer(carrier, partial)).toBe(whole);
   }
 });
 
-test('for a text that is none of the demo’s, and for none at all, it gives its own answer', () => {
+test('an upstream gives its own answer for no text, and for a text that no demo upstream wrote', () => {
   expect(restOfAnswer('hosted_b', 'Once upon a time')).toBe(cannedAnswer('hosted_b'));
   expect(restOfAnswer('hosted_b', '')).toBe(cannedAnswer('hosted_b'));
 });
 
-test('an engine goes on only where it is asked to, and from an answer', () => {
+test('an engine continues only if asked to, and only an answer of the assistant', () => {
   const chat = (last: object, more: object = {}) =>
     readChat(JSON.stringify({ messages: [{ role: 'user', content: 'hi' }, last], ...more }));
-  const begun = { role: 'assistant', content: 'This is' };
-  const goesOn = { continue_final_message: true, stream: true };
-  expect(chat(begun, goesOn)).toEqual({ stream: true, begun: 'This is' });
-  expect(chat(begun).begun).toBe('');
-  expect(chat({ role: 'user', content: 'more' }, goesOn).begun).toBe('');
-  expect(readChat('no JSON')).toEqual({ stream: false, begun: '' });
+  const partial = { role: 'assistant', content: 'This is' };
+  const continued = { continue_final_message: true, stream: true };
+  expect(chat(partial, continued)).toEqual({ stream: true, partial: 'This is' });
+  expect(chat(partial).partial).toBe('');
+  expect(chat({ role: 'user', content: 'more' }, continued).partial).toBe('');
+  expect(readChat('no JSON')).toEqual({ stream: false, partial: '' });
 });

@@ -73,7 +73,7 @@ export interface FakeHost extends HostApi {
   finishStop(error?: Error): void;
 }
 
-/** A host that serves nobody: a scene to show, and promises that the test settles. */
+/** A host without a gateway: live data to show, and promises that the test settles. */
 export function createFakeHost(
   first: Scene = {},
   startError: Error | null = null,

@@ -11,7 +11,7 @@ test.each([
   expect(await hasTrayPanel('linux', ask)).toBe(expected);
 });
 
-test('macOS and Windows always show tray icons, and nobody is asked', async () => {
+test('macOS and Windows always show tray icons, and no command is run', async () => {
   expect(await hasTrayPanel('darwin', refuse)).toBe(true);
   expect(await hasTrayPanel('win32', refuse)).toBe(true);
 });

@@ -81,7 +81,7 @@ describe('the page', () => {
 });
 
 describe('closing and opening', () => {
-  test('closing hides the window and the gateway goes on', async () => {
+  test('closing hides the window and the gateway keeps running', async () => {
     const { window, host, app } = await startDesktop({ hasTrayPanel: true });
     window().show();
     window().close();
@@ -125,7 +125,7 @@ describe('closing and opening', () => {
     expect(window().isDestroyed()).toBe(false);
   });
 
-  test('a page that cannot be loaded says so, and the gateway goes on', async () => {
+  test('a page that cannot be loaded is reported, and the gateway keeps running', async () => {
     const { boxes, errors, window, app } = await startDesktop({
       prepare: (fake) => fake.failNextLoad(new Error('ERR_CONNECTION_REFUSED')),
     });

@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { expect, test } from 'vitest';
+import { ENDPOINT_ROUTES } from '../../main/gateway/api/routes.ts';
 import { configurationPage } from '../../scripts/docs.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -57,18 +58,35 @@ test('no page sends anybody to the npm package that only shares the name', () =>
   expect(PAGES.filter((page) => read(page).includes('npx switchyard'))).toEqual([]);
 });
 
-test('docs/http-api.md lists every route and every code of an error', () => {
-  const sources = globSync('main/gateway/**/*.ts', { cwd: ROOT }).map(read);
-  const paths = sources
-    .flatMap((source) => [...source.matchAll(/paths: \[([^\]]+)\]/g)])
-    .flatMap(([, list = '']) => [...list.matchAll(/'([^']+)'/g)].map(([, path = '']) => path));
-  expect(paths).toContain('/healthz');
-  const codes = sources
-    .flatMap((source) => [...source.matchAll(/ErrorCode =\n([^;]+);/g)])
-    .flatMap(([, union = '']) => [...union.matchAll(/'(\w+)'/g)].map(([, code = '']) => code));
+test('docs/http-api.md lists every route, with who may use it', () => {
+  const table = read('main/gateway/api/routes.ts');
+  const rows = [...table.matchAll(/ route\('(\w+)', \[([^\]]+)\], '(\w+)'/g)].flatMap(
+    ([, method = '', list = '', access = '']) =>
+      [...list.matchAll(/'([^']+)'/g)].map(([, path = '']) => ({ method, path, access })),
+  );
+  expect(rows).toContainEqual({ method: 'GET', path: '/healthz', access: 'anyone' });
+  expect(rows.length).toBeGreaterThan(20);
+  for (const { endpoint, method, access } of ENDPOINT_ROUTES) {
+    for (const path of endpoint.paths) rows.push({ method, path, access });
+  }
+  const page = read('docs/http-api.md').split('\n');
+  const isListed = ({ method, path, access }: (typeof rows)[number]) =>
+    page.some(
+      (line) =>
+        line.includes(`\`${method} ${path}\``) && new RegExp(`\\| ${access} +\\|`).test(line),
+    );
+  const isTwin = ({ path }: (typeof rows)[number]) =>
+    page.some((line) => line.startsWith('The first two also') && line.includes(`\`${path}\``));
+  expect(rows.filter((row) => !isListed(row) && !isTwin(row))).toEqual([]);
+});
+
+test('the documentation lists every code of an error', () => {
+  const codes = [...read('main/gateway/http/errors.ts').matchAll(/ErrorCode =\n([^;]+);/g)].flatMap(
+    ([, union = '']) => [...union.matchAll(/'(\w+)'/g)].map(([, code = '']) => code),
+  );
   expect(codes).toContain('no_upstream');
   const pages = read('docs/http-api.md') + read('docs/agent-protocol.md');
-  expect([...paths, ...codes].filter((each) => !pages.includes(each))).toEqual([]);
+  expect(codes.filter((code) => !pages.includes(code))).toEqual([]);
 });
 
 test('every promise of docs/security.md names a test that is there', () => {

@@ -201,7 +201,9 @@ test('a Switchyard that runs here is asked to join by itself', async () => {
   expect(asked).toEqual([
     ['POST', '/api/v1/agent/join', `Bearer ${'c'.repeat(64)}`, { url, token: NO_TOKEN }],
   ]);
-  expect(stdout).toMatch(/as prv_1\.\nMind the gap\.\nThe Switchyard that runs here reports there/);
+  expect(stdout).toMatch(
+    /as prv_1\.\nMind the gap\.\nThe Switchyard that runs here reports to that gateway/,
+  );
   expect(existsSync(join(directory, 'agent.json'))).toBe(false);
 });
 

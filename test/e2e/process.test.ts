@@ -178,7 +178,7 @@ test('a data directory that cannot be used ends the start with code 1 and one li
   expect(stderr).toContain('SWITCHYARD_DATA_DIR');
 });
 
-test('a bad settings file and an unknown variable are warned of, and the start goes on', async () => {
+test('a bad settings file and an unknown variable cause warnings, not a failed start', async () => {
   const directory = temporaryDirectory();
   writeFileSync(join(directory, 'settings.json'), '{"circuit":{"failThreshold":0}}');
   const cli = startCli({ PORT: '0', DATA_DIR: directory, FAIL_TRESHOLD: '7' });

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
-import { providerRoutes } from '../../main/gateway/api/provider-routes.ts';
-import { createRoutes } from '../../main/gateway/api/routes.ts';
+import { createExpressListener } from '../../main/gateway/api/express.ts';
+import { providerHandlers } from '../../main/gateway/api/provider-handlers.ts';
+import { providerRoutes } from '../../main/gateway/api/routes.ts';
 import { createIdentify } from '../../main/gateway/auth/identity.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import { closeOnceAnswered } from '../../main/platform/http/server.ts';
@@ -34,12 +35,14 @@ export async function startWire(
     isSession: () => false,
   });
   const server = createServer(
-    createRoutes(
-      providerRoutes({
-        providers: world.registry,
-        joinUrl: () => 'http://gateway:47900',
-        clock: systemClock,
-      }),
+    createExpressListener(
+      providerRoutes(
+        providerHandlers({
+          providers: world.registry,
+          joinUrl: () => 'http://gateway:47900',
+          clock: systemClock,
+        }),
+      ),
       {
         identify,
         windowDirectory: '/nowhere',

@@ -9,7 +9,8 @@ import { handleChat } from '../../main/gateway/chat/handler.ts';
 import { createPrefills } from '../../main/gateway/chat/resume/prefills.ts';
 import { createMonitor } from '../../main/gateway/monitoring/monitor.ts';
 import { createHedgeBudget } from '../../main/gateway/routing/hedge-policy.ts';
-import { endpointOf, remoteUpstreams } from '../../main/gateway/upstream/upstreams.ts';
+import { CHAT_COMPLETIONS } from '../../main/gateway/upstream/endpoint.ts';
+import { parseBaseAddress, remoteUpstreams } from '../../main/gateway/upstream/upstreams.ts';
 import { createBodyBudget } from '../../main/platform/body-budget.ts';
 import type { HttpClient } from '../../main/platform/http/types.ts';
 import { silentLog } from '../../main/platform/log.ts';
@@ -179,7 +180,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
   function pickLocal() {
     const { baseUrl } = config.local;
     if (baseUrl === null) return { kind: 'none', reason: 'not_configured' } as const;
-    const endpoint = endpointOf(baseUrl, 'local');
+    const endpoint = parseBaseAddress(baseUrl, 'local');
     const target = { provider: null, endpoint, models: null, ownedBy: null, gatewayToken: null };
     return { kind: 'target', target } as const;
   }
@@ -193,6 +194,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
     };
     const res = new LostResponse(req);
     const caller = {
+      endpoint: CHAT_COMPLETIONS,
       identity: { reader: true, control: false, authorization: null },
       cors: {},
     };

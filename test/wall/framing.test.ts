@@ -335,7 +335,7 @@ test('blanks before an unlabelled JSON answer stay with it', async () => {
   expect((await chat(gateway.url)).text).toBe(text);
 });
 
-test('a stream that is only stalled in its head keeps nobody else waiting', async () => {
+test('a stream stalled in its head delays no other', async () => {
   const a = await startUpstream(stall(ROLE), sse(A, STOP, DONE));
   const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
   const first = startChat(gateway.url, { ...HELLO, stream: true });

@@ -11,7 +11,7 @@ interface ErrorBody {
   };
 }
 
-/** Sends `body` and asserts that nobody was asked for it. */
+/** Sends `body` and asserts that no upstream was called for it. */
 async function refused(body: string | Buffer, headers: Record<string, string> = {}) {
   const upstream = await startUpstream(answers('x'));
   const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });

@@ -13,6 +13,7 @@ import {
   createSniffingReader,
   createStreamReader,
 } from '../../main/gateway/upstream/body-readers.ts';
+import { CHAT_COMPLETIONS } from '../../main/gateway/upstream/endpoint.ts';
 import { createBodyBudget } from '../../main/platform/body-budget.ts';
 import { decoded } from '../../main/platform/http/decoding.ts';
 import { fetchBody } from '../../main/platform/http/fetch-body.ts';
@@ -80,6 +81,8 @@ const ofReader = (reader: { readonly push: (piece: Buffer) => unknown }): Keeper
 const clock = createManualClock();
 const small = { origin: 'http://a', path: '/', headers: [], timeoutMs: 1000, maxBytes: 1e9 };
 
+const FORMAT = CHAT_COMPLETIONS.answer;
+
 const KEEPERS: readonly [what: string, make: () => Keeper][] = [
   ['a request', () => requested((req) => readBody(req, { maxBytes: 1e9 }))],
   [
@@ -89,7 +92,7 @@ const KEEPERS: readonly [what: string, make: () => Keeper][] = [
       return requested((req) => readBody(req, { maxBytes: 1e9, share }));
     },
   ],
-  ['an answer', () => ofReader(createAnswerReader(false))],
+  ['an answer', () => ofReader(createAnswerReader(FORMAT, false))],
   ['an error', () => ofReader(createErrorReader())],
   [
     'an answer of blanks',
@@ -191,7 +194,7 @@ test.each(KEEPERS)(
 const COMMENT = ':\n\n';
 
 test('events that are held until content comes take the memory of their bytes', async () => {
-  const reader = createStreamReader(false);
+  const reader = createStreamReader(FORMAT, false);
   const comments = Math.floor((64 * 1024) / COMMENT.length);
   const before = await memoryBytes();
   for (let event = 0; event < comments; event += 1) reader.push(Buffer.from(COMMENT));

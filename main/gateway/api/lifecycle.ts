@@ -6,25 +6,24 @@ import type { Log } from '../../platform/log.ts';
 
 export type Started = { readonly ok: true } | { readonly ok: false; readonly message: string };
 
-/** The gateway's life as a server: bound, running, stopping. */
 export interface Lifecycle {
   start(config: Config): Promise<Started>;
-  /** Takes no new requests; running ones may finish for `graceMs`, then they are ended. */
+  /** Refuses new requests, and ends running ones after `graceMs`. */
   stop(graceMs: number): Promise<void>;
   isStopping(): boolean;
   /** Empty before the start. */
   url(): string;
   baseUrl(): string;
-  /** Where other machines reach it. */
+  /** The address for other machines; loopback if the gateway is bound to it. */
   outsideUrl(): string;
-  /** An event stream never finishes by itself: it is ended when the gateway stops. */
+  /** Ends an event stream, which never finishes by itself, when the gateway stops. */
   endAtStop(stream: ServerResponse): void;
 }
 
-/** A reader of an event stream that does not read its end by then is not waited for. */
+/** Wait for readers of event streams to read to the end, before their connections are closed. */
 const STREAM_END_MS = 500;
 
-/** Makes it around the server that `makeServer` makes, one per bound address. */
+/** `makeServer` is called once per bound address. */
 export function createLifecycle(makeServer: () => Server, clock: Clock, log: Log): Lifecycle {
   const streams = new Set<ServerResponse>();
   let listeners: Listeners | null = null;
@@ -58,17 +57,16 @@ export function createLifecycle(makeServer: () => Server, clock: Clock, log: Log
   };
 }
 
-/** The gateway's bound addresses. */
 interface Listeners {
-  /** Where the window is, such as `http://127.0.0.1:47900`. */
+  /** Of the window, such as `http://127.0.0.1:47900`. */
   readonly url: string;
-  /** Where other machines reach it, as far as it can be told; `url` where it is bound to loopback. */
+  /** For other machines, as far as it is known; `url` if bound to loopback. */
   readonly outsideUrl: string;
-  /** What clients are given, such as `http://localhost:47900/v1`. */
+  /** For apps, such as `http://localhost:47900/v1`. */
   readonly baseUrl: string;
-  /** Takes no new connections; resolves when all are closed, or after `graceMs` closes them. */
+  /** Refuses new connections; resolves when all are closed, by force after `graceMs`. */
   close(graceMs: number): Promise<void>;
-  /** Closes everything now. */
+  /** Closes all connections now. */
   destroy(): void;
 }
 
@@ -76,12 +74,12 @@ type Bound =
   | { readonly kind: 'bound'; readonly listeners: Listeners }
   | { readonly kind: 'failed'; readonly message: string };
 
-/** With port 0 the second family needs the first one's port, which may be taken there. */
+/** With port 0 the second address needs the first one's port, which may be in use there. */
 const FREE_PORT_TRIES = 5;
 
 /**
- * Binds `host`, and for IPv4 loopback `::1` as well where the machine has it: `localhost` may resolve
- * to either.
+ * Binds `host`, and with IPv4 loopback also `::1` if the machine has it, because `localhost` may resolve to
+ * either.
  */
 async function bind(
   host: string,

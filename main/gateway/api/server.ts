@@ -10,19 +10,19 @@ import { closeOnceAnswered, closeUnread } from '../../platform/http/server.ts';
 import { newRequestId } from '../../platform/secrets.ts';
 import type { Identify } from '../auth/identity.ts';
 import { corsHeaders, preflightHeaders, refusal } from '../auth/origin-guard.ts';
-import { CHAT_PATHS, type ChatDeps, handleChat } from '../chat/handler.ts';
+import type { ChatDeps } from '../chat/handler.ts';
 import { NOT_ROUTED } from '../chat/respond.ts';
 import type { GatewayError } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
-import { INTERNAL_ERROR, METHOD_NOT_ALLOWED } from './routes.ts';
+import { INTERNAL_ERROR, METHOD_NOT_ALLOWED } from './express.ts';
+import { ENDPOINT_ROUTES } from './routes.ts';
 
-/** What answers requests. */
-export interface ServerDeps {
+interface ServerDeps {
   readonly config: () => Config;
   readonly identify: Identify;
   readonly chat: ChatDeps;
-  /** Everything but chat. */
-  readonly routes: RequestListener;
+  /** Serves every path that is no endpoint's. */
+  readonly otherwise: RequestListener;
   readonly isStopping: () => boolean;
   readonly onBug: (error: unknown) => void;
 }
@@ -37,7 +37,7 @@ const SHUTTING_DOWN: GatewayError = {
   retryAfterMs: 5000,
 };
 
-/** Makes an HTTP server that is not listening yet; one per address. */
+/** An HTTP server that does not listen yet; one per address. */
 export function createGatewayServer(deps: ServerDeps): Server {
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (req, res) =>
     dispatch(req, res, deps),
@@ -46,7 +46,7 @@ export function createGatewayServer(deps: ServerDeps): Server {
   closeUnread(server, deps.chat.clock);
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (!socket.writable) return;
-    // Cookies ignore ports: those of other local servers come along, and may be too many.
+    // Cookies ignore ports: browsers also send those of other local servers, which may be too many.
     const status =
       error.code === 'HPE_HEADER_OVERFLOW'
         ? '431 Request Header Fields Too Large'
@@ -56,36 +56,40 @@ export function createGatewayServer(deps: ServerDeps): Server {
   return server;
 }
 
-/** Guard, then chat, then everything else: the order is the whole middleware. */
+const ENDPOINT_AT: ReadonlyMap<string, (typeof ENDPOINT_ROUTES)[number]> = new Map(
+  ENDPOINT_ROUTES.flatMap((route) => route.endpoint.paths.map((path) => [path, route])),
+);
+
+/** The order of the checks is the middleware: guard, stop, preflight, then route. */
 function dispatch(req: IncomingMessage, res: ServerResponse, deps: ServerDeps): void {
   const { gateway } = deps.config();
-  const path = pathOf(req);
-  const isChat = CHAT_PATHS.has(path);
+  const route = ENDPOINT_AT.get(pathOf(req));
   const cors = corsHeaders(req.headers, gateway.allowedOrigins);
-  const own = () =>
-    isChat ? { ...cors, ...NOT_ROUTED, 'x-gateway-request-id': newRequestId() } : cors;
+  const headers = () =>
+    route !== undefined ? { ...cors, ...NOT_ROUTED, 'x-gateway-request-id': newRequestId() } : cors;
   const refused = refusal(req.headers, {
     allowedHosts: gateway.allowedHosts,
     allowedOrigins: gateway.allowedOrigins,
     localAddress: () => req.socket.localAddress,
   });
   if (refused !== null) {
-    sendError(res, refused, own());
+    sendError(res, refused, headers());
   } else if (deps.isStopping()) {
-    sendError(res, SHUTTING_DOWN, { ...own(), connection: 'close' });
+    sendError(res, SHUTTING_DOWN, { ...headers(), connection: 'close' });
   } else if (req.method === 'OPTIONS' && 'access-control-allow-origin' in cors) {
     res.writeHead(204, { ...cors, ...preflightHeaders(req.headers) }).end();
-  } else if (!isChat) {
+  } else if (route === undefined) {
     for (const [name, value] of Object.entries(cors)) res.setHeader(name, value);
-    deps.routes(req, res);
-  } else if (req.method !== 'POST') {
-    sendError(res, METHOD_NOT_ALLOWED, { ...own(), allow: 'POST' });
+    deps.otherwise(req, res);
+  } else if (req.method !== route.method) {
+    sendError(res, METHOD_NOT_ALLOWED, { ...headers(), allow: route.method });
   } else {
-    const caller = { identity: deps.identify(req.headers), cors };
-    handleChat(req, res, caller, deps.chat).catch((error: unknown) => {
+    const { endpoint } = route;
+    const caller = { endpoint, identity: deps.identify(req.headers), cors };
+    route.handle(req, res, caller, deps.chat).catch((error: unknown) => {
       deps.onBug(error);
       if (res.headersSent) res.destroy();
-      else sendError(res, INTERNAL_ERROR, own());
+      else sendError(res, INTERNAL_ERROR, headers());
     });
   }
 }

@@ -5,27 +5,25 @@ import { digestOf, isOneOf } from '../../platform/secrets.ts';
 import type { GatewayError } from '../http/errors.ts';
 import type { Sessions } from './sessions.ts';
 
-/** Who sent a request, as far as its headers prove. */
+/** A caller's rights, as proved by its headers. */
 export interface Identity {
-  /** May call and read: no keys are set, or a right one came. */
+  /** May call and read: no keys are configured, or a valid one was sent. */
   readonly reader: boolean;
   /** Holds the control token or a control session. */
   readonly control: boolean;
-  /** `Authorization` for `local`; null when none came or it was a secret of the gateway's own. */
+  /** `Authorization` for `local`; null if none was sent, or one of the gateway's own secrets. */
   readonly authorization: string | null;
 }
 
-/** Recognises callers. */
 export type Identify = (headers: IncomingHttpHeaders) => Identity;
 
-/** What callers are recognised by. */
 interface AuthRules {
   readonly apiKeys: readonly string[];
   readonly controlToken: string;
   readonly isSession: (token: string) => boolean;
 }
 
-/** Makes the recogniser for a set of keys; secrets are compared by digest, in constant time. */
+/** Secrets are compared by digest, in constant time. */
 export function createIdentify({ apiKeys, controlToken, isSession }: AuthRules): Identify {
   const keys = apiKeys.map(digestOf);
   const control = [digestOf(controlToken)];
@@ -39,7 +37,7 @@ export function createIdentify({ apiKeys, controlToken, isSession }: AuthRules):
       return { reader: keys.length === 0 || byOwnHeader, control: false, authorization };
     }
     const isControl =
-      // Length first: most bearers are neither, and a digest costs more than all the rest of this.
+      // Length first, because a digest costs more than the rest of this function.
       (bearer.length === controlToken.length && isOneOf(bearer, control)) || isSession(bearer);
     const byBearer = isKey(bearer);
     return {
@@ -54,19 +52,17 @@ function bearerOf(authorization: string): string | null {
   return /^bearer +(\S+)\s*$/i.exec(authorization)?.[1] ?? null;
 }
 
-/** What a caller without a right key is told. */
 export function keyError(headers: IncomingHttpHeaders): GatewayError {
-  const cameWithout = headers.authorization === undefined && headers['x-gateway-key'] === undefined;
+  const isMissing = headers.authorization === undefined && headers['x-gateway-key'] === undefined;
   return {
     status: 401,
-    code: cameWithout ? 'missing_api_key' : 'invalid_api_key',
-    message: cameWithout
+    code: isMissing ? 'missing_api_key' : 'invalid_api_key',
+    message: isMissing
       ? 'This gateway needs a key: send one of SWITCHYARD_API_KEYS as "Authorization: Bearer <key>" or as "X-Gateway-Key: <key>".'
       : 'The key is not one of SWITCHYARD_API_KEYS.',
   };
 }
 
-/** What a reader is told who asks for a change. */
 export const CONTROL_REQUIRED: GatewayError = {
   status: 401,
   code: 'control_required',
@@ -74,7 +70,7 @@ export const CONTROL_REQUIRED: GatewayError = {
     'This needs a control session: run "node scripts/switchyard.mjs open" on this machine, or send the token in the file control-token of the data directory as "Authorization: Bearer <token>".',
 };
 
-/** Recognises callers by the keys that are set now. */
+/** Follows changes of the configured keys. */
 export function identifyBy(
   config: () => Config,
   controlToken: string,

@@ -1,19 +1,18 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { GatewayError } from '../http/errors.ts';
 
-/** What a request's headers are held against. */
 export interface GuardRules {
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
-  /** The address that the connection came in on; as a literal it is a good `Host`. Asking for it is a system call. */
+  /** The connection's own address, which is valid as `Host`. A function, because it takes a system call. */
   readonly localAddress: () => string | undefined;
 }
 
 const LOOPBACK_NAME = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /**
- * Refuses what a page elsewhere made a browser send: a foreign `Host` (DNS rebinding), a foreign
- * `Origin`, a cross-site fetch. Null when the request may pass (docs/security.md#entrances).
+ * Refuses requests that a foreign page made a browser send: foreign `Host` (DNS rebinding), foreign `Origin`,
+ * cross-site fetch. Null if the request is allowed (docs/security.md#entrances).
  */
 export function refusal(headers: IncomingHttpHeaders, rules: GuardRules): GatewayError | null {
   const host = headers.host ?? '';
@@ -47,7 +46,7 @@ function isOwnOrigin(origin: string, host: string): boolean {
   return origin === `http://${host}` || origin === `https://${host}`;
 }
 
-/** CORS headers: none, but for origins that the owner allowed. */
+/** None except for allowed origins. */
 export function corsHeaders(
   headers: IncomingHttpHeaders,
   allowedOrigins: readonly string[],
@@ -62,7 +61,7 @@ export function corsHeaders(
   };
 }
 
-/** Answer to a preflight from an allowed origin; it names what was asked for. */
+/** For an allowed origin; the requested headers are all granted. */
 export function preflightHeaders(headers: IncomingHttpHeaders): Record<string, string> {
   return {
     'access-control-allow-methods': 'GET, POST, PATCH, PUT, DELETE',

@@ -1,42 +1,43 @@
 import type { Clock } from '../../platform/clock.ts';
 import { digestOf, isOneOf, isSecretShaped, newSecret } from '../../platform/secrets.ts';
 
-/** Control sessions: a page trades a one-time code from its address for a token of its own. */
+/** Control sessions: a page exchanges the one-time code in its address for a token. */
 export interface Sessions {
   newCode(): string;
-  /** The session's token; null when the code is unknown, used or too old. */
+  /** A session token; null if the code is unknown, used or expired. */
   redeem(code: string): string | null;
   isSession(token: string): boolean;
 }
 
-interface OneTimeCode {
+interface Credential {
   readonly digest: Buffer;
+  /** In clock ticks. */
   readonly until: number;
 }
 
 const CODE_MS = 600_000;
 const SESSION_MS = 7 * 86_400_000;
-/** The oldest is forgotten beyond this. */
-const MAX_CODES = 100;
+/** Of codes, and of sessions; beyond it the oldest is removed. */
+const MAX_CREDENTIALS = 100;
 
-/** Makes an empty set; sessions live as long as the process, at most a week. */
+/** Sessions are kept in memory: they end with the process, or after a week. */
 export function createSessions(clock: Clock): Sessions {
-  const codes: OneTimeCode[] = [];
-  const sessions: OneTimeCode[] = [];
+  const codes: Credential[] = [];
+  const sessions: Credential[] = [];
 
-  function issue(tickets: OneTimeCode[], lifeMs: number): string {
+  function issue(credentials: Credential[], lifetimeMs: number): string {
     const secret = newSecret();
-    tickets.push({ digest: digestOf(secret), until: clock.ticks() + lifeMs });
-    if (tickets.length > MAX_CODES) tickets.shift();
+    credentials.push({ digest: digestOf(secret), until: clock.ticks() + lifetimeMs });
+    if (credentials.length > MAX_CREDENTIALS) credentials.shift();
     return secret;
   }
-  const live = (tickets: readonly OneTimeCode[]) =>
-    tickets.filter(({ until }) => clock.ticks() < until).map(({ digest }) => digest);
+  const valid = (credentials: readonly Credential[]) =>
+    credentials.filter(({ until }) => clock.ticks() < until).map(({ digest }) => digest);
 
   return {
     newCode: () => issue(codes, CODE_MS),
     redeem(code) {
-      if (!isOneOf(code, live(codes))) return null;
+      if (!isOneOf(code, valid(codes))) return null;
       const used = digestOf(code);
       codes.splice(
         codes.findIndex(({ digest }) => digest.equals(used)),
@@ -44,6 +45,6 @@ export function createSessions(clock: Clock): Sessions {
       );
       return issue(sessions, SESSION_MS);
     },
-    isSession: (token) => isSecretShaped(token) && isOneOf(token, live(sessions)),
+    isSession: (token) => isSecretShaped(token) && isOneOf(token, valid(sessions)),
   };
 }

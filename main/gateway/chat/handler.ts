@@ -16,6 +16,7 @@ import {
   parseChatRequest,
   parseInTurns,
 } from '../upstream/chat-request.ts';
+import type { ApiEndpoint } from '../upstream/endpoint.ts';
 import { MAX_BYTES_AT_ONCE } from '../upstream/json-members.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
 import { answerChat, NOT_ROUTED } from './respond.ts';
@@ -33,13 +34,8 @@ export interface ChatDeps extends RouterDeps {
   }) => RequestObserver;
 }
 
-/** docs/http-api.md#routes */
-export const CHAT_PATHS: ReadonlySet<string> = new Set([
-  '/api/v1/chat/completions',
-  '/v1/chat/completions',
-]);
-
 interface Caller {
+  readonly endpoint: ApiEndpoint;
   readonly identity: Identity;
   readonly cors: OutgoingHttpHeaders;
 }
@@ -124,10 +120,11 @@ type RequestRead =
 async function readRequest(
   req: IncomingMessage,
   {
+    endpoint,
     identity,
     share,
     limit,
-  }: { readonly identity: Identity; readonly share: BodyShare; readonly limit: Limit },
+  }: Omit<Caller, 'cors'> & { readonly share: BodyShare; readonly limit: Limit },
 ): Promise<RequestRead> {
   if (!identity.reader) return { kind: 'refused', error: keyError(req.headers), rest: SHORT_REST };
   const type = req.headers['content-type'] ?? '';
@@ -141,7 +138,7 @@ async function readRequest(
   if (body.kind !== 'body') return { kind: 'refused', error: OVERLOADED, rest: SHORT_REST };
   const { bytes } = body;
   const isLarge = bytes.length > MAX_BYTES_AT_ONCE;
-  const parsed = isLarge ? await parseInTurns(bytes) : parseChatRequest(bytes);
+  const parsed = isLarge ? await parseInTurns(bytes, endpoint) : parseChatRequest(bytes, endpoint);
   // The close of the socket has no listener yet, and may have come during those turns.
   if (req.socket.destroyed) return { kind: 'aborted' };
   if (!isBadRequest(parsed)) return { kind: 'request', request: parsed };

@@ -46,7 +46,8 @@ export function relayToEnd(
 
 /** Sent bytes are kept, which costs memory, only where another upstream might resume the answer. */
 function mayResume(plan: FallbackPlan, { config, call: { request } }: RequestContext): boolean {
-  return config.routing.resume !== 'off' && request.choices === 1 && plan.hasFallback();
+  const isAllowed = config.routing.resume !== 'off' && request.endpoint.isResumable;
+  return isAllowed && request.choices === 1 && plan.hasFallback();
 }
 
 function relayStream(

@@ -4,26 +4,26 @@ import { type BodyRead, readBody } from '../../platform/http/server.ts';
 import type { GatewayError } from './errors.ts';
 import { sendErrorEarly } from './responses.ts';
 
-/** Reads small bodies that anybody may send: who it was is known after the last byte, or never. */
+/** Reads small bodies of senders that cannot be authenticated before the last byte. */
 export interface SmallBodyReader {
-  /** Null when the sender was told why its body is not taken, or has gone. */
+  /** Null once an error was sent, or the sender has disconnected. */
   read(req: IncomingMessage, res: ServerResponse): Promise<Buffer | null>;
 }
 
-type Arrival = BodyRead | { readonly kind: 'late' };
+type ReadEnd = BodyRead | { readonly kind: 'late' };
 
-/** Nothing that an agent or a window says needs more. */
+/** No message of an agent or of the window is longer. */
 export const MAX_SMALL_BODY_BYTES = 64 * 1024;
-/** Network packets and every common encoder make fewer of that. */
+/** Network packets and all common encoders make fewer. */
 const MAX_PIECES = 1000;
-/** On the slowest line a body of the largest size is here by then. */
+/** Enough for the largest body on a slow connection. */
 const MAX_ARRIVAL_MS = 5000;
-/** Most bodies come with their head, so those that are waited for are few even among a thousand machines. */
-const MAX_WAITING = 64;
-/** Of a body that is not taken no more than this is read, so that its sender may finish and hear why. */
+/** Most bodies arrive with their head, so few are pending even with a thousand machines. */
+const MAX_PENDING = 64;
+/** Read of a refused body, so that its sender can finish and receive the error. */
 const MAX_REST_BYTES = 64 * 1024;
 
-const NOT_TAKEN: Readonly<Record<Exclude<Arrival['kind'], 'body' | 'aborted'>, GatewayError>> = {
+const REFUSALS: Readonly<Record<Exclude<ReadEnd['kind'], 'body' | 'aborted'>, GatewayError>> = {
   too_large: {
     status: 413,
     code: 'body_too_large',
@@ -32,39 +32,39 @@ const NOT_TAKEN: Readonly<Record<Exclude<Arrival['kind'], 'body' | 'aborted'>, G
   too_many_pieces: {
     status: 400,
     code: 'invalid_request',
-    message: 'The body came in pieces of a few bytes each; send it in larger ones.',
+    message: 'The body arrived in pieces of a few bytes each; send it in larger ones.',
   },
   late: {
     status: 408,
     code: 'request_timeout',
-    message: 'The body did not come in time; send it together with its head.',
+    message: 'The body did not arrive in time; send it together with its head.',
   },
   no_room: {
     status: 503,
     code: 'overloaded',
-    message: 'More messages are coming in than are waited for at once; try again in a moment.',
+    message: 'Too many messages are arriving at once; try again in a moment.',
     retryAfterMs: 1000,
   },
 };
 
 /**
- * Makes it. Where many are on their way, the one that is waited for longest gives way to a new one: else
- * whoever opens connections and sends nothing would keep everybody out.
+ * At the limit of pending bodies the oldest is refused for a new one; otherwise connections that send nothing could
+ * lock out all senders.
  */
 export function createSmallBodyReader(clock: Clock): SmallBodyReader {
-  const waiting = new Set<(end: Arrival) => void>();
+  const pending = new Set<(end: ReadEnd) => void>();
 
-  function arrival(req: IncomingMessage): Promise<Arrival> {
+  function readWithLimits(req: IncomingMessage): Promise<ReadEnd> {
     return new Promise((resolve) => {
-      const settle = (end: Arrival) => {
+      const settle = (end: ReadEnd) => {
         cancelTimer();
-        waiting.delete(settle);
+        pending.delete(settle);
         resolve(end);
       };
       const cancelTimer = clock.after(MAX_ARRIVAL_MS, () => settle({ kind: 'late' }));
-      const [oldest] = waiting;
-      if (waiting.size >= MAX_WAITING) oldest?.({ kind: 'no_room' });
-      waiting.add(settle);
+      const [oldest] = pending;
+      if (pending.size >= MAX_PENDING) oldest?.({ kind: 'no_room' });
+      pending.add(settle);
       const limits = { maxBytes: MAX_SMALL_BODY_BYTES, maxPieces: MAX_PIECES };
       void readBody(req, limits).then(settle);
     });
@@ -72,12 +72,12 @@ export function createSmallBodyReader(clock: Clock): SmallBodyReader {
 
   return {
     async read(req, res) {
-      const end = await arrival(req);
+      const end = await readWithLimits(req);
       if (end.kind === 'body') return end.bytes;
       if (end.kind === 'aborted') return null;
-      // Every further piece of a few bytes takes as long as a packet.
+      // A further piece of a few bytes costs as much as a whole packet.
       const maxRestBytes = end.kind === 'too_many_pieces' ? 0 : MAX_REST_BYTES;
-      sendErrorEarly(req, res, NOT_TAKEN[end.kind], { headers: {}, clock, maxRestBytes });
+      sendErrorEarly(req, res, REFUSALS[end.kind], { headers: {}, clock, maxRestBytes });
       return null;
     },
   };

@@ -6,54 +6,53 @@ import { decodeMean, encodeMean, meanSchema } from '../circuits/codec.ts';
 import { dualTimeOf } from '../circuits/deadline.ts';
 import { type DecayingMean, withSample } from '../circuits/health.ts';
 
-/** Counters: the totals over restarts, what is in flight since the start. */
+/** The totals are kept over restarts. */
 export interface StatsView {
   readonly totalRequests: number;
   readonly fallbackCount: number;
-  /** Second attempts that were sent beside a slow first one. */
+  /** Hedged calls: second attempts sent beside a slow first one. */
   readonly hedges: number;
-  /** Answers that broke off and that another upstream went on with. */
+  /** Broken streams that another upstream continued. */
   readonly handovers: number;
   readonly inFlight: Readonly<Record<UpstreamId, number>>;
 }
 
 type Totals = Omit<StatsView, 'inFlight'>;
 
-/** Counts requests; what happens at an upstream is counted by its circuit. */
+/** Counts requests; results of attempts are counted by the circuits. */
 export interface Stats {
   accepted(): void;
   fellBack(): void;
   hedged(): void;
   handedOver(): void;
-  /** A request begins to occupy an upstream or a provider. */
+  /** An attempt at an upstream or a provider has started. */
   entered(id: string): void;
-  /** However it went, the request occupies it no longer. */
+  /** The attempt has ended, whatever its result. */
   left(id: string): void;
-  /** Requests that occupy an upstream or a provider. */
+  /** Running attempts at an upstream or a provider. */
   inFlightAt(id: string): number;
   view(): StatsView;
-  /** Takes the totals of an earlier run. */
+  /** Sets the totals of an earlier run. */
   restore(totals: Totals): void;
 }
 
-/** Makes empty counters. */
 export function createStats(): Stats {
   let totalRequests = 0;
   let fallbackCount = 0;
   let hedges = 0;
   let handovers = 0;
-  const occupied = new Map<string, number>();
-  const inFlightAt = (id: string) => occupied.get(id) ?? 0;
+  const running = new Map<string, number>();
+  const inFlightAt = (id: string) => running.get(id) ?? 0;
   return {
     accepted: () => void (totalRequests += 1),
     fellBack: () => void (fallbackCount += 1),
     hedged: () => void (hedges += 1),
     handedOver: () => void (handovers += 1),
-    entered: (id) => void occupied.set(id, inFlightAt(id) + 1),
+    entered: (id) => void running.set(id, inFlightAt(id) + 1),
     left(id) {
       const now = inFlightAt(id) - 1;
-      if (now === 0) occupied.delete(id);
-      else occupied.set(id, now);
+      if (now === 0) running.delete(id);
+      else running.set(id, now);
     },
     inFlightAt,
     view: () => ({
@@ -67,22 +66,20 @@ export function createStats(): Stats {
   };
 }
 
-/** How long a provider takes for whole answers. */
+/** A provider's time for whole answers. */
 export interface Latency {
-  /** Time-decayed, in milliseconds; null before the first. */
+  /** Time-decayed mean in milliseconds; null before the first sample. */
   readonly ewmaMs: number | null;
-  /** Whole answers so far. */
   readonly samples: number;
 }
 
-/** The time that whole answers take, by provider. */
 export interface Latencies {
   sample(id: string, ms: number): void;
   at(id: string): Latency;
   forget(id: string): void;
-  /** Plain JSON of everything, to be kept over a restart. */
+  /** Plain JSON of all providers. */
   save(): unknown;
-  /** Takes what `save` gave; anything else is left out. */
+  /** From what `save` returned; invalid input is ignored. */
   restore(saved: unknown): void;
 }
 
@@ -93,7 +90,6 @@ const savedSchema = z.record(
 
 const NONE: Latency = { ewmaMs: null, samples: 0 };
 
-/** Makes an empty set. */
 export function createLatencies(clock: Clock): Latencies {
   const known = new Map<string, { readonly mean: DecayingMean; readonly samples: number }>();
   return {
@@ -124,7 +120,7 @@ export function createLatencies(clock: Clock): Latencies {
   };
 }
 
-/** What the gateway has measured of a provider, in milliseconds; part of its record (docs/http-api.md#machines). */
+/** What the gateway measures of a provider; times in milliseconds; part of its record (docs/http-api.md#machines). */
 export interface ProviderTraffic {
   readonly ewmaTtft: number | null;
   readonly ewmaLatency: number | null;
@@ -133,7 +129,6 @@ export interface ProviderTraffic {
   readonly successCount: number;
 }
 
-/** Gathers it from where it is counted. */
 export function providerTraffic(
   id: string,
   {

@@ -10,17 +10,16 @@ import type { StatusReport } from '#shared/status.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { StatsView } from './counters.ts';
 
-/** The live feed: whoever subscribes hears of changes, at most four times a second. */
+/** Sends changes to its subscribers at most four times a second. */
 export interface LiveFeed {
   snapshot(): LiveSnapshot;
   subscribe(listener: (event: LiveEvent) => void): () => void;
   requestChanged(id: string): void;
   requestRemoved(id: string): void;
-  /** Something but a request changed: a warm-up, a setting. */
+  /** For changes other than of requests, such as a warm-up or a setting. */
   changed(): void;
 }
 
-/** What the feed shows. */
 export interface LiveSources {
   readonly clock: Clock;
   readonly status: () => StatusReport;
@@ -32,7 +31,7 @@ export interface LiveSources {
 
 const INTERVAL_MS = 250;
 
-/** Makes a feed. Without subscribers it costs a request one set entry and nothing else. */
+/** Without subscribers a change costs one comparison. */
 export function createLiveFeed(sources: LiveSources): LiveFeed {
   const { clock, status, inFlight, rows, providers, app } = sources;
   const listeners = new Set<(event: LiveEvent) => void>();

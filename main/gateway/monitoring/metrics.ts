@@ -4,7 +4,6 @@ import { type StatusReport, type UpstreamReport, WARMUP_STATES } from '#shared/s
 import type { ProcessUsage } from '../../platform/process.ts';
 import type { StatsView } from './counters.ts';
 
-/** What the metrics are made of. */
 interface Figures {
   readonly version: string;
   readonly status: StatusReport;
@@ -14,8 +13,8 @@ interface Figures {
 }
 
 /**
- * The metrics. Their series are the same however many machines there are: each machine's id would be a
- * series of its own, kept by whoever scrapes long after the machine is gone. `/api/v1/providers` has them.
+ * No label holds a machine's id: each would be a series, which a scraper keeps long after the machine is removed.
+ * `/api/v1/providers` has figures per machine.
  */
 export function metricsOf(figures: Figures): Family[] {
   const { status, providers } = figures;
@@ -31,7 +30,7 @@ export function metricsOf(figures: Figures): Family[] {
     ...totals(figures.stats),
     ...upstreamFamilies(figures),
     family('gauge', 'switchyard_providers', 'Machines enrolled, by verification.', machines),
-    family('gauge', 'switchyard_ondemand_warmup', 'Warm-up: 1 for the state it is in.', warmup),
+    family('gauge', 'switchyard_ondemand_warmup', 'Warm-up: 1 for its current state.', warmup),
     ...processFamilies(figures),
   ];
 }
@@ -47,9 +46,9 @@ function totals({ totalRequests, fallbackCount, hedges, handovers }: StatsView):
     family('counter', `switchyard_${of}_total`, `${help}, kept over restarts.`, [[{}, value]]);
   return [
     total('requests', 'Chat requests accepted', totalRequests),
-    total('fallbacks', 'Chat requests that an upstream was left for', fallbackCount),
-    total('hedges', 'Second attempts sent beside a slow first one', hedges),
-    total('handovers', 'Answers that broke off and that another upstream went on with', handovers),
+    total('fallbacks', 'Chat requests that fell back to another upstream', fallbackCount),
+    total('hedges', 'Hedged calls: second attempts sent beside a slow first one', hedges),
+    total('handovers', 'Broken answers that another upstream continued', handovers),
   ];
 }
 
@@ -65,17 +64,22 @@ function upstreamFamilies({ status, stats, providers }: Figures): Family[] {
     each('counter', 'upstream_requests_total', 'Attempts sent.', ({ id }) => {
       return counts[id]?.requests ?? null;
     }),
-    each('counter', 'upstream_failures_total', 'Attempts that the circuit counts failed.', (at) => {
-      return counts[at.id]?.fails ?? null;
-    }),
+    each(
+      'counter',
+      'upstream_failures_total',
+      'Attempts that the circuit counts as failed.',
+      (at) => {
+        return counts[at.id]?.fails ?? null;
+      },
+    ),
     each('counter', 'upstream_successes_total', 'Attempts answered to the end.', ({ id }) => {
       return counts[id]?.successes ?? null;
     }),
-    each('gauge', 'in_flight', 'Attempts under way.', ({ id }) => stats.inFlight[id]),
-    each('gauge', 'circuit_open', 'Whether normal traffic is kept out.', ({ circuit }) => {
+    each('gauge', 'in_flight', 'Attempts in flight.', ({ id }) => stats.inFlight[id]),
+    each('gauge', 'circuit_open', 'Whether normal requests skip the upstream.', ({ circuit }) => {
       return Number(circuit.open);
     }),
-    each('gauge', 'upstream_healthy', 'Whether it could serve now, where it is set up.', (at) => {
+    each('gauge', 'upstream_healthy', 'Whether it could serve now, if it is configured.', (at) => {
       return isSetUp(at, providers) ? Number(at.healthy) : null;
     }),
     each('gauge', 'upstream_first_token_seconds', 'Mean time to first token.', ({ circuit }) => {
@@ -84,12 +88,12 @@ function upstreamFamilies({ status, stats, providers }: Figures): Family[] {
   ];
 }
 
-/** One that was never set up is not unwell: nobody wants to be woken for it. */
+/** An upstream that was never configured must not raise an alert. */
 function isSetUp({ id, baseUrl }: UpstreamReport, providers: ProvidersSummary): boolean {
   return baseUrl !== null || (id === 'local' && providers.count > 0);
 }
 
-/** Named as every Prometheus client names them. */
+/** With the names that all Prometheus clients use. */
 function processFamilies({ version, process: { residentBytes, cpuSeconds } }: Figures): Family[] {
   return [
     family('gauge', 'switchyard_build_info', 'Always 1, with the version.', [[{ version }, 1]]),
@@ -102,13 +106,12 @@ function processFamilies({ version, process: { residentBytes, cpuSeconds } }: Fi
   ];
 }
 
-/** One figure of a family; null: there is none, and the sample is left out. */
+/** A sample without a value (null) is left out. */
 interface Sample {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number | null;
 }
 
-/** A metric with all of its samples. */
 export interface Family {
   readonly name: string;
   readonly type: 'counter' | 'gauge';
@@ -116,10 +119,9 @@ export interface Family {
   readonly samples: readonly Sample[];
 }
 
-/** The media type of the Prometheus text format. */
 export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** Families in the Prometheus text format 0.0.4; one without any figure is left out. */
+/** The Prometheus text format 0.0.4; a family without samples is left out. */
 export function exposition(families: readonly Family[]): string {
   return families.map(familyText).join('');
 }

@@ -17,7 +17,6 @@ import { createRequestLogs, type ReportProviderResult, type RequestLogs } from '
 import { restoreState, stateToSave } from './saved-state.ts';
 import { type ProvidersKnown, statusReport } from './status.ts';
 
-/** What is watched, and by what. */
 export interface MonitorDeps {
   readonly config: () => Config;
   readonly http: HttpClient;
@@ -29,14 +28,14 @@ export interface MonitorDeps {
   readonly providers: () => ProvidersKnown;
   readonly summary: () => ProvidersSummary;
   readonly routed: ReportProviderResult;
-  /** Makes the file that keeps what `save` gives. */
+  /** Opens the file that stores what `save` returns. */
   readonly keep: (save: () => unknown) => StateFile;
   readonly app: () => AppInfo;
-  /** A circuit has opened, or its probe has failed. */
+  /** Called when a circuit opens or its probe fails. */
   readonly opened: CircuitsDeps['opened'];
 }
 
-/** What the gateway knows of its upstreams and requests, and who hears of it. */
+/** State about upstreams and requests: circuits, counters, logs, and the feed that reports their changes. */
 export interface Monitor {
   readonly logs: RequestLogs;
   readonly circuits: Circuits;
@@ -46,11 +45,11 @@ export interface Monitor {
   readonly warmup: WarmupRunner;
   readonly feed: LiveFeed;
   readonly status: (forceZeroHeader: string) => StatusReport;
-  /** Puts on disk what is not there yet. */
+  /** Writes unsaved state to disk. */
   readonly flush: () => Promise<void>;
 }
 
-/** Makes it, knowing what an earlier run kept. */
+/** Restores the state of an earlier run. */
 export function createMonitor(deps: MonitorDeps): Monitor {
   const { clock, config, http, log, pickLocal, app } = deps;
   const stats = createStats();
@@ -66,9 +65,9 @@ export function createMonitor(deps: MonitorDeps): Monitor {
     },
     opened: deps.opened,
   });
-  const memorable = { stats, circuits, latencies, predictions };
-  const state = deps.keep(() => stateToSave(memorable, config()));
-  restoreState(state.load(), memorable, config());
+  const saved = { stats, circuits, latencies, predictions };
+  const state = deps.keep(() => stateToSave(saved, config()));
+  restoreState(state.load(), saved, config());
   const warmup = createWarmup({ http, clock }, () => feed.changed());
   const status = (forceZeroHeader: string) =>
     statusReport({

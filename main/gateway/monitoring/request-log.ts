@@ -20,13 +20,13 @@ export interface RequestLogs {
   rows(): RequestRow[];
 }
 
-/** Told which rows the window has not seen in their present state. */
+/** Receives the ids of rows to be sent to windows. */
 export interface RowListener {
   requestChanged(id: string): void;
   requestRemoved(id: string): void;
 }
 
-/** Told how a machine did; refusals that blame nobody are left out. */
+/** Receives the results of calls to machines, except refusals that say nothing about their health. */
 export type ReportProviderResult = (provider: string, result: 'served' | 'failed') => void;
 
 export interface RequestLogDeps {
@@ -191,8 +191,8 @@ function writeLine(
   { id, state, upstream, status, fallbackReason, endMs }: MutableRow,
   log: Log,
 ): void {
-  const isNews = state !== 'done' || fallbackReason !== 'none';
-  log(isNews ? 'info' : 'debug', 'request', {
+  const isNotable = state !== 'done' || fallbackReason !== 'none';
+  log(isNotable ? 'info' : 'debug', 'request', {
     id,
     state,
     upstream,

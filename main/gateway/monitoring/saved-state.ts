@@ -8,7 +8,6 @@ import type { Latencies, Stats } from './counters.ts';
 
 const VERSION = 1;
 
-/** What outlives a restart. */
 export interface SavedParts {
   readonly stats: Stats;
   readonly circuits: Circuits;
@@ -16,47 +15,47 @@ export interface SavedParts {
   readonly predictions: Predictions;
 }
 
-/** What is kept over a restart, as plain JSON: totals, circuits, skips, latencies, predictions. */
-export function stateToSave(what: SavedParts, config: Config): unknown {
-  const { inFlight: _, ...totals } = what.stats.view();
+/** As plain JSON: totals, circuits with exclusions, latencies, predictions. */
+export function stateToSave(parts: SavedParts, config: Config): unknown {
+  const { inFlight: _, ...totals } = parts.stats.view();
   return {
     version: VERSION,
     ...totals,
     identities: Object.fromEntries(UPSTREAM_IDS.map((id) => [id, identityOf(config, id)])),
-    circuits: what.circuits.save(),
-    latencies: what.latencies.save(),
-    predictions: what.predictions.save(),
+    circuits: parts.circuits.save(),
+    latencies: parts.latencies.save(),
+    predictions: parts.predictions.save(),
   };
 }
 
-/** Takes up what an earlier run kept; what is not understood, or of another upstream, is left out. */
-export function restoreState(kept: unknown, what: SavedParts, config: Config): void {
-  if (!isObject(kept) || kept['version'] !== VERSION) return;
-  const { totalRequests, fallbackCount, hedges, handovers, identities } = kept;
+/** Ignores what is invalid, and what belongs to an upstream that has been reconfigured since. */
+export function restoreState(saved: unknown, parts: SavedParts, config: Config): void {
+  if (!isObject(saved) || saved['version'] !== VERSION) return;
+  const { totalRequests, fallbackCount, hedges, handovers, identities } = saved;
   if (isCount(totalRequests) && isCount(fallbackCount)) {
-    // The other two came later: a file may be older than they are.
+    // Older files lack the other two.
     const later = { hedges: countOf(hedges), handovers: countOf(handovers) };
-    what.stats.restore({ totalRequests, fallbackCount, ...later });
+    parts.stats.restore({ totalRequests, fallbackCount, ...later });
   }
-  what.latencies.restore(kept['latencies']);
+  parts.latencies.restore(saved['latencies']);
   if (!isObject(identities)) return;
   const same: ReadonlySet<string> = new Set(
     UPSTREAM_IDS.filter((id) => identities[id] === identityOf(config, id)),
   );
-  // A provider's id comes from its key: whatever else changes, it is the same machine.
+  // A provider's id is derived from its key, so it is always the same machine.
   const isSame = (id: string) => same.has(id) || id.startsWith(PROVIDER_PREFIX);
-  what.circuits.restore(pick(kept['circuits'], isSame));
-  what.predictions.restore(pick(kept['predictions'], isSame));
+  parts.circuits.restore(pick(saved['circuits'], isSame));
+  parts.predictions.restore(pick(saved['predictions'], isSame));
 }
 
-function pick(saved: unknown, isWanted: (id: string) => boolean): unknown {
+function pick(saved: unknown, isIncluded: (id: string) => boolean): unknown {
   if (!isObject(saved)) return null;
-  return Object.fromEntries(Object.entries(saved).filter(([id]) => isWanted(id)));
+  return Object.fromEntries(Object.entries(saved).filter(([id]) => isIncluded(id)));
 }
 
 /**
- * Tells one upstream at an id from another: with a new address, key or model, what is known is known
- * of another one. A digest, because the key must not be kept here.
+ * Identifies an upstream: with a new address, key or model, saved state no longer applies. A digest, because the
+ * key must not be stored.
  */
 export function identityOf(config: Config, id: UpstreamId): string {
   const { baseUrl, apiKey, model } = { apiKey: null, model: null, ...config[id] };

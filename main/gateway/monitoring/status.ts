@@ -13,10 +13,10 @@ import { circuitReport, providerCircuitReport, exclusionReports } from '../circu
 import { chooseInOrder } from '../routing/local-balancing.ts';
 import type { Warmup } from '../routing/warmup-state.ts';
 import type { LocalChoice } from '../upstream/call.ts';
-import { chatPathOf, localModel, type LocalTarget } from '../upstream/upstreams.ts';
+import { CHAT_COMPLETIONS } from '../upstream/endpoint.ts';
+import { localModel, type LocalTarget, upstreamPath } from '../upstream/upstreams.ts';
 import type { Latency, StatsView } from './counters.ts';
 
-/** What the registry says of the machines together. */
 export interface ProvidersKnown {
   readonly counts: {
     readonly verified: number;
@@ -24,27 +24,26 @@ export interface ProvidersKnown {
     readonly verifying: number;
     readonly failed: number;
   };
-  /** The excerpt of a machine; for null, of the one that was heard last. Null when there is none. */
+  /** A machine's excerpt; for null, that of the machine with the latest heartbeat. Null if there is none. */
   readonly excerpt: (id: string | null) => LocalProvider | null;
 }
 
-/** What a status report is made of. */
 interface StatusParts {
   readonly config: Config;
   readonly stats: StatsView;
   readonly warmup: Warmup;
   readonly local: LocalChoice;
   readonly providers: ProvidersKnown;
-  /** Providers that a request was ever sent to. */
+  /** Providers that have received a request. */
   readonly providerIds: readonly string[];
   readonly circuitAt: (id: string) => Circuit;
   readonly latencyAt: (id: string) => Latency;
   readonly now: DualTime;
-  /** Value of the reader's `X-Gateway-Force-Zero`, `"0"` when absent. */
+  /** Value of `X-Gateway-Force-Zero`, `"0"` if absent. */
   readonly forceZeroHeader: string;
 }
 
-/** The status report (docs/http-api.md#status-report): values in, value out. */
+/** See docs/http-api.md#status-report. */
 export function statusReport(parts: StatusParts): StatusReport {
   const { config, stats, warmup, local, providers, circuitAt, now, forceZeroHeader } = parts;
   const { forceZero } = config.routing;
@@ -62,7 +61,7 @@ export function statusReport(parts: StatusParts): StatusReport {
     gateway_forceZero_header: forceZeroHeader,
     local: {
       verified_count: providers.counts.verified,
-      // One that is being looked at has no verdict yet.
+      // A machine being verified has no verdict yet.
       pending_count: providers.counts.pending + providers.counts.verifying,
       failed_count: providers.counts.failed,
       provider: providers.excerpt(localPick(parts)?.provider ?? null),
@@ -96,7 +95,7 @@ export function statusReport(parts: StatusParts): StatusReport {
       models: mapUpstreams((id) => modelOf(id, config, local)),
       env_hint: ENV_HINTS,
     },
-    hint: 'Each chat response says in X-Gateway-Upstream who served it and in X-Gateway-Fallback-Reason why others did not.',
+    hint: 'Each chat response says in X-Gateway-Upstream which upstream served it and in X-Gateway-Fallback-Reason why others did not.',
   };
 }
 
@@ -119,24 +118,23 @@ const DEFAULT_LABELS: Readonly<Record<UpstreamId, string>> = {
   ondemand: 'On demand',
 };
 
-/** One upstream in the status report (docs/http-api.md#status-report). */
 function upstreamReport(
   id: UpstreamId,
   parts: StatusParts,
   circuit: CircuitReport,
 ): UpstreamReport {
   const { config, local, now } = parts;
-  const skips = exclusionReports(parts.circuitAt(id).exclusions, now);
+  const exclusions = exclusionReports(parts.circuitAt(id).exclusions, now);
   const { baseUrl, timeoutMs } = config[id];
   const common = {
     id,
     baseUrl: baseUrl === null ? null : maskUrl(baseUrl),
-    chatPath: chatPathOf(id),
+    chatPath: upstreamPath(id, CHAT_COMPLETIONS.upstreamPath),
     model: modelOf(id, config, local) ?? '',
     timeoutMs,
     circuit,
-    skips,
-    healthy: canServe(id, parts, false) && !circuit.open && skips.length === 0,
+    skips: exclusions,
+    healthy: canServe(id, parts, false) && !circuit.open && exclusions.length === 0,
   };
   if (id === 'local') {
     return {
@@ -158,7 +156,7 @@ function upstreamReport(
   };
 }
 
-/** The model that an upstream is asked for when the caller names none; null while nobody knows. */
+/** The model of a request that names none; null while unknown. */
 function modelOf(id: UpstreamId, config: Config, local: LocalChoice): string | null {
   if (id !== 'local') return config[id].model;
   const target = local.kind === 'tier' ? local.targets[0] : null;
@@ -166,16 +164,15 @@ function modelOf(id: UpstreamId, config: Config, local: LocalChoice): string | n
   return local.kind === 'target' ? localModel(local.target, null) : null;
 }
 
-/** The routing order as a sentence for the status report. */
 function describeRouting(config: Config): string {
-  const seconds = (id: UpstreamId) => `${config[id].timeoutMs} ms`;
+  const timeout = (id: UpstreamId) => `${config[id].timeoutMs} ms`;
   const warm = config.ondemand.warmup
     ? 'when it fails, start warming ondemand in parallel'
     : 'warm-up of ondemand is switched off';
   return (
-    `Try local (${seconds('local')}); ${warm}; ` +
-    `then hosted_a (${seconds('hosted_a')}), hosted_b (${seconds('hosted_b')}), hosted_c (${seconds('hosted_c')}) in turn; ` +
-    `when all fail, wait for ondemand (${seconds('ondemand')}).`
+    `Try local (${timeout('local')}); ${warm}; ` +
+    `then hosted_a (${timeout('hosted_a')}), hosted_b (${timeout('hosted_b')}), hosted_c (${timeout('hosted_c')}) in turn; ` +
+    `when all fail, wait for ondemand (${timeout('ondemand')}).`
   );
 }
 
@@ -185,19 +182,18 @@ function names(settings: object): string {
     .join(', ');
 }
 
-/** Which variables configure what, taken from the settings table. */
 const ENV_HINTS: Readonly<Record<string, string>> = {
   ...mapUpstreams((id) => names(SETTINGS[id])),
   thresholds: names(SETTINGS.circuit),
 };
 
-/** Whether an upstream could serve a request now; with `zero` only what costs nothing may. */
+/** Whether an upstream could serve a request now; with `zero` only `local` may. */
 function canServe(id: UpstreamId, parts: StatusParts, zero: boolean): boolean {
-  if (!isThere(id, parts) || (zero && id !== 'local')) return false;
+  if (!isPresent(id, parts) || (zero && id !== 'local')) return false;
   return isAdmitted(id, parts);
 }
 
-/** Whether `local` can serve now, could if its circuits admitted a call, or cannot at all. */
+/** `degraded`: it could serve if its circuits admitted a call. */
 function localHealth(parts: StatusParts): LocalHealth {
   if (canServe('local', parts, true)) return 'ok';
   return parts.local.kind === 'target' || parts.providers.counts.verified > 0
@@ -205,7 +201,7 @@ function localHealth(parts: StatusParts): LocalHealth {
     : 'unavailable';
 }
 
-/** The machine that routing would pick now, but for chance; null when it would pick none. */
+/** The machine that routing would choose now, apart from randomness; null if none. */
 function localPick(parts: StatusParts): LocalTarget | null {
   if (parts.local.kind !== 'tier') return null;
   const standing = (target: LocalTarget) =>
@@ -215,12 +211,12 @@ function localPick(parts: StatusParts): LocalTarget | null {
   return chooseInOrder(parts.local.targets, standing, null, () => 0)[0] ?? null;
 }
 
-function isThere(id: UpstreamId, parts: StatusParts): boolean {
+function isPresent(id: UpstreamId, parts: StatusParts): boolean {
   if (id !== 'local') return parts.config[id].baseUrl !== null;
   return parts.local.kind === 'target' || localPick(parts) !== null;
 }
 
-/** A model that is missing keeps only requests for that model out. */
+/** A missing model excludes only requests for that model. */
 function isAdmitted(id: string, { circuitAt, now }: StatusParts): boolean {
   const { breaker, exclusions } = circuitAt(id);
   return (

@@ -7,7 +7,7 @@ import type { HttpClient } from '../../platform/http/types.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import { parseJson } from '../upstream/completion.ts';
-import type { Endpoint, LocalTarget, RemoteUpstream } from '../upstream/upstreams.ts';
+import type { BaseAddress, LocalTarget, RemoteUpstream } from '../upstream/upstreams.ts';
 import { idOf } from './local-balancing.ts';
 
 export interface HealthCheckRoutesDeps {
@@ -85,7 +85,7 @@ const authorized = (authorization: string | null): string[] =>
   authorization === null ? [] : ['authorization', authorization];
 
 interface CheckRequest {
-  readonly endpoint: Endpoint;
+  readonly endpoint: BaseAddress;
   /** Tried in order until one exists. */
   readonly paths: readonly string[];
   readonly headers: readonly string[];
@@ -121,7 +121,7 @@ function isWell({ status, body }: CheckResponse): boolean {
 
 /** Null when there was no answer. */
 async function getStart(
-  { origin, basePath, query }: Endpoint,
+  { origin, basePath, query }: BaseAddress,
   path: string,
   headers: readonly string[],
   { http, clock }: HealthCheckRoutesDeps,

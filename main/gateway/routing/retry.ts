@@ -124,7 +124,8 @@ async function callOnce(
   { clock, http, warmup }: CallDeps,
 ): Promise<AttemptOutcome> {
   const { idleTimeoutMs } = config.routing;
-  const plan = { request: call.write(), mode: call.mode, deadline, idleTimeoutMs, onContent };
+  const { endpoint, mode } = call;
+  const plan = { endpoint, request: call.write(), mode, deadline, idleTimeoutMs, onContent };
   // Sent first and recorded while it is in flight, which costs the caller no time.
   const sent = sendAttempt(plan, { http, clock }, signal);
   const attempt = attempts.called(call, permits, cause);

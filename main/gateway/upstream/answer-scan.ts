@@ -1,11 +1,11 @@
 import { createJsonScanner, type JsonListener } from '../../platform/json-scanner.ts';
 import { type Substance, TEXT_FIELDS } from './completion.ts';
 
-/** Judges a whole answer while it comes in, without parsing it: it may be as large as anybody likes. */
+/** Judges a whole answer while it arrives, without parsing it, so that its size does not matter. */
 export interface AnswerScan {
-  /** Takes the next piece; false once it is no JSON. */
+  /** False once the body is not JSON. */
   push(piece: Buffer): boolean;
-  /** What the answer amounts to, as `substanceOf` would say; null where it is no JSON. */
+  /** As `substanceOf` judges the parsed answer; null if it is not JSON. */
   substance(): Substance['kind'] | null;
 }
 
@@ -15,10 +15,9 @@ const OPEN_BRACE = 0x7b;
 const LETTER_F = 0x66;
 const LETTER_N = 0x6e;
 
-/** Makes one. */
 export function createAnswerScan(): AnswerScan {
   const judge = new Judge();
-  // The answer, its choices, a choice, its message and the fields of that.
+  // Depths: the answer, its choices, a choice, its message, the message's fields.
   const scanner = createJsonScanner(judge, 5);
   return {
     push: (piece) => scanner.push(piece),
@@ -26,22 +25,22 @@ export function createAnswerScan(): AnswerScan {
   };
 }
 
-/** What is known of a choice's `delta` or `message`. */
+/** A choice's `delta` or `message`, as far as it was read. */
 interface Body {
   isObject: boolean;
   isNull: boolean;
-  /** Names of the fields that hold something to read. */
+  /** Names of the fields with content. */
   readonly filled: Set<string>;
 }
 
 const newBody = (): Body => ({ isObject: false, isNull: true, filled: new Set() });
 
-/** Of two members with one name the later counts, as for `JSON.parse`. */
+/** Of two members with the same name the later one counts, as in `JSON.parse`. */
 class Judge implements JsonListener {
   #isObject = false;
   #hasError = false;
   #hasContent = false;
-  /** The names that lead to where the scanner is, by depth; null in lists. */
+  /** Names on the path to the scanner's position, by depth; null in lists. */
   readonly #names: (string | null)[] = [];
   readonly #firsts: number[] = [];
   #isErrorChoice = false;

@@ -1,24 +1,24 @@
 import { writeJson } from './completion.ts';
 
-/** JSON that grows to any length: its bytes, and little more. */
-export interface Growing {
+/** A growing JSON text; its memory is little more than its bytes. */
+export interface JsonText {
   add(text: string): void;
   addBytes(bytes: readonly Buffer[]): void;
   bytes(): Buffer;
-  /** Everything so far, in pieces; what is added later is not among them. */
+  /** Everything so far, in pieces. */
   pieces(): readonly Buffer[];
 }
 
-/** Texts are joined up to this length before they become bytes: a text for each token is no bytes. */
+/** Texts are joined up to this length before they are encoded; a buffer for each token would cost far more. */
 const MAX_JOINED_CHARS = 16 * 1024;
 
-const asItIs = (text: string) => text;
+const unchanged = (text: string) => text;
 
-/** The inside of a JSON text. Halves of a pair that are parted here are written as escapes, which join again. */
+/** A JSON string without its quotes. Surrogates separated here are encoded as escapes, which join again. */
 const escaped = (text: string) => JSON.stringify(text).slice(1, -1);
 
-/** Makes one; `encode` is how what is added becomes JSON. */
-export function createGrowing(encode: (text: string) => string = asItIs): Growing {
+/** @param encode turns added text into JSON */
+export function createJsonText(encode: (text: string) => string = unchanged): JsonText {
   const blocks: Buffer[] = [];
   let joined = '';
 
@@ -47,43 +47,42 @@ export function createGrowing(encode: (text: string) => string = asItIs): Growin
   };
 }
 
-/** A value of a field, which can write itself as JSON. */
 export interface FieldValue {
-  write(out: Growing): void;
+  write(out: JsonText): void;
 }
 
-/** What all fields of an answer share. */
+/** Shared by all fields of an answer. */
 export interface FieldBudget {
-  /** New fields that may still come. */
+  /** Number of further fields allowed. */
   fields: number;
-  /** A value came that cannot be written. */
+  /** A value was nested too deep to be encoded. */
   isTooDeep: boolean;
 }
 
-/** The members of an object that comes in pieces. Each call costs what it brings. */
+/** The members of an object that arrives in pieces. The work of a call depends on its arguments' size alone. */
 export interface Fields extends FieldValue {
   has(key: string): boolean;
   set(key: string, value: FieldValue): void;
-  takeLast(key: string, value: unknown): void;
-  /** Goes on with the text that is there; anything else is replaced. */
+  setLast(key: string, value: unknown): void;
+  /** Appends to a text; any other value is replaced. */
   addText(key: string, text: string): void;
-  /** Goes on with the list that is there; anything else is replaced. */
+  /** Appends to a list; any other value is replaced. */
   addElements(key: string, elements: readonly unknown[]): void;
-  /** The object that is there; anything else is replaced. */
+  /** The object at `key`; any other value is replaced. */
   inner(key: string): Fields;
 }
 
-/** Makes an empty object. Beyond the budget new fields are left out. */
+/** An empty object; fields beyond the budget are dropped. */
 export function createFields(budget: FieldBudget): Fields {
   return new FieldMap(budget);
 }
 
 class Text implements FieldValue {
-  readonly #text = createGrowing(escaped);
+  readonly #text = createJsonText(escaped);
   add(text: string): void {
     this.#text.add(text);
   }
-  write(out: Growing): void {
+  write(out: JsonText): void {
     out.add('"');
     out.addBytes(this.#text.pieces());
     out.add('"');
@@ -91,32 +90,32 @@ class Text implements FieldValue {
 }
 
 class List implements FieldValue {
-  readonly #elements = createGrowing();
+  readonly #elements = createJsonText();
   #isEmpty = true;
   add(json: string): void {
     if (!this.#isEmpty) this.#elements.add(',');
     this.#elements.add(json);
     this.#isEmpty = false;
   }
-  write(out: Growing): void {
+  write(out: JsonText): void {
     out.add('[');
     out.addBytes(this.#elements.pieces());
     out.add(']');
   }
 }
 
-/** A text beyond this is written as it comes: all that is kept is to be written in one turn of the event loop. */
+/** Longer texts are encoded at once, because all that is left is encoded in one turn of the event loop. */
 const MAX_UNWRITTEN_CHARS = 1024;
 
-/** A value as it came last. */
-class Last implements FieldValue {
+/** The last value of a field. */
+class LastValue implements FieldValue {
   readonly #value: unknown;
   readonly #json: Buffer | null;
   constructor(value: unknown, json: string | null) {
     this.#value = json === null ? value : null;
     this.#json = json === null ? null : Buffer.from(json);
   }
-  write(out: Growing): void {
+  write(out: JsonText): void {
     if (this.#json === null) out.add(JSON.stringify(this.#value));
     else out.addBytes([this.#json]);
   }
@@ -142,11 +141,11 @@ class FieldMap implements Fields {
     this.#values.set(key, value);
   }
 
-  takeLast(key: string, value: unknown): void {
+  setLast(key: string, value: unknown): void {
     const isText = typeof value === 'string';
     const isSmall = isText ? value.length <= MAX_UNWRITTEN_CHARS : typeof value !== 'object';
-    if (value === null || isSmall) this.set(key, new Last(value, null));
-    else this.set(key, new Last(null, this.#written(value)));
+    if (value === null || isSmall) this.set(key, new LastValue(value, null));
+    else this.set(key, new LastValue(null, this.#encoded(value)));
   }
 
   addText(key: string, text: string): void {
@@ -159,7 +158,7 @@ class FieldMap implements Fields {
     let known = this.#values.get(key);
     if (!(known instanceof List)) this.set(key, (known = new List()));
     if (!(known instanceof List)) return;
-    for (const element of elements) known.add(this.#written(element));
+    for (const element of elements) known.add(this.#encoded(element));
   }
 
   inner(key: string): Fields {
@@ -170,7 +169,7 @@ class FieldMap implements Fields {
     return inner;
   }
 
-  write(out: Growing): void {
+  write(out: JsonText): void {
     let separator = '{';
     for (const [key, value] of this.#values) {
       out.add(`${separator}${JSON.stringify(key)}:`);
@@ -180,7 +179,7 @@ class FieldMap implements Fields {
     out.add(this.#values.size === 0 ? '{}' : '}');
   }
 
-  #written(value: unknown): string {
+  #encoded(value: unknown): string {
     const json = writeJson(value);
     if (json === null) this.#budget.isTooDeep = true;
     return json ?? 'null';

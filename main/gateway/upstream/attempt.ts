@@ -20,35 +20,37 @@ import {
   createStreamReader,
   type Progress,
 } from './body-readers.ts';
+import type { AnswerFormat, ApiEndpoint } from './endpoint.ts';
 import type { Unanswered } from './failure.ts';
 
 /**
- * How the answer is to be taken: relayed as a stream, as the rest of a stream that has begun, put together
- * from one, or whole.
+ * `relay`: as a stream. `rest`: as the remaining part of a stream that was resumed. `assemble`: one JSON answer
+ * built from a stream. `whole`: as JSON.
  */
 export type AnswerMode = 'relay' | 'rest' | 'assemble' | 'whole';
 
 /** One call to one upstream. */
 export interface AttemptPlan {
+  readonly endpoint: ApiEndpoint;
   readonly request: Omit<HttpRequest, 'fresh'>;
   readonly mode: AnswerMode;
-  /** First content must have come by then, in the clock's ticks. */
+  /** For the first content, in clock ticks. */
   readonly deadline: number;
-  /** Silence allowed inside an answer that is being put together, in milliseconds. */
+  /** Silence allowed in an answer that is being assembled, after its first content. */
   readonly idleTimeoutMs: number;
-  /** Called when first content has come of an answer that is being put together. */
+  /** Called at the first content of an answer that is being assembled. */
   readonly onContent: () => void;
 }
 
-/** A stream whose first content has come. */
+/** A stream from its first content on. */
 export interface StreamSeen {
   readonly kind: 'stream';
   readonly headers: ResponseHeaders;
-  /** When the first content came, in the clock's ticks. */
+  /** Time of the first content, in clock ticks. */
   readonly contentAt: number;
   readonly start: CommittedStart;
   readonly exchange: Exchange;
-  /** Gives what came meanwhile, and the rest, to the one who relays it: in this turn, for nothing is held back. */
+  /** Passes buffered and further events to `listener`. Call it in the same turn: from then on nothing is held back. */
   readonly handOver: (listener: ResponseListener) => void;
 }
 
@@ -56,17 +58,16 @@ export interface StreamSeen {
 export interface AnswerSeen {
   readonly kind: 'answer';
   readonly headers: ResponseHeaders;
-  /** When the first content came; null where it came as a whole. */
+  /** Time of the first content, in clock ticks; null if the answer was not streamed. */
   readonly contentAt: number | null;
   readonly body: Buffer;
 }
 
 export type Answered = StreamSeen | AnswerSeen;
 
-/** What one call brought. */
 export type Seen = Answered | Unanswered | { readonly kind: 'cancelled' };
 
-interface Edges {
+interface AttemptDeps {
   readonly http: HttpClient;
   readonly clock: Clock;
 }
@@ -75,17 +76,20 @@ interface Edges {
  * Calls an upstream and waits for its first content, its whole answer, or its failure.
  * Expected failures are values; the caller's `signal` ends the call at once as `cancelled`.
  */
-export function sendAttempt(plan: AttemptPlan, edges: Edges, signal: AbortSignal): Promise<Seen> {
+export function sendAttempt(
+  plan: AttemptPlan,
+  deps: AttemptDeps,
+  signal: AbortSignal,
+): Promise<Seen> {
   if (signal.aborted) return Promise.resolve({ kind: 'cancelled' });
   return new Promise((resolve) => {
-    new PendingCall(plan, edges, resolve, signal).send(false);
+    new PendingCall(plan, deps, resolve, signal).send(false);
   });
 }
 
-/** A call whose first content, whole answer or failure is waited for. */
 class PendingCall implements ResponseListener {
   readonly #plan: AttemptPlan;
-  readonly #edges: Edges;
+  readonly #deps: AttemptDeps;
   readonly #resolve: (seen: Seen) => void;
   readonly #signal: AbortSignal;
   #exchange: Exchange | null = null;
@@ -97,10 +101,15 @@ class PendingCall implements ResponseListener {
   #lastDataAt = 0;
   #contentAt: number | null = null;
 
-  constructor(plan: AttemptPlan, edges: Edges, resolve: (seen: Seen) => void, signal: AbortSignal) {
-    const { clock } = edges;
+  constructor(
+    plan: AttemptPlan,
+    deps: AttemptDeps,
+    resolve: (seen: Seen) => void,
+    signal: AbortSignal,
+  ) {
+    const { clock } = deps;
     this.#plan = plan;
-    this.#edges = edges;
+    this.#deps = deps;
     this.#resolve = resolve;
     this.#signal = signal;
     this.#cancelTimer = clock.after(plan.deadline - clock.ticks(), this.#onTime);
@@ -108,13 +117,13 @@ class PendingCall implements ResponseListener {
   }
 
   get #clock(): Clock {
-    return this.#edges.clock;
+    return this.#deps.clock;
   }
 
-  /** On a kept connection, or on a `fresh` one of its own. */
+  /** Uses a pooled connection unless `fresh`. */
   send(fresh: boolean): void {
     this.#isFresh = fresh;
-    this.#exchange = this.#edges.http.send({ ...this.#plan.request, fresh }, this);
+    this.#exchange = this.#deps.http.send({ ...this.#plan.request, fresh }, this);
   }
 
   onHead(status: number, headers: ResponseHeaders): void {
@@ -123,10 +132,11 @@ class PendingCall implements ResponseListener {
     const coding = codingOf(headers);
     const problem = problemOf(status, headers, coding);
     if (problem !== null) {
-      this.#giveUp({ kind: 'bad', detail: problem });
+      this.#abort({ kind: 'bad', detail: problem });
       return;
     }
-    this.#reader = status >= 300 ? createErrorReader() : readerFor(this.#plan.mode, headers);
+    const { endpoint, mode } = this.#plan;
+    this.#reader = status >= 300 ? createErrorReader() : readerFor(endpoint.answer, mode, headers);
     if (isDecodable(coding) && this.#exchange !== null) {
       this.#exchange = decoded(this.#exchange, coding);
     }
@@ -138,7 +148,7 @@ class PendingCall implements ResponseListener {
     const progress = this.#reader.push(chunk);
     if (this.#contentAt === null && this.#reader.hasContent()) this.#onFirstContent();
     this.#onProgress(progress);
-    // A stream that was put together is whole at [DONE]; its connection may end a little later.
+    // An assembled stream is whole at [DONE]; its connection may end a little later.
     if (progress.kind === 'whole' && this.#exchange !== null) drain(this.#exchange, this.#clock);
   }
 
@@ -146,19 +156,19 @@ class PendingCall implements ResponseListener {
     if (this.#reader === null) return;
     const progress = this.#reader.end();
     this.#onProgress(progress);
-    // The end itself brought the first content: who takes the stream over is yet to hear of it.
+    // The end itself completed the first content: the listener that took over still needs the end.
     if (progress.kind === 'commit') this.#exchange?.listener.onEnd();
   }
 
   onFailure(failure: TransportFailure): void {
     if (failure.stale) {
-      // The other side had closed the kept connection as we wrote on it: it never saw the request.
+      // The upstream closed the pooled connection as we wrote to it: it never saw the request.
       if (this.#isFresh) this.#settle({ kind: 'unreachable', detail: 'connection closed' });
       else this.send(true);
       return;
     }
     const last = failure.kind === 'cut' ? this.#reader?.end() : undefined;
-    // Whole all the same: a finish reason had come, only [DONE] and a clean end are missing.
+    // Still whole if it has its finish reason: only [DONE] and a clean end are missing.
     if (last?.kind === 'whole' && this.#status < 300) this.#onProgress(last);
     else this.#settle(unanswered(failure));
   }
@@ -180,7 +190,7 @@ class PendingCall implements ResponseListener {
         }
         break;
       case 'bad':
-        this.#giveUp({ kind: 'bad', detail: progress.detail });
+        this.#abort({ kind: 'bad', detail: progress.detail });
         break;
     }
   }
@@ -193,7 +203,7 @@ class PendingCall implements ResponseListener {
     this.#settle({ kind: 'stream', headers: this.#headers, contentAt, start, exchange, handOver });
   }
 
-  /** The deadline counts up to here; from now on only silence does. */
+  /** From here on the idle limit replaces the deadline. */
   #onFirstContent(): void {
     this.#contentAt = this.#lastDataAt;
     this.#plan.onContent();
@@ -202,21 +212,21 @@ class PendingCall implements ResponseListener {
   }
 
   readonly #onTime = (): void => {
-    const leftMs = this.#plan.idleTimeoutMs - (this.#clock.ticks() - this.#lastDataAt);
-    if (this.#contentAt !== null && leftMs > 0) {
-      this.#cancelTimer = this.#clock.after(leftMs, this.#onTime);
+    const remainingMs = this.#plan.idleTimeoutMs - (this.#clock.ticks() - this.#lastDataAt);
+    if (this.#contentAt !== null && remainingMs > 0) {
+      this.#cancelTimer = this.#clock.after(remainingMs, this.#onTime);
       return;
     }
-    // Silent after its finish reason: whole, as a relayed stream would be.
+    // An answer that falls silent after its finish reason is whole, as in a relayed stream.
     const last = this.#contentAt === null ? null : this.#reader?.end();
     this.#exchange?.abort();
     if (last?.kind === 'whole') this.#onProgress(last);
     else this.#settle({ kind: 'timeout', wasSilent: this.#contentAt === null });
   };
 
-  readonly #onCancel = (): void => this.#giveUp({ kind: 'cancelled' });
+  readonly #onCancel = (): void => this.#abort({ kind: 'cancelled' });
 
-  #giveUp(seen: Seen): void {
+  #abort(seen: Seen): void {
     this.#exchange?.abort();
     this.#settle(seen);
   }
@@ -237,18 +247,19 @@ function problemOf(status: number, headers: ResponseHeaders, coding: string): st
   return status < 300 && bodyKind(headers) === 'page' ? 'a page of HTML' : null;
 }
 
-function readerFor(mode: AnswerMode, headers: ResponseHeaders): BodyReader {
+function readerFor(format: AnswerFormat, mode: AnswerMode, headers: ResponseHeaders): BodyReader {
   const isRest = mode === 'rest';
   const isRelayed = isRest || mode === 'relay';
-  const events = isRelayed ? () => createStreamReader(isRest) : createAssemblingReader;
+  const events = () =>
+    isRelayed ? createStreamReader(format, isRest) : createAssemblingReader(format);
   switch (bodyKind(headers)) {
     case 'events':
       return events();
-    // Some engines put the label of a plain answer on their streams.
+    // Some engines label their streams as JSON.
     case 'json':
     case 'page':
     case 'unknown':
-      return createSniffingReader({ json: () => createAnswerReader(isRelayed), events });
+      return createSniffingReader({ json: () => createAnswerReader(format, isRelayed), events });
   }
 }
 

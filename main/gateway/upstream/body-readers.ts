@@ -1,9 +1,8 @@
 import { ByteBuffer } from '../../platform/byte-buffer.ts';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
 import { isHeavyJson } from '../../platform/json.ts';
-import { createAnswerScan } from './answer-scan.ts';
-import { createAssembly } from './assembly.ts';
-import { isLastChunk, parseJson, substanceOf, writeJson } from './completion.ts';
+import { parseJson, writeJson } from './completion.ts';
+import type { AnswerFormat } from './endpoint.ts';
 import {
   createFramer,
   dataOf,
@@ -14,16 +13,15 @@ import {
   MAX_EVENT_BYTES,
 } from './sse.ts';
 
-/** A stream whose first content is there; what was held goes to the caller first. */
+/** The events up to the first one with content: what the caller gets first. */
 export interface CommittedStart {
   readonly kind: 'commit';
-  /** Whole events, the first with content among them. */
+  /** Whole events; the first one with content is among them. */
   readonly held: Frames;
-  /** Goes on where the held events end. */
+  /** Continues where the held events end. */
   readonly framer: Framer;
 }
 
-/** How far a body has been read. */
 export type Progress =
   | { readonly kind: 'more' }
   | CommittedStart
@@ -31,17 +29,17 @@ export type Progress =
   | { readonly kind: 'whole'; readonly body: Buffer }
   | { readonly kind: 'bad'; readonly detail: string };
 
-/** Reads a 2xx body up to the point where it can be given to the caller. */
+/** Reads a body up to the point where it may be sent to the caller. */
 export interface BodyReader {
   push(chunk: Buffer): Progress;
   end(): Progress;
-  /** Content has come, though the answer is not whole: the idle limit counts from here. */
+  /** Whether content has arrived, although the answer is not whole: from then on the idle limit applies. */
   hasContent(): boolean;
 }
 
-/** Events held back before the first content; beyond this the response is no chat completion. */
+/** Limit of the events held back before the first content. */
 const MAX_HELD_BYTES = 64 * 1024;
-/** A whole answer beyond this is not kept in memory; to put together the pieces of twice as much takes 40 ms. */
+/** Limit of a whole answer in memory. Joining the pieces of twice as much blocks for 40 ms. */
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 const MAX_ERROR_BYTES = 1024 * 1024;
 
@@ -51,29 +49,32 @@ const tooMuchHeld = () => bad(`over ${MAX_HELD_BYTES} bytes before any content`)
 const TOO_DEEP = bad('an answer nested too deep');
 const NOT_JSON = bad('a body that is not JSON');
 
-/** What one event of a stream is before the commit. */
 type EventKind = 'content' | 'nothing' | 'done' | 'unreadable' | { readonly error: string };
 
-function kindOf(event: Buffer, take: (chunk: unknown) => void): EventKind {
+function kindOf(
+  event: Buffer,
+  { judge }: AnswerFormat,
+  onChunk: (chunk: unknown) => void,
+): EventKind {
   const data = dataOf(event);
   if (data === null || data.trim() === '') return 'nothing';
   if (data.trim() === '[DONE]') return 'done';
   const chunk = parseJson(data);
-  // What is too much to be looked into cannot be left out either: it may be the answer.
+  // An event too heavy to be parsed cannot be dropped either: it may be the answer.
   if (chunk === undefined)
     return isHeavyJson(data) ? { error: 'an event of too many values' } : 'unreadable';
-  const substance = substanceOf(chunk);
+  const substance = judge(chunk);
   if (substance.kind === 'error') return { error: 'an error event instead of an answer' };
   if (isNamedError(event)) return { error: 'an error event instead of an answer' };
-  take(chunk);
+  onChunk(chunk);
   return substance.kind;
 }
 
 /**
- * Holds a stream's events until the first one with content. The rest of an answer (`isRest`) may be no more
- * than that it is complete.
+ * Holds a stream's events until the first one with content. For the rest of an answer (`isRest`) the finish
+ * reason is enough: there may be no content left.
  */
-export function createStreamReader(isRest: boolean): BodyReader {
+export function createStreamReader(format: AnswerFormat, isRest: boolean): BodyReader {
   const framer = createFramer();
   const held = new ByteBuffer();
   const ends: number[] = [];
@@ -86,14 +87,16 @@ export function createStreamReader(isRest: boolean): BodyReader {
   function read(events: readonly Buffer[]): Progress {
     for (const [index, event] of events.entries()) {
       let isEnd = false;
-      const kind = kindOf(event, (chunk) => void (isEnd = isRest && isLastChunk(chunk)));
+      const kind = kindOf(event, format, (chunk) => {
+        isEnd = isRest && format.isLastChunk(chunk);
+      });
       if (kind === 'content' || isEnd) {
         for (const each of events.slice(index)) hold(each);
         return { kind: 'commit', held: { bytes: held.take(), ends }, framer };
       }
       if (kind === 'done') return bad('a stream without content');
       if (typeof kind === 'object') return bad(kind.error);
-      // An event that cannot be read is dropped: a client's parser would throw on it.
+      // Dropped, because a client's parser would throw on it.
       if (kind === 'unreadable') continue;
       hold(event);
       if (held.length > MAX_HELD_BYTES) return tooMuchHeld();
@@ -113,7 +116,7 @@ export function createStreamReader(isRest: boolean): BodyReader {
   };
 }
 
-/** Reads the events that `chunk` makes whole; one that grows beyond the limit is none. */
+/** Reads the events that `chunk` completes. */
 function readFrames(
   framer: Framer,
   chunk: Buffer,
@@ -124,23 +127,24 @@ function readFrames(
   return frames === null ? MORE : read(eventsOf(frames));
 }
 
-/** What is left at the end of a stream, as an event: some engines leave out the last blank line. */
+/** The unfinished event at the end of a stream, completed: some engines omit the last blank line. */
 export function lastEvent(framer: Framer): Buffer[] {
   const rest = framer.takePending();
   return dataOf(rest) === null ? [] : [Buffer.concat([rest, Buffer.from('\n\n')])];
 }
 
-/** Puts a streamed answer together for a caller who did not ask for a stream; it commits as a whole. */
-export function createAssemblingReader(): BodyReader {
+/** Assembles a streamed answer for a caller that did not ask for a stream. Nothing reaches the caller before it is whole. */
+export function createAssemblingReader(format: AnswerFormat): BodyReader {
+  if (format.createAssembly === null) return createAnswerReader(format, false);
   const framer = createFramer();
-  const assembly = createAssembly();
+  const assembly = format.createAssembly();
   let content = false;
   let bytes = 0;
   let bytesBeforeContent = 0;
 
   function read(events: readonly Buffer[]): Progress {
     for (const event of events) {
-      const kind = kindOf(event, (chunk) => assembly.add(chunk));
+      const kind = kindOf(event, format, (chunk) => assembly.add(chunk));
       if (typeof kind === 'object') return bad(kind.error);
       const problem = assembly.problem();
       if (problem !== null) return bad(problem);
@@ -174,15 +178,15 @@ export function createAssemblingReader(): BodyReader {
   };
 }
 
-/** An answer that is to become an event is held to what an event may be. */
+/** A whole answer that becomes one event is limited like an event. */
 const MAX_CHUNK_WEIGHT = 32_768;
 
 /**
- * Takes a JSON answer whole and checks that it is one, piece by piece as it comes; its bytes stay as they came.
- * With `forStream` it will be written anew as a chunk, so that must be possible.
+ * Reads a whole JSON answer and validates it piece by piece; its bytes are passed on unchanged.
+ * With `forStream` it must also be small enough to be rewritten as a chunk.
  */
-export function createAnswerReader(forStream: boolean): BodyReader {
-  const scan = createAnswerScan();
+export function createAnswerReader(format: AnswerFormat, forStream: boolean): BodyReader {
+  const scan = format.createScan();
   const whole = createWholeReader(MAX_ANSWER_BYTES, (body) => {
     if (body.length === 0) return bad('an empty body');
     switch (scan.substance()) {
@@ -207,7 +211,6 @@ function asEvent(body: Buffer): Progress {
   return isWritable ? { kind: 'whole', body } : TOO_DEEP;
 }
 
-/** Takes the body of an error response, whatever it is. */
 export function createErrorReader(): BodyReader {
   return createWholeReader(MAX_ERROR_BYTES, (body) => ({ kind: 'whole', body }));
 }
@@ -224,10 +227,9 @@ function createWholeReader(maxBytes: number, judge: (body: Buffer) => Progress):
   };
 }
 
-/** What a 2xx body is, as far as its head tells. */
 type BodyKind = 'events' | 'json' | 'page' | 'unknown';
 
-/** Reads the content type; engines are loose with it, so everything but the three is `unknown`. */
+/** Of the content type; engines are loose with it, so anything else is `unknown`. */
 export function bodyKind(headers: ResponseHeaders): BodyKind {
   const type = String(headers['content-type'] ?? '').toLowerCase();
   if (type.startsWith('text/event-stream')) return 'events';
@@ -235,10 +237,10 @@ export function bodyKind(headers: ResponseHeaders): BodyKind {
   return type.startsWith('text/html') ? 'page' : 'unknown';
 }
 
-/** So many blanks before anything else begin neither an answer nor a stream. */
+/** More leading white space than this begins neither an answer nor a stream. */
 const MAX_BLANK_BYTES = 64 * 1024;
 
-/** Chooses the reader by the first byte that is no blank: a brace or bracket begins JSON, anything else events. */
+/** Chooses the reader by the first byte after white space: a brace or bracket begins JSON, anything else events. */
 export function createSniffingReader(readers: {
   readonly json: () => BodyReader;
   readonly events: () => BodyReader;

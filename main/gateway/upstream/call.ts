@@ -5,54 +5,54 @@ import type { Config } from '../../config/schema.ts';
 import type { HttpRequest } from '../../platform/http/types.ts';
 import type { AnswerMode } from './attempt.ts';
 import { bodyFor, type ChatRequest } from './chat-request.ts';
+import type { ApiEndpoint } from './endpoint.ts';
 import { type OwnHeaders, upstreamHeaders } from './headers.ts';
 import {
-  chatPathOf,
-  type Endpoint,
+  type BaseAddress,
   localModel,
   type LocalTarget,
   type PrefillFacts,
   type RemoteUpstream,
+  upstreamPath,
 } from './upstreams.ts';
 
-/** Who serves `local` now, or why nobody does. */
+/** What serves `local` now, or why nothing does. */
 export type LocalChoice =
   | { readonly kind: 'target'; readonly target: LocalTarget }
-  /** The providers that are verified and heard of; at least one. */
+  /** The verified providers with a recent heartbeat; at least one. */
   | { readonly kind: 'tier'; readonly targets: readonly LocalTarget[] }
   | { readonly kind: 'none'; readonly reason: SkipReason };
 
-/** One accepted chat completion. */
 export interface ChatCall {
   readonly request: ChatRequest;
   readonly headers: IncomingHttpHeaders;
-  /** The caller's `Authorization` for `local`; null when it sent none or it was a key of the gateway's. */
+  /** The caller's `Authorization` for `local`; null if it sent none, or a key of the gateway. */
   readonly authorization: string | null;
-  /** Only `local` may be called: by the setting, or by this request's header (docs/routing.md#zero-spend). */
+  /** By the setting or by this request's header, only `local` may be called (docs/routing.md#zero-spend). */
   readonly zeroSpend: boolean;
 }
 
-/** A chat completion made ready for one upstream. */
+/** A request prepared for one upstream. */
 export interface UpstreamCall {
+  readonly endpoint: ApiEndpoint;
   readonly upstream: UpstreamId;
   readonly provider: string | null;
-  /** The model that is asked for, empty where the caller left it to the upstream. */
+  /** Empty if the caller leaves the model to the upstream. */
   readonly model: string;
-  /** Length of the request body, which says how long a prompt is to be read. */
+  /** Length of the request body, for the prediction of the time to first token. */
   readonly promptBytes: number;
-  /** Writes the request; not before it is sure that it will be sent. */
+  /** Creates the request. Call it only once the request is certain to be sent. */
   readonly write: () => Omit<HttpRequest, 'fresh'>;
   readonly mode: AnswerMode;
-  /** What is known by now of how it can be asked to go on from a begun answer. */
   readonly prefill: PrefillFacts;
   readonly timeoutMs: number;
-  /** Whether a hiccup is asked about once more here; among peers the next one is asked instead. */
+  /** Whether a short-lived failure is retried here; in a pool the next machine is tried instead. */
   readonly isAlone: boolean;
 }
 
 /**
- * The call to `local`: the caller's own `Authorization`, the model that the engine has. `peers` is how many
- * are asked in turn at most; they share the time.
+ * A call to `local`, with the caller's own `Authorization` and a model that the engine has.
+ * `peers` is how many machines may be tried in turn; they share the time-out.
  */
 export function localCall(
   call: ChatCall,
@@ -66,6 +66,7 @@ export function localCall(
   const extra = target.gatewayToken === null ? {} : { 'x-gateway-token': target.gatewayToken };
   const own = { authorization: call.authorization ?? endpoint.basicAuth, extra };
   return {
+    endpoint: call.request.endpoint,
     upstream: 'local',
     provider: target.provider,
     model: model ?? '',
@@ -74,17 +75,18 @@ export function localCall(
     prefill: { setting: config.local.prefill, address: '', ownedBy: target.ownedBy },
     timeoutMs: config.local.timeoutMs / peers,
     isAlone: peers === 1,
-    write: () => chatRequestTo('local', endpoint, model, { call, mode, own }),
+    write: () => requestTo('local', endpoint, model, { call, mode, own }),
   };
 }
 
-/** The call to a hosted upstream or `ondemand`: our key, never the caller's. */
+/** A call to a hosted upstream or `ondemand`, with the configured key and never the caller's. */
 export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCall {
   const { id, endpoint, apiKey, headers, model, timeoutMs } = upstream;
   const mode = modeOf(call.request, upstream.assemble);
   const authorization = apiKey === null ? endpoint.basicAuth : `Bearer ${apiKey}`;
   const own = { authorization, extra: headers };
   return {
+    endpoint: call.request.endpoint,
     upstream: id,
     provider: null,
     model: model ?? call.request.model ?? '',
@@ -93,7 +95,7 @@ export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCa
     prefill: upstream.prefill,
     timeoutMs,
     isAlone: true,
-    write: () => chatRequestTo(id, endpoint, model, { call, mode, own }),
+    write: () => requestTo(id, endpoint, model, { call, mode, own }),
   };
 }
 
@@ -102,17 +104,21 @@ function modeOf(request: ChatRequest, assemble: boolean): AnswerMode {
   return assemble && request.assemblable ? 'assemble' : 'whole';
 }
 
-function chatRequestTo(
+function requestTo(
   id: UpstreamId,
-  endpoint: Endpoint,
+  { origin, basePath, query }: BaseAddress,
   model: string | null,
-  how: { readonly call: ChatCall; readonly mode: AnswerMode; readonly own: OwnHeaders },
+  {
+    call: { request, headers },
+    mode,
+    own,
+  }: { readonly call: ChatCall; readonly mode: AnswerMode; readonly own: OwnHeaders },
 ): Omit<HttpRequest, 'fresh'> {
   return {
     method: 'POST',
-    origin: endpoint.origin,
-    path: endpoint.basePath + chatPathOf(id) + endpoint.query,
-    headers: upstreamHeaders(how.call.headers, how.own),
-    body: bodyFor(how.call.request, model, how.mode === 'assemble'),
+    origin,
+    path: basePath + upstreamPath(id, request.endpoint.upstreamPath) + query,
+    headers: upstreamHeaders(headers, own),
+    body: bodyFor(request, model, mode === 'assemble'),
   };
 }

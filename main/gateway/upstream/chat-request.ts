@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { isObject } from '#shared/objects.ts';
+import { type ApiEndpoint, type BadRequest, CHAT_COMPLETIONS } from './endpoint.ts';
 import {
   type Member,
   type Members,
@@ -10,48 +11,58 @@ import {
   withMembers,
 } from './json-members.ts';
 
-/** A chat completion as the caller sent it, with what routing needs to know of it. */
+/** A request as the caller sent it, with the fields that routing reads. */
 export interface ChatRequest {
+  readonly endpoint: ApiEndpoint;
   readonly bytes: Buffer;
   readonly members: readonly Member[];
   readonly model: string | null;
   readonly stream: boolean;
   /** The caller asked for a usage chunk (`stream_options.include_usage`). */
   readonly includeUsage: boolean;
-  /** How many choices were asked for. */
+  /** The number of choices requested (`n`). */
   readonly choices: number;
-  /** Whether an answer to it can be put together from a stream. */
+  /** Whether a whole answer to it can be built from a stream. */
   readonly assemblable: boolean;
 }
 
-/** What the caller did wrong, and where. */
-export interface BadRequest {
-  readonly message: string;
-  readonly param: string | null;
+/** Reads a body; fields that neither routing nor the endpoint checks are the upstream's to judge. */
+export function parseChatRequest(
+  bytes: Buffer,
+  endpoint = CHAT_COMPLETIONS,
+): ChatRequest | BadRequest {
+  return isUtf8(bytes) ? requestOf(endpoint, bytes, membersOf(bytes)) : NO_UTF8;
 }
 
-/** Reads a request body: a JSON object with a non-empty `messages` array, everything else passes. */
-export function parseChatRequest(bytes: Buffer): ChatRequest | BadRequest {
-  return isUtf8(bytes) ? requestOf(bytes, membersOf(bytes)) : NO_UTF8;
+/** As `parseChatRequest`, for a body so large that reading it in one go would block the event loop. */
+export async function parseInTurns(
+  bytes: Buffer,
+  endpoint = CHAT_COMPLETIONS,
+): Promise<ChatRequest | BadRequest> {
+  return isUtf8(bytes) ? requestOf(endpoint, bytes, await membersInTurns(bytes)) : NO_UTF8;
 }
 
-/** As `parseChatRequest`, for a body that would hold up everybody else if it were read in one go. */
-export async function parseInTurns(bytes: Buffer): Promise<ChatRequest | BadRequest> {
-  return isUtf8(bytes) ? requestOf(bytes, await membersInTurns(bytes)) : NO_UTF8;
-}
-
-function requestOf(bytes: Buffer, read: Members): ChatRequest | BadRequest {
-  switch (read.kind) {
+function requestOf(
+  endpoint: ApiEndpoint,
+  bytes: Buffer,
+  parsed: Members,
+): ChatRequest | BadRequest {
+  switch (parsed.kind) {
     case 'invalid':
-      return bad(`The body is not valid JSON: see position ${read.position}.`, null);
+      return bad(`The body is not valid JSON: see position ${parsed.position}.`, null);
     case 'other':
       return bad('The body must be a JSON object.', null);
     case 'too_much':
       return bad('The body has too many fields, too long a name or too deep a nest.', null);
-    case 'object':
+    case 'object': {
+      const { members } = parsed;
       return (
-        check(bytes, read.members) ?? repeatedKey(read.members) ?? toRequest(bytes, read.members)
+        endpoint.checkBody(bytes, members) ??
+        checkCommonFields(bytes, members) ??
+        checkUnique(members) ??
+        toRequest(endpoint, bytes, members)
       );
+    }
   }
 }
 
@@ -65,10 +76,7 @@ function bad(message: string, param: string | null): BadRequest {
 
 const NO_UTF8 = bad('The body is not valid UTF-8.', null);
 
-function check(bytes: Buffer, members: readonly Member[]): BadRequest | null {
-  if ((members.find(({ key }) => key === 'messages')?.last ?? null) === null) {
-    return bad("'messages' must be a non-empty array.", 'messages');
-  }
+function checkCommonFields(bytes: Buffer, members: readonly Member[]): BadRequest | null {
   const [model, stream, options] = ['model', 'stream', 'stream_options'].map((key) =>
     smallValueOf(bytes, members, key),
   );
@@ -84,8 +92,8 @@ function check(bytes: Buffer, members: readonly Member[]): BadRequest | null {
   return null;
 }
 
-/** Parsers differ in which of two equal keys they take, so the upstream might read another request. */
-function repeatedKey(members: readonly Member[]): BadRequest | null {
+/** Parsers differ in which of two equal keys they use, so the upstream might read another request. */
+function checkUnique(members: readonly Member[]): BadRequest | null {
   const seen = new Set<string>();
   for (const { key } of members) {
     if (seen.has(key)) return bad(`'${key}' appears more than once; send it once.`, key);
@@ -94,11 +102,12 @@ function repeatedKey(members: readonly Member[]): BadRequest | null {
   return null;
 }
 
-function toRequest(bytes: Buffer, members: readonly Member[]): ChatRequest {
+function toRequest(endpoint: ApiEndpoint, bytes: Buffer, members: readonly Member[]): ChatRequest {
   const valueOf = (key: string) => smallValueOf(bytes, members, key);
   const [model, options, n] = [valueOf('model'), valueOf('stream_options'), valueOf('n')];
   const [logprobs, audio, modalities] = ['logprobs', 'audio', 'modalities'].map(valueOf);
   return {
+    endpoint,
     bytes,
     members,
     model: typeof model === 'string' ? model : null,
@@ -106,6 +115,7 @@ function toRequest(bytes: Buffer, members: readonly Member[]): ChatRequest {
     includeUsage: isObject(options) && options['include_usage'] === true,
     choices: typeof n === 'number' && n > 1 ? n : 1,
     assemblable:
+      endpoint.answer.createAssembly !== null &&
       (n === undefined || n === null || n === 1) &&
       (logprobs === undefined || logprobs === null || logprobs === false) &&
       (audio === undefined || audio === null) &&
@@ -114,7 +124,7 @@ function toRequest(bytes: Buffer, members: readonly Member[]): ChatRequest {
   };
 }
 
-/** The body for an upstream: the caller's bytes but for the model and, to assemble, the stream flags. */
+/** The caller's bytes with the model replaced and, if the answer is to be assembled, the stream flags set. */
 export function bodyFor(request: ChatRequest, model: string | null, askForStream: boolean): Buffer {
   const values: Record<string, string> = {};
   if (model !== null && model !== request.model) values['model'] = JSON.stringify(model);

@@ -1,16 +1,15 @@
 import { isObject } from '#shared/objects.ts';
 import { isHeavyJson } from '../../platform/json.ts';
 
-/** What a parsed JSON value from an upstream amounts to, for a chat completion. */
 export type Substance =
   | { readonly kind: 'content' }
-  /** Well-formed, but nothing for the caller to read: a role, a finish reason, usage. */
+  /** Well-formed without content: a role, a finish reason, usage. */
   | { readonly kind: 'nothing' }
   | { readonly kind: 'error'; readonly message: string };
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Text that a model may give, under the names that engines use for it. */
+/** Fields of generated text, under the names that engines use. */
 export const TEXT_FIELDS: readonly string[] = [
   'content',
   'reasoning_content',
@@ -37,7 +36,7 @@ export function errorMessage(value: Json): string | null {
   return (writeJson(error) ?? 'an error nested too deep').slice(0, 500);
 }
 
-/** Whether a chunk says that a choice is complete. */
+/** Whether a chunk completes a choice. */
 export function isLastChunk(value: unknown): boolean {
   if (!isObject(value) || !Array.isArray(value['choices'])) return false;
   return value['choices'].some((choice) => {
@@ -48,7 +47,7 @@ export function isLastChunk(value: unknown): boolean {
 
 function choiceHasContent(choice: unknown): boolean {
   if (!isObject(choice)) return false;
-  // Engines are told to stop with this by a filter or a crash of their own; it is no answer.
+  // Some engines end with this after a crash or a filter of their own; it is no answer.
   if (choice['finish_reason'] === 'error') return false;
   const body = choice['delta'] ?? choice['message'];
   return isObject(body) && hasContent(body);
@@ -70,7 +69,7 @@ function hasContent(body: Json): boolean {
   );
 }
 
-/** Parses JSON from an upstream; undefined when it is none, or so much that it would hold up everybody else. */
+/** Parses JSON from an upstream; undefined if it is not JSON, or so heavy that it would block the event loop. */
 export function parseJson(text: string): unknown {
   if (isHeavyJson(text)) return undefined;
   try {
@@ -80,7 +79,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Writes a parsed value as JSON; null where its nest is too deep for that, as an upstream can make it. */
+/** Null if the value is nested too deep to be written, as an upstream's can be. */
 export function writeJson(value: unknown): string | null {
   try {
     return JSON.stringify(value);

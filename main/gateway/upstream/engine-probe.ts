@@ -7,11 +7,10 @@ import { fetchBody } from '../../platform/http/fetch-body.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import type { LocalChoice } from './call.ts';
 import { parseJson } from './completion.ts';
-import { endpointOf, type LocalTarget } from './upstreams.ts';
+import { parseBaseAddress, type LocalTarget } from './upstreams.ts';
 
-/** What a fixed engine offers, asked for now and then. */
 interface LocalEngine {
-  /** Where it is and, once they are known, its models. */
+  /** Without models until the first list has arrived. */
   target(): LocalTarget;
   start(): void;
   stop(): void;
@@ -21,13 +20,13 @@ const REFRESH_MS = 30_000;
 const TIMEOUT_MS = 3000;
 const MAX_BYTES = 4 * 1024 * 1024;
 
-/** Makes the watch over the engine at `baseUrl`; `changed` is called when its list changes. */
+/** Polls the model list of the engine at `baseUrl`; `changed` is called when it changes. */
 function createLocalEngine(
   baseUrl: string,
   { http, clock }: { readonly http: HttpClient; readonly clock: Clock },
   changed: () => void,
 ): LocalEngine {
-  const endpoint = endpointOf(baseUrl, 'local');
+  const endpoint = parseBaseAddress(baseUrl, 'local');
   const { origin, basePath, query, basicAuth } = endpoint;
   let known: ListedModels = { models: null, ownedBy: null };
   let cancelTimer = () => {};
@@ -41,7 +40,7 @@ function createLocalEngine(
       { http, clock },
     );
     if (stopped) return;
-    // An engine that is down keeps the list it had: it most likely comes back with it.
+    // While an engine is down its last list stays: it will most likely have the same models again.
     const listed =
       result.kind === 'response' && result.status === 200 ? listedModels(result.body) : null;
     if (listed !== null && !isDeepStrictEqual(listed, known)) {
@@ -61,24 +60,24 @@ function createLocalEngine(
   };
 }
 
-/** The place of the fixed engine: there may be none, and the settings may put another there. */
-interface LocalEnginePlace {
-  /** Null while no engine is fixed. */
+/** The fixed engine, which the settings may replace or remove. */
+interface FixedEngine {
+  /** Null while none is set. */
   target(): LocalTarget | null;
-  put(baseUrl: string | null): void;
+  set(baseUrl: string | null): void;
 }
 
-/** Makes the place, empty; `changed` is called when its engine's list changes. */
-export function createLocalEnginePlace(
-  edges: { readonly http: HttpClient; readonly clock: Clock },
+/** `changed` is called when the model list of the current engine changes. */
+export function createFixedEngine(
+  deps: { readonly http: HttpClient; readonly clock: Clock },
   changed: () => void,
-): LocalEnginePlace {
+): FixedEngine {
   let engine: LocalEngine | null = null;
   return {
     target: () => engine?.target() ?? null,
-    put(baseUrl) {
+    set(baseUrl) {
       engine?.stop();
-      engine = baseUrl === null ? null : createLocalEngine(baseUrl, edges, changed);
+      engine = baseUrl === null ? null : createLocalEngine(baseUrl, deps, changed);
       engine?.start();
     },
   };
@@ -86,7 +85,7 @@ export function createLocalEnginePlace(
 
 type ListedModels = Pick<LocalTarget, 'models' | 'ownedBy'>;
 
-/** What an OpenAI model list says; null when the body is none. */
+/** Null if the body is not an OpenAI model list. */
 function listedModels(body: Buffer): ListedModels | null {
   const list = parseJson(body.toString('utf8'));
   if (!isObject(list) || !Array.isArray(list['data'])) return null;
@@ -102,11 +101,11 @@ interface ModelEntry {
   readonly id: string;
   readonly object: 'model';
   readonly created: number;
-  /** The first upstream, in routing order, that has it. */
+  /** The first upstream in routing order that has the model. */
   readonly owned_by: string;
 }
 
-/** OpenAI's list of models: what `local` offers and what the other upstreams are set to. */
+/** In OpenAI's format: the models of `local`, and those that the other upstreams are configured with. */
 export function modelList(
   config: Config,
   local: LocalChoice,
@@ -123,7 +122,7 @@ export function modelList(
   return { object: 'list', data };
 }
 
-/** What the engine offers, or all machines of the tier together. */
+/** Of the engine, or of all machines of the pool together. */
 function localModels(local: LocalChoice): readonly string[] {
   switch (local.kind) {
     case 'none':

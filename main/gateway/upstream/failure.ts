@@ -6,7 +6,6 @@ import type { ResponseHeaders } from '../../platform/http/types.ts';
 import type { UpstreamErrorCode } from '../http/errors.ts';
 import { errorMessage, parseJson } from './completion.ts';
 
-/** An error response of an upstream, whole. */
 export interface ErrorResponse {
   readonly kind: 'status';
   readonly status: number;
@@ -14,31 +13,30 @@ export interface ErrorResponse {
   readonly body: Buffer;
 }
 
-/** An attempt that brought no answer: what was seen, not yet what it means. */
+/** How an attempt ended without an answer; `classify` says what that means. */
 export type Unanswered =
   | ErrorResponse
   | { readonly kind: 'unreachable'; readonly detail: string }
-  /** `wasSilent`: no content had come. */
+  /** `wasSilent`: no content had arrived. */
   | { readonly kind: 'timeout'; readonly wasSilent: boolean }
-  /** A response that is no answer to a chat completion. */
+  /** A response that is not an answer of the endpoint. */
   | { readonly kind: 'bad'; readonly detail: string };
 
-/** What an unanswered attempt means. */
 export interface Failure {
   readonly reason: FailureReason;
-  /** What it says about the upstream's health. */
+  /** How it counts in the circuit. */
   readonly mark: 'failure' | 'neutral';
-  /** What the caller gets when this is the last word; `as_is`: the upstream's own response. */
+  /** The caller's error if no upstream answers; `as_is`: the upstream's own response. */
   readonly surfaced: { readonly status: number; readonly code: UpstreamErrorCode } | 'as_is';
-  /** Whether another upstream is asked. */
+  /** Whether another upstream is tried. */
   readonly fallBack: boolean;
   readonly response: ErrorResponse | null;
   readonly retryAfterMs: number | null;
-  /** For reports and logs; made of codes and numbers, never of what the upstream wrote. */
+  /** For reports and logs; codes and numbers, never text from the upstream. */
   readonly detail: string;
 }
 
-/** What a failed call means: reason, mark, error, fallback (docs/routing.md#what-falls-back). */
+/** See docs/routing.md#what-falls-back. */
 export function classify(seen: Unanswered, upstream: UpstreamId, nowMs: number): Failure {
   switch (seen.kind) {
     case 'unreachable':
@@ -70,7 +68,7 @@ function broken(
   };
 }
 
-interface Case {
+interface ErrorFacts {
   readonly status: number;
   readonly upstream: UpstreamId;
   /** The agent, not its engine, refused the gateway's token. */
@@ -79,7 +77,7 @@ interface Case {
 }
 
 interface Row {
-  readonly when: (seen: Case) => boolean;
+  readonly when: (seen: ErrorFacts) => boolean;
   /** Null: `http_<status>`. */
   readonly reason: FailureReason | null;
   readonly mark: Failure['mark'];
@@ -103,13 +101,13 @@ function passed(when: Row['when'], reason: Row['reason'], fallBack: boolean): Ro
 
 const isAny =
   (...statuses: readonly number[]) =>
-  ({ status }: Case) =>
+  ({ status }: ErrorFacts) =>
     statuses.includes(status);
 
-/** A hosted API that says busy is rate limiting or broken; a machine of one's own is full or starting. */
-const isOwnMachine = ({ upstream }: Case) => upstream === 'local' || upstream === 'ondemand';
+/** A busy hosted API is rate limiting or broken; a busy engine of one's own is full or starting. */
+const isOwnMachine = ({ upstream }: ErrorFacts) => upstream === 'local' || upstream === 'ondemand';
 
-/** One row per row of the table; the first that fits decides. */
+/** As in docs/routing.md#what-falls-back; the first matching row decides. */
 const ROWS: readonly Row[] = [
   row(({ status, words }) => status === 402 || words.saysQuota, 'quota', 'neutral', [
     502,
@@ -129,7 +127,7 @@ const ROWS: readonly Row[] = [
     [503, 'upstream_busy'],
   ),
   row(isAny(429), 'rate_limited', 'neutral', [429, 'upstream_rate_limited']),
-  // Before 404 and 500: engines say it with either.
+  // Before the rows for 404 and 500: engines send either.
   passed(
     (seen) => isAny(400, 404, 415, 422, 500, 501)(seen) && seen.words.saysUnsupportedInput,
     'unsupported_input',
@@ -143,7 +141,7 @@ const ROWS: readonly Row[] = [
   ]),
   passed((seen) => isAny(400, 413)(seen) && seen.words.saysContextLength, 'context_length', true),
   passed(isAny(400, 413, 415, 422), null, false),
-  // The agent is there and its engine is not: no hiccup of a machine that answers.
+  // The agent answers, but its engine is down.
   row(
     (seen) => isAny(502)(seen) && seen.upstream === 'local' && seen.words.saysEngineGone,
     'unreachable',
@@ -154,12 +152,12 @@ const ROWS: readonly Row[] = [
   row(({ status }) => status >= 500, null, 'failure', [502, 'upstream_error']),
 ];
 
-/** 404 otherwise, 405, 3xx and what else should not come from a chat endpoint. */
+/** Other 404s, 405, 3xx and whatever else an endpoint should not answer. */
 const OTHERWISE: Row = row(() => true, null, 'failure', [502, 'upstream_misconfigured']);
 
 function classifyStatus(seen: ErrorResponse, upstream: UpstreamId, nowMs: number): Failure {
   const { status, headers, body } = seen;
-  const facts: Case = {
+  const facts: ErrorFacts = {
     status,
     upstream,
     agentRefusedUs: headers['x-gateway-agent'] === 'unauthorized',
@@ -177,45 +175,45 @@ function classifyStatus(seen: ErrorResponse, upstream: UpstreamId, nowMs: number
   };
 }
 
-/** What is at fault in the request is no 5xx to its sender, whose client would only send it again. */
-function asRequestFault(seen: ErrorResponse, said: string): ErrorResponse {
+/** A fault of the request must not be a 5xx: the caller's client would only repeat it. */
+function asRequestFault(seen: ErrorResponse, text: string): ErrorResponse {
   if (seen.status < 500) return seen;
-  // Some repeat the whole prompt after it.
-  const message = said.slice(0, 500);
+  // Some engines append the whole prompt.
+  const message = text.slice(0, 500);
   const error = { message, type: 'invalid_request_error', code: 'unsupported_input', param: null };
   const headers = { ...seen.headers, 'content-type': 'application/json' };
   return { ...seen, status: 400, headers, body: Buffer.from(JSON.stringify({ error })) };
 }
 
-/** What an upstream's error body says, as far as routing depends on it. */
+/** What routing needs to know of an upstream's error body. */
 interface ErrorWords {
   readonly saysQuota: boolean;
   readonly saysBusy: boolean;
   readonly saysModel: boolean;
   readonly saysContextLength: boolean;
   readonly saysUnsupportedInput: boolean;
-  /** An agent got no answer from its engine. */
+  /** An agent could not reach its engine. */
   readonly saysEngineGone: boolean;
-  /** As far as it is read. */
+  /** From the part that is read. */
   readonly message: string;
 }
 
-/** Ollama's "server busy", llama-server's "Loading model", an agent's "paused", queues that are full. */
+/** Ollama's "server busy", llama-server's "Loading model", an agent's "paused", full queues. */
 const BUSY =
   /busy|queue|overload|paused|draining|loading|capacity|no slot|too many (concurrent )?requests/i;
 const CONTEXT_LENGTH =
   /context[ _-]?(length|window|size)|maximum context|prompt is too long|too many tokens|exceeds? the (available |maximum )?context/i;
 const MODEL = /\bmodel\b/i;
-/** What upstreams say of a picture, audio or video where they only read text. */
+/** Errors for images, audio or video at a model that only reads text. */
 const UNSUPPORTED_INPUT: readonly RegExp[] = [
-  // llama.cpp, 500 (heard from 0.7.0, build 11669).
+  // llama.cpp, 500 (seen from 0.7.0, build 11669).
   /\b(image|audio|video) input is not supported/i,
-  // llama.cpp: 400 today for a part that it does not know, 500 before it read any but text (ggml-org/llama.cpp#12947).
+  // llama.cpp: 400 for an unknown part; 500 in versions that read text only (ggml-org/llama.cpp#12947).
   /unsupported content(\[\]\.| part )type/i,
-  // vLLM, 400 (vllm-project/vllm#19144); and where `--limit-mm-per-prompt` switches a kind off.
+  // vLLM, 400 (vllm-project/vllm#19144), and if `--limit-mm-per-prompt` switches a kind off.
   /is not a multimodal model/i,
   /at most 0 (image|audio|video)\(s\)/i,
-  // SGLang with `--language-model-only`, 400 (srt/managers/tokenizer_manager.py); without it, it drops the picture.
+  // SGLang with `--language-model-only`, 400 (srt/managers/tokenizer_manager.py); without it, the image is dropped.
   /multimodal inputs? (\(\w+\) )?(is|are) not supported/i,
   // Ollama: 500 or 400 by version (`ErrNoVisionModel` in model/model.go), and its cloud, 400 (ollama/ollama#17301).
   /missing data required for image input/i,
@@ -224,10 +222,10 @@ const UNSUPPORTED_INPUT: readonly RegExp[] = [
   // OpenRouter, 404 (openclaw/openclaw#99079).
   /no endpoints found that support (image|audio|video|file) input/i,
 ];
-/** An error page is not read to its end: what it says stands at its start. */
+/** Error messages stand at the start of the body. */
 const MAX_READ_BYTES = 8192;
 
-/** Reads the words of an error body: JSON of OpenAI's or an engine's own shape, or plain text. */
+/** The body may be JSON of OpenAI's or of an engine's own shape, or plain text. */
 function errorWords(body: Buffer): ErrorWords {
   const text = body.toString('utf8', 0, MAX_READ_BYTES);
   const parsed = body.length <= MAX_READ_BYTES ? parseJson(text) : undefined;
@@ -254,13 +252,13 @@ function messageOf(parsed: Readonly<Record<string, unknown>>): string {
   return errorMessage(parsed) ?? direct ?? '';
 }
 
-/** A proxy's error page may name a model or a queue in its boilerplate: it says nothing. */
+/** A proxy's error page may mention a model or a queue in its boilerplate, so its text is ignored. */
 function withoutMarkup(text: string): string {
   return /<html|<!doctype/i.test(text) ? '' : text;
 }
 
 /**
- * How long an upstream asks to wait, in milliseconds; null when it does not say.
+ * The wait that an upstream asks for, in milliseconds; null if it names none.
  * Reads `retry-after-ms` (OpenAI's clients honour it) and `Retry-After` as seconds or as a date (RFC 9110, 10.2.3).
  */
 export function retryAfterMs(headers: ResponseHeaders, nowMs: number): number | null {

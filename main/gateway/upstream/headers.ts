@@ -1,23 +1,23 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
 
-/** Caller's headers for an upstream; `authorization` goes to `local` only (docs/http-api.md#forwarded-headers). */
+/** Forwarded headers (docs/http-api.md#forwarded-headers); `authorization`, for `local` only, is in `OwnHeaders`. */
 const TO_UPSTREAM = new Set(['accept', 'user-agent', 'traceparent', 'tracestate', 'x-request-id']);
 const TO_UPSTREAM_PREFIXES = ['openai-', 'x-stainless-'];
 
-/** Upstream's headers that may come back; the content type is set by who writes the answer. */
+/** Headers returned to the caller; the content type is set where the answer is written. */
 const TO_CALLER = new Set(['x-request-id', 'request-id', 'retry-after', 'retry-after-ms']);
 const TO_CALLER_PREFIXES = ['x-ratelimit-', 'openai-'];
 
-/** What an upstream call adds to the caller's headers. */
+/** Added to the caller's headers. */
 export interface OwnHeaders {
   /** The whole `Authorization` value, or null. */
   readonly authorization: string | null;
-  /** From the configuration; these win over all others. */
+  /** From the configuration; they replace all others. */
   readonly extra: Readonly<Record<string, string>>;
 }
 
-/** Headers of an upstream call, names and values in turn. */
+/** Names and values in turn. */
 export function upstreamHeaders(caller: IncomingHttpHeaders, own: OwnHeaders): string[] {
   const extraNames = Object.keys(own.extra);
   const replaced = new Set(extraNames.map((name) => name.toLowerCase()));
@@ -36,7 +36,6 @@ export function upstreamHeaders(caller: IncomingHttpHeaders, own: OwnHeaders): s
   return headers;
 }
 
-/** Headers of an upstream's response that the caller gets. */
 export function callerHeaders(upstream: ResponseHeaders): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const name of Object.keys(upstream)) {

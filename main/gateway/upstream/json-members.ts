@@ -1,28 +1,27 @@
 import { setImmediate } from 'node:timers/promises';
 import { createJsonScanner, type JsonListener } from '../../platform/json-scanner.ts';
 
-/** Where a value stands in the bytes of a JSON text. */
+/** Position of a value in the bytes of a JSON text. */
 export interface Span {
   readonly start: number;
   /** One past its last byte. */
   readonly end: number;
 }
 
-/** Where the value of one member of a JSON object stands. */
+/** A member of a JSON object, with the position of its value. */
 export interface Member extends Span {
   readonly key: string;
-  /** The last element, where the value is a list of any. */
+  /** The last element if the value is a non-empty list. */
   readonly last: Span | null;
 }
 
-/** What a text is, as far as its outermost object goes. */
 export type Members =
   | { readonly kind: 'object'; readonly members: readonly Member[] }
-  /** JSON, but no object. */
+  /** JSON, but not an object. */
   | { readonly kind: 'other' }
-  /** No JSON from byte `position` on. */
+  /** Not JSON from byte `position` on. */
   | { readonly kind: 'invalid'; readonly position: number }
-  /** More members, a longer name or a deeper nest than anybody reads. */
+  /** Too many members, too long a name or too deep a nest. */
   | { readonly kind: 'too_much' };
 
 const QUOTE = 0x22;
@@ -30,40 +29,40 @@ const CLOSE_BRACE = 0x7d;
 const OPEN_BRACE = 0x7b;
 const OPEN_BRACKET = 0x5b;
 
-/** So many bytes take a millisecond or two; whatever is longer is read in several turns of the event loop. */
+/** Scanning so many bytes takes a millisecond or two; longer bodies are read over several turns of the event loop. */
 export const MAX_BYTES_AT_ONCE = 256 * 1024;
-/** Requests have forty; a million of them are a hundred megabytes of members. */
+/** A request has about forty. A million would take 100 MB. */
 const MAX_MEMBERS = 10_000;
 const MAX_KEY_BYTES = 64 * 1024;
 
-/** Finds the members of the outermost object, in one go. */
+/** The members of the outermost object, in one go. */
 export function membersOf(bytes: Buffer): Members {
-  const reading = createReading(bytes);
-  reading.scanner.push(bytes);
-  return reading.result();
+  const scan = createMemberScan(bytes);
+  scan.scanner.push(bytes);
+  return scan.result();
 }
 
-/** As `membersOf`, a part at a time, with a turn of the event loop for others after each. */
+/** As `membersOf`, in slices with a turn of the event loop after each. */
 export async function membersInTurns(
   bytes: Buffer,
   nextTurn: () => Promise<unknown> = () => setImmediate(),
 ): Promise<Members> {
-  const reading = createReading(bytes);
+  const scan = createMemberScan(bytes);
   for (let from = 0; from < bytes.length; from += MAX_BYTES_AT_ONCE) {
     if (from > 0) await nextTurn();
-    if (!reading.scanner.push(bytes.subarray(from, from + MAX_BYTES_AT_ONCE))) break;
-    if (reading.isTooMuch()) break;
+    if (!scan.scanner.push(bytes.subarray(from, from + MAX_BYTES_AT_ONCE))) break;
+    if (scan.isTooMuch()) break;
   }
-  return reading.result();
+  return scan.result();
 }
 
-/** The members of an object that is known to be one. */
+/** As `membersOf`; none if the text is not an object. */
 export function topLevelMembers(bytes: Buffer): readonly Member[] {
   const found = membersOf(bytes);
   return found.kind === 'object' ? found.members : [];
 }
 
-function createReading(bytes: Buffer) {
+function createMemberScan(bytes: Buffer) {
   const members: Member[] = [];
   let root = 0;
   let isTooMuch = false;
@@ -87,7 +86,7 @@ function createReading(bytes: Buffer) {
       if (depth !== 1 || root !== OPEN_BRACE || isTooMuch) return;
       isTooMuch = members.length === MAX_MEMBERS || key.end - key.start > MAX_KEY_BYTES;
       if (isTooMuch) return;
-      // A name is decoded from the bytes: as the scanner tells it, it may be short of some.
+      // Decoded from the bytes, because the scanner shortens long names.
       const name = JSON.parse(bytes.toString('utf8', key.start, key.end)) as string;
       members.push({ key: name, start: value, end, last });
     },
@@ -104,32 +103,31 @@ function createReading(bytes: Buffer) {
   };
 }
 
-/** A value longer than this is looked at only by those who know what it is. */
+/** Longer values are not parsed by `smallValueOf`. */
 const MAX_SMALL_BYTES = 64 * 1024;
 
-/** Stands for a value that is too long to be parsed. */
+/** In place of a value that is too long to be parsed. */
 export const TOO_LONG = Symbol('too long');
 
-/** The value of a member; undefined where there is none. */
+/** Undefined if there is no such member, `TOO_LONG` for a long value. */
 export function smallValueOf(bytes: Buffer, members: readonly Member[], key: string): unknown {
   const member = members.findLast((each) => each.key === key);
   return member === undefined ? undefined : smallValueAt(bytes, member);
 }
 
-/** The value of a span. */
 export function smallValueAt(bytes: Buffer, { start, end }: Span): unknown {
   if (end - start > MAX_SMALL_BYTES) return TOO_LONG;
   return JSON.parse(bytes.toString('utf8', start, end)) as unknown;
 }
 
-/** Whether a span is a text. */
+/** Whether the value is a string. */
 export function isText(bytes: Buffer, { start }: Span): boolean {
   return bytes[start] === QUOTE;
 }
 
 /**
- * Sets members of the outermost object, leaving every other byte as it was: key order, number
- * spelling, escapes and blanks survive, as they would not through parse and stringify.
+ * Sets members of the outermost object and leaves all other bytes unchanged: key order, number spelling, escapes
+ * and white space survive, unlike with parse and stringify.
  */
 export function withMembers(
   bytes: Buffer,
@@ -140,7 +138,7 @@ export function withMembers(
   let copied = 0;
   const missing = new Set(Object.keys(values));
   for (const { key, start, end } of members) {
-    // The caller may have named a member as something that every object inherits.
+    // The caller may use a name that every object inherits.
     const value = Object.hasOwn(values, key) ? values[key] : undefined;
     if (value === undefined) continue;
     parts.push(bytes.subarray(copied, start), Buffer.from(value));

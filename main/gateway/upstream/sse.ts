@@ -1,4 +1,4 @@
-/** A larger event is a bad response, so that no stream can fill the memory. */
+/** A stream with a larger event is a bad response; this bounds the memory. */
 export const MAX_EVENT_BYTES = 4 * 1024 * 1024;
 
 const LF = 0x0a;
@@ -7,60 +7,59 @@ const COLON = 0x3a;
 const BLANK = 0x20;
 
 const EMPTY = Buffer.alloc(0);
-const MIN_STORE_BYTES = 1024;
-/** What is left to hold the next unfinished event; a larger store goes with the event that needed it. */
-const MAX_IDLE_STORE_BYTES = 16 * 1024;
+const MIN_BUFFER_BYTES = 1024;
+/** A larger buffer is released with the event that needed it. */
+const MAX_IDLE_BUFFER_BYTES = 16 * 1024;
 
-/** Whole events cut from a byte stream. */
 export interface Frames {
   /** The bytes of all whole events, in order. */
   readonly bytes: Buffer;
-  /** Where in `bytes` each event ends. */
+  /** End of each event in `bytes`. */
   readonly ends: readonly number[];
 }
 
-/** Cuts a stream of server-sent events at event boundaries, whatever pieces it arrives in. */
+/** Splits a stream of server-sent events at event boundaries, whatever pieces it arrives in. */
 export interface Framer {
-  /** Takes the next piece; null while no event is whole. */
+  /** Null while no event is complete. */
   push(chunk: Buffer): Frames | null;
-  /** Bytes of the event that is not whole yet. */
+  /** Length of the incomplete event. */
   pendingBytes(): number;
-  /** Takes out the unfinished event. */
+  /** Removes and returns the incomplete event. */
   takePending(): Buffer;
 }
 
 /**
- * Makes a framer. Lines end in LF, CRLF or CR, an event at a blank line (WHATWG HTML, 9.2.5).
- * Work and memory grow with the bytes alone, however small the pieces and wherever the lines end.
+ * Lines end in LF, CRLF or CR, an event at a blank line (WHATWG HTML, 9.2.5). Work and memory are linear in the
+ * bytes, however small the pieces.
  */
 export function createFramer(): Framer {
   return new EventFramer();
 }
 
 class EventFramer implements Framer {
-  /** The unfinished event, copied here: pieces of a byte each must cost no more than their bytes. */
-  #store = EMPTY;
+  /** The incomplete event, copied, so that one-byte pieces take no more memory than their bytes. */
+  #buffer = EMPTY;
   #pending = 0;
   #atLineStart = true;
-  /** The byte before this one where it ended a line, else 0. */
-  #before = 0;
-  /** A blank line's CR has come; the LF that belongs to it has not. */
-  #owesLf = false;
+  /** The previous byte if it ended a line, otherwise 0. */
+  #lineEnd = 0;
+  /** A blank line's CR has arrived, its LF has not. */
+  #awaitsLf = false;
 
   push(chunk: Buffer): Frames | null {
     const ends = this.#findEnds(chunk);
     const last = ends?.at(-1);
     if (ends === null || last === undefined) {
-      this.#keep(chunk);
+      this.#append(chunk);
       return null;
     }
-    // Most pieces are one whole event: then there is nothing to cut or to join.
+    // Most pieces are one whole event, with nothing to split or join.
     const whole = last === chunk.length ? chunk : chunk.subarray(0, last);
     const shift = this.#pending;
-    const bytes = shift === 0 ? whole : Buffer.concat([this.#store.subarray(0, shift), whole]);
+    const bytes = shift === 0 ? whole : Buffer.concat([this.#buffer.subarray(0, shift), whole]);
     this.#pending = 0;
-    if (this.#store.length > MAX_IDLE_STORE_BYTES) this.#store = EMPTY;
-    if (last < chunk.length) this.#keep(chunk.subarray(last));
+    if (this.#buffer.length > MAX_IDLE_BUFFER_BYTES) this.#buffer = EMPTY;
+    if (last < chunk.length) this.#append(chunk.subarray(last));
     return { bytes, ends: shift === 0 ? ends : ends.map((end) => end + shift) };
   }
 
@@ -69,64 +68,64 @@ class EventFramer implements Framer {
   }
 
   takePending(): Buffer {
-    const rest = this.#store.subarray(0, this.#pending);
-    this.#store = EMPTY;
+    const rest = this.#buffer.subarray(0, this.#pending);
+    this.#buffer = EMPTY;
     this.#pending = 0;
     return rest;
   }
 
-  #keep(piece: Buffer): void {
+  #append(piece: Buffer): void {
     const length = this.#pending + piece.length;
-    if (length > this.#store.length) {
-      const grown = Buffer.allocUnsafeSlow(Math.max(MIN_STORE_BYTES, length * 2));
-      this.#store.copy(grown, 0, 0, this.#pending);
-      this.#store = grown;
+    if (length > this.#buffer.length) {
+      const grown = Buffer.allocUnsafeSlow(Math.max(MIN_BUFFER_BYTES, length * 2));
+      this.#buffer.copy(grown, 0, 0, this.#pending);
+      this.#buffer = grown;
     }
-    piece.copy(this.#store, this.#pending);
+    piece.copy(this.#buffer, this.#pending);
     this.#pending = length;
   }
 
   #findEnds(chunk: Buffer): number[] | null {
     let ends: number[] | null = null;
-    // Blank lines after an event are no events of their own: 64 KiB of them are one, not 65,536.
+    // Further blank lines belong to the event before: 64 KiB of them are one event, not 65,536.
     let isBlankSince = false;
     let nextLf = -1;
     let nextCr = -1;
     let at = 0;
     while (at < chunk.length) {
       const byte = chunk[at];
-      if (this.#before === CR && byte === LF) {
+      if (this.#lineEnd === CR && byte === LF) {
         // The second half of a CRLF whose CR already ended the line, and perhaps the event.
         at += 1;
-        if (this.#owesLf || ends?.at(-1) === at - 1) {
+        if (this.#awaitsLf || ends?.at(-1) === at - 1) {
           ends = withEnd(ends, at, isBlankSince);
           isBlankSince = true;
         }
-        this.#owesLf = false;
-        this.#before = LF;
+        this.#awaitsLf = false;
+        this.#lineEnd = LF;
         continue;
       }
-      if (this.#owesLf) {
+      if (this.#awaitsLf) {
         ends = withEnd(ends, at, isBlankSince);
         isBlankSince = true;
       }
-      this.#owesLf = false;
+      this.#awaitsLf = false;
       if (byte === LF || byte === CR) {
         at += 1;
-        // Lines that end in CRLF so far will go on to: the event is not whole without its LF.
-        this.#owesLf = this.#atLineStart && byte === CR && this.#before === LF;
-        if (this.#atLineStart && !this.#owesLf) {
+        // Where lines have ended in CRLF, the event is incomplete without its LF.
+        this.#awaitsLf = this.#atLineStart && byte === CR && this.#lineEnd === LF;
+        if (this.#atLineStart && !this.#awaitsLf) {
           ends = withEnd(ends, at, isBlankSince);
           isBlankSince = true;
         }
         this.#atLineStart = true;
-        this.#before = byte;
+        this.#lineEnd = byte;
         continue;
       }
-      this.#before = 0;
+      this.#lineEnd = 0;
       this.#atLineStart = false;
       isBlankSince = false;
-      // Each is searched for anew only once it is passed, so that no byte is searched twice for it.
+      // Searched again only once passed, so that no byte is searched twice for the same character.
       if (nextLf < at) nextLf = indexOrEnd(chunk, LF, at);
       if (nextCr < at) nextCr = indexOrEnd(chunk, CR, at);
       at = Math.min(nextLf, nextCr);
@@ -135,7 +134,7 @@ class EventFramer implements Framer {
   }
 }
 
-/** An array is made with its first element: one that is empty when it is pushed to takes room for sixteen more. */
+/** Creates the array with its first element: V8 reserves 17 slots when an empty array is pushed to. */
 function withEnd(ends: number[] | null, end: number, isBlankSince: boolean): number[] {
   if (ends === null) return [end];
   if (isBlankSince) ends[ends.length - 1] = end;
@@ -148,12 +147,10 @@ function indexOrEnd(chunk: Buffer, byte: number, from: number): number {
   return at === -1 ? chunk.length : at;
 }
 
-/** The events of `frames`, one slice each. */
 export function eventsOf(frames: Frames): Buffer[] {
   return frames.ends.map((end, index) => frames.bytes.subarray(frames.ends[index - 1] ?? 0, end));
 }
 
-/** Whole events as frames. */
 export function framesOf(events: readonly Buffer[]): Frames {
   let end = 0;
   const ends = events.map((event) => (end += event.length));
@@ -161,7 +158,7 @@ export function framesOf(events: readonly Buffer[]): Frames {
   return { bytes: events.length === 1 && only ? only : Buffer.concat(events), ends };
 }
 
-/** The `data` of one event, its lines joined with LF; null when it has none (a comment, say). */
+/** The `data` of one event, its lines joined with LF; null if it has none, such as a comment. */
 export function dataOf(event: Buffer): string | null {
   // Most events are one line of data.
   const lf = event.indexOf(LF);
@@ -175,7 +172,7 @@ export function dataOf(event: Buffer): string | null {
   for (let start = 0; start < event.length;) {
     const end = endOfLine(event, start);
     const value = valueStart(event, start, end, DATA);
-    // Between CR and LF lies an empty line, which says nothing.
+    // A CRLF reads as two line ends with an empty line between, which is ignored.
     start = end + 1;
     if (value === -1) continue;
     if (first === null) {
@@ -187,14 +184,14 @@ export function dataOf(event: Buffer): string | null {
       length = event.copy(joined, 0, ...first);
     }
     joined[length++] = LF;
-    // By the byte: there may be a million lines of one byte, and each call of `copy` costs fifty.
+    // Byte by byte: with a million one-byte lines, each call of `copy` would cost as much as fifty bytes.
     for (let at = value; at < end; at += 1) joined[length++] = event[at] ?? 0;
   }
   if (first === null) return null;
   return joined === null ? event.toString('utf8', ...first) : joined.toString('utf8', 0, length);
 }
 
-/** Whether an event bears the name `error`. Most hold no such word, which is seen without cutting lines. */
+/** Whether the event's name is `error`. Most events do not contain the word, which needs no split into lines. */
 export function isNamedError(event: Buffer): boolean {
   if (!event.includes(ERROR)) return false;
   for (let start = 0; start < event.length;) {
@@ -207,7 +204,7 @@ export function isNamedError(event: Buffer): boolean {
   return false;
 }
 
-/** The lines of an event that are neither blank nor `data`, each with LF. */
+/** The lines that are neither blank nor `data`, each with LF. */
 export function otherLines(event: Buffer): Buffer {
   const others = Buffer.allocUnsafe(event.length + 1);
   let length = 0;
@@ -232,7 +229,7 @@ function endOfLine(event: Buffer, start: number): number {
   return at;
 }
 
-/** Where a line's value starts if its name is `field`, at the line's end where it has none; else -1. */
+/** Start of the line's value if its name is `field` (the line's end if it has no value), otherwise -1. */
 function valueStart(event: Buffer, start: number, end: number, field: Buffer): number {
   const colon = start + field.length;
   if (colon > end) return -1;

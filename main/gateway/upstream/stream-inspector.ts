@@ -3,20 +3,19 @@ import { isHeavyJson } from '../../platform/json.ts';
 import { errorMessage, parseJson } from './completion.ts';
 import { dataOf, eventsOf, type Frames, framesOf, isNamedError } from './sse.ts';
 
-/** What whole events of a committed stream show. */
 export type Sight =
   | { readonly kind: 'going' }
-  /** `[DONE]` is among them; nothing after byte `end` belongs to the answer. */
+  /** `[DONE]` ends at byte `end`; nothing behind it belongs to the answer. */
   | { readonly kind: 'done'; readonly end: number }
   /** An error event begins at byte `end`. */
   | { readonly kind: 'error'; readonly end: number };
 
-/** Watches a stream go by without parsing it. */
+/** Finds the end and errors of a relayed stream without parsing it. */
 export interface StreamWatch {
-  /** The events without those that are no chunk: a client's parser would throw on them. */
+  /** Without events that are no chunk, on which a client's parser would throw. */
   readable(frames: Frames): Frames;
   see(frames: Frames): Sight;
-  /** Every choice has its finish reason: the answer is whole, with or without `[DONE]`. */
+  /** Whether every choice has its finish reason: then the answer is whole, even without `[DONE]`. */
   finished(): boolean;
 }
 
@@ -32,10 +31,9 @@ const CR = 0x0d;
 const JSON_AT = 6;
 
 /**
- * Makes a watch over a stream with `choices` choices. Only bytes are searched: a key cannot hide in
- * the answer's text, where its quotes would be escaped. An event is looked into only where `error` or
- * `[DONE]` stands in it, and parsed only where `"error"` does, or where it begins or ends otherwise than the
- * chunks before.
+ * For a stream with `choices` choices. Searches bytes: a key cannot occur in the answer's text, where its quotes
+ * would be escaped. An event is inspected only if it contains `error` or `[DONE]`, and parsed only if it contains
+ * `"error"` or begins or ends unlike the chunks before it.
  */
 export function createStreamWatch(choices: number): StreamWatch {
   return new Watch(choices);
@@ -46,7 +44,7 @@ const GOING: Sight = { kind: 'going' };
 class Watch implements StreamWatch {
   readonly #choices: number;
   #finishes = 0;
-  /** The first four bytes of the last chunk that was parsed, and its last two. */
+  /** The first four bytes of the last parsed chunk, and its last two. */
   #head = 0;
   #tail = 0;
 
@@ -66,7 +64,7 @@ class Watch implements StreamWatch {
     return frames;
   }
 
-  /** Most chunks of a stream begin with the same key and end in the same brackets. */
+  /** Most chunks of a stream begin with the same key and end with the same brackets. */
   #isUsual(bytes: Buffer, start: number, end: number): boolean {
     const last = jsonEnd(bytes, end);
     return (
@@ -80,7 +78,7 @@ class Watch implements StreamWatch {
   #isReadable(event: Buffer): boolean {
     const data = dataOf(event)?.trim();
     if (data === undefined || data === '[DONE]' || isNamedError(event)) return true;
-    // What is too heavy to be parsed here may well be a chunk; the caller's parser decides.
+    // Too heavy to be parsed here, it may still be a chunk; the caller's parser decides.
     if (!isObject(parseJson(data))) return isHeavyJson(data);
     const last = jsonEnd(event, event.length);
     if (last > JSON_AT + 4) {
@@ -102,7 +100,7 @@ class Watch implements StreamWatch {
   }
 }
 
-/** Where the last line of an event ends. */
+/** End of the event's last line. */
 function jsonEnd(bytes: Buffer, end: number): number {
   return bytes[end - 2] === CR ? end - 4 : end - 2;
 }
@@ -133,7 +131,7 @@ function skipBlanks(bytes: Buffer, from: number): number {
   return at;
 }
 
-/** Looks into the events in which one of the words stands. */
+/** Inspects only the events that contain one of the two words. */
 function inspect({ bytes, ends }: Frames): Sight {
   let index = 0;
   let nextError = -1;

@@ -1,29 +1,27 @@
 import { HOSTED_IDS, type HostedId, type UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
 
-/** Where requests to an upstream go: a base address, split for the wire once. */
-export interface Endpoint {
+/** A base address, split once into what each request needs. */
+export interface BaseAddress {
   readonly origin: string;
-  /** Path of the base address, without a slash at its end. */
+  /** Without a slash at its end. */
   readonly basePath: string;
-  /** Query of the base address with its `?`, or empty. */
+  /** With its `?`, or empty. */
   readonly query: string;
   /** `Basic` credentials from the address's userinfo, or null. */
   readonly basicAuth: string | null;
 }
 
-/** A hosted upstream or `ondemand`, ready to be called. */
+/** A configured hosted upstream, or `ondemand`. */
 export interface RemoteUpstream {
   readonly id: HostedId | 'ondemand';
-  readonly endpoint: Endpoint;
-  readonly chatPath: string;
-  /** What `model` is set to; null leaves the caller's. */
+  readonly endpoint: BaseAddress;
+  /** Replaces the caller's `model`; null keeps it. */
   readonly model: string | null;
   readonly apiKey: string | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly assemble: boolean;
-  /** What is known beforehand of how it can be asked to go on from a begun answer. */
   readonly prefill: PrefillFacts;
 }
 
@@ -31,34 +29,31 @@ export interface RemoteUpstream {
 export interface LocalTarget {
   /** Null for a fixed engine. */
   readonly provider: string | null;
-  readonly endpoint: Endpoint;
-  /** What it offers, the one in use first; null while unknown. */
+  readonly endpoint: BaseAddress;
+  /** The models it lists, the loaded one first; null while unknown. */
   readonly models: readonly string[] | null;
-  /** The `owned_by` of its models, by which engines give themselves away; null while unknown. */
+  /** The `owned_by` of its models, which identifies some engines; null while unknown. */
   readonly ownedBy: string | null;
-  /** What the agent knows the gateway by; null for a fixed engine. */
+  /** Authenticates the gateway to the agent; null for a fixed engine. */
   readonly gatewayToken: string | null;
 }
 
-/** Paths appended to a base URL: engines get `/v1`, a hosted base URL already ends with its version. */
-const CHAT_PATH = { local: '/v1/chat/completions', hosted: '/chat/completions' } as const;
+/** A hosted base address ends with the version of the API; an engine's may or may not. */
+const isEngineAddress = (id: UpstreamId) => id === 'local' || id === 'ondemand';
 
-/** The path that an upstream's chat completions go to. */
-export function chatPathOf(id: UpstreamId): string {
-  return id === 'local' || id === 'ondemand' ? CHAT_PATH.local : CHAT_PATH.hosted;
+/** What follows `basePath` at an upstream, for a path behind the API version such as `/chat/completions`. */
+export function upstreamPath(id: UpstreamId, path: string): string {
+  return isEngineAddress(id) ? `/v1${path}` : path;
 }
 
-/**
- * Splits a base address. For `local` and `ondemand` a `/v1` at the end is dropped: their paths bring
- * it along, and people paste either form.
- */
-export function endpointOf(baseUrl: string, id: UpstreamId): Endpoint {
+/** Splits a base address. People give an engine's with or without `/v1`; it is dropped, `upstreamPath` adds it. */
+export function parseBaseAddress(baseUrl: string, id: UpstreamId): BaseAddress {
   const url = new URL(baseUrl);
   const path = url.pathname.replace(/\/+$/, '');
   const userinfo = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
   return {
     origin: url.origin,
-    basePath: chatPathOf(id) === CHAT_PATH.local ? path.replace(/\/v1$/, '') : path,
+    basePath: isEngineAddress(id) ? path.replace(/\/v1$/, '') : path,
     query: url.search,
     basicAuth: userinfo === ':' ? null : `Basic ${Buffer.from(userinfo).toString('base64')}`,
   };
@@ -69,13 +64,12 @@ export function remoteUpstreams(config: Config): RemoteUpstream[] {
   return [...HOSTED_IDS, 'ondemand' as const].flatMap((id) => {
     const { baseUrl, apiKey, model, headers, timeoutMs, assemble, prefill } = config[id];
     if (baseUrl === null) return [];
-    const endpoint = endpointOf(baseUrl, id);
+    const endpoint = parseBaseAddress(baseUrl, id);
     const address = `${new URL(baseUrl).hostname}${endpoint.basePath}/`;
     return [
       {
         id,
         endpoint,
-        chatPath: chatPathOf(id),
         model,
         apiKey,
         headers,
@@ -87,19 +81,19 @@ export function remoteUpstreams(config: Config): RemoteUpstream[] {
   });
 }
 
-/** The model id for `local`: the caller's if the engine lists it, else the first that it lists. */
-export function localModel(target: LocalTarget, asked: string | null): string | null {
-  if (target.models === null || target.models.length === 0) return asked;
-  if (asked !== null && target.models.includes(asked)) return asked;
-  return target.models[0] ?? asked;
+/** The caller's model if the engine lists it or lists none, otherwise the first that it lists. */
+export function localModel(target: LocalTarget, requested: string | null): string | null {
+  if (target.models === null || target.models.length === 0) return requested;
+  if (requested !== null && target.models.includes(requested)) return requested;
+  return target.models[0] ?? requested;
 }
 
-/** How an upstream is asked to go on from a begun answer. */
+/** How an upstream is asked to continue a partial answer. */
 export type Prefill =
-  /** It cannot, or nobody knows: OpenAI and Claude 4.6 and later begin a new answer or refuse. */
+  /** Not supported or unknown: OpenAI and Claude 4.6 and later begin a new answer or refuse. */
   | 'none'
   /**
-   * A last message of the assistant's is continued without a word: llama.cpp (ggml-org/llama.cpp#13174; 400
+   * A last message with role `assistant` is continued without any flag: llama.cpp (ggml-org/llama.cpp#13174; 400
    * for a thinking model, #20861), Ollama (ollama/ollama#6778), LMDeploy (InternLM/lmdeploy#2798), Groq
    * (console.groq.com/docs/prefilling), OpenRouter where the model can, Anthropic up to Claude 4.5.
    */
@@ -107,7 +101,7 @@ export type Prefill =
   /**
    * `continue_final_message: true`, which excludes `add_generation_prompt`: vLLM (its OpenAI-compatible
    * server's extra parameters), SGLang (sgl-project/sglang#4226), llama.cpp since ggml-org/llama.cpp#23012;
-   * an older one does not know the flag and takes the last message all the same.
+   * an older one ignores the flag and continues the last message all the same.
    */
   | 'continue_final_message'
   /**
@@ -116,32 +110,31 @@ export type Prefill =
    */
   | 'prefix';
 
-/** Whether a continuation begins with what it was asked to go on from. */
+/** Whether a continuation repeats the partial answer first. */
 export type Echo =
-  /** An engine that is known to say only what is new, so that equal text is text. */
+  /** The engine is known to send new text only, so equal text is part of the answer. */
   | 'never'
-  /** Nobody knows; it may even begin the answer anew. */
+  /** Unknown; it may even begin a new answer. */
   | 'maybe'
-  /** In one piece, first of all: Mistral (vercel/ai#3256). */
+  /** In one piece at the start: Mistral (vercel/ai#3256). */
   | 'always';
 
-/** How an upstream goes on. */
 export interface Continuing {
   readonly prefill: Exclude<Prefill, 'none'>;
   readonly echo: Echo;
 }
 
-/** What is known of an upstream, as far as it tells how it goes on. */
+/** What is known of an upstream that its way of continuing depends on. */
 export interface PrefillFacts {
-  /** As it is set; `auto` goes by the rest. */
+  /** `auto` goes by the other two. */
   readonly setting: Prefill | 'auto';
-  /** Host and path of an upstream's base address, with a slash at the end; empty for one's own machines. */
+  /** Host and path of the base address, with a slash at the end; empty for `local`. */
   readonly address: string;
   /** The `owned_by` of the model; null while unknown. */
   readonly ownedBy: string | null;
 }
 
-/** How it can be asked to go on; null where it cannot, or where nobody knows. */
+/** How an upstream can be asked to continue; null if it cannot or if that is unknown. */
 export function continuingOf({ setting, address, ownedBy }: PrefillFacts): Continuing | null {
   const byEngine = prefillOf(ownedBy);
   const atHost = prefillAt(address);
@@ -154,8 +147,8 @@ export function continuingOf({ setting, address, ownedBy }: PrefillFacts): Conti
 }
 
 /**
- * What an engine can do by the `owned_by` of its `/v1/models`, where that is its own name. Others are
- * not guessed at: a last assistant message may just as well be answered as continued.
+ * What an engine supports, by the `owned_by` of its `/v1/models` if that is its own name. No guess is made for
+ * others: they may answer a last assistant message instead of continuing it.
  */
 export function prefillOf(ownedBy: string | null): Prefill {
   switch (ownedBy) {
@@ -168,7 +161,7 @@ export function prefillOf(ownedBy: string | null): Prefill {
   }
 }
 
-/** Services whose documents say what they do. Where it depends on the model (OpenRouter), it is for the owner to say. */
+/** Services that document it. Where it depends on the model (OpenRouter), the owner has to set it. */
 const HOSTS: readonly (readonly [address: RegExp, prefill: Prefill])[] = [
   [/^api\.mistral\.ai\//, 'prefix'],
   [/^api\.deepseek\.com\/beta(\/|$)/, 'prefix'],
@@ -178,7 +171,7 @@ const HOSTS: readonly (readonly [address: RegExp, prefill: Prefill])[] = [
   [/^generativelanguage\.googleapis\.com\//, 'none'],
 ];
 
-/** What the service at an address (host and path) does; null where it is not known, so that it may be asked. */
+/** What the service at an address (host and path) supports; null if unknown, so that its models are worth a query. */
 export function prefillAt(address: string): Prefill | null {
   return HOSTS.find(([at]) => at.test(address))?.[1] ?? null;
 }

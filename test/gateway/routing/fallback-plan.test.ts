@@ -7,7 +7,7 @@ import { FallbackPlan } from '../../../main/gateway/routing/fallback-plan.ts';
 import { createPredictions } from '../../../main/gateway/routing/ttft-predictions.ts';
 import { isBadRequest, parseChatRequest } from '../../../main/gateway/upstream/chat-request.ts';
 import { classify } from '../../../main/gateway/upstream/failure.ts';
-import { endpointOf, remoteUpstreams } from '../../../main/gateway/upstream/upstreams.ts';
+import { parseBaseAddress, remoteUpstreams } from '../../../main/gateway/upstream/upstreams.ts';
 import { createManualClock } from '../../support/clock.ts';
 import { at } from '../../support/words.ts';
 
@@ -49,7 +49,7 @@ function planFor({ states, isSlow, zeroSpend, hedge }: Situation): FallbackPlan 
   const predictions = createPredictions(clock);
   const msPerByte = isSlow ? 1 : 0.01;
   for (let n = 1; n <= 20; n += 1) predictions.sample('local', n * 100, n * 100 * msPerByte);
-  const endpoint = endpointOf('http://local.test', 'local');
+  const endpoint = parseBaseAddress('http://local.test', 'local');
   const target = { provider: null, endpoint, models: null, ownedBy: null, gatewayToken: null };
   return new FallbackPlan(
     {

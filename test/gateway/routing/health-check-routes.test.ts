@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../../main/config/load.ts';
 import { createCircuits } from '../../../main/gateway/circuits/circuits.ts';
 import { healthCheckOf } from '../../../main/gateway/routing/health-check-routes.ts';
-import { endpointOf } from '../../../main/gateway/upstream/upstreams.ts';
+import { parseBaseAddress } from '../../../main/gateway/upstream/upstreams.ts';
 import { systemClock } from '../../../main/platform/clock.ts';
 import { createHttpClient } from '../../../main/platform/http/client.ts';
 import { type Answering, startByteServer } from '../../support/byte-server.ts';
@@ -17,7 +17,7 @@ async function checking(answering: Answering) {
   const loaded = loadConfig({}, {});
   if (loaded.kind === 'refused') throw new Error('no settings');
   const { config } = loaded;
-  const endpoint = endpointOf(server.origin, 'local');
+  const endpoint = parseBaseAddress(server.origin, 'local');
   const target = { provider: null, endpoint, models: null, ownedBy: null, gatewayToken: null };
   const check = healthCheckOf({
     http,

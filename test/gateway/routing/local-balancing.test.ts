@@ -5,10 +5,10 @@ import {
   chooseInOrder,
   shuffled,
 } from '../../../main/gateway/routing/local-balancing.ts';
-import { endpointOf, type LocalTarget } from '../../../main/gateway/upstream/upstreams.ts';
+import { parseBaseAddress, type LocalTarget } from '../../../main/gateway/upstream/upstreams.ts';
 import { chance } from '../../support/chance.ts';
 
-const endpoint = endpointOf('http://127.0.0.1:1', 'local');
+const endpoint = parseBaseAddress('http://127.0.0.1:1', 'local');
 
 function targetOf(id: number): LocalTarget {
   return { provider: String(id), endpoint, models: [], ownedBy: null, gatewayToken: '' };

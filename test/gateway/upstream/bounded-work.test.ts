@@ -10,11 +10,13 @@ import {
   type Progress,
 } from '../../../main/gateway/upstream/body-readers.ts';
 import { isBadRequest, parseInTurns } from '../../../main/gateway/upstream/chat-request.ts';
+import { CHAT_COMPLETIONS } from '../../../main/gateway/upstream/endpoint.ts';
 import { MAX_BYTES_AT_ONCE, membersInTurns } from '../../../main/gateway/upstream/json-members.ts';
 import { createFramer } from '../../../main/gateway/upstream/sse.ts';
 import { createStreamWatch } from '../../../main/gateway/upstream/stream-inspector.ts';
 import { watchParsing } from '../../support/parsing.ts';
 
+const FORMAT = CHAT_COMPLETIONS.answer;
 const MEBIBYTE = 1024 * 1024;
 /** What a socket brings at a time. */
 const PIECE_BYTES = 65_536;
@@ -65,13 +67,16 @@ const WORST: readonly [law: string, unit: string, inEvent: number][] = [
   ['texts', '"",', 3.9],
 ];
 
-describe('64 MiB of the worst are never handed to the parser at once', () => {
+describe('64 MiB of the worst input are never parsed at once', () => {
   test.each(WORST)('%s, as a stream', (_law, unit, inEvent) => {
     const body = () =>
       inEvent === 0
         ? repeated(unit, 64 * MEBIBYTE)
         : joined('data: {"choices":[', repeated(unit, inEvent * MEBIBYTE), '0]}\n\n');
-    for (const create of [() => createStreamReader(false), createAssemblingReader]) {
+    for (const create of [
+      () => createStreamReader(FORMAT, false),
+      () => createAssemblingReader(FORMAT),
+    ]) {
       const seen = watchParsing();
       const progress = fed(create(), body());
       expect(progress.kind).toBe('bad');
@@ -95,9 +100,9 @@ describe('64 MiB of the worst are never handed to the parser at once', () => {
         repeated(unit, mebibytes * MEBIBYTE),
         `${close}}`,
       );
-    expect(fed(createAnswerReader(false), pieces(8)).kind).toBe('whole');
-    expect(fed(createAnswerReader(true), pieces(8)).kind).toBe('bad');
-    expect(fed(createAnswerReader(false), pieces(64)).kind).toBe('bad');
+    expect(fed(createAnswerReader(FORMAT, false), pieces(8)).kind).toBe('whole');
+    expect(fed(createAnswerReader(FORMAT, true), pieces(8)).kind).toBe('bad');
+    expect(fed(createAnswerReader(FORMAT, false), pieces(64)).kind).toBe('bad');
     expect(seen.chars).toBeLessThanOrEqual(64);
   });
 
@@ -110,7 +115,7 @@ describe('64 MiB of the worst are never handed to the parser at once', () => {
   ])('%s, put together', (_law, unit) => {
     const seen = watchParsing();
     const whole = fed(
-      createAssemblingReader(),
+      createAssemblingReader(FORMAT),
       joined(repeated(unit, 12 * MEBIBYTE), delta({ content: 'end' }), 'data: [DONE]\n\n'),
     );
     expect(whole.kind).toBe('whole');
@@ -206,8 +211,11 @@ describe('work grows with the bytes', () => {
       return copy.apply(this, args);
     };
     try {
-      const json = () => createAnswerReader(false);
-      const reader = createSniffingReader({ json, events: () => createStreamReader(false) });
+      const json = () => createAnswerReader(FORMAT, false);
+      const reader = createSniffingReader({
+        json,
+        events: () => createStreamReader(FORMAT, false),
+      });
       for (let sent = 0; sent < 60_000; sent += 1) reader.push(Buffer.of(0x20));
       reader.push(Buffer.from('{'));
     } finally {
@@ -246,7 +254,7 @@ describe('work grows with the bytes', () => {
   });
 });
 
-test('an answer of more fields than anybody reads is none, wherever they are', () => {
+test('an answer with too many fields is refused, wherever they are', () => {
   const piecesOf: readonly ((at: number) => unknown)[] = [
     (at) => ({ [`k${at}`]: 1 }),
     (at) => ({ choices: [{ [`k${at}`]: 1 }] }),

@@ -6,12 +6,12 @@ import type { HttpClient } from '../../../platform/http/types.ts';
 import type { UpstreamCall } from '../../upstream/call.ts';
 import { parseJson } from '../../upstream/completion.ts';
 import {
-  chatPathOf,
   type Continuing,
   continuingOf,
   prefillAt,
   type PrefillFacts,
   type RemoteUpstream,
+  upstreamPath,
 } from '../../upstream/upstreams.ts';
 
 /** Which upstreams continue a partial answer, and how. */
@@ -64,7 +64,7 @@ export function createPrefills(http: HttpClient, clock: Clock): Prefills {
     const authorization = apiKey === null ? basicAuth : `Bearer ${apiKey}`;
     const headers = Object.entries(upstream.headers).flat();
     if (authorization !== null) headers.push('authorization', authorization);
-    const path = basePath + chatPathOf(id).replace('chat/completions', 'models') + query;
+    const path = basePath + upstreamPath(id, '/models') + query;
     const limits = { timeoutMs: LIST_TIMEOUT_MS, maxBytes: MAX_LIST_BYTES };
     const answer = await fetchBody({ origin, path, headers, ...limits }, { http, clock });
     const isList = answer.kind === 'response' && answer.status === 200;

@@ -5,7 +5,6 @@ import type { Clock } from '../../platform/clock.ts';
 import type { GatewayError } from '../http/errors.ts';
 import { sendError, sendErrorEarly, sendJson, sendPieces } from '../http/responses.ts';
 import { type SmallBodyReader, createSmallBodyReader } from '../http/small-bodies.ts';
-import type { Route } from './routes.ts';
 
 /** A message as an agent sent it: the signature covers method, path and body. */
 interface AgentMessage {
@@ -16,7 +15,6 @@ interface AgentMessage {
   readonly ip: string;
 }
 
-/** An error that comes with headers of its own. */
 type Refusal = GatewayError & {
   readonly kind: 'refused';
   readonly headers?: Readonly<Record<string, string>>;
@@ -27,7 +25,7 @@ type Answer =
 
 type Query = Readonly<Record<string, unknown>>;
 
-/** What the routes need of the registry. */
+/** The registry, as its routes use it. */
 export interface ProvidersApi {
   handleEnroll(message: AgentMessage): Promise<Answer>;
   handleHeartbeat(message: AgentMessage): Promise<Answer>;
@@ -43,78 +41,43 @@ export interface ProvidersApi {
   requestVerification(id: string): Answer;
 }
 
-/** What the routes are given. */
-export interface ProviderRoutesDeps {
+interface ProviderDeps {
   readonly providers: ProvidersApi;
-  /** Where another machine reaches this gateway, for the line that joins it. */
+  /** Address at which other machines reach this gateway, for the join command. */
   readonly joinUrl: () => string;
   readonly clock: Clock;
 }
 
-/** Routes of the registry: the fixed paths come before those with an id. */
-export function providerRoutes({ providers, joinUrl, clock }: ProviderRoutesDeps): Route[] {
-  const arrivals = createSmallBodyReader(clock);
+export function providerHandlers({ providers, joinUrl, clock }: ProviderDeps) {
+  const bodies = createSmallBodyReader(clock);
   const fromAgent =
-    (answer: (message: AgentMessage) => Promise<Answer>): Route['handle'] =>
-    async (req, res) => {
-      const body = await readAgentBody(req, res, { arrivals, clock });
+    (answer: (message: AgentMessage) => Promise<Answer>) => async (req: Request, res: Response) => {
+      const body = await readAgentBody(req, res, { bodies, clock });
       if (body !== null) sendAnswer(res, await answer(messageOf(req, body)));
     };
-  return [
-    {
-      method: 'POST',
-      paths: ['/api/v1/providers/enroll'],
-      who: 'agents',
-      handle: fromAgent((message) => providers.handleEnroll(message)),
+  return {
+    enroll: fromAgent((message) => providers.handleEnroll(message)),
+    heartbeat: fromAgent((message) => providers.handleHeartbeat(message)),
+    newEnrollment: async (_req: Request, res: Response) => {
+      sendAnswer(res, await providers.newEnrollment(joinUrl()));
     },
-    {
-      method: 'POST',
-      paths: ['/api/v1/providers/heartbeat'],
-      who: 'agents',
-      handle: fromAgent((message) => providers.handleHeartbeat(message)),
+    list: (req: Request, res: Response) => sendList(req, res, providers),
+    get: (req: Request, res: Response) => {
+      const id = idOf(req);
+      const provider = providers.get(id);
+      if (provider === null) sendError(res, notFound(id));
+      else sendJson(res, 200, provider);
     },
-    {
-      method: 'POST',
-      paths: ['/api/v1/providers/enrollments'],
-      who: 'control',
-      handle: async (_req, res) => sendAnswer(res, await providers.newEnrollment(joinUrl())),
+    remove: async (req: Request, res: Response) => {
+      sendAnswer(res, await providers.remove(idOf(req)));
     },
-    {
-      method: 'GET',
-      paths: ['/api/v1/providers'],
-      who: 'readers',
-      handle: (req, res) => sendList(req, res, providers),
+    verify: (req: Request, res: Response) => {
+      sendAnswer(res, providers.requestVerification(idOf(req)));
     },
-    {
-      method: 'GET',
-      paths: ['/api/v1/providers/:id'],
-      who: 'readers',
-      handle(req, res) {
-        const id = idOf(req);
-        const provider = providers.get(id);
-        if (provider === null) sendError(res, notFound(id));
-        else sendJson(res, 200, provider);
-      },
+    history: async (req: Request, res: Response) => {
+      sendAnswer(res, await providers.history(idOf(req), req.query));
     },
-    {
-      method: 'DELETE',
-      paths: ['/api/v1/providers/:id'],
-      who: 'control',
-      handle: async (req, res) => sendAnswer(res, await providers.remove(idOf(req))),
-    },
-    {
-      method: 'POST',
-      paths: ['/api/v1/providers/:id/verify'],
-      who: 'control',
-      handle: (req, res) => sendAnswer(res, providers.requestVerification(idOf(req))),
-    },
-    {
-      method: 'GET',
-      paths: ['/api/v1/providers/:id/history'],
-      who: 'readers',
-      handle: async (req, res) => sendAnswer(res, await providers.history(idOf(req), req.query)),
-    },
-  ];
+  };
 }
 
 const COMPRESSED: GatewayError = {
@@ -123,14 +86,14 @@ const COMPRESSED: GatewayError = {
   message: 'An agent sends its body as plain JSON in UTF-8, not compressed.',
 };
 
-/** The bytes of a body, or null when the agent was told why they are not taken, or has gone. */
+/** Null once an error was sent, or the agent has disconnected. */
 async function readAgentBody(
   req: Request,
   res: Response,
-  { arrivals, clock }: { readonly arrivals: SmallBodyReader; readonly clock: Clock },
+  { bodies, clock }: { readonly bodies: SmallBodyReader; readonly clock: Clock },
 ): Promise<Buffer | null> {
   if ((req.get('content-encoding') ?? 'identity').toLowerCase() === 'identity') {
-    return arrivals.read(req, res);
+    return bodies.read(req, res);
   }
   sendErrorEarly(req, res, COMPRESSED, { headers: {}, clock });
   return null;
@@ -167,7 +130,7 @@ async function sendList(req: Request, res: Response, providers: ProvidersApi): P
   await sendPieces(res, 200, listed.json(), { ...headers, 'content-type': type });
 }
 
-/** Whether `If-None-Match` names a tag (RFC 9110, 13.1.2); weak or strong is the same there. */
+/** Whether `If-None-Match` names a tag (RFC 9110, 13.1.2, where weak and strong tags compare equal). */
 function isKnown(etag: string, ifNoneMatch: string): boolean {
   return ifNoneMatch
     .split(',')

@@ -1,0 +1,118 @@
+import type { ServerResponse } from 'node:http';
+import type { Request, Response } from 'express';
+import type { LiveEvent, ProvidersSummary } from '#shared/live.ts';
+import type { StatusReport } from '#shared/status.ts';
+import type { Config } from '../../config/schema.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { processUsage } from '../../platform/process.ts';
+import type { Sessions } from '../auth/sessions.ts';
+import type { GatewayError } from '../http/errors.ts';
+import { sendBody, sendError, sendJson } from '../http/responses.ts';
+import type { Stats } from '../monitoring/counters.ts';
+import type { LiveFeed } from '../monitoring/live-feed.ts';
+import { exposition, EXPOSITION_TYPE, metricsOf } from '../monitoring/metrics.ts';
+import type { LocalChoice } from '../upstream/call.ts';
+import { modelList } from '../upstream/engine-probe.ts';
+
+interface AppDeps {
+  readonly clock: Clock;
+  readonly config: () => Config;
+  readonly pickLocal: () => LocalChoice;
+  readonly status: (forceZeroHeader: string) => StatusReport;
+  readonly stats: Stats;
+  readonly summary: () => ProvidersSummary;
+  readonly app: () => { readonly version: string };
+  readonly feed: LiveFeed;
+  readonly sessions: Sessions;
+  readonly controlLink: () => string;
+  readonly endAtStop: (stream: ServerResponse) => void;
+}
+
+const BAD_CODE: GatewayError = {
+  status: 401,
+  code: 'invalid_code',
+  message:
+    'This link was used already or is over 10 minutes old; "node scripts/switchyard.mjs open" makes a new one.',
+};
+
+export function appHandlers(deps: AppDeps) {
+  const { config, pickLocal, status, feed, sessions } = deps;
+  return {
+    models: (_req: Request, res: Response) => {
+      sendJson(res, 200, modelList(config(), pickLocal()));
+    },
+    status: (req: Request, res: Response) => {
+      sendJson(res, 200, status(req.get('x-gateway-force-zero') ?? '0'));
+    },
+    events: (req: Request, res: Response) => {
+      if (req.method === 'HEAD') {
+        res.writeHead(200, EVENTS_HEAD).end();
+        return;
+      }
+      streamEvents(res, feed, deps.clock);
+      deps.endAtStop(res);
+    },
+    metrics: (_req: Request, res: Response) => sendMetrics(res, deps),
+    alive: (_req: Request, res: Response) => sendJson(res, 200, { status: 'ok' }),
+    ready: (_req: Request, res: Response) => {
+      const { ok } = status('0');
+      sendJson(res, ok ? 200 : 503, { status: ok ? 'ready' : 'no upstream can serve now' });
+    },
+    redeemCode: (req: Request, res: Response) => {
+      const body = req.body as { readonly code?: unknown } | undefined;
+      const token = typeof body?.code === 'string' ? sessions.redeem(body.code) : null;
+      if (token === null) sendError(res, BAD_CODE);
+      else sendJson(res, 200, { token });
+    },
+    newLink: (_req: Request, res: Response) => sendJson(res, 200, { link: deps.controlLink() }),
+  };
+}
+
+/** The event loop's lag is left out: its histogram wakes an idle process a hundred times a second. */
+function sendMetrics(res: Response, { app, status, stats, summary }: AppDeps): void {
+  const families = metricsOf({
+    version: app().version,
+    status: status('0'),
+    stats: stats.view(),
+    providers: summary(),
+    process: processUsage(),
+  });
+  const body = Buffer.from(exposition(families));
+  sendBody(res, 200, body, { 'content-type': EXPOSITION_TYPE });
+}
+
+/** With more than this unread, a reader gets a new snapshot instead of further deltas. */
+const MAX_UNREAD_BYTES = 256 * 1024;
+/** Silence longer than this would let proxies and sleeping tabs drop the connection unnoticed. */
+const KEEP_ALIVE_MS = 15_000;
+
+const EVENTS_HEAD = { 'content-type': 'text/event-stream', 'cache-control': 'no-store' };
+
+/** Streams the live feed as server-sent events until the reader goes away. */
+function streamEvents(res: ServerResponse, feed: LiveFeed, clock: Clock): void {
+  let overflowed = false;
+  let cancelTimer = () => {};
+  const send = (event: LiveEvent) => {
+    // A stop has ended the stream; it closes only once the reader has read the rest.
+    if (overflowed || res.writableEnded) return;
+    res.write(`data: ${JSON.stringify(event)}\n\n`);
+    overflowed = res.writableLength > MAX_UNREAD_BYTES;
+  };
+  const keepAlive = () => {
+    if (!overflowed && !res.writableEnded) res.write(': still here\n\n');
+    cancelTimer = clock.after(KEEP_ALIVE_MS, keepAlive);
+  };
+  res.writeHead(200, EVENTS_HEAD);
+  const unsubscribe = feed.subscribe(send);
+  send(feed.snapshot());
+  cancelTimer = clock.after(KEEP_ALIVE_MS, keepAlive);
+  res.on('drain', () => {
+    if (!overflowed) return;
+    overflowed = false;
+    send(feed.snapshot());
+  });
+  res.on('close', () => {
+    unsubscribe();
+    cancelTimer();
+  });
+}

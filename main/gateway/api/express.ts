@@ -1,0 +1,153 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import express, { type ErrorRequestHandler, type Request, type Response } from 'express';
+import type { Clock } from '../../platform/clock.ts';
+import { CONTROL_REQUIRED, type Identify, keyError } from '../auth/identity.ts';
+import type { GatewayError } from '../http/errors.ts';
+import { sendError } from '../http/responses.ts';
+import {
+  type SmallBodyReader,
+  createSmallBodyReader,
+  MAX_SMALL_BODY_BYTES,
+} from '../http/small-bodies.ts';
+import type { Access, Route } from './routes.ts';
+
+interface ExpressDeps {
+  readonly identify: Identify;
+  /** The built window; while it is missing, `/` serves a page that says how to build it. */
+  readonly windowDirectory: string;
+  readonly clock: Clock;
+  readonly onBug: (error: unknown) => void;
+}
+
+/** The window loads from and calls its own origin only (docs/security.md#promises). */
+const WINDOW_HEADERS = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'none'",
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+} as const;
+
+const REGISTER = {
+  GET: 'get',
+  POST: 'post',
+  PUT: 'put',
+  PATCH: 'patch',
+  DELETE: 'delete',
+} as const;
+
+/** Serves `routes`, then the window's files. Agents' bodies are left unread: their signatures cover the bytes. */
+export function createExpressListener(
+  routes: readonly Route[],
+  deps: ExpressDeps,
+): RequestListener {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  const json = express.json({ limit: MAX_SMALL_BODY_BYTES, strict: true });
+  const limited = limitBodies(createSmallBodyReader(deps.clock));
+  for (const [path, methods] of methodsByPath(routes)) {
+    for (const { method, access, handle } of routes.filter(({ paths }) => paths.includes(path))) {
+      const register = REGISTER[method];
+      const hasJson = method !== 'GET' && access !== 'agents';
+      app[register](
+        path,
+        permit(access, deps.identify),
+        ...(hasJson ? [limited, json] : []),
+        handle,
+      );
+    }
+    // Registered with its path, so that a fixed path never reaches a later route as an id.
+    app.all(path, (_req: Request, res: Response) => {
+      sendError(res, METHOD_NOT_ALLOWED, { allow: methods.join(', ') });
+    });
+  }
+  app.use((_req, res, next) => {
+    res.set(WINDOW_HEADERS);
+    next();
+  });
+  app.use(express.static(deps.windowDirectory, { index: 'index.html', redirect: false }));
+  app.get('/', (_req, res) => void res.status(200).type('html').send(UNBUILT_PAGE));
+  app.all('/', (_req, res) => sendError(res, METHOD_NOT_ALLOWED, { allow: 'GET, HEAD' }));
+  app.use((req, res) => sendError(res, notFound(req.path)));
+  app.use(errorHandler(deps.onBug));
+  return (req: IncomingMessage, res: ServerResponse) => app(req, res);
+}
+
+function permit(access: Access, identify: Identify) {
+  return (req: Request, res: Response, next: () => void): void => {
+    if (access === 'anyone' || access === 'agents') {
+      next();
+      return;
+    }
+    const identity = identify(req.headers);
+    if (access === 'callers' && !identity.reader) sendError(res, keyError(req.headers));
+    else if (access === 'control' && !identity.control) sendError(res, CONTROL_REQUIRED);
+    else next();
+  };
+}
+
+/** Runs beside Express's parser, which has no limits on the number of pieces or on the time. */
+function limitBodies(bodies: SmallBodyReader) {
+  return (req: Request, res: Response, next: () => void): void => {
+    void bodies.read(req, res);
+    next();
+  };
+}
+
+function methodsByPath(routes: readonly Route[]): Map<string, string[]> {
+  const methods = new Map<string, string[]>();
+  for (const { method, paths } of routes) {
+    const names = method === 'GET' ? ['GET', 'HEAD'] : [method];
+    for (const path of paths) methods.set(path, [...(methods.get(path) ?? []), ...names]);
+  }
+  return methods;
+}
+
+export const METHOD_NOT_ALLOWED: GatewayError = {
+  status: 405,
+  code: 'method_not_allowed',
+  message: 'This path does not take that method; the Allow header says which it takes.',
+};
+
+function notFound(path: string): GatewayError {
+  const shown = path.length > 100 ? `${path.slice(0, 100)}…` : path;
+  return {
+    status: 404,
+    code: 'not_found',
+    message: `There is no ${shown} here. Chat completions go to /v1/chat/completions.`,
+  };
+}
+
+/** Errors of Express's JSON parser carry a status; any other error is a bug. */
+function errorHandler(onBug: (error: unknown) => void): ErrorRequestHandler {
+  return (error: unknown, _req, res, _next) => {
+    const status = statusOf(error);
+    if (status === 413) {
+      const message = `The body is over ${MAX_SMALL_BODY_BYTES} bytes.`;
+      sendError(res, { status, code: 'body_too_large', message });
+    } else if (status === 415) {
+      const message = 'The body must be JSON in UTF-8, plain or compressed as gzip, deflate or br.';
+      sendError(res, { status, code: 'unsupported_media_type', message });
+    } else if (status !== null && status < 500) {
+      const message = 'The request could not be read: the body must be valid JSON.';
+      sendError(res, { status: 400, code: 'invalid_request', message });
+    } else {
+      onBug(error);
+      sendError(res, INTERNAL_ERROR);
+    }
+  };
+}
+
+export const INTERNAL_ERROR: GatewayError = {
+  status: 500,
+  code: 'internal_error',
+  message: 'The gateway failed at this request; its log says more.',
+};
+
+function statusOf(error: unknown): number | null {
+  if (typeof error !== 'object' || error === null || !('status' in error)) return null;
+  return typeof error.status === 'number' ? error.status : null;
+}
+
+const UNBUILT_PAGE = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Switchyard</title>
+<h1>The window is not built</h1><p>The gateway runs. Stop it and start it again with <code>npm start</code>, which builds the window first.</p></html>`;

@@ -1,0 +1,95 @@
+import { expect, test } from 'vitest';
+import { createAnswerScan } from '../../../main/gateway/upstream/answer-scan.ts';
+import {
+  createAnswerReader,
+  createAssemblingReader,
+} from '../../../main/gateway/upstream/body-readers.ts';
+import { remoteCall } from '../../../main/gateway/upstream/call.ts';
+import {
+  type ChatRequest,
+  isBadRequest,
+  parseChatRequest,
+  parseInTurns,
+} from '../../../main/gateway/upstream/chat-request.ts';
+import type { ApiEndpoint } from '../../../main/gateway/upstream/endpoint.ts';
+import { remoteUpstreams } from '../../../main/gateway/upstream/upstreams.ts';
+import { loadConfig } from '../../../main/config/load.ts';
+
+const hasData = (value: unknown) => JSON.stringify(value).includes('"embedding"');
+
+/** An endpoint that the gateway does not have: one object is all that describes it. */
+const EMBEDDINGS: ApiEndpoint = {
+  paths: ['/v1/embeddings'],
+  upstreamPath: '/embeddings',
+  checkBody: (_bytes, members) =>
+    members.some(({ key }) => key === 'input')
+      ? null
+      : { message: "'input' must be a text or a list.", param: 'input' },
+  answer: {
+    judge: (value) => ({ kind: hasData(value) ? 'content' : 'nothing' }),
+    isLastChunk: () => false,
+    createScan() {
+      const scan = createAnswerScan();
+      let text = '';
+      return {
+        push(piece) {
+          text += piece.toString();
+          return scan.push(piece);
+        },
+        substance: () =>
+          scan.substance() === null ? null : text.includes('"embedding"') ? 'content' : 'nothing',
+      };
+    },
+    createAssembly: null,
+  },
+  isResumable: false,
+};
+
+function requested(body: object): ChatRequest {
+  const request = parseChatRequest(Buffer.from(JSON.stringify(body)), EMBEDDINGS);
+  if (isBadRequest(request)) throw new Error(request.message);
+  return request;
+}
+
+test('an endpoint checks its own fields and no others', async () => {
+  expect(requested({ model: 'm', input: 'text' }).model).toBe('m');
+  const body = Buffer.from('{"model":"m","messages":[{"role":"user","content":"hi"}]}');
+  expect(parseChatRequest(body, EMBEDDINGS)).toMatchObject({ param: 'input' });
+  expect(await parseInTurns(body, EMBEDDINGS)).toMatchObject({ param: 'input' });
+});
+
+test('a call goes to the path of its endpoint, behind the API version of the upstream', () => {
+  const loaded = loadConfig(
+    {
+      SWITCHYARD_HOSTED_A_BASE_URL: 'http://hosted.test/v1',
+      SWITCHYARD_HOSTED_A_MODEL: 'm',
+      SWITCHYARD_ONDEMAND_BASE_URL: 'http://engine.test/v1',
+    },
+    {},
+  );
+  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
+  const request = requested({ input: 'text' });
+  const call = { request, headers: {}, authorization: null, zeroSpend: false };
+  const calls = remoteUpstreams(loaded.config).map((upstream) => remoteCall(call, upstream));
+  expect(calls.map(({ upstream, write }) => [upstream, write().path])).toEqual([
+    ['hosted_a', '/v1/embeddings'],
+    ['ondemand', '/v1/embeddings'],
+  ]);
+});
+
+test('an endpoint without streams is never asked for one, nor assembled', () => {
+  expect(requested({ input: 'text' }).assemblable).toBe(false);
+  const reader = createAssemblingReader(EMBEDDINGS.answer);
+  reader.push(Buffer.from('data: {"data":[{"embedding":[1]}]}\n\n'));
+  expect(reader.end().kind).toBe('bad');
+});
+
+test.each([
+  ['{"data":[{"embedding":[1]}]}', 'whole'],
+  ['{"data":[]}', 'bad'],
+  ['<html>', 'bad'],
+])('an endpoint says what counts as content: %s is %s', (body, kind) => {
+  const reader = createAnswerReader(EMBEDDINGS.answer, false);
+  const first = reader.push(Buffer.from(body));
+  expect((first.kind === 'more' ? reader.end() : first).kind).toBe(kind);
+});
