@@ -1,3 +1,4 @@
+import { HOSTED_IDS } from '#shared/ids.ts';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
@@ -10,7 +11,7 @@ const PAGE = join(import.meta.dirname, '../docs/configuration.md');
 /** Where a section begins its own heading; sections that only differ in their prefix share one. */
 const SECTIONS: readonly (readonly [heading: string, ...sections: string[]])[] = [
   ['Your engine (`local`)', 'local'],
-  ['Hosted upstreams (`hosted_a`, `hosted_b`, `hosted_c`)', 'hosted_a', 'hosted_b', 'hosted_c'],
+  [`Hosted upstreams (${HOSTED_IDS.map((id) => `\`${id}\``).join(', ')})`, ...HOSTED_IDS],
   ['On-demand GPU (`ondemand`)', 'ondemand'],
   ['Circuits', 'circuit'],
   ['Routing', 'routing'],

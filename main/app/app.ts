@@ -78,7 +78,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     gateway.feed.changed();
   });
 
-  const common = { config: () => config.current(), dataDirectory, http, clock, random, log };
+  const common = { config: config.current, dataDirectory, http, clock, random, log };
   const changed = () => gateway.feed.changed();
   const machine = createThisMachine({
     ...common,

@@ -14,7 +14,7 @@ export type Patched =
 
 /** The configuration in force: a value that is replaced as a whole when a setting changes. */
 interface LiveConfig {
-  current(): Config;
+  readonly current: () => Config;
   /** Every value with its source, secrets masked. */
   view(): SettingsView;
   /** Takes all changes of the tree or none: written first, then in force. */

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import { HOSTED_IDS, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import { DEMO_FAULTS } from '#shared/live.ts';
 import { createHost, type Host, WINDOW_DIRECTORY } from '../app/app.ts';
 import { stopOnSignal } from '../app/shutdown.ts';
@@ -146,7 +146,7 @@ async function runCommand(line: string, faults: Faults): Promise<string> {
 /** The demo's whole configuration as environment variables; the user's own settings are not read. */
 function demoEnvironment(engines: readonly DemoEngine[], port: string): Record<string, string> {
   const urls = new Map(engines.map((engine) => [engine.id, engine.url()]));
-  const remote = (prefix: string, id: UpstreamId, path: string) => ({
+  const remote = (id: UpstreamId, path: string, prefix = id.toUpperCase()) => ({
     [`SWITCHYARD_${prefix}_BASE_URL`]: `${urls.get(id) ?? ''}${path}`,
     [`SWITCHYARD_${prefix}_API_KEY`]: `demo-key-of-${id}-0123456789`,
     [`SWITCHYARD_${prefix}_MODEL`]: DEMO_MODEL,
@@ -157,10 +157,8 @@ function demoEnvironment(engines: readonly DemoEngine[], port: string): Record<s
     // The demo brings its own local engine.
     SWITCHYARD_AGENT: 'false',
     SWITCHYARD_LOCAL_ENGINE_URL: urls.get('local') ?? '',
-    ...remote('HOSTED_A', 'hosted_a', '/v1'),
-    ...remote('HOSTED_B', 'hosted_b', '/v1'),
-    ...remote('HOSTED_C', 'hosted_c', '/v1'),
-    ...remote('ONDEMAND', 'ondemand', ''),
+    ...Object.fromEntries(HOSTED_IDS.flatMap((id) => Object.entries(remote(id, '/v1')))),
+    ...remote('ondemand', ''),
     // The default of 30 s suits engines, but is long for a person watching a stall.
     SWITCHYARD_IDLE_TIMEOUT_MS: '8000',
     // Well before a slow demo upstream answers, and without a budget, so that it can be tried repeatedly.

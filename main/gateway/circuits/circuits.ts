@@ -131,7 +131,7 @@ export interface Opening {
 }
 
 /** Null if it has not opened. The failure of a forced probe does not count as an opening. */
-function openingOf(before: Breaker, after: Breaker, limits: Limits): Opening | null {
+function openingOf(before: Breaker, after: Breaker, limits: () => Limits): Opening | null {
   if (after.state.kind !== 'open' || before.state.kind === 'open') return null;
   if (before.state.kind === 'probing') {
     if (before.state.isForced) return null;
@@ -141,7 +141,7 @@ function openingOf(before: Breaker, after: Breaker, limits: Limits): Opening | n
     };
   }
   const { consecutiveSlow } = after.health;
-  return { isFirst: true, wasSilent: consecutiveSlow >= limits.ttftSlowThreshold };
+  return { isFirst: true, wasSilent: consecutiveSlow >= limits().ttftSlowThreshold };
 }
 
 /**
@@ -189,7 +189,7 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
     const before = at(id);
     circuits.set(id, { ...before, breaker });
     changed();
-    const opening = openingOf(before.breaker, breaker, limits());
+    const opening = openingOf(before.breaker, breaker, limits);
     if (opening !== null) opened(id, opening);
   }
 

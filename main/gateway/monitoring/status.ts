@@ -1,4 +1,4 @@
-import { mapUpstreams, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import { HOSTED_IDS, mapUpstreams, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { LocalProvider } from '#shared/provider.ts';
 import type { CircuitReport, LocalHealth, StatusReport, UpstreamReport } from '#shared/status.ts';
 import type { Config } from '../../config/schema.ts';
@@ -110,13 +110,11 @@ function byId<T>(ids: readonly string[], make: (id: string) => T): Record<string
   return Object.fromEntries(ids.map((id) => [id, make(id)]));
 }
 
-const DEFAULT_LABELS: Readonly<Record<UpstreamId, string>> = {
-  local: 'Local',
-  hosted_a: 'Hosted A',
-  hosted_b: 'Hosted B',
-  hosted_c: 'Hosted C',
-  ondemand: 'On demand',
-};
+function defaultLabel(id: UpstreamId): string {
+  if (id === 'local') return 'Local';
+  if (id === 'ondemand') return 'On demand';
+  return `Hosted ${id.slice('hosted_'.length).toUpperCase()}`;
+}
 
 function upstreamReport(
   id: UpstreamId,
@@ -139,7 +137,7 @@ function upstreamReport(
   if (id === 'local') {
     return {
       ...common,
-      label: DEFAULT_LABELS.local,
+      label: defaultLabel('local'),
       apiKeyEnv: 'none: the Authorization header of the request is forwarded',
       hasKey: false,
       apiKeyPreview: null,
@@ -148,7 +146,7 @@ function upstreamReport(
   const { label, apiKey, headers } = config[id];
   return {
     ...common,
-    label: label ?? DEFAULT_LABELS[id],
+    label: label ?? defaultLabel(id),
     apiKeyEnv: ENV_PREFIX + SETTINGS[id].apiKey.env,
     hasKey: apiKey !== null,
     apiKeyPreview: apiKey === null ? null : maskSecret(apiKey),
@@ -171,7 +169,7 @@ function describeRouting(config: Config): string {
     : 'warm-up of ondemand is switched off';
   return (
     `Try local (${timeout('local')}); ${warm}; ` +
-    `then hosted_a (${timeout('hosted_a')}), hosted_b (${timeout('hosted_b')}), hosted_c (${timeout('hosted_c')}) in turn; ` +
+    `then ${HOSTED_IDS.map((id) => `${id} (${timeout(id)})`).join(', ')} in turn; ` +
     `when all fail, wait for ondemand (${timeout('ondemand')}).`
   );
 }

@@ -1,3 +1,4 @@
+import { HOSTED_IDS } from '#shared/ids.ts';
 import type { UpstreamReport } from '#shared/status.ts';
 
 /** Ways to give Switchyard something to serve from, as lines to put into the environment. */
@@ -9,7 +10,7 @@ export const SETUP_WAYS = [
   },
   {
     title: 'A hosted API to fall back to',
-    hint: 'Up to three, asked in order: HOSTED_A, HOSTED_B, HOSTED_C.',
+    hint: `Up to ${HOSTED_IDS.length}, called in order: ${HOSTED_IDS.map((id) => id.toUpperCase()).join(', ')}.`,
     lines: [
       'SWITCHYARD_HOSTED_A_BASE_URL=https://api.example.com/v1',
       'SWITCHYARD_HOSTED_A_API_KEY=…',
