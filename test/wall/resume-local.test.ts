@@ -88,7 +88,7 @@ test('the warm-up of ondemand starts as soon as local’s stream broke off, whil
   expect(heard((await pending.answer).text)).toMatchObject(ONE_WHOLE);
 });
 
-test('under zero-spend nobody who costs is asked to go on', async () => {
+test('under zero-spend no paid upstream is asked to resume', async () => {
   const { hosted, machine, gateway } = await startAll(goesOn('b'), { FORCE_ZERO: 'true' });
   const { text } = await chatStream(gateway.url, { model: 'same' });
   expect(brokenOff(text).before).toBe(begun('a', 3).join(''));
