@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { DemoFault } from '#shared/live.ts';
 import { isObject } from '#shared/objects.ts';
-import { parseJson } from '../gateway/upstream/completion.ts';
+import { parseJson } from '../platform/json.ts';
 
 /** About 25 words a second, the pace of a mid-sized model on one card. */
 const WORD_MS = 40;

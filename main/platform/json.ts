@@ -1,12 +1,12 @@
 import { isObject } from '#shared/objects.ts';
 
-/** The value of a JSON text; null if it is invalid, or too heavy to parse in one turn of the event loop. */
+/** The value of a JSON text; undefined if it is invalid, or too heavy to parse in one turn of the event loop. */
 export function parseJson(text: string): unknown {
-  if (isHeavyJson(text)) return null;
+  if (isHeavyJson(text)) return undefined;
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    return null;
+    return undefined;
   }
 }
 

@@ -5,7 +5,8 @@ import { newSecret } from '../platform/secrets.ts';
 import { NO_NEWS } from './change-detection.ts';
 import { eventChange, type RegistryContext, providerChange, write } from './context.ts';
 import type { OpenEnrollments } from './enrollment-tokens.ts';
-import { type Entry, entryOf, gatewayTokenOf, UNVERIFIED } from './provider-entry.ts';
+import { type Entry, entryOf, gatewayTokenOf } from './provider-entry.ts';
+import { UNVERIFIED } from './store/store.ts';
 import {
   type AgentMessage,
   type Answer,

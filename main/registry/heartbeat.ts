@@ -8,7 +8,7 @@ import {
   statusEvents,
   write,
 } from './context.ts';
-import { type Entry, UNVERIFIED } from './provider-entry.ts';
+import type { Entry } from './provider-entry.ts';
 import { verificationView } from './provider-view.ts';
 import {
   type AgentMessage,
@@ -22,7 +22,7 @@ import {
   type Refusal,
   unwritten,
 } from './responses.ts';
-import type { Change } from './store/store.ts';
+import { type Change, UNVERIFIED } from './store/store.ts';
 
 const UNKNOWN_PROVIDER: Refusal = {
   kind: 'refused',

@@ -2,7 +2,7 @@ import { createHmac, type KeyObject } from 'node:crypto';
 import type { AgentRecord, ProviderStatus, VerificationState } from '#shared/provider.ts';
 import { parsePublicKey } from '../platform/agent-identity.ts';
 import { clamped } from './change-detection.ts';
-import type { StoredProvider, StoredVerification } from './store/store.ts';
+import type { StoredProvider } from './store/store.ts';
 
 /** A provider in memory: what is stored, and what is known only while the registry runs. */
 export interface Entry {
@@ -27,16 +27,6 @@ export interface Entry {
   /** The registry's revision at its last change. */
   version: number;
 }
-
-/** Before the first run, and after a change that makes the last one worthless. */
-export const UNVERIFIED: StoredVerification = {
-  state: 'pending',
-  checks: [],
-  lastCheckAt: null,
-  lastInferenceAt: null,
-  failedRuns: 0,
-  address: null,
-};
 
 export function entryOf(
   stored: StoredProvider,

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { z } from 'zod';
 import type { RegistryErrorCode } from '#shared/errors.ts';
 import type { Verification } from '#shared/provider.ts';
+import { parseJson } from '../platform/json.ts';
 import type { SignatureCheck, SignedMessage } from '../platform/http-signature.ts';
 
 export interface Refusal {
@@ -91,7 +92,7 @@ type ReadBody<T> = { readonly kind: 'read'; readonly value: T } | Refusal;
 
 /** A refusal names the first field at fault. */
 export function readBody<T>(body: Buffer, schema: z.ZodType<T>): ReadBody<T> {
-  const json = parseJson(body);
+  const json = isUtf8(body) ? parseJson(body.toString('utf8')) : undefined;
   if (json === undefined) return invalidRequest('The body must be a JSON object in UTF-8.');
   const parsed = schema.safeParse(json);
   if (parsed.success) return { kind: 'read', value: parsed.data };
@@ -101,15 +102,6 @@ export function readBody<T>(body: Buffer, schema: z.ZodType<T>): ReadBody<T> {
   return field === ''
     ? invalidRequest('The body must be a JSON object in UTF-8.')
     : invalidRequest(`${field}: ${why}`, field);
-}
-
-function parseJson(body: Buffer): unknown {
-  if (!isUtf8(body)) return undefined;
-  try {
-    return JSON.parse(body.toString('utf8')) as unknown;
-  } catch {
-    return undefined;
-  }
 }
 
 /** A path as people write it: `gpu.devices[0].name`. */

@@ -6,7 +6,7 @@ import { difference, mebibytes } from './sysfs.ts';
 /** Both tools may print warnings before their JSON. */
 function jsonIn(text: string): unknown {
   const start = text.search(/[[{]/);
-  return start < 0 ? null : parseJson(text.slice(start));
+  return start < 0 ? undefined : parseJson(text.slice(start));
 }
 
 /** amd-smi prints an array, or since ROCm 7 an object that holds one. */

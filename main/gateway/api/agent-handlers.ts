@@ -1,7 +1,8 @@
 import type { Request, Response } from 'express';
 import type { AgentWish, DoctorReport } from '#shared/agent.ts';
 import type { GatewayError } from '../http/errors.ts';
-import { sendError, sendJson } from '../http/responses.ts';
+import { sendJson } from '../../platform/http/responses.ts';
+import { sendError } from '../http/responses.ts';
 
 /** The agent of this machine, as its routes use it. */
 export interface AgentApi {

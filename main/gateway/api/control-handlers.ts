@@ -6,7 +6,8 @@ import type { Patched } from '../../config/live-config.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import type { GatewayError } from '../http/errors.ts';
-import { sendError, sendJson } from '../http/responses.ts';
+import { sendJson } from '../../platform/http/responses.ts';
+import { sendError } from '../http/responses.ts';
 import type { WarmupRunner } from '../routing/warmup.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
 

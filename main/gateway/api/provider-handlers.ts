@@ -3,7 +3,8 @@ import type { Request, Response } from 'express';
 import type { Provider } from '#shared/provider.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { GatewayError } from '../http/errors.ts';
-import { sendError, sendErrorEarly, sendJson, sendPieces } from '../http/responses.ts';
+import { sendJson } from '../../platform/http/responses.ts';
+import { sendError, sendErrorEarly, sendPieces } from '../http/responses.ts';
 import { type SmallBodyReader, createSmallBodyReader } from '../http/small-bodies.ts';
 
 /** A message as an agent sent it: the signature covers method, path and body. */

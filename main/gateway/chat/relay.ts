@@ -7,7 +7,7 @@ import { errorBody, type UpstreamErrorCode } from '../http/errors.ts';
 import { writeChunk } from '../http/responses.ts';
 import type { StreamSeen } from '../upstream/attempt.ts';
 import { lastEvent } from '../upstream/body-readers.ts';
-import { parseJson } from '../upstream/completion.ts';
+import { parseJson } from '../../platform/json.ts';
 import { dataOf, type Framer, type Frames, framesOf, MAX_EVENT_BYTES } from '../upstream/sse.ts';
 import { createStreamWatch, type StreamWatch } from '../upstream/stream-inspector.ts';
 import type { SentBytes } from './resume/sent-bytes.ts';

@@ -1,6 +1,7 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { UpstreamId } from '#shared/ids.ts';
-import { sendBody, sendError } from '../http/responses.ts';
+import { sendBody } from '../../platform/http/responses.ts';
+import { sendError } from '../http/responses.ts';
 import type { Attempt } from '../routing/attempts.ts';
 import { fallbackReason } from '../routing/fallback-reasons.ts';
 import type { RequestContext, RouteResult } from '../routing/router.ts';

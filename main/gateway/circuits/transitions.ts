@@ -22,7 +22,7 @@ export const NEUTRAL: Result = { kind: 'neutral' };
 /** `took.ms` is the attempt's duration, `took.silentMs` its silence before a time-out. */
 export function circuitResultOf(
   { mark, reason, detail }: Failure,
-  took: { readonly ms: number; readonly silentMs: number },
+  took: { readonly ms: number; readonly silentMs: number } = { ms: 0, silentMs: 0 },
 ): Result {
   if (mark === 'neutral') return NEUTRAL;
   return {

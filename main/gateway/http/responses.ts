@@ -5,8 +5,6 @@ import type { Clock } from '../../platform/clock.ts';
 import { sendBody, sendJson, sendJsonEarly } from '../../platform/http/responses.ts';
 import { errorBody, errorHeaders, type GatewayError } from './errors.ts';
 
-export { sendBody, sendJson };
-
 /** A text longer than this many pieces is written bit by bit, as fast as it is read. */
 const PIECES_AT_ONCE = 100;
 

@@ -99,10 +99,6 @@ class OpenRequest implements RequestObserver {
     this.#onEnd = onEnd;
   }
 
-  get id(): string {
-    return this.row.id;
-  }
-
   attemptStarted(start: AttemptStart): AttemptObserver {
     return new OpenAttempt(start, this);
   }

@@ -58,7 +58,7 @@ export class RequestAttempts {
   /** `ondemand` did not start within its time-out; its polls were not recorded one by one. */
   gaveUp(failure: Failure): void {
     const attempt = this.#openAt({ upstream: 'ondemand', provider: null });
-    attempt?.end(failure.reason, circuitResultOf(failure, { ms: 0, silentMs: 0 }), true);
+    attempt?.end(failure.reason, circuitResultOf(failure), true);
   }
 
   /** Ends running attempts without a verdict when the request is over. */

@@ -6,7 +6,7 @@ import { fetchBody } from '../../platform/http/fetch-body.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import type { LocalChoice } from '../upstream/call.ts';
-import { parseJson } from '../upstream/completion.ts';
+import { parseJson } from '../../platform/json.ts';
 import type { BaseAddress, LocalTarget, RemoteUpstream } from '../upstream/upstreams.ts';
 import { idOf } from './local-balancing.ts';
 

@@ -160,9 +160,6 @@ export function idOf({ provider }: LocalTarget): string {
   return provider ?? 'local';
 }
 
-/** Time counts in each machine's own circuit. */
-const NO_TIME = { ms: 0, silentMs: 0 };
-
 /** The pool has failed when no machine in it is well; one that was not called, or is only busy, may be. */
 export function poolResult(
   outcomes: readonly (Failed | HedgeLost)[],
@@ -179,9 +176,8 @@ export function poolResult(
     return reason === undefined || reason === 'busy' || reason === 'model_not_found';
   };
   const last = failed.at(-1);
-  return last === undefined || targets.some(isWell)
-    ? NEUTRAL
-    : circuitResultOf(last.failure, NO_TIME);
+  // Without times: those count in each machine's own circuit.
+  return last === undefined || targets.some(isWell) ? NEUTRAL : circuitResultOf(last.failure);
 }
 
 /** Why the pool is excluded when all of its machines are: the exclusion that ends soonest, forcible ones first. */

@@ -42,7 +42,6 @@ export interface AttemptObserver {
 
 /** One chat completion: the upstreams called and the outcomes, never the content. */
 export interface RequestObserver {
-  readonly id: string;
   attemptStarted(start: AttemptStart): AttemptObserver;
   /** The answer's head is sent. */
   answering(head: {

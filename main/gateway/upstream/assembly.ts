@@ -1,6 +1,6 @@
 import { isObject } from '#shared/objects.ts';
 import { createFields, createJsonText, type Fields, type FieldValue } from './assembly-fields.ts';
-import { parseJson } from './completion.ts';
+import { parseJson } from '../../platform/json.ts';
 
 type Json = Record<string, unknown>;
 

@@ -1,7 +1,7 @@
 import { ByteBuffer } from '../../platform/byte-buffer.ts';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
-import { isHeavyJson } from '../../platform/json.ts';
-import { parseJson, writeJson } from './completion.ts';
+import { isHeavyJson, parseJson } from '../../platform/json.ts';
+import { writeJson } from './completion.ts';
 import type { AnswerFormat } from './endpoint.ts';
 import {
   createFramer,

@@ -1,5 +1,4 @@
 import { isObject } from '#shared/objects.ts';
-import { isHeavyJson } from '../../platform/json.ts';
 
 export type Substance =
   | { readonly kind: 'content' }
@@ -67,16 +66,6 @@ function hasContent(body: Json): boolean {
     isObject(body['function_call']) ||
     isObject(body['audio'])
   );
-}
-
-/** Parses JSON from an upstream; undefined if it is not JSON, or so heavy that it would block the event loop. */
-export function parseJson(text: string): unknown {
-  if (isHeavyJson(text)) return undefined;
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Null if the value is nested too deep to be written, as an upstream's can be. */

@@ -6,7 +6,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { fetchBody } from '../../platform/http/fetch-body.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import type { LocalChoice } from './call.ts';
-import { parseJson } from './completion.ts';
+import { parseJson } from '../../platform/json.ts';
 import { parseBaseAddress, type LocalTarget } from './upstreams.ts';
 
 interface LocalEngine {

@@ -4,7 +4,8 @@ import type { FailureReason } from '#shared/reasons.ts';
 import { parseHttpDate } from '../../platform/dates.ts';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
 import type { UpstreamErrorCode } from '../http/errors.ts';
-import { errorMessage, parseJson } from './completion.ts';
+import { parseJson } from '../../platform/json.ts';
+import { errorMessage } from './completion.ts';
 
 export interface ErrorResponse {
   readonly kind: 'status';

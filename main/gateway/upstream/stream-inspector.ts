@@ -1,6 +1,6 @@
 import { isObject } from '#shared/objects.ts';
-import { isHeavyJson } from '../../platform/json.ts';
-import { errorMessage, parseJson } from './completion.ts';
+import { isHeavyJson, parseJson } from '../../platform/json.ts';
+import { errorMessage } from './completion.ts';
 import { dataOf, eventsOf, type Frames, framesOf, isNamedError } from './sse.ts';
 
 export type Sight =

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { agentRecordSchema, providerEventSchema, providerSchema } from '#shared/provider.ts';
-import type { StoredProvider, StoredVerification } from './store.ts';
+import { type StoredProvider, UNVERIFIED } from './store.ts';
 
 /* The rows of the tables as they are read back: a file is untrusted input. */
 
@@ -62,15 +62,6 @@ export function providerRow(provider: StoredProvider): ProviderRow {
     verification: JSON.stringify(provider.verification),
   };
 }
-
-const UNVERIFIED: StoredVerification = {
-  state: 'pending',
-  checks: [],
-  lastCheckAt: null,
-  lastInferenceAt: null,
-  failedRuns: 0,
-  address: null,
-};
 
 export interface DamagedPart {
   readonly part: 'record' | 'verification';

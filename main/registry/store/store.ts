@@ -36,6 +36,16 @@ export interface StoredVerification {
   readonly ownedBy?: string;
 }
 
+/** Before the first run, and after a change that makes the last one worthless. */
+export const UNVERIFIED: StoredVerification = {
+  state: 'pending',
+  checks: [],
+  lastCheckAt: null,
+  lastInferenceAt: null,
+  failedRuns: 0,
+  address: null,
+};
+
 /** An unused enrolment token; only its digest is stored. */
 export interface StoredEnrollment {
   /** Hex SHA-256 of the token. */

@@ -8,6 +8,7 @@ import {
   type CheckName,
 } from '#shared/provider.ts';
 import { verifyHealth } from '../../platform/agent-identity.ts';
+import { parseJson } from '../../platform/json.ts';
 import type { PinnedResult } from '../../platform/pinned-request.ts';
 import { type CandidateSource, readable } from './candidates.ts';
 
@@ -28,7 +29,7 @@ interface ExpectedIdentity {
 /** Whether `/health` reports that the engine has no model loaded; a missing field does not count. */
 export function reportsNoModel(answer: PinnedResult): boolean {
   if (answer.kind !== 'response') return false;
-  return z.object({ model: z.null() }).safeParse(parseJson(answer.body)).success;
+  return z.object({ model: z.null() }).safeParse(parseJson(answer.body.toString('utf8'))).success;
 }
 
 /** Words by which engines report that they are not ready yet (llama.cpp, vLLM, SGLang, TGI). */
@@ -37,7 +38,7 @@ const LOADING = /\b(loading|starting|warming)\b/i;
 /** Judges the answer to `GET /health?nonce=`: the signature before the content. */
 export function judgeHealth(answer: PinnedResult, expected: ExpectedIdentity): Judgement {
   if (answer.kind !== 'response') return failure(unansweredWords(answer));
-  const json = parseJson(answer.body);
+  const json = parseJson(answer.body.toString('utf8'));
   const health = healthSchema.safeParse(json).data;
   // A 503 may be the agent's own "not ready"; without its signature it could be anybody's.
   if (answer.status !== 200 && health === undefined) return failure(statusWords(answer));
@@ -54,7 +55,7 @@ export function judgeHealth(answer: PinnedResult, expected: ExpectedIdentity): J
 export function judgeInference(answer: PinnedResult): Judgement {
   if (answer.kind === 'timeout') return { result: 'timeout', error: answer.error };
   if (answer.kind !== 'response') return failure(unansweredWords(answer));
-  const json = parseJson(answer.body);
+  const json = parseJson(answer.body.toString('utf8'));
   if (answer.status !== 200) return notReady(answer, json) ?? failure(statusWords(answer));
   if (json === undefined) return failure('not JSON');
   return completionSchema.safeParse(json).success ? PASSED : failure('no choices in the answer');
@@ -62,7 +63,7 @@ export function judgeInference(answer: PinnedResult): Judgement {
 
 export function judgeModels(answer: PinnedResult, model: string): Judgement {
   if (answer.kind !== 'response') return failure(unansweredWords(answer));
-  const json = parseJson(answer.body);
+  const json = parseJson(answer.body.toString('utf8'));
   if (answer.status !== 200) return notReady(answer, json) ?? failure(statusWords(answer));
   if (json === undefined) return failure('not JSON');
   const ids = modelsSchema.safeParse(json).data?.data.map(({ id }) => id);
@@ -78,7 +79,7 @@ const MAX_OWNER_LENGTH = 100;
 /** The `owned_by` of a listed model; null where the list has none. */
 export function ownerOf(answer: PinnedResult, model: string): string | null {
   if (answer.kind !== 'response') return null;
-  const models = modelsSchema.safeParse(parseJson(answer.body)).data?.data ?? [];
+  const models = modelsSchema.safeParse(parseJson(answer.body.toString('utf8'))).data?.data ?? [];
   const owner = models.find(({ id }) => id === model)?.owned_by;
   return owner === undefined ? null : owner.slice(0, MAX_OWNER_LENGTH);
 }
@@ -128,15 +129,6 @@ function listed(ids: readonly string[]): string {
   if (ids.length === 0) return 'none';
   const first = ids.slice(0, 5).map(readable).join(', ');
   return ids.length > 5 ? `${first} and ${ids.length - 5} more` : first;
-}
-
-/** Undefined where the body is not JSON. */
-function parseJson(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8')) as unknown;
-  } catch {
-    return undefined;
-  }
 }
 
 /** The result of a check, as far as it decides on the provider. */

@@ -263,7 +263,7 @@ test('an engine that gave no answer is checked at once, and the registry gets th
   const engine = await startModelServer(hang);
   const machine = await startServing(engine, { ownRegistry: registry });
   await until(() => registry.statuses.at(-1) === 'idle');
-  // No look was due for as long as any pause is.
+  // No detection was due within the longest pause.
   machine.clock.advance(1000);
   await engine.close();
   const answer = await postJson(machine.url + CHAT, ASK);

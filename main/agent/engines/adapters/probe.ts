@@ -61,7 +61,7 @@ export function createAsk(address: EngineAddress, edges: AskEdges): Ask {
       isLate: false,
       server: typeof server === 'string' ? server : '',
       text,
-      json: parseJson(text),
+      json: parseJson(text) ?? null,
     };
   }
 

@@ -4,7 +4,7 @@ import type { Clock } from '../../../platform/clock.ts';
 import { fetchBody } from '../../../platform/http/fetch-body.ts';
 import type { HttpClient } from '../../../platform/http/types.ts';
 import type { UpstreamCall } from '../../upstream/call.ts';
-import { parseJson } from '../../upstream/completion.ts';
+import { parseJson } from '../../../platform/json.ts';
 import {
   type Continuing,
   continuingOf,

@@ -1,6 +1,6 @@
 import { isObject } from '#shared/objects.ts';
-import { isHeavyJson } from '../../../platform/json.ts';
-import { errorMessage, parseJson, writeJson } from '../../upstream/completion.ts';
+import { isHeavyJson, parseJson } from '../../../platform/json.ts';
+import { errorMessage, writeJson } from '../../upstream/completion.ts';
 import {
   dataOf,
   eventsOf,

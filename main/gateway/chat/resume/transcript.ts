@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { isObject } from '#shared/objects.ts';
-import { errorMessage, parseJson } from '../../upstream/completion.ts';
+import { parseJson } from '../../../platform/json.ts';
+import { errorMessage } from '../../upstream/completion.ts';
 import { createFramer, dataOf, eventsOf } from '../../upstream/sse.ts';
 
 /** The sent part of an answer that broke off and can be resumed. */
