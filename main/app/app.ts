@@ -39,9 +39,9 @@ export interface HostEdges {
   readonly log: Log;
 }
 
-/** One running Switchyard: the same for the desktop, a server and a test. */
+/** The same for the desktop, a server and a test. */
 export interface Host {
-  /** What the owner should know at the start, for people. */
+  /** Notices for the owner at start. */
   readonly notices: readonly string[];
   /** Rejects with a message for people when an address cannot be bound. */
   start(): Promise<{ readonly url: string; readonly baseUrl: string }>;
@@ -160,5 +160,5 @@ function noticesOf(opened: OpenedStore): readonly string[] {
   return opened.warning === null ? [] : [opened.warning];
 }
 
-/** Where `npm run build` puts the window, relative to a source file of main/. */
+/** Written by `npm run build`; relative to a source file of main/. */
 export const WINDOW_DIRECTORY = join(import.meta.dirname, '../../dist/window');

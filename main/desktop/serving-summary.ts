@@ -11,7 +11,6 @@ export type TrayShape = (typeof TRAY_SHAPES)[number];
 
 export interface Serving {
   readonly shape: TrayShape;
-  /** What serves now, or why nothing does. */
   readonly line: string;
   readonly inFlight: number;
 }
@@ -59,7 +58,7 @@ export function describeServing({ status, inFlight }: TrayFacts): Serving {
   return serving('closed', server === undefined ? 'Serving' : `Serving from ${nameOf(server)}`);
 }
 
-/** Whether this upstream is set up, whatever its health. */
+/** Configured, whatever its health. */
 export function isConfigured({ id, baseUrl }: UpstreamReport, { local }: StatusReport): boolean {
   if (baseUrl !== null) return true;
   return id === 'local' && local.verified_count + local.pending_count + local.failed_count > 0;

@@ -130,7 +130,6 @@ function guardContents(contents: ContentsApi, ownOrigin: string): void {
   );
 }
 
-/** Whether an address is a page of this gateway. */
 export function isOwnPage(address: string, ownOrigin: string): boolean {
   const url = URL.parse(address);
   if (url === null || url.username !== '' || url.password !== '') return false;
