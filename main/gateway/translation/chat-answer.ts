@@ -1,5 +1,6 @@
 import { isObject } from '#shared/objects.ts';
 import { listOf, memberOf } from '../../platform/json.ts';
+import { isTooDeep } from './depth.ts';
 
 /** What one chunk of a stream, or a whole completion, adds to an answer, in this order. */
 export type Delta =
@@ -48,6 +49,8 @@ export type ChatAnswer =
 /** Reads a chunk (`choices[0].delta`) or a whole completion (`choices[0].message`). */
 export function readChatAnswer(value: unknown): ChatAnswer {
   if (!isObject(value)) return { kind: 'error', message: 'The upstream sent no JSON object.' };
+  if (isTooDeep(value))
+    return { kind: 'error', message: 'The upstream nested its answer too deep.' };
   const failure = errorText(value['error']);
   if (failure !== null) return { kind: 'error', message: failure };
   const choice = listOf(value['choices']).find(

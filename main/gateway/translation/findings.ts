@@ -1,5 +1,6 @@
 import { isObject } from '#shared/objects.ts';
 import type { ChatBody } from './conversation.ts';
+import { isTooDeep } from './depth.ts';
 import type { Translated } from './translation.ts';
 
 /** Gathers what is wrong with a request; the first finding of a kind is the one that is reported. */
@@ -16,13 +17,22 @@ export function createFindings(): Findings {
   let unsupported: Translated | null = null;
   return {
     bad(param, must) {
-      wrong ??= { kind: 'bad_request', message: `'${param}' ${must}.`, param };
+      const isBody = param === '';
+      const message = `${isBody ? 'The body' : `'${param}'`} ${must}.`;
+      wrong ??= { kind: 'bad_request', message, param: isBody ? null : param };
     },
     unsupported(field, why) {
       unsupported ??= { kind: 'unsupported', message: `'${field}': ${why}`, field };
     },
     result: (body) => wrong ?? unsupported ?? { kind: 'chat', body },
   };
+}
+
+/** Reads a request's body. */
+export function bodyReader(body: unknown, findings: Findings): FieldReader {
+  if (!isTooDeep(body)) return new FieldReader(body, '', findings);
+  findings.bad('', 'must not be nested so deep');
+  return new FieldReader({}, '', findings);
 }
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -38,8 +48,9 @@ export class FieldReader {
   readonly #findings: Findings;
 
   constructor(value: unknown, path: string, findings: Findings) {
-    if (!isObject(value)) findings.bad(path, 'must be an object');
-    this.#object = isObject(value) ? value : {};
+    const isReadable = isObject(value);
+    if (!isReadable) findings.bad(path, 'must be an object');
+    this.#object = isReadable ? value : {};
     this.#path = path;
     this.#findings = findings;
   }

@@ -1,6 +1,7 @@
 import { isObject } from '#shared/objects.ts';
 import { parseJson } from '../../platform/json.ts';
 import type { CallDelta } from './chat-answer.ts';
+import { isTooDeep } from './depth.ts';
 import { createTextBuilder, type TextBuilder } from './text-builder.ts';
 
 /** A tool call that arrives in pieces. */
@@ -39,11 +40,11 @@ export function createPartialCalls(exchangeId: string): PartialCalls {
   };
 }
 
-/** The object that a call's arguments are; undefined while they are cut or if they never were one. */
+/** The object that a call's arguments are; undefined while they are cut, or if no client could use them. */
 export function argumentsObject(json: string): object | undefined {
   if (json.trim() === '') return {};
   const value = parseJson(json);
-  return isObject(value) ? value : undefined;
+  return isObject(value) && !isTooDeep(value) ? value : undefined;
 }
 
 export const NO_NAME = 'The upstream called a tool without its name.';

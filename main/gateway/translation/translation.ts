@@ -6,7 +6,7 @@ import type { ItemMemory, ItemSource } from './item-memory.ts';
 export type Translated =
   | { readonly kind: 'chat'; readonly body: ChatBody }
   /** Wrong by the protocol itself, whoever serves it. */
-  | { readonly kind: 'bad_request'; readonly message: string; readonly param: string }
+  | { readonly kind: 'bad_request'; readonly message: string; readonly param: string | null }
   /** Well-formed, but only an upstream that speaks the protocol can do it. */
   | { readonly kind: 'unsupported'; readonly message: string; readonly field: string };
 

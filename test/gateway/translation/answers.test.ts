@@ -111,6 +111,16 @@ describe('an answer of the Responses API', () => {
     });
   });
 
+  test('has reasoning that clients without stored answers send back', () => {
+    const message = completion({ content: 'Hello.', reasoning: 'Hm' });
+    const request = { store: false, include: ['reasoning.encrypted_content'] };
+    const reasoning = { type: 'reasoning', encrypted_content: expect.stringMatching(/./) };
+    expect(answerOf(RESPONSES, message, { ...EXCHANGE, request })).toMatchObject({
+      output: [reasoning, {}],
+    });
+    expect(answerOf(RESPONSES, message)).not.toMatchObject({ output: [reasoning, {}] });
+  });
+
   test('has null for the usage that the upstream does not tell', () => {
     const { usage: _none, ...rest } = completion({ content: 'Hello.' });
     expect(answerOf(RESPONSES, rest)).toMatchObject({ usage: null });
@@ -231,6 +241,7 @@ describe.each([
 
   test.each([
     ['nothing', null],
+    ['a value nested too deep', JSON.parse('{"a":'.repeat(9000) + '1' + '}'.repeat(9000))],
     ['an error', { error: { message: 'out of memory' } }],
     ['no choice', { choices: [] }],
     ['no finish reason', { choices: [{ index: 0, message: { content: 'a' } }] }],
@@ -248,7 +259,7 @@ describe.each([
 });
 
 test('arguments that are no JSON object are a bad response in the Messages API', () => {
-  for (const json of ['[1]', '{"at":', 'look']) {
+  for (const json of ['[1]', '{"at":', 'look', '{"at":'.repeat(9000) + '1' + '}'.repeat(9000)]) {
     const answer = MESSAGES.answer(completion({ tool_calls: [call('a', json)] }), EXCHANGE);
     expect(answer.kind).toBe('bad_response');
   }

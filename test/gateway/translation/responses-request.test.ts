@@ -334,6 +334,19 @@ describe('what the protocol itself does not allow is a bad request that names th
   });
 
   test.each([null, 3, 'text', []])('a body that is %j', (body) => {
-    expect(RESPONSES.toChat(body, null).kind).toBe('bad_request');
+    expect(RESPONSES.toChat(body, null)).toEqual({
+      kind: 'bad_request',
+      message: 'The body must be an object.',
+      param: null,
+    });
+  });
+
+  test('a body that is nested too deep to be written again', () => {
+    const parameters = JSON.parse('{"a":'.repeat(9000) + '1' + '}'.repeat(9000)) as object;
+    expect(ask({ tools: [{ ...tool, parameters }] })).toEqual({
+      kind: 'bad_request',
+      message: 'The body must not be nested so deep.',
+      param: null,
+    });
   });
 });

@@ -1,5 +1,5 @@
 import { createConversation } from '../conversation.ts';
-import { createFindings, FieldReader, NO_COUNTERPART } from '../findings.ts';
+import { bodyReader, createFindings, type FieldReader, NO_COUNTERPART } from '../findings.ts';
 import { PASSED_FIELDS, passedFields } from '../passed-fields.ts';
 import type { Translated } from '../translation.ts';
 import { readMessages, readSystem } from './content.ts';
@@ -30,7 +30,7 @@ export function toCountedChat(body: unknown): Translated {
 
 function translate(body: unknown, needsMaxTokens: boolean): Translated {
   const findings = createFindings();
-  const reader = new FieldReader(body, '', findings);
+  const reader = bodyReader(body, findings);
   reader.refuseOthers(KNOWN);
   if ((reader.list('mcp_servers') ?? []).length > 0) {
     reader.unsupported('mcp_servers', 'only the provider itself calls MCP servers.');

@@ -1,3 +1,4 @@
+import { listOf, memberOf } from '../../../platform/json.ts';
 import type { HttpError } from '../../../platform/http/responses.ts';
 import { type ChatAnswer, type Finish, readChatAnswer, type Usage } from '../chat-answer.ts';
 import { eventText } from '../events.ts';
@@ -16,7 +17,7 @@ class ResponseAnswer {
 
   constructor(exchange: Exchange, emit: (type: string, fields: object) => void) {
     this.#exchange = exchange;
-    this.#output = new ResponseOutput(exchange.id, emit);
+    this.#output = new ResponseOutput(exchange.id, emit, reasoningFields(exchange.request));
   }
 
   /** Before the deltas of the first part, whose model the first events name. */
@@ -53,8 +54,12 @@ class ResponseAnswer {
 }
 
 /** Only with `store`, which is the default, do clients send references in place of items. */
-function isKept(request: unknown): boolean {
-  return (request as { readonly store?: unknown } | null)?.store !== false;
+const isKept = (request: unknown) => memberOf(request, 'store') !== false;
+
+/** Without `store`, clients send reasoning back only if it came with this. It is readable all the same. */
+function reasoningFields(request: unknown): object {
+  const isAsked = listOf(memberOf(request, 'include')).includes('reasoning.encrypted_content');
+  return isAsked ? { encrypted_content: 'unencrypted' } : {};
 }
 
 export function wholeAnswer(completion: unknown, exchange: Exchange): WholeAnswer {

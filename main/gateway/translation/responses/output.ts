@@ -56,6 +56,7 @@ const MAX_ITEMS = 10_000;
 export class ResponseOutput {
   readonly #exchangeId: string;
   readonly #emit: Emit;
+  readonly #reasoningFields: object;
   readonly #items: OutputItem[] = [];
   readonly #calls;
   /** In order of their places. */
@@ -65,9 +66,11 @@ export class ResponseOutput {
   #isMixed = false;
   #problem: string | null = null;
 
-  constructor(exchangeId: string, emit: Emit) {
+  /** @param reasoningFields of each reasoning item, besides its text */
+  constructor(exchangeId: string, emit: Emit, reasoningFields: object) {
     this.#exchangeId = exchangeId;
     this.#emit = emit;
+    this.#reasoningFields = reasoningFields;
     this.#calls = createPartialCalls(exchangeId);
   }
 
@@ -124,7 +127,8 @@ export class ResponseOutput {
     const id = `rs_${this.#exchangeId}_${place}`;
     const open: OpenReasoning = { kind: 'reasoning', place, id, text: createTextBuilder() };
     this.#open = open;
-    this.#added(open, { id, type: 'reasoning', status: 'in_progress', summary: [] });
+    const item = { id, type: 'reasoning', status: 'in_progress', summary: [] };
+    this.#added(open, { ...item, ...this.#reasoningFields });
     this.#tell('reasoning_summary_part.added', open, { summary_index: 0, part: summaryPart('') });
     return open;
   }
@@ -229,7 +233,8 @@ export class ResponseOutput {
     this.#tell('reasoning_summary_text.done', open, { summary_index: 0, text });
     const part = summaryPart(text);
     this.#tell('reasoning_summary_part.done', open, { summary_index: 0, part });
-    this.#done(open, { id, type: 'reasoning', status, summary: [part] });
+    const item = { id, type: 'reasoning', status, summary: [part] };
+    this.#done(open, { ...item, ...this.#reasoningFields });
   }
 
   #closePart(message: OpenMessage): void {

@@ -1,5 +1,11 @@
 import { createConversation } from '../conversation.ts';
-import { createFindings, FieldReader, isAbsent, NO_COUNTERPART } from '../findings.ts';
+import {
+  bodyReader,
+  createFindings,
+  type FieldReader,
+  isAbsent,
+  NO_COUNTERPART,
+} from '../findings.ts';
 import type { ItemSource } from '../item-memory.ts';
 import { PASSED_FIELDS, passedFields } from '../passed-fields.ts';
 import type { Translated } from '../translation.ts';
@@ -23,7 +29,7 @@ const KNOWN: ReadonlySet<string> = new Set([...PASSED_FIELDS, ...TRANSLATED, ...
 /** The body of a request to the Responses API as one for chat completions. */
 export function toChat(body: unknown, items: ItemSource | null): Translated {
   const findings = createFindings();
-  const reader = new FieldReader(body, '', findings);
+  const reader = bodyReader(body, findings);
   reader.refuseOthers(KNOWN);
   refuseState(reader);
 
