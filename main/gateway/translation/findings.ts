@@ -122,9 +122,9 @@ export class FieldReader {
   }
 
   /** Reports each field that is set and that `known` does not list. */
-  refuseOthers(known: ReadonlySet<string>): void {
+  refuseOthers(known: readonly string[]): void {
     for (const key of Object.keys(this.#object)) {
-      if (!known.has(key) && this.has(key)) this.unsupported(key, NO_COUNTERPART);
+      if (!known.includes(key) && this.has(key)) this.unsupported(key, NO_COUNTERPART);
     }
   }
 

@@ -225,6 +225,21 @@ describe('settings reach the upstream under its names', () => {
     ],
     ['tools', { tools: [{ ...tool, ...cached }] }, { tools: [chatTool] }],
     [
+      'examples of input in the description',
+      { tools: [{ ...tool, input_examples: [{ at: 1 }, { at: 2 }] }] },
+      {
+        tools: [
+          {
+            type: 'function',
+            function: {
+              ...chatTool.function,
+              description: 'Looks.\nExamples of input:\n{"at":1}\n{"at":2}',
+            },
+          },
+        ],
+      },
+    ],
+    [
       'any tool',
       { tools: [tool], tool_choice: { type: 'any' } },
       { tools: [chatTool], tool_choice: 'required' },
@@ -266,6 +281,8 @@ describe('what cannot be translated is refused by its name', () => {
     ['mcp_servers', { mcp_servers: [{ type: 'url', url: 'https://x.test', name: 'x' }] }],
     ['container', { container: 'c' }],
     ['inference_geo', { inference_geo: 'eu' }],
+    ['output_config.task_budget', { output_config: { task_budget: 1 } }],
+    ['tools[0].some_new_field', { tools: [{ ...tool, some_new_field: 1 }] }],
     ['thinking.type', { thinking: { type: 'between_tools' } }],
     [
       'messages[0].content[0].source.type',

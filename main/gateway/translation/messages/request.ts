@@ -16,7 +16,7 @@ const LEFT_OUT: readonly string[] =
     ' ',
   );
 
-const KNOWN: ReadonlySet<string> = new Set([...PASSED_FIELDS, ...TRANSLATED, ...LEFT_OUT]);
+const KNOWN = [...PASSED_FIELDS, ...TRANSLATED, ...LEFT_OUT];
 
 /** The body of a request to the Messages API as one for chat completions. */
 export function toChat(body: unknown): Translated {
@@ -70,8 +70,11 @@ const EFFORTS: readonly (readonly [budgetTokens: number, effort: string])[] = [
 ];
 
 function readEffort(reader: FieldReader): string | undefined {
-  const effort = reader.inner('output_config')?.text('effort');
+  const output = reader.inner('output_config');
+  output?.refuseOthers(['effort', 'format']);
+  const effort = output?.text('effort');
   const thinking = reader.inner('thinking');
+  thinking?.refuseOthers(['type', 'budget_tokens', 'display']);
   const type = thinking?.requiredText('type');
   switch (type) {
     case 'disabled':

@@ -15,6 +15,11 @@ export function readTools(reader: FieldReader): object {
   };
 }
 
+const KNOWN = (
+  'type name description input_schema strict allowed_callers input_examples cache_control ' +
+  'defer_loading eager_input_streaming'
+).split(' ');
+
 function readTool(tool: FieldReader): object | null {
   const type = tool.text('type') ?? 'custom';
   if (type !== 'custom') {
@@ -24,12 +29,13 @@ function readTool(tool: FieldReader): object | null {
     );
     return null;
   }
+  tool.refuseOthers(KNOWN);
   const callers = tool.list('allowed_callers');
   if (callers !== undefined && !callers.includes('direct')) {
     tool.unsupported('allowed_callers', 'only the model itself calls tools here.');
   }
   if (!tool.has('input_schema')) tool.bad('input_schema', 'must be a JSON schema');
-  const description = tool.text('description');
+  const description = describe(tool);
   const strict = tool.flag('strict');
   return {
     type: 'function',
@@ -40,6 +46,17 @@ function readTool(tool: FieldReader): object | null {
       ...(strict !== undefined && { strict }),
     },
   };
+}
+
+/** Chat completions have no place for examples but the description. */
+function describe(tool: FieldReader): string | undefined {
+  const description = tool.text('description');
+  const examples = tool.list('input_examples') ?? [];
+  if (examples.length === 0) return description;
+  const lines = examples.map((example) => JSON.stringify(example));
+  return [description, 'Examples of input:', ...lines]
+    .filter((each) => each !== undefined)
+    .join('\n');
 }
 
 function readChoice(choice: FieldReader): string | object | undefined {

@@ -24,7 +24,7 @@ const LEFT_OUT: readonly string[] = (
   'prompt_cache_retention prompt_cache_options'
 ).split(' ');
 
-const KNOWN: ReadonlySet<string> = new Set([...PASSED_FIELDS, ...TRANSLATED, ...LEFT_OUT]);
+const KNOWN = [...PASSED_FIELDS, ...TRANSLATED, ...LEFT_OUT];
 
 /** The body of a request to the Responses API as one for chat completions. */
 export function toChat(body: unknown, items: ItemSource | null): Translated {
@@ -87,6 +87,7 @@ const LOGPROBS = 'message.output_text.logprobs';
 function readReasoning(reader: FieldReader): string | undefined {
   const reasoning = reader.inner('reasoning');
   if (reasoning === null) return undefined;
+  reasoning.refuseOthers(['effort', 'mode', 'summary', 'generate_summary', 'context']);
   if ((reasoning.text('mode') ?? 'standard') !== 'standard') {
     reasoning.unsupported('mode', NO_COUNTERPART);
   }
@@ -96,6 +97,7 @@ function readReasoning(reader: FieldReader): string | undefined {
 function readText(reader: FieldReader): object {
   const text = reader.inner('text');
   if (text === null) return {};
+  text.refuseOthers(['format', 'verbosity']);
   const verbosity = text.text('verbosity');
   return { ...responseFormat(text), ...(verbosity !== undefined && { verbosity }) };
 }

@@ -1,5 +1,9 @@
 import { type FieldReader, isAbsent, NO_COUNTERPART } from '../findings.ts';
 
+const KNOWN = 'type name description parameters strict allowed_callers async defer_loading'.split(
+  ' ',
+);
+
 const CHOICES: ReadonlySet<string> = new Set(['none', 'auto', 'required']);
 
 /** `tools`, `tool_choice` and `parallel_tool_calls` of a chat completion. */
@@ -32,10 +36,8 @@ function readTool(tool: FieldReader): ChatTool | null {
     );
     return null;
   }
-  for (const key of ['async', 'output_schema']) {
-    const value = tool.get(key);
-    if (!isAbsent(value) && value !== false) tool.unsupported(key, NO_COUNTERPART);
-  }
+  tool.refuseOthers(KNOWN);
+  if (tool.flag('async') === true) tool.unsupported('async', NO_COUNTERPART);
   const callers = tool.list('allowed_callers');
   if (callers !== undefined && !callers.includes('direct')) {
     tool.unsupported('allowed_callers', NO_COUNTERPART);
