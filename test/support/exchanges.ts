@@ -173,6 +173,7 @@ const messagesTools = some({ description: words, strict: fc.boolean() });
 export const messagesRequest: fc.Arbitrary<Json> = fc
   .record({
     talk,
+    last: question,
     settings: some({
       ...sampling,
       top_k: fc.nat(100),
@@ -193,14 +194,17 @@ export const messagesRequest: fc.Arbitrary<Json> = fc
       ),
     }),
   })
-  .map(({ talk: rounds, settings, tools, choice }) => ({
+  .map(({ talk: rounds, last, settings, tools, choice }) => ({
     model: 'asked',
     max_tokens: 100,
     ...settings,
-    messages: rounds.flatMap(([asked, said], index) => [
-      messagesQuestion(asked, rounds[index - 1]?.[1]),
-      messagesTurn(said),
-    ]),
+    messages: [
+      ...rounds.flatMap(([asked, said], index) => [
+        messagesQuestion(asked, rounds[index - 1]?.[1]),
+        messagesTurn(said),
+      ]),
+      messagesQuestion(last, rounds.at(-1)?.[1]),
+    ],
     ...(tools.length > 0 && {
       tools: tools.map(([name, tool]) => ({ name, ...tool, input_schema: { type: 'object' } })),
       ...choice,

@@ -148,6 +148,7 @@ describe('what is said reaches the upstream as chat messages', () => {
             ],
           },
           { role: 'assistant', content: 'Nice.' },
+          HI,
         ],
       },
       said(
@@ -168,6 +169,7 @@ describe('what is said reaches the upstream as chat messages', () => {
           ],
         },
         { role: 'assistant', content: 'Nice.' },
+        HI,
       ),
     ],
   ])('%s', (_what, fields, body) => {
@@ -280,6 +282,7 @@ describe('what cannot be translated is refused by its name', () => {
     ['tools[1].type', { tools: [tool, { type: 'bash_20250124', name: 'bash' }] }],
     ['mcp_servers', { mcp_servers: [{ type: 'url', url: 'https://x.test', name: 'x' }] }],
     ['container', { container: 'c' }],
+    ['messages[1].role', { messages: [HI, { role: 'assistant', content: '{' }] }],
     ['inference_geo', { inference_geo: 'eu' }],
     ['output_config.task_budget', { output_config: { task_budget: 1 } }],
     ['tools[0].some_new_field', { tools: [{ ...tool, some_new_field: 1 }] }],

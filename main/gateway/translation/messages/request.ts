@@ -28,7 +28,7 @@ export function toCountedChat(body: unknown): Translated {
   return translate(body, false);
 }
 
-function translate(body: unknown, needsMaxTokens: boolean): Translated {
+function translate(body: unknown, isToBeAnswered: boolean): Translated {
   const findings = createFindings();
   const reader = bodyReader(body, findings);
   reader.refuseOthers(KNOWN);
@@ -41,7 +41,7 @@ function translate(body: unknown, needsMaxTokens: boolean): Translated {
   readMessages(reader, conversation);
 
   const maxTokens = reader.number('max_tokens');
-  if (needsMaxTokens && !reader.has('max_tokens')) reader.bad('max_tokens', 'must be a number');
+  if (isToBeAnswered) checkAnswerable(reader);
   const stops = reader.list('stop_sequences') ?? [];
   const user = reader.inner('metadata')?.text('user_id');
   const effort = readEffort(reader);
@@ -60,6 +60,15 @@ function translate(body: unknown, needsMaxTokens: boolean): Translated {
       stream_options: { include_usage: true },
     }),
   });
+}
+
+function checkAnswerable(reader: FieldReader): void {
+  if (!reader.has('max_tokens')) reader.bad('max_tokens', 'must be a number');
+  // The answer would be a new one at some upstreams and the rest of this one at others.
+  const last = reader.elements('messages').at(-1);
+  if (last?.text('role') === 'assistant') {
+    last.unsupported('role', "the last message must be the user's; nothing is continued here.");
+  }
 }
 
 /** Below so many tokens of reasoning, this effort; Anthropic's smallest budget is 1024. */
