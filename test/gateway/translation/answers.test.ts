@@ -121,6 +121,22 @@ describe('an answer of the Responses API', () => {
     expect(answerOf(RESPONSES, message)).not.toMatchObject({ output: [reasoning, {}] });
   });
 
+  test('calls a function in a namespace by its own name, as its request did', () => {
+    const tools = [{ type: 'namespace', name: 'eye', tools: [{ type: 'function', name: 'look' }] }];
+    const called = { id: 'a', function: { name: 'eye__look', arguments: '{}' } };
+    const request = { tools, input: 'Hi' };
+    const body = answerOf(RESPONSES, completion({ tool_calls: [called] }), {
+      ...EXCHANGE,
+      request,
+    });
+    const item = { type: 'function_call', namespace: 'eye', name: 'look', call_id: 'a' };
+    expect(body).toMatchObject({ output: [item] });
+    const { output } = body as { output: object[] };
+    expect(RESPONSES.toChat({ ...request, input: output }, null)).toMatchObject({
+      body: { messages: [{ tool_calls: [called] }] },
+    });
+  });
+
   test('has null for the usage that the upstream does not tell', () => {
     const { usage: _none, ...rest } = completion({ content: 'Hello.' });
     expect(answerOf(RESPONSES, rest)).toMatchObject({ usage: null });

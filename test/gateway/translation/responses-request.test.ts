@@ -232,6 +232,28 @@ describe('settings reach the upstream under its names', () => {
       },
     ],
     [
+      'functions in a namespace',
+      {
+        tools: [
+          {
+            type: 'namespace',
+            name: 'eye',
+            description: 'Sees.',
+            tools: [tool, { ...tool, name: 'see' }],
+          },
+        ],
+      },
+      {
+        tools: [
+          {
+            type: 'function',
+            function: { ...chatTool.function, name: 'eye__look', description: 'Sees.' },
+          },
+          { type: 'function', function: { ...chatTool.function, name: 'eye__see' } },
+        ],
+      },
+    ],
+    [
       'allowed tools',
       {
         tools: [tool, { ...tool, name: 'see' }],
@@ -278,6 +300,15 @@ describe('what cannot be translated is refused by its name', () => {
     ['text.some_new_field', { text: { some_new_field: 1 } }],
     ['tools[0].output_schema', { tools: [{ ...tool, output_schema: {} }] }],
     ['tools[0].async', { tools: [{ ...tool, async: true }] }],
+    ['tools', { tools: [tool, tool] }],
+    [
+      'tools[0].tools[0].type',
+      {
+        tools: [
+          { type: 'namespace', name: 'n', description: '', tools: [{ type: 'custom', name: 'x' }] },
+        ],
+      },
+    ],
     ['reasoning.mode', { reasoning: { mode: 'pro' } }],
     ['text.format.type', { text: { format: { type: 'grammar' } } }],
     ['tools[0].type', { tools: [{ type: 'web_search' }] }],

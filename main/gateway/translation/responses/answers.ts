@@ -4,6 +4,7 @@ import { type ChatAnswer, type Finish, readChatAnswer, type Usage } from '../cha
 import { eventText } from '../events.ts';
 import { badResponse, NO_FINISH, openAiError } from '../errors.ts';
 import type { Exchange, TranslatedStream, WholeAnswer } from '../translation.ts';
+import { namespacedFunctions } from './namespaces.ts';
 import { ResponseOutput } from './output.ts';
 import { type Progress, progressOf, responseObject } from './response.ts';
 
@@ -17,7 +18,10 @@ class ResponseAnswer {
 
   constructor(exchange: Exchange, emit: (type: string, fields: object) => void) {
     this.#exchange = exchange;
-    this.#output = new ResponseOutput(exchange.id, emit, reasoningFields(exchange.request));
+    this.#output = new ResponseOutput(exchange.id, emit, {
+      reasoningFields: reasoningFields(exchange.request),
+      functions: namespacedFunctions(exchange.request),
+    });
   }
 
   /** Before the deltas of the first part, whose model the first events name. */

@@ -2,6 +2,7 @@ import { isObject } from '#shared/objects.ts';
 import type { ChatPart, Conversation } from '../conversation.ts';
 import type { FieldReader } from '../findings.ts';
 import type { ItemSource } from '../item-memory.ts';
+import { flatName } from './namespaces.ts';
 import { readParts, textsOf } from './parts.ts';
 
 /** Adds `input`: a text, or messages, calls, their outputs and reasoning in order. */
@@ -76,12 +77,11 @@ function readReasoning(item: FieldReader, conversation: Conversation): void {
 }
 
 function readCall(item: FieldReader, conversation: Conversation): void {
-  if (item.has('namespace')) {
-    item.unsupported('namespace', 'chat completions have no tools in namespaces.');
-  }
+  const namespace = item.text('namespace');
+  const name = item.requiredText('name');
   conversation.call({
     id: item.requiredText('call_id'),
-    name: item.requiredText('name'),
+    name: flatName({ name, ...(namespace !== undefined && { namespace }) }),
     arguments: item.requiredText('arguments'),
   });
 }

@@ -6,6 +6,7 @@ import {
   NO_NAME,
   type PartialCall,
 } from '../partial-calls.ts';
+import type { FunctionName } from './namespaces.ts';
 import { createTextBuilder, type TextBuilder } from '../text-builder.ts';
 
 /** An item of an answer's `output`. */
@@ -17,6 +18,14 @@ export interface OutputItem {
 
 type Status = 'completed' | 'incomplete';
 type Emit = (type: string, fields: object) => void;
+
+/** What the items of an answer take from its request. */
+export interface Asked {
+  /** Of each reasoning item, besides its text. */
+  readonly reasoningFields: object;
+  /** Functions in namespaces by the names under which the upstream calls them. */
+  readonly functions: ReadonlyMap<string, FunctionName>;
+}
 
 interface OpenReasoning {
   readonly kind: 'reasoning';
@@ -43,6 +52,7 @@ interface OpenPart {
 interface OpenCall {
   readonly place: number;
   readonly id: string;
+  readonly function: FunctionName;
   readonly call: PartialCall;
 }
 
@@ -56,7 +66,7 @@ const MAX_ITEMS = 10_000;
 export class ResponseOutput {
   readonly #exchangeId: string;
   readonly #emit: Emit;
-  readonly #reasoningFields: object;
+  readonly #asked: Asked;
   readonly #items: OutputItem[] = [];
   readonly #calls;
   /** In order of their places. */
@@ -66,11 +76,10 @@ export class ResponseOutput {
   #isMixed = false;
   #problem: string | null = null;
 
-  /** @param reasoningFields of each reasoning item, besides its text */
-  constructor(exchangeId: string, emit: Emit, reasoningFields: object) {
+  constructor(exchangeId: string, emit: Emit, asked: Asked) {
     this.#exchangeId = exchangeId;
     this.#emit = emit;
-    this.#reasoningFields = reasoningFields;
+    this.#asked = asked;
     this.#calls = createPartialCalls(exchangeId);
   }
 
@@ -128,7 +137,7 @@ export class ResponseOutput {
     const open: OpenReasoning = { kind: 'reasoning', place, id, text: createTextBuilder() };
     this.#open = open;
     const item = { id, type: 'reasoning', status: 'in_progress', summary: [] };
-    this.#added(open, { ...item, ...this.#reasoningFields });
+    this.#added(open, { ...item, ...this.#asked.reasoningFields });
     this.#tell('reasoning_summary_part.added', open, { summary_index: 0, part: summaryPart('') });
     return open;
   }
@@ -196,7 +205,8 @@ export class ResponseOutput {
     this.#closeCompleteCall();
     if (call.name === '') this.#problem = NO_NAME;
     const place = this.#nextPlace();
-    const open: OpenCall = { place, id: `fc_${this.#exchangeId}_${place}`, call };
+    const name = this.#asked.functions.get(call.name) ?? { name: call.name };
+    const open = { place, id: `fc_${this.#exchangeId}_${place}`, function: name, call };
     this.#openCalls.set(call, open);
     this.#added(open, callItem(open, '', 'in_progress'));
     return open;
@@ -214,7 +224,7 @@ export class ResponseOutput {
 
   #closeCall(open: OpenCall, status: Status): void {
     const json = open.call.arguments.text();
-    const done = { name: open.call.name, arguments: json };
+    const done = { name: open.function.name, arguments: json };
     this.#tell('function_call_arguments.done', open, done);
     this.#done(open, callItem(open, json, status));
   }
@@ -234,7 +244,7 @@ export class ResponseOutput {
     const part = summaryPart(text);
     this.#tell('reasoning_summary_part.done', open, { summary_index: 0, part });
     const item = { id, type: 'reasoning', status, summary: [part] };
-    this.#done(open, { ...item, ...this.#reasoningFields });
+    this.#done(open, { ...item, ...this.#asked.reasoningFields });
   }
 
   #closePart(message: OpenMessage): void {
@@ -271,7 +281,8 @@ function partObject(type: OpenPart['type'], text: string, annotations: readonly 
   return type === 'refusal' ? { type, refusal: text } : { type, text, annotations, logprobs: [] };
 }
 
-function callItem({ id, call }: OpenCall, json: string, status: string): OutputItem {
-  const { id: call_id, name } = call;
-  return { id, type: 'function_call', status, call_id, name, arguments: json };
+function callItem(open: OpenCall, json: string, status: string): OutputItem {
+  const { id, call } = open;
+  const item = { id, type: 'function_call', status, call_id: call.id, ...open.function };
+  return { ...item, arguments: json };
 }

@@ -1,4 +1,5 @@
 import { type FieldReader, isAbsent, NO_COUNTERPART } from '../findings.ts';
+import { flatName } from './namespaces.ts';
 
 const KNOWN = 'type name description parameters strict allowed_callers async defer_loading'.split(
   ' ',
@@ -8,11 +9,12 @@ const CHOICES: ReadonlySet<string> = new Set(['none', 'auto', 'required']);
 
 /** `tools`, `tool_choice` and `parallel_tool_calls` of a chat completion. */
 export function readTools(reader: FieldReader): object {
-  const tools = reader.elements('tools').flatMap((tool) => readTool(tool) ?? []);
+  const tools = reader.elements('tools').flatMap(readTool);
   const { choice, allowed } = readChoice(reader);
   const offered =
     allowed === null ? tools : tools.filter(({ function: { name } }) => allowed.has(name));
   const parallel = reader.flag('parallel_tool_calls');
+  checkNames(reader, tools);
   // Some engines refuse these two without tools, where they mean nothing.
   if (offered.length === 0) return {};
   return {
@@ -22,34 +24,66 @@ export function readTools(reader: FieldReader): object {
   };
 }
 
+/** Two functions of one name could not be told apart in the answer. */
+function checkNames(reader: FieldReader, tools: readonly ChatTool[]): void {
+  const names = tools.map((tool) => tool.function.name);
+  const seen = new Set(names);
+  const twice = names.find((name) => !seen.delete(name));
+  if (twice !== undefined) reader.unsupported('tools', `two functions are called '${twice}'.`);
+}
+
 interface ChatTool {
   readonly type: 'function';
   readonly function: { readonly name: string; readonly [field: string]: unknown };
 }
 
-function readTool(tool: FieldReader): ChatTool | null {
+/** The functions that a tool is. */
+function readTool(tool: FieldReader): readonly ChatTool[] {
   const type = tool.requiredText('type');
-  if (type !== 'function') {
-    tool.unsupported(
-      'type',
-      `a tool of type '${type}' runs at its provider or has no counterpart in chat completions; only functions are translated.`,
-    );
-    return null;
+  switch (type) {
+    case 'function':
+      return [readFunction(tool)];
+    case 'namespace':
+      return readNamespace(tool);
+    default:
+      tool.unsupported(
+        'type',
+        `a tool of type '${type}' runs at its provider or has no counterpart in chat completions; only functions are translated.`,
+      );
+      return [];
   }
+}
+
+/** Its description goes to its first function. */
+function readNamespace(tool: FieldReader): readonly ChatTool[] {
+  tool.refuseOthers(['type', 'name', 'description', 'tools']);
+  const namespace = tool.requiredText('name');
+  const about = tool.text('description');
+  return tool.elements('tools').flatMap((inner, index) => {
+    if (inner.requiredText('type') === 'function') {
+      return [readFunction(inner, namespace, index === 0 ? about : undefined)];
+    }
+    inner.unsupported('type', 'of the tools in a namespace only functions are translated.');
+    return [];
+  });
+}
+
+function readFunction(tool: FieldReader, namespace?: string, about?: string): ChatTool {
   tool.refuseOthers(KNOWN);
   if (tool.flag('async') === true) tool.unsupported('async', NO_COUNTERPART);
   const callers = tool.list('allowed_callers');
   if (callers !== undefined && !callers.includes('direct')) {
     tool.unsupported('allowed_callers', NO_COUNTERPART);
   }
-  const description = tool.text('description');
+  const texts = [about, tool.text('description')].filter((each) => each !== undefined);
   const parameters = tool.object('parameters');
   const strict = tool.flag('strict');
+  const name = tool.requiredText('name');
   return {
-    type,
+    type: 'function',
     function: {
-      name: tool.requiredText('name'),
-      ...(description !== undefined && { description }),
+      name: flatName({ name, ...(namespace !== undefined && { namespace }) }),
+      ...(texts.length > 0 && { description: texts.join('\n\n') }),
       ...(parameters !== undefined && { parameters }),
       ...(strict !== undefined && { strict }),
     },
