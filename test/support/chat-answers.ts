@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 
-/** What a model says in one answer, in the order in which engines send it. */
+/** One answer of a model, in the order in which engines send it. */
 export interface Said {
   readonly reasoning: string;
   readonly text: string;

@@ -26,7 +26,7 @@ const sampling = {
   top_p: fc.double({ min: 0, max: 1, noNaN: true }),
 };
 
-/** What a model and its tools do between two messages of the user. */
+/** The model's and its tools' part between two messages of the user. */
 const turn = fc
   .record({
     reasoning: fc.option(words, { nil: null }),

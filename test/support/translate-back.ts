@@ -161,7 +161,7 @@ function imageBlock(part: Json): Json {
   return { type: 'image', source };
 }
 
-/** What the model said, read from an answer of the Responses API. */
+/** The model's part of an answer of the Responses API. */
 export function saidInResponse(answer: object): Said {
   const {
     output,
@@ -210,7 +210,7 @@ const FINISHES: Readonly<Record<string, Said['finish']>> = {
   refusal: 'content_filter',
 };
 
-/** What the model said, read from an answer of the Messages API. */
+/** The model's part of an answer of the Messages API. */
 export function saidInMessage(answer: object): Said {
   const { content, usage, stop_reason } = answer as {
     content: (Json & { type: string })[];

@@ -13,7 +13,7 @@ import { listening } from './listening.ts';
 
 /** An upstream that speaks chat completions, as a script. */
 export interface ScriptedChat {
-  /** What it says to the next requests. */
+  /** The answer to the next requests. */
   said: Said;
   pieceChars: number;
   /** Chunks after which it breaks off; null: it does not. */

@@ -2,7 +2,7 @@ import { isObject } from '#shared/objects.ts';
 import { listOf, memberOf } from '../../platform/json.ts';
 import { isTooDeep } from './depth.ts';
 
-/** What one chunk of a stream, or a whole completion, adds to an answer, in this order. */
+/** A part of a chunk or of a whole completion; one chunk yields its parts in this order. */
 export type Delta =
   | { readonly kind: 'reasoning' | 'text' | 'refusal'; readonly text: string }
   | { readonly kind: 'call'; readonly call: CallDelta }

@@ -48,7 +48,7 @@ export interface Conversation {
   messages(): readonly ChatMessage[];
 }
 
-/** What the model said in one turn. */
+/** One turn of the model. */
 interface Turn {
   readonly texts: string[];
   readonly reasoning: string[];

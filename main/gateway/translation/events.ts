@@ -1,4 +1,4 @@
-/** What a stream tells of an answer; its fields depend on its type. */
+/** Its fields depend on its type. */
 export interface StreamEvent {
   readonly type: string;
   readonly [field: string]: unknown;

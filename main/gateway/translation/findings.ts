@@ -37,7 +37,7 @@ export function bodyReader(body: unknown, findings: Findings): FieldReader {
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** Whether a field is left out; `null` says the same in both protocols. */
+/** In both protocols `null` says the same as leaving a field out. */
 export const isAbsent = (value: unknown): value is undefined | null =>
   value === undefined || value === null;
 

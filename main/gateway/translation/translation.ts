@@ -10,7 +10,7 @@ export type Translated =
   /** Well-formed, but only an upstream that speaks the protocol can do it. */
   | { readonly kind: 'unsupported'; readonly message: string; readonly field: string };
 
-/** What an answer needs to know besides what the upstream said. */
+/** Facts for an answer that the upstream does not supply. */
 export interface Exchange {
   /** The caller's parsed body, of which some answers repeat the settings. */
   readonly request: unknown;
@@ -37,7 +37,7 @@ export interface TranslatedStream {
   end(): string;
   /** Ends the stream with the protocol's own error event. */
   fail(error: HttpError): string;
-  /** Whether the last event was sent, or an error. */
+  /** True once the last event or an error was returned. */
   ended(): boolean;
 }
 

@@ -16,6 +16,7 @@ function chatOf(fields: object): object {
 }
 
 const said = (...messages: object[]) => ({ messages });
+const inUser = (...content: object[]) => ({ messages: [{ role: 'user', content }] });
 const cached = { cache_control: { type: 'ephemeral' } };
 
 describe('what is said reaches the upstream as chat messages', () => {
@@ -128,6 +129,15 @@ describe('what is said reaches the upstream as chat messages', () => {
           { type: 'text', text: 'S\nhttps://x.test\nfound' },
         ],
       }),
+    ],
+    [
+      'the tools that a search found as text',
+      inUser({
+        type: 'tool_result',
+        tool_use_id: 'a',
+        content: [{ type: 'tool_reference', tool_name: 'look' }],
+      }),
+      said({ role: 'tool', tool_call_id: 'a', content: 'Tool found: look' }),
     ],
     [
       "an image of a tool's result in the user message behind all results",
@@ -273,8 +283,6 @@ describe('settings reach the upstream under its names', () => {
     expect(chatOf(fields)).toEqual({ messages: [HI], ...chat });
   });
 });
-
-const inUser = (...content: object[]) => ({ messages: [{ role: 'user', content }] });
 
 describe('what cannot be translated is refused by its name', () => {
   test.each<[field: string, fields: object]>([

@@ -281,6 +281,14 @@ describe.each([
     expect(types).toContain('error');
   });
 
+  test('tells of success only once the upstream has ended its stream', () => {
+    const stream = protocol.createStream(EXCHANGE);
+    const text = [chunk({ content: 'Hel' }), DONE, usage].map((each) => stream.push(each)).join('');
+    expect(typesOf(eventsIn(text)).filter((type) => success.test(String(type)))).toEqual([]);
+    expect(stream.ended()).toBe(false);
+    expect(String(eventsIn(stream.end()).at(-1)?.['type'])).toMatch(success);
+  });
+
   test('takes blanks behind the arguments of a complete call', () => {
     const events = told(protocol, begin(0, 'a'), more(0, '{}'), begin(1, 'b'), more(0, '\n'), DONE);
     expect(String(events.at(-1)?.['type'])).toMatch(success);

@@ -7,7 +7,7 @@ import { type BlockEvent, MessageBlocks } from './blocks.ts';
 import { CollectedBlocks } from './collected-blocks.ts';
 import { type Block, type Ending, endingOf, messageObject, usageObject } from './message.ts';
 
-/** What is known of an answer besides its blocks. */
+/** An answer that is being put together. */
 class MessageAnswer {
   readonly blocks: MessageBlocks;
   readonly #exchange: Exchange;
@@ -21,7 +21,7 @@ class MessageAnswer {
     this.blocks = new MessageBlocks(exchange.id, emit);
   }
 
-  /** What surrounds the deltas of a part; the first one's model is in the first event. */
+  /** Takes all of a part but its deltas; the first part's model is in the first event. */
   note(part: AnswerPart): void {
     this.#model ??= part.model;
     this.#finish = part.finish ?? this.#finish;

@@ -49,7 +49,7 @@ export class MessageBlocks {
     this.#calls = createPartialCalls(exchangeId);
   }
 
-  /** Why the answer cannot be told on; null while it can. */
+  /** The reason to fail the answer; null while there is none. */
   problem(): string | null {
     return this.#problem;
   }

@@ -38,7 +38,7 @@ function readMessage(message: FieldReader, conversation: Conversation): void {
   }
 }
 
-/** The blocks of `content`; null if it is a text, which `add` gets. */
+/** The blocks of `content`; if it is a text, `add` gets that. */
 function blocksOf(message: FieldReader, add: (text: string) => void): FieldReader[] {
   const content = message.get('content');
   if (typeof content === 'string') {
@@ -77,6 +77,9 @@ function readUserBlock(block: FieldReader): ChatPart[] {
       return readDocument(block);
     case 'search_result':
       return readSearchResult(block);
+    // What a search for tools found; all tools are offered from the beginning here.
+    case 'tool_reference':
+      return [{ type: 'text', text: `Tool found: ${block.requiredText('tool_name')}` }];
     default:
       refuse(block, type);
       return [];
@@ -88,7 +91,7 @@ function refuse(block: FieldReader, type: string): void {
 }
 
 /** Says of a result that the tool failed; chat completions have no field for it. */
-export const FAILED = 'Error: ';
+const FAILED = 'Error: ';
 
 function readResult(block: FieldReader, conversation: Conversation): void {
   const parts: ChatPart[] = [];

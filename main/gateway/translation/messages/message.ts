@@ -1,7 +1,6 @@
 import type { Finish, Usage } from '../chat-answer.ts';
 import type { Exchange } from '../translation.ts';
 
-/** Why an answer ended. */
 export interface Ending {
   readonly stop_reason: string;
   readonly stop_sequence: string | null;
@@ -9,7 +8,6 @@ export interface Ending {
   readonly container: null;
 }
 
-/** What an ending depends on besides the upstream's reason. */
 export interface Said {
   readonly hasCalls: boolean;
   readonly hasRefusal: boolean;

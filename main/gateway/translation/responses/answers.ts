@@ -29,7 +29,7 @@ class ResponseAnswer {
     this.#model ??= part.model;
   }
 
-  /** What went wrong, or null. */
+  /** Returns the reason to fail the answer, or null. */
   add(part: ChatAnswer & { readonly kind: 'part' }): string | null {
     this.begin(part);
     this.#usage = part.usage ?? this.#usage;

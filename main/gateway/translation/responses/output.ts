@@ -19,7 +19,7 @@ export interface OutputItem {
 type Status = 'completed' | 'incomplete';
 type Emit = (type: string, fields: object) => void;
 
-/** What the items of an answer take from its request. */
+/** Settings of the request that shape items. */
 export interface Asked {
   /** Of each reasoning item, besides its text. */
   readonly reasoningFields: object;
@@ -83,7 +83,7 @@ export class ResponseOutput {
     this.#calls = createPartialCalls(exchangeId);
   }
 
-  /** Why the answer cannot be told on; null while it can. */
+  /** The reason to fail the answer; null while there is none. */
   problem(): string | null {
     return this.#problem;
   }

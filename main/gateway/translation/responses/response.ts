@@ -4,7 +4,6 @@ import type { HttpError } from '../../../platform/http/responses.ts';
 import type { Exchange } from '../translation.ts';
 import type { OutputItem } from './output.ts';
 
-/** How far an answer is. */
 export type Progress =
   | { readonly status: 'in_progress' | 'completed' }
   | { readonly status: 'incomplete'; readonly reason: 'max_output_tokens' | 'content_filter' }
