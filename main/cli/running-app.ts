@@ -1,5 +1,6 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { replaceFile } from '../platform/files.ts';
 import { readControlToken } from '../platform/secrets.ts';
 
 /** The running Switchyard of a data directory, with its control token. */
@@ -73,9 +74,7 @@ const FILE = 'running.json';
 
 /** Records the running gateway's address for the other commands, such as `switchyard open`. */
 export function writeRunFile(directory: string, url: string): void {
-  writeFileSync(join(directory, FILE), `${JSON.stringify({ url, pid: process.pid })}\n`, {
-    mode: 0o600,
-  });
+  replaceFile(join(directory, FILE), `${JSON.stringify({ url, pid: process.pid })}\n`);
 }
 
 export function removeRunFile(directory: string): void {

@@ -9,7 +9,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import SqliteDatabase, { type Database } from 'better-sqlite3';
-import { isoTime } from '../../platform/dates.ts';
+import { asideName } from '../../platform/files.ts';
 import { explain, type Failure, failureOf, unusableReason, type UnusableReason } from './errors.ts';
 import { type Loaded, loadState } from './queries.ts';
 
@@ -116,7 +116,7 @@ function makePrivate(path: string): void {
 
 /** Renames the file with its side files, under names that SQLite still associates. */
 function setAside(path: string, nowMs: number): string {
-  const aside = `${path}.bad-${isoTime(nowMs).replaceAll(':', '-')}`;
+  const aside = asideName(path, nowMs);
   // The database first: a crash in between leaves a log without its file, which SQLite drops.
   for (const suffix of ['', '-wal', '-shm'])
     if (existsSync(path + suffix)) renameSync(path + suffix, aside + suffix);
