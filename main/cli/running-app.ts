@@ -1,5 +1,6 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseVisible } from '#shared/visible.ts';
 import { replaceFile } from '../platform/files.ts';
 import { readControlToken } from '../platform/secrets.ts';
 
@@ -45,7 +46,7 @@ export async function callRunning(
       body: json === undefined ? null : JSON.stringify(json),
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
-    const body = (await response.json()) as Readonly<Record<string, unknown>>;
+    const body = parseVisible(await response.text()) as Readonly<Record<string, unknown>>;
     if (response.ok) return { body, error: null };
     const { message } = (body['error'] ?? {}) as { readonly message?: unknown };
     return { body, error: typeof message === 'string' ? message : `HTTP ${response.status}` };
