@@ -28,7 +28,7 @@ test.each([
   ['as it is', JSON.stringify({ names: [NAME], n: 1 })],
   [
     'all in escapes',
-    `{"names":["${[...NAME].map((c) => `\\u${(c.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`).join('')}"],"n":1}`,
+    `{"names":["${Array.from(NAME, (c) => `\\u${(c.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`).join('')}"],"n":1}`,
   ],
 ])('JSON for the eye is read with its hidden characters seen: %s', (_how, json) => {
   expect(parseVisible(json)).toEqual({ names: [SEEN], n: 1 });

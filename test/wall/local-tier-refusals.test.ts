@@ -83,6 +83,20 @@ describe('the engine’s own refusal of the caller', () => {
   );
 });
 
+test('a machine that repeats the gateway’s token in a refusal does not show it to the caller', async () => {
+  const tokens: string[] = [];
+  const machine = await startMachine(({ res, headers }) => {
+    const token = String(headers['x-gateway-token']);
+    tokens.push(token);
+    res.writeHead(400, { 'content-type': 'application/json', 'request-id': token });
+    res.end(JSON.stringify({ error: { message: `what is ${token}?` } }));
+  });
+  const { headers, ...answer } = await chat((await startTier([machine])).url);
+  expect(tokens[0]).toMatch(/^[0-9a-f]{64}$/);
+  expect(JSON.parse(answer.text)).toEqual({ error: { message: 'what is [secret]?' } });
+  expect(JSON.stringify(headers)).not.toContain(tokens[0]);
+});
+
 describe('a machine that refuses what the caller asks', () => {
   const lastCheck = async (tier: Tier, { id }: Machine) =>
     (await tier.provider(id)).verification.last_check;

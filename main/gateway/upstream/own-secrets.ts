@@ -1,5 +1,4 @@
 import type { ResponseHeaders } from '../../platform/http/types.ts';
-import type { BaseAddress } from './upstreams.ts';
 
 /** Shorter texts are no keys, and replacing them would garble answers. */
 const MIN_LENGTH = 6;
@@ -7,7 +6,7 @@ const HIDDEN = '[secret]';
 
 /** What must not come back from an upstream: every credential that is sent to it, in each spelling. */
 export function ownSecrets(
-  { basicAuth, query }: Pick<BaseAddress, 'basicAuth' | 'query'>,
+  { basicAuth, query }: { readonly basicAuth: string | null; readonly query: string },
   values: readonly (string | null)[],
 ): readonly string[] {
   const all = [
