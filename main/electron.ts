@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   app,
@@ -27,6 +27,7 @@ import { createLoginItem } from './desktop/login-item.ts';
 import { hasTrayPanel } from './desktop/tray.ts';
 import { parseSavedWindow } from './desktop/window-bounds.ts';
 import { systemClock } from './platform/clock.ts';
+import { replaceFile } from './platform/files.ts';
 import { createFileLog } from './platform/log.ts';
 import { openStore } from './registry/store/open-store.ts';
 
@@ -61,7 +62,7 @@ function readWindow() {
 
 function writeWindow(saved: object): void {
   try {
-    writeFileSync(windowFile, JSON.stringify(saved), { mode: 0o600 });
+    replaceFile(windowFile, JSON.stringify(saved));
   } catch {
     // The window opens at its default place next time.
   }
