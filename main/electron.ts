@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   app,
@@ -13,7 +13,12 @@ import {
 } from 'electron';
 import type { HostActivity } from './agent/availability/host-activity.ts';
 import { createHost } from './app/app.ts';
-import { dataDirectory } from './config/data-directory.ts';
+import {
+  dataDirectory,
+  fileProblem,
+  isFileProblem,
+  openDataDirectory,
+} from './config/data-directory.ts';
 import { loadConfig } from './config/load.ts';
 import { readSettings } from './config/settings-file.ts';
 import { runDesktop } from './desktop/desktop.ts';
@@ -22,6 +27,7 @@ import { createLoginItem } from './desktop/login-item.ts';
 import { hasTrayPanel } from './desktop/tray.ts';
 import { parseSavedWindow } from './desktop/window-bounds.ts';
 import { systemClock } from './platform/clock.ts';
+import { replaceFile } from './platform/files.ts';
 import { createFileLog } from './platform/log.ts';
 import { openStore } from './registry/store/open-store.ts';
 
@@ -56,7 +62,7 @@ function readWindow() {
 
 function writeWindow(saved: object): void {
   try {
-    writeFileSync(windowFile, JSON.stringify(saved), { mode: 0o600 });
+    replaceFile(windowFile, JSON.stringify(saved));
   } catch {
     // The window opens at its default place next time.
   }
@@ -75,11 +81,20 @@ const surroundings: HostActivity = {
 };
 
 async function composeHost(): Promise<HostApi> {
+  try {
+    return await openHost();
+  } catch (error) {
+    throw isFileProblem(error) ? new Error(fileProblem(error, dataDir), { cause: error }) : error;
+  }
+}
+
+async function openHost(): Promise<HostApi> {
+  const unsafe = openDataDirectory(process.env, process.platform);
   const settings = readSettings(dataDir, Date.now());
   const loaded = loadConfig(process.env, settings.tree);
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
   const log = createFileLog(logsDirectory, loaded.config.gateway.logLevel);
-  for (const warning of [...settings.warnings, ...loaded.warnings]) log('warn', warning);
+  for (const warning of [...unsafe, ...settings.warnings, ...loaded.warnings]) log('warn', warning);
   const host = await createHost(
     {
       loaded,
