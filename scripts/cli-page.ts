@@ -25,6 +25,21 @@ ${NOTES}
 ${codes.join('\n')}
 
 A gateway that a second signal ends leaves with 130 (SIGINT) or 143 (SIGTERM).
+
+## As a service
+
+\`switchyard service install\` writes a unit for systemd, an agent for launchd or a task for Windows, and starts it;
+\`--print\` only shows it. The service has no variables of your shell but the data directory: what it needs is set in the
+window or by \`switchyard set\`. Under systemd the log is in the journal.
+
+\`sudo switchyard service install --system\` makes a unit of the machine, with a user of its own and its data in
+\`/var/lib/switchyard\`. Node and Switchyard must then lie where all users can read them.
+
+## In a container
+
+\`deploy/Containerfile\` builds an image, and \`deploy/compose.yaml\` puts Open WebUI in front of it; the first lines of
+each say how. The image needs \`SWITCHYARD_API_KEYS\`, because it listens on the network. With the NVIDIA Container
+Toolkit, \`--gpus all\` (Docker) or \`--device nvidia.com/gpu=all\` (podman) shows the GPU's figures.
 `;
   return format(page, { ...(await resolveConfig(CLI_PAGE)), parser: 'markdown' });
 }

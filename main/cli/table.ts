@@ -9,6 +9,7 @@ import { logs } from './logs.ts';
 import { models } from './models.ts';
 import { openWindow } from './open.ts';
 import { answer, type Outcome } from './outcome.ts';
+import { ACTIONS, service } from './service/service.ts';
 import { getSettings, PATHS, SECTIONS, setSetting } from './settings.ts';
 import { status } from './status.ts';
 
@@ -132,6 +133,21 @@ export const COMMANDS: readonly Command[] = [
     arguments: [],
     options: withJson(),
     run: async (input) => (await import('./doctor.ts')).runDoctor(input),
+  },
+  {
+    name: 'service',
+    summary: 'Run the gateway as a service that starts by itself.',
+    details:
+      'systemd on Linux, launchd on macOS, a scheduled task on Windows. "status" ends with code 0 while the service runs, otherwise 1.',
+    arguments: [{ name: 'action', choices: ACTIONS }],
+    options: withJson(
+      {
+        name: 'system',
+        summary: 'As a service of the machine instead of the user; systemd, as root.',
+      },
+      { name: 'print', summary: 'Only print what would be installed.' },
+    ),
+    run: service,
   },
   {
     name: 'completion',

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import type { StatusReport } from '#shared/status.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
-import { runCli, startCli } from '../support/process.ts';
+import { runCli, startCli, startProgram } from '../support/process.ts';
 import { startHost } from '../support/two-hosts.ts';
 import { answers, chunk, cut, error, ROLE, startUpstream } from '../support/upstream.ts';
 
@@ -173,12 +173,8 @@ test('nobody reads the output any more: the command ends quietly', async () => {
 test('without a terminal there is no colour and no progress, and NO_COLOR holds on one', async () => {
   const { DATA_DIR } = await startRunning();
   const colored = async (env: Record<string, string>) => {
-    const child = spawn(process.execPath, ['main/headless.ts', 'status'], {
-      cwd: join(import.meta.dirname, '../..'),
-      env: { PATH: process.env['PATH'], SWITCHYARD_DATA_DIR: DATA_DIR, ...env },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    return (await text(child.stdout)).includes('\u001B[');
+    const variables = { SWITCHYARD_DATA_DIR: DATA_DIR, ...env };
+    return (await startProgram(variables, 'status').ended).stdout.includes('\u001B[');
   };
   expect(await colored({})).toBe(false);
   expect(await colored({ FORCE_COLOR: '1' })).toBe(true);
