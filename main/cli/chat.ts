@@ -4,7 +4,7 @@ import { memberOf, parseJson } from '../platform/json.ts';
 import type { Input } from './command.ts';
 import { answer, EXIT, failed, type Outcome } from './outcome.ts';
 import { findRunning, noneRuns, type Running } from './running-app.ts';
-import { paint, printError, withProgress } from './terminal.ts';
+import { paintError, printError, withProgress } from './terminal.ts';
 
 /** Asks one question; the answer goes to standard output as it comes, its route to standard error. */
 export async function chat(input: Input): Promise<Outcome> {
@@ -23,7 +23,7 @@ export async function chat(input: Input): Promise<Outcome> {
   if (asJson && error === null) return answer({ text, ...route }, '');
   if (!asJson) {
     if (text !== '' && !text.endsWith('\n')) process.stdout.write('\n');
-    printError(paint('dim', routeText(route)));
+    printError(paintError('dim', routeText(route)));
   }
   return error === null ? { kind: 'printed', exitCode: EXIT.done } : failed(error);
 }

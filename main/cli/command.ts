@@ -25,7 +25,7 @@ export interface Argument {
 export interface Option {
   readonly name: string;
   readonly short?: string;
-  /** What its value is, as in `<name>`; left out where it takes none. */
+  /** As in `name` of `--model <name>`; left out where it takes no value. */
   readonly value?: string;
   readonly summary: string;
 }

@@ -3,13 +3,12 @@ import { join } from 'node:path';
 import type { Config } from '../config/schema.ts';
 import { createLog, fileSink, type Log, type LogFormat, streamSink } from '../platform/log.ts';
 
-/** Where the log goes, and how its lines are written. */
 export interface LogTarget {
   readonly to: 'file' | 'stdout' | 'stderr';
   readonly format: LogFormat;
 }
 
-/** What reads standard error. */
+/** The reader of standard error. */
 export type Surroundings = 'journal' | 'container' | 'other';
 
 type Chosen = Pick<Config['gateway'], 'logTo' | 'logFormat'>;

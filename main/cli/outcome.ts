@@ -14,7 +14,7 @@ export const EXIT_MEANINGS: Readonly<Record<ExitCode, string>> = {
 export type Outcome =
   | {
       readonly kind: 'answer';
-      /** What `--json` prints. */
+      /** Printed by `--json`. */
       readonly data: unknown;
       readonly text: string;
       readonly exitCode: ExitCode;

@@ -67,7 +67,7 @@ async function addressesOf(host: Host): Promise<Addresses | Outcome> {
   }
 }
 
-/** Where sentences for people go. */
+/** Takes the sentences for people. */
 interface Voice {
   readonly say: (text: string) => void;
   readonly warn: (text: string) => void;

@@ -13,7 +13,7 @@ import { ACTIONS, service } from './service/service.ts';
 import { getSettings, PATHS, SECTIONS, setSetting } from './settings.ts';
 import { status } from './status.ts';
 
-/** What prints data prints it as JSON, too. */
+/** For commands that print data. */
 const withJson = (...options: readonly Option[]) => [...options, JSON_OPTION];
 
 /** Every command, once. What the larger part of the program does is loaded when it is needed. */

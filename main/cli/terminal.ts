@@ -6,6 +6,9 @@ export type Paint = (style: Style, text: string) => string;
 /** Colours for standard output; none where it is no terminal or `NO_COLOR` is set. */
 export const paint: Paint = (style, text) => styleText(style, text, { stream: process.stdout });
 
+export const paintError: Paint = (style, text) =>
+  styleText(style, text, { stream: process.stderr });
+
 /** Writes a text that ends with a line break. */
 export function print(text: string): void {
   process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);

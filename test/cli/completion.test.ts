@@ -25,7 +25,7 @@ test.each(SHELLS.map((shell) => [shell, has(shell)] as const).filter(([, there])
   },
 );
 
-/** What bash offers where the last of these words is being typed. */
+/** Bash's offers where the last of these words is being typed. */
 function offered(...words: readonly string[]): readonly string[] {
   const script = `${completionScript('bash', COMMANDS)}
 COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}

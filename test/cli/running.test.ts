@@ -180,3 +180,38 @@ test('without a terminal there is no colour and no progress, and NO_COLOR holds 
   expect(await colored({ FORCE_COLOR: '1' })).toBe(true);
   expect(await colored({ NO_COLOR: '1' })).toBe(false);
 });
+
+test('chat takes its message from standard input', async () => {
+  const upstream = await startUpstream(answers('Hi.'));
+  const { DATA_DIR } = await startRunning({ HOSTED_A_BASE_URL: upstream.url });
+  const child = spawn(process.execPath, ['main/headless.ts', 'chat'], {
+    cwd: join(import.meta.dirname, '../..'),
+    env: { PATH: process.env['PATH'], SWITCHYARD_DATA_DIR: DATA_DIR },
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  child.stdin.end('What is this?\n');
+  expect(await text(child.stdout)).toBe('Hi.\n');
+  expect(upstream.calls[0]?.json).toMatchObject({ messages: [{ content: 'What is this?\n' }] });
+});
+
+test('leave ends what join began, whether the machine runs or not', async () => {
+  const gateway = await startRunning();
+  const joinGateway = async (run: typeof gateway.run) => {
+    const { text: body } = await gateway.host.post('providers/enrollments');
+    const { token } = JSON.parse(body) as { token: string };
+    expect(await run('join', gateway.host.url, token, '--yes')).toMatchObject({ code: 0 });
+  };
+  const left = `Left ${gateway.host.url}. "Remove" in its window forgets this machine there, too.\n`;
+  const none = 'This machine has joined no other gateway.\n';
+
+  const DATA_DIR = temporaryDirectory();
+  const alone = (...args: readonly string[]) => runCli({ DATA_DIR, AGENT: 'true' }, ...args);
+  await joinGateway(alone);
+  expect((await alone('leave')).stdout).toBe(left);
+  expect((await alone('leave')).stdout).toBe(none);
+
+  const { run } = await startRunning({ AGENT: 'true', AGENT_PORTS: '0' });
+  await joinGateway(run);
+  expect((await run('leave')).stdout).toBe(left);
+  expect((await run('leave')).stdout).toBe(none);
+});

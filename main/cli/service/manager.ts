@@ -1,4 +1,4 @@
-/** What a service manager is to run. */
+/** The program that a service manager runs. */
 export interface Program {
   /** The program and its arguments. */
   readonly command: readonly [string, ...string[]];
@@ -21,7 +21,7 @@ export interface Service {
   readonly isActive: CommandLine;
   /** For people, after the installation. */
   readonly notes: readonly string[];
-  /** Where the log of the service is, as in `journalctl --user -u switchyard`. */
+  /** Shows the log or names its place, as in `journalctl --user -u switchyard`. */
   readonly log: string;
 }
 

@@ -119,7 +119,7 @@ async function status({ file, isActive, log }: Service): Promise<Outcome> {
   );
 }
 
-/** What the first command that failed has said; null if all have succeeded. */
+/** The words of the first command that failed; null if all have succeeded. */
 async function runAll(commands: readonly CommandLine[]): Promise<string | null> {
   for (const [command, ...args] of commands) {
     const failure = await run(command, args);

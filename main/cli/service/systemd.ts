@@ -74,7 +74,7 @@ WantedBy=${isSystem ? 'multi-user.target' : 'default.target'}
 `.replaceAll(/\n{3,}/g, '\n\n');
 }
 
-/** What a unit of a user can have without namespaces, which not every kernel gives to users. */
+/** Needs no namespaces, which not every kernel gives to users. */
 const HARDENING = [
   'NoNewPrivileges=yes',
   'LockPersonality=yes',

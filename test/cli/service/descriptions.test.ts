@@ -15,7 +15,7 @@ const PROGRAM: Program = {
 
 const has = (tool: string) => spawnSync(tool, ['--version']).error === undefined;
 
-/** What systemd has against a unit; empty where it takes it. */
+/** The objections of systemd to a unit; empty where it takes it. */
 function verified(unit: string, ...scope: readonly string[]): string {
   const directory = temporaryDirectory();
   const file = join(directory, 'switchyard.service');
