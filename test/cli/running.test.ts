@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -215,3 +215,27 @@ test('leave ends what join began, whether the machine runs or not', async () => 
   expect((await run('leave')).stdout).toBe(left);
   expect((await run('leave')).stdout).toBe(none);
 });
+
+const HAS_TERMINAL =
+  process.platform === 'linux' && spawnSync('script', ['--version']).error === undefined;
+
+test.runIf(HAS_TERMINAL)(
+  'on a terminal there are colours, and what takes long shows that it runs',
+  async () => {
+    const { DATA_DIR } = await startRunning();
+    const seen = async (command: string, env: Record<string, string> = {}) => {
+      const line = `${process.execPath} main/headless.ts ${command}`;
+      const child = spawn('script', ['-qec', line, '/dev/null'], {
+        cwd: join(import.meta.dirname, '../..'),
+        env: { PATH: process.env['PATH'], TERM: 'xterm', SWITCHYARD_DATA_DIR: DATA_DIR, ...env },
+        stdio: ['ignore', 'pipe', 'ignore'],
+      });
+      return text(child.stdout);
+    };
+    const red = '\u001B[31m';
+    expect(await seen('status')).toContain(red);
+    expect(await seen('status', { NO_COLOR: '1' })).not.toContain(red);
+    const erased = 'Waiting for the first token 0 s\r\u001B[K';
+    expect(await seen('chat Hello.')).toContain(erased);
+  },
+);
