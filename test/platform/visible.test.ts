@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseVisible, visible } from '#shared/visible.ts';
 import { callRunning } from '../../main/cli/running-app.ts';
-import { createFileLog } from '../../main/platform/log.ts';
+import { createLog, fileSink } from '../../main/platform/log.ts';
 import { answerOf } from '../../renderer/api/call.ts';
 import { refusalOf } from '../../renderer/api/client.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
@@ -53,7 +53,7 @@ test('the command line prints no hidden character of what a gateway says', async
 
 test('the log holds no hidden character, and a line for each event', async () => {
   const directory = temporaryDirectory();
-  const log = createFileLog(directory, 'info');
+  const log = createLog({ level: 'info', format: 'json', write: fileSink(directory) });
   log('info', 'first', { name: NAME });
   log('info', 'second');
   const path = join(directory, 'switchyard.log');

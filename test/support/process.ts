@@ -28,18 +28,24 @@ export function startCli(
   settings: Readonly<Record<string, string>>,
   ...args: readonly string[]
 ): RunningCli {
+  const variables = Object.entries({ AGENT: 'false', ...settings }).map(
+    ([name, value]) => [`SWITCHYARD_${name}`, value] as const,
+  );
+  return startProgram(Object.fromEntries(variables), ...args);
+}
+
+/** As `startCli`, with whole names of variables; beside them there is only `PATH`. */
+export function startProgram(
+  env: Readonly<Record<string, string>>,
+  ...args: readonly string[]
+): RunningCli {
   const child = spawn(process.execPath, ['main/headless.ts', ...args], {
     cwd: ROOT,
     env: {
       PATH: process.env['PATH'],
       // A hundred starts of the same program: what was compiled once is kept.
       NODE_COMPILE_CACHE: join(ROOT, '.cache/compile'),
-      ...Object.fromEntries(
-        Object.entries({ AGENT: 'false', ...settings }).map(([name, value]) => [
-          `SWITCHYARD_${name}`,
-          value,
-        ]),
-      ),
+      ...env,
     },
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
