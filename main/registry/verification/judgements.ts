@@ -5,6 +5,7 @@ import {
   type Check,
   CHECK_MISSING,
   CHECK_NAMES,
+  CHECKS,
   type CheckName,
 } from '#shared/provider.ts';
 import { verifyHealth } from '../../platform/agent-identity.ts';
@@ -137,6 +138,8 @@ export type Result =
   | 'failed'
   /** The check did not run. */
   | 'missing'
+  /** The check was left out to spare the GPU. */
+  | 'spared'
   /** Another machine answers at this address. */
   | 'identity_mismatch'
   /** The engine answers, but does not have the model that the machine reports. */
@@ -207,6 +210,11 @@ export function completed(findings: readonly Finding[]): readonly Finding[] {
 }
 
 export const MISSING: Judgement = { result: 'missing', error: CHECK_MISSING };
+
+/** The entries of a test inference that was left out; they are shown as missing. */
+export const SPARED: readonly Finding[] = [CHECKS.inference, CHECKS.latency].map((name) =>
+  findingOf(name, { result: 'spared', error: CHECK_MISSING }),
+);
 
 export const PASSED: Judgement = { result: 'passed', error: '' };
 
