@@ -14,7 +14,7 @@ export interface AgentEngine {
   readonly baseUrl: string;
   /** `code` is the HTTP status, 0 without an answer. */
   readonly health: {
-    readonly status: 'ok' | 'loading' | 'unauthorized' | 'error' | 'unreachable';
+    readonly status: 'ok' | 'loading' | 'unauthorized' | 'error' | 'unreachable' | 'unresponsive';
     readonly code: number;
   };
   /** Model ids on offer, loaded or not. */

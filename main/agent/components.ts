@@ -127,7 +127,10 @@ export function createComponents(
     ownPorts: () => [...openPorts(runtime), ...deps.otherPorts()],
     ...runtime.engine,
     arePathsAllowed: false,
-    changed: listeners.changed,
+    changed() {
+      if (engines.isStuck()) inference.endUnanswered();
+      listeners.changed();
+    },
   });
   const mode = () => availability.mode(inference.inFlight());
   const uptimeS = () => (clock.ticks() - startedTicks) / 1000;
@@ -152,7 +155,8 @@ export function createComponents(
     closed: () => closedNow(runtime.isLeaving, mode()),
     onInFlight: listeners.flightChanged,
     // Gateways are told at once: a change of the engine's state is sent with the next heartbeat.
-    onBroken: () => engines.look(),
+    onTrouble: () => engines.look(),
+    isStuck: () => engines.isStuck(),
   });
   const registration = createRegistration({
     ...deps,

@@ -76,4 +76,5 @@ const REMEDIES: Readonly<Record<string, string>> = {
   unauthorized:
     'The engine wants a key: put it into SWITCHYARD_ENGINE_URL, or run the engine without one.',
   unreachable: 'Start the engine, or correct SWITCHYARD_ENGINE_URL.',
+  unresponsive: 'It accepts connections and answers nothing: restart the engine.',
 };

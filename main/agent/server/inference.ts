@@ -27,8 +27,10 @@ export interface InferenceDeps extends ForwardEdges {
   readonly counters: Counters;
   /** Called when the number of running requests has changed. */
   readonly onInFlight: () => void;
-  /** Called when the engine sent no complete response. */
-  readonly onBroken: () => void;
+  /** Called when the engine sent no complete response, and while it sends none for `QUIET_MS`. */
+  readonly onTrouble: () => void;
+  /** It accepts connections and answers nothing. */
+  readonly isStuck: () => boolean;
 }
 
 export interface Inference {
@@ -40,11 +42,15 @@ export interface Inference {
   lastEndedTicks(): number | null;
   /** Aborts all running requests. */
   endAll(): void;
+  /** Answers the requests of which the engine has answered nothing with an error. */
+  endUnanswered(): void;
 }
 
 /** On a slow machine the first token of a long prompt may take minutes. */
 const SILENCE_MS = 600_000;
 const MODELS_SILENCE_MS = 10_000;
+/** After this time without an answer the engine is checked. */
+const QUIET_MS = 5000;
 
 const NO_ENGINE: AgentError = {
   status: 503,
@@ -52,6 +58,12 @@ const NO_ENGINE: AgentError = {
   message:
     'No inference engine was found on this machine. Start one, or set SWITCHYARD_ENGINE_URL to its address.',
   retryAfterMs: 30_000,
+};
+
+const STUCK: AgentError = {
+  status: 502,
+  code: 'engine_unreachable',
+  message: 'The engine of this machine accepts connections and answers nothing: restart it.',
 };
 
 const BUSY: AgentError = {
@@ -73,6 +85,7 @@ export function createInference(deps: InferenceDeps): Inference {
   let inFlight = 0;
   let lastEndedTicks: number | null = null;
   let running = new AbortController();
+  const unanswered = new Set<AbortController>();
 
   async function answer(
     req: IncomingMessage,
@@ -96,20 +109,35 @@ export function createInference(deps: InferenceDeps): Inference {
       sendError(res, NO_ENGINE);
       return;
     }
+    if (deps.isStuck()) {
+      sendError(res, STUCK);
+      return;
+    }
     const model = requestedModel(body.bytes);
     if (model !== null) counters.asked(model);
+    const waiting = new AbortController();
+    unanswered.add(waiting);
+    const cancelQuiet = clock.after(QUIET_MS, deps.onTrouble);
+    function answered() {
+      unanswered.delete(waiting);
+      cancelQuiet();
+    }
     const end = await forward(
       {
         request: requestTo(engine, { method: 'POST', path, body: body.bytes }, req),
         silenceMs: SILENCE_MS,
-        meterFor: (status, headers) => meterFor(path, status, headers),
-        signal,
-        abortError: () => deps.closed() ?? BUSY,
+        meterFor(status, headers) {
+          answered();
+          return meterFor(path, status, headers);
+        },
+        signal: AbortSignal.any([signal, waiting.signal]),
+        abortError: () => (waiting.signal.aborted ? STUCK : (deps.closed() ?? BUSY)),
       },
       res,
       deps,
     );
-    if (end.kind === 'broken') deps.onBroken();
+    answered();
+    if (end.kind === 'broken') deps.onTrouble();
     if (end.kind === 'served' && end.status < 300) counters.served(end.meter.count());
   }
 
@@ -155,6 +183,9 @@ export function createInference(deps: InferenceDeps): Inference {
     endAll() {
       running.abort();
       running = new AbortController();
+    },
+    endUnanswered() {
+      for (const waiting of unanswered) waiting.abort();
     },
   };
 }

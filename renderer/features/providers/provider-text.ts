@@ -92,10 +92,19 @@ function unreachableWords(entries: readonly Check[]): ProviderWords {
   );
 }
 
+const SILENT: Readonly<Record<string, string>> = {
+  unresponsive: 'accepts connections and answers nothing',
+};
+
 function engineWords({ status, code }: Extract<Standing, { kind: 'engine-down' }>): ProviderWords {
   const said = NO_NEWS.has(status) ? '' : ` (${status})`;
   const how = code === 0 ? `does not answer${said}` : `answers HTTP ${code}${said}`;
-  return say('red', 'engine down', `Its engine ${how}.`, checkTodo(CHECKS.engineHealth));
+  return say(
+    'red',
+    'engine down',
+    `Its engine ${SILENT[status] ?? how}.`,
+    checkTodo(CHECKS.engineHealth),
+  );
 }
 
 function checkWords(
