@@ -49,6 +49,8 @@ export interface AgentDeps {
   readonly address: AgentAddress;
   /** Set by the owner; null: look for one. */
   readonly engineUrl: string | null;
+  /** Of the engine at `engineUrl`. */
+  readonly engineApiKey: string | null;
   readonly registryUrl: string | null;
   readonly enrollToken: string | null;
   readonly settings: () => AgentSettings;

@@ -24,7 +24,8 @@ export async function runDoctor(env: NodeJS.ProcessEnv, asJson: boolean): Promis
     return;
   }
   const { agent, gateway } = loaded.config;
-  const pinned = agent.engineUrl === null ? null : pinnedAddress(agent.engineUrl, null);
+  const pinned =
+    agent.engineUrl === null ? null : pinnedAddress(agent.engineUrl, agent.engineApiKey);
   if (pinned?.kind === 'invalid') {
     process.stderr.write(`SWITCHYARD_ENGINE_URL cannot be used. ${pinned.message}\n`);
     process.exitCode = 1;

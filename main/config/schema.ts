@@ -159,6 +159,11 @@ export const SETTINGS = {
   agent: {
     enabled: atStart(setting('AGENT', kinds.flag, true, 'Off: this machine serves no gateway.')),
     engineUrl: optional('ENGINE_URL', kinds.httpUrl, 'Address of its engine. Empty: detected.'),
+    engineApiKey: optional(
+      'ENGINE_API_KEY',
+      kinds.secret,
+      'Key of the engine at that address, such as the one of llama-server --api-key. A detected engine never gets it.',
+    ),
     host: setting(
       'AGENT_HOST',
       kinds.text,

@@ -70,7 +70,7 @@ const TOO_SLOW =
 function inferenceRemedy(answer: Answer): string {
   if (answer.kind === 'none') return TOO_SLOW;
   if (answer.status === 401 || answer.status === 403)
-    return 'The engine wants a key: put it into SWITCHYARD_ENGINE_URL, or run the engine without one.';
+    return 'The engine wants a key: set SWITCHYARD_ENGINE_URL to its address and SWITCHYARD_ENGINE_API_KEY to its key.';
   if (answer.status === 503)
     return 'Paused, draining or loading: what came back says which. Wait, or switch this machine on again.';
   return 'Look into the log of the engine: it did not answer as OpenAI would.';

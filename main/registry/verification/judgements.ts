@@ -57,7 +57,7 @@ export function judgeInference(answer: PinnedResult): Judgement {
   if (answer.kind === 'timeout') return { result: 'timeout', error: answer.error };
   if (answer.kind !== 'response') return failure(unansweredWords(answer));
   const json = parseJson(answer.body.toString('utf8'));
-  if (answer.status !== 200) return notReady(answer, json) ?? failure(statusWords(answer));
+  if (answer.status !== 200) return notReady(answer, json) ?? failure(engineWords(answer));
   if (json === undefined) return failure('not JSON');
   return completionSchema.safeParse(json).success ? PASSED : failure('no choices in the answer');
 }
@@ -65,7 +65,7 @@ export function judgeInference(answer: PinnedResult): Judgement {
 export function judgeModels(answer: PinnedResult, model: string): Judgement {
   if (answer.kind !== 'response') return failure(unansweredWords(answer));
   const json = parseJson(answer.body.toString('utf8'));
-  if (answer.status !== 200) return notReady(answer, json) ?? failure(statusWords(answer));
+  if (answer.status !== 200) return notReady(answer, json) ?? failure(engineWords(answer));
   if (json === undefined) return failure('not JSON');
   const ids = modelsSchema.safeParse(json).data?.data.map(({ id }) => id);
   if (ids === undefined) return failure('not a list of models');
@@ -124,6 +124,12 @@ function statusWords({ status, headers }: Answered): string {
     return '401 from the agent: it does not know this gateway';
   }
   return status >= 300 && status < 400 ? `redirect refused (HTTP ${status})` : `HTTP ${status}`;
+}
+
+/** The status of an answer that the agent passed on. */
+function engineWords(answer: Answered): string {
+  const words = statusWords(answer);
+  return words === 'HTTP 401' ? 'the engine wants a key (HTTP 401)' : words;
 }
 
 function listed(ids: readonly string[]): string {
