@@ -97,6 +97,7 @@ export function createProviders(deps: ProvidersDeps): Providers {
       api: registry,
       known: () => ({
         counts: registry.counts(),
+        ids: (limit) => registry.ids(limit),
         excerpt(id) {
           const shown = id ?? registry.freshest();
           return shown === null ? null : registry.excerpt(shown);

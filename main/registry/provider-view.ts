@@ -61,7 +61,7 @@ export function providerView({ entry, record, status, traffic }: Shown): Provide
     tailnet_ip: tailnetIpOf(record),
     agent_url: record.agent_url,
     heartbeat_count: stored.heartbeatCount,
-    raw: stored.record ?? record,
+    raw: { id: entry.id, ...(stored.record ?? record) },
     ewmaTtft: traffic.ewmaTtft,
     ewmaLatency: traffic.ewmaLatency,
     concurrentRequests: traffic.concurrentRequests,

@@ -26,7 +26,12 @@ export interface ProvidersKnown {
   };
   /** A machine's excerpt; for null, that of the machine with the latest heartbeat. Null if there is none. */
   readonly excerpt: (id: string | null) => LocalProvider | null;
+  /** The machines of the default list, in its order; at most `limit`. */
+  readonly ids: (limit: number) => readonly string[];
 }
+
+/** The machines that a report names: those that were asked, or the first thousand known ones besides. */
+export type StatusScope = 'asked' | 'known';
 
 interface StatusParts {
   readonly config: Config;
@@ -34,7 +39,6 @@ interface StatusParts {
   readonly warmup: Warmup;
   readonly local: LocalChoice;
   readonly providers: ProvidersKnown;
-  /** Providers that have received a request. */
   readonly providerIds: readonly string[];
   readonly circuitAt: (id: string) => Circuit;
   readonly latencyAt: (id: string) => Latency;
