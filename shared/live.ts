@@ -18,6 +18,8 @@ export interface AttemptRow {
   readonly startMs: number;
   /** When first content was to be expected, by what is known of that machine; null while it is not known enough. */
   readonly predictedMs: number | null;
+  /** Further calls while it started; they are no requests. */
+  readonly polls: number;
   /** First content, null while none has come. */
   readonly firstContentMs: number | null;
   /** Null while the attempt runs. */

@@ -159,11 +159,7 @@ export const SETTINGS = {
   agent: {
     enabled: atStart(setting('AGENT', kinds.flag, true, 'Off: this machine serves no gateway.')),
     engineUrl: optional('ENGINE_URL', kinds.httpUrl, 'Address of its engine. Empty: detected.'),
-    engineApiKey: optional(
-      'ENGINE_API_KEY',
-      kinds.secret,
-      'Key of the engine at that address, such as the one of llama-server --api-key. A detected engine never gets it.',
-    ),
+    engineApiKey: optional('ENGINE_API_KEY', kinds.secret, 'Key of the engine at that address.'),
     host: setting(
       'AGENT_HOST',
       kinds.text,
@@ -194,12 +190,7 @@ export const SETTINGS = {
       false,
       'Take no requests while the machine is in use, and for 5 minutes after.',
     ),
-    notOnBattery: setting(
-      'AGENT_NOT_ON_BATTERY',
-      kinds.flag,
-      false,
-      'Take no requests on battery.',
-    ),
+    notOnBattery: setting('AGENT_NOT_ON_BATTERY', kinds.flag, false, 'No requests on battery.'),
     maxGpuTemperatureC: optional(
       'AGENT_MAX_GPU_TEMPERATURE_C',
       kinds.celsius,

@@ -68,10 +68,13 @@ export function createMonitor(deps: MonitorDeps): Monitor {
     },
     opened: deps.opened,
   });
-  const saved = { stats, circuits, latencies, predictions };
+  const warmup = createWarmup({ http, clock }, () => {
+    state.changed();
+    feed.changed();
+  });
+  const saved = { stats, circuits, latencies, predictions, warmup };
   const state = deps.keep(() => stateToSave(saved, config()));
   restoreState(state.load(), saved, config());
-  const warmup = createWarmup({ http, clock }, () => feed.changed());
   function providerIds(scope: StatusScope, { ids }: ProvidersKnown): readonly string[] {
     const asked = [...circuits.ids()].filter((id) => id.startsWith(PROVIDER_PREFIX));
     return scope === 'asked' ? asked : [...new Set([...asked, ...ids(MAX_UNASKED)])];

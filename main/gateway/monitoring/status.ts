@@ -11,7 +11,7 @@ import type { DualTime } from '../circuits/deadline.ts';
 import { activeExclusions } from '../circuits/exclusions.ts';
 import { circuitReport, providerCircuitReport, exclusionReports } from '../circuits/report.ts';
 import { chooseInOrder } from '../routing/local-balancing.ts';
-import type { Warmup } from '../routing/warmup-state.ts';
+import { coldStartAt, type Warmup } from '../routing/warmup-state.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import { CHAT_COMPLETIONS } from '../upstream/endpoint.ts';
 import { localModel, type LocalTarget, upstreamPath } from '../upstream/upstreams.ts';
@@ -56,6 +56,7 @@ export function statusReport(parts: StatusParts): StatusReport {
   const providerCircuits = byId(parts.providerIds, (id) =>
     providerCircuitReport(circuitAt(id).breaker, now),
   );
+  const cold = coldStartAt(warmup, now.ticks);
   const circuits = { ...upstreamCircuits, ...providerCircuits };
   return {
     ok: UPSTREAM_IDS.some((id) => canServe(id, parts, zero)),
@@ -91,6 +92,8 @@ export function statusReport(parts: StatusParts): StatusReport {
       lastWarmupAt: warmup.lastWarmupAt === null ? null : isoTime(warmup.lastWarmupAt),
       lastResult: warmup.lastResult,
       durationMs: warmup.durationMs,
+      elapsedMs: cold?.elapsedMs ?? null,
+      usualMs: cold?.usualMs ?? null,
     },
     config: {
       order: [...UPSTREAM_IDS],
