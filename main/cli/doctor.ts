@@ -1,3 +1,4 @@
+import { AGENT_PORTS, type AgentView, type GatewayVerdict } from '#shared/agent.ts';
 import { runChecks } from '../agent/doctor/doctor.ts';
 import { reportText } from '../agent/doctor/report.ts';
 import { savedIdentity } from '../agent/doctor/saved-identity.ts';
@@ -10,6 +11,7 @@ import type { Config } from '../config/schema.ts';
 import { readSettings } from '../config/settings-file.ts';
 import { systemClock } from '../platform/clock.ts';
 import { createHttpClient } from '../platform/http/client.ts';
+import { callRunning, findRunning } from './running-app.ts';
 
 /**
  * Runs the registry's checks from this machine's side, and prints the requests, the results and the remedies.
@@ -40,6 +42,7 @@ export async function runDoctor(env: NodeJS.ProcessEnv, asJson: boolean): Promis
     telemetry,
     engines: { pinned: pinned?.address ?? null, ownPorts: [...agent.ports, gateway.port] },
     agent: expectedAgent(directory, agent),
+    gateway: await verdictNow(directory),
   });
   process.stdout.write(asJson ? `${JSON.stringify(report, null, 2)}\n` : reportText(report));
   process.exitCode = report.ok ? 0 : 1;
@@ -58,5 +61,20 @@ function expectedAgent(directory: string, { enabled, host, ports }: Config['agen
     id: identity?.id ?? null,
     gatewayToken: enrolment?.gatewayToken ?? null,
     registryUrl: enrolment?.registryUrl ?? null,
+    gatewayPorts: AGENT_PORTS,
+    taken: new Map(),
   };
+}
+
+/** What the gateway has answered to the Switchyard that runs here; null where none does. */
+async function verdictNow(directory: string): Promise<GatewayVerdict | null> {
+  const running = findRunning(directory);
+  if (running === null) return null;
+  const { body, error } = await callRunning(running, { method: 'GET', path: 'agent' });
+  if (error !== null) return null;
+  // The same program answered, so its shape is known.
+  const { kind, url, standing } = (body as unknown as AgentView).registry;
+  return standing === null
+    ? null
+    : { url: kind === 'joined' ? url : null, ...standing.verification };
 }

@@ -1,3 +1,4 @@
+import { AGENT_PORTS } from '#shared/agent.ts';
 import * as kinds from './setting-types.ts';
 import { atStart, optional, setting, type Setting } from './setting-types.ts';
 
@@ -169,7 +170,7 @@ export const SETTINGS = {
     ports: setting(
       'AGENT_PORTS',
       kinds.ports,
-      [3001, 47901],
+      AGENT_PORTS,
       'Ports of the agent, separated by commas. Gateways look at 3001 and 47901.',
     ),
     registryUrl: optional(

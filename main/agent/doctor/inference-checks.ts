@@ -113,8 +113,13 @@ export type Answer =
       readonly text: string;
       readonly latencyMs: number;
     }
-  /** `text` is the reason. */
-  | { readonly kind: 'none'; readonly text: string; readonly latencyMs: number };
+  /** `text` is the reason; `isRefused`: nothing listens there. */
+  | {
+      readonly kind: 'none';
+      readonly text: string;
+      readonly isRefused: boolean;
+      readonly latencyMs: number;
+    };
 
 /** A registry reads no more of an answer. */
 const MAX_BYTES = 64 * 1024;
@@ -123,7 +128,10 @@ export async function ask(probe: Probe, timeoutMs: number, edges: ProbeEdges): P
   const startedTicks = edges.clock.ticks();
   const result = await send(probe, timeoutMs, edges);
   const latencyMs = Math.round(edges.clock.ticks() - startedTicks);
-  if (result.kind !== 'response') return { kind: 'none', text: result.detail, latencyMs };
+  if (result.kind !== 'response') {
+    const isRefused = /^E(CONNREFUSED|ADDRNOTAVAIL|HOSTUNREACH|NETUNREACH)\b/.test(result.detail);
+    return { kind: 'none', text: result.detail, isRefused, latencyMs };
+  }
   const { status, headers, body } = result;
   return { kind: 'answer', status, headers, text: body.toString('utf8'), latencyMs };
 }
