@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { chat } from '../support/client.ts';
+import { chat, HELLO } from '../support/client.ts';
+import { postJson } from '../support/http.ts';
 import { startRuledHost } from '../support/ruled-host.ts';
+import { MODEL } from '../support/tier.ts';
 import { type Llama, llamaServer, startLlamaProcess } from './llama-server.ts';
 import type { ModelText } from './model.ts';
 
@@ -92,6 +94,23 @@ describe.skipIf(SERVER === null)(`a machine with a real engine${WHY}`, () => {
       ]);
     }
     expect((await chat(host.url)).upstream).toBe('local');
+  });
+
+  test('continues a plain answer that its caller has begun as the engine itself does', async () => {
+    const llama = await start();
+    const host = await startMachineOf(llama);
+    const asked = {
+      messages: [...HELLO.messages, { role: 'assistant', content: ' ka lo' }],
+      model: MODEL,
+      max_tokens: 4,
+      temperature: 0,
+    };
+    const contentOf = (text: string) =>
+      (JSON.parse(text) as { choices: { message: { content: string } }[] }).choices[0]?.message
+        .content;
+    const direct = contentOf((await postJson(`${llama.url}/v1/chat/completions`, asked)).text);
+    expect(direct).toBe(' ka lo mi ka lo mi');
+    expect(contentOf((await chat(host.url, asked)).text)).toBe(direct);
   });
 
   test('whose engine wants a key says so, and serves once it has it', async () => {
