@@ -222,9 +222,9 @@ describe('a machine whose engine Local asks without the agent', () => {
 test('a machine whose model was changed is said to have been looked at, and not to have failed', () => {
   const failure_reason =
     'test inference returns choices: check missing; latency <10s: check missing';
-  const words = (reason: string) => providerWords({ kind: 'pending', reason }, NOW).what;
-  expect(words(failure_reason)).toBe(
+  const said = (reason: string) => providerWords({ kind: 'pending', reason }, NOW).what;
+  expect(said(failure_reason)).toBe(
     'Another model is loaded: it was looked at, and is tested within a minute.',
   );
-  expect(words('latency <10s: too slow')).toBe('Waiting to be verified: latency <10s: too slow.');
+  expect(said('latency <10s: too slow')).toBe('Waiting to be verified: latency <10s: too slow.');
 });
