@@ -107,7 +107,6 @@ function checkUnique(members: readonly Member[]): BadRequest | null {
 function toRequest(endpoint: ApiEndpoint, bytes: Buffer, members: readonly Member[]): ChatRequest {
   const valueOf = (key: string) => smallValueOf(bytes, members, key);
   const [model, options, n] = [valueOf('model'), valueOf('stream_options'), valueOf('n')];
-  const [logprobs, audio, modalities] = ['logprobs', 'audio', 'modalities'].map(valueOf);
   const stream = valueOf('stream') === true;
   return {
     endpoint,
@@ -120,12 +119,21 @@ function toRequest(endpoint: ApiEndpoint, bytes: Buffer, members: readonly Membe
     assemblable:
       endpoint.answer.createAssembly !== null &&
       (n === undefined || n === null || n === 1) &&
-      (logprobs === undefined || logprobs === null || logprobs === false) &&
-      (audio === undefined || audio === null) &&
-      modalities !== TOO_LONG &&
-      (!Array.isArray(modalities) || modalities.every((kind) => kind === 'text')) &&
+      isPlainText(bytes, members) &&
       (stream || !isBegun(bytes, members)),
   };
+}
+
+/** Whether nothing but text is wanted: neither probabilities nor sound. */
+function isPlainText(bytes: Buffer, members: readonly Member[]): boolean {
+  const valueOf = (key: string) => smallValueOf(bytes, members, key);
+  const [logprobs, audio, modalities] = ['logprobs', 'audio', 'modalities'].map(valueOf);
+  return (
+    (logprobs === undefined || logprobs === null || logprobs === false) &&
+    (audio === undefined || audio === null) &&
+    modalities !== TOO_LONG &&
+    (!Array.isArray(modalities) || modalities.every((kind) => kind === 'text'))
+  );
 }
 
 /**
