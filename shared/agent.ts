@@ -1,5 +1,8 @@
 import type { AgentRecord, CheckName } from './provider.ts';
 
+/** The ports of agents at which gateways look; the second is used with host names and addresses. */
+export const AGENT_PORTS: readonly number[] = [3001, 47_901];
+
 /** The owner's order to the agent: `drained` lets running requests finish, `paused` ends them. */
 export type AgentWish = 'on' | 'paused' | 'drained';
 
@@ -14,7 +17,7 @@ export interface AgentEngine {
   readonly baseUrl: string;
   /** `code` is the HTTP status, 0 without an answer. */
   readonly health: {
-    readonly status: 'ok' | 'loading' | 'unauthorized' | 'error' | 'unreachable';
+    readonly status: 'ok' | 'loading' | 'unauthorized' | 'error' | 'unreachable' | 'unresponsive';
     readonly code: number;
   };
   /** Model ids on offer, loaded or not. */
@@ -108,8 +111,19 @@ export interface DoctorEntry {
   readonly latencyMs?: number;
 }
 
+export interface GatewayVerdict {
+  /** Null: the gateway of this process. */
+  readonly url: string | null;
+  /** State of its verification. */
+  readonly status: string;
+  readonly failure_reason: string;
+}
+
 /** The six checks of a registry and what they rest on, as they come out on the machine itself. */
 export interface DoctorReport {
+  /** Every name passes, and the gateway has not refused this machine. */
   readonly ok: boolean;
+  /** The last word of the gateway that this machine reports to; null while it has said nothing. */
+  readonly gateway: GatewayVerdict | null;
   readonly checks: readonly DoctorEntry[];
 }

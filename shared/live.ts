@@ -17,6 +17,8 @@ export interface AttemptRow {
   readonly startMs: number;
   /** Predicted time of the first content; null with too few samples. */
   readonly predictedMs: number | null;
+  /** Further calls while it started; they are no requests. */
+  readonly polls: number;
   /** First content, null while none has come. */
   readonly firstContentMs: number | null;
   /** Null while the attempt runs. */

@@ -91,7 +91,7 @@ const gpuSchema = z.object({
   gpu_cores: known(count),
 });
 
-/** What an agent reports, and what `raw` holds (docs/agent-protocol.md#heartbeat). Other fields are dropped. */
+/** What an agent reports (docs/agent-protocol.md#heartbeat). Other fields are dropped. */
 export const agentRecordSchema = z.object({
   chip: known(text),
   chip_family: known(text),
@@ -137,7 +137,8 @@ export const providerSchema = z.strictObject({
   last_heartbeat_ip: z.string(),
   tailnet_ip: z.string().nullable(),
   heartbeat_count: count,
-  raw: agentRecordSchema.strict(),
+  /** As last reported; the agent signs it under its id. */
+  raw: agentRecordSchema.extend({ id: z.string() }).strict(),
   ewmaTtft: z.number().nullable(),
   ewmaLatency: z.number().nullable(),
   concurrentRequests: count,

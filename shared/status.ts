@@ -113,6 +113,10 @@ export const statusReportSchema = z.strictObject({
     lastWarmupAt: timestamp.nullable(),
     lastResult: z.string().nullable(),
     durationMs: milliseconds.nullable(),
+    /** Of the cold start that is going on; null while there is none. */
+    elapsedMs: milliseconds.nullable(),
+    /** How long cold starts usually take; null while none is going on, and before the first has ended. */
+    usualMs: milliseconds.nullable(),
   }),
   config: z.strictObject({
     order: z.array(upstreamId),

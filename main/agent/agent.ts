@@ -9,7 +9,7 @@ import {
   openPorts,
 } from './components.ts';
 import { selfCheck } from './doctor/self-check.ts';
-import { enginePlace } from './engines/addresses.ts';
+import { enginePlace, type EngineSettings } from './engines/addresses.ts';
 import type { Configured } from './registration/choose-registry.ts';
 import type { JoinResult } from './registration/registration.ts';
 import type { AgentAddress, AgentPort } from './server/server.ts';
@@ -40,8 +40,7 @@ export interface Agent {
   leave(): Promise<void>;
   /** Moves to another address; running requests go on. */
   listen(address: AgentAddress): Promise<readonly AgentPort[]>;
-  /** Null: looks for an engine. */
-  serveEngineAt(url: string | null): void;
+  serveEngineAt(settings: EngineSettings): void;
   /** Reports to the registry that these settings name. */
   reportTo(configured: Configured): Promise<void>;
   /** Runs a registry's checks from this side; concurrent callers share one run. */
@@ -55,7 +54,7 @@ export function createAgent(deps: AgentDeps): Agent {
   const runtime: AgentRuntimeState = {
     address: deps.address,
     ports: [],
-    engine: enginePlace(deps.engineUrl, deps.enginePorts),
+    engine: enginePlace({ url: deps.engineUrl, apiKey: deps.engineApiKey }, deps.enginePorts),
     isLeaving: false,
   };
   let checkRun: Promise<DoctorReport> | null = null;
@@ -122,8 +121,8 @@ export function createAgent(deps: AgentDeps): Agent {
     join: (url, token) => registration.join(url, token),
     leave: () => registration.leave(),
     listen,
-    serveEngineAt(url) {
-      runtime.engine = enginePlace(url, deps.enginePorts);
+    serveEngineAt(settings) {
+      runtime.engine = enginePlace(settings, deps.enginePorts);
       engines.seek(runtime.engine);
       changed();
     },

@@ -2,6 +2,7 @@ import type { AgentRecord } from '#shared/provider.ts';
 import type { Clock } from '../platform/clock.ts';
 import { interfaceAddresses } from './addresses.ts';
 import type { AvailabilityMonitor } from './availability/monitor.ts';
+import type { Log } from '../platform/log.ts';
 import type { EngineWatch } from './engines/watch.ts';
 import type { Registration } from './registration/registration.ts';
 import type { TelemetryWatch } from './telemetry/telemetry.ts';
@@ -26,6 +27,7 @@ export interface ChangeMonitorDeps {
   readonly engines: EngineWatch;
   readonly registration: Registration;
   readonly record: (isLeaving: boolean) => AgentRecord;
+  readonly log: Log;
 }
 
 /** As often as GPUs are read. */
@@ -42,6 +44,7 @@ export function createChangeMonitor(deps: ChangeMonitorDeps): ChangeMonitor {
   let driftMs = clock.now() - clock.ticks();
   let network = '';
   let reported = '';
+  let hasWarned = false;
 
   function tick(): void {
     cancelTimer = clock.after(INTERVAL_MS, tick);
@@ -60,8 +63,20 @@ export function createChangeMonitor(deps: ChangeMonitorDeps): ChangeMonitor {
     return JSON.stringify([interfaceAddresses(), telemetry.read().tailnet]);
   }
 
+  /** Once: an engine is well, and yet no gateway will send requests here. */
+  function warnWithoutGpu({ gpu, engine_health }: AgentRecord): void {
+    const { state, problems } = telemetry.read().gpus;
+    if (hasWarned || gpu.count > 0 || state === 'starting' || engine_health.status !== 'ok') return;
+    hasWarned = true;
+    const why = problems.map(({ tool, happened }) => `${tool}: ${happened}`).join('; ');
+    const todo = 'run "node scripts/switchyard.mjs doctor"';
+    deps.log('warn', 'no_gpu', { effect: 'no gateway sends requests here', why, todo });
+  }
+
   function look(): void {
-    const now = newsworthy(deps.record(false));
+    const record = deps.record(false);
+    warnWithoutGpu(record);
+    const now = newsworthy(record);
     if (now === reported) return;
     reported = now;
     registration.changed();

@@ -49,6 +49,8 @@ export interface AgentDeps {
   readonly address: AgentAddress;
   /** Set by the owner; null: look for one. */
   readonly engineUrl: string | null;
+  /** Of the engine at `engineUrl`. */
+  readonly engineApiKey: string | null;
   readonly registryUrl: string | null;
   readonly enrollToken: string | null;
   readonly settings: () => AgentSettings;
@@ -127,7 +129,10 @@ export function createComponents(
     ownPorts: () => [...openPorts(runtime), ...deps.otherPorts()],
     ...runtime.engine,
     arePathsAllowed: false,
-    changed: listeners.changed,
+    changed() {
+      if (engines.isStuck()) inference.endUnanswered();
+      listeners.changed();
+    },
   });
   const mode = () => availability.mode(inference.inFlight());
   const uptimeS = () => (clock.ticks() - startedTicks) / 1000;
@@ -152,7 +157,8 @@ export function createComponents(
     closed: () => closedNow(runtime.isLeaving, mode()),
     onInFlight: listeners.flightChanged,
     // Gateways are told at once: a change of the engine's state is sent with the next heartbeat.
-    onBroken: () => engines.look(),
+    onTrouble: () => engines.look(),
+    isStuck: () => engines.isStuck(),
   });
   const registration = createRegistration({
     ...deps,

@@ -66,6 +66,7 @@ export function createThisMachine(deps: ThisMachineDeps): ThisMachine {
     platform,
     address: { host: given.host, ports: given.ports },
     engineUrl: given.engineUrl,
+    engineApiKey: given.engineApiKey,
     registryUrl: given.registryUrl,
     enrollToken: given.enrollToken,
     settings() {
@@ -87,10 +88,11 @@ export function createThisMachine(deps: ThisMachineDeps): ThisMachine {
     stop: (graceMs) => agent.stop(graceMs),
     configured({ agent: now }, { agent: before }) {
       agent.rulesChanged();
-      const { host, ports, engineUrl, registryUrl, enrollToken } = now;
+      const { host, ports, engineUrl: url, engineApiKey: apiKey, registryUrl, enrollToken } = now;
       const isElsewhere = host !== before.host || ports.join() !== before.ports.join();
       if (isElsewhere) void agent.listen({ host, ports });
-      if (engineUrl !== before.engineUrl) agent.serveEngineAt(engineUrl);
+      if (url !== before.engineUrl || apiKey !== before.engineApiKey)
+        agent.serveEngineAt({ url, apiKey });
       if (registryUrl !== before.registryUrl || enrollToken !== before.enrollToken)
         void agent.reportTo({ registryUrl, enrollToken });
     },

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { AGENT_PORTS } from '#shared/agent.ts';
 import type { ProvidersSummary } from '#shared/live.ts';
 import type { Provider } from '#shared/provider.ts';
 import type { OwnRegistry } from '../agent/registration/link.ts';
@@ -50,8 +51,6 @@ export interface Providers {
 }
 
 const NOTHING_KEPT = { providers: [], enrollments: [], documents: {} };
-/** The ports of agents; the second is used with host names and addresses. */
-const AGENT_PORTS = [3001, 47_901];
 
 export function createProviders(deps: ProvidersDeps): Providers {
   const { config, opened, clock, random, log } = deps;
@@ -97,6 +96,7 @@ export function createProviders(deps: ProvidersDeps): Providers {
       api: registry,
       known: () => ({
         counts: registry.counts(),
+        ids: (limit) => registry.ids(limit),
         excerpt(id) {
           const shown = id ?? registry.freshest();
           return shown === null ? null : registry.excerpt(shown);

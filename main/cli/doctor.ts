@@ -1,3 +1,4 @@
+import { AGENT_PORTS } from '#shared/agent.ts';
 import { runChecks } from '../agent/doctor/doctor.ts';
 import { type DoctorReport, reportText } from '../agent/doctor/report.ts';
 import { savedIdentity } from '../agent/doctor/saved-identity.ts';
@@ -42,7 +43,8 @@ async function checkHere(
   const loaded = loadConfig(env, readSettings(directory, Date.now()).tree);
   if (loaded.kind === 'refused') return failed(loaded.problems.join('\n'));
   const { agent, gateway } = loaded.config;
-  const pinned = agent.engineUrl === null ? null : pinnedAddress(agent.engineUrl, null);
+  const pinned =
+    agent.engineUrl === null ? null : pinnedAddress(agent.engineUrl, agent.engineApiKey);
   if (pinned?.kind === 'invalid') {
     return failed(`SWITCHYARD_ENGINE_URL cannot be used. ${pinned.message}`);
   }
@@ -55,6 +57,8 @@ async function checkHere(
     telemetry,
     engines: { pinned: pinned?.address ?? null, ownPorts: [...agent.ports, gateway.port] },
     agent: expectedAgent(directory, agent),
+    // No Switchyard runs here, so no gateway has answered it.
+    gateway: null,
   });
   await Promise.all([telemetry.stop(), http.close()]);
   return report;
@@ -72,5 +76,7 @@ function expectedAgent(directory: string, { enabled, host, ports }: Config['agen
     id: identity?.id ?? null,
     gatewayToken: enrolment?.gatewayToken ?? null,
     registryUrl: enrolment?.registryUrl ?? null,
+    gatewayPorts: AGENT_PORTS,
+    taken: new Map(),
   };
 }

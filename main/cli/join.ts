@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline/promises';
+import { AGENT_PORTS } from '#shared/agent.ts';
 import { registryOrigin } from '../agent/registration/http-link.ts';
 import { loadConfig, type LoadedConfig, type RefusedConfig } from '../config/load.ts';
 import { readSettings } from '../config/settings-file.ts';
@@ -115,10 +116,17 @@ function agentHost({ config, sources }: LoadedConfig, { localAddress }: Reached)
   return localAddress;
 }
 
+const isLookedAt = (port: number) => AGENT_PORTS.includes(port);
+
 function warningsOf({ config, sources }: LoadedConfig, reached: Reached): readonly string[] {
   const warnings: string[] = [];
   if (!config.agent.enabled) {
     warnings.push('The agent is switched off here: set SWITCHYARD_AGENT to true.');
+  }
+  if (!isLoopbackHost(reached.localAddress) && !config.agent.ports.some(isLookedAt)) {
+    warnings.push(
+      `That gateway looks at the ports ${AGENT_PORTS.join(' and ')} only, and the agent has ${config.agent.ports.join(', ')}: add one of them to SWITCHYARD_AGENT_PORTS.`,
+    );
   }
   const isHidden = isLoopbackHost(config.agent.host) && !isLoopbackHost(reached.localAddress);
   if (isHidden && sources.get('agent.host') === 'env') {

@@ -1,3 +1,4 @@
+import { AGENT_PORTS } from '#shared/agent.ts';
 import { LOG_SETTINGS } from './log-settings.ts';
 import * as kinds from './setting-types.ts';
 import { atStart, optional, setting, type Setting } from './setting-types.ts';
@@ -159,6 +160,7 @@ export const SETTINGS = {
   agent: {
     enabled: atStart(setting('AGENT', kinds.flag, true, 'Off: this machine serves no gateway.')),
     engineUrl: optional('ENGINE_URL', kinds.httpUrl, 'Address of its engine. Empty: detected.'),
+    engineApiKey: optional('ENGINE_API_KEY', kinds.secret, 'Key of the engine at that address.'),
     host: setting(
       'AGENT_HOST',
       kinds.text,
@@ -168,7 +170,7 @@ export const SETTINGS = {
     ports: setting(
       'AGENT_PORTS',
       kinds.ports,
-      [3001, 47901],
+      AGENT_PORTS,
       'Ports of the agent, separated by commas. Gateways look at 3001 and 47901.',
     ),
     registryUrl: optional(
@@ -189,12 +191,7 @@ export const SETTINGS = {
       false,
       'Take no requests while the machine is in use, and for 5 minutes after.',
     ),
-    notOnBattery: setting(
-      'AGENT_NOT_ON_BATTERY',
-      kinds.flag,
-      false,
-      'Take no requests on battery.',
-    ),
+    notOnBattery: setting('AGENT_NOT_ON_BATTERY', kinds.flag, false, 'No requests on battery.'),
     maxGpuTemperatureC: optional(
       'AGENT_MAX_GPU_TEMPERATURE_C',
       kinds.celsius,

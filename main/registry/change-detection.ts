@@ -36,11 +36,13 @@ export function isNews(news: VerifierNews): boolean {
 /** Whether the verified machine now has other GPUs, another address, or another engine or models. */
 function isMaterial(before: HeartbeatFacts, now: HeartbeatFacts): boolean {
   const [a, b] = [before.record, now.record];
+  return !isSamePlace(before, now) || !sameSet(a.models, b.models) || isOtherEngine(a, b);
+}
+
+/** Whether it is where it was, with the GPUs that it had. */
+export function isSamePlace(before: HeartbeatFacts, now: HeartbeatFacts): boolean {
   return (
-    addressesOf(before) !== addressesOf(now) ||
-    a.gpu.count !== b.gpu.count ||
-    !sameSet(a.models, b.models) ||
-    isOtherEngine(a, b)
+    addressesOf(before) === addressesOf(now) && before.record.gpu.count === now.record.gpu.count
   );
 }
 

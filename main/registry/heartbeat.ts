@@ -1,6 +1,6 @@
 import { type AgentRecord, agentRecordSchema } from '#shared/provider.ts';
 import { checkSignature } from '../platform/http-signature.ts';
-import { capped, clamped, isNews, newsOf } from './change-detection.ts';
+import { capped, clamped, isNews, isSamePlace, newsOf } from './change-detection.ts';
 import {
   eventChange,
   type RegistryContext,
@@ -99,8 +99,12 @@ export async function applyHeartbeat(
   const kept = capped(record);
   const returned = table.noteHeartbeat(entry) && before !== null;
   const news = { ...newsOf(before, { record: kept, ip }), returned };
-  const { lastCheckAt } = stored.verification;
-  const verification = news.material ? { ...UNVERIFIED, lastCheckAt } : stored.verification;
+  const { lastCheckAt, address } = stored.verification;
+  // Requests for the models that it now has go on where it was verified.
+  const keptAddress = before !== null && isSamePlace(before, { record: kept, ip }) ? address : null;
+  const verification = news.material
+    ? { ...UNVERIFIED, lastCheckAt, address: keptAddress }
+    : stored.verification;
   entry.stored = {
     ...stored,
     sequence,

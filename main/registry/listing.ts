@@ -28,6 +28,8 @@ interface Listing {
   list(raw: RawQuery): Listed | Refusal;
   /** Over all providers of the default list. */
   counts(): Counts;
+  /** The first ones of the default list. */
+  ids(limit: number): readonly string[];
   /** Builds a provider's piece of the next list now: thousands at once would block the event loop. */
   renew(id: string): void;
   /** Drops the piece of a removed provider. */
@@ -99,6 +101,13 @@ export function createListing(table: ProviderTable, traffic: (id: string) => Tra
       };
     },
     counts: () => select(ONLY_COUNTS).counts,
+    ids(limit) {
+      const ids: string[] = [];
+      table.survey(({ id, shown }, silentMs) => {
+        if (ids.length < limit && shown !== null && !isHidden(silentMs)) ids.push(id);
+      });
+      return ids;
+    },
     renew(id) {
       const entry = table.get(id);
       const record = entry?.shown ?? null;

@@ -147,7 +147,7 @@ export interface Target {
 /** How routing would reach the machine if it reported recently; null where it must not be used. */
 function targetOf({ id, stored, shown, gatewayToken }: Entry): Target | null {
   const { state, address, ownedBy = null } = stored.verification;
-  if (state !== 'verified' || address === null || shown === null) return null;
+  if (state === 'failed' || address === null || shown === null) return null;
   if (shown.status !== 'serving' && shown.status !== 'idle') return null;
   const { models, current_model: currentModel } = shown;
   return { id, address, gatewayToken, models, currentModel, ownedBy };

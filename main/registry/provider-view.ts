@@ -61,7 +61,7 @@ export function providerView({ entry, record, status, traffic }: Shown): Provide
     tailnet_ip: tailnetIpOf(record),
     agent_url: withoutUserinfo(record.agent_url),
     heartbeat_count: stored.heartbeatCount,
-    raw: shownRecord(stored.record ?? record),
+    raw: { id: entry.id, ...shownRecord(stored.record ?? record) },
     ewmaTtft: traffic.ewmaTtft,
     ewmaLatency: traffic.ewmaLatency,
     concurrentRequests: traffic.concurrentRequests,

@@ -53,6 +53,8 @@ export interface Registry extends OwnAgent, ProviderAdmin {
   freshest(): string | null;
   /** Over all providers of the default list. */
   counts(): Counts;
+  /** The first ones of the default list. */
+  ids(limit: number): readonly string[];
   /** The machines that routing may choose now; the same array until one of them changes. */
   targets(): readonly Target[];
   /** Whether any machine is meant to serve: without one, `local` is not configured. */
@@ -103,6 +105,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
     },
     freshest: () => freshest(table),
     counts: () => listing.counts(),
+    ids: (limit) => listing.ids(limit),
     targets: () => table.targets(),
     standing: () => standing(table),
     revision: () => table.revision(),

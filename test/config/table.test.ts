@@ -53,6 +53,7 @@ const TABLE: Readonly<Record<string, unknown>> = {
   AGENT_HOST: '127.0.0.1',
   AGENT_PORTS: [3001, 47901],
   ENGINE_URL: null,
+  ENGINE_API_KEY: null,
   REGISTRY_URL: null,
   ENROLL_TOKEN: null,
   HEARTBEAT_MS: 15000,

@@ -125,7 +125,7 @@ const KINDS: {
     allowed: /text of 1 to 1000 characters without control characters/,
   },
   {
-    names: [...each('API_KEY'), 'ENROLL_TOKEN'],
+    names: [...each('API_KEY'), 'ENGINE_API_KEY', 'ENROLL_TOKEN'],
     good: [['sk-1234', 'sk-1234']],
     bad: ['two words', 'two\nlines', 'ключ', 'k'.repeat(4097)],
     allowed: /visible ASCII characters without spaces/,
@@ -262,7 +262,13 @@ const KINDS: {
   },
 ];
 
-const SECRETS = new Set([...each('API_KEY'), ...each('HEADERS'), 'ENROLL_TOKEN', 'API_KEYS']);
+const SECRETS = new Set([
+  ...each('API_KEY'),
+  ...each('HEADERS'),
+  'ENGINE_API_KEY',
+  'ENROLL_TOKEN',
+  'API_KEYS',
+]);
 
 test('every variable has its good and bad values here', () => {
   // HOST is text like AGENT_HOST, with a law of its own below.

@@ -224,6 +224,8 @@ describe('POST /api/v1/warmup', () => {
         lastWarmupAt,
         lastResult: 'HTTP 200',
         durationMs: 1500,
+        elapsedMs: null,
+        usualMs: null,
       });
     expect(machine.gets).toHaveLength(1);
   });

@@ -47,11 +47,11 @@ describe('the status report', () => {
     const machine = await startMachine(answers('hi'));
     const pending = { state: 'pending', address: null } as const;
     const failed = { state: 'failed', address: null } as const;
-    const tier = await startTier([
-      machine,
+    const unverified = [
       await machineThat({ verification: pending, record: { status: 'paused' } }),
       await machineThat({ verification: failed, record: { status: 'paused' } }),
-    ]);
+    ];
+    const tier = await startTier([machine, ...unverified]);
     const report = await tier.status();
     expect(report).toMatchObject({ ok: true });
     expect(report.local).toEqual({
@@ -76,8 +76,11 @@ describe('the status report', () => {
       hasKey: false,
       healthy: true,
     });
-    expect(report.stats.providerCircuits).toEqual({});
-    expect(report.stats.providerLatencies).toEqual({});
+    for (const { id } of [machine, ...unverified]) {
+      expect(report.circuits[id]).toMatchObject({ open: false, fails: 0, successes: 0 });
+      expect(report.stats.perUpstream[id]).toEqual({ requests: 0, fails: 0, successes: 0 });
+      expect(report.stats.providerLatencies[id]).toMatchObject({ ewmaLatency: null, samples: 0 });
+    }
     expect(report.config.models.local).toBe(MODEL);
   });
 

@@ -161,7 +161,7 @@ test.runIf(OUTER_ADDRESS !== undefined)(
     expect(existsSync(join(directory, 'agent.json'))).toBe(false);
     // The token was not used up by asking.
     const joined = await runCli(
-      { DATA_DIR: directory, AGENT: 'true' },
+      { DATA_DIR: directory, AGENT: 'true', AGENT_PORTS: '4000' },
       'join',
       '--yes',
       gateway.url,
@@ -169,6 +169,7 @@ test.runIf(OUTER_ADDRESS !== undefined)(
     );
     expect([joined.code, joined.stderr]).toEqual([0, '']);
     expect(joined.stdout).toContain(`The agent listens on ${OUTER_ADDRESS}`);
+    expect(joined.stdout).toContain('looks at the ports 3001 and 47901 only');
     expect(JSON.parse(readFileSync(join(directory, 'settings.json'), 'utf8'))).toEqual({
       agent: { host: OUTER_ADDRESS },
     });

@@ -23,13 +23,39 @@ function isExecutable(path: string): boolean {
   }
 }
 
+/** A real llama-server. */
+export interface Llama {
+  readonly url: string;
+  readonly port: number;
+  signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void;
+  /** Resolves once it has ended. */
+  readonly ended: Promise<void>;
+}
+
+interface LlamaGiven {
+  readonly alias?: string;
+  readonly port?: number;
+  readonly apiKey?: string;
+}
+
 /** Starts one that serves a model with that text, and waits until it has loaded it; it ends with the test. */
 export async function startLlama(server: string, text: ModelText): Promise<string> {
+  return (await startLlamaProcess(server, text)).url;
+}
+
+/** The same, with a hand on its process. */
+export async function startLlamaProcess(
+  server: string,
+  text: ModelText,
+  { alias = MODEL, port: wanted = 0, apiKey }: LlamaGiven = {},
+): Promise<Llama> {
   const directory = mkdtempSync(join(tmpdir(), 'switchyard-engine-'));
   const model = join(directory, 'model.gguf');
   await writeModel(model, text);
-  const settings = ['-m', model, '--alias', MODEL, '-t', '1', '-c', '4096', '-np', '2'];
-  const child = spawn(server, [...settings, '--host', '127.0.0.1', '--port', '0', '--jinja'], {
+  const key = apiKey === undefined ? [] : ['--api-key', apiKey];
+  const settings = ['-m', model, '--alias', alias, '-t', '1', '-c', '4096', '-np', '2', ...key];
+  const at = ['--host', '127.0.0.1', '--port', String(wanted), '--jinja'];
+  const child = spawn(server, [...settings, ...at], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
@@ -43,7 +69,9 @@ export async function startLlama(server: string, text: ModelText): Promise<strin
     const read = (part: Buffer) => {
       log += part.toString();
       const port = /listening on http:\/\/127\.0\.0\.1:(\d+)/.exec(log)?.[1];
-      if (port !== undefined && /model loaded/.test(log)) resolve(`http://127.0.0.1:${port}`);
+      if (port === undefined || !/model loaded/.test(log)) return;
+      const url = `http://127.0.0.1:${port}`;
+      resolve({ url, port: Number(port), signal: (signal) => void child.kill(signal), ended });
     };
     child.stdout.on('data', read);
     child.stderr.on('data', read);

@@ -256,7 +256,7 @@ describe('a record', () => {
       heartbeat_count: 1,
       last_heartbeat_ip: '192.168.1.20',
     });
-    expect(provider?.raw).toEqual(recordOf());
+    expect(provider?.raw).toEqual({ id: provider?.id, ...recordOf() });
     expect(JSON.stringify(provider)).not.toMatch(/polluted|surprise/);
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
   });

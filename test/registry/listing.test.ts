@@ -105,7 +105,7 @@ test('a record has every field that is promised, and no other', async () => {
   expect(provider).toEqual(providerSchema.parse(registry.get(agent.id)));
   const { uptime_s: _uptime, ...record } = recordOf({ tailnet_ip: '100.64.0.7' });
   expect(provider).toMatchObject({ ...record, ...traffic, id: agent.id, attested: false });
-  expect(provider?.raw).toEqual(recordOf({ tailnet_ip: '100.64.0.7' }));
+  expect(provider?.raw).toEqual({ id: agent.id, ...recordOf({ tailnet_ip: '100.64.0.7' }) });
 });
 
 test('an empty tailnet address is null in the record and empty in raw', async () => {
@@ -200,6 +200,16 @@ test.each<[name: string, value: unknown]>([
     param: name,
     message: expect.stringContaining(name),
   });
+});
+
+test('the ids for the status report are the first of the default list', async () => {
+  const day = 86_400_000;
+  const silent = { ...kept(1), lastHeartbeatAt: Date.UTC(2026, 0, 1) - 2 * day };
+  const { registry } = await withProviders([silent, kept(2), kept(3), kept(4)]);
+  const shown = listed(registry).data.map(({ id }) => id);
+  expect(shown).toHaveLength(3);
+  expect(registry.ids(2)).toEqual(shown.slice(0, 2));
+  expect(registry.ids(1000)).toEqual(shown);
 });
 
 describe('the tag of a list', () => {

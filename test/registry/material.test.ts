@@ -62,6 +62,30 @@ test('an uptime that fell is a restart', () => {
   expect(newsOf(heard(), heard({ uptime_s: 5 }))).toEqual({ ...NO_NEWS, rebooted: true });
 });
 
+test('another model leaves a machine where requests go, until the next look; another engine elsewhere does not', async () => {
+  const { registry, join, beat, verify } = startRegistry();
+  const agent = await join();
+  await beat(agent);
+  await verify(agent.id);
+  await beat(agent, { models: ['another'], current_model: 'another' });
+  expect(registry.get(agent.id)?.verification.status).toBe('pending');
+  expect(registry.targets()).toMatchObject([{ models: ['another'], currentModel: 'another' }]);
+  await beat(agent, { models: [], current_model: null, status: 'degraded' });
+  expect(registry.targets()).toEqual([]);
+  await beat(agent, { models: ['third'], current_model: 'third' });
+  expect(registry.targets()).toMatchObject([{ currentModel: 'third' }]);
+  await beat(agent, { models: ['third'], current_model: 'third', agent_url: 'http://other:3001' });
+  expect(registry.targets()).toEqual([]);
+});
+
+test('a new machine takes no requests before it was verified, whatever its models do', async () => {
+  const { registry, join, beat } = startRegistry();
+  const agent = await join();
+  await beat(agent);
+  await beat(agent, { models: ['another'], current_model: 'another' });
+  expect(registry.targets()).toEqual([]);
+});
+
 test('a material change makes a verified machine pending, and no target, in the same write', async () => {
   const { registry, join, beat, verify, news, store } = startRegistry();
   const agent = await join();

@@ -117,6 +117,8 @@ export function status(
       lastWarmupAt: null,
       lastResult: null,
       durationMs: null,
+      elapsedMs: null,
+      usualMs: null,
     },
     config: {
       order: [...UPSTREAM_IDS],
@@ -165,6 +167,7 @@ export function attempt(over: Partial<AttemptRow> = {}): AttemptRow {
     cause: 'turn',
     startMs: 0,
     predictedMs: null,
+    polls: 0,
     firstContentMs: null,
     endMs: null,
     reason: null,

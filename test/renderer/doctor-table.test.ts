@@ -20,7 +20,10 @@ const entry = (name: DoctorEntry['name'], passed = true): DoctorEntry => ({
 
 /** A report in which these fail and all others pass. */
 const report = (...failed: readonly DoctorEntry['name'][]) =>
-  reportOf(NAMES.map((name) => entry(name, !failed.includes(name))));
+  reportOf(
+    NAMES.map((name) => entry(name, !failed.includes(name))),
+    null,
+  );
 
 const joined = (status: string, reason = '') => ({
   registry: { ...judged(status, reason), kind: 'joined' as const, url: 'http://gateway:47900' },
@@ -61,7 +64,7 @@ describe('both views of a machine', () => {
 
   test('a check that was not run is neither passed nor failed', () => {
     const table = doctorTable(
-      reportOf([]),
+      reportOf([], null),
       joined('failed', `${INFERENCE}: check missing; GPU count >0: no GPU reported`),
       [],
     );

@@ -123,6 +123,22 @@ describe('sentence', () => {
     );
   });
 
+  test('a cold start says how long it has gone on, and how long it usually takes', () => {
+    const detail = (elapsedMs: number, usualMs: number | null) => {
+      const { ondemand_warmup_detail: before } = status([]);
+      const report = {
+        ondemand_warmup: 'warming',
+        ondemand_warmup_detail: { ...before, elapsedMs, usualMs },
+      } as const;
+      const { stations } = line([upstream('ondemand')], report);
+      return stations
+        .filter(({ report: { id } }) => id === 'ondemand')
+        .map((station) => stationWords(station).detail);
+    };
+    expect(detail(40_000, null)).toEqual(['for 40 s']);
+    expect(detail(40_000, 90_000)).toEqual(['for 40 s, usually 1 min 30 s']);
+  });
+
   test('every problem says what to do', () => {
     const { problems } = headlineOf(
       line([

@@ -10,6 +10,8 @@ import type { ProviderCircuit } from '../../renderer/features/providers/provider
 import { agentRecord } from '../support/agent-record.ts';
 import { NOW } from './builders.ts';
 
+const ID = 'prv_b16c2d1bead1262639764fdb0ee4d377';
+
 /** A verified machine; `record` is what its agent says. */
 export function provider(
   over: Partial<Provider> = {},
@@ -19,7 +21,7 @@ export function provider(
   const { uptime_s: _, ...shown } = raw;
   return {
     ...shown,
-    id: 'prv_b16c2d1bead1262639764fdb0ee4d377',
+    id: ID,
     trust_level: 'software',
     attested: false,
     verification: verification(),
@@ -27,7 +29,7 @@ export function provider(
     last_heartbeat_ip: '192.168.1.20',
     tailnet_ip: null,
     heartbeat_count: 5760,
-    raw,
+    raw: { id: ID, ...raw },
     ewmaTtft: null,
     ewmaLatency: null,
     concurrentRequests: 0,

@@ -138,6 +138,7 @@ test('the details tell the story, why each call was made, and what was predicted
 test('a request that two upstreams are asked for is in flight once', async () => {
   const attempts = rows.hedgeWon().attempts.map((each) => ({
     ...each,
+    polls: 0,
     firstContentMs: null,
     endMs: null,
     reason: null,

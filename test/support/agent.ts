@@ -88,6 +88,7 @@ export async function startAgent(given: Given = {}): Promise<TestMachine> {
     platform: process.platform,
     address: { host: '127.0.0.1', ports: [0] },
     engineUrl: null,
+    engineApiKey: null,
     registryUrl: null,
     enrollToken: null,
     settings: () => ({

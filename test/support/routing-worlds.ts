@@ -147,6 +147,7 @@ class LostResponse extends ServerResponse {
 const NO_PROVIDERS = {
   counts: { count: 0, verified: 0, pending: 0, verifying: 0, failed: 0 },
   excerpt: () => null,
+  ids: () => [],
 };
 
 /** A world into which one can look. */

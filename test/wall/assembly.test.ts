@@ -35,6 +35,8 @@ interface Assembled {
 }
 const parsed = (answer: Answer) => JSON.parse(answer.text) as Assembled & Record<string, unknown>;
 
+const BEGUN = { role: 'assistant', content: 'Once upon' };
+
 test('a stream is put together into the answer that the caller asked for', async () => {
   const { answer, gateway } = await ask(answers('one two three'));
   expect(answer).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'none' });
@@ -242,6 +244,7 @@ describe('what the upstream is asked', () => {
     ['logprobs', { ...HELLO, logprobs: true }, {}],
     ['audio', { ...HELLO, audio: { voice: 'x' } }, {}],
     ['an audio modality', { ...HELLO, modalities: ['text', 'audio'] }, {}],
+    ['an answer that the caller has begun', { messages: [...HELLO.messages, BEGUN] }, {}],
     ['assembly switched off', { ...HELLO, stream: false }, { HOSTED_A_ASSEMBLE: 'false' }],
   ])('with %s: a plain answer, the bytes unchanged both ways', async (_law, body, settings) => {
     const reply = ` ${JSON.stringify(completion('x'))} `;
@@ -252,6 +255,7 @@ describe('what the upstream is asked', () => {
 
   test.each([
     ['n of 1', { n: 1 }],
+    ['an earlier answer', { messages: [BEGUN, ...HELLO.messages] }],
     ['logprobs false', { logprobs: false }],
     ['a text modality', { modalities: ['text'] }],
   ])('with %s: a stream', async (_law, more) => {

@@ -250,9 +250,9 @@ test('ondemand whose cold start outlasts its time counts one failure, however of
     clock,
   );
   const answer = chat(gateway.url);
-  clock.advance(await clock.timer(1000, 1000));
+  clock.advance(await clock.timer(1250, 1250));
   expect((await answer).reason).toBe('ondemand=timeout');
   expect(machine.calls).toHaveLength(2);
-  expect(circuitOf(gateway, 'ondemand')).toMatchObject({ ...F, requests: 2 });
+  expect(circuitOf(gateway, 'ondemand')).toMatchObject({ ...F, requests: 1 });
   expect(gateway.host.snapshot().status.upstreams.at(-1)?.skips).toEqual([]);
 });

@@ -47,6 +47,13 @@ describe('the pool whose machines', () => {
     expect(machines.flatMap(({ calls }) => calls)).toEqual([]);
   });
 
+  test('wait for their verification, with nobody else to ask, has a 503 that names doctor', async () => {
+    const tier = await startTier([await machineThat(pending)]);
+    const answer = await chat(tier.url);
+    expect(answer.status).toBe(503);
+    expect(answer.text).toContain('switchyard.mjs doctor');
+  });
+
   test('are silent has no provider after 45 s, and not before', async () => {
     const { settings } = await startOthers();
     const machine = await startMachine(answers('hi'));

@@ -18,6 +18,10 @@ export interface ExpectedAgent {
   readonly gatewayToken: string | null;
   /** Null where that is the gateway of this process. */
   readonly registryUrl: string | null;
+  /** Where a gateway elsewhere looks. */
+  readonly gatewayPorts: readonly number[];
+  /** Why a port could not be bound, by port; empty where that is not known. */
+  readonly taken: ReadonlyMap<number, string>;
 }
 
 export interface AgentFound {
@@ -50,7 +54,7 @@ async function checkPort(agent: ExpectedAgent, port: number, nonce: string, edge
   const answer = await ask(probe, GET_TIMEOUT_MS, edges);
   const tried = `GET ${origin}/health`;
   const isAgent = answer.kind === 'answer' && isAgents(answer);
-  const boundRemedy = isAgent ? outOfReach(agent) : portRemedy(agent, port, answer);
+  const boundRemedy = isAgent ? outOfReach(agent, port) : portRemedy(agent, port, answer);
   const bound: DoctorEntry = {
     name: 'agent port bound',
     passed: boundRemedy === null,
@@ -91,8 +95,9 @@ function isAgents({ text, headers }: Answered): boolean {
   );
 }
 
-function portRemedy({ isEnabled }: ExpectedAgent, port: number, answer: Answer): string {
-  if (answer.kind === 'answer') {
+function portRemedy({ isEnabled, taken }: ExpectedAgent, port: number, answer: Answer): string {
+  const isFree = answer.kind === 'none' && answer.isRefused && !taken.has(port);
+  if (!isFree) {
     return `Port ${port} belongs to another program: stop that one, or choose other ports with SWITCHYARD_AGENT_PORTS.`;
   }
   if (!isEnabled) return 'The agent is switched off: set SWITCHYARD_AGENT to true and start again.';
@@ -115,8 +120,12 @@ function isSignedBy({ privateKey, id }: ExpectedAgent, nonce: string, json: unkn
   return verifyHealth(createPublicKey(privateKey), { nonce, id, signature });
 }
 
-/** The remedy where a gateway elsewhere was joined and only this machine can reach the agent. */
-function outOfReach({ registryUrl, host }: ExpectedAgent): string | null {
+/** The remedy where a gateway elsewhere was joined that cannot reach the agent, or does not look there. */
+function outOfReach(agent: ExpectedAgent, port: number): string | null {
+  const { registryUrl, host, gatewayPorts } = agent;
+  if (registryUrl !== null && !gatewayPorts.includes(port)) {
+    return `The gateway at ${registryUrl} looks at the ports ${gatewayPorts.join(' and ')} only: add one of them to SWITCHYARD_AGENT_PORTS.`;
+  }
   if (registryUrl === null || !isLoopbackHost(host)) return null;
   if (isLoopbackHost(new URL(registryUrl).hostname)) return null;
   return `It listens on ${host}, where the gateway at ${registryUrl} cannot reach it: set SWITCHYARD_AGENT_HOST to this machine's address in that network, and start again.`;

@@ -1,3 +1,4 @@
+import type { GatewayVerdict } from '#shared/agent.ts';
 import { newSecret } from '../../platform/secrets.ts';
 import { agentRecord, type AgentState } from '../record.ts';
 import type { TelemetryWatch } from '../telemetry/telemetry.ts';
@@ -12,6 +13,7 @@ export interface DoctorDeps extends ProbeEdges {
   readonly engines: EngineSearch;
   /** Started and stopped by the caller. */
   readonly telemetry: TelemetryWatch;
+  readonly gateway: GatewayVerdict | null;
 }
 
 /** The checks do not depend on what an agent has served. */
@@ -45,13 +47,14 @@ export async function runChecks(deps: DoctorDeps): Promise<DoctorReport> {
   const place = placeOf(found.origin, agent, search);
   const inference =
     place === null ? [] : await checkInference(place, record.current_model, nonce, deps);
-  return reportOf([
+  const entries = [
     search.entry,
     ...found.entries,
     checkEngineHealth(record, view?.baseUrl ?? null),
     checkGpus(record, reading, view?.baseUrl ?? null),
     ...inference,
-  ]);
+  ];
+  return reportOf(entries, deps.gateway);
 }
 
 /** The agent before the engine: it is what a gateway talks to. */

@@ -38,6 +38,7 @@ export async function findEngine(
     engines.map((engine) => engine.view),
     null,
   );
+  const silent = seen.flatMap((each) => each.silent ?? []);
   const strangers = seen.flatMap(({ stranger }) => stranger ?? []);
   const where = pinned === null ? `ports ${ports.join(', ')} of this machine` : pinned.origin;
   const output = [
@@ -45,6 +46,9 @@ export async function findEngine(
       (engine) => `${engine.view.kind} at ${engine.view.baseUrl}: ${engine.view.health.status}`,
     ),
     ...strangers.map((origin) => `an unknown program at ${origin}`),
+    ...silent.map(
+      (origin) => `a program at ${origin} that accepts connections and answers nothing`,
+    ),
   ].join('; ');
   return {
     engine: engines.find((engine) => engine.view === view) ?? null,
@@ -53,7 +57,7 @@ export async function findEngine(
       passed: view !== null,
       tried: `looking for an engine at ${where}`,
       output: shown(output === '' ? 'nothing answers' : output),
-      remedy: view === null ? remedyFor(pinned) : null,
+      remedy: view === null ? remedyFor(pinned, silent.length > 0) : null,
     },
   };
 }
@@ -68,20 +72,36 @@ function unusable(fault: string): DoctorEntry {
   };
 }
 
-function remedyFor(pinned: EngineAddress | null): string {
+function remedyFor(pinned: EngineAddress | null, isSilent: boolean): string {
+  if (isSilent) return 'If that is the engine, it hangs: restart it.';
   return pinned === null
     ? 'Start an engine (vLLM, llama.cpp, Ollama, LM Studio …), or set SWITCHYARD_ENGINE_URL where it listens elsewhere.'
     : 'Start that engine, or correct SWITCHYARD_ENGINE_URL.';
 }
 
-async function lookInTurn(addresses: readonly EngineAddress[], isPinned: boolean, edges: AskEdges) {
+interface Seen {
+  readonly engine: EngineSearchResult['engine'];
+  /** Origin of a program that is no engine. */
+  readonly stranger: string | null;
+  /** Origin of a program that accepts connections and answers nothing. */
+  readonly silent: string | null;
+}
+
+const NOBODY: Seen = { engine: null, stranger: null, silent: null };
+
+async function lookInTurn(
+  addresses: readonly EngineAddress[],
+  isPinned: boolean,
+  edges: AskEdges,
+): Promise<Seen> {
   for (const address of addresses) {
     const look = await lookAt(address, isPinned, edges);
     if (look.kind === 'found') {
       const { view } = found(address, look.found, { arePathsAllowed: false, before: null });
-      return { engine: { view, address }, stranger: null };
+      return { ...NOBODY, engine: { view, address } };
     }
-    if (look.kind === 'stranger') return { engine: null, stranger: address.origin };
+    if (look.kind === 'stranger') return { ...NOBODY, stranger: address.origin };
+    if (look.isLate) return { ...NOBODY, silent: address.origin };
   }
-  return { engine: null, stranger: null };
+  return NOBODY;
 }

@@ -74,7 +74,7 @@ function inferenceRemedy(answer: Answer, { gatewayToken }: Place): string {
       ? 'Another enrolment is in force: restart Switchyard here, or join this machine again.'
       : 'It listens beyond this machine and answers only its gateway: see what that gateway reports of it.';
   if (answer.status === 401 || answer.status === 403)
-    return 'The engine wants a key: put it into SWITCHYARD_ENGINE_URL, or run the engine without one.';
+    return 'The engine wants a key: set SWITCHYARD_ENGINE_URL to its address and SWITCHYARD_ENGINE_API_KEY to its key.';
   if (answer.status === 503)
     return 'Paused, draining or loading: what came back says which. Wait, or switch this machine on again.';
   return 'Look into the log of the engine: it did not answer as OpenAI would.';
@@ -117,8 +117,13 @@ export type Answer =
       readonly text: string;
       readonly latencyMs: number;
     }
-  /** `text` is the reason. */
-  | { readonly kind: 'none'; readonly text: string; readonly latencyMs: number };
+  /** `text` is the reason; `isRefused`: nothing listens there. */
+  | {
+      readonly kind: 'none';
+      readonly text: string;
+      readonly isRefused: boolean;
+      readonly latencyMs: number;
+    };
 
 /** A registry reads no more of an answer. */
 const MAX_BYTES = 64 * 1024;
@@ -127,7 +132,10 @@ export async function ask(probe: Probe, timeoutMs: number, edges: ProbeEdges): P
   const startedTicks = edges.clock.ticks();
   const result = await send(probe, timeoutMs, edges);
   const latencyMs = Math.round(edges.clock.ticks() - startedTicks);
-  if (result.kind !== 'response') return { kind: 'none', text: result.detail, latencyMs };
+  if (result.kind !== 'response') {
+    const isRefused = /^E(CONNREFUSED|ADDRNOTAVAIL|HOSTUNREACH|NETUNREACH)\b/.test(result.detail);
+    return { kind: 'none', text: result.detail, isRefused, latencyMs };
+  }
   const { status, headers, body } = result;
   return { kind: 'answer', status, headers, text: body.toString('utf8'), latencyMs };
 }

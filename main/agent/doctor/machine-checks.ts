@@ -74,6 +74,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   'no engine found': 'Start an engine, or set SWITCHYARD_ENGINE_URL to its address.',
   loading: 'Wait until the engine has loaded its model.',
   unauthorized:
-    'The engine wants a key: put it into SWITCHYARD_ENGINE_URL, or run the engine without one.',
+    'The engine wants a key: set SWITCHYARD_ENGINE_URL to its address and SWITCHYARD_ENGINE_API_KEY to its key.',
   unreachable: 'Start the engine, or correct SWITCHYARD_ENGINE_URL.',
+  unresponsive: 'It accepts connections and answers nothing: restart the engine.',
 };

@@ -1,4 +1,9 @@
-import { DOCTOR_GROUNDS, type DoctorEntry, type DoctorReport } from '#shared/agent.ts';
+import {
+  DOCTOR_GROUNDS,
+  type DoctorEntry,
+  type DoctorReport,
+  type GatewayVerdict,
+} from '#shared/agent.ts';
 import { CHECK_MISSING, CHECK_NAMES } from '#shared/provider.ts';
 
 export type { DoctorEntry, DoctorReport };
@@ -19,10 +24,16 @@ export function shown(output: string): string {
 }
 
 /** All entries in the order of the names; a check that was not run gets an entry that says so. */
-export function reportOf(entries: readonly DoctorEntry[]): DoctorReport {
+export function reportOf(
+  entries: readonly DoctorEntry[],
+  gateway: GatewayVerdict | null,
+): DoctorReport {
   const of = (name: DoctorEntry['name']) => entries.filter((entry) => entry.name === name);
   return {
-    ok: DOCTOR_NAMES.every((name) => of(name).some(({ passed }) => passed)),
+    ok:
+      gateway?.status !== 'failed' &&
+      DOCTOR_NAMES.every((name) => of(name).some(({ passed }) => passed)),
+    gateway,
     checks: DOCTOR_NAMES.flatMap((name) => {
       const all = of(name);
       return all.length > 0 ? all : [missing(name)];
@@ -36,7 +47,7 @@ function missing(name: DoctorEntry['name']): DoctorEntry {
 }
 
 /** The report as text for a terminal. */
-export function reportText({ ok, checks }: DoctorReport): string {
+export function reportText({ ok, checks, gateway }: DoctorReport): string {
   const passes = (name: string) => checks.some((check) => check.name === name && check.passed);
   const lines = checks.flatMap((entry) => {
     const { name, tried, output, remedy, latencyMs } = entry;
@@ -52,10 +63,24 @@ export function reportText({ ok, checks }: DoctorReport): string {
     ];
   });
   const failed = DOCTOR_NAMES.filter((name) => !passes(name)).length;
-  const verdict = ok
-    ? 'All is well: a gateway that can reach this machine would find the same.'
-    : `${failed} of ${DOCTOR_NAMES.length} checks failed. A gateway would not send requests here.`;
-  return `${lines.join('\n')}\n\n${verdict}\n`;
+  return `${lines.join('\n')}\n\n${conclusion(ok, failed, gateway)}\n`;
+}
+
+function conclusion(ok: boolean, failed: number, gateway: GatewayVerdict | null): string {
+  const said = gateway === null ? '' : `${verdictText(gateway)}\n`;
+  if (ok) {
+    return gateway?.status === 'verified'
+      ? `${said}All is well.`
+      : `${said}All is well here: a gateway that can reach this machine would find the same.`;
+  }
+  return failed === 0
+    ? `${said}All checks pass from here, so look at the addresses and ports in between: the gateway does not reach this machine, or not this one.`
+    : `${said}${failed} of ${DOCTOR_NAMES.length} checks failed. A gateway would not send requests here.`;
+}
+
+function verdictText({ url, status, failure_reason: reason }: GatewayVerdict): string {
+  const who = url === null ? "This machine's own gateway" : `The gateway at ${url}`;
+  return `${who} says of this machine: ${shown(reason === '' ? status : `${status}: ${reason}`)}.`;
 }
 
 /** A failed entry whose check passes by another entry is worth a look, no more. */

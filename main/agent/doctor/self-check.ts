@@ -1,4 +1,5 @@
-import type { DoctorReport } from '#shared/agent.ts';
+import { AGENT_PORTS, type DoctorReport, type GatewayVerdict } from '#shared/agent.ts';
+import type { RegistrationView } from '../registration/session.ts';
 import {
   type AgentDeps,
   type AgentRuntimeState,
@@ -14,7 +15,8 @@ export function selfCheck(
   deps: Pick<AgentDeps, 'http' | 'clock' | 'telemetry' | 'otherPorts'>,
 ): Promise<DoctorReport> {
   const { http, clock, telemetry, otherPorts } = deps;
-  const { kind, url } = registration.view();
+  const view = registration.view();
+  const registryUrl = view.kind === 'joined' ? view.url : null;
   return runChecks({
     http,
     clock,
@@ -27,7 +29,18 @@ export function selfCheck(
       privateKey: identity.privateKey,
       id: identity.id,
       gatewayToken: registration.gatewayToken(),
-      registryUrl: kind === 'joined' ? url : null,
+      registryUrl,
+      gatewayPorts: AGENT_PORTS,
+      taken: new Map(
+        runtime.ports.flatMap((port) =>
+          port.kind === 'failed' ? [[port.port, port.message]] : [],
+        ),
+      ),
     },
+    gateway: verdictOf(view, registryUrl),
   });
+}
+
+function verdictOf({ standing }: RegistrationView, url: string | null): GatewayVerdict | null {
+  return standing === null ? null : { url, ...standing.verification };
 }

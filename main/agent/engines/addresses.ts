@@ -70,10 +70,16 @@ export interface EnginePlace {
   readonly fault: string | null;
 }
 
-/** Null: the engines' usual ports. */
-export function enginePlace(url: string | null, ports = ENGINE_PORTS): EnginePlace {
+/** What the owner has set of the engine; without a `url` it is looked for on the usual ports. */
+export interface EngineSettings {
+  readonly url: string | null;
+  /** Sent to `url` only: on a port that was merely found, anybody may listen. */
+  readonly apiKey: string | null;
+}
+
+export function enginePlace({ url, apiKey }: EngineSettings, ports = ENGINE_PORTS): EnginePlace {
   if (url === null) return { pinned: null, ports, fault: null };
-  const read = pinnedAddress(url, null);
+  const read = pinnedAddress(url, apiKey);
   if (read.kind === 'address') return { pinned: read.address, ports, fault: null };
   // A wrong address must not lead to serving some other engine.
   return { pinned: null, ports: [], fault: read.message };

@@ -1,4 +1,4 @@
-import type { DecodeCount, EngineDetail, EngineView } from './adapters/engine-view.ts';
+import type { DecodeCount, EngineDetail, EngineKind, EngineView } from './adapters/engine-view.ts';
 import { decodeSpeed } from './adapters/metrics.ts';
 import { shownLocation } from './adapters/models.ts';
 import type { EngineAddress } from './adapters/probe.ts';
@@ -17,6 +17,10 @@ interface EngineTable {
   /** Chooses the engine to serve; returns whether anything but the counters has changed. */
   settle(): boolean;
   served(): KnownEngine | null;
+  /** The served engine was late in the last round, and it is not yet known what that means. */
+  isDoubtful(): boolean;
+  /** The served engine would answer while it computes, and has not for `STUCK_ROUNDS`. */
+  isStuck(): boolean;
   /** The served one first. */
   views(): readonly EngineView[];
 }
@@ -32,9 +36,14 @@ const FORGET_MS = 600_000;
 export function createEngineTable(arePathsAllowed: boolean): EngineTable {
   const known = new Map<string, KnownEngine>();
   let serving: string | null = null;
-  let shown = '[null,[]]';
+  let shown = '[null,[],false]';
 
   const all = () => [...known.values()].map(({ view }) => view);
+  const served = () => [...known.values()].find(({ view }) => view.baseUrl === serving) ?? null;
+  const isStuck = () => {
+    const engine = served();
+    return engine !== null && engine.lateRounds >= STUCK_ROUNDS && !SERIAL.has(engine.view.kind);
+  };
   const rank = ({ baseUrl }: EngineView) => (baseUrl === serving ? 0 : 1);
 
   return {
@@ -60,12 +69,18 @@ export function createEngineTable(arePathsAllowed: boolean): EngineTable {
       const now = JSON.stringify([
         serving,
         all().map((view) => ({ ...view, metrics: null, decodeTps: null })),
+        isStuck(),
       ]);
       if (now === shown) return false;
       shown = now;
       return true;
     },
-    served: () => [...known.values()].find(({ view }) => view.baseUrl === serving) ?? null,
+    served,
+    isDoubtful() {
+      const lateRounds = served()?.lateRounds ?? 0;
+      return lateRounds > 0 && lateRounds < STUCK_ROUNDS;
+    },
+    isStuck,
     views: () => all().toSorted((a, b) => rank(a) - rank(b)),
   };
 }
@@ -101,8 +116,12 @@ function unseen(address: EngineAddress): KnownEngine {
   return { address, view, count: null, lateRounds: 0, goneAt: null };
 }
 
-/** A busy engine may take longer than a second; after this many late rounds it counts as unreachable. */
+/** A busy engine may take longer than a second; after this many late rounds it gets no more requests. */
 const LATE_ROUNDS = 3;
+/** After this many, each of a second, its unanswered requests are given up. */
+const STUCK_ROUNDS = 10;
+/** They answer nothing while they compute, so that silence says little of them. */
+const SERIAL: ReadonlySet<EngineKind> = new Set(['mlx', 'koboldcpp', 'other']);
 
 export function found(
   address: EngineAddress,
@@ -144,9 +163,9 @@ function missed(
   if (look.kind === 'stranger') {
     return { ...known, goneAt: known.goneAt ?? now, view: { ...view, health: look.detail.health } };
   }
-  const lateRounds = known.lateRounds + 1;
+  const lateRounds = look.isLate ? known.lateRounds + 1 : 0;
   if (look.isLate && lateRounds < LATE_ROUNDS) return { ...known, lateRounds };
-  const health = { status: 'unreachable', code: 0 } as const;
+  const health = { status: look.isLate ? 'unresponsive' : 'unreachable', code: 0 } as const;
   const still = { ...view, health, loaded: [], currentModel: null, metrics: null };
   return { ...known, lateRounds, goneAt: known.goneAt ?? now, view: still };
 }

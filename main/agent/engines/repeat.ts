@@ -5,6 +5,9 @@ export interface Pace {
   readonly maxMs: number;
 }
 
+/** What a round found: `changed` makes the pauses short again, `urgent` has the next round begin at once. */
+export type Round = 'same' | 'changed' | 'urgent';
+
 /** A repeated task whose pause doubles while nothing changes. */
 export interface RepeatedTask {
   start(): void;
@@ -17,11 +20,11 @@ export interface RepeatedTask {
 const MIN_GAP_MS = 1000;
 
 /**
- * Repeats `round`, one at a time. After a round that returned true the pause is short; it doubles as long
- * as nothing changes.
+ * Repeats `round`, one at a time. After a round in which something changed the pause is short; it doubles
+ * as long as nothing does.
  */
 export function createRepeatedTask(
-  round: (signal: AbortSignal) => Promise<boolean>,
+  round: (signal: AbortSignal) => Promise<Round>,
   { minMs, maxMs }: Pace,
   clock: Clock,
 ): RepeatedTask {
@@ -34,8 +37,9 @@ export function createRepeatedTask(
     while (!stopping.signal.aborted) {
       waking = new AbortController();
       const startedAt = clock.ticks();
-      const hasChanged = await round(stopping.signal);
-      pauseMs = hasChanged ? minMs : pauseMs;
+      const found = await round(stopping.signal);
+      if (found !== 'same') pauseMs = minMs;
+      if (found === 'urgent') waking.abort();
       const signal = AbortSignal.any([stopping.signal, waking.signal]);
       const slept = await sleep(clock, pauseMs, signal);
       pauseMs = slept ? Math.min(pauseMs * 2, maxMs) : minMs;

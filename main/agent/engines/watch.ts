@@ -3,7 +3,7 @@ import type { AskEdges, EngineAddress } from './adapters/probe.ts';
 import { ENGINE_PORTS, type EnginePlace, localAddresses } from './addresses.ts';
 import { type Look, lookAt } from './detect.ts';
 import { createEngineTable } from './engine-table.ts';
-import { createRepeatedTask } from './repeat.ts';
+import { createRepeatedTask, type Round } from './repeat.ts';
 
 export interface EngineWatch {
   start(): void;
@@ -13,6 +13,8 @@ export interface EngineWatch {
   engine(): EngineView | null;
   /** All that were found, the served one first. */
   engines(): readonly EngineView[];
+  /** The served engine accepts connections and has answered nothing for some time. */
+  isStuck(): boolean;
   /** The address of the served engine, with the credentials that the owner has set for it. */
   address(): EngineAddress | null;
   /** Looks at once, because something may have changed. */
@@ -66,25 +68,26 @@ export function createEngineWatch(options: EngineWatchOptions): EngineWatch {
     }
   }
 
-  async function search(stopped: AbortSignal): Promise<boolean> {
+  async function search(stopped: AbortSignal): Promise<Round> {
     const signal = AbortSignal.any([stopped, seeking.signal]);
     const places = pinned === null ? localAddresses(ports, options.ownPorts()) : [[pinned]];
     const unknown = places.filter((place) => !table.knows(place));
     await Promise.all(unknown.map((place) => lookInTurn(place, signal)));
     const hasChanged = !signal.aborted && settle();
     hasLooked();
-    return hasChanged;
+    return hasChanged ? 'changed' : 'same';
   }
 
-  async function readKnown(stopped: AbortSignal): Promise<boolean> {
+  async function readKnown(stopped: AbortSignal): Promise<Round> {
     const signal = AbortSignal.any([stopped, seeking.signal]);
     await Promise.all(table.addresses().map((address) => lookOnce(address, signal)));
-    if (signal.aborted) return false;
+    if (signal.aborted) return 'same';
     if (pinned === null) table.forgetGone(clock.ticks());
     const hasChanged = settle();
     // An engine that is gone may be back on another port.
     if (hasChanged) searching.hurry();
-    return hasChanged;
+    if (table.isDoubtful()) return 'urgent';
+    return hasChanged ? 'changed' : 'same';
   }
 
   const searching = createRepeatedTask(search, SEARCH_PACE, clock);
@@ -102,6 +105,7 @@ export function createEngineWatch(options: EngineWatchOptions): EngineWatch {
     looked: () => looked,
     engine: () => table.served()?.view ?? null,
     engines: () => table.views(),
+    isStuck: () => table.isStuck(),
     address: () => table.served()?.address ?? null,
     look,
     seek(place) {

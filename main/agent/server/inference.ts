@@ -6,6 +6,7 @@ import type { Counters } from './counters.ts';
 import { type AgentError, MAX_REST_BYTES, sendError, sendErrorEarly } from './errors.ts';
 import { forward, type ForwardEdges } from './forward.ts';
 import { engineHeaders, requestedModel } from './headers.ts';
+import { createUnanswered } from './unanswered.ts';
 import { createNoMeter, createStreamMeter, createWholeMeter, type Meter } from './token-meter.ts';
 
 export interface EngineTarget {
@@ -27,8 +28,10 @@ export interface InferenceDeps extends ForwardEdges {
   readonly counters: Counters;
   /** Called when the number of running requests has changed. */
   readonly onInFlight: () => void;
-  /** Called when the engine sent no complete response. */
-  readonly onBroken: () => void;
+  /** Called when the engine sent no complete response, or none for some seconds. */
+  readonly onTrouble: () => void;
+  /** It accepts connections and answers nothing. */
+  readonly isStuck: () => boolean;
 }
 
 export interface Inference {
@@ -40,6 +43,8 @@ export interface Inference {
   lastEndedTicks(): number | null;
   /** Aborts all running requests. */
   endAll(): void;
+  /** Answers the requests of which the engine has answered nothing with an error. */
+  endUnanswered(): void;
 }
 
 /** On a slow machine the first token of a long prompt may take minutes. */
@@ -52,6 +57,12 @@ const NO_ENGINE: AgentError = {
   message:
     'No inference engine was found on this machine. Start one, or set SWITCHYARD_ENGINE_URL to its address.',
   retryAfterMs: 30_000,
+};
+
+const STUCK: AgentError = {
+  status: 502,
+  code: 'engine_unreachable',
+  message: 'The engine of this machine accepts connections and answers nothing: restart it.',
 };
 
 const BUSY: AgentError = {
@@ -73,6 +84,7 @@ export function createInference(deps: InferenceDeps): Inference {
   let inFlight = 0;
   let lastEndedTicks: number | null = null;
   let running = new AbortController();
+  const unanswered = createUnanswered(clock, deps.onTrouble);
 
   async function answer(
     req: IncomingMessage,
@@ -80,36 +92,32 @@ export function createInference(deps: InferenceDeps): Inference {
     { path, share }: { readonly path: string; readonly share: BodyShare },
   ): Promise<void> {
     const { signal } = running;
-    const maxBytes = Math.min(deps.maxBodyBytes(), deps.bodies.largestBytes());
-    const body = await readBody(req, { maxBytes, share });
-    if (body.kind === 'aborted') return;
-    if (body.kind === 'too_large') {
-      sendErrorEarly(req, res, tooLarge(maxBytes), { clock, maxRestBytes: Infinity });
-      return;
-    }
-    if (body.kind !== 'body') {
-      sendErrorEarly(req, res, BUSY, { clock, maxRestBytes: MAX_REST_BYTES });
-      return;
-    }
+    const bytes = await bodyOf(req, res, { share, deps });
+    if (bytes === null) return;
     const engine = deps.engine();
-    if (engine === null) {
-      sendError(res, NO_ENGINE);
+    if (engine === null || deps.isStuck()) {
+      sendError(res, engine === null ? NO_ENGINE : STUCK);
       return;
     }
-    const model = requestedModel(body.bytes);
+    const model = requestedModel(bytes);
     if (model !== null) counters.asked(model);
+    const waiting = unanswered.add();
     const end = await forward(
       {
-        request: requestTo(engine, { method: 'POST', path, body: body.bytes }, req),
+        request: requestTo(engine, { method: 'POST', path, body: bytes }, req),
         silenceMs: SILENCE_MS,
-        meterFor: (status, headers) => meterFor(path, status, headers),
-        signal,
-        abortError: () => deps.closed() ?? BUSY,
+        meterFor(status, headers) {
+          waiting.answered();
+          return meterFor(path, status, headers);
+        },
+        signal: AbortSignal.any([signal, waiting.signal]),
+        abortError: () => (waiting.signal.aborted ? STUCK : (deps.closed() ?? BUSY)),
       },
       res,
       deps,
     );
-    if (end.kind === 'broken') deps.onBroken();
+    waiting.answered();
+    if (end.kind === 'broken') deps.onTrouble();
     if (end.kind === 'served' && end.status < 300) counters.served(end.meter.count());
   }
 
@@ -138,17 +146,10 @@ export function createInference(deps: InferenceDeps): Inference {
         sendError(res, NO_ENGINE);
         return;
       }
-      await forward(
-        {
-          request: requestTo(engine, { method: 'GET', path: '/v1/models', body: null }, req),
-          silenceMs: MODELS_SILENCE_MS,
-          meterFor: createNoMeter,
-          signal: running.signal,
-          abortError: () => BUSY,
-        },
-        res,
-        deps,
-      );
+      const request = requestTo(engine, { method: 'GET', path: '/v1/models', body: null }, req);
+      const limits = { silenceMs: MODELS_SILENCE_MS, signal: running.signal };
+      const plan = { request, ...limits, meterFor: createNoMeter, abortError: () => BUSY };
+      await forward(plan, res, deps);
     },
     inFlight: () => inFlight,
     lastEndedTicks: () => lastEndedTicks,
@@ -156,7 +157,26 @@ export function createInference(deps: InferenceDeps): Inference {
       running.abort();
       running = new AbortController();
     },
+    endUnanswered: () => unanswered.giveUp(),
   };
+}
+
+/** Null where the request is over: its caller has left, or has got an error. */
+async function bodyOf(
+  req: IncomingMessage,
+  res: ServerResponse,
+  { share, deps }: { readonly share: BodyShare; readonly deps: InferenceDeps },
+): Promise<Buffer | null> {
+  const { clock, bodies } = deps;
+  const maxBytes = Math.min(deps.maxBodyBytes(), bodies.largestBytes());
+  const body = await readBody(req, { maxBytes, share });
+  if (body.kind === 'body') return body.bytes;
+  if (body.kind === 'too_large') {
+    sendErrorEarly(req, res, tooLarge(maxBytes), { clock, maxRestBytes: Infinity });
+  } else if (body.kind !== 'aborted') {
+    sendErrorEarly(req, res, BUSY, { clock, maxRestBytes: MAX_REST_BYTES });
+  }
+  return null;
 }
 
 function requestTo(

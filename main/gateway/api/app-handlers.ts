@@ -11,6 +11,7 @@ import { NOSNIFF, sendBody, sendJson } from '../../platform/http/responses.ts';
 import { sendError } from '../http/responses.ts';
 import type { Stats } from '../monitoring/counters.ts';
 import type { LiveFeed } from '../monitoring/live-feed.ts';
+import type { StatusScope } from '../monitoring/status.ts';
 import { exposition, EXPOSITION_TYPE, metricsOf } from '../monitoring/metrics.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import { modelList } from '../upstream/engine-probe.ts';
@@ -19,7 +20,7 @@ interface AppDeps {
   readonly clock: Clock;
   readonly config: () => Config;
   readonly pickLocal: () => LocalChoice;
-  readonly status: (forceZeroHeader: string) => StatusReport;
+  readonly status: (forceZeroHeader: string, scope?: StatusScope) => StatusReport;
   readonly stats: Stats;
   readonly summary: () => ProvidersSummary;
   readonly app: () => { readonly version: string };
@@ -43,7 +44,7 @@ export function appHandlers(deps: AppDeps) {
       sendJson(res, 200, modelList(config(), pickLocal()));
     },
     status: (req: Request, res: Response) => {
-      sendJson(res, 200, status(req.get('x-gateway-force-zero') ?? '0'));
+      sendJson(res, 200, status(req.get('x-gateway-force-zero') ?? '0', 'known'));
     },
     events: (req: Request, res: Response) => {
       if (req.method === 'HEAD') {

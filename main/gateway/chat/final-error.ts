@@ -42,14 +42,13 @@ function notAttempted(outcomes: readonly UpstreamOutcome[]): GatewayError {
     const message = 'Every upstream is rate limited; Retry-After says when the first one is back.';
     return { status: 429, code: 'upstream_rate_limited', message, retryAfterMs };
   }
-  return {
-    status: 503,
-    code: 'no_upstream',
-    message:
-      'No upstream can be tried now; the X-Gateway-Fallback-Reason header says why for each.',
-    retryAfterMs,
-  };
+  const isUnserved = outcomes.some((outcome) => reasonOf(outcome) === 'no_provider');
+  const message = `No upstream can be tried now; the X-Gateway-Fallback-Reason header says why for each.${isUnserved ? NO_MACHINE : ''}`;
+  return { status: 503, code: 'no_upstream', message, retryAfterMs };
 }
+
+const NO_MACHINE =
+  ' No machine can serve local: "node scripts/switchyard.mjs doctor" on the machine that should says what keeps it out, such as a missing GPU or a failed check.';
 
 function finalErrorOf(
   { upstream, failure }: Failed,

@@ -15,7 +15,7 @@ import { createLatencies, createStats, type Latencies, type Stats } from './coun
 import { createLiveFeed, type LiveFeed } from './live-feed.ts';
 import { createRequestLogs, type ReportProviderResult, type RequestLogs } from './request-log.ts';
 import { restoreState, stateToSave } from './saved-state.ts';
-import { type ProvidersKnown, statusReport } from './status.ts';
+import { type ProvidersKnown, statusReport, type StatusScope } from './status.ts';
 
 export interface MonitorDeps {
   readonly config: () => Config;
@@ -44,10 +44,13 @@ export interface Monitor {
   readonly stats: Stats;
   readonly warmup: WarmupRunner;
   readonly feed: LiveFeed;
-  readonly status: (forceZeroHeader: string) => StatusReport;
+  readonly status: (forceZeroHeader: string, scope?: StatusScope) => StatusReport;
   /** Writes unsaved state to disk. */
   readonly flush: () => Promise<void>;
 }
+
+/** Machines that were never asked have nothing to tell but that, and the report stays readable. */
+const MAX_UNASKED = 1000;
 
 /** Restores the state of an earlier run. */
 export function createMonitor(deps: MonitorDeps): Monitor {
@@ -65,23 +68,33 @@ export function createMonitor(deps: MonitorDeps): Monitor {
     },
     opened: deps.opened,
   });
-  const saved = { stats, circuits, latencies, predictions };
+  const warmup = createWarmup({ http, clock }, () => {
+    state.changed();
+    feed.changed();
+  });
+  const saved = { stats, circuits, latencies, predictions, warmup };
   const state = deps.keep(() => stateToSave(saved, config()));
   restoreState(state.load(), saved, config());
-  const warmup = createWarmup({ http, clock }, () => feed.changed());
-  const status = (forceZeroHeader: string) =>
-    statusReport({
+  function providerIds(scope: StatusScope, { ids }: ProvidersKnown): readonly string[] {
+    const asked = [...circuits.ids()].filter((id) => id.startsWith(PROVIDER_PREFIX));
+    return scope === 'asked' ? asked : [...new Set([...asked, ...ids(MAX_UNASKED)])];
+  }
+
+  const status = (forceZeroHeader: string, scope: StatusScope = 'asked') => {
+    const providers = deps.providers();
+    return statusReport({
       config: config(),
       stats: stats.view(),
       warmup: warmup.view(),
       local: pickLocal(),
-      providers: deps.providers(),
-      providerIds: [...circuits.ids()].filter((id) => id.startsWith(PROVIDER_PREFIX)),
+      providers,
+      providerIds: providerIds(scope, providers),
       latencyAt: (id) => latencies.at(id),
       circuitAt: (id) => circuits.at(id),
       now: dualTimeOf(clock),
       forceZeroHeader,
     });
+  };
   const feed = createLiveFeed({
     clock,
     status: () => status('0'),

@@ -141,6 +141,7 @@ class OpenAttempt implements AttemptObserver {
       cause,
       startMs,
       predictedMs: predictedTtftMs === null ? null : startMs + Math.round(predictedTtftMs),
+      polls: 0,
       firstContentMs: null,
       endMs: null,
       reason: null,
@@ -154,6 +155,11 @@ class OpenAttempt implements AttemptObserver {
 
   called(): void {
     this.#request.row.attemptCount += 1;
+    this.#request.changed();
+  }
+
+  polled(): void {
+    this.#row.polls += 1;
     this.#request.changed();
   }
 

@@ -3,6 +3,7 @@ import { isObject } from '#shared/objects.ts';
 import type { Config } from '../../config/schema.ts';
 import { digestOf } from '../../platform/secrets.ts';
 import type { Circuits } from '../circuits/circuits.ts';
+import type { WarmupRunner } from '../routing/warmup.ts';
 import type { Predictions } from '../routing/ttft-predictions.ts';
 import type { Latencies, Stats } from './counters.ts';
 
@@ -13,6 +14,7 @@ export interface SavedParts {
   readonly circuits: Circuits;
   readonly latencies: Latencies;
   readonly predictions: Predictions;
+  readonly warmup: Pick<WarmupRunner, 'save' | 'restore'>;
 }
 
 /** As plain JSON: totals, circuits with exclusions, latencies, predictions. */
@@ -25,6 +27,7 @@ export function stateToSave(parts: SavedParts, config: Config): unknown {
     circuits: parts.circuits.save(),
     latencies: parts.latencies.save(),
     predictions: parts.predictions.save(),
+    coldStartsMs: parts.warmup.save(),
   };
 }
 
@@ -46,6 +49,7 @@ export function restoreState(saved: unknown, parts: SavedParts, config: Config):
   const isSame = (id: string) => same.has(id) || id.startsWith(PROVIDER_PREFIX);
   parts.circuits.restore(pick(saved['circuits'], isSame));
   parts.predictions.restore(pick(saved['predictions'], isSame));
+  if (isSame('ondemand')) parts.warmup.restore(saved['coldStartsMs']);
 }
 
 function pick(saved: unknown, isIncluded: (id: string) => boolean): unknown {

@@ -11,7 +11,7 @@ import type { DualTime } from '../circuits/deadline.ts';
 import { activeExclusions } from '../circuits/exclusions.ts';
 import { circuitReport, providerCircuitReport, exclusionReports } from '../circuits/report.ts';
 import { chooseInOrder } from '../routing/local-balancing.ts';
-import type { Warmup } from '../routing/warmup-state.ts';
+import { coldStartAt, type Warmup } from '../routing/warmup-state.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import { CHAT_COMPLETIONS } from '../upstream/endpoint.ts';
 import { localModel, type LocalTarget, upstreamPath } from '../upstream/upstreams.ts';
@@ -26,7 +26,12 @@ export interface ProvidersKnown {
   };
   /** A machine's excerpt; for null, that of the machine with the latest heartbeat. Null if there is none. */
   readonly excerpt: (id: string | null) => LocalProvider | null;
+  /** The machines of the default list, in its order; at most `limit`. */
+  readonly ids: (limit: number) => readonly string[];
 }
+
+/** The machines that a report names: those that were asked, or the first thousand known ones besides. */
+export type StatusScope = 'asked' | 'known';
 
 interface StatusParts {
   readonly config: Config;
@@ -34,7 +39,6 @@ interface StatusParts {
   readonly warmup: Warmup;
   readonly local: LocalChoice;
   readonly providers: ProvidersKnown;
-  /** Providers that have received a request. */
   readonly providerIds: readonly string[];
   readonly circuitAt: (id: string) => Circuit;
   readonly latencyAt: (id: string) => Latency;
@@ -52,6 +56,7 @@ export function statusReport(parts: StatusParts): StatusReport {
   const providerCircuits = byId(parts.providerIds, (id) =>
     providerCircuitReport(circuitAt(id).breaker, now),
   );
+  const cold = coldStartAt(warmup, now.ticks);
   const circuits = { ...upstreamCircuits, ...providerCircuits };
   return {
     ok: UPSTREAM_IDS.some((id) => canServe(id, parts, zero)),
@@ -87,6 +92,8 @@ export function statusReport(parts: StatusParts): StatusReport {
       lastWarmupAt: warmup.lastWarmupAt === null ? null : isoTime(warmup.lastWarmupAt),
       lastResult: warmup.lastResult,
       durationMs: warmup.durationMs,
+      elapsedMs: cold?.elapsedMs ?? null,
+      usualMs: cold?.usualMs ?? null,
     },
     config: {
       order: [...UPSTREAM_IDS],

@@ -87,6 +87,7 @@ export class Attempt {
   readonly #prediction: Prediction | null;
   /** When the last call was sent, in clock ticks. */
   #calledAt = 0;
+  #wasCalled = false;
   #hasEnded = false;
 
   constructor(
@@ -119,6 +120,11 @@ export class Attempt {
 
   called(): void {
     this.#calledAt = this.#deps.clock.ticks();
+    if (this.#wasCalled) {
+      this.observer.polled();
+      return;
+    }
+    this.#wasCalled = true;
     for (const { id } of heldBy(this.#permits)) this.#deps.circuits.sent(id);
     this.observer.called();
   }

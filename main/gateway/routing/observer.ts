@@ -35,6 +35,8 @@ export interface AttemptEnd {
 /** One attempt, from its first call to its end, which is reported once; the polls of a cold start are one attempt. */
 export interface AttemptObserver {
   called(): void;
+  /** One more call of a starting upstream, which is no request. */
+  polled(): void;
   /** The answer is being sent; first content came at `contentAt` clock ticks (null: it came as a whole). */
   answering(contentAt: number | null): void;
   relayed(events: number): void;

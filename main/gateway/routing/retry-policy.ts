@@ -44,7 +44,19 @@ export function isStarting(failure: Failure, known: OndemandKnown): boolean {
   }
 }
 
-/** Pause between two polls of a starting `ondemand`: 1 s, growing to 5 s. */
-export function pollDelayMs(polls: number): number {
-  return Math.min(1000 + polls * 500, 5000);
+const SHORTEST_PAUSE_MS = 1000;
+const LONGEST_PAUSE_MS = 5000;
+/** What the last poll has left of the time-out. */
+const LAST_POLL_MS = 750;
+
+/**
+ * Pause until the next poll of a starting `ondemand`: 1 s, growing to 5 s, and such that the last poll comes
+ * just before the time-out; null when there is time for none.
+ */
+export function pollPauseMs(polls: number, leftMs: number): number | null {
+  const restMs = leftMs - LAST_POLL_MS;
+  if (restMs < SHORTEST_PAUSE_MS) return null;
+  const pauseMs = Math.min(SHORTEST_PAUSE_MS + polls * 500, LONGEST_PAUSE_MS);
+  if (restMs - pauseMs >= SHORTEST_PAUSE_MS) return pauseMs;
+  return restMs <= LONGEST_PAUSE_MS ? restMs : restMs - SHORTEST_PAUSE_MS;
 }

@@ -9,7 +9,7 @@ import { classify, type Failure } from '../upstream/failure.ts';
 import { bodyWithout, headersWithout } from '../upstream/own-secrets.ts';
 import type { Attempt, Permits, RequestAttempts } from './attempts.ts';
 import type { AdmittedCall } from './candidate.ts';
-import { isStarting, pollDelayMs, retryDelayMs } from './retry-policy.ts';
+import { isStarting, pollPauseMs, retryDelayMs } from './retry-policy.ts';
 import type { WarmupRunner } from './warmup.ts';
 
 export interface CallDeps {
@@ -80,13 +80,13 @@ async function pollUntilStarted(
     if (outcome.kind === 'answered') warmup.used();
     if (outcome.kind !== 'failed' || !isStarting(outcome.failure, warmup.known())) return outcome;
     warmup.seenStarting();
-    const delayMs = pollDelayMs(polls);
-    if (clock.ticks() + delayMs >= deadline) {
+    const pauseMs = pollPauseMs(polls, deadline - clock.ticks());
+    if (pauseMs === null) {
       const failure = classify({ kind: 'timeout', wasSilent: false }, 'ondemand', clock.now());
       context.attempts.gaveUp(failure);
       return { kind: 'failed', failure };
     }
-    if (!(await sleep(clock, delayMs, context.signal))) return { kind: 'cancelled' };
+    if (!(await sleep(clock, pauseMs, context.signal))) return { kind: 'cancelled' };
   }
 }
 

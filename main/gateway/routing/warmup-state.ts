@@ -13,6 +13,10 @@ export interface Warmup {
   readonly lastUsedAt: number | null;
   /** While `warming`: until when a start seen only by requests is assumed; null: a warm-up is running. */
   readonly seenUntil: number | null;
+  /** While `warming`: when it was first seen to start; null while it has not put anybody off yet. */
+  readonly coldSince: number | null;
+  /** Of the last cold starts, milliseconds, newest first. */
+  readonly coldStartsMs: readonly number[];
 }
 
 export const COLD: Warmup = {
@@ -24,7 +28,11 @@ export const COLD: Warmup = {
   lastRoutingStartAt: null,
   lastUsedAt: null,
   seenUntil: null,
+  coldSince: null,
+  coldStartsMs: [],
 };
+
+export const COLD_STARTS_KEPT = 5;
 
 /** `ready` and `failed` return to `idle` after this long without use. */
 const FADE_MS = 300_000;
@@ -38,7 +46,7 @@ const SEEN_MS = 15_000;
 /** The state at `now`, with expired states back at `idle`. */
 export function warmupAt(warmup: Warmup, now: number): Warmup {
   if (warmup.state === 'warming' && warmup.seenUntil !== null && now >= warmup.seenUntil) {
-    return { ...warmup, state: 'idle', seenUntil: null };
+    return { ...warmup, state: 'idle', seenUntil: null, coldSince: null };
   }
   if (warmup.state !== 'ready' && warmup.state !== 'failed') return warmup;
   const since = warmup.lastUsedAt ?? warmup.startedAt ?? now;
@@ -66,10 +74,41 @@ export function started(
   };
 }
 
+/** It said that it is starting. */
+export function putOff(warmup: Warmup, now: number): Warmup {
+  const current = warmupAt(warmup, now);
+  return { ...current, coldSince: current.coldSince ?? now };
+}
+
+/** The cold start is over; with `ready` its duration is kept. */
+function withoutStart(warmup: Warmup, now: number, ready: boolean): Warmup {
+  const { coldSince, coldStartsMs } = warmupAt(warmup, now);
+  if (coldSince === null || !ready) return { ...warmup, coldSince: null };
+  const durations = [Math.round(now - coldSince), ...coldStartsMs].slice(0, COLD_STARTS_KEPT);
+  return { ...warmup, coldSince: null, coldStartsMs: durations };
+}
+
+export interface ColdStart {
+  readonly elapsedMs: number;
+  /** The median of earlier ones; null before the first. */
+  readonly usualMs: number | null;
+}
+
+/** The cold start that is going on; null while there is none. */
+export function coldStartAt(warmup: Warmup, now: number): ColdStart | null {
+  const { coldSince, coldStartsMs } = warmupAt(warmup, now);
+  if (coldSince === null) return null;
+  const sorted = coldStartsMs.toSorted((a, b) => a - b);
+  return {
+    elapsedMs: Math.round(now - coldSince),
+    usualMs: sorted[Math.floor(sorted.length / 2)] ?? null,
+  };
+}
+
 /** `result` is a short text for reports. */
 export function ended(warmup: Warmup, now: number, ready: boolean, result: string): Warmup {
   return {
-    ...warmup,
+    ...withoutStart(warmup, now, ready),
     state: ready ? 'ready' : 'failed',
     lastResult: result,
     durationMs: warmup.startedAt === null ? null : Math.round(now - warmup.startedAt),
@@ -79,12 +118,13 @@ export function ended(warmup: Warmup, now: number, ready: boolean, result: strin
 
 /** A chat completion was answered, so it is up. */
 export function used(warmup: Warmup, now: number): Warmup {
-  return { ...warmup, state: 'ready', lastUsedAt: now };
+  return { ...withoutStart(warmup, now, true), state: 'ready', lastUsedAt: now };
 }
 
 /** It answered as a starting machine does: if it was ready, it was scaled down. */
 export function seenStarting(warmup: Warmup, now: number): Warmup {
+  const starting = putOff(warmup, now);
   const isRunning = warmup.state === 'warming' && warmup.seenUntil === null;
-  if (isRunning) return warmup;
-  return { ...warmup, state: 'warming', seenUntil: now + SEEN_MS };
+  if (isRunning) return starting;
+  return { ...starting, state: 'warming', seenUntil: now + SEEN_MS };
 }

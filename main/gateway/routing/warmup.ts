@@ -2,11 +2,13 @@ import { type Clock, sleep } from '../../platform/clock.ts';
 import { fetchBody, type FetchResult } from '../../platform/http/fetch-body.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
-import { type OndemandKnown, pollDelayMs } from './retry-policy.ts';
+import { type OndemandKnown, pollPauseMs } from './retry-policy.ts';
 import {
   COLD,
+  COLD_STARTS_KEPT,
   ended,
   mayStartFromRouting,
+  putOff,
   seenStarting,
   started,
   used,
@@ -29,6 +31,10 @@ export interface WarmupRunner {
   /** Its address or key changed. */
   forget(): void;
   view(): Warmup;
+  /** The durations of the last cold starts, as plain JSON. */
+  save(): unknown;
+  /** Takes the result of `save`, before the first request; anything else is ignored. */
+  restore(saved: unknown): void;
   stop(): void;
 }
 
@@ -73,12 +79,12 @@ export function createWarmup(edges: Edges, changed: () => void): WarmupRunner {
       );
       if (signal.aborted) return;
       if (verdict.kind === 'ready') wasReached = true;
-      const pauseMs = pollDelayMs(polls);
-      const outOfTime = clock.ticks() + pauseMs >= deadline;
-      if (verdict.kind !== 'starting' || outOfTime) {
+      const pauseMs = pollPauseMs(polls, deadline - clock.ticks());
+      if (verdict.kind !== 'starting' || pauseMs === null) {
         set(ended(warmup, clock.ticks(), verdict.kind === 'ready', verdict.detail));
         return;
       }
+      set(putOff(warmup, clock.ticks()));
       await sleep(clock, pauseMs, signal);
     }
   }
@@ -111,6 +117,12 @@ export function createWarmup(edges: Edges, changed: () => void): WarmupRunner {
     },
     known: () => ({ warming: view().state === 'warming', reachedBefore: wasReached }),
     view,
+    save: () => warmup.coldStartsMs,
+    restore(saved) {
+      if (!Array.isArray(saved)) return;
+      const coldStartsMs = saved.filter((ms) => Number.isSafeInteger(ms) && ms >= 0) as number[];
+      warmup = { ...COLD, coldStartsMs: coldStartsMs.slice(0, COLD_STARTS_KEPT) };
+    },
     stop: () => running.abort(),
   };
 }

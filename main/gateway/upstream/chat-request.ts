@@ -2,12 +2,14 @@ import { isUtf8 } from 'node:buffer';
 import { isObject } from '#shared/objects.ts';
 import { type ApiEndpoint, type BadRequest, CHAT_COMPLETIONS } from './endpoint.ts';
 import {
+  MAX_BYTES_AT_ONCE,
   type Member,
   type Members,
   membersInTurns,
   membersOf,
   smallValueOf,
   TOO_LONG,
+  topLevelMembers,
   withMembers,
 } from './json-members.ts';
 
@@ -105,23 +107,44 @@ function checkUnique(members: readonly Member[]): BadRequest | null {
 function toRequest(endpoint: ApiEndpoint, bytes: Buffer, members: readonly Member[]): ChatRequest {
   const valueOf = (key: string) => smallValueOf(bytes, members, key);
   const [model, options, n] = [valueOf('model'), valueOf('stream_options'), valueOf('n')];
-  const [logprobs, audio, modalities] = ['logprobs', 'audio', 'modalities'].map(valueOf);
+  const stream = valueOf('stream') === true;
   return {
     endpoint,
     bytes,
     members,
     model: typeof model === 'string' ? model : null,
-    stream: valueOf('stream') === true,
+    stream,
     includeUsage: isObject(options) && options['include_usage'] === true,
     choices: typeof n === 'number' && n > 1 ? n : 1,
     assemblable:
       endpoint.answer.createAssembly !== null &&
       (n === undefined || n === null || n === 1) &&
-      (logprobs === undefined || logprobs === null || logprobs === false) &&
-      (audio === undefined || audio === null) &&
-      modalities !== TOO_LONG &&
-      (!Array.isArray(modalities) || modalities.every((kind) => kind === 'text')),
+      isPlainText(bytes, members) &&
+      (stream || !isBegun(bytes, members)),
   };
+}
+
+/** Whether nothing but text is wanted: neither probabilities nor sound. */
+function isPlainText(bytes: Buffer, members: readonly Member[]): boolean {
+  const valueOf = (key: string) => smallValueOf(bytes, members, key);
+  const [logprobs, audio, modalities] = ['logprobs', 'audio', 'modalities'].map(valueOf);
+  return (
+    (logprobs === undefined || logprobs === null || logprobs === false) &&
+    (audio === undefined || audio === null) &&
+    modalities !== TOO_LONG &&
+    (!Array.isArray(modalities) || modalities.every((kind) => kind === 'text'))
+  );
+}
+
+/**
+ * Whether the last message is the assistant's, for the upstream to continue. In a whole answer llama.cpp repeats
+ * it and in a stream it does not (tools/server, b11669), so only the upstream's own whole answer is right.
+ */
+function isBegun(bytes: Buffer, members: readonly Member[]): boolean {
+  const last = members.find(({ key }) => key === 'messages')?.last ?? null;
+  if (last === null || last.end - last.start > MAX_BYTES_AT_ONCE) return false;
+  const message = bytes.subarray(last.start, last.end);
+  return smallValueOf(message, topLevelMembers(message), 'role') === 'assistant';
 }
 
 /** The caller's bytes with the model replaced and, if the answer is to be assembled, the stream flags set. */

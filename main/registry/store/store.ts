@@ -30,7 +30,10 @@ export interface StoredVerification {
   readonly lastInferenceAt: number | null;
   /** In a row. */
   readonly failedRuns: number;
-  /** Where routing reaches it, as in `http://192.168.1.20:3001`; null before it was verified. */
+  /**
+   * Where routing reaches it, as in `http://192.168.1.20:3001`; null where it must not. A `pending` machine
+   * has one while nothing but its models has changed since it was verified.
+   */
   readonly address: string | null;
   /** The `owned_by` of its model, which identifies the engine; left out while unknown. */
   readonly ownedBy?: string;

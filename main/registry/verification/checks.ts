@@ -9,7 +9,14 @@ import {
 } from '../../platform/network-guard.ts';
 import type { VerificationSubject } from '../verifier-port.ts';
 import { candidatesOf } from './candidates.ts';
-import { completed, type Finding, findingOf, judgeEngine, judgeGpus } from './judgements.ts';
+import {
+  completed,
+  type Finding,
+  findingOf,
+  judgeEngine,
+  judgeGpus,
+  SPARED,
+} from './judgements.ts';
 import {
   healthWithoutKey,
   inferenceDetail,
@@ -43,9 +50,9 @@ export interface RunEdges {
 
 /**
  * Whether to run a test inference. `carry` keeps the last result where it passed; `if_loaded` does so where
- * the machine reports that no model is loaded.
+ * the machine reports that no model is loaded; `spare` makes none, because the last was made a moment ago.
  */
-export type InferenceOrder = 'run' | 'if_loaded' | 'carry';
+export type InferenceOrder = 'run' | 'if_loaded' | 'carry' | 'spare';
 
 export interface RunOrder {
   readonly subject: VerificationSubject;
@@ -102,7 +109,7 @@ async function overNetwork(
   // One after another: a GPU that answers four at once tells nothing of its latency.
   for (const each of proved) {
     if (kept.length === 0 && !signal.aborted) {
-      findings.push(...(await probeInference(each, probing)));
+      findings.push(...(inference === 'spare' ? SPARED : await probeInference(each, probing)));
     }
     if (!signal.aborted) findings.push(await probeModels(each, probing));
   }

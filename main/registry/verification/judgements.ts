@@ -5,6 +5,7 @@ import {
   type Check,
   CHECK_MISSING,
   CHECK_NAMES,
+  CHECKS,
   type CheckName,
 } from '#shared/provider.ts';
 import { verifyHealth } from '../../platform/agent-identity.ts';
@@ -56,7 +57,7 @@ export function judgeInference(answer: PinnedResult): Judgement {
   if (answer.kind === 'timeout') return { result: 'timeout', error: answer.error };
   if (answer.kind !== 'response') return failure(unansweredWords(answer));
   const json = parseJson(answer.body.toString('utf8'));
-  if (answer.status !== 200) return notReady(answer, json) ?? failure(statusWords(answer));
+  if (answer.status !== 200) return notReady(answer, json) ?? failure(engineWords(answer));
   if (json === undefined) return failure('not JSON');
   return completionSchema.safeParse(json).success ? PASSED : failure('no choices in the answer');
 }
@@ -64,7 +65,7 @@ export function judgeInference(answer: PinnedResult): Judgement {
 export function judgeModels(answer: PinnedResult, model: string): Judgement {
   if (answer.kind !== 'response') return failure(unansweredWords(answer));
   const json = parseJson(answer.body.toString('utf8'));
-  if (answer.status !== 200) return notReady(answer, json) ?? failure(statusWords(answer));
+  if (answer.status !== 200) return notReady(answer, json) ?? failure(engineWords(answer));
   if (json === undefined) return failure('not JSON');
   const ids = modelsSchema.safeParse(json).data?.data.map(({ id }) => id);
   if (ids === undefined) return failure('not a list of models');
@@ -125,6 +126,12 @@ function statusWords({ status, headers }: Answered): string {
   return status >= 300 && status < 400 ? `redirect refused (HTTP ${status})` : `HTTP ${status}`;
 }
 
+/** The status of an answer that the agent passed on. */
+function engineWords(answer: Answered): string {
+  const words = statusWords(answer);
+  return words === 'HTTP 401' ? 'the engine wants a key (HTTP 401)' : words;
+}
+
 function listed(ids: readonly string[]): string {
   if (ids.length === 0) return 'none';
   const first = ids.slice(0, 5).map(readable).join(', ');
@@ -137,6 +144,8 @@ export type Result =
   | 'failed'
   /** The check did not run. */
   | 'missing'
+  /** The check was left out to spare the GPU. */
+  | 'spared'
   /** Another machine answers at this address. */
   | 'identity_mismatch'
   /** The engine answers, but does not have the model that the machine reports. */
@@ -207,6 +216,11 @@ export function completed(findings: readonly Finding[]): readonly Finding[] {
 }
 
 export const MISSING: Judgement = { result: 'missing', error: CHECK_MISSING };
+
+/** The entries of a test inference that was left out; they are shown as missing. */
+export const SPARED: readonly Finding[] = [CHECKS.inference, CHECKS.latency].map((name) =>
+  findingOf(name, { result: 'spared', error: CHECK_MISSING }),
+);
 
 export const PASSED: Judgement = { result: 'passed', error: '' };
 

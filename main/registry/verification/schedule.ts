@@ -12,8 +12,8 @@ export interface RunMemory {
   readonly deferred: boolean;
   /** The last run skipped a due test inference because no model was loaded. */
   readonly leftOut: boolean;
-  /** The last run made a test inference, or may have. */
-  readonly tested: boolean;
+  /** When the last run began that made a test inference, or may have. */
+  readonly testedTicks: number | null;
   /** Something has changed since the last run began. */
   readonly pulled: boolean;
   /** The owner has requested a run. */
@@ -37,9 +37,9 @@ const INFERENCE_MS = 1_800_000;
 /** Pauses after the first failed run in a row, the second …; the last holds for all that follow. */
 const RETRY_MS = [30_000, 60_000, 120_000, 300_000, 600_000, 1_800_000] as const;
 const RETRY_LONGEST_MS = 1_800_000;
-/** A change brings a run forward at most once in this time, which spares the GPU. */
+/** A change brings a test inference forward at most once in this time, which spares the GPU. */
 const PULL_MS = 60_000;
-/** After a run without a test inference: a machine whose engine starts late need not wait for a minute. */
+/** The same for a run that makes none: a machine whose engine starts late need not wait for a minute. */
 const PULL_UNTESTED_MS = 15_000;
 /** A machine that nobody may use yet is checked more often than one that keeps its place. */
 const DEFERRED_MS = 15_000;
@@ -53,7 +53,7 @@ export function planOf(
   if (memory.requested) return { dueInMs: 0, inference: 'run' };
   const dueTicks = Math.min(
     regularTicks(verification, memory),
-    isPulled(memory) ? (memory.startedTicks ?? -Infinity) + pullMs(memory) : Infinity,
+    isPulled(memory) ? pulledTicks(verification, memory) : Infinity,
   );
   return {
     dueInMs: Math.max(0, dueTicks - nowTicks),
@@ -64,9 +64,12 @@ export function planOf(
 /** A periodic test may be skipped; one that has something to find out may not. */
 function inferenceAt(
   nowTicks: number,
-  { state, failedRuns }: StoredVerification,
+  { state, failedRuns, address }: StoredVerification,
   memory: RunMemory,
 ): InferenceOrder {
+  // Nobody may use a loading machine without an address, so its next test is waited for.
+  const isUrgent = memory.deferred && address === null;
+  if (state === 'pending' && !isUrgent && nowTicks < nextTestTicks(memory)) return 'spare';
   const isProven = state === 'verified' && failedRuns === 0;
   if (!isProven || memory.routedFailures >= ROUTED_FAILURES_PULL) return 'run';
   return inferenceTicks(memory) <= nowTicks ? 'if_loaded' : 'carry';
@@ -76,7 +79,10 @@ function inferenceAt(
 function regularTicks({ state, failedRuns }: StoredVerification, memory: RunMemory): number {
   const { finishedTicks, deferred, leftOut, retryJitter } = memory;
   if (finishedTicks === null) return -Infinity;
-  if (state === 'pending') return finishedTicks + (deferred ? DEFERRED_MS : pullMs(memory));
+  if (state === 'pending') {
+    const againTicks = finishedTicks + DEFERRED_MS;
+    return deferred ? againTicks : Math.max(againTicks, nextTestTicks(memory));
+  }
   if (failedRuns > 0) {
     return finishedTicks + (RETRY_MS[failedRuns - 1] ?? RETRY_LONGEST_MS) * spread(retryJitter);
   }
@@ -90,8 +96,17 @@ function inferenceTicks({ provenTicks, inferenceJitter }: RunMemory): number {
   return (provenTicks ?? -Infinity) + INFERENCE_MS * spread(inferenceJitter);
 }
 
-function pullMs({ tested }: RunMemory): number {
-  return tested ? PULL_MS : PULL_UNTESTED_MS;
+/** Until then a `pending` machine is looked at without a test inference. */
+function nextTestTicks({ testedTicks }: RunMemory): number {
+  return testedTicks === null ? -Infinity : testedTicks + PULL_MS;
+}
+
+/** When a change brings a run forward to. */
+function pulledTicks({ state }: StoredVerification, memory: RunMemory): number {
+  const { startedTicks, testedTicks } = memory;
+  if (startedTicks === null) return -Infinity;
+  const isCheap = state === 'pending' || testedTicks !== startedTicks;
+  return startedTicks + (isCheap ? PULL_UNTESTED_MS : PULL_MS);
 }
 
 function isPulled({ pulled, routedFailures }: RunMemory): boolean {
@@ -115,7 +130,7 @@ export function remembered(
     provenTicks: ticksOf(lastInferenceAt),
     deferred: false,
     leftOut: false,
-    tested: true,
+    testedTicks: ticksOf(lastCheckAt),
     pulled: false,
     requested: false,
     routedFailures: 0,
@@ -155,7 +170,9 @@ export function withStart(memory: RunMemory, nowTicks: number): RunMemory {
   };
 }
 
-interface RunResult extends Pick<RunMemory, 'deferred' | 'leftOut' | 'tested'> {
+interface RunResult extends Pick<RunMemory, 'deferred' | 'leftOut'> {
+  /** A test inference was made, or may have been. */
+  readonly tested: boolean;
   /** A test inference passed. */
   readonly proven: boolean;
 }
@@ -170,7 +187,7 @@ export function withEnd(
     finishedTicks: nowTicks,
     deferred,
     leftOut,
-    tested,
+    testedTicks: tested ? memory.startedTicks : memory.testedTicks,
     provenTicks: proven ? nowTicks : memory.provenTicks,
     retryJitter: random(),
     inferenceJitter: proven ? random() : memory.inferenceJitter,

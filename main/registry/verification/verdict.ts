@@ -4,6 +4,8 @@ import type { Finding, Reached, Result } from './judgements.ts';
 
 export type Outcome =
   | { readonly kind: 'verified'; readonly address: string }
+  /** All checks passed but the test inference, which was left out to spare the GPU. */
+  | { readonly kind: 'untested'; readonly address: string }
   | { readonly kind: 'failed' }
   /** Another machine holds its address, or it serves something else than it reports. */
   | { readonly kind: 'identity_mismatch' }
@@ -24,10 +26,12 @@ export function passedNames(findings: readonly Finding[]): ReadonlySet<CheckName
 export function verdictOf(findings: readonly Finding[], firstInference: boolean): Outcome {
   const passed = passedNames(findings);
   const failed = CHECK_NAMES.filter((name) => !passed.has(name));
-  const address = addressOf(findings);
-  if (failed.length === 0 && address !== null) return { kind: 'verified', address };
   const has = (result: Result) =>
     findings.some((one) => one.result === result && failed.includes(one.check.name));
+  const isSpared = failed.length > 0 && failed.every((name) => isSparedCheck(name, findings));
+  const address = isSpared ? listedAddressOf(findings) : addressOf(findings);
+  if (address !== null && isSpared) return { kind: 'untested', address };
+  if (address !== null && failed.length === 0) return { kind: 'verified', address };
   if (has('identity_mismatch')) return { kind: 'identity_mismatch' };
   for (const kind of ['loading', 'busy'] as const) {
     const isCause = has(kind) || (kind === 'loading' && firstInference && has('timeout'));
@@ -42,6 +46,7 @@ const EXPLAINED: ReadonlySet<Result> = new Set([
   'busy',
   'timeout',
   'missing',
+  'spared',
   // A model that is not loaded yet may be missing from the list.
   'model_mismatch',
 ]);
@@ -50,16 +55,34 @@ function isExplained(name: CheckName, findings: readonly Finding[]): boolean {
   return findings.some(({ check, result }) => check.name === name && EXPLAINED.has(result));
 }
 
-/** The address for routing: the agent URL where it passes, else the one with the lowest latency. */
+function isSparedCheck(name: CheckName, findings: readonly Finding[]): boolean {
+  return findings.some(({ check, result }) => check.name === name && result === 'spared');
+}
+
+/** The address for routing. */
 function addressOf(findings: readonly Finding[]): string | null {
-  const passing = (name: CheckName) =>
-    findings.flatMap(({ check, reached }) =>
-      check.name === name && check.passed && reached !== null ? [reached] : [],
-    );
-  const answering = passing(CHECKS.latency).filter(isAmong(passing(CHECKS.inference)));
-  const listing = answering.filter(isAmong(passing(CHECKS.model)));
+  const answering = passing(CHECKS.latency, findings).filter(
+    isAmong(passing(CHECKS.inference, findings)),
+  );
+  const listing = answering.filter(isAmong(passing(CHECKS.model, findings)));
   // All are proved to be the same machine, so one that answers will do where none does both.
-  const [first, ...others] = listing.length > 0 ? listing : answering;
+  return bestOf(listing.length > 0 ? listing : answering);
+}
+
+/** The same without a test inference. */
+function listedAddressOf(findings: readonly Finding[]): string | null {
+  return bestOf(passing(CHECKS.model, findings));
+}
+
+function passing(name: CheckName, findings: readonly Finding[]): readonly Reached[] {
+  return findings.flatMap(({ check, reached }) =>
+    check.name === name && check.passed && reached !== null ? [reached] : [],
+  );
+}
+
+/** The agent URL, else the address with the lowest latency. */
+function bestOf(all: readonly Reached[]): string | null {
+  const [first, ...others] = all;
   if (first === undefined) return null;
   return others.reduce((best, one) => (isBetter(one, best) ? one : best), first).address;
 }
@@ -96,11 +119,14 @@ export function settled(
         failedRuns: 0,
         address: outcome.address,
       };
+    case 'untested':
+      // A machine that never answered a test is not used before it has.
+      return { ...shown, ...pendingAt(before.address === null ? null : outcome.address) };
     case 'loading':
     case 'busy':
       return before.state === 'verified'
         ? { ...keepsPlace, failedRuns: before.failedRuns }
-        : { ...shown, state: 'pending', failedRuns: 0, address: null };
+        : { ...shown, ...pendingAt(before.address) };
     case 'failed': {
       const failedRuns = before.failedRuns + 1;
       return before.state === 'verified' && failedRuns <= FAILED_RUNS_ALLOWED
@@ -111,6 +137,9 @@ export function settled(
       return { ...shown, state: 'failed', failedRuns: before.failedRuns + 1, address: null };
   }
 }
+
+const pendingAt = (address: string | null) =>
+  ({ state: 'pending', failedRuns: 0, address }) as const;
 
 /** From the model lists of this run; kept where the engine does not report it. */
 function ownerAmong(
@@ -129,7 +158,7 @@ type InferenceEnding = 'passed' | 'failed' | 'none';
 export function inferenceEnding(findings: readonly Finding[]): InferenceEnding {
   const tried = findings.filter(
     ({ check, result, carried }) =>
-      check.name === CHECKS.inference && result !== 'missing' && !carried,
+      check.name === CHECKS.inference && result !== 'missing' && result !== 'spared' && !carried,
   );
   if (tried.length === 0) return 'none';
   return tried.some(({ result }) => result === 'passed') ? 'passed' : 'failed';

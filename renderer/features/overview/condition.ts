@@ -16,7 +16,14 @@ export type Condition =
   | { readonly kind: 'probe' }
   /** Still asked, but its last answers were failures. */
   | { readonly kind: 'failing'; readonly fails: number; readonly limit: number }
-  | { readonly kind: 'on-demand'; readonly warmup: WarmupState }
+  | {
+      readonly kind: 'on-demand';
+      readonly warmup: WarmupState;
+      /** Of a cold start that is going on. */
+      readonly startMs: number | null;
+      /** How long one usually takes. */
+      readonly usualMs: number | null;
+    }
   | { readonly kind: 'closed' };
 
 /** The report an upstream belongs to, and how old it is. */
@@ -52,7 +59,7 @@ export function conditionOf(upstream: UpstreamReport, context: ConditionContext)
     const limit = status.stats.config.failThreshold;
     return { kind: 'failing', fails: circuit.consecutiveFails, limit };
   }
-  if (upstream.id === 'ondemand') return { kind: 'on-demand', warmup: status.ondemand_warmup };
+  if (upstream.id === 'ondemand') return onDemand(status, elapsedMs);
   return { kind: 'closed' };
 }
 
@@ -67,6 +74,12 @@ export function isAdmitted(condition: Condition): boolean {
     default:
       return false;
   }
+}
+
+function onDemand(status: StatusReport, sinceMs: number): Condition {
+  const { elapsedMs, usualMs } = status.ondemand_warmup_detail;
+  const startMs = elapsedMs === null ? null : elapsedMs + sinceMs;
+  return { kind: 'on-demand', warmup: status.ondemand_warmup, startMs, usualMs };
 }
 
 function missingPart(upstream: UpstreamReport, status: StatusReport): Condition | null {

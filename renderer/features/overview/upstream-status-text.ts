@@ -1,5 +1,4 @@
 import { assertNever } from '#shared/assert.ts';
-import type { WarmupState } from '#shared/status.ts';
 import { formatCountdown } from '../../text/format.ts';
 import type { Station } from './upstream-list.ts';
 import { reasonText } from '../../text/reason-text.ts';
@@ -44,7 +43,7 @@ export function stationWords({ condition, flow, inFlight }: Station): StationWor
     case 'failing':
       return say('red', 'failing', `skipped after ${condition.limit - condition.fails} more`);
     case 'on-demand':
-      return warmupWords(condition.warmup, flow === 'ends');
+      return warmupWords(condition, flow === 'ends');
     case 'closed':
       return flow === 'ends' ? say('green', 'serving') : say('grey', 'standby');
     default:
@@ -59,12 +58,14 @@ function skipWords(reason: string, remainingMs: number): StationWords {
     : say('amber', reasonText(reason), `back in ${left}`);
 }
 
-function warmupWords(warmup: WarmupState, serving: boolean): StationWords {
+type OnDemand = Extract<Station['condition'], { kind: 'on-demand' }>;
+
+function warmupWords({ warmup, startMs, usualMs }: OnDemand, serving: boolean): StationWords {
   switch (warmup) {
     case 'ready':
       return serving ? say('green', 'serving', 'warm') : say('blue', 'warm', 'ready');
     case 'warming':
-      return say('blue', 'warming up');
+      return say('blue', 'warming up', startMs === null ? null : startText(startMs, usualMs));
     case 'failed':
       return say('red', 'warm-up failed');
     case 'idle':
@@ -72,6 +73,11 @@ function warmupWords(warmup: WarmupState, serving: boolean): StationWords {
     default:
       return assertNever(warmup, 'warm-up state');
   }
+}
+
+function startText(startMs: number, usualMs: number | null): string {
+  const usual = usualMs === null ? '' : `, usually ${formatCountdown(usualMs)}`;
+  return `for ${formatCountdown(startMs)}${usual}`;
 }
 
 function say(tone: Tone, word: string, detail: string | null = null): StationWords {

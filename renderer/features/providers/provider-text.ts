@@ -1,5 +1,5 @@
 import { assertNever } from '#shared/assert.ts';
-import { type Check, CHECKS, type Provider } from '#shared/provider.ts';
+import { type Check, CHECK_MISSING, CHECKS, failuresIn, type Provider } from '#shared/provider.ts';
 import { formatMoment, formatPlural } from '../../text/format.ts';
 import { addressOf, checkTodo, type CheckGroup } from './provider-checks.ts';
 import type { Standing } from './provider-standing.ts';
@@ -90,10 +90,19 @@ function unreachableWords(entries: readonly Check[]): ProviderWords {
   );
 }
 
+const SILENT: Readonly<Record<string, string>> = {
+  unresponsive: 'accepts connections and answers nothing',
+};
+
 function engineWords({ status, code }: Extract<Standing, { kind: 'engine-down' }>): ProviderWords {
   const said = NO_NEWS.has(status) ? '' : ` (${status})`;
   const how = code === 0 ? `does not answer${said}` : `answers HTTP ${code}${said}`;
-  return say('red', 'engine down', `Its engine ${how}.`, checkTodo(CHECKS.engineHealth));
+  return say(
+    'red',
+    'engine down',
+    `Its engine ${SILENT[status] ?? how}.`,
+    checkTodo(CHECKS.engineHealth),
+  );
 }
 
 function checkWords(
@@ -117,6 +126,9 @@ function restingWords({ fails, lastError }: Extract<Standing, { kind: 'resting' 
 }
 
 function pendingText(reason: string): string {
+  if (reason !== '' && failuresIn(reason).every(({ error }) => error === CHECK_MISSING)) {
+    return 'Another model is loaded: it was looked at, and is tested within a minute.';
+  }
   return reason === '' ? 'Waiting to be verified.' : `Waiting to be verified: ${reason}.`;
 }
 

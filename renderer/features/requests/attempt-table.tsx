@@ -1,7 +1,7 @@
 import type { AttemptRow, RequestRow } from '#shared/live.ts';
 import { nameOf, type Labels } from './attempt-names.ts';
 import { causeText, resultText } from './attempt-text.ts';
-import { formatDuration } from '../../text/format.ts';
+import { formatDuration, formatPlural } from '../../text/format.ts';
 import { isSkip } from './waterfall-model.ts';
 
 interface AttemptTableProps {
@@ -52,7 +52,15 @@ function Attempt({
     <tr>
       <th scope="row">{nameOf(attempt, row, labels)}</th>
       <td>{causeText(attempt, row, labels)}</td>
-      <td>{resultText(attempt, row)}</td>
+      <td>
+        {resultText(attempt, row)}
+        {attempt.polls > 0 && (
+          <span className="predicted">
+            {' '}
+            polled {formatPlural(attempt.polls, 'time')} as it started
+          </span>
+        )}
+      </td>
       <td>+{formatDuration(startMs)}</td>
       <td>
         {firstContentMs === null ? '–' : formatDuration(firstContentMs - startMs)}

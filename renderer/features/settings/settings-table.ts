@@ -39,6 +39,7 @@ const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   agent: {
     enabled: 'Run the agent',
     engineUrl: 'Engine to serve',
+    engineApiKey: 'Engine key',
     host: 'Listen on',
     ports: 'Ports',
     registryUrl: 'Report to',

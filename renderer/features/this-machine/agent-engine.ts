@@ -33,6 +33,8 @@ export function engineHealthText({ status, code }: AgentEngine['health']): strin
       return `fails with HTTP ${code}`;
     case 'unreachable':
       return 'does not answer';
+    case 'unresponsive':
+      return 'accepts connections and answers nothing';
   }
 }
 

@@ -1,6 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer, type RequestListener } from 'node:http';
+import { createServer as createTcpServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
+import type { GatewayVerdict } from '#shared/agent.ts';
 import { CHECK_NAMES } from '#shared/provider.ts';
 import type { ExpectedAgent } from '../../../main/agent/doctor/agent-checks.ts';
 import { runChecks } from '../../../main/agent/doctor/doctor.ts';
@@ -89,17 +91,20 @@ async function startAgent(said: Readonly<Record<string, unknown>> = {}) {
     id,
     gatewayToken: GATEWAY_TOKEN,
     registryUrl: 'http://127.0.0.1:47900',
+    gatewayPorts: [port],
+    taken: new Map(),
   };
   return { expected, tokens, port };
 }
 
 interface Given {
+  readonly gateway?: GatewayVerdict;
   readonly agent: ExpectedAgent;
   readonly engine?: FakeEngine | null;
   readonly gpus?: GpuReading;
 }
 
-function diagnose({ agent, engine = null, gpus = CARD }: Given): Promise<DoctorReport> {
+function diagnose({ agent, engine = null, gpus = CARD, gateway }: Given): Promise<DoctorReport> {
   const http = createHttpClient();
   onTestFinished(() => http.close());
   return runChecks({
@@ -107,6 +112,7 @@ function diagnose({ agent, engine = null, gpus = CARD }: Given): Promise<DoctorR
     clock: systemClock,
     telemetry: telemetry(gpus),
     agent,
+    gateway: gateway ?? null,
     engines: { pinned: null, ownPorts: [], ports: engine === null ? [] : [engine.port] },
   });
 }
@@ -276,6 +282,56 @@ test('an agent on loopback that has joined a gateway elsewhere is told that it c
     { passed: false, remedy: expect.stringContaining('SWITCHYARD_AGENT_HOST') },
   ]);
 });
+
+test('a port at which no gateway looks is not well once a gateway elsewhere was joined', async () => {
+  const { expected, port } = await startAgent();
+  const agent = { ...expected, gatewayPorts: [3001, 47_901] };
+  const report = await diagnose({ agent, engine: await startVllm() });
+  expect(named(report, 'agent port bound')).toMatchObject([
+    { passed: false, remedy: expect.stringContaining('ports 3001 and 47901 only') },
+  ]);
+  const second = { ...agent, ports: [port, port], gatewayPorts: [port] };
+  expect((await diagnose({ agent: second, engine: await startVllm() })).ok).toBe(true);
+});
+
+test('what the gateway has found is shown, and its no is a no', async () => {
+  const { expected: agent } = await startAgent();
+  const engine = await startVllm();
+  const gateway = (status: string, failure_reason = '') => ({ url: null, status, failure_reason });
+  const refused = gateway('failed', 'latency <10s: no answer in time');
+  const report = await diagnose({ agent, engine, gateway: refused });
+  expect([report.ok, report.gateway]).toEqual([false, refused]);
+  expect(reportText(report)).toContain(
+    "This machine's own gateway says of this machine: failed: latency <10s: no answer in time.",
+  );
+  expect(reportText(report)).not.toContain('All is well');
+  const well = await diagnose({ agent, engine, gateway: gateway('verified') });
+  expect(reportText(well)).toMatch(/says of this machine: verified\.\nAll is well\.\n$/);
+});
+
+test.each([
+  ['is held by a program that does not answer', () => serveNothing()],
+  ['could not be bound', () => Promise.resolve(1)],
+])('a port that %s is not free for Switchyard', async (says, portOf) => {
+  const port = await portOf();
+  const { expected } = await startAgent();
+  const taken = new Map(says === 'could not be bound' ? [[port, 'it is in use']] : []);
+  const report = await diagnose({ agent: { ...expected, ports: [port], taken } });
+  expect(named(report, 'agent port bound')[0]?.remedy).toContain('belongs to another program');
+});
+
+test('an engine that hangs is told from one that does not run', async () => {
+  const { expected: agent } = await startAgent();
+  const engine = await startEngine({ '*': { body: '', hangs: true } });
+  const [found] = named(await diagnose({ agent, engine }), 'engine found');
+  expect(found?.output).toContain(`${engine.url} that accepts connections and answers nothing`);
+  expect(found?.remedy).toContain('restart it');
+});
+
+/** A server that closes each connection without a word. */
+function serveNothing(): Promise<number> {
+  return listening(createTcpServer((socket) => socket.destroy()));
+}
 
 test('output of others is one line without control characters', () => {
   expect(shown('a\n\tb\u0007\u001b[31mc')).toBe('a b [31mc');

@@ -194,6 +194,34 @@ test('a llama.cpp that loads is known and not healthy yet', async () => {
   });
 });
 
+test('a llama.cpp with a key says that it wants one, although it answers health and models without', async () => {
+  const refused = { status: 401, body: { error: { message: 'Invalid API Key', code: 401 } } };
+  const routes = { '/props': refused, '/metrics': refused, '/health': ok({ status: 'ok' }) };
+  const engine = await startEngine({ ...routes, '/v1/models': listed('llamacpp', 'gemma') });
+  expect(await look(engine)).toMatchObject({
+    found: { detail: { health: { status: 'unauthorized', code: 401 }, models: ['gemma'] } },
+  });
+});
+
+test('a llama.cpp router is asked about a model that is loaded, and about none that is not', async () => {
+  const entry = (id: string, value: string) => ({ id, owned_by: 'llamacpp', status: { value } });
+  const data = [entry('a', 'unloaded'), entry('b/c', 'loaded')];
+  const engine = await startEngine({
+    '/health': ok({ status: 'ok' }),
+    '/v1/models': ok({ data }),
+    '/props?model=b%2Fc': ok({ model_path: '/models/b.gguf' }),
+    '/metrics?model=b%2Fc': fixture('llama-cpp-metrics.txt'),
+  });
+  const found = await look(engine);
+  expect(found).toMatchObject({
+    found: { detail: { location: '/models/b.gguf', metrics: { running: expect.any(Number) } } },
+  });
+  engine.routes = { ...engine.routes, '/v1/models': ok({ data: [entry('a', 'unloaded')] }) };
+  engine.asked.length = 0;
+  await look(engine);
+  expect(engine.asked.filter((asked) => asked.includes('model='))).toEqual([]);
+});
+
 test('a llama.cpp with several models tells which of them is loaded', async () => {
   const entry = (id: string, value: string) => ({ id, owned_by: 'llamacpp', status: { value } });
   const data = [entry('a', 'unloaded'), entry('b', 'loaded')];

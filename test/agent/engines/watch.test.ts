@@ -22,6 +22,7 @@ interface Started {
   readonly changes: () => number;
   /** Resolves once no GET runs and both loops wait. */
   readonly rested: () => Promise<void>;
+  readonly isResting: () => boolean;
 }
 
 function started({ ports = [], ownPorts = [], pinned }: Given): Started {
@@ -42,13 +43,15 @@ function started({ ports = [], ownPorts = [], pinned }: Given): Started {
     await http.close();
   });
   watch.start();
+  const isResting = () => inFlight() === 0 && clock.pending() >= 2;
   return {
+    isResting,
     watch,
     clock,
     changes: () => changes,
     async rested() {
       do await turn();
-      while (inFlight() > 0 || clock.pending() < 2);
+      while (!isResting());
     },
   };
 }
@@ -199,22 +202,50 @@ test('an engine that stops is unreachable, keeps its models, and is forgotten in
   expect(world.watch.engine()).toBeNull();
 });
 
-test('an engine that is too busy to answer in a second is still there, up to the third time', async () => {
+/** Lets `rounds` looks at a silent engine pass, each of a second; gives the health after each. */
+async function lateRounds(engine: FakeEngine, world: Started, rounds: number) {
+  const { watch, clock, isResting } = world;
+  engine.routes = { '*': { body: '', hangs: true } };
+  const states: (string | undefined)[] = [];
+  let seen = engine.asked.length;
+  clock.advance(15_000);
+  for (let round = 0; round < rounds; round += 1) {
+    while (engine.asked.length === seen) await turn();
+    seen = engine.asked.length;
+    clock.advance(1000);
+    do await turn();
+    while (engine.asked.length === seen && !isResting());
+    states.push(watch.engine()?.health.status);
+  }
+  return states;
+}
+
+test('an engine that does not answer in a second is asked again at once, and is unresponsive the third time', async () => {
   const engine = await startEngine(VLLM);
   const world = started({ ports: [engine.port] });
   await world.rested();
-  engine.routes = { '*': { body: '', hangs: true } };
-  const states: (string | undefined)[] = [];
-  for (const pauseMs of [5000, 10_000, 15_000]) {
-    const seen = engine.asked.length;
-    world.clock.advance(pauseMs);
-    while (engine.asked.length === seen) await turn();
-    world.clock.advance(1000);
-    await world.rested();
-    states.push(world.watch.engine()?.health.status);
-  }
-  expect(states).toEqual(['ok', 'ok', 'unreachable']);
+  expect(await lateRounds(engine, world, 3)).toEqual(['ok', 'ok', 'unresponsive']);
+  expect(world.watch.isStuck()).toBe(false);
 });
+
+test.each([
+  ['vllm', VLLM, true],
+  ['mlx', { '/v1/models': listed(null, 'a'), '/health': ok({ status: 'ok' }) }, false],
+])(
+  'an engine that is silent for ten seconds is stuck, unless it is one that computes and answers in turn (%s)',
+  async (_kind, routes, isStuck) => {
+    const engine = await startEngine(routes);
+    const world = started({ pinned: addressOf(engine.url) });
+    await world.rested();
+    await lateRounds(engine, world, 10);
+    expect(world.watch.isStuck()).toBe(isStuck);
+    engine.routes = routes;
+    world.clock.advance(15_000);
+    await world.rested();
+    expect(world.watch.engine()?.health.status).toBe('ok');
+    expect(world.watch.isStuck()).toBe(false);
+  },
+);
 
 describe('a pinned engine', () => {
   test('is the only one asked, with its key, which is nowhere shown', async () => {

@@ -9,6 +9,8 @@ import {
   stateToSave,
 } from '../../../main/gateway/monitoring/saved-state.ts';
 import { createPredictions } from '../../../main/gateway/routing/ttft-predictions.ts';
+import { createWarmup } from '../../../main/gateway/routing/warmup.ts';
+import type { HttpClient } from '../../../main/platform/http/types.ts';
 import { createManualClock } from '../../support/clock.ts';
 import { firstTokens } from '../../support/machine.ts';
 
@@ -17,6 +19,13 @@ function configOf(engineUrl: string): Config {
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
   return loaded.config;
 }
+
+const NO_HTTP: HttpClient = {
+  send() {
+    throw new Error('nothing is sent');
+  },
+  close: () => Promise.resolve(),
+};
 
 const CONFIG = configOf('http://127.0.0.1:8000');
 const PROVIDER = `prv_${'0'.repeat(32)}`;
@@ -35,6 +44,7 @@ function nothing(): SavedParts {
     circuits,
     latencies: createLatencies(clock),
     predictions: createPredictions(clock),
+    warmup: createWarmup({ http: NO_HTTP, clock }, () => {}),
   };
 }
 
@@ -93,3 +103,11 @@ test.each([null, [], 7, { ...kept(), version: 2 }, { ...kept(), identities: null
     expect(recalled(file).predictions.at(PROVIDER, 1000)).toBeNull();
   },
 );
+
+test.each([
+  ['the last five durations', [90_000, 80_000, 1, 2, 3, 4], [90_000, 80_000, 1, 2, 3]],
+  ['none that is no duration', [-1, 'x', null, 7], [7]],
+  ['nothing of a file without them', undefined, []],
+])('of cold starts a restart keeps %s', (_says, coldStartsMs, expected) => {
+  expect(recalled({ ...kept(), coldStartsMs }).warmup.save()).toEqual(expected);
+});

@@ -41,7 +41,7 @@ const RAN: RunMemory = {
   provenTicks: 0,
   deferred: false,
   leftOut: false,
-  tested: true,
+  testedTicks: 0,
   pulled: false,
   requested: false,
   routedFailures: 0,
@@ -131,7 +131,7 @@ describe('a run is brought forward', () => {
   );
 
   test('by news within 15 s after a run that asked the engine for nothing', () => {
-    const untested = { ...RAN, tested: false };
+    const untested = { ...RAN, testedTicks: null };
     const news = withNews(untested, { ...NO_NEWS, material: true });
     for (const verification of [VERIFIED, UNTESTED, failed(1), failed(6)]) {
       expect(plan(verification, news, 4000).dueInMs).toBe(11_000);
@@ -186,7 +186,7 @@ const anyMemory: fc.Arbitrary<RunMemory> = fc.record({
   provenTicks: ticks,
   deferred: fc.boolean(),
   leftOut: fc.boolean(),
-  tested: fc.boolean(),
+  testedTicks: ticks,
   pulled: fc.boolean(),
   requested: fc.constant(false),
   routedFailures: fc.nat(5),
@@ -229,13 +229,14 @@ test('however often a machine changes, its test inferences begin a minute apart 
       const random = () => 0.5;
       let memory = remembered(UNTESTED, { ticks: 0, wallMs: 0 }, random);
       let [now, ranAt, testedAt] = [0, -Infinity, -Infinity];
-      for (const { quietMs, runMs, hasModel: tested } of moments) {
+      for (const { quietMs, runMs, hasModel } of moments) {
         memory = withNews(memory, { ...NO_NEWS, material: true });
         now += quietMs;
         now += plan(UNTESTED, memory, now).dueInMs;
         expect(now - ranAt).toBeGreaterThanOrEqual(15_000);
         ranAt = now;
         memory = withStart(memory, now);
+        const tested = hasModel && plan(UNTESTED, memory, now).inference === 'run';
         expect(now - testedAt).toBeGreaterThanOrEqual(tested ? MINUTE : 0);
         if (tested) testedAt = now;
         now += runMs;

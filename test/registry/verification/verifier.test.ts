@@ -345,8 +345,45 @@ test('a result of a machine that has changed meanwhile counts for nothing; it is
   while (world.running().size > 0) await turn();
   await turn();
   expect(world.results(provider.id)).toEqual([]);
-  world.clock.advance(MINUTE);
-  expect(await world.result(provider.id)).toMatchObject({ state: 'verified' });
+  world.clock.advance(15_000);
+  expect(await world.result(provider.id)).toMatchObject({ state: 'pending', address: null });
+  expect(posts(provider)).toBe(1);
+  world.clock.advance(45_000);
+  expect(await world.result(provider.id, 2)).toMatchObject({ state: 'verified' });
+});
+
+test('another model within a minute of a test: looked at within 15 s, used meanwhile, tested after the minute', async () => {
+  const { world, provider } = await startOne();
+  const { address } = await world.result(provider.id);
+  const { record } = aloneAt(provider);
+  const models = ['another'];
+  provider.on('/v1/models', json(200, { data: [{ id: 'another' }] }));
+  world.change(provider.id, {
+    record: { ...record, models, current_model: 'another' },
+    generation: 2,
+    verification: { ...UNTESTED, address },
+  });
+  world.providerChanged(provider.id, { ...NO_NEWS, material: true });
+  world.clock.advance(15_000);
+  expect(await world.result(provider.id, 2)).toMatchObject({ state: 'pending', address });
+  expect(posts(provider)).toBe(1);
+  world.clock.advance(45_000);
+  expect(await world.result(provider.id, 3)).toMatchObject({ state: 'verified', address });
+  expect(posts(provider)).toBe(2);
+});
+
+test('another model that the machine does not have ends its use with the first look', async () => {
+  const { world, provider } = await startOne();
+  const { address } = await world.result(provider.id);
+  const { record } = aloneAt(provider);
+  world.change(provider.id, {
+    record: { ...record, models: ['another'], current_model: 'another' },
+    generation: 2,
+    verification: { ...UNTESTED, address },
+  });
+  world.providerChanged(provider.id, { ...NO_NEWS, material: true });
+  world.clock.advance(15_000);
+  expect(await world.result(provider.id, 2)).toMatchObject({ state: 'failed', address: null });
 });
 
 test('a removed machine has no result and no further turn', async () => {

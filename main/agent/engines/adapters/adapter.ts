@@ -44,7 +44,8 @@ export function detail(
 export async function metricsOf(
   ask: Ask,
   kind: MeteredKind,
+  query = '',
 ): Promise<MetricsReport | Record<string, never>> {
-  const answer = await ask('/metrics');
+  const answer = await ask(`/metrics${query}`);
   return (isOk(answer) ? parseMetrics(kind, answer.text) : null) ?? {};
 }

@@ -12,9 +12,9 @@ export type EngineKind =
   | 'docker'
   | 'other';
 
-/** `ok` only with a 2xx. `code` is the HTTP status, 0 without an answer. */
+/** `ok` only with a 2xx. `code` is the HTTP status, 0 without an answer; `unresponsive` accepts connections. */
 export interface EngineHealth {
-  readonly status: 'ok' | 'loading' | 'unauthorized' | 'error' | 'unreachable';
+  readonly status: 'ok' | 'loading' | 'unauthorized' | 'error' | 'unreachable' | 'unresponsive';
   readonly code: number;
 }
 

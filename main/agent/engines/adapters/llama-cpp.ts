@@ -1,5 +1,6 @@
 import { memberOf, textOf } from '../../../platform/json.ts';
 import { detail, type Engine, isOwnedBy, metricsOf, MODELS_PATH } from './adapter.ts';
+import { healthOf } from './probe.ts';
 import { idsOf, type ListedModel, modelList } from './models.ts';
 
 /**
@@ -16,14 +17,24 @@ export const llamaCpp: Engine = {
   },
   async read(ask) {
     const models = modelList(await ask(MODELS_PATH));
-    const location = textOf(memberOf((await ask('/props')).json, 'model_path'));
-    const metrics = await metricsOf(ask, 'llama.cpp');
-    return detail(await ask('/health'), models, { loaded: loadedOf(models), location, ...metrics });
+    const loaded = idsOf((models ?? []).filter((model) => stateOf(model) === 'loaded'));
+    const query = routerQuery(models ?? [], loaded);
+    const props = await ask(`/props${query}`);
+    const location = textOf(memberOf(props.json, 'model_path'));
+    const metrics = await metricsOf(ask, 'llama.cpp', query);
+    // With `--api-key`, health and models are answered without the key.
+    const health = healthOf(props).status === 'unauthorized' ? props : await ask('/health');
+    return detail(health, models, { loaded, location, ...metrics });
   },
 };
 
 /** A router reports the state of each model; a server for one model reports none, because it is loaded. */
-function loadedOf(models: readonly ListedModel[] | null): readonly string[] {
-  const state = (entry: unknown) => textOf(memberOf(entry, 'status', 'value')) ?? 'loaded';
-  return idsOf((models ?? []).filter(({ entry }) => state(entry) === 'loaded'));
+function stateOf({ entry }: ListedModel): string {
+  return textOf(memberOf(entry, 'status', 'value')) ?? 'loaded';
+}
+
+/** A router has to be told which model is meant; only one that is loaded, because asking loads it. */
+function routerQuery(models: readonly ListedModel[], [model]: readonly string[]): string {
+  const isRouter = models.some(({ entry }) => memberOf(entry, 'status', 'value') !== undefined);
+  return isRouter && model !== undefined ? `?model=${encodeURIComponent(model)}` : '';
 }

@@ -80,7 +80,7 @@ export function isOk({ status }: EngineAnswer): boolean {
 
 export function healthOf(answer: EngineAnswer): EngineHealth {
   const code = answer.status;
-  if (code === 0) return { status: 'unreachable', code };
+  if (code === 0) return { status: answer.isLate ? 'unresponsive' : 'unreachable', code };
   if (isOk(answer)) return { status: 'ok', code };
   if (code === 401 || code === 403) return { status: 'unauthorized', code };
   // llama.cpp explains its 503; SGLang and TGI answer a bare one while they start.

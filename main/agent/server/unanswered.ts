@@ -1,0 +1,40 @@
+import type { Clock } from '../../platform/clock.ts';
+
+/** A request of which the engine has answered nothing yet. */
+export interface Waiting {
+  /** Aborts when it is given up. */
+  readonly signal: AbortSignal;
+  /** The head of the answer has come, or the request is over. */
+  answered(): void;
+}
+
+/** The requests of which the engine has answered nothing yet. */
+export interface Unanswered {
+  add(): Waiting;
+  giveUp(): void;
+}
+
+/** After this time without an answer the engine is checked. */
+const QUIET_MS = 5000;
+
+/** `onQuiet` is called for each request that has waited for `QUIET_MS`. */
+export function createUnanswered(clock: Clock, onQuiet: () => void): Unanswered {
+  const waiting = new Set<AbortController>();
+  return {
+    add() {
+      const controller = new AbortController();
+      waiting.add(controller);
+      const cancelTimer = clock.after(QUIET_MS, onQuiet);
+      return {
+        signal: controller.signal,
+        answered() {
+          waiting.delete(controller);
+          cancelTimer();
+        },
+      };
+    },
+    giveUp() {
+      for (const controller of waiting) controller.abort();
+    },
+  };
+}

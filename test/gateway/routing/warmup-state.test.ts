@@ -1,0 +1,62 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { pollPauseMs } from '../../../main/gateway/routing/retry-policy.ts';
+import {
+  COLD,
+  coldStartAt,
+  ended,
+  putOff,
+  seenStarting,
+  started,
+  used,
+  type Warmup,
+} from '../../../main/gateway/routing/warmup-state.ts';
+
+test('a starting machine is polled 1 s to 5 s apart, for the last time just before the time-out', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 2000, max: 300_000 }), (timeoutMs) => {
+      let now = 0;
+      for (let polls = 0; ; polls += 1) {
+        const pauseMs = pollPauseMs(polls, timeoutMs - now);
+        if (pauseMs === null) break;
+        expect(pauseMs).toBeGreaterThanOrEqual(1000);
+        expect(pauseMs).toBeLessThanOrEqual(5000);
+        now += pauseMs;
+      }
+      expect(now).toBe(timeoutMs - 750);
+    }),
+  );
+});
+
+/** A cold start that only requests see, polled every 5 s. */
+function seenStart(warmup: Warmup, at: number, ms: number): Warmup {
+  let now = warmup;
+  for (let passed = 0; passed < ms; passed += 5000) now = seenStarting(now, at + passed);
+  return used(now, at + ms);
+}
+
+test('a cold start shows how long it has gone on and, from the second on, how long one usually takes', () => {
+  const first = seenStarting(COLD, 1000);
+  expect(coldStartAt(first, 41_000 - 30_000)).toEqual({ elapsedMs: 10_000, usualMs: null });
+  const starts = [60_000, 90_000, 70_000];
+  const after = starts.reduce((warmup, ms, n) => seenStart(warmup, n * 1e6, ms), COLD);
+  expect(coldStartAt(after, 3e6)).toBeNull();
+  expect(coldStartAt(seenStarting(after, 4e6), 4e6 + 2000)).toEqual({
+    elapsedMs: 2000,
+    usualMs: 70_000,
+  });
+});
+
+test('a warm-up of a machine that is up is no cold start, nor is one that failed', () => {
+  const at = { now: 0, wallMs: 0, byRouting: true };
+  const up = ended(started(COLD, at), 50, true, 'HTTP 200');
+  const failed = ended(putOff(started(up, at), 10), 120_000, false, 'HTTP 503');
+  expect([up.coldStartsMs, failed.coldStartsMs]).toEqual([[], []]);
+  expect(coldStartAt(failed, 120_000)).toBeNull();
+});
+
+test('a start that no request waits for any longer is over, and the next begins anew', () => {
+  const left = seenStarting(COLD, 0);
+  expect(coldStartAt(left, 15_000)).toBeNull();
+  expect(coldStartAt(seenStarting(left, 100_000), 101_000)).toMatchObject({ elapsedMs: 1000 });
+});
