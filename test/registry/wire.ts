@@ -4,7 +4,7 @@ import { providerHandlers } from '../../main/gateway/api/provider-handlers.ts';
 import { providerRoutes } from '../../main/gateway/api/routes.ts';
 import { createIdentify } from '../../main/gateway/auth/identity.ts';
 import { systemClock } from '../../main/platform/clock.ts';
-import { closeOnceAnswered } from '../../main/platform/http/server.ts';
+import { closeOnceAnswered } from '../../main/platform/http/connections.ts';
 import type { AgentMessage } from '../../main/registry/responses.ts';
 import { bearer, send } from '../support/http.ts';
 import { listening } from '../support/listening.ts';

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { createManualClock } from '../support/clock.ts';
 import { chat, HELLO, startChat } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
+import { turns } from '../support/report.ts';
 import { answers, startUpstream } from '../support/upstream.ts';
 import { chatHead, openWire } from '../support/wire.ts';
 
@@ -127,4 +128,19 @@ test('who has no key is not read from for long', async () => {
   await slow.received('"code":"missing_api_key"');
   clock.advance(2000);
   expect(await slow.closed).toMatch(/^HTTP\/1\.1 401 /);
+});
+
+test('a body that stops arriving is a 408, and what it had reserved is free for others', async () => {
+  const { clock, gateway } = await startTight();
+  const caller = await openWire(gateway.url);
+  caller.send(`${chatHead({ 'content-length': 8000 })}{`);
+  await gatewayHolds(gateway.url);
+  clock.advance(19_000);
+  caller.send(' ');
+  await turns(gateway, 20);
+  clock.advance(19_000);
+  expect(await chat(gateway.url, bodyOf(8000))).toMatchObject(isOverloaded);
+  clock.advance(1000);
+  expect(await caller.closed).toMatch(/^HTTP\/1\.1 408 [^]*"code":"request_timeout"/);
+  expect(await chat(gateway.url, bodyOf(8000))).toMatchObject({ status: 200 });
 });

@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import express, { type ErrorRequestHandler, type Request, type Response } from 'express';
 import type { Clock } from '../../platform/clock.ts';
+import { markProved } from '../../platform/http/connection-limits.ts';
 import { CONTROL_REQUIRED, type Identify, keyError } from '../auth/identity.ts';
 import type { GatewayError } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
@@ -80,6 +81,7 @@ function permit(access: Access, identify: Identify) {
       return;
     }
     const identity = identify(req.headers);
+    if (identity.reader) markProved(req.socket);
     if (access === 'callers' && !identity.reader) sendError(res, keyError(req.headers));
     else if (access === 'control' && !identity.control) sendError(res, CONTROL_REQUIRED);
     else next();

@@ -1,12 +1,7 @@
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Config } from '../../config/schema.ts';
-import { closeOnceAnswered, closeUnread } from '../../platform/http/server.ts';
+import { markProved } from '../../platform/http/connection-limits.ts';
+import { createGuardedServer } from '../../platform/http/guarded-server.ts';
 import { newRequestId } from '../../platform/secrets.ts';
 import type { Identify } from '../auth/identity.ts';
 import { corsHeaders, preflightHeaders, refusal } from '../auth/origin-guard.ts';
@@ -27,9 +22,6 @@ interface ServerDeps {
   readonly onBug: (error: unknown) => void;
 }
 
-/** Clients keep connections longer than Node's 5 s; closing first would race with their next request. */
-const KEEP_ALIVE_MS = 75_000;
-
 const SHUTTING_DOWN: GatewayError = {
   status: 503,
   code: 'shutting_down',
@@ -39,21 +31,7 @@ const SHUTTING_DOWN: GatewayError = {
 
 /** An HTTP server that does not listen yet; one per address. */
 export function createGatewayServer(deps: ServerDeps): Server {
-  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (req, res) =>
-    dispatch(req, res, deps),
-  );
-  closeOnceAnswered(server);
-  closeUnread(server, deps.chat.clock);
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    if (!socket.writable) return;
-    // Cookies ignore ports: browsers also send those of other local servers, which may be too many.
-    const status =
-      error.code === 'HPE_HEADER_OVERFLOW'
-        ? '431 Request Header Fields Too Large'
-        : '400 Bad Request';
-    socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
-  });
-  return server;
+  return createGuardedServer((req, res) => dispatch(req, res, deps), deps.chat.clock);
 }
 
 const ENDPOINT_AT: ReadonlyMap<string, (typeof ENDPOINT_ROUTES)[number]> = new Map(
@@ -85,7 +63,9 @@ function dispatch(req: IncomingMessage, res: ServerResponse, deps: ServerDeps): 
     sendError(res, METHOD_NOT_ALLOWED, { ...headers(), allow: route.method });
   } else {
     const { endpoint } = route;
-    const caller = { endpoint, identity: deps.identify(req.headers), cors };
+    const identity = deps.identify(req.headers);
+    if (identity.reader) markProved(req.socket);
+    const caller = { endpoint, identity, cors };
     route.handle(req, res, caller, deps.chat).catch((error: unknown) => {
       deps.onBug(error);
       if (res.headersSent) res.destroy();
