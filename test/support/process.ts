@@ -28,7 +28,23 @@ export function startCli(
   settings: Readonly<Record<string, string>>,
   ...args: readonly string[]
 ): RunningCli {
-  const child = spawn(process.execPath, ['main/headless.ts', ...args], {
+  return startProgram([process.execPath, 'main/headless.ts', ...args], settings);
+}
+
+/** The same with a limit of open files, its own ones included. */
+export function startCliWithFiles(
+  files: number,
+  settings: Readonly<Record<string, string>>,
+): RunningCli {
+  const program = [process.execPath, 'main/headless.ts'];
+  return startProgram(['sh', '-c', `ulimit -n ${files} && exec "$@"`, 'sh', ...program], settings);
+}
+
+function startProgram(
+  [command = '', ...args]: readonly string[],
+  settings: Readonly<Record<string, string>>,
+): RunningCli {
+  const child = spawn(command, args, {
     cwd: ROOT,
     env: {
       PATH: process.env['PATH'],

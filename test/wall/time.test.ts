@@ -133,22 +133,27 @@ describe.each([
   });
 });
 
-test('a comment after the commit is no silence', async () => {
-  const { a, clock, gateway } = await startPair(stall(A));
-  const pending = startChat(gateway.url, STREAM);
-  await pending.received('"a"');
-  const { res } = await a.call(1);
-  for (let beat = 0; beat < 3; beat += 1) {
-    clock.advance(4999);
-    res.write(`: beat ${beat}\n\n`);
-    await pending.received(`beat ${beat}`);
+test.each([
+  ['a stream', STREAM],
+  ['an answer that is being assembled', PLAIN],
+])('%s of which only comments come is silent', async (_what, body) => {
+  const { a, clock, gateway } = await startPair(stall(A), { RESUME: 'off' });
+  const pending = startChat(gateway.url, body);
+  const { res, gone } = await a.call(1);
+  await turns(gateway);
+  for (let beat = 0; beat < 4; beat += 1) {
+    clock.advance(1000);
+    res.write(': beat\n\n');
+    await turns(gateway);
   }
-  clock.advance(4999);
-  res.end(STOP + DONE);
-  expect((await pending.answer).text.endsWith(STOP + DONE)).toBe(true);
+  clock.advance(1000);
+  await gone;
+  const { text } = await pending.answer;
+  if (body.stream) expect(text).toContain('"code":"upstream_timeout"');
+  else expect(text).toContain('from b');
 });
 
-test('part of an event is no silence either', async () => {
+test('part of an event is no silence', async () => {
   const { a, clock, gateway } = await startPair(stall(A));
   const pending = startChat(gateway.url, STREAM);
   await pending.received('"a"');
