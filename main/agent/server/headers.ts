@@ -3,7 +3,15 @@ import type { ResponseHeaders } from '../../platform/http/types.ts';
 import { memberOf, parseJson } from '../../platform/json.ts';
 
 /** Passed on from the caller to the engine: no cookies, no gateway token, no browser headers. */
-const TO_ENGINE = new Set(['accept', 'user-agent', 'traceparent', 'tracestate', 'x-request-id']);
+const TO_ENGINE = new Set([
+  'accept',
+  'user-agent',
+  'traceparent',
+  'tracestate',
+  'x-request-id',
+  // The engine may be a gateway.
+  'x-gateway-hops',
+]);
 const TO_ENGINE_PREFIXES = ['openai-', 'x-stainless-'];
 
 /** Passed back from the engine to the caller; the length shows when a response was cut. */

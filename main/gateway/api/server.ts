@@ -8,12 +8,15 @@ import { corsHeaders, preflightHeaders, refusal } from '../auth/origin-guard.ts'
 import type { ChatDeps } from '../chat/handler.ts';
 import { NOT_ROUTED } from '../chat/respond.ts';
 import type { GatewayError } from '../http/errors.ts';
-import { sendError } from '../http/responses.ts';
+import { sendError, sendErrorEarly } from '../http/responses.ts';
+import { addHop, isLoop } from '../upstream/hops.ts';
 import { INTERNAL_ERROR, METHOD_NOT_ALLOWED } from './express.ts';
 import { ENDPOINT_ROUTES } from './routes.ts';
 
 interface ServerDeps {
   readonly config: () => Config;
+  /** Random; marks the requests that this gateway passes on. */
+  readonly id: string;
   readonly identify: Identify;
   readonly chat: ChatDeps;
   /** Serves every path that is no endpoint's. */
@@ -27,6 +30,13 @@ const SHUTTING_DOWN: GatewayError = {
   code: 'shutting_down',
   message: 'The gateway is stopping and takes no new requests.',
   retryAfterMs: 5000,
+};
+
+const LOOP: GatewayError = {
+  status: 508,
+  code: 'loop_detected',
+  message:
+    'This request has already passed through this gateway: the address of an upstream leads back here.',
 };
 
 /** An HTTP server that does not listen yet; one per address. */
@@ -61,8 +71,11 @@ function dispatch(req: IncomingMessage, res: ServerResponse, deps: ServerDeps): 
     deps.otherwise(req, res);
   } else if (req.method !== route.method) {
     sendError(res, METHOD_NOT_ALLOWED, { ...headers(), allow: route.method });
+  } else if (isLoop(req.headers, deps.id)) {
+    sendErrorEarly(req, res, LOOP, { headers: headers(), clock: deps.chat.clock, maxRestBytes: 0 });
   } else {
     const { endpoint } = route;
+    addHop(req.headers, deps.id);
     const identity = deps.identify(req.headers);
     if (identity.reader) markProved(req.socket);
     const caller = { endpoint, identity, cors };

@@ -24,6 +24,7 @@ type RequestErrorCode =
   | 'control_required'
   | 'invalid_code'
   | 'overloaded'
+  | 'loop_detected'
   | 'not_configured'
   | 'zero_spend'
   | 'set_by_environment'

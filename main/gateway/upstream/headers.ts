@@ -2,7 +2,14 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
 
 /** Forwarded headers (docs/http-api.md#forwarded-headers); `authorization`, for `local` only, is in `OwnHeaders`. */
-const TO_UPSTREAM = new Set(['accept', 'user-agent', 'traceparent', 'tracestate', 'x-request-id']);
+const TO_UPSTREAM = new Set([
+  'accept',
+  'user-agent',
+  'traceparent',
+  'tracestate',
+  'x-request-id',
+  'x-gateway-hops',
+]);
 const TO_UPSTREAM_PREFIXES = ['openai-', 'x-stainless-'];
 
 /** Headers returned to the caller; the content type is set where the answer is written. */
