@@ -2,6 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import express, { type ErrorRequestHandler, type Request, type Response } from 'express';
 import type { Clock } from '../../platform/clock.ts';
 import { markProved } from '../../platform/http/connection-limits.ts';
+import { MeteredRequest } from '../../platform/http/metered-request.ts';
 import { CONTROL_REQUIRED, type Identify, keyError } from '../auth/identity.ts';
 import type { GatewayError } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
@@ -35,6 +36,9 @@ const REGISTER = {
   PATCH: 'patch',
   DELETE: 'delete',
 } as const;
+
+// Express gives each request its own prototype, which would take the count of its pieces away.
+Object.setPrototypeOf(express.request, MeteredRequest.prototype);
 
 /** Serves `routes`, then the window's files. Agents' bodies are left unread: their signatures cover the bytes. */
 export function createExpressListener(

@@ -88,7 +88,7 @@ export function endAfterRest(
   const cancelTimer = clock.after(REST_MS, close);
   const { socket } = req;
   const maxBytesRead = socket.bytesRead + maxRestBytes;
-  req.on('end', close).on('close', close);
+  req.on('end', close).on('close', close).on(TINY_PIECES, close);
   req.on('data', () => {
     if (socket.bytesRead > maxBytesRead) close();
   });
