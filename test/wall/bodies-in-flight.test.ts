@@ -5,6 +5,7 @@ import { startGateway } from '../support/gateway.ts';
 import { turns } from '../support/report.ts';
 import { answers, startUpstream } from '../support/upstream.ts';
 import { chatHead, openWire } from '../support/wire.ts';
+import { at } from '../support/words.ts';
 
 /** Room for bodies of 10,000 bytes, each counted twice: as it came and as it is written. */
 const BUDGET = 20_000;
@@ -144,3 +145,28 @@ test('a body that stops arriving is a 408, and what it had reserved is free for 
   expect(await caller.closed).toMatch(/^HTTP\/1\.1 408 [^]*"code":"request_timeout"/);
   expect(await chat(gateway.url, bodyOf(8000))).toMatchObject({ status: 200 });
 });
+
+test.each([
+  [6000, 1],
+  [8000, 0],
+])(
+  'a hedged call of %i bytes is made only if there is room for its copy',
+  async (bytes, hedged) => {
+    const [a, b] = [await startUpstream(() => {}), await startUpstream(answers('from b'))];
+    const clock = createManualClock();
+    const gateway = await startGateway(
+      {
+        ...at({ hosted_a: a.url, hosted_b: b.url }),
+        MAX_BODIES_IN_FLIGHT_BYTES: String(BUDGET),
+        HEDGE_MS: '1000',
+      },
+      clock,
+    );
+    const caller = startChat(gateway.url, bodyOf(bytes));
+    await a.call(1);
+    clock.advance(1000);
+    await turns(gateway, 20);
+    expect(b.calls).toHaveLength(hedged);
+    caller.leave();
+  },
+);

@@ -73,8 +73,10 @@ async function answer(
     if (!res.writableFinished) abort.abort();
   });
   const { authorization } = caller.identity;
-  const accepted = { id, request: read.request, headers: req.headers, authorization };
-  const context = contextOf(accepted, abort.signal, deps);
+  const { request } = read;
+  const accepted = { id, request, headers: req.headers, authorization };
+  const reserveCopy = () => caller.share.takeCopy(request.bytes.length);
+  const context = contextOf(accepted, { signal: abort.signal, reserveCopy }, deps);
   deps.budget.requested();
   const routed = await route(context, deps);
   // Returned, not awaited: this function's variables need not live as long as the answer.
@@ -83,7 +85,7 @@ async function answer(
 
 function contextOf(
   accepted: Omit<ChatCall, 'zeroSpend'> & { readonly id: string },
-  signal: AbortSignal,
+  { signal, reserveCopy }: Pick<RequestContext, 'signal' | 'reserveCopy'>,
   deps: ChatDeps,
 ): RequestContext {
   const { id, request, headers, authorization } = accepted;
@@ -100,6 +102,7 @@ function contextOf(
     signal,
     cause: 'turn',
     onContent: ignoreContent,
+    reserveCopy,
   };
 }
 
