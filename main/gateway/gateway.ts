@@ -123,11 +123,11 @@ export function createGateway(deps: GatewayDeps): Gateway {
   });
   const { windowDirectory } = deps;
   const otherwise = createExpressListener(routes, { identify, windowDirectory, clock, onBug });
-  const id = newRequestId();
+  const ownId = newRequestId();
   const makeServer = () =>
     createGatewayServer({
       config,
-      id,
+      id: ownId,
       identify,
       chat: {
         ...deps,

@@ -9,7 +9,8 @@ const PAUSE_MS = 20;
 function probe(): void {
   const startedAt = performance.now();
   const next = () => {
-    parentPort?.postMessage(performance.now() - startedAt);
+    // The empty transfer list shows the linter that this is not a window.
+    parentPort?.postMessage(performance.now() - startedAt, []);
     setTimeout(probe, PAUSE_MS);
   };
   get(`${url}/healthz`, { agent }, (res) => res.resume().on('end', next)).on('error', next);

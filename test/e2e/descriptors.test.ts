@@ -35,11 +35,10 @@ test.skipIf(process.platform === 'win32')(
     refused.leave();
     const others = callers.filter((caller) => caller !== refused);
     for (const caller of others) caller.leave();
-    await refused.closed.then((text) => {
-      expect(text).toMatch(/^HTTP\/1\.1 503 /);
-      expect(text).toMatch(/retry-after: 1\r\n/i);
-      expect(text).toMatch(/x-gateway-fallback-reason: local=gateway_exhausted\r\n/i);
-    });
+    const text = await refused.closed;
+    expect(text).toMatch(/^HTTP\/1\.1 503 /);
+    expect(text).toMatch(/retry-after: 1\r\n/i);
+    expect(text).toMatch(/x-gateway-fallback-reason: local=gateway_exhausted\r\n/i);
     // A few may still be on their way out.
     let answer: HttpAnswer | null = null;
     while (answer === null) answer = await send(`${url}/api/v1/status`).catch(() => null);
