@@ -37,15 +37,15 @@ const REGISTER = {
   DELETE: 'delete',
 } as const;
 
-// Express gives each request its own prototype, which would take the count of its pieces away.
-Object.setPrototypeOf(express.request, MeteredRequest.prototype);
-
 /** Serves `routes`, then the window's files. Agents' bodies are left unread: their signatures cover the bytes. */
 export function createExpressListener(
   routes: readonly Route[],
   deps: ExpressDeps,
 ): RequestListener {
   const app = express();
+  // Express gives each request its own prototype, which would take the count of its pieces away.
+  const own = Object.getOwnPropertyDescriptors(express.request);
+  Object.setPrototypeOf(app.request, Object.create(MeteredRequest.prototype, own) as object);
   app.disable('x-powered-by');
   app.disable('etag');
   const json = express.json({ limit: MAX_SMALL_BODY_BYTES, strict: true });
