@@ -18,6 +18,7 @@ export type ServerErrorCode =
   | 'method_not_allowed'
   | 'unsupported_media_type'
   | 'body_too_large'
+  | 'request_timeout'
   | 'internal_error';
 
 /** Error codes of the registry; agents act on most of them (docs/agent-protocol.md). */

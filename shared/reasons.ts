@@ -23,6 +23,8 @@ export const FAILURE_REASONS = [
   /** A picture, audio or video to one that only reads text. */
   'unsupported_input',
   'bad_response',
+  /** The gateway had no descriptor left for a connection. */
+  'gateway_exhausted',
 ] as const;
 
 /** Why an upstream that was asked and might have answered was left: another one's content came first. */

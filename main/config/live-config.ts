@@ -1,6 +1,7 @@
 import { isObject } from '#shared/objects.ts';
 import type { SettingSource, SettingsView } from '#shared/settings.ts';
 import { type LoadedConfig, openToTheNetwork } from './load.ts';
+import { ownAddresses } from './own-addresses.ts';
 import { type Config, ENTRIES, type Entry, ENV_PREFIX, type SettingChange } from './schema.ts';
 import { writeSettings } from './settings-file.ts';
 import { settingsView } from './settings-view.ts';
@@ -93,9 +94,10 @@ function planPatch(
   }
   const next = changes.reduce(withChange, config);
   const [open] = openToTheNetwork(next);
-  return open === undefined
-    ? { kind: 'planned', changes, config: next }
-    : invalid(open, 'gateway.apiKeys');
+  if (open !== undefined) return invalid(open, 'gateway.apiKeys');
+  const [own] = ownAddresses(next);
+  if (own !== undefined) return invalid(own.message, own.path);
+  return { kind: 'planned', changes, config: next };
 }
 
 function problemWith(

@@ -1,6 +1,7 @@
 import type { SettingSource } from '#shared/settings.ts';
 import { isLoopbackHost } from '../platform/http/server.ts';
 import { maskMistyped } from './mask.ts';
+import { ownAddresses } from './own-addresses.ts';
 import { type Config, ENTRIES, type Entry, ENV_PREFIX } from './schema.ts';
 import type { SettingsTree } from './settings-file.ts';
 
@@ -42,7 +43,10 @@ export function loadConfig(
   }
   // Every key of the table was filled above, each with a value that its own schema accepted.
   const config = sections as unknown as Config;
-  if (problems.length === 0) problems.push(...openToTheNetwork(config));
+  if (problems.length === 0) {
+    const own = ownAddresses(config).map(({ message }) => message);
+    problems.push(...openToTheNetwork(config), ...own);
+  }
   if (problems.length > 0) return { kind: 'refused', problems };
   return { kind: 'loaded', config, sources, warnings: unknownVariables(env) };
 }

@@ -6,6 +6,7 @@ import { createBodyBudget } from '../platform/body-budget.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { HttpClient } from '../platform/http/types.ts';
 import type { Log } from '../platform/log.ts';
+import { newRequestId } from '../platform/secrets.ts';
 import type { StateFile } from '../platform/state-file.ts';
 import { type AgentApi, agentHandlers } from './api/agent-handlers.ts';
 import { appHandlers } from './api/app-handlers.ts';
@@ -123,9 +124,11 @@ export function createGateway(deps: GatewayDeps): Gateway {
   });
   const { windowDirectory } = deps;
   const otherwise = createExpressListener(routes, { identify, windowDirectory, clock, onBug });
+  const ownId = newRequestId();
   const makeServer = () =>
     createGatewayServer({
       config,
+      id: ownId,
       identify,
       chat: {
         ...deps,

@@ -9,6 +9,8 @@ export interface BodyBudget {
 export interface BodyShare {
   /** Reserves so many more bytes of the body; false if the budget has no room for them. */
   take(bytes: number): boolean;
+  /** Reserves one further copy of so many bytes, as for a second call beside the first. */
+  takeCopy(bytes: number): boolean;
   /** Gives back all that is reserved. */
   giveBack(): void;
 }
@@ -19,14 +21,15 @@ export function createBodyBudget(maxBytes: () => number, copies: number): BodyBu
   return {
     share() {
       let ownBytes = 0;
+      const hold = (addedBytes: number) => {
+        if (heldBytes + addedBytes > maxBytes()) return false;
+        ownBytes += addedBytes;
+        heldBytes += addedBytes;
+        return true;
+      };
       return {
-        take(bytes) {
-          const addedBytes = bytes * copies;
-          if (heldBytes + addedBytes > maxBytes()) return false;
-          ownBytes += addedBytes;
-          heldBytes += addedBytes;
-          return true;
-        },
+        take: (bytes) => hold(bytes * copies),
+        takeCopy: hold,
         giveBack() {
           heldBytes -= ownBytes;
           ownBytes = 0;

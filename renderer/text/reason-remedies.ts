@@ -20,6 +20,7 @@ const DEEDS: Readonly<Record<NamedReason, string>> = {
   context_length: 'found the prompt too long for its context',
   unsupported_input: 'cannot read such input',
   bad_response: 'gave an unusable answer',
+  gateway_exhausted: 'was not called, as the gateway had no connection left',
   outrun: 'was slow',
 };
 

@@ -20,6 +20,7 @@ const WORDS: Readonly<Record<NamedReason, string>> = {
   context_length: 'prompt too long',
   unsupported_input: 'input not supported',
   bad_response: 'unusable answer',
+  gateway_exhausted: 'gateway out of connections',
   outrun: 'lost the race',
 };
 

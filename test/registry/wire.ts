@@ -1,10 +1,9 @@
-import { createServer } from 'node:http';
 import { createExpressListener } from '../../main/gateway/api/express.ts';
 import { providerHandlers } from '../../main/gateway/api/provider-handlers.ts';
 import { providerRoutes } from '../../main/gateway/api/routes.ts';
 import { createIdentify } from '../../main/gateway/auth/identity.ts';
 import { systemClock } from '../../main/platform/clock.ts';
-import { closeOnceAnswered } from '../../main/platform/http/server.ts';
+import { createGuardedServer } from '../../main/platform/http/guarded-server.ts';
 import type { AgentMessage } from '../../main/registry/responses.ts';
 import { bearer, send } from '../support/http.ts';
 import { listening } from '../support/listening.ts';
@@ -34,7 +33,7 @@ export async function startWire(
     controlToken: CONTROL_TOKEN,
     isSession: () => false,
   });
-  const server = createServer(
+  const server = createGuardedServer(
     createExpressListener(
       providerRoutes(
         providerHandlers({
@@ -50,8 +49,8 @@ export async function startWire(
         onBug: (error) => bugs.push(error),
       },
     ),
+    systemClock,
   );
-  closeOnceAnswered(server);
   const url = `http://127.0.0.1:${await listening(server)}`;
   return {
     ...world,

@@ -28,10 +28,17 @@ export function startCli(
   settings: Readonly<Record<string, string>>,
   ...args: readonly string[]
 ): RunningCli {
-  const variables = Object.entries({ AGENT: 'false', ...settings }).map(
-    ([name, value]) => [`SWITCHYARD_${name}`, value] as const,
-  );
-  return startProgram(Object.fromEntries(variables), ...args);
+  return startProgram(asVariables(settings), ...args);
+}
+
+/** The same with a limit of open files, its own ones included. */
+export function startCliWithFiles(
+  files: number,
+  settings: Readonly<Record<string, string>>,
+): RunningCli {
+  const program = [process.execPath, 'main/headless.ts'];
+  const limited = ['sh', '-c', `ulimit -n ${files} && exec "$@"`, 'sh', ...program];
+  return launch(limited, asVariables(settings));
 }
 
 /** As `startCli`, with whole names of variables; beside them there is only `PATH`. */
@@ -39,7 +46,23 @@ export function startProgram(
   env: Readonly<Record<string, string>>,
   ...args: readonly string[]
 ): RunningCli {
-  const child = spawn(process.execPath, ['main/headless.ts', ...args], {
+  return launch([process.execPath, 'main/headless.ts', ...args], env);
+}
+
+function asVariables(settings: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries({ AGENT: 'false', ...settings }).map(([name, value]) => [
+      `SWITCHYARD_${name}`,
+      value,
+    ]),
+  );
+}
+
+function launch(
+  [command = '', ...args]: readonly string[],
+  env: Readonly<Record<string, string>>,
+): RunningCli {
+  const child = spawn(command, args, {
     cwd: ROOT,
     env: {
       PATH: process.env['PATH'],

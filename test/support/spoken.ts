@@ -88,6 +88,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     signal: new AbortController().signal,
     cause: 'turn',
     onContent() {},
+    reserveCopy: () => true,
   };
   const deps = {
     ...monitor,

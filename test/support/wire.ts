@@ -10,6 +10,8 @@ export interface Wire {
   /** All that came, once the gateway has closed the connection. */
   readonly closed: Promise<string>;
   bytesReceived(): number;
+  /** Whether a write has failed, which a paused caller sees of a closed connection. */
+  isBroken(): boolean;
   pause(): void;
   resume(): void;
   /** Goes away without a word. */
@@ -30,7 +32,8 @@ export async function openWire(url: string, keep = true): Promise<Wire> {
     for (const [wanted, resolve] of waiting) if (text.includes(wanted)) resolve();
   });
   // A refused upload ends in a reset; what was read before it counts.
-  socket.on('error', () => {});
+  let isBroken = false;
+  socket.on('error', () => (isBroken = true));
   const closed = new Promise<string>((resolve) => socket.on('close', () => resolve(text)));
   await new Promise<void>((resolve) => socket.once('connect', () => resolve()));
   return {
@@ -42,6 +45,7 @@ export async function openWire(url: string, keep = true): Promise<Wire> {
       }),
     closed,
     bytesReceived: () => bytes,
+    isBroken: () => isBroken,
     pause: () => void socket.pause(),
     resume: () => void socket.resume(),
     leave: () => void socket.destroy(),

@@ -2,8 +2,10 @@ import { expect, test } from 'vitest';
 import { createManualClock } from '../support/clock.ts';
 import { chat, HELLO, startChat } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
+import { turns } from '../support/report.ts';
 import { answers, startUpstream } from '../support/upstream.ts';
 import { chatHead, openWire } from '../support/wire.ts';
+import { at } from '../support/words.ts';
 
 /** Room for bodies of 10,000 bytes, each counted twice: as it came and as it is written. */
 const BUDGET = 20_000;
@@ -128,3 +130,43 @@ test('who has no key is not read from for long', async () => {
   clock.advance(2000);
   expect(await slow.closed).toMatch(/^HTTP\/1\.1 401 /);
 });
+
+test('a body that stops arriving is a 408, and what it had reserved is free for others', async () => {
+  const { clock, gateway } = await startTight();
+  const caller = await openWire(gateway.url);
+  caller.send(`${chatHead({ 'content-length': 8000 })}{`);
+  await gatewayHolds(gateway.url);
+  clock.advance(19_000);
+  caller.send(' ');
+  await turns(gateway, 20);
+  clock.advance(19_000);
+  expect(await chat(gateway.url, bodyOf(8000))).toMatchObject(isOverloaded);
+  clock.advance(1000);
+  expect(await caller.closed).toMatch(/^HTTP\/1\.1 408 [^]*"code":"request_timeout"/);
+  expect(await chat(gateway.url, bodyOf(8000))).toMatchObject({ status: 200 });
+});
+
+test.each([
+  [6000, 1],
+  [8000, 0],
+])(
+  'a hedged call of %i bytes is made only if there is room for its copy',
+  async (bytes, hedged) => {
+    const [a, b] = [await startUpstream(() => {}), await startUpstream(answers('from b'))];
+    const clock = createManualClock();
+    const gateway = await startGateway(
+      {
+        ...at({ hosted_a: a.url, hosted_b: b.url }),
+        MAX_BODIES_IN_FLIGHT_BYTES: String(BUDGET),
+        HEDGE_MS: '1000',
+      },
+      clock,
+    );
+    const caller = startChat(gateway.url, bodyOf(bytes));
+    await a.call(1);
+    clock.advance(1000);
+    await turns(gateway, 20);
+    expect(b.calls).toHaveLength(hedged);
+    caller.leave();
+  },
+);

@@ -31,7 +31,7 @@ const KEPT = {
   'x-anything-else': 'no',
 };
 /** What HTTP itself needs. */
-const OWN = ['host', 'connection', 'content-type', 'content-length'];
+const OWN = ['host', 'connection', 'content-type', 'content-length', 'x-gateway-hops'];
 
 describe('of the headers of the caller', () => {
   test.each(TIERS)('%s gets those of the allow-list and no other', async (upstream) => {

@@ -84,12 +84,12 @@ const small = { origin: 'http://a', path: '/', headers: [], timeoutMs: 1000, max
 const FORMAT = CHAT_COMPLETIONS.answer;
 
 const KEEPERS: readonly [what: string, make: () => Keeper][] = [
-  ['a request', () => requested((req) => readBody(req, { maxBytes: 1e9 }))],
+  ['a request', () => requested((req) => readBody(req, { maxBytes: 1e9, clock }))],
   [
     'a request with a share of a budget',
     () => {
       const share = createBodyBudget(() => Infinity, 1).share();
-      return requested((req) => readBody(req, { maxBytes: 1e9, share }));
+      return requested((req) => readBody(req, { maxBytes: 1e9, share, clock }));
     },
   ],
   ['an answer', () => ofReader(createAnswerReader(FORMAT, false))],

@@ -95,3 +95,24 @@ test('once the caller reads again, silence of the upstream counts anew from ther
   await caller.received('upstream_timeout');
   await call.gone;
 });
+
+test('a caller that reads nothing for ten minutes loses its upstream call, which is nobody’s failure', async () => {
+  const { sent, script } = flood(() => {});
+  const upstream = await startUpstream(script);
+  const clock = createManualClock();
+  const gateway = await startGateway(
+    { HOSTED_A_BASE_URL: upstream.url, IDLE_TIMEOUT_MS: '5000' },
+    clock,
+  );
+  const caller = await openWire(gateway.url, false);
+  caller.send(chatBytes({ ...HELLO, stream: true }));
+  const call = await upstream.call(1);
+  caller.pause();
+  await settled(gateway, () => sent.bytes);
+  clock.advance(590_000);
+  await turns(gateway);
+  expect(call.res.destroyed).toBe(false);
+  clock.advance(15_000);
+  await call.gone;
+  expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 0 });
+});

@@ -133,22 +133,25 @@ describe.each([
   });
 });
 
-test('a comment after the commit is no silence', async () => {
-  const { a, clock, gateway } = await startPair(stall(A));
-  const pending = startChat(gateway.url, STREAM);
-  await pending.received('"a"');
-  const { res } = await a.call(1);
-  for (let beat = 0; beat < 3; beat += 1) {
-    clock.advance(4999);
-    res.write(`: beat ${beat}\n\n`);
-    await pending.received(`beat ${beat}`);
+test.each([
+  ['a stream', STREAM, '"code":"upstream_timeout"'],
+  ['an answer that is being assembled', PLAIN, 'from b'],
+])('%s of which only comments come is silent', async (_what, body, end) => {
+  const { a, clock, gateway } = await startPair(stall(A), { RESUME: 'off' });
+  const pending = startChat(gateway.url, body);
+  const { res, gone } = await a.call(1);
+  await turns(gateway);
+  for (let beat = 0; beat < 4; beat += 1) {
+    clock.advance(1000);
+    res.write(': beat\n\n');
+    await turns(gateway);
   }
-  clock.advance(4999);
-  res.end(STOP + DONE);
-  expect((await pending.answer).text.endsWith(STOP + DONE)).toBe(true);
+  clock.advance(1000);
+  await gone;
+  expect((await pending.answer).text).toContain(end);
 });
 
-test('part of an event is no silence either', async () => {
+test('part of an event is no silence', async () => {
   const { a, clock, gateway } = await startPair(stall(A));
   const pending = startChat(gateway.url, STREAM);
   await pending.received('"a"');

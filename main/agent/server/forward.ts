@@ -16,7 +16,7 @@ export type ForwardEnd =
   | { readonly kind: 'served'; readonly status: number; readonly meter: Meter }
   /** The engine sent no complete response; the caller got an error, or a cut response. */
   | { readonly kind: 'broken' }
-  /** The caller closed the connection, or `signal` ended the call. */
+  /** The caller closed the connection, `signal` ended the call, or it was never made. */
   | { readonly kind: 'cancelled' };
 
 export interface ForwardPlan {
@@ -35,6 +35,13 @@ export interface ForwardEdges {
   readonly http: HttpClient;
   readonly clock: Clock;
 }
+
+const EXHAUSTED: AgentError = {
+  status: 503,
+  code: 'busy',
+  message: 'This machine is busy: its agent has no descriptor left for a connection.',
+  retryAfterMs: 1000,
+};
 
 /**
  * Forwards a request to the engine and streams the response back, with backpressure. Ends the call of the engine
@@ -126,6 +133,11 @@ class Forward implements ResponseListener {
     // The engine had closed the kept connection before it saw the request.
     if (failure.stale && !this.#isFresh) {
       this.send(true);
+      return;
+    }
+    if (failure.kind === 'exhausted') {
+      this.#sendError(EXHAUSTED);
+      this.#finish({ kind: 'cancelled' });
       return;
     }
     const isMalformed = failure.kind === 'malformed';

@@ -6,7 +6,15 @@ import { memberOf, parseJson } from '../../platform/json.ts';
 
 /** Passed on from the caller to the engine: no cookies, no gateway token, no browser headers. */
 const TO_ENGINE: PassedNames = {
-  names: new Set(['accept', 'user-agent', 'traceparent', 'tracestate', 'x-request-id']),
+  names: new Set([
+    'accept',
+    'user-agent',
+    'traceparent',
+    'tracestate',
+    'x-request-id',
+    // The engine may be a gateway.
+    'x-gateway-hops',
+  ]),
   prefixes: ['openai-', 'x-stainless-'],
 };
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BodyBudget, BodyShare } from '../../platform/body-budget.ts';
-import { readBody } from '../../platform/http/server.ts';
+import { type BodyRead, readBody } from '../../platform/http/server.ts';
 import type { HttpRequest, ResponseHeaders } from '../../platform/http/types.ts';
 import type { Counters } from './counters.ts';
 import { type AgentError, MAX_REST_BYTES, sendError, sendErrorEarly } from './errors.ts';
@@ -169,12 +169,11 @@ async function bodyOf(
 ): Promise<Buffer | null> {
   const { clock, bodies } = deps;
   const maxBytes = Math.min(deps.maxBodyBytes(), bodies.largestBytes());
-  const body = await readBody(req, { maxBytes, share });
+  const body = await readBody(req, { maxBytes, share, clock });
   if (body.kind === 'body') return body.bytes;
-  if (body.kind === 'too_large') {
-    sendErrorEarly(req, res, tooLarge(maxBytes), { clock, maxRestBytes: Infinity });
-  } else if (body.kind !== 'aborted') {
-    sendErrorEarly(req, res, BUSY, { clock, maxRestBytes: MAX_REST_BYTES });
+  if (body.kind !== 'aborted') {
+    const maxRestBytes = MAX_REST_AFTER[body.kind];
+    sendErrorEarly(req, res, refusalOf(body.kind, maxBytes), { clock, maxRestBytes });
   }
   return null;
 }
@@ -201,6 +200,40 @@ function meterFor(path: string, status: number, headers: ResponseHeaders): Meter
   const isStream = typeof type === 'string' && type.startsWith('text/event-stream');
   return isStream ? createStreamMeter() : createWholeMeter();
 }
+
+type BodyRefusal = Exclude<BodyRead['kind'], 'body' | 'aborted'>;
+
+const MAX_REST_AFTER: Readonly<Record<BodyRefusal, number>> = {
+  too_large: Infinity,
+  no_room: MAX_REST_BYTES,
+  tiny_pieces: 0,
+  stalled: 0,
+};
+
+function refusalOf(kind: BodyRefusal, maxBytes: number): AgentError {
+  switch (kind) {
+    case 'too_large':
+      return tooLarge(maxBytes);
+    case 'no_room':
+      return BUSY;
+    case 'tiny_pieces':
+      return TINY_PIECES;
+    case 'stalled':
+      return STALLED;
+  }
+}
+
+const TINY_PIECES: AgentError = {
+  status: 400,
+  code: 'invalid_request',
+  message: 'The body arrived in pieces of a few bytes each; send it in larger ones.',
+};
+
+const STALLED: AgentError = {
+  status: 408,
+  code: 'request_timeout',
+  message: 'Nothing more of the body came for 20 s.',
+};
 
 function tooLarge(maxBodyBytes: number): AgentError {
   return {

@@ -1,7 +1,9 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Clock } from '../../platform/clock.ts';
+import { markProved } from '../../platform/http/connection-limits.ts';
+import { createGuardedServer } from '../../platform/http/guarded-server.ts';
 import { sendJson } from '../../platform/http/responses.ts';
-import { closeOnceAnswered, closeUnread, listen } from '../../platform/http/server.ts';
+import { listen } from '../../platform/http/server.ts';
 import type { Log } from '../../platform/log.ts';
 import { type Access, accessOf, type AccessRules } from './auth.ts';
 import { type AgentError, MAX_REST_BYTES, sendError, sendErrorEarly } from './errors.ts';
@@ -40,8 +42,6 @@ export interface AgentServer {
   close(graceMs: number): Promise<void>;
 }
 
-/** Longer than the 30 s of gateways: closing first would race with their next request. */
-const KEEP_ALIVE_MS = 75_000;
 const POSTS = new Set(['/v1/chat/completions', '/v1/completions', '/v1/embeddings']);
 
 export function createAgentServer(deps: AgentServerDeps): AgentServer {
@@ -96,19 +96,13 @@ export function createAgentServer(deps: AgentServerDeps): AgentServer {
 }
 
 function httpServer(deps: AgentServerDeps): Server {
-  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (req, res) => {
+  return createGuardedServer((req, res) => {
     answer(req, res, deps).catch((error: unknown) => {
       deps.log('error', 'agent_bug', { error: error instanceof Error ? error.name : 'unknown' });
       if (res.headersSent) res.destroy();
       else sendError(res, INTERNAL);
     });
-  });
-  closeOnceAnswered(server);
-  closeUnread(server, deps.clock);
-  server.on('clientError', (_error, socket) => {
-    if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
-  });
-  return server;
+  }, deps.clock);
 }
 
 const INTERNAL: AgentError = {
@@ -125,6 +119,7 @@ async function answer(
 ): Promise<void> {
   const { inference, health, clock } = deps;
   const access = accessOf(req, deps.access);
+  if (access.kind === 'allowed') markProved(req.socket);
   const [path, query] = splitOnce(req.url ?? '', '?');
   const nonce = new URLSearchParams(query).get('nonce');
   if (access.kind === 'stranger' && req.method === 'GET' && path === '/health' && nonce !== null) {

@@ -1,6 +1,8 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import express, { type ErrorRequestHandler, type Request, type Response } from 'express';
 import type { Clock } from '../../platform/clock.ts';
+import { markProved } from '../../platform/http/connection-limits.ts';
+import { MeteredRequest } from '../../platform/http/metered-request.ts';
 import { NOSNIFF } from '../../platform/http/responses.ts';
 import { CONTROL_REQUIRED, type Identify, keyError } from '../auth/identity.ts';
 import type { GatewayError } from '../http/errors.ts';
@@ -45,6 +47,9 @@ export function createExpressListener(
   deps: ExpressDeps,
 ): RequestListener {
   const app = express();
+  // Express gives each request its own prototype, which would take the count of its pieces away.
+  const own = Object.getOwnPropertyDescriptors(express.request);
+  Object.setPrototypeOf(app.request, Object.create(MeteredRequest.prototype, own) as object);
   app.disable('x-powered-by');
   app.disable('etag');
   const json = express.json({ limit: MAX_SMALL_BODY_BYTES, strict: true });
@@ -84,6 +89,7 @@ function permit(access: Access, identify: Identify) {
       return;
     }
     const identity = identify(req.headers);
+    if (identity.reader) markProved(req.socket);
     if (access === 'callers' && !identity.reader) sendError(res, keyError(req.headers));
     else if (access === 'control' && !identity.control) sendError(res, CONTROL_REQUIRED);
     else next();

@@ -1,25 +1,23 @@
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Config } from '../../config/schema.ts';
+import { markProved } from '../../platform/http/connection-limits.ts';
+import { createGuardedServer } from '../../platform/http/guarded-server.ts';
 import { NOSNIFF } from '../../platform/http/responses.ts';
-import { closeOnceAnswered, closeUnread } from '../../platform/http/server.ts';
 import { newRequestId } from '../../platform/secrets.ts';
 import type { Identify } from '../auth/identity.ts';
 import { corsHeaders, preflightHeaders, refusal } from '../auth/origin-guard.ts';
 import type { ChatDeps } from '../chat/handler.ts';
 import { NOT_ROUTED } from '../chat/respond.ts';
 import type { GatewayError } from '../http/errors.ts';
-import { sendError } from '../http/responses.ts';
+import { sendError, sendErrorEarly } from '../http/responses.ts';
+import { addHop, isLoop } from '../upstream/hops.ts';
 import { INTERNAL_ERROR, METHOD_NOT_ALLOWED } from './express.ts';
 import { ENDPOINT_ROUTES } from './routes.ts';
 
 interface ServerDeps {
   readonly config: () => Config;
+  /** Random; marks the requests that this gateway passes on. */
+  readonly id: string;
   readonly identify: Identify;
   readonly chat: ChatDeps;
   /** Serves every path that is no endpoint's. */
@@ -28,9 +26,6 @@ interface ServerDeps {
   readonly onBug: (error: unknown) => void;
 }
 
-/** Clients keep connections longer than Node's 5 s; closing first would race with their next request. */
-const KEEP_ALIVE_MS = 75_000;
-
 const SHUTTING_DOWN: GatewayError = {
   status: 503,
   code: 'shutting_down',
@@ -38,23 +33,16 @@ const SHUTTING_DOWN: GatewayError = {
   retryAfterMs: 5000,
 };
 
+const LOOP: GatewayError = {
+  status: 508,
+  code: 'loop_detected',
+  message:
+    'This request has already passed through this gateway: the address of an upstream leads back here.',
+};
+
 /** An HTTP server that does not listen yet; one per address. */
 export function createGatewayServer(deps: ServerDeps): Server {
-  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (req, res) =>
-    dispatch(req, res, deps),
-  );
-  closeOnceAnswered(server);
-  closeUnread(server, deps.chat.clock);
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    if (!socket.writable) return;
-    // Cookies ignore ports: browsers also send those of other local servers, which may be too many.
-    const status =
-      error.code === 'HPE_HEADER_OVERFLOW'
-        ? '431 Request Header Fields Too Large'
-        : '400 Bad Request';
-    socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
-  });
-  return server;
+  return createGuardedServer((req, res) => dispatch(req, res, deps), deps.chat.clock);
 }
 
 const ENDPOINT_AT: ReadonlyMap<string, (typeof ENDPOINT_ROUTES)[number]> = new Map(
@@ -84,9 +72,14 @@ function dispatch(req: IncomingMessage, res: ServerResponse, deps: ServerDeps): 
     deps.otherwise(req, res);
   } else if (req.method !== route.method) {
     sendError(res, METHOD_NOT_ALLOWED, { ...headers(), allow: route.method });
+  } else if (isLoop(req.headers, deps.id)) {
+    sendErrorEarly(req, res, LOOP, { headers: headers(), clock: deps.chat.clock, maxRestBytes: 0 });
   } else {
     const { endpoint } = route;
-    const caller = { endpoint, identity: deps.identify(req.headers), cors };
+    addHop(req.headers, deps.id);
+    const identity = deps.identify(req.headers);
+    if (identity.reader) markProved(req.socket);
+    const caller = { endpoint, identity, cors };
     route.handle(req, res, caller, deps.chat).catch((error: unknown) => {
       deps.onBug(error);
       if (res.headersSent) res.destroy();

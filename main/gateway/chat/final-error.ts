@@ -65,6 +65,10 @@ function finalErrorOf(
     }
     case 'upstream_busy':
       return { ...surfaced, message, retryAfterMs: failure.retryAfterMs ?? exclusionMs(failure) };
+    case 'overloaded': {
+      const own = `The gateway has no descriptor left for a connection (${failure.detail}); raise its limit of open files, or try again in a moment.`;
+      return { ...surfaced, message: own, retryAfterMs: failure.retryAfterMs };
+    }
     case 'upstream_unavailable':
       return { ...surfaced, message, retryAfterMs: failure.retryAfterMs };
     default:

@@ -1,10 +1,11 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Config } from '../../config/schema.ts';
 import type { BodyBudget, BodyShare } from '../../platform/body-budget.ts';
-import { readBody } from '../../platform/http/server.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { type BodyRead, readBody } from '../../platform/http/server.ts';
 import { newRequestId } from '../../platform/secrets.ts';
 import { type Identity, keyError } from '../auth/identity.ts';
-import type { GatewayError } from '../http/errors.ts';
+import { type GatewayError, TINY_PIECES } from '../http/errors.ts';
 import { type RestOfBody, sendError, sendErrorEarly } from '../http/responses.ts';
 import { RequestAttempts } from '../routing/attempts.ts';
 import type { RequestObserver } from '../routing/observer.ts';
@@ -59,7 +60,7 @@ async function answer(
 ): Promise<void> {
   const id = newRequestId();
   const base = { ...caller.cors, 'x-gateway-request-id': id };
-  const read = await readRequest(req, { ...caller, limit: limitOf(deps) });
+  const read = await readRequest(req, { ...caller, limit: limitOf(deps), clock: deps.clock });
   if (read.kind === 'aborted') return;
   if (read.kind === 'refused') {
     const headers = { ...base, ...NOT_ROUTED };
@@ -72,8 +73,10 @@ async function answer(
     if (!res.writableFinished) abort.abort();
   });
   const { authorization } = caller.identity;
-  const accepted = { id, request: read.request, headers: req.headers, authorization };
-  const context = contextOf(accepted, abort.signal, deps);
+  const { request } = read;
+  const accepted = { id, request, headers: req.headers, authorization };
+  const reserveCopy = () => caller.share.takeCopy(request.bytes.length);
+  const context = contextOf(accepted, { signal: abort.signal, reserveCopy }, deps);
   deps.budget.requested();
   const routed = await route(context, deps);
   // Returned, not awaited: this function's variables need not live as long as the answer.
@@ -82,7 +85,7 @@ async function answer(
 
 function contextOf(
   accepted: Omit<ChatCall, 'zeroSpend'> & { readonly id: string },
-  signal: AbortSignal,
+  { signal, reserveCopy }: Pick<RequestContext, 'signal' | 'reserveCopy'>,
   deps: ChatDeps,
 ): RequestContext {
   const { id, request, headers, authorization } = accepted;
@@ -99,6 +102,7 @@ function contextOf(
     signal,
     cause: 'turn',
     onContent: ignoreContent,
+    reserveCopy,
   };
 }
 
@@ -109,7 +113,7 @@ function ignoreContent(): void {}
 function isRestShort(req: IncomingMessage, { error }: { readonly error: GatewayError }): boolean {
   const { 'content-length': length = 0, 'transfer-encoding': coding } = req.headers;
   const isShort = coding === undefined && Number(length) <= MAX_REST_BYTES;
-  return req.complete || (error.status !== 413 && isShort);
+  return req.complete || (error.status !== 413 && error.status !== 408 && isShort);
 }
 
 type RequestRead =
@@ -124,7 +128,12 @@ async function readRequest(
     identity,
     share,
     limit,
-  }: Omit<Caller, 'cors'> & { readonly share: BodyShare; readonly limit: Limit },
+    clock,
+  }: Omit<Caller, 'cors'> & {
+    readonly share: BodyShare;
+    readonly limit: Limit;
+    readonly clock: Clock;
+  },
 ): Promise<RequestRead> {
   if (!identity.reader) return { kind: 'refused', error: keyError(req.headers), rest: SHORT_REST };
   const type = req.headers['content-type'] ?? '';
@@ -132,10 +141,9 @@ async function readRequest(
   if (!/^application\/json\s*(;|$)/i.test(type) || coding !== 'identity') {
     return { kind: 'refused', error: UNSUPPORTED_MEDIA };
   }
-  const body = await readBody(req, { maxBytes: limit.maxBytes, share });
+  const body = await readBody(req, { maxBytes: limit.maxBytes, share, clock });
   if (body.kind === 'aborted') return body;
-  if (body.kind === 'too_large') return { kind: 'refused', error: tooLarge(limit) };
-  if (body.kind !== 'body') return { kind: 'refused', error: OVERLOADED, rest: SHORT_REST };
+  if (body.kind !== 'body') return refusalOf(body.kind, limit);
   const { bytes } = body;
   const isLarge = bytes.length > MAX_BYTES_AT_ONCE;
   const parsed = isLarge ? await parseInTurns(bytes, endpoint) : parseChatRequest(bytes, endpoint);
@@ -143,6 +151,22 @@ async function readRequest(
   if (req.socket.destroyed) return { kind: 'aborted' };
   if (!isBadRequest(parsed)) return { kind: 'request', request: parsed };
   return { kind: 'refused', error: { status: 400, code: 'invalid_request', ...parsed } };
+}
+
+function refusalOf(
+  kind: Exclude<BodyRead['kind'], 'body' | 'aborted'>,
+  limit: Limit,
+): Extract<RequestRead, { readonly kind: 'refused' }> {
+  switch (kind) {
+    case 'too_large':
+      return { kind: 'refused', error: tooLarge(limit) };
+    case 'no_room':
+      return { kind: 'refused', error: OVERLOADED, rest: SHORT_REST };
+    case 'tiny_pieces':
+      return { kind: 'refused', error: TINY_PIECES, rest: { maxRestBytes: 0 } };
+    case 'stalled':
+      return { kind: 'refused', error: STALLED, rest: { maxRestBytes: 0 } };
+  }
 }
 
 const UNSUPPORTED_MEDIA: GatewayError = {
@@ -161,6 +185,12 @@ const OVERLOADED: GatewayError = {
   message:
     'The requests in flight hold as many bytes as SWITCHYARD_MAX_BODIES_IN_FLIGHT_BYTES allows; try again in a moment.',
   retryAfterMs: 1000,
+};
+
+const STALLED: GatewayError = {
+  status: 408,
+  code: 'request_timeout',
+  message: 'Nothing more of the body came for 20 s.',
 };
 
 /** The limit of a body and the setting that it comes from. */

@@ -8,7 +8,14 @@ import { writeChunk } from '../http/responses.ts';
 import type { StreamSeen } from '../upstream/attempt.ts';
 import { lastEvent } from '../upstream/body-readers.ts';
 import { parseJson } from '../../platform/json.ts';
-import { dataOf, type Framer, type Frames, framesOf, MAX_EVENT_BYTES } from '../upstream/sse.ts';
+import {
+  dataOf,
+  type Framer,
+  type Frames,
+  framesOf,
+  hasData,
+  MAX_EVENT_BYTES,
+} from '../upstream/sse.ts';
 import { createStreamWatch, type StreamWatch } from '../upstream/stream-inspector.ts';
 import type { SentBytes } from './resume/sent-bytes.ts';
 import type { Splice } from './resume/splice.ts';
@@ -36,6 +43,9 @@ export interface RelayPlan {
   readonly splice: Splice | null;
 }
 
+/** A caller that reads nothing for so long is asleep or gone; its upstream call costs a place there. */
+const MAX_CALLER_SLOW_MS = 600_000;
+
 export const DONE_EVENT = 'data: [DONE]\n\n';
 
 /**
@@ -60,7 +70,8 @@ class Relay implements ResponseListener {
   readonly #watch: StreamWatch;
   #cancelTimer: () => void = () => {};
   #lastDataAt: number;
-  #isCallerSlow = false;
+  /** Since when the caller has taken nothing, in clock ticks; null while it keeps up. */
+  #slowSince: number | null = null;
   #isOver = false;
 
   constructor(
@@ -113,8 +124,8 @@ class Relay implements ResponseListener {
 
   onData(chunk: Buffer): void {
     if (this.#isOver) return;
-    this.#lastDataAt = this.#plan.clock.ticks();
     const frames = this.#framer.push(chunk);
+    if (frames === null || hasData(frames)) this.#lastDataAt = this.#plan.clock.ticks();
     if (frames !== null) this.#take(frames);
     if (this.#framer.pendingBytes() > MAX_EVENT_BYTES) {
       this.#exchange.abort();
@@ -165,27 +176,32 @@ class Relay implements ResponseListener {
   }
 
   #pause(): void {
-    this.#isCallerSlow = true;
+    this.#slowSince ??= this.#plan.clock.ticks();
     this.#exchange.pause();
   }
 
   readonly #onDrain = (): void => {
-    if (!this.#isCallerSlow) return;
-    this.#isCallerSlow = false;
+    if (this.#slowSince === null) return;
+    this.#slowSince = null;
     this.#lastDataAt = this.#plan.clock.ticks();
     this.#exchange.resume();
   };
 
-  /** Time during which the caller is the slow side does not count. */
+  /** Time during which the caller is the slow side is not the upstream's silence. */
   readonly #onTime = (): void => {
-    const silentMs = this.#isCallerSlow ? 0 : this.#plan.clock.ticks() - this.#lastDataAt;
-    const remainingMs = this.#plan.idleTimeoutMs - silentMs;
+    const now = this.#plan.clock.ticks();
+    const limitMs = this.#slowSince === null ? this.#plan.idleTimeoutMs : MAX_CALLER_SLOW_MS;
+    const remainingMs = limitMs - (now - (this.#slowSince ?? this.#lastDataAt));
     if (remainingMs > 0) {
-      this.#cancelTimer = this.#plan.clock.after(remainingMs, this.#onTime);
+      const waitMs = Math.min(remainingMs, this.#plan.idleTimeoutMs);
+      this.#cancelTimer = this.#plan.clock.after(waitMs, this.#onTime);
       return;
     }
     this.#exchange.abort();
-    if (this.#watch.finished()) this.#complete();
+    if (this.#slowSince !== null) {
+      this.#finish({ kind: 'cancelled' });
+      this.#res.destroy();
+    } else if (this.#watch.finished()) this.#complete();
     else this.#break('upstream_timeout', `silent for ${this.#plan.idleTimeoutMs} ms`);
   };
 

@@ -23,8 +23,8 @@ type RequestErrorCode =
   | 'missing_api_key'
   | 'control_required'
   | 'invalid_code'
-  | 'request_timeout'
   | 'overloaded'
+  | 'loop_detected'
   | 'not_configured'
   | 'zero_spend'
   | 'set_by_environment'
@@ -49,3 +49,9 @@ export function errorHeaders(error: GatewayError): Record<string, string> {
   const isFinal = error.status >= 500 && typeof error.retryAfterMs !== 'number';
   return isFinal ? { 'x-should-retry': 'false' } : headers;
 }
+
+export const TINY_PIECES: GatewayError = {
+  status: 400,
+  code: 'invalid_request',
+  message: 'The body arrived in pieces of a few bytes each; send it in larger ones.',
+};

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../platform/clock.ts';
 import { type BodyRead, readBody } from '../../platform/http/server.ts';
-import type { GatewayError } from './errors.ts';
+import { type GatewayError, TINY_PIECES } from './errors.ts';
 import { sendErrorEarly } from './responses.ts';
 
 /** Reads small bodies of senders that cannot be authenticated before the last byte. */
@@ -14,8 +14,6 @@ type ReadEnd = BodyRead | { readonly kind: 'late' };
 
 /** No message of an agent or of the window is longer. */
 export const MAX_SMALL_BODY_BYTES = 64 * 1024;
-/** Network packets and all common encoders make fewer. */
-const MAX_PIECES = 1000;
 /** Enough for the largest body on a slow connection. */
 const MAX_ARRIVAL_MS = 5000;
 /** Most bodies arrive with their head, so few are pending even with a thousand machines. */
@@ -23,22 +21,21 @@ const MAX_PENDING = 64;
 /** Read of a refused body, so that its sender can finish and receive the error. */
 const MAX_REST_BYTES = 64 * 1024;
 
+const LATE: GatewayError = {
+  status: 408,
+  code: 'request_timeout',
+  message: 'The body did not arrive in time; send it together with its head.',
+};
+
 const REFUSALS: Readonly<Record<Exclude<ReadEnd['kind'], 'body' | 'aborted'>, GatewayError>> = {
   too_large: {
     status: 413,
     code: 'body_too_large',
     message: `The body is over ${MAX_SMALL_BODY_BYTES} bytes.`,
   },
-  too_many_pieces: {
-    status: 400,
-    code: 'invalid_request',
-    message: 'The body arrived in pieces of a few bytes each; send it in larger ones.',
-  },
-  late: {
-    status: 408,
-    code: 'request_timeout',
-    message: 'The body did not arrive in time; send it together with its head.',
-  },
+  tiny_pieces: TINY_PIECES,
+  stalled: LATE,
+  late: LATE,
   no_room: {
     status: 503,
     code: 'overloaded',
@@ -65,8 +62,7 @@ export function createSmallBodyReader(clock: Clock): SmallBodyReader {
       const [oldest] = pending;
       if (pending.size >= MAX_PENDING) oldest?.({ kind: 'no_room' });
       pending.add(settle);
-      const limits = { maxBytes: MAX_SMALL_BODY_BYTES, maxPieces: MAX_PIECES };
-      void readBody(req, limits).then(settle);
+      void readBody(req, { maxBytes: MAX_SMALL_BODY_BYTES, clock }).then(settle);
     });
   }
 
@@ -75,8 +71,8 @@ export function createSmallBodyReader(clock: Clock): SmallBodyReader {
       const end = await readWithLimits(req);
       if (end.kind === 'body') return end.bytes;
       if (end.kind === 'aborted') return null;
-      // A further piece of a few bytes costs as much as a whole packet.
-      const maxRestBytes = end.kind === 'too_many_pieces' ? 0 : MAX_REST_BYTES;
+      // Nothing more of such a body is read.
+      const maxRestBytes = end.kind === 'tiny_pieces' ? 0 : MAX_REST_BYTES;
       sendErrorEarly(req, res, REFUSALS[end.kind], { headers: {}, clock, maxRestBytes });
       return null;
     },

@@ -112,6 +112,7 @@ class HedgedCall {
     const { routing, circuit } = this.#context.config;
     const { budget } = this.#deps;
     if (!budget.allows(routing.hedgeBudget, circuit.ttftSlowThreshold)) return;
+    if (!this.#context.reserveCopy()) return;
     const dispatch = this.#plan.hedge((to) => mayHedge(routing.hedge, admitted.call.upstream, to));
     if (dispatch === null) return;
     budget.spend();

@@ -31,6 +31,8 @@ export interface AttemptContext {
   readonly cause: AttemptCause;
   /** Called at first content of an answer that is being assembled. */
   readonly onContent: () => void;
+  /** Reserves memory for the body of a call beside the first; false if there is no room for it. */
+  readonly reserveCopy: () => boolean;
 }
 
 export interface AnsweredCall {

@@ -143,9 +143,9 @@ class PendingCall implements ResponseListener {
   }
 
   onData(chunk: Buffer): void {
-    this.#lastDataAt = this.#clock.ticks();
     if (this.#reader === null) return;
     const progress = this.#reader.push(chunk);
+    if (!this.#reader.wasSilent()) this.#lastDataAt = this.#clock.ticks();
     if (this.#contentAt === null && this.#reader.hasContent()) this.#onFirstContent();
     this.#onProgress(progress);
     // An assembled stream is whole at [DONE]; its connection may end a little later.
@@ -265,5 +265,7 @@ function readerFor(format: AnswerFormat, mode: AnswerMode, headers: ResponseHead
 
 function unanswered(failure: TransportFailure): Unanswered {
   const { kind, detail } = failure;
-  return kind === 'unreachable' ? { kind, detail } : { kind: 'bad', detail };
+  return kind === 'unreachable' || kind === 'exhausted'
+    ? { kind, detail }
+    : { kind: 'bad', detail };
 }

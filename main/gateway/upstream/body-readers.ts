@@ -9,6 +9,7 @@ import {
   eventsOf,
   type Framer,
   type Frames,
+  hasData,
   isNamedError,
   MAX_EVENT_BYTES,
 } from './sse.ts';
@@ -35,6 +36,8 @@ export interface BodyReader {
   end(): Progress;
   /** Whether content has arrived, although the answer is not whole: from then on the idle limit applies. */
   hasContent(): boolean;
+  /** Whether the last chunk brought only comments, which are no sign of progress. */
+  wasSilent(): boolean;
 }
 
 /** Limit of the events held back before the first content. */
@@ -106,25 +109,22 @@ export function createStreamReader(format: AnswerFormat, isRest: boolean): BodyR
 
   return {
     push(chunk) {
-      return readFrames(framer, chunk, read);
+      return readFrames(framer, chunk, (frames) => read(eventsOf(frames)));
     },
     end() {
       const last = read(lastEvent(framer));
       return last.kind === 'more' ? bad('a stream that ended without content') : last;
     },
     hasContent: () => false,
+    wasSilent: () => false,
   };
 }
 
 /** Reads the events that `chunk` completes. */
-function readFrames(
-  framer: Framer,
-  chunk: Buffer,
-  read: (events: readonly Buffer[]) => Progress,
-): Progress {
+function readFrames(framer: Framer, chunk: Buffer, read: (frames: Frames) => Progress): Progress {
   const frames = framer.push(chunk);
   if (framer.pendingBytes() > MAX_EVENT_BYTES) return bad(`an event over ${MAX_EVENT_BYTES} bytes`);
-  return frames === null ? MORE : read(eventsOf(frames));
+  return frames === null ? MORE : read(frames);
 }
 
 /** The unfinished event at the end of a stream, completed: some engines omit the last blank line. */
@@ -139,6 +139,7 @@ export function createAssemblingReader(format: AnswerFormat): BodyReader {
   const framer = createFramer();
   const assembly = format.createAssembly();
   let content = false;
+  let wasSilent = false;
   let bytes = 0;
   let bytesBeforeContent = 0;
 
@@ -166,7 +167,11 @@ export function createAssemblingReader(format: AnswerFormat): BodyReader {
     push(chunk) {
       bytes += chunk.length;
       if (bytes > MAX_ANSWER_BYTES) return bad(`an answer over ${MAX_ANSWER_BYTES} bytes`);
-      return readFrames(framer, chunk, read);
+      wasSilent = false;
+      return readFrames(framer, chunk, (frames) => {
+        wasSilent = !hasData(frames);
+        return read(eventsOf(frames));
+      });
     },
     end() {
       const last = read(lastEvent(framer));
@@ -175,6 +180,7 @@ export function createAssemblingReader(format: AnswerFormat): BodyReader {
       return bad(content ? 'a stream that was cut' : 'a stream that ended without content');
     },
     hasContent: () => content,
+    wasSilent: () => wasSilent,
   };
 }
 
@@ -224,6 +230,7 @@ function createWholeReader(maxBytes: number, judge: (body: Buffer) => Progress):
     },
     end: () => judge(gathered.take()),
     hasContent: () => false,
+    wasSilent: () => false,
   };
 }
 
@@ -261,5 +268,6 @@ export function createSniffingReader(readers: {
     },
     end: (): Progress => chosen?.end() ?? { kind: 'bad', detail: 'an empty body' },
     hasContent: () => chosen?.hasContent() ?? false,
+    wasSilent: () => chosen?.wasSilent() ?? false,
   };
 }

@@ -18,17 +18,21 @@ export interface ErrorResponse {
 export type Unanswered =
   | ErrorResponse
   | { readonly kind: 'unreachable'; readonly detail: string }
+  /** The gateway itself had no descriptor left for a connection. */
+  | { readonly kind: 'exhausted'; readonly detail: string }
   /** `wasSilent`: no content had arrived. */
   | { readonly kind: 'timeout'; readonly wasSilent: boolean }
   /** A response that is not an answer of the endpoint. */
   | { readonly kind: 'bad'; readonly detail: string };
+
+type SurfacedCode = UpstreamErrorCode | 'overloaded';
 
 export interface Failure {
   readonly reason: FailureReason;
   /** How it counts in the circuit. */
   readonly mark: 'failure' | 'neutral';
   /** The caller's error if no upstream answers; `as_is`: the upstream's own response. */
-  readonly surfaced: { readonly status: number; readonly code: UpstreamErrorCode } | 'as_is';
+  readonly surfaced: { readonly status: number; readonly code: SurfacedCode } | 'as_is';
   /** Whether another upstream is tried. */
   readonly fallBack: boolean;
   readonly response: ErrorResponse | null;
@@ -42,6 +46,12 @@ export function classify(seen: Unanswered, upstream: UpstreamId, nowMs: number):
   switch (seen.kind) {
     case 'unreachable':
       return broken('unreachable', 502, 'upstream_unreachable', seen.detail);
+    case 'exhausted':
+      return {
+        ...broken('gateway_exhausted', 503, 'overloaded', seen.detail),
+        mark: 'neutral',
+        retryAfterMs: EXHAUSTED_RETRY_MS,
+      };
     case 'timeout':
       return broken('timeout', 504, 'upstream_timeout', 'no answer in time');
     case 'bad':
@@ -51,10 +61,13 @@ export function classify(seen: Unanswered, upstream: UpstreamId, nowMs: number):
   }
 }
 
+/** Running requests end and give their descriptors back. */
+const EXHAUSTED_RETRY_MS = 1000;
+
 function broken(
   reason: FailureReason,
   status: number,
-  code: UpstreamErrorCode,
+  code: SurfacedCode,
   detail: string,
 ): Failure {
   const surfaced = { status, code };

@@ -4,7 +4,14 @@ import type { ResponseHeaders } from '../../platform/http/types.ts';
 
 /** Forwarded headers (docs/http-api.md#forwarded-headers); `authorization`, for `local` only, is in `OwnHeaders`. */
 const TO_UPSTREAM: PassedNames = {
-  names: new Set(['accept', 'user-agent', 'traceparent', 'tracestate', 'x-request-id']),
+  names: new Set([
+    'accept',
+    'user-agent',
+    'traceparent',
+    'tracestate',
+    'x-request-id',
+    'x-gateway-hops',
+  ]),
   prefixes: ['openai-', 'x-stainless-'],
 };
 

@@ -191,6 +191,16 @@ export function dataOf(event: Buffer): string | null {
   return joined === null ? event.toString('utf8', ...first) : joined.toString('utf8', 0, length);
 }
 
+/** Whether any event has data: comments and blank lines only keep a connection open. */
+export function hasData({ bytes, ends }: Frames): boolean {
+  let start = 0;
+  for (const end of ends) {
+    if (bytes[start] === DATA[0] || dataOf(bytes.subarray(start, end)) !== null) return true;
+    start = end;
+  }
+  return false;
+}
+
 /** Whether the event's name is `error`. Most events do not contain the word, which needs no split into lines. */
 export function isNamedError(event: Buffer): boolean {
   if (!event.includes(ERROR)) return false;

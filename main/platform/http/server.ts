@@ -1,9 +1,10 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { BodyShare } from '../body-budget.ts';
 import { ByteBuffer } from '../byte-buffer.ts';
 import type { Clock } from '../clock.ts';
+import { MeteredRequest, TINY_PIECES } from './metered-request.ts';
 
 type Listening =
   | { readonly kind: 'listening'; readonly port: number }
@@ -43,32 +44,6 @@ export function urlHost(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
-/**
- * Makes a stopping server close each connection once all its requests are answered. By default Node cuts off
- * a response that is written but not yet sent, keeps a connection that becomes idle after the stop, and waits
- * for connections that never sent a request, which browsers open in advance.
- */
-export function closeOnceAnswered(server: Server): void {
-  const pending = new Map<Socket, number>();
-  server.on('connection', (socket: Socket) => {
-    pending.set(socket, 0);
-    socket.on('close', () => pending.delete(socket));
-  });
-  server.on('request', ({ socket }, res) => {
-    pending.set(socket, (pending.get(socket) ?? 0) + 1);
-    res.on('close', () => {
-      const before = pending.get(socket);
-      if (before === undefined) return;
-      pending.set(socket, before - 1);
-      if (before === 1 && !server.listening) socket.destroySoon();
-    });
-  });
-  // Called first by `server.close()`.
-  server.closeIdleConnections = () => {
-    for (const [socket, requests] of pending) if (requests === 0) socket.destroy();
-  };
-}
-
 /** How long the rest of a body is still read after the request was answered. */
 const REST_MS = 2000;
 
@@ -77,6 +52,7 @@ export function closeUnread(server: Server, clock: Clock): void {
   server.on('request', (req, res) => {
     res.on('close', () => {
       const { socket } = req;
+      if (req instanceof MeteredRequest && req.isCut) socket.destroySoon();
       if (req.complete || socket.destroyed) return;
       const cancelTimer = clock.after(REST_MS, () => void socket.destroy());
       req.on('close', cancelTimer);
@@ -112,7 +88,7 @@ export function endAfterRest(
   const cancelTimer = clock.after(REST_MS, close);
   const { socket } = req;
   const maxBytesRead = socket.bytesRead + maxRestBytes;
-  req.on('end', close).on('close', close);
+  req.on('end', close).on('close', close).on(TINY_PIECES, close);
   req.on('data', () => {
     if (socket.bytesRead > maxBytesRead) close();
   });
@@ -142,36 +118,51 @@ export type BodyRead =
   /** The budget for bodies in flight is used up. */
   | { readonly kind: 'no_room' }
   /** In pieces so small that it is an attack. */
-  | { readonly kind: 'too_many_pieces' }
+  | { readonly kind: 'tiny_pieces' }
+  /** Nothing more of it came for `STALLED_MS`. */
+  | { readonly kind: 'stalled' }
   /** The caller went away while sending. */
   | { readonly kind: 'aborted' };
 
 interface BodyLimits {
   readonly maxBytes: number;
-  /** Each piece costs about 1 µs, however small. */
-  readonly maxPieces?: number;
+  readonly clock: Clock;
   /** The caller gives it back after use. */
   readonly share?: BodyShare;
 }
 
+/** Longer than any pause of a sender that is still there; what it has reserved is free for others then. */
+const STALLED_MS = 20_000;
+
 /** Reads a whole body. After a refusal the rest is read and dropped, until the caller closes the connection. */
 export function readBody(
   req: IncomingMessage,
-  { maxBytes, maxPieces = Infinity, share }: BodyLimits,
+  { maxBytes, clock, share }: BodyLimits,
 ): Promise<BodyRead> {
   return new Promise((resolve) => {
     const announced = Number(req.headers['content-length'] ?? 0);
     const body = new ByteBuffer(announced);
     let reservedBytes = 0;
-    let pieces = 0;
-    let isRefused = false;
+    let lastPieceTicks = clock.ticks();
+    let isOver = false;
 
-    const refuse = (kind: 'too_large' | 'no_room' | 'too_many_pieces') => {
-      isRefused = true;
+    const end = (read: BodyRead) => {
+      isOver = true;
+      cancelTimer();
+      resolve(read);
+    };
+    const refuse = (kind: 'too_large' | 'no_room' | 'tiny_pieces' | 'stalled') => {
+      if (isOver) return;
       body.clear();
       share?.giveBack();
-      resolve({ kind });
+      end({ kind });
     };
+    const onTime = () => {
+      const remainingMs = lastPieceTicks + STALLED_MS - clock.ticks();
+      if (remainingMs <= 0) refuse('stalled');
+      else cancelTimer = clock.after(remainingMs, onTime);
+    };
+    let cancelTimer = clock.after(STALLED_MS, onTime);
     /** The announced length is reserved at once; otherwise ten bodies might all be refused half read. */
     const reserve = (bytes: number) => {
       if (bytes > maxBytes) refuse('too_large');
@@ -182,14 +173,14 @@ export function readBody(
 
     reserve(announced);
     req.on('data', (chunk: Buffer) => {
-      if (isRefused) return;
-      pieces += 1;
+      if (isOver) return;
+      lastPieceTicks = clock.ticks();
       reserve(body.length + chunk.length);
-      if (pieces > maxPieces) refuse('too_many_pieces');
-      else if (!isRefused) body.add(chunk);
+      if (!isOver) body.add(chunk);
     });
-    req.on('end', () => resolve({ kind: 'body', bytes: body.take() }));
-    req.on('close', () => resolve({ kind: 'aborted' }));
-    req.on('error', () => resolve({ kind: 'aborted' }));
+    req.on('end', () => end({ kind: 'body', bytes: body.take() }));
+    req.on('close', () => end({ kind: 'aborted' }));
+    req.on('error', () => end({ kind: 'aborted' }));
+    req.on(TINY_PIECES, () => refuse('tiny_pieces'));
   });
 }

@@ -70,8 +70,9 @@ export interface TransportFailure {
    * `unreachable`: no connection, or it broke before the response began.
    * `malformed`: the response is not HTTP, or its head is over the limit.
    * `cut`: the response began and did not end.
+   * `exhausted`: this process or machine has no descriptor left for a connection; says nothing of the upstream.
    */
-  readonly kind: 'unreachable' | 'malformed' | 'cut';
+  readonly kind: 'unreachable' | 'malformed' | 'cut' | 'exhausted';
   /** A kept connection broke before any byte of this response: the other side had just closed it. */
   readonly stale: boolean;
   /** Short text for logs and reports, such as `ECONNREFUSED 127.0.0.1:8080`; never holds a secret. */
@@ -86,6 +87,8 @@ const MALFORMED = new Set([
   'HTTPParserError',
   'UND_ERR_HEADERS_OVERFLOW',
 ]);
+/** Codes for a limit of open files, of the process and of the system. */
+const EXHAUSTED = new Set(['EMFILE', 'ENFILE']);
 /** Codes for a connection that was made and then lost. */
 const BROKEN = new Set(['CLOSED', 'UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 
@@ -97,6 +100,7 @@ export function transportFailure(
   const code = codeOf(error);
   const detail = describe(error, code);
   if (seen.headSeen) return { kind: 'cut', stale: false, detail };
+  if (EXHAUSTED.has(code)) return { kind: 'exhausted', stale: false, detail: code };
   if (MALFORMED.has(code)) return { kind: 'malformed', stale: false, detail };
   return { kind: 'unreachable', stale: BROKEN.has(code) && seen.reused, detail };
 }

@@ -1,0 +1,95 @@
+import type { Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** The open connections of a server, each with its unanswered requests. */
+export type Connections = ReadonlyMap<Socket, ReadonlySet<ServerResponse>>;
+
+export function trackConnections(server: Server): Connections {
+  const connections = new Map<Socket, Set<ServerResponse>>();
+  server.on('connection', (socket: Socket) => {
+    connections.set(socket, new Set());
+    socket.on('close', () => connections.delete(socket));
+  });
+  server.on('request', ({ socket }, res) => {
+    connections.get(socket)?.add(res);
+    res.on('close', () => connections.get(socket)?.delete(res));
+  });
+  return connections;
+}
+
+/**
+ * Makes a stopping server close each connection once all its requests are answered. By default Node cuts off
+ * a response that is written but not yet sent, keeps a connection that becomes idle after the stop, and waits
+ * for connections that never sent a request, which browsers open in advance.
+ */
+export function closeOnceAnswered(server: Server, connections = trackConnections(server)): void {
+  server.on('request', ({ socket }, res) => {
+    res.on('close', () => {
+      if (!server.listening && connections.get(socket)?.size === 0) socket.destroySoon();
+    });
+  });
+  // Called first by `server.close()`.
+  server.closeIdleConnections = () => {
+    for (const [socket, requests] of connections) if (requests.size === 0) socket.destroy();
+  };
+}
+
+/** Before the next two probes; each further wait is twice as long, up to 10 s. */
+const FIRST_PROBE_MS = 20;
+const MAX_PROBE_MS = 10_000;
+
+/**
+ * Answers callers that close their sending half behind their request. The same packet comes from one that is gone,
+ * whose upstream call must end at once. So until the answer begins, interim responses are written: a gone caller's
+ * system answers with a reset, which the next write meets. Once the answer has begun, such a packet means that the
+ * caller is gone.
+ */
+export function answerHalfClosed(server: Server, connections: Connections): void {
+  Object.assign(server, { httpAllowHalfOpen: true });
+  server.on('connection', (socket: Socket) => {
+    socket.on('end', () => {
+      const [current] = connections.get(socket) ?? [];
+      // HTTP/1.0 knows no interim responses.
+      if (current?.headersSent === true || current?.req.httpVersion === '1.0') socket.end();
+      else probe(socket, FIRST_PROBE_MS);
+    });
+  });
+
+  function probe(socket: Socket, delayMs: number): void {
+    const [current] = connections.get(socket) ?? [];
+    if (current === undefined || current.headersSent || socket.destroyed) return;
+    // On the same machine the reset is there before the second write.
+    current.writeProcessing();
+    current.writeProcessing();
+    // Real time: this waits for the network.
+    setTimeout(probe, delayMs, socket, Math.min(2 * delayMs, MAX_PROBE_MS)).unref();
+  }
+}
+
+/** Answers a request that is no HTTP, or whose head did not come in time, and closes the connection at once. */
+export function refuseMalformed(server: Server, connections: Connections): void {
+  server.on('clientError', ({ code }: NodeJS.ErrnoException, socket: Socket) => {
+    const hasBegun = [...(connections.get(socket) ?? [])].some(({ headersSent }) => headersSent);
+    // Browsers open connections in advance; a response without a request would puzzle them.
+    if (socket.writable && socket.bytesRead > 0 && !hasBegun) {
+      const status = STATUS_OF.get(code ?? '') ?? '400 Bad Request';
+      socket.write(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
+    }
+    socket.destroySoon();
+  });
+}
+
+const STATUS_OF: ReadonlyMap<string, string> = new Map([
+  // Cookies ignore ports: browsers also send those of other local servers, which may be too many.
+  ['HPE_HEADER_OVERFLOW', '431 Request Header Fields Too Large'],
+  ['ERR_HTTP_REQUEST_TIMEOUT', '408 Request Timeout'],
+]);
+
+/** Closes connections whose caller has taken nothing of its response for `stalledMs`; a waiting caller is left alone. */
+export function closeStalled(server: Server, connections: Connections, stalledMs: number): void {
+  // Node's timer counts each part of a long write as progress.
+  server.setTimeout(stalledMs, (socket) => {
+    const isIdle = connections.get(socket)?.size === 0;
+    if (isIdle || socket.writableLength > 0) socket.destroy();
+  });
+}

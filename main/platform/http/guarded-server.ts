@@ -1,0 +1,47 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { Clock } from '../clock.ts';
+import { limitUnproved, maxConnections, UNPROVED_LIMITS } from './connection-limits.ts';
+import {
+  answerHalfClosed,
+  closeOnceAnswered,
+  closeStalled,
+  refuseMalformed,
+  trackConnections,
+} from './connections.ts';
+import { MeteredRequest } from './metered-request.ts';
+import { closeUnread } from './server.ts';
+
+/** Clients keep connections longer than Node's 5 s; closing first would race with their next request. */
+const KEEP_ALIVE_MS = 75_000;
+/** For a head to arrive; Node's minute lets slow callers hold a connection each for that long. */
+const HEAD_MS = 15_000;
+const HEAD_CHECKS_MS = 5000;
+/** A caller that has taken nothing of its response for so long is gone, or asleep. */
+const STALLED_MS = 600_000;
+
+/** An HTTP server, not listening yet, whose callers cannot hold what others need (docs/limits.md#connections). */
+export function createGuardedServer(
+  listener: RequestListener,
+  clock: Clock,
+  { stalledMs = STALLED_MS, unproved = UNPROVED_LIMITS } = {},
+): Server {
+  const server = createServer(
+    {
+      IncomingMessage: MeteredRequest,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      headersTimeout: HEAD_MS,
+      connectionsCheckingInterval: HEAD_CHECKS_MS,
+    },
+    listener,
+  );
+  const max = maxConnections();
+  if (max !== null) server.maxConnections = max;
+  const connections = trackConnections(server);
+  limitUnproved(server, connections, unproved);
+  closeOnceAnswered(server, connections);
+  closeUnread(server, clock);
+  closeStalled(server, connections, stalledMs);
+  answerHalfClosed(server, connections);
+  refuseMalformed(server, connections);
+  return server;
+}

@@ -1,0 +1,56 @@
+import { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** So many pieces are taken of any body; encoders that write small pieces are common for small bodies. */
+const MIN_PIECES = 256;
+/** Beyond that, pieces that are smaller on average are refused. */
+const MIN_AVERAGE_BYTES = 16;
+
+/** Emitted once by a request whose body comes in pieces of a few bytes; nothing more of it is read. */
+export const TINY_PIECES = 'tinyPieces';
+
+/**
+ * A request that stops at a body of tiny chunks. Node's parser works through a whole read of 64 KiB, which holds
+ * 10,900 chunks of one byte, before anything else runs.
+ */
+export class MeteredRequest extends IncomingMessage {
+  #pieces = 0;
+  #bytes = 0;
+  #isCut = false;
+
+  /** Whether it was stopped; its connection is of no further use. */
+  get isCut(): boolean {
+    return this.#isCut;
+  }
+
+  override push(chunk: unknown, encoding?: BufferEncoding): boolean {
+    if (this.#isCut) return false;
+    if (!Buffer.isBuffer(chunk)) return super.push(chunk, encoding);
+    this.#pieces += 1;
+    this.#bytes += chunk.length;
+    if (this.#pieces <= MIN_PIECES || this.#bytes >= this.#pieces * MIN_AVERAGE_BYTES) {
+      return super.push(chunk);
+    }
+    this.#isCut = true;
+    skipRestOfRead(this.socket);
+    this.emit(TINY_PIECES);
+    // Makes the parser stop reading from the socket.
+    return false;
+  }
+}
+
+/** The part of Node's parser that is used here; it is not documented, so nothing depends on it but speed. */
+interface Parser extends Readonly<Record<number, unknown>> {
+  readonly constructor: { readonly kOnBody?: number };
+}
+
+/** Without its callback the parser takes 0.1 µs for a chunk instead of 0.7 µs. */
+function skipRestOfRead(socket: Socket & { readonly parser?: Parser | null }): void {
+  const { parser } = socket;
+  const slot = parser?.constructor.kOnBody;
+  if (parser === undefined || parser === null || slot === undefined) return;
+  const onBody = parser[slot];
+  Object.assign(parser, { [slot]: null });
+  // Parsers are used again by other connections, in later turns.
+  setImmediate(() => Object.assign(parser, { [slot]: onBody }));
+}

@@ -1,0 +1,164 @@
+import type { RequestListener, Server } from 'node:http';
+import { connect } from 'node:net';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { markProved, maxConnections } from '../../../main/platform/http/connection-limits.ts';
+import { createGuardedServer } from '../../../main/platform/http/guarded-server.ts';
+import { MeteredRequest } from '../../../main/platform/http/metered-request.ts';
+import { readBody } from '../../../main/platform/http/server.ts';
+import { createManualClock } from '../../support/clock.ts';
+import { listening } from '../../support/listening.ts';
+import { openWire } from '../../support/wire.ts';
+
+type Options = NonNullable<Parameters<typeof createGuardedServer>[2]>;
+
+async function serve(listener: RequestListener, options: Options = {}) {
+  const clock = createManualClock();
+  const server: Server = createGuardedServer(listener, clock, options);
+  const port = await listening(server);
+  onTestFinished(() => server.closeAllConnections());
+  return { server, clock, url: `http://127.0.0.1:${port}`, port };
+}
+
+const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
+const CHUNKED = 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n';
+
+test('a connection is closed as soon as what is no HTTP was answered, though the caller stays', async () => {
+  const { port } = await serve((_req, res) => void res.end());
+  const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true });
+  onTestFinished(() => void socket.destroy());
+  socket.write('nonsense\r\n\r\n');
+  let text = '';
+  socket.on('data', (part: Buffer) => (text += part.toString()));
+  await new Promise((resolve) => socket.on('end', resolve));
+  expect(text).toMatch(/^HTTP\/1\.1 400 /);
+  const failed = new Promise<NodeJS.ErrnoException>((resolve) => socket.on('error', resolve));
+  // Only a connection that is closed whole answers with a reset.
+  const writing = setInterval(() => socket.write('x'), 1);
+  onTestFinished(() => clearInterval(writing));
+  expect((await failed).code).toMatch(/EPIPE|ECONNRESET/);
+});
+
+test('a caller that has closed its sending half gets its answer', async () => {
+  const { port } = await serve((req, res) => {
+    req.resume();
+    // The probes come first.
+    req.socket.on('end', () => setTimeout(() => res.end('the answer'), 50));
+  });
+  const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true });
+  socket.end(GET);
+  let text = '';
+  socket.on('data', (part: Buffer) => (text += part.toString()));
+  await new Promise((resolve) => socket.on('close', resolve));
+  expect(text).toMatch(/^(HTTP\/1\.1 102 Processing\r\n\r\n)+HTTP\/1\.1 200 OK\r\n/);
+  expect(text).toContain('the answer');
+});
+
+test('a caller that is gone is noticed before anything was answered', async () => {
+  let arrived: () => void = () => {};
+  let closed: () => void = () => {};
+  const arrival = new Promise<void>((resolve) => (arrived = resolve));
+  const closing = new Promise<void>((resolve) => (closed = resolve));
+  const { url } = await serve((_req, res) => {
+    res.on('close', closed);
+    arrived();
+  });
+  const caller = await openWire(url);
+  caller.send(GET);
+  await arrival;
+  caller.leave();
+  await expect(closing).resolves.toBeUndefined();
+});
+
+test('a caller that takes nothing of its answer loses the connection, one that waits for it does not', async () => {
+  const STALLED_MS = 50;
+  const large = Buffer.alloc(64 * 1024 * 1024);
+  let waiting: () => void = () => {};
+  const { url } = await serve(
+    (req, res) => {
+      if (req.url === '/') res.end(large);
+      else waiting = () => void res.end('late');
+    },
+    { stalledMs: STALLED_MS },
+  );
+  const patient = await openWire(url);
+  patient.send('GET /waits HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+  const deaf = await openWire(url, false);
+  deaf.pause();
+  deaf.send(GET);
+  // The server has closed when a new write is reset; the paused caller cannot see an end.
+  await expect
+    .poll(() => {
+      deaf.send('x');
+      return deaf.isBroken();
+    })
+    .toBe(true);
+  waiting();
+  expect(await patient.closed).toContain('late');
+});
+
+test('beyond the limit of an address the oldest idle connection that was not let in is closed', async () => {
+  const pending: (() => void)[] = [];
+  const { url } = await serve(
+    (req, res) => {
+      if (req.url === '/let-in') markProved(req.socket);
+      if (req.url === '/busy') pending.push(() => void res.end('done'));
+      else res.end('ok');
+    },
+    { unproved: { remote: 0, loopback: 2 } },
+  );
+  const ask = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
+  const letIn = await openWire(url);
+  letIn.send(ask('/let-in'));
+  await letIn.received('ok');
+  const busy = await openWire(url);
+  busy.send(ask('/busy'));
+  await vi.waitFor(() => expect(pending).toHaveLength(1));
+  const idle = await openWire(url);
+  idle.send(ask('/'));
+  await idle.received('ok');
+  const third = await openWire(url);
+  await idle.closed;
+  third.send(ask('/'));
+  await third.received('ok');
+  for (const answer of pending) answer();
+  await busy.received('done');
+  letIn.send(ask('/second'));
+  await letIn.received('200 OK');
+});
+
+test('of a body in tiny chunks only the first 256 are taken, though one read brings thousands', async () => {
+  const pushed = vi.spyOn(MeteredRequest.prototype, 'push');
+  onTestFinished(() => pushed.mockRestore());
+  const { url, clock } = await serve((req, res) => {
+    void readBody(req, { maxBytes: 1e6, clock }).then(({ kind }) => res.end(kind));
+  });
+  const caller = await openWire(url);
+  caller.send(CHUNKED + '1\r\na\r\n'.repeat(10_000));
+  expect(await caller.closed).toContain('tiny_pieces');
+  expect(pushed.mock.calls.length).toBeLessThan(300);
+  // Its parser serves the next connection as any other.
+  const next = await openWire(url);
+  next.send(`${CHUNKED}5\r\nhello\r\n0\r\n\r\n`);
+  await next.received('body');
+});
+
+test('a body in small chunks is taken, and one whose chunks are of a usual size on average', async () => {
+  const { url, clock } = await serve((req, res) => {
+    void readBody(req, { maxBytes: 1e6, clock }).then((read) =>
+      res.end(read.kind === 'body' ? `${read.bytes.length} bytes` : read.kind),
+    );
+  });
+  const small = await openWire(url);
+  small.send(`${CHUNKED}${'1\r\na\r\n'.repeat(200)}0\r\n\r\n`);
+  await expect(small.received('200 bytes')).resolves.toBeUndefined();
+  const many = await openWire(url);
+  many.send(`${CHUNKED}${`10\r\n${'a'.repeat(16)}\r\n`.repeat(1000)}0\r\n\r\n`);
+  await expect(many.received('16000 bytes')).resolves.toBeUndefined();
+});
+
+test('callers cannot take all descriptors of the process', async () => {
+  const { server } = await serve(() => {});
+  const max = maxConnections();
+  expect(server.maxConnections).toBe(max ?? undefined);
+  expect(max ?? 1).toBeGreaterThan(0);
+});
