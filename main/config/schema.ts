@@ -121,7 +121,7 @@ export const SETTINGS = {
       'RETRY_AFTER_MAX_MS',
       kinds.milliseconds,
       2000,
-      'Longest Retry-After of a hosted upstream to wait for; a longer one falls back.',
+      'Longest Retry-After of an upstream to wait for; a longer one falls back.',
     ),
     hedge: setting(
       'HEDGE',
@@ -242,6 +242,12 @@ export const SETTINGS = {
       kinds.memoryBytes,
       268_435_456,
       'Memory for all requests in flight, each body counted twice; beyond it apps get 503 and Retry-After.',
+    ),
+    maxConcurrentRequests: setting(
+      'MAX_CONCURRENT_REQUESTS',
+      kinds.count,
+      5000,
+      'Chat requests that run at the same time; more wait for up to 10 s, each app in turn, then get 503.',
     ),
     logLevel: atStart(
       setting(

@@ -1,6 +1,7 @@
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import {
   FIRST_LIMITS,
+  LONGEST_WAIT_MS,
   SLOW_MS,
   STARTING,
   TIMEOUT_MS,
@@ -95,15 +96,16 @@ export function createModel(configured: ReadonlySet<UpstreamId>) {
     const { until } = at(id);
     const held = active(id).filter(([key]) => !key.includes(' ') || key.endsWith(` ${model}`));
     const coolUntil = until === null ? 0 : until;
-    const backAt = Math.max(coolUntil, ...held.map(([, end]) => end));
     const firm = held.filter(([key]) => key !== 'busy');
     const longest = firm.reduce<[string, number] | null>(
       (best, each) => (best !== null && best[1] > each[1] ? best : each),
       null,
     );
     const skip = longest ?? held[0];
-    if (skip !== undefined) return { reason: skip[0].split(' ')[0] ?? '', backAt };
-    return coolUntil > now ? { reason: 'circuit_open', backAt } : null;
+    if (skip !== undefined) {
+      return { reason: skip[0].split(' ')[0] ?? '', backAt: Math.max(coolUntil, skip[1]) };
+    }
+    return coolUntil > now ? { reason: 'circuit_open', backAt: coolUntil } : null;
   }
 
   /** Only what was dear makes the cool-down grow. */
@@ -169,8 +171,13 @@ export function createModel(configured: ReadonlySet<UpstreamId>) {
   }
 
   /** An upstream that is let in: asked, perhaps twice. */
-  function tryOne(id: UpstreamId, request: Ask, asked: UpstreamId[]): Verdict {
-    const deadline = now + TIMEOUT_MS[id];
+  function tryOne(
+    id: UpstreamId,
+    request: Ask,
+    asked: UpstreamId[],
+    timeoutMs = TIMEOUT_MS[id],
+  ): Verdict {
+    const deadline = now + timeoutMs;
     asked.push(id);
     let verdict = call(id, request.meets[id], request, deadline);
     const { retryMs } = verdict;
@@ -195,6 +202,34 @@ export function createModel(configured: ReadonlySet<UpstreamId>) {
     const asked: UpstreamId[] = [];
     const left: UpstreamOutcome[] = [];
     const done = (id: UpstreamId) => outcome(200, id, left, asked);
+    const beginsAt = now;
+    let spentMs = 0;
+    let backAt: number | null = null;
+    let hasReturned = false;
+
+    /** `local` once more, after the wait that it asked for; true if that was its answer. */
+    function returned(isLast: boolean): boolean {
+      const place = left.findIndex(({ id }) => id === 'local');
+      const refused = left[place];
+      const skipEnds = refused?.verdict === null && refused.reason === 'rate_limited';
+      const endsAt = backAt ?? (isLast && skipEnds ? refused.backAt : null);
+      if (hasReturned || endsAt === null) return false;
+      const waitMs = Math.max(0, endsAt - now);
+      if (waitMs > LONGEST_WAIT_MS || spentMs + waitMs >= TIMEOUT_MS.local) return false;
+      if ((at('local').until ?? 0) > now + waitMs) return false;
+      hasReturned = true;
+      now += waitMs;
+      const isFirst = backAt === null;
+      const second = isFirst
+        ? request
+        : { ...request, meets: { ...request.meets, local: request.again } };
+      const verdict = tryOne('local', second, asked, TIMEOUT_MS.local - spentMs - waitMs);
+      left.splice(place, 1);
+      if (verdict.mark === 'answer') return true;
+      left.push({ id: 'local', reason: verdict.reason, verdict, backAt: 0 });
+      return false;
+    }
+
     for (const id of UPSTREAM_IDS) {
       const bar = !configured.has(id)
         ? { reason: 'not_configured', backAt: 0 }
@@ -209,7 +244,14 @@ export function createModel(configured: ReadonlySet<UpstreamId>) {
       if (verdict.mark === 'answer') return done(id);
       left.push({ id, reason: verdict.reason, verdict, backAt: 0 });
       if (verdict.stops === true) break;
+      if (id === 'local') {
+        spentMs = now - beginsAt;
+        backAt = verdict.backMs === undefined ? null : now + verdict.backMs;
+      }
+      if (returned(false)) return done('local');
+      if (left.at(-1)?.verdict?.stops === true) break;
     }
+    if (left.every(({ verdict }) => verdict?.stops !== true) && returned(true)) return done('local');
     const soonest = left
       .filter(
         ({ reason, verdict }) => verdict === null && ['circuit_open', 'busy'].includes(reason),

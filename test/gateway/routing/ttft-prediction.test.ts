@@ -94,8 +94,9 @@ describe('prompts that were all alike', () => {
 
   test('are so at the length 0 as well', () => {
     const empty = alike(50, { promptBytes: 0, ttftMs: 70 });
-    expect(predicted(empty, 0)).toEqual({ ttftMs: 70, earliestMs: 70, prefillMs: 0 });
-    expect(predicted(empty, 1000)).toEqual({ ttftMs: 70, earliestMs: 70, prefillMs: 0 });
+    const expected = { ttftMs: 70, earliestMs: 70, latestMs: 70, prefillMs: 0 };
+    expect(predicted(empty, 0)).toEqual(expected);
+    expect(predicted(empty, 1000)).toEqual(expected);
   });
 
   test('and times that were not, tell no rate that a long prompt would bear out', () => {
@@ -149,7 +150,12 @@ describe('what counts as slow', () => {
 });
 
 test('a machine is predicted slow only where even the earliest is past the line', () => {
-  const prediction: Prediction = { ttftMs: 6000, earliestMs: 5001, prefillMs: 5500 };
+  const prediction: Prediction = {
+    ttftMs: 6000,
+    earliestMs: 5001,
+    latestMs: 7000,
+    prefillMs: 5500,
+  };
   expect(predictedSlow(prediction, 5000)).toBe(true);
   expect(predictedSlow({ ...prediction, earliestMs: 5000 }, 5000)).toBe(false);
   expect(predictedSlow(null, 5000)).toBe(false);
