@@ -1,0 +1,50 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createFairQueue } from '../../../main/gateway/chat/fair-queue.ts';
+
+type Step =
+  | { readonly kind: 'push'; readonly caller: string }
+  | { readonly kind: 'shift' }
+  | { readonly kind: 'remove'; readonly at: number };
+
+const caller = fc.constantFrom('a', 'b', 'c');
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('push'), caller }) },
+  { weight: 2, arbitrary: fc.constant({ kind: 'shift' }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('remove'), at: fc.nat(20) }) },
+);
+
+interface Waiting {
+  readonly caller: string;
+  readonly n: number;
+}
+
+test('property: a caller’s requests keep their order, none is lost, and each caller has a turn before any has two', () => {
+  const law = fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
+    const queue = createFairQueue<Waiting>({ total: 12, perCaller: 5 });
+    let waiting: Waiting[] = [];
+    for (const [n, each] of steps.entries()) {
+      if (each.kind === 'push') {
+        const item = { caller: each.caller, n };
+        const own = waiting.filter((other) => other.caller === each.caller);
+        const hasRoom = waiting.length < 12 && own.length < 5;
+        expect(queue.push(each.caller, item)).toBe(hasRoom);
+        if (hasRoom) waiting = [...waiting, item];
+      } else if (each.kind === 'shift') {
+        const served = queue.shift();
+        const first = waiting.find((other) => other.caller === served?.caller);
+        expect(served).toBe(first);
+        waiting = waiting.filter((other) => other !== served);
+      } else {
+        const item = waiting[each.at];
+        if (item !== undefined) queue.remove(item.caller, item);
+        waiting = waiting.filter((other) => other !== item);
+      }
+      expect(queue.size()).toBe(waiting.length);
+    }
+    const callers = new Set(waiting.map((item) => item.caller));
+    const turn = Array.from(callers, () => queue.shift()?.caller);
+    expect(new Set(turn)).toEqual(callers);
+  });
+  fc.assert(law, { numRuns: 1000 });
+});
