@@ -57,6 +57,19 @@ interface UpstreamOutcome {
   readonly backAt: number;
 }
 
+/** One request on its way. */
+interface Walk {
+  readonly request: Ask;
+  readonly asked: UpstreamId[];
+  readonly left: UpstreamOutcome[];
+  readonly local: {
+    /** Of its time-out. */
+    spentMs: number;
+    backAt: number | null;
+    hasReturned: boolean;
+  };
+}
+
 const LONGEST_COOLDOWN_MS = 600_000;
 /** How long a start that only requests have seen is believed. */
 const SEEN_WARMING_MS = 15_000;
@@ -198,44 +211,58 @@ export function createModel(configured: ReadonlySet<UpstreamId>) {
     return verdict;
   }
 
+  /** `local` once more, after the wait that it asked for; true if it answered. */
+  function returned(isLast: boolean, { request, left, asked, local }: Walk): boolean {
+    const place = left.findIndex(({ id }) => id === 'local');
+    const refused = left[place];
+    const isLimited = refused?.verdict === null && refused.reason === 'rate_limited';
+    const endsAt = local.backAt ?? (isLast && isLimited ? refused.backAt : null);
+    if (local.hasReturned || endsAt === null) return false;
+    const waitMs = Math.max(0, endsAt - now);
+    if (waitMs > LONGEST_WAIT_MS || local.spentMs + waitMs >= TIMEOUT_MS.local) return false;
+    if ((at('local').until ?? 0) > now + waitMs) return false;
+    local.hasReturned = true;
+    now += waitMs;
+    const meets = { ...request.meets, local: request.again };
+    const second = local.backAt === null ? request : { ...request, meets };
+    const verdict = tryOne('local', second, asked, TIMEOUT_MS.local - local.spentMs - waitMs);
+    left.splice(place, 1);
+    if (verdict.mark === 'answer') return true;
+    left.push({ id: 'local', reason: verdict.reason, verdict, backAt: 0 });
+    return false;
+  }
+
+  /** The excluded upstream that is back soonest; its id if it answered. */
+  function forced({ request, left, asked }: Walk): UpstreamId | null {
+    const soonest = left
+      .filter(
+        ({ reason, verdict }) => verdict === null && ['circuit_open', 'busy'].includes(reason),
+      )
+      .toSorted((a, b) => a.backAt - b.backAt)[0];
+    if (soonest === undefined) return null;
+    const verdict = tryOne(soonest.id, request, asked);
+    const place = left.indexOf(soonest);
+    const tried = { ...soonest, reason: verdict.reason, verdict };
+    left.splice(place, 1, ...(verdict.mark === 'answer' ? [] : [tried]));
+    return verdict.mark === 'answer' ? soonest.id : null;
+  }
+
+  function skipOf(id: UpstreamId, request: Ask): { reason: string; backAt: number } | null {
+    if (!configured.has(id)) return { reason: 'not_configured', backAt: 0 };
+    const isBarred = (request.zero || forceZero) && id !== 'local';
+    return isBarred ? { reason: 'zero_spend', backAt: 0 } : barOf(id, request.model);
+  }
+
   function walk(request: Ask): Outcome {
-    const asked: UpstreamId[] = [];
-    const left: UpstreamOutcome[] = [];
+    const local = { spentMs: 0, backAt: null, hasReturned: false };
+    const state: Walk = { request, asked: [], left: [], local };
+    const { left, asked } = state;
     const done = (id: UpstreamId) => outcome(200, id, left, asked);
+    const isStopped = () => left.some(({ verdict }) => verdict?.stops === true);
     const beginsAt = now;
-    let spentMs = 0;
-    let backAt: number | null = null;
-    let hasReturned = false;
-
-    /** `local` once more, after the wait that it asked for; true if that was its answer. */
-    function returned(isLast: boolean): boolean {
-      const place = left.findIndex(({ id }) => id === 'local');
-      const refused = left[place];
-      const skipEnds = refused?.verdict === null && refused.reason === 'rate_limited';
-      const endsAt = backAt ?? (isLast && skipEnds ? refused.backAt : null);
-      if (hasReturned || endsAt === null) return false;
-      const waitMs = Math.max(0, endsAt - now);
-      if (waitMs > LONGEST_WAIT_MS || spentMs + waitMs >= TIMEOUT_MS.local) return false;
-      if ((at('local').until ?? 0) > now + waitMs) return false;
-      hasReturned = true;
-      now += waitMs;
-      const isFirst = backAt === null;
-      const second = isFirst
-        ? request
-        : { ...request, meets: { ...request.meets, local: request.again } };
-      const verdict = tryOne('local', second, asked, TIMEOUT_MS.local - spentMs - waitMs);
-      left.splice(place, 1);
-      if (verdict.mark === 'answer') return true;
-      left.push({ id: 'local', reason: verdict.reason, verdict, backAt: 0 });
-      return false;
-    }
-
     for (const id of UPSTREAM_IDS) {
-      const bar = !configured.has(id)
-        ? { reason: 'not_configured', backAt: 0 }
-        : (request.zero || forceZero) && id !== 'local'
-          ? { reason: 'zero_spend', backAt: 0 }
-          : barOf(id, request.model);
+      if (isStopped()) break;
+      const bar = skipOf(id, request);
       if (bar !== null) {
         left.push({ id, ...bar, verdict: null });
         continue;
@@ -243,29 +270,15 @@ export function createModel(configured: ReadonlySet<UpstreamId>) {
       const verdict = tryOne(id, request, asked);
       if (verdict.mark === 'answer') return done(id);
       left.push({ id, reason: verdict.reason, verdict, backAt: 0 });
-      if (verdict.stops === true) break;
       if (id === 'local') {
-        spentMs = now - beginsAt;
-        backAt = verdict.backMs === undefined ? null : now + verdict.backMs;
+        state.local.spentMs = now - beginsAt;
+        state.local.backAt = verdict.backMs === undefined ? null : now + verdict.backMs;
       }
-      if (returned(false)) return done('local');
-      if (left.at(-1)?.verdict?.stops === true) break;
+      if (!isStopped() && returned(false, state)) return done('local');
     }
-    if (left.every(({ verdict }) => verdict?.stops !== true) && returned(true)) return done('local');
-    const soonest = left
-      .filter(
-        ({ reason, verdict }) => verdict === null && ['circuit_open', 'busy'].includes(reason),
-      )
-      .filter(() => left.every(({ verdict }) => verdict?.stops !== true))
-      .toSorted((a, b) => a.backAt - b.backAt)[0];
-    if (soonest !== undefined) {
-      const verdict = tryOne(soonest.id, request, asked);
-      const place = left.indexOf(soonest);
-      const tried = { ...soonest, reason: verdict.reason, verdict };
-      left.splice(place, 1, ...(verdict.mark === 'answer' ? [] : [tried]));
-      if (verdict.mark === 'answer') return done(soonest.id);
-    }
-    return finalResponse(left, asked);
+    if (!isStopped() && returned(true, state)) return done('local');
+    const last = isStopped() ? null : forced(state);
+    return last === null ? finalResponse(left, asked) : done(last);
   }
 
   return {

@@ -6,7 +6,7 @@ export interface EngineCall {
    * When the engine is to be taken for hung, in clock ticks. Later while other calls show that it works: then
    * this one waits for its turn.
    */
-  hungAt(): number;
+  readonly hungAt: () => number;
   content(): void;
   ended(): void;
 }

@@ -168,7 +168,10 @@ export class FallbackPlan {
     this.#hasReturned = true;
     const { config } = this.#request;
     const timeoutMs = config.local.timeoutMs - this.#localSpentMs - waitedMs;
-    const request = { ...this.#request, config: { ...config, local: { ...config.local, timeoutMs } } };
+    const request = {
+      ...this.#request,
+      config: { ...config, local: { ...config.local, timeoutMs } },
+    };
     const candidate = this.#localCandidate(request, this.#localReturn?.provider ?? null);
     const admitted = candidate.next('admitRetry', ANY);
     if (admitted === null) return null;
