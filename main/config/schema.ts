@@ -1,16 +1,8 @@
+import { PREFILL } from './prefill-choices.ts';
 import * as kinds from './setting-types.ts';
 import { atStart, optional, setting, type Setting } from './setting-types.ts';
 
 export const ENV_PREFIX = 'SWITCHYARD_';
-
-/** docs/routing.md#after-a-cut */
-const PREFILL = kinds.oneOf({
-  auto: 'Detected from the address or the names in the model list; an unknown engine counts as none.',
-  none: 'A stream is resumed here only where the answer repeats (temperature 0 or a seed).',
-  'last-message': 'llama.cpp, Ollama, LMDeploy, Groq, Claude up to 4.5, some models of OpenRouter.',
-  continue_final_message: 'vLLM, SGLang and recent versions of llama.cpp.',
-  prefix: 'Mistral, and DeepSeek at its address ending in /beta.',
-});
 
 const TIMEOUT = 'Longest wait for the first token; then the request falls back.';
 const PREFILL_MEANING = 'How a partial answer is continued here after a stream was dropped.';
