@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   type FirstToken,
+  hungAfterMs,
   NO_PREDICTION_YET,
   predict,
   predictedSlow,
@@ -147,6 +148,14 @@ describe('what counts as slow', () => {
     const prediction = predicted(alike(50, { promptBytes: 40_000, ttftMs: 8000 }), 40_000);
     expect(slowTtftMs(8000, prediction)).toBe(8000);
   });
+});
+
+test('an engine has hung after five times the latest prediction, and never before two hedge delays', () => {
+  const prediction: Prediction = { ttftMs: 2500, earliestMs: 0, latestMs: 3000, prefillMs: 0 };
+  expect(hungAfterMs(prediction, 5000)).toBe(15_000);
+  expect(hungAfterMs(prediction, 10_000)).toBe(20_000);
+  expect(hungAfterMs({ ...prediction, latestMs: Infinity }, 5000)).toBe(Infinity);
+  expect(hungAfterMs(null, 5000)).toBe(Infinity);
 });
 
 test('a machine is predicted slow only where even the earliest is past the line', () => {
