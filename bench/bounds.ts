@@ -1,4 +1,5 @@
 import type { AgainstFigures } from './against.ts';
+import type { ConnectionFigures } from './connections.ts';
 import type { Ended } from './children.ts';
 import type { IdleFigures } from './idle.ts';
 import type { RegistryFigures } from './registry.ts';
@@ -53,6 +54,21 @@ export function boundsOf(summary: Summary, stopped: Ended): readonly Bound[] {
       most: 1000,
       goal: null,
     },
+  ];
+}
+
+/** What it holds many connections to; that no stream is wrong or missing is held by the load generator. */
+export function connectionBoundsOf({ idle, streams }: ConnectionFigures): readonly Bound[] {
+  const memory = (what: string, measured: number, most: number): Bound => ({
+    what,
+    unit: ' MB',
+    measured,
+    most,
+    goal: null,
+  });
+  return [
+    memory(`RSS with ${idle.connections} idle connections`, idle.rssMb, 500),
+    memory(`RSS with ${streams.connections} streams`, streams.rssMb, 1000),
   ];
 }
 

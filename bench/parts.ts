@@ -2,17 +2,26 @@ import { against } from './against.ts';
 import {
   againstBoundsOf,
   boundsOf,
+  connectionBoundsOf,
   idleBoundsOf,
   registryBoundsOf,
   soakBoundsOf,
 } from './bounds.ts';
 import { terminate, type Children } from './children.ts';
+import { connections } from './connections.ts';
 import { watchOthers } from './disturbance.ts';
 import { idle } from './idle.ts';
 import { startLoader } from './loader.ts';
 import { rssMb } from './proc.ts';
 import { benchRegistry } from './registry.ts';
-import { againstText, idleText, registryText, reportText, soakText } from './report.ts';
+import {
+  againstText,
+  connectionsText,
+  idleText,
+  registryText,
+  reportText,
+  soakText,
+} from './report.ts';
 import { DEFAULT_SCALE, QUICK_SCALE, runRounds } from './rounds.ts';
 import { soak } from './soak.ts';
 import { summarise } from './summary.ts';
@@ -80,6 +89,12 @@ export async function runSoak(children: Children, directory: string): Promise<vo
 export async function runIdle(children: Children, directory: string): Promise<void> {
   const figures = await idle(children, directory);
   say(`\n${idleText(figures, idleBoundsOf(figures))}`);
+}
+
+/** Ten thousand idle connections, then five thousand streams. */
+export async function runConnections(children: Children, directory: string): Promise<void> {
+  const figures = await connections(children, directory);
+  say(`\n${connectionsText(figures, connectionBoundsOf(figures))}`);
 }
 
 /** This checkout beside the one in the folder `other`. */

@@ -1,5 +1,6 @@
 import type { AgainstFigures } from './against.ts';
 import { verdict, type Bound } from './bounds.ts';
+import type { ConnectionFigures, PhaseFigures } from './connections.ts';
 import type { IdleFigures } from './idle.ts';
 import type { RegistryFigures } from './registry.ts';
 import type { SoakFigures } from './soak.ts';
@@ -56,6 +57,29 @@ export function registryText(figures: RegistryFigures, bounds: readonly Bound[])
 /** What this checkout costs beside another. */
 export function againstText({ rounds }: AgainstFigures, bounds: readonly Bound[]): string {
   return [boundsTable(bounds), `Medians of the ratios within ${rounds} rounds.`].join('\n\n');
+}
+
+/** What many connections cost. */
+export function connectionsText(
+  { before, idle, streams }: ConnectionFigures,
+  bounds: readonly Bound[],
+): string {
+  const row = (name: string, { rssMb, healthP50Ms, healthP99Ms }: PhaseFigures) => [
+    name,
+    whole(rssMb),
+    short(healthP50Ms),
+    short(healthP99Ms),
+  ];
+  return [
+    table([
+      ['', 'RSS, MB', '/healthz p50, ms', '/healthz p99, ms'],
+      row('nothing open', before),
+      row(`${idle.connections} idle connections`, idle),
+      row(`${streams.connections} streams`, streams),
+    ]),
+    `Streams: ${streams.events} events, ${short(streams.cpuUsPerEvent)} CPU µs each; added time to first token p50 ${short(streams.firstTokenP50Ms)} ms, p99 ${short(streams.firstTokenP99Ms)} ms.`,
+    boundsTable(bounds),
+  ].join('\n\n');
 }
 
 /** What idling cost. */

@@ -3,13 +3,23 @@
  * upstream, as ratios of one run; then the registry with ten thousand machines. `-- --quick` takes a
  * rougher look at the first in less than 40 s, `-- --registry` looks at the second alone, `-- --soak`
  * sends a million requests and looks at the memory, `-- --idle` looks at five minutes of doing nothing,
- * and `-- --against <folder>` compares this checkout with another.
+ * `-- --connections` holds ten thousand idle connections and then five thousand streams, and
+ * `-- --against <folder>` compares this checkout with another.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createChildren } from './children.ts';
-import { runAgainst, runAll, runIdle, runRegistry, runRelay, runSoak, type Part } from './parts.ts';
+import {
+  runAgainst,
+  runAll,
+  runConnections,
+  runIdle,
+  runRegistry,
+  runRelay,
+  runSoak,
+  type Part,
+} from './parts.ts';
 
 /** The parts by the flag that asks for them; without one the first runs. */
 const PARTS: Readonly<Record<string, Part>> = {
@@ -18,6 +28,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   '--registry': { limitMs: 90_000, run: runRegistry },
   '--soak': { limitMs: 580_000, run: runSoak },
   '--idle': { limitMs: 360_000, run: runIdle },
+  '--connections': { limitMs: 200_000, run: runConnections },
   '--against': { limitMs: 240_000, run: runAgainst },
 };
 

@@ -107,6 +107,8 @@ export const statusReportSchema = z.strictObject({
   upstreams: z.array(upstreamSchema),
   circuits: circuitsSchema,
   stats: statsSchema,
+  /** Chat requests under way, and those that wait because as many are as may be. */
+  admission: z.strictObject({ running: count, queued: count, limit: count, refused: count }),
   ondemand_warmup: warmupStateSchema,
   ondemand_warmup_detail: z.strictObject({
     state: warmupStateSchema,

@@ -1,18 +1,10 @@
 import { AGENT_PORTS } from '#shared/agent.ts';
 import { LOG_SETTINGS } from './log-settings.ts';
+import { PREFILL } from './prefill-choices.ts';
 import * as kinds from './setting-types.ts';
 import { atStart, optional, setting, type Setting } from './setting-types.ts';
 
 export const ENV_PREFIX = 'SWITCHYARD_';
-
-/** docs/routing.md#after-a-cut */
-const PREFILL = kinds.oneOf({
-  auto: 'Detected from the address or the names in the model list; an unknown engine counts as none.',
-  none: 'A stream is resumed here only where the answer repeats (temperature 0 or a seed).',
-  'last-message': 'llama.cpp, Ollama, LMDeploy, Groq, Claude up to 4.5, some models of OpenRouter.',
-  continue_final_message: 'vLLM, SGLang and recent versions of llama.cpp.',
-  prefix: 'Mistral, and DeepSeek at its address ending in /beta.',
-});
 
 const TIMEOUT = 'Longest wait for the first token; then the request falls back.';
 const PREFILL_MEANING = 'How a partial answer is continued here after a stream was dropped.';
@@ -123,7 +115,7 @@ export const SETTINGS = {
       'RETRY_AFTER_MAX_MS',
       kinds.milliseconds,
       2000,
-      'Longest Retry-After of a hosted upstream to wait for; a longer one falls back.',
+      'Longest Retry-After of an upstream to wait for; a longer one falls back.',
     ),
     hedge: setting(
       'HEDGE',
@@ -240,6 +232,12 @@ export const SETTINGS = {
       kinds.memoryBytes,
       268_435_456,
       'Memory for all requests in flight, each body counted twice; beyond it apps get 503 and Retry-After.',
+    ),
+    maxConcurrentRequests: setting(
+      'MAX_CONCURRENT_REQUESTS',
+      kinds.count,
+      5000,
+      'Chat requests that run at the same time; more wait for up to 10 s, each app in turn, then get 503.',
     ),
     ...LOG_SETTINGS,
   },

@@ -19,12 +19,14 @@ import { createGatewayServer } from './api/server.ts';
 import { identifyBy } from './auth/identity.ts';
 import { createSessions, type Sessions } from './auth/sessions.ts';
 import type { ReportProviderResult } from './monitoring/request-log.ts';
+import { createAdmission } from './chat/admission.ts';
 import { createPrefills, type Prefills } from './chat/resume/prefills.ts';
 import { createHealthChecks } from './circuits/health-checks.ts';
 import { providerTraffic, type ProviderTraffic } from './monitoring/counters.ts';
 import type { LiveFeed } from './monitoring/live-feed.ts';
 import { createMonitor, type Monitor } from './monitoring/monitor.ts';
 import type { ProvidersKnown } from './monitoring/status.ts';
+import { createEngineActivity } from './routing/engine-activity.ts';
 import { healthCheckOf } from './routing/health-check-routes.ts';
 import { createHedgeBudget } from './routing/hedge-policy.ts';
 import type { LocalChoice } from './upstream/call.ts';
@@ -106,9 +108,16 @@ export function createGateway(deps: GatewayDeps): Gateway {
     routed: deps.providers.routed,
     app: () => ({ ...deps.app(), baseUrl: lifecycle.baseUrl() }),
     opened: (id, how) => healthChecks.opened(id, how),
+    admission: () => admission.view(),
   });
   const { logs, circuits, predictions, stats, warmup, feed } = monitor;
   const budget = createHedgeBudget();
+  const engines = createEngineActivity(clock);
+  const admission = createAdmission({
+    clock,
+    limit: () => config().gateway.maxConcurrentRequests,
+    changed: () => feed.changed(),
+  });
   const bodies = createBodyBudget(() => config().gateway.maxBodiesInFlightBytes, BODY_COPIES);
   const prefills = createPrefills(deps.http, clock);
   const healthChecks = healthChecksOf(deps, circuits, () => remotes(config()));
@@ -136,7 +145,9 @@ export function createGateway(deps: GatewayDeps): Gateway {
         circuits,
         predictions,
         budget,
+        engines,
         bodies,
+        admission,
         prefills,
         observe: (about) => logs.begin(about),
         inFlightAt: (id) => stats.inFlightAt(id),

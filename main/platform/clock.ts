@@ -27,7 +27,8 @@ export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<bo
       resolve(slept);
     };
     const onAbort = () => settle(false);
-    const cancel = clock.after(ms, () => settle(true));
+    const wake = () => settle(true);
+    const cancel = clock.after(ms, wake);
     signal.addEventListener('abort', onAbort);
   });
 }

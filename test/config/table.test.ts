@@ -47,6 +47,7 @@ const TABLE: Readonly<Record<string, unknown>> = {
   RETRY_AFTER_MAX_MS: 2000,
   MAX_BODY_BYTES: 33554432,
   MAX_BODIES_IN_FLIGHT_BYTES: 268435456,
+  MAX_CONCURRENT_REQUESTS: 5000,
   FORCE_ZERO: false,
   API_KEYS: [],
   AGENT: true,

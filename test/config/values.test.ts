@@ -34,7 +34,7 @@ const KINDS: {
   allowed: RegExp;
 }[] = [
   {
-    names: ['FAIL_THRESHOLD', 'TTFT_SLOW_THRESHOLD'],
+    names: ['FAIL_THRESHOLD', 'TTFT_SLOW_THRESHOLD', 'MAX_CONCURRENT_REQUESTS'],
     good: [
       ['1', 1],
       ['1000000', 1_000_000],

@@ -1,6 +1,7 @@
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import {
   FIRST_LIMITS,
+  LONGEST_WAIT_MS,
   SLOW_MS,
   STARTING,
   TIMEOUT_MS,
@@ -56,6 +57,19 @@ interface UpstreamOutcome {
   readonly backAt: number;
 }
 
+/** One request on its way. */
+interface Walk {
+  readonly request: Ask;
+  readonly asked: UpstreamId[];
+  readonly left: UpstreamOutcome[];
+  readonly local: {
+    /** Of its time-out. */
+    spentMs: number;
+    backAt: number | null;
+    hasReturned: boolean;
+  };
+}
+
 const LONGEST_COOLDOWN_MS = 600_000;
 /** How long a start that only requests have seen is believed. */
 const SEEN_WARMING_MS = 15_000;
@@ -95,15 +109,16 @@ export function createModel(configured: ReadonlySet<UpstreamId>) {
     const { until } = at(id);
     const held = active(id).filter(([key]) => !key.includes(' ') || key.endsWith(` ${model}`));
     const coolUntil = until === null ? 0 : until;
-    const backAt = Math.max(coolUntil, ...held.map(([, end]) => end));
     const firm = held.filter(([key]) => key !== 'busy');
     const longest = firm.reduce<[string, number] | null>(
       (best, each) => (best !== null && best[1] > each[1] ? best : each),
       null,
     );
     const skip = longest ?? held[0];
-    if (skip !== undefined) return { reason: skip[0].split(' ')[0] ?? '', backAt };
-    return coolUntil > now ? { reason: 'circuit_open', backAt } : null;
+    if (skip !== undefined) {
+      return { reason: skip[0].split(' ')[0] ?? '', backAt: Math.max(coolUntil, skip[1]) };
+    }
+    return coolUntil > now ? { reason: 'circuit_open', backAt: coolUntil } : null;
   }
 
   /** Only what was dear makes the cool-down grow. */
@@ -169,8 +184,13 @@ export function createModel(configured: ReadonlySet<UpstreamId>) {
   }
 
   /** An upstream that is let in: asked, perhaps twice. */
-  function tryOne(id: UpstreamId, request: Ask, asked: UpstreamId[]): Verdict {
-    const deadline = now + TIMEOUT_MS[id];
+  function tryOne(
+    id: UpstreamId,
+    request: Ask,
+    asked: UpstreamId[],
+    timeoutMs = TIMEOUT_MS[id],
+  ): Verdict {
+    const deadline = now + timeoutMs;
     asked.push(id);
     let verdict = call(id, request.meets[id], request, deadline);
     const { retryMs } = verdict;
@@ -191,16 +211,58 @@ export function createModel(configured: ReadonlySet<UpstreamId>) {
     return verdict;
   }
 
+  /** `local` once more, after the wait that it asked for; true if it answered. */
+  function returned(isLast: boolean, { request, left, asked, local }: Walk): boolean {
+    const place = left.findIndex(({ id }) => id === 'local');
+    const refused = left[place];
+    const isLimited = refused?.verdict === null && refused.reason === 'rate_limited';
+    const endsAt = local.backAt ?? (isLast && isLimited ? refused.backAt : null);
+    if (local.hasReturned || endsAt === null) return false;
+    const waitMs = Math.max(0, endsAt - now);
+    if (waitMs > LONGEST_WAIT_MS || local.spentMs + waitMs >= TIMEOUT_MS.local) return false;
+    if ((at('local').until ?? 0) > now + waitMs) return false;
+    local.hasReturned = true;
+    now += waitMs;
+    const meets = { ...request.meets, local: request.again };
+    const second = local.backAt === null ? request : { ...request, meets };
+    const verdict = tryOne('local', second, asked, TIMEOUT_MS.local - local.spentMs - waitMs);
+    left.splice(place, 1);
+    if (verdict.mark === 'answer') return true;
+    left.push({ id: 'local', reason: verdict.reason, verdict, backAt: 0 });
+    return false;
+  }
+
+  /** The excluded upstream that is back soonest; its id if it answered. */
+  function forced({ request, left, asked }: Walk): UpstreamId | null {
+    const soonest = left
+      .filter(
+        ({ reason, verdict }) => verdict === null && ['circuit_open', 'busy'].includes(reason),
+      )
+      .toSorted((a, b) => a.backAt - b.backAt)[0];
+    if (soonest === undefined) return null;
+    const verdict = tryOne(soonest.id, request, asked);
+    const place = left.indexOf(soonest);
+    const tried = { ...soonest, reason: verdict.reason, verdict };
+    left.splice(place, 1, ...(verdict.mark === 'answer' ? [] : [tried]));
+    return verdict.mark === 'answer' ? soonest.id : null;
+  }
+
+  function skipOf(id: UpstreamId, request: Ask): { reason: string; backAt: number } | null {
+    if (!configured.has(id)) return { reason: 'not_configured', backAt: 0 };
+    const isBarred = (request.zero || forceZero) && id !== 'local';
+    return isBarred ? { reason: 'zero_spend', backAt: 0 } : barOf(id, request.model);
+  }
+
   function walk(request: Ask): Outcome {
-    const asked: UpstreamId[] = [];
-    const left: UpstreamOutcome[] = [];
+    const local = { spentMs: 0, backAt: null, hasReturned: false };
+    const state: Walk = { request, asked: [], left: [], local };
+    const { left, asked } = state;
     const done = (id: UpstreamId) => outcome(200, id, left, asked);
+    const isStopped = () => left.some(({ verdict }) => verdict?.stops === true);
+    const beginsAt = now;
     for (const id of UPSTREAM_IDS) {
-      const bar = !configured.has(id)
-        ? { reason: 'not_configured', backAt: 0 }
-        : (request.zero || forceZero) && id !== 'local'
-          ? { reason: 'zero_spend', backAt: 0 }
-          : barOf(id, request.model);
+      if (isStopped()) break;
+      const bar = skipOf(id, request);
       if (bar !== null) {
         left.push({ id, ...bar, verdict: null });
         continue;
@@ -208,22 +270,15 @@ export function createModel(configured: ReadonlySet<UpstreamId>) {
       const verdict = tryOne(id, request, asked);
       if (verdict.mark === 'answer') return done(id);
       left.push({ id, reason: verdict.reason, verdict, backAt: 0 });
-      if (verdict.stops === true) break;
+      if (id === 'local') {
+        state.local.spentMs = now - beginsAt;
+        state.local.backAt = verdict.backMs === undefined ? null : now + verdict.backMs;
+      }
+      if (!isStopped() && returned(false, state)) return done('local');
     }
-    const soonest = left
-      .filter(
-        ({ reason, verdict }) => verdict === null && ['circuit_open', 'busy'].includes(reason),
-      )
-      .filter(() => left.every(({ verdict }) => verdict?.stops !== true))
-      .toSorted((a, b) => a.backAt - b.backAt)[0];
-    if (soonest !== undefined) {
-      const verdict = tryOne(soonest.id, request, asked);
-      const place = left.indexOf(soonest);
-      const tried = { ...soonest, reason: verdict.reason, verdict };
-      left.splice(place, 1, ...(verdict.mark === 'answer' ? [] : [tried]));
-      if (verdict.mark === 'answer') return done(soonest.id);
-    }
-    return finalResponse(left, asked);
+    if (!isStopped() && returned(true, state)) return done('local');
+    const last = isStopped() ? null : forced(state);
+    return last === null ? finalResponse(left, asked) : done(last);
   }
 
   return {

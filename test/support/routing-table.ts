@@ -63,6 +63,8 @@ export const TTFT_THRESHOLD_MS = 200;
 /** A short `Retry-After`, and the pause after a 500 with the jitter at its middle. */
 export const SHORT_MS = 1300;
 export const HICCUP_MS = 125;
+/** The longest `Retry-After` that is waited for. */
+export const LONGEST_WAIT_MS = 2000;
 export const FIRST_LIMITS: Limits = { failThreshold: 3, cooldownMs: 60_000, ttftSlowThreshold: 2 };
 
 /** What comes of one call. */
@@ -77,6 +79,8 @@ export interface Verdict {
   readonly stops?: boolean;
   readonly skipMs?: number;
   readonly retryMs?: number;
+  /** `local` has room again after so long. */
+  readonly backMs?: number;
 }
 
 /** Rows of the outcome table that are the same everywhere. */
@@ -120,7 +124,7 @@ export function verdictOf(
       return id === 'local' ? BUSY : verdictOf('503', id, stream, isCold);
     case '429 short': {
       const skip = { reason: 'rate_limited', mark: '0', status: 429, skipMs: SHORT_MS } as const;
-      return id === 'local' ? skip : { ...skip, retryMs: SHORT_MS };
+      return id === 'local' ? { ...skip, backMs: SHORT_MS } : { ...skip, retryMs: SHORT_MS };
     }
     default: {
       const row = ROWS[behaviour];

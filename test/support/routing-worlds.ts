@@ -8,9 +8,11 @@ import type { Config } from '../../main/config/schema.ts';
 import { handleChat } from '../../main/gateway/chat/handler.ts';
 import { createPrefills } from '../../main/gateway/chat/resume/prefills.ts';
 import { createMonitor } from '../../main/gateway/monitoring/monitor.ts';
+import { createEngineActivity } from '../../main/gateway/routing/engine-activity.ts';
 import { createHedgeBudget } from '../../main/gateway/routing/hedge-policy.ts';
 import { CHAT_COMPLETIONS } from '../../main/gateway/upstream/endpoint.ts';
 import { parseBaseAddress, remoteUpstreams } from '../../main/gateway/upstream/upstreams.ts';
+import { createAdmission } from '../../main/gateway/chat/admission.ts';
 import { createBodyBudget } from '../../main/platform/body-budget.ts';
 import type { HttpClient } from '../../main/platform/http/types.ts';
 import { silentLog } from '../../main/platform/log.ts';
@@ -21,7 +23,6 @@ import {
   type Ask,
   type Behaviour,
   FIRST_LIMITS,
-  HICCUP_MS,
   SHORT_MS,
   SLOW_MS,
   TIMEOUT_MS,
@@ -44,14 +45,23 @@ export const SETTINGS: Readonly<Record<string, string>> = {
   RESUME: 'off',
 };
 
-/** A clock that stands still but for the pauses before a second try, which pass by themselves. */
-export function createHastyClock(): ManualClock {
+/** A clock that stands still but for the pauses before a call, which pass by themselves. */
+export interface HastyClock extends ManualClock {
+  /** When the last call to be sent has to have content, in ticks. */
+  deadline(): number;
+}
+
+export function createHastyClock(): HastyClock {
   const clock = createManualClock();
+  let deadline = 0;
   return {
     ...clock,
+    deadline: () => deadline,
     after(ms, fn) {
       const cancel = clock.after(ms, fn);
-      if (ms === HICCUP_MS || ms === SHORT_MS) queueMicrotask(() => clock.advance(ms));
+      // Told apart by who sets them: `sleep` the pauses, an attempt its deadline.
+      if (fn.name === 'wake') queueMicrotask(() => clock.advance(ms));
+      if (fn.name === '#onTime') deadline = clock.ticks() + ms;
       return cancel;
     },
   };
@@ -59,19 +69,17 @@ export function createHastyClock(): ManualClock {
 
 /** Where it is decided what the next call meets, in both worlds. */
 export class Stage {
-  readonly #clock: ManualClock;
+  readonly #clock: HastyClock;
   #ask: Ask | null = null;
   #asked: UpstreamId[] = [];
-  readonly #deadlines = new Map<UpstreamId, number>();
 
-  constructor(clock: ManualClock) {
+  constructor(clock: HastyClock) {
     this.#clock = clock;
   }
 
   begin(ask: Ask): void {
     this.#ask = ask;
     this.#asked = [];
-    this.#deadlines.clear();
   }
 
   asked(): readonly UpstreamId[] {
@@ -84,11 +92,8 @@ export class Stage {
     const isSecond = this.#asked.includes(id);
     this.#asked.push(id);
     const met = isSecond ? this.#ask.again : this.#ask.meets[id];
-    const now = this.#clock.ticks();
-    const deadline = this.#deadlines.get(id) ?? now + TIMEOUT_MS[id];
-    this.#deadlines.set(id, deadline);
     if (met === 'slow') this.#clock.advance(SLOW_MS);
-    if (met === 'timeout') this.#clock.advance(deadline - now);
+    if (met === 'timeout') this.#clock.advance(this.#clock.deadline() - this.#clock.ticks());
     return met;
   }
 }
@@ -174,6 +179,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
     summary: () => ({ revision: 0, ...NO_PROVIDERS.counts }),
     routed() {},
     opened() {},
+    admission: () => ({ running: 0, queued: 0, limit: 5000, refused: 0 }),
     keep: () => ({ load: () => null, changed() {}, flush: () => Promise.resolve() }),
     app: () => ({ version: '', baseUrl: '', warmupEnabled: false }),
   });
@@ -196,7 +202,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
     const res = new LostResponse(req);
     const caller = {
       endpoint: CHAT_COMPLETIONS,
-      identity: { reader: true, control: false, authorization: null },
+      identity: { reader: true, control: false, authorization: null, key: null },
       cors: {},
     };
     const { circuits, predictions, warmup, logs } = monitor;
@@ -206,6 +212,8 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
       circuits,
       predictions,
       budget: createHedgeBudget(),
+      engines: createEngineActivity(clock),
+      admission: createAdmission({ clock, limit: () => Infinity, changed() {} }),
       bodies: createBodyBudget(() => Infinity, 1),
       prefills: createPrefills(http, clock),
       warmup,

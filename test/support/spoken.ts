@@ -2,6 +2,7 @@ import { loadConfig } from '../../main/config/load.ts';
 import { createPrefills } from '../../main/gateway/chat/resume/prefills.ts';
 import { createMonitor } from '../../main/gateway/monitoring/monitor.ts';
 import { RequestAttempts } from '../../main/gateway/routing/attempts.ts';
+import { createEngineActivity } from '../../main/gateway/routing/engine-activity.ts';
 import { createHedgeBudget } from '../../main/gateway/routing/hedge-policy.ts';
 import { type RequestContext, route, type RouteResult } from '../../main/gateway/routing/router.ts';
 import { isBadRequest, parseChatRequest } from '../../main/gateway/upstream/chat-request.ts';
@@ -74,6 +75,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     },
     routed() {},
     opened() {},
+    admission: () => ({ running: 0, queued: 0, limit: 5000, refused: 0 }),
     keep: () => ({ load: () => null, changed() {}, flush: () => Promise.resolve() }),
     app: () => ({ version: '', baseUrl: '', warmupEnabled: false }),
   });
@@ -96,6 +98,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     clock,
     random: () => 0.5,
     budget: createHedgeBudget(),
+    engines: createEngineActivity(clock),
     prefills: createPrefills(client, clock),
     pickLocal,
     inFlightAt: (id: string) => monitor.stats.inFlightAt(id),

@@ -133,7 +133,7 @@ describe('a 429 with a short Retry-After', () => {
   });
 
   test.each([
-    ['from local spills at once', 'local', '1', 'hosted_a'],
+    ['from local that is not short spills at once', 'local', '3', 'hosted_a'],
     ['that is not short moves on at once', 'hosted_a', '3', 'hosted_b'],
   ] as const)('%s', async (_says, upstream, retryAfter, next) => {
     const first = await startUpstream(busyFor(retryAfter), answers('never'));

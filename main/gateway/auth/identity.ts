@@ -13,6 +13,8 @@ export interface Identity {
   readonly control: boolean;
   /** `Authorization` for `local`; null if none was sent, or one of the gateway's own secrets. */
   readonly authorization: string | null;
+  /** The gateway's own secret that was sent; null if none was. */
+  readonly key: string | null;
 }
 
 export type Identify = (headers: IncomingHttpHeaders) => Identity;
@@ -33,8 +35,10 @@ export function createIdentify({ apiKeys, controlToken, isSession }: AuthRules):
     const bearer = authorization === null ? null : bearerOf(authorization);
     const ownHeader = headers['x-gateway-key'];
     const byOwnHeader = typeof ownHeader === 'string' && isKey(ownHeader);
+    const ownKey = byOwnHeader ? ownHeader : null;
     if (bearer === null) {
-      return { reader: keys.length === 0 || byOwnHeader, control: false, authorization };
+      const reader = keys.length === 0 || byOwnHeader;
+      return { reader, control: false, authorization, key: ownKey };
     }
     const isControl =
       // Length first, because a digest costs more than the rest of this function.
@@ -44,6 +48,7 @@ export function createIdentify({ apiKeys, controlToken, isSession }: AuthRules):
       reader: keys.length === 0 || byOwnHeader || byBearer || isControl,
       control: isControl,
       authorization: isControl || byBearer ? null : authorization,
+      key: isControl || byBearer ? bearer : ownKey,
     };
   };
 }

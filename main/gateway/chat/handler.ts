@@ -20,12 +20,14 @@ import {
 import type { ApiEndpoint } from '../upstream/endpoint.ts';
 import { MAX_BYTES_AT_ONCE } from '../upstream/json-members.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
+import type { Admission, AdmissionView, Place } from './admission.ts';
 import { answerChat, NOT_ROUTED } from './respond.ts';
 import type { Prefills } from './resume/prefills.ts';
 
 export interface ChatDeps extends RouterDeps {
   readonly prefills: Prefills;
   readonly bodies: BodyBudget;
+  readonly admission: Admission;
   readonly config: () => Config;
   readonly remotes: () => readonly RemoteUpstream[];
   readonly observe: (about: {
@@ -49,13 +51,17 @@ export function handleChat(
   deps: ChatDeps,
 ): Promise<void> {
   const share = deps.bodies.share();
-  return answer(req, res, { ...caller, share }, deps).finally(() => share.giveBack());
+  const place = deps.admission.place();
+  return answer(req, res, { ...caller, share, place }, deps).finally(() => {
+    share.giveBack();
+    place.leave();
+  });
 }
 
 async function answer(
   req: IncomingMessage,
   res: ServerResponse,
-  caller: Caller & { readonly share: BodyShare },
+  caller: Caller & { readonly share: BodyShare; readonly place: Place },
   deps: ChatDeps,
 ): Promise<void> {
   const id = newRequestId();
@@ -72,6 +78,14 @@ async function answer(
   res.on('close', () => {
     if (!res.writableFinished) abort.abort();
   });
+  if (!caller.place.tryEnter()) {
+    const entered = await caller.place.wait(nameOf(req, caller.identity), abort.signal);
+    if (entered === 'left') return;
+    if (entered === 'refused') {
+      sendError(res, tooMany(deps.admission.view()), { ...base, ...NOT_ROUTED });
+      return;
+    }
+  }
   const { authorization } = caller.identity;
   const { request } = read;
   const accepted = { id, request, headers: req.headers, authorization };
@@ -192,6 +206,20 @@ const STALLED: GatewayError = {
   code: 'request_timeout',
   message: 'Nothing more of the body came for 20 s.',
 };
+
+/** Who takes turns with others: a key, or where none is needed an address. */
+function nameOf({ socket }: IncomingMessage, { key }: Identity): string {
+  return key ?? socket.remoteAddress ?? '';
+}
+
+function tooMany({ limit }: AdmissionView): GatewayError {
+  return {
+    status: 503,
+    code: 'overloaded',
+    message: `${limit} requests are in flight, as many as SWITCHYARD_MAX_CONCURRENT_REQUESTS allows, and others are waiting; try again in a moment.`,
+    retryAfterMs: 2000,
+  };
+}
 
 /** The limit of a body and the setting that it comes from. */
 interface Limit {

@@ -28,6 +28,7 @@ export function metricsOf(figures: Figures): Family[] {
   ]);
   return [
     ...totals(figures.stats),
+    ...admission(figures.status),
     ...upstreamFamilies(figures),
     family('gauge', 'switchyard_providers', 'Machines enrolled, by verification.', machines),
     family('gauge', 'switchyard_ondemand_warmup', 'Warm-up: 1 for its current state.', warmup),
@@ -49,6 +50,17 @@ function totals({ totalRequests, fallbackCount, hedges, handovers }: StatsView):
     total('fallbacks', 'Chat requests that fell back to another upstream', fallbackCount),
     total('hedges', 'Hedged calls: second attempts sent beside a slow first one', hedges),
     total('handovers', 'Broken answers that another upstream continued', handovers),
+  ];
+}
+
+function admission({ admission: { running, queued, limit, refused } }: StatusReport): Family[] {
+  const one = (type: Family['type'], of: string, help: string, value: number) =>
+    family(type, `switchyard_requests_${of}`, help, [[{}, value]]);
+  return [
+    one('gauge', 'running', 'Chat requests under way.', running),
+    one('gauge', 'queued', 'Chat requests that wait for one of those to end.', queued),
+    one('gauge', 'limit', 'How many chat requests may be under way.', limit),
+    one('counter', 'refused_total', 'Chat requests refused because too many waited.', refused),
   ];
 }
 

@@ -31,6 +31,7 @@ export interface MonitorDeps {
   /** Opens the file that stores what `save` returns. */
   readonly keep: (save: () => unknown) => StateFile;
   readonly app: () => AppInfo;
+  readonly admission: () => StatusReport['admission'];
   /** Called when a circuit opens or its probe fails. */
   readonly opened: CircuitsDeps['opened'];
 }
@@ -93,6 +94,7 @@ export function createMonitor(deps: MonitorDeps): Monitor {
       circuitAt: (id) => circuits.at(id),
       now: dualTimeOf(clock),
       forceZeroHeader,
+      admission: deps.admission(),
     });
   };
   const feed = createLiveFeed({

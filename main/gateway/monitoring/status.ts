@@ -45,6 +45,7 @@ interface StatusParts {
   readonly now: DualTime;
   /** Value of `X-Gateway-Force-Zero`, `"0"` if absent. */
   readonly forceZeroHeader: string;
+  readonly admission: StatusReport['admission'];
 }
 
 /** See docs/http-api.md#status-report. */
@@ -86,6 +87,7 @@ export function statusReport(parts: StatusParts): StatusReport {
       providerLatencies: byId(parts.providerIds, (id) => latencyReport(id, parts)),
       config: { ...config.circuit },
     },
+    admission: parts.admission,
     ondemand_warmup: warmup.state,
     ondemand_warmup_detail: {
       state: warmup.state,

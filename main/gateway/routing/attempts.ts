@@ -5,6 +5,7 @@ import type { Permit } from '../circuits/breaker.ts';
 import { type Circuits, type HeldPermit, isRemoved } from '../circuits/circuits.ts';
 import { circuitResultOf, NEUTRAL, type Result } from '../circuits/transitions.ts';
 import { type Failure, isUnexplainedRefusal } from '../upstream/failure.ts';
+import type { EngineCall } from './engine-activity.ts';
 import type { AttemptEnd, AttemptObserver, AttemptTarget, RequestObserver } from './observer.ts';
 import { type Prediction, slowTtftMs } from './ttft-prediction.ts';
 import type { Predictions } from './ttft-predictions.ts';
@@ -39,11 +40,16 @@ export class RequestAttempts {
   }
 
   /** To be called when a call was sent; a further poll of a starting upstream belongs to its open attempt. */
-  called(target: AttemptTarget, permits: Permits, cause: AttemptCause): Attempt {
+  called(
+    target: AttemptTarget,
+    permits: Permits,
+    cause: AttemptCause,
+    engineCall: EngineCall | null = null,
+  ): Attempt {
     this.#open = this.#open.filter(({ hasEnded }) => !hasEnded);
     let attempt = this.#openAt(target);
     if (attempt === undefined) {
-      attempt = new Attempt({ target, permits, cause }, this.#observer, this.#deps);
+      attempt = new Attempt({ target, permits, cause, engineCall }, this.#observer, this.#deps);
       this.#open = [...this.#open, attempt];
     }
     attempt.called();
@@ -82,6 +88,8 @@ export class Attempt {
   readonly observer: AttemptObserver;
   readonly #permits: Permits;
   readonly #cause: AttemptCause;
+  /** Null where no engine's silence is watched. */
+  readonly #engineCall: EngineCall | null;
   readonly #deps: AttemptDeps;
   /** Null for hosted upstreams, and below the samples that a prediction needs. */
   readonly #prediction: Prediction | null;
@@ -95,14 +103,16 @@ export class Attempt {
       readonly target: AttemptTarget;
       readonly permits: Permits;
       readonly cause: AttemptCause;
+      readonly engineCall: EngineCall | null;
     },
     observer: RequestObserver,
     deps: AttemptDeps,
   ) {
-    const { target, permits, cause } = start;
+    const { target, permits, cause, engineCall } = start;
     this.target = target;
     this.#permits = permits;
     this.#cause = cause;
+    this.#engineCall = engineCall;
     this.#deps = deps;
     this.#prediction =
       target.upstream === 'local' ? deps.predictions.at(permits.own.id, target.promptBytes) : null;
@@ -131,6 +141,7 @@ export class Attempt {
 
   /** The answer is being sent; first content came at `contentAt` clock ticks (null: it came as a whole). */
   answering(contentAt: number | null): void {
+    this.#engineCall?.content();
     this.observer.answering(contentAt);
     if (contentAt !== null) this.#firstContent(contentAt - this.#calledAt);
   }
@@ -187,6 +198,7 @@ export class Attempt {
   ): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
+    this.#engineCall?.ended();
     const { circuits, clock } = this.#deps;
     const { own } = this.#permits;
     const isServed = result.kind === 'success' && !isRemoved(own.id, circuits);

@@ -5,8 +5,11 @@ import type { Failure } from '../upstream/failure.ts';
 import type { Permits } from './attempts.ts';
 import type { Skipped, UpstreamOutcome } from './fallback-reasons.ts';
 
-/** Normal, forced (no other upstream is left), or only while the circuit is closed (hedged calls). */
-export type AdmissionMode = 'admit' | 'admitForced' | 'admitIfClosed';
+/**
+ * Normal, once more after a wait that the upstream asked for, forced (no other upstream is left), or only while
+ * the circuit is closed (hedged calls).
+ */
+export type AdmissionMode = 'admit' | 'admitRetry' | 'admitForced' | 'admitIfClosed';
 
 export interface AdmittedCall {
   readonly call: UpstreamCall;

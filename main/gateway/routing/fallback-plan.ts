@@ -1,5 +1,8 @@
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { waitMsOf } from '../circuits/breaker.ts';
+import { dualTimeOf } from '../circuits/deadline.ts';
 import { type ChatCall, localCall, remoteCall } from '../upstream/call.ts';
 import type { Failure } from '../upstream/failure.ts';
 import type { LocalTarget, RemoteUpstream } from '../upstream/upstreams.ts';
@@ -14,9 +17,11 @@ import {
 import { forcibleSoonestFirst, type Skipped, type UpstreamOutcome } from './fallback-reasons.ts';
 import type { BalancingDeps } from './local-balancing.ts';
 import { LocalPoolCandidate } from './local-pool.ts';
+import { type LocalReturn, returnAfter, returnAfterSkip } from './local-return.ts';
 import { isLocalTooSlow, type PredictedSlowDeps } from './predicted-slow.ts';
 
 export interface FallbackPlanDeps extends BalancingDeps, PredictedSlowDeps {
+  readonly clock: Clock;
   /** Called once, when `local` has failed or was skipped and no call to it is left. */
   readonly localLost: (outcomes: readonly UpstreamOutcome[]) => void;
 }
@@ -60,6 +65,12 @@ export class FallbackPlan {
   #reached = 0;
   /** Machines of the local pool that were called. */
   readonly #calledMachines = new Set<string>();
+  /** When `local` was first called, in clock ticks. */
+  #localSince: number | null = null;
+  /** What `local` has used of its time-out, in milliseconds. */
+  #localSpentMs = 0;
+  #localReturn: LocalReturn | null = null;
+  #hasReturned = false;
 
   constructor(request: RoutedRequest, deps: FallbackPlanDeps) {
     this.#request = request;
@@ -125,8 +136,50 @@ export class FallbackPlan {
 
   failed({ candidate, admitted }: Dispatch, failure: Failure): void {
     candidate.failed(admitted, failure);
-    if (failure.fallBack) this.#reportLocalLost(candidate);
-    else this.#state = { kind: 'ended' };
+    if (candidate.upstream === 'local') this.#localFailed(admitted, failure);
+    if (!failure.fallBack) this.#state = { kind: 'ended' };
+    else if (this.returnInMs('before_others') === null) this.#reportLocalLost(candidate);
+  }
+
+  /**
+   * How long to wait until `local` is called once more, because it refused and said when it has room again; null:
+   * not at all. Once per request, at most `RETRY_AFTER_MAX_MS`, and within the time-out of `local`.
+   * `before_others`: others could be called instead. `at_last`: nobody else is left, so a refusal of an earlier
+   * request is waited out as well.
+   */
+  returnInMs(when: 'before_others' | 'at_last'): number | null {
+    const { routing, local } = this.#request.config;
+    const isLost = this.#candidates.some((each) => each.upstream === 'local' && each.isLost());
+    if (this.#hasReturned || this.#state.kind !== 'open' || !isLost) return null;
+    if (when === 'before_others' && routing.hedge === 'all') return null;
+    const at =
+      this.#localReturn?.at ?? (when === 'at_last' ? returnAfterSkip(this.outcomes(null)) : null);
+    if (at === null) return null;
+    const { circuits, clock } = this.#deps;
+    const waitMs = Math.max(0, at - clock.ticks());
+    const isInTime = this.#localSpentMs + waitMs < local.timeoutMs;
+    const { breaker } = circuits.at(this.#localReturn?.provider ?? 'local');
+    const isAdmitted = waitMsOf(breaker, dualTimeOf(clock)) <= waitMs;
+    return waitMs <= routing.retryAfterMaxMs && isInTime && isAdmitted ? waitMs : null;
+  }
+
+  /** The call to `local` after a wait of `waitedMs`, with what is left of its time-out; null if it is not admitted. */
+  returnToLocal(waitedMs: number): Dispatch | null {
+    this.#hasReturned = true;
+    const { config } = this.#request;
+    const timeoutMs = config.local.timeoutMs - this.#localSpentMs - waitedMs;
+    const request = {
+      ...this.#request,
+      config: { ...config, local: { ...config.local, timeoutMs } },
+    };
+    const candidate = this.#localCandidate(request, this.#localReturn?.provider ?? null);
+    const admitted = candidate.next('admitRetry', ANY);
+    if (admitted === null) return null;
+    // In place of the refusal, and behind those that were called since.
+    const others = this.#candidates.filter(({ upstream }) => upstream !== 'local');
+    const called = others.slice(0, this.#reached - 1);
+    this.#candidates = [...called, candidate, ...others.slice(called.length)];
+    return this.#dispatch(candidate, admitted);
   }
 
   /** The call's answer broke off after its first content. */
@@ -153,8 +206,15 @@ export class FallbackPlan {
   }
 
   #dispatch(candidate: Candidate, admitted: AdmittedCall): Dispatch {
+    if (candidate.upstream === 'local') this.#localSince ??= this.#deps.clock.ticks();
     if (admitted.call.provider !== null) this.#calledMachines.add(admitted.call.provider);
     return { candidate, admitted };
+  }
+
+  #localFailed({ call: { provider } }: AdmittedCall, failure: Failure): void {
+    const nowTicks = this.#deps.clock.ticks();
+    this.#localSpentMs = nowTicks - (this.#localSince ?? nowTicks);
+    this.#localReturn = returnAfter(this.#localReturn, failure, { provider, nowTicks });
   }
 
   #reportLocalLost(candidate: Candidate): void {
@@ -186,14 +246,15 @@ export class FallbackPlan {
     return new SingleCandidate(id, () => remoteCall(call, upstream), { circuits, epoch });
   }
 
-  #localCandidate(): Candidate {
-    const { call, config, epoch } = this.#request;
+  /** `only`: the one machine to be called, also if it was called already. */
+  #localCandidate(request = this.#request, only: string | null = null): Candidate {
+    const { call, config, epoch } = request;
     const choice = this.#deps.pickLocal();
     switch (choice.kind) {
       case 'none':
         return new SkippedCandidate('local', choice.reason);
       case 'tier':
-        return new LocalPoolCandidate(this.#notCalled(choice.targets), this.#request, this.#deps);
+        return new LocalPoolCandidate(this.#machines(choice.targets, only), request, this.#deps);
       case 'target':
         return new SingleCandidate('local', () => localCall(call, choice.target, config, 1), {
           circuits: this.#deps.circuits,
@@ -202,7 +263,8 @@ export class FallbackPlan {
     }
   }
 
-  #notCalled(targets: readonly LocalTarget[]): readonly LocalTarget[] {
+  #machines(targets: readonly LocalTarget[], only: string | null): readonly LocalTarget[] {
+    if (only !== null) return targets.filter(({ provider }) => provider === only);
     // The same array where none was called: the index of its models is kept by the array.
     if (this.#calledMachines.size === 0) return targets;
     return targets.filter(

@@ -62,6 +62,15 @@ export function soonestFirst(
   return waits.toSorted((a, b) => a.waitMs - b.waitMs).map(({ target }) => target);
 }
 
+/** The machine that is back first, whatever excludes it. */
+export function soonest(
+  targets: readonly LocalTarget[],
+  exclusionOf: ExclusionOf,
+): readonly LocalTarget[] {
+  const waitMsOf = (target: LocalTarget) => exclusionOf(target)?.waitMs ?? 0;
+  return targets.toSorted((a, b) => waitMsOf(a) - waitMsOf(b)).slice(0, 1);
+}
+
 /** A machine of the local pool, with what it is compared by. */
 export interface PoolMember {
   readonly target: LocalTarget;

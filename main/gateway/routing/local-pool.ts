@@ -13,6 +13,7 @@ import {
   poolResult,
   preferred,
   skipped,
+  soonest,
   soonestFirst,
 } from './local-balancing.ts';
 
@@ -84,11 +85,8 @@ export class LocalPoolCandidate implements Candidate {
 
   /** Orders the machines and asks the pool's circuit. */
   #enter(mode: AdmissionMode): PoolState {
-    const { call, config, epoch } = this.#request;
-    const ahead =
-      mode === 'admitForced'
-        ? soonestFirst(this.#targets, this.#exclusionOf)
-        : preferred(this.#targets, call.request, this.#exclusionOf, this.#deps);
+    const { config, epoch } = this.#request;
+    const ahead = this.#inOrder(mode);
     if (ahead.length === 0) return { kind: 'unavailable', exclusion: null };
     const { timeoutMs } = config.local;
     const admission = this.#deps.circuits[mode]('local', { model: '', timeoutMs }, epoch);
@@ -99,6 +97,19 @@ export class LocalPoolCandidate implements Candidate {
     // Only one excluded machine is forced: the first one without another request's probe.
     const maxCalls = mode === 'admitForced' ? 1 : ahead.length;
     return { kind: 'admitted', pool, maxCalls, ahead, result: 'pending' };
+  }
+
+  #inOrder(mode: AdmissionMode): readonly LocalTarget[] {
+    switch (mode) {
+      case 'admitForced':
+        return soonestFirst(this.#targets, this.#exclusionOf);
+      case 'admitRetry':
+        return soonest(this.#targets, this.#exclusionOf);
+      default: {
+        const { request } = this.#request.call;
+        return preferred(this.#targets, request, this.#exclusionOf, this.#deps);
+      }
+    }
   }
 
   #nextMachine(

@@ -9,7 +9,11 @@ import { classify, type Failure } from '../upstream/failure.ts';
 import { bodyWithout, headersWithout } from '../upstream/own-secrets.ts';
 import type { Attempt, Permits, RequestAttempts } from './attempts.ts';
 import type { AdmittedCall } from './candidate.ts';
+import type { EngineActivity, EngineCall } from './engine-activity.ts';
+import { hedgeDelayMs, showsContent } from './hedge-policy.ts';
 import { isStarting, pollPauseMs, retryDelayMs } from './retry-policy.ts';
+import { hungAfterMs } from './ttft-prediction.ts';
+import type { Predictions } from './ttft-predictions.ts';
 import type { WarmupRunner } from './warmup.ts';
 
 export interface CallDeps {
@@ -19,7 +23,12 @@ export interface CallDeps {
   readonly random: () => number;
   readonly warmup: WarmupRunner;
   readonly circuits: Circuits;
+  readonly predictions: Predictions;
+  readonly engines: EngineActivity;
 }
+
+/** Whether a call to an engine that seems to have hung is worth its whole time-out. */
+export type Patience = 'whole_timeout' | 'until_hung';
 
 /** The request that an upstream is called for. */
 export interface AttemptContext {
@@ -52,11 +61,12 @@ export async function callUpstream(
   { call, permits }: AdmittedCall,
   context: AttemptContext,
   deps: CallDeps,
+  patience: Patience = 'whole_timeout',
 ): Promise<AttemptOutcome> {
   const outcome =
     call.upstream === 'ondemand'
       ? await pollUntilStarted(call, permits, context, deps)
-      : await callWithRetry(call, permits, context, deps);
+      : await callWithRetry(call, { permits, patience }, context, deps);
   const { id } = permits.own;
   if (outcome.kind === 'failed' && !isRemoved(id, deps.circuits)) {
     const { epoch } = context;
@@ -77,8 +87,8 @@ async function pollUntilStarted(
   for (let polls = 0; ; polls += 1) {
     const outcome =
       polls === 0
-        ? await callWithRetry(call, permits, context, deps)
-        : await callOnce(call, { permits, deadline }, context, deps);
+        ? await callWithRetry(call, { permits, patience: 'whole_timeout' }, context, deps)
+        : await callOnce(call, { permits, patience: 'whole_timeout', deadline }, context, deps);
     if (outcome.kind === 'answered') warmup.used();
     if (outcome.kind !== 'failed' || !isStarting(outcome.failure, warmup.known())) return outcome;
     warmup.seenStarting();
@@ -95,13 +105,13 @@ async function pollUntilStarted(
 /** Calls, and after a transient failure once more if the circuit still admits. */
 async function callWithRetry(
   call: UpstreamCall,
-  permits: Permits,
+  { permits, patience }: Omit<Once, 'deadline'>,
   context: AttemptContext,
   deps: CallDeps,
 ): Promise<AttemptOutcome> {
   const { circuits, clock, random } = deps;
   const deadline = clock.ticks() + call.timeoutMs;
-  const first = await callOnce(call, { permits, deadline }, context, deps);
+  const first = await callOnce(call, { permits, patience, deadline }, context, deps);
   if (first.kind !== 'failed' || !call.isAlone) return first;
   const { retryAfterMaxMs } = context.config.routing;
   const delayMs = retryDelayMs(first.failure, call.upstream, retryAfterMaxMs, random());
@@ -111,27 +121,39 @@ async function callWithRetry(
   const admission = circuits.admitRetry(id, call, context.epoch);
   if (admission.kind === 'excluded') return first;
   const retryPermits = { ...permits, own: { id, permit: admission.permit } };
-  return callOnce(call, { permits: retryPermits, deadline }, context, deps);
+  return callOnce(call, { permits: retryPermits, patience, deadline }, context, deps);
 }
 
 interface Once {
   readonly permits: Permits;
+  readonly patience: Patience;
   /** In clock ticks. */
   readonly deadline: number;
 }
 
 async function callOnce(
   call: UpstreamCall,
-  { permits, deadline }: Once,
-  { config, attempts, signal, cause, onContent }: AttemptContext,
-  { clock, http, warmup }: CallDeps,
+  { permits, patience, deadline }: Once,
+  context: AttemptContext,
+  deps: CallDeps,
 ): Promise<AttemptOutcome> {
+  const { config, attempts, signal, cause } = context;
+  const { clock, http, warmup } = deps;
   const { idleTimeoutMs } = config.routing;
   const { endpoint, mode } = call;
-  const plan = { endpoint, request: call.write(), mode, deadline, idleTimeoutMs, onContent };
+  const engineCall = watched(call, permits, config, deps);
+  const plan = {
+    endpoint,
+    request: call.write(),
+    mode,
+    deadline,
+    hungAt: patience === 'until_hung' && engineCall !== null ? engineCall.hungAt : null,
+    idleTimeoutMs,
+    onContent: engineCall === null ? context.onContent : contentOf(engineCall, context),
+  };
   // Sent first and recorded while it is in flight, which costs the caller no time.
   const sent = sendAttempt(plan, { http, clock }, signal);
-  const attempt = attempts.called(call, permits, cause);
+  const attempt = attempts.called(call, permits, cause, engineCall);
   const seen = withoutSecrets(await sent, call.secrets);
   switch (seen.kind) {
     case 'stream':
@@ -142,6 +164,9 @@ async function callOnce(
       return seen;
     default: {
       const failure = classify(seen, call.upstream, clock.now());
+      const hasHung = seen.kind === 'timeout' && seen.wasSilent && clock.ticks() < deadline;
+      // Its next calls are not to wait for longer because it gave no sample.
+      if (hasHung) deps.predictions.confirm(permits.own.id);
       // A cold start counts as a failure only when its time-out is over.
       const isColdStart = call.upstream === 'ondemand' && isStarting(failure, warmup.known());
       if (!isColdStart) attempt.failed(failure, seen.kind === 'timeout' && seen.wasSilent);
@@ -155,4 +180,26 @@ function withoutSecrets(seen: Seen, secrets: readonly string[]): Seen {
   const headers = headersWithout(secrets, seen.headers);
   if (seen.kind === 'status') return { ...seen, headers, body: bodyWithout(secrets, seen.body) };
   return headers === seen.headers ? seen : { ...seen, headers };
+}
+
+/** Null where nothing is predicted, and where no call is given up as hung. */
+function watched(
+  call: UpstreamCall,
+  { own }: Permits,
+  config: Config,
+  { engines, predictions }: CallDeps,
+): EngineCall | null {
+  if (call.upstream !== 'local' || config.routing.hedge !== 'own') return null;
+  const prediction = predictions.at(own.id, call.promptBytes);
+  if (prediction === null) return null;
+  // Silence of an answer that comes as a whole says nothing.
+  const limitMs = showsContent(call) ? hungAfterMs(prediction, hedgeDelayMs(config)) : Infinity;
+  return engines.sent(own.id, limitMs);
+}
+
+function contentOf(engineCall: EngineCall, { onContent }: AttemptContext): () => void {
+  return () => {
+    engineCall.content();
+    onContent();
+  };
 }

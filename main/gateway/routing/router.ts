@@ -1,3 +1,4 @@
+import { sleep } from '../../platform/clock.ts';
 import {
   type Dispatch,
   FallbackPlan,
@@ -7,7 +8,7 @@ import {
 import type { UpstreamOutcome } from './fallback-reasons.ts';
 import { canHedge, type DispatchResult, type HedgeDeps, runHedged } from './hedging.ts';
 import type { RequestObserver } from './observer.ts';
-import { type AnsweredCall, type AttemptContext, callUpstream } from './retry.ts';
+import { type AnsweredCall, type AttemptContext, callUpstream, type Patience } from './retry.ts';
 
 export type RouterDeps = HedgeDeps & Omit<FallbackPlanDeps, 'localLost'>;
 
@@ -33,16 +34,37 @@ export type RouteResult =
 export async function route(context: RequestContext, deps: RouterDeps): Promise<RouteResult> {
   const localLost = (outcomes: readonly UpstreamOutcome[]) => warmUpAfter(outcomes, context, deps);
   const plan = new FallbackPlan(context, { ...deps, localLost });
-  for (let dispatch = plan.next(); dispatch !== null; dispatch = plan.next()) {
+  let dispatch = plan.next() ?? (await returnToLocal('at_last', plan, context, deps));
+  while (dispatch !== null) {
     const result = await runDispatch(dispatch, plan, context, deps);
     if (result.kind === 'answered') return routeAnswered(result, plan, deps);
-    if (result.kind === 'cancelled') {
-      plan.close(null);
-      return result;
-    }
+    if (result.kind === 'cancelled') break;
+    dispatch = await dispatchAfterFailure(plan, context, deps);
   }
   plan.close(null);
-  return routeForced(plan, context, deps);
+  return context.signal.aborted ? { kind: 'cancelled' } : routeForced(plan, context, deps);
+}
+
+async function dispatchAfterFailure(
+  plan: FallbackPlan,
+  context: RequestContext,
+  deps: RouterDeps,
+): Promise<Dispatch | null> {
+  const returned = await returnToLocal('before_others', plan, context, deps);
+  if (returned !== null || context.signal.aborted) return returned;
+  return plan.next() ?? returnToLocal('at_last', plan, context, deps);
+}
+
+/** The call after a short wait that `local` asked for; null where there is nothing to wait for, or nobody any more. */
+async function returnToLocal(
+  when: Parameters<FallbackPlan['returnInMs']>[0],
+  plan: FallbackPlan,
+  { signal }: RequestContext,
+  { clock }: RouterDeps,
+): Promise<Dispatch | null> {
+  const waitMs = plan.returnInMs(when);
+  if (waitMs === null || !(await sleep(clock, waitMs, signal))) return null;
+  return plan.returnToLocal(waitMs);
 }
 
 async function runDispatch(
@@ -52,9 +74,20 @@ async function runDispatch(
   deps: RouterDeps,
 ): Promise<DispatchResult> {
   if (canHedge(dispatch, plan, context)) return runHedged(dispatch, plan, context, deps);
-  const outcome = await callUpstream(dispatch.admitted, context, deps);
+  const patience = patienceFor(dispatch, plan, context);
+  const outcome = await callUpstream(dispatch.admitted, context, deps, patience);
   if (outcome.kind === 'failed') plan.failed(dispatch, outcome.failure);
   return outcome.kind === 'answered' ? { ...outcome, dispatch } : outcome;
+}
+
+/** A call beside a slow one is out of the question here; another one after it may still be worth more than waiting. */
+function patienceFor(
+  { admitted: { call } }: Dispatch,
+  plan: FallbackPlan,
+  { config }: RequestContext,
+): Patience {
+  const isOwn = call.upstream === 'local' && call.isAlone && config.routing.hedge === 'own';
+  return isOwn && plan.hasMore(() => true) ? 'until_hung' : 'whole_timeout';
 }
 
 function routeAnswered(

@@ -17,6 +17,8 @@ export interface Prediction {
   readonly ttftMs: number;
   /** Lower end of the prediction interval; 0 where it is unknown. */
   readonly earliestMs: number;
+  /** Upper end of the prediction interval; Infinity where it is unknown. */
+  readonly latestMs: number;
   /** The part that grows with the prompt's length; 0 where all prompts were about equally long. */
   readonly prefillMs: number;
 }
@@ -79,7 +81,8 @@ export function predict(record: PredictionRecord, promptBytes: number): Predicti
   const atBestMs = msPerByte === 0 ? ttftMs * shareOf(promptBytes, record) : ttftMs;
   const marginMs =
     2 * record.residualMs * (msPerByte === 0 ? 1 : extrapolationFactor(promptBytes, record));
-  return { ttftMs, earliestMs: Math.max(0, atBestMs - marginMs), prefillMs };
+  const earliestMs = Math.max(0, atBestMs - marginMs);
+  return { ttftMs, earliestMs, latestMs: ttftMs + marginMs, prefillMs };
 }
 
 /** Without a slope all of the time may have been prefill: a shorter prompt may then take its share of it. */
@@ -136,4 +139,15 @@ export function slowTtftMs(ttftMs: number, prediction: Prediction | null): numbe
 /** Whether even the lower end of the prediction misses the hedge delay. */
 export function predictedSlow(prediction: Prediction | null, hedgeDelayMs: number): boolean {
   return prediction !== null && prediction.earliestMs > hedgeDelayMs;
+}
+
+/** So many times the upper end of its prediction is no longer slow. */
+const HUNG_FACTOR = 5;
+/** A machine that is usually quick may take a moment: in hedge delays. */
+const MIN_HUNG_DELAYS = 2;
+
+/** The silence after which an engine has hung rather than is slow; Infinity where nothing is predicted. */
+export function hungAfterMs(prediction: Prediction | null, hedgeDelayMs: number): number {
+  if (prediction === null) return Infinity;
+  return Math.max(HUNG_FACTOR * prediction.latestMs, MIN_HUNG_DELAYS * hedgeDelayMs);
 }

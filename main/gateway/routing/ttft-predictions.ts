@@ -13,7 +13,7 @@ import {
 /** Predicted times to first token by provider id; a fixed engine has the id `local`. */
 export interface Predictions {
   sample(id: string, promptBytes: number, ttftMs: number): void;
-  /** It was called and missed the hedge delay: its prediction counts as fresh again. */
+  /** It was called and stayed silent past the hedge delay: its prediction counts as fresh again. */
   confirm(id: string): void;
   /** Null below 20 samples. */
   at(id: string, promptBytes: number): Prediction | null;
@@ -25,8 +25,8 @@ export interface Predictions {
 }
 
 /**
- * How long a prediction without a newer sample can exclude a machine: one that is passed over as slow gives no
- * first token that could correct its prediction.
+ * How long a prediction without a newer sample can exclude a machine or give up a call: one that is passed over as
+ * slow gives no first token that could correct its prediction, and one that idles may unload its model.
  */
 const FRESH_MS = 60_000;
 
@@ -70,7 +70,7 @@ export function createPredictions(clock: Clock): Predictions {
       if (machine === undefined || prediction === null) return null;
       return clock.ticks() - machine.freshAt <= FRESH_MS
         ? prediction
-        : { ...prediction, earliestMs: 0 };
+        : { ...prediction, earliestMs: 0, latestMs: Infinity };
     },
     forget: (id) => void known.delete(id),
     save: () =>

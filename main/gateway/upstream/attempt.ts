@@ -36,6 +36,8 @@ export interface AttemptPlan {
   readonly mode: AnswerMode;
   /** For the first content, in clock ticks. */
   readonly deadline: number;
+  /** When a silent call is given up before its deadline, as far as is known now; null: never. */
+  readonly hungAt: (() => number) | null;
   /** Silence allowed in an answer that is being assembled, after its first content. */
   readonly idleTimeoutMs: number;
   /** Called at the first content of an answer that is being assembled. */
@@ -112,7 +114,7 @@ class PendingCall implements ResponseListener {
     this.#deps = deps;
     this.#resolve = resolve;
     this.#signal = signal;
-    this.#cancelTimer = clock.after(plan.deadline - clock.ticks(), this.#onTime);
+    this.#cancelTimer = clock.after(this.#givenUpAt() - clock.ticks(), this.#onTime);
     signal.addEventListener('abort', this.#onCancel);
   }
 
@@ -203,6 +205,11 @@ class PendingCall implements ResponseListener {
     this.#settle({ kind: 'stream', headers: this.#headers, contentAt, start, exchange, handOver });
   }
 
+  #givenUpAt(): number {
+    const { deadline, hungAt } = this.#plan;
+    return hungAt === null ? deadline : Math.min(deadline, hungAt());
+  }
+
   /** From here on the idle limit replaces the deadline. */
   #onFirstContent(): void {
     this.#contentAt = this.#lastDataAt;
@@ -212,8 +219,12 @@ class PendingCall implements ResponseListener {
   }
 
   readonly #onTime = (): void => {
-    const remainingMs = this.#plan.idleTimeoutMs - (this.#clock.ticks() - this.#lastDataAt);
-    if (this.#contentAt !== null && remainingMs > 0) {
+    const now = this.#clock.ticks();
+    const remainingMs =
+      this.#contentAt === null
+        ? this.#givenUpAt() - now
+        : this.#plan.idleTimeoutMs - (now - this.#lastDataAt);
+    if (remainingMs > 0) {
       this.#cancelTimer = this.#clock.after(remainingMs, this.#onTime);
       return;
     }

@@ -29,13 +29,15 @@ const SHOWN_ROWS = 8;
 /** The sentence, the line, and the last few requests. */
 export function Overview(props: OverviewProps) {
   const { data, line, headline, now, control, settings, actions, onSelect } = props;
-  const { totalRequests, fallbackCount } = data.status.stats;
+  const { stats, admission } = data.status;
+  const { totalRequests, fallbackCount } = stats;
   const bare = isBare(line) && data.requests.length === 0;
   return (
     <>
       <Headline headline={headline}>
         <Counters
           inFlight={data.requests.filter(({ state }) => state === 'running').length}
+          queued={admission.queued}
           requests={totalRequests}
           fallbacks={fallbackCount}
         />

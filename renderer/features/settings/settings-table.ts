@@ -56,6 +56,7 @@ const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     allowedOrigins: 'Allowed web pages',
     maxBodyBytes: 'Largest request',
     maxBodiesInFlightBytes: 'Memory for requests',
+    maxConcurrentRequests: 'Requests at a time',
     logLevel: 'Log level',
     logTo: 'Log to',
     logFormat: 'Log format',

@@ -59,6 +59,7 @@ function planFor({ states, isSlow, zeroSpend, hedge }: Situation): FallbackPlan 
       epoch: 0,
     },
     {
+      clock,
       circuits,
       predictions,
       random,

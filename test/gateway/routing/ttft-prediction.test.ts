@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   type FirstToken,
+  hungAfterMs,
   NO_PREDICTION_YET,
   predict,
   predictedSlow,
@@ -94,8 +95,9 @@ describe('prompts that were all alike', () => {
 
   test('are so at the length 0 as well', () => {
     const empty = alike(50, { promptBytes: 0, ttftMs: 70 });
-    expect(predicted(empty, 0)).toEqual({ ttftMs: 70, earliestMs: 70, prefillMs: 0 });
-    expect(predicted(empty, 1000)).toEqual({ ttftMs: 70, earliestMs: 70, prefillMs: 0 });
+    const expected = { ttftMs: 70, earliestMs: 70, latestMs: 70, prefillMs: 0 };
+    expect(predicted(empty, 0)).toEqual(expected);
+    expect(predicted(empty, 1000)).toEqual(expected);
   });
 
   test('and times that were not, tell no rate that a long prompt would bear out', () => {
@@ -148,8 +150,21 @@ describe('what counts as slow', () => {
   });
 });
 
+test('an engine has hung after five times the latest prediction, and never before two hedge delays', () => {
+  const prediction: Prediction = { ttftMs: 2500, earliestMs: 0, latestMs: 3000, prefillMs: 0 };
+  expect(hungAfterMs(prediction, 5000)).toBe(15_000);
+  expect(hungAfterMs(prediction, 10_000)).toBe(20_000);
+  expect(hungAfterMs({ ...prediction, latestMs: Infinity }, 5000)).toBe(Infinity);
+  expect(hungAfterMs(null, 5000)).toBe(Infinity);
+});
+
 test('a machine is predicted slow only where even the earliest is past the line', () => {
-  const prediction: Prediction = { ttftMs: 6000, earliestMs: 5001, prefillMs: 5500 };
+  const prediction: Prediction = {
+    ttftMs: 6000,
+    earliestMs: 5001,
+    latestMs: 7000,
+    prefillMs: 5500,
+  };
   expect(predictedSlow(prediction, 5000)).toBe(true);
   expect(predictedSlow({ ...prediction, earliestMs: 5000 }, 5000)).toBe(false);
   expect(predictedSlow(null, 5000)).toBe(false);

@@ -1,0 +1,10 @@
+import { oneOf } from './setting-types.ts';
+
+/** docs/routing.md#after-a-cut */
+export const PREFILL = oneOf({
+  auto: 'Detected from the address or the names in the model list; an unknown engine counts as none.',
+  none: 'A stream is resumed here only where the answer repeats (temperature 0 or a seed).',
+  'last-message': 'llama.cpp, Ollama, LMDeploy, Groq, Claude up to 4.5, some models of OpenRouter.',
+  continue_final_message: 'vLLM, SGLang and recent versions of llama.cpp.',
+  prefix: 'Mistral, and DeepSeek at its address ending in /beta.',
+});

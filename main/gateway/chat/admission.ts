@@ -1,0 +1,101 @@
+import type { Clock } from '../../platform/clock.ts';
+import { createFairQueue } from './fair-queue.ts';
+
+/** Limits the requests that run at the same time; more of them wait for a moment. */
+export interface Admission {
+  /** For one request. */
+  place(): Place;
+  view(): AdmissionView;
+}
+
+export interface Place {
+  /** False while all places are taken or others wait for one. */
+  tryEnter(): boolean;
+  /** Waits for a place; `left` once `signal` aborts. Callers are served in turn. */
+  wait(caller: string, signal: AbortSignal): Promise<'entered' | 'refused' | 'left'>;
+  /** Gives back the place, if it was entered. */
+  leave(): void;
+}
+
+export interface AdmissionView {
+  readonly running: number;
+  readonly queued: number;
+  readonly limit: number;
+  /** Since the start. */
+  readonly refused: number;
+}
+
+interface AdmissionDeps {
+  readonly clock: Clock;
+  /** May change while requests run. */
+  readonly limit: () => number;
+  /** Called when the queue has changed. */
+  readonly changed: () => void;
+}
+
+/** Longer than a burst lasts, and short enough that a client tries again rather than gives up. */
+const MAX_WAIT_MS = 10_000;
+/** Their bodies are held in memory; more than this would not be served within the wait. */
+const MAX_QUEUED = { total: 1000, perCaller: 100 };
+
+export function createAdmission({ clock, limit, changed }: AdmissionDeps): Admission {
+  const queue = createFairQueue<() => void>(MAX_QUEUED);
+  let running = 0;
+  let refused = 0;
+
+  function admitNext(): void {
+    while (running < limit()) {
+      const enter = queue.shift();
+      if (enter === undefined) return;
+      running += 1;
+      enter();
+    }
+  }
+
+  function wait(caller: string, signal: AbortSignal): ReturnType<Place['wait']> {
+    if (signal.aborted) return Promise.resolve('left');
+    return new Promise((resolve) => {
+      const settle = (result: 'entered' | 'refused' | 'left') => {
+        cancelTimer();
+        signal.removeEventListener('abort', onAbort);
+        if (result !== 'entered') queue.remove(caller, onTurn);
+        if (result === 'refused') refused += 1;
+        changed();
+        resolve(result);
+      };
+      const onTurn = () => settle('entered');
+      const onAbort = () => settle('left');
+      const cancelTimer = clock.after(MAX_WAIT_MS, () => settle('refused'));
+      signal.addEventListener('abort', onAbort);
+      if (!queue.push(caller, onTurn)) settle('refused');
+      else changed();
+      // The limit may have been raised.
+      admitNext();
+    });
+  }
+
+  return {
+    place() {
+      let isHeld = false;
+      return {
+        tryEnter() {
+          isHeld = queue.size() === 0 && running < limit();
+          if (isHeld) running += 1;
+          return isHeld;
+        },
+        async wait(caller, signal) {
+          const result = await wait(caller, signal);
+          isHeld = result === 'entered';
+          return result;
+        },
+        leave() {
+          if (!isHeld) return;
+          isHeld = false;
+          running -= 1;
+          admitNext();
+        },
+      };
+    },
+    view: () => ({ running, queued: queue.size(), limit: limit(), refused }),
+  };
+}

@@ -1,0 +1,180 @@
+import { describe, expect, test } from 'vitest';
+import { chatStream, HELLO, startChat, textOf } from '../support/client.ts';
+import { attemptsOf, callsOf, expectAtRest, startCourse, STREAM } from '../support/hedging.ts';
+import { MODEL, startMachine, startTier } from '../support/tier.ts';
+import { answers, error, hang, json, type Script } from '../support/upstream.ts';
+
+const ZERO = { 'x-gateway-force-zero': '1' };
+/** An engine without room for so many seconds, in both of the forms that there are. */
+const limitedFor = (seconds: string): Script =>
+  error(429, 'slow down', null, { 'retry-after': seconds });
+const busyFor = (seconds: string): Script =>
+  json(503, { error: 'server busy, please try again.' }, { 'retry-after': seconds });
+const SERVED = { status: 200, upstream: 'local', reason: 'none' };
+
+describe('a local that has room again in 2 seconds', () => {
+  test.each([
+    ['a 429', limitedFor('2')],
+    ['a busy 503', busyFor('2')],
+  ])('(%s) is waited for where it is alone: the answer is not lost', async (_says, script) => {
+    const course = await startCourse({ local: [script, answers('after the wait')] });
+    const pending = chatStream(course.url);
+    course.clock.advance(await course.clock.timer(2000, 2000));
+    const answer = await pending;
+    expect(answer).toMatchObject(SERVED);
+    expect(textOf(answer.text)).toBe('after the wait');
+    expect(attemptsOf(course).map(([, , reason]) => reason)).toEqual([
+      expect.stringMatching(/rate_limited|busy/),
+      null,
+    ]);
+    await expectAtRest(course);
+  });
+
+  test.each(['own', 'off', 'all'])(
+    'is waited for with HEDGE=%s where nothing may be spent',
+    async (hedge) => {
+      const course = await startCourse(
+        { local: [limitedFor('2'), answers('x')], hosted_a: answers('paid') },
+        { HEDGE: hedge },
+      );
+      const pending = startChat(course.url, STREAM, ZERO);
+      course.clock.advance(await course.clock.timer(2000, 2000));
+      expect(await pending.answer).toMatchObject({ status: 200, upstream: 'local' });
+      expect(callsOf(course.up)).toEqual({ local: 2, hosted_a: 0 });
+    },
+  );
+
+  test('is waited for where the others are out', async () => {
+    const course = await startCourse({ local: [], hosted_a: limitedFor('60') }, { HEDGE: 'all' });
+    course.up.local.script = error(400, 'the prompt is too long');
+    await chatStream(course.url);
+    const { local } = course.up;
+    local.script = (call) =>
+      local.calls.length === 2 ? limitedFor('2')(call) : answers('x')(call);
+    const pending = chatStream(course.url);
+    course.clock.advance(await course.clock.timer(2000, 2000));
+    expect(await pending).toMatchObject({ status: 200, upstream: 'local' });
+    expect(callsOf(course.up)).toEqual({ local: 3, hosted_a: 1 });
+  });
+
+  test.each(['own', 'off'])('is waited for with HEDGE=%s before money is spent', async (hedge) => {
+    const course = await startCourse(
+      { local: [limitedFor('2'), answers('x')], hosted_a: answers('paid'), ondemand: answers('y') },
+      { HEDGE: hedge, ONDEMAND_WARMUP: 'true' },
+    );
+    const pending = chatStream(course.url);
+    course.clock.advance(await course.clock.timer(2000, 2000));
+    expect(await pending).toMatchObject(SERVED);
+    expect(callsOf(course.up)).toEqual({ local: 2, hosted_a: 0, ondemand: 0 });
+    // Nor is a GPU started that costs money by the minute.
+    expect(course.up.ondemand.gets).toHaveLength(0);
+  });
+
+  test('is not waited for with HEDGE=all where another may be asked', async () => {
+    const course = await startCourse(
+      { local: limitedFor('2'), hosted_a: answers('paid') },
+      { HEDGE: 'all' },
+    );
+    expect(await chatStream(course.url)).toMatchObject({
+      upstream: 'hosted_a',
+      reason: 'local=rate_limited',
+    });
+  });
+
+  test('and refuses again is left: it is waited for once', async () => {
+    const course = await startCourse({ local: limitedFor('1'), hosted_a: answers('paid') });
+    const pending = chatStream(course.url);
+    course.clock.advance(await course.clock.timer(1000, 1000));
+    expect(await pending).toMatchObject({ upstream: 'hosted_a', reason: 'local=rate_limited' });
+    expect(callsOf(course.up)).toEqual({ local: 2, hosted_a: 1 });
+  });
+
+  test('is called at last where all others have failed meanwhile', async () => {
+    const course = await startCourse(
+      { local: [limitedFor('2'), answers('x')], hosted_a: error(503) },
+      { HEDGE: 'all' },
+    );
+    const pending = chatStream(course.url);
+    course.clock.advance(await course.clock.timer(2000, 2000));
+    expect(await pending).toMatchObject({
+      status: 200,
+      upstream: 'local',
+      reason: 'hosted_a=http_503',
+    });
+  });
+
+  test('is waited for by those as well that come while it is still out', async () => {
+    const course = await startCourse({ local: limitedFor('1') });
+    const first = chatStream(course.url);
+    course.clock.advance(await course.clock.timer(1000, 1000));
+    expect(await first).toMatchObject({ status: 429, reason: 'local=rate_limited' });
+    course.up.local.script = answers('x');
+    course.clock.advance(400);
+    const second = chatStream(course.url);
+    course.clock.advance(await course.clock.timer(600, 600));
+    expect(await second).toMatchObject(SERVED);
+  });
+});
+
+describe('the wait', () => {
+  test('ends with the caller, and nobody is called any more', async () => {
+    const course = await startCourse({ local: limitedFor('2'), hosted_a: answers('paid') });
+    const pending = startChat(course.url, STREAM);
+    await course.clock.timer(2000, 2000);
+    pending.leave();
+    await expect
+      .poll(() => course.host.snapshot().requests.map(({ state }) => state))
+      .toEqual(['cancelled']);
+    course.clock.advance(2000);
+    await expectAtRest(course);
+    expect(callsOf(course.up)).toEqual({ local: 1, hosted_a: 0 });
+  });
+
+  test('is at most RETRY_AFTER_MAX_MS', async () => {
+    const course = await startCourse({ local: limitedFor('2') }, { RETRY_AFTER_MAX_MS: '1999' });
+    expect(await chatStream(course.url)).toMatchObject({ status: 429 });
+  });
+
+  test('is within the time-out of local', async () => {
+    const course = await startCourse({ local: limitedFor('2') }, { LOCAL_TIMEOUT_MS: '2000' });
+    expect(await chatStream(course.url)).toMatchObject({ status: 429 });
+  });
+
+  test('counts in the time-out: the second call gets what is left', async () => {
+    const course = await startCourse(
+      { local: [limitedFor('2'), hang] },
+      { LOCAL_TIMEOUT_MS: '5000' },
+    );
+    const pending = chatStream(course.url);
+    course.clock.advance(await course.clock.timer(2000, 2000));
+    await course.up.local.call(2);
+    course.clock.advance(3000);
+    expect(await pending).toMatchObject({ status: 504, reason: 'local=timeout' });
+  });
+});
+
+describe('of several machines', () => {
+  test('a full one is not waited for while another has room', async () => {
+    const tier = await startTier([
+      await startMachine(limitedFor('1')),
+      await startMachine(answers('x')),
+    ]);
+    expect(await chatStream(tier.url)).toMatchObject({ status: 200, upstream: 'local' });
+  });
+
+  test('that are all full the one that has room first is called again', async () => {
+    const slow = await startMachine(limitedFor('2'));
+    // A length that no other timer has.
+    const quick = await startMachine(
+      error(429, 'slow down', null, { 'retry-after-ms': '1234' }),
+      answers('x'),
+    );
+    const tier = await startTier([slow, quick]);
+    const pending = chatStream(tier.url, { ...HELLO, model: MODEL });
+    tier.clock.advance(await tier.clock.timer(1234, 1234));
+    const answer = await pending;
+    expect(answer).toMatchObject(SERVED);
+    expect(answer.headers['x-gateway-provider']).toBe(quick.id);
+    expect([slow.calls.length, quick.calls.length]).toEqual([1, 2]);
+  });
+});
