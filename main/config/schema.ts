@@ -1,18 +1,11 @@
 import * as kinds from './setting-types.ts';
 import { atStart, optional, setting, type Setting } from './setting-types.ts';
+import { PREFILL, PROTOCOLS } from './upstream-choices.ts';
 
 /** What every variable of this program begins with. */
 export const ENV_PREFIX = 'SWITCHYARD_';
 
-/** How an upstream can be asked to continue a partial answer; docs/routing.md#after-a-cut. */
-const PREFILL = kinds.oneOf({
-  auto: 'Detected from the address or the names in the model list; an unknown engine counts as none.',
-  none: 'A stream is resumed here only where the answer repeats (temperature 0 or a seed).',
-  'last-message': 'llama.cpp, Ollama, LMDeploy, Groq, Claude up to 4.5, some models of OpenRouter.',
-  continue_final_message: 'vLLM, SGLang and recent versions of llama.cpp.',
-  prefix: 'Mistral, and DeepSeek at its address ending in /beta.',
-});
-
+const PROTOCOLS_MEANING = 'Whether it serves /v1/responses and /v1/messages.';
 const TIMEOUT = 'Longest wait for the first token; then the request falls back.';
 const PREFILL_MEANING = 'How a partial answer is continued here after a stream was dropped.';
 
@@ -45,6 +38,7 @@ function remote(prefix: string, address: string, timeoutMs: number, timeout = TI
       'Stream from the upstream even if the app does not: failures show early.',
     ),
     prefill: setting(`${prefix}_PREFILL`, PREFILL, 'auto', PREFILL_MEANING),
+    protocols: setting(`${prefix}_PROTOCOLS`, PROTOCOLS, 'auto', PROTOCOLS_MEANING),
   };
 }
 
@@ -60,6 +54,7 @@ export const SETTINGS = {
     ),
     timeoutMs: setting('LOCAL_TIMEOUT_MS', kinds.milliseconds, 60_000, TIMEOUT),
     prefill: setting('LOCAL_PREFILL', PREFILL, 'auto', PREFILL_MEANING),
+    protocols: setting('LOCAL_PROTOCOLS', PROTOCOLS, 'auto', PROTOCOLS_MEANING),
   },
   hosted_a: remote('HOSTED_A', HOSTED_URL, 30_000),
   hosted_b: remote('HOSTED_B', HOSTED_URL, 30_000),

@@ -26,6 +26,7 @@ import { createMonitor, type Monitor } from './monitoring/monitor.ts';
 import type { ProvidersKnown } from './monitoring/status.ts';
 import { healthCheckOf } from './routing/health-check-routes.ts';
 import { createHedgeBudget } from './routing/hedge-policy.ts';
+import { createEndpointSupport, type EndpointSupport } from './routing/endpoint-support.ts';
 import type { LocalChoice } from './upstream/call.ts';
 import { type RemoteUpstream, remoteUpstreams } from './upstream/upstreams.ts';
 
@@ -109,6 +110,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const budget = createHedgeBudget();
   const bodies = createBodyBudget(() => config().gateway.maxBodiesInFlightBytes, BODY_COPIES);
   const prefills = createPrefills(deps.http, clock);
+  const support = createEndpointSupport(clock);
   const healthChecks = healthChecksOf(deps, circuits, () => remotes(config()));
   const sessions = createSessions(clock);
   const controlLink = () => `${lifecycle.url()}/#code=${sessions.newCode()}`;
@@ -134,6 +136,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
         budget,
         bodies,
         prefills,
+        support,
         observe: (about) => logs.begin(about),
         inFlightAt: (id) => stats.inFlightAt(id),
         remotes: () => remotes(config()),
@@ -152,7 +155,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     baseUrl: () => lifecycle.baseUrl(),
     ports: () => (lifecycle.url() === '' ? [] : [Number(new URL(lifecycle.url()).port)]),
     controlLink,
-    ...changeHandlers(monitor, prefills),
+    ...changeHandlers(monitor, prefills, support),
     start() {
       healthChecks.start();
       return lifecycle.start(config());
@@ -190,16 +193,21 @@ type ChangeHandlers = Pick<
 function changeHandlers(
   { circuits, latencies, predictions, stats, warmup }: Monitor,
   prefills: Prefills,
+  support: EndpointSupport,
 ): ChangeHandlers {
   return {
     upstreamChanged(id) {
       circuits.reset(id);
       predictions.forget(id);
       prefills.forget(id);
+      support.forget(id);
       if (id === 'ondemand') warmup.forget();
     },
     traffic: (id) => providerTraffic(id, { circuits, latencies, stats }),
-    providerChanged: (id) => circuits.reset(id),
+    providerChanged(id) {
+      circuits.reset(id);
+      support.forget(id);
+    },
     providerRecovered(id) {
       circuits.coolDown(id);
       // The pool's circuit opens when all of its machines are excluded.
@@ -209,6 +217,7 @@ function changeHandlers(
       circuits.forget(id);
       latencies.forget(id);
       predictions.forget(id);
+      support.forget(id);
     },
   };
 }

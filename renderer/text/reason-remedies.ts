@@ -10,6 +10,7 @@ const DEEDS: Readonly<Record<NamedReason, string>> = {
   paused: 'was paused',
   disabled: 'was switched off',
   predicted_slow: 'was predicted to be slow',
+  model_mismatch: 'is set to another model',
   unreachable: 'was unreachable',
   timeout: 'timed out',
   busy: 'was busy',
@@ -19,6 +20,7 @@ const DEEDS: Readonly<Record<NamedReason, string>> = {
   model_not_found: 'did not have the model',
   context_length: 'found the prompt too long for its context',
   unsupported_input: 'cannot read such input',
+  unsupported: 'does not have this endpoint',
   bad_response: 'gave an unusable answer',
   outrun: 'was slow',
 };

@@ -10,6 +10,7 @@ const WORDS: Readonly<Record<NamedReason, string>> = {
   paused: 'paused',
   disabled: 'switched off',
   predicted_slow: 'predicted slow',
+  model_mismatch: 'another model',
   unreachable: 'unreachable',
   timeout: 'timed out',
   busy: 'busy',
@@ -19,6 +20,7 @@ const WORDS: Readonly<Record<NamedReason, string>> = {
   model_not_found: 'model not found',
   context_length: 'prompt too long',
   unsupported_input: 'input not supported',
+  unsupported: 'endpoint not supported',
   bad_response: 'unusable answer',
   outrun: 'lost the race',
 };

@@ -6,10 +6,11 @@ import type { StatusReport } from '#shared/status.ts';
 import { loadConfig } from '../../main/config/load.ts';
 import type { Config } from '../../main/config/schema.ts';
 import { handleChat } from '../../main/gateway/chat/handler.ts';
+import { createEndpointSupport } from '../../main/gateway/routing/endpoint-support.ts';
 import { createPrefills } from '../../main/gateway/chat/resume/prefills.ts';
 import { createMonitor } from '../../main/gateway/monitoring/monitor.ts';
 import { createHedgeBudget } from '../../main/gateway/routing/hedge-policy.ts';
-import { CHAT_COMPLETIONS } from '../../main/gateway/upstream/endpoint.ts';
+import { CHAT_COMPLETIONS } from '../../main/gateway/upstream/protocols/chat.ts';
 import { parseBaseAddress, remoteUpstreams } from '../../main/gateway/upstream/upstreams.ts';
 import { createBodyBudget } from '../../main/platform/body-budget.ts';
 import type { HttpClient } from '../../main/platform/http/types.ts';
@@ -207,6 +208,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
       budget: createHedgeBudget(),
       bodies: createBodyBudget(() => Infinity, 1),
       prefills: createPrefills(http, clock),
+      support: createEndpointSupport(clock),
       warmup,
       observe: (about) => logs.begin(about),
       pickLocal,

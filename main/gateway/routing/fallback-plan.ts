@@ -15,8 +15,11 @@ import { forcibleSoonestFirst, type Skipped, type UpstreamOutcome } from './fall
 import type { BalancingDeps } from './local-balancing.ts';
 import { LocalPoolCandidate } from './local-pool.ts';
 import { isLocalTooSlow, type PredictedSlowDeps } from './predicted-slow.ts';
+import type { EndpointSupport } from './endpoint-support.ts';
+import { localUnsuitable, remoteUnsuitable, type Unsuitable } from './suitability.ts';
 
 export interface FallbackPlanDeps extends BalancingDeps, PredictedSlowDeps {
+  readonly support: EndpointSupport;
   /** Called once, when `local` has failed or was skipped and no call to it is left. */
   readonly localLost: (outcomes: readonly UpstreamOutcome[]) => void;
 }
@@ -183,6 +186,8 @@ export class FallbackPlan {
     const upstream = remotes.find((remote) => remote.id === id);
     if (upstream === undefined) return new SkippedCandidate(id, 'not_configured');
     if (call.zeroSpend) return new SkippedCandidate(id, 'zero_spend');
+    const unsuitable = remoteUnsuitable(this.#suitability(), upstream, this.#deps.support);
+    if (unsuitable !== null) return new SkippedCandidate(id, unsuitable);
     return new SingleCandidate(id, () => remoteCall(call, upstream), { circuits, epoch });
   }
 
@@ -192,21 +197,50 @@ export class FallbackPlan {
     switch (choice.kind) {
       case 'none':
         return new SkippedCandidate('local', choice.reason);
-      case 'tier':
-        return new LocalPoolCandidate(this.#notCalled(choice.targets), this.#request, this.#deps);
-      case 'target':
+      case 'tier': {
+        const unsuitable = this.#poolUnsuitable(choice.targets);
+        if (unsuitable !== null) return new SkippedCandidate('local', unsuitable);
+        return new LocalPoolCandidate(this.#callable(choice.targets), this.#request, this.#deps);
+      }
+      case 'target': {
+        const unsuitable = this.#localUnsuitable(choice.target);
+        if (unsuitable !== null) return new SkippedCandidate('local', unsuitable);
         return new SingleCandidate('local', () => localCall(call, choice.target, config, 1), {
           circuits: this.#deps.circuits,
           epoch,
         });
+      }
     }
   }
 
-  #notCalled(targets: readonly LocalTarget[]): readonly LocalTarget[] {
-    // The same array where none was called: the index of its models is kept by the array.
-    if (this.#calledMachines.size === 0) return targets;
+  #suitability() {
+    return { request: this.#request.call.request, config: this.#request.config };
+  }
+
+  #localUnsuitable(target: LocalTarget): Unsuitable | null {
+    return localUnsuitable(this.#suitability(), target, this.#deps.support);
+  }
+
+  /** As of the machine that comes closest, if none can serve. */
+  #poolUnsuitable(targets: readonly LocalTarget[]): Unsuitable | null {
+    if (targets.length === 0 || this.#isForAll()) return null;
+    const reasons = targets.map((target) => this.#localUnsuitable(target));
+    if (reasons.includes(null)) return null;
+    return reasons.includes('unsupported') ? 'unsupported' : 'model_mismatch';
+  }
+
+  /** Whether every upstream has the endpoint, with whatever model. */
+  #isForAll(): boolean {
+    return this.#request.call.request.endpoint.support === 'required';
+  }
+
+  #callable(targets: readonly LocalTarget[]): readonly LocalTarget[] {
+    // The same array where none is left out: the index of its models is kept by the array.
+    if (this.#calledMachines.size === 0 && this.#isForAll()) return targets;
     return targets.filter(
-      ({ provider }) => provider === null || !this.#calledMachines.has(provider),
+      (target) =>
+        (target.provider === null || !this.#calledMachines.has(target.provider)) &&
+        this.#localUnsuitable(target) === null,
     );
   }
 }

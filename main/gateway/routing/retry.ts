@@ -9,6 +9,7 @@ import { classify, type Failure } from '../upstream/failure.ts';
 import type { Attempt, Permits, RequestAttempts } from './attempts.ts';
 import type { AdmittedCall } from './candidate.ts';
 import { isStarting, pollDelayMs, retryDelayMs } from './retry-policy.ts';
+import type { EndpointSupport } from './endpoint-support.ts';
 import type { WarmupRunner } from './warmup.ts';
 
 export interface CallDeps {
@@ -18,6 +19,7 @@ export interface CallDeps {
   readonly random: () => number;
   readonly warmup: WarmupRunner;
   readonly circuits: Circuits;
+  readonly support: EndpointSupport;
 }
 
 /** The request that an upstream is called for. */
@@ -58,6 +60,7 @@ export async function callUpstream(
   if (outcome.kind === 'failed' && !isRemoved(id, deps.circuits)) {
     const { epoch } = context;
     deps.circuits.excludeAfter(id, outcome.failure, { model: call.model, epoch });
+    if (outcome.failure.reason === 'unsupported') deps.support.refused(id, call.endpoint);
   }
   return outcome;
 }
@@ -81,7 +84,7 @@ async function pollUntilStarted(
     warmup.seenStarting();
     const delayMs = pollDelayMs(polls);
     if (clock.ticks() + delayMs >= deadline) {
-      const failure = classify({ kind: 'timeout', wasSilent: false }, 'ondemand', clock.now());
+      const failure = classify({ kind: 'timeout', wasSilent: false }, call, clock.now());
       context.attempts.gaveUp(failure);
       return { kind: 'failed', failure };
     }
@@ -132,13 +135,14 @@ async function callOnce(
   const seen = await sent;
   switch (seen.kind) {
     case 'stream':
+    case 'bytes':
     case 'answer':
       return { kind: 'answered', call, seen, attempt };
     case 'cancelled':
       attempt.cancelled();
       return seen;
     default: {
-      const failure = classify(seen, call.upstream, clock.now());
+      const failure = classify(seen, call, clock.now());
       // A cold start counts as a failure only when its time-out is over.
       const isColdStart = call.upstream === 'ondemand' && isStarting(failure, warmup.known());
       if (!isColdStart) attempt.failed(failure, seen.kind === 'timeout' && seen.wasSilent);

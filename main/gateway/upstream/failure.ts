@@ -6,6 +6,7 @@ import type { ResponseHeaders } from '../../platform/http/types.ts';
 import type { UpstreamErrorCode } from '../http/errors.ts';
 import { parseJson } from '../../platform/json.ts';
 import { errorMessage } from './completion.ts';
+import type { ApiEndpoint } from './endpoint.ts';
 
 export interface ErrorResponse {
   readonly kind: 'status';
@@ -37,8 +38,14 @@ export interface Failure {
   readonly detail: string;
 }
 
+/** What was called. */
+export interface Called {
+  readonly upstream: UpstreamId;
+  readonly endpoint: Pick<ApiEndpoint, 'support'>;
+}
+
 /** See docs/routing.md#what-falls-back. */
-export function classify(seen: Unanswered, upstream: UpstreamId, nowMs: number): Failure {
+export function classify(seen: Unanswered, called: Called, nowMs: number): Failure {
   switch (seen.kind) {
     case 'unreachable':
       return broken('unreachable', 502, 'upstream_unreachable', seen.detail);
@@ -47,7 +54,7 @@ export function classify(seen: Unanswered, upstream: UpstreamId, nowMs: number):
     case 'bad':
       return broken('bad_response', 502, 'upstream_bad_response', seen.detail);
     case 'status':
-      return classifyStatus(seen, upstream, nowMs);
+      return classifyStatus(seen, called, nowMs);
   }
 }
 
@@ -72,6 +79,7 @@ function broken(
 interface ErrorFacts {
   readonly status: number;
   readonly upstream: UpstreamId;
+  readonly support: ApiEndpoint['support'];
   /** The agent, not its engine, refused the gateway's token. */
   readonly agentRefusedUs: boolean;
   readonly words: ErrorWords;
@@ -140,6 +148,14 @@ const ROWS: readonly Row[] = [
     404,
     'model_not_found',
   ]),
+  // A stored response, or a file: another upstream may have it, and the route is there.
+  passed((seen) => isAny(404)(seen) && seen.words.saysObject, null, true),
+  row(
+    (seen) => seen.support !== 'required' && isAny(404, 405, 501)(seen),
+    'unsupported',
+    'neutral',
+    [404, 'unsupported_endpoint'],
+  ),
   passed((seen) => isAny(400, 413)(seen) && seen.words.saysContextLength, 'context_length', true),
   passed(isAny(400, 413, 415, 422), null, false),
   // The agent answers, but its engine is down.
@@ -156,11 +172,16 @@ const ROWS: readonly Row[] = [
 /** Other 404s, 405, 3xx and whatever else an endpoint should not answer. */
 const OTHERWISE: Row = row(() => true, null, 'failure', [502, 'upstream_misconfigured']);
 
-function classifyStatus(seen: ErrorResponse, upstream: UpstreamId, nowMs: number): Failure {
+function classifyStatus(
+  seen: ErrorResponse,
+  { upstream, endpoint }: Called,
+  nowMs: number,
+): Failure {
   const { status, headers, body } = seen;
   const facts: ErrorFacts = {
     status,
     upstream,
+    support: endpoint.support,
     agentRefusedUs: headers['x-gateway-agent'] === 'unauthorized',
     words: errorWords(body),
   };
@@ -191,6 +212,8 @@ interface ErrorWords {
   readonly saysQuota: boolean;
   readonly saysBusy: boolean;
   readonly saysModel: boolean;
+  /** Something that a request refers to by its id is missing. */
+  readonly saysObject: boolean;
   readonly saysContextLength: boolean;
   readonly saysUnsupportedInput: boolean;
   /** An agent could not reach its engine. */
@@ -205,6 +228,7 @@ const BUSY =
 const CONTEXT_LENGTH =
   /context[ _-]?(length|window|size)|maximum context|prompt is too long|too many tokens|exceeds? the (available |maximum )?context/i;
 const MODEL = /\bmodel\b/i;
+const OBJECT = /\b(response|conversation|item|file|vector store)s? with id\b/i;
 /** Errors for images, audio or video at a model that only reads text. */
 const UNSUPPORTED_INPUT: readonly RegExp[] = [
   // llama.cpp, 500 (seen from 0.7.0, build 11669).
@@ -236,6 +260,7 @@ function errorWords(body: Buffer): ErrorWords {
     saysQuota: codes.includes('insufficient_quota'),
     saysBusy: BUSY.test(message) || codes.some((code) => BUSY.test(code)),
     saysModel: codes.includes('model_not_found') || MODEL.test(message),
+    saysObject: codes.includes('previous_response_not_found') || OBJECT.test(message),
     saysContextLength: codes.includes('context_length_exceeded') || CONTEXT_LENGTH.test(message),
     saysUnsupportedInput: UNSUPPORTED_INPUT.some((words) => words.test(message)),
     saysEngineGone: codes.includes('engine_unreachable'),
@@ -248,7 +273,7 @@ function codesOf(parsed: Readonly<Record<string, unknown>>): string[] {
   return [error['code'], error['type']].filter((code) => typeof code === 'string');
 }
 
-function messageOf(parsed: Readonly<Record<string, unknown>>): string {
+export function messageOf(parsed: Readonly<Record<string, unknown>>): string {
   const direct = [parsed['message'], parsed['detail']].find((value) => typeof value === 'string');
   return errorMessage(parsed) ?? direct ?? '';
 }

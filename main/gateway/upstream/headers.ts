@@ -3,14 +3,15 @@ import type { ResponseHeaders } from '../../platform/http/types.ts';
 
 /** Forwarded headers (docs/http-api.md#forwarded-headers); `authorization`, for `local` only, is in `OwnHeaders`. */
 const TO_UPSTREAM = new Set(['accept', 'user-agent', 'traceparent', 'tracestate', 'x-request-id']);
-const TO_UPSTREAM_PREFIXES = ['openai-', 'x-stainless-'];
+const TO_UPSTREAM_PREFIXES = ['openai-', 'anthropic-', 'x-stainless-'];
 
 /** Headers returned to the caller; the content type is set where the answer is written. */
 const TO_CALLER = new Set(['x-request-id', 'request-id', 'retry-after', 'retry-after-ms']);
-const TO_CALLER_PREFIXES = ['x-ratelimit-', 'openai-'];
+const TO_CALLER_PREFIXES = ['x-ratelimit-', 'openai-', 'anthropic-'];
 
 /** Added to the caller's headers. */
 export interface OwnHeaders {
+  readonly contentType: string;
   /** The whole `Authorization` value, or null. */
   readonly authorization: string | null;
   /** From the configuration; they replace all others. */
@@ -25,7 +26,7 @@ export function upstreamHeaders(caller: IncomingHttpHeaders, own: OwnHeaders): s
   const add = (name: string, value: string) => {
     if (!replaced.has(name)) headers.push(name, value);
   };
-  add('content-type', 'application/json');
+  add('content-type', own.contentType);
   if (own.authorization !== null) add('authorization', own.authorization);
   for (const name of Object.keys(caller)) {
     const value = caller[name];
