@@ -26,20 +26,14 @@ export const typed = (type: string, more: object = {}): string =>
 const HI = [{ role: 'user', content: 'hi' }];
 const textChunk = (part: string, finish: string | null = null) =>
   `data: ${JSON.stringify({ id: 'c1', object: 'text_completion', choices: [{ index: 0, text: part, finish_reason: finish }] })}\n\n`;
-const output = [
-  { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'ab' }] },
-];
 const response = (more: object) => ({
   response: { id: 'resp_1', object: 'response', error: null, ...more },
 });
-const delta = (part: string) =>
-  typed('response.output_text.delta', {
-    item_id: 'msg_1',
-    output_index: 0,
-    content_index: 0,
-    delta: part,
-    sequence_number: 3,
-  });
+const ITEM = { id: 'msg_1', type: 'message', role: 'assistant', content: [] };
+const PARTS = [{ type: 'output_text', text: 'ab' }];
+const output = [{ ...ITEM, content: PARTS }];
+const AT = { item_id: 'msg_1', output_index: 0, content_index: 0 };
+const delta = (part: string) => typed('response.output_text.delta', { ...AT, delta: part });
 const block = (part: string) =>
   typed('content_block_delta', { index: 0, delta: { type: 'text_delta', text: part } });
 const message = {
@@ -85,12 +79,22 @@ export const STREAM_PROTOCOLS: readonly StreamProtocol[] = [
     body: { input: 'hi' },
     held: [
       // OpenAI repeats the instructions of the request, which may be long.
-      typed('response.created', response({ status: 'in_progress', instructions: 'x'.repeat(8) })),
-      typed('response.output_item.added', { item: { type: 'message', content: [] } }),
+      typed(
+        'response.created',
+        response({ status: 'in_progress', instructions: 'x'.repeat(8), output: [] }),
+      ),
+      typed('response.output_item.added', {
+        output_index: 0,
+        item: ITEM,
+      }),
+      typed('response.content_part.added', { ...AT, part: { type: 'output_text', text: '' } }),
       delta(''),
     ],
     content: [delta('a'), delta('b response.completed "type":"response.completed" ')],
-    end: [typed('response.completed', response({ status: 'completed', output }))],
+    end: [
+      typed('response.output_item.done', { output_index: 0, item: output[0] }),
+      typed('response.completed', response({ status: 'completed', output })),
+    ],
     endMark: '"status":"completed"',
     failure: typed('response.failed', response({ status: 'failed', error: { message: 'no' } })),
     whole: { id: 'resp_1', object: 'response', status: 'completed', error: null, output },
