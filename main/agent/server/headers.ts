@@ -4,7 +4,7 @@ import { memberOf, parseJson } from '../../platform/json.ts';
 
 /** Passed on from the caller to the engine: no cookies, no gateway token, no browser headers. */
 const TO_ENGINE = new Set(['accept', 'user-agent', 'traceparent', 'tracestate', 'x-request-id']);
-const TO_ENGINE_PREFIXES = ['openai-', 'x-stainless-'];
+const TO_ENGINE_PREFIXES = ['openai-', 'anthropic-', 'x-stainless-'];
 
 /** Passed back from the engine to the caller; the length shows when a response was cut. */
 const TO_CALLER = new Set([
@@ -16,7 +16,7 @@ const TO_CALLER = new Set([
   'retry-after',
   'retry-after-ms',
 ]);
-const TO_CALLER_PREFIXES = ['x-ratelimit-', 'openai-'];
+const TO_CALLER_PREFIXES = ['x-ratelimit-', 'openai-', 'anthropic-'];
 
 /**
  * The headers of a request to the engine, names and values in turn. `engineAuthorization`, set by the owner,
@@ -27,7 +27,7 @@ export function engineHeaders(
   engineAuthorization: string | null,
   hasBody: boolean,
 ): string[] {
-  const headers = hasBody ? ['content-type', 'application/json'] : [];
+  const headers = hasBody ? ['content-type', caller['content-type'] ?? 'application/json'] : [];
   const authorization = engineAuthorization ?? caller.authorization;
   if (authorization !== undefined) headers.push('authorization', authorization);
   for (const [name, value] of Object.entries(caller)) {

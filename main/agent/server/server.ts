@@ -5,7 +5,7 @@ import { closeOnceAnswered, closeUnread, listen } from '../../platform/http/serv
 import type { Log } from '../../platform/log.ts';
 import { type AccessRules, refusal } from './auth.ts';
 import { type AgentError, MAX_REST_BYTES, sendError, sendErrorEarly } from './errors.ts';
-import type { Inference } from './inference.ts';
+import { FORM_PATH, type Inference } from './inference.ts';
 
 export interface AgentAddress {
   readonly host: string;
@@ -36,7 +36,17 @@ export interface AgentServer {
 
 /** Longer than the 30 s of gateways: closing first would race with their next request. */
 const KEEP_ALIVE_MS = 75_000;
-const POSTS = new Set(['/v1/chat/completions', '/v1/completions', '/v1/embeddings']);
+const POSTS = new Set([
+  '/v1/chat/completions',
+  '/v1/completions',
+  '/v1/embeddings',
+  '/v1/rerank',
+  '/v1/responses',
+  '/v1/messages',
+  '/v1/messages/count_tokens',
+  '/v1/audio/speech',
+  FORM_PATH,
+]);
 
 export function createAgentServer(deps: AgentServerDeps): AgentServer {
   let bound: readonly Server[] = [];
