@@ -95,7 +95,7 @@ export const STREAM_PROTOCOLS: readonly StreamProtocol[] = [
       typed('response.output_item.done', { output_index: 0, item: output[0] }),
       typed('response.completed', response({ status: 'completed', output })),
     ],
-    endMark: '"status":"completed"',
+    endMark: 'event: response.completed',
     failure: typed('response.failed', response({ status: 'failed', error: { message: 'no' } })),
     whole: { id: 'resp_1', object: 'response', status: 'completed', error: null, output },
     unusable: [
