@@ -58,7 +58,7 @@ describe.each(['local', 'hosted_a'] as const)('through %s', (place) => {
     expect([message.stop_reason, message.usage.output_tokens]).toEqual(['end_turn', 2]);
   });
 
-  test('a tool call, streamed', async () => {
+  test('a tool call, streamed and plain', async () => {
     const block = { type: 'tool_use', id: 'toolu_1', name: 't', input: {} };
     const input = { type: 'input_json_delta', partial_json: '{"a":1}' };
     const { client } = await startAt(
@@ -73,7 +73,10 @@ describe.each(['local', 'hosted_a'] as const)('through %s', (place) => {
       ),
     );
     const message = await client.messages.stream(ASK).finalMessage();
-    expect(message.content).toMatchObject([{ type: 'tool_use', name: 't', input: { a: 1 } }]);
+    const call = [{ type: 'tool_use', id: 'toolu_1', name: 't', input: { a: 1 } }];
+    expect(message.content).toMatchObject(call);
+    // A plain one is asked for as a stream as well.
+    expect((await client.messages.create(ASK)).content).toEqual(call);
   });
 
   test('the number of tokens', async () => {

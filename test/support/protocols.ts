@@ -15,6 +15,8 @@ export interface StreamProtocol {
   readonly endMark: string;
   readonly failure: string;
   readonly whole: unknown;
+  /** What the events are as one answer. */
+  readonly assembled: unknown;
   /** A whole answer of the right shape that says nothing, or an error. */
   readonly unusable: readonly unknown[];
 }
@@ -58,6 +60,7 @@ export const STREAM_PROTOCOLS: readonly StreamProtocol[] = [
     endMark: DONE,
     failure: 'data: {"error":{"message":"no"}}\n\n',
     whole: completion('ab'),
+    assembled: { choices: [{ message: { content: 'ab [DONE] ' }, finish_reason: 'stop' }] },
     unusable: [{ choices: [] }, { error: { message: 'no' } }, 'null'],
   },
   {
@@ -70,6 +73,7 @@ export const STREAM_PROTOCOLS: readonly StreamProtocol[] = [
     end: [textChunk('', 'stop'), DONE],
     endMark: DONE,
     failure: 'data: {"error":{"message":"no"}}\n\n',
+    assembled: { choices: [{ index: 0, text: 'ab [DONE] ', finish_reason: 'stop' }] },
     whole: { object: 'text_completion', choices: [{ index: 0, text: '', finish_reason: 'stop' }] },
     unusable: [{ choices: [] }, { choices: [{ text: 'a' }], error: 'no' }, '[]'],
   },
@@ -97,6 +101,7 @@ export const STREAM_PROTOCOLS: readonly StreamProtocol[] = [
     ],
     endMark: 'event: response.completed',
     failure: typed('response.failed', response({ status: 'failed', error: { message: 'no' } })),
+    assembled: { id: 'resp_1', status: 'completed', output },
     whole: { id: 'resp_1', object: 'response', status: 'completed', error: null, output },
     unusable: [
       { id: 'resp_1', status: 'failed', error: { code: 'x' }, output: [] },
@@ -120,6 +125,10 @@ export const STREAM_PROTOCOLS: readonly StreamProtocol[] = [
     ],
     endMark: 'event: message_stop',
     failure: typed('error', { error: { type: 'overloaded_error', message: 'no' } }),
+    assembled: {
+      ...message,
+      content: [{ type: 'text', text: 'ab message_stop {"type":"message_stop"} ' }],
+    },
     whole: message,
     unusable: [{ type: 'error', error: { type: 'x', message: 'no' } }, { type: 'message' }],
   },

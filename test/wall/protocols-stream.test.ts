@@ -134,6 +134,19 @@ describe.each(STREAM_PROTOCOLS.map((protocol) => [protocol.name, protocol] as co
       expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 0 });
     });
 
+    test('become one JSON answer for a caller that asked for no stream, or fall back as a whole', async () => {
+      const { a, b, start } = await startPair(protocol, sse(...all));
+      const answer = await start({ stream: false }).answer;
+      expect(answer).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'none' });
+      expect(answer.headers['content-type']).toBe('application/json');
+      expect(JSON.parse(answer.text)).toMatchObject(protocol.assembled as object);
+      expect(a.calls[0]?.json['stream']).toBe(true);
+      a.script = cut(...begun);
+      const fallen = await start({ stream: false }).answer;
+      expect(JSON.parse(fallen.text)).toMatchObject(protocol.assembled as object);
+      expect([fallen.reason, b.calls.length]).toEqual(['hosted_a=bad_response', 1]);
+    });
+
     test('never look complete when they are cut, at whatever byte', async () => {
       const bytes = Buffer.from(all.join(''));
       let length = 0;

@@ -6,6 +6,7 @@ import { isText, type Member, smallValueOf } from '../json-members.ts';
 import { CHAT_STREAM } from './chat.ts';
 import { requiresTextOrList } from './fields.ts';
 import { createMemberScan, LIST } from './member-scan.ts';
+import { createTextAssembly } from './text-assembly.ts';
 
 /** Text to be continued, or filled in before a `suffix`: editors ask for it as one types. */
 export const COMPLETIONS: ApiEndpoint = {
@@ -16,7 +17,7 @@ export const COMPLETIONS: ApiEndpoint = {
   asks,
   answer: {
     createScan: () => createMemberScan({ choices: LIST }),
-    stream: { ...CHAT_STREAM, judge, createAssembly: null, asEvents },
+    stream: { ...CHAT_STREAM, judge, createAssembly: createTextAssembly, asEvents },
     takesBytes: false,
   },
   isResumable: false,
@@ -27,9 +28,9 @@ export const COMPLETIONS: ApiEndpoint = {
 
 /** Each prompt of a list has `n` choices; a list of numbers is one prompt of tokens. */
 function asks(bytes: Buffer, members: readonly Member[]): Asked {
-  const n = smallValueOf(bytes, members, 'n');
-  const perPrompt = typeof n === 'number' && n > 1 ? n : 1;
-  return { choices: perPrompt * promptCount(bytes, members), assemblable: false };
+  const [n, logprobs] = ['n', 'logprobs'].map((key) => smallValueOf(bytes, members, key));
+  const choices = (typeof n === 'number' && n > 1 ? n : 1) * promptCount(bytes, members);
+  return { choices, assemblable: choices === 1 && (logprobs ?? null) === null };
 }
 
 function promptCount(bytes: Buffer, members: readonly Member[]): number {

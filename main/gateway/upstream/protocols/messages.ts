@@ -3,6 +3,7 @@ import { errorBody, type GatewayError } from '../../http/errors.ts';
 import { type ApiEndpoint, ONE_WHOLE, pathsOf } from '../endpoint.ts';
 import { requiresList } from './fields.ts';
 import { ANY_LIST, createMemberScan, NUMBER } from './member-scan.ts';
+import { createMessageAssembly } from './message-assembly.ts';
 import { createTypedWatch, judgeTyped, type TypedEnds } from './typed-events.ts';
 
 const ENDS: TypedEnds = { done: ['message_stop'], failed: ['error'] };
@@ -10,7 +11,6 @@ const ENDS: TypedEnds = { done: ['message_stop'], failed: ['error'] };
 const COMMON = {
   body: 'json',
   checkBody: requiresList('messages'),
-  asks: () => ONE_WHOLE,
   isResumable: false,
   keepsModel: false,
   vendor: 'anthropic',
@@ -21,6 +21,7 @@ export const MESSAGES: ApiEndpoint = {
   ...COMMON,
   paths: pathsOf('/messages'),
   upstreamPath: '/messages',
+  asks: () => ({ choices: 1, assemblable: true }),
   answer: {
     // A model that has nothing to add after a tool's result answers an empty list.
     createScan: () => createMemberScan({ content: ANY_LIST }),
@@ -28,7 +29,7 @@ export const MESSAGES: ApiEndpoint = {
       judge: (value) => judgeTyped(value, ENDS, hasContent),
       isLastChunk: (chunk) => isObject(chunk) && chunk['type'] === 'message_stop',
       createWatch: () => createTypedWatch(ENDS),
-      createAssembly: null,
+      createAssembly: createMessageAssembly,
       askedBy: { stream: 'true' },
       asEvents: null,
       errorEvent,
@@ -43,6 +44,7 @@ export const COUNT_TOKENS: ApiEndpoint = {
   ...COMMON,
   paths: pathsOf('/messages/count_tokens'),
   upstreamPath: '/messages/count_tokens',
+  asks: () => ONE_WHOLE,
   answer: {
     createScan: () => createMemberScan({ input_tokens: NUMBER }),
     stream: null,

@@ -1,6 +1,9 @@
 import { isObject } from '#shared/objects.ts';
 import { errorBody, type GatewayError } from '../../http/errors.ts';
-import { type ApiEndpoint, ONE_WHOLE, pathsOf } from '../endpoint.ts';
+import type { Assembly } from '../assembly.ts';
+import { writeJson } from '../completion.ts';
+import { type ApiEndpoint, pathsOf } from '../endpoint.ts';
+import { smallValueOf } from '../json-members.ts';
 import { anyBody } from './fields.ts';
 import { ANY_LIST, createMemberScan } from './member-scan.ts';
 import { createTypedWatch, judgeTyped, type TypedEnds } from './typed-events.ts';
@@ -16,7 +19,11 @@ export const RESPONSES: ApiEndpoint = {
   upstreamPath: '/responses',
   body: 'json',
   checkBody: anyBody,
-  asks: () => ONE_WHOLE,
+  // One that runs in the background is answered before it is complete.
+  asks: (bytes, members) => ({
+    choices: 1,
+    assemblable: smallValueOf(bytes, members, 'background') !== true,
+  }),
   answer: {
     // A response that runs in the background has no output yet.
     createScan: () => createMemberScan({ output: ANY_LIST }),
@@ -24,7 +31,7 @@ export const RESPONSES: ApiEndpoint = {
       judge: (value) => judgeTyped(value, ENDS, hasContent),
       isLastChunk: (chunk) => isObject(chunk) && ENDS.done.includes(String(chunk['type'])),
       createWatch: () => createTypedWatch(ENDS),
-      createAssembly: null,
+      createAssembly: createResponseAssembly,
       askedBy: { stream: 'true' },
       asEvents: null,
       errorEvent,
@@ -46,6 +53,23 @@ function hasContent(type: string, value: Readonly<Record<string, unknown>>): boo
   const { item } = value;
   const isItem = type === 'response.output_item.added' && isObject(item);
   return isItem && item['type'] !== 'message' && item['type'] !== 'reasoning';
+}
+
+/** The last event has the whole answer. */
+function createResponseAssembly(): Assembly {
+  let response: unknown = null;
+  return {
+    add(chunk) {
+      if (isObject(chunk) && ENDS.done.includes(String(chunk['type'])))
+        response = chunk['response'];
+    },
+    finished: () => isObject(response),
+    problem: () => null,
+    result() {
+      const text = isObject(response) ? writeJson(response) : null;
+      return text === null ? null : Buffer.from(text);
+    },
+  };
 }
 
 /** With the fields of the event, and `error`, which OpenAI's clients throw on. */

@@ -58,8 +58,9 @@ function isReadable(event: Buffer): boolean {
   while (event[at] === BLANK) at += 1;
   let last = event.length - 1;
   while (last > at && (event[last] ?? 0) <= BLANK) last -= 1;
+  const isEmpty = (event[at] ?? BLANK) <= BLANK;
   const isObjectText = event[at] === OPEN_BRACE && event[last] === CLOSE_BRACE;
-  return isObjectText || last <= at || event.toString('latin1', at, last + 1) === '[DONE]';
+  return isEmpty || isObjectText || event.toString('latin1', at, last + 1) === '[DONE]';
 }
 
 /** The `type` of an event's data, read without parsing the rest: the last event holds the whole answer. */
