@@ -3,12 +3,20 @@ import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { DemoFault } from '#shared/live.ts';
 import { isObject } from '#shared/objects.ts';
 import { parseJson } from '../platform/json.ts';
-import type { DemoStream } from './streams.ts';
 
 /** About 25 words a second, the pace of a mid-sized model on one card. */
 const WORD_MS = 40;
 /** Where a stream is cut or stalls. */
 const BREAK_AFTER_WORDS = 12;
+
+/** How a demo engine tells its answer in one protocol. */
+export interface DemoStream {
+  readonly whole: (text: string) => object;
+  /** Events before the first word. */
+  readonly begin: () => string;
+  readonly word: (word: string, isFirst: boolean) => string;
+  readonly end: (text: string) => string;
+}
 
 interface StreamPlan {
   readonly stream: DemoStream;

@@ -1,13 +1,4 @@
-import { DEMO_MODEL } from './answers.ts';
-
-/** How a demo engine tells its answer in one protocol. */
-export interface DemoStream {
-  readonly whole: (text: string) => object;
-  /** Events before the first word. */
-  readonly begin: () => string;
-  readonly word: (word: string, isFirst: boolean) => string;
-  readonly end: (text: string) => string;
-}
+import { DEMO_MODEL, type DemoStream } from './answers.ts';
 
 /** By the end of the path. The demo has no tokenizer: a word is a token. */
 export const DEMO_STREAMS: readonly (readonly [path: string, stream: DemoStream])[] = [
