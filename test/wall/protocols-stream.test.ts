@@ -109,6 +109,17 @@ describe.each(STREAM_PROTOCOLS.map((protocol) => [protocol.name, protocol] as co
       }
     });
 
+    test('are hedged while they show no content, and the loser is aborted', async () => {
+      const { a, b, clock, gateway, start } = await startPair(protocol, stall(...held));
+      const pending = start();
+      const { gone } = await a.call(1);
+      await turns(gateway);
+      clock.advance(5000);
+      await b.call(1);
+      expect(await pending.answer).toMatchObject({ text: whole, reason: 'hosted_a=outrun' });
+      await gone;
+    });
+
     test('end in an error after a silence', async () => {
       const { a, clock, start } = await startPair(protocol, stall(...begun));
       const pending = start();
