@@ -1,30 +1,72 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { app, BrowserWindow, clipboard, dialog, Menu, powerMonitor, shell, Tray } from 'electron';
+import {
+  app,
+  BrowserWindow,
+  clipboard,
+  dialog,
+  Menu,
+  powerMonitor,
+  screen,
+  shell,
+  Tray,
+} from 'electron';
 import type { HostActivity } from './agent/availability/host-activity.ts';
 import { createHost } from './app/app.ts';
-import { dataDirectory } from './config/data-directory.ts';
+import {
+  dataDirectory,
+  fileProblem,
+  isFileProblem,
+  openDataDirectory,
+} from './config/data-directory.ts';
 import { loadConfig } from './config/load.ts';
 import { readSettings } from './config/settings-file.ts';
 import { runDesktop } from './desktop/desktop.ts';
 import type { HostApi } from './desktop/electron-api.ts';
+import { createLoginItem } from './desktop/login-item.ts';
 import { hasTrayPanel } from './desktop/tray.ts';
+import { parseSavedWindow } from './desktop/window-bounds.ts';
 import { systemClock } from './platform/clock.ts';
+import { replaceFile } from './platform/files.ts';
 import { createFileLog } from './platform/log.ts';
 import { openStore } from './registry/store/open-store.ts';
 
 const dataDir = dataDirectory(process.env, process.platform);
+const logsDirectory = join(dataDir, 'logs');
+const windowFile = join(dataDir, 'desktop', 'window.json');
+const { env, execPath, platform } = process;
 
 // Not awaited: Electron becomes ready only after this module has been evaluated.
 void runDesktop({
-  electron: { app, BrowserWindow, clipboard, dialog, Menu, shell, Tray },
+  electron: { app, BrowserWindow, clipboard, dialog, Menu, powerMonitor, screen, shell, Tray },
   claimData,
   createHost: composeHost,
-  platform: process.platform,
-  env: process.env,
+  platform,
+  env,
+  clock: systemClock,
+  dataDirectory: dataDir,
+  logsDirectory,
+  loginItem: createLoginItem({ app, platform, env, execPath }),
+  savedWindow: { read: readWindow, write: writeWindow },
   iconsDirectory: join(import.meta.dirname, 'icons'),
   hasTrayPanel: () => hasTrayPanel(process.platform),
 });
+
+function readWindow() {
+  try {
+    return parseSavedWindow(JSON.parse(readFileSync(windowFile, 'utf8')));
+  } catch {
+    return null;
+  }
+}
+
+function writeWindow(saved: object): void {
+  try {
+    replaceFile(windowFile, JSON.stringify(saved));
+  } catch {
+    // The window opens at its default place next time.
+  }
+}
 
 /** Inside the data directory, so that the lock allows one instance per data directory. */
 function claimData(): void {
@@ -39,11 +81,20 @@ const surroundings: HostActivity = {
 };
 
 async function composeHost(): Promise<HostApi> {
+  try {
+    return await openHost();
+  } catch (error) {
+    throw isFileProblem(error) ? new Error(fileProblem(error, dataDir), { cause: error }) : error;
+  }
+}
+
+async function openHost(): Promise<HostApi> {
+  const unsafe = openDataDirectory(process.env, process.platform);
   const settings = readSettings(dataDir, Date.now());
   const loaded = loadConfig(process.env, settings.tree);
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
-  const log = createFileLog(join(dataDir, 'logs'), loaded.config.gateway.logLevel);
-  for (const warning of [...settings.warnings, ...loaded.warnings]) log('warn', warning);
+  const log = createFileLog(logsDirectory, loaded.config.gateway.logLevel);
+  for (const warning of [...unsafe, ...settings.warnings, ...loaded.warnings]) log('warn', warning);
   const host = await createHost(
     {
       loaded,

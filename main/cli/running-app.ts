@@ -1,5 +1,7 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseVisible } from '#shared/visible.ts';
+import { replaceFile } from '../platform/files.ts';
 import { readControlToken } from '../platform/secrets.ts';
 
 /** The running Switchyard of a data directory, with its control token. */
@@ -44,7 +46,7 @@ export async function callRunning(
       body: json === undefined ? null : JSON.stringify(json),
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
-    const body = (await response.json()) as Readonly<Record<string, unknown>>;
+    const body = parseVisible(await response.text()) as Readonly<Record<string, unknown>>;
     if (response.ok) return { body, error: null };
     const { message } = (body['error'] ?? {}) as { readonly message?: unknown };
     return { body, error: typeof message === 'string' ? message : `HTTP ${response.status}` };
@@ -53,7 +55,7 @@ export async function callRunning(
   }
 }
 
-/** Makes one call for a command; on failure prints why, sets exit code 1 and returns null. */
+/** On failure prints why, sets exit code 1 and returns null. */
 export async function command(dataDirectory: string, call: Call): Promise<Called['body'] | null> {
   const running = findRunning(dataDirectory);
   const { body, error } =
@@ -73,9 +75,7 @@ const FILE = 'running.json';
 
 /** Records the running gateway's address for the other commands, such as `switchyard open`. */
 export function writeRunFile(directory: string, url: string): void {
-  writeFileSync(join(directory, FILE), `${JSON.stringify({ url, pid: process.pid })}\n`, {
-    mode: 0o600,
-  });
+  replaceFile(join(directory, FILE), `${JSON.stringify({ url, pid: process.pid })}\n`);
 }
 
 export function removeRunFile(directory: string): void {

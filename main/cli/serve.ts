@@ -3,7 +3,7 @@ import { HOSTED_IDS } from '#shared/ids.ts';
 import { createHostActivity } from '../agent/availability/host-activity.ts';
 import { createHost, type Host, WINDOW_DIRECTORY } from '../app/app.ts';
 import { stopOnSignal } from '../app/shutdown.ts';
-import { dataDirectory, inUsableDirectory } from '../config/data-directory.ts';
+import { dataDirectory, inUsableDirectory, openDataDirectory } from '../config/data-directory.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { readSettings } from '../config/settings-file.ts';
@@ -31,7 +31,9 @@ async function run(env: NodeJS.ProcessEnv, directory: string): Promise<void> {
     process.exitCode = 1;
     return;
   }
-  for (const warning of [...settings.warnings, ...loaded.warnings]) warn(`Warning: ${warning}`);
+  const unsafe = openDataDirectory(env, process.platform);
+  for (const warning of [...unsafe, ...settings.warnings, ...loaded.warnings])
+    warn(`Warning: ${warning}`);
   const host = await createHost(
     { loaded, dataDirectory: directory, windowDirectory: WINDOW_DIRECTORY },
     {

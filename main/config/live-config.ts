@@ -5,7 +5,7 @@ import { type Config, ENTRIES, type Entry, ENV_PREFIX, type SettingChange } from
 import { writeSettings } from './settings-file.ts';
 import { settingsView } from './settings-view.ts';
 
-/** Whether a change was made and is on disk. */
+/** `saved` means that the change is on disk. */
 export type Patched =
   | { readonly kind: 'patched' }
   | Extract<PatchPlan, { readonly kind: 'refused' }>
@@ -13,7 +13,7 @@ export type Patched =
   | { readonly kind: 'unwritten'; readonly message: string };
 
 /** The configuration in force: a value that is replaced as a whole when a setting changes. */
-interface LiveConfig {
+export interface LiveConfig {
   readonly current: () => Config;
   /** Every value with its source, secrets masked. */
   view(): SettingsView;
@@ -21,7 +21,7 @@ interface LiveConfig {
   patch(tree: unknown): Patched;
 }
 
-/** Makes it from what was loaded at the start; `changed` hears of each replacement. */
+/** `changed` is called for each replacement. */
 export function createLiveConfig(
   loaded: LoadedConfig,
   directory: string,
@@ -52,7 +52,7 @@ export function createLiveConfig(
   };
 }
 
-/** What a wish for changes comes to: all of them, or none and the first reason. */
+/** All changes, or none and the first reason. */
 type PatchPlan =
   | {
       readonly kind: 'planned';

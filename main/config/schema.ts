@@ -2,7 +2,6 @@ import * as kinds from './setting-types.ts';
 import { atStart, optional, setting, type Setting } from './setting-types.ts';
 import { PREFILL, PROTOCOLS } from './upstream-choices.ts';
 
-/** What every variable of this program begins with. */
 export const ENV_PREFIX = 'SWITCHYARD_';
 
 const PROTOCOLS_MEANING = 'Whether it serves /v1/responses and /v1/messages.';
@@ -282,13 +281,12 @@ export const ENTRIES: readonly Entry[] = Object.entries(SETTINGS).flatMap(([sect
   })),
 );
 
-/** One setting's value in a configuration. */
 export function valueAt(config: Config, { section, key }: Entry): unknown {
   const values: Readonly<Record<string, Readonly<Record<string, unknown>>>> = config;
   return values[section]?.[key];
 }
 
-/** One value to be set; undefined puts the default back. */
+/** Undefined resets to the default. */
 export interface SettingChange {
   readonly entry: Entry;
   readonly value: unknown;

@@ -1,16 +1,18 @@
-import type { AppApi, ElectronApi, HostApi } from './electron-api.ts';
-import { openShell, type Shell } from './shell.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { AppApi, HostApi } from './electron-api.ts';
+import { HIDDEN_SWITCH } from './login-item.ts';
+import { openShell, type Shell, type ShellDeps } from './shell.ts';
+import { handleEnd } from './shutdown.ts';
 
-interface DesktopDeps {
-  readonly electron: ElectronApi;
+interface DesktopDeps extends ShellDeps {
   /** Called first, because the single-instance lock lies in the directory that it sets. */
   readonly claimData: () => void;
   /** Called in the first instance only; throws with a message for people. */
   readonly createHost: () => HostApi | Promise<HostApi>;
-  readonly platform: NodeJS.Platform;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly iconsDirectory: string;
-  readonly hasTrayPanel: () => Promise<boolean>;
+  readonly clock: Clock;
+  /** Where the owner can correct a setting that keeps the gateway from starting. */
+  readonly dataDirectory: string;
 }
 
 /** Runs the desktop shell around one host; settles once it has started or failed to. */
@@ -24,6 +26,8 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
     return;
   }
   app.enableSandbox();
+  // Windows groups taskbar entries and toasts by it; electron-builder.yml has the same.
+  app.setAppUserModelId('io.github.switchyard');
   if (!app.requestSingleInstanceLock()) {
     app.quit();
     return;
@@ -35,15 +39,39 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
   app.on('activate', open);
   // Without a listener Electron quits with the last window, and the gateway with it.
   app.on('window-all-closed', () => undefined);
-  holdQuit(app, () => shell);
+  const endSession = handleEnd(deps.electron, deps.clock, () => shell);
 
   await app.whenReady();
-  try {
-    const host = await deps.createHost();
-    shell = openShell(deps, host, await host.start());
-    open();
-  } catch (error) {
-    fail(error);
+  for (;;) {
+    try {
+      const host = await deps.createHost();
+      shell = openShell(deps, host, await host.start(), endSession);
+      break;
+    } catch (error) {
+      if ((await askAfterFailure(error)) === 'quit') {
+        app.exit(1);
+        return;
+      }
+    }
+  }
+  if (isStartedHidden(app)) app.dock?.hide();
+  else open();
+
+  /** Nothing runs yet, so a box without a window blocks nobody. */
+  async function askAfterFailure(error: unknown): Promise<'retry' | 'quit'> {
+    for (;;) {
+      const { response } = await dialog.showMessageBox({
+        type: 'error',
+        message: 'Switchyard could not start',
+        detail: `${messageOf(error)}\n\nSettings are in ${deps.dataDirectory}.`,
+        buttons: ['Try again', 'Open settings folder', 'Quit'],
+        defaultId: 0,
+        cancelId: 2,
+      });
+      if (response === 0) return 'retry';
+      if (response === 2) return 'quit';
+      await deps.electron.shell.openPath(deps.dataDirectory);
+    }
   }
 
   function fail(error: unknown): void {
@@ -52,27 +80,9 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
   }
 }
 
-/**
- * Makes quitting wait for running requests. A second quit ends the app at once, and so does one before the host
- * runs.
- */
-function holdQuit(
-  app: Pick<AppApi, 'on' | 'exit'>,
-  running: () => { stop(): Promise<void> } | null,
-): void {
-  let phase: 'running' | 'stopping' = 'running';
-  app.on('before-quit', (event) => {
-    event.preventDefault();
-    const ours = phase === 'running' ? running() : null;
-    phase = 'stopping';
-    // exit() closes windows without asking them; ours would only hide.
-    if (ours === null) app.exit(0);
-    else
-      ours.stop().then(
-        () => app.exit(0),
-        () => app.exit(1),
-      );
-  });
+/** Started by the system at login, which opens no window. */
+function isStartedHidden(app: Pick<AppApi, 'commandLine' | 'getLoginItemSettings'>): boolean {
+  return app.commandLine.hasSwitch(HIDDEN_SWITCH) || app.getLoginItemSettings().wasOpenedAtLogin;
 }
 
 /** Throws if the window's sandbox is switched off. */
@@ -93,6 +103,9 @@ function refuseUnsandboxed(
 }
 
 function startFailure(error: unknown): string {
-  const what = error instanceof Error ? error.message : String(error);
-  return `${what}\n\nNothing is running now. Fix that and start Switchyard again.`;
+  return `${messageOf(error)}\n\nNothing is running now. Fix that and start Switchyard again.`;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

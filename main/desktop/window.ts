@@ -1,63 +1,101 @@
 import { join } from 'node:path';
 import type { BrowserWindowConstructorOptions } from 'electron';
 import type { ContentsApi, ElectronApi, WindowApi } from './electron-api.ts';
+import { createWindowMemory, type SavedWindowFile } from './window-bounds.ts';
 
 interface WindowDeps {
-  readonly electron: Pick<ElectronApi, 'BrowserWindow' | 'dialog'>;
+  readonly electron: Pick<ElectronApi, 'app' | 'BrowserWindow' | 'dialog' | 'screen'>;
+  readonly platform: NodeJS.Platform;
   readonly iconsDirectory: string;
   readonly ownOrigin: string;
   readonly controlLink: () => string;
   readonly hasTrayPanel: () => Promise<boolean>;
+  readonly saved: SavedWindowFile;
+  /** Windows only. */
+  readonly onSessionEnd: () => void;
 }
 
+/** A view of the page, by its route. */
+export type WindowView = 'settings';
+
 export interface MainWindow {
-  /** Brings the window to the bringToFront; creates it if there is none. */
-  open(): void;
-  /** Shows an error in a message showBox on the window. */
+  /** Brings the window to the front; creates it if there is none. */
+  open(view?: WindowView): void;
+  /** Shows an error in a message box on the window. */
   showError(title: string, detail: string): void;
+  /** Remembers size and position. */
+  save(): void;
 }
 
 /** The window shows the gateway's page, with its own control session. */
 export function createMainWindow(deps: WindowDeps): MainWindow {
-  const { BrowserWindow, dialog } = deps.electron;
+  const { app, BrowserWindow, dialog, screen } = deps.electron;
   let current: WindowApi | null = null;
+  const memory = createWindowMemory(deps.saved, screen);
+  const crashes = createCrashGuard();
 
-  function createWindow(): WindowApi {
-    const window = new BrowserWindow(windowOptions(deps.iconsDirectory));
+  function createWindow(view: WindowView | null): WindowApi {
+    const window = new BrowserWindow({ ...windowOptions(deps.iconsDirectory), ...memory.bounds() });
     guardContents(window.webContents, deps.ownOrigin);
-    window.once('ready-to-show', () => window.show());
+    window.once('ready-to-show', () => {
+      if (memory.wasMaximized()) window.maximize();
+      window.show();
+    });
+    window.on('show', () => void app.dock?.show());
+    // A tray app without a window has no place in the dock.
+    window.on('hide', () => app.dock?.hide());
+    if (deps.platform === 'win32') window.on('session-end', deps.onSessionEnd);
     window.on('close', (event) => {
       event.preventDefault();
       void hideOrMinimize(window);
     });
-    // A crashed page stays dead when shown; the next open() creates another window.
-    window.webContents.on('render-process-gone', () => window.destroy());
-    window.loadURL(deps.controlLink()).catch(async (error: unknown) => {
-      if (window.isDestroyed() || isSuperseded(error)) return;
-      window.show();
-      await showBox(
-        window,
-        'The window could not be loaded',
-        `${messageOf(error)}\n\nThe gateway goes on serving. Try "Open window" again, or "Open in browser".`,
+    // A crashed page stays dead when shown, so another window takes its place.
+    window.webContents.on('render-process-gone', () => replaceCrashed(window));
+    const loaded = window.loadURL(deps.controlLink());
+    if (view !== null)
+      void loaded.then(
+        () => goTo(window, deps.ownOrigin, view),
+        () => undefined,
       );
-      window.destroy();
-    });
+    loaded.catch((error: unknown) => reportFailedLoad(window, error));
     return window;
+  }
+
+  async function reportFailedLoad(window: WindowApi, error: unknown): Promise<void> {
+    if (window.isDestroyed() || isSuperseded(error)) return;
+    window.show();
+    await showBox(
+      window,
+      'The window could not be loaded',
+      `${messageOf(error)}\n\nThe gateway goes on serving. Try "Open window" again, or "Open in browser".`,
+    );
+    window.destroy();
   }
 
   // Without a visible tray icon a hidden window could not be opened again.
   async function hideOrMinimize(window: WindowApi): Promise<void> {
     const canReturn = await deps.hasTrayPanel();
     if (window.isDestroyed()) return;
-    if (canReturn) window.hide();
-    else window.minimize();
+    memory.remember(window);
+    if (!canReturn) {
+      window.minimize();
+      return;
+    }
+    if (memory.explainTray()) await explainTray(dialog, window);
+    if (!window.isDestroyed()) window.hide();
   }
 
-  function bringToFront(): WindowApi {
+  function replaceCrashed(window: WindowApi): void {
+    window.destroy();
+    if (crashes.mayReopen()) bringToFront();
+  }
+
+  function bringToFront(view: WindowView | null = null): WindowApi {
     if (current === null || current.isDestroyed()) {
-      current = createWindow();
+      current = createWindow(view);
       return current;
     }
+    if (view !== null) goTo(current, deps.ownOrigin, view);
     if (current.isMinimized()) current.restore();
     current.show();
     current.focus();
@@ -69,8 +107,46 @@ export function createMainWindow(deps: WindowDeps): MainWindow {
   }
 
   return {
-    open: () => void bringToFront(),
+    open: (view) => void bringToFront(view ?? null),
     showError: (title, detail) => void showBox(bringToFront(), title, detail),
+    save() {
+      if (current !== null && !current.isDestroyed()) memory.remember(current);
+    },
+  };
+}
+
+/** Only the fragment differs from the page that is shown, so the session stays. */
+function goTo(window: WindowApi, ownOrigin: string, view: WindowView): void {
+  if (!window.isDestroyed()) window.loadURL(`${ownOrigin}/#/${view}`).catch(() => undefined);
+}
+
+async function explainTray(
+  dialog: WindowDeps['electron']['dialog'],
+  window: WindowApi,
+): Promise<void> {
+  await dialog.showMessageBox(window, {
+    type: 'info',
+    message: 'Switchyard keeps running in the tray',
+    detail:
+      'Apps can go on using it. To open this window again or to quit, use the icon in the tray.',
+    buttons: ['OK'],
+  });
+}
+
+/** A page that crashes at once after each reopening must not keep the machine busy. */
+const MAX_REOPENINGS = 2;
+const REOPENINGS_WINDOW_MS = 60_000;
+
+function createCrashGuard(): { mayReopen(): boolean } {
+  let reopenedAt: readonly number[] = [];
+  return {
+    mayReopen() {
+      const now = performance.now();
+      reopenedAt = reopenedAt.filter((at) => now - at < REOPENINGS_WINDOW_MS);
+      if (reopenedAt.length >= MAX_REOPENINGS) return false;
+      reopenedAt = [...reopenedAt, now];
+      return true;
+    },
   };
 }
 
@@ -130,7 +206,6 @@ function guardContents(contents: ContentsApi, ownOrigin: string): void {
   );
 }
 
-/** Whether an address is a page of this gateway. */
 export function isOwnPage(address: string, ownOrigin: string): boolean {
   const url = URL.parse(address);
   if (url === null || url.username !== '' || url.password !== '') return false;

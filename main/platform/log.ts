@@ -1,5 +1,6 @@
 import { createWriteStream, mkdirSync, renameSync, statSync, type WriteStream } from 'node:fs';
 import { join } from 'node:path';
+import { visible } from '#shared/visible.ts';
 
 export type LogLevel = 'error' | 'warn' | 'info' | 'debug';
 
@@ -23,7 +24,8 @@ export function createFileLog(directory: string, level: LogLevel): Log {
   let stream = open(path);
   return (lineLevel, event, fields) => {
     if (RANK[lineLevel] > RANK[level]) return;
-    const line = `${JSON.stringify({ time: new Date().toISOString(), level: lineLevel, event, ...fields })}\n`;
+    const entry = { time: new Date().toISOString(), level: lineLevel, event, ...fields };
+    const line = `${visible(JSON.stringify(entry))}\n`;
     bytes += line.length;
     if (bytes > MAX_FILE_BYTES) {
       stream.end();

@@ -1,3 +1,5 @@
+import { parseVisible } from '#shared/visible.ts';
+
 const TOKEN_KEY = 'switchyard.session';
 
 /** The edges the client needs; a test hands in its own. */
@@ -16,7 +18,7 @@ export interface Client {
   redeem: (code: string) => Promise<string | null>;
 }
 
-/** Makes a client; the token lives in the storage and nowhere else. */
+/** The token is kept in the given storage only. */
 export function createClient({ fetch, storage }: ClientEdges): Client {
   const send = (path: string, init: RequestInit, token: string | null): Promise<Response> => {
     const headers = new Headers(init.headers);
@@ -54,14 +56,12 @@ export function jsonBody(method: 'POST' | 'PUT' | 'PATCH', body: unknown): Reque
   return { method, headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
 }
 
-/** What a server has against a call. */
 export interface Refusal {
   readonly message: string;
   /** The part of the call that it is about, such as a setting's path; null for the call as a whole. */
   readonly param: string | null;
 }
 
-/** What is said where nobody answers. */
 export const NO_ANSWER: Refusal = {
   message: 'The gateway did not answer. Is it still running?',
   param: null,
@@ -71,7 +71,7 @@ export const NO_ANSWER: Refusal = {
 export async function refusalOf(response: Response): Promise<Refusal> {
   const fallback = `The gateway answered ${response.status}.`;
   try {
-    const { error } = (await response.json()) as {
+    const { error } = parseVisible(await response.text()) as {
       readonly error?: { readonly message?: unknown; readonly param?: unknown };
     };
     const message = error?.message;

@@ -1,4 +1,5 @@
 import type { LiveEvent } from '#shared/live.ts';
+import { parseVisible } from '#shared/visible.ts';
 import type { Client } from './client.ts';
 import { createSseReader } from './sse.ts';
 
@@ -7,10 +8,8 @@ const LONGEST_WAIT_MS = 8_000;
 /** The gateway sends at least a comment every 15 s; three missing ones mean a dead line. */
 const SILENCE_MS = 45_000;
 
-/** How one stretch of the feed ended. */
 type FeedEnd = 'locked' | 'ended';
 
-/** What the feed tells the rest of the page. */
 interface FeedListener {
   onEvent: (event: LiveEvent) => void;
   /** The line broke; it is being tried again. */
@@ -19,7 +18,7 @@ interface FeedListener {
   onLocked: () => void;
 }
 
-/** What the feed needs; `wait` ends early when somebody asks to try now. */
+/** `wait` ends early when the user asks to retry now. */
 interface FeedEdges {
   readonly client: Pick<Client, 'request'>;
   readonly wait: (ms: number) => Promise<void>;
@@ -61,7 +60,7 @@ async function readOnce(
     });
     if (response.status === 401) return 'locked';
     if (!response.ok || !response.body) return 'ended';
-    const push = createSseReader((data) => onEvent(JSON.parse(data) as LiveEvent));
+    const push = createSseReader((data) => onEvent(parseVisible(data) as LiveEvent));
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     for (;;) {
       const { done, value } = await reader.read();

@@ -68,7 +68,7 @@ export function connectSwitchyard(page: Window): Switchyard {
   };
 }
 
-/** The one-time code of the address, removed from it at once so that no copy of it stays around. */
+/** Removes the one-time code from the address, so that history and bookmarks do not keep it. */
 function takeCode(page: Window): string | null {
   const match = /^#code=(.+)$/.exec(page.location.hash);
   if (!match?.[1]) return null;

@@ -1,13 +1,13 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { UpstreamId } from '#shared/ids.ts';
-import { sendBody } from '../../platform/http/responses.ts';
+import { NOSNIFF, sendBody } from '../../platform/http/responses.ts';
 import { errorShapeFor } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
 import type { Attempt } from '../routing/attempts.ts';
 import { fallbackReason } from '../routing/fallback-reasons.ts';
 import type { RequestContext, RouteResult } from '../routing/router.ts';
 import type { AnswerSeen, BytesSeen } from '../upstream/attempt.ts';
-import { callerHeaders } from '../upstream/headers.ts';
+import { bytesType, callerHeaders, passedType } from '../upstream/headers.ts';
 import { finalResponse } from './final-error.ts';
 import { inShape } from './passed-error.ts';
 import type { RelayEnd } from './relay.ts';
@@ -75,7 +75,7 @@ function sendFinalResponse(
   if (final.kind === 'error') sendError(res, final.error, headers);
   else {
     const { headers: upstreamHeaders, body } = final.response;
-    const type = String(upstreamHeaders['content-type'] ?? 'application/json');
+    const type = passedType(upstreamHeaders);
     const own = inShape(errorShapeFor(res.req), { status, body, type });
     sendBody(res, status, own.body, {
       ...callerHeaders(upstreamHeaders),
@@ -110,7 +110,8 @@ function sendAnswer(
   }
   const format = call.endpoint.answer.stream;
   if (format === null) throw new Error('a stream of an endpoint without streams');
-  res.writeHead(200, { ...headers, 'content-type': EVENT_STREAM, 'cache-control': 'no-store' });
+  const own = { 'content-type': EVENT_STREAM, 'cache-control': 'no-store', ...NOSNIFF };
+  res.writeHead(200, { ...headers, ...own });
   const relayed = relayToEnd({ ...routed, seen }, format, res, { context, deps });
   context.observer.answering(head);
   return endedWith(relayed, context);
@@ -144,16 +145,9 @@ async function sendBytes(
   res: ServerResponse,
   { headers, context: { config, signal }, deps: { clock } }: BytesContext,
 ): Promise<RelayEnd['kind']> {
-  const {
-    'content-type': type,
-    'content-length': length,
-    'content-encoding': coding,
-  } = seen.headers;
-  const head: OutgoingHttpHeaders = {
-    ...headers,
-    'content-type': String(type ?? 'application/octet-stream'),
-    'cache-control': 'no-store',
-  };
+  const { 'content-length': length, 'content-encoding': coding } = seen.headers;
+  const own = { 'content-type': bytesType(seen.headers), 'cache-control': 'no-store', ...NOSNIFF };
+  const head: OutgoingHttpHeaders = { ...headers, ...own };
   // Decoded bytes have another length.
   if (typeof length === 'string' && coding === undefined) head['content-length'] = length;
   res.writeHead(200, head);

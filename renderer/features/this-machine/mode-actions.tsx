@@ -13,7 +13,6 @@ interface AgentOrdersProps {
   readonly onTaken: () => void;
 }
 
-/** What the owner can ask of this machine. */
 export function AgentOrders({ view, control, setWish, onTaken }: AgentOrdersProps) {
   const [giving, setGiving] = useState(false);
   const [outcome, setOutcome] = useState<{ said: string; error: string | null } | null>(null);
