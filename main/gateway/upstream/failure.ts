@@ -1,12 +1,12 @@
 import type { UpstreamId } from '#shared/ids.ts';
 import { isObject } from '#shared/objects.ts';
 import type { FailureReason } from '#shared/reasons.ts';
-import { parseHttpDate } from '../../platform/dates.ts';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
 import type { UpstreamErrorCode } from '../http/errors.ts';
 import { parseJson } from '../../platform/json.ts';
 import { errorMessage } from './completion.ts';
 import type { ApiEndpoint } from './endpoint.ts';
+import { retryAfterMs } from './retry-after.ts';
 
 export interface ErrorResponse {
   readonly kind: 'status';
@@ -295,20 +295,4 @@ export function messageOf(parsed: Readonly<Record<string, unknown>>): string {
 /** A proxy's error page may mention a model or a queue in its boilerplate, so its text is ignored. */
 function withoutMarkup(text: string): string {
   return /<html|<!doctype/i.test(text) ? '' : text;
-}
-
-/**
- * The wait that an upstream asks for, in milliseconds; null if it names none.
- * Reads `retry-after-ms` (OpenAI's clients honour it) and `Retry-After` as seconds or as a date (RFC 9110, 10.2.3).
- */
-export function retryAfterMs(headers: ResponseHeaders, nowMs: number): number | null {
-  // An empty value would read as 0.
-  const exact = Number(headers['retry-after-ms'] || Number.NaN);
-  if (Number.isFinite(exact) && exact >= 0) return exact;
-  const value = headers['retry-after'];
-  if (typeof value !== 'string' || value.trim() === '') return null;
-  const seconds = Number(value);
-  if (Number.isFinite(seconds)) return seconds >= 0 ? seconds * 1000 : null;
-  const dateMs = parseHttpDate(value);
-  return dateMs === null ? null : Math.max(0, dateMs - nowMs);
 }
