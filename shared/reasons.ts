@@ -8,6 +8,8 @@ export const SKIP_REASONS = [
   'disabled',
   /** Its first token would have come too late, and somebody else could serve. */
   'predicted_slow',
+  /** It is set to another model, and vectors of two models do not compare. */
+  'model_mismatch',
 ] as const;
 
 /** Why an upstream that was asked did not give the answer; `http_<status>` comes beside these. */
@@ -22,6 +24,8 @@ export const FAILURE_REASONS = [
   'context_length',
   /** A picture, audio or video to one that only reads text. */
   'unsupported_input',
+  /** It has no such endpoint. */
+  'unsupported',
   'bad_response',
   /** The gateway had no descriptor left for a connection. */
   'gateway_exhausted',

@@ -1,11 +1,12 @@
 import { AGENT_PORTS } from '#shared/agent.ts';
 import { LOG_SETTINGS } from './log-settings.ts';
-import { PREFILL } from './prefill-choices.ts';
 import * as kinds from './setting-types.ts';
 import { atStart, optional, setting, type Setting } from './setting-types.ts';
+import { PREFILL, PROTOCOLS } from './upstream-choices.ts';
 
 export const ENV_PREFIX = 'SWITCHYARD_';
 
+const PROTOCOLS_MEANING = 'Whether it serves /v1/responses and /v1/messages.';
 const TIMEOUT = 'Longest wait for the first token; then the request falls back.';
 const PREFILL_MEANING = 'How a partial answer is continued here after a stream was dropped.';
 
@@ -38,6 +39,7 @@ function remote(prefix: string, address: string, timeoutMs: number, timeout = TI
       'Stream from the upstream even if the app does not: failures show early.',
     ),
     prefill: setting(`${prefix}_PREFILL`, PREFILL, 'auto', PREFILL_MEANING),
+    protocols: setting(`${prefix}_PROTOCOLS`, PROTOCOLS, 'auto', PROTOCOLS_MEANING),
   };
 }
 
@@ -53,6 +55,7 @@ export const SETTINGS = {
     ),
     timeoutMs: setting('LOCAL_TIMEOUT_MS', kinds.milliseconds, 60_000, TIMEOUT),
     prefill: setting('LOCAL_PREFILL', PREFILL, 'auto', PREFILL_MEANING),
+    protocols: setting('LOCAL_PROTOCOLS', PROTOCOLS, 'auto', PROTOCOLS_MEANING),
   },
   hosted_a: remote('HOSTED_A', HOSTED_URL, 30_000),
   hosted_b: remote('HOSTED_B', HOSTED_URL, 30_000),

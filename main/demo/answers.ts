@@ -8,43 +8,34 @@ import { parseJson } from '../platform/json.ts';
 const WORD_MS = 40;
 const BREAK_AFTER_WORDS = 12;
 
+/** How a demo engine tells its answer in one protocol. */
+export interface DemoStream {
+  readonly whole: (text: string) => object;
+  /** Events before the first word. */
+  readonly begin: () => string;
+  readonly word: (word: string, isFirst: boolean) => string;
+  readonly end: (text: string) => string;
+}
+
 interface StreamPlan {
+  readonly stream: DemoStream;
   /** The partial answer to continue; empty for a whole answer. */
   readonly partial: string;
   readonly delayMs: number;
   readonly fault: DemoFault;
 }
 
-export function wholeAnswer(id: UpstreamId): object {
-  const message = { role: 'assistant', content: cannedAnswer(id) };
-  return {
-    ...common(),
-    object: 'chat.completion',
-    choices: [{ index: 0, message, finish_reason: 'stop' }],
-    usage: usage(cannedAnswer(id)),
-  };
-}
-
 /** Streams the answer, or the rest of a partial one, word by word; `cut` and `stall` break it. */
 export function streamAnswer(
   res: ServerResponse,
   id: UpstreamId,
-  { partial, delayMs, fault }: StreamPlan,
+  { stream, partial, delayMs, fault }: StreamPlan,
 ): void {
   const text = restOfAnswer(id, partial);
   const words = text.split(/(?<= )/);
   let next = 0;
   res.writeHead(200, { 'content-type': 'text/event-stream' });
   res.flushHeaders();
-  const send = (delta: object, finishReason: string | null = null, more: object = {}) =>
-    res.write(
-      `data: ${JSON.stringify({
-        ...common(),
-        object: 'chat.completion.chunk',
-        choices: [{ index: 0, delta, finish_reason: finishReason }],
-        ...more,
-      })}\n\n`,
-    );
 
   function step(): void {
     if (res.destroyed) return;
@@ -53,25 +44,14 @@ export function streamAnswer(
     if (next === BREAK_AFTER_WORDS && fault === 'cut') {
       res.destroy();
     } else if (word === undefined) {
-      send({}, 'stop', { usage: usage(text) });
-      res.end('data: [DONE]\n\n');
+      res.end(stream.end(text));
     } else {
-      send(next === 0 ? { role: 'assistant', content: word } : { content: word });
+      res.write((next === 0 ? stream.begin() : '') + stream.word(word, next === 0));
       next += 1;
       setTimeout(step, WORD_MS);
     }
   }
   setTimeout(step, delayMs);
-}
-
-function common(): object {
-  return { id: 'chatcmpl-demo', created: Math.floor(Date.now() / 1000), model: DEMO_MODEL };
-}
-
-/** One token a word: the demo has no tokenizer. */
-function usage(text: string): object {
-  const words = text.split(' ').length;
-  return { prompt_tokens: 1, completion_tokens: words, total_tokens: words + 1 };
 }
 
 /** Says of itself that it is canned. */

@@ -3,7 +3,9 @@ import type { AddressInfo } from 'node:net';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { DemoFault } from '#shared/live.ts';
 import { ByteBuffer } from '../platform/byte-buffer.ts';
-import { DEMO_MODEL, readChat, streamAnswer, wholeAnswer } from './answers.ts';
+import { cannedAnswer, DEMO_MODEL, readChat, streamAnswer } from './answers.ts';
+import { DEMO_STREAMS } from './streams.ts';
+import { type DemoBody, demoBody } from './whole-answers.ts';
 
 /** An engine with canned answers behind a loopback socket, which can be broken and healed. */
 export interface DemoEngine {
@@ -57,16 +59,25 @@ export function createDemoEngine(id: UpstreamId, cold: boolean): DemoEngine {
       sendJson(res, 200, { object: 'list', data: [{ id: DEMO_MODEL, object: 'model' }] });
     } else if (fault === '429') sendJson(res, 429, error('Rate limit'), { 'retry-after': '20' });
     else if (fault === '500') sendJson(res, 500, error('The demo engine was told to fail'));
-    else void chat(req, res);
+    else void post(req, res);
   }
 
-  async function chat(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const body = new ByteBuffer();
-    for await (const part of req) body.add(part as Buffer);
-    const { stream, partial } = readChat(body.take().toString());
+  async function post(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const gathered = new ByteBuffer();
+    for await (const part of req) gathered.add(part as Buffer);
+    const body = gathered.take();
+    const path = req.url ?? '';
     const delayMs = fault === 'slow' ? SLOW_MS : 0;
-    if (stream) streamAnswer(res, id, { partial, delayMs, fault });
-    else setTimeout(() => sendJson(res, 200, wholeAnswer(id)), delayMs);
+    const stream = DEMO_STREAMS.find(([end]) => path.endsWith(end))?.[1];
+    if (stream === undefined) {
+      const whole = demoBody(path, body, id);
+      if (whole === null) sendJson(res, 404, error('Not Found'));
+      else setTimeout(() => send(res, whole), delayMs);
+      return;
+    }
+    const chat = readChat(body.toString());
+    if (chat.stream) streamAnswer(res, id, { stream, partial: chat.partial, delayMs, fault });
+    else setTimeout(() => sendJson(res, 200, stream.whole(cannedAnswer(id))), delayMs);
   }
 
   return {
@@ -82,6 +93,10 @@ export function createDemoEngine(id: UpstreamId, cold: boolean): DemoEngine {
       else if (wasRefusing) await listen();
     },
   };
+}
+
+function send(res: ServerResponse, { type, bytes }: DemoBody): void {
+  res.writeHead(200, { 'content-type': type }).end(bytes);
 }
 
 function sendJson(

@@ -29,6 +29,7 @@ import type { ProvidersKnown } from './monitoring/status.ts';
 import { createEngineActivity } from './routing/engine-activity.ts';
 import { healthCheckOf } from './routing/health-check-routes.ts';
 import { createHedgeBudget } from './routing/hedge-policy.ts';
+import { createEndpointSupport, type EndpointSupport } from './routing/endpoint-support.ts';
 import type { LocalChoice } from './upstream/call.ts';
 import { type RemoteUpstream, remoteUpstreams } from './upstream/upstreams.ts';
 
@@ -120,6 +121,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   });
   const bodies = createBodyBudget(() => config().gateway.maxBodiesInFlightBytes, BODY_COPIES);
   const prefills = createPrefills(deps.http, clock);
+  const support = createEndpointSupport(clock);
   const healthChecks = healthChecksOf(deps, circuits, () => remotes(config()));
   const sessions = createSessions(clock);
   const controlLink = () => `${lifecycle.url()}/#code=${sessions.newCode()}`;
@@ -149,6 +151,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
         bodies,
         admission,
         prefills,
+        support,
         observe: (about) => logs.begin(about),
         inFlightAt: (id) => stats.inFlightAt(id),
         remotes: () => remotes(config()),
@@ -167,7 +170,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     baseUrl: () => lifecycle.baseUrl(),
     ports: () => (lifecycle.url() === '' ? [] : [Number(new URL(lifecycle.url()).port)]),
     controlLink,
-    ...changeHandlers(monitor, prefills),
+    ...changeHandlers(monitor, prefills, support),
     start() {
       healthChecks.start();
       return lifecycle.start(config());
@@ -210,6 +213,7 @@ type ChangeHandlers = Pick<
 function changeHandlers(
   { circuits, latencies, predictions, stats, warmup }: Monitor,
   prefills: Prefills,
+  support: EndpointSupport,
 ): ChangeHandlers {
   return {
     resetCircuit: (id) => circuits.reset(id),
@@ -217,10 +221,14 @@ function changeHandlers(
       circuits.reset(id);
       predictions.forget(id);
       prefills.forget(id);
+      support.forget(id);
       if (id === 'ondemand') warmup.forget();
     },
     traffic: (id) => providerTraffic(id, { circuits, latencies, stats }),
-    providerChanged: (id) => circuits.reset(id),
+    providerChanged(id) {
+      circuits.reset(id);
+      support.forget(id);
+    },
     providerRecovered(id) {
       circuits.coolDown(id);
       // The pool's circuit opens when all of its machines are excluded.
@@ -230,6 +238,7 @@ function changeHandlers(
       circuits.forget(id);
       latencies.forget(id);
       predictions.forget(id);
+      support.forget(id);
     },
   };
 }

@@ -16,6 +16,7 @@ function remote(prefix: string, timeoutMs: number): Record<string, unknown> {
     [`${prefix}_TIMEOUT_MS`]: timeoutMs,
     [`${prefix}_ASSEMBLE`]: true,
     [`${prefix}_PREFILL`]: 'auto',
+    [`${prefix}_PROTOCOLS`]: 'auto',
   };
 }
 
@@ -28,6 +29,7 @@ const TABLE: Readonly<Record<string, unknown>> = {
   LOCAL_ENGINE_URL: null,
   LOCAL_TIMEOUT_MS: 60000,
   LOCAL_PREFILL: 'auto',
+  LOCAL_PROTOCOLS: 'auto',
   ...remote('HOSTED_A', 30000),
   ...remote('HOSTED_B', 30000),
   ...remote('HOSTED_C', 30000),

@@ -225,6 +225,16 @@ const KINDS: {
     allowed: /one of same-model, any, off/,
   },
   {
+    names: [...each('PROTOCOLS'), 'LOCAL_PROTOCOLS'],
+    good: [
+      ['auto', 'auto'],
+      ['native', 'native'],
+      ['chat', 'chat'],
+    ],
+    bad: ['on', 'Chat', 'chat,responses'],
+    allowed: /one of auto, native, chat$/,
+  },
+  {
     names: [...each('PREFILL'), 'LOCAL_PREFILL'],
     good: ['auto', 'none', 'last-message', 'continue_final_message', 'prefix'].map((kind) => [
       kind,

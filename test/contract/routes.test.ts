@@ -5,12 +5,20 @@ import { startGateway } from '../support/gateway.ts';
 import { bearer, expectError, postJson, send } from '../support/http.ts';
 import { answers, startUpstream } from '../support/upstream.ts';
 
-/** Every route of the gateway port with the methods it takes. */
+/** Every route of the gateway port with the methods it takes; those of Anthropic are in error-shapes.test.ts. */
 const ROUTES: readonly (readonly [path: string, ...methods: string[]])[] = [
   ['/api/v1/chat/completions', 'POST'],
   ['/v1/chat/completions', 'POST'],
+  ...['completions', 'embeddings', 'rerank', 'responses', 'audio/speech'].flatMap((endpoint) => [
+    [`/api/v1/${endpoint}`, 'POST'] as const,
+    [`/v1/${endpoint}`, 'POST'] as const,
+  ]),
+  ['/api/v1/audio/transcriptions', 'POST'],
+  ['/v1/audio/transcriptions', 'POST'],
   ['/api/v1/models', 'GET', 'HEAD'],
   ['/v1/models', 'GET', 'HEAD'],
+  ['/api/v1/models/org/name', 'GET', 'HEAD'],
+  ['/v1/models/name', 'GET', 'HEAD'],
   ['/api/v1/status', 'GET', 'HEAD'],
   ['/api/v1/events', 'GET', 'HEAD'],
   ['/api/v1/sessions', 'POST'],
@@ -68,7 +76,7 @@ test('HEAD of the live feed is answered at once, as a stream that has no events'
   expect([status, headers['content-type'], text]).toEqual([200, 'text/event-stream', '']);
 });
 
-test.each(['/nothing', '/api/v1', '/v1/completions', '/v1/chat/completions/x', '/%ZZ', '/../etc'])(
+test.each(['/nothing', '/api/v1', '/v1/complete', '/v1/chat/completions/x', '/%ZZ', '/../etc'])(
   '%s is not found, whatever the method',
   async (path) => {
     const { url } = await started();
@@ -93,7 +101,10 @@ test('an unknown path is named shortened, without its query', async () => {
 /** Agents sign bytes: what is wrong with theirs is in the contract of the providers. */
 const BY_AGENTS = ['/api/v1/providers/enroll', '/api/v1/providers/heartbeat'];
 
-const WRITES = ROUTES.filter(([path]) => !BY_AGENTS.includes(path)).flatMap(([path, ...methods]) =>
+const hasJson = (path: string) =>
+  !BY_AGENTS.includes(path) && !path.endsWith('/audio/transcriptions');
+
+const WRITES = ROUTES.filter(([path]) => hasJson(path)).flatMap(([path, ...methods]) =>
   methods
     .filter((method) => ['POST', 'PATCH'].includes(method))
     .map((method) => ({ path, method })),

@@ -49,7 +49,7 @@ const BAD: [law: string, headers: Record<string, string>, code: string][] = [
   ['an empty key', own(''), 'invalid_api_key'],
   ['a key without scheme', { authorization: KEY }, 'invalid_api_key'],
   ['a key as a cookie', { cookie: `key=${KEY}` }, 'missing_api_key'],
-  ['a key as x-api-key', { 'x-api-key': KEY }, 'missing_api_key'],
+  ['a wrong key as x-api-key', { 'x-api-key': 'wrong-key-of-somebody' }, 'invalid_api_key'],
 ];
 
 test.each(BAD)(

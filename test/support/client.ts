@@ -36,11 +36,20 @@ export function startChat(
   body: unknown = HELLO,
   headers: Record<string, string> = {},
 ): Pending {
+  return startCall(url + CHAT, body, headers);
+}
+
+/** Sends a request to an endpoint. */
+export function startCall(
+  url: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Pending {
   const bytes =
     typeof body === 'string' || Buffer.isBuffer(body)
       ? Buffer.from(body)
       : Buffer.from(JSON.stringify(body));
-  const req = request(url + CHAT, {
+  const req = request(url, {
     method: 'POST',
     agent: false,
     headers: { 'content-type': 'application/json', 'content-length': bytes.length, ...headers },

@@ -6,11 +6,12 @@ import type { StatusReport } from '#shared/status.ts';
 import { loadConfig } from '../../main/config/load.ts';
 import type { Config } from '../../main/config/schema.ts';
 import { handleChat } from '../../main/gateway/chat/handler.ts';
+import { createEndpointSupport } from '../../main/gateway/routing/endpoint-support.ts';
 import { createPrefills } from '../../main/gateway/chat/resume/prefills.ts';
 import { createMonitor } from '../../main/gateway/monitoring/monitor.ts';
 import { createEngineActivity } from '../../main/gateway/routing/engine-activity.ts';
 import { createHedgeBudget } from '../../main/gateway/routing/hedge-policy.ts';
-import { CHAT_COMPLETIONS } from '../../main/gateway/upstream/endpoint.ts';
+import { CHAT_COMPLETIONS } from '../../main/gateway/upstream/protocols/chat.ts';
 import { parseBaseAddress, remoteUpstreams } from '../../main/gateway/upstream/upstreams.ts';
 import { createAdmission } from '../../main/gateway/chat/admission.ts';
 import { createBodyBudget } from '../../main/platform/body-budget.ts';
@@ -216,6 +217,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
       admission: createAdmission({ clock, limit: () => Infinity, changed() {} }),
       bodies: createBodyBudget(() => Infinity, 1),
       prefills: createPrefills(http, clock),
+      support: createEndpointSupport(clock),
       warmup,
       observe: (about) => logs.begin(about),
       pickLocal,

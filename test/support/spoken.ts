@@ -1,4 +1,5 @@
 import { loadConfig } from '../../main/config/load.ts';
+import { createEndpointSupport } from '../../main/gateway/routing/endpoint-support.ts';
 import { createPrefills } from '../../main/gateway/chat/resume/prefills.ts';
 import { createMonitor } from '../../main/gateway/monitoring/monitor.ts';
 import { RequestAttempts } from '../../main/gateway/routing/attempts.ts';
@@ -100,6 +101,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     budget: createHedgeBudget(),
     engines: createEngineActivity(clock),
     prefills: createPrefills(client, clock),
+    support: createEndpointSupport(clock),
     pickLocal,
     inFlightAt: (id: string) => monitor.stats.inFlightAt(id),
   };

@@ -8,7 +8,7 @@ import {
 import type { Socket } from 'node:net';
 import { listening, refusing } from './listening.ts';
 
-/** One chat completion that reached the upstream. */
+/** One POST that reached the upstream. */
 export interface UpstreamCall {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
@@ -87,7 +87,7 @@ export async function startUpstream(...scripts: readonly Script[]): Promise<Upst
         .filter((_, index) => index % 2 === 0)
         .map((name) => name.toLowerCase()),
       body,
-      json: JSON.parse(body.toString()) as Record<string, unknown>,
+      json: jsonOf(req, body),
       res,
       socket: req.socket,
       connection: connections.get(req.socket) ?? 0,
@@ -132,6 +132,12 @@ export async function startUpstream(...scripts: readonly Script[]): Promise<Upst
   };
   port = await listening(server);
   return Object.assign(upstream, { url: `http://127.0.0.1:${port}` });
+}
+
+/** An empty object for a form. */
+function jsonOf({ headers }: IncomingMessage, body: Buffer): Record<string, unknown> {
+  if (headers['content-type'] !== 'application/json') return {};
+  return JSON.parse(body.toString()) as Record<string, unknown>;
 }
 
 /** Never answers. */

@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { Answer } from './client.ts';
 
@@ -33,7 +34,6 @@ export function wordOf({ status, upstream, reason, headers, text }: Answer) {
 
 /** All of what `wordOf` should see. */
 export function worded({ status, code, reason, last, retryAfter }: Worded) {
-  const [upstream, description] = last;
   return {
     status,
     upstream: 'none',
@@ -43,7 +43,7 @@ export function worded({ status, code, reason, last, retryAfter }: Worded) {
     shouldRetry: retryAfter === undefined && status >= 500 ? 'false' : undefined,
     body: {
       error: {
-        message: `No upstream answered; the last one tried, ${upstream}, failed: ${description}.`,
+        message: expect.stringMatching(sentenceOf(last)) as unknown,
         type: TYPES[status] ?? 'server_error',
         code,
         param: null,
@@ -51,6 +51,14 @@ export function worded({ status, code, reason, last, retryAfter }: Worded) {
       src: 'gateway',
     },
   };
+}
+
+/** What the message says of the upstream that was tried last: the detail, behind words for the reason. */
+function sentenceOf([upstream, description]: Worded['last']): RegExp {
+  const [reason = '', detail = ''] = description.split(/ (?=\()/);
+  const said = reason.startsWith('http_') ? detail.slice(1, -1) : detail;
+  const escaped = said.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
+  return new RegExp(`^No upstream answered\\..* ${upstream}: [^.]+ ${escaped}\\.( |$)`);
 }
 
 /** Environment names of the base addresses. */

@@ -12,6 +12,8 @@ const PASSED = {
   'user-agent': 'OpenAI/JS 7.55.0',
   'openai-organization': 'org-1',
   'openai-beta': 'x=v2',
+  'anthropic-version': '2023-06-01',
+  'anthropic-beta': 'tools-2024-04-04',
   'x-stainless-retry-count': '1',
   traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
   tracestate: 'k=v',
@@ -19,7 +21,6 @@ const PASSED = {
 };
 const KEPT = {
   cookie: 'session=1',
-  'x-api-key': 'sk-other',
   'x-gateway-force-zero': '0',
   'x-gateway-key': 'nobody-asked',
   'x-gateway-token': 'forged',

@@ -52,6 +52,9 @@ const BY_RACES = ['outrun', 'predicted_slow'] as const satisfies readonly Listed
 /** Produced by a process without descriptors: test/e2e/descriptors.test.ts. */
 const BY_LIMITS = ['gateway_exhausted'] as const satisfies readonly Listed[];
 
+/** Produced by other endpoints than chat completions: test/wall/endpoint-models.test.ts, endpoint-support.test.ts. */
+const BY_ENDPOINTS = ['model_mismatch', 'unsupported'] as const satisfies readonly Listed[];
+
 /** Reasons that nothing produces yet, and the work that will. */
 const LATER = {
   no_provider: 'the registry: local is configured, and no provider can serve',
@@ -61,7 +64,7 @@ const LATER = {
 
 test('every reason of the closed list has its place here, and no other has', () => {
   const single = [FAILURES, SKIPS, LATER].flatMap((reasons) => Object.keys(reasons));
-  const placed = [...single, ...BY_CIRCUITS, ...BY_RACES, ...BY_LIMITS];
+  const placed = [...single, ...BY_CIRCUITS, ...BY_RACES, ...BY_LIMITS, ...BY_ENDPOINTS];
   expect(placed.toSorted()).toEqual([...SKIP_REASONS, ...FAILURE_REASONS, OUTRUN].toSorted());
   expect(placed).toSatisfy((reasons: string[]) => reasons.every(isFallbackReason));
 });

@@ -47,7 +47,7 @@ describe('with no upstream', () => {
     expect(JSON.parse(answer.text)).toEqual({
       error: {
         message:
-          'No upstream can be tried now; the X-Gateway-Fallback-Reason header says why for each.',
+          'No upstream can be tried now. hosted_a: skipped, as only local may be called. ondemand: skipped, as only local may be called.',
         type: 'server_error',
         code: 'no_upstream',
         param: null,

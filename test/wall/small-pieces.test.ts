@@ -13,7 +13,7 @@ import {
   createSniffingReader,
   createStreamReader,
 } from '../../main/gateway/upstream/body-readers.ts';
-import { CHAT_COMPLETIONS } from '../../main/gateway/upstream/endpoint.ts';
+import { CHAT_COMPLETIONS, CHAT_STREAM } from '../../main/gateway/upstream/protocols/chat.ts';
 import { createBodyBudget } from '../../main/platform/body-budget.ts';
 import { decoded } from '../../main/platform/http/decoding.ts';
 import { fetchBody } from '../../main/platform/http/fetch-body.ts';
@@ -194,7 +194,7 @@ test.each(KEEPERS)(
 const COMMENT = ':\n\n';
 
 test('events that are held until content comes take the memory of their bytes', async () => {
-  const reader = createStreamReader(FORMAT, false);
+  const reader = createStreamReader(CHAT_STREAM, false);
   const comments = Math.floor((64 * 1024) / COMMENT.length);
   const before = await memoryBytes();
   for (let event = 0; event < comments; event += 1) reader.push(Buffer.from(COMMENT));

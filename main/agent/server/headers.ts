@@ -15,7 +15,7 @@ const TO_ENGINE: PassedNames = {
     // The engine may be a gateway.
     'x-gateway-hops',
   ]),
-  prefixes: ['openai-', 'x-stainless-'],
+  prefixes: ['openai-', 'anthropic-', 'x-stainless-'],
 };
 
 /** Passed back from the engine to the caller; the length shows when a response was cut. */
@@ -29,7 +29,7 @@ const TO_CALLER: PassedNames = {
     'retry-after',
     'retry-after-ms',
   ]),
-  prefixes: ['x-ratelimit-', 'openai-'],
+  prefixes: ['x-ratelimit-', 'openai-', 'anthropic-'],
 };
 
 /**
@@ -41,7 +41,7 @@ export function engineHeaders(
   engineAuthorization: string | null,
   hasBody: boolean,
 ): string[] {
-  const headers = hasBody ? ['content-type', 'application/json'] : [];
+  const headers = hasBody ? ['content-type', caller['content-type'] ?? 'application/json'] : [];
   const authorization = engineAuthorization ?? caller.authorization;
   if (authorization !== undefined) headers.push('authorization', authorization);
   for (const [name, value] of Object.entries(caller)) {

@@ -72,12 +72,15 @@ const BUSY: AgentError = {
   retryAfterMs: 2000,
 };
 
-const NOT_JSON: AgentError = {
-  status: 415,
-  code: 'unsupported_media_type',
-  message:
-    'The body must be JSON: send "Content-Type: application/json", without a content encoding.',
-};
+function wrongType(path: string): AgentError {
+  const [kind, type] =
+    path === FORM_PATH ? ['a form', 'multipart/form-data'] : ['JSON', 'application/json'];
+  const message = `The body must be ${kind}: send "Content-Type: ${type}", without a content encoding.`;
+  return { status: 415, code: 'unsupported_media_type', message };
+}
+
+/** The one route whose bodies are forms. */
+export const FORM_PATH = '/v1/audio/transcriptions';
 
 export function createInference(deps: InferenceDeps): Inference {
   const { clock, counters } = deps;
@@ -123,7 +126,7 @@ export function createInference(deps: InferenceDeps): Inference {
 
   return {
     async post(req, res, path) {
-      const refused = isJson(req) ? deps.closed() : NOT_JSON;
+      const refused = hasType(req, path) ? deps.closed() : wrongType(path);
       if (refused !== null || inFlight >= deps.maxInFlight) {
         sendErrorEarly(req, res, refused ?? BUSY, { clock, maxRestBytes: MAX_REST_BYTES });
         return;
@@ -187,14 +190,17 @@ function requestTo(
   return { method, origin, path: basePath + path, headers, body };
 }
 
-function isJson({ headers }: IncomingMessage): boolean {
+function hasType({ headers }: IncomingMessage, path: string): boolean {
   const type = headers['content-type'] ?? '';
-  return /^application\/json\s*(;|$)/i.test(type) && headers['content-encoding'] === undefined;
+  const wanted = path === FORM_PATH ? /^multipart\/form-data\s*;/i : /^application\/json\s*(;|$)/i;
+  return wanted.test(type) && headers['content-encoding'] === undefined;
 }
 
+const COUNTED_PATHS = new Set(['/v1/chat/completions', '/v1/completions']);
+
 function meterFor(path: string, status: number, headers: ResponseHeaders): Meter {
-  // Embeddings have no generated tokens; compressed bodies are not decoded here.
-  const isCounted = status < 300 && path !== '/v1/embeddings';
+  // Others name their tokens differently, or have none; compressed bodies are not decoded here.
+  const isCounted = status < 300 && COUNTED_PATHS.has(path);
   if (!isCounted || headers['content-encoding'] !== undefined) return createNoMeter();
   const type = headers['content-type'];
   const isStream = typeof type === 'string' && type.startsWith('text/event-stream');

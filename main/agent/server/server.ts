@@ -7,7 +7,7 @@ import { listen } from '../../platform/http/server.ts';
 import type { Log } from '../../platform/log.ts';
 import { type Access, accessOf, type AccessRules } from './auth.ts';
 import { type AgentError, MAX_REST_BYTES, sendError, sendErrorEarly } from './errors.ts';
-import type { Inference } from './inference.ts';
+import { FORM_PATH, type Inference } from './inference.ts';
 
 export interface AgentAddress {
   readonly host: string;
@@ -42,7 +42,17 @@ export interface AgentServer {
   close(graceMs: number): Promise<void>;
 }
 
-const POSTS = new Set(['/v1/chat/completions', '/v1/completions', '/v1/embeddings']);
+const POSTS = new Set([
+  '/v1/chat/completions',
+  '/v1/completions',
+  '/v1/embeddings',
+  '/v1/rerank',
+  '/v1/responses',
+  '/v1/messages',
+  '/v1/messages/count_tokens',
+  '/v1/audio/speech',
+  FORM_PATH,
+]);
 
 export function createAgentServer(deps: AgentServerDeps): AgentServer {
   let bound: readonly Server[] = [];

@@ -43,6 +43,13 @@ export function appHandlers(deps: AppDeps) {
     models: (_req: Request, res: Response) => {
       sendJson(res, 200, modelList(config(), pickLocal()));
     },
+    model: (req: Request, res: Response) => {
+      // Names such as `org/model` have a slash.
+      const id = [req.params['id']].flat().join('/');
+      const model = modelList(config(), pickLocal()).data.find((each) => each.id === id);
+      if (model === undefined) sendError(res, noModel(id));
+      else sendJson(res, 200, model);
+    },
     status: (req: Request, res: Response) => {
       sendJson(res, 200, status(req.get('x-gateway-force-zero') ?? '0', 'known'));
     },
@@ -68,6 +75,11 @@ export function appHandlers(deps: AppDeps) {
     },
     newLink: (_req: Request, res: Response) => sendJson(res, 200, { link: deps.controlLink() }),
   };
+}
+
+function noModel(id: string): GatewayError {
+  const message = `There is no model "${id.slice(0, 100)}" here; GET /v1/models lists them.`;
+  return { status: 404, code: 'model_not_found', message };
 }
 
 /** The event loop's lag is left out: its histogram wakes an idle process a hundred times a second. */

@@ -5,7 +5,7 @@ import { markProved } from '../../platform/http/connection-limits.ts';
 import { MeteredRequest } from '../../platform/http/metered-request.ts';
 import { NOSNIFF } from '../../platform/http/responses.ts';
 import { CONTROL_REQUIRED, type Identify, keyError } from '../auth/identity.ts';
-import type { GatewayError } from '../http/errors.ts';
+import { type GatewayError, isOllamaPath } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
 import {
   type SmallBodyReader,
@@ -119,13 +119,14 @@ export const METHOD_NOT_ALLOWED: GatewayError = {
   message: 'This path does not take that method; the Allow header says which it takes.',
 };
 
+const OPENAI_INSTEAD = 'Chat completions go to /v1/chat/completions.';
+const OLLAMA_INSTEAD =
+  "Ollama's own API is not served: set the app to an OpenAI-compatible provider with a base URL ending in /v1.";
+
 function notFound(path: string): GatewayError {
   const shown = path.length > 100 ? `${path.slice(0, 100)}…` : path;
-  return {
-    status: 404,
-    code: 'not_found',
-    message: `There is no ${shown} here. Chat completions go to /v1/chat/completions.`,
-  };
+  const instead = isOllamaPath(path) ? OLLAMA_INSTEAD : OPENAI_INSTEAD;
+  return { status: 404, code: 'not_found', message: `There is no ${shown} here. ${instead}` };
 }
 
 /** Errors of Express's JSON parser carry a status; any other error is a bug. */

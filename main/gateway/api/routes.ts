@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express';
 import { handleChat } from '../chat/handler.ts';
-import { CHAT_COMPLETIONS } from '../upstream/endpoint.ts';
+import type { ApiEndpoint } from '../upstream/endpoint.ts';
+import { ENDPOINTS } from '../upstream/protocols/endpoints.ts';
 import type { agentHandlers } from './agent-handlers.ts';
 import type { appHandlers } from './app-handlers.ts';
 import type { controlHandlers } from './control-handlers.ts';
@@ -17,9 +18,11 @@ export interface Route {
 }
 
 /** Endpoints that upstreams serve. They bypass Express, which would cost CPU time on each request. */
-export const ENDPOINT_ROUTES = [
-  { method: 'POST', endpoint: CHAT_COMPLETIONS, access: 'callers', handle: handleChat },
-] as const;
+export const ENDPOINT_ROUTES = ENDPOINTS.map(endpointRoute);
+
+function endpointRoute(endpoint: ApiEndpoint) {
+  return { method: 'POST', endpoint, access: 'callers', handle: handleChat } as const;
+}
 
 interface Handlers {
   readonly app: ReturnType<typeof appHandlers>;
@@ -32,6 +35,7 @@ interface Handlers {
 export function routeTable({ app, control, agent, providers }: Handlers): readonly Route[] {
   return [
     route('GET', ['/api/v1/models', '/v1/models'], 'callers', app.models),
+    route('GET', ['/api/v1/models/*id', '/v1/models/*id'], 'callers', app.model),
     route('GET', ['/api/v1/status'], 'callers', app.status),
     route('GET', ['/api/v1/events'], 'callers', app.events),
     route('GET', ['/metrics'], 'callers', app.metrics),

@@ -11,7 +11,7 @@ export interface Identity {
   readonly reader: boolean;
   /** Holds the control token or a control session. */
   readonly control: boolean;
-  /** `Authorization` for `local`; null if none was sent, or one of the gateway's own secrets. */
+  /** `Authorization` for `local`; null if no credential was sent, or one of the gateway's own. */
   readonly authorization: string | null;
   /** The gateway's own secret that was sent; null if none was. */
   readonly key: string | null;
@@ -30,27 +30,47 @@ export function createIdentify({ apiKeys, controlToken, isSession }: AuthRules):
   const keys = apiKeys.map(digestOf);
   const control = [digestOf(controlToken)];
   const isKey = (text: string) => keys.length > 0 && isOneOf(text, keys);
+  const isControlSecret = (text: string) =>
+    // Length first, because a digest costs more than the rest of this function.
+    (text.length === controlToken.length && isOneOf(text, control)) || isSession(text);
   return (headers) => {
-    const authorization = headers.authorization ?? null;
-    const bearer = authorization === null ? null : bearerOf(authorization);
+    const credentials = credentialsOf(headers);
     const ownHeader = headers['x-gateway-key'];
     const byOwnHeader = typeof ownHeader === 'string' && isKey(ownHeader);
-    const ownKey = byOwnHeader ? ownHeader : null;
-    if (bearer === null) {
-      const reader = keys.length === 0 || byOwnHeader;
-      return { reader, control: false, authorization, key: ownKey };
+    let isReader = keys.length === 0 || byOwnHeader;
+    let hasControl = false;
+    let forEngine: string | null = null;
+    let key = byOwnHeader ? ownHeader : null;
+    for (const { authorization, secret } of credentials) {
+      const isControl = secret !== null && isControlSecret(secret);
+      const isOwn = isControl || (secret !== null && isKey(secret));
+      isReader ||= isOwn;
+      hasControl ||= isControl;
+      if (isOwn) key ??= secret;
+      if (!isOwn) forEngine ??= authorization;
     }
-    const isControl =
-      // Length first, because a digest costs more than the rest of this function.
-      (bearer.length === controlToken.length && isOneOf(bearer, control)) || isSession(bearer);
-    const byBearer = isKey(bearer);
-    return {
-      reader: keys.length === 0 || byOwnHeader || byBearer || isControl,
-      control: isControl,
-      authorization: isControl || byBearer ? null : authorization,
-      key: isControl || byBearer ? bearer : ownKey,
-    };
+    return { reader: isReader, control: hasControl, authorization: forEngine, key };
   };
+}
+
+interface Credential {
+  /** As an engine is sent it. */
+  readonly authorization: string;
+  /** Null for a scheme without a bearer. */
+  readonly secret: string | null;
+}
+
+/** `x-api-key`, which Anthropic's clients send, counts like a bearer. */
+function credentialsOf(headers: IncomingHttpHeaders): readonly Credential[] {
+  const { authorization, 'x-api-key': key } = headers;
+  const credentials: Credential[] = [];
+  if (authorization !== undefined) {
+    credentials.push({ authorization, secret: bearerOf(authorization) });
+  }
+  if (typeof key === 'string' && key !== '') {
+    credentials.push({ authorization: `Bearer ${key}`, secret: key });
+  }
+  return credentials;
 }
 
 function bearerOf(authorization: string): string | null {
@@ -58,12 +78,14 @@ function bearerOf(authorization: string): string | null {
 }
 
 export function keyError(headers: IncomingHttpHeaders): GatewayError {
-  const isMissing = headers.authorization === undefined && headers['x-gateway-key'] === undefined;
+  const isMissing = ['authorization', 'x-api-key', 'x-gateway-key'].every(
+    (name) => headers[name] === undefined,
+  );
   return {
     status: 401,
     code: isMissing ? 'missing_api_key' : 'invalid_api_key',
     message: isMissing
-      ? 'This gateway needs a key: send one of SWITCHYARD_API_KEYS as "Authorization: Bearer <key>" or as "X-Gateway-Key: <key>".'
+      ? 'This gateway needs a key: send one of SWITCHYARD_API_KEYS as "Authorization: Bearer <key>", as "X-Api-Key: <key>" or as "X-Gateway-Key: <key>".'
       : 'The key is not one of SWITCHYARD_API_KEYS.',
   };
 }

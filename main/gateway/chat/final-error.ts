@@ -8,6 +8,7 @@ import {
   wasAttempted,
 } from '../routing/fallback-reasons.ts';
 import type { ErrorResponse } from '../upstream/failure.ts';
+import { sentencesFor } from './outcome-words.ts';
 
 /** The response when no upstream answered. */
 export type FinalResponse =
@@ -21,7 +22,8 @@ export function finalResponse(outcomes: readonly UpstreamOutcome[]): FinalRespon
   if (passed?.failure.response) {
     return { kind: 'passed', outcome: passed, response: passed.failure.response };
   }
-  const last = failed.at(-1);
+  // An upstream that lacks the endpoint says less than one that has it and failed.
+  const last = failed.findLast(({ failure }) => failure.reason !== 'unsupported') ?? failed.at(-1);
   return {
     kind: 'error',
     error: last === undefined ? notAttempted(outcomes) : finalErrorOf(last, outcomes),
@@ -39,24 +41,37 @@ function notAttempted(outcomes: readonly UpstreamOutcome[]): GatewayError {
   if (outcomes.every(isUnconfigured)) return NOTHING_SET_UP;
   const retryAfterMs = smallestWaitMs(outcomes);
   if (allRateLimited(outcomes)) {
-    const message = 'Every upstream is rate limited; Retry-After says when the first one is back.';
+    const message = `Every upstream is rate limited; Retry-After says when the first one is back.${sentencesFor(outcomes)}`;
     return { status: 429, code: 'upstream_rate_limited', message, retryAfterMs };
   }
   const isUnserved = outcomes.some((outcome) => reasonOf(outcome) === 'no_provider');
-  const message = `No upstream can be tried now; the X-Gateway-Fallback-Reason header says why for each.${isUnserved ? NO_MACHINE : ''}`;
-  return { status: 503, code: 'no_upstream', message, retryAfterMs };
+  return (
+    neverServed(outcomes) ?? {
+      status: 503,
+      code: 'no_upstream',
+      message: `No upstream can be tried now.${sentencesFor(outcomes)}${isUnserved ? NO_MACHINE : ''}`,
+      retryAfterMs,
+    }
+  );
 }
 
 const NO_MACHINE =
   ' No machine can serve local: "node scripts/switchyard.mjs doctor" on the machine that should says what keeps it out, such as a missing GPU or a failed check.';
 
-function finalErrorOf(
-  { upstream, failure }: Failed,
-  outcomes: readonly UpstreamOutcome[],
-): GatewayError {
+/** Where waiting does not help: no upstream has the endpoint, or the model. */
+function neverServed(outcomes: readonly UpstreamOutcome[]): GatewayError | null {
+  const reasons = outcomes.filter((outcome) => !isUnconfigured(outcome)).map(reasonOf);
+  if (!reasons.every((reason) => reason === 'unsupported' || reason === 'model_mismatch')) {
+    return null;
+  }
+  const code = reasons.includes('model_mismatch') ? 'model_not_found' : 'unsupported_endpoint';
+  return { status: 404, code, message: `No upstream serves this.${sentencesFor(outcomes)}` };
+}
+
+function finalErrorOf({ failure }: Failed, outcomes: readonly UpstreamOutcome[]): GatewayError {
   const { surfaced } = failure;
   if (surfaced === 'as_is') throw new Error('an upstream response is passed on, not reworded');
-  const message = `No upstream answered; the last one tried, ${upstream}, failed: ${failure.reason} (${failure.detail}).`;
+  const message = `No upstream answered.${sentencesFor(outcomes)}`;
   switch (surfaced.code) {
     case 'upstream_rate_limited': {
       const status = allRateLimited(outcomes) ? 429 : 503;

@@ -13,6 +13,7 @@ import { type RequestContext, route, type RouterDeps } from '../routing/router.t
 import type { ChatCall } from '../upstream/call.ts';
 import {
   type ChatRequest,
+  formRequest,
   isBadRequest,
   parseChatRequest,
   parseInTurns,
@@ -43,7 +44,7 @@ interface Caller {
   readonly cors: OutgoingHttpHeaders;
 }
 
-/** Answers one chat completion; resolves when the answer is sent or the caller is gone. */
+/** Answers a request to an endpoint; resolves when the answer is sent or the caller is gone. */
 export function handleChat(
   req: IncomingMessage,
   res: ServerResponse,
@@ -152,13 +153,16 @@ async function readRequest(
   if (!identity.reader) return { kind: 'refused', error: keyError(req.headers), rest: SHORT_REST };
   const type = req.headers['content-type'] ?? '';
   const coding = req.headers['content-encoding'] ?? 'identity';
-  if (!/^application\/json\s*(;|$)/i.test(type) || coding !== 'identity') {
-    return { kind: 'refused', error: UNSUPPORTED_MEDIA };
+  if (!BODY_TYPES[endpoint.body].test(type) || coding !== 'identity') {
+    return { kind: 'refused', error: UNSUPPORTED_MEDIA[endpoint.body] };
   }
   const body = await readBody(req, { maxBytes: limit.maxBytes, share, clock });
   if (body.kind === 'aborted') return body;
   if (body.kind !== 'body') return refusalOf(body.kind, limit);
   const { bytes } = body;
+  if (endpoint.body === 'multipart') {
+    return { kind: 'request', request: formRequest(bytes, endpoint, type) };
+  }
   const isLarge = bytes.length > MAX_BYTES_AT_ONCE;
   const parsed = isLarge ? await parseInTurns(bytes, endpoint) : parseChatRequest(bytes, endpoint);
   // The close of the socket has no listener yet, and may have come during those turns.
@@ -183,10 +187,22 @@ function refusalOf(
   }
 }
 
-const UNSUPPORTED_MEDIA: GatewayError = {
-  status: 415,
-  code: 'unsupported_media_type',
-  message: 'The body must be JSON, uncompressed: send "Content-Type: application/json".',
+const BODY_TYPES = {
+  json: /^application\/json\s*(;|$)/i,
+  multipart: /^multipart\/form-data\s*;.*\bboundary=/i,
+} as const;
+
+const NO_MEDIA = { status: 415, code: 'unsupported_media_type' } as const;
+
+const UNSUPPORTED_MEDIA: Readonly<Record<ApiEndpoint['body'], GatewayError>> = {
+  json: {
+    ...NO_MEDIA,
+    message: 'The body must be JSON, uncompressed: send "Content-Type: application/json".',
+  },
+  multipart: {
+    ...NO_MEDIA,
+    message: 'The body must be a form, uncompressed: send "Content-Type: multipart/form-data".',
+  },
 };
 
 const MAX_REST_BYTES = 64 * 1024;

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Clock } from '../../platform/clock.ts';
 import { drain } from '../../platform/http/handover.ts';
 import type { Exchange, ResponseListener, TransportFailure } from '../../platform/http/types.ts';
-import { errorBody, type UpstreamErrorCode } from '../http/errors.ts';
+import type { UpstreamErrorCode } from '../http/errors.ts';
 import { writeChunk } from '../http/responses.ts';
 import type { StreamSeen } from '../upstream/attempt.ts';
 import { lastEvent } from '../upstream/body-readers.ts';
@@ -16,7 +16,8 @@ import {
   hasData,
   MAX_EVENT_BYTES,
 } from '../upstream/sse.ts';
-import { createStreamWatch, type StreamWatch } from '../upstream/stream-inspector.ts';
+import type { StreamFormat } from '../upstream/endpoint.ts';
+import type { StreamWatch } from '../upstream/stream-inspector.ts';
 import type { SentBytes } from './resume/sent-bytes.ts';
 import type { Splice } from './resume/splice.ts';
 
@@ -32,6 +33,7 @@ export type RelayEnd =
 
 export interface RelayPlan {
   readonly idleTimeoutMs: number;
+  readonly format: StreamFormat;
   readonly choices: number;
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -86,7 +88,7 @@ class Relay implements ResponseListener {
     this.#socket = res.socket;
     this.#plan = plan;
     this.#resolve = resolve;
-    this.#watch = createStreamWatch(plan.choices);
+    this.#watch = plan.format.createWatch(plan.choices);
     this.#lastDataAt = plan.clock.ticks();
   }
 
@@ -237,10 +239,13 @@ class Relay implements ResponseListener {
 }
 
 /** Ends the response with one error event and no `[DONE]`, so that clients see that it is incomplete. */
-export function breakOff(res: ServerResponse, code: UpstreamErrorCode, detail: string): void {
+export function breakOff(
+  res: ServerResponse,
+  { errorEvent }: StreamFormat,
+  { code, detail }: { readonly code: UpstreamErrorCode; readonly detail: string },
+): void {
   const message = `The answer broke off: ${detail}. What came before is incomplete.`;
-  const body = errorBody({ status: 502, code, message });
-  res.end(`data: ${JSON.stringify(body)}\n\n`);
+  res.end(errorEvent({ status: 502, code, message }));
 }
 
 /** The last event without a blank line after it is relayed only if it is complete. */

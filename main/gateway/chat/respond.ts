@@ -1,17 +1,19 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { UpstreamId } from '#shared/ids.ts';
 import { NOSNIFF, sendBody } from '../../platform/http/responses.ts';
+import { errorShapeFor } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
 import type { Attempt } from '../routing/attempts.ts';
 import { fallbackReason } from '../routing/fallback-reasons.ts';
 import type { RequestContext, RouteResult } from '../routing/router.ts';
-import { answerAsChunk } from '../upstream/assembly.ts';
-import type { AnswerSeen } from '../upstream/attempt.ts';
-import { callerHeaders, passedType } from '../upstream/headers.ts';
+import type { AnswerSeen, BytesSeen } from '../upstream/attempt.ts';
+import { bytesType, callerHeaders, passedType } from '../upstream/headers.ts';
 import { finalResponse } from './final-error.ts';
+import { inShape } from './passed-error.ts';
 import type { RelayEnd } from './relay.ts';
+import { relayBytes } from './relay-bytes.ts';
 import type { ResumeDeps } from './resume/resume.ts';
-import { relayToEnd } from './stream.ts';
+import { record, relayToEnd } from './stream.ts';
 
 export interface AnswerContext {
   /** Headers of every response to this request. */
@@ -73,10 +75,12 @@ function sendFinalResponse(
   if (final.kind === 'error') sendError(res, final.error, headers);
   else {
     const { headers: upstreamHeaders, body } = final.response;
-    sendBody(res, status, body, {
+    const type = passedType(upstreamHeaders);
+    const own = inShape(errorShapeFor(res.req), { status, body, type });
+    sendBody(res, status, own.body, {
       ...callerHeaders(upstreamHeaders),
       ...headers,
-      'content-type': passedType(upstreamHeaders),
+      'content-type': own.type,
     });
   }
   endRequest(context, 'failed');
@@ -100,9 +104,15 @@ function sendAnswer(
     sendWhole(seen, routed.attempt, res, { headers, context });
     return Promise.resolve();
   }
+  if (seen.kind === 'bytes') {
+    context.observer.answering(head);
+    return endedWith(sendBytes(seen, routed, res, { headers, context, deps }), context);
+  }
+  const format = call.endpoint.answer.stream;
+  if (format === null) throw new Error('a stream of an endpoint without streams');
   const own = { 'content-type': EVENT_STREAM, 'cache-control': 'no-store', ...NOSNIFF };
   res.writeHead(200, { ...headers, ...own });
-  const relayed = relayToEnd({ ...routed, seen }, res, context, deps);
+  const relayed = relayToEnd({ ...routed, seen }, format, res, { context, deps });
   context.observer.answering(head);
   return endedWith(relayed, context);
 }
@@ -113,14 +123,41 @@ function sendWhole(
   res: ServerResponse,
   { headers, context }: { readonly headers: OutgoingHttpHeaders; readonly context: RequestContext },
 ): void {
-  const { stream, includeUsage } = context.call.request;
-  if (stream) {
-    const events = Buffer.from(answerAsChunk(body, includeUsage));
+  const { stream, includeUsage, endpoint } = context.call.request;
+  const asEvents = endpoint.answer.stream?.asEvents ?? null;
+  if (stream && asEvents !== null) {
+    const events = Buffer.from(asEvents(body, includeUsage));
     sendBody(res, 200, events, { ...headers, 'content-type': EVENT_STREAM });
   } else sendBody(res, 200, body, { ...headers, 'content-type': 'application/json' });
   attempt.answering(contentAt);
   attempt.succeeded();
   endRequest(context, 'done');
+}
+
+interface BytesContext extends Omit<AnswerContext, 'base'> {
+  readonly headers: OutgoingHttpHeaders;
+}
+
+/** The length goes along where it is known: callers without chunks could not see a cut otherwise. */
+async function sendBytes(
+  seen: BytesSeen,
+  { attempt, dispatch, plan }: Pick<AnsweredRoute, 'attempt' | 'dispatch' | 'plan'>,
+  res: ServerResponse,
+  { headers, context: { config, signal }, deps: { clock } }: BytesContext,
+): Promise<RelayEnd['kind']> {
+  const { 'content-length': length, 'content-encoding': coding } = seen.headers;
+  const own = { 'content-type': bytesType(seen.headers), 'cache-control': 'no-store', ...NOSNIFF };
+  const head: OutgoingHttpHeaders = { ...headers, ...own };
+  // Decoded bytes have another length.
+  if (typeof length === 'string' && coding === undefined) head['content-length'] = length;
+  res.writeHead(200, head);
+  attempt.answering(seen.contentAt);
+  const { idleTimeoutMs } = config.routing;
+  const end = await relayBytes(seen, res, { idleTimeoutMs, clock, signal });
+  record(end, attempt);
+  if (end.kind === 'broken') plan.broken(dispatch);
+  plan.close(null);
+  return end.kind;
 }
 
 async function endedWith(

@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http';
 import type { Attempt } from '../routing/attempts.ts';
 import type { Dispatch, FallbackPlan } from '../routing/fallback-plan.ts';
 import type { RequestContext } from '../routing/router.ts';
-import { answerAsChunk } from '../upstream/assembly.ts';
 import type { AnswerSeen, StreamSeen } from '../upstream/attempt.ts';
+import type { StreamFormat } from '../upstream/endpoint.ts';
 import { createFramer } from '../upstream/sse.ts';
 import { breakOff, relay, type RelayEnd } from './relay.ts';
 import { resumeAnswer, type ResumeDeps, type ResumedAnswer } from './resume/resume.ts';
@@ -20,6 +20,7 @@ export interface Committed {
 
 /** What the parts of one answer share, whichever upstream they come from. */
 interface StreamContext {
+  readonly format: StreamFormat;
   readonly res: ServerResponse;
   readonly context: RequestContext;
   readonly deps: ResumeDeps;
@@ -33,12 +34,12 @@ interface StreamContext {
  */
 export function relayToEnd(
   { seen, attempt, dispatch, plan }: Committed,
+  format: StreamFormat,
   res: ServerResponse,
-  context: RequestContext,
-  deps: ResumeDeps,
+  { context, deps }: Pick<StreamContext, 'context' | 'deps'>,
 ): Promise<RelayEnd['kind']> {
   const sent = mayResume(plan, context) ? createSentBytes() : null;
-  const stream = { res, context, deps, sent };
+  const stream = { format, res, context, deps, sent };
   const first = relayStream({ seen, attempt, splice: null }, stream);
   // Not awaited here: an async function keeps its arguments, the first events' memory included, to its end.
   return resumeUntilEnded(first, { dispatch, plan }, stream);
@@ -60,11 +61,12 @@ function relayStream(
     readonly attempt: Attempt;
     readonly splice: Splice | null;
   },
-  { res, context, deps, sent }: StreamContext,
+  { format, res, context, deps, sent }: StreamContext,
 ): Promise<RelayEnd> {
   const { observer } = attempt;
   const relayed = relay(seen, res, {
     idleTimeoutMs: context.config.routing.idleTimeoutMs,
+    format,
     choices: context.call.request.choices,
     clock: deps.clock,
     signal: context.signal,
@@ -82,7 +84,7 @@ async function recorded(relayed: Promise<RelayEnd>, attempt: Attempt): Promise<R
   return end;
 }
 
-function record(end: RelayEnd, attempt: Attempt): void {
+export function record(end: RelayEnd, attempt: Attempt): void {
   switch (end.kind) {
     case 'complete':
       return attempt.succeeded();
@@ -100,7 +102,7 @@ async function resumeUntilEnded(
   { dispatch, plan }: Pick<Committed, 'dispatch' | 'plan'>,
   stream: StreamContext,
 ): Promise<RelayEnd['kind']> {
-  const { res, context, deps, sent } = stream;
+  const { format, res, context, deps, sent } = stream;
   let end = await first;
   let source = dispatch;
   let mode: ResumedAnswer['mode'] | null = null;
@@ -120,14 +122,24 @@ async function resumeUntilEnded(
     announce(next, res);
     source = next.dispatch;
     mode = next.mode;
-    end =
-      next.seen.kind === 'stream'
-        ? await relayStream({ ...next, seen: next.seen }, stream)
-        : writeWhole(next.seen, next, stream);
+    end = await relayRest(next, stream);
   }
-  if (end.kind === 'broken') breakOff(res, end.code, end.detail);
-  if (end.kind === 'diverged') breakOff(res, 'upstream_bad_response', end.detail);
+  if (end.kind === 'broken') breakOff(res, format, end);
+  if (end.kind === 'diverged') breakOff(res, format, { ...end, code: 'upstream_bad_response' });
   return end.kind;
+}
+
+function relayRest(next: ResumedAnswer, stream: StreamContext): Promise<RelayEnd> | RelayEnd {
+  const { seen } = next;
+  switch (seen.kind) {
+    case 'stream':
+      return relayStream({ ...next, seen }, stream);
+    case 'answer':
+      return writeWhole(seen, next, stream);
+    case 'bytes':
+      seen.exchange.abort();
+      return { kind: 'diverged', detail: 'an answer without events' };
+  }
 }
 
 /** An SSE comment, which clients skip. */
@@ -140,9 +152,9 @@ function announce({ call }: ResumedAnswer, res: ServerResponse): void {
 function writeWhole(
   { body, contentAt }: AnswerSeen,
   { splice, attempt }: ResumedAnswer,
-  { res, context, sent }: StreamContext,
+  { format, res, context, sent }: StreamContext,
 ): RelayEnd {
-  const events = Buffer.from(answerAsChunk(body, context.call.request.includeUsage));
+  const events = Buffer.from(format.asEvents?.(body, context.call.request.includeUsage) ?? '');
   const frames = createFramer().push(events);
   const spliced = frames === null ? null : splice.push(frames);
   const end: RelayEnd =

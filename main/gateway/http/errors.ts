@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { ErrorBody, RegistryErrorCode, ServerErrorCode } from '#shared/errors.ts';
 import { errorBodyFrom, type HttpError, retryAfterHeader } from '../../platform/http/responses.ts';
 
@@ -14,6 +15,7 @@ export type UpstreamErrorCode =
   | 'upstream_misconfigured'
   | 'upstream_bad_response'
   | 'model_not_found'
+  | 'unsupported_endpoint'
   | 'no_upstream';
 
 /** Codes of errors that the request itself, or its sender, caused. */
@@ -39,8 +41,79 @@ export interface GatewayError extends HttpError {
   readonly code: UpstreamErrorCode | RequestErrorCode | ProviderErrorCode;
 }
 
-/** The body for an error, in OpenAI's shape. */
-export const errorBody = (error: GatewayError): ErrorBody => errorBodyFrom(error, 'gateway');
+/** Whose clients are to read an error. */
+export type ErrorShape = 'openai' | 'anthropic' | 'ollama';
+
+interface Asked {
+  readonly url?: string | undefined;
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** The shape that the sender of a request reads. */
+export function errorShapeFor({ url = '', headers }: Asked): ErrorShape {
+  if (/^\/(api\/)?v1\/messages([/?]|$)/.test(url)) return 'anthropic';
+  if (isOllamaPath(url)) return 'ollama';
+  return headers['anthropic-version'] === undefined ? 'openai' : 'anthropic';
+}
+
+/** Routes of Ollama's own API, which has no version in its paths. */
+export function isOllamaPath(url: string): boolean {
+  return /^\/api\/(chat|generate|tags|embed|embeddings|show|ps|version|pull|create|copy|delete|push)([/?]|$)/.test(
+    url,
+  );
+}
+
+interface AnthropicBody {
+  readonly type: 'error';
+  readonly error: { readonly type: string; readonly message: string; readonly code: string };
+  readonly request_id: string | null;
+  readonly src: 'gateway';
+}
+
+interface OllamaBody {
+  readonly error: string;
+  readonly src: 'gateway';
+}
+
+/** The body for an error; OpenAI's shape but where another is asked for. */
+export function errorBody(error: GatewayError, shape?: 'openai'): ErrorBody;
+export function errorBody(
+  error: GatewayError,
+  shape: ErrorShape,
+  requestId?: string | null,
+): ErrorBody | AnthropicBody | OllamaBody;
+export function errorBody(
+  error: GatewayError,
+  shape: ErrorShape = 'openai',
+  requestId: string | null = null,
+): ErrorBody | AnthropicBody | OllamaBody {
+  const { status, message, code } = error;
+  switch (shape) {
+    case 'openai':
+      return errorBodyFrom(error, 'gateway');
+    case 'anthropic': {
+      const inner = { type: anthropicType(status), message, code };
+      return { type: 'error', error: inner, request_id: requestId, src: 'gateway' };
+    }
+    case 'ollama':
+      return { error: message, src: 'gateway' };
+  }
+}
+
+/** Anthropic's error types (docs.anthropic.com, API errors); its clients choose an error class by status. */
+const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
+  401: 'authentication_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  503: 'overloaded_error',
+  504: 'timeout_error',
+};
+
+export function anthropicType(status: number): string {
+  return ANTHROPIC_TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error');
+}
 
 /** When to try again, or that trying again does not help. */
 export function errorHeaders(error: GatewayError): Record<string, string> {

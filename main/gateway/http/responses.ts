@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Clock } from '../../platform/clock.ts';
 import { NOSNIFF, sendBody, sendJson, sendJsonEarly } from '../../platform/http/responses.ts';
-import { errorBody, errorHeaders, type GatewayError } from './errors.ts';
+import { errorBody, errorHeaders, errorShapeFor, type GatewayError } from './errors.ts';
 
 /** A text longer than this many pieces is written bit by bit, as fast as it is read. */
 const PIECES_AT_ONCE = 100;
@@ -37,13 +37,21 @@ function* joined(pieces: readonly string[]): Generator<Buffer> {
   }
 }
 
-/** Answers with an error of the gateway's own. */
+/** Answers with an error of the gateway's own, in the shape that the caller reads. */
 export function sendError(
   res: ServerResponse,
   error: GatewayError,
   headers: OutgoingHttpHeaders = {},
 ): void {
-  sendJson(res, error.status, errorBody(error), { ...errorHeaders(error), ...headers });
+  sendJson(res, error.status, bodyFor(res.req, error, headers), {
+    ...errorHeaders(error),
+    ...headers,
+  });
+}
+
+function bodyFor(req: IncomingMessage, error: GatewayError, headers: OutgoingHttpHeaders) {
+  const id = headers['x-gateway-request-id'];
+  return errorBody(error, errorShapeFor(req), typeof id === 'string' ? id : null);
 }
 
 /** What becomes of a body that still arrives after its request was refused. */
@@ -64,7 +72,8 @@ export function sendErrorEarly(
   }: { readonly headers: OutgoingHttpHeaders; readonly clock: Clock } & RestOfBody,
 ): void {
   const all = { ...errorHeaders(error), ...headers };
-  const response = { status: error.status, value: errorBody(error), headers: all };
+  const value = bodyFor(req, error, headers);
+  const response = { status: error.status, value, headers: all };
   sendJsonEarly(req, res, response, { clock, maxRestBytes });
 }
 

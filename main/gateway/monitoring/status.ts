@@ -13,7 +13,7 @@ import { circuitReport, providerCircuitReport, exclusionReports } from '../circu
 import { chooseInOrder } from '../routing/local-balancing.ts';
 import { coldStartAt, type Warmup } from '../routing/warmup-state.ts';
 import type { LocalChoice } from '../upstream/call.ts';
-import { CHAT_COMPLETIONS } from '../upstream/endpoint.ts';
+import { CHAT_COMPLETIONS } from '../upstream/protocols/chat.ts';
 import { localModel, type LocalTarget, upstreamPath } from '../upstream/upstreams.ts';
 import type { Latency, StatsView } from './counters.ts';
 

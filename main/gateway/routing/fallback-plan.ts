@@ -19,9 +19,12 @@ import type { BalancingDeps } from './local-balancing.ts';
 import { LocalPoolCandidate } from './local-pool.ts';
 import { type LocalReturn, returnAfter, returnAfterSkip } from './local-return.ts';
 import { isLocalTooSlow, type PredictedSlowDeps } from './predicted-slow.ts';
+import type { EndpointSupport } from './endpoint-support.ts';
+import { isForAll, localUnsuitable, poolUnsuitable, remoteUnsuitable } from './suitability.ts';
 
 export interface FallbackPlanDeps extends BalancingDeps, PredictedSlowDeps {
   readonly clock: Clock;
+  readonly support: EndpointSupport;
   /** Called once, when `local` has failed or was skipped and no call to it is left. */
   readonly localLost: (outcomes: readonly UpstreamOutcome[]) => void;
 }
@@ -243,6 +246,8 @@ export class FallbackPlan {
     const upstream = remotes.find((remote) => remote.id === id);
     if (upstream === undefined) return new SkippedCandidate(id, 'not_configured');
     if (call.zeroSpend) return new SkippedCandidate(id, 'zero_spend');
+    const unsuitable = remoteUnsuitable(this.#suitability(), upstream);
+    if (unsuitable !== null) return new SkippedCandidate(id, unsuitable);
     return new SingleCandidate(id, () => remoteCall(call, upstream), { circuits, epoch });
   }
 
@@ -253,22 +258,36 @@ export class FallbackPlan {
     switch (choice.kind) {
       case 'none':
         return new SkippedCandidate('local', choice.reason);
-      case 'tier':
-        return new LocalPoolCandidate(this.#machines(choice.targets, only), request, this.#deps);
-      case 'target':
+      case 'tier': {
+        const unsuitable = poolUnsuitable(this.#suitability(), choice.targets);
+        if (unsuitable !== null) return new SkippedCandidate('local', unsuitable);
+        return new LocalPoolCandidate(this.#callable(choice.targets, only), request, this.#deps);
+      }
+      case 'target': {
+        const unsuitable = localUnsuitable(this.#suitability(), choice.target);
+        if (unsuitable !== null) return new SkippedCandidate('local', unsuitable);
         return new SingleCandidate('local', () => localCall(call, choice.target, config, 1), {
           circuits: this.#deps.circuits,
           epoch,
         });
+      }
     }
   }
 
-  #machines(targets: readonly LocalTarget[], only: string | null): readonly LocalTarget[] {
+  #suitability() {
+    const { call, config } = this.#request;
+    return { request: call.request, config, support: this.#deps.support };
+  }
+
+  #callable(targets: readonly LocalTarget[], only: string | null): readonly LocalTarget[] {
     if (only !== null) return targets.filter(({ provider }) => provider === only);
-    // The same array where none was called: the index of its models is kept by the array.
-    if (this.#calledMachines.size === 0) return targets;
+    // The same array where none is left out: the index of its models is kept by the array.
+    if (this.#calledMachines.size === 0 && isForAll(this.#request.call.request)) return targets;
+    const suitability = this.#suitability();
     return targets.filter(
-      ({ provider }) => provider === null || !this.#calledMachines.has(provider),
+      (target) =>
+        (target.provider === null || !this.#calledMachines.has(target.provider)) &&
+        localUnsuitable(suitability, target) === null,
     );
   }
 }

@@ -73,7 +73,8 @@ function reportedOutcomes(
   );
 }
 
-function nameOf(outcome: UpstreamOutcome): string {
+/** As in `X-Gateway-Fallback-Reason`. */
+export function nameOf(outcome: UpstreamOutcome): string {
   const provider = outcome.kind === 'skipped' ? null : outcome.provider;
   return provider === null ? outcome.upstream : `${outcome.upstream}/${provider}`;
 }

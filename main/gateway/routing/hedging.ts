@@ -129,7 +129,7 @@ class HedgedCall {
   #onEnd(contender: Contender, outcome: AttemptOutcome): void {
     if (this.#state === 'settled' || !this.#contenders.includes(contender)) {
       // Its content came in the same turn as the winner's: the stream has no reader.
-      if (outcome.kind === 'answered' && outcome.seen.kind === 'stream')
+      if (outcome.kind === 'answered' && outcome.seen.kind !== 'answer')
         outcome.seen.exchange.abort();
       return;
     }

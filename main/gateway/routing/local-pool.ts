@@ -1,9 +1,9 @@
 import type { Config } from '../../config/schema.ts';
 import type { Excluded, HeldPermit } from '../circuits/circuits.ts';
 import { NEUTRAL, type Result } from '../circuits/transitions.ts';
-import { type ChatCall, localCall } from '../upstream/call.ts';
+import { type ChatCall, localCall, modelAt } from '../upstream/call.ts';
 import type { Failure } from '../upstream/failure.ts';
-import { localModel, type LocalTarget } from '../upstream/upstreams.ts';
+import type { LocalTarget } from '../upstream/upstreams.ts';
 import type { AdmissionMode, AdmittedCall, CallFilter, Candidate } from './candidate.ts';
 import type { Failed, HedgeLost, UpstreamOutcome } from './fallback-reasons.ts';
 import {
@@ -221,7 +221,7 @@ export class LocalPoolCandidate implements Candidate {
   readonly #exclusionOf = (target: LocalTarget): Excluded | null =>
     this.#deps.circuits.exclusionOf(
       idOf(target),
-      localModel(target, this.#request.call.request.model) ?? '',
+      modelAt(target, this.#request.call.request) ?? '',
     );
 }
 

@@ -1,7 +1,7 @@
 import type { UpstreamId } from '#shared/ids.ts';
 import type { AttemptCause, RequestRow } from '#shared/live.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
-import type { AnswerMode } from '../upstream/attempt.ts';
+import type { AnswerMode } from '../upstream/answer-readers.ts';
 
 // The port through which routing reports what it does. Observers decide nothing: routing is the same
 // with or without one.

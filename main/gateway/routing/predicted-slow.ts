@@ -25,6 +25,8 @@ interface PredictedSlowRequest {
  */
 export function isLocalTooSlow(request: PredictedSlowRequest, deps: PredictedSlowDeps): boolean {
   const { call, config, remotes } = request;
+  // What is predicted is the time until generated text.
+  if (call.request.endpoint.keepsModel) return false;
   if (config.routing.hedge !== 'all' || call.zeroSpend) return false;
   const { circuits, predictions } = deps;
   const admits = ({ id, model }: RemoteUpstream) =>

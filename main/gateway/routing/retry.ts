@@ -14,6 +14,7 @@ import { hedgeDelayMs, showsContent } from './hedge-policy.ts';
 import { isStarting, pollPauseMs, retryDelayMs } from './retry-policy.ts';
 import { hungAfterMs } from './ttft-prediction.ts';
 import type { Predictions } from './ttft-predictions.ts';
+import type { EndpointSupport } from './endpoint-support.ts';
 import type { WarmupRunner } from './warmup.ts';
 
 export interface CallDeps {
@@ -25,6 +26,7 @@ export interface CallDeps {
   readonly circuits: Circuits;
   readonly predictions: Predictions;
   readonly engines: EngineActivity;
+  readonly support: EndpointSupport;
 }
 
 /** Whether a call to an engine that seems to have hung is worth its whole time-out. */
@@ -71,6 +73,7 @@ export async function callUpstream(
   if (outcome.kind === 'failed' && !isRemoved(id, deps.circuits)) {
     const { epoch } = context;
     deps.circuits.excludeAfter(id, outcome.failure, { model: call.model, epoch });
+    if (outcome.failure.reason === 'unsupported') deps.support.refused(id, call.endpoint);
   }
   return outcome;
 }
@@ -94,7 +97,7 @@ async function pollUntilStarted(
     warmup.seenStarting();
     const pauseMs = pollPauseMs(polls, deadline - clock.ticks());
     if (pauseMs === null) {
-      const failure = classify({ kind: 'timeout', wasSilent: false }, 'ondemand', clock.now());
+      const failure = classify({ kind: 'timeout', wasSilent: false }, call, clock.now());
       context.attempts.gaveUp(failure);
       return { kind: 'failed', failure };
     }
@@ -157,13 +160,14 @@ async function callOnce(
   const seen = withoutSecrets(await sent, call.secrets);
   switch (seen.kind) {
     case 'stream':
+    case 'bytes':
     case 'answer':
       return { kind: 'answered', call, seen, attempt };
     case 'cancelled':
       attempt.cancelled();
       return seen;
     default: {
-      const failure = classify(seen, call.upstream, clock.now());
+      const failure = classify(seen, call, clock.now());
       const hasHung = seen.kind === 'timeout' && seen.wasSilent && clock.ticks() < deadline;
       // Its next calls are not to wait for longer because it gave no sample.
       if (hasHung) deps.predictions.confirm(permits.own.id);

@@ -6,6 +6,7 @@ import {
   type RoutedRequest,
 } from './fallback-plan.ts';
 import type { UpstreamOutcome } from './fallback-reasons.ts';
+import { servesModel } from '../upstream/upstreams.ts';
 import { canHedge, type DispatchResult, type HedgeDeps, runHedged } from './hedging.ts';
 import type { RequestObserver } from './observer.ts';
 import { type AnsweredCall, type AttemptContext, callUpstream, type Patience } from './retry.ts';
@@ -148,5 +149,7 @@ function warmUpAfter(
   );
   const upstream = remotes.find(({ id }) => id === 'ondemand');
   if (upstream === undefined || !isSetUp || !config.ondemand.warmup || call.zeroSpend) return;
+  const { endpoint, model } = call.request;
+  if (endpoint.keepsModel && !servesModel(upstream, model)) return;
   warmup.startFromRouting(upstream);
 }

@@ -13,21 +13,12 @@ import {
   bodyKind,
   type BodyReader,
   type CommittedStart,
-  createAnswerReader,
-  createAssemblingReader,
   createErrorReader,
-  createSniffingReader,
-  createStreamReader,
   type Progress,
 } from './body-readers.ts';
-import type { AnswerFormat, ApiEndpoint } from './endpoint.ts';
+import { type AnswerMode, readerFor } from './answer-readers.ts';
+import type { ApiEndpoint } from './endpoint.ts';
 import type { Unanswered } from './failure.ts';
-
-/**
- * `relay`: as a stream. `rest`: as the remaining part of a stream that was resumed. `assemble`: one JSON answer
- * built from a stream. `whole`: as JSON.
- */
-export type AnswerMode = 'relay' | 'rest' | 'assemble' | 'whole';
 
 /** One call to one upstream. */
 export interface AttemptPlan {
@@ -56,6 +47,18 @@ export interface StreamSeen {
   readonly handOver: (listener: ResponseListener) => void;
 }
 
+/** An answer that is not JSON, from its first bytes on. */
+export interface BytesSeen {
+  readonly kind: 'bytes';
+  readonly headers: ResponseHeaders;
+  /** When the first byte came says nothing of a first token. */
+  readonly contentAt: null;
+  readonly first: Buffer;
+  readonly exchange: Exchange;
+  /** As of a stream. */
+  readonly handOver: (listener: ResponseListener) => void;
+}
+
 /** A whole JSON answer. */
 export interface AnswerSeen {
   readonly kind: 'answer';
@@ -65,7 +68,7 @@ export interface AnswerSeen {
   readonly body: Buffer;
 }
 
-export type Answered = StreamSeen | AnswerSeen;
+export type Answered = StreamSeen | BytesSeen | AnswerSeen;
 
 export type Seen = Answered | Unanswered | { readonly kind: 'cancelled' };
 
@@ -183,6 +186,9 @@ class PendingCall implements ResponseListener {
       case 'commit':
         this.#commit(progress);
         break;
+      case 'bytes':
+        this.#passOn(progress.first);
+        break;
       case 'whole':
         if (this.#status >= 300) {
           this.#settle({ kind: 'status', status: this.#status, headers, body: progress.body });
@@ -208,6 +214,14 @@ class PendingCall implements ResponseListener {
   #givenUpAt(): number {
     const { deadline, hungAt } = this.#plan;
     return hungAt === null ? deadline : Math.min(deadline, hungAt());
+  }
+
+  #passOn(first: Buffer): void {
+    const exchange = this.#exchange;
+    if (exchange === null) return;
+    const handOver = bufferEvents(exchange);
+    const headers = this.#headers;
+    this.#settle({ kind: 'bytes', headers, contentAt: null, first, exchange, handOver });
   }
 
   /** From here on the idle limit replaces the deadline. */
@@ -256,22 +270,6 @@ function codingOf(headers: ResponseHeaders): string {
 function problemOf(status: number, headers: ResponseHeaders, coding: string): string | null {
   if (coding !== 'identity' && !isDecodable(coding)) return 'an unknown content coding';
   return status < 300 && bodyKind(headers) === 'page' ? 'a page of HTML' : null;
-}
-
-function readerFor(format: AnswerFormat, mode: AnswerMode, headers: ResponseHeaders): BodyReader {
-  const isRest = mode === 'rest';
-  const isRelayed = isRest || mode === 'relay';
-  const events = () =>
-    isRelayed ? createStreamReader(format, isRest) : createAssemblingReader(format);
-  switch (bodyKind(headers)) {
-    case 'events':
-      return events();
-    // Some engines label their streams as JSON.
-    case 'json':
-    case 'page':
-    case 'unknown':
-      return createSniffingReader({ json: () => createAnswerReader(format, isRelayed), events });
-  }
 }
 
 function unanswered(failure: TransportFailure): Unanswered {

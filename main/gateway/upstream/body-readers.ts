@@ -1,8 +1,9 @@
 import { ByteBuffer } from '../../platform/byte-buffer.ts';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
 import { isHeavyJson, parseJson } from '../../platform/json.ts';
+import type { Assembly } from './assembly.ts';
 import { writeJson } from './completion.ts';
-import type { AnswerFormat } from './endpoint.ts';
+import type { AnswerFormat, StreamFormat } from './endpoint.ts';
 import {
   createFramer,
   dataOf,
@@ -26,6 +27,8 @@ export interface CommittedStart {
 export type Progress =
   | { readonly kind: 'more' }
   | CommittedStart
+  /** The first bytes of an answer that is not JSON. */
+  | { readonly kind: 'bytes'; readonly first: Buffer }
   /** A whole JSON answer, validated, or a whole error body. */
   | { readonly kind: 'whole'; readonly body: Buffer }
   | { readonly kind: 'bad'; readonly detail: string };
@@ -40,15 +43,13 @@ export interface BodyReader {
   wasSilent(): boolean;
 }
 
-/** Limit of the events held back before the first content. */
-const MAX_HELD_BYTES = 64 * 1024;
 /** Limit of a whole answer in memory. Joining the pieces of twice as much blocks for 40 ms. */
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 const MAX_ERROR_BYTES = 1024 * 1024;
 
 const MORE: Progress = { kind: 'more' };
 const bad = (detail: string): Progress => ({ kind: 'bad', detail });
-const tooMuchHeld = () => bad(`over ${MAX_HELD_BYTES} bytes before any content`);
+const tooMuchHeld = (maxBytes: number) => bad(`over ${maxBytes} bytes before any content`);
 const TOO_DEEP = bad('an answer nested too deep');
 const NOT_JSON = bad('a body that is not JSON');
 
@@ -56,7 +57,7 @@ type EventKind = 'content' | 'nothing' | 'done' | 'unreadable' | { readonly erro
 
 function kindOf(
   event: Buffer,
-  { judge }: AnswerFormat,
+  { judge }: StreamFormat,
   onChunk: (chunk: unknown) => void,
 ): EventKind {
   const data = dataOf(event);
@@ -64,7 +65,7 @@ function kindOf(
   if (data.trim() === '[DONE]') return 'done';
   const chunk = parseJson(data);
   // An event too heavy to be parsed cannot be dropped either: it may be the answer.
-  if (chunk === undefined)
+  if (chunk === undefined || chunk === null)
     return isHeavyJson(data) ? { error: 'an event of too many values' } : 'unreadable';
   const substance = judge(chunk);
   if (substance.kind === 'error') return { error: 'an error event instead of an answer' };
@@ -77,7 +78,8 @@ function kindOf(
  * Holds a stream's events until the first one with content. For the rest of an answer (`isRest`) the finish
  * reason is enough: there may be no content left.
  */
-export function createStreamReader(format: AnswerFormat, isRest: boolean): BodyReader {
+export function createStreamReader(format: StreamFormat, isRest: boolean): BodyReader {
+  const { maxHeldBytes } = format;
   const framer = createFramer();
   const held = new ByteBuffer();
   const ends: number[] = [];
@@ -102,7 +104,7 @@ export function createStreamReader(format: AnswerFormat, isRest: boolean): BodyR
       // Dropped, because a client's parser would throw on it.
       if (kind === 'unreadable') continue;
       hold(event);
-      if (held.length > MAX_HELD_BYTES) return tooMuchHeld();
+      if (held.length > maxHeldBytes) return tooMuchHeld(maxHeldBytes);
     }
     return MORE;
   }
@@ -134,10 +136,9 @@ export function lastEvent(framer: Framer): Buffer[] {
 }
 
 /** Assembles a streamed answer for a caller that did not ask for a stream. Nothing reaches the caller before it is whole. */
-export function createAssemblingReader(format: AnswerFormat): BodyReader {
-  if (format.createAssembly === null) return createAnswerReader(format, false);
+export function createAssemblingReader(format: StreamFormat, assembly: Assembly): BodyReader {
+  const { maxHeldBytes } = format;
   const framer = createFramer();
-  const assembly = format.createAssembly();
   let content = false;
   let wasSilent = false;
   let bytes = 0;
@@ -152,7 +153,7 @@ export function createAssemblingReader(format: AnswerFormat): BodyReader {
       if (kind === 'content') content = true;
       if (kind === 'done') return content ? whole() : bad('a stream without content');
       if (!content) bytesBeforeContent += event.length;
-      if (bytesBeforeContent > MAX_HELD_BYTES) return tooMuchHeld();
+      if (bytesBeforeContent > maxHeldBytes) return tooMuchHeld(maxHeldBytes);
     }
     return MORE;
   }
@@ -199,7 +200,8 @@ export function createAnswerReader(format: AnswerFormat, forStream: boolean): Bo
       case null:
         return NOT_JSON;
       case 'content':
-        return forStream ? asEvent(body) : { kind: 'whole', body };
+        if (!forStream) return { kind: 'whole', body };
+        return format.stream?.asEvents ? asEvent(body) : bad('a whole answer instead of a stream');
       case 'nothing':
         return bad('an answer without content');
       case 'error':
@@ -207,6 +209,16 @@ export function createAnswerReader(format: AnswerFormat, forStream: boolean): Bo
     }
   });
   return { ...whole, push: (chunk) => (scan.push(chunk) ? whole.push(chunk) : NOT_JSON) };
+}
+
+/** For an answer that is not JSON: its first byte is content. */
+export function createBytesReader(): BodyReader {
+  return {
+    push: (chunk) => (chunk.length === 0 ? MORE : { kind: 'bytes', first: chunk }),
+    end: () => bad('an empty body'),
+    hasContent: () => false,
+    wasSilent: () => false,
+  };
 }
 
 function asEvent(body: Buffer): Progress {

@@ -3,7 +3,7 @@ import type { UpstreamId } from '#shared/ids.ts';
 import type { SkipReason } from '#shared/reasons.ts';
 import type { Config } from '../../config/schema.ts';
 import type { HttpRequest } from '../../platform/http/types.ts';
-import type { AnswerMode } from './attempt.ts';
+import type { AnswerMode } from './answer-readers.ts';
 import { bodyFor, type ChatRequest } from './chat-request.ts';
 import type { ApiEndpoint } from './endpoint.ts';
 import { type OwnHeaders, upstreamHeaders } from './headers.ts';
@@ -64,10 +64,11 @@ export function localCall(
   peers: number,
 ): UpstreamCall {
   const { endpoint } = target;
+  const { contentType } = call.request;
   const mode = modeOf(call.request, true);
-  const model = localModel(target, call.request.model);
+  const model = modelAt(target, call.request);
   const extra = target.gatewayToken === null ? {} : { 'x-gateway-token': target.gatewayToken };
-  const own = { authorization: call.authorization ?? endpoint.basicAuth, extra };
+  const own = { contentType, authorization: call.authorization ?? endpoint.basicAuth, extra };
   return {
     endpoint: call.request.endpoint,
     upstream: 'local',
@@ -85,10 +86,9 @@ export function localCall(
 
 /** A call to a hosted upstream or `ondemand`, with the configured key and never the caller's. */
 export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCall {
-  const { id, endpoint, apiKey, headers, model, timeoutMs } = upstream;
+  const { id, endpoint, model, timeoutMs } = upstream;
   const mode = modeOf(call.request, upstream.assemble);
-  const authorization = apiKey === null ? endpoint.basicAuth : `Bearer ${apiKey}`;
-  const own = { authorization, extra: headers };
+  const own = { contentType: call.request.contentType, ...keyHeaders(call.request, upstream) };
   return {
     endpoint: call.request.endpoint,
     upstream: id,
@@ -102,6 +102,24 @@ export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCa
     isAlone: true,
     write: () => requestTo(id, endpoint, model, { call, mode, own }),
   };
+}
+
+/** The configured key in the headers of the endpoint's vendor. */
+function keyHeaders(
+  { endpoint: { vendor } }: ChatRequest,
+  { endpoint, apiKey, headers, prefill }: RemoteUpstream,
+): Pick<OwnHeaders, 'authorization' | 'extra'> {
+  if (apiKey === null) return { authorization: endpoint.basicAuth, extra: headers };
+  const bearer = `Bearer ${apiKey}`;
+  if (vendor === 'openai') return { authorization: bearer, extra: headers };
+  // Engines with the Messages API read either header; Anthropic takes a bearer for a login of its own.
+  const isAnthropic = prefill.address.startsWith('api.anthropic.com/');
+  return { authorization: isAnthropic ? null : bearer, extra: { 'x-api-key': apiKey, ...headers } };
+}
+
+/** The model that an engine is sent. */
+export function modelAt(target: LocalTarget, request: ChatRequest): string | null {
+  return request.endpoint.keepsModel ? request.model : localModel(target, request.model);
 }
 
 function modeOf(request: ChatRequest, assemble: boolean): AnswerMode {

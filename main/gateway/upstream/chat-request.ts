@@ -1,28 +1,28 @@
 import { isUtf8 } from 'node:buffer';
 import { isObject } from '#shared/objects.ts';
-import { type ApiEndpoint, type BadRequest, CHAT_COMPLETIONS } from './endpoint.ts';
+import type { ApiEndpoint, BadRequest } from './endpoint.ts';
 import {
-  MAX_BYTES_AT_ONCE,
   type Member,
   type Members,
   membersInTurns,
   membersOf,
   smallValueOf,
-  TOO_LONG,
-  topLevelMembers,
   withMembers,
 } from './json-members.ts';
+import { CHAT_COMPLETIONS } from './protocols/chat.ts';
+import { formField } from './protocols/form-fields.ts';
 
 /** A request as the caller sent it, with the fields that routing reads. */
 export interface ChatRequest {
   readonly endpoint: ApiEndpoint;
+  readonly contentType: string;
   readonly bytes: Buffer;
   readonly members: readonly Member[];
   readonly model: string | null;
   readonly stream: boolean;
   /** The caller asked for a usage chunk (`stream_options.include_usage`). */
   readonly includeUsage: boolean;
-  /** The number of choices requested (`n`). */
+  /** The number of choices requested. */
   readonly choices: number;
   /** Whether a whole answer to it can be built from a stream. */
   readonly assemblable: boolean;
@@ -106,55 +106,46 @@ function checkUnique(members: readonly Member[]): BadRequest | null {
 
 function toRequest(endpoint: ApiEndpoint, bytes: Buffer, members: readonly Member[]): ChatRequest {
   const valueOf = (key: string) => smallValueOf(bytes, members, key);
-  const [model, options, n] = [valueOf('model'), valueOf('stream_options'), valueOf('n')];
-  const stream = valueOf('stream') === true;
+  const [model, options] = [valueOf('model'), valueOf('stream_options')];
+  const { choices, assemblable } = endpoint.asks(bytes, members);
+  const { stream } = endpoint.answer;
   return {
     endpoint,
+    contentType: 'application/json',
     bytes,
     members,
     model: typeof model === 'string' ? model : null,
-    stream,
+    stream: stream !== null && valueOf('stream') === true,
     includeUsage: isObject(options) && options['include_usage'] === true,
-    choices: typeof n === 'number' && n > 1 ? n : 1,
-    assemblable:
-      endpoint.answer.createAssembly !== null &&
-      (n === undefined || n === null || n === 1) &&
-      isPlainText(bytes, members) &&
-      (stream || !isBegun(bytes, members)),
+    choices,
+    assemblable: assemblable && stream !== null && stream.createAssembly !== null,
   };
 }
 
-/** Whether nothing but text is wanted: neither probabilities nor sound. */
-function isPlainText(bytes: Buffer, members: readonly Member[]): boolean {
-  const valueOf = (key: string) => smallValueOf(bytes, members, key);
-  const [logprobs, audio, modalities] = ['logprobs', 'audio', 'modalities'].map(valueOf);
-  return (
-    (logprobs === undefined || logprobs === null || logprobs === false) &&
-    (audio === undefined || audio === null) &&
-    modalities !== TOO_LONG &&
-    (!Array.isArray(modalities) || modalities.every((kind) => kind === 'text'))
-  );
-}
-
-/**
- * Whether the last message is the assistant's, for the upstream to continue. In a whole answer llama.cpp repeats
- * it and in a stream it does not (tools/server, b11669), so only the upstream's own whole answer is right.
- */
-function isBegun(bytes: Buffer, members: readonly Member[]): boolean {
-  const last = members.find(({ key }) => key === 'messages')?.last ?? null;
-  if (last === null || last.end - last.start > MAX_BYTES_AT_ONCE) return false;
-  const message = bytes.subarray(last.start, last.end);
-  return smallValueOf(message, topLevelMembers(message), 'role') === 'assistant';
+/** A form is passed on as it is; its answer, even one of events, is passed back as bytes. */
+export function formRequest(
+  bytes: Buffer,
+  endpoint: ApiEndpoint,
+  contentType: string,
+): ChatRequest {
+  return {
+    endpoint,
+    contentType,
+    bytes,
+    members: [],
+    model: formField(bytes, 'model'),
+    stream: false,
+    includeUsage: false,
+    choices: 1,
+    assemblable: false,
+  };
 }
 
 /** The caller's bytes with the model replaced and, if the answer is to be assembled, the stream flags set. */
 export function bodyFor(request: ChatRequest, model: string | null, askForStream: boolean): Buffer {
   const values: Record<string, string> = {};
   if (model !== null && model !== request.model) values['model'] = JSON.stringify(model);
-  if (askForStream) {
-    values['stream'] = 'true';
-    values['stream_options'] = '{"include_usage":true}';
-  }
+  if (askForStream) Object.assign(values, request.endpoint.answer.stream?.askedBy);
   if (Object.keys(values).length === 0) return request.bytes;
   return withMembers(request.bytes, request.members, values);
 }

@@ -1,7 +1,9 @@
-import { type AnswerScan, createAnswerScan } from './answer-scan.ts';
-import { type Assembly, createAssembly } from './assembly.ts';
-import { isLastChunk, type Substance, substanceOf } from './completion.ts';
+import type { GatewayError } from '../http/errors.ts';
+import type { AnswerScan } from './answer-scan.ts';
+import type { Assembly } from './assembly.ts';
+import type { Substance } from './completion.ts';
 import type { Member } from './json-members.ts';
+import type { StreamWatch } from './stream-inspector.ts';
 
 /** What the caller did wrong, and in which field. */
 export interface BadRequest {
@@ -10,40 +12,72 @@ export interface BadRequest {
 }
 
 /**
- * An endpoint of the OpenAI API that is routed to upstreams. Common to all are JSON bodies with `model` and
- * `stream`, server-sent events, and errors in the shape of `http/errors.ts`.
+ * An endpoint that is routed to upstreams; `protocols/` has one object for each. Common to all are `model`, `stream`,
+ * server-sent events and the fallback sequence.
  */
 export interface ApiEndpoint {
-  /** Paths on the gateway (docs/http-api.md#routes). */
+  /** Paths on the gateway (docs/http-api.md#endpoints). */
   readonly paths: readonly string[];
   /** Path at an upstream, behind the API version. */
   readonly upstreamPath: string;
+  readonly body: 'json' | 'multipart';
   /** Checks the fields that only this endpoint has; null when they are valid. */
   readonly checkBody: (bytes: Buffer, members: readonly Member[]) => BadRequest | null;
+  /** What a request asks for. */
+  readonly asks: (bytes: Buffer, members: readonly Member[]) => Asked;
   readonly answer: AnswerFormat;
   /** Whether another upstream may continue a stream that breaks. */
   readonly isResumable: boolean;
+  /** The model that was asked for is never replaced: vectors of two models do not compare. */
+  readonly keepsModel: boolean;
+  /**
+   * `required`: an upstream without it is misconfigured. `optional`: it is passed over. `translatable`: the same, and
+   * chat completions can stand in for it.
+   */
+  readonly support: 'required' | 'optional' | 'translatable';
+  /** Whose header carries the key: OpenAI's `Authorization` or Anthropic's `x-api-key`. */
+  readonly vendor: 'openai' | 'anthropic';
 }
 
-/** How answers with content are distinguished from errors and from chunks without content. */
+export interface Asked {
+  /** The number of choices. */
+  readonly choices: number;
+  /** Whether a whole answer can be built from a stream. */
+  readonly assemblable: boolean;
+}
+
+/** How answers with content are distinguished from errors and from answers without content. */
 export interface AnswerFormat {
-  /** Judges a parsed chunk of a stream, or a parsed whole answer. */
-  readonly judge: (value: unknown) => Substance;
-  /** Whether a parsed chunk completes the answer. */
-  readonly isLastChunk: (chunk: unknown) => boolean;
-  /** Judges a whole answer of any size as it arrives, without parsing it. */
+  /** Judges a whole JSON answer of any size as it arrives, without parsing it. */
   readonly createScan: () => AnswerScan;
-  /** Builds a whole answer from the chunks of a stream; null if the endpoint has no streams. */
-  readonly createAssembly: (() => Assembly) | null;
+  /** Null if the endpoint has no streams. */
+  readonly stream: StreamFormat | null;
+  /** Bodies that are not JSON are answers too: audio, subtitles. Their first byte is content. */
+  readonly takesBytes: boolean;
 }
 
-export const CHAT_COMPLETIONS: ApiEndpoint = {
-  paths: ['/api/v1/chat/completions', '/v1/chat/completions'],
-  upstreamPath: '/chat/completions',
-  checkBody: (_bytes, members) =>
-    (members.find(({ key }) => key === 'messages')?.last ?? null) === null
-      ? { message: "'messages' must be a non-empty array.", param: 'messages' }
-      : null,
-  answer: { judge: substanceOf, isLastChunk, createScan: createAnswerScan, createAssembly },
-  isResumable: true,
-};
+/** A stream of events. */
+export interface StreamFormat {
+  /** Judges the parsed data of an event. */
+  readonly judge: (value: unknown) => Substance;
+  /** Whether the parsed data of an event completes the answer. */
+  readonly isLastChunk: (chunk: unknown) => boolean;
+  /** Finds the end and the errors of a stream with so many choices. */
+  readonly createWatch: (choices: number) => StreamWatch;
+  /** Builds a whole answer from a stream; null if it cannot be done. */
+  readonly createAssembly: (() => Assembly) | null;
+  /** Members that ask for a stream, as JSON. */
+  readonly askedBy: Readonly<Record<string, string>>;
+  /** A whole answer as a stream; null if it cannot be told as one. */
+  readonly asEvents: ((answer: Buffer, includeUsage: boolean) => string) | null;
+  /** The event that ends a stream that broke off. */
+  readonly errorEvent: (error: GatewayError) => string;
+  /** Limit of the events held back before the first content. */
+  readonly maxHeldBytes: number;
+}
+
+/** The paths of an endpoint on the gateway. */
+export const pathsOf = (path: string): readonly string[] => [`/api/v1${path}`, `/v1${path}`];
+
+/** For an endpoint with one choice and no way to build its answer from a stream. */
+export const ONE_WHOLE: Asked = { choices: 1, assemblable: false };

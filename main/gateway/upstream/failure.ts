@@ -1,11 +1,10 @@
 import type { UpstreamId } from '#shared/ids.ts';
-import { isObject } from '#shared/objects.ts';
 import type { FailureReason } from '#shared/reasons.ts';
-import { parseHttpDate } from '../../platform/dates.ts';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
 import type { UpstreamErrorCode } from '../http/errors.ts';
-import { parseJson } from '../../platform/json.ts';
-import { errorMessage } from './completion.ts';
+import type { ApiEndpoint } from './endpoint.ts';
+import { type ErrorWords, errorWords } from './error-words.ts';
+import { retryAfterMs } from './retry-after.ts';
 
 export interface ErrorResponse {
   readonly kind: 'status';
@@ -41,8 +40,14 @@ export interface Failure {
   readonly detail: string;
 }
 
+/** What was called. */
+export interface Called {
+  readonly upstream: UpstreamId;
+  readonly endpoint: Pick<ApiEndpoint, 'support'>;
+}
+
 /** See docs/routing.md#what-falls-back. */
-export function classify(seen: Unanswered, upstream: UpstreamId, nowMs: number): Failure {
+export function classify(seen: Unanswered, called: Called, nowMs: number): Failure {
   switch (seen.kind) {
     case 'unreachable':
       return broken('unreachable', 502, 'upstream_unreachable', seen.detail);
@@ -57,7 +62,7 @@ export function classify(seen: Unanswered, upstream: UpstreamId, nowMs: number):
     case 'bad':
       return broken('bad_response', 502, 'upstream_bad_response', seen.detail);
     case 'status':
-      return classifyStatus(seen, upstream, nowMs);
+      return classifyStatus(seen, called, nowMs);
   }
 }
 
@@ -99,6 +104,7 @@ export function isUnexplainedRefusal({ response, reason }: Failure): boolean {
 interface ErrorFacts {
   readonly status: number;
   readonly upstream: UpstreamId;
+  readonly support: ApiEndpoint['support'];
   /** The agent, not its engine, refused the gateway's token. */
   readonly agentRefusedUs: boolean;
   readonly words: ErrorWords;
@@ -167,6 +173,14 @@ const ROWS: readonly Row[] = [
     404,
     'model_not_found',
   ]),
+  // A stored response, or a file: another upstream may have it, and the route is there.
+  passed((seen) => isAny(404)(seen) && seen.words.saysObject, null, true),
+  row(
+    (seen) => seen.support !== 'required' && isAny(404, 405, 501)(seen),
+    'unsupported',
+    'neutral',
+    [404, 'unsupported_endpoint'],
+  ),
   passed((seen) => isAny(400, 413)(seen) && seen.words.saysContextLength, 'context_length', true),
   passed(isAny(400, 413, 415, 422), null, false),
   // The agent answers, but its engine is down.
@@ -183,11 +197,16 @@ const ROWS: readonly Row[] = [
 /** Other 404s, 405, 3xx and whatever else an endpoint should not answer. */
 const OTHERWISE: Row = row(() => true, null, 'failure', [502, 'upstream_misconfigured']);
 
-function classifyStatus(seen: ErrorResponse, upstream: UpstreamId, nowMs: number): Failure {
+function classifyStatus(
+  seen: ErrorResponse,
+  { upstream, endpoint }: Called,
+  nowMs: number,
+): Failure {
   const { status, headers, body } = seen;
   const facts: ErrorFacts = {
     status,
     upstream,
+    support: endpoint.support,
     agentRefusedUs: headers['x-gateway-agent'] === 'unauthorized',
     words: errorWords(body),
   };
@@ -211,92 +230,4 @@ function asRequestFault(seen: ErrorResponse, text: string): ErrorResponse {
   const error = { message, type: 'invalid_request_error', code: 'unsupported_input', param: null };
   const headers = { ...seen.headers, 'content-type': 'application/json' };
   return { ...seen, status: 400, headers, body: Buffer.from(JSON.stringify({ error })) };
-}
-
-/** What routing needs to know of an upstream's error body. */
-interface ErrorWords {
-  readonly saysQuota: boolean;
-  readonly saysBusy: boolean;
-  readonly saysModel: boolean;
-  readonly saysContextLength: boolean;
-  readonly saysUnsupportedInput: boolean;
-  /** An agent could not reach its engine. */
-  readonly saysEngineGone: boolean;
-  /** From the part that is read. */
-  readonly message: string;
-}
-
-/** Ollama's "server busy", llama-server's "Loading model", an agent's "paused", full queues. */
-const BUSY =
-  /busy|queue|overload|paused|draining|loading|capacity|no slot|too many (concurrent )?requests/i;
-const CONTEXT_LENGTH =
-  /context[ _-]?(length|window|size)|maximum context|prompt is too long|too many tokens|exceeds? the (available |maximum )?context/i;
-const MODEL = /\bmodel\b/i;
-/** Errors for images, audio or video at a model that only reads text. */
-const UNSUPPORTED_INPUT: readonly RegExp[] = [
-  // llama.cpp, 500 (seen from 0.7.0, build 11669).
-  /\b(image|audio|video) input is not supported/i,
-  // llama.cpp: 400 for an unknown part; 500 in versions that read text only (ggml-org/llama.cpp#12947).
-  /unsupported content(\[\]\.| part )type/i,
-  // vLLM, 400 (vllm-project/vllm#19144), and if `--limit-mm-per-prompt` switches a kind off.
-  /is not a multimodal model/i,
-  /at most 0 (image|audio|video)\(s\)/i,
-  // SGLang with `--language-model-only`, 400 (srt/managers/tokenizer_manager.py); without it, the image is dropped.
-  /multimodal inputs? (\(\w+\) )?(is|are) not supported/i,
-  // Ollama: 500 or 400 by version (`ErrNoVisionModel` in model/model.go), and its cloud, 400 (ollama/ollama#17301).
-  /missing data required for image input/i,
-  // The same, and LM Studio: "Model does not support images. Please use a model that does." (lmstudio-bug-tracker#908).
-  /model does not support (image|audio|video)/i,
-  // OpenRouter, 404 (openclaw/openclaw#99079).
-  /no endpoints found that support (image|audio|video|file) input/i,
-];
-/** Error messages stand at the start of the body. */
-const MAX_READ_BYTES = 8192;
-
-/** The body may be JSON of OpenAI's or of an engine's own shape, or plain text. */
-function errorWords(body: Buffer): ErrorWords {
-  const text = body.toString('utf8', 0, MAX_READ_BYTES);
-  const parsed = body.length <= MAX_READ_BYTES ? parseJson(text) : undefined;
-  const codes = isObject(parsed) ? codesOf(parsed) : [];
-  const message = isObject(parsed) ? messageOf(parsed) : withoutMarkup(text);
-  return {
-    saysQuota: codes.includes('insufficient_quota'),
-    saysBusy: BUSY.test(message) || codes.some((code) => BUSY.test(code)),
-    saysModel: codes.includes('model_not_found') || MODEL.test(message),
-    saysContextLength: codes.includes('context_length_exceeded') || CONTEXT_LENGTH.test(message),
-    saysUnsupportedInput: UNSUPPORTED_INPUT.some((words) => words.test(message)),
-    saysEngineGone: codes.includes('engine_unreachable'),
-    message,
-  };
-}
-
-function codesOf(parsed: Readonly<Record<string, unknown>>): string[] {
-  const error = isObject(parsed['error']) ? parsed['error'] : parsed;
-  return [error['code'], error['type']].filter((code) => typeof code === 'string');
-}
-
-function messageOf(parsed: Readonly<Record<string, unknown>>): string {
-  const direct = [parsed['message'], parsed['detail']].find((value) => typeof value === 'string');
-  return errorMessage(parsed) ?? direct ?? '';
-}
-
-/** A proxy's error page may mention a model or a queue in its boilerplate, so its text is ignored. */
-function withoutMarkup(text: string): string {
-  return /<html|<!doctype/i.test(text) ? '' : text;
-}
-
-/**
- * The wait that an upstream asks for, in milliseconds; null if it names none.
- * Reads `retry-after-ms` (OpenAI's clients honour it) and `Retry-After` as seconds or as a date (RFC 9110, 10.2.3).
- */
-export function retryAfterMs(headers: ResponseHeaders, nowMs: number): number | null {
-  // An empty value would read as 0.
-  const exact = Number(headers['retry-after-ms'] || Number.NaN);
-  if (Number.isFinite(exact) && exact >= 0) return exact;
-  const value = headers['retry-after'];
-  if (typeof value !== 'string' || value.trim() === '') return null;
-  const seconds = Number(value);
-  if (Number.isFinite(seconds)) return seconds >= 0 ? seconds * 1000 : null;
-  const dateMs = parseHttpDate(value);
-  return dateMs === null ? null : Math.max(0, dateMs - nowMs);
 }

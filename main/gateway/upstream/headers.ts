@@ -12,17 +12,18 @@ const TO_UPSTREAM: PassedNames = {
     'x-request-id',
     'x-gateway-hops',
   ]),
-  prefixes: ['openai-', 'x-stainless-'],
+  prefixes: ['openai-', 'anthropic-', 'x-stainless-'],
 };
 
 /** Headers returned to the caller; the content type is set where the answer is written. */
 const TO_CALLER: PassedNames = {
   names: new Set(['x-request-id', 'request-id', 'retry-after', 'retry-after-ms']),
-  prefixes: ['x-ratelimit-', 'openai-'],
+  prefixes: ['x-ratelimit-', 'openai-', 'anthropic-'],
 };
 
 /** Added to the caller's headers. */
 export interface OwnHeaders {
+  readonly contentType: string;
   /** The whole `Authorization` value, or null. */
   readonly authorization: string | null;
   /** From the configuration; they replace all others. */
@@ -37,7 +38,7 @@ export function upstreamHeaders(caller: IncomingHttpHeaders, own: OwnHeaders): s
   const add = (name: string, value: string) => {
     if (!replaced.has(name)) headers.push(name, value);
   };
-  add('content-type', 'application/json');
+  add('content-type', own.contentType);
   if (own.authorization !== null) add('authorization', own.authorization);
   for (const name of Object.keys(caller)) {
     const value = caller[name];
@@ -59,4 +60,11 @@ export function passedType(upstream: ResponseHeaders): string {
   const type = String(upstream['content-type'] ?? 'application/json');
   const isJson = /^application\/([\w.+-]*\+)?json\s*(;|$)/i.test(type);
   return isJson ? 'application/json' : 'text/plain; charset=utf-8';
+}
+
+/** As `passedType`, for an answer that is not JSON: audio, text and subtitles. */
+export function bytesType(upstream: ResponseHeaders): string {
+  const type = String(upstream['content-type'] ?? '');
+  const isPlain = /^(audio\/|video\/|text\/(plain|vtt|event-stream)\b|application\/x-subrip\b)/i;
+  return isPlain.test(type) ? type : 'application/octet-stream';
 }

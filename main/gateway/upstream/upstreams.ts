@@ -85,6 +85,18 @@ export function remoteUpstreams(config: Config): RemoteUpstream[] {
   });
 }
 
+/** Whether an upstream would be sent just the model that was asked for; null: none was. */
+export function servesModel(upstream: RemoteUpstream, requested: string | null): boolean {
+  return requested === null || upstream.model === null || upstream.model === requested;
+}
+
+/** Whether an engine has a model, as far as it lists its models. */
+export function hasModel({ models }: LocalTarget, requested: string | null): boolean {
+  if (requested === null || models === null || models.length === 0) return true;
+  // Ollama lists a tag that callers leave out.
+  return models.includes(requested) || models.includes(`${requested}:latest`);
+}
+
 /** The caller's model if the engine lists it or lists none, otherwise the first that it lists. */
 export function localModel(target: LocalTarget, requested: string | null): string | null {
   if (target.models === null || target.models.length === 0) return requested;

@@ -14,6 +14,7 @@ const UPSTREAM_LABELS: Readonly<Record<string, string>> = {
   headers: 'Extra headers (JSON)',
   assemble: 'Always stream internally',
   prefill: 'Can continue a partial answer',
+  protocols: 'Serves Responses and Messages',
   warmup: 'Warm up when Local fails',
 };
 
@@ -74,6 +75,11 @@ const PREFILL_LABELS: Readonly<Record<string, string>> = {
 /** Names of choices, by the key of their setting. */
 const CHOICE_LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   prefill: PREFILL_LABELS,
+  protocols: {
+    auto: 'Detect automatically',
+    native: 'Both',
+    chat: 'Neither, only chat completions',
+  },
   hedge: {
     own: 'Within the same tier',
     all: 'On the next upstream, even if paid',

@@ -72,13 +72,6 @@ describe('what is forwarded', () => {
     expect(piece.toString()).toContain('first');
   });
 
-  test.each(['/v1/completions', '/v1/embeddings'])('%s is forwarded too', async (path) => {
-    const engine = await startModelServer(json(200, { data: [] }));
-    const { url } = await startServing(engine);
-    expect((await postJson(url + path, { model: 'm', input: 'x' })).status).toBe(200);
-    expect(engine.calls[0]?.path).toBe(path);
-  });
-
   test("the list of models is the engine's", async () => {
     const { url } = await startServing(await startModelServer(hang));
     const answer = await send(`${url}/v1/models`);

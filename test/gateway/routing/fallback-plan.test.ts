@@ -2,12 +2,14 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import { loadConfig } from '../../../main/config/load.ts';
+import { createEndpointSupport } from '../../../main/gateway/routing/endpoint-support.ts';
 import { createCircuits } from '../../../main/gateway/circuits/circuits.ts';
 import { FallbackPlan } from '../../../main/gateway/routing/fallback-plan.ts';
 import { createPredictions } from '../../../main/gateway/routing/ttft-predictions.ts';
 import { isBadRequest, parseChatRequest } from '../../../main/gateway/upstream/chat-request.ts';
 import { classify } from '../../../main/gateway/upstream/failure.ts';
 import { parseBaseAddress, remoteUpstreams } from '../../../main/gateway/upstream/upstreams.ts';
+import { CHAT_COMPLETIONS } from '../../../main/gateway/upstream/protocols/chat.ts';
 import { createManualClock } from '../../support/clock.ts';
 import { at } from '../../support/words.ts';
 
@@ -21,7 +23,11 @@ interface Situation {
   readonly hedge: 'own' | 'all' | 'off';
 }
 
-const TIMED_OUT = classify({ kind: 'timeout', wasSilent: true }, 'hosted_a', 0);
+const TIMED_OUT = classify(
+  { kind: 'timeout', wasSilent: true },
+  { upstream: 'hosted_a', endpoint: CHAT_COMPLETIONS },
+  0,
+);
 const BODY = JSON.stringify({ messages: [{ role: 'user', content: 'x'.repeat(10_000) }] });
 
 function planFor({ states, isSlow, zeroSpend, hedge }: Situation): FallbackPlan {
@@ -61,6 +67,7 @@ function planFor({ states, isSlow, zeroSpend, hedge }: Situation): FallbackPlan 
     {
       clock,
       circuits,
+      support: createEndpointSupport(clock),
       predictions,
       random,
       inFlightAt: () => 0,

@@ -10,7 +10,7 @@ import {
   type Progress,
 } from '../../../main/gateway/upstream/body-readers.ts';
 import { isBadRequest, parseInTurns } from '../../../main/gateway/upstream/chat-request.ts';
-import { CHAT_COMPLETIONS } from '../../../main/gateway/upstream/endpoint.ts';
+import { CHAT_COMPLETIONS, CHAT_STREAM } from '../../../main/gateway/upstream/protocols/chat.ts';
 import { MAX_BYTES_AT_ONCE, membersInTurns } from '../../../main/gateway/upstream/json-members.ts';
 import { createFramer } from '../../../main/gateway/upstream/sse.ts';
 import { createStreamWatch } from '../../../main/gateway/upstream/stream-inspector.ts';
@@ -74,8 +74,8 @@ describe('64 MiB of the worst input are never parsed at once', () => {
         ? repeated(unit, 64 * MEBIBYTE)
         : joined('data: {"choices":[', repeated(unit, inEvent * MEBIBYTE), '0]}\n\n');
     for (const create of [
-      () => createStreamReader(FORMAT, false),
-      () => createAssemblingReader(FORMAT),
+      () => createStreamReader(CHAT_STREAM, false),
+      () => createAssemblingReader(CHAT_STREAM, createAssembly()),
     ]) {
       const seen = watchParsing();
       const progress = fed(create(), body());
@@ -115,7 +115,7 @@ describe('64 MiB of the worst input are never parsed at once', () => {
   ])('%s, put together', (_law, unit) => {
     const seen = watchParsing();
     const whole = fed(
-      createAssemblingReader(FORMAT),
+      createAssemblingReader(CHAT_STREAM, createAssembly()),
       joined(repeated(unit, 12 * MEBIBYTE), delta({ content: 'end' }), 'data: [DONE]\n\n'),
     );
     expect(whole.kind).toBe('whole');
@@ -214,7 +214,7 @@ describe('work grows with the bytes', () => {
       const json = () => createAnswerReader(FORMAT, false);
       const reader = createSniffingReader({
         json,
-        events: () => createStreamReader(FORMAT, false),
+        events: () => createStreamReader(CHAT_STREAM, false),
       });
       for (let sent = 0; sent < 60_000; sent += 1) reader.push(Buffer.of(0x20));
       reader.push(Buffer.from('{'));

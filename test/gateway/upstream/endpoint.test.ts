@@ -1,9 +1,5 @@
 import { expect, test } from 'vitest';
-import { createAnswerScan } from '../../../main/gateway/upstream/answer-scan.ts';
-import {
-  createAnswerReader,
-  createAssemblingReader,
-} from '../../../main/gateway/upstream/body-readers.ts';
+import { createAnswerReader } from '../../../main/gateway/upstream/body-readers.ts';
 import { remoteCall } from '../../../main/gateway/upstream/call.ts';
 import {
   type ChatRequest,
@@ -11,39 +7,9 @@ import {
   parseChatRequest,
   parseInTurns,
 } from '../../../main/gateway/upstream/chat-request.ts';
-import type { ApiEndpoint } from '../../../main/gateway/upstream/endpoint.ts';
+import { EMBEDDINGS } from '../../../main/gateway/upstream/protocols/vectors.ts';
 import { remoteUpstreams } from '../../../main/gateway/upstream/upstreams.ts';
 import { loadConfig } from '../../../main/config/load.ts';
-
-const hasData = (value: unknown) => JSON.stringify(value).includes('"embedding"');
-
-/** An endpoint that the gateway does not have: one object is all that describes it. */
-const EMBEDDINGS: ApiEndpoint = {
-  paths: ['/v1/embeddings'],
-  upstreamPath: '/embeddings',
-  checkBody: (_bytes, members) =>
-    members.some(({ key }) => key === 'input')
-      ? null
-      : { message: "'input' must be a text or a list.", param: 'input' },
-  answer: {
-    judge: (value) => ({ kind: hasData(value) ? 'content' : 'nothing' }),
-    isLastChunk: () => false,
-    createScan() {
-      const scan = createAnswerScan();
-      let text = '';
-      return {
-        push(piece) {
-          text += piece.toString();
-          return scan.push(piece);
-        },
-        substance: () =>
-          scan.substance() === null ? null : text.includes('"embedding"') ? 'content' : 'nothing',
-      };
-    },
-    createAssembly: null,
-  },
-  isResumable: false,
-};
 
 function requested(body: object): ChatRequest {
   const request = parseChatRequest(Buffer.from(JSON.stringify(body)), EMBEDDINGS);
@@ -68,7 +34,7 @@ test('a call goes to the path of its endpoint, behind the API version of the ups
     {},
   );
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
-  const request = requested({ input: 'text' });
+  const request = requested({ model: 'm', input: 'text' });
   const call = { request, headers: {}, authorization: null, zeroSpend: false };
   const calls = remoteUpstreams(loaded.config).map((upstream) => remoteCall(call, upstream));
   expect(calls.map(({ upstream, write }) => [upstream, write().path])).toEqual([
@@ -78,15 +44,19 @@ test('a call goes to the path of its endpoint, behind the API version of the ups
 });
 
 test('an endpoint without streams is never asked for one, nor assembled', () => {
-  expect(requested({ input: 'text' }).assemblable).toBe(false);
-  const reader = createAssemblingReader(EMBEDDINGS.answer);
-  reader.push(Buffer.from('data: {"data":[{"embedding":[1]}]}\n\n'));
-  expect(reader.end().kind).toBe('bad');
+  expect(requested({ model: 'm', input: 'text', stream: true })).toMatchObject({
+    stream: false,
+    assemblable: false,
+  });
 });
 
 test.each([
   ['{"data":[{"embedding":[1]}]}', 'whole'],
   ['{"data":[]}', 'bad'],
+  ['{"data":[1],"error":{"message":"no"}}', 'bad'],
+  ['{"data":[1],"error":null}', 'whole'],
+  ['{"a":{"data":[1]}}', 'bad'],
+  ['[1]', 'bad'],
   ['<html>', 'bad'],
 ])('an endpoint says what counts as content: %s is %s', (body, kind) => {
   const reader = createAnswerReader(EMBEDDINGS.answer, false);

@@ -7,7 +7,7 @@ import {
   callUpstream,
 } from '../../routing/retry.ts';
 import type { RequestContext } from '../../routing/router.ts';
-import type { AnswerMode } from '../../upstream/attempt.ts';
+import type { AnswerMode } from '../../upstream/answer-readers.ts';
 import type { UpstreamCall } from '../../upstream/call.ts';
 import { bodyFor } from '../../upstream/chat-request.ts';
 import type { Failure } from '../../upstream/failure.ts';

@@ -1,10 +1,17 @@
 import { oneOf } from './setting-types.ts';
 
-/** docs/routing.md#after-a-cut */
+/** How an upstream can be asked to continue a partial answer; docs/routing.md#after-a-cut. */
 export const PREFILL = oneOf({
   auto: 'Detected from the address or the names in the model list; an unknown engine counts as none.',
   none: 'A stream is resumed here only where the answer repeats (temperature 0 or a seed).',
   'last-message': 'llama.cpp, Ollama, LMDeploy, Groq, Claude up to 4.5, some models of OpenRouter.',
   continue_final_message: 'vLLM, SGLang and recent versions of llama.cpp.',
   prefix: 'Mistral, and DeepSeek at its address ending in /beta.',
+});
+
+/** Which protocols an upstream speaks beside chat completions; docs/http-api.md#endpoints. */
+export const PROTOCOLS = oneOf({
+  auto: 'Asked once; after an answer that there is no such endpoint, not for ten minutes.',
+  native: 'It serves both itself.',
+  chat: 'It serves neither, and is passed over for them.',
 });

@@ -1,0 +1,79 @@
+import { isObject } from '#shared/objects.ts';
+import { parseJson } from '../../platform/json.ts';
+import { errorMessage } from './completion.ts';
+
+/** What routing needs to know of an upstream's error body. */
+export interface ErrorWords {
+  readonly saysQuota: boolean;
+  readonly saysBusy: boolean;
+  readonly saysModel: boolean;
+  /** Something that a request refers to by its id is missing. */
+  readonly saysObject: boolean;
+  readonly saysContextLength: boolean;
+  readonly saysUnsupportedInput: boolean;
+  /** An agent could not reach its engine. */
+  readonly saysEngineGone: boolean;
+  /** From the part that is read. */
+  readonly message: string;
+}
+
+/** Ollama's "server busy", llama-server's "Loading model", an agent's "paused", full queues. */
+const BUSY =
+  /busy|queue|overload|paused|draining|loading|capacity|no slot|too many (concurrent )?requests/i;
+const CONTEXT_LENGTH =
+  /context[ _-]?(length|window|size)|maximum context|prompt is too long|too many tokens|exceeds? the (available |maximum )?context/i;
+const MODEL = /\bmodel\b/i;
+const OBJECT = /\b(response|conversation|item|file|vector store)s? with id\b/i;
+/** Errors for images, audio or video at a model that only reads text. */
+const UNSUPPORTED_INPUT: readonly RegExp[] = [
+  // llama.cpp, 500 (seen from 0.7.0, build 11669).
+  /\b(image|audio|video) input is not supported/i,
+  // llama.cpp: 400 for an unknown part; 500 in versions that read text only (ggml-org/llama.cpp#12947).
+  /unsupported content(\[\]\.| part )type/i,
+  // vLLM, 400 (vllm-project/vllm#19144), and if `--limit-mm-per-prompt` switches a kind off.
+  /is not a multimodal model/i,
+  /at most 0 (image|audio|video)\(s\)/i,
+  // SGLang with `--language-model-only`, 400 (srt/managers/tokenizer_manager.py); without it, the image is dropped.
+  /multimodal inputs? (\(\w+\) )?(is|are) not supported/i,
+  // Ollama: 500 or 400 by version (`ErrNoVisionModel` in model/model.go), and its cloud, 400 (ollama/ollama#17301).
+  /missing data required for image input/i,
+  // The same, and LM Studio: "Model does not support images. Please use a model that does." (lmstudio-bug-tracker#908).
+  /model does not support (image|audio|video)/i,
+  // OpenRouter, 404 (openclaw/openclaw#99079).
+  /no endpoints found that support (image|audio|video|file) input/i,
+];
+/** Error messages stand at the start of the body. */
+const MAX_READ_BYTES = 8192;
+
+/** The body may be JSON of OpenAI's or of an engine's own shape, or plain text. */
+export function errorWords(body: Buffer): ErrorWords {
+  const text = body.toString('utf8', 0, MAX_READ_BYTES);
+  const parsed = body.length <= MAX_READ_BYTES ? parseJson(text) : undefined;
+  const codes = isObject(parsed) ? codesOf(parsed) : [];
+  const message = isObject(parsed) ? messageOf(parsed) : withoutMarkup(text);
+  return {
+    saysQuota: codes.includes('insufficient_quota'),
+    saysBusy: BUSY.test(message) || codes.some((code) => BUSY.test(code)),
+    saysModel: codes.includes('model_not_found') || MODEL.test(message),
+    saysObject: codes.includes('previous_response_not_found') || OBJECT.test(message),
+    saysContextLength: codes.includes('context_length_exceeded') || CONTEXT_LENGTH.test(message),
+    saysUnsupportedInput: UNSUPPORTED_INPUT.some((words) => words.test(message)),
+    saysEngineGone: codes.includes('engine_unreachable'),
+    message,
+  };
+}
+
+function codesOf(parsed: Readonly<Record<string, unknown>>): string[] {
+  const error = isObject(parsed['error']) ? parsed['error'] : parsed;
+  return [error['code'], error['type']].filter((code) => typeof code === 'string');
+}
+
+export function messageOf(parsed: Readonly<Record<string, unknown>>): string {
+  const direct = [parsed['message'], parsed['detail']].find((value) => typeof value === 'string');
+  return errorMessage(parsed) ?? direct ?? '';
+}
+
+/** A proxy's error page may mention a model or a queue in its boilerplate, so its text is ignored. */
+function withoutMarkup(text: string): string {
+  return /<html|<!doctype/i.test(text) ? '' : text;
+}

@@ -1,0 +1,62 @@
+import { isObject } from '#shared/objects.ts';
+import { parseJson } from '../../../platform/json.ts';
+import { errorMessage, isLastChunk, type Substance } from '../completion.ts';
+import { type ApiEndpoint, type Asked, pathsOf } from '../endpoint.ts';
+import { isText, type Member, smallValueOf } from '../json-members.ts';
+import { CHAT_STREAM } from './chat.ts';
+import { requiresTextOrList } from './fields.ts';
+import { createMemberScan, LIST } from './member-scan.ts';
+import { createTextAssembly } from './text-assembly.ts';
+
+/** Text to be continued, or filled in before a `suffix`: editors ask for it as one types. */
+export const COMPLETIONS: ApiEndpoint = {
+  paths: pathsOf('/completions'),
+  upstreamPath: '/completions',
+  body: 'json',
+  checkBody: requiresTextOrList('prompt'),
+  asks,
+  answer: {
+    createScan: () => createMemberScan({ choices: LIST }),
+    stream: { ...CHAT_STREAM, judge, createAssembly: createTextAssembly, asEvents },
+    takesBytes: false,
+  },
+  isResumable: false,
+  keepsModel: false,
+  support: 'optional',
+  vendor: 'openai',
+};
+
+/** Each prompt of a list has `n` choices; a list of numbers is one prompt of tokens. */
+function asks(bytes: Buffer, members: readonly Member[]): Asked {
+  const [n, logprobs] = ['n', 'logprobs'].map((key) => smallValueOf(bytes, members, key));
+  const choices = (typeof n === 'number' && n > 1 ? n : 1) * promptCount(bytes, members);
+  return { choices, assemblable: choices === 1 && (logprobs ?? null) === null };
+}
+
+function promptCount(bytes: Buffer, members: readonly Member[]): number {
+  const member = members.find(({ key }) => key === 'prompt');
+  if (member === undefined || isText(bytes, member)) return 1;
+  const prompts = smallValueOf(bytes, members, 'prompt');
+  // Too long to be counted: only `[DONE]` will tell that all of them are finished.
+  if (!Array.isArray(prompts)) return Infinity;
+  return typeof prompts[0] === 'number' ? 1 : prompts.length;
+}
+
+/** An editor's completion may rightly be empty, so a finish reason is content as well. */
+function judge(value: unknown): Substance {
+  if (!isObject(value)) return { kind: 'error', message: 'not a JSON object' };
+  const message = errorMessage(value);
+  if (message !== null) return { kind: 'error', message };
+  const choices: unknown = value['choices'];
+  const isGiven = Array.isArray(choices) && choices.some(hasText);
+  return { kind: isGiven || isLastChunk(value) ? 'content' : 'nothing' };
+}
+
+function hasText(choice: unknown): boolean {
+  return isObject(choice) && typeof choice['text'] === 'string' && choice['text'] !== '';
+}
+
+/** A whole answer has the shape of a chunk. */
+function asEvents(answer: Buffer): string {
+  return `data: ${JSON.stringify(parseJson(answer.toString('utf8')))}\n\ndata: [DONE]\n\n`;
+}

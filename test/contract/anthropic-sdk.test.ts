@@ -1,0 +1,124 @@
+import {
+  Anthropic,
+  APIError,
+  AuthenticationError,
+  BadRequestError,
+  NotFoundError,
+} from '@anthropic-ai/sdk';
+import { describe, expect, test } from 'vitest';
+import { startGateway } from '../support/gateway.ts';
+import { eventsOf, STREAM_PROTOCOLS, typed } from '../support/protocols.ts';
+import { cut, error, json, sse, stall, startUpstream, type Script } from '../support/upstream.ts';
+
+// The `@anthropic-ai/sdk` package, unmodified, against upstreams that have the Messages API.
+
+const MESSAGES = STREAM_PROTOCOLS.find(({ name }) => name === 'messages');
+if (MESSAGES === undefined) throw new Error('no messages');
+const { whole, held, content } = MESSAGES;
+const STREAM = eventsOf(MESSAGES);
+
+const ASK = {
+  model: 'm',
+  max_tokens: 16,
+  messages: [{ role: 'user' as const, content: 'hi' }],
+};
+
+async function startAt(place: 'local' | 'hosted_a', script: Script, more = {}) {
+  const upstream = await startUpstream(script);
+  const settings =
+    place === 'local'
+      ? { LOCAL_ENGINE_URL: upstream.url }
+      : { HOSTED_A_BASE_URL: `${upstream.url}/v1`, HOSTED_A_API_KEY: 'sk-hosted' };
+  const gateway = await startGateway({ ...settings, ...more });
+  const client = new Anthropic({ baseURL: gateway.url, apiKey: 'of-the-caller', maxRetries: 0 });
+  return { upstream, client };
+}
+
+describe.each(['local', 'hosted_a'] as const)('through %s', (place) => {
+  test('a message, plain', async () => {
+    const { upstream, client } = await startAt(place, json(200, whole));
+    const tools = [{ name: 't', input_schema: { type: 'object' as const } }];
+    const message = await client.messages.create({ ...ASK, tools });
+    expect(message.content).toEqual([{ type: 'text', text: 'ab' }]);
+    const [call] = upstream.calls;
+    expect(call).toMatchObject({ path: '/v1/messages', json: { ...ASK, tools } });
+    expect(call?.headers['anthropic-version']).toMatch(/^\d{4}-\d\d-\d\d$/);
+    const key = place === 'local' ? 'of-the-caller' : 'sk-hosted';
+    expect(call?.headers.authorization).toBe(`Bearer ${key}`);
+    expect(call?.headers['x-api-key']).toBe(place === 'local' ? undefined : 'sk-hosted');
+  });
+
+  test('a message, streamed, with its events and the message in the end', async () => {
+    const { client } = await startAt(place, sse(...STREAM));
+    const stream = client.messages.stream(ASK);
+    const texts: string[] = [];
+    stream.on('text', (text) => void texts.push(text));
+    const message = await stream.finalMessage();
+    expect(texts.join('')).toBe('ab message_stop {"type":"message_stop"} ');
+    expect([message.stop_reason, message.usage.output_tokens]).toEqual(['end_turn', 2]);
+  });
+
+  test('a tool call, streamed and plain', async () => {
+    const block = { type: 'tool_use', id: 'toolu_1', name: 't', input: {} };
+    const input = { type: 'input_json_delta', partial_json: '{"a":1}' };
+    const { client } = await startAt(
+      place,
+      sse(
+        held[0] ?? '',
+        typed('content_block_start', { index: 0, content_block: block }),
+        typed('content_block_delta', { index: 0, delta: input }),
+        typed('content_block_stop', { index: 0 }),
+        typed('message_delta', { delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 1 } }),
+        typed('message_stop'),
+      ),
+    );
+    const message = await client.messages.stream(ASK).finalMessage();
+    const call = [{ type: 'tool_use', id: 'toolu_1', name: 't', input: { a: 1 } }];
+    expect(message.content).toMatchObject(call);
+    // A plain one is asked for as a stream as well.
+    expect((await client.messages.create(ASK)).content).toEqual(call);
+  });
+
+  test('the number of tokens', async () => {
+    const { upstream, client } = await startAt(place, json(200, { input_tokens: 7 }));
+    const { model, messages } = ASK;
+    expect(await client.messages.countTokens({ model, messages })).toEqual({ input_tokens: 7 });
+    expect(upstream.calls[0]?.path).toBe('/v1/messages/count_tokens');
+  });
+});
+
+test('a message that breaks off makes the client throw', async () => {
+  const { client } = await startAt('hosted_a', cut(...held, ...content));
+  const stream = client.messages.stream(ASK);
+  await expect(stream.finalMessage()).rejects.toThrow(/broke off/);
+});
+
+test('a client that aborts takes its call along', async () => {
+  const { upstream, client } = await startAt('hosted_a', stall(...held, ...content));
+  const stream = client.messages.stream(ASK);
+  stream.on('text', () => stream.abort());
+  await expect(stream.finalMessage()).rejects.toThrow(/abort/i);
+  await (
+    await upstream.call(1)
+  ).gone;
+});
+
+test('errors have the client’s classes', async () => {
+  const { upstream, client } = await startAt('hosted_a', error(400, 'bad'));
+  await expect(client.messages.create(ASK)).rejects.toThrow(BadRequestError);
+  upstream.script = error(404, 'Not Found');
+  await expect(client.messages.create(ASK)).rejects.toThrow(NotFoundError);
+  upstream.script = error(503);
+  const failed: unknown = await client.messages
+    .create({ ...ASK, model: 'n' })
+    .catch((e: unknown) => e);
+  expect(failed).toBeInstanceOf(APIError);
+});
+
+test('a key of the gateway opens it to the client, and another one does not', async () => {
+  const keys = { API_KEYS: 'of-the-caller-0123456789' };
+  const { client } = await startAt('hosted_a', json(200, whole), keys);
+  await expect(client.messages.create(ASK)).rejects.toThrow(AuthenticationError);
+  const allowed = client.withOptions({ apiKey: 'of-the-caller-0123456789' });
+  expect((await allowed.messages.create(ASK)).id).toBe('msg_1');
+});

@@ -1,0 +1,124 @@
+import { expect, test } from 'vitest';
+import { bearer, expectError, type HttpAnswer, postJson, send } from '../support/http.ts';
+import { startGateway } from '../support/gateway.ts';
+import { answers, error, json, startUpstream } from '../support/upstream.ts';
+
+const HELLO = { model: 'm', max_tokens: 1, messages: [{ role: 'user', content: 'hi' }] };
+const MESSAGES = ['/v1/messages', '/api/v1/messages', '/v1/messages/count_tokens'];
+
+/** Holds an answer against Anthropic's shape, and gives its message. */
+function expectAnthropicError(answer: HttpAnswer, status: number, type: string): string {
+  expect(answer.status).toBe(status);
+  const body = JSON.parse(answer.text) as { error: { message: string } };
+  expect(body).toMatchObject({
+    type: 'error',
+    error: { type, message: expect.stringMatching(/\S/) as string },
+    src: 'gateway',
+  });
+  return body.error.message;
+}
+
+test.each(MESSAGES)('every error of the gateway at %s has Anthropic’s shape', async (path) => {
+  const { url } = await startGateway({ API_KEYS: 'sk-gateway-0123456789', MAX_BODY_BYTES: '1000' });
+  const key = { 'x-api-key': 'sk-gateway-0123456789' };
+  const post = (body: unknown, headers = {}) => postJson(url + path, body, { ...key, ...headers });
+  expectAnthropicError(await postJson(url + path, HELLO), 401, 'authentication_error');
+  expectAnthropicError(await send(url + path, { headers: key }), 405, 'invalid_request_error');
+  expectAnthropicError(await post({ messages: [] }), 400, 'invalid_request_error');
+  expectAnthropicError(await post('x'.repeat(2000)), 413, 'request_too_large');
+  expectAnthropicError(await post(HELLO, { 'content-type': 'a/b' }), 415, 'invalid_request_error');
+  expectAnthropicError(await post(HELLO, { host: 'evil.test' }), 403, 'permission_error');
+  const unset = await post(HELLO);
+  expectAnthropicError(unset, 503, 'overloaded_error');
+  expect((JSON.parse(unset.text) as { request_id: unknown }).request_id).toBe(
+    unset.headers['x-gateway-request-id'],
+  );
+  const unknown = await send(`${url}/v1/messages/batches`, { headers: key });
+  expectAnthropicError(unknown, 404, 'not_found_error');
+});
+
+test('Anthropic’s clients get its shape on routes that they share with others', async () => {
+  const { url } = await startGateway({ API_KEYS: 'sk-gateway-0123456789' });
+  const headers = { 'anthropic-version': '2023-06-01' };
+  expectAnthropicError(await send(`${url}/v1/models`, { headers }), 401, 'authentication_error');
+  const message = expectError(await send(`${url}/v1/models`), 401, 'missing_api_key');
+  expect(message).toContain('X-Api-Key');
+});
+
+test('an upstream’s error in OpenAI’s shape reaches Anthropic’s clients in theirs', async () => {
+  const upstream = await startUpstream(error(400, 'max_tokens is too large'));
+  const { url } = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+  const answer = await postJson(`${url}/v1/messages`, HELLO);
+  expect(JSON.parse(answer.text)).toEqual({
+    type: 'error',
+    error: { type: 'invalid_request_error', message: 'max_tokens is too large' },
+    request_id: null,
+  });
+  const own = { type: 'error', error: { type: 'x', message: 'no' }, request_id: 'r' };
+  upstream.script = json(400, own);
+  expect(JSON.parse((await postJson(`${url}/v1/messages`, HELLO)).text)).toEqual(own);
+});
+
+test.each(['chat', 'generate', 'tags', 'embed', 'version'])(
+  'a client of Ollama’s own API is told what to use instead of /api/%s',
+  async (route) => {
+    const { url } = await startGateway({});
+    for (const method of ['GET', 'POST']) {
+      const answer = await send(`${url}/api/${route}`, { method });
+      expect(answer.status).toBe(404);
+      const { error: message } = JSON.parse(answer.text) as { error: string };
+      expect(message).toContain('a base URL ending in /v1');
+    }
+  },
+);
+
+test.each<[string, Record<string, string>]>([
+  ['x-api-key', { 'x-api-key': 'sk-gateway-0123456789' }],
+  ['a bearer', bearer('sk-gateway-0123456789')],
+  [
+    'x-api-key beside the engine’s own bearer',
+    { 'x-api-key': 'sk-gateway-0123456789', ...bearer('sk-engine') },
+  ],
+])('%s opens every route for callers', async (_how, headers) => {
+  const engine = await startUpstream(answers('hi'));
+  const { url } = await startGateway({
+    API_KEYS: 'sk-gateway-0123456789',
+    LOCAL_ENGINE_URL: engine.url,
+  });
+  for (const path of ['/v1/models', '/api/v1/status', '/metrics']) {
+    expect((await send(url + path, { headers })).status).toBe(200);
+  }
+  expect((await postJson(`${url}/v1/chat/completions`, HELLO, headers)).status).toBe(200);
+  // A key of the gateway never goes on.
+  const own = 'authorization' in headers && headers['authorization'] === 'Bearer sk-engine';
+  expect(engine.calls[0]?.headers.authorization).toBe(own ? 'Bearer sk-engine' : undefined);
+  expect(engine.calls[0]?.headers['x-api-key']).toBeUndefined();
+});
+
+test('a caller’s x-api-key is the bearer of local, and of no other', async () => {
+  const engine = await startUpstream(error(503));
+  const paid = await startUpstream(answers('hi'));
+  const { url } = await startGateway({ LOCAL_ENGINE_URL: engine.url, HOSTED_A_BASE_URL: paid.url });
+  await postJson(`${url}/v1/chat/completions`, HELLO, { 'x-api-key': 'sk-caller' });
+  expect(engine.calls[0]?.headers.authorization).toBe('Bearer sk-caller');
+  expect(paid.calls[0]?.headers).not.toHaveProperty('authorization');
+  expect(paid.calls[0]?.headers).not.toHaveProperty('x-api-key');
+});
+
+test('the body says what each upstream said, and nothing that is secret', async () => {
+  const [a, b] = [
+    await startUpstream(error(401, 'sk-hosted is wrong')),
+    await startUpstream(error(500, 'sk-b')),
+  ];
+  const { url } = await startGateway({
+    LOCAL_ENGINE_URL: 'http://127.0.0.1:1',
+    HOSTED_A_BASE_URL: a.url,
+    HOSTED_A_API_KEY: 'sk-hosted',
+    HOSTED_B_BASE_URL: b.url,
+  });
+  const answer = await postJson(`${url}/v1/chat/completions`, HELLO);
+  expect((JSON.parse(answer.text) as { error: { message: string } }).error.message).toBe(
+    'No upstream answered. local: unreachable (ECONNREFUSED 127.0.0.1:1). hosted_a: its key was refused (HTTP 401). hosted_b: answered HTTP 500.',
+  );
+  expect(answer.text).not.toContain('sk-');
+});

@@ -1,0 +1,143 @@
+import { APIError, NotFoundError, OpenAI, toFile } from 'openai';
+import { describe, expect, test } from 'vitest';
+import { startGateway } from '../support/gateway.ts';
+import { eventsOf, STREAM_PROTOCOLS, typed } from '../support/protocols.ts';
+import { cut, error, json, sse, startUpstream, type Script } from '../support/upstream.ts';
+
+// The `openai` package, unmodified, on the endpoints beside chat completions.
+
+/** A client of a gateway whose `local`, or `hosted_a` with a key, is scripted. */
+async function startAt(place: 'local' | 'hosted_a', script: Script) {
+  const upstream = await startUpstream(script);
+  const settings =
+    place === 'local'
+      ? { LOCAL_ENGINE_URL: upstream.url }
+      : { HOSTED_A_BASE_URL: `${upstream.url}/v1`, HOSTED_A_API_KEY: 'sk-hosted' };
+  const gateway = await startGateway(settings);
+  const client = new OpenAI({
+    baseURL: `${gateway.url}/v1`,
+    apiKey: 'of-the-caller',
+    maxRetries: 0,
+  });
+  const key = place === 'local' ? 'Bearer of-the-caller' : 'Bearer sk-hosted';
+  return { upstream, client, key };
+}
+
+const streamOf = (name: string) => {
+  const protocol = STREAM_PROTOCOLS.find((each) => each.name === name);
+  if (protocol === undefined) throw new Error(`no protocol ${name}`);
+  return protocol;
+};
+
+const RESPONSES = streamOf('responses');
+
+describe.each(['local', 'hosted_a'] as const)('through %s', (place) => {
+  test('a completion, plain and streamed', async () => {
+    const protocol = streamOf('completions');
+    const answer = json(200, { choices: [{ index: 0, text: 'mid', finish_reason: 'stop' }] });
+    const { upstream, client, key } = await startAt(place, answer);
+    const ask = { model: 'm', prompt: 'a', suffix: 'c' };
+    expect((await client.completions.create(ask)).choices[0]?.text).toBe('mid');
+    expect(upstream.calls[0]).toMatchObject({ path: '/v1/completions', json: ask });
+    expect(upstream.calls[0]?.headers.authorization).toBe(key);
+    upstream.script = sse(...eventsOf(protocol));
+    const texts: string[] = [];
+    for await (const part of await client.completions.create({ ...ask, stream: true })) {
+      texts.push(part.choices[0]?.text ?? '');
+    }
+    expect(texts.join('')).toBe('ab [DONE] ');
+  });
+
+  test('embeddings, in the client’s own coding', async () => {
+    const base64 = Buffer.from(new Float32Array([0.25, -1]).buffer).toString('base64');
+    const script = json(200, {
+      object: 'list',
+      data: [{ index: 0, embedding: base64 }],
+      model: 'm',
+    });
+    const { upstream, client } = await startAt(place, script);
+    const { data } = await client.embeddings.create({ model: 'm', input: ['a'] });
+    expect(data[0]?.embedding).toEqual([0.25, -1]);
+    expect(upstream.calls[0]?.path).toBe('/v1/embeddings');
+  });
+
+  test('a response, plain and streamed', async () => {
+    const { upstream, client } = await startAt(place, json(200, RESPONSES.whole));
+    expect((await client.responses.create({ model: 'm', input: 'hi' })).output_text).toBe('ab');
+    upstream.script = sse(...eventsOf(RESPONSES));
+    const stream = client.responses.stream({ model: 'm', input: 'hi' });
+    const types: string[] = [];
+    for await (const event of stream) types.push(event.type);
+    expect(types.at(-1)).toBe('response.completed');
+    expect(types.filter((type) => type.endsWith('.delta'))).toHaveLength(3);
+  });
+
+  test('speech, as bytes', async () => {
+    const audio = Buffer.from([0, 255, 1, 254]);
+    const script: Script = ({ res }) =>
+      void res.writeHead(200, { 'content-type': 'audio/mpeg' }).end(audio);
+    const { upstream, client } = await startAt(place, script);
+    const answer = await client.audio.speech.create({
+      model: 'tts-1',
+      voice: 'alloy',
+      input: 'hi',
+    });
+    expect(Buffer.from(await answer.arrayBuffer())).toEqual(audio);
+    expect(upstream.calls[0]?.path).toBe('/v1/audio/speech');
+  });
+
+  test('a transcription of a file', async () => {
+    const { upstream, client, key } = await startAt(place, json(200, { text: 'spoken' }));
+    const file = await toFile(Buffer.from([82, 73, 70, 70, 0, 255]), 'a.wav');
+    const { text } = await client.audio.transcriptions.create({ model: 'whisper-1', file });
+    expect(text).toBe('spoken');
+    const [call] = upstream.calls;
+    expect(call?.headers['content-type']).toMatch(/^multipart\/form-data; boundary=/);
+    expect(call?.headers.authorization).toBe(key);
+    expect(call?.body.includes(Buffer.from([82, 73, 70, 70, 0, 255]))).toBe(true);
+  });
+});
+
+test('a response that breaks off makes the client throw', async () => {
+  const { client } = await startAt('hosted_a', cut(...RESPONSES.held, ...RESPONSES.content));
+  const events: string[] = [];
+  const read = async () => {
+    const stream = await client.responses.create({ model: 'm', input: 'hi', stream: true });
+    for await (const event of stream) events.push(event.type);
+  };
+  await expect(read()).rejects.toThrow(APIError);
+  expect(events).not.toContain('response.completed');
+});
+
+test('a response that ends incomplete is whole', async () => {
+  const end = typed('response.incomplete', { response: { status: 'incomplete', output: [] } });
+  const { client } = await startAt('hosted_a', sse(...RESPONSES.content, end));
+  const types: string[] = [];
+  for await (const event of await client.responses.create({
+    model: 'm',
+    input: 'hi',
+    stream: true,
+  })) {
+    types.push(event.type);
+  }
+  expect(types.at(-1)).toBe('response.incomplete');
+});
+
+test('an endpoint that nobody has is a NotFoundError', async () => {
+  const { client } = await startAt('hosted_a', error(404, 'Not Found'));
+  const asked = client.embeddings.create({ model: 'm', input: 'a' });
+  await expect(asked).rejects.toThrow(NotFoundError);
+});
+
+test('a model is found by its name, slashes and all', async () => {
+  const gateway = await startGateway({
+    HOSTED_A_BASE_URL: 'http://127.0.0.1:9',
+    HOSTED_A_MODEL: 'org/name',
+  });
+  const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: 'x', maxRetries: 0 });
+  expect(await client.models.retrieve('org/name')).toMatchObject({
+    id: 'org/name',
+    object: 'model',
+  });
+  await expect(client.models.retrieve('other')).rejects.toThrow(NotFoundError);
+});

@@ -1,0 +1,178 @@
+import { describe, expect, test } from 'vitest';
+import { createManualClock } from '../support/clock.ts';
+import { startCall } from '../support/client.ts';
+import { startGateway } from '../support/gateway.ts';
+import {
+  endedInError,
+  eventsOf,
+  relayedOf,
+  STREAM_PROTOCOLS,
+  type StreamProtocol,
+} from '../support/protocols.ts';
+import { startRawUpstream } from '../support/raw-upstream.ts';
+import { counted, inFlight, turns } from '../support/report.ts';
+import { cut, error, json, sse, stall, startUpstream, type Script } from '../support/upstream.ts';
+
+/** A gateway with two hosted upstreams: `first` as scripted, and one that answers whole. */
+async function startPair(protocol: StreamProtocol, first: Script) {
+  const a = await startUpstream(first);
+  const b = await startUpstream(sse(...eventsOf(protocol)));
+  const clock = createManualClock();
+  const settings = { IDLE_TIMEOUT_MS: '5000', RESUME: 'off', FAIL_THRESHOLD: '1000' };
+  const gateway = await startGateway(
+    { HOSTED_A_BASE_URL: a.url, HOSTED_B_BASE_URL: b.url, ...settings },
+    clock,
+  );
+  const start = (more = {}) =>
+    startCall(gateway.url + protocol.path, { ...protocol.body, stream: true, ...more });
+  return { a, b, clock, gateway, start };
+}
+
+/** What a caller is told of a stream that was cut somewhere. */
+function remains(protocol: StreamProtocol, { status, text }: { status: number; text: string }) {
+  const whole = relayedOf(eventsOf(protocol));
+  if (status !== 200) return status === 502 ? 'honest' : `status ${status}`;
+  // The finish reason completes an answer; what is missing behind it is added.
+  if (text.includes(protocol.endMark)) return text === whole ? 'honest' : 'looks complete';
+  return whole.startsWith(endedInError(text).before) ? 'honest' : 'not what was sent';
+}
+
+describe.each(STREAM_PROTOCOLS.map((protocol) => [protocol.name, protocol] as const))(
+  '%s, streamed',
+  (_name, protocol) => {
+    const { held, content, end, failure, body, path } = protocol;
+    const all = eventsOf(protocol);
+    const whole = relayedOf(all);
+    const begun = [...held, ...content];
+
+    test('are passed on byte for byte, to the path of the endpoint', async () => {
+      const { a, b, gateway, start } = await startPair(protocol, sse(...all));
+      const answer = await start({ extra: 1.0 }).answer;
+      expect(answer).toMatchObject({
+        status: 200,
+        text: whole,
+        upstream: 'hosted_a',
+        reason: 'none',
+      });
+      expect(answer.headers['content-type']).toBe('text/event-stream; charset=utf-8');
+      expect(a.calls.map((call) => [call.path, call.body.toString()])).toEqual([
+        [path.replace('/v1', ''), JSON.stringify({ ...body, stream: true, extra: 1 })],
+      ]);
+      expect(b.calls).toHaveLength(0);
+      expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 1 });
+      expect(gateway.host.snapshot().requests).toMatchObject([{ state: 'done', stream: true }]);
+    });
+
+    test('are not written to the caller before the first content', async () => {
+      const { a, b, start, gateway } = await startPair(protocol, stall(...held));
+      const pending = start();
+      const { res, socket } = await a.call(1);
+      await turns(gateway, 4);
+      res.write(': nothing yet\n\n');
+      socket.destroy();
+      const answer = await pending.answer;
+      expect(answer).toMatchObject({ text: whole, reason: 'hosted_a=bad_response' });
+      expect(b.calls).toHaveLength(1);
+    });
+
+    test.each<[string, Script, string]>([
+      ['503', error(503), 'http_503'],
+      ['an error before content', sse(...held, failure), 'bad_response'],
+      ['a whole error with status 200', json(200, { error: { message: 'no' } }), 'bad_response'],
+      ['an end before content', sse(...held), 'bad_response'],
+    ])('fall back after %s', async (_what, first, reason) => {
+      const { start } = await startPair(protocol, first);
+      const answer = await start().answer;
+      expect(answer).toMatchObject({
+        text: whole,
+        upstream: 'hosted_b',
+        reason: `hosted_a=${reason}`,
+      });
+    });
+
+    test.each([400, 422])('are the caller’s own fault at %i', async (status) => {
+      const { b, start } = await startPair(protocol, error(status, 'bad temperature'));
+      const answer = await start().answer;
+      expect(answer).toMatchObject({ status, upstream: 'hosted_a', reason: 'none' });
+      expect(answer.text).toContain('bad temperature');
+      expect(b.calls).toHaveLength(0);
+    });
+
+    test('end in the protocol’s own error once content was sent, and no other upstream is called', async () => {
+      const breaks = [cut(...begun), sse(...begun), sse(...begun, failure, ...end)];
+      for (const first of breaks) {
+        const { b, gateway, start } = await startPair(protocol, first);
+        const answer = await start().answer;
+        expect(endedInError(answer.text).before).toBe(relayedOf(begun));
+        expect([answer.status, b.calls.length, inFlight(gateway)]).toEqual([200, 0, 0]);
+        expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 1, successes: 0 });
+      }
+    });
+
+    test('are hedged while they show no content, and the loser is aborted', async () => {
+      const { a, b, clock, gateway, start } = await startPair(protocol, stall(...held));
+      const pending = start();
+      const { gone } = await a.call(1);
+      await turns(gateway);
+      clock.advance(5000);
+      await b.call(1);
+      expect(await pending.answer).toMatchObject({ text: whole, reason: 'hosted_a=outrun' });
+      await gone;
+    });
+
+    test('end in an error after a silence', async () => {
+      const { a, clock, start } = await startPair(protocol, stall(...begun));
+      const pending = start();
+      await pending.received('b ');
+      clock.advance(5000);
+      const { before, code } = endedInError((await pending.answer).text);
+      expect([before, code]).toEqual([relayedOf(begun), 'upstream_timeout']);
+      await (
+        await a.call(1)
+      ).gone;
+    });
+
+    test('take their upstream call along when the caller leaves', async () => {
+      const { a, b, gateway, start } = await startPair(protocol, stall(...begun));
+      const pending = start();
+      await pending.received('b ');
+      pending.leave();
+      await (
+        await a.call(1)
+      ).gone;
+      await turns(gateway);
+      expect([inFlight(gateway), b.calls.length]).toEqual([0, 0]);
+      expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 0 });
+    });
+
+    test('become one JSON answer for a caller that asked for no stream, or fall back as a whole', async () => {
+      const { a, b, start } = await startPair(protocol, sse(...all));
+      const answer = await start({ stream: false }).answer;
+      expect(answer).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'none' });
+      expect(answer.headers['content-type']).toBe('application/json');
+      expect(JSON.parse(answer.text)).toMatchObject(protocol.assembled as object);
+      expect(a.calls[0]?.json['stream']).toBe(true);
+      a.script = cut(...begun);
+      const fallen = await start({ stream: false }).answer;
+      expect(JSON.parse(fallen.text)).toMatchObject(protocol.assembled as object);
+      expect([fallen.reason, b.calls.length]).toEqual(['hosted_a=bad_response', 1]);
+    });
+
+    test('never look complete when they are cut, at whatever byte', async () => {
+      const bytes = Buffer.from(all.join(''));
+      let length = 0;
+      const raw = await startRawUpstream((socket) => {
+        const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n';
+        socket.write(`${head}content-length: ${bytes.length}\r\n\r\n`);
+        socket.end(bytes.subarray(0, length));
+      });
+      const settings = { RESUME: 'off', FAIL_THRESHOLD: '100000', TTFT_SLOW_THRESHOLD: '100000' };
+      const gateway = await startGateway({ HOSTED_A_BASE_URL: raw.url, ...settings });
+      for (length = 0; length < bytes.length; length += 1) {
+        const call = startCall(gateway.url + path, { ...body, stream: true });
+        const { status, text } = await call.answer;
+        expect([length, remains(protocol, { status, text })]).toEqual([length, 'honest']);
+      }
+    });
+  },
+);

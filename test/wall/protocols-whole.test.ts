@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'vitest';
+import { startCall } from '../support/client.ts';
+import { startGateway } from '../support/gateway.ts';
+import { WHOLE_PROTOCOLS, type WholeProtocol } from '../support/protocols.ts';
+import { responseBytes, startRawUpstream } from '../support/raw-upstream.ts';
+import { counted, inFlight, turns } from '../support/report.ts';
+import { error, hang, json, startUpstream, type Script } from '../support/upstream.ts';
+import { at } from '../support/words.ts';
+
+/** A gateway with two hosted upstreams: `first` as scripted, and one that answers. */
+async function startPair({ whole }: WholeProtocol, first: Script, settings = {}) {
+  const a = await startUpstream(first);
+  const b = await startUpstream(json(200, whole));
+  const gateway = await startGateway({ ...at({ hosted_a: a.url, hosted_b: b.url }), ...settings });
+  return { a, b, gateway };
+}
+
+describe.each(WHOLE_PROTOCOLS.map((protocol) => [protocol.name, protocol] as const))(
+  '%s, whole',
+  (_name, protocol) => {
+    const { path, body, whole } = protocol;
+    const text = JSON.stringify(whole);
+
+    test('are passed on byte for byte, to the path of the endpoint', async () => {
+      const { a, gateway } = await startPair(protocol, json(200, ` ${text}\n`), {
+        HOSTED_A_ASSEMBLE: 'false',
+      });
+      const answer = await startCall(gateway.url + path, body).answer;
+      expect(answer).toMatchObject({ status: 200, text: ` ${text}\n`, upstream: 'hosted_a' });
+      expect(answer.headers['content-type']).toBe('application/json');
+      expect(a.calls.map((call) => [call.path, call.body.toString()])).toEqual([
+        [path.replace('/v1', ''), JSON.stringify(body)],
+      ]);
+      const alias = await startCall(`${gateway.url}/api${path}`, body).answer;
+      expect([alias.status, alias.text]).toEqual([200, ` ${text}\n`]);
+    });
+
+    test.each<[string, Script, string]>([
+      ['503', error(503), 'http_503'],
+      ['401', error(401), 'credentials'],
+      [
+        'a page',
+        ({ res }) => void res.writeHead(200, { 'content-type': 'text/html' }).end('<html>'),
+        'bad_response',
+      ],
+      ['half an answer', json(200, text.slice(0, -2)), 'bad_response'],
+      ...protocol.unusable.map((value): [string, Script, string] => [
+        JSON.stringify(value),
+        json(200, value),
+        'bad_response',
+      ]),
+    ])('fall back after %s', async (_what, first, reason) => {
+      const { gateway } = await startPair(protocol, first);
+      const answer = await startCall(gateway.url + path, body).answer;
+      expect(answer).toMatchObject({
+        status: 200,
+        text,
+        upstream: 'hosted_b',
+        reason: `hosted_a=${reason}`,
+      });
+    });
+
+    test('are the caller’s own fault at 400', async () => {
+      const { b, gateway } = await startPair(protocol, error(400, 'bad input'));
+      const answer = await startCall(gateway.url + path, body).answer;
+      expect(answer).toMatchObject({ status: 400, upstream: 'hosted_a', reason: 'none' });
+      expect(answer.text).toContain('bad input');
+      expect(b.calls).toHaveLength(0);
+    });
+
+    test('fall back unseen when they are cut, at whatever byte', async () => {
+      const bytes = responseBytes('length', { 'content-type': 'application/json' }, text);
+      let length = 0;
+      const raw = await startRawUpstream((socket) => void socket.end(bytes.subarray(0, length)));
+      const b = await startUpstream(json(200, whole));
+      const gateway = await startGateway({
+        ...at({ hosted_a: raw.url, hosted_b: b.url }),
+        FAIL_THRESHOLD: '100000',
+      });
+      for (length = 0; length < bytes.length; length += 1) {
+        const answer = await startCall(gateway.url + path, body).answer;
+        expect(answer).toMatchObject({ status: 200, text, upstream: 'hosted_b' });
+      }
+    });
+
+    test('take their upstream call along when the caller leaves', async () => {
+      const { a, b, gateway } = await startPair(protocol, hang);
+      const pending = startCall(gateway.url + path, body);
+      const { gone } = await a.call(1);
+      pending.leave();
+      await gone;
+      await turns(gateway);
+      expect([inFlight(gateway), b.calls.length]).toEqual([0, 0]);
+      expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 0 });
+    });
+
+    test('are answered by local alone under zero-spend', async () => {
+      const paid = await startUpstream(json(200, whole));
+      const own = await startUpstream(error(503));
+      const gateway = await startGateway(at({ local: own.url, hosted_a: paid.url }));
+      const free = { 'x-gateway-force-zero': '1' };
+      const answer = await startCall(gateway.url + path, body, free).answer;
+      expect([answer.status, paid.calls.length]).toEqual([503, 0]);
+    });
+  },
+);
