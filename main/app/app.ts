@@ -11,6 +11,7 @@ import { createFixedEngine } from '../gateway/upstream/engine-probe.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createHttpClient } from '../platform/http/client.ts';
 import type { Log } from '../platform/log.ts';
+import { PACKAGE_ROOT } from '../platform/package-root.ts';
 import { controlToken } from '../platform/secrets.ts';
 import { createStateFile } from '../platform/state-file.ts';
 import type { OpenedStore, openStore } from '../registry/store/open-store.ts';
@@ -160,5 +161,5 @@ function noticesOf(opened: OpenedStore): readonly string[] {
   return opened.warning === null ? [] : [opened.warning];
 }
 
-/** Where `npm run build` puts the window, relative to a source file of main/. */
-export const WINDOW_DIRECTORY = join(import.meta.dirname, '../../dist/window');
+/** Where `npm run build` puts the window. */
+export const WINDOW_DIRECTORY = join(PACKAGE_ROOT, 'dist/window');

@@ -53,7 +53,7 @@ async function run(env: NodeJS.ProcessEnv, directory: string): Promise<void> {
   say(`Switchyard runs. Base URL for your apps: ${addresses.baseUrl}`);
   say(`Window: ${host.controlLink()}`);
   say(
-    '  (the link gives control once, for 10 minutes; "node scripts/switchyard.mjs open" makes a new one)',
+    '  (the link gives control once, for 10 minutes; "switchyard open" makes a new one)',
   );
   if (isEmpty(loaded.config)) sayNextSteps(loaded.config.agent.enabled);
 }
@@ -86,5 +86,5 @@ function sayNextSteps(isAgentOn: boolean): void {
   say(
     '  SWITCHYARD_HOSTED_A_BASE_URL=https://…/v1  with SWITCHYARD_HOSTED_A_API_KEY and SWITCHYARD_HOSTED_A_MODEL',
   );
-  say('"node scripts/switchyard.mjs --help" lists every setting.');
+  say('"switchyard --help" lists every setting.');
 }
