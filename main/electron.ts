@@ -3,13 +3,15 @@ import { join } from 'node:path';
 import { app, BrowserWindow, clipboard, dialog, Menu, powerMonitor, shell, Tray } from 'electron';
 import type { HostActivity } from './agent/availability/host-activity.ts';
 import { createHost } from './app/app.ts';
+import { ownedHost } from './app/owned-host.ts';
+import { callRunning, findRunning } from './cli/running-app.ts';
 import { dataDirectory } from './config/data-directory.ts';
 import { loadConfig } from './config/load.ts';
 import { readSettings } from './config/settings-file.ts';
-import { runDesktop } from './desktop/desktop.ts';
-import type { HostApi } from './desktop/electron-api.ts';
+import { type Composed, runDesktop } from './desktop/desktop.ts';
 import { hasTrayPanel } from './desktop/tray.ts';
 import { systemClock } from './platform/clock.ts';
+import { claimDataDirectory, type DataLock, takenText } from './platform/data-lock.ts';
 import { createFileLog } from './platform/log.ts';
 import { openStore } from './registry/store/open-store.ts';
 
@@ -19,7 +21,7 @@ const dataDir = dataDirectory(process.env, process.platform);
 void runDesktop({
   electron: { app, BrowserWindow, clipboard, dialog, Menu, shell, Tray },
   claimData,
-  createHost: composeHost,
+  compose,
   platform: process.platform,
   env: process.env,
   iconsDirectory: join(import.meta.dirname, 'icons'),
@@ -38,7 +40,18 @@ const surroundings: HostActivity = {
   isOnBattery: () => Promise.resolve(powerMonitor.isOnBatteryPower()),
 };
 
-async function composeHost(): Promise<HostApi> {
+/** A host of its own, unless a gateway runs already with this data directory. */
+async function compose(): Promise<Composed> {
+  const claim = claimDataDirectory(dataDir, Date.now());
+  if (claim.kind === 'claimed') return { kind: 'own', host: await composeHost(claim.lock) };
+  const running = findRunning(dataDir);
+  if (running === null) throw new Error(takenText(dataDir, claim.owner));
+  const { body, error } = await callRunning(running, { method: 'POST', path: 'sessions/codes' });
+  if (error !== null) throw new Error(error);
+  return { kind: 'elsewhere', link: String(body['link']) };
+}
+
+async function composeHost(lock: DataLock) {
   const settings = readSettings(dataDir, Date.now());
   const loaded = loadConfig(process.env, settings.tree);
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
@@ -54,5 +67,5 @@ async function composeHost(): Promise<HostApi> {
   );
   for (const notice of host.notices) log('warn', notice);
   powerMonitor.on('resume', () => host.resumed());
-  return host;
+  return ownedHost(host, lock);
 }

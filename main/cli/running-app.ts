@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readControlToken } from '../platform/secrets.ts';
 
@@ -69,18 +69,8 @@ export async function command(dataDirectory: string, call: Call): Promise<Called
 const noneRuns = (dataDirectory: string) =>
   `No gateway runs with the data directory ${dataDirectory}. Start one with "npm start", or set SWITCHYARD_DATA_DIR to the directory of the one that runs.`;
 
+/** Written by the running gateway, see main/platform/data-lock.ts. */
 const FILE = 'running.json';
-
-/** Records the running gateway's address for the other commands, such as `switchyard open`. */
-export function writeRunFile(directory: string, url: string): void {
-  writeFileSync(join(directory, FILE), `${JSON.stringify({ url, pid: process.pid })}\n`, {
-    mode: 0o600,
-  });
-}
-
-export function removeRunFile(directory: string): void {
-  rmSync(join(directory, FILE), { force: true });
-}
 
 /**
  * The running gateway's address; null if there is no file, or if its process died without removing it: another

@@ -2,15 +2,16 @@ import { join } from 'node:path';
 import { HOSTED_IDS } from '#shared/ids.ts';
 import { createHostActivity } from '../agent/availability/host-activity.ts';
 import { createHost, type Host, WINDOW_DIRECTORY } from '../app/app.ts';
+import { ownedHost } from '../app/owned-host.ts';
 import { stopOnSignal } from '../app/shutdown.ts';
 import { dataDirectory, inUsableDirectory } from '../config/data-directory.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { readSettings } from '../config/settings-file.ts';
 import { systemClock } from '../platform/clock.ts';
+import { claimDataDirectory, takenText } from '../platform/data-lock.ts';
 import { createFileLog } from '../platform/log.ts';
 import { openStore } from '../registry/store/open-store.ts';
-import { removeRunFile, writeRunFile } from './running-app.ts';
 
 type Addresses = Awaited<ReturnType<Host['start']>>;
 
@@ -31,8 +32,15 @@ async function run(env: NodeJS.ProcessEnv, directory: string): Promise<void> {
     process.exitCode = 1;
     return;
   }
+  const claim = claimDataDirectory(directory, Date.now());
+  if (claim.kind === 'taken') {
+    warn(takenText(directory, claim.owner));
+    process.exitCode = 1;
+    return;
+  }
+  if (claim.warning !== null) warn(`Warning: ${claim.warning}`);
   for (const warning of [...settings.warnings, ...loaded.warnings]) warn(`Warning: ${warning}`);
-  const host = await createHost(
+  const plain = await createHost(
     { loaded, dataDirectory: directory, windowDirectory: WINDOW_DIRECTORY },
     {
       openStore,
@@ -42,19 +50,14 @@ async function run(env: NodeJS.ProcessEnv, directory: string): Promise<void> {
       log: createFileLog(join(directory, 'logs'), loaded.config.gateway.logLevel),
     },
   );
+  const host = ownedHost(plain, claim.lock);
   for (const notice of host.notices) warn(`Warning: ${notice}`);
   const addresses = await startOrWarn(host);
   if (addresses === null) return;
-  writeRunFile(directory, addresses.url);
-  stopOnSignal(async () => {
-    await host.stop();
-    removeRunFile(directory);
-  }, say);
+  stopOnSignal(() => host.stop(), say);
   say(`Switchyard runs. Base URL for your apps: ${addresses.baseUrl}`);
   say(`Window: ${host.controlLink()}`);
-  say(
-    '  (the link gives control once, for 10 minutes; "switchyard open" makes a new one)',
-  );
+  say('  (the link gives control once, for 10 minutes; "switchyard open" makes a new one)');
   if (isEmpty(loaded.config)) sayNextSteps(loaded.config.agent.enabled);
 }
 

@@ -1,17 +1,25 @@
 import type { AppApi, ElectronApi, HostApi } from './electron-api.ts';
+import { attachedMenu } from './menus.ts';
 import { openShell, type Shell } from './shell.ts';
+import { createMainWindow } from './window.ts';
 
 interface DesktopDeps {
   readonly electron: ElectronApi;
   /** Called first, because the single-instance lock lies in the directory that it sets. */
   readonly claimData: () => void;
   /** Called in the first instance only; throws with a message for people. */
-  readonly createHost: () => HostApi | Promise<HostApi>;
+  readonly compose: () => Composed | Promise<Composed>;
   readonly platform: NodeJS.Platform;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly iconsDirectory: string;
   readonly hasTrayPanel: () => Promise<boolean>;
 }
+
+/** What the window is to show. */
+export type Composed =
+  | { readonly kind: 'own'; readonly host: HostApi }
+  /** A gateway that another process runs; `link` opens its page with control, once. */
+  | { readonly kind: 'elsewhere'; readonly link: string };
 
 /** Runs the desktop shell around one host; settles once it has started or failed to. */
 export async function runDesktop(deps: DesktopDeps): Promise<void> {
@@ -30,17 +38,19 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
   }
 
   let shell: Shell | null = null;
-  const open = (): void => shell?.window.open();
-  app.on('second-instance', open);
-  app.on('activate', open);
+  let open = (): void => shell?.window.open();
+  app.on('second-instance', () => open());
+  app.on('activate', () => open());
   // Without a listener Electron quits with the last window, and the gateway with it.
   app.on('window-all-closed', () => undefined);
   holdQuit(app, () => shell);
 
   await app.whenReady();
   try {
-    const host = await deps.createHost();
-    shell = openShell(deps, host, await host.start());
+    const composed = await deps.compose();
+    if (composed.kind === 'own') {
+      shell = openShell(deps, composed.host, await composed.host.start());
+    } else open = attach(deps, composed.link);
     open();
   } catch (error) {
     fail(error);
@@ -50,6 +60,22 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
     dialog.showErrorBox('Switchyard could not start', startFailure(error));
     app.exit(1);
   }
+}
+
+/** The window of a gateway that runs in another process; no tray, and the app ends with the window. */
+function attach(deps: DesktopDeps, link: string): () => void {
+  const { electron, platform, iconsDirectory } = deps;
+  const ownOrigin = new URL(link).origin;
+  const window = createMainWindow({
+    electron,
+    iconsDirectory,
+    ownOrigin,
+    controlLink: () => link,
+    hasTrayPanel: null,
+  });
+  electron.app.on('window-all-closed', () => electron.app.exit(0));
+  electron.Menu.setApplicationMenu(electron.Menu.buildFromTemplate(attachedMenu(platform)));
+  return () => window.open();
 }
 
 /**

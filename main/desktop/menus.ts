@@ -132,19 +132,34 @@ export function appMenu(
     { type: 'separator' },
     { label: 'Quit', accelerator: 'CmdOrCtrl+Q', click: () => act('quit') },
   ];
-  const view: MenuItemConstructorOptions[] = [
-    { role: 'reload' },
-    { type: 'separator' },
-    { role: 'resetZoom' },
-    { role: 'zoomIn' },
-    { role: 'zoomOut' },
-  ];
   return [
     // macOS titles the first menu with the app's name and looks for Hide and Services there.
     platform === 'darwin' ? { role: 'appMenu' } : { label: 'Switchyard', submenu: own },
     ...(platform === 'darwin' ? [{ label: 'Gateway', submenu: own.slice(0, 2) }] : []),
-    { role: 'editMenu' },
-    { label: 'View', submenu: view },
-    { role: 'windowMenu' },
+    ...PAGE_MENUS,
   ];
 }
+
+/** The menu bar of a window whose gateway runs in another process. */
+export function attachedMenu(platform: NodeJS.Platform): MenuItemConstructorOptions[] {
+  const app: MenuItemConstructorOptions =
+    platform === 'darwin'
+      ? { role: 'appMenu' }
+      : { label: 'Switchyard', submenu: [{ label: 'Close', role: 'quit' }] };
+  return [app, ...PAGE_MENUS];
+}
+
+const PAGE_MENUS: readonly MenuItemConstructorOptions[] = [
+  { role: 'editMenu' },
+  {
+    label: 'View',
+    submenu: [
+      { role: 'reload' },
+      { type: 'separator' },
+      { role: 'resetZoom' },
+      { role: 'zoomIn' },
+      { role: 'zoomOut' },
+    ],
+  },
+  { role: 'windowMenu' },
+];

@@ -7,7 +7,8 @@ interface WindowDeps {
   readonly iconsDirectory: string;
   readonly ownOrigin: string;
   readonly controlLink: () => string;
-  readonly hasTrayPanel: () => Promise<boolean>;
+  /** Null: nothing runs behind the window, so closing it closes it. */
+  readonly hasTrayPanel: (() => Promise<boolean>) | null;
 }
 
 export interface MainWindow {
@@ -26,10 +27,13 @@ export function createMainWindow(deps: WindowDeps): MainWindow {
     const window = new BrowserWindow(windowOptions(deps.iconsDirectory));
     guardContents(window.webContents, deps.ownOrigin);
     window.once('ready-to-show', () => window.show());
-    window.on('close', (event) => {
-      event.preventDefault();
-      void hideOrMinimize(window);
-    });
+    const { hasTrayPanel } = deps;
+    if (hasTrayPanel !== null) {
+      window.on('close', (event) => {
+        event.preventDefault();
+        void hideOrMinimize(window, hasTrayPanel);
+      });
+    }
     // A crashed page stays dead when shown; the next open() creates another window.
     window.webContents.on('render-process-gone', () => window.destroy());
     window.loadURL(deps.controlLink()).catch(async (error: unknown) => {
@@ -46,8 +50,11 @@ export function createMainWindow(deps: WindowDeps): MainWindow {
   }
 
   // Without a visible tray icon a hidden window could not be opened again.
-  async function hideOrMinimize(window: WindowApi): Promise<void> {
-    const canReturn = await deps.hasTrayPanel();
+  async function hideOrMinimize(
+    window: WindowApi,
+    hasTrayPanel: () => Promise<boolean>,
+  ): Promise<void> {
+    const canReturn = await hasTrayPanel();
     if (window.isDestroyed()) return;
     if (canReturn) window.hide();
     else window.minimize();
