@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
 import type { AppInfo, LiveEvent, LiveSnapshot } from '#shared/live.ts';
 import { type HostActivity, UNKNOWN_HOST_ACTIVITY } from '../agent/availability/host-activity.ts';
-import { createLiveConfig } from '../config/live-config.ts';
+import { createLiveConfig, type LiveConfig } from '../config/live-config.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Route } from '../gateway/api/routes.ts';
 import { createGateway, type Gateway } from '../gateway/gateway.ts';
@@ -16,6 +16,7 @@ import { controlToken } from '../platform/secrets.ts';
 import { createStateFile } from '../platform/state-file.ts';
 import type { OpenedStore, openStore } from '../registry/store/open-store.ts';
 import { createThisMachine } from './agent.ts';
+import { createOwnPackage } from './own-package.ts';
 import { createProviders, type Providers } from './registry.ts';
 import { VERSION } from './version.ts';
 
@@ -113,6 +114,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     agent: machine.api,
     keep: (save) => createStateFile(join(dataDirectory, 'state.json'), save, { clock, log }),
     controlToken: controlToken(dataDirectory),
+    ownPackage: createOwnPackage(),
     windowDirectory,
     moreRoutes: demo?.routes ?? [],
     app: () => ({
@@ -143,16 +145,16 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     },
     snapshot: () => gateway.snapshot(),
     subscribe: (listener) => gateway.feed.subscribe(listener),
-    setWarmup(enabled) {
-      const patched = config.patch({ ondemand: { warmup: enabled } });
-      return Promise.resolve(
-        patched.kind === 'patched' ? { ok: true } : { ok: false, message: patched.message },
-      );
-    },
+    setWarmup: (enabled) => Promise.resolve(setWarmup(config, enabled)),
     controlLink: () => gateway.controlLink(),
     changed,
     resumed: () => machine.resumed(),
   };
+}
+
+function setWarmup(config: Pick<LiveConfig, 'patch'>, warmup: boolean): WarmupChange {
+  const patched = config.patch({ ondemand: { warmup } });
+  return patched.kind === 'patched' ? { ok: true } : { ok: false, message: patched.message };
 }
 
 /** Notices about the registry's database; the gateway routes whatever its state. */

@@ -7,6 +7,7 @@ import { runDoctor } from './doctor.ts';
 import { runJoin } from './join.ts';
 import { runHeadless } from './serve.ts';
 import { getSettings, setSetting } from './settings.ts';
+import { runUninstall } from './uninstall.ts';
 
 const USAGE = `switchyard ${VERSION}: an LLM gateway over your own GPUs and your hosted fallbacks
 
@@ -22,6 +23,7 @@ const USAGE = `switchyard ${VERSION}: an LLM gateway over your own GPUs and your
                                  the value "default" puts the default back
   switchyard doctor              check this machine as a gateway would; exit code 0 if all checks pass
              --json              the same for scripts
+  switchyard uninstall           remove this program; its settings and keys stay
   switchyard --help              this text and every setting
   switchyard --version
 `;
@@ -59,6 +61,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     flags: [],
     run: ([path = '', value = '']) => setSetting(directory(), path, value),
   },
+  uninstall: { words: [], flags: [], run: () => runUninstall(directory()) },
   doctor: {
     words: [],
     flags: ['json'],

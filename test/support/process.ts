@@ -28,19 +28,29 @@ export function startCli(
   settings: Readonly<Record<string, string>>,
   ...args: readonly string[]
 ): RunningCli {
-  const child = spawn(process.execPath, ['main/headless.ts', ...args], {
+  return startProgram([process.execPath, 'main/headless.ts', ...args], {
+    PATH: process.env['PATH'],
+    // A hundred starts of the same program: what was compiled once is kept.
+    NODE_COMPILE_CACHE: join(ROOT, '.cache/compile'),
+    ...asVariables({ AGENT: 'false', ...settings }),
+  });
+}
+
+/** Settings as environment variables. */
+export function asVariables(settings: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(settings).map(([name, value]) => [`SWITCHYARD_${name}`, value]),
+  );
+}
+
+/** Starts a program in the repository's folder, with this environment only. */
+export function startProgram(
+  [command = '', ...args]: readonly string[],
+  env: NodeJS.ProcessEnv,
+): RunningCli {
+  const child = spawn(command, args, {
     cwd: ROOT,
-    env: {
-      PATH: process.env['PATH'],
-      // A hundred starts of the same program: what was compiled once is kept.
-      NODE_COMPILE_CACHE: join(ROOT, '.cache/compile'),
-      ...Object.fromEntries(
-        Object.entries({ AGENT: 'false', ...settings }).map(([name, value]) => [
-          `SWITCHYARD_${name}`,
-          value,
-        ]),
-      ),
-    },
+    env,
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

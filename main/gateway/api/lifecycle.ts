@@ -1,7 +1,7 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { listen, outsideAddress, urlHost } from '../../platform/http/server.ts';
+import { isLoopbackHost, listen, outsideAddress, urlHost } from '../../platform/http/server.ts';
 import type { Log } from '../../platform/log.ts';
 
 export type Started = { readonly ok: true } | { readonly ok: false; readonly message: string };
@@ -14,6 +14,8 @@ export interface Lifecycle {
   /** Empty before the start. */
   url(): string;
   baseUrl(): string;
+  /** Whether it listens beyond loopback. */
+  isShared(): boolean;
   /** The address for other machines; loopback if the gateway is bound to it. */
   outsideUrl(): string;
   /** Ends an event stream, which never finishes by itself, when the gateway stops. */
@@ -49,6 +51,7 @@ export function createLifecycle(makeServer: () => Server, clock: Clock, log: Log
     isStopping: () => stopping,
     url: () => listeners?.url ?? '',
     baseUrl: () => listeners?.baseUrl ?? '',
+    isShared: () => listeners?.isShared ?? false,
     outsideUrl: () => listeners?.outsideUrl ?? '',
     endAtStop(stream) {
       streams.add(stream);
@@ -60,6 +63,7 @@ export function createLifecycle(makeServer: () => Server, clock: Clock, log: Log
 interface Listeners {
   /** Of the window, such as `http://127.0.0.1:47900`. */
   readonly url: string;
+  readonly isShared: boolean;
   /** For other machines, as far as it is known; `url` if bound to loopback. */
   readonly outsideUrl: string;
   /** For apps, such as `http://localhost:47900/v1`. */
@@ -128,6 +132,7 @@ function createListeners(
   };
   return {
     url: `http://${urlHost(reachable)}:${port}`,
+    isShared: !isLoopbackHost(host),
     outsideUrl: `http://${urlHost(outside)}:${port}`,
     baseUrl: `http://${named}:${port}/v1`,
     async close(graceMs) {
