@@ -63,7 +63,14 @@ async function composeHost(lock: DataLock) {
       dataDirectory: dataDir,
       windowDirectory: join(import.meta.dirname, '../window'),
     },
-    { openStore, surroundings, clock: systemClock, random: Math.random, log },
+    {
+      openStore,
+      surroundings,
+      clock: systemClock,
+      random: Math.random,
+      log,
+      onPortTaken: (message) => log('warn', 'port_taken', { why: message }),
+    },
   );
   for (const notice of host.notices) log('warn', notice);
   powerMonitor.on('resume', () => host.resumed());

@@ -48,6 +48,9 @@ export interface Agent {
   runChecks(): Promise<DoctorReport>;
 }
 
+/** One of the default ports lies in the range from which Linux takes ports for outgoing connections. */
+const PORT_RETRY_MS = 5000;
+
 /** Nothing runs before `start`. */
 export function createAgent(deps: AgentDeps): Agent {
   const { telemetry, log } = deps;
@@ -59,6 +62,7 @@ export function createAgent(deps: AgentDeps): Agent {
     isLeaving: false,
   };
   let checkRun: Promise<DoctorReport> | null = null;
+  let cancelRetry = () => {};
   const parts = createComponents(deps, runtime, {
     changed,
     flightChanged() {
@@ -88,7 +92,25 @@ export function createAgent(deps: AgentDeps): Agent {
       if (port.kind === 'failed') log('warn', 'agent_port', { port: port.port, why: port.message });
     }
     changed();
+    retryLater();
     return runtime.ports;
+  }
+
+  /** For as long as a port cannot be bound; the view says why. */
+  function retryLater(): void {
+    cancelRetry();
+    if (runtime.isLeaving || runtime.ports.every(({ kind }) => kind === 'listening')) return;
+    cancelRetry = deps.clock.after(PORT_RETRY_MS, () => void retryPorts());
+  }
+
+  async function retryPorts(): Promise<void> {
+    const before = openPorts(runtime).length;
+    runtime.ports = await server.retry();
+    if (openPorts(runtime).length !== before) {
+      log('info', 'agent_ports', { open: openPorts(runtime).join(', ') });
+      changed();
+    }
+    retryLater();
   }
 
   return {
@@ -101,6 +123,7 @@ export function createAgent(deps: AgentDeps): Agent {
     },
     async stop(graceMs) {
       runtime.isLeaving = true;
+      cancelRetry();
       changeMonitor.stop();
       engines.stop();
       await Promise.all([registration.stop(), server.close(graceMs), telemetry.stop()]);

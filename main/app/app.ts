@@ -39,6 +39,8 @@ export interface HostEdges {
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Log;
+  /** Told that the start waits for a port, and why. Left out: it fails at once. */
+  readonly onPortTaken?: (message: string) => void;
 }
 
 /** One running Switchyard: the same for the desktop, a server and a test. */
@@ -115,6 +117,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     keep: (save) => createStateFile(join(dataDirectory, 'state.json'), save, { clock, log }),
     controlToken: controlToken(dataDirectory),
     ownPackage: createOwnPackage(),
+    onPortTaken: edges.onPortTaken ?? null,
     windowDirectory,
     moreRoutes: demo?.routes ?? [],
     app: () => ({

@@ -48,6 +48,7 @@ async function run(env: NodeJS.ProcessEnv, directory: string): Promise<void> {
       clock: systemClock,
       random: Math.random,
       log: createFileLog(join(directory, 'logs'), loaded.config.gateway.logLevel),
+      onPortTaken: warn,
     },
   );
   const host = ownedHost(plain, claim.lock);

@@ -13,7 +13,7 @@ export type Patched =
   | { readonly kind: 'unwritten'; readonly message: string };
 
 /** The configuration in force: a value that is replaced as a whole when a setting changes. */
-interface LiveConfig {
+export interface LiveConfig {
   readonly current: () => Config;
   /** Every value with its source, secrets masked. */
   view(): SettingsView;

@@ -12,7 +12,12 @@ import { appHandlers } from './api/app-handlers.ts';
 import { controlHandlers, type SettingsApi } from './api/control-handlers.ts';
 import { createExpressListener } from './api/express.ts';
 import { installHandlers, type OwnPackage } from './api/install-handlers.ts';
-import { createLifecycle, type Lifecycle, type Started } from './api/lifecycle.ts';
+import {
+  createLifecycle,
+  type Lifecycle,
+  type OnPortTaken,
+  type Started,
+} from './api/lifecycle.ts';
 import { providerHandlers, type ProvidersApi } from './api/provider-handlers.ts';
 import { type Route, routeTable } from './api/routes.ts';
 import { createGatewayServer } from './api/server.ts';
@@ -50,6 +55,7 @@ export interface GatewayDeps {
   readonly windowDirectory: string;
   /** What the window shows of the app; the gateway adds the address. */
   readonly app: () => Omit<AppInfo, 'baseUrl'>;
+  readonly onPortTaken: OnPortTaken;
   /** Further routes, such as the demo's. */
   readonly moreRoutes: readonly Route[];
 }
@@ -146,7 +152,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       onBug,
     });
 
-  const lifecycle = createLifecycle(makeServer, clock, log);
+  const lifecycle = createLifecycle(makeServer, deps);
 
   return {
     feed,

@@ -1,6 +1,6 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Config } from '../../config/schema.ts';
-import type { Clock } from '../../platform/clock.ts';
+import { type Clock, sleep } from '../../platform/clock.ts';
 import { isLoopbackHost, listen, outsideAddress, urlHost } from '../../platform/http/server.ts';
 import type { Log } from '../../platform/log.ts';
 
@@ -25,14 +25,27 @@ export interface Lifecycle {
 /** Wait for readers of event streams to read to the end, before their connections are closed. */
 const STREAM_END_MS = 500;
 
+/** Told why the start waits; null: a port that is taken is not waited for. */
+export type OnPortTaken = ((message: string) => void) | null;
+
+interface LifecycleEdges {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly onPortTaken: OnPortTaken;
+}
+
 /** `makeServer` is called once per bound address. */
-export function createLifecycle(makeServer: () => Server, clock: Clock, log: Log): Lifecycle {
+export function createLifecycle(
+  makeServer: () => Server,
+  { clock, log, onPortTaken }: LifecycleEdges,
+): Lifecycle {
   const streams = new Set<ServerResponse>();
   let listeners: Listeners | null = null;
   let stopping = false;
   return {
     async start({ gateway }) {
-      const bound = await bind(gateway.host, gateway.port, makeServer, clock);
+      const tryBind = () => bind(gateway.host, gateway.port, makeServer, clock);
+      const bound = await bindPatiently(tryBind, clock, onPortTaken);
       if (bound.kind === 'failed') return { ok: false, message: bound.message };
       ({ listeners } = bound);
       log('info', 'started', { url: listeners.url });
@@ -76,7 +89,28 @@ interface Listeners {
 
 type Bound =
   | { readonly kind: 'bound'; readonly listeners: Listeners }
-  | { readonly kind: 'failed'; readonly message: string };
+  /** `mayPass`: the port or the address may be free later. */
+  | { readonly kind: 'failed'; readonly mayPass: boolean; readonly message: string };
+
+/** The default port lies in the range from which Linux takes ports for outgoing connections. */
+const PATIENCE_MS = 5000;
+const RETRY_MS = 250;
+
+async function bindPatiently(
+  tryBind: () => Promise<Bound>,
+  clock: Clock,
+  onPortTaken: OnPortTaken,
+): Promise<Bound> {
+  const untilTicks = clock.ticks() + PATIENCE_MS;
+  const never = new AbortController().signal;
+  for (let tries = 1; ; tries += 1) {
+    const bound = await tryBind();
+    if (bound.kind === 'bound' || onPortTaken === null || !bound.mayPass) return bound;
+    if (clock.ticks() >= untilTicks) return bound;
+    if (tries === 1) onPortTaken(`${bound.message} Waiting up to ${PATIENCE_MS / 1000} s for it.`);
+    await sleep(clock, RETRY_MS, never);
+  }
+}
 
 /** With port 0 the second address needs the first one's port, which may be in use there. */
 const FREE_PORT_TRIES = 5;
@@ -97,7 +131,9 @@ async function bind(
   for (let tries = 0; tries < (port === 0 ? FREE_PORT_TRIES : 1); tries += 1) {
     const server = makeServer();
     const bound = await listen(server, first, port);
-    if (bound.kind === 'failed') return bound;
+    if (bound.kind === 'failed') {
+      return { kind: 'failed', mayPass: bound.taken || bound.absent, message: bound.message };
+    }
     if (!isLoopback)
       return { kind: 'bound', listeners: createListeners([server], first, bound.port, clock) };
     const twin = makeServer();
@@ -114,7 +150,7 @@ async function bind(
     server.close();
     ({ message } = second);
   }
-  return { kind: 'failed', message };
+  return { kind: 'failed', mayPass: true, message };
 }
 
 function createListeners(

@@ -433,6 +433,21 @@ describe('the ports', () => {
     expect(port?.remedy).toContain('still serves');
   });
 
+  test('one that becomes free is used, however late, and the problem goes', async () => {
+    const other = createServer();
+    const taken = await listening(other);
+    const { agent, clock } = await startAgent({ address: { host: '127.0.0.1', ports: [taken] } });
+    expect(agent.view().problems[0]?.remedy).toContain('tried again every few seconds');
+    for (let minutes = 0; minutes < 3; minutes += 1) clock.advance(60_000);
+    expect(agent.view().server.ports.map(({ kind }) => kind)).toEqual(['failed']);
+    other.close();
+    await once(other, 'close');
+    clock.advance(await clock.timer(5000, 5000));
+    await until(() => agent.view().server.ports[0]?.kind === 'listening');
+    expect(agent.view().problems.filter(({ tool }) => tool === 'agent')).toEqual([]);
+    expect((await send(`http://127.0.0.1:${taken}/health`)).status).toBe(200);
+  });
+
   test('with both in use heartbeats continue', async () => {
     const ownRegistry = hearingRegistry();
     const address = { host: '127.0.0.1', ports: [await takenPort(), await takenPort()] };
