@@ -94,6 +94,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     isHeld: (path) => loaded.sources.get(path) === 'env',
     surroundings: edges.surroundings ?? UNKNOWN_HOST_ACTIVITY,
     changed,
+    saveHost: (host) => void config.patch({ agent: { host } }),
   });
   const providers: Providers = createProviders({
     ...common,

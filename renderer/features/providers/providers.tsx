@@ -90,6 +90,7 @@ export function Providers(props: ProvidersProps) {
         <AddMachine
           {...{ serverNow }}
           enroll={registry.enroll}
+          readInstall={registry.readInstall}
           known={list?.data ?? []}
           onClose={() => setAdding(false)}
         />

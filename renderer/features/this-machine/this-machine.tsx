@@ -13,6 +13,7 @@ import { AgentOrders } from './mode-actions.tsx';
 import { OwnProblems, ToolProblems } from './agent-problem-list.tsx';
 import { Doctor } from './doctor.tsx';
 import { EngineOffer } from './engine-offer.tsx';
+import { JoinGateway } from './join-gateway.tsx';
 import { Facts } from '../providers/facts.tsx';
 import { OwnerRules } from './owner-rules.tsx';
 import { ProviderMark } from '../providers/provider-mark.tsx';
@@ -97,7 +98,11 @@ function Machine(props: MachineProps) {
     <Frame
       words={agentWords(view, { isDirect, isOwner: control })}
       title={title}
-      orders={<AgentOrders {...{ view, control, onTaken }} setWish={agent.setWish} />}
+      orders={
+        <AgentOrders {...{ view, control, onTaken }} setWish={agent.setWish}>
+          <JoinGateway {...{ control, onTaken }} isAsked={false} join={agent.join} />
+        </AgentOrders>
+      }
     >
       {useEngineDirectly !== null && (
         <EngineOffer address={useEngineDirectly} {...{ localUrl, control }} onSave={saveSettings} />
