@@ -121,11 +121,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     onPortTaken: edges.onPortTaken ?? null,
     windowDirectory,
     moreRoutes: demo?.routes ?? [],
-    app: () => ({
-      version: VERSION,
-      warmupEnabled: config.current().ondemand.warmup,
-      ...(demo === undefined ? {} : { demo: demo.view() }),
-    }),
+    app: () => appInfo(config, demo),
   });
 
   return {
@@ -154,6 +150,14 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     changed,
     resumed: () => machine.resumed(),
   };
+}
+
+function appInfo(
+  config: Pick<LiveConfig, 'current'>,
+  demo: HostOptions['demo'],
+): Omit<AppInfo, 'baseUrl'> {
+  const warmupEnabled = config.current().ondemand.warmup;
+  return { version: VERSION, warmupEnabled, ...(demo === undefined ? {} : { demo: demo.view() }) };
 }
 
 function setWarmup(config: Pick<LiveConfig, 'patch'>, warmup: boolean): WarmupChange {

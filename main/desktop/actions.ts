@@ -53,6 +53,9 @@ export function createActions(deps: ActionDeps): (action: MenuAction) => void {
       case 'open-browser':
         report('The browser could not be opened', openBrowser());
         break;
+      case 'join-gateway':
+        deps.window.open('join');
+        break;
       case 'toggle-warmup':
         report('Warm-up was not changed', toggleWarmup());
         break;

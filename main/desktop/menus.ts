@@ -8,7 +8,7 @@ import {
 } from './serving-summary.ts';
 
 export type MenuAction =
-  'copy-base-url' | 'open-window' | 'open-browser' | 'toggle-warmup' | 'quit';
+  'copy-base-url' | 'open-window' | 'open-browser' | 'join-gateway' | 'toggle-warmup' | 'quit';
 
 type MenuEntry =
   | { readonly kind: 'text'; readonly text: string }
@@ -41,6 +41,7 @@ export function trayView(facts: TrayFacts, phase: 'running' | 'quitting'): TrayV
       { kind: 'action', text: `Copy base URL (${facts.app.baseUrl})`, action: 'copy-base-url' },
       { kind: 'action', text: 'Open window', action: 'open-window' },
       { kind: 'action', text: 'Open in browser', action: 'open-browser' },
+      { kind: 'action', text: 'Join a gateway…', action: 'join-gateway' },
       { kind: 'separator' },
       warmupSwitch(facts),
       { kind: 'separator' },
@@ -129,13 +130,14 @@ export function appMenu(
   const own: MenuItemConstructorOptions[] = [
     { label: 'Copy base URL', accelerator: 'CmdOrCtrl+Shift+C', click: () => act('copy-base-url') },
     { label: 'Open in browser', click: () => act('open-browser') },
+    { label: 'Join a gateway…', click: () => act('join-gateway') },
     { type: 'separator' },
     { label: 'Quit', accelerator: 'CmdOrCtrl+Q', click: () => act('quit') },
   ];
   return [
     // macOS titles the first menu with the app's name and looks for Hide and Services there.
     platform === 'darwin' ? { role: 'appMenu' } : { label: 'Switchyard', submenu: own },
-    ...(platform === 'darwin' ? [{ label: 'Gateway', submenu: own.slice(0, 2) }] : []),
+    ...(platform === 'darwin' ? [{ label: 'Gateway', submenu: own.slice(0, 3) }] : []),
     ...PAGE_MENUS,
   ];
 }

@@ -11,9 +11,12 @@ interface WindowDeps {
   readonly hasTrayPanel: (() => Promise<boolean>) | null;
 }
 
+/** A page of the window, as its address names it. */
+type WindowPage = 'join';
+
 export interface MainWindow {
-  /** Brings the window to the bringToFront; creates it if there is none. */
-  open(): void;
+  /** Brings the window to the front, at a page of its own if one is named; creates it if there is none. */
+  open(page?: WindowPage): void;
   /** Shows an error in a message showBox on the window. */
   showError(title: string, detail: string): void;
 }
@@ -23,7 +26,7 @@ export function createMainWindow(deps: WindowDeps): MainWindow {
   const { BrowserWindow, dialog } = deps.electron;
   let current: WindowApi | null = null;
 
-  function createWindow(): WindowApi {
+  function createWindow(page?: WindowPage): WindowApi {
     const window = new BrowserWindow(windowOptions(deps.iconsDirectory));
     guardContents(window.webContents, deps.ownOrigin);
     window.once('ready-to-show', () => window.show());
@@ -36,7 +39,8 @@ export function createMainWindow(deps: WindowDeps): MainWindow {
     }
     // A crashed page stays dead when shown; the next open() creates another window.
     window.webContents.on('render-process-gone', () => window.destroy());
-    window.loadURL(deps.controlLink()).catch(async (error: unknown) => {
+    const link = deps.controlLink();
+    window.loadURL(page === undefined ? link : `${link}/${page}`).catch(async (error: unknown) => {
       if (window.isDestroyed() || isSuperseded(error)) return;
       window.show();
       await showBox(
@@ -60,11 +64,13 @@ export function createMainWindow(deps: WindowDeps): MainWindow {
     else window.minimize();
   }
 
-  function bringToFront(): WindowApi {
+  function bringToFront(page?: WindowPage): WindowApi {
     if (current === null || current.isDestroyed()) {
-      current = createWindow();
+      current = createWindow(page);
       return current;
     }
+    // Within the page that is loaded: what it shows of a failure is its own matter.
+    if (page !== undefined) current.loadURL(`${deps.ownOrigin}/#/${page}`).catch(() => undefined);
     if (current.isMinimized()) current.restore();
     current.show();
     current.focus();
@@ -76,7 +82,7 @@ export function createMainWindow(deps: WindowDeps): MainWindow {
   }
 
   return {
-    open: () => void bringToFront(),
+    open: (page) => void bringToFront(page),
     showError: (title, detail) => void showBox(bringToFront(), title, detail),
   };
 }

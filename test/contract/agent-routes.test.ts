@@ -307,6 +307,7 @@ describe('joining', () => {
     const gateway = await started();
     const halves = ['', 'switchyard join http://127.0.0.1:1 abc', `switchyard join ${NO_TOKEN}`];
     for (const line of halves) expectBadField(await gateway.post('join', { line }), 'line');
+    expect((await gateway.view()).registry.kind).toBe('own');
   });
 
   test('that fails says what happened and what to do, without the token', async () => {

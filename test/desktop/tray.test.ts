@@ -91,6 +91,15 @@ describe('its actions', () => {
     expect(openedOutside).toEqual(['http://127.0.0.1:47900/#code=2']);
   });
 
+  test('asks in the window for the line of another gateway, whether the window is there or not', async () => {
+    const { tray, window } = await startDesktop();
+    tray().menu.click('Join a gateway…');
+    expect(window().loaded.at(-1)).toBe('http://127.0.0.1:47900/#/join');
+    window().destroy();
+    tray().menu.click('Join a gateway…');
+    expect(window().loaded).toEqual(['http://127.0.0.1:47900/#code=2/join']);
+  });
+
   test('hands the operating system no address but our own', async () => {
     const host = createFakeHost();
     const { tray, openedOutside, boxes } = await startDesktop({ host });
@@ -110,6 +119,7 @@ describe('its actions', () => {
     expect(own?.submenu).toMatchObject([
       { label: 'Copy base URL' },
       { label: 'Open in browser' },
+      { label: 'Join a gateway…' },
       { type: 'separator' },
       { label: 'Quit' },
     ]);

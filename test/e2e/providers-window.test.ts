@@ -111,8 +111,9 @@ test('a machine joins by the pasted line, without a terminal', async () => {
   const line = await otherPage.getByText(/^switchyard join/).innerText();
 
   const machine = await start(openStore, AGENT);
-  const page = await openPage(machine.controlLink());
-  await page.getByRole('link', { name: 'Providers' }).click();
+  // As the tray opens it.
+  const page = await openPage(`${machine.controlLink()}/join`);
+  await page.getByRole('button', { name: 'Close' }).click();
   await page.getByRole('button', { name: 'Join a gateway…' }).click();
   const field = page.getByLabel(/^Paste the line/);
   await field.fill(line.slice(0, 40));

@@ -19,11 +19,13 @@ export function JoinSteps({ enrollment, readInstall, serverNow, onRenew }: JoinS
     <ol className="steps">
       <li>Start the engine of the machine that has the GPU.</li>
       <li>
-        In a terminal there, run the line that fits. Each is a secret, and one of them works once.
+        In a terminal there, run the line that fits. Both are secret, and only one works, once.
         <Installers token={enrollment.token} readInstall={readInstall} />
         <h3>Where Switchyard is installed</h3>
         <CodeLine text={enrollment.join} what="line" />
-        <p className="line-note">Or paste it in the window there: Providers, “Join a gateway…”.</p>
+        <p className="install-note">
+          Or paste it in the window there: Providers, “Join a gateway…”.
+        </p>
         <p className="validity">
           {left === null ? (
             <>
@@ -45,9 +47,9 @@ export function JoinSteps({ enrollment, readInstall, serverNow, onRenew }: JoinS
 function Installers({ token, readInstall }: Pick<JoinStepsProps, 'readInstall'> & TokenProps) {
   const [answer, setAnswer] = useState<Answer<InstallLines> | null>(null);
   useEffect(() => void readInstall().then(setAnswer), [readInstall]);
-  if (answer === null) return <p className="line-note">Reading the install command…</p>;
+  if (answer === null) return <p className="install-note">Reading the install command…</p>;
   if (!answer.ok) {
-    return <p className="line-note">Nothing to install from here: {answer.refusal.message}</p>;
+    return <p className="install-note">Nothing to install from here: {answer.refusal.message}</p>;
   }
   const { version, unix, windows } = answer.value;
   return (
@@ -58,7 +60,7 @@ function Installers({ token, readInstall }: Pick<JoinStepsProps, 'readInstall'> 
         <summary>Windows PowerShell</summary>
         <Installer {...windows} token={token} />
       </details>
-      <p className="line-note">
+      <p className="install-note">
         Installs Switchyard {version} for the user who runs it. To check it first, open the address
         in the line and compare its SHA-256.
       </p>
@@ -74,7 +76,7 @@ function Installer({ line, sha256, token }: InstallLine & TokenProps) {
   return (
     <>
       <CodeLine text={lineWith(line, token)} what="install line" />
-      <p className="line-note">
+      <p className="install-note">
         SHA-256 <code>{sha256}</code>
       </p>
     </>

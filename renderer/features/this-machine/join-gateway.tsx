@@ -1,6 +1,7 @@
-import { useId, useState, type FormEvent } from 'react';
+import { useEffect, useId, useState, type FormEvent } from 'react';
 import type { Refusal } from '../../api/client.ts';
 import { parseJoinLine } from '#shared/join-line.ts';
+import { hashOf } from '../../route.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
@@ -9,7 +10,7 @@ import { joinNoteOf } from '../providers/provider-join.ts';
 
 interface JoinGatewayProps {
   readonly control: boolean;
-  /** Opens it from the start, as the tray asks. */
+  /** The address asks for it, as the tray does. */
   readonly isAsked: boolean;
   readonly join: (line: string) => Promise<Refusal | null>;
   readonly onTaken: () => void;
@@ -17,7 +18,14 @@ interface JoinGatewayProps {
 
 /** Takes the line that another gateway's window shows, so that joining needs no terminal. */
 export function JoinGateway({ control, isAsked, join, onTaken }: JoinGatewayProps) {
-  const [open, setOpen] = useState(isAsked && control);
+  const [open, setOpen] = useState(false);
+  useEffect(() => {
+    if (isAsked && control) setOpen(true);
+  }, [isAsked, control]);
+  const close = (): void => {
+    setOpen(false);
+    if (isAsked) location.hash = hashOf({ page: 'providers', filter: 'all' });
+  };
   return (
     <>
       <button
@@ -30,11 +38,11 @@ export function JoinGateway({ control, isAsked, join, onTaken }: JoinGatewayProp
         Join a gateway…
       </button>
       {open && (
-        <Modal title="Join a gateway" closing="Close" onClose={() => setOpen(false)}>
+        <Modal title="Join a gateway" closing="Close" onClose={close}>
           <JoinForm
             join={join}
             onJoined={() => {
-              setOpen(false);
+              close();
               onTaken();
             }}
           />
@@ -81,7 +89,10 @@ function JoinForm({ join, onJoined }: JoinFormProps) {
         autoComplete="off"
         spellCheck={false}
         value={line}
-        onChange={({ target }) => setLine(target.value)}
+        onChange={({ target }) => {
+          setLine(target.value);
+          setError(null);
+        }}
       />
       {note === 'plain-http' && <JoinWarning note={note} certain />}
       <button type="submit" className="button" data-primary aria-disabled={joining || undefined}>

@@ -28,6 +28,8 @@ const HABITS = {
 interface ThisMachineProps {
   readonly data: LiveData;
   readonly control: boolean;
+  /** The address asks to join a gateway. */
+  readonly joining: boolean;
   readonly settings: SettingsState;
   readonly frozenAt: number | null;
   readonly serverNow: number;
@@ -100,7 +102,7 @@ function Machine(props: MachineProps) {
       title={title}
       orders={
         <AgentOrders {...{ view, control, onTaken }} setWish={agent.setWish}>
-          <JoinGateway {...{ control, onTaken }} isAsked={false} join={agent.join} />
+          <JoinGateway {...{ control, onTaken }} isAsked={props.joining} join={agent.join} />
         </AgentOrders>
       }
     >
