@@ -12,6 +12,7 @@ import { selfCheck } from './doctor/self-check.ts';
 import { enginePlace } from './engines/addresses.ts';
 import type { Configured } from './registration/choose-registry.ts';
 import type { JoinResult } from './registration/registration.ts';
+import { createPortRetry } from './server/port-retry.ts';
 import type { AgentAddress, AgentPort } from './server/server.ts';
 import { type AgentView, viewOf } from './view.ts';
 
@@ -48,12 +49,9 @@ export interface Agent {
   runChecks(): Promise<DoctorReport>;
 }
 
-/** One of the default ports lies in the range from which Linux takes ports for outgoing connections. */
-const PORT_RETRY_MS = 5000;
-
 /** Nothing runs before `start`. */
 export function createAgent(deps: AgentDeps): Agent {
-  const { telemetry, log } = deps;
+  const { telemetry } = deps;
   const listeners = new Set<() => void>();
   const runtime: AgentRuntimeState = {
     address: deps.address,
@@ -62,7 +60,6 @@ export function createAgent(deps: AgentDeps): Agent {
     isLeaving: false,
   };
   let checkRun: Promise<DoctorReport> | null = null;
-  let cancelRetry = () => {};
   const parts = createComponents(deps, runtime, {
     changed,
     flightChanged() {
@@ -76,6 +73,11 @@ export function createAgent(deps: AgentDeps): Agent {
   const availabilityMonitor = createAvailabilityMonitor({ ...deps, ...parts });
   const changeMonitor = createChangeMonitor({ ...deps, ...parts, availabilityMonitor });
 
+  const portRetry = createPortRetry(server, deps, (ports) => {
+    runtime.ports = ports;
+    changed();
+  });
+
   function tellListeners(): void {
     for (const listener of listeners) listener();
   }
@@ -88,29 +90,9 @@ export function createAgent(deps: AgentDeps): Agent {
   async function listen(address: AgentAddress): Promise<readonly AgentPort[]> {
     runtime.address = address;
     runtime.ports = await server.listen(address);
-    for (const port of runtime.ports) {
-      if (port.kind === 'failed') log('warn', 'agent_port', { port: port.port, why: port.message });
-    }
     changed();
-    retryLater();
+    portRetry.watch(runtime.ports);
     return runtime.ports;
-  }
-
-  /** For as long as a port cannot be bound; the view says why. */
-  function retryLater(): void {
-    cancelRetry();
-    if (runtime.isLeaving || runtime.ports.every(({ kind }) => kind === 'listening')) return;
-    cancelRetry = deps.clock.after(PORT_RETRY_MS, () => void retryPorts());
-  }
-
-  async function retryPorts(): Promise<void> {
-    const before = openPorts(runtime).length;
-    runtime.ports = await server.retry();
-    if (openPorts(runtime).length !== before) {
-      log('info', 'agent_ports', { open: openPorts(runtime).join(', ') });
-      changed();
-    }
-    retryLater();
   }
 
   return {
@@ -123,7 +105,7 @@ export function createAgent(deps: AgentDeps): Agent {
     },
     async stop(graceMs) {
       runtime.isLeaving = true;
-      cancelRetry();
+      portRetry.stop();
       changeMonitor.stop();
       engines.stop();
       await Promise.all([registration.stop(), server.close(graceMs), telemetry.stop()]);

@@ -1,4 +1,4 @@
-import { useEffect, useId, useState, type FormEvent } from 'react';
+import { useId, useState, type FormEvent } from 'react';
 import type { Refusal } from '../../api/client.ts';
 import { parseJoinLine } from '#shared/join-line.ts';
 import { hashOf } from '../../route.ts';
@@ -18,12 +18,10 @@ interface JoinGatewayProps {
 
 /** Takes the line that another gateway's window shows, so that joining needs no terminal. */
 export function JoinGateway({ control, isAsked, join, onTaken }: JoinGatewayProps) {
-  const [open, setOpen] = useState(false);
-  useEffect(() => {
-    if (isAsked && control) setOpen(true);
-  }, [isAsked, control]);
+  const [clicked, setClicked] = useState(false);
+  const open = clicked || (isAsked && control);
   const close = (): void => {
-    setOpen(false);
+    setClicked(false);
     if (isAsked) location.hash = hashOf({ page: 'providers', filter: 'all' });
   };
   return (
@@ -33,7 +31,7 @@ export function JoinGateway({ control, isAsked, join, onTaken }: JoinGatewayProp
         className="button"
         disabled={!control}
         aria-describedby={control ? undefined : READ_ONLY_NOTE}
-        onClick={() => setOpen(true)}
+        onClick={() => setClicked(true)}
       >
         Join a gateway…
       </button>
