@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { hash } from 'node:crypto';
-import { existsSync, globSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -10,8 +10,9 @@ import type { OwnPackage } from '../gateway/api/install-handlers.ts';
 import { PACKAGE_ROOT } from '../platform/package-root.ts';
 import { tarOf, type TarFile } from '../platform/tar.ts';
 
-/** As npm packs them; what is missing in an installation is left out. */
-const FILES = ['LICENSE', 'README.md', 'dist/node/*', 'dist/window/**/*.*'];
+/** As npm packs them; the first two are not in every installation. */
+const FILES = ['LICENSE', 'README.md'];
+const FOLDERS = ['dist/node', 'dist/window', 'dist/window/assets'];
 const PROGRAM = 'dist/node/headless.js';
 
 /** The package of this very program, packed at the first use. */
@@ -32,7 +33,10 @@ async function packOnce(root: string): Promise<OwnPackage> {
   if (!existsSync(join(root, PROGRAM))) {
     return { kind: 'unavailable', why: `This installation has no ${PROGRAM} to hand out.` };
   }
-  const paths = globSync(FILES, { cwd: root }).map((path) => path.replaceAll('\\', '/'));
+  const paths = [
+    ...FILES.filter((path) => existsSync(join(root, path))),
+    ...FOLDERS.flatMap((folder) => filesIn(root, folder)),
+  ];
   const files = await Promise.all(
     paths.toSorted().map(async (path): Promise<TarFile> => ({
       path: `package/${path}`,
@@ -44,6 +48,12 @@ async function packOnce(root: string): Promise<OwnPackage> {
   const tarball = await promisify(gzip)(tarOf([...files, manifest]));
   const { name, version } = packageJson;
   return { kind: 'packed', name, version, tarball, sha256: hash('sha256', tarball) };
+}
+
+function filesIn(root: string, folder: string): readonly string[] {
+  return readdirSync(join(root, folder), { withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => `${folder}/${name}`);
 }
 
 /** What npm needs of package.json. */
