@@ -1,6 +1,16 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { app, BrowserWindow, clipboard, dialog, Menu, powerMonitor, shell, Tray } from 'electron';
+import {
+  app,
+  BrowserWindow,
+  clipboard,
+  dialog,
+  Menu,
+  powerMonitor,
+  screen,
+  shell,
+  Tray,
+} from 'electron';
 import type { HostActivity } from './agent/availability/host-activity.ts';
 import { createHost } from './app/app.ts';
 import { ownedHost } from './app/owned-host.ts';
@@ -9,24 +19,51 @@ import { dataDirectory } from './config/data-directory.ts';
 import { loadConfig } from './config/load.ts';
 import { readSettings } from './config/settings-file.ts';
 import { type Composed, runDesktop } from './desktop/desktop.ts';
+import type { HostApi } from './desktop/electron-api.ts';
+import { createLoginItem } from './desktop/login-item.ts';
 import { hasTrayPanel } from './desktop/tray.ts';
+import { parseSavedWindow } from './desktop/window-bounds.ts';
 import { systemClock } from './platform/clock.ts';
 import { claimDataDirectory, type DataLock, takenText } from './platform/data-lock.ts';
 import { createFileLog } from './platform/log.ts';
 import { openStore } from './registry/store/open-store.ts';
 
 const dataDir = dataDirectory(process.env, process.platform);
+const logsDirectory = join(dataDir, 'logs');
+const windowFile = join(dataDir, 'desktop', 'window.json');
+const { env, execPath, platform } = process;
 
 // Not awaited: Electron becomes ready only after this module has been evaluated.
 void runDesktop({
-  electron: { app, BrowserWindow, clipboard, dialog, Menu, shell, Tray },
+  electron: { app, BrowserWindow, clipboard, dialog, Menu, powerMonitor, screen, shell, Tray },
   claimData,
   compose,
-  platform: process.platform,
-  env: process.env,
+  platform,
+  env,
+  clock: systemClock,
+  dataDirectory: dataDir,
+  logsDirectory,
+  loginItem: createLoginItem({ app, platform, env, execPath }),
+  savedWindow: { read: readWindow, write: writeWindow },
   iconsDirectory: join(import.meta.dirname, 'icons'),
   hasTrayPanel: () => hasTrayPanel(process.platform),
 });
+
+function readWindow() {
+  try {
+    return parseSavedWindow(JSON.parse(readFileSync(windowFile, 'utf8')));
+  } catch {
+    return null;
+  }
+}
+
+function writeWindow(saved: object): void {
+  try {
+    writeFileSync(windowFile, JSON.stringify(saved), { mode: 0o600 });
+  } catch {
+    // The window opens at its default place next time.
+  }
+}
 
 /** Inside the data directory, so that the lock allows one instance per data directory. */
 function claimData(): void {
@@ -43,7 +80,15 @@ const surroundings: HostActivity = {
 /** A host of its own, unless a gateway runs already with this data directory. */
 async function compose(): Promise<Composed> {
   const claim = claimDataDirectory(dataDir, Date.now());
-  if (claim.kind === 'claimed') return { kind: 'own', host: await composeHost(claim.lock) };
+  if (claim.kind === 'claimed') {
+    try {
+      return { kind: 'own', host: await composeHost(claim.lock) };
+    } catch (error) {
+      // The owner may try again.
+      claim.lock.release();
+      throw error;
+    }
+  }
   const running = findRunning(dataDir);
   if (running === null) throw new Error(takenText(dataDir, claim.owner));
   const { body, error } = await callRunning(running, { method: 'POST', path: 'sessions/codes' });
@@ -51,11 +96,11 @@ async function compose(): Promise<Composed> {
   return { kind: 'elsewhere', link: String(body['link']) };
 }
 
-async function composeHost(lock: DataLock) {
+async function composeHost(lock: DataLock): Promise<HostApi> {
   const settings = readSettings(dataDir, Date.now());
   const loaded = loadConfig(process.env, settings.tree);
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
-  const log = createFileLog(join(dataDir, 'logs'), loaded.config.gateway.logLevel);
+  const log = createFileLog(logsDirectory, loaded.config.gateway.logLevel);
   for (const warning of [...settings.warnings, ...loaded.warnings]) log('warn', warning);
   const host = await createHost(
     {

@@ -23,7 +23,7 @@ interface LiveProps {
   readonly data: LiveData;
   readonly route: Route;
   readonly control: boolean;
-  /** When the line broke: nothing after it is known, so all clocks stand still there. */
+  /** Time of the disconnection; clocks stop there, because nothing later is known. */
   readonly frozenAt: number | null;
   readonly settings: SettingsState;
   readonly actions: Control;

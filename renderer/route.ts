@@ -2,7 +2,6 @@ import { assertNever } from '#shared/assert.ts';
 import { PROVIDER_FILTERS, type ProviderFilter } from './features/providers/provider-groups.ts';
 import { REQUEST_FILTERS, type RequestFilter } from './features/requests/request-filter.ts';
 
-/** What the address asks for. */
 export type Route =
   | { readonly page: 'overview' }
   /** `joining`: asks for the line of another gateway, for this machine. */

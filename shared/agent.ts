@@ -10,7 +10,7 @@ export type AgentRule = string;
 export interface AgentEngine {
   /** Such as `ollama`; `other` where its owner has only named an address. */
   readonly kind: string;
-  /** What `/v1/chat/completions` is appended to; never holds credentials. */
+  /** `/v1/chat/completions` is appended to it; never holds credentials. */
   readonly baseUrl: string;
   /** `code` is the HTTP status, 0 without an answer. */
   readonly health: {
@@ -51,7 +51,7 @@ export interface AgentMembership {
 export interface AgentProblem {
   /** The tool, file tree or part of the agent that it is about. */
   readonly tool: string;
-  /** What was tried, as a command line or a path. */
+  /** A command line or a path. */
   readonly tried: string;
   readonly happened: string;
   readonly remedy: string;
@@ -81,7 +81,7 @@ export interface AgentView {
     readonly url: string;
   };
   readonly registry: AgentMembership;
-  /** The one that is served; null where none was found. */
+  /** The engine in use; null when none was found. */
   readonly engine: AgentEngine | null;
   readonly engines: readonly AgentEngine[];
   /** The record as the next heartbeat tells it. */
@@ -92,25 +92,24 @@ export interface AgentView {
   readonly problems: readonly AgentProblem[];
 }
 
-/** What the doctor looks at before it does what a registry would do. */
+/** Checked before those that a registry would make. */
 export const DOCTOR_GROUNDS = ['engine found', 'agent port bound'] as const;
 
-/** One thing that the doctor has tried; a name may have several of them, and passes if one passes. */
+/** Several may share a name, which passes if one of them passes. */
 export interface DoctorEntry {
   readonly name: (typeof DOCTOR_GROUNDS)[number] | CheckName;
   readonly passed: boolean;
   /** As a request or a command line. */
   readonly tried: string;
-  /** What came back, as it came; cut short. */
+  /** Verbatim, cut short. */
   readonly output: string;
-  /** What to do; null where it passed. */
+  /** Null when passed. */
   readonly remedy: string | null;
   readonly latencyMs?: number;
 }
 
 /** The six checks of a registry and what they rest on, as they come out on the machine itself. */
 export interface DoctorReport {
-  /** Whether every name passes. */
   readonly ok: boolean;
   readonly checks: readonly DoctorEntry[];
 }

@@ -8,15 +8,14 @@ import type { StatusReport } from './status.ts';
  */
 export type AttemptCause = 'turn' | 'hedge' | 'resume';
 
-/** How one call to one upstream went. Times are milliseconds since the request came in. */
+/** Times are milliseconds since the request arrived. */
 export interface AttemptRow {
   readonly upstream: UpstreamId;
   /** The machine of the local tier that was asked; null elsewhere. */
   readonly provider: string | null;
-  /** What it was made for. */
   readonly cause: AttemptCause;
   readonly startMs: number;
-  /** When first content was to be expected, by what is known of that machine; null while it is not known enough. */
+  /** Predicted time of the first content; null with too few samples. */
   readonly predictedMs: number | null;
   /** First content, null while none has come. */
   readonly firstContentMs: number | null;
@@ -26,7 +25,7 @@ export interface AttemptRow {
   readonly reason: FallbackReason | null;
 }
 
-/** One chat completion as the window shows it: never its prompt or its answer. */
+/** Never holds the prompt or the answer. */
 export interface RequestRow {
   readonly id: string;
   /** Wall-clock milliseconds since the epoch. */
@@ -59,7 +58,6 @@ export interface ProvidersSummary {
   readonly failed: number;
 }
 
-/** What the window knows at one moment. */
 export interface LiveSnapshot {
   readonly kind: 'snapshot';
   readonly status: StatusReport;
@@ -87,15 +85,14 @@ export type LiveEvent = LiveSnapshot | LiveDelta;
 
 export interface AppInfo {
   readonly version: string;
-  /** What to paste into a client, such as `http://localhost:47900/v1`. */
+  /** Base URL for clients, such as `http://localhost:47900/v1`. */
   readonly baseUrl: string;
-  /** Whether an automatic warm-up of `ondemand` is switched on. */
   readonly warmupEnabled: boolean;
   /** Present in the demo only. */
   readonly demo?: { readonly faults: Readonly<Record<UpstreamId, DemoFault>> };
 }
 
-/** What a demo upstream can be made to do; `none` is healthy. */
+/** `none` is healthy. */
 export const DEMO_FAULTS = ['none', 'refuse', '429', '500', 'slow', 'cut', 'stall'] as const;
 
 export type DemoFault = (typeof DEMO_FAULTS)[number];

@@ -10,7 +10,7 @@ const known = <T extends z.ZodType>(value: T) => value.nullable();
 export const VERIFICATION_STATES = ['verified', 'pending', 'verifying', 'failed'] as const;
 export type VerificationState = (typeof VERIFICATION_STATES)[number];
 
-/** What an agent may say of its machine; `offline` is its goodbye. */
+/** `offline` is sent at shutdown. */
 export const AGENT_STATUSES = [
   'serving',
   'idle',

@@ -1,7 +1,7 @@
-/** Where a setting's value comes from; the environment's cannot be changed while the program runs. */
+/** Values from the environment cannot be changed while the program runs. */
 export type SettingSource = 'env' | 'file' | 'default';
 
-/** How a setting is written: `list` and `ports` are arrays, `headers` an object, `choice` one word of several. */
+/** `list` and `ports` are arrays, `headers` an object, `choice` one word of several. */
 export type SettingKind =
   | 'address'
   | 'text'

@@ -15,7 +15,7 @@ import { VERSION } from './version.ts';
 
 export interface ThisMachineDeps {
   readonly config: () => Config;
-  /** Whether the environment sets a path such as `agent.onlyWhenIdle`. */
+  /** The path is one such as `agent.onlyWhenIdle`. */
   readonly isHeld: (path: string) => boolean;
   readonly dataDirectory: string;
   readonly ownRegistry: OwnRegistry;

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { UPSTREAM_IDS } from '#shared/ids.ts';
+import type { AgentView, AgentWish } from '#shared/agent.ts';
+import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { AppInfo, LiveEvent, LiveSnapshot } from '#shared/live.ts';
 import { type HostActivity, UNKNOWN_HOST_ACTIVITY } from '../agent/availability/host-activity.ts';
 import { createLiveConfig, type LiveConfig } from '../config/live-config.ts';
@@ -15,7 +16,7 @@ import { PACKAGE_ROOT } from '../platform/package-root.ts';
 import { controlToken } from '../platform/secrets.ts';
 import { createStateFile } from '../platform/state-file.ts';
 import type { OpenedStore, openStore } from '../registry/store/open-store.ts';
-import { createThisMachine } from './agent.ts';
+import { createThisMachine, type ThisMachine } from './agent.ts';
 import { createOwnPackage } from './own-package.ts';
 import { createProviders, type Providers } from './registry.ts';
 import { VERSION } from './version.ts';
@@ -43,17 +44,22 @@ export interface HostEdges {
   readonly onPortTaken?: (message: string) => void;
 }
 
-/** One running Switchyard: the same for the desktop, a server and a test. */
+/** The same for the desktop, a server and a test. */
 export interface Host {
-  /** What the owner should know at the start, for people. */
+  /** Notices for the owner at start. */
   readonly notices: readonly string[];
   /** Rejects with a message for people when an address cannot be bound. */
   start(): Promise<{ readonly url: string; readonly baseUrl: string }>;
   /** Running requests may finish for up to 30 s. */
-  stop(): Promise<void>;
+  stop(graceMs?: number): Promise<void>;
   snapshot(): LiveSnapshot;
   subscribe(listener: (event: LiveEvent) => void): () => void;
-  setWarmup(enabled: boolean): Promise<WarmupChange>;
+  setWarmup(enabled: boolean): Promise<Change>;
+  setForceZero(enabled: boolean): Promise<Change>;
+  /** State of this machine by its owner's wish; null while the agent is switched off. */
+  machine(): AgentView['owner']['mode'] | null;
+  setMachine(wish: AgentWish): Promise<void>;
+  resetCircuit(id: UpstreamId): void;
   controlLink(): string;
   /** Tells the window that something outside of the gateway has changed. */
   changed(): void;
@@ -62,7 +68,7 @@ export interface Host {
 }
 
 /** A refusal explains itself to people. */
-export type WarmupChange = { readonly ok: true } | { readonly ok: false; readonly message: string };
+export type Change = { readonly ok: true } | { readonly ok: false; readonly message: string };
 
 const STOP_GRACE_MS = 30_000;
 
@@ -137,15 +143,15 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
       await machine.start();
       return { url: gateway.url(), baseUrl: gateway.baseUrl() };
     },
-    async stop() {
+    async stop(graceMs = STOP_GRACE_MS) {
       engine.set(null);
-      await Promise.all([gateway.stop(STOP_GRACE_MS), machine.stop(STOP_GRACE_MS)]);
+      await Promise.all([gateway.stop(graceMs), machine.stop(graceMs)]);
       await providers.stop();
       await http.close();
     },
     snapshot: () => gateway.snapshot(),
     subscribe: (listener) => gateway.feed.subscribe(listener),
-    setWarmup: (enabled) => Promise.resolve(setWarmup(config, enabled)),
+    ...trayControls(config, machine, gateway),
     controlLink: () => gateway.controlLink(),
     changed,
     resumed: () => machine.resumed(),
@@ -160,9 +166,26 @@ function appInfo(
   return { version: VERSION, warmupEnabled, ...(demo === undefined ? {} : { demo: demo.view() }) };
 }
 
-function setWarmup(config: Pick<LiveConfig, 'patch'>, warmup: boolean): WarmupChange {
-  const patched = config.patch({ ondemand: { warmup } });
-  return patched.kind === 'patched' ? { ok: true } : { ok: false, message: patched.message };
+function trayControls(
+  config: LiveConfig,
+  machine: ThisMachine,
+  gateway: Gateway,
+): Pick<Host, 'setWarmup' | 'setForceZero' | 'machine' | 'setMachine' | 'resetCircuit'> {
+  function patch(tree: object): Promise<Change> {
+    const patched = config.patch(tree);
+    return Promise.resolve(
+      patched.kind === 'patched' ? { ok: true } : { ok: false, message: patched.message },
+    );
+  }
+  return {
+    setWarmup: (enabled) => patch({ ondemand: { warmup: enabled } }),
+    setForceZero: (enabled) => patch({ routing: { forceZero: enabled } }),
+    machine: () => machine.view()?.owner.mode ?? null,
+    async setMachine(wish) {
+      await machine.api?.setMode(wish);
+    },
+    resetCircuit: (id) => gateway.resetCircuit(id),
+  };
 }
 
 /** Notices about the registry's database; the gateway routes whatever its state. */
@@ -171,5 +194,5 @@ function noticesOf(opened: OpenedStore): readonly string[] {
   return opened.warning === null ? [] : [opened.warning];
 }
 
-/** Where `npm run build` puts the window. */
+/** Written by `npm run build`. */
 export const WINDOW_DIRECTORY = join(PACKAGE_ROOT, 'dist/window');

@@ -21,7 +21,7 @@ const TAILNET = new BlockList();
 TAILNET.addSubnet('100.64.0.0', 10, 'ipv4');
 TAILNET.addSubnet('fd7a:115c:a1e0::', 48, 'ipv6');
 
-/** Whether others on the network could read the traffic: plain HTTP beyond this machine and the tailnet. */
+/** Plain HTTP beyond this machine and the tailnet can be read by others on the network. */
 export function isInTheClear(origin: string, { remoteAddress }: Reached): boolean {
   if (!origin.startsWith('http:') || isLoopback(remoteAddress)) return false;
   return !TAILNET.check(remoteAddress, isIPv6(remoteAddress) ? 'ipv6' : 'ipv4');

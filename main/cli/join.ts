@@ -59,7 +59,7 @@ type Plan =
     }
   | { readonly kind: 'refused'; readonly lines: readonly string[] };
 
-/** Makes all checks that do not use up the token. */
+/** Runs all checks that do not consume the token. */
 async function planOf(
   { url, token, yes }: JoinArguments,
   loaded: LoadedConfig | RefusedConfig,
@@ -98,7 +98,7 @@ const NOT_AGREED =
 const NEXT_START = 'Next: start Switchyard here with "npm start".';
 const NEXT_RUNNING = 'The Switchyard that runs here reports to that gateway from now on.';
 
-/** Whether the owner accepts plain HTTP; false without a terminal to ask on. */
+/** False without a terminal to ask on. */
 async function isAgreed(origin: string): Promise<boolean> {
   process.stderr.write(
     `${origin} is plain HTTP beyond this machine and the tailnet: others on the network can read prompts, answers and keys.\n`,

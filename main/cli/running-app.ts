@@ -53,7 +53,7 @@ export async function callRunning(
   }
 }
 
-/** Makes one call for a command; on failure prints why, sets exit code 1 and returns null. */
+/** On failure prints why, sets exit code 1 and returns null. */
 export async function command(dataDirectory: string, call: Call): Promise<Called['body'] | null> {
   const running = findRunning(dataDirectory);
   const { body, error } =

@@ -5,7 +5,7 @@ import { type Config, ENTRIES, type Entry, ENV_PREFIX, type SettingChange } from
 import { writeSettings } from './settings-file.ts';
 import { settingsView } from './settings-view.ts';
 
-/** Whether a change was made and is on disk. */
+/** `saved` means that the change is on disk. */
 export type Patched =
   | { readonly kind: 'patched' }
   | Extract<PatchPlan, { readonly kind: 'refused' }>
@@ -21,7 +21,7 @@ export interface LiveConfig {
   patch(tree: unknown): Patched;
 }
 
-/** Makes it from what was loaded at the start; `changed` hears of each replacement. */
+/** `changed` is called for each replacement. */
 export function createLiveConfig(
   loaded: LoadedConfig,
   directory: string,
@@ -52,7 +52,7 @@ export function createLiveConfig(
   };
 }
 
-/** What a wish for changes comes to: all of them, or none and the first reason. */
+/** All changes, or none and the first reason. */
 type PatchPlan =
   | {
       readonly kind: 'planned';

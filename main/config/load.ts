@@ -10,7 +10,7 @@ const OTHER_VARIABLES = new Set(['DATA_DIR']);
 export interface LoadedConfig {
   readonly kind: 'loaded';
   readonly config: Config;
-  /** Where each value came from, by path. */
+  /** Source of each value, by path. */
   readonly sources: ReadonlyMap<string, SettingSource>;
   readonly warnings: readonly string[];
 }

@@ -1,10 +1,9 @@
 import * as kinds from './setting-types.ts';
 import { atStart, optional, setting, type Setting } from './setting-types.ts';
 
-/** What every variable of this program begins with. */
 export const ENV_PREFIX = 'SWITCHYARD_';
 
-/** How an upstream can be asked to continue a partial answer; docs/routing.md#after-a-cut. */
+/** docs/routing.md#after-a-cut */
 const PREFILL = kinds.oneOf({
   auto: 'Detected from the address or the names in the model list; an unknown engine counts as none.',
   none: 'A stream is resumed here only where the answer repeats (temperature 0 or a seed).',
@@ -287,13 +286,12 @@ export const ENTRIES: readonly Entry[] = Object.entries(SETTINGS).flatMap(([sect
   })),
 );
 
-/** One setting's value in a configuration. */
 export function valueAt(config: Config, { section, key }: Entry): unknown {
   const values: Readonly<Record<string, Readonly<Record<string, unknown>>>> = config;
   return values[section]?.[key];
 }
 
-/** One value to be set; undefined puts the default back. */
+/** Undefined resets to the default. */
 export interface SettingChange {
   readonly entry: Entry;
   readonly value: unknown;

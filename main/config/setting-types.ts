@@ -42,15 +42,15 @@ export function atStart<T>(of: Setting<T>): Setting<T> {
 const isSecret = <T>({ name }: Kind<T>): boolean => SECRET_KINDS.has(name);
 const SECRET_KINDS: ReadonlySet<SettingKind> = new Set(['secret', 'secrets', 'headers']);
 
-/** How one setting is read: from the environment as text, from the settings file as JSON. */
+/** The environment gives text, the settings file JSON. */
 export interface Kind<T> {
   readonly name: SettingKind;
   readonly schema: z.ZodType<T>;
   /** Text to the JSON value that `schema` then judges; text that is no such value comes back as it is. */
   readonly fromText: (text: string) => unknown;
-  /** What is allowed, for error messages: "a whole number from 1 to 5". */
+  /** For error messages: "a whole number from 1 to 5". */
   readonly allowed: string;
-  /** How text that is not allowed is shown where it may hold a secret. */
+  /** Masks rejected text that may hold a secret. */
   readonly shown?: (text: string) => string;
   /** All values of a `choice`. */
   readonly choices?: readonly SettingChoice[];
@@ -208,7 +208,7 @@ function parseJson(value: string): unknown {
   }
 }
 
-/** One of a few words, each with the sentence that explains it. */
+/** Each word comes with the sentence that explains it. */
 export function oneOf<const T extends string>(meanings: Readonly<Record<T, string>>): Kind<T> {
   const choices = Object.entries<string>(meanings).map(([value, meaning]) => ({ value, meaning }));
   const words = choices.map(({ value }) => value as T);

@@ -6,7 +6,6 @@ import { parseJson } from '../platform/json.ts';
 
 /** About 25 words a second, the pace of a mid-sized model on one card. */
 const WORD_MS = 40;
-/** Where a stream is cut or stalls. */
 const BREAK_AFTER_WORDS = 12;
 
 interface StreamPlan {

@@ -101,7 +101,7 @@ function error(message: string): object {
 
 /** Imitates an engine that is switched off while unused and takes a while to start. */
 interface ColdStart {
-  /** Whether it answers; the call itself starts it. */
+  /** The call itself starts the engine. */
   isUp(): boolean;
 }
 

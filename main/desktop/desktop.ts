@@ -1,18 +1,20 @@
-import type { AppApi, ElectronApi, HostApi } from './electron-api.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { AppApi, HostApi } from './electron-api.ts';
+import { HIDDEN_SWITCH } from './login-item.ts';
 import { attachedMenu } from './menus.ts';
-import { openShell, type Shell } from './shell.ts';
+import { openShell, type Shell, type ShellDeps } from './shell.ts';
+import { handleEnd } from './shutdown.ts';
 import { createMainWindow } from './window.ts';
 
-interface DesktopDeps {
-  readonly electron: ElectronApi;
+interface DesktopDeps extends ShellDeps {
   /** Called first, because the single-instance lock lies in the directory that it sets. */
   readonly claimData: () => void;
   /** Called in the first instance only; throws with a message for people. */
   readonly compose: () => Composed | Promise<Composed>;
-  readonly platform: NodeJS.Platform;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly iconsDirectory: string;
-  readonly hasTrayPanel: () => Promise<boolean>;
+  readonly clock: Clock;
+  /** Where the owner can correct a setting that keeps the gateway from starting. */
+  readonly dataDirectory: string;
 }
 
 /** What the window is to show. */
@@ -32,6 +34,8 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
     return;
   }
   app.enableSandbox();
+  // Windows groups taskbar entries and toasts by it; electron-builder.yml has the same.
+  app.setAppUserModelId('io.github.switchyard');
   if (!app.requestSingleInstanceLock()) {
     app.quit();
     return;
@@ -43,17 +47,40 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
   app.on('activate', () => open());
   // Without a listener Electron quits with the last window, and the gateway with it.
   app.on('window-all-closed', () => undefined);
-  holdQuit(app, () => shell);
+  const endSession = handleEnd(deps.electron, deps.clock, () => shell);
 
   await app.whenReady();
-  try {
-    const composed = await deps.compose();
-    if (composed.kind === 'own') {
-      shell = openShell(deps, composed.host, await composed.host.start());
-    } else open = attach(deps, composed.link);
-    open();
-  } catch (error) {
-    fail(error);
+  for (;;) {
+    try {
+      const composed = await deps.compose();
+      if (composed.kind === 'elsewhere') open = attach(deps, composed.link);
+      else shell = openShell(deps, composed.host, await composed.host.start(), endSession);
+      break;
+    } catch (error) {
+      if ((await askAfterFailure(error)) === 'quit') {
+        app.exit(1);
+        return;
+      }
+    }
+  }
+  if (isStartedHidden(app)) app.dock?.hide();
+  else open();
+
+  /** Nothing runs yet, so a box without a window blocks nobody. */
+  async function askAfterFailure(error: unknown): Promise<'retry' | 'quit'> {
+    for (;;) {
+      const { response } = await dialog.showMessageBox({
+        type: 'error',
+        message: 'Switchyard could not start',
+        detail: `${messageOf(error)}\n\nSettings are in ${deps.dataDirectory}.`,
+        buttons: ['Try again', 'Open settings folder', 'Quit'],
+        defaultId: 0,
+        cancelId: 2,
+      });
+      if (response === 0) return 'retry';
+      if (response === 2) return 'quit';
+      await deps.electron.shell.openPath(deps.dataDirectory);
+    }
   }
 
   function fail(error: unknown): void {
@@ -64,41 +91,25 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
 
 /** The window of a gateway that runs in another process; no tray, and the app ends with the window. */
 function attach(deps: DesktopDeps, link: string): () => void {
-  const { electron, platform, iconsDirectory } = deps;
-  const ownOrigin = new URL(link).origin;
+  const { electron, platform, iconsDirectory, savedWindow: saved } = deps;
   const window = createMainWindow({
     electron,
+    platform,
     iconsDirectory,
-    ownOrigin,
+    ownOrigin: new URL(link).origin,
     controlLink: () => link,
     hasTrayPanel: null,
+    saved,
+    onSessionEnd: () => undefined,
   });
   electron.app.on('window-all-closed', () => electron.app.exit(0));
   electron.Menu.setApplicationMenu(electron.Menu.buildFromTemplate(attachedMenu(platform)));
   return () => window.open();
 }
 
-/**
- * Makes quitting wait for running requests. A second quit ends the app at once, and so does one before the host
- * runs.
- */
-function holdQuit(
-  app: Pick<AppApi, 'on' | 'exit'>,
-  running: () => { stop(): Promise<void> } | null,
-): void {
-  let phase: 'running' | 'stopping' = 'running';
-  app.on('before-quit', (event) => {
-    event.preventDefault();
-    const ours = phase === 'running' ? running() : null;
-    phase = 'stopping';
-    // exit() closes windows without asking them; ours would only hide.
-    if (ours === null) app.exit(0);
-    else
-      ours.stop().then(
-        () => app.exit(0),
-        () => app.exit(1),
-      );
-  });
+/** Started by the system at login, which opens no window. */
+function isStartedHidden(app: Pick<AppApi, 'commandLine' | 'getLoginItemSettings'>): boolean {
+  return app.commandLine.hasSwitch(HIDDEN_SWITCH) || app.getLoginItemSettings().wasOpenedAtLogin;
 }
 
 /** Throws if the window's sandbox is switched off. */
@@ -119,6 +130,9 @@ function refuseUnsandboxed(
 }
 
 function startFailure(error: unknown): string {
-  const what = error instanceof Error ? error.message : String(error);
-  return `${what}\n\nNothing is running now. Fix that and start Switchyard again.`;
+  return `${messageOf(error)}\n\nNothing is running now. Fix that and start Switchyard again.`;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

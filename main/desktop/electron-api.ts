@@ -5,13 +5,19 @@ import type {
   BrowserWindowConstructorOptions,
   Clipboard,
   CommandLine,
+  Dock,
   Dialog,
   MenuItemConstructorOptions,
   MessageBoxOptions,
+  MessageBoxReturnValue,
+  Rectangle,
   Shell,
   Tray,
 } from 'electron';
+import type { AgentWish } from '#shared/agent.ts';
+import type { UpstreamId } from '#shared/ids.ts';
 import type { LiveEvent, LiveSnapshot } from '#shared/live.ts';
+import type { MachineMode } from './serving-summary.ts';
 
 // Electron's `on` has dozens of overloads that return the whole object, which no fake can satisfy. The few
 // events in use are declared here; main/electron.ts passes the real module, so that the compiler checks
@@ -27,8 +33,17 @@ interface Navigation extends Cancelable {
 
 export interface AppApi extends Pick<
   App,
-  'requestSingleInstanceLock' | 'enableSandbox' | 'whenReady' | 'quit' | 'exit'
+  | 'requestSingleInstanceLock'
+  | 'enableSandbox'
+  | 'whenReady'
+  | 'quit'
+  | 'exit'
+  | 'getLoginItemSettings'
+  | 'setLoginItemSettings'
+  | 'setAppUserModelId'
 > {
+  /** macOS only. */
+  readonly dock?: Pick<Dock, 'hide' | 'show'> | undefined;
   readonly commandLine: Pick<CommandLine, 'hasSwitch'>;
   on(event: 'second-instance', listener: () => void): unknown;
   on(event: 'activate', listener: () => void): unknown;
@@ -70,11 +85,30 @@ export interface WindowApi extends Pick<
   | 'restore'
   | 'isMinimized'
   | 'isDestroyed'
+  | 'getNormalBounds'
+  | 'isMaximized'
+  | 'maximize'
   | 'destroy'
 > {
   readonly webContents: ContentsApi;
   once(event: 'ready-to-show', listener: () => void): unknown;
   on(event: 'close', listener: (event: Cancelable) => void): unknown;
+  on(event: 'show', listener: () => void): unknown;
+  on(event: 'hide', listener: () => void): unknown;
+  /** Windows only: the session ends now, whatever the app does. */
+  on(event: 'session-end', listener: () => void): unknown;
+}
+
+export interface PowerApi {
+  /**
+   * Linux and macOS. When prevented, the system waits a moment for the app to exit. Electron's documentation has
+   * the event, its types do not.
+   */
+  on(event: 'shutdown', listener: (event?: Cancelable) => void): unknown;
+}
+
+export interface ScreenApi {
+  getAllDisplays(): readonly { readonly workArea: Rectangle }[];
 }
 
 export interface MenuApi {
@@ -89,6 +123,7 @@ interface DialogApi extends Pick<Dialog, 'showErrorBox'> {
     window: Pick<BaseWindow, 'isDestroyed'>,
     options: MessageBoxOptions,
   ): Promise<unknown>;
+  showMessageBox(options: MessageBoxOptions): Promise<MessageBoxReturnValue>;
 }
 
 export interface TrayApi extends Pick<Tray, 'setToolTip' | 'destroy'> {
@@ -107,7 +142,9 @@ export interface ElectronApi {
     setApplicationMenu(menu: MenuApi | null): void;
   };
   readonly dialog: DialogApi;
-  readonly shell: Pick<Shell, 'openExternal'>;
+  readonly shell: Pick<Shell, 'openExternal' | 'openPath'>;
+  readonly powerMonitor: PowerApi;
+  readonly screen: ScreenApi;
   readonly clipboard: Pick<Clipboard, 'writeText'>;
 }
 
@@ -118,17 +155,22 @@ export interface Addresses {
   readonly baseUrl: string;
 }
 
-export type WarmupChange = { readonly ok: true } | { readonly ok: false; readonly message: string };
+/** A refusal explains itself to people. */
+export type Change = { readonly ok: true } | { readonly ok: false; readonly message: string };
 
 /** The part of the host that the desktop shell may use. */
 export interface HostApi {
   /** Rejects with a message for people, such as a port that is taken. */
   start(): Promise<Addresses>;
-  /** Running requests may finish for up to 30 s. */
-  stop(): Promise<void>;
+  /** Running requests may finish for `graceMs`, 30 s by default. */
+  stop(graceMs?: number): Promise<void>;
   snapshot(): LiveSnapshot;
   subscribe(listener: (event: LiveEvent) => void): () => void;
-  setWarmup(enabled: boolean): Promise<WarmupChange>;
+  setWarmup(enabled: boolean): Promise<Change>;
+  setForceZero(enabled: boolean): Promise<Change>;
+  machine(): MachineMode;
+  setMachine(wish: AgentWish): Promise<void>;
+  resetCircuit(id: UpstreamId): void;
   /** The window's address with a new one-time code, which the page exchanges for a control session. */
   controlLink(): string;
 }

@@ -1,14 +1,29 @@
 import type { MenuItemConstructorOptions } from 'electron';
 import { assertNever } from '#shared/assert.ts';
+import type { UpstreamId } from '#shared/ids.ts';
 import {
   describeServing,
+  displayName,
   isConfigured,
   type TrayFacts,
   type TrayShape,
 } from './serving-summary.ts';
 
 export type MenuAction =
-  'copy-base-url' | 'open-window' | 'open-browser' | 'join-gateway' | 'toggle-warmup' | 'quit';
+  | 'copy-base-url'
+  | 'open-window'
+  | 'open-settings'
+  | 'open-browser'
+  | 'join-gateway'
+  | 'pause'
+  | 'drain'
+  | 'resume'
+  | 'toggle-warmup'
+  | 'toggle-zero-spend'
+  | `reset ${UpstreamId}`
+  | 'toggle-login-item'
+  | 'open-logs'
+  | 'quit';
 
 type MenuEntry =
   | { readonly kind: 'text'; readonly text: string }
@@ -28,8 +43,14 @@ export interface TrayView {
   readonly entries: readonly MenuEntry[];
 }
 
+export interface TrayState {
+  readonly facts: TrayFacts;
+  readonly phase: 'running' | 'quitting';
+  readonly startsAtLogin: boolean;
+}
+
 /** Everything is in the menu, because clicks on the icon may never arrive. */
-export function trayView(facts: TrayFacts, phase: 'running' | 'quitting'): TrayView {
+export function trayView({ facts, phase, startsAtLogin }: TrayState): TrayView {
   const serving = describeServing(facts);
   if (phase === 'quitting') return quittingView(serving.inFlight);
   return {
@@ -43,7 +64,19 @@ export function trayView(facts: TrayFacts, phase: 'running' | 'quitting'): TrayV
       { kind: 'action', text: 'Open in browser', action: 'open-browser' },
       { kind: 'action', text: 'Join a gateway…', action: 'join-gateway' },
       { kind: 'separator' },
+      ...machineActions(facts),
+      ...resets(facts),
+      zeroSpendSwitch(facts),
       warmupSwitch(facts),
+      { kind: 'separator' },
+      {
+        kind: 'switch',
+        text: 'Start at login',
+        action: 'toggle-login-item',
+        on: startsAtLogin,
+        enabled: true,
+      },
+      { kind: 'action', text: 'Open logs', action: 'open-logs' },
       { kind: 'separator' },
       { kind: 'action', text: `Quit${inParentheses(serving.inFlight)}`, action: 'quit' },
     ],
@@ -60,6 +93,45 @@ function quittingView(inFlight: number): TrayView {
       { kind: 'separator' },
       { kind: 'action', text: 'Quit now', action: 'quit' },
     ],
+  };
+}
+
+function machineActions({ machine }: TrayFacts): readonly MenuEntry[] {
+  switch (machine) {
+    case null:
+    case 'leaving':
+      return [];
+    case 'on':
+      return [
+        { kind: 'action', text: 'Pause this machine', action: 'pause' },
+        { kind: 'action', text: 'Drain this machine', action: 'drain' },
+      ];
+    case 'paused':
+    case 'draining':
+      return [{ kind: 'action', text: 'Resume this machine', action: 'resume' }];
+    default:
+      return assertNever(machine, 'machine mode');
+  }
+}
+
+/** For upstreams that nothing but a reset or time brings back. */
+function resets({ status }: TrayFacts): readonly MenuEntry[] {
+  return status.upstreams
+    .filter((upstream) => upstream.circuit.open || upstream.skips.length > 0)
+    .map((upstream) => ({
+      kind: 'action',
+      text: `Try ${displayName(upstream)} again now`,
+      action: `reset ${upstream.id}`,
+    }));
+}
+
+function zeroSpendSwitch({ status }: TrayFacts): MenuEntry {
+  return {
+    kind: 'switch',
+    text: 'Never spend money (Local only)',
+    action: 'toggle-zero-spend',
+    on: status.forceZero,
+    enabled: true,
   };
 }
 
@@ -131,13 +203,14 @@ export function appMenu(
     { label: 'Copy base URL', accelerator: 'CmdOrCtrl+Shift+C', click: () => act('copy-base-url') },
     { label: 'Open in browser', click: () => act('open-browser') },
     { label: 'Join a gateway…', click: () => act('join-gateway') },
+    { label: 'Settings…', accelerator: 'CmdOrCtrl+,', click: () => act('open-settings') },
     { type: 'separator' },
     { label: 'Quit', accelerator: 'CmdOrCtrl+Q', click: () => act('quit') },
   ];
   return [
     // macOS titles the first menu with the app's name and looks for Hide and Services there.
     platform === 'darwin' ? { role: 'appMenu' } : { label: 'Switchyard', submenu: own },
-    ...(platform === 'darwin' ? [{ label: 'Gateway', submenu: own.slice(0, 3) }] : []),
+    ...(platform === 'darwin' ? [{ label: 'Gateway', submenu: own.slice(0, 4) }] : []),
     ...PAGE_MENUS,
   ];
 }

@@ -1,32 +1,42 @@
 import { createActions } from './actions.ts';
 import type { Addresses, ElectronApi, HostApi } from './electron-api.ts';
+import type { LoginItem } from './login-item.ts';
 import { appMenu, trayView } from './menus.ts';
 import { foldFacts, type TrayFacts } from './serving-summary.ts';
 import { createTray } from './tray.ts';
+import type { SavedWindowFile } from './window-bounds.ts';
 import { createMainWindow, type MainWindow } from './window.ts';
 
 /** As often as the live feed sends changes. */
 const TRAY_INTERVAL_MS = 250;
 
-interface ShellDeps {
+export interface ShellDeps {
   readonly electron: ElectronApi;
   readonly platform: NodeJS.Platform;
   readonly iconsDirectory: string;
   readonly hasTrayPanel: () => Promise<boolean>;
+  readonly loginItem: LoginItem;
+  readonly logsDirectory: string;
+  readonly savedWindow: SavedWindowFile;
 }
 
 /** Tray, menus and window around a running host. */
 export interface Shell {
   readonly window: MainWindow;
   /** Shows in the tray that it is quitting, lets running requests finish, then removes the tray. */
-  stop(): Promise<void>;
+  stop(graceMs?: number): Promise<void>;
 }
 
 /** Creates the tray and the menus; the window is created when it is first opened. */
-export function openShell(deps: ShellDeps, host: HostApi, addresses: Addresses): Shell {
-  const { electron, platform, iconsDirectory, hasTrayPanel } = deps;
+export function openShell(
+  deps: ShellDeps,
+  host: HostApi,
+  addresses: Addresses,
+  onSessionEnd: () => void,
+): Shell {
+  const { electron, platform, iconsDirectory, hasTrayPanel, loginItem, logsDirectory } = deps;
   const ownOrigin = new URL(addresses.url).origin;
-  let facts: TrayFacts = host.snapshot();
+  let facts: TrayFacts = { ...host.snapshot(), machine: host.machine() };
   let phase: 'running' | 'quitting' = 'running';
 
   const window = createMainWindow({
@@ -35,33 +45,40 @@ export function openShell(deps: ShellDeps, host: HostApi, addresses: Addresses):
     ownOrigin,
     controlLink: () => host.controlLink(),
     hasTrayPanel,
+    platform,
+    saved: deps.savedWindow,
+    onSessionEnd,
   });
+  const view = () => trayView({ facts, phase, startsAtLogin: loginItem.isOn() });
   const act = createActions({
     electron,
     host,
     ownOrigin,
     facts: () => facts,
     window,
-    onWarmupSettled: () => {
-      facts = host.snapshot();
-      tray.restore(trayView(facts, phase));
+    loginItem,
+    logsDirectory,
+    onSettled: () => {
+      facts = { ...host.snapshot(), machine: host.machine() };
+      tray.restore(view());
     },
   });
-  const tray = createTray({ electron, platform, iconsDirectory, act }, trayView(facts, phase));
-  const refresh = createThrottle(TRAY_INTERVAL_MS, () => tray.show(trayView(facts, phase)));
+  const tray = createTray({ electron, platform, iconsDirectory, act }, view());
+  const refresh = createThrottle(TRAY_INTERVAL_MS, () => tray.show(view()));
   const unsubscribe = host.subscribe((event) => {
-    facts = foldFacts(facts, event);
+    facts = foldFacts(facts, event, host.machine());
     refresh.request();
   });
   electron.Menu.setApplicationMenu(electron.Menu.buildFromTemplate(appMenu(platform, act)));
 
   return {
     window,
-    async stop() {
+    async stop(graceMs) {
       phase = 'quitting';
-      tray.show(trayView(facts, phase));
+      tray.show(view());
+      window.save();
       try {
-        await host.stop();
+        await host.stop(graceMs);
       } finally {
         unsubscribe();
         refresh.stop();

@@ -1,89 +1,160 @@
 import { join } from 'node:path';
 import type { BrowserWindowConstructorOptions } from 'electron';
 import type { ContentsApi, ElectronApi, WindowApi } from './electron-api.ts';
+import { createWindowMemory, type SavedWindowFile } from './window-bounds.ts';
 
 interface WindowDeps {
-  readonly electron: Pick<ElectronApi, 'BrowserWindow' | 'dialog'>;
+  readonly electron: Pick<ElectronApi, 'app' | 'BrowserWindow' | 'dialog' | 'screen'>;
+  readonly platform: NodeJS.Platform;
   readonly iconsDirectory: string;
   readonly ownOrigin: string;
   readonly controlLink: () => string;
   /** Null: nothing runs behind the window, so closing it closes it. */
   readonly hasTrayPanel: (() => Promise<boolean>) | null;
+  readonly saved: SavedWindowFile;
+  /** Windows only. */
+  readonly onSessionEnd: () => void;
 }
 
-/** A page of the window, as its address names it. */
-type WindowPage = 'join';
+/** A view of the page, by its route. */
+export type WindowView = 'settings' | 'join';
 
 export interface MainWindow {
-  /** Brings the window to the front, at a page of its own if one is named; creates it if there is none. */
-  open(page?: WindowPage): void;
-  /** Shows an error in a message showBox on the window. */
+  /** Brings the window to the front; creates it if there is none. */
+  open(view?: WindowView): void;
+  /** Shows an error in a message box on the window. */
   showError(title: string, detail: string): void;
+  /** Remembers size and position. */
+  save(): void;
 }
 
 /** The window shows the gateway's page, with its own control session. */
 export function createMainWindow(deps: WindowDeps): MainWindow {
-  const { BrowserWindow, dialog } = deps.electron;
+  const { app, BrowserWindow, dialog, screen } = deps.electron;
   let current: WindowApi | null = null;
+  const memory = createWindowMemory(deps.saved, screen);
+  const crashes = createCrashGuard();
 
-  function createWindow(page?: WindowPage): WindowApi {
-    const window = new BrowserWindow(windowOptions(deps.iconsDirectory));
+  function createWindow(view: WindowView | null): WindowApi {
+    const window = new BrowserWindow({ ...windowOptions(deps.iconsDirectory), ...memory.bounds() });
     guardContents(window.webContents, deps.ownOrigin);
-    window.once('ready-to-show', () => window.show());
-    const { hasTrayPanel } = deps;
-    if (hasTrayPanel !== null) {
-      window.on('close', (event) => {
-        event.preventDefault();
-        void hideOrMinimize(window, hasTrayPanel);
-      });
-    }
-    // A crashed page stays dead when shown; the next open() creates another window.
-    window.webContents.on('render-process-gone', () => window.destroy());
-    const link = deps.controlLink();
-    window.loadURL(page === undefined ? link : `${link}/${page}`).catch(async (error: unknown) => {
-      if (window.isDestroyed() || isSuperseded(error)) return;
+    window.once('ready-to-show', () => {
+      if (memory.wasMaximized()) window.maximize();
       window.show();
-      await showBox(
-        window,
-        'The window could not be loaded',
-        `${messageOf(error)}\n\nThe gateway goes on serving. Try "Open window" again, or "Open in browser".`,
-      );
-      window.destroy();
     });
+    window.on('show', () => void app.dock?.show());
+    // A tray app without a window has no place in the dock.
+    window.on('hide', () => app.dock?.hide());
+    if (deps.platform === 'win32') window.on('session-end', deps.onSessionEnd);
+    const { hasTrayPanel } = deps;
+    window.on('close', (event) => {
+      if (hasTrayPanel === null) return;
+      event.preventDefault();
+      void hasTrayPanel().then((canReturn) => hideOrMinimize(window, canReturn));
+    });
+    // A crashed page stays dead when shown, so another window takes its place.
+    window.webContents.on('render-process-gone', () => replaceCrashed(window));
+    const loaded = window.loadURL(deps.controlLink());
+    if (view !== null)
+      void loaded.then(
+        () => goTo(window, deps.ownOrigin, view),
+        () => undefined,
+      );
+    loaded.catch((error: unknown) => reportFailedLoad(window, error));
     return window;
   }
 
-  // Without a visible tray icon a hidden window could not be opened again.
-  async function hideOrMinimize(
-    window: WindowApi,
-    hasTrayPanel: () => Promise<boolean>,
-  ): Promise<void> {
-    const canReturn = await hasTrayPanel();
-    if (window.isDestroyed()) return;
-    if (canReturn) window.hide();
-    else window.minimize();
+  async function reportFailedLoad(window: WindowApi, error: unknown): Promise<void> {
+    if (window.isDestroyed() || isSuperseded(error)) return;
+    window.show();
+    await showBox(
+      dialog,
+      window,
+      'The window could not be loaded',
+      `${messageOf(error)}\n\nThe gateway goes on serving. Try "Open window" again, or "Open in browser".`,
+    );
+    window.destroy();
   }
 
-  function bringToFront(page?: WindowPage): WindowApi {
+  // Without a visible tray icon a hidden window could not be opened again.
+  async function hideOrMinimize(window: WindowApi, canReturn: boolean): Promise<void> {
+    if (window.isDestroyed()) return;
+    memory.remember(window);
+    if (!canReturn) {
+      window.minimize();
+      return;
+    }
+    if (memory.explainTray()) await explainTray(dialog, window);
+    if (!window.isDestroyed()) window.hide();
+  }
+
+  function replaceCrashed(window: WindowApi): void {
+    window.destroy();
+    if (crashes.mayReopen()) bringToFront();
+  }
+
+  function bringToFront(view: WindowView | null = null): WindowApi {
     if (current === null || current.isDestroyed()) {
-      current = createWindow(page);
+      current = createWindow(view);
       return current;
     }
-    // Within the page that is loaded: what it shows of a failure is its own matter.
-    if (page !== undefined) current.loadURL(`${deps.ownOrigin}/#/${page}`).catch(() => undefined);
+    if (view !== null) goTo(current, deps.ownOrigin, view);
     if (current.isMinimized()) current.restore();
     current.show();
     current.focus();
     return current;
   }
 
-  async function showBox(window: WindowApi, message: string, detail: string): Promise<void> {
-    await dialog.showMessageBox(window, { type: 'error', message, detail, buttons: ['OK'] });
-  }
-
   return {
-    open: (page) => void bringToFront(page),
-    showError: (title, detail) => void showBox(bringToFront(), title, detail),
+    open: (view) => void bringToFront(view ?? null),
+    showError: (title, detail) => void showBox(dialog, bringToFront(), title, detail),
+    save() {
+      if (current !== null && !current.isDestroyed()) memory.remember(current);
+    },
+  };
+}
+
+async function showBox(
+  dialog: ElectronApi['dialog'],
+  window: WindowApi,
+  message: string,
+  detail: string,
+): Promise<void> {
+  await dialog.showMessageBox(window, { type: 'error', message, detail, buttons: ['OK'] });
+}
+
+/** Only the fragment differs from the page that is shown, so the session stays. */
+function goTo(window: WindowApi, ownOrigin: string, view: WindowView): void {
+  if (!window.isDestroyed()) window.loadURL(`${ownOrigin}/#/${view}`).catch(() => undefined);
+}
+
+async function explainTray(
+  dialog: WindowDeps['electron']['dialog'],
+  window: WindowApi,
+): Promise<void> {
+  await dialog.showMessageBox(window, {
+    type: 'info',
+    message: 'Switchyard keeps running in the tray',
+    detail:
+      'Apps can go on using it. To open this window again or to quit, use the icon in the tray.',
+    buttons: ['OK'],
+  });
+}
+
+/** A page that crashes at once after each reopening must not keep the machine busy. */
+const MAX_REOPENINGS = 2;
+const REOPENINGS_WINDOW_MS = 60_000;
+
+function createCrashGuard(): { mayReopen(): boolean } {
+  let reopenedAt: readonly number[] = [];
+  return {
+    mayReopen() {
+      const now = performance.now();
+      reopenedAt = reopenedAt.filter((at) => now - at < REOPENINGS_WINDOW_MS);
+      if (reopenedAt.length >= MAX_REOPENINGS) return false;
+      reopenedAt = [...reopenedAt, now];
+      return true;
+    },
   };
 }
 
@@ -143,7 +214,6 @@ function guardContents(contents: ContentsApi, ownOrigin: string): void {
   );
 }
 
-/** Whether an address is a page of this gateway. */
 export function isOwnPage(address: string, ownOrigin: string): boolean {
   const url = URL.parse(address);
   if (url === null || url.username !== '' || url.password !== '') return false;

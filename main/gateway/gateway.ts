@@ -77,6 +77,7 @@ export interface Gateway {
   stop(graceMs: number): Promise<void>;
   snapshot(): LiveSnapshot;
   readonly feed: LiveFeed;
+  resetCircuit(id: UpstreamId): void;
   /** An upstream has a new address, key or model: what was learnt of the old one is discarded. */
   upstreamChanged(id: UpstreamId): void;
   traffic(providerId: string): ProviderTraffic;
@@ -192,7 +193,12 @@ function healthChecksOf(
 
 type ChangeHandlers = Pick<
   Gateway,
-  'upstreamChanged' | 'traffic' | 'providerChanged' | 'providerRecovered' | 'providerRemoved'
+  | 'resetCircuit'
+  | 'upstreamChanged'
+  | 'traffic'
+  | 'providerChanged'
+  | 'providerRecovered'
+  | 'providerRemoved'
 >;
 
 /** Reactions to changes of upstreams and machines. */
@@ -201,6 +207,7 @@ function changeHandlers(
   prefills: Prefills,
 ): ChangeHandlers {
   return {
+    resetCircuit: (id) => circuits.reset(id),
     upstreamChanged(id) {
       circuits.reset(id);
       predictions.forget(id);

@@ -10,8 +10,9 @@ export function tuneGarbageCollector(): void {
   // Percent of the nursery: about 10 MB, collected in 2 to 5 ms between two turns of the event loop. At 8 % the
   // pauses are shorter still, but relaying an event costs a tenth more.
   setFlagsFromString('--minor-gc-task-trigger=20');
-  // Old objects may grow to three times the live ones before they are collected.
-  setFlagsFromString('--heap-growing-percent=200');
+  // Short collections promote about 1.8 MB each that is dead soon after. The old generation may grow to 1.6 times
+  // the live objects before it is collected: at 3 times, memory rises for 450,000 requests and ends 37 MB higher.
+  setFlagsFromString('--heap-growing-percent=60');
 }
 
 export interface ProcessUsage {

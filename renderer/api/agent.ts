@@ -22,7 +22,6 @@ export interface Agent {
   readonly reconsider: () => void;
 }
 
-/** Makes the agent's client. */
 export function createAgent(client: Pick<Client, 'request'>, answered: () => void): Agent {
   const { call, order } = createCaller(client, answered);
   let last: AgentSeen | null = null;

@@ -1,11 +1,11 @@
 import { NO_ANSWER, refusalOf, type Client, type Refusal } from './client.ts';
 
-/** What came of a call; `status` is null where nobody answered. */
+/** `status` is null when no response came. */
 export type Answer<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly refusal: Refusal; readonly status: number | null };
 
-/** Makes calls whose failures are answers, not exceptions. */
+/** Failures are values, not exceptions. */
 export interface Caller {
   /** The response as it came, null where nobody answered. */
   send: (path: string, init?: RequestInit) => Promise<Response | null>;
@@ -14,7 +14,7 @@ export interface Caller {
   order: (path: string, init: RequestInit) => Promise<Refusal | null>;
 }
 
-/** Makes a caller; `answered` hears of every answer, the session may have ended with it. */
+/** `answered` is called for each response: a 401 ends the session. */
 export function createCaller(client: Pick<Client, 'request'>, answered: () => void): Caller {
   const send: Caller['send'] = async (path, init) => {
     try {

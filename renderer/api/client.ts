@@ -16,7 +16,7 @@ export interface Client {
   redeem: (code: string) => Promise<string | null>;
 }
 
-/** Makes a client; the token lives in the storage and nowhere else. */
+/** The token is kept in the given storage only. */
 export function createClient({ fetch, storage }: ClientEdges): Client {
   const send = (path: string, init: RequestInit, token: string | null): Promise<Response> => {
     const headers = new Headers(init.headers);
@@ -54,14 +54,12 @@ export function jsonBody(method: 'POST' | 'PUT' | 'PATCH', body: unknown): Reque
   return { method, headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
 }
 
-/** What a server has against a call. */
 export interface Refusal {
   readonly message: string;
   /** The part of the call that it is about, such as a setting's path; null for the call as a whole. */
   readonly param: string | null;
 }
 
-/** What is said where nobody answers. */
 export const NO_ANSWER: Refusal = {
   message: 'The gateway did not answer. Is it still running?',
   param: null,

@@ -5,7 +5,7 @@ import { createCaller } from './call.ts';
 import { jsonBody, type Client, type Refusal } from './client.ts';
 import type { SettingsState } from './window-state.ts';
 
-/** What a control session can do; each answers what the gateway had against it, or null. */
+/** Each action resolves to the gateway's error message, or null. */
 export interface Control {
   setFault: (id: UpstreamId, fault: DemoFault) => Promise<Refusal | null>;
   resetCircuit: (id: UpstreamId) => Promise<Refusal | null>;
@@ -16,14 +16,12 @@ export interface Control {
   saveSettings: (tree: object) => Promise<Refusal | null>;
 }
 
-/** Who hears of it. */
 interface ControlListener {
   /** After every answer: the session may have ended with it. */
   readonly answered: () => void;
   readonly settings: (settings: SettingsState) => void;
 }
 
-/** Makes the control over a client. */
 export function createControl(
   client: Pick<Client, 'hasSession' | 'request'>,
   listener: ControlListener,

@@ -7,10 +7,8 @@ const LONGEST_WAIT_MS = 8_000;
 /** The gateway sends at least a comment every 15 s; three missing ones mean a dead line. */
 const SILENCE_MS = 45_000;
 
-/** How one stretch of the feed ended. */
 type FeedEnd = 'locked' | 'ended';
 
-/** What the feed tells the rest of the page. */
 interface FeedListener {
   onEvent: (event: LiveEvent) => void;
   /** The line broke; it is being tried again. */
@@ -19,7 +17,7 @@ interface FeedListener {
   onLocked: () => void;
 }
 
-/** What the feed needs; `wait` ends early when somebody asks to try now. */
+/** `wait` ends early when the user asks to retry now. */
 interface FeedEdges {
   readonly client: Pick<Client, 'request'>;
   readonly wait: (ms: number) => Promise<void>;

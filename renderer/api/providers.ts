@@ -32,7 +32,7 @@ export interface Providers {
   readonly readInstall: () => Promise<Answer<InstallLines>>;
 }
 
-/** Makes the registry's client; an unchanged list is neither sent nor read again. */
+/** An unchanged list is neither sent nor parsed again (ETag). */
 export function createProviders(client: Pick<Client, 'request'>, answered: () => void): Providers {
   const { send, call, order } = createCaller(client, answered);
   let last: { readonly list: ProviderList; readonly etag: string | null } | null = null;

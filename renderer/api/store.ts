@@ -5,7 +5,7 @@ export interface Store<State, Action> {
   subscribe: (listener: () => void) => () => void;
 }
 
-/** Makes a store over a pure reducer; listeners hear only of states that differ. */
+/** Listeners are called only when the state changes. */
 export function createStore<State, Action>(
   reduce: (state: State, action: Action) => State,
   initial: State,

@@ -68,15 +68,11 @@ export function connectSwitchyard(page: Window): Switchyard {
   };
 }
 
-/**
- * The one-time code of the address, removed from it at once so that no copy of it stays around. A page may follow it,
- * as in `#code=0f0f/join`.
- */
+/** Removes the one-time code from the address, so that history and bookmarks do not keep it. */
 function takeCode(page: Window): string | null {
-  const match = /^#code=([^/]+)(\/\w+)?$/.exec(page.location.hash);
+  const match = /^#code=(.+)$/.exec(page.location.hash);
   if (!match?.[1]) return null;
-  const place = match[2] === undefined ? '' : `#${match[2]}`;
-  page.history.replaceState(null, '', page.location.pathname + page.location.search + place);
+  page.history.replaceState(null, '', page.location.pathname + page.location.search);
   return decodeURIComponent(match[1]);
 }
 

@@ -1,6 +1,5 @@
 /** Between two readings that a change asked for. */
 const SHORTEST_MS = 2_000;
-/** Where no other is asked for. */
 const LONGEST_MS = 15_000;
 
 interface WatchEdges {

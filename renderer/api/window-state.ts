@@ -3,14 +3,13 @@ import type { LiveEvent } from '#shared/live.ts';
 import type { SettingsView } from '#shared/settings.ts';
 import { applyEvent, type LiveData } from './live-data.ts';
 
-/** How the page stands to its gateway. */
 type Connection =
   | { readonly kind: 'connecting' }
   | { readonly kind: 'live' }
   | { readonly kind: 'lost'; readonly since: number }
   | { readonly kind: 'locked' };
 
-/** What the page knows of the settings: only a control session may read them. */
+/** Only a control session may read settings. */
 export type SettingsState =
   | { readonly kind: 'unread' }
   | { readonly kind: 'unreadable'; readonly message: string }
@@ -19,7 +18,6 @@ export type SettingsState =
 /** Everything the page knows. */
 export interface WindowState {
   readonly connection: Connection;
-  /** Whether this page may change things. */
   readonly control: boolean;
   /** Why a link with a code did not give control. */
   readonly notice: string | null;

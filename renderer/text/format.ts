@@ -36,7 +36,7 @@ export function formatMoment(epochMs: number, nowMs: number): string {
   return today ? CLOCK.format(epochMs) : `${DAY.format(epochMs)}, ${CLOCK.format(epochMs)}`;
 }
 
-/** How long ago in one unit: `4 s ago`, `3 min ago`, `2 h ago`, `5 d ago`. */
+/** One unit: `4 s ago`, `3 min ago`, `2 h ago`, `5 d ago`. */
 export function formatAge(ms: number): string {
   const seconds = Math.round(ms / 1000);
   if (seconds < 60) return `${seconds} s ago`;

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react';
 
 interface CopyButtonProps {
   readonly text: string;
-  /** What is copied, for those who do not see what stands beside the button. */
+  /** Accessible name: names the thing copied. */
   readonly what: string;
 }
 

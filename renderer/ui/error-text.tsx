@@ -1,4 +1,3 @@
-/** What went wrong, said where it did and read aloud. */
 export function ErrorText({ text }: { readonly text: string | null }) {
   return text === null ? null : (
     <p className="error-text" role="alert">

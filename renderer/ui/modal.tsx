@@ -2,7 +2,6 @@ import { useEffect, useId, useRef, type ReactNode } from 'react';
 
 interface ModalProps {
   readonly title: string;
-  /** What the button that does nothing else says. */
   readonly closing: string;
   readonly onClose: () => void;
   readonly children: ReactNode;

@@ -2,16 +2,16 @@ import { useEffect, useRef, useState } from 'react';
 import type { Answer } from '../api/call.ts';
 import { startWatch, type Watch } from '../api/watch.ts';
 
-/** What is known of something that is read again and again. */
+/** State of a polled resource. */
 export interface Reading<T> {
   /** The last good answer, null before the first. */
   readonly value: T | null;
-  /** What the last answer was if it was not a good one. */
+  /** The last error; null after a success. */
   readonly failure: Extract<Answer<T>, { ok: false }> | null;
   readonly again: () => void;
 }
 
-/** How something is read, where that is not as usual; the members must stay the same. */
+/** Must be referentially stable: an effect depends on its members. */
 interface Habits<T> {
   readonly longestMs?: number;
   /** True for an answer that will not change: it is the last one. */

@@ -2,7 +2,7 @@ import { useState } from 'react';
 
 interface Wish<T> {
   readonly value: T;
-  /** What the gateway reported when it was made: once that changes, the report counts again. */
+  /** The value reported at the time of the click; a different report ends the wish. */
   readonly over: T;
 }
 

@@ -13,12 +13,14 @@ const said = [];
 const quiet = new Proxy(function () {}, { get: () => quiet, apply: () => quiet, construct: () => quiet });
 export const app = {
   commandLine: { hasSwitch: () => false },
+  on: () => app,
+  setAppUserModelId: (id) => said.push(['setAppUserModelId', id]),
   setPath: (name, path) => said.push(['setPath', name, path]),
   enableSandbox: () => said.push(['enableSandbox']),
   requestSingleInstanceLock: () => { said.push(['lock']); return false; },
   quit: () => { said.push(['quit']); console.log(JSON.stringify(said)); },
 };
-export { quiet as BrowserWindow, quiet as Menu, quiet as Tray, quiet as clipboard, quiet as dialog, quiet as powerMonitor, quiet as shell };
+export { quiet as BrowserWindow, quiet as Menu, quiet as Tray, quiet as clipboard, quiet as dialog, quiet as powerMonitor, quiet as screen, quiet as shell };
 `;
 const HOOK = `
 import { registerHooks } from 'node:module';
@@ -58,6 +60,7 @@ describe('the bundle', () => {
     expect(JSON.parse(done.stdout)).toEqual([
       ['setPath', 'userData', join(dataDir, 'desktop')],
       ['enableSandbox'],
+      ['setAppUserModelId', 'io.github.switchyard'],
       ['lock'],
       ['quit'],
     ]);

@@ -1,7 +1,8 @@
+import type { MachineMode, TrayFacts } from '../../main/desktop/serving-summary.ts';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { LiveEvent, LiveSnapshot } from '#shared/live.ts';
 import type { StatusReport, UpstreamReport } from '#shared/status.ts';
-import type { HostApi, WarmupChange } from '../../main/desktop/electron-api.ts';
+import type { Change, HostApi } from '../../main/desktop/electron-api.ts';
 import { APP, circuit, perUpstream, snapshot, status, upstream } from '../renderer/builders.ts';
 
 export interface Scene {
@@ -17,6 +18,7 @@ export interface Scene {
   readonly inFlight?: Readonly<Partial<Record<UpstreamId, number>>>;
   readonly labels?: Readonly<Partial<Record<UpstreamId, string>>>;
   readonly warmupEnabled?: boolean;
+  readonly machine?: MachineMode;
 }
 
 function upstreamOf(id: UpstreamId, scene: Scene): UpstreamReport {
@@ -64,6 +66,11 @@ export function snapshotOf(scene: Scene): LiveSnapshot {
   });
 }
 
+/** What the tray shows of this scene. */
+export function factsOf(scene: Scene): TrayFacts {
+  return { ...snapshotOf(scene), machine: scene.machine ?? 'on' };
+}
+
 export interface FakeHost extends HostApi {
   /** Calls that came in, in order. */
   readonly calls: string[];
@@ -77,7 +84,7 @@ export interface FakeHost extends HostApi {
 export function createFakeHost(
   first: Scene = {},
   startError: Error | null = null,
-  onWarmup: (enabled: boolean) => Promise<WarmupChange> = () => Promise.resolve({ ok: true }),
+  onWarmup: (enabled: boolean) => Promise<Change> = () => Promise.resolve({ ok: true }),
 ): FakeHost {
   const calls: string[] = [];
   const listeners = new Set<(event: LiveEvent) => void>();
@@ -94,8 +101,8 @@ export function createFakeHost(
         baseUrl: 'http://localhost:47900/v1',
       });
     },
-    stop() {
-      calls.push('stop');
+    stop(graceMs) {
+      calls.push(graceMs === undefined ? 'stop' : `stop within ${graceMs}`);
       return stopped.promise;
     },
     finishStop(error) {
@@ -113,6 +120,18 @@ export function createFakeHost(
       if (change.ok) scene = { ...scene, warmupEnabled: enabled };
       return change;
     },
+    setForceZero(enabled) {
+      calls.push(`zero-spend ${enabled}`);
+      scene = { ...scene, forceZero: enabled };
+      return Promise.resolve({ ok: true });
+    },
+    machine: () => scene.machine ?? 'on',
+    setMachine(wish) {
+      calls.push(`machine ${wish}`);
+      scene = { ...scene, machine: wish === 'drained' ? 'draining' : wish };
+      return Promise.resolve();
+    },
+    resetCircuit: (id) => void calls.push(`reset ${id}`),
     controlLink: () => `http://127.0.0.1:47900/#code=${++codes}`,
     change(next) {
       scene = next;

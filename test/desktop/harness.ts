@@ -1,5 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { runDesktop } from '../../main/desktop/desktop.ts';
+import type { LoginItem } from '../../main/desktop/login-item.ts';
+import type { SavedWindow } from '../../main/desktop/window-bounds.ts';
+import type { Clock } from '../../main/platform/clock.ts';
+import { systemClock } from '../../main/platform/clock.ts';
 import {
   createFakeElectron,
   type FakeElectron,
@@ -13,6 +17,7 @@ export interface Desktop extends FakeElectron {
   readonly hostsMade: () => number;
   readonly window: () => FakeWindow;
   readonly tray: () => FakeTray;
+  readonly savedWindow: () => SavedWindow | null;
 }
 
 export interface DesktopScene {
@@ -23,6 +28,9 @@ export interface DesktopScene {
   readonly claimData?: () => void;
   /** The link to a gateway that another process runs. */
   readonly elsewhere?: string;
+  readonly clock?: Clock;
+  readonly saved?: SavedWindow;
+  readonly loginItem?: LoginItem;
   readonly prepare?: (fake: FakeElectron) => void;
 }
 
@@ -36,6 +44,8 @@ export async function startDesktop(scene: DesktopScene = {}): Promise<Desktop> {
   const fake = createFakeElectron();
   const host = scene.host ?? createFakeHost();
   let made = 0;
+  let saved = scene.saved ?? null;
+  let startsAtLogin = false;
   scene.prepare?.(fake);
   await runDesktop({
     electron: fake.electron,
@@ -50,6 +60,21 @@ export async function startDesktop(scene: DesktopScene = {}): Promise<Desktop> {
     env: scene.env ?? {},
     iconsDirectory: '/icons',
     hasTrayPanel: () => Promise.resolve(scene.hasTrayPanel ?? true),
+    clock: scene.clock ?? systemClock,
+    dataDirectory: '/data',
+    logsDirectory: '/data/logs',
+    loginItem: scene.loginItem ?? {
+      isOn: () => startsAtLogin,
+      set: (isOn) => {
+        startsAtLogin = isOn;
+      },
+    },
+    savedWindow: {
+      read: () => saved,
+      write: (next) => {
+        saved = next;
+      },
+    },
   });
   return {
     ...fake,
@@ -57,6 +82,7 @@ export async function startDesktop(scene: DesktopScene = {}): Promise<Desktop> {
     hostsMade: () => made,
     window: () => the(fake.windows.at(-1), 'window'),
     tray: () => the(fake.trays.at(-1), 'tray'),
+    savedWindow: () => saved,
   };
 }
 

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { createManualClock } from '../support/clock.ts';
+import { FakeEvent } from '../support/fake-electron.ts';
 import { createFakeHost } from './fixtures.ts';
 import { settle, startDesktop } from './harness.ts';
 
@@ -50,5 +52,44 @@ describe('quitting', () => {
       },
     });
     expect(app.calls).toContain('exit 0');
+  });
+});
+
+describe('the end of the session', () => {
+  test('is not held up by a running request: state is saved and the app is gone after two seconds', async () => {
+    const clock = createManualClock();
+    const { app, host, power } = await startDesktop({ clock });
+    expect(power.shutDown()).toBe(true);
+    expect(host.calls).toEqual(['start', 'stop within 1500']);
+    clock.advance(1999);
+    await settle();
+    expect(app.calls.some((call) => call.startsWith('exit'))).toBe(false);
+    clock.advance(1);
+    await settle();
+    expect(app.calls.at(-1)).toBe('exit 0');
+  });
+
+  test('lets the system quit the app: preventing that would cancel the logout on macOS', async () => {
+    const { app, power } = await startDesktop();
+    power.shutDown();
+    const event = new FakeEvent();
+    app.emit('before-quit', event);
+    expect(event.prevented).toBe(false);
+  });
+
+  test('ends at once what was already quitting and waited for requests', async () => {
+    const { app, host, power } = await startDesktop();
+    app.quit();
+    power.shutDown();
+    expect(host.calls).toEqual(['start', 'stop', 'stop within 1500']);
+    host.finishStop();
+    await settle();
+    expect(app.calls.at(-1)).toBe('exit 0');
+  });
+
+  test('reaches the app by its window on Windows', async () => {
+    const { host, window } = await startDesktop({ platform: 'win32' });
+    window().emit('session-end');
+    expect(host.calls).toEqual(['start', 'stop within 1500']);
   });
 });

@@ -1,17 +1,33 @@
 import { describe, expect, test } from 'vitest';
 import { menuTemplate } from '../../main/desktop/menus.ts';
 import { describeServing, foldFacts } from '../../main/desktop/serving-summary.ts';
-import { type Scene, snapshotOf } from './fixtures.ts';
+import { factsOf, type Scene, snapshotOf } from './fixtures.ts';
 
-const lineOf = (scene: Scene): string => describeServing(snapshotOf(scene)).line;
+const lineOf = (scene: Scene): string => describeServing(factsOf(scene)).line;
 
 describe('the tray says in words what its icon says by shape', () => {
   test.each<[string, string, Scene]>([
     ['closed', 'Serving from Local', {}],
-    ['closed', 'Serving from Groq', { open: ['local'] }],
-    ['closed', 'Serving from Groq', { localHealth: 'unavailable' }],
-    ['closed', 'Serving from Together', { open: ['local'], skipped: { hosted_a: 'quota' } }],
-    ['closed', 'Serving from RunPod', { configured: ['ondemand'] }],
+    ['fallback', 'Serving from Groq', { open: ['local'] }],
+    ['fallback', 'Serving from Groq', { localHealth: 'unavailable' }],
+    ['fallback', 'Serving from Together', { open: ['local'], skipped: { hosted_a: 'quota' } }],
+    ['fallback', 'Serving from RunPod', { configured: ['ondemand'] }],
+    [
+      'fallback',
+      'Serving from Groq; this machine is paused',
+      { open: ['local'], machine: 'paused' },
+    ],
+    ['paused', 'Serving from Local; this machine is draining', { machine: 'draining' }],
+    [
+      'paused',
+      'Not serving: this machine is paused',
+      { ok: false, configured: ['local'], localHealth: 'unavailable', machine: 'paused' },
+    ],
+    [
+      'broken',
+      'Serving from Local; Groq refuses our key',
+      { skipped: { hosted_a: 'credentials' } },
+    ],
     ['closed', 'Serving from Local', { forceZero: true }],
     ['off', 'Nothing is configured', { configured: [] }],
     [
@@ -40,7 +56,7 @@ describe('the tray says in words what its icon says by shape', () => {
       { ok: false, forceZero: true, configured: ['hosted_a'] },
     ],
   ])('%s: %s', (shape, line, scene) => {
-    expect(describeServing(snapshotOf(scene))).toEqual({ shape, line, inFlight: 0 });
+    expect(describeServing(factsOf(scene))).toEqual({ shape, line, inFlight: 0 });
   });
 
   test('requests of all upstreams are in flight', () => {
@@ -63,9 +79,10 @@ test('a label with & is shown as it is, not as an access key', () => {
 });
 
 test('a delta changes what it names and nothing else', () => {
-  const before = snapshotOf({});
+  const before = factsOf({});
   const { inFlight } = snapshotOf({ inFlight: { local: 4 } });
-  const after = foldFacts(before, { kind: 'delta', inFlight, upsert: [], remove: [] });
+  const after = foldFacts(before, { kind: 'delta', inFlight, upsert: [], remove: [] }, 'paused');
+  expect(after.machine).toBe('paused');
   expect(after.inFlight.local).toBe(4);
   expect(after.status).toBe(before.status);
   expect(after.app).toBe(before.app);

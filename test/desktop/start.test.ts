@@ -65,13 +65,40 @@ describe('start', () => {
 
   test('a gateway that cannot start says why in a box and leaves no tray behind', async () => {
     const host = createFakeHost({}, new Error('Port 47900 is taken by another program.'));
-    const { app, errors, trays, windows } = await startDesktop({ host });
-    expect(errors).toHaveLength(1);
-    expect(errors[0]?.content).toContain('Port 47900 is taken by another program.');
-    expect(errors[0]?.content).toContain('start Switchyard again');
+    const { app, boxes, trays, windows } = await startDesktop({ host });
+    expect(boxes).toHaveLength(1);
+    expect(boxes[0]?.detail).toContain('Port 47900 is taken by another program.');
     expect(trays).toEqual([]);
     expect(windows).toEqual([]);
     expect(app.calls.at(-1)).toBe('exit 1');
+  });
+
+  test('a start that failed can be tried again, after a look at the settings', async () => {
+    const host = createFakeHost();
+    const start = host.start.bind(host);
+    let starts = 0;
+    host.start = () => (++starts < 3 ? Promise.reject(new Error('Port 47900 is taken.')) : start());
+    const { boxes, openedPaths, trays, app } = await startDesktop({
+      host,
+      prepare: ({ clicks }) => void clicks.push(0, 1, 0),
+    });
+    expect(boxes).toHaveLength(3);
+    expect(openedPaths).toEqual(['/data']);
+    expect(trays).toHaveLength(1);
+    expect(app.calls.some((call) => call.startsWith('exit'))).toBe(false);
+  });
+
+  test('a start at login opens no window', async () => {
+    const asked = await startDesktop({ prepare: ({ app }) => void app.switches.add('hidden') });
+    expect(asked.windows).toEqual([]);
+    expect(asked.trays).toHaveLength(1);
+    expect(asked.app.dockShown).toBe(false);
+    const mac = await startDesktop({
+      prepare: ({ app }) => {
+        app.loginItem = { openAtLogin: true, wasOpenedAtLogin: true };
+      },
+    });
+    expect(mac.windows).toEqual([]);
   });
 
   test('a data directory that cannot be written is named in a box, not in a stack', async () => {

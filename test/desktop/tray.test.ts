@@ -91,13 +91,11 @@ describe('its actions', () => {
     expect(openedOutside).toEqual(['http://127.0.0.1:47900/#code=2']);
   });
 
-  test('asks in the window for the line of another gateway, whether the window is there or not', async () => {
+  test('asks in the window for the line of another gateway', async () => {
     const { tray, window } = await startDesktop();
+    await vi.advanceTimersByTimeAsync(0);
     tray().menu.click('Join a gateway…');
     expect(window().loaded.at(-1)).toBe('http://127.0.0.1:47900/#/join');
-    window().destroy();
-    tray().menu.click('Join a gateway…');
-    expect(window().loaded).toEqual(['http://127.0.0.1:47900/#code=2/join']);
   });
 
   test('hands the operating system no address but our own', async () => {
@@ -120,9 +118,71 @@ describe('its actions', () => {
       { label: 'Copy base URL' },
       { label: 'Open in browser' },
       { label: 'Join a gateway…' },
+      { label: 'Settings…', accelerator: 'CmdOrCtrl+,' },
       { type: 'separator' },
       { label: 'Quit' },
     ]);
+  });
+});
+
+describe('its other switches', () => {
+  test('pause, drain and resume this machine, and offer only what changes something', async () => {
+    const { tray, host } = await startDesktop();
+    tray().menu.click('Drain this machine');
+    await vi.advanceTimersByTimeAsync(0);
+    expect(host.calls).toContain('machine drained');
+    const labels = tray().menu.items.map(({ label }) => label);
+    expect(labels).not.toContain('Pause this machine');
+    tray().menu.click('Resume this machine');
+    await vi.advanceTimersByTimeAsync(0);
+    expect(host.calls).toContain('machine on');
+  });
+
+  test('hold spending', async () => {
+    const { tray, host } = await startDesktop();
+    tray().menu.click('Never spend money');
+    await vi.advanceTimersByTimeAsync(0);
+    expect(host.calls).toContain('zero-spend true');
+    expect(tray().menu.item('Never spend money').checked).toBe(true);
+  });
+
+  test('try an upstream again whose circuit is open, and no other', async () => {
+    const { tray, host } = await startDesktop({ host: createFakeHost({ open: ['hosted_a'] }) });
+    expect(tray().menu.items.filter(({ label }) => label?.startsWith('Try '))).toHaveLength(1);
+    tray().menu.click('Try Groq again now');
+    expect(host.calls).toContain('reset hosted_a');
+  });
+
+  test("show the login item as the system has it, and the system's refusal", async () => {
+    const { tray, boxes } = await startDesktop({
+      loginItem: {
+        isOn: () => false,
+        set: () => {
+          throw new Error('EACCES: permission denied');
+        },
+      },
+    });
+    tray().menu.click('Start at login');
+    await vi.advanceTimersByTimeAsync(0);
+    expect(tray().menu.item('Start at login').checked).toBe(false);
+    expect(boxes.at(-1)?.detail).toContain('EACCES');
+  });
+
+  test('open the settings in the window without losing its session', async () => {
+    const desktop = await startDesktop();
+    const own = desktop.appMenu()?.items[0]?.submenu as { label?: string; click?: () => void }[];
+    own.find(({ label }) => label === 'Settings…')?.click?.();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(desktop.window().loaded).toEqual([
+      'http://127.0.0.1:47900/#code=1',
+      'http://127.0.0.1:47900/#/settings',
+    ]);
+  });
+
+  test('open the folder of the logs', async () => {
+    const { tray, openedPaths } = await startDesktop();
+    tray().menu.click('Open logs');
+    expect(openedPaths).toEqual(['/data/logs']);
   });
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { parseSavedWindow, reachableBounds } from '../../main/desktop/window-bounds.ts';
 import { FakeEvent } from '../support/fake-electron.ts';
 import { settle, startDesktop } from './harness.ts';
 
@@ -107,12 +108,43 @@ describe('closing and opening', () => {
 
   test('a page that died is replaced when the window is opened, with a new code', async () => {
     const { windows, window, tray, app } = await startDesktop();
-    window().webContents.emit('render-process-gone');
+    window().destroy();
     app.emit('window-all-closed');
     expect(app.calls).not.toContain('quit');
     tray().menu.click('Open window');
     expect(windows).toHaveLength(2);
     expect(window().loaded).toEqual(['http://127.0.0.1:47900/#code=2']);
+  });
+
+  test('a page that crashes comes back by itself, but not for ever', async () => {
+    const { windows, window } = await startDesktop();
+    window().webContents.emit('render-process-gone');
+    expect(windows).toHaveLength(2);
+    window().webContents.emit('render-process-gone');
+    window().webContents.emit('render-process-gone');
+    expect(windows).toHaveLength(3);
+    expect(window().isDestroyed()).toBe(true);
+  });
+
+  test('the first close says once that the gateway keeps running', async () => {
+    const { window, boxes, tray } = await startDesktop();
+    window().close();
+    await settle();
+    expect(boxes.map(({ message }) => message)).toEqual(['Switchyard keeps running in the tray']);
+    tray().menu.click('Open window');
+    window().close();
+    await settle();
+    expect(boxes).toHaveLength(1);
+    expect(window().state).toBe('hidden');
+  });
+
+  test('the dock shows the app only while it has a window', async () => {
+    const { app, window } = await startDesktop({ platform: 'darwin' });
+    window().show();
+    expect(app.dockShown).toBe(true);
+    window().close();
+    await settle();
+    expect(app.dockShown).toBe(false);
   });
 
   test('a reload during the first load is no failure', async () => {
@@ -134,5 +166,66 @@ describe('closing and opening', () => {
     expect(errors).toEqual([]);
     expect(window().state).toBe('destroyed');
     expect(app.calls.some((call) => call.startsWith('exit'))).toBe(false);
+  });
+});
+
+describe('its place', () => {
+  const SAVED = {
+    bounds: { x: 300, y: 200, width: 900, height: 700 },
+    isMaximized: false,
+    isTrayExplained: true,
+  };
+
+  test('is where it was closed', async () => {
+    const first = await startDesktop();
+    first.window().bounds = { x: 5, y: 6, width: 700, height: 500 };
+    first.window().close();
+    await settle();
+    const saved = first.savedWindow();
+    const second = await startDesktop(saved === null ? {} : { saved });
+    expect(second.window().options).toMatchObject({ x: 5, y: 6, width: 700, height: 500 });
+  });
+
+  test('is the default when the screen that it was on is gone', async () => {
+    const { window } = await startDesktop({
+      saved: { ...SAVED, bounds: { ...SAVED.bounds, x: 4000 } },
+    });
+    expect(window().options).toMatchObject({ width: 1180, height: 800 });
+    expect(window().options).not.toHaveProperty('x');
+  });
+
+  test.each([
+    ['on a second screen to the left', { x: -900, y: 100, width: 800, height: 600 }, true],
+    ['above every screen', { x: 100, y: -500, width: 800, height: 600 }, false],
+    [
+      'with too little of its title bar to drag',
+      { x: 1850, y: 100, width: 800, height: 600 },
+      false,
+    ],
+    ['below the last line', { x: 100, y: 1030, width: 800, height: 600 }, false],
+  ])('%s: %o is kept: %s', (_where, bounds, kept) => {
+    const areas = [
+      { x: 0, y: 0, width: 1920, height: 1040 },
+      { x: -1280, y: 0, width: 1280, height: 1024 },
+    ];
+    expect(reachableBounds(bounds, areas)).toEqual(kept ? bounds : null);
+  });
+
+  test('a window larger than its screen is made to fit', () => {
+    expect(
+      reachableBounds({ x: 0, y: 0, width: 4000, height: 3000 }, [
+        { x: 0, y: 0, width: 1280, height: 720 },
+      ]),
+    ).toEqual({ x: 0, y: 0, width: 1280, height: 720 });
+  });
+
+  test('comes back maximised', async () => {
+    const { window } = await startDesktop({ saved: { ...SAVED, isMaximized: true } });
+    window().emit('ready-to-show');
+    expect(window().maximized).toBe(true);
+  });
+
+  test.each([null, 'x', {}, { bounds: { x: 'a' } }])('%o on disk is no window', (value) => {
+    expect(parseSavedWindow(value)).toBeNull();
   });
 });

@@ -112,7 +112,8 @@ test('a machine joins by the pasted line, without a terminal', async () => {
 
   const machine = await start(openStore, AGENT);
   // As the tray opens it.
-  const page = await openPage(`${machine.controlLink()}/join`);
+  const page = await openPage(machine.controlLink());
+  await page.evaluate(() => (location.hash = '#/join'));
   await page.getByRole('button', { name: 'Close' }).click();
   await page.getByRole('button', { name: 'Join a gateway…' }).click();
   const field = page.getByLabel(/^Paste the line/);

@@ -3,12 +3,14 @@ import type {
   BrowserWindowConstructorOptions,
   MenuItemConstructorOptions,
   MessageBoxOptions,
+  Rectangle,
 } from 'electron';
 import type {
   AppApi,
   ContentsApi,
   ElectronApi,
   MenuApi,
+  PowerApi,
   SessionApi,
   TrayApi,
   WindowApi,
@@ -29,7 +31,39 @@ export class FakeEvent {
   }
 }
 
+class FakePower extends EventEmitter implements PowerApi {
+  /** As Linux and macOS before a shutdown; false if the app has not asked the system to wait. */
+  shutDown(): boolean {
+    const event = new FakeEvent();
+    this.emit('shutdown', event);
+    return event.prevented;
+  }
+}
+
 class FakeApp extends EventEmitter implements AppApi {
+  loginItem = { openAtLogin: false, wasOpenedAtLogin: false };
+  dockShown = true;
+  dock: AppApi['dock'] = {
+    show: () => {
+      this.dockShown = true;
+      return Promise.resolve();
+    },
+    hide: () => {
+      this.dockShown = false;
+    },
+  };
+  setAppUserModelId(): void {}
+  getLoginItemSettings(): ReturnType<AppApi['getLoginItemSettings']> {
+    return {
+      status: 'not-registered',
+      executableWillLaunchAtLogin: false,
+      launchItems: [],
+      ...this.loginItem,
+    };
+  }
+  setLoginItemSettings({ openAtLogin = false }: { openAtLogin?: boolean }): void {
+    this.loginItem = { ...this.loginItem, openAtLogin };
+  }
   isFirst = true;
   readonly switches = new Set<string>();
   readonly commandLine = { hasSwitch: (name: string): boolean => this.switches.has(name) };
@@ -78,6 +112,8 @@ export class FakeWindow extends EventEmitter implements WindowApi {
   readonly options: BrowserWindowConstructorOptions;
   readonly webContents = new FakeContents();
   readonly loaded: string[] = [];
+  bounds: Rectangle = { x: 100, y: 80, width: 1180, height: 800 };
+  maximized = false;
   state: 'hidden' | 'shown' | 'minimized' | 'destroyed' = 'hidden';
   focused = 0;
   loadError: Error | null = null;
@@ -91,9 +127,20 @@ export class FakeWindow extends EventEmitter implements WindowApi {
   }
   show(): void {
     this.state = 'shown';
+    this.emit('show');
+  }
+  getNormalBounds(): Rectangle {
+    return this.bounds;
+  }
+  isMaximized(): boolean {
+    return this.maximized;
+  }
+  maximize(): void {
+    this.maximized = true;
   }
   hide(): void {
     this.state = 'hidden';
+    this.emit('hide');
   }
   focus(): void {
     this.focused++;
@@ -176,6 +223,11 @@ export interface FakeElectron {
   readonly boxes: readonly MessageBoxOptions[];
   readonly copied: readonly string[];
   readonly openedOutside: readonly string[];
+  readonly openedPaths: readonly string[];
+  readonly power: FakePower;
+  readonly displays: { workArea: Rectangle }[];
+  /** The index of the button that is clicked in each box without a window, in order. */
+  readonly clicks: number[];
   appMenu(): FakeMenu | null;
   /** The next window's page cannot be loaded. */
   failNextLoad(error: Error): void;
@@ -190,6 +242,10 @@ export function createFakeElectron(): FakeElectron {
   const boxes: MessageBoxOptions[] = [];
   const copied: string[] = [];
   const openedOutside: string[] = [];
+  const openedPaths: string[] = [];
+  const clicks: number[] = [];
+  const power = new FakePower();
+  const displays = [{ workArea: { x: 0, y: 0, width: 1920, height: 1040 } }];
   let appMenu: FakeMenu | null = null;
   let nextLoadError: Error | null = null;
 
@@ -217,9 +273,21 @@ export function createFakeElectron(): FakeElectron {
     },
     dialog: {
       showErrorBox: (title, content) => void errors.push({ title, content }),
-      showMessageBox: (_window, options) => Promise.resolve(boxes.push(options)),
+      showMessageBox: (...given: unknown[]) => {
+        boxes.push(given.at(-1) as MessageBoxOptions);
+        const last = (given.at(-1) as MessageBoxOptions).cancelId ?? 0;
+        return Promise.resolve({ response: clicks.shift() ?? last, checkboxChecked: false });
+      },
     },
-    shell: { openExternal: (url) => Promise.resolve(void openedOutside.push(url)) },
+    shell: {
+      openExternal: (url) => Promise.resolve(void openedOutside.push(url)),
+      openPath: (path) => {
+        openedPaths.push(path);
+        return Promise.resolve('');
+      },
+    },
+    powerMonitor: power,
+    screen: { getAllDisplays: () => displays },
     clipboard: { writeText: (text) => Promise.resolve(void copied.push(text)) },
   };
   return {
@@ -231,6 +299,10 @@ export function createFakeElectron(): FakeElectron {
     boxes,
     copied,
     openedOutside,
+    openedPaths,
+    power,
+    displays,
+    clicks,
     appMenu: () => appMenu,
     failNextLoad: (error) => {
       nextLoadError = error;

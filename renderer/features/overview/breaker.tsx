@@ -43,7 +43,7 @@ function CooldownRing({ share }: { readonly share: number }) {
   );
 }
 
-/** What is inside the ring: a bar that joins the track, a lever that is up, a cross, or the bare rail. */
+/** Inside the ring: a bar (closed), a raised lever (open), a cross (excluded) or nothing. */
 function Contact({ condition, flow }: BreakerProps) {
   switch (condition.kind) {
     case 'closed':

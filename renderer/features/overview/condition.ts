@@ -1,6 +1,5 @@
 import type { StatusReport, UpstreamReport, WarmupState } from '#shared/status.ts';
 
-/** What an upstream's breaker is doing, whatever the others do. */
 export type Condition =
   | { readonly kind: 'missing'; readonly wants: 'address' | 'key' | 'engine' }
   | { readonly kind: 'no-provider' }

@@ -9,7 +9,7 @@ export interface Problem {
   readonly todo: string;
 }
 
-/** What is wrong at a station, null when nothing is; no ticking figures, they are read aloud. */
+/** Null when nothing is wrong. No ticking figures: a live region reads it aloud. */
 export function problemAt(station: Station): Problem | null {
   const { condition, report } = station;
   const { label, circuit } = report;

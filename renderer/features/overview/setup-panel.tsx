@@ -2,7 +2,6 @@ import { SETUP_WAYS } from './setup.ts';
 import { hashOf } from '../../route.ts';
 import { CodeLine } from '../../ui/code-line.tsx';
 
-/** What to do while no upstream is set up. */
 export function SetupPanel() {
   return (
     <section className="panel empty" aria-labelledby="setup-title">

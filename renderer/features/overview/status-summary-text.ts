@@ -3,7 +3,6 @@ import type { Line, Station } from './upstream-list.ts';
 import { problemAt, type Problem } from './problem.ts';
 import type { Tone } from './upstream-status-text.ts';
 
-/** Which upstream serves now, what is broken, what to do. */
 export interface Headline {
   /** Before the subject, as in `Serving from `. */
   readonly lead: string;

@@ -6,7 +6,6 @@ import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
 /** Something that can be done at a station. */
 interface Order {
   readonly word: string;
-  /** What the button says where there is room for it. */
   readonly more: string;
   readonly title: string;
   readonly done: string;
@@ -19,7 +18,7 @@ interface StationOrdersProps {
   readonly orders: readonly Order[];
 }
 
-/** What can be done at a station now; its place is kept free when there is nothing. */
+/** Its place is reserved when empty, so that the layout does not shift. */
 export function StationOrders({ label, control, orders }: StationOrdersProps) {
   const [outcome, setOutcome] = useState<{ said: string; error: string | null } | null>(null);
 

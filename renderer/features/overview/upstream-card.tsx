@@ -13,7 +13,6 @@ interface StationProps {
   readonly children: ReactNode;
 }
 
-/** One upstream on the line: its breaker and, under it, everything about it. */
 export function Station({ station, requests, successes, children }: StationProps) {
   const { report, condition, flow, inFlight } = station;
   const { tone, word, detail } = stationWords(station);
@@ -76,7 +75,6 @@ interface SetHintProps {
   readonly wants: Extract<Condition, { readonly kind: 'missing' }>['wants'];
 }
 
-/** What would put the upstream on the line. */
 function SetHint({ id, wants }: SetHintProps) {
   if (wants === 'engine') {
     return (

@@ -2,10 +2,8 @@ import type { UpstreamReport } from '#shared/status.ts';
 import type { LiveData } from '../../api/live-data.ts';
 import { conditionOf, isAdmitted, type Condition } from './condition.ts';
 
-/** Where the current goes at a station: it ends here, goes round, goes through, or never comes. */
 export type Flow = 'ends' | 'round' | 'through' | 'none';
 
-/** One upstream on the line. */
 export interface Station {
   readonly report: UpstreamReport;
   readonly condition: Condition;
@@ -16,7 +14,7 @@ export interface Station {
 /** The five upstreams in the order in which a request asks them. */
 export interface Line {
   readonly stations: readonly Station[];
-  /** The one that answers the next request as far as can be known, null when nobody would. */
+  /** Expected to answer the next request; null when no upstream would. */
   readonly server: Station | null;
   readonly totalInFlight: number;
 }

@@ -18,7 +18,6 @@ interface AddMachineProps {
   readonly onClose: () => void;
 }
 
-/** Makes a line to join with, and says when the machine has come. */
 export function AddMachine({ enroll, readInstall, known, serverNow, onClose }: AddMachineProps) {
   const [before] = useState(() => new Set(known.map(({ id }) => id)));
   const [answer, setAnswer] = useState<Answer<Enrollment> | null>(null);

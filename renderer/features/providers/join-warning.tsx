@@ -3,11 +3,10 @@ import type { JoinNote } from './provider-join.ts';
 
 interface JoinWarningProps {
   readonly note: JoinNote | null;
-  /** Whether it is known of the line itself, not guessed from this page's address. */
+  /** True when read from the join line; false when guessed from this page's address. */
   readonly certain: boolean;
 }
 
-/** What has to be set right, or known, before another machine can join. */
 export function JoinWarning({ note, certain }: JoinWarningProps) {
   if (note === null) return null;
   return (

@@ -1,4 +1,3 @@
-/** What to do while no machine reports. */
 export function NoProviders() {
   return (
     <section className="panel empty" aria-labelledby="no-providers">

@@ -14,7 +14,6 @@ interface ProviderOrdersProps {
   readonly onRemoved: () => void;
 }
 
-/** What can be done with a machine. */
 export function ProviderOrders(props: ProviderOrdersProps) {
   const { id, name, control, checking, actions, onVerifying, onRemoved } = props;
   const [asking, setAsking] = useState(false);

@@ -19,7 +19,7 @@ function outcomeOf(entries: readonly Check[]): CheckGroup['outcome'] {
   return entries.every(({ error }) => error === CHECK_MISSING) ? 'missing' : 'failed';
 }
 
-/** Where a network check went, `tower:47901` say; null for a check that asks nobody. */
+/** Such as `tower:47901`; null for a check without a network call. */
 export function addressOf({ detail }: Check): string | null {
   const url = /https?:\/\/([^/\s]+)/.exec(detail ?? '');
   return url?.[1] ?? null;
@@ -34,7 +34,6 @@ const TODO: Readonly<Record<CheckName, string>> = {
   [CHECKS.model]: 'Restart its agent if the engine has changed its model.',
 };
 
-/** What to do about a failed check. */
 export function checkTodo(name: string): string {
   const todo: Readonly<Record<string, string>> = TODO;
   return todo[name] ?? 'See the machine’s own log.';

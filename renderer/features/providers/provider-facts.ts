@@ -2,7 +2,7 @@ import type { Provider } from '#shared/provider.ts';
 import type { StatusReport } from '#shared/status.ts';
 import { formatAge, formatCount, formatDuration, formatPlural } from '../../text/format.ts';
 
-/** What stands where nobody knows; a zero would be a lie. */
+/** Unknown is shown as unknown, never as zero. */
 export const UNKNOWN = 'unknown';
 
 /** A label and what is known under it. */
@@ -45,7 +45,6 @@ export function heartbeatAge({ last_heartbeat }: Provider, serverNow: number): s
   return formatAge(Math.max(0, serverNow - Date.parse(last_heartbeat)));
 }
 
-/** What the machine says of itself. */
 export function machineFacts(provider: Provider): readonly Fact[] {
   const { host, cpu_cores, chip_family, chip_tier, memory_bandwidth_gbs, gpu_cores } = provider;
   return [
@@ -63,7 +62,7 @@ export function machineFacts(provider: Provider): readonly Fact[] {
   ];
 }
 
-/** What it serves, and how fast: its own figures are marked as such. */
+/** Figures that the machine reports about itself are marked as reported. */
 export function servingFacts(
   provider: Provider,
   latencies: Latencies | undefined,
@@ -89,7 +88,6 @@ export function servingFacts(
   ];
 }
 
-/** Where it is and how it is heard of. */
 export function networkFacts(provider: Provider, serverNow: number): readonly Fact[] {
   const { host, heartbeat_count, last_heartbeat_ip, trust_level } = provider;
   return [

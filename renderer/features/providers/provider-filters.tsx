@@ -10,7 +10,7 @@ interface ProviderFiltersProps {
   readonly onText: (text: string) => void;
 }
 
-/** Which machines are shown: by state, which is in the address, and by words. */
+/** The state filter is part of the URL. */
 export function ProviderFilters({ entries, filter, text, onText }: ProviderFiltersProps) {
   return (
     <search className="provider-filters">

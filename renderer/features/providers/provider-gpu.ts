@@ -11,7 +11,6 @@ export interface Meter {
   readonly share: number | null;
 }
 
-/** What can be read off a device. */
 export function metersOf(device: GpuDevice): readonly Meter[] {
   return [
     memoryMeter(device),

@@ -1,6 +1,6 @@
 import type { StandingKind } from './provider-standing.ts';
 
-/** What machines are sorted into, what needs attention first. */
+/** In the order of the list: what needs attention comes first. */
 export const PROVIDER_GROUPS = ['attention', 'arriving', 'ready', 'resting'] as const;
 
 export type ProviderGroup = (typeof PROVIDER_GROUPS)[number];

@@ -13,7 +13,7 @@ const KINDS: Readonly<Record<ProviderEvent['kind'], string>> = {
   verification: 'check',
 };
 
-/** What happened to a machine, newest first. */
+/** Newest first. */
 export function ProviderHistory({ history, serverNow }: ProviderHistoryProps) {
   if (history === null) return <p className="panel-text">The history could not be read.</p>;
   if (history.length === 0) return <p className="panel-text">Nothing has happened yet.</p>;

@@ -1,9 +1,8 @@
 import { formatCountdown } from '../../text/format.ts';
 
-/** What stands between a join line and a machine that joins. */
 export type JoinNote = 'here-only' | 'plain-http';
 
-/** What has to be said of the way to this gateway; `url` is the page's address or the line's own. */
+/** `url` is the page's address or the one in the join line. */
 export function joinNoteOf(url: string): JoinNote | null {
   const address = URL.parse(url);
   if (!address) return null;
@@ -19,7 +18,7 @@ export function gatewayOf(join: string): string | null {
 /** A line with its token in place. */
 export const lineWith = (line: string, token: string) => line.replace('<token>', token);
 
-/** How long a line still works, null once it does not. */
+/** Null once the line has expired. */
 export function validityText(expiresAt: string, serverNow: number): string | null {
   const leftMs = Date.parse(expiresAt) - serverNow;
   return leftMs > 0 ? formatCountdown(leftMs) : null;

@@ -81,7 +81,6 @@ export function groupsOf(
   });
 }
 
-/** What there is and how it does, in a sentence. */
 export function summaryOf(entries: readonly ProviderEntry[]): string {
   if (entries.length === 0) return 'None yet.';
   const count = (group: ProviderGroup): number =>

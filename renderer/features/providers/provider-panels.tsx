@@ -18,7 +18,6 @@ interface ProviderPanelsProps {
   readonly statusAge: ReportAge;
 }
 
-/** What is known of a machine, by subject. */
 export function ProviderPanels(props: ProviderPanelsProps) {
   const { provider, history, circuit, latencies, statusAge } = props;
   const { serverNow } = statusAge;

@@ -18,7 +18,7 @@ export function rowId(id: string): string {
   return `row-${id}`;
 }
 
-/** One machine in the list; all of it leads to its page. */
+/** The whole row is a link. */
 export const ProviderRow = memo(function ProviderRow({ entry, serverNow }: ProviderRowProps) {
   const { provider, standing } = entry;
   const { tone, word, what } = providerWords(standing, serverNow);

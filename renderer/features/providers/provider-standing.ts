@@ -4,7 +4,7 @@ import { checkGroups, type CheckGroup } from './provider-checks.ts';
 
 export type ProviderCircuit = StatusReport['stats']['providerCircuits'][string];
 
-/** Where a machine stands, what keeps it out first. */
+/** In order of precedence: what keeps the machine out comes first. */
 export type Standing =
   /** It said goodbye. */
   | { readonly kind: 'stopped'; readonly since: number }
@@ -52,7 +52,6 @@ export function isRechecked({ verification }: Provider, { kind }: Standing): boo
   return verification.status === 'verifying' && kind !== 'verifying' && kind !== 'direct';
 }
 
-/** What the machine itself, or its silence, says. */
 function ownWord({ status, raw, last_heartbeat }: Provider): Standing | null {
   const since = Date.parse(last_heartbeat);
   if (status === 'offline' && raw.status === 'offline') return { kind: 'stopped', since };
@@ -60,7 +59,7 @@ function ownWord({ status, raw, last_heartbeat }: Provider): Standing | null {
   return status === 'paused' ? { kind: 'paused' } : null;
 }
 
-/** What verification has against it; a run that is on does not hide what the last one found. */
+/** A run in progress does not hide the last result. */
 function verdict({ verification, status, engine_health }: Provider): Standing | null {
   const failed = failedGroups(verification.checks);
   const out = verification.status === 'failed' || verification.status === 'verifying';

@@ -10,9 +10,7 @@ import type { Tone } from '../overview/upstream-status-text.ts';
 export interface ProviderWords {
   readonly tone: Tone;
   readonly word: string;
-  /** What is wrong or going on, null where there is nothing to say. */
   readonly what: string | null;
-  /** What to do about it, null where nothing is to be done. */
   readonly todo: string | null;
 }
 

@@ -133,7 +133,7 @@ function Head({ says, control, onAdd }: HeadProps) {
 interface MachinesProps extends Pick<ProvidersProps, 'filter' | 'text' | 'onText'> {
   readonly entries: readonly ProviderEntry[];
   readonly serverNow: number;
-  /** How many there are beyond those that were read. */
+  /** Number of machines beyond the page that was read. */
   readonly unread: number;
 }
 

@@ -42,7 +42,6 @@ export function causeText(attempt: AttemptRow, row: RequestRow, labels: Labels):
   }
 }
 
-/** What came of a call, in words. */
 export function resultText(attempt: AttemptRow, row: RequestRow): string {
   const { cause, endMs, firstContentMs, reason } = attempt;
   if (reason !== null) {

@@ -2,7 +2,6 @@ import type { LiveData } from '../../api/live-data.ts';
 import { firstRequest } from '../overview/setup.ts';
 import { CodeLine } from '../../ui/code-line.tsx';
 
-/** What to do while no request has come. */
 export function FirstRequest({ data }: { readonly data: LiveData }) {
   const { baseUrl } = data.app;
   return (

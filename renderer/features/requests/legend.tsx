@@ -2,7 +2,7 @@ import type { Mark } from './waterfall-notes.ts';
 import type { SegmentKind } from './waterfall-model.ts';
 
 interface Entry {
-  /** How it is drawn: as a stretch of time, or as a mark at a moment. */
+  /** A span of time, or a mark at one moment. */
   readonly look: 'stretch' | 'mark';
   readonly kind: SegmentKind | Mark['kind'];
   readonly text: string;
@@ -20,7 +20,6 @@ const ENTRIES: readonly Entry[] = [
   { look: 'mark', kind: 'predicted', text: 'predicted first token' },
 ];
 
-/** What the shapes of a waterfall mean. */
 export function Legend() {
   return (
     <ul className="legend" aria-label="Bars">

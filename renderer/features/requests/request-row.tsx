@@ -12,7 +12,7 @@ interface RequestLineProps {
   readonly onSelect: (row: RequestRow) => void;
 }
 
-/** One request; a finished one is drawn once. */
+/** A finished request is rendered once (memo). */
 export const RequestLine = memo(function RequestLine({
   row,
   labels,

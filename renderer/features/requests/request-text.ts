@@ -55,8 +55,8 @@ export function whoOf(row: RequestRow, labels: Labels): string {
 }
 
 /**
- * What is said under the name: the story where calls ran beside each other or an answer was handed over,
- * else why those before did not answer; null when the first one asked did.
+ * The story when calls ran side by side or an answer was resumed, else why earlier attempts did not answer; null when
+ * the first one answered.
  */
 export function whyOf(row: RequestRow, labels: Labels): string | null {
   if (row.attempts.some(({ cause }) => cause !== 'turn')) return briefStoryOf(row, labels);
@@ -67,7 +67,7 @@ export function whyOf(row: RequestRow, labels: Labels): string | null {
   return left.length === 0 ? null : `after ${left.join(', ')}`;
 }
 
-/** How much of an answer came; an event is about a token. */
+/** An event is about one token. */
 export function amountOf({ events, stream, state }: RequestRow): string {
   if (events > 0) return `≈ ${formatCount(events)} tokens`;
   return !stream && state === 'done' ? 'not streamed' : '';

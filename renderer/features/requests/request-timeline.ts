@@ -3,7 +3,7 @@ import type { Labels } from './attempt-names.ts';
 import { gaveContent } from './attempt-text.ts';
 import { toldOf } from './timeline-clauses.ts';
 
-/** What became of a request, in one sentence: `Hosted A was slow; Hosted B answered first`. */
+/** One sentence, such as `Hosted A was slow; Hosted B answered first`. */
 export function storyOf(row: RequestRow, labels: Labels): string {
   const told = toldOf(row, labels).map(({ text }) => text);
   return sentenceOf([...told, ...endOf(row, labels, told.length > 0)]);
@@ -23,7 +23,7 @@ function sentenceOf(clauses: readonly string[]): string {
   return [...new Set(clauses)].join('; ');
 }
 
-/** How it ended, where that is not said by what the upstreams did. */
+/** The outcome when the attempts do not tell it. */
 function endOf(row: RequestRow, labels: Labels, isBegun: boolean): readonly string[] {
   const { attempts, state, upstream } = row;
   const given = attempts.some((attempt) => gaveContent(attempt, row));

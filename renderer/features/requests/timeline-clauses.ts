@@ -14,7 +14,7 @@ interface Clause {
   readonly text: string;
 }
 
-/** What the upstreams did, those that were not asked first, then in the order in which it happened. */
+/** Skipped upstreams first, then attempts in order of time. */
 export function toldOf(row: RequestRow, labels: Labels): readonly Clause[] {
   const clauses = row.attempts
     .flatMap((attempt) => clausesOf(attempt, row, labels))
@@ -57,7 +57,7 @@ function clausesOf(attempt: AttemptRow, row: RequestRow, labels: Labels): readon
   ];
 }
 
-/** Whether a call was made because the other one was slow: that says already that it was asked. */
+/** A hedged call; its clause says already that the upstream was asked. */
 function isBeside(hedge: AttemptRow, slow: AttemptRow, row: RequestRow): boolean {
   return hedge.cause === 'hedge' && slowOne(hedge, row) === slow;
 }

@@ -1,6 +1,6 @@
 import type { AttemptRow } from '#shared/live.ts';
 
-/** One of the two lines of a waterfall: never more than two calls of a request run at once. */
+/** A request has at most two calls at a time, so two lanes suffice. */
 export type Lane = 0 | 1;
 
 /**
@@ -17,7 +17,7 @@ export function lanesOf(attempts: readonly AttemptRow[]): readonly Lane[] {
   return lanes;
 }
 
-/** Where among the attempts before `index` the answer is that broke off last; -1 where there is none. */
+/** Index of the last dropped answer before `index`; -1 if none. */
 export function brokenBefore(attempts: readonly AttemptRow[], index: number): number {
   return attempts
     .slice(0, index)

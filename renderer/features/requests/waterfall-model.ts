@@ -3,10 +3,9 @@ import { OUTRUN, SKIP_REASONS } from '#shared/reasons.ts';
 import { lanesOf, type Lane } from './waterfall-lanes.ts';
 import { axisPercent } from './time-scale.ts';
 
-/** What a stretch of a request was spent on. */
 export type SegmentKind = 'waiting' | 'starting' | 'failed' | 'outrun' | 'answering' | 'broken';
 
-/** One stretch of the waterfall, in percent of the axis. */
+/** In percent of the axis. */
 export interface Segment {
   readonly kind: SegmentKind;
   /** Of the attempt among those that were drawn. */

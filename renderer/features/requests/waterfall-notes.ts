@@ -83,7 +83,6 @@ interface Gap {
   readonly width: number;
 }
 
-/** Where a line is empty. */
 function gapsOf(spans: readonly Span[]): readonly Gap[] {
   return [null, ...spans].map((before, index) => {
     const next = spans[index] ?? null;
@@ -113,7 +112,7 @@ function wordsAfter(index: number, { row, attempts, labels }: Drawn): string | n
 
 type Span = Pick<Segment, 'attempt' | 'lane' | 'left' | 'width'>;
 
-/** What each attempt takes up, all of its stretches together. */
+/** Sum of the spans of each attempt. */
 function spansOf(segments: readonly Segment[]): readonly Span[] {
   const spans = new Map<number, Span>();
   for (const { attempt, lane, left, width } of segments) {

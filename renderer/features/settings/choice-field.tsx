@@ -10,7 +10,6 @@ interface ChoiceFieldProps {
   readonly onChange: (value: string) => void;
 }
 
-/** One of a few values; the note under it explains the chosen one. */
 export function ChoiceField(props: ChoiceFieldProps) {
   const { id, choices, chosen, noteId, invalid, disabled, onChange } = props;
   const isKnown = choices.some(({ value }) => value === chosen);

@@ -1,9 +1,9 @@
 import type { Field, Section } from './field.ts';
 
-/** What was entered for one setting; null asks for the default back. */
+/** Null resets to the default. */
 export type Draft = string | boolean | null;
 
-/** What was entered and not saved, by path. */
+/** Unsaved entries by path. */
 export type Drafts = Readonly<Record<string, Draft>>;
 
 /** True where the value cannot be read back whole: entering anything replaces it. */
@@ -27,7 +27,6 @@ export function chosenOf(field: Field, draft: Draft | undefined): string {
   return String(draft === undefined ? field.value : (draft ?? field.default));
 }
 
-/** Whether a switch is on as it stands. */
 export function isOn(field: Field, draft: Draft | undefined): boolean {
   return (draft === undefined ? field.value : (draft ?? field.default)) === true;
 }
@@ -59,7 +58,6 @@ export function waitsForRestart(drafts: Drafts, { fields }: Section): boolean {
   return fields.some(({ path, restart }) => drafts[path] !== undefined && restart);
 }
 
-/** What to send for a section's drafts. */
 export function patchOf(drafts: Drafts, { id, fields }: Section): object {
   const changes = fields.flatMap((field) => {
     const draft = drafts[field.path];

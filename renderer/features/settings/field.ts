@@ -1,12 +1,10 @@
 import type { UpstreamId } from '#shared/ids.ts';
 import type { SettingChoice, SettingView } from '#shared/settings.ts';
 
-/** One of the values of a setting, under the name that the window gives it. */
 export interface Choice extends SettingChoice {
   readonly label: string;
 }
 
-/** One setting: what the gateway says of it, and its place and name in the window. */
 export interface Field extends Omit<SettingView, 'choices'> {
   readonly section: string;
   readonly key: string;

@@ -8,7 +8,6 @@ export interface RuleRow {
   readonly untold: string;
 }
 
-/** When a machine that is switched on takes no requests. */
 export const RULE_ROWS: readonly RuleRow[] = [
   {
     key: 'onlyWhenIdle',

@@ -13,7 +13,6 @@ interface SettingFieldProps {
   readonly onDraft: (draft: Draft) => void;
 }
 
-/** One setting: its value and source, its meaning or error, and a way back to the default. */
 export function SettingField(props: SettingFieldProps) {
   const { field, draft, error, disabled, onDraft } = props;
   const held = field.source === 'env';

@@ -5,7 +5,6 @@ import { chosenOf, valueOf, type Draft } from './draft.ts';
 import { formatDuration, formatPlural } from '../../text/format.ts';
 import type { Field, Section } from './field.ts';
 
-/** Where a value comes from, in a word or two. */
 export function sourceWords({ value, source }: Pick<Field, 'value' | 'source'>): string {
   switch (source) {
     case 'env':
@@ -19,7 +18,6 @@ export function sourceWords({ value, source }: Pick<Field, 'value' | 'source'>):
   }
 }
 
-/** What an empty field shows of the value behind it. */
 export function placeholderOf(field: Field, draft: Draft | undefined): string {
   const { kind, value } = field;
   if (draft === null || draft === '') return defaultWords(field);
@@ -55,7 +53,7 @@ export function unitOf(field: Field, text: string): string {
 const MIB = 2 ** 20;
 const mebibytes = (bytes: number): string => `${Math.round((bytes / MIB) * 10) / 10} MiB`;
 
-/** What a setting means; for a choice, what the chosen value does. */
+/** For a choice, the meaning of the chosen value. */
 export function hintOf(field: Field, draft: Draft | undefined): string {
   const chosen = chosenOf(field, draft);
   return field.choices.find(({ value }) => value === chosen)?.meaning ?? field.meaning;
@@ -108,5 +106,5 @@ function isNone(value: unknown): boolean {
   return typeof value === 'object' && Object.keys(value).length === 0;
 }
 
-/** Whether a setting is defaulted to nothing, so that its button removes it. */
+/** The default is empty, so the button reads "Remove". */
 export const isNoneByDefault = (field: Field): boolean => isNone(field.default);

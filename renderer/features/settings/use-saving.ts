@@ -4,7 +4,6 @@ import type { Refusal } from '../../api/client.ts';
 import { isDirty, patchOf, waitsForRestart, type Drafts } from './draft.ts';
 import type { Section } from './field.ts';
 
-/** How the last attempt to save stands. */
 export type SaveOutcome =
   | { readonly kind: 'saving' }
   /** `later`: part of it takes effect only after a restart. */

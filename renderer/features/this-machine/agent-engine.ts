@@ -21,7 +21,6 @@ export function engineName(kind: string): string {
   return NAMES[kind] ?? kind;
 }
 
-/** What an engine says of itself, in words. */
 export function engineHealthText({ status, code }: AgentEngine['health']): string {
   switch (status) {
     case 'ok':

@@ -3,7 +3,6 @@ import { engineHealthText, engineName, plainAddress } from './agent-engine.ts';
 import { formatAge, formatCount } from '../../text/format.ts';
 import { chipText, modelText, type Fact } from '../providers/provider-facts.ts';
 
-/** What is known of this machine, in short. */
 export function agentFacts(view: AgentView, serverNow: number): readonly Fact[] {
   const { engine, registry } = view;
   return [

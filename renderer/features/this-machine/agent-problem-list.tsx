@@ -7,7 +7,6 @@ export function OwnProblems({ view }: { readonly view: AgentView }) {
   return <Problems problems={agentProblems(view).own} />;
 }
 
-/** What drivers and their tools have to say, on demand. */
 export function ToolProblems({ view }: { readonly view: AgentView }) {
   const { tools } = agentProblems(view);
   if (tools.length === 0) return null;

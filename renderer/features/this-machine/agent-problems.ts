@@ -1,6 +1,5 @@
 import type { AgentProblem, AgentView } from '#shared/agent.ts';
 
-/** What is to be mended, by whose it is. */
 export interface AgentProblems {
   /** The agent's own: its ports, its gateway, its files. They keep requests away. */
   readonly own: readonly AgentProblem[];
@@ -8,7 +7,6 @@ export interface AgentProblems {
   readonly tools: readonly AgentProblem[];
 }
 
-/** What the agent calls its own parts. */
 const OWN_PARTS = new Set(['agent', 'registry', 'engine', 'clock', 'files of the agent']);
 
 /** Sorts what the agent has to say. */

@@ -3,21 +3,19 @@ import { engineName } from './agent-engine.ts';
 import type { StandingKind } from '../providers/provider-standing.ts';
 import type { Tone } from '../overview/upstream-status-text.ts';
 
-/** Where this machine stands, as the page says it; no ticking figures. */
+/** No ticking figures: a live region reads it aloud. */
 export interface AgentWords {
   readonly mark: StandingKind;
   readonly tone: Tone;
   readonly word: string;
   readonly what: string;
-  /** What to do about it, null where nothing is to be done or the list of problems says it. */
+  /** Null when there is nothing to do or the list of problems says it. */
   readonly todo: string | null;
 }
 
-/** What the page knows beside the agent's own view. */
 export interface AgentBystander {
-  /** Whether Local asks this machine's engine without the agent. */
+  /** Local uses this machine's engine by its fixed address, without the agent. */
   readonly isDirect: boolean;
-  /** Whether the page may steer the machine. */
   readonly isOwner: boolean;
 }
 
@@ -37,7 +35,6 @@ export function agentWords(view: AgentView, bystander: AgentBystander): AgentWor
   );
 }
 
-/** What stands where the agent is switched off. */
 export function offWords(message: string): AgentWords {
   return say(['stopped', 'grey', 'switched off'], message);
 }

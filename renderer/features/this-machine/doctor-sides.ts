@@ -1,17 +1,14 @@
 import type { AgentMembership, DoctorEntry } from '#shared/agent.ts';
 import { type Check, CHECK_MISSING, failuresIn } from '#shared/provider.ts';
 
-/** How a check came out on one side; `waiting`: not judged yet, `unasked`: not that side's to judge. */
+/** `waiting`: no result yet; `unasked`: the other side's check. */
 export type Outcome = 'passed' | 'failed' | 'missing' | 'waiting' | 'unasked';
 
-/** One thing that was tried. */
 export interface Trial {
   readonly passed: boolean;
   /** As a request or a command line; null where that is not told. */
   readonly tried: string | null;
-  /** What came back. */
   readonly output: string;
-  /** What to do; null where nothing is to be done, or nobody says. */
   readonly remedy: string | null;
   readonly latencyMs: number | null;
 }
@@ -22,7 +19,7 @@ export interface Side {
   readonly trials: readonly Trial[];
 }
 
-/** What the gateway has found; `checks` only where it is the one of this window. */
+/** `checks` only when the machine reports to the gateway that serves this page. */
 export interface GatewayView {
   readonly verification: NonNullable<AgentMembership['standing']>['verification'] | null;
   readonly checks: readonly Check[];

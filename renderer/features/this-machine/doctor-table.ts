@@ -3,23 +3,21 @@ import { type Check, CHECKS } from '#shared/provider.ts';
 import { gatewaySide, hereSide, type Side } from './doctor-sides.ts';
 import { formatCount } from '../../text/format.ts';
 
-/** One check from both sides. */
 export interface DoctorRow {
   readonly name: string;
   readonly here: Side;
   readonly gateway: Side;
-  /** Where the sides disagree: what that usually means. */
+  /** The usual cause when the two sides disagree. */
   readonly note: string | null;
 }
 
 /** Both views of this machine. */
 export interface DoctorTable {
-  /** What they come to, in a sentence. */
   readonly says: string;
   readonly rows: readonly DoctorRow[];
 }
 
-/** What the gateway knows only by heartbeats. */
+/** Known to the gateway by heartbeats alone. */
 const TOLD: readonly string[] = [CHECKS.engineHealth, CHECKS.gpuCount];
 const GROUNDS: readonly string[] = DOCTOR_GROUNDS;
 const UNASKED: Side = { outcome: 'unasked', trials: [] };

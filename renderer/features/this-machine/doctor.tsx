@@ -9,7 +9,7 @@ import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
 
 interface DoctorProps {
   readonly view: AgentView;
-  /** What this gateway's registry has found; none where it does not know the machine. */
+  /** The registry's result; absent when it does not know the machine. */
   readonly checks: readonly Check[];
   readonly control: boolean;
   readonly examine: Agent['examine'];

@@ -6,9 +6,8 @@ import { ErrorText } from '../../ui/error-text.tsx';
 import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
 
 interface EngineOfferProps {
-  /** Where the engine is. */
   readonly address: string;
-  /** What Local asks now, null where that is nothing fixed. */
+  /** Null when no fixed engine is set. */
   readonly localUrl: string | null;
   readonly control: boolean;
   readonly onSave: (tree: object) => Promise<Refusal | null>;

@@ -4,7 +4,6 @@ import type { AgentView, AgentWish } from '#shared/agent.ts';
 export interface AgentOrder {
   readonly wish: AgentWish;
   readonly word: string;
-  /** What is said once it was taken. */
   readonly done: string;
 }
 
@@ -16,7 +15,7 @@ const DRAIN: AgentOrder = {
 };
 const PAUSE: AgentOrder = { wish: 'paused', word: 'Pause', done: 'This machine is paused.' };
 
-/** What would change something; nothing while the agent leaves. */
+/** Only modes that change something; none while the agent leaves. */
 export function agentOrders({ owner: { wish, mode } }: AgentView): readonly AgentOrder[] {
   if (mode === 'leaving') return [];
   switch (wish) {
@@ -29,7 +28,6 @@ export function agentOrders({ owner: { wish, mode } }: AgentView): readonly Agen
   }
 }
 
-/** What the orders do, where that is not plain. */
 export function ordersText({ owner: { mode, wish } }: AgentView): string | null {
   if (mode === 'on') return '“Drain” lets what runs finish; “Pause” ends it.';
   return mode === 'draining' && wish !== 'paused' ? '“Pause” ends what still runs.' : null;

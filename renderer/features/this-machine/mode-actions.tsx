@@ -15,7 +15,6 @@ interface AgentOrdersProps {
   readonly children: ReactNode;
 }
 
-/** What the owner can ask of this machine. */
 export function AgentOrders({ view, control, setWish, onTaken, children }: AgentOrdersProps) {
   const [giving, setGiving] = useState(false);
   const [outcome, setOutcome] = useState<{ said: string; error: string | null } | null>(null);

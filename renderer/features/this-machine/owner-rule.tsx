@@ -12,11 +12,9 @@ interface OwnerRuleProps {
   /** Why the gateway refused the last change. */
   readonly error: string | null;
   readonly onChange: (on: boolean) => void;
-  /** What the rule takes beside its switch. */
   readonly children?: ReactNode;
 }
 
-/** One rule: its switch, what it does, and why it may not be changed or does nothing here. */
 export function OwnerRule({ shown, variable, control, error, onChange, children }: OwnerRuleProps) {
   const { row, isOn, isHeld, futile } = shown;
   const noteId = useId();

@@ -1,7 +1,6 @@
 import type { AgentView } from '#shared/agent.ts';
 import type { RuleRow } from '../settings/rule-rows.ts';
 
-/** One rule as the page shows it. */
 export interface RuleShown {
   readonly row: RuleRow;
   readonly isOn: boolean;

@@ -15,7 +15,7 @@ interface OwnerRulesProps {
   readonly onSave: Control['saveSettings'];
 }
 
-/** When this machine takes no requests although it is on; each rule is saved as it is switched. */
+/** Each rule is saved as soon as it is switched. */
 export function OwnerRules(props: OwnerRulesProps) {
   const titleId = useId();
   const rowsOf = (kind: RuleRow['kind']) => RULE_ROWS.filter((row) => row.kind === kind);

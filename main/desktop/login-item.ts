@@ -1,0 +1,79 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { AppApi } from './electron-api.ts';
+
+/** Starts the app without opening its window. */
+export const HIDDEN_SWITCH = 'hidden';
+
+/** Start at login, as the system has it: its own settings may have changed it. */
+export interface LoginItem {
+  isOn(): boolean;
+  /** Throws with the system's message. */
+  set(isOn: boolean): void;
+}
+
+interface LoginItemDeps {
+  readonly app: Pick<AppApi, 'getLoginItemSettings' | 'setLoginItemSettings'>;
+  readonly platform: NodeJS.Platform;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Path of the running program. */
+  readonly execPath: string;
+}
+
+export function createLoginItem({ app, platform, env, execPath }: LoginItemDeps): LoginItem {
+  if (platform === 'linux') return createAutostart(env, execPath);
+  const args = [`--${HIDDEN_SWITCH}`];
+  return {
+    isOn: () => app.getLoginItemSettings({ args }).openAtLogin,
+    set: (openAtLogin) => app.setLoginItemSettings({ openAtLogin, args }),
+  };
+}
+
+/** https://specifications.freedesktop.org/autostart-spec/latest/ */
+function createAutostart(env: LoginItemDeps['env'], execPath: string): LoginItem {
+  const configHome = env['XDG_CONFIG_HOME'] || join(env['HOME'] ?? homedir(), '.config');
+  const path = join(configHome, 'autostart', 'io.github.switchyard.desktop');
+  return {
+    isOn() {
+      try {
+        return !/^(Hidden=true|X-GNOME-Autostart-enabled=false)\s*$/m.test(
+          readFileSync(path, 'utf8'),
+        );
+      } catch {
+        return false;
+      }
+    },
+    set(isOn) {
+      if (!isOn) {
+        rmSync(path, { force: true });
+        return;
+      }
+      mkdirSync(dirname(path), { recursive: true });
+      // An AppImage runs from a mount that is gone at the next login; APPIMAGE is the file itself.
+      writeFileSync(path, desktopEntry(env['APPIMAGE'] ?? execPath));
+    },
+  };
+}
+
+function desktopEntry(program: string): string {
+  return [
+    '[Desktop Entry]',
+    'Type=Application',
+    'Name=Switchyard',
+    'Comment=LLM gateway in the tray',
+    `Exec=${quoted(program)} --${HIDDEN_SWITCH}`,
+    'Icon=switchyard',
+    'Terminal=false',
+    '',
+  ].join('\n');
+}
+
+/** Quoting of `Exec`: backslashes are doubled once for the quotes and once for the file's strings. */
+function quoted(program: string): string {
+  const escaped = program
+    .replaceAll('\\', String.raw`\\\\`)
+    .replaceAll(/["`$]/g, (character) => String.raw`\\` + character)
+    .replaceAll('%', '%%');
+  return `"${escaped}"`;
+}

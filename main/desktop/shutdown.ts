@@ -1,0 +1,62 @@
+import { withTimeout } from '../platform/async.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { AppApi, PowerApi } from './electron-api.ts';
+
+interface Stoppable {
+  /** Running requests may finish for `graceMs`; left out, for as long as the host allows. */
+  stop(graceMs?: number): Promise<void>;
+}
+
+/** The system kills what is still there after a few seconds; state has to be on disk before. */
+const SESSION_END_LIMIT_MS = 2000;
+/** Leaves half a second for writing state. */
+const SESSION_END_GRACE_MS = 1500;
+
+/**
+ * Ends the app in one of two ways. Quitting waits for running requests; a second quit ends the app at once, and so
+ * does one before the host runs. The end of the session (logout, shutdown, restart) waits for at most two seconds
+ * and never prevents a quit: macOS would report that the app interrupted the shutdown.
+ *
+ * Returns the handler for Windows, where a window hears of the end of the session.
+ */
+export function handleEnd(
+  {
+    app,
+    powerMonitor,
+  }: { readonly app: Pick<AppApi, 'on' | 'exit'>; readonly powerMonitor: PowerApi },
+  clock: Clock,
+  running: () => Stoppable | null,
+): () => void {
+  let phase: 'running' | 'quitting' | 'session_ending' = 'running';
+
+  app.on('before-quit', (event) => {
+    if (phase === 'session_ending') return;
+    event.preventDefault();
+    const host = phase === 'running' ? running() : null;
+    phase = 'quitting';
+    // exit() closes windows without asking them; ours would only hide.
+    if (host === null) app.exit(0);
+    else
+      host.stop().then(
+        () => app.exit(0),
+        () => app.exit(1),
+      );
+  });
+
+  function endSession(): void {
+    if (phase === 'session_ending') return;
+    phase = 'session_ending';
+    const stopped = running()?.stop(SESSION_END_GRACE_MS) ?? Promise.resolve();
+    withTimeout(stopped, { clock, ms: SESSION_END_LIMIT_MS }).then(
+      () => app.exit(0),
+      () => app.exit(1),
+    );
+  }
+
+  powerMonitor.on('shutdown', (event) => {
+    // Asks the system to wait for the exit that follows.
+    event?.preventDefault();
+    endSession();
+  });
+  return endSession;
+}

@@ -1,0 +1,81 @@
+import type { Rectangle } from 'electron';
+import { z } from 'zod';
+import type { ScreenApi, WindowApi } from './electron-api.ts';
+
+const savedWindowSchema = z.object({
+  bounds: z.object({ x: z.int(), y: z.int(), width: z.int(), height: z.int() }),
+  isMaximized: z.boolean(),
+  /** The owner was told that closing the window leaves the gateway running. */
+  isTrayExplained: z.boolean(),
+});
+
+/** What the desktop app remembers of its window. */
+export type SavedWindow = z.infer<typeof savedWindowSchema>;
+
+export function parseSavedWindow(value: unknown): SavedWindow | null {
+  return savedWindowSchema.safeParse(value).data ?? null;
+}
+
+/** A title bar needs about this much of a screen to be seen and dragged, in pixels. */
+const GRIP = { width: 120, height: 32 };
+
+/**
+ * The saved bounds, or null when their title bar cannot be reached: the screen that it was on may be gone. A window
+ * larger than its screen is made to fit.
+ */
+export function reachableBounds(
+  saved: Rectangle,
+  workAreas: readonly Rectangle[],
+): Rectangle | null {
+  for (const area of workAreas) {
+    const seenWidth =
+      Math.min(saved.x + saved.width, area.x + area.width) - Math.max(saved.x, area.x);
+    const isGripSeen =
+      seenWidth >= GRIP.width && saved.y >= area.y && saved.y + GRIP.height <= area.y + area.height;
+    if (!isGripSeen) continue;
+    const width = Math.min(saved.width, area.width);
+    const height = Math.min(saved.height, area.height);
+    return { x: saved.x, y: saved.y, width, height };
+  }
+  return null;
+}
+
+export interface SavedWindowFile {
+  /** Null at the first start, or when the file cannot be read. */
+  read(): SavedWindow | null;
+  write(saved: SavedWindow): void;
+}
+
+export interface WindowMemory {
+  /** Null: the default place. */
+  bounds(): Rectangle | null;
+  wasMaximized(): boolean;
+  remember(window: Pick<WindowApi, 'getNormalBounds' | 'isMaximized'>): void;
+  /** True for the first call on this machine, after something was remembered. */
+  explainTray(): boolean;
+}
+
+export function createWindowMemory(file: SavedWindowFile, screen: ScreenApi): WindowMemory {
+  let saved = file.read();
+  return {
+    bounds() {
+      const areas = screen.getAllDisplays().map(({ workArea }) => workArea);
+      return saved === null ? null : reachableBounds(saved.bounds, areas);
+    },
+    wasMaximized: () => saved?.isMaximized ?? false,
+    remember(window) {
+      saved = {
+        bounds: window.getNormalBounds(),
+        isMaximized: window.isMaximized(),
+        isTrayExplained: saved?.isTrayExplained ?? false,
+      };
+      file.write(saved);
+    },
+    explainTray() {
+      if (saved === null || saved.isTrayExplained) return false;
+      saved = { ...saved, isTrayExplained: true };
+      file.write(saved);
+      return true;
+    },
+  };
+}

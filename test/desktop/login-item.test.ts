@@ -1,0 +1,66 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createLoginItem } from '../../main/desktop/login-item.ts';
+import { createFakeElectron } from '../support/fake-electron.ts';
+
+let home = '';
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'switchyard-login-'));
+});
+afterEach(() => rmSync(home, { recursive: true }));
+
+const { app } = createFakeElectron();
+const onLinux = (execPath: string, env: Record<string, string> = {}) =>
+  createLoginItem({ app, platform: 'linux', env: { HOME: home, ...env }, execPath });
+const file = () => join(home, '.config/autostart/io.github.switchyard.desktop');
+
+describe('start at login on Linux', () => {
+  test('is a desktop entry that starts the app without its window', () => {
+    const item = onLinux('/opt/Switchyard/switchyard');
+    expect(item.isOn()).toBe(false);
+    item.set(true);
+    expect(item.isOn()).toBe(true);
+    expect(readFileSync(file(), 'utf8')).toContain('Exec="/opt/Switchyard/switchyard" --hidden\n');
+    item.set(false);
+    expect(item.isOn()).toBe(false);
+  });
+
+  test.each(['Hidden=true', 'X-GNOME-Autostart-enabled=false'])(
+    'is off when the desktop has switched it off by %s',
+    (line) => {
+      const item = onLinux('/opt/switchyard');
+      item.set(true);
+      writeFileSync(file(), `[Desktop Entry]\n${line}\n`);
+      expect(item.isOn()).toBe(false);
+    },
+  );
+
+  test('names the AppImage, not the mount that it runs from', () => {
+    onLinux('/tmp/.mount_x/switchyard', { APPIMAGE: '/home/a/Switch yard.AppImage' }).set(true);
+    expect(readFileSync(file(), 'utf8')).toContain('Exec="/home/a/Switch yard.AppImage" --hidden');
+  });
+
+  test('quotes what the entry would read as syntax', () => {
+    onLinux('/opt/a"b$c%d\\e').set(true);
+    expect(readFileSync(file(), 'utf8')).toContain(
+      String.raw`Exec="/opt/a\\"b\\$c%%d\\\\e" --hidden`,
+    );
+  });
+
+  test('follows XDG_CONFIG_HOME', () => {
+    onLinux('/opt/switchyard', { XDG_CONFIG_HOME: join(home, 'elsewhere') }).set(true);
+    expect(
+      readFileSync(join(home, 'elsewhere/autostart/io.github.switchyard.desktop'), 'utf8'),
+    ).toContain('[Desktop Entry]');
+  });
+});
+
+test.each(['darwin', 'win32'] as const)('on %s the system keeps it', (platform) => {
+  const fake = createFakeElectron();
+  const item = createLoginItem({ app: fake.app, platform, env: {}, execPath: '/x' });
+  item.set(true);
+  expect(item.isOn()).toBe(true);
+  expect(fake.app.loginItem.openAtLogin).toBe(true);
+});
