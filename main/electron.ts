@@ -25,7 +25,7 @@ import { hasTrayPanel } from './desktop/tray.ts';
 import { parseSavedWindow } from './desktop/window-bounds.ts';
 import { systemClock } from './platform/clock.ts';
 import { claimDataDirectory, type DataLock, takenText } from './platform/data-lock.ts';
-import { createFileLog } from './platform/log.ts';
+import { createLog, fileSink } from './platform/log.ts';
 import { openStore } from './registry/store/open-store.ts';
 
 const dataDir = dataDirectory(process.env, process.platform);
@@ -100,7 +100,12 @@ async function composeHost(lock: DataLock): Promise<HostApi> {
   const settings = readSettings(dataDir, Date.now());
   const loaded = loadConfig(process.env, settings.tree);
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
-  const log = createFileLog(logsDirectory, loaded.config.gateway.logLevel);
+  const { logLevel, logFormat } = loaded.config.gateway;
+  const log = createLog({
+    level: logLevel,
+    format: logFormat === 'auto' ? 'json' : logFormat,
+    write: fileSink(logsDirectory),
+  });
   for (const warning of [...settings.warnings, ...loaded.warnings]) log('warn', warning);
   const host = await createHost(
     {

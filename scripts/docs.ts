@@ -3,8 +3,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { ENTRIES, type Entry, ENV_PREFIX } from '../main/config/schema.ts';
+import { CLI_PAGE, cliPage } from './cli-page.ts';
 
-// `npm run docs`: writes docs/configuration.md from the table of settings.
+// `npm run docs`: writes docs/configuration.md and docs/cli.md from the tables of settings and commands.
 
 const PAGE = join(import.meta.dirname, '../docs/configuration.md');
 
@@ -105,6 +106,11 @@ function defaultOf(fallback: unknown): string {
 }
 
 if (import.meta.main) {
-  const page = await configurationPage();
-  if (page !== (await readFile(PAGE, 'utf8').catch(() => ''))) await writeFile(PAGE, page);
+  const pages = [
+    [PAGE, await configurationPage()],
+    [CLI_PAGE, await cliPage()],
+  ] as const;
+  for (const [path, page] of pages) {
+    if (page !== (await readFile(path, 'utf8').catch(() => ''))) await writeFile(path, page);
+  }
 }

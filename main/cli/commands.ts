@@ -1,18 +1,21 @@
 import type { AgentView, AgentWish } from '#shared/agent.ts';
-import { command } from './running-app.ts';
+import { UPSTREAM_IDS } from '#shared/ids.ts';
+import { createEnrollmentFile } from '../agent/storage/enrollment-file.ts';
+import { systemClock } from '../platform/clock.ts';
+import type { Input } from './command.ts';
+import { answer, EXIT, failed, type Outcome } from './outcome.ts';
+import { ask, findRunning } from './running-app.ts';
+import { didYouMean } from './suggest.ts';
 
-/** Prints a new control link of the running gateway; exit code 1 if none runs. */
-export async function openLink(dataDirectory: string): Promise<void> {
-  const body = await command(dataDirectory, { method: 'POST', path: 'sessions/codes' });
-  if (body !== null) process.stdout.write(`${String(body['link'])}\n`);
-}
+// The orders to the running Switchyard. The same program answers, so the shapes are known.
 
-/** Sets the mode of this machine in the running Switchyard, and prints the resulting state. */
-export async function sendModeCommand(dataDirectory: string, wish: AgentWish): Promise<void> {
+/** Sets the mode of this machine; the result is the state that follows. */
+export async function setMode({ dataDirectory }: Input, wish: AgentWish): Promise<Outcome> {
   const call = { method: 'POST', path: 'agent/mode', json: { wish } } as const;
-  const body = await command(dataDirectory, call);
-  // The same program answered, so its shape is known.
-  if (body !== null) process.stdout.write(`${stateLine(body as unknown as AgentView)}\n`);
+  const asked = await ask(dataDirectory, call);
+  if (asked.kind === 'failed') return asked;
+  const { owner, inFlight } = asked.body as unknown as AgentView;
+  return answer({ owner, inFlight }, stateLine({ owner, inFlight }));
 }
 
 export function stateLine({ owner, inFlight }: Pick<AgentView, 'owner' | 'inFlight'>): string {
@@ -26,4 +29,38 @@ export function stateLine({ owner, inFlight }: Pick<AgentView, 'owner' | 'inFlig
     case 'leaving':
       return `${owner.mode}: ${why}`;
   }
+}
+
+/** Ends the membership of another gateway. Where nothing runs, the saved enrolment is removed. */
+export async function leave({ dataDirectory }: Input): Promise<Outcome> {
+  if (findRunning(dataDirectory) === null) return leaveAlone(dataDirectory);
+  const before = await ask(dataDirectory, { method: 'GET', path: 'agent' });
+  if (before.kind === 'failed') return before;
+  const { registry } = before.body as unknown as AgentView;
+  if (registry.kind !== 'joined') return answer({ left: null }, NOT_JOINED);
+  const asked = await ask(dataDirectory, { method: 'POST', path: 'agent/leave' });
+  return asked.kind === 'failed' ? asked : left(registry.url ?? 'the gateway');
+}
+
+async function leaveAlone(directory: string): Promise<Outcome> {
+  const file = createEnrollmentFile(directory, systemClock, process.platform);
+  const { enrolment } = file.load();
+  if (enrolment === null) return answer({ left: null }, NOT_JOINED);
+  const failure = await file.remove();
+  if (failure !== null) return failed(`The enrolment could not be removed (${failure}).`);
+  return left(enrolment.registryUrl);
+}
+
+const NOT_JOINED = 'This machine has joined no other gateway.';
+
+const left = (url: string) =>
+  answer({ left: url }, `Left ${url}. "Remove" in its window forgets this machine there, too.`);
+
+/** Closes a circuit. */
+export async function reset({ dataDirectory, words: [id = ''] }: Input): Promise<Outcome> {
+  const path = `circuits/${encodeURIComponent(id)}/reset`;
+  const asked = await ask(dataDirectory, { method: 'POST', path });
+  if (asked.kind === 'answered') return answer({ id }, `${id} is called again.`);
+  if (asked.exitCode === EXIT.notRunning) return asked;
+  return failed(`${asked.message}${didYouMean(id, UPSTREAM_IDS)}`);
 }

@@ -1,34 +1,50 @@
 import { runChecks } from '../agent/doctor/doctor.ts';
-import { reportText } from '../agent/doctor/report.ts';
+import { type DoctorReport, reportText } from '../agent/doctor/report.ts';
 import { savedIdentity } from '../agent/doctor/saved-identity.ts';
 import { pinnedAddress } from '../agent/engines/addresses.ts';
 import { createEnrollmentFile } from '../agent/storage/enrollment-file.ts';
 import { createTelemetry } from '../agent/telemetry/telemetry.ts';
-import { dataDirectory } from '../config/data-directory.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { readSettings } from '../config/settings-file.ts';
 import { systemClock } from '../platform/clock.ts';
 import { createHttpClient } from '../platform/http/client.ts';
+import type { Input } from './command.ts';
+import { answer, EXIT, failed, type Outcome } from './outcome.ts';
+import { callRunning, findRunning, type Running } from './running-app.ts';
+import { withProgress } from './terminal.ts';
 
-/**
- * Runs the registry's checks from this machine's side, and prints the requests, the results and the remedies.
- * Exit code 0 if all pass, otherwise 1.
- */
-export async function runDoctor(env: NodeJS.ProcessEnv, asJson: boolean): Promise<void> {
-  const directory = dataDirectory(env, process.platform);
+/** Enough for a test inference on a slow machine, with a model that must be loaded first. */
+const TIMEOUT_MS = 300_000;
+
+/** Checks this machine as a gateway would: by the running Switchyard, otherwise from here. */
+export async function runDoctor({ env, dataDirectory }: Input): Promise<Outcome> {
+  const running = findRunning(dataDirectory);
+  const checked = await withProgress(
+    'Checking this machine',
+    running === null ? checkHere(env, dataDirectory) : checkThere(running),
+  );
+  if ('kind' in checked) return checked;
+  return answer(checked, reportText(checked), checked.ok ? EXIT.done : EXIT.failed);
+}
+
+async function checkThere(running: Running): Promise<DoctorReport | Outcome> {
+  const call = { method: 'POST', path: 'agent/doctor', timeoutMs: TIMEOUT_MS } as const;
+  const { body, error } = await callRunning(running, call);
+  // The same program answered, so its shape is known.
+  return error === null ? (body as unknown as DoctorReport) : failed(error);
+}
+
+async function checkHere(
+  env: NodeJS.ProcessEnv,
+  directory: string,
+): Promise<DoctorReport | Outcome> {
   const loaded = loadConfig(env, readSettings(directory, Date.now()).tree);
-  if (loaded.kind === 'refused') {
-    process.stderr.write(`${loaded.problems.join('\n')}\n`);
-    process.exitCode = 1;
-    return;
-  }
+  if (loaded.kind === 'refused') return failed(loaded.problems.join('\n'));
   const { agent, gateway } = loaded.config;
   const pinned = agent.engineUrl === null ? null : pinnedAddress(agent.engineUrl, null);
   if (pinned?.kind === 'invalid') {
-    process.stderr.write(`SWITCHYARD_ENGINE_URL cannot be used. ${pinned.message}\n`);
-    process.exitCode = 1;
-    return;
+    return failed(`SWITCHYARD_ENGINE_URL cannot be used. ${pinned.message}`);
   }
   const http = createHttpClient();
   const telemetry = createTelemetry({ env, platform: process.platform, clock: systemClock });
@@ -40,9 +56,8 @@ export async function runDoctor(env: NodeJS.ProcessEnv, asJson: boolean): Promis
     engines: { pinned: pinned?.address ?? null, ownPorts: [...agent.ports, gateway.port] },
     agent: expectedAgent(directory, agent),
   });
-  process.stdout.write(asJson ? `${JSON.stringify(report, null, 2)}\n` : reportText(report));
-  process.exitCode = report.ok ? 0 : 1;
   await Promise.all([telemetry.stop(), http.close()]);
+  return report;
 }
 
 function expectedAgent(directory: string, { enabled, host, ports }: Config['agent']) {

@@ -1,9 +1,9 @@
 import { createInterface } from 'node:readline/promises';
 import { registryOrigin } from '../agent/registration/http-link.ts';
-import { dataDirectory } from '../config/data-directory.ts';
 import { loadConfig, type LoadedConfig, type RefusedConfig } from '../config/load.ts';
 import { readSettings } from '../config/settings-file.ts';
 import { isLoopbackHost } from '../platform/http/server.ts';
+import type { Input } from './command.ts';
 import {
   isInTheClear,
   joinAlone,
@@ -12,43 +12,41 @@ import {
   reach,
   type Reached,
 } from './join-preflight.ts';
+import { answer, failed, type Outcome } from './outcome.ts';
 import { findRunning } from './running-app.ts';
+import { withProgress } from './terminal.ts';
 
-export interface JoinArguments {
+/** Enrols this machine at a gateway. */
+export async function runJoin({ env, dataDirectory, words, options }: Input): Promise<Outcome> {
+  const [url = '', token = ''] = words;
+  const loaded = loadConfig(env, readSettings(dataDirectory, Date.now()).tree);
+  const plan = await planOf({ url, token, yes: options['yes'] === true }, loaded);
+  if (plan.kind === 'refused') return failed(plan.lines.join('\n'));
+  const { request, warnings } = plan;
+  const running = findRunning(dataDirectory);
+  const joined = await withProgress(
+    `Joining ${request.origin}`,
+    running === null ? joinAlone(request, dataDirectory) : joinRunning(request, running),
+  );
+  if (joined.kind === 'failed') {
+    return failed([`Not joined to ${request.origin}.`, ...joined.lines].join('\n'));
+  }
+  const { id } = joined;
+  const notes = [...joined.notes, ...warnings];
+  const lines = [
+    `Joined the gateway at ${request.origin}${id === null ? '' : ` as ${id}`}.`,
+    ...notes,
+    running === null ? NEXT_START : NEXT_RUNNING,
+    '"switchyard doctor" then checks this machine as that gateway does.',
+  ];
+  return answer({ gateway: request.origin, id, notes }, lines.join('\n'));
+}
+
+interface JoinArguments {
   readonly url: string;
   readonly token: string;
   /** Continue over plain HTTP without asking. */
   readonly yes: boolean;
-}
-
-const say = (text: string) => process.stdout.write(`${text}\n`);
-
-/** Enrols this machine at a gateway and prints the next steps; exit code 1 on failure. */
-export async function runJoin(env: NodeJS.ProcessEnv, args: JoinArguments): Promise<void> {
-  const directory = dataDirectory(env, process.platform);
-  const plan = await planOf(args, loadConfig(env, readSettings(directory, Date.now()).tree));
-  if (plan.kind === 'refused') {
-    fail(plan.lines);
-    return;
-  }
-  const { request, warnings } = plan;
-  const running = findRunning(directory);
-  const joined = await (running === null
-    ? joinAlone(request, directory)
-    : joinRunning(request, running));
-  if (joined.kind === 'failed') {
-    fail([`Not joined to ${request.origin}.`, ...joined.lines]);
-    return;
-  }
-  say(`Joined the gateway at ${request.origin}${joined.id === null ? '' : ` as ${joined.id}`}.`);
-  for (const note of [...joined.notes, ...warnings]) say(note);
-  say(running === null ? NEXT_START : NEXT_RUNNING);
-  say('"node scripts/switchyard.mjs doctor" then checks this machine as that gateway does.');
-}
-
-function fail(lines: readonly string[]): void {
-  process.stderr.write(`${lines.join('\n')}\n`);
-  process.exitCode = 1;
 }
 
 type Plan =
@@ -95,7 +93,7 @@ const UNREACHED =
   'Check that it runs, that its address is right and that no firewall is in between.';
 const NOT_AGREED =
   'Not joined. Add --yes to continue anyway, or give the gateway TLS, or join it over a tailnet.';
-const NEXT_START = 'Next: start Switchyard here with "npm start".';
+const NEXT_START = 'Next: start Switchyard here with "switchyard start" or the desktop app.';
 const NEXT_RUNNING = 'The Switchyard that runs here reports to that gateway from now on.';
 
 /** False without a terminal to ask on. */
@@ -105,9 +103,9 @@ async function isAgreed(origin: string): Promise<boolean> {
   );
   if (!process.stdin.isTTY) return false;
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await terminal.question('Continue? [y/N] ');
+  const reply = await terminal.question('Continue? [y/N] ');
   terminal.close();
-  return /^y(es)?$/i.test(answer.trim());
+  return /^y(es)?$/i.test(reply.trim());
 }
 
 /** The address the agent must listen on for a gateway elsewhere; null if it is set or needs no change. */

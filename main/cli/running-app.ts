@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readControlToken } from '../platform/secrets.ts';
+import { EXIT, type Outcome } from './outcome.ts';
 
 /** The running Switchyard of a data directory, with its control token. */
 export interface Running {
@@ -22,11 +23,12 @@ interface Called {
 }
 
 /** A call of a control route; one that only reads has no `json`. */
-interface Call {
+export interface Call {
   readonly method: 'GET' | 'POST' | 'PATCH';
   /** Under `/api/v1/`. */
   readonly path: string;
   readonly json?: unknown;
+  readonly timeoutMs?: number;
 }
 
 /** Enough for a join, which calls another machine in turn. */
@@ -34,7 +36,7 @@ const TIMEOUT_MS = 15_000;
 
 export async function callRunning(
   { url, controlToken }: Running,
-  { method, path, json }: Call,
+  { method, path, json, timeoutMs = TIMEOUT_MS }: Call,
 ): Promise<Called> {
   const type = json === undefined ? {} : { 'content-type': 'application/json' };
   try {
@@ -42,7 +44,7 @@ export async function callRunning(
       method,
       headers: { authorization: `Bearer ${controlToken}`, ...type },
       body: json === undefined ? null : JSON.stringify(json),
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+      signal: AbortSignal.timeout(timeoutMs),
     });
     const body = (await response.json()) as Readonly<Record<string, unknown>>;
     if (response.ok) return { body, error: null };
@@ -53,21 +55,22 @@ export async function callRunning(
   }
 }
 
-/** On failure prints why, sets exit code 1 and returns null. */
-export async function command(dataDirectory: string, call: Call): Promise<Called['body'] | null> {
+type Asked =
+  | { readonly kind: 'answered'; readonly body: Called['body']; readonly url: string }
+  | Extract<Outcome, { readonly kind: 'failed' }>;
+
+export async function ask(dataDirectory: string, call: Call): Promise<Asked> {
   const running = findRunning(dataDirectory);
-  const { body, error } =
-    running === null
-      ? { body: {}, error: noneRuns(dataDirectory) }
-      : await callRunning(running, call);
-  if (error === null) return body;
-  process.stderr.write(`${error}\n`);
-  process.exitCode = 1;
-  return null;
+  if (running === null) return noneRuns(dataDirectory);
+  const { body, error } = await callRunning(running, call);
+  if (error === null) return { kind: 'answered', body, url: running.url };
+  return { kind: 'failed', message: error, exitCode: EXIT.failed };
 }
 
-const noneRuns = (dataDirectory: string) =>
-  `No gateway runs with the data directory ${dataDirectory}. Start one with "npm start", or set SWITCHYARD_DATA_DIR to the directory of the one that runs.`;
+export function noneRuns(dataDirectory: string): Extract<Outcome, { readonly kind: 'failed' }> {
+  const message = `No gateway runs with the data directory ${dataDirectory}. Start one with "switchyard start", or set SWITCHYARD_DATA_DIR to the directory of the one that runs.`;
+  return { kind: 'failed', message, exitCode: EXIT.notRunning };
+}
 
 /** Written by the running gateway, see main/platform/data-lock.ts. */
 const FILE = 'running.json';

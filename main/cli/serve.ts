@@ -1,75 +1,96 @@
-import { join } from 'node:path';
 import { HOSTED_IDS } from '#shared/ids.ts';
 import { createHostActivity } from '../agent/availability/host-activity.ts';
 import { createHost, type Host, WINDOW_DIRECTORY } from '../app/app.ts';
 import { ownedHost } from '../app/owned-host.ts';
 import { stopOnSignal } from '../app/shutdown.ts';
-import { dataDirectory, inUsableDirectory } from '../config/data-directory.ts';
+import { VERSION } from '../app/version.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { readSettings } from '../config/settings-file.ts';
 import { systemClock } from '../platform/clock.ts';
 import { claimDataDirectory, takenText } from '../platform/data-lock.ts';
-import { createFileLog } from '../platform/log.ts';
+import type { Log } from '../platform/log.ts';
 import { openStore } from '../registry/store/open-store.ts';
+import type { Input } from './command.ts';
+import { logTarget, openLog, processSurroundings } from './log-target.ts';
+import { EXIT, failed, type Outcome } from './outcome.ts';
+import { createNotifier, notifySystemd } from './service/notify.ts';
+import { print, printError } from './terminal.ts';
 
-type Addresses = Awaited<ReturnType<Host['start']>>;
-
-const say = (text: string) => process.stdout.write(`${text}\n`);
-const warn = (text: string) => process.stderr.write(`${text}\n`);
-
-/** Runs the gateway under plain Node until a signal ends it; exit code 1 if it cannot start. */
-export async function runHeadless(env: NodeJS.ProcessEnv): Promise<void> {
-  const directory = dataDirectory(env, process.platform);
-  await inUsableDirectory(directory, () => run(env, directory));
-}
-
-async function run(env: NodeJS.ProcessEnv, directory: string): Promise<void> {
-  const settings = readSettings(directory, Date.now());
+/** Runs the gateway under plain Node until a signal ends it. */
+export async function start({ env, dataDirectory }: Input): Promise<Outcome> {
+  const settings = readSettings(dataDirectory, Date.now());
   const loaded = loadConfig(env, settings.tree);
-  if (loaded.kind === 'refused') {
-    for (const problem of loaded.problems) warn(problem);
-    process.exitCode = 1;
-    return;
+  if (loaded.kind === 'refused') return failed(loaded.problems.join('\n'));
+  const claim = claimDataDirectory(dataDirectory, Date.now());
+  if (claim.kind === 'taken') return failed(takenText(dataDirectory, claim.owner));
+  const { config } = loaded;
+  const surroundings = processSurroundings(env);
+  const target = logTarget(config.gateway, surroundings);
+  const log = openLog(target, config.gateway.logLevel, dataDirectory);
+  log('info', 'starting', { version: VERSION, pid: process.pid });
+  const isTerminal = surroundings === 'other' && target.to !== 'stdout';
+  const voice = isTerminal ? TERMINAL : logVoice(log);
+  const claimWarnings = claim.warning === null ? [] : [claim.warning];
+  for (const warning of [...claimWarnings, ...settings.warnings, ...loaded.warnings]) {
+    voice.warn(warning);
   }
-  const claim = claimDataDirectory(directory, Date.now());
-  if (claim.kind === 'taken') {
-    warn(takenText(directory, claim.owner));
-    process.exitCode = 1;
-    return;
-  }
-  if (claim.warning !== null) warn(`Warning: ${claim.warning}`);
-  for (const warning of [...settings.warnings, ...loaded.warnings]) warn(`Warning: ${warning}`);
   const plain = await createHost(
-    { loaded, dataDirectory: directory, windowDirectory: WINDOW_DIRECTORY },
+    { loaded, dataDirectory, windowDirectory: WINDOW_DIRECTORY },
     {
       openStore,
       surroundings: createHostActivity({ env, platform: process.platform, clock: systemClock }),
       clock: systemClock,
       random: Math.random,
-      log: createFileLog(join(directory, 'logs'), loaded.config.gateway.logLevel),
-      onPortTaken: warn,
+      log,
+      onPortTaken: voice.warn,
     },
   );
   const host = ownedHost(plain, claim.lock);
-  for (const notice of host.notices) warn(`Warning: ${notice}`);
-  const addresses = await startOrWarn(host);
-  if (addresses === null) return;
-  stopOnSignal(() => host.stop(), say);
-  say(`Switchyard runs. Base URL for your apps: ${addresses.baseUrl}`);
-  say(`Window: ${host.controlLink()}`);
-  say('  (the link gives control once, for 10 minutes; "switchyard open" makes a new one)');
-  if (isEmpty(loaded.config)) sayNextSteps(loaded.config.agent.enabled);
+  for (const notice of host.notices) voice.warn(notice);
+  const addresses = await addressesOf(host);
+  if ('kind' in addresses) return addresses;
+  const onError = (why: string) => log('warn', 'systemd was not told', { why });
+  const send = notifySystemd(env, onError);
+  const notifier = createNotifier({ env, pid: process.pid, clock: systemClock, send });
+  stopOnSignal(() => {
+    notifier.stopping();
+    return host.stop();
+  }, voice.say);
+  // A link gives control, so it is not for a log.
+  if (isTerminal) greet(host, addresses, config);
+  notifier.ready();
+  return { kind: 'printed', exitCode: EXIT.done };
 }
 
-async function startOrWarn(host: Host): Promise<Addresses | null> {
+type Addresses = Awaited<ReturnType<Host['start']>>;
+
+async function addressesOf(host: Host): Promise<Addresses | Outcome> {
   try {
     return await host.start();
   } catch (error) {
-    warn(error instanceof Error ? error.message : 'The gateway could not start.');
-    process.exitCode = 1;
-    return null;
+    return failed(error instanceof Error ? error.message : 'The gateway could not start.');
   }
+}
+
+/** Takes the sentences for people. */
+interface Voice {
+  readonly say: (text: string) => void;
+  readonly warn: (text: string) => void;
+}
+
+const TERMINAL: Voice = { say: print, warn: (text) => printError(`Warning: ${text}`) };
+
+/** A service has no terminal, and its output may be read by programs. */
+function logVoice(log: Log): Voice {
+  return { say: (text) => log('info', text), warn: (text) => log('warn', text) };
+}
+
+function greet(host: Host, { baseUrl }: Addresses, config: Config): void {
+  print(`Switchyard runs. Base URL for your apps: ${baseUrl}`);
+  print(`Window: ${host.controlLink()}`);
+  print('  (the link gives control once, for 10 minutes; "switchyard open" makes a new one)');
+  if (isEmpty(config)) print(nextSteps(config.agent.enabled));
 }
 
 function isEmpty(config: Config): boolean {
@@ -78,17 +99,13 @@ function isEmpty(config: Config): boolean {
   );
 }
 
-function sayNextSteps(isAgentOn: boolean): void {
-  say(
-    isAgentOn
-      ? '\nNothing is configured yet. An engine on this machine is found by itself and, where there is a GPU, serves within seconds.\nUntil something serves, every chat completion gets a 503. For anything else stop it, set one of these, start again:'
-      : '\nNothing is configured yet, so every chat completion gets a 503. Stop it, set one of these, start again:',
-  );
-  say(
-    '  SWITCHYARD_LOCAL_ENGINE_URL=http://127.0.0.1:11434      an engine on this machine (here Ollama)',
-  );
-  say(
-    '  SWITCHYARD_HOSTED_A_BASE_URL=https://…/v1  with SWITCHYARD_HOSTED_A_API_KEY and SWITCHYARD_HOSTED_A_MODEL',
-  );
-  say('"switchyard --help" lists every setting.');
+function nextSteps(isAgentOn: boolean): string {
+  const first = isAgentOn
+    ? 'Nothing is configured yet. An engine on this machine is found by itself and, where there is a GPU, serves within seconds.\nUntil something serves, every chat completion gets a 503. For anything else stop it, set one of these, start again:'
+    : 'Nothing is configured yet, so every chat completion gets a 503. Stop it, set one of these, start again:';
+  return `
+${first}
+  SWITCHYARD_LOCAL_ENGINE_URL=http://127.0.0.1:11434      an engine on this machine (here Ollama)
+  SWITCHYARD_HOSTED_A_BASE_URL=https://…/v1  with SWITCHYARD_HOSTED_A_API_KEY and SWITCHYARD_HOSTED_A_MODEL
+"switchyard --help" lists every setting.`;
 }

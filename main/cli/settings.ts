@@ -1,29 +1,41 @@
 import type { SettingsView, SettingView } from '#shared/settings.ts';
 import { ENTRIES } from '../config/schema.ts';
-import { command } from './running-app.ts';
+import type { Input } from './command.ts';
+import { answer, EXIT, failed, type Outcome } from './outcome.ts';
+import { ask } from './running-app.ts';
+import { didYouMean } from './suggest.ts';
 
-/** Prints settings of the running Switchyard: all, a section, or one. */
-export async function getSettings(dataDirectory: string, path: string | null): Promise<void> {
-  const body = await command(dataDirectory, { method: 'GET', path: 'settings' });
-  if (body === null) return;
-  const lines = linesOf(body as SettingsView, path);
-  if (lines.length > 0) say(lines);
-  else refuse(`There is no setting '${path}'. "switchyard get" lists them all.`);
+export const PATHS = ENTRIES.map(({ path }) => path);
+export const SECTIONS = [...new Set(ENTRIES.map(({ section }) => section))];
+
+/** Settings of the running Switchyard: all, a section, or one. */
+export async function getSettings({ dataDirectory, words: [path] }: Input): Promise<Outcome> {
+  const asked = await ask(dataDirectory, { method: 'GET', path: 'settings' });
+  if (asked.kind === 'failed') return asked;
+  const view = chosen(asked.body as SettingsView, path ?? null);
+  if (Object.keys(view).length > 0) return answer(view, textOf(view));
+  const hint = didYouMean(path ?? '', [...SECTIONS, ...PATHS]);
+  return failed(`There is no setting '${path}'.${hint} "switchyard get" lists them all.`);
 }
 
-/** Changes one setting of the running Switchyard, and prints its new value. */
-export async function setSetting(
-  dataDirectory: string,
-  path: string,
-  value: string,
-): Promise<void> {
+/** Changes one setting of the running Switchyard; the result is its new value. */
+export async function setSetting(input: Input): Promise<Outcome> {
+  const { dataDirectory, words } = input;
+  const [path = '', value = ''] = words;
   const tree = treeOf(path, value);
   if (tree === null) {
-    refuse(`'${path}' is not a setting: write section and name, as in agent.onlyWhenIdle.`);
-    return;
+    return failed(
+      `'${path}' is not a setting: write section and name, as in agent.onlyWhenIdle.`,
+      EXIT.usage,
+    );
   }
-  const body = await command(dataDirectory, { method: 'PATCH', path: 'settings', json: tree });
-  if (body !== null) say(linesOf(body as SettingsView, path));
+  const asked = await ask(dataDirectory, { method: 'PATCH', path: 'settings', json: tree });
+  if (asked.kind === 'failed') {
+    const isKnown = asked.exitCode === EXIT.notRunning || PATHS.includes(path);
+    return isKnown ? asked : failed(`${asked.message}${didYouMean(path, PATHS)}`);
+  }
+  const view = chosen(asked.body as SettingsView, path);
+  return answer(view, textOf(view));
 }
 
 /** The change as the API takes it, the text parsed like an environment variable; null if the path has no section. */
@@ -36,15 +48,27 @@ function treeOf(path: string, text: string): object | null {
   return { [path.slice(0, dot)]: { [path.slice(dot + 1)]: value } };
 }
 
+/** The settings of a section, or one setting; null: all. */
+function chosen(view: SettingsView, filter: string | null): SettingsView {
+  if (filter === null) return view;
+  const sections = Object.entries(view).map(([section, settings]) => {
+    const kept = Object.entries(settings).filter(
+      ([key]) => filter === section || filter === `${section}.${key}`,
+    );
+    return [section, Object.fromEntries(kept)] as const;
+  });
+  return Object.fromEntries(sections.filter(([, kept]) => Object.keys(kept).length > 0));
+}
+
 /** A line for each setting: path, value, source. */
-function linesOf(view: SettingsView, filter: string | null): readonly string[] {
-  return Object.entries(view).flatMap(([section, settings]) =>
-    Object.entries(settings).flatMap(([key, setting]) => {
-      const path = `${section}.${key}`;
-      const isIncluded = filter === null || filter === section || filter === path;
-      return isIncluded ? [`${path} = ${shown(setting.value)} (${SOURCES[setting.source]})`] : [];
-    }),
-  );
+function textOf(view: SettingsView): string {
+  return Object.entries(view)
+    .flatMap(([section, settings]) =>
+      Object.entries(settings).map(
+        ([key, { value, source }]) => `${section}.${key} = ${shown(value)} (${SOURCES[source]})`,
+      ),
+    )
+    .join('\n');
 }
 
 const SOURCES: Readonly<Record<SettingView['source'], string>> = {
@@ -57,13 +81,4 @@ function shown(value: unknown): string {
   if (value === null) return 'none';
   if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(',');
   return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
-function say(lines: readonly string[]): void {
-  process.stdout.write(`${lines.join('\n')}\n`);
-}
-
-function refuse(message: string): void {
-  process.stderr.write(`${message}\n`);
-  process.exitCode = 1;
 }

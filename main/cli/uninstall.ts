@@ -1,19 +1,16 @@
 import { uninstall } from '../app/uninstall.ts';
 import { PACKAGE_ROOT } from '../platform/package-root.ts';
+import type { Input } from './command.ts';
+import { answer, failed, type Outcome } from './outcome.ts';
 import { findRunning } from './running-app.ts';
 
-/** Removes this program, but no settings; exit code 1 where it runs or was not installed. */
-export function runUninstall(dataDirectory: string): void {
+/** Removes this program, but no settings. */
+export function runUninstall({ dataDirectory }: Input): Outcome {
   const running = findRunning(dataDirectory);
-  const done =
-    running === null
-      ? uninstall(PACKAGE_ROOT, process.platform)
-      : { kind: 'refused' as const, why: `Switchyard runs at ${running.url}: stop it first.` };
-  if (done.kind === 'refused') {
-    process.stderr.write(`${done.why}\n`);
-    process.exitCode = 1;
-    return;
-  }
-  for (const path of done.paths) process.stdout.write(`Removed ${path}\n`);
-  process.stdout.write(`Settings and keys are still in ${dataDirectory}.\n`);
+  if (running !== null) return failed(`Switchyard runs at ${running.url}: stop it first.`);
+  const done = uninstall(PACKAGE_ROOT, process.platform);
+  if (done.kind === 'refused') return failed(done.why);
+  const lines = done.paths.map((path) => `Removed ${path}`);
+  const text = [...lines, `Settings and keys are still in ${dataDirectory}.`].join('\n');
+  return answer({ removed: done.paths, dataDirectory }, text);
 }

@@ -1,3 +1,4 @@
+import { LOG_SETTINGS } from './log-settings.ts';
 import * as kinds from './setting-types.ts';
 import { atStart, optional, setting, type Setting } from './setting-types.ts';
 
@@ -243,19 +244,7 @@ export const SETTINGS = {
       268_435_456,
       'Memory for all requests in flight, each body counted twice; beyond it apps get 503 and Retry-After.',
     ),
-    logLevel: atStart(
-      setting(
-        'LOG_LEVEL',
-        kinds.oneOf({
-          error: 'Errors only.',
-          warn: 'Errors and warnings.',
-          info: 'Errors, warnings and normal events.',
-          debug: 'Everything, for diagnosis.',
-        }),
-        'info',
-        'How much is written to the log.',
-      ),
-    ),
+    ...LOG_SETTINGS,
   },
 };
 

@@ -1,5 +1,6 @@
 import { createWriteStream, mkdirSync, renameSync, statSync, type WriteStream } from 'node:fs';
 import { join } from 'node:path';
+import type { Writable } from 'node:stream';
 
 export type LogLevel = 'error' | 'warn' | 'info' | 'debug';
 
@@ -8,22 +9,73 @@ type Fields = Readonly<Record<string, string | number | boolean | null>>;
 /** Fields never hold headers, keys, prompts or answers. */
 export type Log = (level: LogLevel, event: string, fields?: Fields) => void;
 
+/** `journal` is text for systemd's journal, which keeps the time and reads the level from a prefix. */
+export type LogFormat = 'text' | 'json' | 'journal';
+
 const RANK: Readonly<Record<LogLevel, number>> = { error: 0, warn: 1, info: 2, debug: 3 };
-/** Two files of this size are kept. */
-const MAX_FILE_BYTES = 5 * 1024 * 1024;
 
 /** For tests. */
 export const silentLog: Log = () => {};
 
-/** Appends JSON lines to `switchyard.log` in `directory`. When the disk fails, lines are lost without an error. */
-export function createFileLog(directory: string, level: LogLevel): Log {
-  const path = join(directory, 'switchyard.log');
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
-  let bytes = sizeOf(path);
-  let stream = open(path);
+interface LogOptions {
+  readonly level: LogLevel;
+  readonly format: LogFormat;
+  /** Takes one line, with its line break. */
+  readonly write: (line: string) => void;
+}
+
+export function createLog({ level, format, write }: LogOptions): Log {
   return (lineLevel, event, fields) => {
     if (RANK[lineLevel] > RANK[level]) return;
-    const line = `${JSON.stringify({ time: new Date().toISOString(), level: lineLevel, event, ...fields })}\n`;
+    const time = new Date().toISOString();
+    write(`${FORMATS[format]({ time, level: lineLevel, event, ...fields })}\n`);
+  };
+}
+
+/** One line of the log. */
+export interface LogRecord extends Fields {
+  readonly time: string;
+  readonly level: string;
+  readonly event: string;
+}
+
+/** Priorities of sd-daemon(3). */
+const PRIORITY: Readonly<Record<string, string>> = { error: '3', warn: '4', info: '6', debug: '7' };
+
+const FORMATS: Readonly<Record<LogFormat, (record: LogRecord) => string>> = {
+  json: (record) => JSON.stringify(record),
+  text: logText,
+  journal: (record) => `<${PRIORITY[record.level] ?? '6'}>${eventText(record)}`,
+};
+
+/** As in `2026-01-31T12:00:00.000Z info  request status=200`. */
+export function logText(record: LogRecord): string {
+  return `${record.time} ${record.level.padEnd(5)} ${eventText(record)}`;
+}
+
+function eventText({ time: _time, level: _level, event, ...fields }: LogRecord): string {
+  const pairs = Object.entries(fields).map(([name, value]) => ` ${name}=${valueText(value)}`);
+  return event.replaceAll(/\p{Cc}/gu, ' ') + pairs.join('');
+}
+
+/** Text from outside, such as a model's name, must not look like further fields or lines. */
+function valueText(value: Fields[string] | undefined): string {
+  if (typeof value !== 'string') return String(value);
+  return /^[\w.:/@+;,=-]+$/.test(value) ? value : JSON.stringify(value.replaceAll(/\p{Cc}/gu, ' '));
+}
+
+/** Two files of this size are kept. */
+const MAX_FILE_BYTES = 5 * 1024 * 1024;
+
+export const logFile = (directory: string) => join(directory, 'switchyard.log');
+
+/** Appends to `switchyard.log` in `directory`. When the disk fails, lines are lost without an error. */
+export function fileSink(directory: string): LogOptions['write'] {
+  const path = logFile(directory);
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  let bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  let stream = open(path);
+  return (line) => {
     bytes += line.length;
     if (bytes > MAX_FILE_BYTES) {
       stream.end();
@@ -35,14 +87,20 @@ export function createFileLog(directory: string, level: LogLevel): Log {
   };
 }
 
+/** With more than this unread, lines are lost: who reads the log must not fill the memory of the gateway. */
+const MAX_UNREAD_BYTES = 1024 * 1024;
+
+/** Writes to a stream of the process; when nobody reads it any more, lines are lost without an error. */
+export function streamSink(stream: Writable): LogOptions['write'] {
+  return (line) => {
+    if (stream.writable && stream.writableLength < MAX_UNREAD_BYTES) stream.write(line);
+  };
+}
+
 function open(path: string): WriteStream {
   const stream = createWriteStream(path, { flags: 'a', mode: 0o600 });
   stream.on('error', () => {});
   return stream;
-}
-
-function sizeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 function rotate(path: string): void {

@@ -62,6 +62,8 @@ const TABLE: Readonly<Record<string, unknown>> = {
   AGENT_MAX_GPU_TEMPERATURE_C: null,
   AGENT_YIELD_TO_OTHERS: false,
   LOG_LEVEL: 'info',
+  LOG_TO: 'auto',
+  LOG_FORMAT: 'auto',
 };
 
 function loaded(env: Record<string, string>): LoadedConfig {

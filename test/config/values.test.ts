@@ -248,6 +248,18 @@ const KINDS: {
     bad: ['verbose', 'INFO'],
     allowed: /one of error, warn, info, debug/,
   },
+  {
+    names: ['LOG_TO'],
+    good: [['stderr', 'stderr']],
+    bad: ['syslog', 'STDERR'],
+    allowed: /one of auto, file, stderr, stdout/,
+  },
+  {
+    names: ['LOG_FORMAT'],
+    good: [['json', 'json']],
+    bad: ['journal', 'JSON'],
+    allowed: /one of auto, text, json/,
+  },
 ];
 
 const SECRETS = new Set([...each('API_KEY'), ...each('HEADERS'), 'ENROLL_TOKEN', 'API_KEYS']);

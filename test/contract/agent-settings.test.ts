@@ -97,6 +97,13 @@ test('what holds only after a restart says so, and nothing else does', async () 
   const waiting = Object.entries(settings).flatMap(([section, keys]) =>
     Object.entries(keys).flatMap(([key, { restart }]) => (restart ? [`${section}.${key}`] : [])),
   );
-  expect(waiting).toEqual(['agent.enabled', 'gateway.host', 'gateway.port', 'gateway.logLevel']);
+  expect(waiting).toEqual([
+    'agent.enabled',
+    'gateway.host',
+    'gateway.port',
+    'gateway.logLevel',
+    'gateway.logTo',
+    'gateway.logFormat',
+  ]);
   expect(await gateway.settings()).toEqual(settings);
 });

@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { expect, test } from 'vitest';
 import { ENDPOINT_ROUTES } from '../../main/gateway/api/routes.ts';
+import { cliPage } from '../../scripts/cli-page.ts';
 import { configurationPage } from '../../scripts/docs.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -30,6 +31,10 @@ function deadEnd(page: string, link: string): string | null {
 
 test('docs/configuration.md is what `npm run docs` makes of the table of settings', async () => {
   expect(read('docs/configuration.md')).toBe(await configurationPage());
+});
+
+test('docs/cli.md is what `npm run docs` makes of the table of commands', async () => {
+  expect(read('docs/cli.md')).toBe(await cliPage());
 });
 
 test.each(PAGES)('every link and picture of %s leads to a file and a heading', (page) => {

@@ -44,8 +44,8 @@ test('join enrols this machine, keeps that for the agent, and says what comes ne
   const { id, registryUrl, gatewayToken } = enrolment(directory);
   expect(registryUrl).toBe(gateway.url);
   expect(stdout).toContain(`Joined the gateway at ${gateway.url} as ${String(id)}`);
-  expect(stdout).toContain('"npm start"');
-  expect(stdout).toContain('node scripts/switchyard.mjs doctor');
+  expect(stdout).toContain('"switchyard start"');
+  expect(stdout).toContain('"switchyard doctor"');
   expect(stdout).not.toContain(token);
   expect(stdout).not.toContain(String(gatewayToken));
   // The gateway is on this machine: loopback is where it finds the agent.
@@ -215,7 +215,7 @@ test.each([[['join']], [['join', 'http://127.0.0.1:1', NO_TOKEN, 'more']], [['do
       ...args,
     );
     expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toContain('switchyard join <url> <token>');
+    expect(stderr).toContain(`Usage: switchyard ${args[0]}`);
     expect(stderr).not.toContain(NO_TOKEN);
   },
 );

@@ -28,11 +28,19 @@ export function startCli(
   settings: Readonly<Record<string, string>>,
   ...args: readonly string[]
 ): RunningCli {
+  return startCliIn(asVariables({ AGENT: 'false', ...settings }), ...args);
+}
+
+/** As `startCli`, with whole names of variables. */
+export function startCliIn(
+  env: Readonly<Record<string, string>>,
+  ...args: readonly string[]
+): RunningCli {
   return startProgram([process.execPath, 'main/headless.ts', ...args], {
     PATH: process.env['PATH'],
     // A hundred starts of the same program: what was compiled once is kept.
     NODE_COMPILE_CACHE: join(ROOT, '.cache/compile'),
-    ...asVariables({ AGENT: 'false', ...settings }),
+    ...env,
   });
 }
 

@@ -183,17 +183,25 @@ class OpenAttempt implements AttemptObserver {
   }
 }
 
+/** One line when a request has ended; while it runs nothing is written. */
 function writeLine(
-  { id, state, upstream, status, fallbackReason, endMs }: MutableRow,
+  { id, model, stream, state, upstream, status, fallbackReason, endMs, attempts }: MutableRow,
   log: Log,
 ): void {
-  const isNotable = state !== 'done' || fallbackReason !== 'none';
-  log(isNotable ? 'info' : 'debug', 'request', {
+  log('info', 'request', {
     id,
+    model,
+    stream,
     state,
     upstream,
     status,
     fallbackReason,
+    firstContentMs: firstContentMs(attempts),
     ms: endMs,
   });
+}
+
+function firstContentMs(attempts: readonly AttemptRow[]): number | null {
+  for (const { firstContentMs: ms } of attempts) if (ms !== null) return ms;
+  return null;
 }

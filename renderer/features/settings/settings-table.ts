@@ -56,6 +56,8 @@ const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     maxBodyBytes: 'Largest request',
     maxBodiesInFlightBytes: 'Memory for requests',
     logLevel: 'Log level',
+    logTo: 'Log to',
+    logFormat: 'Log format',
   },
 };
 
@@ -81,6 +83,13 @@ const CHOICE_LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> 
     off: 'Never',
   },
   logLevel: { error: 'Errors', warn: 'Warnings', info: 'Normal', debug: 'Debug' },
+  logTo: {
+    auto: 'Detect automatically',
+    file: 'File',
+    stderr: 'Standard error',
+    stdout: 'Standard output',
+  },
+  logFormat: { auto: 'Detect automatically', text: 'Text', json: 'JSON' },
 };
 
 /** All settings in the gateway's order; one that has no name here is called by its key. */

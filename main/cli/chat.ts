@@ -1,0 +1,166 @@
+import { text as textFrom } from 'node:stream/consumers';
+import { createFramer, dataOf, eventsOf } from '../gateway/upstream/sse.ts';
+import { memberOf, parseJson } from '../platform/json.ts';
+import type { Input } from './command.ts';
+import { answer, EXIT, failed, type Outcome } from './outcome.ts';
+import { findRunning, noneRuns, type Running } from './running-app.ts';
+import { paintError, printError, withProgress } from './terminal.ts';
+
+/** Asks one question; the answer goes to standard output as it comes, its route to standard error. */
+export async function chat(input: Input): Promise<Outcome> {
+  const { dataDirectory, options, words } = input;
+  const message = await messageOf(words);
+  if (message.trim() === '') return failed(NO_MESSAGE, EXIT.usage);
+  const running = findRunning(dataDirectory);
+  if (running === null) return noneRuns(dataDirectory);
+  const model = typeof options['model'] === 'string' ? options['model'] : null;
+  const asJson = options['json'] === true;
+  const result = await converse(running, bodyOf(message, model), (piece) => {
+    if (!asJson) process.stdout.write(process.stdout.isTTY ? withoutControls(piece) : piece);
+  });
+  if (result.kind === 'unreached') return failed(`The gateway did not answer: ${result.why}.`);
+  const { route, text, error } = result;
+  if (asJson && error === null) return answer({ text, ...route }, '');
+  if (!asJson) {
+    if (text !== '' && !text.endsWith('\n')) process.stdout.write('\n');
+    printError(paintError('dim', routeText(route)));
+  }
+  return error === null ? { kind: 'printed', exitCode: EXIT.done } : failed(error);
+}
+
+const NO_MESSAGE =
+  '"chat" needs a message, as in: switchyard chat "Why is the sky blue?" It may also come on standard input.';
+
+async function messageOf(words: readonly string[]): Promise<string> {
+  if (words.length > 0) return words.join(' ');
+  return process.stdin.isTTY ? '' : textFrom(process.stdin);
+}
+
+function bodyOf(content: string, model: string | null): string {
+  const messages = [{ role: 'user', content }];
+  return JSON.stringify({ ...(model === null ? {} : { model }), messages, stream: true });
+}
+
+export interface ChatRoute {
+  readonly upstream: string;
+  readonly provider: string | null;
+  readonly fallbackReason: string;
+  readonly requestId: string | null;
+  readonly model: string | null;
+  /** Null where no content came. */
+  readonly firstContentMs: number | null;
+  readonly totalMs: number;
+}
+
+type Conversed =
+  | {
+      readonly kind: 'answered';
+      readonly text: string;
+      readonly route: ChatRoute;
+      /** Null for an answer that came to its end. */
+      readonly error: string | null;
+    }
+  | { readonly kind: 'unreached'; readonly why: string };
+
+async function converse(
+  { url, controlToken }: Running,
+  body: string,
+  onText: (piece: string) => void,
+): Promise<Conversed> {
+  const begunAt = performance.now();
+  const sinceMs = () => Math.round(performance.now() - begunAt);
+  try {
+    const response = await withProgress(
+      'Waiting for the first token',
+      fetch(`${url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${controlToken}`, 'content-type': 'application/json' },
+        body,
+      }),
+    );
+    const headers = routeHeaders(response.headers);
+    const answered = response.ok
+      ? await readStream(response, onText, sinceMs)
+      : {
+          ...NOTHING,
+          error: errorOf(parseJson(await response.text())) ?? `HTTP ${response.status}`,
+        };
+    const { text, error, model, firstContentMs } = answered;
+    const route = { ...headers, model, firstContentMs, totalMs: sinceMs() };
+    return { kind: 'answered', text, error, route };
+  } catch (error) {
+    return { kind: 'unreached', why: error instanceof Error ? error.message : 'unknown error' };
+  }
+}
+
+function routeHeaders(headers: Headers) {
+  return {
+    upstream: headers.get('x-gateway-upstream') ?? 'none',
+    provider: headers.get('x-gateway-provider'),
+    fallbackReason: headers.get('x-gateway-fallback-reason') ?? 'none',
+    requestId: headers.get('x-gateway-request-id'),
+  };
+}
+
+interface Streamed {
+  readonly text: string;
+  readonly error: string | null;
+  readonly model: string | null;
+  readonly firstContentMs: number | null;
+}
+
+const NOTHING: Streamed = { text: '', error: null, model: null, firstContentMs: null };
+
+async function readStream(
+  response: Response,
+  onText: (piece: string) => void,
+  sinceMs: () => number,
+): Promise<Streamed> {
+  const framer = createFramer();
+  let state: Streamed = { ...NOTHING, error: 'The answer broke off.' };
+  for await (const chunk of response.body ?? []) {
+    const frames = framer.push(Buffer.from(chunk));
+    for (const event of frames === null ? [] : eventsOf(frames)) {
+      const data = dataOf(event);
+      if (data === '[DONE]') state = { ...state, error: null };
+      if (data === null || data === '[DONE]') continue;
+      const value = parseJson(data);
+      const piece = memberOf(listFirst(memberOf(value, 'choices')), 'delta', 'content');
+      const { model, error, firstContentMs } = state;
+      state = {
+        text: state.text,
+        error: errorOf(value) ?? error,
+        model: model ?? stringOf(memberOf(value, 'model')),
+        firstContentMs,
+      };
+      if (typeof piece !== 'string' || piece === '') continue;
+      onText(piece);
+      state = {
+        ...state,
+        text: state.text + piece,
+        firstContentMs: firstContentMs ?? sinceMs(),
+      };
+    }
+  }
+  return state;
+}
+
+const listFirst = (list: unknown): unknown => (Array.isArray(list) ? (list as unknown[])[0] : null);
+const stringOf = (value: unknown) => (typeof value === 'string' ? value : null);
+const errorOf = (value: unknown) => stringOf(memberOf(value, 'error', 'message'));
+
+/** A model's text must not move the cursor or change the terminal. */
+const withoutControls = (text: string) => text.replaceAll(/[^\P{Cc}\n\t]/gu, '');
+
+export function routeText(route: ChatRoute): string {
+  const { upstream, provider, fallbackReason, requestId, model, firstContentMs, totalMs } = route;
+  const parts = [
+    provider === null ? upstream : `${upstream} (${provider})`,
+    ...(model === null ? [] : [model]),
+    ...(firstContentMs === null ? [] : [`first token ${firstContentMs} ms`]),
+    `${totalMs} ms in all`,
+    ...(fallbackReason === 'none' ? [] : [`passed over: ${fallbackReason}`]),
+    ...(requestId === null ? [] : [requestId]),
+  ];
+  return `[${parts.join(' | ')}]`;
+}

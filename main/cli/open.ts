@@ -1,0 +1,37 @@
+import { spawn } from 'node:child_process';
+import type { Input } from './command.ts';
+import { answer, type Outcome } from './outcome.ts';
+import { ask } from './running-app.ts';
+
+/** Shows the window in the browser; where there is none, or with `--print`, only prints the link. */
+export async function openWindow({ env, dataDirectory, options }: Input): Promise<Outcome> {
+  const asked = await ask(dataDirectory, { method: 'POST', path: 'sessions/codes' });
+  if (asked.kind === 'failed') return asked;
+  const link = String(asked.body['link']);
+  const isAlone = options['print'] === true || options['json'] === true || !process.stdout.isTTY;
+  if (!isAlone) showInBrowser(link, env);
+  return answer({ link }, link);
+}
+
+type Opener = readonly [command: string, ...args: string[]];
+
+/** The program that shows an address in the user's browser; null where there is no screen. */
+export function openerOf(
+  platform: NodeJS.Platform,
+  env: Readonly<Record<string, string | undefined>>,
+): Opener | null {
+  if (platform === 'darwin') return ['open'];
+  // "start" would need a shell, in which an address has characters of meaning.
+  if (platform === 'win32') return ['rundll32', 'url.dll,FileProtocolHandler'];
+  return env['DISPLAY'] || env['WAYLAND_DISPLAY'] ? ['xdg-open'] : null;
+}
+
+function showInBrowser(link: string, env: NodeJS.ProcessEnv): void {
+  const opener = openerOf(process.platform, env);
+  if (opener === null) return;
+  const [command, ...args] = opener;
+  const child = spawn(command, [...args, link], { stdio: 'ignore', detached: true });
+  // The link is printed anyway.
+  child.on('error', () => {});
+  child.unref();
+}

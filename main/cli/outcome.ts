@@ -1,0 +1,32 @@
+/** Exit codes (docs/cli.md#exit-codes). */
+export const EXIT = { done: 0, failed: 1, usage: 2, notRunning: 3 } as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+export const EXIT_MEANINGS: Readonly<Record<ExitCode, string>> = {
+  0: 'Done.',
+  1: 'The command failed, or what it checked is not well. Standard error says why.',
+  2: 'The command line is wrong. Nothing was done.',
+  3: 'No gateway runs with this data directory.',
+};
+
+/** The result of a command, printed by the caller. */
+export type Outcome =
+  | {
+      readonly kind: 'answer';
+      /** Printed by `--json`. */
+      readonly data: unknown;
+      readonly text: string;
+      readonly exitCode: ExitCode;
+    }
+  | { readonly kind: 'failed'; readonly message: string; readonly exitCode: ExitCode }
+  /** The command has printed everything itself. */
+  | { readonly kind: 'printed'; readonly exitCode: ExitCode };
+
+export function answer(data: unknown, text: string, exitCode: ExitCode = EXIT.done): Outcome {
+  return { kind: 'answer', data, text, exitCode };
+}
+
+export function failed(message: string, exitCode: ExitCode = EXIT.failed): Outcome {
+  return { kind: 'failed', message, exitCode };
+}

@@ -1,0 +1,32 @@
+/** The program that a service manager runs. */
+export interface Program {
+  /** The program and its arguments. */
+  readonly command: readonly [string, ...string[]];
+  /** Null: the default of the user that the service runs as. */
+  readonly dataDirectory: string | null;
+}
+
+/** A service as one manager takes it: a file, and command lines. */
+export interface Service {
+  readonly file: string;
+  readonly text: string;
+  readonly encoding: 'utf8' | 'utf16le';
+  /** After the file was written. */
+  readonly install: readonly CommandLine[];
+  /** Before the file is removed. */
+  readonly remove: readonly CommandLine[];
+  /** After the file was removed. */
+  readonly forget: readonly CommandLine[];
+  /** Ends with 0 while the service runs. */
+  readonly isActive: CommandLine;
+  /** For people, after the installation. */
+  readonly notes: readonly string[];
+  /** Shows the log or names its place, as in `journalctl --user -u switchyard`. */
+  readonly log: string;
+}
+
+export type CommandLine = readonly [string, ...string[]];
+
+/** For element texts of XML. */
+export const xmlText = (text: string) =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');

@@ -1,0 +1,52 @@
+import { spawn } from 'node:child_process';
+import type { Clock } from '../../platform/clock.ts';
+
+/** Tells systemd how the service is (sd_notify(3)); does nothing where systemd has not started this process. */
+export interface Notifier {
+  ready(): void;
+  stopping(): void;
+}
+
+interface NotifierDeps {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly pid: number;
+  readonly clock: Clock;
+  readonly send: (state: string) => void;
+}
+
+/** While the event loop runs, the watchdog hears of it twice in its time, as sd_watchdog_enabled(3) advises. */
+export function createNotifier({ env, pid, clock, send }: NotifierDeps): Notifier {
+  if (!env['NOTIFY_SOCKET']) return { ready() {}, stopping() {} };
+  const everyMs = watchdogMs(env, pid) / 2;
+  const keepAlive = () => {
+    send('WATCHDOG=1');
+    clock.after(everyMs, keepAlive);
+  };
+  return {
+    ready() {
+      send('READY=1');
+      if (everyMs > 0) clock.after(everyMs, keepAlive);
+    },
+    stopping: () => send('STOPPING=1'),
+  };
+}
+
+/** 0 without a watchdog, or with one for another process. */
+function watchdogMs(env: NotifierDeps['env'], pid: number): number {
+  const owner = env['WATCHDOG_PID'];
+  if (owner !== undefined && owner !== String(pid)) return 0;
+  const microseconds = Number(env['WATCHDOG_USEC']);
+  return Number.isFinite(microseconds) ? microseconds / 1000 : 0;
+}
+
+/** By systemd's own tool, because Node has no datagram sockets of the Unix domain (docs/decisions.md#messages-to-systemd). */
+export function notifySystemd(env: NodeJS.ProcessEnv, onError: (why: string) => void) {
+  return (state: string) => {
+    const { NOTIFY_SOCKET, PATH } = env;
+    spawn('systemd-notify', [state], { env: { NOTIFY_SOCKET, PATH }, stdio: 'ignore' })
+      .on('error', (error) => onError(error.message))
+      .on('exit', (code) => {
+        if (code !== 0) onError(`systemd-notify ended with ${code ?? 'a signal'}`);
+      });
+  };
+}

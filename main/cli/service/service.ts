@@ -1,0 +1,143 @@
+import { spawn } from 'node:child_process';
+import { existsSync, realpathSync, rmSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { homedir, userInfo } from 'node:os';
+import { dirname, join } from 'node:path';
+import { ENV_PREFIX } from '../../config/schema.ts';
+import type { Input } from '../command.ts';
+import { logDirectory } from '../log-target.ts';
+import { answer, EXIT, failed, type Outcome } from '../outcome.ts';
+import { findRunning } from '../running-app.ts';
+import { withProgress } from '../terminal.ts';
+import { launchdService } from './launchd.ts';
+import type { CommandLine, Program, Service } from './manager.ts';
+import { scheduledTask } from './scheduled-task.ts';
+import { hiddenPath, systemService, userService } from './systemd.ts';
+
+export const ACTIONS = ['install', 'remove', 'status'] as const;
+
+/** Installs, removes or describes the service of this program. */
+export async function service(input: Input): Promise<Outcome> {
+  const { words, options } = input;
+  const isSystem = options['system'] === true;
+  if (isSystem && process.platform !== 'linux') {
+    return failed('"--system" is for systemd; here a service is always one of its user.');
+  }
+  const program = thisProgram(input.env);
+  const chosen = isSystem ? systemService(program) : serviceOfUser(program, input);
+  if (options['print'] === true) {
+    return answer({ file: chosen.file, text: chosen.text }, chosen.text);
+  }
+  const hidden = isSystem ? hiddenPath(program) : null;
+  switch (words[0]) {
+    case 'install':
+      return hidden === null ? install(chosen, input) : failed(hiddenMessage(hidden));
+    case 'remove':
+      return remove(chosen);
+    default:
+      return status(chosen);
+  }
+}
+
+const hiddenMessage = (path: string) =>
+  `A service of the machine runs as a user of its own, who cannot read ${path}: install Node and Switchyard for all users, as under /usr/local, or leave "--system" out.`;
+
+function thisProgram(env: NodeJS.ProcessEnv): Program {
+  const script = realpathSync(process.argv[1] ?? '');
+  const chosen = env[`${ENV_PREFIX}DATA_DIR`]?.trim() ?? '';
+  const dataDirectory = chosen === '' ? null : chosen;
+  return { command: [process.execPath, script, 'start'], dataDirectory };
+}
+
+function serviceOfUser(program: Program, { env, dataDirectory }: Input): Service {
+  const { username, uid } = userInfo();
+  const home = homedir();
+  switch (process.platform) {
+    case 'darwin':
+      return launchdService(program, { home, uid, logDirectory: logDirectory(dataDirectory) });
+    case 'win32': {
+      const user = env['USERDOMAIN'] ? `${env['USERDOMAIN']}\\${username}` : username;
+      return scheduledTask(program, { user, dataDirectory });
+    }
+    default:
+      return userService(program, env['XDG_CONFIG_HOME'] || join(home, '.config'));
+  }
+}
+
+async function install(chosen: Service, { env, dataDirectory }: Input): Promise<Outcome> {
+  const { file, text, encoding, notes } = chosen;
+  if (!existsSync(file) && findRunning(dataDirectory) !== null) return failed(ALREADY_RUNS);
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, encoding === 'utf16le' ? `\uFEFF${text}` : text, encoding);
+  const failure = await withProgress('Starting the service', runAll(chosen.install));
+  if (failure !== null) {
+    return failed(
+      `${file} is written, but the service does not start.\n${failure}\nSee ${chosen.log}`,
+    );
+  }
+  const lines = [`Installed ${file}; the service runs.`, ...notes, ...unseenVariables(env)];
+  return answer({ file, notes: lines.slice(1) }, lines.join('\n'));
+}
+
+const ALREADY_RUNS =
+  'A gateway runs already with this data directory: stop it first, then the service can take its place.';
+
+/** A service does not get the variables of this shell. */
+function unseenVariables(env: NodeJS.ProcessEnv): readonly string[] {
+  const names = Object.keys(env).filter(
+    (name) => name.startsWith(ENV_PREFIX) && name !== `${ENV_PREFIX}DATA_DIR`,
+  );
+  if (names.length === 0) return [];
+  return [
+    `The service does not see ${names.join(', ')} of this shell: use "switchyard set" instead.`,
+  ];
+}
+
+async function remove({ file, remove: commands, forget }: Service): Promise<Outcome> {
+  if (!existsSync(file)) return answer({ removed: null }, `There is no service ${file}.`);
+  const failure = await withProgress('Stopping the service', runAll(commands));
+  if (failure !== null)
+    return failed(`${file} is still there, because it could not be stopped.\n${failure}`);
+  rmSync(file);
+  await runAll(forget);
+  return answer(
+    { removed: file },
+    `Removed ${file}. Settings and keys stay in the data directory.`,
+  );
+}
+
+async function status({ file, isActive, log }: Service): Promise<Outcome> {
+  const isInstalled = existsSync(file);
+  const isRunning = isInstalled && (await runAll([isActive])) === null;
+  const data = { file, isInstalled, isRunning };
+  if (!isInstalled) return answer(data, 'The service is not installed.', EXIT.failed);
+  if (isRunning) return answer(data, `The service runs (${file}). Its log: ${log}`);
+  return answer(
+    data,
+    `The service is installed (${file}), but does not run: see ${log}`,
+    EXIT.failed,
+  );
+}
+
+/** The words of the first command that failed; null if all have succeeded. */
+async function runAll(commands: readonly CommandLine[]): Promise<string | null> {
+  for (const [command, ...args] of commands) {
+    const failure = await run(command, args);
+    if (failure !== null) return failure;
+  }
+  return null;
+}
+
+function run(command: string, args: readonly string[]): Promise<string | null> {
+  const line = [command, ...args].join(' ');
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
+    let said = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+    child.on('error', (error) => resolve(`"${line}" cannot be run: ${error.message}`));
+    child.on('close', (code) => {
+      resolve(code === 0 ? null : `"${line}" failed (${code ?? 'killed'}): ${said.trim()}`);
+    });
+  });
+}

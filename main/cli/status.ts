@@ -1,0 +1,78 @@
+import type { AgentView } from '#shared/agent.ts';
+import type { StatusReport, UpstreamReport } from '#shared/status.ts';
+import type { Input } from './command.ts';
+import { stateLine } from './commands.ts';
+import { answer, EXIT, type Outcome } from './outcome.ts';
+import { ask } from './running-app.ts';
+import { paint, type Paint } from './terminal.ts';
+
+/** Which upstreams can serve, and the state of this machine; exit code 1 if nothing can serve. */
+export async function status({ dataDirectory }: Input): Promise<Outcome> {
+  const asked = await ask(dataDirectory, { method: 'GET', path: 'status' });
+  if (asked.kind === 'failed') return asked;
+  const { url } = asked;
+  const report = asked.body as unknown as StatusReport;
+  const agentAsked = await ask(dataDirectory, { method: 'GET', path: 'agent' });
+  // 409 where the agent is switched off.
+  const agent = agentAsked.kind === 'answered' ? (agentAsked.body as unknown as AgentView) : null;
+  const data = { url, baseUrl: `${url}/v1`, status: report, agent };
+  return answer(data, statusText(data, paint), report.ok ? EXIT.done : EXIT.failed);
+}
+
+export interface Status {
+  readonly url: string;
+  readonly baseUrl: string;
+  readonly status: StatusReport;
+  /** Null while the agent is switched off. */
+  readonly agent: AgentView | null;
+}
+
+export function statusText({ url, baseUrl, status: report, agent }: Status, color: Paint): string {
+  const { totalRequests, fallbackCount } = report.stats;
+  const width = Math.max(...report.upstreams.map(({ id }) => id.length));
+  const rows = report.upstreams.map((upstream) => {
+    const { style, text } = standingOf(upstream, report);
+    return `  ${upstream.id.padEnd(width)}  ${color(style, text)}`;
+  });
+  return [
+    `${report.ok ? color('green', 'Ready') : color('red', 'Nothing can serve now')} at ${url}`,
+    `Base URL for your apps: ${baseUrl}`,
+    '',
+    ...rows,
+    '',
+    `This machine: ${agent === null ? 'its agent is switched off.' : stateLine(agent)}`,
+    `Requests: ${totalRequests}, of which ${fallbackCount} fell back.`,
+    ...(report.forceZero ? ['Zero-spend: only local is called.'] : []),
+  ].join('\n');
+}
+
+interface Standing {
+  readonly style: 'green' | 'yellow' | 'red' | 'dim';
+  readonly text: string;
+}
+
+function standingOf(upstream: UpstreamReport, report: StatusReport): Standing {
+  const { id, baseUrl, circuit, skips, healthy, model } = upstream;
+  const [exclusion] = skips;
+  const isPool = id === 'local' && baseUrl === null;
+  if (circuit.open) {
+    const seconds = Math.ceil(circuit.cooldownRemainingMs / 1000);
+    const why = circuit.lastError === null ? '' : `: ${circuit.lastError}`;
+    return { style: 'red', text: `skipped for ${seconds} s${why}` };
+  }
+  if (exclusion !== undefined) {
+    return { style: 'yellow', text: `skipped until ${exclusion.until}: ${exclusion.reason}` };
+  }
+  if (isPool) return poolStanding(report);
+  if (baseUrl === null) return { style: 'dim', text: 'not set up' };
+  if (!healthy) return { style: 'yellow', text: `cannot serve now  ${baseUrl}` };
+  return { style: 'green', text: ['ready', model, baseUrl].filter(Boolean).join('  ') };
+}
+
+function poolStanding({ local }: StatusReport): Standing {
+  const { verified_count: verified, pending_count: pending, failed_count: failures } = local;
+  if (verified + pending + failures === 0) return { style: 'dim', text: 'no machine has joined' };
+  const text = `${verified} verified, ${pending} pending, ${failures} failed`;
+  if (local.health === 'ok') return { style: 'green', text: `ready  ${text}` };
+  return { style: 'yellow', text: `cannot serve now  ${text}` };
+}

@@ -1,0 +1,182 @@
+import { UPSTREAM_IDS } from '#shared/ids.ts';
+import { VERSION } from '../app/version.ts';
+import { chat } from './chat.ts';
+import { type Command, JSON_OPTION, type Option } from './command.ts';
+import { leave, reset, setMode } from './commands.ts';
+import { completionScript, SHELLS } from './completion.ts';
+import { commandHelp, generalHelp } from './help.ts';
+import { logs } from './logs.ts';
+import { models } from './models.ts';
+import { openWindow } from './open.ts';
+import { answer, type Outcome } from './outcome.ts';
+import { ACTIONS, service } from './service/service.ts';
+import { getSettings, PATHS, SECTIONS, setSetting } from './settings.ts';
+import { status } from './status.ts';
+
+/** For commands that print data. */
+const withJson = (...options: readonly Option[]) => [...options, JSON_OPTION];
+
+/** Every command, once. What the larger part of the program does is loaded when it is needed. */
+export const COMMANDS: readonly Command[] = [
+  {
+    name: 'start',
+    summary: 'Run the gateway in this terminal, until a signal stops it.',
+    details: 'It serves the window too; "switchyard open" shows it. Running requests may finish.',
+    arguments: [],
+    options: [],
+    run: async (input) => (await import('./serve.ts')).start(input),
+  },
+  {
+    name: 'status',
+    summary: 'Print which upstreams can serve, and the state of this machine.',
+    details: 'Exit code 1 if the gateway runs but nothing can serve.',
+    arguments: [],
+    options: withJson(),
+    run: status,
+  },
+  {
+    name: 'open',
+    summary: 'Show the window in the browser, with control.',
+    details: 'The link gives control once, for 10 minutes. It is printed, too.',
+    arguments: [],
+    options: withJson({ name: 'print', summary: 'Only print the link.' }),
+    run: openWindow,
+  },
+  {
+    name: 'chat',
+    summary: 'Send one message and print the answer as it comes.',
+    details:
+      'Standard error shows the route: who answered, how fast, and who was passed over and why. Without words the message comes from standard input.',
+    arguments: [{ name: 'message', times: 'any' }],
+    options: withJson({ name: 'model', short: 'm', value: 'name', summary: 'Model to ask for.' }),
+    run: chat,
+  },
+  {
+    name: 'models',
+    summary: 'List the models that apps can ask for.',
+    arguments: [],
+    options: withJson(),
+    run: models,
+  },
+  {
+    name: 'logs',
+    summary: 'Print the end of the log.',
+    arguments: [],
+    options: withJson(
+      { name: 'follow', short: 'f', summary: 'Go on with new lines as they come.' },
+      { name: 'lines', short: 'n', value: 'count', summary: 'Lines to begin with; 50.' },
+    ),
+    run: logs,
+  },
+  {
+    name: 'get',
+    summary: 'Print the settings, those of a section, or one.',
+    arguments: [{ name: 'path', times: 'optional', known: [...SECTIONS, ...PATHS] }],
+    options: withJson(),
+    run: getSettings,
+  },
+  {
+    name: 'set',
+    summary: 'Change a setting, as in: set agent.onlyWhenIdle true.',
+    details: 'The value "default" puts the default back.',
+    arguments: [{ name: 'path', known: PATHS }, { name: 'value' }],
+    options: withJson(),
+    run: setSetting,
+  },
+  {
+    name: 'reset',
+    summary: 'Close the circuit of an upstream or a machine, so that it is called again.',
+    arguments: [{ name: 'id', known: UPSTREAM_IDS }],
+    options: withJson(),
+    run: reset,
+  },
+  {
+    name: 'join',
+    summary: 'Let another gateway use this machine; its window shows the line.',
+    arguments: [{ name: 'url' }, { name: 'token' }],
+    options: withJson({ name: 'yes', summary: 'Continue over plain HTTP without asking.' }),
+    run: async (input) => (await import('./join.ts')).runJoin(input),
+  },
+  {
+    name: 'leave',
+    summary: 'Report to no other gateway any more.',
+    arguments: [],
+    options: withJson(),
+    run: leave,
+  },
+  {
+    name: 'pause',
+    summary: 'Take no requests on this machine, and end running ones.',
+    arguments: [],
+    options: withJson(),
+    run: (input) => setMode(input, 'paused'),
+  },
+  {
+    name: 'drain',
+    summary: 'Take no new requests on this machine; running ones may finish.',
+    arguments: [],
+    options: withJson(),
+    run: (input) => setMode(input, 'drained'),
+  },
+  {
+    name: 'resume',
+    summary: 'Take requests again, whatever rule pauses this machine now.',
+    arguments: [],
+    options: withJson(),
+    run: (input) => setMode(input, 'on'),
+  },
+  {
+    name: 'doctor',
+    summary: 'Check this machine as a gateway would.',
+    details:
+      'The running gateway makes the checks; where none runs, they are made from here. Exit code 1 if one fails.',
+    arguments: [],
+    options: withJson(),
+    run: async (input) => (await import('./doctor.ts')).runDoctor(input),
+  },
+  {
+    name: 'service',
+    summary: 'Run the gateway as a service that starts by itself.',
+    details:
+      'systemd on Linux, launchd on macOS, a scheduled task on Windows. "status" ends with code 0 while the service runs, otherwise 1.',
+    arguments: [{ name: 'action', choices: ACTIONS }],
+    options: withJson(
+      {
+        name: 'system',
+        summary: 'As a service of the machine instead of the user; systemd, as root.',
+      },
+      { name: 'print', summary: 'Only print what would be installed.' },
+    ),
+    run: service,
+  },
+  {
+    name: 'uninstall',
+    summary: 'Remove this program; its settings and keys stay.',
+    arguments: [],
+    options: withJson(),
+    run: async (input) => (await import('./uninstall.ts')).runUninstall(input),
+  },
+  {
+    name: 'completion',
+    summary: 'Print a script that completes commands in a shell.',
+    details: 'Its first lines say how the shell loads it.',
+    arguments: [{ name: 'shell', choices: SHELLS }],
+    options: [],
+    run: ({ words: [shell = ''] }) => text(completionScript(shell, COMMANDS)),
+  },
+  {
+    name: 'help',
+    summary: 'Explain one command, or list all commands and settings.',
+    arguments: [{ name: 'command', times: 'optional' }],
+    options: [],
+    run: ({ words: [name] }) => text(helpText(name)),
+  },
+];
+
+/** The help of a command, or of all where there is none of that name. */
+export function helpText(name: string | undefined): string {
+  const command = COMMANDS.find((each) => each.name === name);
+  return command === undefined ? generalHelp(COMMANDS, VERSION) : commandHelp(command);
+}
+
+const text = (printed: string): Promise<Outcome> => Promise.resolve(answer(null, printed));

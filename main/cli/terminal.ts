@@ -1,0 +1,55 @@
+import { styleText } from 'node:util';
+
+type Style = 'green' | 'yellow' | 'red' | 'dim' | 'bold';
+export type Paint = (style: Style, text: string) => string;
+
+/** Colours for standard output; none where it is no terminal or `NO_COLOR` is set. */
+export const paint: Paint = (style, text) => styleText(style, text, { stream: process.stdout });
+
+export const paintError: Paint = (style, text) =>
+  styleText(style, text, { stream: process.stderr });
+
+/** Writes a text that ends with a line break. */
+export function print(text: string): void {
+  process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
+}
+
+export function printError(text: string): void {
+  process.stderr.write(text.endsWith('\n') ? text : `${text}\n`);
+}
+
+/**
+ * Ends quietly when the reader of the output has gone, as in `switchyard logs | head`. A gateway in the foreground
+ * goes on, because its output is not its purpose.
+ */
+export function ignoreClosedOutput(isGateway: boolean): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+      if (!isGateway) process.exit(0);
+    });
+  }
+}
+
+const TICK_MS = 1000;
+/** Erases the line and returns to its beginning. */
+const ERASE = '\r\u001B[K';
+
+/** Shows on a terminal that something still runs, and for how long; prints nothing elsewhere. */
+export async function withProgress<T>(text: string, work: Promise<T>): Promise<T> {
+  const { stderr } = process;
+  if (!stderr.isTTY) return work;
+  const begunAt = performance.now();
+  const show = () => {
+    const seconds = Math.round((performance.now() - begunAt) / 1000);
+    stderr.write(`${ERASE}${text} ${seconds} s`);
+  };
+  show();
+  const timer = setInterval(show, TICK_MS);
+  try {
+    return await work;
+  } finally {
+    clearInterval(timer);
+    stderr.write(ERASE);
+  }
+}

@@ -1,0 +1,96 @@
+import { expect, test } from 'vitest';
+import { readArguments } from '../../main/cli/arguments.ts';
+import { optionsOf, synopsis } from '../../main/cli/command.ts';
+import { commandHelp, generalHelp } from '../../main/cli/help.ts';
+import { didYouMean, nearest } from '../../main/cli/suggest.ts';
+import { COMMANDS } from '../../main/cli/table.ts';
+
+function commandNamed(name: string) {
+  const command = COMMANDS.find((each) => each.name === name);
+  if (command === undefined) throw new Error(`no command ${name}`);
+  return command;
+}
+
+test.each([
+  ['statsu', 'status'],
+  ['stauts', 'status'],
+  ['chatt', 'chat'],
+  ['opne', 'open'],
+  ['comp', 'completion'],
+  ['pasue', 'pause'],
+])('the mistyped %s is near to %s', (word, meant) => {
+  expect(
+    nearest(
+      word,
+      COMMANDS.map(({ name }) => name),
+    ),
+  ).toBe(meant);
+});
+
+test.each(['deploy', 'x', 'zzzzzz', '-'])('nothing is suggested for %s', (word) => {
+  const names = COMMANDS.map(({ name }) => name);
+  expect(didYouMean(word, names)).toBe('');
+});
+
+test.each([
+  ['get', ['a', 'b'], 'Unexpected "b": "get" takes [path].'],
+  ['set', ['agent.host'], '"set" needs <path> <value>.'],
+  ['pause', ['now'], 'Unexpected "now": "pause" takes no arguments.'],
+  ['doctor', ['--jsn'], '"doctor" has no option "--jsn". Did you mean "--json"?'],
+  ['logs', ['-x'], '"logs" has no option "-x".'],
+  ['logs', ['-n'], '"-n" needs a value: -n <count>.'],
+  ['logs', ['--lines', '--json'], '"--lines" needs a value: --lines <count>.'],
+  ['status', ['--json=1'], '"--json" takes no value.'],
+  [
+    'completion',
+    ['bsh'],
+    '"completion" takes bash, zsh, fish, but not "bsh". Did you mean "bash"?',
+  ],
+] as const)('"%s %j" is refused with: %s', (name, args, message) => {
+  expect(readArguments(commandNamed(name), args)).toEqual({ kind: 'bad', message });
+});
+
+test('options may stand before, between and behind the words, and "--" ends them', () => {
+  const chat = commandNamed('chat');
+  expect(readArguments(chat, ['--json', 'a', '-m', 'llama', 'b', '--', '--c'])).toEqual({
+    kind: 'read',
+    words: ['a', 'b', '--c'],
+    options: { json: true, model: 'llama' },
+  });
+});
+
+test('help for a command is given whatever else the line lacks', () => {
+  expect(readArguments(commandNamed('set'), ['-h'])).toMatchObject({ options: { help: true } });
+});
+
+test('every command is in the general help, with its arguments and its sentence', () => {
+  const help = generalHelp(COMMANDS, '1.2.3');
+  for (const command of COMMANDS) {
+    const line = help.split('\n').find((each) => each.startsWith(`  ${synopsis(command)} `));
+    expect(line).toContain(command.summary);
+  }
+});
+
+test.each(COMMANDS.map((command) => [command.name, command] as const))(
+  'the help of "%s" explains each option',
+  (_name, command) => {
+    const help = commandHelp(command);
+    for (const { name, summary } of optionsOf(command)) {
+      expect(help).toContain(`--${name}`);
+      expect(help).toContain(summary);
+    }
+    expect(command.summary).toMatch(/^[A-Z].*\.$/);
+  },
+);
+
+test('names and options of the table are unique, and arguments that may be left out come last', () => {
+  const names = COMMANDS.map(({ name }) => name);
+  expect(new Set(names).size).toBe(names.length);
+  for (const command of COMMANDS) {
+    const options = optionsOf(command).flatMap(({ name, short }) => [name, short ?? name]);
+    const shorts = optionsOf(command).flatMap(({ short }) => (short === undefined ? [] : [short]));
+    expect(new Set(options).size).toBe(optionsOf(command).length + shorts.length);
+    const needs = command.arguments.map(({ times }) => times === undefined);
+    expect(needs).toEqual(needs.toSorted((one, other) => Number(other) - Number(one)));
+  }
+});

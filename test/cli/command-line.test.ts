@@ -1,0 +1,66 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { temporaryDirectory } from '../support/gateway.ts';
+import { runCli } from '../support/process.ts';
+
+test.each<[args: readonly string[], message: string]>([
+  [['statsu'], 'Unknown command "statsu". Did you mean "status"?'],
+  [['--nonsense'], 'Unexpected "--nonsense".'],
+  [['--verison'], 'Unexpected "--verison". Did you mean "--version"?'],
+  [['--version', '--help'], 'Unexpected "--help".'],
+  [['open', 'now'], 'Unexpected "now": "open" takes no arguments.'],
+  [['set', 'agent.host'], '"set" needs <path> <value>.'],
+])('the command line %j is refused with code 2, and nothing is touched', async (args, message) => {
+  const directory = join(temporaryDirectory(), 'data');
+  const { code, stdout, stderr } = await runCli({ DATA_DIR: directory }, ...args);
+  expect([code, stdout]).toEqual([2, '']);
+  expect(stderr.split('\n')[0]).toContain(message);
+  expect(stderr).toMatch(/"switchyard (\w+ )?--help"/);
+  expect(existsSync(directory)).toBe(false);
+});
+
+test.each([
+  ['--help'],
+  ['-h'],
+  ['help'],
+  ['status', '--help'],
+  ['status', '-h'],
+  ['help', 'status'],
+])('"%s %s" explains and starts nothing', async (...args) => {
+  const directory = join(temporaryDirectory(), 'data');
+  const { code, stdout, stderr } = await runCli({ DATA_DIR: directory }, ...args);
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).toContain('Print which upstreams can serve, and the state of this machine.');
+  expect(existsSync(directory)).toBe(false);
+});
+
+test.each([
+  ['status'],
+  ['models'],
+  ['chat', 'hello'],
+  ['reset', 'local'],
+  ['pause'],
+  ['open'],
+  ['get'],
+])(
+  '"%s" where nothing runs ends with code 3 and one sentence, and writes nothing',
+  async (...args) => {
+    const directory = temporaryDirectory();
+    const { code, stdout, stderr } = await runCli({ DATA_DIR: directory }, ...args);
+    expect([code, stdout]).toEqual([3, '']);
+    expect(stderr).toMatch(/^No gateway runs with the data directory .+"switchyard start".+\n$/);
+    expect(readdirSync(directory)).toEqual([]);
+  },
+);
+
+test('"leave" where nothing runs and nothing was joined says so', async () => {
+  const result = await runCli({ DATA_DIR: temporaryDirectory() }, 'leave');
+  expect(result).toMatchObject({ code: 0, stdout: 'This machine has joined no other gateway.\n' });
+});
+
+test('"chat" without a word or an input names what it needs', async () => {
+  const { code, stderr } = await runCli({ DATA_DIR: temporaryDirectory() }, 'chat');
+  expect(code).toBe(2);
+  expect(stderr).toContain('"chat" needs a message');
+});

@@ -1,0 +1,68 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { logTarget, type Surroundings, surroundingsOf } from '../../main/cli/log-target.ts';
+import { HELLO } from '../support/client.ts';
+import { temporaryDirectory } from '../support/gateway.ts';
+import { postJson } from '../support/http.ts';
+import { runCli, startCli } from '../support/process.ts';
+import { soon } from '../support/two-hosts.ts';
+
+test.each<[Surroundings, to: string, format: string]>([
+  ['journal', 'stderr', 'journal'],
+  ['container', 'stderr', 'text'],
+  ['other', 'file', 'json'],
+])('by default the log of a %s goes to %s as %s', (surroundings, to, format) => {
+  expect(logTarget({ logTo: 'auto', logFormat: 'auto' }, surroundings)).toEqual({ to, format });
+});
+
+test('what is set holds wherever it runs', () => {
+  for (const surroundings of ['journal', 'container', 'other'] as const) {
+    expect(logTarget({ logTo: 'stdout', logFormat: 'json' }, surroundings)).toEqual({
+      to: 'stdout',
+      format: 'json',
+    });
+    expect(logTarget({ logTo: 'file', logFormat: 'auto' }, surroundings)).toEqual({
+      to: 'file',
+      format: 'json',
+    });
+  }
+});
+
+test('the journal counts only where it reads our own standard error', () => {
+  const at = (env: Record<string, string>, pid = 100) =>
+    surroundingsOf({ env, pid, stderr: '8:4711' });
+  expect(at({ JOURNAL_STREAM: '8:4711' })).toBe('journal');
+  expect(at({ JOURNAL_STREAM: '8:42' })).toBe('other');
+  expect(at({})).toBe('other');
+  expect(at({ container: 'podman' })).toBe('container');
+  expect(at({}, 1)).toBe('container');
+});
+
+test('with the log on standard output every line of it is JSON, and no link is among them', async () => {
+  const directory = temporaryDirectory();
+  const DATA_DIR = directory;
+  const cli = startCli({ DATA_DIR, PORT: '0', LOG_TO: 'stdout', LOG_FORMAT: 'json', AGNT: '1' });
+  const url = await cli.printed(/"event":"started","url":"([^"]+)"/);
+  await soon(async () => expect((await runCli({ DATA_DIR }, 'models')).code).toBe(0));
+  expect((await postJson(`${url}/v1/chat/completions`, HELLO)).status).toBe(503);
+  await cli.printed(/"event":"request"/);
+  cli.kill('SIGTERM');
+  const { code, stdout, stderr } = await cli.ended;
+  expect([code, stderr]).toEqual([0, '']);
+  const lines = stdout.trimEnd().split('\n');
+  const events = lines.map((line) => (JSON.parse(line) as { event: string }).event);
+  expect(events).toContain('SWITCHYARD_AGNT is not a setting of this version and is ignored');
+  expect(events.at(0)).toBe('starting');
+  expect(stdout).not.toContain('#code=');
+  expect(existsSync(join(directory, 'logs'))).toBe(false);
+  expect(readdirSync(directory)).toContain('control-token');
+});
+
+test('with the log on standard error the terminal still gets its sentences', async () => {
+  const cli = startCli({ DATA_DIR: temporaryDirectory(), PORT: '0', LOG_TO: 'stderr' });
+  await cli.printed(/Window: \S+#code=/);
+  cli.kill('SIGTERM');
+  const { stderr } = await cli.ended;
+  expect(stderr).toMatch(/^\S+Z info {2}starting version=\S+ pid=\d+\n/);
+});

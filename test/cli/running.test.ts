@@ -1,0 +1,241 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { expect, onTestFinished, test } from 'vitest';
+import type { StatusReport } from '#shared/status.ts';
+import { temporaryDirectory } from '../support/gateway.ts';
+import { runCli, startCli, startCliIn } from '../support/process.ts';
+import { startHost } from '../support/two-hosts.ts';
+import { answers, chunk, cut, error, ROLE, startUpstream } from '../support/upstream.ts';
+
+/** A gateway as a process of its own, with its commands. */
+async function startRunning(settings: Readonly<Record<string, string>> = {}) {
+  const DATA_DIR = temporaryDirectory();
+  const host = await startHost({ DATA_DIR, AGENT: 'false', ...settings });
+  return {
+    host,
+    DATA_DIR,
+    log: join(DATA_DIR, 'logs', 'switchyard.log'),
+    run: (...args: readonly string[]) => runCli({ DATA_DIR }, ...args),
+  };
+}
+
+test('status says what can serve, and its exit code whether anything can', async () => {
+  const upstream = await startUpstream(answers('Hi.'));
+  const { run, host } = await startRunning({ HOSTED_A_BASE_URL: upstream.url });
+  const { code, stdout, stderr } = await run('status');
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).toContain(`Ready at http://127.0.0.1:${new URL(host.url).port}\n`);
+  expect(stdout).toMatch(/hosted_a +ready .*http:\/\/127\.0\.0\.1/);
+  expect(stdout).toMatch(/hosted_b +not set up/);
+  const json = JSON.parse((await run('status', '--json')).stdout) as { status: StatusReport };
+  expect(json).toMatchObject({ status: { ok: true }, agent: null });
+
+  const { run: runEmpty } = await startRunning();
+  expect(await runEmpty('status')).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining('Nothing can serve now'),
+  });
+});
+
+test('chat prints the answer on standard output and its route on standard error', async () => {
+  const broken = await startUpstream(error(503));
+  const upstream = await startUpstream(answers('Hello to you.'));
+  const { run } = await startRunning({
+    HOSTED_A_BASE_URL: broken.url,
+    HOSTED_B_BASE_URL: upstream.url,
+    API_KEYS: 'a-key-of-the-apps-of-this-test',
+  });
+  const { code, stdout, stderr } = await run('chat', '--model', 'llama', 'Say', 'hello.');
+  expect([code, stdout]).toEqual([0, 'Hello to you.\n']);
+  expect(stderr).toMatch(
+    /^\[hosted_b \| m \| first token \d+ ms \| \d+ ms in all \| passed over: /,
+  );
+  expect(stderr).toMatch(/hosted_a=http_503.*req_\w+\]\n$/);
+  expect(upstream.calls[0]?.json).toMatchObject({
+    model: 'llama',
+    messages: [{ role: 'user', content: 'Say hello.' }],
+  });
+  const json = JSON.parse((await run('chat', '--json', 'Again.')).stdout) as object;
+  expect(json).toMatchObject({ text: 'Hello to you.', upstream: 'hosted_b', model: 'm' });
+});
+
+test('chat fails with the reason where no upstream answers, and where the answer breaks off', async () => {
+  const upstream = await startUpstream(error(503), cut(ROLE, chunk({ content: 'Half' })));
+  const { run } = await startRunning({ HOSTED_A_BASE_URL: upstream.url });
+  const none = await run('chat', 'Hello.');
+  expect([none.code, none.stdout]).toEqual([1, '']);
+  expect(none.stderr).toMatch(/hosted_a=http_503.*\]\n.+\n$/);
+  const half = await run('chat', 'Hello.');
+  expect([half.code, half.stdout]).toEqual([1, 'Half\n']);
+  expect(half.stderr.trimEnd().split('\n')).toHaveLength(2);
+});
+
+test('models lists what apps can ask for', async () => {
+  const { run } = await startRunning({
+    HOSTED_A_BASE_URL: 'http://127.0.0.1:1',
+    HOSTED_A_MODEL: 'big-one',
+  });
+  expect(await run('models')).toMatchObject({ code: 0, stdout: 'big-one  hosted_a\n' });
+  const { data } = JSON.parse((await run('models', '--json')).stdout) as { data: object[] };
+  expect(data).toMatchObject([{ id: 'big-one', owned_by: 'hosted_a' }]);
+});
+
+test('reset closes a circuit; an id that is none is refused with the nearest', async () => {
+  const upstream = await startUpstream(error(500));
+  const { run } = await startRunning({ HOSTED_A_BASE_URL: upstream.url, FAIL_THRESHOLD: '1' });
+  await run('chat', 'Hello.');
+  expect((await run('status')).stdout).toMatch(/hosted_a +skipped for \d+ s/);
+  expect(await run('reset', 'hosted_a')).toMatchObject({
+    code: 0,
+    stdout: 'hosted_a is called again.\n',
+  });
+  expect((await run('status')).stdout).toMatch(/hosted_a +ready/);
+  const { code, stderr } = await run('reset', 'hosted_aa');
+  expect([code, stderr]).toEqual([1, expect.stringContaining('Did you mean "hosted_a"?')]);
+});
+
+test('settings are JSON on request, and a mistyped one is answered with the nearest', async () => {
+  const { run } = await startRunning();
+  const set = await run('set', '--json', 'routing.forceZero', 'true');
+  expect(JSON.parse(set.stdout)).toMatchObject({
+    routing: { forceZero: { value: true, source: 'file' } },
+  });
+  const { code, stderr } = await run('set', 'routing.forceZreo', 'true');
+  expect([code, stderr]).toEqual([1, expect.stringContaining('Did you mean "routing.forceZero"?')]);
+  expect((await run('get', 'routng')).stderr).toContain('Did you mean "routing"?');
+  expect(await run('set', 'routing', 'true')).toMatchObject({ code: 2 });
+});
+
+test('doctor lets the running gateway check, with the settings that it was started with', async () => {
+  const { run } = await startRunning({
+    AGENT: 'true',
+    AGENT_PORTS: '0',
+    ENGINE_URL: 'http://127.0.0.1:1',
+  });
+  const { code, stdout } = await run('doctor');
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/FAILED engine found\n\s+tried .*127\.0\.0\.1:1/);
+  expect(stdout).toMatch(/ok {3}agent port bound/);
+});
+
+test('logs prints the last lines for people, or as they are', async () => {
+  const upstream = await startUpstream(answers('Hi.'));
+  const { run, log } = await startRunning({ HOSTED_A_BASE_URL: upstream.url });
+  await run('chat', 'Hello.');
+  await expect.poll(() => readFileSync(log, 'utf8')).toContain('"event":"request"');
+  const { code, stdout } = await run('logs', '-n', '1');
+  expect(code).toBe(0);
+  expect(stdout).toMatch(
+    /^\S+Z info {2}request id=req_\w+ model=null stream=true state=done upstream=hosted_a status=200 fallbackReason=\S+ firstContentMs=\d+ ms=\d+\n$/,
+  );
+  const json = JSON.parse((await run('logs', '-n', '1', '--json')).stdout) as object;
+  expect(json).toMatchObject({ event: 'request', upstream: 'hosted_a', status: 200 });
+  expect(await run('logs', '-n', 'x')).toMatchObject({ code: 2 });
+});
+
+test('logs -f goes on over a rotation, whether a gateway runs or not', async () => {
+  const none = await runCli({ DATA_DIR: temporaryDirectory() }, 'logs', '-f');
+  expect(none.code).toBe(1);
+  expect(none.stderr).toMatch(/^There is no log file .*journalctl/);
+
+  const { host, log, DATA_DIR } = await startRunning();
+  host.cli.kill('SIGTERM');
+  await host.cli.ended;
+  const cli = startCli({ DATA_DIR }, 'logs', '-f');
+  await cli.printed(/started/);
+  appendFileSync(log, 'first, half of the ');
+  appendFileSync(log, 'line\n');
+  await cli.printed(/first, half of the line\n/);
+  renameSync(log, `${log}.1`);
+  writeFileSync(log, '{"time":"t","level":"info","event":"after the rotation"}\n');
+  await cli.printed(/t info {2}after the rotation\n/);
+  cli.kill('SIGINT');
+  await cli.ended;
+});
+
+test('nobody reads the output any more: the command ends quietly', async () => {
+  const { DATA_DIR } = await startRunning();
+  const child = spawn(process.execPath, ['main/headless.ts', 'get', '--json'], {
+    cwd: join(import.meta.dirname, '../..'),
+    env: { PATH: process.env['PATH'], SWITCHYARD_DATA_DIR: DATA_DIR },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  onTestFinished(() => void child.kill());
+  child.stdout.destroy();
+  const said = text(child.stderr);
+  const [code] = (await once(child, 'close')) as [number];
+  expect([code, await said]).toEqual([0, '']);
+});
+
+test('without a terminal there is no colour and no progress, and NO_COLOR holds on one', async () => {
+  const { DATA_DIR } = await startRunning();
+  const colored = async (env: Record<string, string>) => {
+    const variables = { SWITCHYARD_DATA_DIR: DATA_DIR, ...env };
+    return (await startCliIn(variables, 'status').ended).stdout.includes('\u001B[');
+  };
+  expect(await colored({})).toBe(false);
+  expect(await colored({ FORCE_COLOR: '1' })).toBe(true);
+  expect(await colored({ NO_COLOR: '1' })).toBe(false);
+});
+
+test('chat takes its message from standard input', async () => {
+  const upstream = await startUpstream(answers('Hi.'));
+  const { DATA_DIR } = await startRunning({ HOSTED_A_BASE_URL: upstream.url });
+  const child = spawn(process.execPath, ['main/headless.ts', 'chat'], {
+    cwd: join(import.meta.dirname, '../..'),
+    env: { PATH: process.env['PATH'], SWITCHYARD_DATA_DIR: DATA_DIR },
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  child.stdin.end('What is this?\n');
+  expect(await text(child.stdout)).toBe('Hi.\n');
+  expect(upstream.calls[0]?.json).toMatchObject({ messages: [{ content: 'What is this?\n' }] });
+});
+
+test('leave ends what join began, whether the machine runs or not', async () => {
+  const gateway = await startRunning();
+  const joinGateway = async (run: typeof gateway.run) => {
+    const { text: body } = await gateway.host.post('providers/enrollments');
+    const { token } = JSON.parse(body) as { token: string };
+    expect(await run('join', gateway.host.url, token, '--yes')).toMatchObject({ code: 0 });
+  };
+  const left = `Left ${gateway.host.url}. "Remove" in its window forgets this machine there, too.\n`;
+  const none = 'This machine has joined no other gateway.\n';
+
+  const DATA_DIR = temporaryDirectory();
+  const alone = (...args: readonly string[]) => runCli({ DATA_DIR, AGENT: 'true' }, ...args);
+  await joinGateway(alone);
+  expect((await alone('leave')).stdout).toBe(left);
+  expect((await alone('leave')).stdout).toBe(none);
+
+  const { run } = await startRunning({ AGENT: 'true', AGENT_PORTS: '0' });
+  await joinGateway(run);
+  expect((await run('leave')).stdout).toBe(left);
+  expect((await run('leave')).stdout).toBe(none);
+});
+
+const HAS_TERMINAL =
+  process.platform === 'linux' && spawnSync('script', ['--version']).error === undefined;
+
+test.runIf(HAS_TERMINAL)(
+  'on a terminal there are colours, and what takes long shows that it runs',
+  async () => {
+    const { DATA_DIR } = await startRunning();
+    const seen = async (command: string, env: Record<string, string> = {}) => {
+      const line = `${process.execPath} main/headless.ts ${command}`;
+      const child = spawn('script', ['-qec', line, '/dev/null'], {
+        cwd: join(import.meta.dirname, '../..'),
+        env: { PATH: process.env['PATH'], TERM: 'xterm', SWITCHYARD_DATA_DIR: DATA_DIR, ...env },
+        stdio: ['ignore', 'pipe', 'ignore'],
+      });
+      return text(child.stdout);
+    };
+    const red = '\u001B[31m';
+    expect(await seen('status')).toContain(red);
+    expect(await seen('status', { NO_COLOR: '1' })).not.toContain(red);
+    const erased = 'Waiting for the first token 0 s\r\u001B[K';
+    expect(await seen('chat Hello.')).toContain(erased);
+  },
+);

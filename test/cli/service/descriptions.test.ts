@@ -1,0 +1,120 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { launchdPlist, launchdService } from '../../../main/cli/service/launchd.ts';
+import type { Program } from '../../../main/cli/service/manager.ts';
+import { scheduledTask, taskXml } from '../../../main/cli/service/scheduled-task.ts';
+import { hiddenPath, systemdUnit, userService } from '../../../main/cli/service/systemd.ts';
+import { temporaryDirectory } from '../../support/gateway.ts';
+
+const PROGRAM: Program = {
+  command: [process.execPath, '/opt/switch yard/main.js', 'start'],
+  dataDirectory: '/data/100% & "mine"',
+};
+
+const has = (tool: string) => spawnSync(tool, ['--version']).error === undefined;
+
+/** The objections of systemd to a unit; empty where it takes it. */
+function verified(unit: string, ...scope: readonly string[]): string {
+  const directory = temporaryDirectory();
+  const file = join(directory, 'switchyard.service');
+  writeFileSync(file, unit);
+  mkdirSync(join(directory, 'runtime'));
+  const env = { ...process.env, XDG_RUNTIME_DIR: join(directory, 'runtime') };
+  const { status, stdout, stderr } = spawnSync('systemd-analyze', [...scope, 'verify', file], {
+    encoding: 'utf8',
+    env,
+  });
+  return `${status === 0 ? '' : `code ${status}: `}${stdout}${stderr}`;
+}
+
+test.runIf(has('systemd-analyze'))(
+  'systemd-analyze has nothing against the unit of a user and that of the machine',
+  () => {
+    expect(verified(systemdUnit(PROGRAM, 'user'), '--user')).toBe('');
+    expect(verified(systemdUnit(PROGRAM, 'system'))).toBe('');
+    const wrong = systemdUnit(PROGRAM, 'user').replace('Type=notify', 'Type=notfiy');
+    expect(verified(wrong, '--user')).toContain('notfiy');
+  },
+  120_000,
+);
+
+test('a unit tells systemd when it is ready, is watched, and may end its requests', () => {
+  const unit = systemdUnit(PROGRAM, 'user');
+  for (const line of ['Type=notify', 'NotifyAccess=all', 'WatchdogSec=60', 'TimeoutStopSec=45']) {
+    expect(unit.split('\n')).toContain(line);
+  }
+});
+
+test('words of a unit are quoted, so that blanks, percent signs and dollars stay what they are', () => {
+  const command = ['/usr/bin/node', '/opt/a b/$HOME/%h/"q"\\.js', 'start'] as const;
+  const unit = systemdUnit({ command, dataDirectory: '/data/50%' }, 'user');
+  expect(unit).toContain(
+    String.raw`ExecStart="/usr/bin/node" "/opt/a b/$$HOME/%%h/\"q\"\\.js" "start"`,
+  );
+  expect(unit).toContain('Environment="SWITCHYARD_DATA_DIR=/data/50%%"');
+});
+
+test('the unit of the machine has a user and a data directory of its own, and sees the GPU', () => {
+  const unit = systemdUnit(PROGRAM, 'system');
+  expect(unit).toContain('DynamicUser=yes');
+  expect(unit).toContain('Environment="SWITCHYARD_DATA_DIR=%S/switchyard"');
+  expect(unit).not.toMatch(/^(PrivateDevices|ProtectClock|MemoryDenyWriteExecute)=/m);
+});
+
+test.each([
+  ['/home/ann/.nvm/bin/node', '/usr/lib/switchyard/main.js', '/home/ann/.nvm/bin/node'],
+  ['/usr/bin/node', '/root/switchyard/main.js', '/root/switchyard/main.js'],
+  ['/usr/bin/node', '/usr/lib/switchyard/main.js', null],
+])('a service of the machine that would run %s %s cannot read %s', (node, script, hidden) => {
+  expect(hiddenPath({ command: [node, script, 'start'], dataDirectory: null })).toBe(hidden);
+});
+
+test('without a data directory of its own a service gets no environment', () => {
+  const program = { ...PROGRAM, dataDirectory: null };
+  expect(systemdUnit(program, 'user')).not.toContain('SWITCHYARD_');
+  expect(launchdPlist(program)).not.toContain('SWITCHYARD_');
+  expect(taskXml(program, 'ann')).not.toContain('SWITCHYARD_');
+});
+
+test.runIf(has('python3'))('the property list is one, with the program and its directory', () => {
+  const script =
+    'import json, plistlib, sys; print(json.dumps(plistlib.loads(sys.stdin.buffer.read())))';
+  const read = execFileSync('python3', ['-c', script], {
+    encoding: 'utf8',
+    input: launchdPlist(PROGRAM),
+  });
+  expect(JSON.parse(read)).toMatchObject({
+    Label: 'switchyard',
+    ProgramArguments: PROGRAM.command,
+    EnvironmentVariables: { SWITCHYARD_DATA_DIR: PROGRAM.dataDirectory },
+    RunAtLoad: true,
+    KeepAlive: { SuccessfulExit: false },
+  });
+});
+
+test.runIf(has('python3'))('the task is XML, without an end of its own and with its user', () => {
+  const script = `import sys, xml.etree.ElementTree as tree
+root = tree.fromstring(sys.stdin.buffer.read().decode('utf-16'))
+print('\\n'.join(each.tag.split('}')[1] + '=' + (each.text or '').strip() for each in root.iter()))`;
+  const xml = Buffer.from(`\uFEFF${taskXml(PROGRAM, 'HOST\\ann & co')}`, 'utf16le');
+  const read = execFileSync('python3', ['-c', script], { encoding: 'utf8', input: xml });
+  const fields = read.split('\n');
+  expect(fields).toContain('UserId=HOST\\ann & co');
+  expect(fields).toContain('ExecutionTimeLimit=PT0S');
+  expect(fields).toContain('Command=conhost.exe');
+  expect(read).toContain('"/opt/switch yard/main.js" start');
+});
+
+test('each manager gets its file where it looks for it, and the same name in all command lines', () => {
+  const user = userService(PROGRAM, '/home/ann/.config');
+  expect(user.file).toBe('/home/ann/.config/systemd/user/switchyard.service');
+  const agent = launchdService(PROGRAM, { home: '/Users/ann', uid: 501, logDirectory: '/logs' });
+  expect(agent.file).toBe('/Users/ann/Library/LaunchAgents/switchyard.plist');
+  expect(agent.install.at(-1)).toEqual(['launchctl', 'bootstrap', 'gui/501', agent.file]);
+  expect(agent.remove).toEqual([['launchctl', 'bootout', 'gui/501/switchyard']]);
+  const task = scheduledTask(PROGRAM, { user: 'ann', dataDirectory: 'C:\\Data' });
+  expect(task.file).toBe('C:\\Data\\service.xml');
+  expect(task.install[0]).toContain(task.file);
+});

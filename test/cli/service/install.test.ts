@@ -1,0 +1,95 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { temporaryDirectory } from '../../support/gateway.ts';
+import { startCliIn } from '../../support/process.ts';
+import { startHost } from '../../support/two-hosts.ts';
+
+/** A home, and a systemctl that writes down its calls and ends with the code in a file. */
+function home() {
+  const directory = temporaryDirectory();
+  const tools = join(directory, 'tools');
+  const calls = join(directory, 'calls');
+  const code = join(directory, 'code');
+  mkdirSync(tools);
+  writeFileSync(code, '0');
+  writeFileSync(
+    join(tools, 'systemctl'),
+    `#!/bin/sh\necho "$*" >> ${calls}\nread code < ${code}\n[ $code = 0 ] || echo "Failed to connect to bus" >&2\nexit $code\n`,
+  );
+  chmodSync(join(tools, 'systemctl'), 0o755);
+  const env = {
+    HOME: directory,
+    PATH: `${tools}${delimiter}${process.env['PATH'] ?? ''}`,
+    SWITCHYARD_DATA_DIR: join(directory, 'data'),
+  };
+  return {
+    unit: join(directory, '.config/systemd/user/switchyard.service'),
+    dataDirectory: env.SWITCHYARD_DATA_DIR,
+    run: (...args: readonly string[]) => startCliIn(env, 'service', ...args).ended,
+    calls: () => (existsSync(calls) ? readFileSync(calls, 'utf8').trimEnd().split('\n') : []),
+    endsWith: (status: number) => writeFileSync(code, `${status}\n`),
+  };
+}
+
+const isLinux = process.platform === 'linux';
+
+test.runIf(isLinux)(
+  'install writes the unit and starts it; status and remove know it',
+  async () => {
+    const { unit, run, calls, endsWith, dataDirectory } = home();
+    const before = await run('status');
+    expect([before.code, before.stdout]).toEqual([1, 'The service is not installed.\n']);
+    const { code, stdout, stderr } = await run('install');
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toContain(`Installed ${unit}; the service runs.`);
+    expect(stdout).toContain('loginctl enable-linger');
+    expect(readFileSync(unit, 'utf8')).toContain(`SWITCHYARD_DATA_DIR=${dataDirectory}`);
+    expect(readFileSync(unit, 'utf8')).toMatch(/^ExecStart=".*node" ".*headless\.ts" "start"$/m);
+    expect(calls()).toEqual([
+      '--user daemon-reload',
+      '--user enable switchyard.service',
+      '--user restart switchyard.service',
+    ]);
+    const json = JSON.parse((await run('status', '--json')).stdout) as object;
+    expect(json).toEqual({ file: unit, isInstalled: true, isRunning: true });
+    endsWith(3);
+    expect(await run('status')).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('does not run: see journalctl --user -u switchyard'),
+    });
+    endsWith(0);
+    expect((await run('remove')).stdout).toContain(`Removed ${unit}.`);
+    expect(existsSync(unit)).toBe(false);
+    expect(calls().slice(-2)).toEqual([
+      '--user disable --now switchyard.service',
+      '--user daemon-reload',
+    ]);
+    expect(await run('remove')).toMatchObject({ code: 0 });
+  },
+);
+
+test.runIf(isLinux)('what systemctl has against it is printed with its command line', async () => {
+  const { unit, run, endsWith } = home();
+  endsWith(1);
+  const { code, stdout, stderr } = await run('install');
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toContain(`${unit} is written, but the service does not start.`);
+  expect(stderr).toContain('"systemctl --user daemon-reload" failed (1): Failed to connect to bus');
+});
+
+test.runIf(isLinux)('--print installs nothing', async () => {
+  const { unit, run, calls } = home();
+  const { code, stdout } = await run('install', '--print');
+  expect([code, stdout]).toEqual([0, expect.stringContaining('Type=notify')]);
+  expect(existsSync(unit)).toBe(false);
+  expect(calls()).toEqual([]);
+});
+
+test.runIf(isLinux)('a gateway that runs in a terminal is not doubled by a service', async () => {
+  const { run, dataDirectory, calls } = home();
+  await startHost({ DATA_DIR: dataDirectory, AGENT: 'false' });
+  const { code, stderr } = await run('install');
+  expect([code, stderr]).toEqual([1, expect.stringContaining('A gateway runs already')]);
+  expect(calls()).toEqual([]);
+});

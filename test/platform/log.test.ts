@@ -1,0 +1,83 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { expect, test } from 'vitest';
+import {
+  createLog,
+  fileSink,
+  logFile,
+  type LogFormat,
+  streamSink,
+} from '../../main/platform/log.ts';
+import { temporaryDirectory } from '../support/gateway.ts';
+
+function linesOf(
+  format: LogFormat,
+  ...events: readonly Parameters<ReturnType<typeof createLog>>[]
+) {
+  const lines: string[] = [];
+  const log = createLog({ level: 'info', format, write: (line) => lines.push(line) });
+  for (const event of events) log(...event);
+  return lines;
+}
+
+const REQUEST = ['info', 'request', { id: 'req_1', status: 200, upstream: null }] as const;
+
+test('a line is one JSON object, text for people, or text for the journal', () => {
+  const [json = ''] = linesOf('json', [...REQUEST]);
+  expect(JSON.parse(json)).toEqual({
+    time: expect.stringMatching(/Z$/),
+    level: 'info',
+    event: 'request',
+    id: 'req_1',
+    status: 200,
+    upstream: null,
+  });
+  expect(linesOf('text', [...REQUEST])).toEqual([
+    expect.stringMatching(/^\S+Z info {2}request id=req_1 status=200 upstream=null\n$/),
+  ]);
+  expect(linesOf('journal', [...REQUEST], ['warn', 'careful'])).toEqual([
+    '<6>request id=req_1 status=200 upstream=null\n',
+    '<4>careful\n',
+  ]);
+});
+
+test('what is above the level is not written', () => {
+  expect(linesOf('text', ['debug', 'small'], ['error', 'large'])).toHaveLength(1);
+});
+
+test.each(['text', 'journal', 'json'] as const)(
+  'a value from outside makes no further field or line in %s',
+  (format) => {
+    const model = 'x status=500\n<3>forged\u001B[2J "quoted"';
+    const [line = '', ...others] = linesOf(format, ['info', 'request', { model }]);
+    expect(others).toEqual([]);
+    expect(line.trimEnd()).toMatch(/^[^\p{Cc}]+$/u);
+    expect(line).toMatch(/model"?[=:]"x status=500.+\\"quoted\\""/);
+  },
+);
+
+test('the file is for its owner, is appended to, and two of 5 MB are kept', async () => {
+  const directory = join(temporaryDirectory(), 'logs');
+  fileSink(directory)('from the run before\n');
+  await expect.poll(() => readFileSync(logFile(directory), 'utf8')).toContain('the run before\n');
+  const write = fileSink(directory);
+  const line = `${'x'.repeat(1024 * 1024 - 1)}\n`;
+  for (let each = 0; each < 12; each += 1) write(line);
+  write('the last line\n');
+  await expect.poll(() => readFileSync(logFile(directory), 'utf8')).toContain('the last line\n');
+  expect(readdirSync(directory).toSorted()).toEqual(['switchyard.log', 'switchyard.log.1']);
+});
+
+test('a reader that stands still costs at most a megabyte; later lines are lost', () => {
+  const stalled = new PassThrough({ highWaterMark: 1 });
+  const write = streamSink(stalled);
+  for (let each = 0; each < 100; each += 1) write('y'.repeat(64 * 1024));
+  expect(stalled.readableLength + stalled.writableLength).toBeLessThan(1.2 * 1024 * 1024);
+});
+
+test('a stream that is gone takes no line, without an error', () => {
+  const gone = new PassThrough();
+  gone.destroy();
+  expect(() => streamSink(gone)('lost\n')).not.toThrow();
+});
