@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   app,
@@ -15,7 +15,12 @@ import type { HostActivity } from './agent/availability/host-activity.ts';
 import { createHost } from './app/app.ts';
 import { ownedHost } from './app/owned-host.ts';
 import { callRunning, findRunning } from './cli/running-app.ts';
-import { dataDirectory } from './config/data-directory.ts';
+import {
+  dataDirectory,
+  fileProblem,
+  isFileProblem,
+  openDataDirectory,
+} from './config/data-directory.ts';
 import { loadConfig } from './config/load.ts';
 import { readSettings } from './config/settings-file.ts';
 import { type Composed, runDesktop } from './desktop/desktop.ts';
@@ -25,6 +30,7 @@ import { hasTrayPanel } from './desktop/tray.ts';
 import { parseSavedWindow } from './desktop/window-bounds.ts';
 import { systemClock } from './platform/clock.ts';
 import { claimDataDirectory, type DataLock, takenText } from './platform/data-lock.ts';
+import { replaceFile } from './platform/files.ts';
 import { createLog, fileSink } from './platform/log.ts';
 import { openStore } from './registry/store/open-store.ts';
 
@@ -59,7 +65,7 @@ function readWindow() {
 
 function writeWindow(saved: object): void {
   try {
-    writeFileSync(windowFile, JSON.stringify(saved), { mode: 0o600 });
+    replaceFile(windowFile, JSON.stringify(saved));
   } catch {
     // The window opens at its default place next time.
   }
@@ -97,6 +103,15 @@ async function compose(): Promise<Composed> {
 }
 
 async function composeHost(lock: DataLock): Promise<HostApi> {
+  try {
+    return await openHost(lock);
+  } catch (error) {
+    throw isFileProblem(error) ? new Error(fileProblem(error, dataDir), { cause: error }) : error;
+  }
+}
+
+async function openHost(lock: DataLock): Promise<HostApi> {
+  const unsafe = openDataDirectory(process.env, process.platform);
   const settings = readSettings(dataDir, Date.now());
   const loaded = loadConfig(process.env, settings.tree);
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
@@ -106,7 +121,7 @@ async function composeHost(lock: DataLock): Promise<HostApi> {
     format: logFormat === 'auto' ? 'json' : logFormat,
     write: fileSink(logsDirectory),
   });
-  for (const warning of [...settings.warnings, ...loaded.warnings]) log('warn', warning);
+  for (const warning of [...unsafe, ...settings.warnings, ...loaded.warnings]) log('warn', warning);
   const host = await createHost(
     {
       loaded,

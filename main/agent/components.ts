@@ -16,7 +16,7 @@ import { untilReady } from './registration/readiness.ts';
 import { createRegistration, type Registration } from './registration/registration.ts';
 import { type Counters, createCounters } from './server/counters.ts';
 import { closedError } from './server/errors.ts';
-import { healthBody } from './server/health.ts';
+import { healthBody, proofBody } from './server/health.ts';
 import { createInference, type EngineTarget, type Inference } from './server/inference.ts';
 import {
   type AgentAddress,
@@ -171,11 +171,14 @@ export function createComponents(
     const { hostname, tailnet } = telemetry.read();
     return namesOf(hostname, tailnet, [...interfaceAddresses(), ...settings().allowedHosts]);
   };
+  const healthFacts = () => ({ identity, engine: engines.engine(), record: record(false) });
   const server = createAgentServer({
     access: { hostNames, tokenDigests: () => registration.tokenDigests() },
     inference,
-    health: (nonce) =>
-      healthBody({ identity, engine: engines.engine(), record: record(false) }, nonce),
+    health: {
+      full: (nonce) => healthBody(healthFacts(), nonce),
+      proof: (nonce) => proofBody(healthFacts(), nonce),
+    },
     clock,
     log,
   });

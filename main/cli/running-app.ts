@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseVisible } from '#shared/visible.ts';
 import { readControlToken } from '../platform/secrets.ts';
 import { EXIT, type Outcome } from './outcome.ts';
 
@@ -46,7 +47,7 @@ export async function callRunning(
       body: json === undefined ? null : JSON.stringify(json),
       signal: AbortSignal.timeout(timeoutMs),
     });
-    const body = (await response.json()) as Readonly<Record<string, unknown>>;
+    const body = parseVisible(await response.text()) as Readonly<Record<string, unknown>>;
     if (response.ok) return { body, error: null };
     const { message } = (body['error'] ?? {}) as { readonly message?: unknown };
     return { body, error: typeof message === 'string' ? message : `HTTP ${response.status}` };

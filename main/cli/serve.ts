@@ -4,6 +4,7 @@ import { createHost, type Host, WINDOW_DIRECTORY } from '../app/app.ts';
 import { ownedHost } from '../app/owned-host.ts';
 import { stopOnSignal } from '../app/shutdown.ts';
 import { VERSION } from '../app/version.ts';
+import { openDataDirectory } from '../config/data-directory.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { readSettings } from '../config/settings-file.ts';
@@ -22,6 +23,7 @@ export async function start({ env, dataDirectory }: Input): Promise<Outcome> {
   const settings = readSettings(dataDirectory, Date.now());
   const loaded = loadConfig(env, settings.tree);
   if (loaded.kind === 'refused') return failed(loaded.problems.join('\n'));
+  const unsafe = openDataDirectory(env, process.platform);
   const claim = claimDataDirectory(dataDirectory, Date.now());
   if (claim.kind === 'taken') return failed(takenText(dataDirectory, claim.owner));
   const { config } = loaded;
@@ -32,7 +34,7 @@ export async function start({ env, dataDirectory }: Input): Promise<Outcome> {
   const isTerminal = surroundings === 'other' && target.to !== 'stdout';
   const voice = isTerminal ? TERMINAL : logVoice(log);
   const claimWarnings = claim.warning === null ? [] : [claim.warning];
-  for (const warning of [...claimWarnings, ...settings.warnings, ...loaded.warnings]) {
+  for (const warning of [...unsafe, ...claimWarnings, ...settings.warnings, ...loaded.warnings]) {
     voice.warn(warning);
   }
   const plain = await createHost(

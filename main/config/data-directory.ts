@@ -1,3 +1,4 @@
+import { chmodSync, mkdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 
@@ -17,6 +18,31 @@ export function dataDirectory(env: Environment, platform: NodeJS.Platform): stri
   }
 }
 
+/**
+ * Makes the directory, for its owner alone, and closes one that others can read or write. A directory that somebody
+ * chose may be shared on purpose, so there it only warns. One line for each warning.
+ */
+export function openDataDirectory(env: Environment, platform: NodeJS.Platform): readonly string[] {
+  const directory = dataDirectory(env, platform);
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  // Windows has no such bits: the usual place lies in the user's profile.
+  if (platform === 'win32') return [];
+  const { mode, uid } = statSync(directory);
+  if (uid !== process.getuid?.())
+    return [
+      `The data directory ${directory} belongs to another user, who can read and replace the keys in it; set SWITCHYARD_DATA_DIR to one of your own.`,
+    ];
+  if ((mode & 0o077) === 0) return [];
+  if (env['SWITCHYARD_DATA_DIR'] === undefined) {
+    chmodSync(directory, 0o700);
+    return [`Other users could open the data directory ${directory}; that is fixed now.`];
+  }
+  const bits = (mode & 0o777).toString(8);
+  return [
+    `Other users can open the data directory ${directory} (mode ${bits}); "chmod 700 ${directory}" closes it.`,
+  ];
+}
+
 /** Runs what needs the data directory; where that cannot be used it says so, and the process ends with code 1. */
 export async function inUsableDirectory(
   directory: string,
@@ -26,13 +52,27 @@ export async function inUsableDirectory(
     await run();
   } catch (error) {
     if (!isFileProblem(error)) throw error;
-    process.stderr.write(
-      `The data directory ${directory} cannot be used (${error.code}); set SWITCHYARD_DATA_DIR to one that can.\n`,
-    );
+    process.stderr.write(`${fileProblem(error, directory)}\n`);
     process.exit(1);
   }
 }
 
-function isFileProblem(error: unknown): error is NodeJS.ErrnoException {
+type FileProblem = NodeJS.ErrnoException & { readonly code: string; readonly path: string };
+
+export function isFileProblem(error: unknown): error is FileProblem {
   return error instanceof Error && 'code' in error && 'path' in error;
+}
+
+/** What happened and what to do, in one line. */
+export function fileProblem({ code, path }: FileProblem, directory: string): string {
+  switch (code) {
+    case 'ENOSPC':
+    case 'EDQUOT':
+    case 'EFBIG':
+      return `The disk of the data directory ${directory} takes no more data (${code}); free some space on it and start again.`;
+    case 'EISDIR':
+      return `${path} is a folder where a file belongs (${code}); move it away and start again.`;
+    default:
+      return `The data directory ${directory} cannot be used (${code}); set SWITCHYARD_DATA_DIR to one that can.`;
+  }
 }

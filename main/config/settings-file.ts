@@ -1,6 +1,7 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { isObject } from '#shared/objects.ts';
+import { asideName, readTextFile, replaceFiles } from '../platform/files.ts';
 import { ENTRIES, type SettingChange } from './schema.ts';
 
 export type SettingsTree = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -33,35 +34,31 @@ export function readSettings(directory: string, nowMs: number): FileContents {
 export function writeSettings(directory: string, changes: readonly SettingChange[]): void {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const isSecret = ({ entry }: SettingChange) => entry.setting.secret;
-  // Both drafts are on disk before either takes its place: what cannot be written changes neither.
-  const drafted = [
-    draftOf(join(directory, FILES.secrets), changes.filter(isSecret)),
-    draftOf(
-      join(directory, FILES.settings),
-      changes.filter((change) => !isSecret(change)),
-    ),
+  const parts = [
+    { path: join(directory, FILES.secrets), changes: changes.filter(isSecret) },
+    {
+      path: join(directory, FILES.settings),
+      changes: changes.filter((change) => !isSecret(change)),
+    },
   ];
-  for (const file of drafted) if (file !== null) renameSync(draftName(file), file);
+  replaceFiles(
+    parts
+      .filter((part) => part.changes.length > 0)
+      .map((part) => ({ path: part.path, text: textWith(part.path, part.changes) })),
+  );
 }
 
-const draftName = (file: string) => `${file}.new`;
-
-/** Writes a file anew beside it and gives its name; null where nothing changes. */
-function draftOf(file: string, changes: readonly SettingChange[]): string | null {
-  if (changes.length === 0) return null;
-  const before = readJson(file);
+/** The new text of a settings file. */
+function textWith(path: string, changes: readonly SettingChange[]): string {
+  const before = readJson(path);
   // Broken by hand while the app runs: what it holds is not lost, the next start sets it aside.
-  if (before.kind === 'unreadable') throw new Error(`${basename(file)}: ${before.problem}`);
+  if (before.kind === 'unreadable') throw new Error(`${basename(path)}: ${before.problem}`);
   let tree = before.kind === 'object' ? before.tree : {};
   for (const { entry, value } of changes) {
     // A value that is undefined is left out of JSON: the default holds again.
     tree = merge(tree, { [entry.section]: { [entry.key]: value } });
   }
-  const draft = draftName(file);
-  // A draft that a crash left would keep its mode.
-  rmSync(draft, { force: true });
-  writeFileSync(draft, `${JSON.stringify(tree, null, 2)}\n`, { mode: 0o600, flush: true });
-  return file;
+  return `${JSON.stringify(tree, null, 2)}\n`;
 }
 
 function readOne(directory: string, name: string, nowMs: number): FileContents {
@@ -70,7 +67,7 @@ function readOne(directory: string, name: string, nowMs: number): FileContents {
   if (read.kind === 'absent') return { tree: {}, warnings: [] };
   const problem = read.kind === 'unreadable' ? read.problem : firstProblem(read.tree);
   if (problem === null) return { tree: read.kind === 'object' ? read.tree : {}, warnings: [] };
-  const aside = `${name}.bad-${new Date(nowMs).toISOString().replaceAll(':', '-')}`;
+  const aside = asideName(name, nowMs);
   renameSync(file, join(directory, aside));
   return {
     tree: {},
@@ -84,14 +81,8 @@ type ReadResult =
   | { readonly kind: 'object'; readonly tree: SettingsTree };
 
 function readJson(file: string): ReadResult {
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
-      return { kind: 'absent' };
-    throw error;
-  }
+  const text = readTextFile(file);
+  if (text === null) return { kind: 'absent' };
   try {
     const value: unknown = JSON.parse(text);
     if (isTree(value)) return { kind: 'object', tree: value };

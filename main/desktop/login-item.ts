@@ -1,6 +1,7 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { replaceFile } from '../platform/files.ts';
 import type { AppApi } from './electron-api.ts';
 
 /** Starts the app without opening its window. */
@@ -51,7 +52,7 @@ function createAutostart(env: LoginItemDeps['env'], execPath: string): LoginItem
       }
       mkdirSync(dirname(path), { recursive: true });
       // An AppImage runs from a mount that is gone at the next login; APPIMAGE is the file itself.
-      writeFileSync(path, desktopEntry(env['APPIMAGE'] ?? execPath));
+      replaceFile(path, desktopEntry(env['APPIMAGE'] ?? execPath));
     },
   };
 }

@@ -1,6 +1,7 @@
 import { createWriteStream, mkdirSync, renameSync, statSync, type WriteStream } from 'node:fs';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
+import { visible } from '#shared/visible.ts';
 
 export type LogLevel = 'error' | 'warn' | 'info' | 'debug';
 
@@ -28,7 +29,7 @@ export function createLog({ level, format, write }: LogOptions): Log {
   return (lineLevel, event, fields) => {
     if (RANK[lineLevel] > RANK[level]) return;
     const time = new Date().toISOString();
-    write(`${FORMATS[format]({ time, level: lineLevel, event, ...fields })}\n`);
+    write(`${visible(FORMATS[format]({ time, level: lineLevel, event, ...fields }))}\n`);
   };
 }
 

@@ -1,6 +1,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { readTextFile, replaceFile } from './files.ts';
 
 /** A new secret of 256 bits, as hex. */
 export function newSecret(): string {
@@ -35,19 +36,14 @@ export function storedSecret(path: string): string {
   if (known !== null) return known;
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const secret = newSecret();
-  writeFileSync(path, `${secret}\n`, { mode: 0o600 });
+  replaceFile(path, `${secret}\n`);
   return secret;
 }
 
 /** Null if there is none yet. */
 function readSecret(path: string): string | null {
-  try {
-    const secret = readFileSync(path, 'utf8').trim();
-    return secret.length >= MIN_LENGTH ? secret : null;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
-    throw error;
-  }
+  const secret = readTextFile(path)?.trim() ?? '';
+  return secret.length >= MIN_LENGTH ? secret : null;
 }
 
 const FILE = 'control-token';

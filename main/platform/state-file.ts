@@ -1,7 +1,6 @@
 import { existsSync, readFileSync, renameSync } from 'node:fs';
-import { rename, writeFile } from 'node:fs/promises';
 import type { Clock } from './clock.ts';
-import { isoTime } from './dates.ts';
+import { asideName, replaceFileLater } from './files.ts';
 import type { Log } from './log.ts';
 
 /** A JSON document that is kept over restarts. */
@@ -22,14 +21,12 @@ export function createStateFile(
   save: () => unknown,
   { clock, log }: { readonly clock: Clock; readonly log: Log },
 ): StateFile {
-  const draft = `${path}.new`;
   let cancelTimer: (() => void) | null = null;
   let writing = Promise.resolve();
 
   async function write(): Promise<void> {
     try {
-      await writeFile(draft, JSON.stringify(save()), { mode: 0o600 });
-      await rename(draft, path);
+      await replaceFileLater(path, JSON.stringify(save()));
     } catch (error) {
       log('warn', 'state_unwritten', { error: error instanceof Error ? error.message : 'unknown' });
     }
@@ -37,7 +34,7 @@ export function createStateFile(
 
   /** Renames an unreadable file, so that it can be examined. */
   function setAside(error: unknown): void {
-    const aside = `${path}.bad-${isoTime(clock.now()).replaceAll(':', '-')}`;
+    const aside = asideName(path, clock.now());
     log('warn', 'state_set_aside', {
       aside,
       error: error instanceof Error ? error.name : 'unknown',

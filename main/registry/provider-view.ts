@@ -59,9 +59,9 @@ export function providerView({ entry, record, status, traffic }: Shown): Provide
     last_heartbeat: lastHeartbeatOf(entry),
     last_heartbeat_ip: stored.lastHeartbeatIp,
     tailnet_ip: tailnetIpOf(record),
-    agent_url: record.agent_url,
+    agent_url: withoutUserinfo(record.agent_url),
     heartbeat_count: stored.heartbeatCount,
-    raw: stored.record ?? record,
+    raw: shownRecord(stored.record ?? record),
     ewmaTtft: traffic.ewmaTtft,
     ewmaLatency: traffic.ewmaLatency,
     concurrentRequests: traffic.concurrentRequests,
@@ -102,11 +102,28 @@ export function excerptOf(entry: Entry): LocalProvider | null {
     id: entry.id,
     verification: verificationView(entry),
     tailnet_ip: tailnetIpOf(record),
-    agent_url: record.agent_url,
+    agent_url: withoutUserinfo(record.agent_url),
     last_heartbeat: lastHeartbeatOf(entry),
     engine_model: record.engine_model,
     engine_health: record.engine_health,
   };
+}
+
+function shownRecord(record: AgentRecord): AgentRecord {
+  const url = withoutUserinfo(record.agent_url);
+  return url === record.agent_url ? record : { ...record, agent_url: url };
+}
+
+/** Whoever wrote a password into an address did not mean it for all readers of the list. */
+function withoutUserinfo(address: string): string {
+  if (!address.includes('@')) return address;
+  const url = URL.parse(address);
+  // Without two slashes a name and its password read as a scheme and its path.
+  if (url === null || url.host === '') return address.slice(address.lastIndexOf('@') + 1);
+  if (url.username === '' && url.password === '') return address;
+  url.username = '';
+  url.password = '';
+  return url.href;
 }
 
 function lastHeartbeatOf({ stored }: Entry): string {

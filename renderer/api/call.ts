@@ -1,3 +1,4 @@
+import { parseVisible } from '#shared/visible.ts';
 import { NO_ANSWER, refusalOf, type Client, type Refusal } from './client.ts';
 
 /** `status` is null when no response came. */
@@ -43,7 +44,7 @@ export async function answerOf(response: Response | null): Promise<Answer<unknow
   if (!response.ok) return { ok: false, refusal: await refusalOf(response), status };
   try {
     const text = await response.text();
-    return { ok: true, value: text === '' ? null : JSON.parse(text) };
+    return { ok: true, value: text === '' ? null : parseVisible(text) };
   } catch {
     return { ok: false, refusal: UNREADABLE, status };
   }

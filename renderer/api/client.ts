@@ -1,3 +1,5 @@
+import { parseVisible } from '#shared/visible.ts';
+
 const TOKEN_KEY = 'switchyard.session';
 
 /** The edges the client needs; a test hands in its own. */
@@ -69,7 +71,7 @@ export const NO_ANSWER: Refusal = {
 export async function refusalOf(response: Response): Promise<Refusal> {
   const fallback = `The gateway answered ${response.status}.`;
   try {
-    const { error } = (await response.json()) as {
+    const { error } = parseVisible(await response.text()) as {
       readonly error?: { readonly message?: unknown; readonly param?: unknown };
     };
     const message = error?.message;

@@ -1,4 +1,5 @@
 import type { LiveEvent } from '#shared/live.ts';
+import { parseVisible } from '#shared/visible.ts';
 import type { Client } from './client.ts';
 import { createSseReader } from './sse.ts';
 
@@ -59,7 +60,7 @@ async function readOnce(
     });
     if (response.status === 401) return 'locked';
     if (!response.ok || !response.body) return 'ended';
-    const push = createSseReader((data) => onEvent(JSON.parse(data) as LiveEvent));
+    const push = createSseReader((data) => onEvent(parseVisible(data) as LiveEvent));
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     for (;;) {
       const { done, value } = await reader.read();

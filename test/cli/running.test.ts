@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import type { StatusReport } from '#shared/status.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
-import { runCli, startCli, startCliIn } from '../support/process.ts';
+import { runCli, startCli, startProgram } from '../support/process.ts';
 import { startHost } from '../support/two-hosts.ts';
 import { answers, chunk, cut, error, ROLE, startUpstream } from '../support/upstream.ts';
 
@@ -174,7 +174,7 @@ test('without a terminal there is no colour and no progress, and NO_COLOR holds 
   const { DATA_DIR } = await startRunning();
   const colored = async (env: Record<string, string>) => {
     const variables = { SWITCHYARD_DATA_DIR: DATA_DIR, ...env };
-    return (await startCliIn(variables, 'status').ended).stdout.includes('\u001B[');
+    return (await startProgram(variables, 'status').ended).stdout.includes('\u001B[');
   };
   expect(await colored({})).toBe(false);
   expect(await colored({ FORCE_COLOR: '1' })).toBe(true);

@@ -51,6 +51,35 @@ async function started(settings: Record<string, string> = {}) {
   return { upstream, url, urls, port };
 }
 
+test('no answer may be taken for another type than it says, on any route', async () => {
+  const { url } = await started({ ALLOWED_ORIGINS: 'http://a.test' });
+  const preflight: HttpCall = { method: 'OPTIONS', headers: { origin: 'http://a.test' } };
+  const refused: HttpCall = { headers: { origin: 'http://evil.test' } };
+  const streamed = post({ ...HELLO, stream: true });
+  const calls = [
+    ...CALLS,
+    [CHAT, streamed],
+    [CHAT, preflight],
+    [CHAT, { method: 'PUT' }],
+    ['/', refused],
+    ['/api/v1/providers', {}],
+    ['/metrics', {}],
+  ] as const;
+  for (const [path, call] of calls) {
+    const { headers } = await send(url + path, call);
+    expect([headers['x-content-type-options'], path]).toEqual(['nosniff', path]);
+  }
+});
+
+test('the page shares its window and its files with no other site', async () => {
+  const { url } = await started();
+  const { headers } = await send(url);
+  expect(headers).toMatchObject({
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+  });
+});
+
 async function expectAllRefused(urls: readonly string[], headers: Record<string, string>) {
   for (const url of urls) {
     for (const [path, call] of CALLS) {

@@ -69,6 +69,17 @@ test('no page and no text of the program sends anybody to the npm package that o
   expect(sent).toEqual([]);
 });
 
+test('each promise of docs/security.md names a test that is there, by its own words where it quotes', () => {
+  const rows = [...read('docs/security.md').matchAll(/^\| (.+?) +\| `(test\/[^`]+)` +\|$/gm)];
+  expect(rows.length).toBeGreaterThan(40);
+  const broken = rows.filter(([, promise = '', path = '']) => {
+    const laws = globSync(path, { cwd: ROOT }).map(read).join('').replaceAll("\\'", "'");
+    const quoted = [...promise.matchAll(/"([^"]+)"/g)].map(([, words = '']) => words);
+    return laws === '' || quoted.some((words) => !laws.includes(words));
+  });
+  expect(broken.map(([row]) => row)).toEqual([]);
+});
+
 test('docs/http-api.md lists every route, with who may use it', () => {
   const table = read('main/gateway/api/routes.ts');
   const rows = [...table.matchAll(/ route\('(\w+)', \[([^\]]+)\], '(\w+)'/g)].flatMap(

@@ -10,7 +10,7 @@ import type { InstallLines } from '#shared/install.ts';
 import { readControlToken } from '../../main/platform/secrets.ts';
 import { HELLO } from '../support/client.ts';
 import { bearer, postJson, send } from '../support/http.ts';
-import { asVariables, type RunningCli, startProgram } from '../support/process.ts';
+import { asVariables, type RunningCli, spawnProgram } from '../support/process.ts';
 import { soon } from '../support/two-hosts.ts';
 import { answers, startUpstream } from '../support/upstream.ts';
 
@@ -57,7 +57,7 @@ function newUser(name: string) {
     root: join(home, '.local/lib/node_modules/switchyard-gateway'),
     /** Runs the installed program. */
     start: (settings: Readonly<Record<string, string>>, ...args: readonly string[]): RunningCli =>
-      startProgram([command, ...args], { ...env, ...asVariables({ DATA_DIR: data, ...settings }) }),
+      spawnProgram([command, ...args], { ...env, ...asVariables({ DATA_DIR: data, ...settings }) }),
     control: () => bearer(readControlToken(data) ?? ''),
   };
 }
@@ -125,7 +125,7 @@ describe.runIf(process.platform !== 'win32')('the npm package', () => {
     const bin = join(ROOT, 'dist/node/switchyard.cjs');
     expect(readFileSync(bin, 'utf8')).not.toMatch(/=>|`|\b(const|let|import|async|class)\b/);
     const old = `Object.defineProperty(process.versions, 'node', { value: '18.20.4' }); require('${bin}')`;
-    const ended = await startProgram([process.execPath, '-e', old], first.env).ended;
+    const ended = await spawnProgram([process.execPath, '-e', old], first.env).ended;
     expect([ended.code, ended.stdout]).toEqual([1, '']);
     expect(ended.stderr).toMatch(/^Switchyard needs Node 24 or newer, and this is Node 18.+\.\n$/);
   });
@@ -162,7 +162,7 @@ describe.runIf(process.platform !== 'win32')('the npm package', () => {
     const second = newUser('second');
     const line = `${unix.line.replace('<token>', token)} --yes --as-root`;
     const env = { ...second.env, ...asVariables({ DATA_DIR: second.data, AGENT: 'true' }) };
-    const installed = await startProgram(['sh', '-c', line], env).ended;
+    const installed = await spawnProgram(['sh', '-c', line], env).ended;
     expect(installed).toMatchObject({ code: 0, stdout: expect.stringContaining('Joined the') });
     expect(installed.stdout).not.toContain(token);
     const own = await second.start({}, '--version').ended;

@@ -57,6 +57,26 @@ function kept(
 
 const { publicKey: PUBLIC_KEY } = createAgent({ now: () => 0 });
 
+test.each([
+  ['http://us:pw@tower:3001', 'http://tower:3001/'],
+  [' https://pw@tower:3001/x', 'https://tower:3001/x'],
+  ['http:\\\\us:pw@tower:3001', 'http://tower:3001/'],
+  ['us:pw@not a url', 'not a url'],
+  ['http://tower:3001', 'http://tower:3001'],
+  ['http://tower:3001/@', 'http://tower:3001/@'],
+])('a user name or password in an agent’s address is never shown: %j', async (agent_url, shown) => {
+  const provider = { ...kept(1), record: recordOf({ agent_url }) };
+  const { registry } = await withProviders([provider]);
+  const [listedOne] = listed(registry).data;
+  const excerpt = registry.excerpt(provider.id);
+  expect([listedOne?.agent_url, listedOne?.raw.agent_url, excerpt?.agent_url]).toEqual([
+    shown,
+    shown,
+    shown,
+  ]);
+  expect(JSON.stringify([listedOne, excerpt])).not.toContain('pw');
+});
+
 async function withProviders(providers: readonly StoredProvider[]) {
   const store = createTestStore();
   await store.write([

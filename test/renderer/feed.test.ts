@@ -50,6 +50,13 @@ describe('feed', () => {
     expect(log).toEqual(['lost', 'wait 500']);
   });
 
+  test('no name from outside brings a hidden character into the window', async () => {
+    const named = snapshot();
+    const event = { ...named, told: 'tower\u202Egnp' } as LiveEvent;
+    const { events } = await follow([stream(line(event))]);
+    expect(events).toEqual([{ ...named, told: 'tower⟨U+202E⟩gnp' }]);
+  });
+
   test('pauses grow while nothing comes, and start over after an event', async () => {
     const { log } = await follow([unreachable, unreachable, stream(line(snapshot())), unreachable]);
     const waits = log.filter((entry) => entry.startsWith('wait'));

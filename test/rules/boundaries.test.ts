@@ -64,7 +64,7 @@ const FLOORS = [
   ['routing'],
   ['circuits'],
   ['upstream'],
-  ['http'],
+  ['http', 'translation'],
 ];
 
 const UPWARD = FLOORS.flatMap((rooms, floor) =>

@@ -28,15 +28,15 @@ export function startCli(
   settings: Readonly<Record<string, string>>,
   ...args: readonly string[]
 ): RunningCli {
-  return startCliIn(asVariables({ AGENT: 'false', ...settings }), ...args);
+  return startProgram(asVariables({ AGENT: 'false', ...settings }), ...args);
 }
 
-/** As `startCli`, with whole names of variables. */
-export function startCliIn(
+/** As `startCli`, with whole names of variables; beside them there is only `PATH`. */
+export function startProgram(
   env: Readonly<Record<string, string>>,
   ...args: readonly string[]
 ): RunningCli {
-  return startProgram([process.execPath, 'main/headless.ts', ...args], {
+  return spawnProgram([process.execPath, 'main/headless.ts', ...args], {
     PATH: process.env['PATH'],
     // A hundred starts of the same program: what was compiled once is kept.
     NODE_COMPILE_CACHE: join(ROOT, '.cache/compile'),
@@ -52,7 +52,7 @@ export function asVariables(settings: Readonly<Record<string, string>>): Record<
 }
 
 /** Starts a program in the repository's folder, with this environment only. */
-export function startProgram(
+export function spawnProgram(
   [command = '', ...args]: readonly string[],
   env: NodeJS.ProcessEnv,
 ): RunningCli {

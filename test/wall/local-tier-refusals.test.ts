@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { chat, HELLO } from '../support/client.ts';
-import { machineAt, MODEL, startMachine, startTier, type Machine } from '../support/tier.ts';
+import {
+  machineAt,
+  MODEL,
+  startMachine,
+  startTier,
+  type Machine,
+  type Tier,
+} from '../support/tier.ts';
 import { answers, error, hang, startUpstream, type Script } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 
@@ -74,6 +81,69 @@ describe('the engine’s own refusal of the caller', () => {
       expect(await chat(tier.url)).toMatchObject({ status });
     },
   );
+});
+
+test('a machine that repeats the gateway’s token in a refusal does not show it to the caller', async () => {
+  const tokens: string[] = [];
+  const machine = await startMachine(({ res, headers }) => {
+    const token = String(headers['x-gateway-token']);
+    tokens.push(token);
+    res.writeHead(400, { 'content-type': 'application/json', 'request-id': token });
+    res.end(JSON.stringify({ error: { message: `what is ${token}?` } }));
+  });
+  const { headers, ...answer } = await chat((await startTier([machine])).url);
+  expect(tokens[0]).toMatch(/^[0-9a-f]{64}$/);
+  expect(JSON.parse(answer.text)).toEqual({ error: { message: 'what is [secret]?' } });
+  expect(JSON.stringify(headers)).not.toContain(tokens[0]);
+});
+
+describe('a machine that refuses what the caller asks', () => {
+  const lastCheck = async (tier: Tier, { id }: Machine) =>
+    (await tier.provider(id)).verification.last_check;
+
+  /** Resolves when the registry has verified the machine once more. */
+  function checkedAgain(tier: Tier, machine: Machine, before: string | null): Promise<void> {
+    return new Promise((resolve) => {
+      const look = async () => {
+        if ((await lastCheck(tier, machine)) === before) return;
+        unsubscribe();
+        resolve();
+      };
+      const unsubscribe = tier.host.subscribe(() => void look());
+      void look();
+    });
+  }
+
+  test.each([400, 415, 422])(
+    '(%d) three times in a row is asked by the registry whether it is well, and keeps its circuit',
+    async (status) => {
+      const odd = await startMachine(error(status));
+      const tier = await startTier([odd]);
+      tier.clock.advance(1000);
+      const before = await lastCheck(tier, odd);
+      for (let asked = 0; asked < 3; asked += 1) await chat(tier.url);
+      tier.clock.advance(1);
+      await checkedAgain(tier, odd, before);
+      expect((await tier.status()).circuits[odd.id]).toMatchObject({ fails: 0, open: false });
+    },
+  );
+
+  test('and serves in between is left alone, and so is one that says why', async () => {
+    const [by, long] = [
+      await startMachine(error(400), error(400), answers('hi'), error(400), error(400)),
+      await startMachine(error(400, 'maximum context length exceeded', 'context_length_exceeded')),
+    ];
+    for (const machine of [by, long]) {
+      const tier = await startTier([machine]);
+      tier.clock.advance(1000);
+      const before = await lastCheck(tier, machine);
+      for (let asked = 0; asked < 5; asked += 1) await chat(tier.url);
+      tier.clock.advance(1);
+      expect(machine.calls).toHaveLength(5);
+      const { verification } = await tier.provider(machine.id);
+      expect([verification.status, verification.last_check]).toEqual(['verified', before]);
+    }
+  });
 });
 
 describe('a machine that is', () => {

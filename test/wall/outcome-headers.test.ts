@@ -194,6 +194,75 @@ describe('of the headers of an upstream', () => {
   });
 });
 
+describe('of what an upstream answers', () => {
+  const LONG = 'x'.repeat(1025);
+
+  test.each([200, 400])(
+    'no header over 1 KiB reaches the caller, and no more than 8 KiB of them (%i)',
+    async (status) => {
+      const limits = Object.fromEntries(
+        Array.from({ length: 30 }, (_, n) => [`x-ratelimit-${n}`, 'y'.repeat(1000)]),
+      );
+      const body = status === 200 ? completion('hi') : { error: { message: 'no' } };
+      const only = await startUpstream(
+        json(status, body, { 'x-request-id': LONG, 'openai-model': 'm', ...limits }),
+      );
+      const gateway = await startGateway(at({ hosted_a: only.url }));
+      const { headers, ...answer } = await chat(gateway.url);
+      expect(answer.status).toBe(status);
+      expect(headers['x-request-id']).toBeUndefined();
+      const passed = Object.keys(headers).filter((name) => name.startsWith('x-ratelimit-'));
+      expect(passed.length).toBeGreaterThan(0);
+      expect(JSON.stringify(headers).length).toBeLessThan(9 * 1024);
+    },
+  );
+
+  test.each([
+    ['application/json; charset=utf-8', 'application/json'],
+    ['application/problem+json', 'application/json'],
+    ['text/html', 'text/plain; charset=utf-8'],
+    ['image/svg+xml', 'text/plain; charset=utf-8'],
+    ['application/jsonp', 'text/plain; charset=utf-8'],
+    ['application/xhtml+xml', 'text/plain; charset=utf-8'],
+  ])('a refusal of type %s reaches the caller as %s, never as a page', async (type, passed) => {
+    const only = await startUpstream(({ res }) => {
+      res.writeHead(400, { 'content-type': type }).end('<script>alert(1)</script>');
+    });
+    const gateway = await startGateway(at({ hosted_a: only.url }));
+    const { status, headers } = await chat(gateway.url);
+    expect([status, headers['content-type']]).toEqual([400, passed]);
+    expect(headers['x-content-type-options']).toBe('nosniff');
+  });
+
+  const KEY = 'sk-"of/ours"-0123456789';
+  test.each(TIERS.filter((id) => id !== 'local'))(
+    'a credential of ours that %s repeats is replaced, in every spelling',
+    async (upstream) => {
+      const echoed = [
+        KEY,
+        JSON.stringify(KEY),
+        encodeURIComponent(KEY),
+        'pass-word',
+        'of-a-header',
+      ];
+      const only = await startUpstream(({ res, headers }) => {
+        res.writeHead(400, { 'content-type': 'text/plain', 'x-request-id': `r-${KEY}` });
+        res.end(`${headers.authorization} ${echoed.join(' ')} and the rest`);
+      });
+      const name = upstream.toUpperCase();
+      const gateway = await startGateway({
+        [`${name}_BASE_URL`]: `${only.url.replace('http://', 'http://us:pass-word@')}/?k=in-query`,
+        [`${name}_API_KEY`]: KEY,
+        [`${name}_HEADERS`]: '{"x-own":"Basic of-a-header"}',
+      });
+      const { text, headers } = await chat(gateway.url);
+      expect(text).toMatch(/^Bearer \[secret\] .*and the rest$/);
+      for (const secret of echoed) expect(text).not.toContain(secret);
+      expect(headers['x-request-id']).toBeUndefined();
+    },
+  );
+});
+
 test('every chat response has its own request id', async () => {
   const local = await startUpstream(answers('hi'), error(400));
   const gateway = await startGateway(at({ local: local.url }));

@@ -45,11 +45,9 @@ export async function checkAgent(
 
 async function checkPort(agent: ExpectedAgent, port: number, nonce: string, edges: ProbeEdges) {
   const origin = `http://${urlHost(reachable(agent.host))}:${port}`;
-  const answer = await ask(
-    { origin, path: `/health?nonce=${nonce}`, gatewayToken: agent.gatewayToken, json: null },
-    GET_TIMEOUT_MS,
-    edges,
-  );
+  // Without the token: another program may have the port.
+  const probe = { origin, path: `/health?nonce=${nonce}`, json: null };
+  const answer = await ask(probe, GET_TIMEOUT_MS, edges);
   const tried = `GET ${origin}/health`;
   const isAgent = answer.kind === 'answer' && isAgents(answer);
   const boundRemedy = isAgent ? outOfReach(agent) : portRemedy(agent, port, answer);
@@ -89,7 +87,7 @@ function isAgents({ text, headers }: Answered): boolean {
   return (
     headers['x-gateway-agent'] !== undefined ||
     memberOf(json, 'src') === 'agent' ||
-    memberOf(json, 'agent_version') !== undefined
+    memberOf(json, 'signature') !== undefined
   );
 }
 
@@ -102,12 +100,7 @@ function portRemedy({ isEnabled }: ExpectedAgent, port: number, answer: Answer):
 }
 
 function healthRemedy(agent: ExpectedAgent, nonce: string, answer: Answered): string | null {
-  const { status, text, headers } = answer;
-  if (headers['x-gateway-agent'] === 'unauthorized') {
-    return agent.gatewayToken === null
-      ? 'It listens beyond this machine and answers only its gateway: see what that gateway reports of it.'
-      : 'Another enrolment is in force: restart Switchyard here, or join this machine again.';
-  }
+  const { status, text } = answer;
   const json = parseJson(text);
   const said = textOf(memberOf(json, 'status'));
   if (said === 'loading') return 'The engine loads a model: wait until it is done.';

@@ -32,7 +32,7 @@ export async function checkInference(
   const listPath = `${basePath}/v1/models`;
   const list = await ask({ ...where, path: listPath, json: null }, GET_TIMEOUT_MS, edges);
   return [
-    ...judgeInference(answer, shown(tried)),
+    ...judgeInference(answer, place, shown(tried)),
     judgeModels(list, model, `GET ${place.origin}${listPath}`),
   ];
 }
@@ -45,7 +45,7 @@ const NO_MODEL: DoctorEntry = {
   remedy: 'Load a model into the engine.',
 };
 
-function judgeInference(answer: Answer, tried: string): readonly DoctorEntry[] {
+function judgeInference(answer: Answer, place: Place, tried: string): readonly DoctorEntry[] {
   const { latencyMs } = answer;
   const hasChoices =
     answer.kind === 'answer' &&
@@ -53,7 +53,7 @@ function judgeInference(answer: Answer, tried: string): readonly DoctorEntry[] {
     listOf(memberOf(parseJson(answer.text), 'choices')).length > 0;
   const output = rawOf(answer);
   const inference = { name: CHECKS.inference, passed: hasChoices, tried, output, latencyMs };
-  const first = { ...inference, remedy: hasChoices ? null : inferenceRemedy(answer) };
+  const first = { ...inference, remedy: hasChoices ? null : inferenceRemedy(answer, place) };
   // Only an answer has a latency: a quick error is not quick.
   if (!hasChoices && answer.kind === 'answer') return [first];
   const isFast = hasChoices && latencyMs < INFERENCE_TIMEOUT_MS;
@@ -67,8 +67,12 @@ function judgeInference(answer: Answer, tried: string): readonly DoctorEntry[] {
 const TOO_SLOW =
   'Load the model before it is asked for, or serve a smaller one: 16 tokens must come within 10 s.';
 
-function inferenceRemedy(answer: Answer): string {
+function inferenceRemedy(answer: Answer, { gatewayToken }: Place): string {
   if (answer.kind === 'none') return TOO_SLOW;
+  if (answer.headers['x-gateway-agent'] === 'unauthorized')
+    return gatewayToken
+      ? 'Another enrolment is in force: restart Switchyard here, or join this machine again.'
+      : 'It listens beyond this machine and answers only its gateway: see what that gateway reports of it.';
   if (answer.status === 401 || answer.status === 403)
     return 'The engine wants a key: put it into SWITCHYARD_ENGINE_URL, or run the engine without one.';
   if (answer.status === 503)

@@ -17,11 +17,24 @@ const PROXY_HEADERS = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
 /** Tells a gateway that its token was refused, and not its caller's API key. */
 const REFUSED_BY_AGENT = { 'x-gateway-agent': 'unauthorized' };
 
+/** `stranger`: may ask for a proof of this agent's identity, and for nothing else. */
+export type Access =
+  | { readonly kind: 'allowed' }
+  | { readonly kind: 'stranger' | 'refused'; readonly error: AgentError };
+
 /**
- * Refuses a foreign `Host` (DNS rebinding), browser pages, a wrong token, and requests from other machines
- * without a token. Null if the request is allowed.
+ * Refuses a foreign `Host` (DNS rebinding), browser pages and a wrong token. Other machines without a token are
+ * strangers: a gateway shows its token only once the agent has proved its key.
  */
-export function refusal(req: IncomingMessage, rules: AccessRules): AgentError | null {
+export function accessOf(req: IncomingMessage, rules: AccessRules): Access {
+  const error = foreignSender(req, rules);
+  if (error !== null) return { kind: 'refused', error };
+  if (isAuthorized(req, rules)) return { kind: 'allowed' };
+  const hasToken = req.headers['x-gateway-token'] !== undefined;
+  return { kind: hasToken ? 'refused' : 'stranger', error: UNAUTHORIZED };
+}
+
+function foreignSender(req: IncomingMessage, rules: AccessRules): AgentError | null {
   const host = req.headers.host ?? '';
   if (!isHostAllowed(host, req.socket.localAddress ?? '', rules)) {
     return {
@@ -39,7 +52,7 @@ export function refusal(req: IncomingMessage, rules: AccessRules): AgentError | 
       headers: REFUSED_BY_AGENT,
     };
   }
-  return isAuthorized(req, rules) ? null : UNAUTHORIZED;
+  return null;
 }
 
 const UNAUTHORIZED: AgentError = {

@@ -1,22 +1,28 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { isPassed, passedHeaders, type PassedNames } from '../../platform/http/passed-headers.ts';
+import { NOSNIFF } from '../../platform/http/responses.ts';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
 import { memberOf, parseJson } from '../../platform/json.ts';
 
 /** Passed on from the caller to the engine: no cookies, no gateway token, no browser headers. */
-const TO_ENGINE = new Set(['accept', 'user-agent', 'traceparent', 'tracestate', 'x-request-id']);
-const TO_ENGINE_PREFIXES = ['openai-', 'x-stainless-'];
+const TO_ENGINE: PassedNames = {
+  names: new Set(['accept', 'user-agent', 'traceparent', 'tracestate', 'x-request-id']),
+  prefixes: ['openai-', 'x-stainless-'],
+};
 
 /** Passed back from the engine to the caller; the length shows when a response was cut. */
-const TO_CALLER = new Set([
-  'content-type',
-  'content-length',
-  'content-encoding',
-  'x-request-id',
-  'request-id',
-  'retry-after',
-  'retry-after-ms',
-]);
-const TO_CALLER_PREFIXES = ['x-ratelimit-', 'openai-'];
+const TO_CALLER: PassedNames = {
+  names: new Set([
+    'content-type',
+    'content-length',
+    'content-encoding',
+    'x-request-id',
+    'request-id',
+    'retry-after',
+    'retry-after-ms',
+  ]),
+  prefixes: ['x-ratelimit-', 'openai-'],
+};
 
 /**
  * The headers of a request to the engine, names and values in turn. `engineAuthorization`, set by the owner,
@@ -31,7 +37,7 @@ export function engineHeaders(
   const authorization = engineAuthorization ?? caller.authorization;
   if (authorization !== undefined) headers.push('authorization', authorization);
   for (const [name, value] of Object.entries(caller)) {
-    if (typeof value === 'string' && isListed(name, TO_ENGINE, TO_ENGINE_PREFIXES)) {
+    if (typeof value === 'string' && isPassed(name, TO_ENGINE)) {
       headers.push(name, value);
     }
   }
@@ -39,17 +45,7 @@ export function engineHeaders(
 }
 
 export function callerHeaders(engine: ResponseHeaders): Record<string, string> {
-  const headers: Record<string, string> = { 'cache-control': 'no-store' };
-  for (const [name, value] of Object.entries(engine)) {
-    if (typeof value === 'string' && isListed(name, TO_CALLER, TO_CALLER_PREFIXES)) {
-      headers[name] = value;
-    }
-  }
-  return headers;
-}
-
-function isListed(name: string, names: ReadonlySet<string>, prefixes: readonly string[]): boolean {
-  return names.has(name) || prefixes.some((prefix) => name.startsWith(prefix));
+  return { 'cache-control': 'no-store', ...NOSNIFF, ...passedHeaders(engine, TO_CALLER) };
 }
 
 /** Larger bodies are not parsed for their model, which would block the event loop. */

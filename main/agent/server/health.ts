@@ -9,6 +9,18 @@ export interface HealthFacts {
   readonly record: AgentRecord;
 }
 
+/** The proof that this is the agent: no more than a gateway needs before it shows its token. */
+export function proofBody(
+  facts: HealthFacts,
+  nonce: string,
+): Readonly<Record<string, unknown>> | null {
+  const body = healthBody(facts, nonce);
+  if (body === null) return null;
+  const { status, id, signature, model } = body;
+  // A model that is loaded stays unnamed.
+  return { status, id, signature, ...(model === null ? { model } : {}) };
+}
+
 /** Signs `nonce`, which is null if the request has none. Returns null for a malformed one. */
 export function healthBody(
   { identity, engine, record }: HealthFacts,

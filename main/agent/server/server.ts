@@ -3,7 +3,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { sendJson } from '../../platform/http/responses.ts';
 import { closeOnceAnswered, closeUnread, listen } from '../../platform/http/server.ts';
 import type { Log } from '../../platform/log.ts';
-import { type AccessRules, refusal } from './auth.ts';
+import { type Access, accessOf, type AccessRules } from './auth.ts';
 import { type AgentError, MAX_REST_BYTES, sendError, sendErrorEarly } from './errors.ts';
 import type { Inference } from './inference.ts';
 
@@ -20,10 +20,16 @@ export type AgentPort =
 export interface AgentServerDeps {
   readonly access: AccessRules;
   readonly inference: Inference;
-  /** The body of `/health`; null for a malformed `nonce`. */
-  readonly health: (nonce: string | null) => Readonly<Record<string, unknown>> | null;
+  readonly health: HealthBodies;
   readonly clock: Clock;
   readonly log: Log;
+}
+
+/** Bodies of `/health`; null for a malformed `nonce`. */
+export interface HealthBodies {
+  readonly full: (nonce: string | null) => Readonly<Record<string, unknown>> | null;
+  /** For a stranger. */
+  readonly proof: (nonce: string) => Readonly<Record<string, unknown>> | null;
 }
 
 /** Can be bound to other addresses while requests run. */
@@ -143,15 +149,25 @@ async function answer(
   res: ServerResponse,
   deps: AgentServerDeps,
 ): Promise<void> {
-  const { access, inference, clock } = deps;
-  const refused = refusal(req, access);
+  const { inference, health, clock } = deps;
+  const access = accessOf(req, deps.access);
   const [path, query] = splitOnce(req.url ?? '', '?');
-  const allowed = methodOf(path);
-  const problem = refused ?? (allowed === null ? notFound(path) : wrongMethod(req, allowed));
+  const nonce = new URLSearchParams(query).get('nonce');
+  if (access.kind === 'stranger' && req.method === 'GET' && path === '/health' && nonce !== null) {
+    sendHealth(res, health.proof(nonce));
+    return;
+  }
+  const problem = problemOf(req, path, access);
   if (problem !== null) sendErrorEarly(req, res, problem, { clock, maxRestBytes: MAX_REST_BYTES });
-  else if (path === '/health') sendHealth(res, query, deps);
+  else if (path === '/health') sendHealth(res, health.full(nonce));
   else if (path === '/v1/models') await inference.models(req, res);
   else await inference.post(req, res, path);
+}
+
+function problemOf(req: IncomingMessage, path: string, access: Access): AgentError | null {
+  if (access.kind !== 'allowed') return access.error;
+  const method = methodOf(path);
+  return method === null ? notFound(path) : wrongMethod(req, method);
 }
 
 function methodOf(path: string): 'GET' | 'POST' | null {
@@ -159,8 +175,7 @@ function methodOf(path: string): 'GET' | 'POST' | null {
   return POSTS.has(path) ? 'POST' : null;
 }
 
-function sendHealth(res: ServerResponse, query: string, { health }: AgentServerDeps): void {
-  const body = health(new URLSearchParams(query).get('nonce'));
+function sendHealth(res: ServerResponse, body: Readonly<Record<string, unknown>> | null): void {
   if (body === null) {
     const message = 'nonce must be 1 to 128 hexadecimal digits.';
     sendError(res, { status: 400, code: 'invalid_request', message });

@@ -1,7 +1,7 @@
-import { chmodSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
-import { rename, rm, writeFile } from 'node:fs/promises';
+import { chmodSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import type { Clock } from '../../platform/clock.ts';
-import { isoTime } from '../../platform/dates.ts';
+import { asideName, replaceFile, replaceFileLater } from '../../platform/files.ts';
 
 /** For the owner: what happened to a file, and what to do about it. */
 export interface FileWarning {
@@ -27,14 +27,10 @@ export function readSecretFile(path: string): SecretFileContent {
   }
 }
 
-/**
- * Replaces a file atomically and flushes it, readable for its owner only; returns the error code, or null.
- */
+/** `replaceFile`; returns the error code, or null. */
 export function writeSecretFile(path: string, text: string): string | null {
-  const draft = `${path}.new`;
   try {
-    writeFileSync(draft, text, { mode: OWNER_ONLY, flush: true });
-    renameSync(draft, path);
+    replaceFile(path, text);
     return null;
   } catch (error) {
     return codeOf(error);
@@ -43,10 +39,8 @@ export function writeSecretFile(path: string, text: string): string | null {
 
 /** `writeSecretFile` off the main thread. */
 export async function writeSecretFileLater(path: string, text: string): Promise<string | null> {
-  const draft = `${path}.new`;
   try {
-    await writeFile(draft, text, { mode: OWNER_ONLY, flush: true });
-    await rename(draft, path);
+    await replaceFileLater(path, text);
     return null;
   } catch (error) {
     return codeOf(error);
@@ -65,7 +59,7 @@ export async function removeSecretFile(path: string): Promise<string | null> {
 
 /** Renames a damaged file, so that it can be examined; returns its new path. */
 export function setAside(path: string, clock: Clock): string {
-  const aside = `${path}.bad-${isoTime(clock.now()).replaceAll(':', '-')}`;
+  const aside = asideName(path, clock.now());
   try {
     renameSync(path, aside);
   } catch {

@@ -7,7 +7,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { processUsage } from '../../platform/process.ts';
 import type { Sessions } from '../auth/sessions.ts';
 import type { GatewayError } from '../http/errors.ts';
-import { sendBody, sendJson } from '../../platform/http/responses.ts';
+import { NOSNIFF, sendBody, sendJson } from '../../platform/http/responses.ts';
 import { sendError } from '../http/responses.ts';
 import type { Stats } from '../monitoring/counters.ts';
 import type { LiveFeed } from '../monitoring/live-feed.ts';
@@ -87,7 +87,11 @@ const MAX_UNREAD_BYTES = 256 * 1024;
 /** Silence longer than this would let proxies and sleeping tabs drop the connection unnoticed. */
 const KEEP_ALIVE_MS = 15_000;
 
-const EVENTS_HEAD = { 'content-type': 'text/event-stream', 'cache-control': 'no-store' };
+const EVENTS_HEAD = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-store',
+  ...NOSNIFF,
+};
 
 /** Streams the live feed as server-sent events until the reader goes away. */
 function streamEvents(res: ServerResponse, feed: LiveFeed, clock: Clock): void {

@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import express, { type ErrorRequestHandler, type Request, type Response } from 'express';
 import type { Clock } from '../../platform/clock.ts';
+import { NOSNIFF } from '../../platform/http/responses.ts';
 import { CONTROL_REQUIRED, type Identify, keyError } from '../auth/identity.ts';
 import type { GatewayError } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
@@ -23,8 +24,11 @@ interface ExpressDeps {
 const WINDOW_HEADERS = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'none'",
+  // No page that opened this one keeps a hand on it, and no other site embeds its files.
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
   'referrer-policy': 'no-referrer',
-  'x-content-type-options': 'nosniff',
+  ...NOSNIFF,
 } as const;
 
 const REGISTER = {

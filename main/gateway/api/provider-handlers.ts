@@ -3,7 +3,7 @@ import type { Request, Response } from 'express';
 import type { Provider } from '#shared/provider.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { GatewayError } from '../http/errors.ts';
-import { sendJson } from '../../platform/http/responses.ts';
+import { NOSNIFF, sendJson } from '../../platform/http/responses.ts';
 import { sendError, sendErrorEarly, sendPieces } from '../http/responses.ts';
 import { type SmallBodyReader, createSmallBodyReader } from '../http/small-bodies.ts';
 
@@ -122,7 +122,7 @@ async function sendList(req: Request, res: Response, providers: ProvidersApi): P
     return;
   }
   const { etag } = listed;
-  const headers: OutgoingHttpHeaders = { etag, 'cache-control': 'no-store' };
+  const headers: OutgoingHttpHeaders = { etag, 'cache-control': 'no-store', ...NOSNIFF };
   if (isKnown(etag, req.get('if-none-match') ?? '')) {
     res.writeHead(304, headers).end();
     return;

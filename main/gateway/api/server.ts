@@ -6,6 +6,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { Config } from '../../config/schema.ts';
+import { NOSNIFF } from '../../platform/http/responses.ts';
 import { closeOnceAnswered, closeUnread } from '../../platform/http/server.ts';
 import { newRequestId } from '../../platform/secrets.ts';
 import type { Identify } from '../auth/identity.ts';
@@ -77,7 +78,7 @@ function dispatch(req: IncomingMessage, res: ServerResponse, deps: ServerDeps): 
   } else if (deps.isStopping()) {
     sendError(res, SHUTTING_DOWN, { ...headers(), connection: 'close' });
   } else if (req.method === 'OPTIONS' && 'access-control-allow-origin' in cors) {
-    res.writeHead(204, { ...cors, ...preflightHeaders(req.headers) }).end();
+    res.writeHead(204, { ...NOSNIFF, ...cors, ...preflightHeaders(req.headers) }).end();
   } else if (route === undefined) {
     for (const [name, value] of Object.entries(cors)) res.setHeader(name, value);
     deps.otherwise(req, res);

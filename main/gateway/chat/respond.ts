@@ -1,13 +1,13 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { UpstreamId } from '#shared/ids.ts';
-import { sendBody } from '../../platform/http/responses.ts';
+import { NOSNIFF, sendBody } from '../../platform/http/responses.ts';
 import { sendError } from '../http/responses.ts';
 import type { Attempt } from '../routing/attempts.ts';
 import { fallbackReason } from '../routing/fallback-reasons.ts';
 import type { RequestContext, RouteResult } from '../routing/router.ts';
 import { answerAsChunk } from '../upstream/assembly.ts';
 import type { AnswerSeen } from '../upstream/attempt.ts';
-import { callerHeaders } from '../upstream/headers.ts';
+import { callerHeaders, passedType } from '../upstream/headers.ts';
 import { finalResponse } from './final-error.ts';
 import type { RelayEnd } from './relay.ts';
 import type { ResumeDeps } from './resume/resume.ts';
@@ -73,11 +73,10 @@ function sendFinalResponse(
   if (final.kind === 'error') sendError(res, final.error, headers);
   else {
     const { headers: upstreamHeaders, body } = final.response;
-    const type = String(upstreamHeaders['content-type'] ?? 'application/json');
     sendBody(res, status, body, {
       ...callerHeaders(upstreamHeaders),
       ...headers,
-      'content-type': type,
+      'content-type': passedType(upstreamHeaders),
     });
   }
   endRequest(context, 'failed');
@@ -101,7 +100,8 @@ function sendAnswer(
     sendWhole(seen, routed.attempt, res, { headers, context });
     return Promise.resolve();
   }
-  res.writeHead(200, { ...headers, 'content-type': EVENT_STREAM, 'cache-control': 'no-store' });
+  const own = { 'content-type': EVENT_STREAM, 'cache-control': 'no-store', ...NOSNIFF };
+  res.writeHead(200, { ...headers, ...own });
   const relayed = relayToEnd({ ...routed, seen }, res, context, deps);
   context.observer.answering(head);
   return endedWith(relayed, context);

@@ -2,7 +2,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Clock } from '../../platform/clock.ts';
-import { sendBody, sendJson, sendJsonEarly } from '../../platform/http/responses.ts';
+import { NOSNIFF, sendBody, sendJson, sendJsonEarly } from '../../platform/http/responses.ts';
 import { errorBody, errorHeaders, type GatewayError } from './errors.ts';
 
 /** A text longer than this many pieces is written bit by bit, as fast as it is read. */
@@ -23,7 +23,7 @@ export async function sendPieces(
     return;
   }
   if (res.destroyed || res.headersSent) return;
-  res.writeHead(status, { 'cache-control': 'no-store', ...headers });
+  res.writeHead(status, { 'cache-control': 'no-store', ...NOSNIFF, ...headers });
   try {
     await pipeline(Readable.from(joined(pieces)), res);
   } catch {

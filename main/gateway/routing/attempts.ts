@@ -4,8 +4,8 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Permit } from '../circuits/breaker.ts';
 import { type Circuits, type HeldPermit, isRemoved } from '../circuits/circuits.ts';
 import { circuitResultOf, NEUTRAL, type Result } from '../circuits/transitions.ts';
-import type { Failure } from '../upstream/failure.ts';
-import type { AttemptObserver, AttemptTarget, RequestObserver } from './observer.ts';
+import { type Failure, isUnexplainedRefusal } from '../upstream/failure.ts';
+import type { AttemptEnd, AttemptObserver, AttemptTarget, RequestObserver } from './observer.ts';
 import { type Prediction, slowTtftMs } from './ttft-prediction.ts';
 import type { Predictions } from './ttft-predictions.ts';
 
@@ -135,7 +135,10 @@ export class Attempt {
     // The time to first token of an answer that comes as a whole is unknown.
     const isSlow = wasSilent && this.target.mode !== 'whole';
     const silentMs = isSlow ? slowTtftMs(ms, this.#prediction) : 0;
-    this.end(failure.reason, circuitResultOf(failure, { ms, silentMs }), false);
+    const result = circuitResultOf(failure, { ms, silentMs });
+    // The circuit must not open for callers' bad requests; whether they were, the registry finds out.
+    const verdict = isUnexplainedRefusal(failure) ? 'failed' : VERDICTS[result.kind];
+    this.end(failure.reason, result, false, verdict);
   }
 
   succeeded(): void {
@@ -170,7 +173,12 @@ export class Attempt {
   }
 
   /** `forPool`: the result is the pool's as well, as no other machine will be called. */
-  end(reason: FallbackReason | null, result: Result, forPool: boolean): void {
+  end(
+    reason: FallbackReason | null,
+    result: Result,
+    forPool: boolean,
+    verdict: AttemptEnd['verdict'] = VERDICTS[result.kind],
+  ): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     const { circuits, clock } = this.#deps;
@@ -181,7 +189,7 @@ export class Attempt {
     }
     this.observer.ended({
       reason,
-      verdict: VERDICTS[result.kind],
+      verdict,
       latencyMs: isServed ? clock.ticks() - this.#calledAt : null,
     });
   }

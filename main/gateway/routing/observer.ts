@@ -26,6 +26,7 @@ export interface AttemptStart {
 
 export interface AttemptEnd {
   readonly reason: FallbackReason | null;
+  /** For the registry, which looks at a machine that fails several requests in a row. */
   readonly verdict: 'served' | 'failed' | 'neutral';
   /** From the last call to the end of a served attempt; null for others. */
   readonly latencyMs: number | null;

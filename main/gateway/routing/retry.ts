@@ -3,9 +3,10 @@ import type { Config } from '../../config/schema.ts';
 import { type Clock, sleep } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import { type Circuits, isRemoved } from '../circuits/circuits.ts';
-import { type Answered, sendAttempt } from '../upstream/attempt.ts';
+import { type Answered, type Seen, sendAttempt } from '../upstream/attempt.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { classify, type Failure } from '../upstream/failure.ts';
+import { bodyWithout, headersWithout } from '../upstream/own-secrets.ts';
 import type { Attempt, Permits, RequestAttempts } from './attempts.ts';
 import type { AdmittedCall } from './candidate.ts';
 import { isStarting, pollDelayMs, retryDelayMs } from './retry-policy.ts';
@@ -129,7 +130,7 @@ async function callOnce(
   // Sent first and recorded while it is in flight, which costs the caller no time.
   const sent = sendAttempt(plan, { http, clock }, signal);
   const attempt = attempts.called(call, permits, cause);
-  const seen = await sent;
+  const seen = withoutSecrets(await sent, call.secrets);
   switch (seen.kind) {
     case 'stream':
     case 'answer':
@@ -145,4 +146,11 @@ async function callOnce(
       return { kind: 'failed', failure };
     }
   }
+}
+
+function withoutSecrets(seen: Seen, secrets: readonly string[]): Seen {
+  if (!('headers' in seen)) return seen;
+  const headers = headersWithout(secrets, seen.headers);
+  if (seen.kind === 'status') return { ...seen, headers, body: bodyWithout(secrets, seen.body) };
+  return headers === seen.headers ? seen : { ...seen, headers };
 }

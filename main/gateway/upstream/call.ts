@@ -7,6 +7,7 @@ import type { AnswerMode } from './attempt.ts';
 import { bodyFor, type ChatRequest } from './chat-request.ts';
 import type { ApiEndpoint } from './endpoint.ts';
 import { type OwnHeaders, upstreamHeaders } from './headers.ts';
+import { ownSecrets } from './own-secrets.ts';
 import {
   type BaseAddress,
   localModel,
@@ -43,6 +44,8 @@ export interface UpstreamCall {
   readonly promptBytes: number;
   /** Creates the request. Call it only once the request is certain to be sent. */
   readonly write: () => Omit<HttpRequest, 'fresh'>;
+  /** Credentials of ours that the request bears; they must not come back to the caller. */
+  readonly secrets: readonly string[];
   readonly mode: AnswerMode;
   readonly prefill: PrefillFacts;
   readonly timeoutMs: number;
@@ -71,6 +74,7 @@ export function localCall(
     provider: target.provider,
     model: model ?? '',
     promptBytes: call.request.bytes.length,
+    secrets: ownSecrets(endpoint, [target.gatewayToken]),
     mode,
     prefill: { setting: config.local.prefill, address: '', ownedBy: target.ownedBy },
     timeoutMs: config.local.timeoutMs / peers,
@@ -91,6 +95,7 @@ export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCa
     provider: null,
     model: model ?? call.request.model ?? '',
     promptBytes: call.request.bytes.length,
+    secrets: upstream.secrets,
     mode,
     prefill: upstream.prefill,
     timeoutMs,

@@ -69,6 +69,20 @@ function broken(
   };
 }
 
+const EXPLAINED: ReadonlySet<FailureReason> = new Set([
+  'busy',
+  'rate_limited',
+  'quota',
+  'context_length',
+  'unsupported_input',
+]);
+
+/** A 4xx that may be the caller's fault or the machine's. */
+export function isUnexplainedRefusal({ response, reason }: Failure): boolean {
+  const status = response?.status ?? 0;
+  return status >= 400 && status < 500 && !EXPLAINED.has(reason);
+}
+
 interface ErrorFacts {
   readonly status: number;
   readonly upstream: UpstreamId;

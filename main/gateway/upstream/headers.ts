@@ -1,13 +1,18 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { isPassed, passedHeaders, type PassedNames } from '../../platform/http/passed-headers.ts';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
 
 /** Forwarded headers (docs/http-api.md#forwarded-headers); `authorization`, for `local` only, is in `OwnHeaders`. */
-const TO_UPSTREAM = new Set(['accept', 'user-agent', 'traceparent', 'tracestate', 'x-request-id']);
-const TO_UPSTREAM_PREFIXES = ['openai-', 'x-stainless-'];
+const TO_UPSTREAM: PassedNames = {
+  names: new Set(['accept', 'user-agent', 'traceparent', 'tracestate', 'x-request-id']),
+  prefixes: ['openai-', 'x-stainless-'],
+};
 
 /** Headers returned to the caller; the content type is set where the answer is written. */
-const TO_CALLER = new Set(['x-request-id', 'request-id', 'retry-after', 'retry-after-ms']);
-const TO_CALLER_PREFIXES = ['x-ratelimit-', 'openai-'];
+const TO_CALLER: PassedNames = {
+  names: new Set(['x-request-id', 'request-id', 'retry-after', 'retry-after-ms']),
+  prefixes: ['x-ratelimit-', 'openai-'],
+};
 
 /** Added to the caller's headers. */
 export interface OwnHeaders {
@@ -29,24 +34,22 @@ export function upstreamHeaders(caller: IncomingHttpHeaders, own: OwnHeaders): s
   if (own.authorization !== null) add('authorization', own.authorization);
   for (const name of Object.keys(caller)) {
     const value = caller[name];
-    if (typeof value === 'string' && isListed(name, TO_UPSTREAM, TO_UPSTREAM_PREFIXES))
-      add(name, value);
+    if (typeof value === 'string' && isPassed(name, TO_UPSTREAM)) add(name, value);
   }
   for (const name of extraNames) headers.push(name, own.extra[name] ?? '');
   return headers;
 }
 
 export function callerHeaders(upstream: ResponseHeaders): Record<string, string> {
-  const headers: Record<string, string> = {};
-  for (const name of Object.keys(upstream)) {
-    const value = upstream[name];
-    if (typeof value === 'string' && isListed(name, TO_CALLER, TO_CALLER_PREFIXES)) {
-      headers[name] = value;
-    }
-  }
-  return headers;
+  return passedHeaders(upstream, TO_CALLER);
 }
 
-function isListed(name: string, names: ReadonlySet<string>, prefixes: readonly string[]): boolean {
-  return names.has(name) || prefixes.some((prefix) => name.startsWith(prefix));
+/**
+ * The content type under which an upstream's error reaches the caller: JSON stays JSON, everything else is plain
+ * text, so that no browser runs a page in the gateway's name.
+ */
+export function passedType(upstream: ResponseHeaders): string {
+  const type = String(upstream['content-type'] ?? 'application/json');
+  const isJson = /^application\/([\w.+-]*\+)?json\s*(;|$)/i.test(type);
+  return isJson ? 'application/json' : 'text/plain; charset=utf-8';
 }

@@ -1,5 +1,6 @@
 import { HOSTED_IDS, type HostedId, type UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
+import { ownSecrets } from './own-secrets.ts';
 
 /** A base address, split once into what each request needs. */
 export interface BaseAddress {
@@ -20,6 +21,8 @@ export interface RemoteUpstream {
   readonly model: string | null;
   readonly apiKey: string | null;
   readonly headers: Readonly<Record<string, string>>;
+  /** Must not come back to a caller. */
+  readonly secrets: readonly string[];
   readonly timeoutMs: number;
   readonly assemble: boolean;
   readonly prefill: PrefillFacts;
@@ -73,6 +76,7 @@ export function remoteUpstreams(config: Config): RemoteUpstream[] {
         model,
         apiKey,
         headers,
+        secrets: ownSecrets(endpoint, [apiKey, ...Object.values(headers)]),
         timeoutMs,
         assemble,
         prefill: { setting: prefill, address, ownedBy: null },

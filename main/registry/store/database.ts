@@ -9,7 +9,8 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import SqliteDatabase, { type Database } from 'better-sqlite3';
-import { isoTime } from '../../platform/dates.ts';
+import { asideName } from '../../platform/files.ts';
+import { COUNT_SUFFIX, notedCount } from './enrolled-count.ts';
 import { explain, type Failure, failureOf, unusableReason, type UnusableReason } from './errors.ts';
 import { type Loaded, loadState } from './queries.ts';
 
@@ -18,7 +19,7 @@ type OpenedDatabase =
       readonly kind: 'open';
       readonly db: Database;
       readonly loaded: Loaded;
-      /** For people; null when the file was intact. */
+      /** For people; null when nothing is missing. */
       readonly warning: string | null;
     }
   | { readonly kind: 'unusable'; readonly reason: UnusableReason; readonly message: string };
@@ -52,6 +53,8 @@ function attempt(path: string, nowMs: number): Attempt {
   try {
     if (!isFileOrNothing(path)) return unusable({ kind: 'no_file', code: 'EISDIR' }, path);
     makePrivate(path);
+    const emptied = emptiedFailure(path);
+    if (emptied !== null) return { kind: 'damaged', failure: emptied };
     db = new SqliteDatabase(path, { timeout: BUSY_MS });
     const opened = ready(db, path, nowMs);
     if (opened.kind !== 'open') db.close();
@@ -80,7 +83,34 @@ function ready(db: Database, path: string, nowMs: number): Attempt {
   db.transaction(() => {
     db.prepare('DELETE FROM enrollments WHERE expires_at <= ?').run(nowMs);
   }).immediate();
-  return { kind: 'open', db, loaded: loadState(db), warning: null };
+  const rows = Number(db.prepare('SELECT count(*) FROM providers').pluck().get());
+  const noted = notedCount(path) ?? 0;
+  if (rows === 0 && noted > 0) return { kind: 'damaged', failure: lossOf(noted) };
+  const warning =
+    rows < noted
+      ? `The registry's database ${path} holds ${rows} of ${noted} machines: the others have to be added again, or put a backup in its place and restart Switchyard.`
+      : null;
+  return { kind: 'open', db, loaded: loadState(db), warning };
+}
+
+/**
+ * SQLite would take a file of no bytes for a new database and delete the log beside it. Every database of ours has
+ * its schema before it has a log.
+ */
+function emptiedFailure(path: string): Failure | null {
+  if (sizeOf(path) > 0) return null;
+  const noted = notedCount(path) ?? 0;
+  if (noted > 0) return lossOf(noted);
+  return sizeOf(`${path}-wal`) > 0 ? { kind: 'damaged', code: 'emptied' } : null;
+}
+
+const lossOf = (noted: number): Failure => ({
+  kind: 'damaged',
+  code: `emptied; machines in it: ${noted}`,
+});
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 function newerSchema(path: string, version: number): OpenedDatabase {
@@ -116,9 +146,9 @@ function makePrivate(path: string): void {
 
 /** Renames the file with its side files, under names that SQLite still associates. */
 function setAside(path: string, nowMs: number): string {
-  const aside = `${path}.bad-${isoTime(nowMs).replaceAll(':', '-')}`;
+  const aside = asideName(path, nowMs);
   // The database first: a crash in between leaves a log without its file, which SQLite drops.
-  for (const suffix of ['', '-wal', '-shm'])
+  for (const suffix of ['', '-wal', '-shm', COUNT_SUFFIX])
     if (existsSync(path + suffix)) renameSync(path + suffix, aside + suffix);
   return aside;
 }

@@ -13,7 +13,7 @@ export type OpenedStore =
       readonly kind: 'open';
       readonly store: Store;
       readonly state: StoredState;
-      /** The file was damaged and renamed; null when it was intact. */
+      /** The file was damaged and renamed, or machines are missing in it; null when it was intact. */
       readonly warning: string | null;
     }
   | { readonly kind: 'unusable'; readonly reason: UnusableReason; readonly message: string };
@@ -35,7 +35,7 @@ export async function openStore(
     return opened;
   }
   const { state, unreadable, warning } = opened;
-  if (warning !== null) log('error', 'store_set_aside', { error: warning });
+  if (warning !== null) log('error', 'store_damaged', { error: warning });
   for (const found of unreadable) logUnreadable(found, log);
   return { kind: 'open', store, state, warning };
 }

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { z } from 'zod';
+import { createEnrolledCount } from './enrolled-count.ts';
 import { explain, failureOf } from './errors.ts';
 import type { SettledWrite, Unreadable, WriteRequest } from './protocol.ts';
 import {
@@ -30,19 +31,24 @@ export interface Writer {
   events(providerId: string, limit: number): readonly StoredEvent[];
 }
 
-/** `path` is for messages. */
+/** `path` is that of the file `db`. */
 export function createWriter(db: Database, path: string): Writer {
   const apply = createApply(db);
   const applyAll = db.transaction((requests: readonly WriteRequest[]) => {
     for (const { changes } of requests) for (const change of changes) apply(change);
   });
+  const enrolled = createEnrolledCount(
+    path,
+    db.prepare<[], string>('SELECT id FROM providers').pluck().iterate(),
+  );
   const readEvents = db.prepare(
     'SELECT provider_id, at, kind, text FROM events WHERE provider_id = ? ORDER BY id DESC LIMIT ?',
   );
 
   function commit(requests: readonly WriteRequest[]): readonly SettledWrite[] {
     try {
-      applyAll.immediate(requests);
+      const changes = requests.flatMap((request) => request.changes);
+      enrolled.around(changes, () => applyAll.immediate(requests));
       return settled(requests, { kind: 'written' });
     } catch (error) {
       const failure = failureOf(error);

@@ -1,4 +1,5 @@
 import type { AgentRecord } from '#shared/provider.ts';
+import { visible } from '#shared/visible.ts';
 import { canonicalIp } from '../../platform/network-guard.ts';
 
 export type Candidate =
@@ -86,6 +87,6 @@ function fromIp(text: string, hostPort: number): Candidate | null {
 
 /** Shortens foreign text to one line. */
 export function readable(text: string): string {
-  const plain = text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '\u{fffd}');
+  const plain = visible(text);
   return plain.length > 120 ? `${plain.slice(0, 119)}…` : plain;
 }

@@ -59,7 +59,7 @@ const MODELS_PATH = '/v1/models';
 const GET_TIMEOUT_MS = 5000;
 const INFERENCE_TIMEOUT_MS = 10_000;
 
-/** Checks the health of a candidate; its name is resolved here and nowhere else. */
+/** Checks that a candidate is the provider and well, before it is shown the token; its name is resolved here only. */
 export async function probeHealth(candidate: Candidate, probing: Probing): Promise<HealthProbe> {
   const { subject, key, policy, clock, signal } = probing;
   const detail = healthDetail(candidate);
@@ -76,7 +76,10 @@ export async function probeHealth(candidate: Candidate, probing: Probing): Promi
   if (resolved.value.kind === 'refused') return refuse(resolved.value.error);
   const to = resolved.value.checked;
   const nonce = probing.newNonce();
-  const { answer, latencyMs } = await ask(probing, to, { path: `/health?nonce=${nonce}` });
+  const { answer, latencyMs } = await ask(probing, to, {
+    path: `/health?nonce=${nonce}`,
+    token: null,
+  });
   const judgement = judgeHealth(answer, { id: subject.id, key, nonce });
   const reached = { source, latencyMs, address: routingAddress(to) };
   return {
@@ -111,13 +114,14 @@ export async function probeInference(
   { origin, to, reached }: Proved,
   probing: Probing,
 ): Promise<readonly Finding[]> {
-  const model = probing.subject.record.current_model;
+  const { record, gatewayToken: token } = probing.subject;
+  const model = record.current_model;
   if (model === null) return [];
   // The nonce keeps a cached answer from passing.
   const content = `Say OK. (${probing.newNonce().slice(0, 16)})`;
   const messages = [{ role: 'user', content }];
   const json = { model, messages, max_tokens: 16, temperature: 0, stream: false };
-  const { answer, latencyMs } = await ask(probing, to, { path: CHAT_PATH, json });
+  const { answer, latencyMs } = await ask(probing, to, { path: CHAT_PATH, token, json });
   const judgement = judgeInference(answer);
   const circumstances = { latencyMs, detail: inferenceDetail(origin), reached };
   return [
@@ -138,21 +142,29 @@ export async function probeModels(
   { origin, to, reached }: Proved,
   probing: Probing,
 ): Promise<Finding> {
-  const model = probing.subject.record.current_model;
+  const { record, gatewayToken: token } = probing.subject;
+  const model = record.current_model;
   if (model === null)
     return findingOf(CHECKS.model, failure('the machine reports no current_model'));
-  const { answer, latencyMs } = await ask(probing, to, { path: MODELS_PATH });
+  const { answer, latencyMs } = await ask(probing, to, { path: MODELS_PATH, token });
   const detail = `GET ${origin}${MODELS_PATH}`;
   const owner = ownerOf(answer, model);
   const about = { latencyMs, detail, reached, ...(owner === null ? {} : { ownedBy: owner }) };
   return findingOf(CHECKS.model, judgeModels(answer, model), about);
 }
 
+interface Question {
+  readonly path: string;
+  /** Null until the address has proved its key: anybody may listen there. */
+  readonly token: string | null;
+  readonly json?: unknown;
+}
+
 /** Sends one request to a checked address and measures its time; with `json` a test inference. */
 async function ask(
-  { subject, clock, signal, ca }: Probing,
+  { clock, signal, ca }: Probing,
   to: CheckedUrl,
-  { path, json }: { readonly path: string; readonly json?: unknown },
+  { path, token, json }: Question,
 ): Promise<{ readonly answer: PinnedResult; readonly latencyMs: number }> {
   const isPost = json !== undefined;
   const startedTicks = clock.ticks();
@@ -162,7 +174,7 @@ async function ask(
       to: { ...to, url: new URL(path, to.url) },
       headers: {
         accept: 'application/json',
-        'x-gateway-token': subject.gatewayToken,
+        ...(token === null ? {} : { 'x-gateway-token': token }),
         ...(isPost ? { 'content-type': 'application/json' } : {}),
       },
       body: isPost ? JSON.stringify(json) : null,

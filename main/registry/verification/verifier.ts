@@ -9,8 +9,8 @@ import { inferenceEnding, type RunEnding, settled, verdictOf } from './verdict.t
 export interface Verifier extends VerifierPort {
   start(): void;
   /**
-   * Reports the end of a request that was routed to a provider; refusals that are nobody's fault are not
-   * reported.
+   * Reports the end of a request that was routed to a provider. An unexplained 4xx counts as failed: three in a row
+   * have the machine asked, so that one that refuses what others serve does not stay.
    */
   routed(id: string, result: 'served' | 'failed'): void;
   /** Aborts all runs; resolves once none is left. */

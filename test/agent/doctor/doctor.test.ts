@@ -62,10 +62,10 @@ const serve = (listener: RequestListener): Promise<number> => listening(createSe
 async function startAgent(said: Readonly<Record<string, unknown>> = {}) {
   const { privateKey } = generateKeyPairSync('ed25519');
   const id = providerIdOf(publicKeyOf(privateKey));
-  const tokens: unknown[] = [];
+  const tokens: [path: string, token: unknown][] = [];
   const port = await serve((req, res) => {
     const url = new URL(req.url ?? '/', 'http://agent');
-    tokens.push(req.headers['x-gateway-token']);
+    tokens.push([url.pathname, req.headers['x-gateway-token']]);
     res.setHeader('content-type', 'application/json');
     const nonce = url.searchParams.get('nonce') ?? '';
     const answers: Readonly<Record<string, unknown>> = {
@@ -128,8 +128,12 @@ test('a machine on which all is well passes each of the six checks, by its name'
   }
   expect(named(report, 'GPU count >0')[0]?.output).toContain('RTX 4090');
   expect(named(report, 'test inference returns choices')[0]?.output).toContain('"choices"');
-  // The agent is asked as the gateway asks it, and its token is never shown.
-  expect(new Set(tokens)).toEqual(new Set([GATEWAY_TOKEN]));
+  // The agent is asked as the gateway asks it: with the token, once it has proved its key.
+  expect(tokens).toEqual([
+    ['/health', undefined],
+    ['/v1/chat/completions', GATEWAY_TOKEN],
+    ['/v1/models', GATEWAY_TOKEN],
+  ]);
   expect(JSON.stringify(report)).not.toContain(GATEWAY_TOKEN);
 });
 
@@ -204,8 +208,28 @@ test.each([
   ]);
 });
 
-test('another program on the port is no agent', async () => {
-  const port = await serve((_req, res) => void res.end('<html>hello</html>'));
+test('an agent that knows another gateway is told to be joined again', async () => {
+  const { expected } = await startAgent();
+  const { id, privateKey } = expected;
+  const port = await serve((req, res) => {
+    const nonce = new URL(req.url ?? '/', 'http://agent').searchParams.get('nonce');
+    if (nonce === null || id === null || privateKey === null) {
+      res.writeHead(401, { 'x-gateway-agent': 'unauthorized' }).end('{}');
+      return;
+    }
+    res.end(JSON.stringify({ status: 'ok', id, signature: signHealth(privateKey, nonce, id) }));
+  });
+  const engine = await startVllm();
+  const report = await diagnose({ agent: { ...expected, ports: [port] }, engine });
+  expect(named(report, 'test inference returns choices')[0]?.remedy).toMatch(/join this machine/);
+});
+
+test('another program on the port is no agent, and is not shown the token', async () => {
+  const tokens: unknown[] = [];
+  const port = await serve((req, res) => {
+    tokens.push(req.headers['x-gateway-token']);
+    res.end('<html>hello</html>');
+  });
   const { expected } = await startAgent();
   const report = await diagnose({ agent: { ...expected, ports: [port] } });
   expect(named(report, 'agent port bound')[0]).toMatchObject({
@@ -213,6 +237,7 @@ test('another program on the port is no agent', async () => {
     output: '<html>hello</html>',
     remedy: expect.stringContaining(`Port ${port} belongs to another program`),
   });
+  expect(tokens).toEqual([undefined]);
 });
 
 test('an engine that fails at inference is shown with what it said, cut short and harmless', async () => {

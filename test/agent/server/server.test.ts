@@ -318,6 +318,25 @@ describe('who may ask', () => {
     expect((await send(url, { headers: { 'x-gateway-token': GATEWAY_TOKEN } })).status).toBe(200);
   });
 
+  const STRANGER = { 'x-forwarded-for': '10.0.0.9' };
+
+  test('a stranger gets the proof of the key for its nonce, and nothing else', async () => {
+    const { url, agent } = await startServing(await startModelServer(hang));
+    const health = await send(`${url}/health?nonce=00ff`, { headers: STRANGER });
+    expect(JSON.parse(health.text)).toEqual({
+      status: 'ok',
+      id: agent.view().id,
+      signature: expect.any(String),
+    });
+    const tokened = { ...STRANGER, 'x-gateway-token': 'b'.repeat(64) };
+    expect((await send(`${url}/health?nonce=00ff`, { headers: tokened })).status).toBe(401);
+    expect((await send(`${url}/health?nonce=hello`, { headers: STRANGER })).status).toBe(400);
+    for (const path of ['/health', '/v1/models?nonce=00ff', '/nowhere?nonce=00ff'])
+      expect((await send(url + path, { headers: STRANGER })).status).toBe(401);
+    const rebound = { ...STRANGER, host: 'evil.test' };
+    expect((await send(`${url}/health?nonce=00ff`, { headers: rebound })).status).toBe(403);
+  });
+
   test.runIf(HAS_IPV6_LOOPBACK)('an IPv6 address is a good Host as a literal', async () => {
     const { agent } = await startAgent({ address: { host: '::1', ports: [0] } });
     expect((await send(`${agent.view().server.url}/health`)).status).toBe(200);

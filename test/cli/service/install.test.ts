@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { delimiter, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../../support/gateway.ts';
-import { startCliIn } from '../../support/process.ts';
+import { startProgram } from '../../support/process.ts';
 import { startHost } from '../../support/two-hosts.ts';
 
 /** A home, and a systemctl that writes down its calls and ends with the code in a file. */
@@ -26,7 +26,7 @@ function home() {
   return {
     unit: join(directory, '.config/systemd/user/switchyard.service'),
     dataDirectory: env.SWITCHYARD_DATA_DIR,
-    run: (...args: readonly string[]) => startCliIn(env, 'service', ...args).ended,
+    run: (...args: readonly string[]) => startProgram(env, 'service', ...args).ended,
     calls: () => (existsSync(calls) ? readFileSync(calls, 'utf8').trimEnd().split('\n') : []),
     endsWith: (status: number) => writeFileSync(code, `${status}\n`),
   };

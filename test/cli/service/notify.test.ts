@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createNotifier } from '../../../main/cli/service/notify.ts';
 import { createManualClock } from '../../support/clock.ts';
 import { temporaryDirectory } from '../../support/gateway.ts';
-import { startCliIn } from '../../support/process.ts';
+import { startProgram } from '../../support/process.ts';
 
 function notifierWith(env: Readonly<Record<string, string>>) {
   const clock = createManualClock();
@@ -59,7 +59,7 @@ test.runIf(process.platform !== 'win32')(
       `#!/bin/sh\necho "$NOTIFY_SOCKET $*" >> ${told}\n`,
     );
     chmodSync(join(tools, 'systemd-notify'), 0o755);
-    const cli = startCliIn({
+    const cli = startProgram({
       PATH: `${tools}${delimiter}${process.env['PATH'] ?? ''}`,
       NOTIFY_SOCKET: '/run/test/notify',
       SWITCHYARD_DATA_DIR: temporaryDirectory(),
@@ -95,7 +95,7 @@ test.runIf(CAN_RECEIVE)("systemd's own tool carries the message to the socket", 
   let heard = '';
   receiver.stdout.setEncoding('utf8').on('data', (text: string) => (heard += text));
   await expect.poll(() => heard).toContain('bound');
-  const cli = startCliIn({
+  const cli = startProgram({
     NOTIFY_SOCKET: socket,
     SWITCHYARD_DATA_DIR: temporaryDirectory(),
     SWITCHYARD_PORT: '0',

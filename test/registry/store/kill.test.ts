@@ -52,7 +52,7 @@ test(
       db.close();
     }
     expect(acknowledged.size).toBe(8);
-    expect(readdirSync(dirname(path))).toEqual(['registry.db']);
+    expect(readdirSync(dirname(path))).toEqual(['registry.db', 'registry.db.machines']);
   },
   60_000 + KILLS * 15_000,
 );

@@ -64,12 +64,12 @@ test('a machine that is well passes all six, at every candidate', async () => {
   });
 });
 
-test('every request bears the token, and no other secret; the test inference is small and new', async () => {
+test('every request after the proof bears the token, and no other secret; the test inference is small and new', async () => {
   const provider = await startFakeProvider();
   await run(provider);
   await run(provider);
-  for (const { headers } of provider.calls) {
-    expect(headers['x-gateway-token']).toBe(GATEWAY_TOKEN);
+  for (const { headers, path } of provider.calls) {
+    expect(headers['x-gateway-token']).toBe(path === '/health' ? undefined : GATEWAY_TOKEN);
     expect(headers.authorization).toBeUndefined();
   }
   const chats = provider.calls.filter(({ method }) => method === 'POST');
@@ -338,10 +338,25 @@ test('a machine that names no model fails by that', async () => {
   expect(verdictOf(findings, true).kind).toBe('failed');
 });
 
+test.each([
+  ['has another key', json(200, { status: 'ok', id: 'prv_other', signature: 'x' })],
+  ['proves nothing', json(200, { status: 'ok' })],
+  ['refuses', json(401, {})],
+  ['answers anything', json(200, { data: [], choices: [{}] })],
+])('an address that %s is never shown the token', async (_what, answer) => {
+  const provider = await startFakeProvider();
+  provider.on('/health', answer);
+  await run(provider);
+  expect(provider.calls.length).toBeGreaterThan(0);
+  expect(provider.calls.map(({ headers }) => headers['x-gateway-token'])).toEqual(
+    provider.calls.map(() => undefined),
+  );
+});
+
 test('neither token nor body of an answer is shown', async () => {
   const provider = await startFakeProvider();
   const echo: Answer = ({ res, headers }) =>
     void res.writeHead(500).end(JSON.stringify({ error: { message: headers['x-gateway-token'] } }));
-  for (const path of ['/health', '/v1/models', '/v1/chat/completions']) provider.on(path, echo);
+  for (const path of ['/v1/models', '/v1/chat/completions']) provider.on(path, echo);
   expect(JSON.stringify(await run(provider))).not.toContain(GATEWAY_TOKEN);
 });

@@ -1,0 +1,141 @@
+import { isObject } from '#shared/objects.ts';
+import type { ChatBody } from './conversation.ts';
+import { isTooDeep } from './depth.ts';
+import type { Translated } from './translation.ts';
+
+/** Gathers what is wrong with a request; the first finding of a kind is the one that is reported. */
+export interface Findings {
+  /** @param must as in "must be a string" */
+  bad(param: string, must: string): void;
+  /** @param why a whole sentence */
+  unsupported(field: string, why: string): void;
+  result(body: ChatBody): Translated;
+}
+
+export function createFindings(): Findings {
+  let wrong: Translated | null = null;
+  let unsupported: Translated | null = null;
+  return {
+    bad(param, must) {
+      const isBody = param === '';
+      const message = `${isBody ? 'The body' : `'${param}'`} ${must}.`;
+      wrong ??= { kind: 'bad_request', message, param: isBody ? null : param };
+    },
+    unsupported(field, why) {
+      unsupported ??= { kind: 'unsupported', message: `'${field}': ${why}`, field };
+    },
+    result: (body) => wrong ?? unsupported ?? { kind: 'chat', body },
+  };
+}
+
+/** Reads a request's body. */
+export function bodyReader(body: unknown, findings: Findings): FieldReader {
+  if (!isTooDeep(body)) return new FieldReader(body, '', findings);
+  findings.bad('', 'must not be nested so deep');
+  return new FieldReader({}, '', findings);
+}
+
+export type Json = Readonly<Record<string, unknown>>;
+
+/** In both protocols `null` says the same as leaving a field out. */
+export const isAbsent = (value: unknown): value is undefined | null =>
+  value === undefined || value === null;
+
+/** Fields of an object that was not checked yet. A value of the wrong type is reported and reads as absent. */
+export class FieldReader {
+  readonly #object: Json;
+  readonly #path: string;
+  readonly #findings: Findings;
+
+  constructor(value: unknown, path: string, findings: Findings) {
+    const isReadable = isObject(value);
+    if (!isReadable) findings.bad(path, 'must be an object');
+    this.#object = isReadable ? value : {};
+    this.#path = path;
+    this.#findings = findings;
+  }
+
+  /** The path of a field, as errors name it. */
+  path(key: string): string {
+    return this.#path === '' ? key : `${this.#path}.${key}`;
+  }
+
+  get(key: string): unknown {
+    return Object.hasOwn(this.#object, key) ? this.#object[key] : undefined;
+  }
+
+  has(key: string): boolean {
+    return !isAbsent(this.get(key));
+  }
+
+  text(key: string): string | undefined {
+    return this.#optional(key, 'a string', (value) => typeof value === 'string');
+  }
+
+  /** Reads as empty if it is missing, which is reported. */
+  requiredText(key: string): string {
+    if (!this.has(key)) this.#findings.bad(this.path(key), 'must be a string');
+    return this.text(key) ?? '';
+  }
+
+  number(key: string): number | undefined {
+    return this.#optional(key, 'a number', (value) => typeof value === 'number');
+  }
+
+  flag(key: string): boolean | undefined {
+    return this.#optional(key, 'true or false', (value) => typeof value === 'boolean');
+  }
+
+  object(key: string): Json | undefined {
+    return this.#optional(key, 'an object', isObject);
+  }
+
+  list(key: string): readonly unknown[] | undefined {
+    return this.#optional(key, 'an array', Array.isArray);
+  }
+
+  /** The object at `key`, to be read in turn; null if it is absent. */
+  inner(key: string): FieldReader | null {
+    const value = this.get(key);
+    return isAbsent(value) ? null : new FieldReader(value, this.path(key), this.#findings);
+  }
+
+  /** The elements of a list of objects, to be read in turn. */
+  elements(key: string): FieldReader[] {
+    const list = this.list(key) ?? [];
+    return list.map(
+      (value, index) => new FieldReader(value, `${this.path(key)}[${index}]`, this.#findings),
+    );
+  }
+
+  /** Another object in this one's place, reported under its path. */
+  replacedBy(object: Json): FieldReader {
+    return new FieldReader(object, this.#path, this.#findings);
+  }
+
+  bad(key: string, must: string): void {
+    this.#findings.bad(this.path(key), must);
+  }
+
+  unsupported(key: string, why: string): void {
+    this.#findings.unsupported(this.path(key), why);
+  }
+
+  /** Reports each field that is set and that `known` does not list. */
+  refuseOthers(known: readonly string[]): void {
+    for (const key of Object.keys(this.#object)) {
+      if (!known.includes(key) && this.has(key)) this.unsupported(key, NO_COUNTERPART);
+    }
+  }
+
+  #optional<T>(key: string, what: string, is: (value: unknown) => value is T): T | undefined {
+    const value = this.get(key);
+    if (isAbsent(value)) return undefined;
+    if (is(value)) return value;
+    this.bad(key, `must be ${what}`);
+    return undefined;
+  }
+}
+
+export const NO_COUNTERPART =
+  'chat completions have no counterpart; leave it out, or use an upstream that speaks this protocol itself.';

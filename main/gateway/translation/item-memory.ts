@@ -1,0 +1,55 @@
+/** Finds an item of an earlier answer by its id. */
+export interface ItemSource {
+  /** Undefined if it is not kept, or not any more. */
+  find(id: string): unknown;
+}
+
+/** Keeps items of answers, because clients may send an item's id in its place. */
+export interface ItemMemory extends ItemSource {
+  keep(items: readonly KeptItem[]): void;
+}
+
+export interface KeptItem {
+  readonly id: string;
+}
+
+/** An entry of the map, its strings' heads and its key. */
+const OVERHEAD_BYTES = 400;
+
+/** The oldest items go first once all together take more than `maxBytes`. */
+export function createItemMemory(maxBytes: number): ItemMemory {
+  /** As JSON: one string takes a fraction of what the objects would. */
+  const kept = new Map<string, string>();
+  let bytes = 0;
+
+  const sizeOf = (json: string) => json.length * 2 + OVERHEAD_BYTES;
+
+  function forget(id: string, json: string): void {
+    kept.delete(id);
+    bytes -= sizeOf(json);
+  }
+
+  function keepOne(item: KeptItem): void {
+    const json = JSON.stringify(item);
+    const size = sizeOf(json);
+    if (size > maxBytes) return;
+    const before = kept.get(item.id);
+    if (before !== undefined) forget(item.id, before);
+    for (const [id, oldest] of kept) {
+      if (bytes + size <= maxBytes) break;
+      forget(id, oldest);
+    }
+    kept.set(item.id, json);
+    bytes += size;
+  }
+
+  return {
+    keep(items) {
+      for (const item of items) keepOne(item);
+    },
+    find(id) {
+      const json = kept.get(id);
+      return json === undefined ? undefined : (JSON.parse(json) as unknown);
+    },
+  };
+}

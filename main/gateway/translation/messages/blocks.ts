@@ -1,0 +1,163 @@
+import type { CallDelta, Delta } from '../chat-answer.ts';
+import {
+  ADDED_LATE,
+  argumentsObject,
+  createPartialCalls,
+  NO_NAME,
+  type PartialCall,
+} from '../partial-calls.ts';
+import { type Block, SIGNATURE, textBlock, thinkingBlock, toolUseBlock } from './message.ts';
+
+/** A step of an answer. */
+export type BlockEvent = { readonly index: number } & (
+  | { readonly type: 'content_block_start'; readonly content_block: Block }
+  | { readonly type: 'content_block_delta'; readonly delta: BlockDelta }
+  | { readonly type: 'content_block_stop' }
+);
+
+type BlockDelta =
+  | { readonly type: 'text_delta'; readonly text: string }
+  | { readonly type: 'thinking_delta'; readonly thinking: string }
+  | { readonly type: 'signature_delta'; readonly signature: string }
+  | { readonly type: 'input_json_delta'; readonly partial_json: string };
+
+type Open =
+  { readonly kind: 'text' | 'thinking' } | { readonly kind: 'call'; readonly call: PartialCall };
+
+/** More than any answer has; each takes memory, however short it is. */
+const MAX_BLOCKS = 10_000;
+
+const TOO_MANY = `The upstream's answer has over ${MAX_BLOCKS} parts.`;
+const NO_ARGUMENTS = 'The upstream called a tool with arguments that are no JSON object.';
+
+/**
+ * Tells an answer as blocks, one after the other, as the protocol has it. Where an upstream mixes the pieces of
+ * several calls, those of the first are told as they come and the others at the end.
+ */
+export class MessageBlocks {
+  readonly #emit: (event: BlockEvent) => void;
+  readonly #calls;
+  /** Calls that began while the open one was incomplete. */
+  readonly #waiting = new Set<PartialCall>();
+  #open: Open | null = null;
+  #index = 0;
+  #hasRefusal = false;
+  #problem: string | null = null;
+
+  constructor(exchangeId: string, emit: (event: BlockEvent) => void) {
+    this.#emit = emit;
+    this.#calls = createPartialCalls(exchangeId);
+  }
+
+  /** The reason to fail the answer; null while there is none. */
+  problem(): string | null {
+    return this.#problem;
+  }
+
+  hasCalls(): boolean {
+    return this.#calls.size > 0;
+  }
+
+  hasRefusal(): boolean {
+    return this.#hasRefusal;
+  }
+
+  add(delta: Delta): void {
+    if (this.#problem !== null) return;
+    switch (delta.kind) {
+      case 'reasoning':
+        this.#begin('thinking', thinkingBlock('', ''));
+        return this.#delta({ type: 'thinking_delta', thinking: delta.text });
+      case 'refusal':
+        this.#hasRefusal = true;
+        return this.#addText(delta.text);
+      case 'text':
+        return this.#addText(delta.text);
+      case 'call':
+        return this.#addCall(delta.call);
+      // Anthropic's citations quote what they cite, which chat completions do not.
+      case 'citation':
+        return;
+    }
+  }
+
+  /** Ends the open block and tells the waiting ones. @param isCut the answer ended at its token limit */
+  finish(isCut: boolean): void {
+    this.#close(isCut);
+    for (const call of this.#waiting) {
+      const json = call.arguments.text();
+      if (argumentsObject(json) === undefined && isCut) continue;
+      this.#beginCall(call);
+      if (json !== '') this.#delta({ type: 'input_json_delta', partial_json: json });
+      this.#close(isCut);
+    }
+    this.#waiting.clear();
+  }
+
+  #addText(text: string): void {
+    this.#begin('text', textBlock(''));
+    this.#delta({ type: 'text_delta', text });
+  }
+
+  #addCall(delta: CallDelta): void {
+    const { call, isNew } = this.#calls.of(delta);
+    if (isNew) this.#meet(call);
+    if (delta.arguments === '') return;
+    if (call.isClosed) {
+      // Blanks may follow the end of a JSON text.
+      if (delta.arguments.trim() !== '') this.#problem = ADDED_LATE;
+      return;
+    }
+    call.arguments.add(delta.arguments);
+    if (this.#waiting.has(call)) return;
+    this.#delta({ type: 'input_json_delta', partial_json: delta.arguments });
+  }
+
+  /** Once a call waits, the open one is not looked at again until the end: the work would be quadratic. */
+  #meet(call: PartialCall): void {
+    if (call.name === '') this.#problem = NO_NAME;
+    if (this.#calls.size > MAX_BLOCKS) this.#problem = TOO_MANY;
+    const open = this.#open;
+    const isBehind =
+      this.#waiting.size > 0 ||
+      (open?.kind === 'call' && argumentsObject(open.call.arguments.text()) === undefined);
+    if (isBehind) this.#waiting.add(call);
+    else this.#beginCall(call);
+  }
+
+  #beginCall(call: PartialCall): void {
+    this.#close(false);
+    this.#open = { kind: 'call', call };
+    this.#start(toolUseBlock(call.id, call.name, {}));
+  }
+
+  #begin(kind: 'text' | 'thinking', block: Block): void {
+    if (this.#open?.kind === kind) return;
+    this.#close(false);
+    this.#open = { kind };
+    this.#start(block);
+  }
+
+  #start(content_block: Block): void {
+    if (this.#index >= MAX_BLOCKS) this.#problem = TOO_MANY;
+    this.#emit({ type: 'content_block_start', index: this.#index, content_block });
+  }
+
+  #delta(delta: BlockDelta): void {
+    this.#emit({ type: 'content_block_delta', index: this.#index, delta });
+  }
+
+  #close(isCut: boolean): void {
+    const open = this.#open;
+    if (open === null) return;
+    this.#open = null;
+    if (open.kind === 'thinking') this.#delta({ type: 'signature_delta', signature: SIGNATURE });
+    if (open.kind === 'call') {
+      open.call.isClosed = true;
+      const isWhole = argumentsObject(open.call.arguments.text()) !== undefined;
+      if (!isWhole && !isCut) this.#problem = NO_ARGUMENTS;
+    }
+    this.#emit({ type: 'content_block_stop', index: this.#index });
+    this.#index += 1;
+  }
+}

@@ -1,0 +1,104 @@
+import type { Finish, Usage } from '../chat-answer.ts';
+import type { Exchange } from '../translation.ts';
+
+export interface Ending {
+  readonly stop_reason: string;
+  readonly stop_sequence: string | null;
+  readonly stop_details: null;
+  readonly container: null;
+}
+
+export interface Said {
+  readonly hasCalls: boolean;
+  readonly hasRefusal: boolean;
+  readonly stopSequence: string | null;
+}
+
+export function endingOf(finish: Finish, said: Said): Ending {
+  const stop_reason = stopReason(finish, said);
+  return {
+    stop_reason,
+    stop_sequence: stop_reason === 'stop_sequence' ? said.stopSequence : null,
+    stop_details: null,
+    container: null,
+  };
+}
+
+function stopReason(finish: Finish, { hasCalls, hasRefusal, stopSequence }: Said): string {
+  if (finish === 'length') return 'max_tokens';
+  if (finish === 'content_filter' || hasRefusal) return 'refusal';
+  // Some engines end an answer with calls like any other.
+  if (hasCalls) return 'tool_use';
+  return stopSequence === null ? 'end_turn' : 'stop_sequence';
+}
+
+/** The counts of a whole answer; they are numbers by protocol, so unknown ones are 0. */
+export function usageObject(usage: Usage | null): object {
+  const thinking_tokens = usage?.reasoning ?? null;
+  return {
+    // Anthropic counts what came from a cache apart.
+    input_tokens: Math.max(0, (usage?.input ?? 0) - (usage?.cached ?? 0)),
+    output_tokens: usage?.output ?? 0,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: usage?.cached ?? 0,
+    output_tokens_details: thinking_tokens === null ? null : { thinking_tokens },
+    server_tool_use: null,
+  };
+}
+
+export interface MessageState {
+  readonly model: string;
+  readonly content: readonly Block[];
+  readonly ending: Ending | null;
+  readonly usage: Usage | null;
+}
+
+/** The object that a whole answer is, and that a stream begins with. */
+export function messageObject(
+  { id }: Exchange,
+  { model, content, ending, usage }: MessageState,
+): object {
+  return {
+    id: `msg_${id}`,
+    type: 'message',
+    role: 'assistant',
+    model,
+    content,
+    ...(ending ?? { stop_reason: null, stop_sequence: null, stop_details: null, container: null }),
+    diagnostics: null,
+    usage: {
+      ...usageObject(usage),
+      cache_creation: null,
+      inference_geo: null,
+      service_tier: 'standard',
+      speed: null,
+    },
+  };
+}
+
+/** Clients send a thinking block back only if it has a signature. Nothing here checks it. */
+export const SIGNATURE = 'unsigned';
+
+/** A block of an answer. */
+export type Block =
+  | { readonly type: 'text'; readonly text: string; readonly citations: null }
+  | { readonly type: 'thinking'; readonly thinking: string; readonly signature: string }
+  | {
+      readonly type: 'tool_use';
+      readonly id: string;
+      readonly name: string;
+      readonly input: object;
+      readonly caller: { readonly type: 'direct' };
+    };
+
+export const textBlock = (text: string): Block => ({ type: 'text', text, citations: null });
+
+export const thinkingBlock = (thinking: string, signature: string): Block => ({
+  type: 'thinking',
+  thinking,
+  signature,
+});
+
+export function toolUseBlock(id: string, name: string, input: object): Block {
+  return { type: 'tool_use', id, name, input, caller: { type: 'direct' } };
+}

@@ -1,0 +1,53 @@
+import type { HttpError } from '../../platform/http/responses.ts';
+import type { ChatBody } from './conversation.ts';
+import type { ItemMemory, ItemSource } from './item-memory.ts';
+
+/** A caller's request as chat completions take it, or why it cannot be sent there. */
+export type Translated =
+  | { readonly kind: 'chat'; readonly body: ChatBody }
+  /** Wrong by the protocol itself, whoever serves it. */
+  | { readonly kind: 'bad_request'; readonly message: string; readonly param: string | null }
+  /** Well-formed, but only an upstream that speaks the protocol can do it. */
+  | { readonly kind: 'unsupported'; readonly message: string; readonly field: string };
+
+/** Facts for an answer that the upstream does not supply. */
+export interface Exchange {
+  /** The caller's parsed body, of which some answers repeat the settings. */
+  readonly request: unknown;
+  /** Unique among all requests; the ids of the answer are made of it. */
+  readonly id: string;
+  /** Seconds since 1970. */
+  readonly createdAt: number;
+  /** Named where the upstream names no model. */
+  readonly model: string;
+  /** Keeps what later requests may refer to; null: nothing is kept. */
+  readonly items: ItemMemory | null;
+}
+
+/** A whole answer in the caller's protocol, or why the upstream's cannot be one. */
+export type WholeAnswer =
+  | { readonly kind: 'answer'; readonly body: object }
+  | { readonly kind: 'bad_response'; readonly message: string };
+
+/** Turns the chunks of a chat completion into the text of the caller's events. */
+export interface TranslatedStream {
+  /** `chunk` is the parsed `data` of one event. */
+  push(chunk: unknown): string;
+  /** The upstream's stream is over. An answer without a finish reason ends as a failure, never as a success. */
+  end(): string;
+  /** Ends the stream with the protocol's own error event. */
+  fail(error: HttpError): string;
+  /** True once the last event or an error was returned. */
+  ended(): boolean;
+}
+
+/** Serves callers of one protocol from an upstream that only speaks chat completions. */
+export interface ProtocolTranslation {
+  /** `items` resolves references to earlier answers. */
+  toChat(body: unknown, items: ItemSource | null): Translated;
+  /** `completion` is a parsed chat completion. */
+  answer(completion: unknown, exchange: Exchange): WholeAnswer;
+  createStream(exchange: Exchange): TranslatedStream;
+  /** The body of an error response. */
+  errorBody(error: HttpError): object;
+}

@@ -1,0 +1,119 @@
+import {
+  closeSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { isoTime } from './dates.ts';
+
+interface FileText {
+  readonly path: string;
+  readonly text: string;
+}
+
+const OWNER_ONLY = 0o600;
+
+const draftOf = (path: string) => `${path}.new`;
+
+/**
+ * Replaces files of one directory, readable for their owner only: each is whole after a crash or a power cut, old
+ * or new. All drafts are on disk before the first takes its place, so a full disk changes none. Throws what the
+ * disk says, with the path.
+ */
+export function replaceFiles(files: readonly FileText[]): void {
+  for (const file of files) writeDraft(file);
+  for (const { path } of files) {
+    try {
+      renameSync(draftOf(path), path);
+    } catch (error) {
+      throw withPath(error, path);
+    }
+    syncDirectory(dirname(path));
+  }
+}
+
+export function replaceFile(path: string, text: string): void {
+  replaceFiles([{ path, text }]);
+}
+
+function writeDraft({ path, text }: FileText): void {
+  const draft = draftOf(path);
+  try {
+    // A draft that a crash left would keep its mode.
+    rmSync(draft, { force: true });
+    const file = openSync(draft, 'wx', OWNER_ONLY);
+    try {
+      writeFileSync(file, text);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+  } catch (error) {
+    throw withPath(error, path);
+  }
+}
+
+/** The rename itself is on disk only once the directory is. */
+function syncDirectory(directory: string): void {
+  try {
+    const opened = openSync(directory, 'r');
+    try {
+      fsyncSync(opened);
+    } finally {
+      closeSync(opened);
+    }
+  } catch {
+    // Windows opens no directories, and some file systems cannot flush them.
+  }
+}
+
+/** `replaceFile` off the main thread. */
+export async function replaceFileLater(path: string, text: string): Promise<void> {
+  const draft = draftOf(path);
+  try {
+    await rm(draft, { force: true });
+    await synced(await open(draft, 'wx', OWNER_ONLY), (file) => file.writeFile(text));
+    await rename(draft, path);
+  } catch (error) {
+    throw withPath(error, path);
+  }
+  try {
+    await synced(await open(dirname(path), 'r'), () => Promise.resolve());
+  } catch {
+    // As in `syncDirectory`.
+  }
+}
+
+async function synced(file: FileHandle, write: (file: FileHandle) => Promise<void>): Promise<void> {
+  try {
+    await write(file);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** Null if there is no file. Throws what the disk says, with the path. */
+export function readTextFile(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    throw withPath(error, path);
+  }
+}
+
+/** Node names the draft, or no path at all where an open file cannot be read or written (EISDIR, ENOSPC). */
+function withPath(error: unknown, path: string): unknown {
+  return error instanceof Error ? Object.assign(error, { path }) : error;
+}
+
+/** The name under which a file that cannot be used is kept for examination. */
+export function asideName(path: string, nowMs: number): string {
+  return `${path}.bad-${isoTime(nowMs).replaceAll(':', '-')}`;
+}

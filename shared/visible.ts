@@ -1,0 +1,25 @@
+/**
+ * Control characters, line separators and what turns the direction of writing: in a name from outside they move a
+ * terminal's cursor, forge lines, or make a name read as another. Of Unicode's list, without the joiners that scripts
+ * need (https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters).
+ */
+const HIDDEN = String.raw`\p{Cc}\p{Zl}\p{Zp}\u00AD\u061C\u200B\u200E\u200F\u202A-\u202E\u2060-\u2064\u2066-\u206F\uFEFF\u{E0000}-\u{E007F}`;
+const ONE_HIDDEN = new RegExp(`[${HIDDEN}]`, 'gu');
+/** JSON writes control characters, and whatever else it likes, as escapes. */
+const MAY_HOLD_HIDDEN = new RegExp(String.raw`[${HIDDEN}]|\\[ubfnrt]`, 'u');
+
+/** A text from outside, fit to be shown: each hidden character as its code, such as `⟨U+202E⟩`. */
+export function visible(text: string): string {
+  return text.replaceAll(ONE_HIDDEN, (found) => {
+    const code = (found.codePointAt(0) ?? 0).toString(16).toUpperCase();
+    return `⟨U+${code.padStart(4, '0')}⟩`;
+  });
+}
+
+/** Parses JSON whose texts are to be shown. */
+export function parseVisible(json: string): unknown {
+  if (!MAY_HOLD_HIDDEN.test(json)) return JSON.parse(json);
+  return JSON.parse(json, (_key, value: unknown) =>
+    typeof value === 'string' ? visible(value) : value,
+  );
+}

@@ -1,0 +1,106 @@
+import { execFile } from 'node:child_process';
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { openDataDirectory } from '../../main/config/data-directory.ts';
+import { temporaryDirectory } from '../support/gateway.ts';
+import { runCli, startCli } from '../support/process.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const hasModes = process.platform !== 'win32';
+
+test.each(['settings.json', 'secrets.json', 'control-token', 'gateway-secret', 'running.json'])(
+  'a folder in the place of %s ends the start with code 1 and one line that names it',
+  async (name) => {
+    const directory = temporaryDirectory();
+    mkdirSync(join(directory, name));
+    const { code, stdout, stderr } = await runCli({ DATA_DIR: directory, PORT: '0' });
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toBe(
+      `${join(directory, name)} is a folder where a file belongs (EISDIR); move it away and start again.\n`,
+    );
+  },
+);
+
+test('a file in the place of the folder of logs is one line', async () => {
+  const directory = temporaryDirectory();
+  writeFileSync(join(directory, 'logs'), '');
+  const { code, stderr } = await runCli({ DATA_DIR: directory, PORT: '0' });
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^The data directory .* cannot be used \(EEXIST\).*\n$/);
+});
+
+test.runIf(process.platform === 'linux')(
+  'a disk that takes nothing at the first start is one line',
+  async () => {
+    // No process may mount a full disk here; with this limit every write of a file fails, as there.
+    const line = `trap '' XFSZ; ulimit -f 0; exec "$0" main/headless.ts`;
+    const directory = temporaryDirectory();
+    const env = {
+      PATH: process.env['PATH'],
+      SWITCHYARD_DATA_DIR: directory,
+      SWITCHYARD_PORT: '0',
+      SWITCHYARD_AGENT: 'false',
+    };
+    const stderr = await new Promise<string>((resolve) => {
+      execFile('sh', ['-c', line, process.execPath], { cwd: ROOT, env }, (_error, _out, text) =>
+        resolve(text),
+      );
+    });
+    expect(stderr).toBe(
+      `The disk of the data directory ${directory} takes no more data (EFBIG); free some space on it and start again.\n`,
+    );
+  },
+);
+
+test.runIf(hasModes)(
+  'a chosen data directory that others can open is warned of and left alone',
+  async () => {
+    const directory = temporaryDirectory();
+    chmodSync(directory, 0o755);
+    const cli = startCli({ DATA_DIR: directory, PORT: '0' });
+    await cli.printed(/(Switchyard runs)/);
+    cli.kill('SIGTERM');
+    const { stderr } = await cli.ended;
+    expect(stderr).toBe(
+      `Warning: Other users can open the data directory ${directory} (mode 755); "chmod 700 ${directory}" closes it.\n`,
+    );
+    expect(statSync(directory).mode & 0o777).toBe(0o755);
+  },
+);
+
+test.runIf(process.platform === 'linux')(
+  'the usual data directory is closed to others, and a new one is made closed',
+  () => {
+    const home = temporaryDirectory();
+    const env = { XDG_DATA_HOME: home };
+    const directory = join(home, 'switchyard');
+    expect(openDataDirectory(env, 'linux')).toEqual([]);
+    expect(statSync(directory).mode & 0o777).toBe(0o700);
+    chmodSync(directory, 0o755);
+    expect(openDataDirectory(env, 'linux')).toEqual([
+      `Other users could open the data directory ${directory}; that is fixed now.`,
+    ]);
+    expect(statSync(directory).mode & 0o777).toBe(0o700);
+    expect(openDataDirectory(env, 'linux')).toEqual([]);
+  },
+);
+
+test.runIf(hasModes && process.getuid?.() !== 0)(
+  'a data directory of another user is warned of',
+  () => {
+    expect(openDataDirectory({ SWITCHYARD_DATA_DIR: '/' }, process.platform)).toEqual([
+      expect.stringContaining('belongs to another user'),
+    ]);
+  },
+);
+
+test('a key in a running directory is never left half written', async () => {
+  const directory = temporaryDirectory();
+  writeFileSync(join(directory, 'control-token.new'), 'half of a');
+  const cli = startCli({ DATA_DIR: directory, PORT: '0' });
+  await cli.printed(/(Switchyard runs)/);
+  cli.kill('SIGTERM');
+  expect((await cli.ended).code).toBe(0);
+  expect(readFileSync(join(directory, 'control-token'), 'utf8')).toMatch(/^[0-9a-f]{64}\n$/);
+});

@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { parseVisible, visible } from '#shared/visible.ts';
+import { callRunning } from '../../main/cli/running-app.ts';
+import { createLog, fileSink } from '../../main/platform/log.ts';
+import { answerOf } from '../../renderer/api/call.ts';
+import { refusalOf } from '../../renderer/api/client.ts';
+import { temporaryDirectory } from '../support/gateway.ts';
+import { listening } from '../support/listening.ts';
+import { createServer } from 'node:http';
+
+/** Clears a terminal, forges a line, and reads as `exe.gnp` turned round. */
+const NAME = 'tower\u001b[2J\nroot: ok\u202Egnp.exe\u0085\u2066';
+const SEEN = 'tower⟨U+001B⟩[2J⟨U+000A⟩root: ok⟨U+202E⟩gnp.exe⟨U+0085⟩⟨U+2066⟩';
+
+test('control and direction characters of a name are seen as their codes', () => {
+  expect(visible(NAME)).toBe(SEEN);
+  expect(visible('\u{E0041}\u200B\uFEFF')).toBe('⟨U+E0041⟩⟨U+200B⟩⟨U+FEFF⟩');
+});
+
+test('names of all scripts stay as they are', () => {
+  for (const name of ['Büro-PC №2', 'שולחן', 'حاسوب', 'ओ३म् क्‍ष', '机器', '👩‍💻 rig', 'a “b” — c'])
+    expect(visible(name)).toBe(name);
+});
+
+test.each([
+  ['as it is', JSON.stringify({ names: [NAME], n: 1 })],
+  [
+    'all in escapes',
+    `{"names":["${Array.from(NAME, (c) => `\\u${(c.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`).join('')}"],"n":1}`,
+  ],
+])('JSON for the eye is read with its hidden characters seen: %s', (_how, json) => {
+  expect(parseVisible(json)).toEqual({ names: [SEEN], n: 1 });
+});
+
+test('the window shows no hidden character of an answer or a refusal', async () => {
+  const answer = await answerOf(new Response(JSON.stringify({ host: NAME })));
+  expect(answer).toEqual({ ok: true, value: { host: SEEN } });
+  const error = JSON.stringify({ error: { message: NAME } });
+  expect((await refusalOf(new Response(error, { status: 400 }))).message).toBe(SEEN);
+});
+
+test('the command line prints no hidden character of what a gateway says', async () => {
+  const port = await listening(
+    createServer((_req, res) => {
+      res.writeHead(400).end(JSON.stringify({ error: { message: NAME } }));
+    }),
+  );
+  const running = { url: `http://127.0.0.1:${port}`, controlToken: 'x' };
+  expect((await callRunning(running, { method: 'GET', path: 'status' })).error).toBe(SEEN);
+});
+
+test('the log holds no hidden character, and a line for each event', async () => {
+  const directory = temporaryDirectory();
+  const log = createLog({ level: 'info', format: 'json', write: fileSink(directory) });
+  log('info', 'first', { name: NAME });
+  log('info', 'second');
+  const path = join(directory, 'switchyard.log');
+  await expect.poll(() => readFileSync(path, { encoding: 'utf8', flag: 'a+' })).toContain('second');
+  const text = readFileSync(path, 'utf8');
+  expect(text.split('\n')).toHaveLength(3);
+  // JSON writes some of them as escapes of its own.
+  expect(text).toMatch(/"tower\\u001b\[2J\\nroot: ok⟨U\+202E⟩gnp\.exe⟨U\+0085⟩⟨U\+2066⟩"/);
+});

@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createItemMemory } from '../../main/gateway/translation/item-memory.ts';
+import { MESSAGES } from '../../main/gateway/translation/messages/messages.ts';
+import { RESPONSES } from '../../main/gateway/translation/responses/responses.ts';
+import type {
+  Exchange,
+  ProtocolTranslation,
+  Translated,
+} from '../../main/gateway/translation/translation.ts';
+import { chunksOf, completionOf, type Said } from './chat-answers.ts';
+import { listening } from './listening.ts';
+
+/** An upstream that speaks chat completions, as a script. */
+export interface ScriptedChat {
+  /** The answer to the next requests. */
+  said: Said;
+  pieceChars: number;
+  /** Chunks after which it breaks off; null: it does not. */
+  cutAfter: number | null;
+  /** Bodies that reached it. */
+  readonly bodies: Record<string, unknown>[];
+}
+
+/** A server of both protocols whose answers all come from the script. */
+export async function startTranslator(said: Said) {
+  const chat: ScriptedChat = { said, pieceChars: 3, cutAfter: null, bodies: [] };
+  const items = createItemMemory(1024 * 1024);
+  const server = createServer((req, res) => void serve(req, res, chat, items));
+  const port = await listening(server);
+  return { chat, url: `http://127.0.0.1:${port}` };
+}
+
+const PROTOCOLS: Readonly<Record<string, ProtocolTranslation>> = {
+  '/v1/responses': RESPONSES,
+  '/v1/messages': MESSAGES,
+};
+
+async function serve(
+  req: IncomingMessage,
+  res: ServerResponse,
+  chat: ScriptedChat,
+  items: Exchange['items'],
+): Promise<void> {
+  const protocol = PROTOCOLS[req.url ?? ''];
+  if (protocol === undefined) return void res.writeHead(404).end();
+  const parts: Buffer[] = [];
+  for await (const part of req) parts.push(part as Buffer);
+  const request = JSON.parse(Buffer.concat(parts).toString()) as Record<string, unknown>;
+  const translated = protocol.toChat(request, items);
+  if (translated.kind !== 'chat') return refuse(res, protocol, translated);
+  chat.bodies.push(JSON.parse(JSON.stringify(translated.body)) as Record<string, unknown>);
+  const exchange = { request, id: randomUUID(), createdAt: 1_700_000_000, model: 'asked', items };
+  if (request['stream'] === true) return stream(res, protocol, exchange, chat);
+  const answer = protocol.answer(completionOf(chat.said), exchange);
+  if (answer.kind === 'answer') return json(res, 200, answer.body);
+  const error = { status: 502, code: 'upstream_bad_response', message: answer.message };
+  return json(res, 502, protocol.errorBody(error));
+}
+
+function stream(
+  res: ServerResponse,
+  protocol: ProtocolTranslation,
+  exchange: Exchange,
+  { said, pieceChars, cutAfter }: ScriptedChat,
+): void {
+  res.writeHead(200, { 'content-type': 'text/event-stream' });
+  const translated = protocol.createStream(exchange);
+  const chunks = chunksOf(said, pieceChars).slice(0, cutAfter ?? undefined);
+  for (const chunk of chunks) res.write(translated.push(chunk));
+  res.end(translated.end());
+}
+
+function refuse(
+  res: ServerResponse,
+  protocol: ProtocolTranslation,
+  why: Exclude<Translated, { kind: 'chat' }>,
+): void {
+  const param = why.kind === 'bad_request' ? why.param : why.field;
+  const error = { status: 400, code: 'invalid_request', message: why.message, param };
+  json(res, 400, protocol.errorBody(error));
+}
+
+function json(res: ServerResponse, status: number, value: object): void {
+  res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+}
