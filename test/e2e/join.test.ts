@@ -225,7 +225,7 @@ test('doctor --json is for scripts: the names of the checks, and exit code 1 whe
   const settings = {
     DATA_DIR: temporaryDirectory(),
     AGENT_PORTS: '1',
-    ENGINE_URL: 'http://127.0.0.1:1',
+    ENGINE_URL: 'http://127.0.0.1:2',
   };
   const { code, stdout, stderr } = await runCli(settings, 'doctor', '--json');
   expect([code, stderr]).toEqual([1, '']);
