@@ -234,5 +234,5 @@ test('doctor --json is for scripts: the names of the checks, and exit code 1 whe
   expect(report.checks.map(({ name }) => name)).toContain('health /health status ok');
   const plain = await runCli(settings, 'doctor');
   expect(plain.code).toBe(1);
-  expect(plain.stdout).toMatch(/FAILED engine found\n\s+tried .*127\.0\.0\.1:1/);
+  expect(plain.stdout).toMatch(/FAILED engine found\n\s+tried .*127\.0\.0\.1:2/);
 });
