@@ -1,7 +1,8 @@
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { isoTime } from './dates.ts';
+import { replaceFile } from './files.ts';
 
 /** The process that uses a data directory. */
 export interface Owner {
@@ -82,7 +83,7 @@ function createPrivate(path: string): void {
 }
 
 function writeOwner(directory: string, owner: Owner): void {
-  writeFileSync(join(directory, OWNER_FILE), `${JSON.stringify(owner)}\n`, { mode: 0o600 });
+  replaceFile(join(directory, OWNER_FILE), `${JSON.stringify(owner)}\n`);
 }
 
 function readOwner(directory: string): Owner | null {

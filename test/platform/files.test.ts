@@ -140,11 +140,9 @@ test('no file is written or put in place of another but through the one helper',
         readFileSync(join(main, name), 'utf8'),
       ),
     );
-  // What a power cut takes of these is no loss: a unit that can be installed again, the note of who runs now, and the
-  // last lines of the log.
+  // What a power cut takes of these is no loss: a unit that can be installed again, the last lines of the log.
   expect(writers.toSorted()).toEqual([
     'cli/service/service.ts',
-    'platform/data-lock.ts',
     'platform/files.ts',
     'platform/log.ts',
   ]);
