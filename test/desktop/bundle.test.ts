@@ -20,7 +20,7 @@ export const app = {
   requestSingleInstanceLock: () => { said.push(['lock']); return false; },
   quit: () => { said.push(['quit']); console.log(JSON.stringify(said)); },
 };
-export { quiet as BrowserWindow, quiet as Menu, quiet as Tray, quiet as clipboard, quiet as dialog, quiet as powerMonitor, quiet as screen, quiet as shell };
+export { quiet as BrowserWindow, quiet as Menu, quiet as Tray, quiet as clipboard, quiet as dialog, quiet as powerMonitor, quiet as screen, quiet as shell, quiet as utilityProcess };
 `;
 const HOOK = `
 import { registerHooks } from 'node:module';
@@ -68,8 +68,8 @@ describe('the bundle', () => {
 
   test.each([
     ['store-worker', 'better-sqlite3'],
-    ['machine-facts-worker', 'systeminformation'],
-  ])('has the thread %s beside it, which knows nothing of Electron', (thread, its) => {
+    ['systeminformation-helper', 'systeminformation'],
+  ])('has %s beside it, which knows nothing of Electron', (thread, its) => {
     const worker = readFileSync(join(folder, `${thread}.js`), 'utf8');
     expect(worker).toContain(its);
     expect(worker).not.toContain('electron');

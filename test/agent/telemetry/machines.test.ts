@@ -1,0 +1,70 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { agentRecord, type AgentState } from '../../../main/agent/record.ts';
+import { createTelemetry } from '../../../main/agent/telemetry/telemetry.ts';
+import type { StartTool } from '../../../main/agent/telemetry/tool-process.ts';
+import { until } from '../../support/agent.ts';
+import { createManualClock } from '../../support/clock.ts';
+import { fileTree, HANGS, prints, stubTools } from '../../support/stub-tool.ts';
+import { type Machine, MACHINES } from './machines.ts';
+
+const STATE: AgentState = {
+  mode: 'on',
+  inFlight: 0,
+  requestsServed: 0,
+  tokensGenerated: 0,
+  decodeTps: null,
+  lastModel: null,
+  region: null,
+  agentVersion: '0.1.0',
+  agentUrl: '',
+  uptimeS: 0,
+};
+
+/** Telemetry of such a machine: its tools are real processes, and so is systeminformation where it can run here. */
+function on({ platform, tools, files = {}, library }: Machine) {
+  const clock = createManualClock();
+  const stubs = stubTools({
+    ...tools,
+    'answer-of-library': prints(JSON.stringify(library ?? null)),
+  });
+  const startLibrary: StartTool = (file, args, onData) =>
+    library === undefined
+      ? stubs.startHelper(file, args, onData)
+      : stubs.startTool('answer-of-library', [], onData);
+  let isAnswered = false;
+  const telemetry = createTelemetry({
+    clock,
+    env: {},
+    platform,
+    root: fileTree(files),
+    startTool: stubs.startTool,
+    startHelper(...call) {
+      const helper = startLibrary(...call);
+      void helper.ended.then(() => (isAnswered = true));
+      return helper;
+    },
+  });
+  onTestFinished(() => telemetry.stop());
+  telemetry.start();
+  return { clock, stubs, telemetry, isAnswered: () => isAnswered };
+}
+
+test.each(MACHINES.map((machine) => [machine.name, machine] as const))(
+  '%s has the record that its tools print',
+  async (_name, machine) => {
+    const { clock, telemetry, isAnswered } = on(machine);
+    const hangs = machine.tools['lspci'] === HANGS;
+    await until(() => {
+      if (hangs) clock.advance(100);
+      return isAnswered();
+    });
+    await until(() => telemetry.read().gpus.state !== 'starting');
+    const record = agentRecord(telemetry.read(), null, STATE);
+    expect(record.gpu.devices).toHaveLength(machine.devices.length);
+    expect(record.gpu.devices).toMatchObject(machine.devices);
+    expect(record).toMatchObject(machine.chip ?? {});
+    expect(telemetry.read().gpus.devices[0]?.sources ?? {}).toMatchObject(machine.sources);
+    expect(telemetry.read().gpus.devices.flatMap(({ disagreements }) => disagreements)).toEqual([]);
+  },
+  60_000,
+);
