@@ -82,6 +82,15 @@ describe('the bundle', () => {
     expect(starters.filter((name) => name.includes('/'))).toEqual([]);
   });
 
+  test('has a helper that answers as a process of its own', () => {
+    const helper = join(folder, 'systeminformation-helper.js');
+    const done = spawnSync(process.execPath, [helper, 'memory'], { encoding: 'utf8' });
+    expect(done.stderr).toBe('');
+    expect(JSON.parse(done.stdout)).toEqual({
+      memory: { total: expect.any(Number), available: expect.any(Number) },
+    });
+  });
+
   test('has every icon beside it', () => {
     const drawn = readdirSync(join(ROOT, 'main/desktop/icons'));
     expect(readdirSync(join(folder, 'icons')).toSorted()).toEqual(drawn.toSorted());

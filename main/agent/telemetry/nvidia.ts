@@ -1,3 +1,4 @@
+import { withTimeout } from '../../platform/async.ts';
 import { numberOf } from '../../platform/json.ts';
 import {
   type GpuCollector,
@@ -21,6 +22,8 @@ const COMMANDS = [
 ];
 /** A driver without persistence mode is loaded for each first call: 25 to 40 s were seen on big machines. */
 const TIMEOUT_MS = 45_000;
+/** The first heartbeat waits 3 s for GPUs; systeminformation takes longer on Windows, or where it hangs. */
+const LIBRARY_WAIT_MS = 2000;
 /** What is asked once holds as long as the library's gaps are the same, but at most this long. */
 const ANSWER_MS = 300_000;
 
@@ -59,7 +62,7 @@ export function createNvidiaCollector(
   const seen = new Map<string, GpuDevice>();
 
   async function poll(signal: AbortSignal): Promise<Poll> {
-    await library.settled();
+    await withTimeout(library.settled(), { clock, ms: LIBRARY_WAIT_MS, signal });
     const known = library.read().devices.filter(({ vendor }) => vendor === 'nvidia');
     const isComplete = known.length > 0 && known.length >= seen.size;
     const isCovered = isComplete && known.every(isLive);

@@ -2,10 +2,11 @@ import { expect, onTestFinished, test } from 'vitest';
 import { agentRecord, type AgentState } from '../../../main/agent/record.ts';
 import { createTelemetry } from '../../../main/agent/telemetry/telemetry.ts';
 import type { StartTool } from '../../../main/agent/telemetry/tool-process.ts';
-import { until } from '../../support/agent.ts';
+import { hearingRegistry, startAgent, turn, until } from '../../support/agent.ts';
 import { createManualClock } from '../../support/clock.ts';
 import { fileTree, HANGS, prints, stubTools } from '../../support/stub-tool.ts';
-import { type Machine, MACHINES } from './machines.ts';
+import type { Machine } from './machine.ts';
+import { MACHINES } from './machines.ts';
 
 const STATE: AgentState = {
   mode: 'on',
@@ -44,7 +45,11 @@ function on({ platform, tools, files = {}, library }: Machine) {
       return helper;
     },
   });
-  onTestFinished(() => telemetry.stop());
+  onTestFinished(async () => {
+    const stopping = telemetry.stop();
+    clock.advance(2000);
+    await stopping;
+  });
   telemetry.start();
   return { clock, stubs, telemetry, isAnswered: () => isAnswered };
 }
@@ -68,3 +73,25 @@ test.each(MACHINES.map((machine) => [machine.name, machine] as const))(
   },
   60_000,
 );
+
+test('heartbeats go out while every tool and the helper hang', async () => {
+  const hangs = ['lspci', 'nvidia-smi', 'amd-smi', 'xpu-smi', 'tailscale'];
+  const { clock, stubs, telemetry } = on({
+    name: 'hung',
+    platform: 'linux',
+    tools: Object.fromEntries(hangs.map((tool) => [tool, HANGS])),
+    devices: [],
+    sources: {},
+  });
+  const ownRegistry = hearingRegistry();
+  await startAgent({ clock, telemetry, ownRegistry });
+  await until(() => stubs.runs.length > 0);
+  for (let beats = 1; beats < 10; beats += 1) {
+    // 15 s, up to 10 % more, and a moment for the first one.
+    for (let second = 0; second < 17; second += 1) {
+      clock.advance(1000);
+      await turn();
+    }
+    await until(() => ownRegistry.statuses.length >= beats);
+  }
+});

@@ -1,36 +1,8 @@
-import type { AgentRecord } from '#shared/provider.ts';
-import { HANGS, prints, smi } from '../../support/stub-tool.ts';
+import { prints } from '../../support/stub-tool.ts';
 import { fixture } from '../fixture.ts';
+import { lspci, type Machine, SI } from './machine.ts';
+import { NVIDIA_MACHINES } from './machines-nvidia.ts';
 
-type DeviceRecord = AgentRecord['gpu']['devices'][number];
-
-/** What a machine's tools print, and what its record must say. */
-export interface Machine {
-  readonly name: string;
-  readonly platform: NodeJS.Platform;
-  /** Shell scripts on its search path. */
-  readonly tools: Readonly<Record<string, string>>;
-  /** Files of its kernel. */
-  readonly files?: Readonly<Record<string, string>>;
-  /** What systeminformation answers where it cannot run here. */
-  readonly library?: { readonly graphics: readonly object[]; readonly memory?: object };
-  readonly devices: readonly Partial<DeviceRecord>[];
-  /** Sources of the first card's values. */
-  readonly sources: Readonly<Record<string, string>>;
-  readonly chip?: Partial<AgentRecord>;
-}
-
-/** The line of a card, and its largest region: what systeminformation reads of `lspci -vvv`. */
-function lspci(...cards: readonly (readonly [line: string, region: string])[]): string {
-  const text = cards.map(
-    ([line, region]) =>
-      `${line}\n\tSubsystem: Device 0001\n\tRegion 0: Memory at d0000000 (64-bit, prefetchable) [size=${region}]\n`,
-  );
-  return prints(text.join('\n'));
-}
-
-const SI = 'systeminformation';
-const [uuid1, uuid2] = [1, 2].map((n) => `GPU-00000000-0000-0000-0000-00000000000${n}`);
 const GIB = 1024 ** 3;
 const { name: _name, ...NOT_TOLD } = {
   name: '',
@@ -40,207 +12,9 @@ const { name: _name, ...NOT_TOLD } = {
   util_memory: null,
 };
 
-const h100 = {
-  name: 'NVIDIA H100 80GB HBM3',
-  'memory.total': 81559,
-  'mig.mode.current': 'Disabled',
-  compute_cap: '9.0',
-};
-
-/**
- * Values are those of test/agent/fixtures/README.md unless said otherwise; identifiers of zeros are ours. `lspci`
- * names what the pci.ids of such cards are, or the thread given.
- */
+/** As in machines-nvidia.ts. */
 export const MACHINES: readonly Machine[] = [
-  {
-    // nvidia_gpu_exporter, capture of a GeForce RTX 4080 SUPER, 595.71.05, under load, with its bus id and power.
-    name: 'a consumer card under load',
-    platform: 'linux',
-    tools: {
-      lspci: lspci([
-        '01:00.0 VGA compatible controller: NVIDIA Corporation AD103 [GeForce RTX 4080 SUPER] (rev a1)',
-        '32M',
-      ]),
-      'nvidia-smi': smi({
-        uuid: uuid1 ?? '',
-        'pci.bus_id': '00000000:01:00.0',
-        name: 'NVIDIA GeForce RTX 4080 SUPER',
-        'memory.total': 16376,
-        'memory.used': 1474,
-        'memory.free': 14470,
-        'utilization.gpu': 7,
-        'utilization.memory': 2,
-        'temperature.gpu': 46,
-        'power.draw': 84.24,
-        compute_cap: '8.9',
-      }),
-    },
-    devices: [
-      {
-        name: 'NVIDIA GeForce RTX 4080 SUPER',
-        memory_total_mb: 16376,
-        memory_used_mb: 1474,
-        memory_free_mb: 14470,
-        util_gpu: 7,
-        util_memory: 2,
-        temperature_c: 46,
-      },
-    ],
-    sources: { memoryUsedMb: SI, utilGpu: SI, powerW: SI, computeCapability: 'nvidia-smi' },
-    chip: { chip_family: 'Ada Lovelace', gpu_cores: 10240, memory_bandwidth_gbs: 736 },
-  },
-  {
-    name: 'two cards of a data centre, one idle: a zero is a zero',
-    platform: 'linux',
-    tools: {
-      lspci: lspci(
-        ['00:09.0 3D controller: NVIDIA Corporation GH100 [H100 SXM5 80GB] (rev a1)', '128G'],
-        ['00:0a.0 3D controller: NVIDIA Corporation GH100 [H100 SXM5 80GB] (rev a1)', '128G'],
-      ),
-      'nvidia-smi': smi(
-        {
-          ...h100,
-          uuid: uuid1 ?? '',
-          'pci.bus_id': '00000000:00:09.0',
-          'memory.used': 19818,
-          'memory.free': 61263,
-          'utilization.gpu': 100,
-          'utilization.memory': 11,
-          'temperature.gpu': 59,
-        },
-        {
-          ...h100,
-          uuid: uuid2 ?? '',
-          'pci.bus_id': '00000000:00:0A.0',
-          'memory.used': 0,
-          'memory.free': 81081,
-          'utilization.gpu': 0,
-          'utilization.memory': 0,
-          'temperature.gpu': 41,
-        },
-      ),
-    },
-    devices: [
-      { memory_used_mb: 19818, util_gpu: 100, util_memory: 11, temperature_c: 59 },
-      { memory_used_mb: 0, memory_free_mb: 81081, util_gpu: 0, util_memory: 0, temperature_c: 41 },
-    ],
-    sources: { utilGpu: SI, temperatureC: SI },
-    chip: { chip_family: 'Hopper', memory_gb: 159.29 },
-  },
-  {
-    // The first row of nvidia-mig.csv; its power as `dmon` has it.
-    name: 'a card with MIG: what it may not tell is unknown',
-    platform: 'linux',
-    tools: {
-      lspci: lspci([
-        '00:09.0 3D controller: NVIDIA Corporation GH100 [H100 SXM5 80GB] (rev a1)',
-        '128G',
-      ]),
-      'nvidia-smi': smi({
-        ...h100,
-        uuid: uuid1 ?? '',
-        'pci.bus_id': '00000000:00:09.0',
-        'memory.used': 59,
-        'memory.free': 81022,
-        'temperature.gpu': 42,
-        'power.draw': 438,
-        'mig.mode.current': 'Enabled',
-      }),
-    },
-    devices: [
-      {
-        memory_total_mb: 81559,
-        memory_used_mb: 59,
-        memory_free_mb: 81022,
-        util_gpu: null,
-        util_memory: null,
-        temperature_c: 42,
-      },
-    ],
-    sources: { memoryUsedMb: SI, powerW: SI },
-  },
-  {
-    // Bus id, temperature and power: NVIDIA/k8s-device-plugin#1482; memory: leptonai/gpud#1170.
-    name: "a GB10: its memory is the machine's",
-    platform: 'linux',
-    tools: {
-      lspci: lspci([
-        '000f:01:00.0 VGA compatible controller: NVIDIA Corporation GB20B [GB10]',
-        '16M',
-      ]),
-      'nvidia-smi': smi({
-        uuid: uuid1 ?? '',
-        'pci.bus_id': '0000000F:01:00.0',
-        name: 'NVIDIA GB10',
-        'utilization.gpu': 0,
-        'utilization.memory': 0,
-        'temperature.gpu': 40,
-        'power.draw': 4,
-        compute_cap: '12.1',
-      }),
-    },
-    devices: [{ name: 'NVIDIA GB10', util_gpu: 0, util_memory: 0, temperature_c: 40 }],
-    sources: { utilGpu: 'nvidia-smi', temperatureC: SI, memoryTotalMb: SI, memoryUsedMb: SI },
-    chip: { chip_family: 'Blackwell', memory_bandwidth_gbs: 273 },
-  },
-  {
-    // sebhildebrandt/systeminformation#790, 5.20.0. It left out the values of 0, which nvidia-smi prints.
-    name: 'a laptop with Windows and two GPUs',
-    platform: 'win32',
-    library: {
-      graphics: [
-        {
-          vendor: 'Intel Corporation',
-          model: 'Intel(R) UHD Graphics',
-          bus: 'PCI',
-          vram: 1024,
-          vramDynamic: true,
-          subDeviceId: '170D1043',
-        },
-        {
-          vendor: 'NVIDIA',
-          model: 'NVIDIA GeForce GTX 1650',
-          bus: 'PCI',
-          vram: 4096,
-          vramDynamic: false,
-          subDeviceId: '0x170D1043',
-          driverVersion: '512.78',
-          name: 'NVIDIA GeForce GTX 1650',
-          pciBus: '00000000:01:00.0',
-          memoryTotal: 4096,
-          memoryFree: 3962,
-          temperatureGpu: 48,
-          powerDraw: 1.78,
-          clockCore: 4,
-          clockMemory: 13,
-        },
-      ],
-    },
-    tools: {
-      'nvidia-smi': smi({
-        uuid: uuid1 ?? '',
-        'pci.bus_id': '00000000:01:00.0',
-        name: 'NVIDIA GeForce GTX 1650',
-        'memory.used': 0,
-        'utilization.gpu': 0,
-        'utilization.memory': 0,
-        compute_cap: '7.5',
-      }),
-    },
-    devices: [
-      {
-        name: 'NVIDIA GeForce GTX 1650',
-        memory_total_mb: 4096,
-        memory_used_mb: 0,
-        memory_free_mb: 3962,
-        util_gpu: 0,
-        util_memory: 0,
-        temperature_c: 48,
-      },
-    ],
-    sources: { memoryFreeMb: SI, powerW: SI, memoryUsedMb: 'nvidia-smi', utilGpu: 'nvidia-smi' },
-    chip: { chip_family: 'Turing' },
-  },
+  ...NVIDIA_MACHINES,
   {
     // clbr/radeontop#159 (lspci), LACT#533 (memory): a Radeon RX 7900 XTX; the rest after the kernel's documentation.
     name: 'a Radeon: lspci names two cards, amd-smi the one',
@@ -366,50 +140,6 @@ export const MACHINES: readonly Machine[] = [
     chip: { gpu_cores: 14, memory_bandwidth_gbs: 200 },
   },
   {
-    // microsoft/WSL#9821: lspci has no NVIDIA card; the values are those of nvidia-consumer.csv.
-    name: 'WSL',
-    platform: 'linux',
-    tools: {
-      lspci: lspci(['fe50:00:00.0 3D controller: Microsoft Corporation Basic Render Driver', '8K']),
-      'nvidia-smi': smi({
-        uuid: uuid1 ?? '',
-        'pci.bus_id': '00000000:01:00.0',
-        name: 'NVIDIA GeForce RTX 4080 SUPER',
-        'memory.total': 16376,
-        'memory.used': 596,
-        'memory.free': 15348,
-        'utilization.gpu': 0,
-        'utilization.memory': 23,
-        'temperature.gpu': 43,
-        compute_cap: '8.9',
-      }),
-    },
-    devices: [{ memory_total_mb: 16376, memory_used_mb: 596, util_gpu: 0, temperature_c: 43 }],
-    sources: { memoryTotalMb: 'nvidia-smi', utilGpu: 'nvidia-smi' },
-    chip: { chip: 'NVIDIA GeForce RTX 4080 SUPER' },
-  },
-  {
-    // netdata, tesla-p100.csv.
-    name: 'a container without lspci, and a driver of 2022',
-    platform: 'linux',
-    tools: {
-      'nvidia-smi': `case "$1" in *compute_cap*)\n${prints('Field "compute_cap" is not a valid field to query.', 'exit 2')};; esac\n${smi(
-        {
-          uuid: 'GPU-ef1b2c9b-38d8-2090-2bd1-f567a3eb42a6',
-          name: 'Tesla P100-PCIE-16GB',
-          'memory.total': 16384,
-          'memory.used': 0,
-          'memory.free': 16280,
-          'utilization.gpu': 0,
-          'utilization.memory': 0,
-          'temperature.gpu': 37,
-        },
-      )}`,
-    },
-    devices: [{ memory_total_mb: 16384, memory_used_mb: 0, util_gpu: 0, temperature_c: 37 }],
-    sources: { memoryUsedMb: 'nvidia-smi', name: 'nvidia-smi' },
-  },
-  {
     // akash-network/provider-configs#7: the display chip of a server.
     name: 'a server without a GPU',
     platform: 'linux',
@@ -450,15 +180,5 @@ export const MACHINES: readonly Machine[] = [
     tools: {},
     devices: [{ ...NOT_TOLD, name: 'AMD Radeon RX 7900 XTX', memory_total_mb: 24560 }],
     sources: { name: SI, memoryTotalMb: SI },
-  },
-  {
-    name: 'a machine whose systeminformation hangs, in lspci',
-    platform: 'linux',
-    tools: {
-      lspci: HANGS,
-      'nvidia-smi': smi({ ...h100, uuid: uuid1 ?? '', 'memory.used': 0, 'temperature.gpu': 41 }),
-    },
-    devices: [{ memory_total_mb: 81559, memory_used_mb: 0, util_gpu: null, temperature_c: 41 }],
-    sources: { memoryUsedMb: 'nvidia-smi' },
   },
 ];

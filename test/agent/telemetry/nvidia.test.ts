@@ -45,12 +45,12 @@ const LIBRARY_CARD = readBy('systeminformation', {
 function started(script: string | null, ...known: readonly GpuDevice[]) {
   const tools = stubTools(script === null ? {} : { 'nvidia-smi': script });
   const clock = createManualClock();
-  const library = { devices: known };
+  const library = { devices: known, settled: Promise.resolve() };
   const reading = (): GpuReading => ({ state: 'reading', devices: library.devices, problems: [] });
   const collector = createNvidiaCollector({ clock, startTool: tools.startTool }, INTERVAL_MS, {
     start() {},
     stop: () => Promise.resolve(),
-    settled: () => Promise.resolve(),
+    settled: () => library.settled,
     read: reading,
   });
   collector.start();
@@ -109,6 +109,19 @@ test('where systeminformation sees no card, or not all, everything is asked in e
   expect(asked(2)).toBe(asked(1));
   expect(tools.runs).toHaveLength(2);
   expect(collector.read().devices).toHaveLength(2);
+});
+
+test('systeminformation that hangs is waited for 2 s, then everything is asked', async () => {
+  const { tools, clock, asked, library } = started(smi(CARD));
+  await until(() => tools.runs.length === 1);
+  library.settled = new Promise(() => {});
+  await clock.timer(INTERVAL_MS, INTERVAL_MS);
+  clock.advance(INTERVAL_MS);
+  await clock.timer(2000, 2000);
+  expect(tools.runs).toHaveLength(1);
+  clock.advance(2000);
+  await tools.run(2);
+  expect(asked(2)).toMatch(/memory\.total,.+name$/);
 });
 
 test('a tool that hangs is killed after 45 s, told of, and not started beside itself', async () => {
