@@ -4,12 +4,12 @@ import { lspci, type Machine, SI } from './machine.ts';
 import { NVIDIA_MACHINES } from './machines-nvidia.ts';
 
 const GIB = 1024 ** 3;
-const { name: _name, ...NOT_TOLD } = {
-  name: '',
+const NOT_TOLD = {
   memory_used_mb: null,
   memory_free_mb: null,
   util_gpu: null,
   util_memory: null,
+  temperature_c: null,
 };
 
 /** As in machines-nvidia.ts. */
