@@ -65,7 +65,13 @@ function library(
 }
 
 const GRAPHICS = [
-  { vendor: 'NVIDIA Corporation', busAddress: '01:00.0', memoryTotal: 8192, temperatureGpu: 50 },
+  {
+    vendor: 'NVIDIA Corporation',
+    busAddress: '01:00.0',
+    memoryTotal: 8192,
+    temperatureGpu: 50,
+    utilizationGpu: 90,
+  },
 ];
 const answer = (graphics: readonly object[]) =>
   prints(JSON.stringify({ machine: MACHINE, graphics, memory: { total: 2e9, available: 1e9 } }));
@@ -79,6 +85,18 @@ describe('systeminformation', () => {
     clock.advance(INTERVAL_MS);
     await round();
     expect(runs.map(({ args }) => args)).toEqual([['machine', 'graphics', 'memory'], ['graphics']]);
+  });
+
+  test('is asked for cards at rest with every second heartbeat, and they stay known between', async () => {
+    const idle = [{ ...GRAPHICS[0], utilizationGpu: 3 }];
+    const { clock, runs, round, gpus } = library(answer(idle));
+    await round();
+    for (const expected of [1, 2, 2, 3]) {
+      clock.advance(INTERVAL_MS);
+      await round();
+      expect(runs).toHaveLength(expected);
+      expect(gpus.read().devices).toMatchObject([{ temperatureC: 50, utilGpu: 3 }]);
+    }
   });
 
   test('is asked for cards without live values only every five minutes', async () => {
