@@ -84,9 +84,11 @@ export function createLibrary(
   function topics(): readonly HelperTopic[] {
     if (facts === null) return ['machine', 'graphics', 'memory'];
     const every = devices.some(isBusy) ? 1 : devices.some(isLive) ? IDLE_ROUNDS : SLOW_ROUNDS;
+    const isDue = rounds % every === 0 && platform === 'linux';
+    const isMemoryDue = (isDue || rounds % IDLE_ROUNDS === 0) && isMemoryWanted();
     return [
-      ...(platform === 'linux' && rounds % every === 0 ? (['graphics'] as const) : []),
-      ...(isMemoryWanted() ? (['memory'] as const) : []),
+      ...(isDue ? (['graphics'] as const) : []),
+      ...(isMemoryDue ? (['memory'] as const) : []),
     ];
   }
 
