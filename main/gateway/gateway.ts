@@ -22,6 +22,7 @@ import {
 import { providerHandlers, type ProvidersApi } from './api/provider-handlers.ts';
 import { type Route, routeTable } from './api/routes.ts';
 import { createGatewayServer } from './api/server.ts';
+import { upstreamHandlers } from './api/upstream-handlers.ts';
 import { identifyBy } from './auth/identity.ts';
 import { createSessions, type Sessions } from './auth/sessions.ts';
 import type { ReportProviderResult } from './monitoring/request-log.ts';
@@ -31,9 +32,10 @@ import { createHealthChecks } from './circuits/health-checks.ts';
 import { providerTraffic, type ProviderTraffic } from './monitoring/counters.ts';
 import type { LiveFeed } from './monitoring/live-feed.ts';
 import { createMonitor, type Monitor } from './monitoring/monitor.ts';
+import { createSightings, type Sightings } from './monitoring/sightings.ts';
 import type { ProvidersKnown } from './monitoring/status.ts';
 import { createEngineActivity } from './routing/engine-activity.ts';
-import { healthCheckOf } from './routing/health-check-routes.ts';
+import { lookAtUpstream } from './routing/health-check-routes.ts';
 import { createHedgeBudget } from './routing/hedge-policy.ts';
 import { createEndpointSupport, type EndpointSupport } from './routing/endpoint-support.ts';
 import type { LocalChoice } from './upstream/call.ts';
@@ -119,6 +121,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     app: () => ({ ...deps.app(), baseUrl: lifecycle.baseUrl() }),
     opened: (id, how) => healthChecks.opened(id, how),
     admission: () => admission.view(),
+    sightings: { view: () => sightings.view(), watched: (is) => sightings.watched(is) },
   });
   const { logs, circuits, predictions, stats, warmup, feed } = monitor;
   const budget = createHedgeBudget();
@@ -131,13 +134,20 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const bodies = createBodyBudget(() => config().gateway.maxBodiesInFlightBytes, BODY_COPIES);
   const prefills = createPrefills(deps.http, clock);
   const support = createEndpointSupport(clock);
-  const healthChecks = healthChecksOf(deps, circuits, () => remotes(config()));
+  const sightings = sightingsOf(deps, monitor, () => remotes(config()));
+  const healthChecks = createHealthChecks({
+    clock,
+    circuits,
+    isOn: () => config().routing.healthChecks,
+    check: (id) => sightings.check(id),
+  });
   const sessions = createSessions(clock);
   const controlLink = () => `${lifecycle.url()}/#code=${sessions.newCode()}`;
   const identify = identifyBy(config, deps.controlToken, sessions);
   const routes = routesOf(deps, {
     monitor,
     remotes: () => remotes(config()),
+    sightings,
     sessions,
     controlLink,
     lifecycle: () => lifecycle,
@@ -179,7 +189,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     baseUrl: () => lifecycle.baseUrl(),
     ports: () => (lifecycle.url() === '' ? [] : [Number(new URL(lifecycle.url()).port)]),
     controlLink,
-    ...changeHandlers(monitor, prefills, support),
+    ...changeHandlers(monitor, { prefills, support, sightings }),
     start() {
       healthChecks.start();
       return lifecycle.start(config());
@@ -187,24 +197,27 @@ export function createGateway(deps: GatewayDeps): Gateway {
     async stop(graceMs) {
       warmup.stop();
       healthChecks.stop();
+      sightings.watched(false);
       await lifecycle.stop(graceMs);
       await monitor.flush();
     },
   };
 }
 
-function healthChecksOf(
+function sightingsOf(
   deps: GatewayDeps,
-  circuits: Monitor['circuits'],
+  { circuits, stats, feed }: Monitor,
   remotes: () => readonly RemoteUpstream[],
-): ReturnType<typeof createHealthChecks> {
-  const { clock, config } = deps;
-  const isOn = () => config().routing.healthChecks;
-  return createHealthChecks({
+): Sightings {
+  const { clock, config, pickLocal } = deps;
+  return createSightings({
     clock,
-    circuits,
-    isOn,
-    check: healthCheckOf({ ...deps, circuits, remotes }),
+    isOn: () => config().routing.healthChecks,
+    lookAt: lookAtUpstream({ ...deps, circuits, remotes }),
+    healthAt: (id) => circuits.at(id).breaker.health,
+    inFlightAt: (id) => stats.inFlightAt(id),
+    isPool: () => pickLocal().kind === 'tier',
+    onChange: () => feed.changed(),
   });
 }
 
@@ -221,8 +234,15 @@ type ChangeHandlers = Pick<
 /** Reactions to changes of upstreams and machines. */
 function changeHandlers(
   { circuits, latencies, predictions, stats, warmup }: Monitor,
-  prefills: Prefills,
-  support: EndpointSupport,
+  {
+    prefills,
+    support,
+    sightings,
+  }: {
+    readonly prefills: Prefills;
+    readonly support: EndpointSupport;
+    readonly sightings: Sightings;
+  },
 ): ChangeHandlers {
   return {
     resetCircuit: (id) => circuits.reset(id),
@@ -231,6 +251,7 @@ function changeHandlers(
       predictions.forget(id);
       prefills.forget(id);
       support.forget(id);
+      sightings.changed(id);
       if (id === 'ondemand') warmup.forget();
     },
     traffic: (id) => providerTraffic(id, { circuits, latencies, stats }),
@@ -255,6 +276,7 @@ function changeHandlers(
 interface RouteParts {
   readonly monitor: Monitor;
   readonly remotes: () => readonly RemoteUpstream[];
+  readonly sightings: Sightings;
   readonly sessions: Sessions;
   readonly controlLink: () => string;
   /** A function, because the lifecycle is created with the server, which needs the routes. */
@@ -263,7 +285,7 @@ interface RouteParts {
 
 function routesOf(
   deps: GatewayDeps,
-  { monitor, remotes, sessions, controlLink, lifecycle }: RouteParts,
+  { monitor, remotes, sightings, sessions, controlLink, lifecycle }: RouteParts,
 ): readonly Route[] {
   const { status, stats, feed, warmup, circuits } = monitor;
   const { settings, clock } = deps;
@@ -273,6 +295,7 @@ function routesOf(
   const table = routeTable({
     app: appHandlers({ ...deps, status, stats, summary, feed, sessions, controlLink, endAtStop }),
     control: controlHandlers({ ...deps, settings, remotes, warmup, circuits, isProvider }),
+    upstreams: upstreamHandlers({ ...deps, remotes, sightings }),
     agent: agentHandlers(deps.agent),
     providers: providerHandlers({ providers: deps.providers.api, joinUrl, clock }),
     install: installHandlers({

@@ -187,6 +187,7 @@ export function snapshot(over: Partial<LiveSnapshot> = {}): LiveSnapshot {
     kind: 'snapshot',
     status: status(),
     inFlight: perUpstream(0),
+    sightings: perUpstream({ kind: 'answered', by: 'request' }),
     requests: [],
     app: APP,
     ...over,
