@@ -96,13 +96,13 @@ function answered(
 
 function refused(
   seen: Exclude<Seen, AnswerSeen>,
-  { upstream, secrets }: UpstreamCall,
+  { upstream, endpoint, secrets }: UpstreamCall,
   nowMs: number,
 ): { readonly reason: Failure['reason']; readonly message: string } {
   if (seen.kind === 'stream' || seen.kind === 'bytes' || seen.kind === 'cancelled') {
     throw new Error(`a test is neither relayed nor cancelled: ${seen.kind}`);
   }
-  const { reason, detail } = classify(seen, upstream, nowMs);
+  const { reason, detail } = classify(seen, { upstream, endpoint }, nowMs);
   const words = seen.kind === 'status' ? errorWords(bodyWithout(secrets, seen.body)).message : '';
   return { reason, message: (words === '' ? detail : words).slice(0, MAX_MESSAGE_LENGTH) };
 }
