@@ -8,6 +8,7 @@ import type { HttpClient } from '../../platform/http/types.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import { parseJson } from '../../platform/json.ts';
+import { listHeaders } from '../upstream/model-list.ts';
 import type { BaseAddress, LocalTarget, RemoteUpstream } from '../upstream/upstreams.ts';
 import { idOf } from './local-balancing.ts';
 
@@ -81,22 +82,16 @@ function lookAtMachine(
   { endpoint, gatewayToken }: LocalTarget,
   deps: HealthCheckRoutesDeps,
 ): Promise<Look> {
-  const headers = authorized(endpoint.basicAuth);
+  const headers = listHeaders({ endpoint, apiKey: null, headers: {} });
   if (gatewayToken !== null) headers.push('x-gateway-token', gatewayToken);
   return look({ endpoint, paths: ['/health', '/v1/models'], headers, isOwn: true }, deps);
 }
 
-function lookAtHosted(
-  { endpoint, apiKey, headers }: RemoteUpstream,
-  deps: HealthCheckRoutesDeps,
-): Promise<Look> {
-  const authorization = apiKey === null ? endpoint.basicAuth : `Bearer ${apiKey}`;
-  const all = [...Object.entries(headers).flat(), ...authorized(authorization)];
-  return look({ endpoint, paths: ['/models'], headers: all, isOwn: false }, deps);
+function lookAtHosted(upstream: RemoteUpstream, deps: HealthCheckRoutesDeps): Promise<Look> {
+  const { endpoint } = upstream;
+  const headers = listHeaders(upstream);
+  return look({ endpoint, paths: ['/models'], headers, isOwn: false }, deps);
 }
-
-const authorized = (authorization: string | null): string[] =>
-  authorization === null ? [] : ['authorization', authorization];
 
 interface LookRequest {
   readonly endpoint: BaseAddress;

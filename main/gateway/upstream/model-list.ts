@@ -29,13 +29,12 @@ export async function fetchModels(
   { endpoint, path, apiKey, headers }: ModelSource,
   deps: { readonly http: HttpClient; readonly clock: Clock },
 ): Promise<FetchedModels> {
-  const { origin, basePath, query, basicAuth } = endpoint;
-  const authorization = apiKey === null ? basicAuth : `Bearer ${apiKey}`;
-  const all = [
-    ...Object.entries(headers).flat(),
-    ...(authorization === null ? [] : ['authorization', authorization]),
-  ];
-  const request = { origin, path: basePath + path + query, headers: all };
+  const { origin, basePath, query } = endpoint;
+  const request = {
+    origin,
+    path: basePath + path + query,
+    headers: listHeaders({ endpoint, apiKey, headers }),
+  };
   const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES };
   const result = await fetchBody({ ...request, ...limits }, deps);
   if (result.kind === 'timed_out') {
@@ -60,6 +59,20 @@ export async function fetchModels(
   const message = `${origin}${basePath}${path} answered HTTP ${status} without a list of models. Check the base URL.`;
   const reason = status === 200 ? 'bad_response' : (`http_${status}` as const);
   return failed(reason, 502, 'upstream_bad_response', message);
+}
+
+/** Names and values in turn. Anthropic takes a key for its list in headers of its own only. */
+export function listHeaders({
+  endpoint: { origin, basicAuth },
+  apiKey,
+  headers,
+}: Omit<ModelSource, 'path'>): string[] {
+  const extra = Object.entries(headers).flat();
+  if (origin === 'https://api.anthropic.com' && apiKey !== null) {
+    return [...extra, 'x-api-key', apiKey, 'anthropic-version', '2023-06-01'];
+  }
+  const authorization = apiKey === null ? basicAuth : `Bearer ${apiKey}`;
+  return authorization === null ? extra : [...extra, 'authorization', authorization];
 }
 
 function failed(
