@@ -28,7 +28,7 @@ import { createSessions, type Sessions } from './auth/sessions.ts';
 import type { ReportProviderResult } from './monitoring/request-log.ts';
 import { createAdmission } from './chat/admission.ts';
 import { createPrefills, type Prefills } from './chat/resume/prefills.ts';
-import { createHealthChecks } from './circuits/health-checks.ts';
+import { createHealthChecks, type HealthChecks } from './circuits/health-checks.ts';
 import { providerTraffic, type ProviderTraffic } from './monitoring/counters.ts';
 import type { LiveFeed } from './monitoring/live-feed.ts';
 import { createMonitor, type Monitor } from './monitoring/monitor.ts';
@@ -121,7 +121,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     app: () => ({ ...deps.app(), baseUrl: lifecycle.baseUrl() }),
     opened: (id, how) => healthChecks.opened(id, how),
     admission: () => admission.view(),
-    sightings: { view: () => sightings.view(), watched: (is) => sightings.watched(is) },
+    sightings: () => sightings,
   });
   const { logs, circuits, predictions, stats, warmup, feed } = monitor;
   const budget = createHedgeBudget();
@@ -134,13 +134,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const bodies = createBodyBudget(() => config().gateway.maxBodiesInFlightBytes, BODY_COPIES);
   const prefills = createPrefills(deps.http, clock);
   const support = createEndpointSupport(clock);
-  const sightings = sightingsOf(deps, monitor, () => remotes(config()));
-  const healthChecks = createHealthChecks({
-    clock,
-    circuits,
-    isOn: () => config().routing.healthChecks,
-    check: (id) => sightings.check(id),
-  });
+  const { sightings, healthChecks, stopChecks } = checksOf(deps, monitor, () => remotes(config()));
   const sessions = createSessions(clock);
   const controlLink = () => `${lifecycle.url()}/#code=${sessions.newCode()}`;
   const identify = identifyBy(config, deps.controlToken, sessions);
@@ -152,8 +146,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     controlLink,
     lifecycle: () => lifecycle,
   });
-  const { windowDirectory } = deps;
-  const otherwise = createExpressListener(routes, { identify, windowDirectory, clock, onBug });
+  const otherwise = createExpressListener(routes, { ...deps, identify, onBug });
   const ownId = newRequestId();
   const makeServer = () =>
     createGatewayServer({
@@ -196,29 +189,45 @@ export function createGateway(deps: GatewayDeps): Gateway {
     },
     async stop(graceMs) {
       warmup.stop();
-      healthChecks.stop();
-      sightings.watched(false);
+      stopChecks();
       await lifecycle.stop(graceMs);
       await monitor.flush();
     },
   };
 }
 
-function sightingsOf(
+interface Checks {
+  readonly sightings: Sightings;
+  readonly healthChecks: HealthChecks;
+  readonly stopChecks: () => void;
+}
+
+function checksOf(
   deps: GatewayDeps,
   { circuits, stats, feed }: Monitor,
   remotes: () => readonly RemoteUpstream[],
-): Sightings {
+): Checks {
   const { clock, config, pickLocal } = deps;
-  return createSightings({
+  const isOn = () => config().routing.healthChecks;
+  const sightings = createSightings({
     clock,
-    isOn: () => config().routing.healthChecks,
+    isOn,
     lookAt: lookAtUpstream({ ...deps, circuits, remotes }),
     healthAt: (id) => circuits.at(id).breaker.health,
     inFlightAt: (id) => stats.inFlightAt(id),
     isPool: () => pickLocal().kind === 'tier',
     onChange: () => feed.changed(),
   });
+  const check = (id: string) => sightings.check(id);
+  const healthChecks = createHealthChecks({ clock, circuits, isOn, check });
+  return {
+    sightings,
+    healthChecks,
+    stopChecks() {
+      healthChecks.stop();
+      sightings.watched(false);
+    },
+  };
 }
 
 type ChangeHandlers = Pick<

@@ -120,15 +120,13 @@ describe('the test of an upstream', () => {
 
   test('needs control, a known upstream and one that is set up', async () => {
     const gateway = await startControlled({});
-    const { url, post } = gateway;
-    expectError(
-      await send(`${url}/api/v1/upstreams/local/test`, { method: 'POST' }),
-      401,
-      'control_required',
-    );
-    expectError(await post('upstreams/local/test'), 409, 'not_configured');
-    expectError(await post('upstreams/hosted_c/test'), 409, 'not_configured');
-    expectError(await post('upstreams/nobody/test'), 404, 'not_found');
+    const path = `${gateway.url}/api/v1/upstreams/local/test`;
+    expectError(await send(path, { method: 'POST' }), 401, 'control_required');
+    for (const id of ['local', 'hosted_c']) {
+      expectError(await gateway.post(`upstreams/${id}/test`), 409, 'not_configured');
+    }
+    const unknown = await gateway.post('upstreams/nobody/test');
+    expect(expectError(unknown, 404, 'not_found')).toContain('nobody');
   });
 });
 

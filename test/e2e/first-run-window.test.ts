@@ -49,8 +49,9 @@ async function startService(script = answers('Hello from the service')): Promise
 const station = (page: Page, name: string) =>
   page.getByRole('listitem').filter({ has: page.getByRole('heading', { name, exact: true }) });
 
-const isFocused = (field: Locator) =>
-  expect.poll(() => field.evaluate((it) => it === document.activeElement)).toBe(true);
+async function isFocused(field: Locator): Promise<void> {
+  await expect.poll(() => field.evaluate((it) => it === document.activeElement)).toBe(true);
+}
 
 const overflow = (page: Page) =>
   page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
@@ -109,6 +110,7 @@ describe('a first start, with nothing configured', () => {
     await page.keyboard.type('Hello');
     await page.keyboard.press('Enter');
     await page.getByText('Hello from the engine').waitFor();
+    expect(engine.calls).toHaveLength(2);
   });
 
   test('shows why a service does not list its models, and lets one be named', async () => {
@@ -231,6 +233,7 @@ describe('the chat', () => {
     await page.getByText('Stopped.').waitFor();
     await service.calls[0]?.gone;
     await isFocused(message);
+    expect(service.calls).toHaveLength(1);
   });
 
   test('gives an error in words, with the request that it belongs to', async () => {
@@ -270,5 +273,6 @@ describe('the chat', () => {
     await page.getByText('done', { exact: true }).first().waitFor();
     await page.getByRole('link', { name: 'Chat' }).click();
     await page.getByText('It begins and ends').waitFor();
+    expect(await page.getByText('Stopped.').count()).toBe(0);
   });
 });

@@ -19,18 +19,18 @@ const USAGE = event({ choices: [], usage: { prompt_tokens: 5, completion_tokens:
 
 /** What the page makes of a response. */
 async function chatted(response: Response) {
-  const requests: { path: string; init: RequestInit | undefined }[] = [];
+  const bodies: unknown[] = [];
   const events: ChatEvent[] = [];
   const send = createChat({
-    request(path, init) {
-      requests.push({ path, init });
+    request(_path, init) {
+      bodies.push(init?.body);
       return Promise.resolve(response);
     },
   });
   const messages = [{ role: 'user', content: 'hi' }] as const;
   const call = { model: null, messages };
   const end = await send(call, (each) => events.push(each), new AbortController().signal);
-  return { end, events, body: JSON.parse(String(requests[0]?.init?.body)) as object };
+  return { end, events, body: JSON.parse(bodies[0] as string) as object };
 }
 
 const streamed = (text: string, headers: Record<string, string> = {}) =>

@@ -182,7 +182,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
     opened() {},
     admission: () => ({ running: 0, queued: 0, limit: 5000, refused: 0 }),
     keep: () => ({ load: () => null, changed() {}, flush: () => Promise.resolve() }),
-    sightings: { view: () => mapUpstreams(() => ({ kind: 'untested' })), watched() {} },
+    sightings: () => ({ view: () => mapUpstreams(() => ({ kind: 'untested' })), watched() {} }),
     app: () => ({ version: '', baseUrl: '', warmupEnabled: false }),
   });
 

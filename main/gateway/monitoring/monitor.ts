@@ -33,7 +33,7 @@ export interface MonitorDeps {
   readonly keep: (save: () => unknown) => StateFile;
   readonly app: () => AppInfo;
   readonly admission: () => StatusReport['admission'];
-  readonly sightings: Pick<Sightings, 'view' | 'watched'>;
+  readonly sightings: () => Pick<Sightings, 'view' | 'watched'>;
   /** Called when a circuit opens or its probe fails. */
   readonly opened: CircuitsDeps['opened'];
 }
@@ -103,8 +103,8 @@ export function createMonitor(deps: MonitorDeps): Monitor {
     clock,
     status: () => status('0'),
     inFlight: () => stats.view().inFlight,
-    sightings: () => deps.sightings.view(),
-    watched: (isWatched) => deps.sightings.watched(isWatched),
+    sightings: () => deps.sightings().view(),
+    watched: (isWatched) => deps.sightings().watched(isWatched),
     rows: () => logs.rows(),
     providers: deps.summary,
     app,

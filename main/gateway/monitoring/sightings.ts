@@ -140,23 +140,29 @@ export interface Looks extends Pick<Known, 'since' | 'last' | 'lastFailedAt'> {
   readonly isVerified: boolean;
 }
 
-export function sightingOf(
-  { lastSuccessAt, lastFailAt, lastError, consecutiveFails }: HealthRecord,
-  looks: Looks,
-): Sighting {
+export function sightingOf(health: HealthRecord, looks: Looks): Sighting {
+  const { lastSuccessAt, lastFailAt, lastError, consecutiveFails } = health;
   const { since, last } = looks;
-  const servedAt = lastSuccessAt !== null && lastSuccessAt > since ? lastSuccessAt : null;
-  const failedAt = lastFailAt !== null && lastFailAt > since ? lastFailAt : null;
-  const isFailing = consecutiveFails > 0 && failedAt !== null;
+  const servedAt = after(since, lastSuccessAt);
+  const failedAt = after(since, lastFailAt);
   const error = lastError?.split(': ', 1)[0] ?? '';
-  const isLatest = last !== null && last.at >= Math.max(servedAt ?? 0, failedAt ?? 0);
-  if (isLatest && last.failure !== null)
-    return { kind: 'failed', by: 'check', reason: last.failure };
-  if (isFailing && !(isLatest && heals(last, { ...looks, error, failedAt })))
-    return { kind: 'failed', by: 'request', reason: error };
-  if (isFailing || (servedAt === null && (last !== null || looks.isVerified)))
-    return { kind: 'answered', by: 'check' };
-  return servedAt === null ? { kind: 'untested' } : { kind: 'answered', by: 'request' };
+  // What was seen before the last request says nothing of now.
+  const look = last !== null && last.at >= Math.max(servedAt, failedAt) ? last : null;
+  if (look?.failure) return { kind: 'failed', by: 'check', reason: look.failure };
+  if (consecutiveFails > 0 && failedAt > 0) {
+    return look !== null && heals(look, { ...looks, error, failedAt })
+      ? { kind: 'answered', by: 'check' }
+      : { kind: 'failed', by: 'request', reason: error };
+  }
+  if (servedAt > 0) return { kind: 'answered', by: 'request' };
+  return looks.isVerified || last !== null
+    ? { kind: 'answered', by: 'check' }
+    : { kind: 'untested' };
+}
+
+/** 0 where it was not, or before. */
+function after(since: number, at: number | null): number {
+  return at !== null && at > since ? at : 0;
 }
 
 /**
@@ -164,9 +170,9 @@ export function sightingOf(
  * that has listed its models all along.
  */
 function heals(
-  last: Seen | null,
+  look: Seen,
   { error, failedAt, lastFailedAt }: Looks & { readonly error: string; readonly failedAt: number },
 ): boolean {
-  if (last?.isTest === true || error === 'unreachable') return true;
+  if (look.isTest || error === 'unreachable') return true;
   return lastFailedAt !== null && lastFailedAt >= failedAt;
 }

@@ -84,13 +84,13 @@ function lookAtMachine(
 ): Promise<Look> {
   const headers = listHeaders({ endpoint, apiKey: null, headers: {} });
   if (gatewayToken !== null) headers.push('x-gateway-token', gatewayToken);
-  return look({ endpoint, paths: ['/health', '/v1/models'], headers, isOwn: true }, deps);
+  return lookBy({ endpoint, paths: ['/health', '/v1/models'], headers, isOwn: true }, deps);
 }
 
 function lookAtHosted(upstream: RemoteUpstream, deps: HealthCheckRoutesDeps): Promise<Look> {
   const { endpoint } = upstream;
   const headers = listHeaders(upstream);
-  return look({ endpoint, paths: ['/models'], headers, isOwn: false }, deps);
+  return lookBy({ endpoint, paths: ['/models'], headers, isOwn: false }, deps);
 }
 
 interface LookRequest {
@@ -102,7 +102,7 @@ interface LookRequest {
   readonly isOwn: boolean;
 }
 
-async function look(
+async function lookBy(
   { endpoint, paths, headers, isOwn }: LookRequest,
   deps: HealthCheckRoutesDeps,
 ): Promise<Look> {
@@ -115,27 +115,36 @@ async function look(
     const seen = seenIn(result, isOwn);
     if (seen !== null) return seen;
   }
-  return { kind: 'unclear' };
+  return UNCLEAR;
 }
 
 const ANSWERED: Look = { kind: 'answered' };
+const UNCLEAR: Look = { kind: 'unclear' };
 const failed = (reason: FallbackReason): Look => ({ kind: 'failed', reason });
 
-/** Null where the route does not exist. An agent may be up without its engine, and reports that. */
+/** Null where the route does not exist. */
 function seenIn(result: FetchResult, isOwn: boolean): Look | null {
   if (result.kind !== 'response' && result.kind !== 'too_large') {
     return failed(result.kind === 'timed_out' ? 'timeout' : 'unreachable');
   }
   const { status } = result;
   if (status === 404 || status === 405 || status === 501) return null;
+  if (status >= 300) return refused(status, isOwn);
+  // A list of models may be long.
+  return result.kind === 'too_large' ? ANSWERED : answerIn(result.body, isOwn);
+}
+
+function refused(status: number, isOwn: boolean): Look {
   if (status === 429) return failed('rate_limited');
   if (status >= 500) return failed(`http_${status}`);
   if (status === 401 || status === 403) return isOwn ? ANSWERED : failed('credentials');
-  if (status >= 300) return { kind: 'unclear' };
-  const body = result.kind === 'response' ? parseJson(result.body.toString()) : undefined;
-  const engine = isObject(body) ? body['engine_health'] : undefined;
-  if (isObject(engine) && engine['status'] !== 'ok') return failed('unreachable');
-  // A web page is no model list: the base URL may be that of a site.
-  const isList = result.kind === 'too_large' || isObject(body) || Array.isArray(body);
-  return isOwn || isList ? ANSWERED : { kind: 'unclear' };
+  return UNCLEAR;
+}
+
+/** An agent may be up without its engine, and reports that. A site at the base URL answers with a page. */
+function answerIn(body: Buffer, isOwn: boolean): Look {
+  const answer = parseJson(body.toString());
+  if (!isObject(answer)) return isOwn || Array.isArray(answer) ? ANSWERED : UNCLEAR;
+  const engine = answer['engine_health'];
+  return isObject(engine) && engine['status'] !== 'ok' ? failed('unreachable') : ANSWERED;
 }

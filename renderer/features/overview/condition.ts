@@ -58,25 +58,31 @@ export function conditionOf(upstream: UpstreamReport, context: ConditionContext)
   if (status.zero && upstream.id !== 'local') return { kind: 'zero-spend' };
   const skip = activeSkip(upstream, context.serverNow);
   if (skip) return skip;
+  if (circuit.open) return openCondition(upstream, context);
   const isHealed = sighting.kind === 'answered';
-  if (circuit.open) {
-    const remainingMs = Math.max(0, circuit.cooldownRemainingMs - elapsedMs);
-    const cause = circuit.consecutiveFails > 0 ? 'failures' : 'slow';
-    // A list of models does not show that an upstream has become faster.
-    if (remainingMs === 0 && !(isHealed && cause === 'failures')) return { kind: 'probe' };
-    if (remainingMs === 0) return { kind: 'closed', isUnused: false };
-    return {
-      kind: 'cooling',
-      cause,
-      remainingMs,
-      share: cooldownShare(upstream, status, remainingMs),
-    };
-  }
   if (circuit.consecutiveFails > 0 && !isHealed) {
     const limit = status.stats.config.failThreshold;
     return { kind: 'failing', fails: circuit.consecutiveFails, limit };
   }
   if (upstream.id === 'ondemand') return onDemand(status, elapsedMs);
+  return seenCondition(upstream, sighting);
+}
+
+function openCondition(upstream: UpstreamReport, context: ConditionContext): Condition {
+  const { status, sighting, elapsedMs } = context;
+  const { consecutiveFails, cooldownRemainingMs } = upstream.circuit;
+  const remainingMs = Math.max(0, cooldownRemainingMs - elapsedMs);
+  const cause = consecutiveFails > 0 ? 'failures' : 'slow';
+  if (remainingMs === 0) {
+    // A list of models does not show that an upstream has become faster.
+    const isHealed = sighting.kind === 'answered' && cause === 'failures';
+    return isHealed ? { kind: 'closed', isUnused: false } : { kind: 'probe' };
+  }
+  const share = cooldownShare(upstream, status, remainingMs);
+  return { kind: 'cooling', cause, remainingMs, share };
+}
+
+function seenCondition({ circuit }: UpstreamReport, sighting: Sighting): Condition {
   if (sighting.kind === 'untested') return { kind: 'untested' };
   if (sighting.kind === 'failed') return { kind: 'down', reason: sighting.reason };
   return { kind: 'closed', isUnused: sighting.by === 'check' && circuit.lastSuccessAt === null };

@@ -49,13 +49,16 @@ export function stationWords({ condition, flow, inFlight }: Station): StationWor
       return say('red', reasonText(condition.reason), 'seen by a check');
     case 'untested':
       return say('grey', 'untested', 'not called yet');
-    case 'closed': {
-      const detail = condition.isUnused ? 'not used yet' : null;
-      return flow === 'ends' ? say('green', 'serving', detail) : say('grey', 'standby', detail);
-    }
+    case 'closed':
+      return closedWords(condition.isUnused, flow === 'ends');
     default:
       return assertNever(condition, 'condition');
   }
+}
+
+function closedWords(isUnused: boolean, serving: boolean): StationWords {
+  const detail = isUnused ? 'not used yet' : null;
+  return serving ? say('green', 'serving', detail) : say('grey', 'standby', detail);
 }
 
 const NO_PROVIDER_WORDS = {

@@ -36,6 +36,12 @@ export function SettingsSection(props: SettingsSectionProps) {
   const testing = useUpstreamTest(section, actions);
   const isSetUp = typeof view[section.id]?.['baseUrl']?.value === 'string';
   const clear = (): void => onDrafts((all) => withoutSection(all, section));
+  const saveAndTest = async (): Promise<void> => {
+    const isTested = isTestedOnSave(section, drafts);
+    if (!(await save(drafts))) return;
+    clear();
+    if (isTested) await testing.run();
+  };
   useEffect(() => {
     // By hand: React would shut it again with the next report.
     if (open && details.current) details.current.open = true;
@@ -54,12 +60,7 @@ export function SettingsSection(props: SettingsSectionProps) {
         aria-label={sectionTitle(section, upstreams)}
         onSubmit={(event) => {
           event.preventDefault();
-          const isTested = isTestedOnSave(section, drafts);
-          void save(drafts).then((saved) => {
-            if (!saved) return;
-            clear();
-            if (isTested) void testing.run();
-          });
+          void saveAndTest();
         }}
         onReset={(event) => {
           event.preventDefault();

@@ -5,7 +5,7 @@ import { completeAddress } from '../../text/address.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
 import { ModelField, type ModelList } from './model-field.tsx';
-import { labelFor, PRESETS } from './presets.ts';
+import { labelFor, type Preset, PRESETS } from './presets.ts';
 import { costHint } from './test-button.tsx';
 import { TestResult } from './test-result.tsx';
 import { useTest } from './use-test.ts';
@@ -23,25 +23,20 @@ const TYPING_MS = 350;
 
 /** A hosted upstream: the service, its key, a model from its list. */
 export function HostedForm({ id, control, actions, onWorks }: HostedFormProps) {
-  const [name, setName] = useState('');
+  const [preset, setPreset] = useState<Preset | null>(null);
   const [address, setAddress] = useState('');
   const [apiKey, setApiKey] = useState('');
   const [model, setModel] = useState('');
   const [error, setError] = useState<string | null>(null);
   const test = useTest(id, actions);
-  const keyNote = useId();
-  const preset = PRESETS.find((each) => each.name === name) ?? null;
   const baseUrl = preset?.baseUrl ?? completeAddress(address);
-  const isAsking =
-    preset !== null && baseUrl !== '' && (preset.key === 'optional' || apiKey !== '');
+  const isAsking = baseUrl !== '' && (preset?.key === 'optional' || apiKey !== '');
   const list = useModels(id, isAsking ? { baseUrl, apiKey } : null, actions);
-  const only = list?.kind === 'listed' && list.models.length === 1 ? list.models[0] : undefined;
-  const chosen = model || (only ?? '');
+  const chosen = model || onlyIn(list);
 
-  const save = async (): Promise<void> => {
-    if (preset === null) return;
+  const save = async (service: Preset): Promise<void> => {
     test.clear();
-    const label = labelFor(preset, baseUrl);
+    const label = labelFor(service, baseUrl);
     const settings = { baseUrl, apiKey: apiKey || null, model: chosen, label };
     const refusal = await actions.saveSettings({ [id]: settings });
     setError(refusal?.message ?? null);
@@ -54,26 +49,73 @@ export function HostedForm({ id, control, actions, onWorks }: HostedFormProps) {
       aria-label="Hosted API"
       onSubmit={(event) => {
         event.preventDefault();
-        void save();
+        if (preset !== null) void save(preset);
       }}
     >
       <label className="setup-field">
         <span>Service</span>
         <select
-          value={name}
+          value={preset?.name ?? ''}
           disabled={!control}
           onChange={({ target }) => {
-            setName(target.value);
+            setPreset(PRESETS.find(({ name }) => name === target.value) ?? null);
             setModel('');
           }}
         >
           <option value="">Choose one…</option>
-          {PRESETS.map((each) => (
-            <option key={each.name}>{each.name}</option>
+          {PRESETS.map(({ name }) => (
+            <option key={name}>{name}</option>
           ))}
         </select>
       </label>
-      {preset !== null && preset.baseUrl === null && (
+      {preset !== null && (
+        <>
+          <AccessFields
+            {...{ preset, address, apiKey, baseUrl }}
+            onAddress={setAddress}
+            onKey={setApiKey}
+          />
+          {list !== null && <ModelField {...{ list, chosen }} onChoose={setModel} />}
+          <div className="setup-end">
+            <button
+              type="submit"
+              className="button"
+              data-primary
+              disabled={!control || !isAsking || chosen === ''}
+              aria-describedby={control ? undefined : READ_ONLY_NOTE}
+            >
+              Save and test
+            </button>
+            <span className="quiet">{preset.key === 'needed' ? costHint(id) : ''}</span>
+          </div>
+        </>
+      )}
+      <TestResult state={test.state} />
+      <ErrorText text={error} />
+    </form>
+  );
+}
+
+/** The model of a list of one; empty for any other. */
+function onlyIn(list: ModelList | null): string {
+  return list?.kind === 'listed' && list.models.length === 1 ? (list.models[0] ?? '') : '';
+}
+
+interface AccessFieldsProps {
+  readonly preset: Preset;
+  readonly address: string;
+  readonly apiKey: string;
+  /** Where the key goes; empty while it is not known. */
+  readonly baseUrl: string;
+  readonly onAddress: (address: string) => void;
+  readonly onKey: (key: string) => void;
+}
+
+function AccessFields({ preset, address, apiKey, baseUrl, onAddress, onKey }: AccessFieldsProps) {
+  const note = useId();
+  return (
+    <>
+      {preset.baseUrl === null && (
         <label className="setup-field">
           <span>Base URL</span>
           <input
@@ -82,51 +124,30 @@ export function HostedForm({ id, control, actions, onWorks }: HostedFormProps) {
             inputMode="url"
             autoComplete="off"
             spellCheck={false}
-            onChange={({ target }) => setAddress(target.value)}
+            onChange={({ target }) => onAddress(target.value)}
           />
         </label>
       )}
-      {preset !== null && (
-        <label className="setup-field">
-          <span>API key{preset.key === 'optional' && ' (if it has one)'}</span>
-          <input
-            type="password"
-            value={apiKey}
-            autoComplete="new-password"
-            aria-describedby={keyNote}
-            onChange={({ target }) => setApiKey(target.value)}
-          />
-        </label>
-      )}
-      {preset !== null && (
-        <p className="quiet" id={keyNote}>
-          {preset.keysAt !== '' && (
-            <>
-              Create one at <code>{preset.keysAt}</code>.{' '}
-            </>
-          )}
-          Kept on this machine; sent to {baseUrl === '' ? 'this address' : <code>{baseUrl}</code>}{' '}
-          only.
-        </p>
-      )}
-      {list !== null && <ModelField {...{ list, chosen }} onChoose={setModel} />}
-      {preset !== null && (
-        <div className="setup-end">
-          <button
-            type="submit"
-            className="button"
-            data-primary
-            disabled={!control || !isAsking || chosen === ''}
-            aria-describedby={control ? undefined : READ_ONLY_NOTE}
-          >
-            Save and test
-          </button>
-          <span className="quiet">{preset.key === 'needed' ? costHint(id) : ''}</span>
-        </div>
-      )}
-      <TestResult state={test.state} />
-      <ErrorText text={error} />
-    </form>
+      <label className="setup-field">
+        <span>API key{preset.key === 'optional' && ' (if it has one)'}</span>
+        <input
+          type="password"
+          value={apiKey}
+          autoComplete="new-password"
+          aria-describedby={note}
+          onChange={({ target }) => onKey(target.value)}
+        />
+      </label>
+      <p className="quiet" id={note}>
+        {preset.keysAt !== '' && (
+          <>
+            Create one at <code>{preset.keysAt}</code>.{' '}
+          </>
+        )}
+        Kept on this machine; sent to {baseUrl === '' ? 'this address' : <code>{baseUrl}</code>}{' '}
+        only.
+      </p>
+    </>
   );
 }
 
@@ -147,15 +168,15 @@ function useModels(
     if (key === null) return undefined;
     const [, baseUrl, apiKey] = JSON.parse(key) as [string, string, string];
     let isOver = false;
-    const timer = setTimeout(() => {
-      void listModels(id, { baseUrl, apiKey }).then((answer) => {
-        if (isOver) return;
-        const is: ModelList = answer.ok
-          ? { kind: 'listed', models: answer.value }
-          : { kind: 'failed', message: answer.refusal.message };
-        setList({ of: key, is });
-      });
-    }, TYPING_MS);
+    const ask = async (): Promise<void> => {
+      const answer = await listModels(id, { baseUrl, apiKey });
+      if (isOver) return;
+      const is: ModelList = answer.ok
+        ? { kind: 'listed', models: answer.value }
+        : { kind: 'failed', message: answer.refusal.message };
+      setList({ of: key, is });
+    };
+    const timer = setTimeout(() => void ask(), TYPING_MS);
     return () => {
       isOver = true;
       clearTimeout(timer);

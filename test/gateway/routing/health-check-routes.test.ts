@@ -35,7 +35,7 @@ async function checking(answering: Answering) {
   });
   return {
     server,
-    async check() {
+    check: async () => {
       const look = await lookAt('local');
       return look !== null && isUp(look);
     },
