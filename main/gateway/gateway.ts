@@ -28,14 +28,13 @@ import { createSessions, type Sessions } from './auth/sessions.ts';
 import type { ReportProviderResult } from './monitoring/request-log.ts';
 import { createAdmission } from './chat/admission.ts';
 import { createPrefills, type Prefills } from './chat/resume/prefills.ts';
-import { createHealthChecks, type HealthChecks } from './circuits/health-checks.ts';
 import { providerTraffic, type ProviderTraffic } from './monitoring/counters.ts';
 import type { LiveFeed } from './monitoring/live-feed.ts';
 import { createMonitor, type Monitor } from './monitoring/monitor.ts';
-import { createSightings, type Sightings } from './monitoring/sightings.ts';
+import { createChecks } from './monitoring/checks.ts';
+import type { Sightings } from './monitoring/sightings.ts';
 import type { ProvidersKnown } from './monitoring/status.ts';
 import { createEngineActivity } from './routing/engine-activity.ts';
-import { lookAtUpstream } from './routing/health-check-routes.ts';
 import { createHedgeBudget } from './routing/hedge-policy.ts';
 import { createEndpointSupport, type EndpointSupport } from './routing/endpoint-support.ts';
 import type { LocalChoice } from './upstream/call.ts';
@@ -107,11 +106,9 @@ const BODY_COPIES = 2;
 /** Nothing listens before `start`. */
 export function createGateway(deps: GatewayDeps): Gateway {
   const { clock, config, log } = deps;
-  const remotes = perConfig(remoteUpstreams);
-  const onBug = (error: unknown) =>
-    log('error', 'bug', {
-      error: error instanceof Error ? (error.stack ?? error.message) : 'unknown',
-    });
+  const remotesIn = perConfig(remoteUpstreams);
+  const remotes = () => remotesIn(config());
+  const onBug = (error: unknown) => log('error', 'bug', { error: stackOf(error) });
 
   const monitor = createMonitor({
     ...deps,
@@ -134,13 +131,13 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const bodies = createBodyBudget(() => config().gateway.maxBodiesInFlightBytes, BODY_COPIES);
   const prefills = createPrefills(deps.http, clock);
   const support = createEndpointSupport(clock);
-  const { sightings, healthChecks, stopChecks } = checksOf(deps, monitor, () => remotes(config()));
+  const { sightings, healthChecks, stopChecks } = createChecks(deps, monitor, remotes);
   const sessions = createSessions(clock);
   const controlLink = () => `${lifecycle.url()}/#code=${sessions.newCode()}`;
   const identify = identifyBy(config, deps.controlToken, sessions);
   const routes = routesOf(deps, {
     monitor,
-    remotes: () => remotes(config()),
+    remotes,
     sightings,
     sessions,
     controlLink,
@@ -166,7 +163,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
         support,
         observe: (about) => logs.begin(about),
         inFlightAt: (id) => stats.inFlightAt(id),
-        remotes: () => remotes(config()),
+        remotes,
       },
       otherwise,
       isStopping: () => lifecycle.isStopping(),
@@ -196,38 +193,8 @@ export function createGateway(deps: GatewayDeps): Gateway {
   };
 }
 
-interface Checks {
-  readonly sightings: Sightings;
-  readonly healthChecks: HealthChecks;
-  readonly stopChecks: () => void;
-}
-
-function checksOf(
-  deps: GatewayDeps,
-  { circuits, stats, feed }: Monitor,
-  remotes: () => readonly RemoteUpstream[],
-): Checks {
-  const { clock, config, pickLocal } = deps;
-  const isOn = () => config().routing.healthChecks;
-  const sightings = createSightings({
-    clock,
-    isOn,
-    lookAt: lookAtUpstream({ ...deps, circuits, remotes }),
-    healthAt: (id) => circuits.at(id).breaker.health,
-    inFlightAt: (id) => stats.inFlightAt(id),
-    isPool: () => pickLocal().kind === 'tier',
-    onChange: () => feed.changed(),
-  });
-  const check = (id: string) => sightings.check(id);
-  const healthChecks = createHealthChecks({ clock, circuits, isOn, check });
-  return {
-    sightings,
-    healthChecks,
-    stopChecks() {
-      healthChecks.stop();
-      sightings.watched(false);
-    },
-  };
+function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : 'unknown';
 }
 
 type ChangeHandlers = Pick<

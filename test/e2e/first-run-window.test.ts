@@ -49,6 +49,8 @@ async function startService(script = answers('Hello from the service')): Promise
 const station = (page: Page, name: string) =>
   page.getByRole('listitem').filter({ has: page.getByRole('heading', { name, exact: true }) });
 
+const tab = (page: Page, name: string) => page.getByRole('navigation').getByRole('link', { name });
+
 async function isFocused(field: Locator): Promise<void> {
   await expect.poll(() => field.evaluate((it) => it === document.activeElement)).toBe(true);
 }
@@ -141,7 +143,7 @@ describe('an upstream', () => {
     await form.getByLabel('Engine address').fill(engine.url);
     await form.getByRole('button', { name: 'Save' }).click();
     await form.getByText(/Failed: unreachable\..*ECONNREFUSED/).waitFor();
-    await page.getByRole('link', { name: 'Overview' }).click();
+    await tab(page, 'Overview').click();
     await page.getByRole('heading', { name: 'Serving from Hosted B – Local is down' }).waitFor();
     await station(page, 'Local').getByText('unreachable').waitFor();
     await engine.reopen();
@@ -195,7 +197,7 @@ describe('the chat', () => {
       ...settings,
     });
     const page = await openPage(host.controlLink());
-    await page.getByRole('link', { name: 'Chat' }).click();
+    await tab(page, 'Chat').click();
     const message = page.getByRole('textbox', { name: 'Message' });
     await isFocused(message);
     return { host, service, page, message };
@@ -268,10 +270,10 @@ describe('the chat', () => {
     await message.fill('Hello');
     await message.press('Enter');
     await page.getByText('It begins').waitFor();
-    await page.getByRole('link', { name: 'Overview' }).click();
+    await tab(page, 'Overview').click();
     release.resolve();
     await page.getByText('done', { exact: true }).first().waitFor();
-    await page.getByRole('link', { name: 'Chat' }).click();
+    await tab(page, 'Chat').click();
     await page.getByText('It begins and ends').waitFor();
     expect(await page.getByText('Stopped.').count()).toBe(0);
   });
