@@ -255,7 +255,7 @@ describe('what was seen of an upstream', () => {
     expect(said([tripped('local', 0)], { local: checked }).sentence).toBe('Serving from Local');
     expect(said([upstream('local')], { local: checked }).words[0]).toMatchObject({
       tone: 'green',
-      detail: 'not used yet',
+      detail: 'answered a check',
     });
   });
 

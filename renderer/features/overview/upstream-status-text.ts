@@ -57,7 +57,7 @@ export function stationWords({ condition, flow, inFlight }: Station): StationWor
 }
 
 function closedWords(isUnused: boolean, serving: boolean): StationWords {
-  const detail = isUnused ? 'not used yet' : null;
+  const detail = isUnused ? 'answered a check' : null;
   return serving ? say('green', 'serving', detail) : say('grey', 'standby', detail);
 }
 
