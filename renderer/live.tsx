@@ -1,6 +1,6 @@
-import { useState } from 'react';
+import { useCallback, useState } from 'react';
 import type { RequestRow } from '#shared/live.ts';
-import { RequestDialog } from './features/requests/request-dialog.tsx';
+import { neighboursOf, RequestDialog } from './features/requests/request-dialog.tsx';
 import type { Agent } from './api/agent.ts';
 import type { Control } from './api/control.ts';
 import type { LiveData } from './api/live-data.ts';
@@ -12,7 +12,9 @@ import { labelsOf } from './features/requests/attempt-names.ts';
 import type { Drafts } from './features/settings/draft.ts';
 import { headlineOf } from './features/overview/status-summary-text.ts';
 import { lineOf } from './features/overview/upstream-list.ts';
+import { matchesFilter } from './features/requests/request-filter.ts';
 import type { Route } from './route.ts';
+import { useOpenRequest } from './use-open-request.ts';
 import { Overview } from './features/overview/overview.tsx';
 import { Provider } from './features/providers/provider.tsx';
 import { Providers } from './features/providers/providers.tsx';
@@ -33,8 +35,11 @@ interface LiveProps {
 
 /** Everything that is drawn from the feed. */
 export function Live(props: LiveProps) {
-  const { data, route, control, frozenAt, settings, actions, registry, agent } = props;
-  const [selectedRow, select] = useState<RequestRow | null>(null);
+  const { data, control, frozenAt, settings, actions, registry, agent } = props;
+  const details = useOpenRequest(props.route);
+  const { page: route, open } = details;
+  const [selectedRow, setSelectedRow] = useState<RequestRow | null>(null);
+  const select = useCallback((row: RequestRow) => open(row.id), [open]);
   // Here rather than in the page itself: a look at another tab does not lose what was entered.
   const [drafts, setDrafts] = useState<Drafts>({});
   const [providerText, setProviderText] = useState('');
@@ -46,12 +51,15 @@ export function Live(props: LiveProps) {
   const headline = headlineOf(line, data.app.demo !== undefined);
   useTitle(headline);
   // A row that has left the feed stays readable for as long as its details are open.
-  const selected = data.requests.find(({ id }) => id === selectedRow?.id) ?? selectedRow;
+  const known = data.requests.find(({ id }) => id === details.id);
+  if (known !== undefined && known !== selectedRow) setSelectedRow(known);
+  const selected = known ?? (selectedRow?.id === details.id ? selectedRow : null);
   return (
     <>
       {route.page === 'overview' && (
         <Overview
           {...{ data, line, headline, now, control, settings, actions }}
+          isHeld={details.id !== null}
           onSelect={select}
         />
       )}
@@ -69,7 +77,13 @@ export function Live(props: LiveProps) {
         <Provider key={route.id} id={route.id} {...{ data, control, frozenAt, registry, agent }} />
       )}
       {route.page === 'requests' && (
-        <Requests data={data} now={now} filter={route.filter} onSelect={select} />
+        <Requests
+          {...{ data, now }}
+          filter={route.filter}
+          by={route.by}
+          isHeld={details.id !== null}
+          onSelect={select}
+        />
       )}
       {route.page === 'settings' && (
         <Settings
@@ -79,12 +93,21 @@ export function Live(props: LiveProps) {
           onDrafts={setDrafts}
         />
       )}
-      {selected && (
+      {details.id !== null && (
         <RequestDialog
+          id={details.id}
           row={selected}
+          neighbours={neighboursOf(
+            route.page === 'requests'
+              ? data.requests.filter((row) => matchesFilter(row, route.filter, route.by))
+              : data.requests,
+            details.id,
+          )}
           labels={labelsOf(data.status.upstreams)}
+          version={data.app.version}
           serverNow={now + data.skewMs}
-          onClose={() => select(null)}
+          onGo={details.go}
+          onClose={details.close}
         />
       )}
     </>

@@ -6,6 +6,7 @@ import type {
   ProvidersSummary,
   RequestRow,
 } from '#shared/live.ts';
+import type { OutcomeCounts } from '#shared/live.ts';
 import type { StatusReport } from '#shared/status.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { StatsView } from './counters.ts';
@@ -26,6 +27,7 @@ export interface LiveSources {
   readonly inFlight: () => StatsView['inFlight'];
   readonly rows: () => readonly RequestRow[];
   readonly providers: () => ProvidersSummary;
+  readonly outcomes: () => OutcomeCounts;
   readonly app: () => AppInfo;
 }
 
@@ -33,7 +35,7 @@ const INTERVAL_MS = 250;
 
 /** Without subscribers a change costs one comparison. */
 export function createLiveFeed(sources: LiveSources): LiveFeed {
-  const { clock, status, inFlight, rows, providers, app } = sources;
+  const { clock, status, inFlight, rows, providers, outcomes, app } = sources;
   const listeners = new Set<(event: LiveEvent) => void>();
   let changedIds = new Set<string>();
   let removedIds = new Set<string>();
@@ -54,6 +56,7 @@ export function createLiveFeed(sources: LiveSources): LiveFeed {
       upsert: rows().filter(({ id }) => changedIds.has(id)),
       remove: [...removedIds],
       providers: providers(),
+      outcomes: outcomes(),
       app: app(),
     };
     changedIds = new Set();
@@ -68,6 +71,7 @@ export function createLiveFeed(sources: LiveSources): LiveFeed {
       inFlight: inFlight(),
       requests: rows(),
       providers: providers(),
+      outcomes: outcomes(),
       app: app(),
     }),
     subscribe(listener) {

@@ -21,6 +21,8 @@ interface OverviewProps {
   readonly control: boolean;
   readonly settings: SettingsState;
   readonly actions: Control;
+  /** While details are open the list behind them stands still. */
+  readonly isHeld: boolean;
   readonly onSelect: (row: RequestRow) => void;
 }
 
@@ -28,9 +30,9 @@ const SHOWN_ROWS = 8;
 
 /** The sentence, the line, and the last few requests. */
 export function Overview(props: OverviewProps) {
-  const { data, line, headline, now, control, settings, actions, onSelect } = props;
+  const { data, line, headline, now, control, settings, actions, isHeld, onSelect } = props;
   const { stats, admission } = data.status;
-  const { totalRequests, fallbackCount } = stats;
+  const { totalRequests } = stats;
   const bare = isBare(line) && data.requests.length === 0;
   return (
     <>
@@ -39,7 +41,7 @@ export function Overview(props: OverviewProps) {
           inFlight={data.requests.filter(({ state }) => state === 'running').length}
           queued={admission.queued}
           requests={totalRequests}
-          fallbacks={fallbackCount}
+          outcomes={data.outcomes}
         />
       </Headline>
       <Line {...{ data, line, control, settings, actions }} />
@@ -60,7 +62,9 @@ export function Overview(props: OverviewProps) {
             <FirstRequest data={data} />
           ) : (
             <RequestList
-              rows={data.requests.slice(0, SHOWN_ROWS)}
+              rows={data.requests}
+              limit={SHOWN_ROWS}
+              isHeld={isHeld}
               data={data}
               now={now}
               onSelect={onSelect}

@@ -1,19 +1,19 @@
 import { Fragment, type ReactNode } from 'react';
+import type { UpstreamTally } from '#shared/live.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { Condition } from './condition.ts';
-import { formatCompact, formatCount, formatDuration } from '../../text/format.ts';
+import { formatCompact, formatCount, formatDuration, formatPlural } from '../../text/format.ts';
 import type { Station as StationModel } from './upstream-list.ts';
 import { stationWords } from './upstream-status-text.ts';
 import { Breaker } from './breaker.tsx';
 
 interface StationProps {
   readonly station: StationModel;
-  readonly requests: number;
-  readonly successes: number;
+  readonly tally: UpstreamTally;
   readonly children: ReactNode;
 }
 
-export function Station({ station, requests, successes, children }: StationProps) {
+export function Station({ station, tally, children }: StationProps) {
   const { report, condition, flow, inFlight } = station;
   const { tone, word, detail } = stationWords(station);
   const missing = condition.kind === 'missing';
@@ -49,10 +49,13 @@ export function Station({ station, requests, successes, children }: StationProps
             value={ewmaTtft === null ? '–' : formatDuration(ewmaTtft)}
           />
           <Figure
-            label="succeeded"
+            label="answered"
             value={
-              requests === 0 ? '–' : `${formatCompact(successes)} of ${formatCompact(requests)}`
+              tally.asked === 0
+                ? '–'
+                : `${formatCompact(tally.answered)} of ${formatCompact(tally.asked)}`
             }
+            note={extraCalls(tally)}
           />
         </dl>
       )}
@@ -61,13 +64,31 @@ export function Station({ station, requests, successes, children }: StationProps
   );
 }
 
-function Figure({ label, value }: { readonly label: string; readonly value: string }) {
+interface FigureProps {
+  readonly label: string;
+  readonly value: string;
+  readonly note?: string | null;
+}
+
+function Figure({ label, value, note = null }: FigureProps) {
   return (
     <div>
       <dt>{label}</dt>
-      <dd>{value}</dd>
+      <dd>
+        {value}
+        {note !== null && <span className="figure-note"> {note}</span>}
+      </dd>
     </div>
   );
+}
+
+/** Calls that are no requests of their own. */
+function extraCalls({ retries, polls }: UpstreamTally): string | null {
+  const parts = [
+    ...(retries > 0 ? [formatPlural(retries, 'retry', 'retries')] : []),
+    ...(polls > 0 ? [formatPlural(polls, 'poll')] : []),
+  ];
+  return parts.length === 0 ? null : `+ ${parts.join(', ')}`;
 }
 
 interface SetHintProps {

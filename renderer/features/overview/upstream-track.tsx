@@ -1,4 +1,5 @@
 import type { Control } from '../../api/control.ts';
+import type { UpstreamTally } from '#shared/live.ts';
 import type { LiveData } from '../../api/live-data.ts';
 import type { SettingsState } from '../../api/window-state.ts';
 import { isBare } from './status-summary-text.ts';
@@ -21,7 +22,6 @@ interface LineProps {
 
 /** The track: callers at one end, then the upstreams in routing order. */
 export function Line({ data, line, control, settings, actions }: LineProps) {
-  const { perUpstream } = data.status.stats;
   const faults = data.app.demo?.faults;
   return (
     <section className="panel line-panel" aria-labelledby="line-title">
@@ -40,12 +40,7 @@ export function Line({ data, line, control, settings, actions }: LineProps) {
           {line.stations.map((station) => {
             const { id, label } = station.report;
             return (
-              <Station
-                key={id}
-                station={station}
-                requests={perUpstream[id]?.requests ?? 0}
-                successes={perUpstream[id]?.successes ?? 0}
-              >
+              <Station key={id} station={station} tally={tallyOf(data, id)}>
                 <StationOrders
                   label={label}
                   control={control}
@@ -69,6 +64,12 @@ export function Line({ data, line, control, settings, actions }: LineProps) {
       {!control && <ReadOnlyNote />}
     </section>
   );
+}
+
+/** A gateway that does not count requests counts calls. */
+function tallyOf({ outcomes, status }: LiveData, id: StationModel['report']['id']): UpstreamTally {
+  const { requests = 0, successes = 0 } = status.stats.perUpstream[id] ?? {};
+  return outcomes?.upstreams[id] ?? { asked: requests, answered: successes, retries: 0, polls: 0 };
 }
 
 function ordersAt(station: StationModel, { status }: LiveData, actions: Control) {
