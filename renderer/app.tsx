@@ -14,7 +14,7 @@ export function App({ switchyard }: { readonly switchyard: Switchyard }) {
   const { connection, control, notice, data, settings } = useSyncExternalStore(subscribe, getState);
   const route = useRoute();
 
-  if (connection.kind === 'locked') return <Locked notice={notice} />;
+  if (connection.kind === 'locked') return <Locked notice={notice} onUnlock={switchyard.unlock} />;
   const lostSince = connection.kind === 'lost' ? connection.since : null;
   return (
     <>
@@ -37,6 +37,7 @@ export function App({ switchyard }: { readonly switchyard: Switchyard }) {
             actions={switchyard.control}
             registry={switchyard.providers}
             agent={switchyard.agent}
+            access={switchyard.access}
           />
         ) : (
           <p className="connecting">{lostSince === null ? 'Connecting…' : 'No connection yet.'}</p>

@@ -1,6 +1,8 @@
 import { useCallback, useState } from 'react';
 import type { RequestRow } from '#shared/live.ts';
 import { neighboursOf, RequestDialog } from './features/requests/request-dialog.tsx';
+import type { Access } from './api/access.ts';
+import { About } from './features/about/about.tsx';
 import type { Agent } from './api/agent.ts';
 import type { Control } from './api/control.ts';
 import type { LiveData } from './api/live-data.ts';
@@ -10,7 +12,7 @@ import { useNow } from './ui/use-now.ts';
 import { useTitle } from './ui/use-title.ts';
 import { labelsOf } from './features/requests/attempt-names.ts';
 import type { Drafts } from './features/settings/draft.ts';
-import { headlineOf } from './features/overview/status-summary-text.ts';
+import { headlineOf, UNREACHABLE } from './features/overview/status-summary-text.ts';
 import { lineOf } from './features/overview/upstream-list.ts';
 import { matchesFilter } from './features/requests/request-filter.ts';
 import type { Route } from './route.ts';
@@ -31,11 +33,12 @@ interface LiveProps {
   readonly actions: Control;
   readonly registry: Registry;
   readonly agent: Agent;
+  readonly access: Access;
 }
 
 /** Everything that is drawn from the feed. */
 export function Live(props: LiveProps) {
-  const { data, control, frozenAt, settings, actions, registry, agent } = props;
+  const { data, control, frozenAt, settings, actions, registry, agent, access } = props;
   const details = useOpenRequest(props.route);
   const { page: route, open } = details;
   const [selectedRow, setSelectedRow] = useState<RequestRow | null>(null);
@@ -48,7 +51,7 @@ export function Live(props: LiveProps) {
   if (looked !== opened) setOpened(looked);
   const now = useNow(data, frozenAt);
   const line = lineOf(data, now);
-  const headline = headlineOf(line, data.app.demo !== undefined);
+  const headline = headlineAt(line, data, frozenAt);
   useTitle(headline);
   // A row that has left the feed stays readable for as long as its details are open.
   const known = data.requests.find(({ id }) => id === details.id);
@@ -87,11 +90,16 @@ export function Live(props: LiveProps) {
       )}
       {route.page === 'settings' && (
         <Settings
-          {...{ settings, control, actions, drafts }}
+          {...{ settings, actions, drafts }}
+          control={control}
+          isLost={frozenAt !== null}
           upstreams={data.status.upstreams}
           opened={route.section}
           onDrafts={setDrafts}
         />
+      )}
+      {route.page === 'settings' && control && (
+        <About access={access} baseUrl={data.app.baseUrl} isLost={frozenAt !== null} />
       )}
       {details.id !== null && (
         <RequestDialog
@@ -112,6 +120,14 @@ export function Live(props: LiveProps) {
       )}
     </>
   );
+}
+
+function headlineAt(
+  line: ReturnType<typeof lineOf>,
+  { app }: LiveData,
+  frozenAt: number | null,
+): ReturnType<typeof headlineOf> {
+  return frozenAt === null ? headlineOf(line, app.demo !== undefined) : UNREACHABLE;
 }
 
 /** The machine to come back to in the list: forgotten once one goes elsewhere. */

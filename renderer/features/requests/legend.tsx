@@ -30,7 +30,7 @@ export function Legend() {
           {text}
         </li>
       ))}
-      <li>time axis is logarithmic</li>
+      <li className="legend-scale">time axis is logarithmic</li>
     </ul>
   );
 }

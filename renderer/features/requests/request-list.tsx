@@ -1,7 +1,7 @@
 import { useCallback, useMemo, useRef, useState } from 'react';
 import type { RequestRow } from '#shared/live.ts';
 import type { LiveData } from '../../api/live-data.ts';
-import { formatPlural } from '../../text/format.ts';
+import { formatCount } from '../../text/format.ts';
 import { labelsOf } from './attempt-names.ts';
 import { elapsedOf } from './waterfall-model.ts';
 import { RequestLine } from './request-row.tsx';
@@ -57,7 +57,7 @@ export function RequestList(props: RequestListProps) {
     <div className="request-list">
       <div className="list-bar">
         <button type="button" className="button new-rows" hidden={waiting === 0} onClick={show}>
-          {formatPlural(waiting, 'new', 'new')} · Show
+          {`${formatCount(waiting)} new · Show`}
         </button>
       </div>
       <TimeAxis />

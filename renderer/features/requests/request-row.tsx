@@ -39,6 +39,7 @@ export const RequestLine = memo(function RequestLine({
         className="request"
         data-tone={tone}
         data-index={index}
+        data-id={row.id}
         tabIndex={isActive ? 0 : -1}
         aria-haspopup="dialog"
         onClick={() => onSelect(row)}

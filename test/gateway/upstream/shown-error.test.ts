@@ -1,10 +1,15 @@
 import { expect, test } from 'vitest';
+import { CHAT_COMPLETIONS } from '../../../main/gateway/upstream/protocols/chat.ts';
 import { classify } from '../../../main/gateway/upstream/failure.ts';
 import { shownError } from '../../../main/gateway/upstream/shown-error.ts';
 
 function shown(message: string, content: string, headers: readonly string[] = []): string {
   const body = Buffer.from(JSON.stringify({ error: { message } }));
-  const failure = classify({ kind: 'status', status: 400, headers: {}, body }, 'hosted_a', 0);
+  const failure = classify(
+    { kind: 'status', status: 400, headers: {}, body },
+    { upstream: 'hosted_a', endpoint: CHAT_COMPLETIONS },
+    0,
+  );
   const sent = JSON.stringify({ model: 'qwen3', messages: [{ role: 'user', content }] });
   return shownError(failure, { body: Buffer.from(sent), headers });
 }
