@@ -17,7 +17,12 @@ async function start(dataDirectory: string, settings: Record<string, string> = {
   const env = { SWITCHYARD_PORT: port, SWITCHYARD_AGENT: 'false', ...settings };
   const loaded = loadConfig(env, {});
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
-  const edges = { clock: systemClock, random: () => 0.5, log: silentLog, openStore: remembering(NOTHING) };
+  const edges = {
+    clock: systemClock,
+    random: () => 0.5,
+    log: silentLog,
+    openStore: remembering(NOTHING),
+  };
   const options = { loaded, dataDirectory, windowDirectory: WINDOW_DIRECTORY };
   const host: Host = await createHost(options, edges);
   const { url } = await host.start();

@@ -34,12 +34,15 @@ function traffic(demo: RunningDemo): void {
   });
 }
 
-/** What has moved without the user doing anything, as Chromium sums it up. */
+/** How far the page behind open details has moved by itself, as Chromium sums it up. */
 async function watchShifts(page: Page): Promise<() => Promise<number>> {
   await page.evaluate(`
     window.shifts = 0;
     new PerformanceObserver((list) => {
-      for (const entry of list.getEntries()) window.shifts += entry.value;
+      const isOfDialog = ({ node }) => node?.parentElement?.closest('dialog');
+      for (const { value, sources } of list.getEntries()) {
+        if (!sources.every(isOfDialog)) window.shifts += value;
+      }
     }).observe({ type: 'layout-shift' });
   `);
   return () => page.evaluate<number>('window.shifts');
@@ -143,6 +146,17 @@ test('an answer that stalls is shown as silent, not as answering', async () => {
     .waitFor();
   expect(await page.locator('.waterfall .stretch[data-kind="silent"]').count()).toBe(1);
   await asked;
+});
+
+test('at 320 px the details fit as well', async () => {
+  const demo = await startDemo();
+  await demo.type('break local refuse');
+  await ask(demo);
+  const page = await openPage(demo.link, { viewport: { width: 320, height: 700 } });
+  await page.locator('.request').first().click();
+  const dialog = page.getByRole('dialog');
+  expect(await dialog.evaluate((it) => it.scrollWidth - it.clientWidth)).toBe(0);
+  expect(await axeViolations(page)).toEqual([]);
 });
 
 test.each([320, 390])('at %i px no view is wider than the screen', async (width) => {

@@ -83,14 +83,16 @@ function Attempt({
           </span>
         )}
       </td>
-      <td>+{formatDuration(startMs)}</td>
-      <td>
+      <td data-label="Started">+{formatDuration(startMs)}</td>
+      <td data-label="First token">
         {firstContentMs === null ? '–' : formatDuration(firstContentMs - startMs)}
         {predictedMs !== null && (
           <span className="predicted"> predicted {formatDuration(predictedMs - startMs)}</span>
         )}
       </td>
-      <td>{isSkip(attempt) ? '–' : formatDuration((endMs ?? elapsedMs) - startMs)}</td>
+      <td data-label="Took">
+        {isSkip(attempt) ? '–' : formatDuration((endMs ?? elapsedMs) - startMs)}
+      </td>
     </tr>
   );
 }
