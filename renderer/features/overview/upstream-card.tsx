@@ -1,8 +1,9 @@
 import { Fragment, type ReactNode } from 'react';
-import type { UpstreamTally } from '#shared/live.ts';
+import type { ProvidersSummary, UpstreamTally } from '#shared/live.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { Condition } from './condition.ts';
 import { formatCompact, formatCount, formatDuration, formatPlural } from '../../text/format.ts';
+import { hashOf } from '../../route.ts';
 import type { Station as StationModel } from './upstream-list.ts';
 import { stationWords } from './upstream-status-text.ts';
 import { Breaker } from './breaker.tsx';
@@ -10,10 +11,12 @@ import { Breaker } from './breaker.tsx';
 interface StationProps {
   readonly station: StationModel;
   readonly tally: UpstreamTally;
+  /** Of the local pool; null elsewhere, and while there are none. */
+  readonly machines: ProvidersSummary | null;
   readonly children: ReactNode;
 }
 
-export function Station({ station, tally, children }: StationProps) {
+export function Station({ station, tally, machines, children }: StationProps) {
   const { report, condition, flow, inFlight } = station;
   const { tone, word, detail } = stationWords(station);
   const missing = condition.kind === 'missing';
@@ -35,6 +38,13 @@ export function Station({ station, tally, children }: StationProps) {
       <p className="model" title={report.model}>
         {missing ? '' : report.model || 'the model that the app asks for'}
       </p>
+      {machines !== null && (
+        <p className="machines">
+          <a href={hashOf({ page: 'providers', filter: 'all' })}>
+            {formatCount(machines.verified)} of {formatPlural(machines.count, 'machine')} verified
+          </a>
+        </p>
+      )}
       <p className="state">
         <span className="pill">{word}</span>
         <span className="state-detail">{detail}</span>

@@ -40,7 +40,12 @@ export function Line({ data, line, control, settings, actions }: LineProps) {
           {line.stations.map((station) => {
             const { id, label } = station.report;
             return (
-              <Station key={id} station={station} tally={tallyOf(data, id)}>
+              <Station
+                key={id}
+                station={station}
+                tally={tallyOf(data, id)}
+                machines={id === 'local' && data.providers?.count ? data.providers : null}
+              >
                 <StationOrders
                   label={label}
                   control={control}
