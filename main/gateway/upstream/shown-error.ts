@@ -5,9 +5,10 @@ import type { Failure } from './failure.ts';
 /** Of a message. */
 const MAX_LENGTH = 300;
 /** Longer bodies are not searched, as that takes milliseconds; of their errors only the status is shown. */
-const MAX_SEARCHED_BYTES = 64 * 1024;
-/** A shared run of characters that is no coincidence; of twice this length none is missed. */
+const MAX_SEARCHED_BYTES = 32 * 1024;
+/** Shared runs of characters that are no coincidence; of 15 or more none is missed. */
 const ECHO_LENGTH = 12;
+const ECHO_STEP = 4;
 const KEY_LIKE = /\b(sk|pk|key|token|bearer)([-_: ]+)[\w./+=-]{6,}/gi;
 
 /**
@@ -42,7 +43,7 @@ function repeats(text: string, body: Buffer): boolean {
   const model = /"model"\s*:\s*"([^"]*)"/.exec(sent)?.[1] ?? '';
   const rest = model === '' ? text : text.replaceAll(model, ' ');
   const prompt = model === '' ? sent : sent.replaceAll(model, '');
-  for (let at = 0; at + ECHO_LENGTH <= rest.length; at += ECHO_LENGTH) {
+  for (let at = 0; at + ECHO_LENGTH <= rest.length; at += ECHO_STEP) {
     const run = rest.slice(at, at + ECHO_LENGTH);
     if (prompt.includes(run) || prompt.includes(JSON.stringify(run).slice(1, -1))) return true;
   }
