@@ -1,5 +1,6 @@
 import { useSyncExternalStore } from 'react';
 import { ConnectionBanner } from './ui/connection-banner.tsx';
+import { Shortcuts } from './ui/shortcuts.tsx';
 import { Header } from './ui/header.tsx';
 import { Notice } from './ui/notice.tsx';
 import type { Switchyard } from './api/switchyard.ts';
@@ -13,12 +14,21 @@ export function App({ switchyard }: { readonly switchyard: Switchyard }) {
   const { connection, control, notice, data, settings } = useSyncExternalStore(subscribe, getState);
   const route = useRoute();
 
-  if (connection.kind === 'locked') return <Locked notice={notice} />;
+  if (connection.kind === 'locked') return <Locked notice={notice} onUnlock={switchyard.unlock} />;
   const lostSince = connection.kind === 'lost' ? connection.since : null;
   return (
     <>
+      <a className="skip-link" href="#content" onClick={skipToContent}>
+        Skip to content
+      </a>
+      <Shortcuts />
       <Header route={route} baseUrl={data?.app.baseUrl ?? null} />
-      <main className="page" data-stale={lostSince !== null || undefined}>
+      <main
+        className="page"
+        id="content"
+        tabIndex={-1}
+        data-stale={lostSince !== null || undefined}
+      >
         {notice !== null && <Notice text={notice} />}
         {data ? (
           <Live
@@ -28,6 +38,7 @@ export function App({ switchyard }: { readonly switchyard: Switchyard }) {
             registry={switchyard.providers}
             agent={switchyard.agent}
             sendChat={switchyard.sendChat}
+            access={switchyard.access}
           />
         ) : (
           <p className="connecting">{lostSince === null ? 'Connecting…' : 'No connection yet.'}</p>
@@ -38,4 +49,10 @@ export function App({ switchyard }: { readonly switchyard: Switchyard }) {
       )}
     </>
   );
+}
+
+/** The address is the route, so the link must not change it. */
+function skipToContent(event: { preventDefault: () => void }): void {
+  event.preventDefault();
+  document.getElementById('content')?.focus();
 }

@@ -1,6 +1,8 @@
-import { useState } from 'react';
+import { useCallback, useState } from 'react';
 import type { RequestRow } from '#shared/live.ts';
-import { RequestDialog } from './features/requests/request-dialog.tsx';
+import { neighboursOf, RequestDialog } from './features/requests/request-dialog.tsx';
+import type { Access } from './api/access.ts';
+import { About } from './features/about/about.tsx';
 import type { Agent } from './api/agent.ts';
 import type { SendChat } from './api/chat.ts';
 import type { Control } from './api/control.ts';
@@ -11,11 +13,13 @@ import { useNow } from './ui/use-now.ts';
 import { useTitle } from './ui/use-title.ts';
 import { labelsOf } from './features/requests/attempt-names.ts';
 import type { Drafts } from './features/settings/draft.ts';
-import { headlineOf } from './features/overview/status-summary-text.ts';
+import { headlineOf, UNREACHABLE } from './features/overview/status-summary-text.ts';
 import { lineOf } from './features/overview/upstream-list.ts';
 import { Chat } from './features/chat/chat.tsx';
 import { useChatting } from './features/chat/use-chatting.ts';
+import { matchesFilter } from './features/requests/request-filter.ts';
 import type { Route } from './route.ts';
+import { useOpenRequest } from './use-open-request.ts';
 import { Overview } from './features/overview/overview.tsx';
 import { Provider } from './features/providers/provider.tsx';
 import { Providers } from './features/providers/providers.tsx';
@@ -33,12 +37,16 @@ interface LiveProps {
   readonly registry: Registry;
   readonly agent: Agent;
   readonly sendChat: SendChat;
+  readonly access: Access;
 }
 
 /** Everything that is drawn from the feed. */
 export function Live(props: LiveProps) {
-  const { data, route, control, frozenAt, settings, actions, registry, agent, sendChat } = props;
-  const [selectedRow, select] = useState<RequestRow | null>(null);
+  const { data, control, frozenAt, settings, actions, registry, agent, access, sendChat } = props;
+  const details = useOpenRequest(props.route);
+  const { page: route, open } = details;
+  const [selectedRow, setSelectedRow] = useState<RequestRow | null>(null);
+  const select = useCallback((row: RequestRow) => open(row.id), [open]);
   // Here rather than in the page itself: a look at another tab does not lose what was entered.
   const [drafts, setDrafts] = useState<Drafts>({});
   const [providerText, setProviderText] = useState('');
@@ -48,24 +56,23 @@ export function Live(props: LiveProps) {
   const chatting = useChatting(sendChat);
   const now = useNow(data, frozenAt);
   const line = lineOf(data, now);
-  const headline = headlineOf(line, data.app.demo !== undefined);
+  const headline = headlineAt(line, data, frozenAt);
   useTitle(headline);
   // A row that has left the feed stays readable for as long as its details are open.
-  const selected = data.requests.find(({ id }) => id === selectedRow?.id) ?? selectedRow;
+  const known = data.requests.find(({ id }) => id === details.id);
+  if (known !== undefined && known !== selectedRow) setSelectedRow(known);
+  const selected = known ?? (selectedRow?.id === details.id ? selectedRow : null);
   return (
     <>
       {route.page === 'overview' && (
         <Overview
           {...{ data, line, headline, now, control, settings, actions, agent }}
+          isHeld={details.id !== null}
           onSelect={select}
         />
       )}
       {route.page === 'chat' && (
-        <Chat
-          {...{ data, chatting }}
-          readModels={actions.readModels}
-          onRequest={(id) => select(data.requests.find((row) => row.id === id) ?? null)}
-        />
+        <Chat {...{ data, chatting }} readModels={actions.readModels} onRequest={open} />
       )}
       {route.page === 'providers' && (
         <Providers
@@ -81,26 +88,56 @@ export function Live(props: LiveProps) {
         <Provider key={route.id} id={route.id} {...{ data, control, frozenAt, registry, agent }} />
       )}
       {route.page === 'requests' && (
-        <Requests data={data} now={now} filter={route.filter} onSelect={select} />
-      )}
-      {route.page === 'settings' && (
-        <Settings
-          {...{ settings, control, actions, drafts }}
-          upstreams={data.status.upstreams}
-          opened={route.section}
-          onDrafts={setDrafts}
+        <Requests
+          {...{ data, now }}
+          filter={route.filter}
+          by={route.by}
+          isHeld={details.id !== null}
+          onSelect={select}
         />
       )}
-      {selected && (
+      {route.page === 'settings' && (
+        <>
+          <Settings
+            {...{ settings, actions, drafts }}
+            control={control}
+            isLost={frozenAt !== null}
+            upstreams={data.status.upstreams}
+            opened={route.section}
+            onDrafts={setDrafts}
+          />
+          {control && (
+            <About access={access} baseUrl={data.app.baseUrl} isLost={frozenAt !== null} />
+          )}
+        </>
+      )}
+      {details.id !== null && (
         <RequestDialog
+          id={details.id}
           row={selected}
+          neighbours={neighboursOf(
+            route.page === 'requests'
+              ? data.requests.filter((row) => matchesFilter(row, route.filter, route.by))
+              : data.requests,
+            details.id,
+          )}
           labels={labelsOf(data.status.upstreams)}
+          version={data.app.version}
           serverNow={now + data.skewMs}
-          onClose={() => select(null)}
+          onGo={details.go}
+          onClose={details.close}
         />
       )}
     </>
   );
+}
+
+function headlineAt(
+  line: ReturnType<typeof lineOf>,
+  { app }: LiveData,
+  frozenAt: number | null,
+): ReturnType<typeof headlineOf> {
+  return frozenAt === null ? headlineOf(line, app.demo !== undefined) : UNREACHABLE;
 }
 
 /** The machine to come back to in the list: forgotten once one goes elsewhere. */

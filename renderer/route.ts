@@ -1,6 +1,11 @@
 import { assertNever } from '#shared/assert.ts';
 import { PROVIDER_FILTERS, type ProviderFilter } from './features/providers/provider-groups.ts';
-import { REQUEST_FILTERS, type RequestFilter } from './features/requests/request-filter.ts';
+import {
+  FACETS,
+  type Narrowing,
+  REQUEST_FILTERS,
+  type RequestFilter,
+} from './features/requests/request-filter.ts';
 
 export type Route =
   | { readonly page: 'overview' }
@@ -8,13 +13,20 @@ export type Route =
   /** `joining`: asks for the line of another gateway, for this machine. */
   | { readonly page: 'providers'; readonly filter: ProviderFilter; readonly joining?: true }
   | { readonly page: 'provider'; readonly id: string }
-  | { readonly page: 'requests'; readonly filter: RequestFilter }
+  | {
+      readonly page: 'requests';
+      readonly filter: RequestFilter;
+      readonly by?: Narrowing;
+      /** The one whose details are open. */
+      readonly request?: string;
+    }
   /** The section is the one to be opened, null for none in particular. */
   | { readonly page: 'settings'; readonly section: string | null };
 
 /** Reads the hash; anything unknown is the overview. */
 export function routeOf(hash: string): Route {
-  const [page, detail] = hash.replace(/^#\/?/, '').split('/');
+  const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?');
+  const [page, detail] = path.split('/');
   if (page === 'settings') {
     return { page: 'settings', section: /^\w+$/.test(detail ?? '') ? (detail ?? null) : null };
   }
@@ -22,7 +34,31 @@ export function routeOf(hash: string): Route {
   if (page === 'providers') return providersRoute(detail ?? '');
   if (page === 'chat') return { page };
   if (page !== 'requests') return { page: 'overview' };
-  return { page, filter: REQUEST_FILTERS.find((filter) => filter === detail) ?? 'all' };
+  return requestsRoute(detail ?? '', new URLSearchParams(query));
+}
+
+/** A filter's name, or a request's id with the filter behind the question mark. */
+function requestsRoute(detail: string, query: URLSearchParams): Route {
+  const find = (name: string | null) => REQUEST_FILTERS.find((filter) => filter === name);
+  const filter = find(detail) ?? find(query.get('outcome')) ?? 'all';
+  const named = PARTS.flatMap((part) => (query.get(part) ? [[part, query.get(part)]] : []));
+  const isRequest = detail !== '' && find(detail) === undefined;
+  return {
+    page: 'requests',
+    filter,
+    ...(named.length > 0 ? { by: Object.fromEntries(named) as Narrowing } : {}),
+    ...(isRequest ? { request: detail } : {}),
+  };
+}
+
+const PARTS = [...FACETS, 'text'] as const;
+
+function requestsHash(filter: RequestFilter, by: Narrowing = {}, request?: string): string {
+  const query = new URLSearchParams(PARTS.flatMap((part) => (by[part] ? [[part, by[part]]] : [])));
+  if (request !== undefined && filter !== 'all') query.set('outcome', filter);
+  const detail = request ?? (filter === 'all' ? '' : filter);
+  const path = detail === '' ? '#/requests' : `#/requests/${detail}`;
+  return query.size === 0 ? path : `${path}?${query.toString()}`;
 }
 
 function providersRoute(detail: string): Route {
@@ -46,7 +82,7 @@ export function hashOf(route: Route): string {
     case 'provider':
       return `#/providers/${route.id}`;
     case 'requests':
-      return route.filter === 'all' ? '#/requests' : `#/requests/${route.filter}`;
+      return requestsHash(route.filter, route.by, route.request);
     default:
       return assertNever(route, 'route');
   }

@@ -8,6 +8,9 @@ import type { StatusReport } from './status.ts';
  */
 export type AttemptCause = 'turn' | 'hedge' | 'resume';
 
+/** Of a circuit; `probing`: this call, or another one, tested the upstream after its cool-down. */
+export type CircuitState = 'closed' | 'open' | 'probing';
+
 /** Times are milliseconds since the request arrived. */
 export interface AttemptRow {
   readonly upstream: UpstreamId;
@@ -21,10 +24,26 @@ export interface AttemptRow {
   readonly polls: number;
   /** First content, null while none has come. */
   readonly firstContentMs: number | null;
+  /** Last content passed on to the caller; null where the answer is not passed on as it comes. */
+  readonly lastContentMs: number | null;
   /** Null while the attempt runs. */
   readonly endMs: number | null;
   /** Why it did not give the answer, or null: it did, or it still runs. */
   readonly reason: FallbackReason | null;
+  /** The failure in the upstream's own words, of 300 characters at most, without secrets or prompt. */
+  readonly error: string | null;
+  /** The model that was asked for there; null where the upstream chooses. */
+  readonly model: string | null;
+  /** The circuit of the upstream or machine when the call was made, and after its result. */
+  readonly circuitBefore: CircuitState;
+  readonly circuitAfter: CircuitState | null;
+}
+
+export interface RequestCaller {
+  /** Masked; null where no key is needed. */
+  readonly key: string | null;
+  readonly address: string | null;
+  readonly userAgent: string | null;
 }
 
 /** Never holds the prompt or the answer. */
@@ -32,6 +51,7 @@ export interface RequestRow {
   readonly id: string;
   /** Wall-clock milliseconds since the epoch. */
   readonly startedAt: number;
+  readonly caller: RequestCaller | null;
   readonly model: string | null;
   readonly stream: boolean;
   /** `broken`: the answer had begun and the upstream did not finish it. */
@@ -48,6 +68,25 @@ export interface RequestRow {
   /** At most the first 16 attempts; `attemptCount` has them all. */
   readonly attempts: readonly AttemptRow[];
   readonly attemptCount: number;
+}
+
+/** How requests end, each in one way; cancelled by the app is none of them. */
+export const OUTCOMES = ['first-choice', 'fell-back', 'failed'] as const;
+export type Outcome = (typeof OUTCOMES)[number];
+
+/** Requests of one upstream, each counted once however often it was called. */
+export interface UpstreamTally {
+  readonly asked: number;
+  readonly answered: number;
+  readonly retries: number;
+  /** Further calls while it started. */
+  readonly polls: number;
+}
+
+/** Since the data directory was made. */
+export interface OutcomeCounts {
+  readonly ended: Readonly<Record<Outcome, number>>;
+  readonly upstreams: Readonly<Record<UpstreamId, UpstreamTally>>;
 }
 
 /** The registry in figures; `revision` changes whenever any of its records did. */
@@ -77,6 +116,7 @@ export interface LiveSnapshot {
   readonly requests: readonly RequestRow[];
   readonly app: AppInfo;
   readonly providers?: ProvidersSummary;
+  readonly outcomes?: OutcomeCounts;
 }
 
 /** A change since the last event; fields that did not change are left out. */
@@ -89,6 +129,7 @@ export interface LiveDelta {
   readonly remove: readonly string[];
   readonly app?: AppInfo;
   readonly providers?: ProvidersSummary;
+  readonly outcomes?: OutcomeCounts;
 }
 
 /** One event of `GET /api/v1/events`; at most four a second. */

@@ -12,12 +12,13 @@ import { identityOf } from '../gateway/monitoring/saved-state.ts';
 import { createFixedEngine } from '../gateway/upstream/engine-probe.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createHttpClient } from '../platform/http/client.ts';
-import type { Log } from '../platform/log.ts';
+import { logFile, type Log } from '../platform/log.ts';
 import { PACKAGE_ROOT } from '../platform/package-root.ts';
 import { controlToken } from '../platform/secrets.ts';
 import { createStateFile } from '../platform/state-file.ts';
 import type { OpenedStore, openStore } from '../registry/store/open-store.ts';
 import { createThisMachine, type ThisMachine } from './agent.ts';
+import { logTail } from './log-tail.ts';
 import { createOwnPackage } from './own-package.ts';
 import { createProviders, type Providers } from './registry.ts';
 import { VERSION } from './version.ts';
@@ -126,6 +127,12 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     providers: providers.forGateway,
     agent: machine.api,
     keep: (save) => createStateFile(join(dataDirectory, 'state.json'), save, { clock, log }),
+    keepBrowsers: (save) =>
+      createStateFile(join(dataDirectory, 'browsers.json'), save, { clock, log }),
+    about: {
+      dataDirectory,
+      logLines: (count) => logTail(logFile(join(dataDirectory, 'logs')), count),
+    },
     controlToken: controlToken(dataDirectory),
     ownPackage: createOwnPackage(),
     onPortTaken: edges.onPortTaken ?? null,

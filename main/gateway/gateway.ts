@@ -8,6 +8,7 @@ import type { HttpClient } from '../platform/http/types.ts';
 import type { Log } from '../platform/log.ts';
 import { newRequestId } from '../platform/secrets.ts';
 import type { StateFile } from '../platform/state-file.ts';
+import { type AboutApp, accessHandlers } from './api/access-handlers.ts';
 import { type AgentApi, agentHandlers } from './api/agent-handlers.ts';
 import { appHandlers } from './api/app-handlers.ts';
 import { controlHandlers, type SettingsApi } from './api/control-handlers.ts';
@@ -24,6 +25,7 @@ import { type Route, routeTable } from './api/routes.ts';
 import { createGatewayServer } from './api/server.ts';
 import { upstreamHandlers } from './api/upstream-handlers.ts';
 import { identifyBy } from './auth/identity.ts';
+import { type Browsers, createBrowsers } from './auth/browsers.ts';
 import { createSessions, type Sessions } from './auth/sessions.ts';
 import type { ReportProviderResult } from './monitoring/request-log.ts';
 import { createAdmission } from './chat/admission.ts';
@@ -54,6 +56,9 @@ export interface GatewayDeps {
   readonly agent: AgentApi | null;
   /** Opens the file that stores what `save` returns. */
   readonly keep: (save: () => unknown) => StateFile;
+  /** The same for the browsers with standing control. */
+  readonly keepBrowsers: (save: () => unknown) => StateFile;
+  readonly about: AboutApp;
   readonly controlToken: string;
   /** What other machines install. */
   readonly ownPackage: () => Promise<OwnPackage>;
@@ -132,14 +137,14 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const prefills = createPrefills(deps.http, clock);
   const support = createEndpointSupport(clock);
   const { sightings, healthChecks, stopChecks } = createChecks(deps, monitor, remotes);
-  const sessions = createSessions(clock);
+  const { sessions, browsers, identify } = accessOf(deps);
   const controlLink = () => `${lifecycle.url()}/#code=${sessions.newCode()}`;
-  const identify = identifyBy(config, deps.controlToken, sessions);
   const routes = routesOf(deps, {
     monitor,
     remotes,
     sightings,
     sessions,
+    browsers,
     controlLink,
     lifecycle: () => lifecycle,
   });
@@ -249,11 +254,20 @@ function changeHandlers(
   };
 }
 
+/** Who has control: the token's holder, sessions, and browsers that were told to be remembered. */
+function accessOf({ clock, config, controlToken, keepBrowsers }: GatewayDeps) {
+  const sessions = createSessions(clock);
+  const browsers = createBrowsers(clock, keepBrowsers);
+  const isSession = (token: string) => sessions.isSession(token) || browsers.isRemembered(token);
+  return { sessions, browsers, identify: identifyBy(config, controlToken, isSession) };
+}
+
 interface RouteParts {
   readonly monitor: Monitor;
   readonly remotes: () => readonly RemoteUpstream[];
   readonly sightings: Sightings;
   readonly sessions: Sessions;
+  readonly browsers: Browsers;
   readonly controlLink: () => string;
   /** A function, because the lifecycle is created with the server, which needs the routes. */
   readonly lifecycle: () => Lifecycle;
@@ -261,7 +275,7 @@ interface RouteParts {
 
 function routesOf(
   deps: GatewayDeps,
-  { monitor, remotes, sightings, sessions, controlLink, lifecycle }: RouteParts,
+  { monitor, remotes, sightings, sessions, browsers, controlLink, lifecycle }: RouteParts,
 ): readonly Route[] {
   const { status, stats, feed, warmup, circuits } = monitor;
   const { settings, clock } = deps;
@@ -269,6 +283,7 @@ function routesOf(
   const endAtStop: Lifecycle['endAtStop'] = (stream) => lifecycle().endAtStop(stream);
   const joinUrl = () => lifecycle().outsideUrl();
   const table = routeTable({
+    access: accessHandlers({ ...deps, browsers }),
     app: appHandlers({ ...deps, status, stats, summary, feed, sessions, controlLink, endAtStop }),
     control: controlHandlers({ ...deps, settings, remotes, warmup, circuits, isProvider }),
     upstreams: upstreamHandlers({ ...deps, remotes, sightings }),

@@ -25,3 +25,12 @@ export function processUsage(): ProcessUsage {
   const { user, system } = process.cpuUsage();
   return { residentBytes: process.memoryUsage.rss(), cpuSeconds: (user + system) / 1e6 };
 }
+
+/** For reports of problems. */
+export function processFacts() {
+  return {
+    node: process.version,
+    platform: `${process.platform} ${process.arch}`,
+    uptimeSeconds: Math.round(process.uptime()),
+  };
+}

@@ -1,38 +1,59 @@
 import { parseVisible } from '#shared/visible.ts';
 
 const TOKEN_KEY = 'switchyard.session';
+const BROWSER_KEY = 'switchyard.browser';
+const API_KEY = 'switchyard.key';
 
 /** The edges the client needs; a test hands in its own. */
 interface ClientEdges {
   readonly fetch: (path: string, init: RequestInit) => Promise<Response>;
-  readonly storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
+  /** Ends with the tab. */
+  readonly storage: Store;
+  /** Stays: for a browser that the gateway remembers. */
+  readonly standing?: Store;
 }
+
+type Store = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
 
 /** Calls the gateway and carries the control session, if there is one. */
 export interface Client {
-  /** True while a session token is held. */
+  /** True while the token of a session, or of a remembered browser, is held. */
   hasSession: () => boolean;
   /** Sends the token along; a refused token is dropped and the call made again without it. */
   request: (path: string, init?: RequestInit) => Promise<Response>;
   /** Exchanges a one-time code for a session; answers what went wrong, or null. */
   redeem: (code: string) => Promise<string | null>;
+  /** Has this browser remembered; answers what went wrong, or null. */
+  remember: (name: string) => Promise<string | null>;
+  /** Drops the token of a remembered browser from this one. */
+  forgetHere: () => void;
+  /** Reads with an API key from now on; answers what went wrong, or null. */
+  unlock: (key: string) => Promise<string | null>;
 }
 
-/** The token is kept in the given storage only. */
-export function createClient({ fetch, storage }: ClientEdges): Client {
+/** Tokens are kept in the given storages only. */
+export function createClient({ fetch, storage, standing = storage }: ClientEdges): Client {
   const send = (path: string, init: RequestInit, token: string | null): Promise<Response> => {
     const headers = new Headers(init.headers);
     if (token) headers.set('Authorization', `Bearer ${token}`);
     return fetch(path, { ...init, headers, cache: 'no-store' });
   };
 
+  const control = [
+    { store: storage, name: TOKEN_KEY },
+    { store: standing, name: BROWSER_KEY },
+  ];
+
   const request: Client['request'] = async (path, init = {}) => {
-    const token = storage.getItem(TOKEN_KEY);
-    const response = await send(path, init, token);
-    if (response.status !== 401 || !token) return response;
-    storage.removeItem(TOKEN_KEY);
-    await response.body?.cancel();
-    return send(path, init, null);
+    for (const { store, name } of control) {
+      const token = store.getItem(name);
+      if (token === null) continue;
+      const response = await send(path, init, token);
+      if (response.status !== 401) return response;
+      store.removeItem(name);
+      await response.body?.cancel();
+    }
+    return send(path, init, storage.getItem(API_KEY));
   };
 
   const redeem: Client['redeem'] = async (code) => {
@@ -48,7 +69,38 @@ export function createClient({ fetch, storage }: ClientEdges): Client {
     }
   };
 
-  return { hasSession: () => storage.getItem(TOKEN_KEY) !== null, request, redeem };
+  const remember: Client['remember'] = async (name) => {
+    try {
+      const response = await request('/api/v1/browsers', jsonBody('POST', { name }));
+      if (!response.ok) return (await refusalOf(response)).message;
+      const { token } = (await response.json()) as { readonly token: string };
+      standing.setItem(BROWSER_KEY, token);
+      return null;
+    } catch {
+      return NO_ANSWER.message;
+    }
+  };
+
+  const unlock: Client['unlock'] = async (key) => {
+    try {
+      const response = await send('/api/v1/status', {}, key);
+      await response.body?.cancel();
+      if (response.status === 401) return 'The gateway does not accept this key.';
+      storage.setItem(API_KEY, key);
+      return null;
+    } catch {
+      return NO_ANSWER.message;
+    }
+  };
+
+  return {
+    hasSession: () => control.some(({ store, name }) => store.getItem(name) !== null),
+    request,
+    redeem,
+    remember,
+    forgetHere: () => standing.removeItem(BROWSER_KEY),
+    unlock,
+  };
 }
 
 /** Request options for a JSON body. */

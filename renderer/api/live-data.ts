@@ -1,3 +1,4 @@
+import type { OutcomeCounts } from '#shared/live.ts';
 import type {
   LiveDelta,
   LiveEvent,
@@ -16,6 +17,7 @@ export interface LiveData {
   readonly app: LiveSnapshot['app'];
   /** Null from a gateway that does not tell. */
   readonly providers: ProvidersSummary | null;
+  readonly outcomes: OutcomeCounts | null;
   /** Page time at which the last event came. */
   readonly receivedAt: number;
   /** Page time at which `status` came: its countdowns run from here. */
@@ -31,10 +33,28 @@ export function applyEvent(data: LiveData | null, event: LiveEvent, now: number)
 }
 
 function fromSnapshot(snapshot: LiveSnapshot, now: number): LiveData {
-  const { status, inFlight, sightings, requests, app, providers = null } = snapshot;
+  const {
+    status,
+    inFlight,
+    sightings,
+    requests,
+    app,
+    providers = null,
+    outcomes = null,
+  } = snapshot;
   const skewMs = Date.parse(status.timestamp) - now;
-  const at = { receivedAt: now, statusAt: now, skewMs };
-  return { status, inFlight, sightings, requests, app, providers, ...at };
+  return {
+    status,
+    inFlight,
+    sightings,
+    requests,
+    app,
+    providers,
+    outcomes,
+    receivedAt: now,
+    statusAt: now,
+    skewMs,
+  };
 }
 
 function applyDelta(data: LiveData, delta: LiveDelta, now: number): LiveData {
@@ -45,6 +65,7 @@ function applyDelta(data: LiveData, delta: LiveDelta, now: number): LiveData {
     sightings: delta.sightings ?? data.sightings,
     app: delta.app ?? data.app,
     providers: delta.providers ?? data.providers,
+    outcomes: delta.outcomes ?? data.outcomes,
     requests: mergeRows(data.requests, delta.upsert, delta.remove),
     receivedAt: now,
     statusAt: delta.status ? now : data.statusAt,

@@ -1,3 +1,4 @@
+import { createAccess, type Access } from './access.ts';
 import { createAgent, type Agent } from './agent.ts';
 import { createChat, type SendChat } from './chat.ts';
 import { createClient } from './client.ts';
@@ -21,12 +22,19 @@ export interface Switchyard {
   readonly providers: Providers;
   readonly agent: Agent;
   readonly sendChat: SendChat;
+  readonly access: Access;
+  /** Opens a locked page with an API key; answers what went wrong, or null. */
+  unlock: (key: string) => Promise<string | null>;
 }
 
 /** Takes the code out of the address, exchanges it, and follows the feed for the page's life. */
 export function connectSwitchyard(page: Window): Switchyard {
   const store = createStore(reduceWindow, INITIAL_STATE);
-  const client = createClient({ fetch: page.fetch.bind(page), storage: page.sessionStorage });
+  const client = createClient({
+    fetch: page.fetch.bind(page),
+    storage: page.sessionStorage,
+    standing: page.localStorage,
+  });
   const pause = createPause(page);
   const noteSession = (): void => {
     const control = client.hasSession();
@@ -68,6 +76,12 @@ export function connectSwitchyard(page: Window): Switchyard {
     sendChat: createChat(client),
     providers: createProviders(client, noteSession),
     agent,
+    access: createAccess(client, noteSession),
+    async unlock(key) {
+      const problem = await client.unlock(key);
+      if (problem === null) pause.skip();
+      return problem;
+    },
   };
 }
 

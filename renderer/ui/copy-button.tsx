@@ -4,6 +4,8 @@ interface CopyButtonProps {
   readonly text: string;
   /** Accessible name: names the thing copied. */
   readonly what: string;
+  /** The button itself says what it copies. */
+  readonly isNamed?: boolean;
 }
 
 const SHOWN_MS = 1_600;
@@ -11,7 +13,7 @@ const WORDS = { idle: 'Copy', copied: 'Copied', refused: 'Select it' } as const;
 const SPOKEN = { copied: 'Copied', refused: 'The browser refused: select the text' } as const;
 
 /** Copies a text and says so in the room its own label had. */
-export function CopyButton({ text, what }: CopyButtonProps) {
+export function CopyButton({ text, what, isNamed = false }: CopyButtonProps) {
   const [result, setResult] = useState<'copied' | 'refused' | null>(null);
   useEffect(() => {
     if (result === null) return undefined;
@@ -31,7 +33,9 @@ export function CopyButton({ text, what }: CopyButtonProps) {
   return (
     <>
       <button type="button" className="copy" onClick={() => void copy()}>
-        <span aria-hidden="true">{WORDS[result ?? 'idle']}</span>
+        <span aria-hidden="true">
+          {isNamed && result === null ? `Copy ${what}` : WORDS[result ?? 'idle']}
+        </span>
         <span className="unseen">Copy {what}</span>
       </button>
       <output className="unseen">{result === null ? '' : SPOKEN[result]}</output>

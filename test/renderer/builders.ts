@@ -154,6 +154,7 @@ export function request(id: string, over: Partial<RequestRow> = {}): RequestRow 
   return {
     id,
     startedAt: NOW - 10_000,
+    caller: null,
     model: 'qwen3',
     stream: true,
     state: 'done',
@@ -177,8 +178,13 @@ export function attempt(over: Partial<AttemptRow> = {}): AttemptRow {
     predictedMs: null,
     polls: 0,
     firstContentMs: null,
+    lastContentMs: null,
     endMs: null,
     reason: null,
+    error: null,
+    model: null,
+    circuitBefore: 'closed',
+    circuitAfter: null,
     ...over,
   };
 }

@@ -5,7 +5,7 @@ import { labelsOf } from '../../renderer/features/requests/attempt-names.ts';
 import { causeText, resultText } from '../../renderer/features/requests/attempt-text.ts';
 import { deedText } from '../../renderer/text/reason-remedies.ts';
 import { storyOf } from '../../renderer/features/requests/request-timeline.ts';
-import { outcomeOf, whoOf, whyOf } from '../../renderer/features/requests/request-text.ts';
+import { outcomeWords, whoOf, whyOf } from '../../renderer/features/requests/request-text.ts';
 import { attempt, request, upstream } from './builders.ts';
 import * as rows from './request-builders.ts';
 
@@ -81,7 +81,7 @@ describe('the story of a request', () => {
     const resume = attempt({ upstream: 'hosted_b', cause: 'resume', startMs: 2_600 });
     const over = rows.handedOver({ ...running, attempts: broken ? [broken, resume] : [] });
     expect(story(over)).toBe('Groq dropped the stream; Together is called to resume the answer');
-    expect(outcomeOf(over).word).toBe('switching upstream');
+    expect(outcomeWords(over, 0).word).toBe('switching upstream');
   });
 
   test('an answer that nobody could carry on stayed broken, and another answer is no rest of it', () => {

@@ -7,7 +7,7 @@ import { reasonText } from '../../renderer/text/reason-text.ts';
 import { matchesFilter } from '../../renderer/features/requests/request-filter.ts';
 import {
   amountOf,
-  outcomeOf,
+  outcomeWords,
   whoOf,
   whyOf,
 } from '../../renderer/features/requests/request-text.ts';
@@ -80,9 +80,11 @@ describe('request words', () => {
 
   test('a running request answers from its first token on', () => {
     const running = { state: 'running', endMs: null } as const;
-    expect(outcomeOf(request('a', { ...running, attempts: [attempt()] })).word).toBe('waiting');
+    expect(outcomeWords(request('a', { ...running, attempts: [attempt()] }), 0).word).toBe(
+      'waiting',
+    );
     const attempts = [attempt({ firstContentMs: 3 })];
-    expect(outcomeOf(request('a', { ...running, attempts })).word).toBe('answering');
+    expect(outcomeWords(request('a', { ...running, attempts }), 0).word).toBe('answering');
   });
 
   test('only a streamed answer has a number of tokens', () => {
@@ -115,7 +117,7 @@ describe('address', () => {
   test('an unknown address is the overview, an unknown filter is all', () => {
     expect(routeOf('#/elsewhere')).toEqual({ page: 'overview' });
     expect(routeOf('#/settings/no-such')).toEqual({ page: 'settings', section: null });
-    expect(routeOf('#/requests/odd')).toEqual({ page: 'requests', filter: 'all' });
+    expect(routeOf('#/requests?odd=1')).toEqual({ page: 'requests', filter: 'all' });
   });
 });
 

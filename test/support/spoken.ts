@@ -82,7 +82,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     sightings: () => ({ view: () => mapUpstreams(() => ({ kind: 'untested' })), watched() {} }),
     app: () => ({ version: '', baseUrl: '', warmupEnabled: false }),
   });
-  const observer = monitor.logs.begin({ id: 'r', model: null, stream: false });
+  const observer = monitor.logs.begin({ id: 'r', model: null, stream: false, caller: null });
   const context: RequestContext = {
     call: { request, headers: {}, authorization: null, zeroSpend: false },
     config,

@@ -2,6 +2,7 @@ import type { Request, Response } from 'express';
 import { handleChat } from '../chat/handler.ts';
 import type { ApiEndpoint } from '../upstream/endpoint.ts';
 import { ENDPOINTS } from '../upstream/protocols/endpoints.ts';
+import type { accessHandlers } from './access-handlers.ts';
 import type { agentHandlers } from './agent-handlers.ts';
 import type { appHandlers } from './app-handlers.ts';
 import type { controlHandlers } from './control-handlers.ts';
@@ -27,6 +28,7 @@ function endpointRoute(endpoint: ApiEndpoint) {
 }
 
 interface Handlers {
+  readonly access: ReturnType<typeof accessHandlers>;
   readonly app: ReturnType<typeof appHandlers>;
   readonly control: ReturnType<typeof controlHandlers>;
   readonly upstreams: ReturnType<typeof upstreamHandlers>;
@@ -37,6 +39,7 @@ interface Handlers {
 
 /** The routes that Express serves, with the window's files behind them. */
 export function routeTable({
+  access,
   app,
   control,
   upstreams,
@@ -54,6 +57,11 @@ export function routeTable({
     route('GET', ['/readyz'], 'anyone', app.ready),
     route('POST', ['/api/v1/sessions'], 'anyone', app.redeemCode),
     route('POST', ['/api/v1/sessions/codes'], 'control', app.newLink),
+    route('GET', ['/api/v1/browsers'], 'control', access.browsers),
+    route('POST', ['/api/v1/browsers'], 'control', access.remember),
+    route('DELETE', ['/api/v1/browsers/:id'], 'control', access.forget),
+    route('GET', ['/api/v1/about'], 'control', access.about),
+    route('GET', ['/api/v1/logs'], 'control', access.logs),
     route('GET', ['/api/v1/settings'], 'control', control.settings),
     route('PATCH', ['/api/v1/settings'], 'control', control.changeSettings),
     route('POST', ['/api/v1/warmup'], 'control', control.warmUp),

@@ -3,7 +3,6 @@ import { perConfig } from '../../config/live-config.ts';
 import type { Config } from '../../config/schema.ts';
 import { digestOf, isOneOf } from '../../platform/secrets.ts';
 import type { GatewayError } from '../http/errors.ts';
-import type { Sessions } from './sessions.ts';
 
 /** A caller's rights, as proved by its headers. */
 export interface Identity {
@@ -101,13 +100,13 @@ export const CONTROL_REQUIRED: GatewayError = {
 export function identifyBy(
   config: () => Config,
   controlToken: string,
-  sessions: Sessions,
+  isSession: (token: string) => boolean,
 ): Identify {
   const identifyWith = perConfig(({ gateway }) =>
     createIdentify({
       apiKeys: gateway.apiKeys,
       controlToken,
-      isSession: (token) => sessions.isSession(token),
+      isSession,
     }),
   );
   return (headers) => identifyWith(config())(headers);

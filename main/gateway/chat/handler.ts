@@ -1,4 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { RequestCaller } from '#shared/live.ts';
+import { maskSecret } from '../../config/mask.ts';
 import type { Config } from '../../config/schema.ts';
 import type { BodyBudget, BodyShare } from '../../platform/body-budget.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -35,6 +37,7 @@ export interface ChatDeps extends RouterDeps {
     readonly id: string;
     readonly model: string | null;
     readonly stream: boolean;
+    readonly caller: RequestCaller;
   }) => RequestObserver;
 }
 
@@ -89,7 +92,8 @@ async function answer(
   }
   const { authorization } = caller.identity;
   const { request } = read;
-  const accepted = { id, request, headers: req.headers, authorization };
+  const from = callerOf(req, caller.identity);
+  const accepted = { id, request, headers: req.headers, authorization, from };
   const reserveCopy = () => caller.share.takeCopy(request.bytes.length);
   const context = contextOf(accepted, { signal: abort.signal, reserveCopy }, deps);
   deps.budget.requested();
@@ -99,16 +103,21 @@ async function answer(
 }
 
 function contextOf(
-  accepted: Omit<ChatCall, 'zeroSpend'> & { readonly id: string },
+  accepted: Omit<ChatCall, 'zeroSpend'> & { readonly id: string; readonly from: RequestCaller },
   { signal, reserveCopy }: Pick<RequestContext, 'signal' | 'reserveCopy'>,
   deps: ChatDeps,
 ): RequestContext {
-  const { id, request, headers, authorization } = accepted;
+  const { id, request, headers, authorization, from } = accepted;
   // Read together, after the body: a change of settings applies to whole requests.
   const config = deps.config();
   const snapshot = { config, remotes: deps.remotes(), epoch: deps.circuits.epoch() };
   const zeroSpend = config.routing.forceZero || headers['x-gateway-force-zero'] === '1';
-  const observer = deps.observe({ id, model: request.model, stream: request.stream });
+  const observer = deps.observe({
+    id,
+    model: request.model,
+    stream: request.stream,
+    caller: from,
+  });
   return {
     call: { request, headers, authorization, zeroSpend },
     ...snapshot,
@@ -222,6 +231,18 @@ const STALLED: GatewayError = {
   code: 'request_timeout',
   message: 'Nothing more of the body came for 20 s.',
 };
+
+/** Clients choose the header, and it goes to every window. */
+const MAX_AGENT_LENGTH = 120;
+
+function callerOf({ socket, headers }: IncomingMessage, identity: Identity): RequestCaller {
+  const key = identity.key === null ? null : maskSecret(identity.key);
+  return {
+    key: identity.control ? 'control session' : key,
+    address: socket.remoteAddress?.replace(/^::ffff:/, '') ?? null,
+    userAgent: headers['user-agent']?.slice(0, MAX_AGENT_LENGTH) ?? null,
+  };
+}
 
 /** Who takes turns with others: a key, or where none is needed an address. */
 function nameOf({ socket }: IncomingMessage, { key }: Identity): string {

@@ -6,6 +6,7 @@ import type {
   ProvidersSummary,
   RequestRow,
 } from '#shared/live.ts';
+import type { OutcomeCounts } from '#shared/live.ts';
 import type { StatusReport } from '#shared/status.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { StatsView } from './counters.ts';
@@ -27,6 +28,7 @@ export interface LiveSources {
   readonly sightings: () => LiveSnapshot['sightings'];
   readonly rows: () => readonly RequestRow[];
   readonly providers: () => ProvidersSummary;
+  readonly outcomes: () => OutcomeCounts;
   readonly app: () => AppInfo;
   /** The first subscriber has come, or the last has gone. */
   readonly watched: (isWatched: boolean) => void;
@@ -36,7 +38,7 @@ const INTERVAL_MS = 250;
 
 /** Without subscribers a change costs one comparison. */
 export function createLiveFeed(sources: LiveSources): LiveFeed {
-  const { clock, status, inFlight, sightings, rows, providers, app, watched } = sources;
+  const { clock, status, inFlight, sightings, rows, providers, outcomes, app, watched } = sources;
   const listeners = new Set<(event: LiveEvent) => void>();
   let changedIds = new Set<string>();
   let removedIds = new Set<string>();
@@ -58,6 +60,7 @@ export function createLiveFeed(sources: LiveSources): LiveFeed {
       upsert: rows().filter(({ id }) => changedIds.has(id)),
       remove: [...removedIds],
       providers: providers(),
+      outcomes: outcomes(),
       app: app(),
     };
     changedIds = new Set();
@@ -73,6 +76,7 @@ export function createLiveFeed(sources: LiveSources): LiveFeed {
       sightings: sightings(),
       requests: rows(),
       providers: providers(),
+      outcomes: outcomes(),
       app: app(),
     }),
     subscribe(listener) {

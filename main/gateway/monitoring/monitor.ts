@@ -12,6 +12,7 @@ import { createPredictions, type Predictions } from '../routing/ttft-predictions
 import { createWarmup, type WarmupRunner } from '../routing/warmup.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import { createLatencies, createStats, type Latencies, type Stats } from './counters.ts';
+import { createOutcomes } from './outcome-counts.ts';
 import { createLiveFeed, type LiveFeed } from './live-feed.ts';
 import { createRequestLogs, type ReportProviderResult, type RequestLogs } from './request-log.ts';
 import { restoreState, stateToSave } from './saved-state.ts';
@@ -59,6 +60,7 @@ const MAX_UNASKED = 1000;
 export function createMonitor(deps: MonitorDeps): Monitor {
   const { clock, config, http, log, pickLocal, app } = deps;
   const stats = createStats();
+  const outcomes = createOutcomes();
   const latencies = createLatencies(clock);
   const predictions = createPredictions(clock);
   const circuits = createCircuits({
@@ -75,7 +77,7 @@ export function createMonitor(deps: MonitorDeps): Monitor {
     state.changed();
     feed.changed();
   });
-  const saved = { stats, circuits, latencies, predictions, warmup };
+  const saved = { stats, outcomes, circuits, latencies, predictions, warmup };
   const state = deps.keep(() => stateToSave(saved, config()));
   restoreState(state.load(), saved, config());
   function providerIds(scope: StatusScope, { ids }: ProvidersKnown): readonly string[] {
@@ -107,12 +109,14 @@ export function createMonitor(deps: MonitorDeps): Monitor {
     watched: (isWatched) => deps.sightings().watched(isWatched),
     rows: () => logs.rows(),
     providers: deps.summary,
+    outcomes: () => outcomes.view(),
     app,
   });
   const logs = createRequestLogs({
     clock,
     log,
     stats,
+    outcomes,
     latencies,
     routed: deps.routed,
     listener: feed,

@@ -1,4 +1,4 @@
-import type { AttemptRow, RequestRow } from '#shared/live.ts';
+import type { AttemptRow, RequestCaller, RequestRow } from '#shared/live.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import type {
@@ -8,6 +8,7 @@ import type {
   RequestObserver,
 } from '../routing/observer.ts';
 import type { Latencies, Stats } from './counters.ts';
+import type { Outcomes } from './outcome-counts.ts';
 
 /** The rows of all running requests and of the last ones that ended. */
 export interface RequestLogs {
@@ -15,6 +16,7 @@ export interface RequestLogs {
     readonly id: string;
     readonly model: string | null;
     readonly stream: boolean;
+    readonly caller: RequestCaller | null;
   }): RequestObserver;
   /** Newest first. */
   rows(): RequestRow[];
@@ -33,6 +35,7 @@ export interface RequestLogDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly stats: Stats;
+  readonly outcomes: Pick<Outcomes, 'ended'>;
   readonly latencies: Latencies;
   readonly routed: ReportProviderResult;
   readonly listener: RowListener;
@@ -53,6 +56,7 @@ export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
 
   function onEnd(row: MutableRow): void {
     ended.push(row.id);
+    deps.outcomes.ended(row);
     writeLine(row, deps.log);
     const oldest = ended.length > MAX_ENDED_ROWS ? ended.shift() : undefined;
     if (oldest === undefined) return;
@@ -61,10 +65,11 @@ export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
   }
 
   return {
-    begin({ id, model, stream }) {
+    begin({ id, model, stream, caller }) {
       const row: MutableRow = {
         id,
         startedAt: clock.now(),
+        caller,
         model: model === null ? null : model.slice(0, MAX_MODEL_LENGTH),
         stream,
         state: 'running',
@@ -143,8 +148,13 @@ class OpenAttempt implements AttemptObserver {
       predictedMs: predictedTtftMs === null ? null : startMs + Math.round(predictedTtftMs),
       polls: 0,
       firstContentMs: null,
+      lastContentMs: null,
       endMs: null,
       reason: null,
+      error: null,
+      model: target.model === '' ? null : target.model.slice(0, MAX_MODEL_LENGTH),
+      circuitBefore: start.circuit,
+      circuitAfter: null,
     };
     const { attempts } = request.row;
     if (attempts.length < MAX_ATTEMPTS_PER_ROW) attempts.push(this.#row);
@@ -172,14 +182,17 @@ class OpenAttempt implements AttemptObserver {
 
   relayed(events: number): void {
     this.#request.row.events += events;
+    if (events > 0) this.#row.lastContentMs = this.#request.sinceBegunMs();
     this.#request.changed();
   }
 
-  ended({ reason, verdict, latencyMs }: AttemptEnd): void {
+  ended({ reason, error, circuit, verdict, latencyMs }: AttemptEnd): void {
     const { stats, latencies, routed } = this.#request.deps;
     const { provider } = this.#start.target;
     this.#row.endMs = this.#request.sinceBegunMs();
     this.#row.reason = reason;
+    this.#row.error = error;
+    this.#row.circuitAfter = circuit;
     for (const id of this.#start.ids) stats.left(id);
     if (provider !== null) {
       if (latencyMs !== null) latencies.sample(provider, latencyMs);

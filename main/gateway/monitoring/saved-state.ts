@@ -6,11 +6,13 @@ import type { Circuits } from '../circuits/circuits.ts';
 import type { WarmupRunner } from '../routing/warmup.ts';
 import type { Predictions } from '../routing/ttft-predictions.ts';
 import type { Latencies, Stats } from './counters.ts';
+import type { Outcomes } from './outcome-counts.ts';
 
 const VERSION = 1;
 
 export interface SavedParts {
   readonly stats: Stats;
+  readonly outcomes: Pick<Outcomes, 'save' | 'restore'>;
   readonly circuits: Circuits;
   readonly latencies: Latencies;
   readonly predictions: Predictions;
@@ -23,6 +25,7 @@ export function stateToSave(parts: SavedParts, config: Config): unknown {
   return {
     version: VERSION,
     ...totals,
+    outcomes: parts.outcomes.save(),
     identities: Object.fromEntries(UPSTREAM_IDS.map((id) => [id, identityOf(config, id)])),
     circuits: parts.circuits.save(),
     latencies: parts.latencies.save(),
@@ -40,6 +43,7 @@ export function restoreState(saved: unknown, parts: SavedParts, config: Config):
     const later = { hedges: countOf(hedges), handovers: countOf(handovers) };
     parts.stats.restore({ totalRequests, fallbackCount, ...later });
   }
+  parts.outcomes.restore(saved['outcomes']);
   parts.latencies.restore(saved['latencies']);
   if (!isObject(identities)) return;
   const same: ReadonlySet<string> = new Set(

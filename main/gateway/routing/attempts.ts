@@ -64,7 +64,7 @@ export class RequestAttempts {
   /** `ondemand` did not start within its time-out; its polls were not recorded one by one. */
   gaveUp(failure: Failure): void {
     const attempt = this.#openAt({ upstream: 'ondemand', provider: null });
-    attempt?.end(failure.reason, circuitResultOf(failure), true);
+    attempt?.end(failure.reason, circuitResultOf(failure), true, { error: failure.detail });
   }
 
   /** Ends running attempts without a verdict when the request is over. */
@@ -121,6 +121,7 @@ export class Attempt {
       cause,
       ids: heldBy(permits).map(({ id }) => id),
       predictedTtftMs: this.#prediction?.ttftMs ?? null,
+      circuit: deps.circuits.at(permits.own.id).breaker.state.kind,
     });
   }
 
@@ -146,8 +147,8 @@ export class Attempt {
     if (contentAt !== null) this.#firstContent(contentAt - this.#calledAt);
   }
 
-  /** `wasSilent`: it timed out without any content. */
-  failed(failure: Failure, wasSilent: boolean): void {
+  /** `wasSilent`: it timed out without any content; `error` may be shown. */
+  failed(failure: Failure, wasSilent: boolean, error: string | null = failure.detail): void {
     const ms = this.#deps.clock.ticks() - this.#calledAt;
     // The time to first token of an answer that comes as a whole is unknown.
     const isSlow = wasSilent && this.target.mode !== 'whole';
@@ -155,7 +156,7 @@ export class Attempt {
     const result = circuitResultOf(failure, { ms, silentMs });
     // The circuit must not open for callers' bad requests; whether they were, the registry finds out.
     const verdict = isUnexplainedRefusal(failure) ? 'failed' : VERDICTS[result.kind];
-    this.end(failure.reason, result, false, verdict);
+    this.end(failure.reason, result, false, { verdict, error });
   }
 
   succeeded(): void {
@@ -164,9 +165,12 @@ export class Attempt {
 
   /** The answer broke off after its first content. */
   broken(detail: string): void {
-    const error = `bad_response: the stream broke off, ${detail}`;
+    const said = `the stream broke off, ${detail}`;
+    const error = `bad_response: ${said}`;
     const costMs = Number.POSITIVE_INFINITY;
-    this.end('bad_response', { kind: 'failure', error, silentMs: 0, costMs }, true);
+    this.end('bad_response', { kind: 'failure', error, silentMs: 0, costMs }, true, {
+      error: said,
+    });
   }
 
   cancelled(): void {
@@ -194,7 +198,10 @@ export class Attempt {
     reason: FallbackReason | null,
     result: Result,
     forPool: boolean,
-    verdict: AttemptEnd['verdict'] = VERDICTS[result.kind],
+    {
+      verdict = VERDICTS[result.kind],
+      error = null,
+    }: Partial<Pick<AttemptEnd, 'verdict' | 'error'>> = {},
   ): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
@@ -207,6 +214,8 @@ export class Attempt {
     }
     this.observer.ended({
       reason,
+      error,
+      circuit: circuits.at(own.id).breaker.state.kind,
       verdict,
       latencyMs: isServed ? clock.ticks() - this.#calledAt : null,
     });

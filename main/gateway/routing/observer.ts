@@ -1,5 +1,5 @@
 import type { UpstreamId } from '#shared/ids.ts';
-import type { AttemptCause, RequestRow } from '#shared/live.ts';
+import type { AttemptCause, CircuitState, RequestRow } from '#shared/live.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
 import type { AnswerMode } from '../upstream/answer-readers.ts';
 
@@ -11,6 +11,8 @@ export interface AttemptTarget {
   readonly upstream: UpstreamId;
   /** The machine of the local pool; null elsewhere. */
   readonly provider: string | null;
+  /** Empty where the upstream chooses. */
+  readonly model: string;
   readonly promptBytes: number;
   readonly mode: AnswerMode;
 }
@@ -22,10 +24,14 @@ export interface AttemptStart {
   readonly ids: readonly string[];
   /** Null where nothing is predicted. */
   readonly predictedTtftMs: number | null;
+  readonly circuit: CircuitState;
 }
 
 export interface AttemptEnd {
   readonly reason: FallbackReason | null;
+  /** The failure in words that may be shown. */
+  readonly error: string | null;
+  readonly circuit: CircuitState;
   /** For the registry, which looks at a machine that fails several requests in a row. */
   readonly verdict: 'served' | 'failed' | 'neutral';
   /** From the last call to the end of a served attempt; null for others. */

@@ -6,6 +6,7 @@ import { type Circuits, isRemoved } from '../circuits/circuits.ts';
 import { type Answered, type Seen, sendAttempt } from '../upstream/attempt.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { classify, type Failure } from '../upstream/failure.ts';
+import { shownError } from '../upstream/shown-error.ts';
 import { bodyWithout, headersWithout } from '../upstream/own-secrets.ts';
 import type { Attempt, Permits, RequestAttempts } from './attempts.ts';
 import type { AdmittedCall } from './candidate.ts';
@@ -173,7 +174,10 @@ async function callOnce(
       if (hasHung) deps.predictions.confirm(permits.own.id);
       // A cold start counts as a failure only when its time-out is over.
       const isColdStart = call.upstream === 'ondemand' && isStarting(failure, warmup.known());
-      if (!isColdStart) attempt.failed(failure, seen.kind === 'timeout' && seen.wasSilent);
+      if (!isColdStart) {
+        const wasSilent = seen.kind === 'timeout' && seen.wasSilent;
+        attempt.failed(failure, wasSilent, shownError(failure, plan.request));
+      }
       return { kind: 'failed', failure };
     }
   }

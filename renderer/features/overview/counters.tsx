@@ -1,3 +1,5 @@
+import type { OutcomeCounts } from '#shared/live.ts';
+import { hashOf } from '../../route.ts';
 import { formatCompact } from '../../text/format.ts';
 
 interface CountersProps {
@@ -5,26 +7,47 @@ interface CountersProps {
   /** Requests that wait because too many are in flight. */
   readonly queued: number;
   readonly requests: number;
-  readonly fallbacks: number;
+  /** Null from a gateway that does not tell. */
+  readonly outcomes: OutcomeCounts | null;
 }
 
-/** The figures of the whole gateway. */
-export function Counters({ inFlight, queued, requests, fallbacks }: CountersProps) {
-  const share = requests === 0 ? 0 : Math.round((100 * fallbacks) / requests);
+const ENDED = [
+  { outcome: 'first-choice', label: 'first choice' },
+  { outcome: 'fell-back', label: 'fell back' },
+  { outcome: 'failed', label: 'failed' },
+] as const;
+
+/** The figures of the whole gateway; each ended request is in one of the last three. */
+export function Counters({ inFlight, queued, requests, outcomes }: CountersProps) {
   return (
     <dl className="counters">
       <Counter label="in flight" value={formatCompact(inFlight)} />
       {queued > 0 && <Counter label="waiting" value={formatCompact(queued)} />}
       <Counter label="requests" value={formatCompact(requests)} />
-      <Counter label={`fallbacks (${share}%)`} value={formatCompact(fallbacks)} />
+      {outcomes !== null &&
+        ENDED.map(({ outcome, label }) => (
+          <Counter
+            key={outcome}
+            label={label}
+            value={formatCompact(outcomes.ended[outcome])}
+            hash={hashOf({ page: 'requests', filter: outcome })}
+          />
+        ))}
     </dl>
   );
 }
 
-function Counter({ label, value }: { readonly label: string; readonly value: string }) {
+interface CounterProps {
+  readonly label: string;
+  readonly value: string;
+  /** Where the requests that it counts are listed. */
+  readonly hash?: string;
+}
+
+function Counter({ label, value, hash }: CounterProps) {
   return (
     <div>
-      <dt>{label}</dt>
+      <dt>{hash === undefined ? label : <a href={hash}>{label}</a>}</dt>
       <dd>{value}</dd>
     </div>
   );

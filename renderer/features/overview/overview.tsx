@@ -24,6 +24,8 @@ interface OverviewProps {
   readonly settings: SettingsState;
   readonly actions: Control;
   readonly agent: Agent;
+  /** While details are open the list behind them stands still. */
+  readonly isHeld: boolean;
   readonly onSelect: (row: RequestRow) => void;
 }
 
@@ -31,9 +33,9 @@ const SHOWN_ROWS = 8;
 
 /** The sentence, the line, and the last few requests. */
 export function Overview(props: OverviewProps) {
-  const { data, line, headline, now, control, settings, actions, agent, onSelect } = props;
+  const { data, line, headline, now, control, settings, actions, agent, isHeld, onSelect } = props;
   const { stats, admission } = data.status;
-  const { totalRequests, fallbackCount } = stats;
+  const { totalRequests } = stats;
   const bare = isBare(line) && data.requests.length === 0;
   const localUrl = line.stations[0]?.report.baseUrl ?? null;
   const revision = data.providers?.revision ?? null;
@@ -48,7 +50,7 @@ export function Overview(props: OverviewProps) {
           inFlight={data.requests.filter(({ state }) => state === 'running').length}
           queued={admission.queued}
           requests={totalRequests}
-          fallbacks={fallbackCount}
+          outcomes={data.outcomes}
         />
       </Headline>
       {leads && <FirstRun {...{ agent, revision, localUrl, control, actions }} />}
@@ -68,7 +70,9 @@ export function Overview(props: OverviewProps) {
             <FirstRequest data={data} />
           ) : (
             <RequestList
-              rows={data.requests.slice(0, SHOWN_ROWS)}
+              rows={data.requests}
+              limit={SHOWN_ROWS}
+              isHeld={isHeld}
               data={data}
               now={now}
               onSelect={onSelect}

@@ -15,6 +15,16 @@ export interface Headline {
   readonly problems: readonly Problem[];
 }
 
+/** While nothing comes from the gateway. */
+export const UNREACHABLE: Headline = {
+  lead: '',
+  subject: 'Gateway not reachable.',
+  rest: '',
+  tone: 'red',
+  calm: ['Apps get connection errors. Below is the last known state.'],
+  problems: [],
+};
+
 const DEMO_TODO = 'Set it back to healthy below and watch it recover.';
 
 /** Derives the sentence from the line. */

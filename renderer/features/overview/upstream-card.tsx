@@ -1,22 +1,24 @@
 import { Fragment, type ReactNode } from 'react';
+import type { ProvidersSummary, UpstreamTally } from '#shared/live.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { Condition } from './condition.ts';
-import { formatCompact, formatCount, formatDuration } from '../../text/format.ts';
-import type { Station as StationModel } from './upstream-list.ts';
+import { formatCompact, formatCount, formatDuration, formatPlural } from '../../text/format.ts';
 import { hashOf } from '../../route.ts';
+import type { Station as StationModel } from './upstream-list.ts';
 import { stationWords } from './upstream-status-text.ts';
 import { Breaker } from './breaker.tsx';
 
 interface StationProps {
   readonly station: StationModel;
-  readonly requests: number;
-  readonly successes: number;
+  readonly tally: UpstreamTally;
+  /** Of the local pool; null elsewhere, and while there are none. */
+  readonly machines: ProvidersSummary | null;
   /** Null where it cannot be set up here. */
   readonly onSetUp: (() => void) | null;
   readonly children: ReactNode;
 }
 
-export function Station({ station, requests, successes, onSetUp, children }: StationProps) {
+export function Station({ station, tally, machines, onSetUp, children }: StationProps) {
   const { report, condition, flow, inFlight } = station;
   const { tone, word, detail } = stationWords(station);
   const missing = condition.kind === 'missing';
@@ -38,6 +40,13 @@ export function Station({ station, requests, successes, onSetUp, children }: Sta
       <p className="model" title={report.model}>
         {missing ? '' : report.model || 'the model that the app asks for'}
       </p>
+      {machines !== null && (
+        <p className="machines">
+          <a href={hashOf({ page: 'providers', filter: 'all' })}>
+            {formatCount(machines.verified)} of {formatPlural(machines.count, 'machine')} verified
+          </a>
+        </p>
+      )}
       <p className="state">
         <span className="pill">{word}</span>
         <span className="state-detail">{detail}</span>
@@ -52,10 +61,13 @@ export function Station({ station, requests, successes, onSetUp, children }: Sta
             value={ewmaTtft === null ? '–' : formatDuration(ewmaTtft)}
           />
           <Figure
-            label="succeeded"
+            label="answered"
             value={
-              requests === 0 ? '–' : `${formatCompact(successes)} of ${formatCompact(requests)}`
+              tally.asked === 0
+                ? '–'
+                : `${formatCompact(tally.answered)} of ${formatCompact(tally.asked)}`
             }
+            note={extraCalls(tally)}
           />
         </dl>
       )}
@@ -64,13 +76,31 @@ export function Station({ station, requests, successes, onSetUp, children }: Sta
   );
 }
 
-function Figure({ label, value }: { readonly label: string; readonly value: string }) {
+interface FigureProps {
+  readonly label: string;
+  readonly value: string;
+  readonly note?: string | null;
+}
+
+function Figure({ label, value, note = null }: FigureProps) {
   return (
     <div>
       <dt>{label}</dt>
-      <dd>{value}</dd>
+      <dd>
+        {value}
+        {note !== null && <span className="figure-note"> {note}</span>}
+      </dd>
     </div>
   );
+}
+
+/** Calls that are no requests of their own. */
+function extraCalls({ retries, polls }: UpstreamTally): string | null {
+  const parts = [
+    ...(retries > 0 ? [formatPlural(retries, 'retry', 'retries')] : []),
+    ...(polls > 0 ? [formatPlural(polls, 'poll')] : []),
+  ];
+  return parts.length === 0 ? null : `+ ${parts.join(', ')}`;
 }
 
 interface SetHintProps {

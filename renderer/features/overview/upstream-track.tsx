@@ -2,6 +2,7 @@ import { useState } from 'react';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { Agent } from '../../api/agent.ts';
 import type { Control } from '../../api/control.ts';
+import type { UpstreamTally } from '#shared/live.ts';
 import type { LiveData } from '../../api/live-data.ts';
 import type { SettingsState } from '../../api/window-state.ts';
 import { isBare } from './status-summary-text.ts';
@@ -29,7 +30,6 @@ interface LineProps {
 export function Line({ data, line, control, settings, actions, agent }: LineProps) {
   const [settingUp, setUp] = useState<UpstreamId | null>(null);
   const aimedAt = line.stations.find(({ report }) => report.id === settingUp);
-  const { perUpstream } = data.status.stats;
   const faults = data.app.demo?.faults;
   return (
     <section className="panel line-panel" aria-labelledby="line-title">
@@ -55,8 +55,8 @@ export function Line({ data, line, control, settings, actions, agent }: LineProp
               <Station
                 key={id}
                 station={station}
-                requests={perUpstream[id]?.requests ?? 0}
-                successes={perUpstream[id]?.successes ?? 0}
+                tally={tallyOf(data, id)}
+                machines={id === 'local' && data.providers?.count ? data.providers : null}
                 onSetUp={control ? () => setUp(id) : null}
               >
                 <StationOrders
@@ -96,6 +96,12 @@ export function Line({ data, line, control, settings, actions, agent }: LineProp
       )}
     </section>
   );
+}
+
+/** A gateway that does not count requests counts calls. */
+function tallyOf({ outcomes, status }: LiveData, id: StationModel['report']['id']): UpstreamTally {
+  const { requests = 0, successes = 0 } = status.stats.perUpstream[id] ?? {};
+  return outcomes?.upstreams[id] ?? { asked: requests, answered: successes, retries: 0, polls: 0 };
 }
 
 function ordersAt(station: StationModel, { status }: LiveData, actions: Control) {

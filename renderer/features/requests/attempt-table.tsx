@@ -1,7 +1,10 @@
 import type { AttemptRow, RequestRow } from '#shared/live.ts';
 import { nameOf, type Labels } from './attempt-names.ts';
 import { causeText, resultText } from './attempt-text.ts';
+import { circuitText } from './circuit-text.ts';
 import { formatDuration, formatPlural } from '../../text/format.ts';
+import { reasonText } from '../../text/reason-text.ts';
+import { skippedUpstreams } from './skipped-upstreams.ts';
 import { isSkip } from './waterfall-model.ts';
 
 interface AttemptTableProps {
@@ -10,10 +13,13 @@ interface AttemptTableProps {
   readonly elapsedMs: number;
 }
 
-/** Every attempt of a request, in order. */
+/** Every attempt of a request, in order, after the upstreams that were skipped. */
 export function AttemptTable({ row, labels, elapsedMs }: AttemptTableProps) {
   const hidden = row.attemptCount - row.attempts.length;
-  if (row.attempts.length === 0) return <p className="quiet">No upstream was called.</p>;
+  const skips = skippedUpstreams(row);
+  if (row.attempts.length + skips.length === 0) {
+    return <p className="quiet">No upstream was called.</p>;
+  }
   return (
     <>
       <table className="attempts">
@@ -28,6 +34,13 @@ export function AttemptTable({ row, labels, elapsedMs }: AttemptTableProps) {
           </tr>
         </thead>
         <tbody>
+          {skips.map(({ upstream, reason }) => (
+            <tr key={upstream} className="skip">
+              <th scope="row">{labels.get(upstream) ?? upstream}</th>
+              <td>not called</td>
+              <td colSpan={4}>skipped: {reasonText(reason)}</td>
+            </tr>
+          ))}
           {row.attempts.map((attempt) => (
             <Attempt
               key={`${attempt.upstream}-${attempt.provider}-${attempt.startMs}`}
@@ -47,13 +60,22 @@ function Attempt({
   labels,
   elapsedMs,
 }: AttemptTableProps & { readonly attempt: AttemptRow }) {
-  const { startMs, firstContentMs, predictedMs, endMs } = attempt;
+  const { startMs, firstContentMs, predictedMs, endMs, model, error } = attempt;
   return (
     <tr>
-      <th scope="row">{nameOf(attempt, row, labels)}</th>
-      <td>{causeText(attempt, row, labels)}</td>
+      <th scope="row">
+        {nameOf(attempt, row, labels)}
+        {model !== null && <span className="predicted"> {model}</span>}
+      </th>
+      <td>
+        {causeText(attempt, row, labels)}
+        {circuitText(attempt) !== 'closed' && (
+          <span className="predicted"> circuit {circuitText(attempt)}</span>
+        )}
+      </td>
       <td>
         {resultText(attempt, row)}
+        {error !== null && <span className="predicted attempt-error"> {error}</span>}
         {attempt.polls > 0 && (
           <span className="predicted">
             {' '}
@@ -61,14 +83,16 @@ function Attempt({
           </span>
         )}
       </td>
-      <td>+{formatDuration(startMs)}</td>
-      <td>
+      <td data-label="Started">+{formatDuration(startMs)}</td>
+      <td data-label="First token">
         {firstContentMs === null ? '–' : formatDuration(firstContentMs - startMs)}
         {predictedMs !== null && (
           <span className="predicted"> predicted {formatDuration(predictedMs - startMs)}</span>
         )}
       </td>
-      <td>{isSkip(attempt) ? '–' : formatDuration((endMs ?? elapsedMs) - startMs)}</td>
+      <td data-label="Took">
+        {isSkip(attempt) ? '–' : formatDuration((endMs ?? elapsedMs) - startMs)}
+      </td>
     </tr>
   );
 }

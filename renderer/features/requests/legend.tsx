@@ -11,6 +11,7 @@ interface Entry {
 const ENTRIES: readonly Entry[] = [
   { look: 'stretch', kind: 'waiting', text: 'waiting' },
   { look: 'stretch', kind: 'answering', text: 'answering' },
+  { look: 'stretch', kind: 'silent', text: 'silent' },
   { look: 'stretch', kind: 'failed', text: 'failed' },
   { look: 'stretch', kind: 'outrun', text: 'lost the race' },
   { look: 'stretch', kind: 'broken', text: 'dropped' },
@@ -29,6 +30,7 @@ export function Legend() {
           {text}
         </li>
       ))}
+      <li className="legend-scale">time axis is logarithmic</li>
     </ul>
   );
 }

@@ -1,28 +1,53 @@
-import { useEffect, useRef } from 'react';
+import { type KeyboardEvent, useEffect, useRef } from 'react';
 import type { RequestRow } from '#shared/live.ts';
 import type { Labels } from './attempt-names.ts';
-import { formatClock, formatDuration } from '../../text/format.ts';
+import { formatDuration, formatMoment } from '../../text/format.ts';
+import { bugReportOf } from './bug-report.ts';
 import { storyOf } from './request-timeline.ts';
-import { amountOf, outcomeOf, whoOf } from './request-text.ts';
+import { amountOf, outcomeWords, whoOf } from './request-text.ts';
 import { elapsedOf } from './waterfall-model.ts';
 import { AttemptTable } from './attempt-table.tsx';
 import { CodeLine } from '../../ui/code-line.tsx';
+import { CopyButton } from '../../ui/copy-button.tsx';
+
+/** The requests before and after one in the list, newest first; null at its ends. */
+interface Neighbours {
+  readonly newer: string | null;
+  readonly older: string | null;
+}
+
+export function neighboursOf(rows: readonly RequestRow[], id: string): Neighbours {
+  const at = rows.findIndex((row) => row.id === id);
+  // One that has left the list was its oldest.
+  if (at < 0) return { newer: rows.at(-1)?.id ?? null, older: null };
+  return { newer: rows[at - 1]?.id ?? null, older: rows[at + 1]?.id ?? null };
+}
 
 interface RequestDialogProps {
-  readonly row: RequestRow;
+  readonly id: string;
+  /** Null where the gateway does not remember it. */
+  readonly row: RequestRow | null;
+  readonly neighbours: Neighbours;
   readonly labels: Labels;
+  readonly version: string;
   readonly serverNow: number;
+  readonly onGo: (id: string) => void;
   readonly onClose: () => void;
 }
 
 /** Everything known about one request; updated while the request runs. */
-export function RequestDialog({ row, labels, serverNow, onClose }: RequestDialogProps) {
+export function RequestDialog(props: RequestDialogProps) {
+  const { id, row, neighbours, labels, version, serverNow, onGo, onClose } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     dialog.current?.showModal();
   }, []);
-  const elapsedMs = elapsedOf(row, serverNow);
-  const { tone, word } = outcomeOf(row);
+  const { newer, older } = neighbours;
+  const onKeyDown = ({ key }: KeyboardEvent) => {
+    const to = key === 'ArrowLeft' || key === 'k' ? newer : null;
+    const next = key === 'ArrowRight' || key === 'j' ? older : to;
+    if (next !== null) onGo(next);
+  };
   return (
     <dialog
       ref={dialog}
@@ -30,20 +55,78 @@ export function RequestDialog({ row, labels, serverNow, onClose }: RequestDialog
       aria-labelledby="dialog-title"
       closedby="any"
       onClose={onClose}
+      onKeyDown={onKeyDown}
     >
       <header>
         <h2 id="dialog-title">
-          Request at {formatClock(row.startedAt)}{' '}
-          <span className="pill" data-tone={tone}>
-            {word}
-          </span>
+          {row === null ? 'Request' : `Request at ${formatMoment(row.startedAt, serverNow)} `}
+          {row !== null && <OutcomePill row={row} elapsedMs={elapsedOf(row, serverNow)} />}
         </h2>
-        <form method="dialog">
+        <form method="dialog" className="dialog-nav">
+          <Step word="Newer" to={newer} onGo={onGo} />
+          <Step word="Older" to={older} onGo={onGo} />
           <button type="submit" className="button">
             Close
           </button>
         </form>
       </header>
+      {row === null ? (
+        <p className="story">
+          The gateway no longer remembers this request, or it belongs to another gateway.
+        </p>
+      ) : (
+        <Details row={row} labels={labels} elapsedMs={elapsedOf(row, serverNow)} />
+      )}
+      <h3>Request id</h3>
+      <CodeLine text={id} what="request id" />
+      {row !== null && (
+        <p className="bug-report">
+          <CopyButton text={bugReportOf(row, labels, version)} what="as bug report" isNamed />{' '}
+          <span className="quiet">No prompt, no answer, no key.</span>
+        </p>
+      )}
+    </dialog>
+  );
+}
+
+interface StepProps {
+  readonly word: string;
+  readonly to: string | null;
+  readonly onGo: (id: string) => void;
+}
+
+function Step({ word, to, onGo }: StepProps) {
+  return (
+    <button
+      type="button"
+      className="button"
+      aria-disabled={to === null}
+      onClick={() => to !== null && onGo(to)}
+    >
+      {word}
+    </button>
+  );
+}
+
+interface DetailsProps {
+  readonly row: RequestRow;
+  readonly labels: Labels;
+  readonly elapsedMs: number;
+}
+
+function OutcomePill({ row, elapsedMs }: Omit<DetailsProps, 'labels'>) {
+  const { tone, word } = outcomeWords(row, elapsedMs);
+  return (
+    <span className="pill" data-tone={tone}>
+      {word}
+    </span>
+  );
+}
+
+function Details({ row, labels, elapsedMs }: DetailsProps) {
+  const answer = [row.stream ? 'streamed' : '', amountOf(row)].filter(Boolean).join(', ');
+  return (
+    <>
       <p className="story">{storyOf(row, labels)}.</p>
       <dl className="facts">
         <Fact
@@ -52,23 +135,27 @@ export function RequestDialog({ row, labels, serverNow, onClose }: RequestDialog
         />
         <Fact label="Requested model" value={row.model ?? 'not specified'} />
         <Fact label="Took" value={formatDuration(elapsedMs)} />
-        <Fact
-          label="Answer"
-          value={
-            [row.stream ? 'streamed' : '', amountOf(row)].filter(Boolean).join(', ') ||
-            'not streamed'
-          }
-        />
+        <Fact label="Answer" value={answer || 'not streamed'} />
         <Fact label="HTTP status" value={row.status === null ? 'not yet' : String(row.status)} />
+        {callerFacts(row.caller).map(({ label, value }) => (
+          <Fact key={label} label={label} value={value} />
+        ))}
       </dl>
       <h3>Attempts</h3>
       <AttemptTable row={row} labels={labels} elapsedMs={elapsedMs} />
       <h3>Fallback reason</h3>
       <CodeLine text={row.fallbackReason} what="fallback reason" />
-      <h3>Request id</h3>
-      <CodeLine text={row.id} what="request id" />
-    </dialog>
+    </>
   );
+}
+
+function callerFacts(caller: RequestRow['caller']) {
+  const { key = null, address = null, userAgent = null } = caller ?? {};
+  return [
+    { label: 'Key', value: key },
+    { label: 'From', value: address },
+    { label: 'App', value: userAgent },
+  ].flatMap(({ label, value }) => (value === null ? [] : [{ label, value }]));
 }
 
 const NO_UPSTREAM = {

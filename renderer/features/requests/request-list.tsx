@@ -1,37 +1,105 @@
-import { useMemo } from 'react';
+import { useCallback, useMemo, useRef, useState } from 'react';
 import type { RequestRow } from '#shared/live.ts';
 import type { LiveData } from '../../api/live-data.ts';
+import { formatCount } from '../../text/format.ts';
 import { labelsOf } from './attempt-names.ts';
 import { elapsedOf } from './waterfall-model.ts';
 import { RequestLine } from './request-row.tsx';
 import { TimeAxis } from './time-axis.tsx';
+import { useHeldRows } from './use-held-rows.ts';
+import { useInUse } from './use-in-use.ts';
+import { useRowFocus } from './use-row-focus.ts';
+import { useVisibleRange } from './use-visible-range.ts';
 
 interface RequestListProps {
+  /** Newest first. */
   readonly rows: readonly RequestRow[];
+  /** As many are shown. */
+  readonly limit?: number;
+  /** Another name is another list. */
+  readonly name?: string;
+  /** Held by something else, such as open details. */
+  readonly isHeld: boolean;
   readonly data: LiveData;
   readonly now: number;
   readonly onSelect: (row: RequestRow) => void;
 }
 
-/** Requests on a common time axis, newest first. */
-export function RequestList({ rows, data, now, onSelect }: RequestListProps) {
+/** Requests on a common time axis, newest first; it holds still while somebody uses it. */
+export function RequestList(props: RequestListProps) {
+  const { rows, limit = Infinity, name = '', isHeld, data, now, onSelect } = props;
   // Keyed by the names themselves: every report is a new object, and rows must not redraw for it.
   const names = JSON.stringify([...labelsOf(data.status.upstreams)]);
   const labels = useMemo(() => new Map(JSON.parse(names) as [string, string][]), [names]);
+  const list = useRef<HTMLOListElement>(null);
+  const isUsed = useInUse(list);
+  const [releases, setReleases] = useState(0);
+  const range = useVisibleRange(list);
+  const isStill = isHeld || isUsed || range.top > 0;
+  const { shown, waiting } = useHeldRows(rows, `${name} ${releases}`, isStill);
+  const count = Math.min(shown.length, limit);
+  const { active, activate } = useActiveRow(list, shown, count);
+  const select = useCallback(
+    (row: RequestRow) => {
+      activate(row.id);
+      onSelect(row);
+    },
+    [activate, onSelect],
+  );
+
+  const show = () => {
+    setReleases(releases + 1);
+    activate(null);
+    if (range.top > 0) list.current?.closest('.panel')?.scrollIntoView();
+  };
+
   return (
     <div className="request-list">
+      <div className="list-bar">
+        <button type="button" className="button new-rows" hidden={waiting === 0} onClick={show}>
+          {`${formatCount(waiting)} new · Show`}
+        </button>
+      </div>
       <TimeAxis />
-      <ol>
-        {rows.map((row) => (
+      <ol ref={list} style={{ height: `calc(var(--row) * ${count})` }}>
+        {drawnRows(shown, { ...range, active, count }).map(({ row, index }) => (
           <RequestLine
             key={row.id}
-            row={row}
-            labels={labels}
+            {...{ row, index, count, labels }}
+            isActive={index === active}
             elapsedMs={elapsedOf(row, now + data.skewMs)}
-            onSelect={onSelect}
+            onSelect={select}
           />
         ))}
       </ol>
     </div>
   );
+}
+
+/** The row that Tab stops at: the one last moved to or opened, else the first. */
+function useActiveRow(
+  list: Parameters<typeof useRowFocus>[0],
+  rows: readonly RequestRow[],
+  count: number,
+) {
+  const [activeId, activate] = useState<string | null>(null);
+  const at = rows.findIndex(({ id }) => id === activeId);
+  const active = at < 0 || at >= count ? 0 : at;
+  useRowFocus(list, { active, count, onMove: (index) => activate(rows[index]?.id ?? null) });
+  return { active, activate };
+}
+
+interface Drawn {
+  readonly first: number;
+  readonly last: number;
+  readonly active: number;
+  readonly count: number;
+}
+
+/** The active row stays drawn wherever the page is scrolled to, or the focus would be lost. */
+function drawnRows(rows: readonly RequestRow[], { first, last, active, count }: Drawn) {
+  return rows
+    .slice(0, count)
+    .map((row, index) => ({ row, index }))
+    .filter(({ index }) => (index >= first && index < last) || index === active);
 }

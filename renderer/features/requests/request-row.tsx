@@ -2,11 +2,15 @@ import { memo } from 'react';
 import type { RequestRow } from '#shared/live.ts';
 import type { Labels } from './attempt-names.ts';
 import { formatClock, formatDuration } from '../../text/format.ts';
-import { amountOf, outcomeOf, whoOf, whyOf } from './request-text.ts';
+import { amountOf, outcomeWords, whoOf, whyOf } from './request-text.ts';
 import { Waterfall } from './waterfall.tsx';
 
 interface RequestLineProps {
   readonly row: RequestRow;
+  readonly index: number;
+  readonly count: number;
+  /** The one row of the list that Tab stops at. */
+  readonly isActive: boolean;
   readonly labels: Labels;
   readonly elapsedMs: number;
   readonly onSelect: (row: RequestRow) => void;
@@ -15,18 +19,28 @@ interface RequestLineProps {
 /** A finished request is rendered once (memo). */
 export const RequestLine = memo(function RequestLine({
   row,
+  index,
+  count,
+  isActive,
   labels,
   elapsedMs,
   onSelect,
 }: RequestLineProps) {
-  const { tone, word } = outcomeOf(row);
+  const { tone, word } = outcomeWords(row, elapsedMs);
   const why = whyOf(row, labels);
   return (
-    <li>
+    <li
+      aria-setsize={count}
+      aria-posinset={index + 1}
+      style={{ transform: `translateY(calc(var(--row) * ${index}))` }}
+    >
       <button
         type="button"
         className="request"
         data-tone={tone}
+        data-index={index}
+        data-id={row.id}
+        tabIndex={isActive ? 0 : -1}
         aria-haspopup="dialog"
         onClick={() => onSelect(row)}
       >

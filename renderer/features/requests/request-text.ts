@@ -2,23 +2,24 @@ import { assertNever } from '#shared/assert.ts';
 import type { RequestRow } from '#shared/live.ts';
 import { nameOf, type Labels } from './attempt-names.ts';
 import { gaveContent } from './attempt-text.ts';
+import { silentMsOf } from './waterfall-model.ts';
 import { parseFallbackReason } from '../../text/fallback-reason.ts';
-import { formatCount } from '../../text/format.ts';
+import { formatCount, formatDuration } from '../../text/format.ts';
 import { reasonText } from '../../text/reason-text.ts';
 import { briefStoryOf } from './request-timeline.ts';
 import type { Tone } from '../overview/upstream-status-text.ts';
 
 /** A request's state as the page says it. */
-interface Outcome {
+interface OutcomeWords {
   readonly tone: Tone;
   readonly word: string;
 }
 
-/** Says how a request stands. */
-export function outcomeOf(row: RequestRow): Outcome {
+/** Says how a request stands `elapsedMs` after it came. */
+export function outcomeWords(row: RequestRow, elapsedMs: number): OutcomeWords {
   switch (row.state) {
     case 'running':
-      return runningWords(row);
+      return runningWords(row, elapsedMs);
     case 'done':
       return { tone: 'green', word: 'done' };
     case 'failed':
@@ -32,7 +33,9 @@ export function outcomeOf(row: RequestRow): Outcome {
   }
 }
 
-function runningWords({ attempts }: RequestRow): Outcome {
+function runningWords({ attempts }: RequestRow, elapsedMs: number): OutcomeWords {
+  const silentMs = Math.max(0, ...attempts.map((attempt) => silentMsOf(attempt, elapsedMs)));
+  if (silentMs > 0) return { tone: 'amber', word: `silent for ${formatDuration(silentMs)}` };
   const isAnswering = attempts.some(
     ({ firstContentMs, endMs }) => firstContentMs !== null && endMs === null,
   );

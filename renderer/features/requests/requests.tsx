@@ -1,12 +1,15 @@
 import type { RequestRow } from '#shared/live.ts';
 import { FirstRequest } from './first-request.tsx';
+import { labelsOf } from './attempt-names.ts';
 import { Legend } from './legend.tsx';
 import { RequestList } from './request-list.tsx';
+import { RequestNarrowing } from './request-narrowing.tsx';
 import type { LiveData } from '../../api/live-data.ts';
 import { formatCount } from '../../text/format.ts';
 import {
   FILTER_LABELS,
   matchesFilter,
+  type Narrowing,
   REQUEST_FILTERS,
   type RequestFilter,
 } from './request-filter.ts';
@@ -16,18 +19,30 @@ interface RequestsProps {
   readonly data: LiveData;
   readonly now: number;
   readonly filter: RequestFilter;
+  readonly by?: Narrowing | undefined;
+  /** While details are open the list behind them stands still. */
+  readonly isHeld: boolean;
   readonly onSelect: (row: RequestRow) => void;
 }
 
 /** Every request that the gateway still remembers. */
-export function Requests({ data, now, filter, onSelect }: RequestsProps) {
+export function Requests({ data, now, filter, by = {}, isHeld, onSelect }: RequestsProps) {
   const { requests } = data;
-  const rows = requests.filter((row) => matchesFilter(row, filter));
+  const rows = requests.filter((row) => matchesFilter(row, filter, by));
+  const name = hashOf({ page: 'requests', filter, by });
   return (
     <>
       <div className="requests-head">
         <h1>Requests</h1>
-        <FilterLinks requests={requests} filter={filter} />
+        <FilterLinks requests={requests} filter={filter} by={by} />
+        {requests.length > 0 && (
+          <RequestNarrowing
+            rows={requests}
+            labels={labelsOf(data.status.upstreams)}
+            by={by}
+            onChange={(next) => location.replace(hashOf({ page: 'requests', filter, by: next }))}
+          />
+        )}
       </div>
       <section className="panel" aria-label={`Requests, ${FILTER_LABELS[filter].toLowerCase()}`}>
         {rows.length > 0 && (
@@ -40,32 +55,40 @@ export function Requests({ data, now, filter, onSelect }: RequestsProps) {
           <div className="empty">
             <h3>None of the last {formatCount(requests.length)} requests</h3>
             <p>
-              {filter === 'failed' ? 'None of them failed.' : 'None of them needed a fallback.'}{' '}
+              {Object.keys(by).length > 0 ? 'None of them matches.' : NONE_TEXTS[filter]}{' '}
               <a href={hashOf({ page: 'requests', filter: 'all' })}>Show all</a>
             </p>
           </div>
         )}
-        {rows.length > 0 && <RequestList {...{ rows, data, now, onSelect }} />}
+        {rows.length > 0 && <RequestList {...{ rows, name, isHeld, data, now, onSelect }} />}
       </section>
     </>
   );
 }
 
+const NONE_TEXTS = {
+  all: 'None of them matches.',
+  'first-choice': 'None was answered by the first choice.',
+  'fell-back': 'None of them needed a fallback.',
+  failed: 'None of them failed.',
+} as const satisfies Record<RequestFilter, string>;
+
 function FilterLinks({
   requests,
   filter,
-}: Pick<RequestsProps, 'filter'> & Pick<LiveData, 'requests'>) {
+  by,
+}: Pick<RequestsProps, 'filter'> & Pick<LiveData, 'requests'> & { readonly by: Narrowing }) {
   return (
     <nav className="filters" aria-label="Which requests">
       {REQUEST_FILTERS.map((choice) => (
         <a
           key={choice}
-          href={hashOf({ page: 'requests', filter: choice })}
+          href={hashOf({ page: 'requests', filter: choice, by })}
           aria-current={choice === filter ? 'true' : undefined}
         >
           {FILTER_LABELS[choice]}{' '}
           <span className="filter-count">
-            {formatCount(requests.filter((row) => matchesFilter(row, choice)).length)}
+            {formatCount(requests.filter((row) => matchesFilter(row, choice, by)).length)}
           </span>
         </a>
       ))}

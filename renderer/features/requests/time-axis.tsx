@@ -9,6 +9,9 @@ export function TimeAxis() {
           <span className="axis-label">{label}</span>
         </span>
       ))}
+      <span className="axis-scale">
+        <span className="axis-label">logarithmic</span>
+      </span>
     </div>
   );
 }

@@ -2,7 +2,7 @@ import type { AttemptRow, RequestRow } from '#shared/live.ts';
 import { OUTRUN } from '#shared/reasons.ts';
 import { nameOf, type Labels } from './attempt-names.ts';
 import { hasDiverged, slowOne } from './attempt-text.ts';
-import { parseFallbackReason } from '../../text/fallback-reason.ts';
+import { skippedUpstreams } from './skipped-upstreams.ts';
 import { deedText } from '../../text/reason-remedies.ts';
 
 /** A part of the story; at the same moment an answer comes after what led to it. */
@@ -22,14 +22,11 @@ export function toldOf(row: RequestRow, labels: Labels): readonly Clause[] {
   return [...passedBy(row, labels), ...clauses];
 }
 
-/** Those that were not asked: the header names them, and no attempt is theirs. */
-function passedBy({ attempts, fallbackReason }: RequestRow, labels: Labels): readonly Clause[] {
-  return parseFallbackReason(fallbackReason)
-    .filter(({ upstream }) => !attempts.some((attempt) => attempt.upstream === upstream))
-    .map(({ upstream, reason }) => ({
-      ...aside(0, `${labels.get(upstream) ?? upstream} ${deedText(reason)}`),
-      isFallback: true,
-    }));
+function passedBy(row: RequestRow, labels: Labels): readonly Clause[] {
+  return skippedUpstreams(row).map(({ upstream, reason }) => ({
+    ...aside(0, `${labels.get(upstream) ?? upstream} ${deedText(reason)}`),
+    isFallback: true,
+  }));
 }
 
 function clausesOf(attempt: AttemptRow, row: RequestRow, labels: Labels): readonly Clause[] {

@@ -3,7 +3,8 @@ import { OUTRUN, SKIP_REASONS } from '#shared/reasons.ts';
 import { lanesOf, type Lane } from './waterfall-lanes.ts';
 import { axisPercent } from './time-scale.ts';
 
-export type SegmentKind = 'waiting' | 'starting' | 'failed' | 'outrun' | 'answering' | 'broken';
+export type SegmentKind =
+  'waiting' | 'starting' | 'failed' | 'outrun' | 'answering' | 'silent' | 'stalled' | 'broken';
 
 /** In percent of the axis. */
 export interface Segment {
@@ -23,6 +24,8 @@ interface Stretch {
 
 /** Narrowest stretch that can still be seen. */
 const MIN_PERCENT = 1.4;
+/** Engines pause for less between two tokens. */
+const SILENT_FROM_MS = 2_000;
 const SKIPS: ReadonlySet<string> = new Set(SKIP_REASONS);
 
 /** True when the upstream was passed over rather than called. */
@@ -33,6 +36,14 @@ export function isSkip({ reason }: AttemptRow): boolean {
 /** The attempts that a waterfall shows. */
 export function drawnOf({ attempts }: RequestRow): readonly AttemptRow[] {
   return attempts.filter((attempt) => !isSkip(attempt));
+}
+
+/** How long an answer that has begun shows nothing, or showed nothing at its end; 0 below two seconds. */
+export function silentMsOf(attempt: AttemptRow, elapsedMs: number): number {
+  const { firstContentMs, lastContentMs, endMs } = attempt;
+  if (firstContentMs === null || lastContentMs === null) return 0;
+  const silentMs = (endMs ?? elapsedMs) - Math.max(firstContentMs, lastContentMs);
+  return silentMs < SILENT_FROM_MS ? 0 : silentMs;
 }
 
 /** Milliseconds from the request's start to its end, or to now. */
@@ -88,6 +99,14 @@ function stretchesOf(attempt: AttemptRow, row: RequestRow, elapsedMs: number): r
     return [{ kind: reason === null ? waiting : 'failed', from: startMs, to: endMs }];
   }
   const answer = row.state === 'broken' || reason !== null ? 'broken' : 'answering';
+  const silentAt = endMs - silentMsOf(attempt, elapsedMs);
+  if (silentAt < endMs) {
+    return [
+      { kind: waiting, from: startMs, to: firstContentMs },
+      { kind: 'answering', from: firstContentMs, to: silentAt },
+      { kind: answer === 'broken' ? 'stalled' : 'silent', from: silentAt, to: endMs },
+    ];
+  }
   return [
     { kind: waiting, from: startMs, to: firstContentMs },
     { kind: answer, from: firstContentMs, to: endMs },

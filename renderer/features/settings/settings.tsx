@@ -11,6 +11,8 @@ interface SettingsProps {
   readonly settings: SettingsState;
   readonly upstreams: readonly UpstreamReport[];
   readonly control: boolean;
+  /** Nothing can be saved while the gateway cannot be reached. */
+  readonly isLost: boolean;
   readonly actions: Control;
   /** The section that the address names. */
   readonly opened: string | null;
@@ -20,7 +22,7 @@ interface SettingsProps {
 
 /** All settings of the gateway and of this machine. */
 export function Settings(props: SettingsProps) {
-  const { settings, upstreams, control, actions, opened, drafts, onDrafts } = props;
+  const { settings, upstreams, control, isLost, actions, opened, drafts, onDrafts } = props;
   const { readSettings } = actions;
   useEffect(() => {
     const read = (): void => void readSettings();
@@ -53,7 +55,8 @@ export function Settings(props: SettingsProps) {
       )}
       {control && settings.kind === 'unread' && <p className="connecting">Reading…</p>}
       {settings.kind === 'read' && (
-        <div className="settings">
+        <fieldset className="settings" disabled={isLost}>
+          <legend className="unseen">All settings</legend>
           {sections.map((section) => (
             <SettingsSection
               key={section.id}
@@ -64,7 +67,7 @@ export function Settings(props: SettingsProps) {
               onSave={actions.saveSettings}
             />
           ))}
-        </div>
+        </fieldset>
       )}
     </>
   );

@@ -3,6 +3,7 @@ import { loadConfig } from '../../../main/config/load.ts';
 import type { Config } from '../../../main/config/schema.ts';
 import { createCircuits } from '../../../main/gateway/circuits/circuits.ts';
 import { createLatencies, createStats } from '../../../main/gateway/monitoring/counters.ts';
+import { createOutcomes } from '../../../main/gateway/monitoring/outcome-counts.ts';
 import {
   type SavedParts,
   restoreState,
@@ -41,6 +42,7 @@ function nothing(): SavedParts {
   });
   return {
     stats: createStats(),
+    outcomes: createOutcomes(),
     circuits,
     latencies: createLatencies(clock),
     predictions: createPredictions(clock),

@@ -40,17 +40,19 @@ test.each<[cause: AttemptCause, isBelieved: boolean]>([
   const logs = createRequestLogs({
     clock,
     stats,
+    outcomes: { ended() {} },
     latencies,
     log: silentLog,
     routed() {},
     listener: { requestChanged() {}, requestRemoved() {} },
   });
   clock.advance(BELIEVED_MS + 1);
-  const observer = logs.begin({ id: 'r', model: null, stream: true });
+  const observer = logs.begin({ id: 'r', model: null, stream: true, caller: null });
   const attempts = new RequestAttempts(observer, { clock, circuits, predictions });
   const target = {
     upstream: 'local',
     provider: MACHINE,
+    model: '',
     promptBytes: LONG,
     mode: 'relay',
   } as const;

@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import type { Clock } from '../../platform/clock.ts';
+import { digestOf, isOneOf, isSecretShaped, newSecret } from '../../platform/secrets.ts';
+import type { StateFile } from '../../platform/state-file.ts';
+
+/** A browser with standing control. */
+export interface Browser {
+  readonly id: string;
+  readonly name: string;
+  readonly createdAt: number;
+  readonly seenAt: number;
+}
+
+/** Browsers that keep control over restarts, until they are forgotten or unused for 90 days. */
+export interface Browsers {
+  /** The token is shown once; only its digest is stored. */
+  remember(name: string): Promise<{ readonly id: string; readonly token: string }>;
+  isRemembered(token: string): boolean;
+  list(): readonly Browser[];
+  /** False if there is none with this id. Settles once it is on disk. */
+  forget(id: string): Promise<boolean>;
+}
+
+const schema = z.strictObject({
+  version: z.literal(1),
+  browsers: z.array(
+    z.strictObject({
+      id: z.string(),
+      name: z.string(),
+      digest: z.string().length(64),
+      createdAt: z.int(),
+      seenAt: z.int(),
+    }),
+  ),
+});
+
+const MAX_BROWSERS = 50;
+const MAX_NAME_LENGTH = 80;
+const UNUSED_MS = 90 * 86_400_000;
+/** A page calls several times a minute; so often is a use worth a write. */
+const SEEN_MS = 3_600_000;
+
+export function createBrowsers(clock: Clock, keep: (save: () => unknown) => StateFile): Browsers {
+  const known = new Map<string, { about: Browser; readonly digest: Buffer }>();
+  const file = keep(() => ({
+    version: 1,
+    browsers: [...known.values()].map(({ about, digest }) => ({
+      ...about,
+      digest: digest.toString('hex'),
+    })),
+  }));
+  for (const { digest, ...about } of schema.safeParse(file.load()).data?.browsers ?? []) {
+    known.set(about.id, { about, digest: Buffer.from(digest, 'hex') });
+  }
+
+  const current = () =>
+    [...known.values()].filter(({ about }) => clock.now() - about.seenAt < UNUSED_MS);
+  const write = () => {
+    file.changed();
+    return file.flush();
+  };
+  return {
+    async remember(name) {
+      const token = newSecret();
+      const id = `brw_${newSecret().slice(0, 16)}`;
+      const now = clock.now();
+      const about = { id, name: name.slice(0, MAX_NAME_LENGTH), createdAt: now, seenAt: now };
+      known.set(id, { about, digest: digestOf(token) });
+      const oldest = known.keys().next();
+      if (known.size > MAX_BROWSERS && !oldest.done) known.delete(oldest.value);
+      await write();
+      return { id, token };
+    },
+    isRemembered(token) {
+      if (known.size === 0 || !isSecretShaped(token)) return false;
+      const found = current().find(({ digest }) => isOneOf(token, [digest]));
+      if (found === undefined) return false;
+      if (clock.now() - found.about.seenAt >= SEEN_MS) {
+        found.about = { ...found.about, seenAt: clock.now() };
+        file.changed();
+      }
+      return true;
+    },
+    list: () => current().map(({ about }) => about),
+    async forget(id) {
+      if (!known.delete(id)) return false;
+      await write();
+      return true;
+    },
+  };
+}

@@ -1,0 +1,24 @@
+/** `Firefox on Linux`: enough for an owner to tell browsers apart. */
+export function browserName(userAgent: string): string {
+  const find = (names: readonly (readonly [pattern: RegExp, name: string])[], other: string) =>
+    names.find(([pattern]) => pattern.test(userAgent))?.[1] ?? other;
+  return `${find(BROWSERS, 'Browser')} on ${find(SYSTEMS, 'another system')}`;
+}
+
+/** Most name others as well, so the order decides. */
+const BROWSERS = [
+  [/Electron\//, 'Desktop app'],
+  [/Edg\//, 'Edge'],
+  [/OPR\//, 'Opera'],
+  [/Firefox\//, 'Firefox'],
+  [/Chrome\//, 'Chrome'],
+  [/Safari\//, 'Safari'],
+] as const;
+
+const SYSTEMS = [
+  [/iPhone|iPad/, 'iOS'],
+  [/Android/, 'Android'],
+  [/Windows/, 'Windows'],
+  [/Mac OS/, 'macOS'],
+  [/Linux/, 'Linux'],
+] as const;

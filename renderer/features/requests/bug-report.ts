@@ -1,0 +1,35 @@
+import type { RequestRow } from '#shared/live.ts';
+import { formatDuration } from '../../text/format.ts';
+import { nameOf, type Labels } from './attempt-names.ts';
+import { causeText, resultText } from './attempt-text.ts';
+import { circuitText } from './circuit-text.ts';
+import { skippedUpstreams } from './skipped-upstreams.ts';
+import { storyOf } from './request-timeline.ts';
+
+/** A request as text for an issue: no caller, no secret, no prompt and no answer. */
+export function bugReportOf(row: RequestRow, labels: Labels, version: string): string {
+  const attempts = row.attempts.map((attempt) =>
+    [
+      `+${formatDuration(attempt.startMs)}`,
+      `${nameOf(attempt, row, labels)} (${attempt.upstream}, model ${attempt.model ?? 'not named'})`,
+      causeText(attempt, row, labels),
+      resultText(attempt, row),
+      ...(attempt.error === null ? [] : [attempt.error]),
+      `circuit ${circuitText(attempt)}`,
+      attempt.endMs === null
+        ? 'running'
+        : `took ${formatDuration(attempt.endMs - attempt.startMs)}`,
+    ].join('; '),
+  );
+  const skips = skippedUpstreams(row).map(
+    ({ upstream, reason }) => `skipped ${upstream}: ${reason}`,
+  );
+  return [
+    `Switchyard ${version}, request ${row.id}, ${new Date(row.startedAt).toISOString()}`,
+    `${storyOf(row, labels)}.`,
+    `State ${row.state}, HTTP ${row.status ?? 'not yet'}, ${row.stream ? 'streamed' : 'not streamed'}, ${row.events} events, ${row.endMs ?? 'still running,'} ms`,
+    `Requested model: ${row.model ?? 'not specified'}`,
+    `X-Gateway-Fallback-Reason: ${row.fallbackReason}`,
+    ...[...skips, ...attempts].map((line) => `- ${line}`),
+  ].join('\n');
+}

@@ -1,0 +1,73 @@
+import { useEffect, useRef } from 'react';
+import type { RequestRow } from '#shared/live.ts';
+import type { Labels } from './attempt-names.ts';
+import { type Facet, FACETS, type Narrowing, valuesOf } from './request-filter.ts';
+import { reasonText } from '../../text/reason-text.ts';
+import { SEARCH_KEY, useShortcut } from '../../ui/use-shortcut.ts';
+
+interface RequestNarrowingProps {
+  readonly rows: readonly RequestRow[];
+  readonly labels: Labels;
+  readonly by: Narrowing;
+  readonly onChange: (by: Narrowing) => void;
+}
+
+const ALL_WORDS: Readonly<Record<Facet, string>> = {
+  upstream: 'All upstreams',
+  machine: 'All machines',
+  model: 'All models',
+  reason: 'All reasons',
+};
+
+/** A search and one choice for each thing that the rows differ in. */
+export function RequestNarrowing({ rows, labels, by, onChange }: RequestNarrowingProps) {
+  const search = useRef<HTMLInputElement>(null);
+  useShortcut(SEARCH_KEY, () => search.current?.focus());
+  useEffect(() => {
+    // The address may have changed without the field, such as by Back.
+    if (search.current && search.current.value !== (by.text ?? '')) {
+      search.current.value = by.text ?? '';
+    }
+  }, [by.text]);
+  const wordOf = (facet: Facet, value: string) => {
+    if (facet === 'upstream') return labels.get(value) ?? value;
+    return facet === 'reason' ? reasonText(value) : value;
+  };
+  return (
+    <search className="narrowing">
+      <input
+        ref={search}
+        type="search"
+        defaultValue={by.text ?? ''}
+        placeholder="Search id, model, app, error ( / )"
+        aria-label="Search requests"
+        onChange={({ target }) => onChange(changed(by, 'text', target.value))}
+      />
+      {FACETS.map((facet) => {
+        const values = valuesOf(rows, facet);
+        const chosen = by[facet] ?? '';
+        if (chosen === '' && values.length < 2) return null;
+        return (
+          <select
+            key={facet}
+            aria-label={facet}
+            value={chosen}
+            onChange={({ target }) => onChange(changed(by, facet, target.value))}
+          >
+            <option value="">{ALL_WORDS[facet]}</option>
+            {[...new Set([...values, ...(chosen === '' ? [] : [chosen])])].map((value) => (
+              <option key={value} value={value}>
+                {wordOf(facet, value)}
+              </option>
+            ))}
+          </select>
+        );
+      })}
+    </search>
+  );
+}
+
+function changed(by: Narrowing, part: Facet | 'text', value: string): Narrowing {
+  const { [part]: _, ...rest } = by;
+  return value === '' ? rest : { ...rest, [part]: value };
+}

@@ -1,0 +1,18 @@
+import type { RequestRow } from '#shared/live.ts';
+import { parseFallbackReason } from '../../text/fallback-reason.ts';
+
+interface SkippedUpstream {
+  readonly upstream: string;
+  readonly provider: string | null;
+  readonly reason: string;
+}
+
+/** Upstreams that were not called: the fallback reason names them, and no attempt is theirs. */
+export function skippedUpstreams({
+  attempts,
+  fallbackReason,
+}: Pick<RequestRow, 'attempts' | 'fallbackReason'>): readonly SkippedUpstream[] {
+  return parseFallbackReason(fallbackReason).filter(
+    ({ upstream }) => !attempts.some((attempt) => attempt.upstream === upstream),
+  );
+}

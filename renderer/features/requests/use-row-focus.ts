@@ -1,0 +1,47 @@
+import { type RefObject, useEffect, useRef } from 'react';
+import { rowAfterKey } from './row-keys.ts';
+
+/** Moves the focus over the rows of a list by keys; `onMove` makes a row the one that Tab stops at. */
+export function useRowFocus(
+  list: RefObject<HTMLElement | null>,
+  { active, count, onMove }: Moves,
+): void {
+  const latest = useRef<Moves>({ active, count, onMove });
+  const isMoving = useRef(false);
+  useEffect(() => {
+    latest.current = { active, count, onMove };
+    if (!isMoving.current) return;
+    isMoving.current = false;
+    const row = list.current?.querySelector<HTMLElement>(`[data-index="${active}"]`);
+    row?.focus({ preventScroll: true });
+  });
+  useEffect(() => {
+    const element = list.current;
+    const onKey = (event: KeyboardEvent) => {
+      if (event.altKey || event.ctrlKey || event.metaKey) return;
+      const now = latest.current;
+      const to = rowAfterKey(event.key, now.active, now.count);
+      if (to === null || element === null) return;
+      event.preventDefault();
+      scrollToRow(element, to);
+      isMoving.current = true;
+      now.onMove(to);
+    };
+    element?.addEventListener('keydown', onKey);
+    return () => element?.removeEventListener('keydown', onKey);
+  }, [list]);
+}
+
+interface Moves {
+  readonly active: number;
+  readonly count: number;
+  readonly onMove: (index: number) => void;
+}
+
+function scrollToRow(list: HTMLElement, index: number): void {
+  const row = parseFloat(getComputedStyle(list).getPropertyValue('--row'));
+  const top = list.getBoundingClientRect().top + index * row;
+  const room = document.querySelector('.header')?.getBoundingClientRect().bottom ?? 0;
+  if (top < room + row) scrollBy({ top: top - room - row });
+  else if (top + row > innerHeight) scrollBy({ top: top + row - innerHeight });
+}

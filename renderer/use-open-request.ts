@@ -1,0 +1,48 @@
+import { useCallback, useEffect, useRef, useState } from 'react';
+import { hashOf, type Route } from './route.ts';
+
+type RequestsRoute = Extract<Route, { readonly page: 'requests' }>;
+
+interface OpenRequest {
+  /** The page to draw: the one behind the details where they are open. */
+  readonly page: Route;
+  readonly id: string | null;
+  readonly open: (id: string) => void;
+  /** To another request, in the place of this one. */
+  readonly go: (id: string) => void;
+  readonly close: () => void;
+}
+
+/** Details of a request have an address of their own and lie over the page that they were opened on. */
+export function useOpenRequest(route: Route): OpenRequest {
+  const requests: RequestsRoute =
+    route.page === 'requests' ? route : { page: 'requests', filter: 'all' };
+  const { request: id, ...list } = requests;
+  const isOpen = id !== undefined;
+  const [behind, setBehind] = useState<Route>(isOpen ? list : route);
+  if (!isOpen && behind !== route && hashOf(behind) !== hashOf(route)) setBehind(route);
+  const wasOpenedHere = useRef(false);
+
+  const listHash = hashOf(list);
+  const latest = useRef(list);
+  useEffect(() => {
+    latest.current = list;
+  });
+  // Rows are drawn once and keep it.
+  const open = useCallback((next: string) => {
+    wasOpenedHere.current = true;
+    location.hash = hashOf({ ...latest.current, request: next });
+  }, []);
+  return {
+    page: isOpen ? behind : route,
+    id: id ?? null,
+    open,
+    go: (next) => location.replace(hashOf({ ...list, request: next })),
+    close() {
+      if (!isOpen) return;
+      if (wasOpenedHere.current) history.back();
+      else location.replace(listHash);
+      wasOpenedHere.current = false;
+    },
+  };
+}

@@ -1,0 +1,75 @@
+import { afterAll, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { createHost, type Host, WINDOW_DIRECTORY } from '../../main/app/app.ts';
+import { loadConfig } from '../../main/config/load.ts';
+import { systemClock } from '../../main/platform/clock.ts';
+import { silentLog } from '../../main/platform/log.ts';
+import { axeViolations, closeBrowser, openPage } from '../support/browser.ts';
+import { remembering, temporaryDirectory } from '../support/gateway.ts';
+
+afterAll(closeBrowser);
+
+const KEY = 'a-key-of-my-own-0123456789';
+const NOTHING = { providers: [], enrollments: [], documents: {} };
+
+/** A gateway with the window, in a directory that may have been another run's. */
+async function start(dataDirectory: string, settings: Record<string, string> = {}, port = '0') {
+  const env = { SWITCHYARD_PORT: port, SWITCHYARD_AGENT: 'false', ...settings };
+  const loaded = loadConfig(env, {});
+  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
+  const edges = {
+    clock: systemClock,
+    random: () => 0.5,
+    log: silentLog,
+    openStore: remembering(NOTHING),
+  };
+  const options = { loaded, dataDirectory, windowDirectory: WINDOW_DIRECTORY };
+  const host: Host = await createHost(options, edges);
+  const { url } = await host.start();
+  return { host, url };
+}
+
+async function settingsOf(page: Page): Promise<void> {
+  await page.evaluate(() => void (location.hash = '#/settings'));
+  await page.getByRole('heading', { name: 'About and access' }).waitFor();
+}
+
+test('a remembered browser has control after a restart, until it is forgotten', async () => {
+  const directory = temporaryDirectory();
+  const first = await start(directory);
+  const page = await openPage(first.host.controlLink());
+  await settingsOf(page);
+  await page.getByText(directory).waitFor();
+  await page.getByRole('button', { name: 'Remember this browser' }).click();
+  await page.getByRole('button', { name: 'Forget Chrome on Linux' }).waitFor();
+  expect(await axeViolations(page)).toEqual([]);
+  await first.host.stop(0);
+  await page.getByText('Gateway not reachable.').or(page.locator('.banner')).first().waitFor();
+  await page.locator('fieldset.settings:disabled').waitFor();
+  const second = await start(directory, {}, new URL(first.url).port);
+  try {
+    const again = await page.context().newPage();
+    await again.goto(`${first.url}/#/settings`);
+    await again.getByRole('button', { name: 'Forget Chrome on Linux' }).click();
+    await again.getByText('This page is read-only').first().waitFor();
+  } finally {
+    await second.host.stop(0);
+  }
+});
+
+test('the locked page opens with a key, and says when a key is wrong', async () => {
+  const { host, url } = await start(temporaryDirectory(), { SWITCHYARD_API_KEYS: KEY });
+  try {
+    const page = await openPage(url);
+    const field = page.getByLabel('API key');
+    await field.fill('wrong');
+    await page.getByRole('button', { name: 'Open' }).click();
+    await page.getByText('The gateway does not accept this key.').waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await field.fill(KEY);
+    await page.getByRole('button', { name: 'Open' }).click();
+    await page.getByRole('link', { name: 'Requests' }).waitFor();
+  } finally {
+    await host.stop(0);
+  }
+});

@@ -1,0 +1,172 @@
+import type { Page } from 'playwright-core';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { axeViolations, closeBrowser, openPage } from '../support/browser.ts';
+import { startDemo, type RunningDemo } from '../support/demo.ts';
+
+afterAll(closeBrowser);
+
+const REQUESTS_PER_SECOND = 10;
+const CLICKS = 12;
+/** A person aims and presses for so long. */
+const AIM_MS = 250;
+const PRESS_MS = 90;
+
+async function ask({ baseUrl }: RunningDemo): Promise<void> {
+  const response = await fetch(`${baseUrl}/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ stream: true, messages: [{ role: 'user', content: 'a secret word' }] }),
+  });
+  await response.text();
+}
+
+/** Asks steadily until the test ends. */
+function traffic(demo: RunningDemo): void {
+  const open = new Set<Promise<void>>();
+  const timer = setInterval(() => {
+    const one = ask(demo).catch(() => undefined);
+    open.add(one);
+    void one.then(() => open.delete(one));
+  }, 1_000 / REQUESTS_PER_SECOND);
+  onTestFinished(async () => {
+    clearInterval(timer);
+    await Promise.all(open);
+  });
+}
+
+/** How far the page behind open details has moved by itself, as Chromium sums it up. */
+async function watchShifts(page: Page): Promise<() => Promise<number>> {
+  await page.evaluate(`
+    window.shifts = 0;
+    new PerformanceObserver((list) => {
+      const isOfDialog = ({ node }) => node?.parentElement?.closest('dialog');
+      for (const { value, sources } of list.getEntries()) {
+        if (!sources.every(isOfDialog)) window.shifts += value;
+      }
+    }).observe({ type: 'layout-shift' });
+  `);
+  return () => page.evaluate<number>('window.shifts');
+}
+
+async function openRequests(demo: RunningDemo, rows: number): Promise<Page> {
+  const page = await openPage(demo.link);
+  await page.getByRole('link', { name: 'Requests', exact: true }).click();
+  await page.locator('.request').nth(rows).waitFor();
+  return page;
+}
+
+test('at 10 requests a second every click opens the row that was aimed at, and nothing shifts', async () => {
+  const demo = await startDemo();
+  traffic(demo);
+  const page = await openRequests(demo, 8);
+  const shifts = await watchShifts(page);
+  let opened = 0;
+  for (let click = 0; click < CLICKS; click += 1) {
+    await page.mouse.move(600, 30);
+    await page.waitForTimeout(600);
+    const y = 330 + 60 * (click % 6);
+    await page.mouse.move(640, y);
+    const aimed = await page.evaluate<string>(
+      `document.elementFromPoint(640, ${y}).closest('.request').dataset.id`,
+    );
+    await page.waitForTimeout(AIM_MS);
+    await page.mouse.down();
+    await page.waitForTimeout(PRESS_MS);
+    await page.mouse.up();
+    await page.getByRole('dialog').waitFor();
+    opened += Number(page.url().includes(aimed));
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.evaluate('document.activeElement.blur()');
+  }
+  expect(opened).toBe(CLICKS);
+  expect(await shifts()).toBe(0);
+});
+
+test('new rows wait while the pointer is in the list, and come when they are asked for', async () => {
+  const demo = await startDemo();
+  await ask(demo);
+  const page = await openRequests(demo, 0);
+  await page.locator('.request').first().hover();
+  await Promise.all([ask(demo), ask(demo)]);
+  await page.getByRole('button', { name: '2 new · Show' }).click();
+  await page.locator('.request').nth(2).waitFor();
+  expect(await page.locator('.request').count()).toBe(3);
+});
+
+test('a request has an address of its own, and its report holds neither prompt nor answer', async () => {
+  const demo = await startDemo();
+  await demo.type('break local refuse');
+  await ask(demo);
+  const page = await openRequests(demo, 0);
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.locator('.request').first().click();
+  const { hash } = new URL(page.url());
+  expect(hash).toMatch(/^#\/requests\/req_/);
+  await page.reload();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('ECONNREFUSED').first().waitFor();
+  expect(await axeViolations(page)).toEqual([]);
+  await dialog.getByRole('button', { name: 'Copy as bug report' }).click();
+  const report = await page.evaluate<string>('navigator.clipboard.readText()');
+  expect(report).toContain(hash.slice('#/requests/'.length));
+  expect(report).toContain('local=unreachable');
+  expect(report).not.toContain('a secret word');
+});
+
+test('the keyboard walks the list, opens, goes on and comes back', async () => {
+  const demo = await startDemo();
+  for (let n = 0; n < 3; n += 1) await ask(demo);
+  const page = await openRequests(demo, 2);
+  const idAt = (index: number) =>
+    page.locator('.request').nth(index).getAttribute('data-id') as Promise<string>;
+  await page.locator('.request').first().focus();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog').waitFor();
+  expect(page.url()).toContain(await idAt(1));
+  await page.keyboard.press('ArrowRight');
+  await expect.poll(() => page.url()).toContain(await idAt(2));
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await page.evaluate('document.activeElement.blur()');
+  await page.keyboard.press('/');
+  await page.keyboard.type('no such request');
+  await page.getByText('None of them matches.').waitFor();
+});
+
+test('an answer that stalls is shown as silent, not as answering', async () => {
+  const demo = await startDemo();
+  await demo.type('break local stall');
+  const asked = ask(demo);
+  const page = await openPage(demo.link);
+  await page
+    .getByText(/^silent for \d/)
+    .first()
+    .waitFor();
+  expect(await page.locator('.waterfall .stretch[data-kind="silent"]').count()).toBe(1);
+  await asked;
+});
+
+test('at 320 px the details fit as well', async () => {
+  const demo = await startDemo();
+  await demo.type('break local refuse');
+  await ask(demo);
+  const page = await openPage(demo.link, { viewport: { width: 320, height: 700 } });
+  await page.locator('.request').first().click();
+  const dialog = page.getByRole('dialog');
+  expect(await dialog.evaluate((it) => it.scrollWidth - it.clientWidth)).toBe(0);
+  expect(await axeViolations(page)).toEqual([]);
+});
+
+test.each([320, 390])('at %i px no view is wider than the screen', async (width) => {
+  const demo = await startDemo();
+  await ask(demo);
+  const page = await openPage(demo.link, { viewport: { width, height: 700 } });
+  for (const hash of ['#/', '#/providers', '#/requests', '#/settings']) {
+    await page.evaluate((to) => void (location.hash = to), hash);
+    await page.getByRole('heading').first().waitFor();
+    const over = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+    expect({ hash, over: await page.evaluate<number>(over) }).toEqual({ hash, over: 0 });
+  }
+});

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { CHAT_COMPLETIONS } from '../../../main/gateway/upstream/protocols/chat.ts';
+import { classify } from '../../../main/gateway/upstream/failure.ts';
+import { shownError } from '../../../main/gateway/upstream/shown-error.ts';
+
+function shown(message: string, content: string, headers: readonly string[] = []): string {
+  const body = Buffer.from(JSON.stringify({ error: { message } }));
+  const failure = classify(
+    { kind: 'status', status: 400, headers: {}, body },
+    { upstream: 'hosted_a', endpoint: CHAT_COMPLETIONS },
+    0,
+  );
+  const sent = JSON.stringify({ model: 'qwen3', messages: [{ role: 'user', content }] });
+  return shownError(failure, { body: Buffer.from(sent), headers });
+}
+
+test('an upstream’s own words are shown, with its status', () => {
+  expect(shown("The model 'qwen3' does not exist", 'Hi')).toBe(
+    "HTTP 400: The model 'qwen3' does not exist",
+  );
+});
+
+test('words that repeat the prompt are not shown', () => {
+  const prompt = 'My "secret" plan:\nbuy the moon before breakfast';
+  expect(shown(`prompt too long: ${prompt}`, prompt)).toBe(
+    'HTTP 400: (repeats the request, not shown)',
+  );
+});
+
+test.each([
+  ['the key that was sent', 'Wrong key abcdef123456 given', 'Wrong key [secret] given'],
+  ['what looks like a key', 'No such key: sk-live-0123456789', 'No such key: [secret]'],
+])('%s is not shown', (_, message, text) => {
+  expect(shown(message, 'Hi', ['Authorization', 'Bearer abcdef123456'])).toBe(`HTTP 400: ${text}`);
+});
+
+test('at most 300 characters are shown', () => {
+  expect(shown('no '.repeat(1_000), 'Hi').length).toBeLessThan(320);
+});
