@@ -222,7 +222,7 @@ export const SETTINGS = {
       'ALLOWED_ORIGINS',
       kinds.origins,
       [],
-      'Web pages that may call the gateway from a browser.',
+      'Web pages and app schemes that may call the gateway: https://chat.example.com, http://localhost:*, app://obsidian.md.',
     ),
     maxBodyBytes: setting(
       'MAX_BODY_BYTES',

@@ -171,12 +171,21 @@ export const origins: Kind<readonly string[]> = {
   name: 'list',
   schema: z.array(z.string().refine(isOrigin)).max(100),
   fromText: asList,
-  allowed: 'page origins such as https://chat.example.com, separated by commas',
+  allowed:
+    'page origins such as https://chat.example.com, http://localhost:* or app://obsidian.md, separated by commas',
 };
 
-/** `null` is what sandboxed and file: pages send; allowing it is the owner's explicit choice. */
+/**
+ * `null` is what sandboxed and file: pages send; allowing it is the owner's explicit choice. `*` stands for a port,
+ * or for all pages of an app's own scheme, but never for all web pages.
+ */
 function isOrigin(value: string): boolean {
-  return value === 'null' || /^[a-z][a-z0-9+.-]*:\/\/[^/?#\s]+$/i.test(value);
+  const isWeb = /^https?:/i.test(value);
+  return (
+    value === 'null' ||
+    /^[a-z][a-z0-9+.-]*:\/\/[^/?#\s*]+(:\*)?$/i.test(value) ||
+    (!isWeb && /^[a-z][a-z0-9+.-]*:\/\/\*?$/i.test(value))
+  );
 }
 
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/;

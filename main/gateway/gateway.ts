@@ -16,6 +16,7 @@ import { createLifecycle, type Lifecycle, type Started } from './api/lifecycle.t
 import { providerHandlers, type ProvidersApi } from './api/provider-handlers.ts';
 import { type Route, routeTable } from './api/routes.ts';
 import { createGatewayServer } from './api/server.ts';
+import { logRefusedOrigins } from './auth/allowed-origins.ts';
 import { identifyBy } from './auth/identity.ts';
 import { createSessions, type Sessions } from './auth/sessions.ts';
 import type { ReportProviderResult } from './monitoring/request-log.ts';
@@ -136,6 +137,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const { windowDirectory } = deps;
   const otherwise = createExpressListener(routes, { identify, windowDirectory, clock, onBug });
   const ownId = newRequestId();
+  const refusedOrigin = logRefusedOrigins(log);
   const makeServer = () =>
     createGatewayServer({
       config,
@@ -158,6 +160,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       },
       otherwise,
       isStopping: () => lifecycle.isStopping(),
+      refusedOrigin,
       onBug,
     });
 

@@ -180,8 +180,21 @@ const KINDS: {
         'https://chat.example.com,null,app://obsidian.md',
         ['https://chat.example.com', 'null', 'app://obsidian.md'],
       ],
+      [
+        'http://localhost:*,capacitor://*,file://',
+        ['http://localhost:*', 'capacitor://*', 'file://'],
+      ],
     ],
-    bad: ['*', 'chat.example.com', 'https://chat.example.com/', 'https://a b'],
+    bad: [
+      '*',
+      'chat.example.com',
+      'https://chat.example.com/',
+      'https://a b',
+      'https://*',
+      'http://*:80',
+      'https://*.example.com',
+      'https://',
+    ],
     allowed: /page origins such as/,
   },
   {
