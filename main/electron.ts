@@ -19,6 +19,7 @@ import {
   isFileProblem,
   openDataDirectory,
 } from './config/data-directory.ts';
+import { readKeyFile } from './config/key-file.ts';
 import { loadConfig } from './config/load.ts';
 import { readSettings } from './config/settings-file.ts';
 import { runDesktop } from './desktop/desktop.ts';
@@ -91,7 +92,7 @@ async function composeHost(): Promise<HostApi> {
 async function openHost(): Promise<HostApi> {
   const unsafe = openDataDirectory(process.env, process.platform);
   const settings = readSettings(dataDir, Date.now());
-  const loaded = loadConfig(process.env, settings.tree);
+  const loaded = loadConfig(process.env, settings.tree, readKeyFile(dataDir));
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
   const { logLevel, logFormat } = loaded.config.gateway;
   const log = createLog({

@@ -3,9 +3,11 @@ import type { AgentView, AgentWish } from '#shared/agent.ts';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { AppInfo, LiveEvent, LiveSnapshot } from '#shared/live.ts';
 import { type HostActivity, UNKNOWN_HOST_ACTIVITY } from '../agent/availability/host-activity.ts';
+import { writeKeyFile } from '../config/key-file.ts';
 import { createLiveConfig, type LiveConfig } from '../config/live-config.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Route } from '../gateway/api/routes.ts';
+import { createNamedKeys, type NamedKeys } from '../gateway/auth/named-keys.ts';
 import { createGateway, type Gateway } from '../gateway/gateway.ts';
 import { identityOf } from '../gateway/monitoring/saved-state.ts';
 import { createFixedEngine } from '../gateway/upstream/engine-probe.ts';
@@ -75,7 +77,9 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
   const opened = await edges.openStore(join(dataDirectory, 'registry.db'), { clock, log });
   const http = createHttpClient();
   const engine = createFixedEngine({ http, clock }, () => gateway.feed.changed());
-  const config = createLiveConfig(loaded, dataDirectory, (now, before) => {
+  const keys = openKeys(options, edges);
+  const files = { directory: dataDirectory, hasNamedKeys: () => !keys.isEmpty() };
+  const config = createLiveConfig(loaded, files, (now, before) => {
     if (now.local.baseUrl !== before.local.baseUrl) engine.set(now.local.baseUrl);
     machine.configured(now, before);
     for (const id of UPSTREAM_IDS) {
@@ -109,6 +113,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
   });
   const gateway: Gateway = createGateway({
     ...common,
+    keys,
     settings: { view: () => config.view(), patch: (tree) => config.patch(tree) },
     pickLocal() {
       const target = engine.target();
@@ -153,6 +158,17 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     changed,
     resumed: () => machine.resumed(),
   };
+}
+
+function openKeys({ loaded, dataDirectory }: HostOptions, { clock, log }: HostEdges): NamedKeys {
+  const usesPath = join(dataDirectory, 'keys-used.json');
+  return createNamedKeys({
+    stored: loaded.namedKeys,
+    write: (next) => writeKeyFile(dataDirectory, next),
+    keepUses: (save) => createStateFile(usesPath, save, { clock, log }),
+    clock,
+    log,
+  });
 }
 
 function trayControls(

@@ -4,6 +4,7 @@ import { createHost, type Host, WINDOW_DIRECTORY } from '../app/app.ts';
 import { stopOnSignal } from '../app/shutdown.ts';
 import { VERSION } from '../app/version.ts';
 import { openDataDirectory } from '../config/data-directory.ts';
+import { readKeyFile } from '../config/key-file.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { readSettings } from '../config/settings-file.ts';
@@ -20,7 +21,7 @@ import { print, printError } from './terminal.ts';
 /** Runs the gateway under plain Node until a signal ends it. */
 export async function start({ env, dataDirectory }: Input): Promise<Outcome> {
   const settings = readSettings(dataDirectory, Date.now());
-  const loaded = loadConfig(env, settings.tree);
+  const loaded = loadConfig(env, settings.tree, readKeyFile(dataDirectory));
   if (loaded.kind === 'refused') return failed(loaded.problems.join('\n'));
   const { config } = loaded;
   const surroundings = processSurroundings(env);

@@ -12,12 +12,14 @@ import { type AgentApi, agentHandlers } from './api/agent-handlers.ts';
 import { appHandlers } from './api/app-handlers.ts';
 import { controlHandlers, type SettingsApi } from './api/control-handlers.ts';
 import { createExpressListener } from './api/express.ts';
+import { keyHandlers } from './api/key-handlers.ts';
 import { createLifecycle, type Lifecycle, type Started } from './api/lifecycle.ts';
 import { providerHandlers, type ProvidersApi } from './api/provider-handlers.ts';
 import { type Route, routeTable } from './api/routes.ts';
 import { createGatewayServer } from './api/server.ts';
 import { logRefusedOrigins } from './auth/allowed-origins.ts';
 import { identifyBy } from './auth/identity.ts';
+import type { NamedKeys } from './auth/named-keys.ts';
 import { createSessions, type Sessions } from './auth/sessions.ts';
 import type { ReportProviderResult } from './monitoring/request-log.ts';
 import { createAdmission } from './chat/admission.ts';
@@ -37,6 +39,7 @@ import { type RemoteUpstream, remoteUpstreams } from './upstream/upstreams.ts';
 export interface GatewayDeps {
   readonly config: () => Config;
   readonly settings: SettingsApi;
+  readonly keys: NamedKeys;
   readonly http: HttpClient;
   readonly clock: Clock;
   /** In [0, 1). */
@@ -98,10 +101,7 @@ const BODY_COPIES = 2;
 export function createGateway(deps: GatewayDeps): Gateway {
   const { clock, config, log } = deps;
   const remotes = perConfig(remoteUpstreams);
-  const onBug = (error: unknown) =>
-    log('error', 'bug', {
-      error: error instanceof Error ? (error.stack ?? error.message) : 'unknown',
-    });
+  const onBug = bugLog(log);
 
   const monitor = createMonitor({
     ...deps,
@@ -126,7 +126,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const healthChecks = healthChecksOf(deps, circuits, () => remotes(config()));
   const sessions = createSessions(clock);
   const controlLink = () => `${lifecycle.url()}/#code=${sessions.newCode()}`;
-  const identify = identifyBy(config, deps.controlToken, sessions);
+  const identify = identifyBy(deps, sessions);
   const routes = routesOf(deps, {
     monitor,
     remotes: () => remotes(config()),
@@ -182,9 +182,16 @@ export function createGateway(deps: GatewayDeps): Gateway {
       warmup.stop();
       healthChecks.stop();
       await lifecycle.stop(graceMs);
-      await monitor.flush();
+      await Promise.all([monitor.flush(), deps.keys.flush()]);
     },
   };
+}
+
+function bugLog(log: Log): (error: unknown) => void {
+  return (error) =>
+    log('error', 'bug', {
+      error: error instanceof Error ? (error.stack ?? error.message) : 'unknown',
+    });
 }
 
 function healthChecksOf(
@@ -267,6 +274,7 @@ function routesOf(
   const table = routeTable({
     app: appHandlers({ ...deps, status, stats, summary, feed, sessions, controlLink, endAtStop }),
     control: controlHandlers({ ...deps, settings, remotes, warmup, circuits, isProvider }),
+    keys: keyHandlers(deps),
     agent: agentHandlers(deps.agent),
     providers: providerHandlers({ providers: deps.providers.api, joinUrl, clock }),
   });

@@ -24,6 +24,8 @@ const ROUTES: readonly (readonly [path: string, ...methods: string[]])[] = [
   ['/api/v1/sessions', 'POST'],
   ['/api/v1/sessions/codes', 'POST'],
   ['/api/v1/settings', 'GET', 'HEAD', 'PATCH'],
+  ['/api/v1/keys', 'GET', 'HEAD', 'POST'],
+  ['/api/v1/keys/name', 'DELETE'],
   ['/api/v1/warmup', 'POST'],
   ['/api/v1/providers', 'GET', 'HEAD'],
   ['/api/v1/providers/enrollments', 'POST'],

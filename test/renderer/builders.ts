@@ -149,6 +149,7 @@ export function request(id: string, over: Partial<RequestRow> = {}): RequestRow 
     startedAt: NOW - 10_000,
     model: 'qwen3',
     stream: true,
+    key: null,
     state: 'done',
     upstream: 'local',
     status: 200,

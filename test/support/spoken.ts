@@ -80,7 +80,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     keep: () => ({ load: () => null, changed() {}, flush: () => Promise.resolve() }),
     app: () => ({ version: '', baseUrl: '', warmupEnabled: false }),
   });
-  const observer = monitor.logs.begin({ id: 'r', model: null, stream: false });
+  const observer = monitor.logs.begin({ id: 'r', model: null, stream: false, key: null });
   const context: RequestContext = {
     call: { request, headers: {}, authorization: null, zeroSpend: false },
     config,

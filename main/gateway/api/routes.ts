@@ -5,6 +5,7 @@ import { ENDPOINTS } from '../upstream/protocols/endpoints.ts';
 import type { agentHandlers } from './agent-handlers.ts';
 import type { appHandlers } from './app-handlers.ts';
 import type { controlHandlers } from './control-handlers.ts';
+import type { keyHandlers } from './key-handlers.ts';
 import type { providerHandlers } from './provider-handlers.ts';
 
 /** Who may use a route (docs/http-api.md#who-may). */
@@ -27,12 +28,13 @@ function endpointRoute(endpoint: ApiEndpoint) {
 interface Handlers {
   readonly app: ReturnType<typeof appHandlers>;
   readonly control: ReturnType<typeof controlHandlers>;
+  readonly keys: ReturnType<typeof keyHandlers>;
   readonly agent: ReturnType<typeof agentHandlers>;
   readonly providers: ReturnType<typeof providerHandlers>;
 }
 
 /** The routes that Express serves, with the window's files behind them. */
-export function routeTable({ app, control, agent, providers }: Handlers): readonly Route[] {
+export function routeTable({ app, control, keys, agent, providers }: Handlers): readonly Route[] {
   return [
     route('GET', ['/api/v1/models', '/v1/models'], 'callers', app.models),
     route('GET', ['/api/v1/models/*id', '/v1/models/*id'], 'callers', app.model),
@@ -45,6 +47,9 @@ export function routeTable({ app, control, agent, providers }: Handlers): readon
     route('POST', ['/api/v1/sessions/codes'], 'control', app.newLink),
     route('GET', ['/api/v1/settings'], 'control', control.settings),
     route('PATCH', ['/api/v1/settings'], 'control', control.changeSettings),
+    route('GET', ['/api/v1/keys'], 'control', keys.list),
+    route('POST', ['/api/v1/keys'], 'control', keys.add),
+    route('DELETE', ['/api/v1/keys/:name'], 'control', keys.revoke),
     route('POST', ['/api/v1/warmup'], 'control', control.warmUp),
     route('POST', ['/api/v1/circuits/:id/reset'], 'control', control.resetCircuit),
     route('GET', ['/api/v1/agent'], 'callers', agent.view),

@@ -5,7 +5,7 @@ import type { Log } from '../../platform/log.ts';
  * none) or `app://*` (all pages of an app's own scheme).
  */
 export function isAllowedOrigin(origin: string, patterns: readonly string[]): boolean {
-  return patterns.length > 0 && patterns.some((pattern) => covers(pattern, origin));
+  return patterns.some((pattern) => covers(pattern, origin));
 }
 
 function covers(pattern: string, origin: string): boolean {

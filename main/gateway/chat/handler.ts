@@ -35,6 +35,7 @@ export interface ChatDeps extends RouterDeps {
     readonly id: string;
     readonly model: string | null;
     readonly stream: boolean;
+    readonly key: string | null;
   }) => RequestObserver;
 }
 
@@ -87,9 +88,9 @@ async function answer(
       return;
     }
   }
-  const { authorization } = caller.identity;
+  const { authorization, keyName: key } = caller.identity;
   const { request } = read;
-  const accepted = { id, request, headers: req.headers, authorization };
+  const accepted = { id, request, headers: req.headers, authorization, key };
   const reserveCopy = () => caller.share.takeCopy(request.bytes.length);
   const context = contextOf(accepted, { signal: abort.signal, reserveCopy }, deps);
   deps.budget.requested();
@@ -99,16 +100,16 @@ async function answer(
 }
 
 function contextOf(
-  accepted: Omit<ChatCall, 'zeroSpend'> & { readonly id: string },
+  accepted: Omit<ChatCall, 'zeroSpend'> & { readonly id: string; readonly key: string | null },
   { signal, reserveCopy }: Pick<RequestContext, 'signal' | 'reserveCopy'>,
   deps: ChatDeps,
 ): RequestContext {
-  const { id, request, headers, authorization } = accepted;
+  const { id, request, headers, authorization, key } = accepted;
   // Read together, after the body: a change of settings applies to whole requests.
   const config = deps.config();
   const snapshot = { config, remotes: deps.remotes(), epoch: deps.circuits.epoch() };
   const zeroSpend = config.routing.forceZero || headers['x-gateway-force-zero'] === '1';
-  const observer = deps.observe({ id, model: request.model, stream: request.stream });
+  const observer = deps.observe({ id, model: request.model, stream: request.stream, key });
   return {
     call: { request, headers, authorization, zeroSpend },
     ...snapshot,

@@ -31,6 +31,8 @@ type RequestErrorCode =
   | 'zero_spend'
   | 'set_by_environment'
   | 'settings_unwritten'
+  | 'key_exists'
+  | 'too_many_keys'
   | 'shutting_down';
 
 /** Codes of errors about machines. */

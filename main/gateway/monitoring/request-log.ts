@@ -15,6 +15,7 @@ export interface RequestLogs {
     readonly id: string;
     readonly model: string | null;
     readonly stream: boolean;
+    readonly key: string | null;
   }): RequestObserver;
   /** Newest first. */
   rows(): RequestRow[];
@@ -61,12 +62,13 @@ export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
   }
 
   return {
-    begin({ id, model, stream }) {
+    begin({ id, model, stream, key }) {
       const row: MutableRow = {
         id,
         startedAt: clock.now(),
         model: model === null ? null : model.slice(0, MAX_MODEL_LENGTH),
         stream,
+        key,
         state: 'running',
         upstream: null,
         status: null,
@@ -77,7 +79,7 @@ export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
         attemptCount: 0,
       };
       rows.set(id, row);
-      stats.accepted();
+      stats.accepted(key);
       listener.requestChanged(id);
       return new OpenRequest(row, deps, onEnd);
     },
@@ -191,13 +193,14 @@ class OpenAttempt implements AttemptObserver {
 
 /** One line when a request has ended; while it runs nothing is written. */
 function writeLine(
-  { id, model, stream, state, upstream, status, fallbackReason, endMs, attempts }: MutableRow,
+  { id, model, stream, key, state, upstream, status, fallbackReason, endMs, attempts }: MutableRow,
   log: Log,
 ): void {
   log('info', 'request', {
     id,
     model,
     stream,
+    ...(key === null ? {} : { key }),
     state,
     upstream,
     status,
