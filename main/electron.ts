@@ -110,6 +110,7 @@ async function openHost(): Promise<HostApi> {
     { openStore, surroundings, clock: systemClock, random: Math.random, log },
   );
   for (const notice of host.notices) log('warn', notice);
+  host.askForModels();
   powerMonitor.on('resume', () => host.resumed());
   return host;
 }

@@ -50,6 +50,8 @@ export interface Host {
   start(): Promise<{ readonly url: string; readonly baseUrl: string }>;
   /** Running requests may finish for up to 30 s. */
   stop(graceMs?: number): Promise<void>;
+  /** Asks hosted upstreams for their models now instead of when somebody reads the list. */
+  askForModels(): void;
   snapshot(): LiveSnapshot;
   subscribe(listener: (event: LiveEvent) => void): () => void;
   setWarmup(enabled: boolean): Promise<Change>;
@@ -151,6 +153,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
       await providers.stop();
       await http.close();
     },
+    askForModels: () => gateway.askForModels(),
     snapshot: () => gateway.snapshot(),
     subscribe: (listener) => gateway.feed.subscribe(listener),
     ...trayControls(config, machine, gateway),

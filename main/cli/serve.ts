@@ -50,6 +50,7 @@ export async function start({ env, dataDirectory }: Input): Promise<Outcome> {
   const addresses = await addressesOf(host);
   if ('kind' in addresses) return addresses;
   writeRunFile(dataDirectory, addresses.url);
+  host.askForModels();
   const onError = (why: string) => log('warn', 'systemd was not told', { why });
   const send = notifySystemd(env, onError);
   const notifier = createNotifier({ env, pid: process.pid, clock: systemClock, send });

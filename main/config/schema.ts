@@ -8,6 +8,8 @@ export const ENV_PREFIX = 'SWITCHYARD_';
 
 const PROTOCOLS_MEANING = 'Whether it serves /v1/responses and /v1/messages.';
 const TIMEOUT = 'Longest wait for the first token; then the request falls back.';
+const MODELS_MEANING =
+  'More model IDs that it takes. An app that asks for one gets it, and from here first.';
 const PREFILL_MEANING = 'How a partial answer is continued here after a stream was dropped.';
 
 /** The settings that the hosted upstreams and `ondemand` share; `prefix` as in `HOSTED_A`. */
@@ -24,6 +26,7 @@ function remote(prefix: string, address: string, timeoutMs: number, timeout = TI
       kinds.text,
       'Model ID sent to this upstream. Empty: the one that the app asks for.',
     ),
+    models: setting(`${prefix}_MODELS`, kinds.models, [], MODELS_MEANING),
     label: optional(`${prefix}_LABEL`, kinds.text, 'Name shown in the window.'),
     timeoutMs: setting(`${prefix}_TIMEOUT_MS`, kinds.milliseconds, timeoutMs, timeout),
     headers: setting(
@@ -102,6 +105,21 @@ export const SETTINGS = {
   },
   routing: {
     forceZero: setting('FORCE_ZERO', kinds.flag, false, 'Only Local is called.'),
+    modelAliases: setting(
+      'MODEL_ALIASES',
+      kinds.aliases,
+      [],
+      'Names for models, as in fast=llama-3.1-8b. Upstreams that have the model are asked first.',
+    ),
+    modelFallback: setting(
+      'MODEL_FALLBACK',
+      kinds.oneOf({
+        any: 'Another upstream answers with the model that it has.',
+        same: 'Only upstreams that have the model are called; without one, the app gets a 404.',
+      }),
+      'any',
+      'Whether another model may stand in for the one that an app asks for.',
+    ),
     idleTimeoutMs: setting(
       'IDLE_TIMEOUT_MS',
       kinds.milliseconds,

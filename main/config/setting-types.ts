@@ -167,6 +167,27 @@ export const names: Kind<readonly string[]> = {
   allowed: 'host names, separated by commas',
 };
 
+/** Longer than any model ID, and too short to be anything else. */
+const MODEL = '[^\\s,=]{1,200}';
+
+export const models: Kind<readonly string[]> = {
+  name: 'list',
+  schema: z.array(z.string().regex(new RegExp(`^${MODEL}$`))).max(200),
+  fromText: asList,
+  allowed: 'model IDs, separated by commas',
+};
+
+export const aliases: Kind<readonly string[]> = {
+  name: 'list',
+  schema: z
+    .array(z.string().regex(new RegExp(`^${MODEL}=${MODEL}$`)))
+    .max(200)
+    .refine((pairs) => new Set(pairs.map((pair) => pair.split('=')[0])).size === pairs.length),
+  fromText: asList,
+  allowed:
+    'name=model, each name once, separated by commas, such as fast=llama-3.1-8b,smart=gpt-4o',
+};
+
 export const origins: Kind<readonly string[]> = {
   name: 'list',
   schema: z.array(z.string().refine(isOrigin)).max(100),

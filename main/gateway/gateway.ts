@@ -34,6 +34,7 @@ import { healthCheckOf } from './routing/health-check-routes.ts';
 import { createHedgeBudget } from './routing/hedge-policy.ts';
 import { createEndpointSupport, type EndpointSupport } from './routing/endpoint-support.ts';
 import type { LocalChoice } from './upstream/call.ts';
+import { createModelCatalogue, type ModelCatalogue } from './upstream/model-catalogue.ts';
 import { type RemoteUpstream, remoteUpstreams } from './upstream/upstreams.ts';
 
 export interface GatewayDeps {
@@ -74,6 +75,8 @@ export interface Gateway {
   start(): Promise<Started>;
   /** Running requests may finish for `graceMs`, then they are ended. */
   stop(graceMs: number): Promise<void>;
+  /** Asks hosted upstreams for their models now instead of when somebody reads the list. */
+  askForModels(): void;
   snapshot(): LiveSnapshot;
   readonly feed: LiveFeed;
   resetCircuit(id: UpstreamId): void;
@@ -123,12 +126,14 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const bodies = createBodyBudget(() => config().gateway.maxBodiesInFlightBytes, BODY_COPIES);
   const prefills = createPrefills(deps.http, clock);
   const support = createEndpointSupport(clock);
+  const catalogue = createModelCatalogue(deps);
   const healthChecks = healthChecksOf(deps, circuits, () => remotes(config()));
   const sessions = createSessions(clock);
   const controlLink = () => `${lifecycle.url()}/#code=${sessions.newCode()}`;
   const identify = identifyBy(deps, sessions);
   const routes = routesOf(deps, {
     monitor,
+    catalogue,
     remotes: () => remotes(config()),
     sessions,
     controlLink,
@@ -168,12 +173,13 @@ export function createGateway(deps: GatewayDeps): Gateway {
 
   return {
     feed,
+    askForModels: () => remotes(config()).forEach((each) => catalogue.listedBy(each)),
     snapshot: () => feed.snapshot(),
     url: () => lifecycle.url(),
     baseUrl: () => lifecycle.baseUrl(),
     ports: () => (lifecycle.url() === '' ? [] : [Number(new URL(lifecycle.url()).port)]),
     controlLink,
-    ...changeHandlers(monitor, prefills, support),
+    ...changeHandlers(monitor, [prefills, support, catalogue]),
     start() {
       healthChecks.start();
       return lifecycle.start(config());
@@ -222,8 +228,7 @@ type ChangeHandlers = Pick<
 /** Reactions to changes of upstreams and machines. */
 function changeHandlers(
   { circuits, latencies, predictions, stats, warmup }: Monitor,
-  prefills: Prefills,
-  support: EndpointSupport,
+  [prefills, support, catalogue]: readonly [Prefills, EndpointSupport, ModelCatalogue],
 ): ChangeHandlers {
   return {
     resetCircuit: (id) => circuits.reset(id),
@@ -232,6 +237,7 @@ function changeHandlers(
       predictions.forget(id);
       prefills.forget(id);
       support.forget(id);
+      catalogue.forget(id);
       if (id === 'ondemand') warmup.forget();
     },
     traffic: (id) => providerTraffic(id, { circuits, latencies, stats }),
@@ -255,6 +261,7 @@ function changeHandlers(
 
 interface RouteParts {
   readonly monitor: Monitor;
+  readonly catalogue: ModelCatalogue;
   readonly remotes: () => readonly RemoteUpstream[];
   readonly sessions: Sessions;
   readonly controlLink: () => string;
@@ -264,7 +271,7 @@ interface RouteParts {
 
 function routesOf(
   deps: GatewayDeps,
-  { monitor, remotes, sessions, controlLink, lifecycle }: RouteParts,
+  { monitor, catalogue, remotes, sessions, controlLink, lifecycle }: RouteParts,
 ): readonly Route[] {
   const { status, stats, feed, warmup, circuits } = monitor;
   const { settings, clock } = deps;
@@ -272,7 +279,10 @@ function routesOf(
   const endAtStop: Lifecycle['endAtStop'] = (stream) => lifecycle().endAtStop(stream);
   const joinUrl = () => lifecycle().outsideUrl();
   const table = routeTable({
-    app: appHandlers({ ...deps, status, stats, summary, feed, sessions, controlLink, endAtStop }),
+    app: appHandlers({
+      ...deps,
+      ...{ status, stats, summary, feed, sessions, controlLink, endAtStop, remotes, catalogue },
+    }),
     control: controlHandlers({ ...deps, settings, remotes, warmup, circuits, isProvider }),
     keys: keyHandlers(deps),
     agent: agentHandlers(deps.agent),

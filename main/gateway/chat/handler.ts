@@ -10,6 +10,7 @@ import { type RestOfBody, sendError, sendErrorEarly } from '../http/responses.ts
 import { RequestAttempts } from '../routing/attempts.ts';
 import type { RequestObserver } from '../routing/observer.ts';
 import { type RequestContext, route, type RouterDeps } from '../routing/router.ts';
+import { withoutAlias } from '../upstream/aliases.ts';
 import type { ChatCall } from '../upstream/call.ts';
 import {
   type ChatRequest,
@@ -104,12 +105,14 @@ function contextOf(
   { signal, reserveCopy }: Pick<RequestContext, 'signal' | 'reserveCopy'>,
   deps: ChatDeps,
 ): RequestContext {
-  const { id, request, headers, authorization, key } = accepted;
+  const { id, headers, authorization, key } = accepted;
   // Read together, after the body: a change of settings applies to whole requests.
   const config = deps.config();
   const snapshot = { config, remotes: deps.remotes(), epoch: deps.circuits.epoch() };
+  const { modelAliases } = config.routing;
+  const request = withoutAlias(accepted.request, modelAliases);
   const zeroSpend = config.routing.forceZero || headers['x-gateway-force-zero'] === '1';
-  const observer = deps.observe({ id, model: request.model, stream: request.stream, key });
+  const observer = deps.observe({ id, model: accepted.request.model, stream: request.stream, key });
   return {
     call: { request, headers, authorization, zeroSpend },
     ...snapshot,
