@@ -2,14 +2,12 @@ import { AGENT_PORTS } from '#shared/agent.ts';
 import { LOG_SETTINGS } from './log-settings.ts';
 import * as kinds from './setting-types.ts';
 import { atStart, optional, setting, type Setting } from './setting-types.ts';
-import { PREFILL, PROTOCOLS } from './upstream-choices.ts';
+import { MODEL_FALLBACK, MODELS_MEANING, PREFILL, PROTOCOLS } from './upstream-choices.ts';
 
 export const ENV_PREFIX = 'SWITCHYARD_';
 
 const PROTOCOLS_MEANING = 'Whether it serves /v1/responses and /v1/messages.';
 const TIMEOUT = 'Longest wait for the first token; then the request falls back.';
-const MODELS_MEANING =
-  'More model IDs that it takes. An app that asks for one gets it, and from here first.';
 const PREFILL_MEANING = 'How a partial answer is continued here after a stream was dropped.';
 
 /** The settings that the hosted upstreams and `ondemand` share; `prefix` as in `HOSTED_A`. */
@@ -113,10 +111,7 @@ export const SETTINGS = {
     ),
     modelFallback: setting(
       'MODEL_FALLBACK',
-      kinds.oneOf({
-        any: 'Another upstream answers with the model that it has.',
-        same: 'Only upstreams that have the model are called; without one, the app gets a 404.',
-      }),
+      MODEL_FALLBACK,
       'any',
       'Whether another model may stand in for the one that an app asks for.',
     ),

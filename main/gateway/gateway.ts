@@ -139,8 +139,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     controlLink,
     lifecycle: () => lifecycle,
   });
-  const { windowDirectory } = deps;
-  const otherwise = createExpressListener(routes, { identify, windowDirectory, clock, onBug });
+  const otherwise = createExpressListener(routes, { ...deps, identify, onBug });
   const ownId = newRequestId();
   const refusedOrigin = logRefusedOrigins(log);
   const makeServer = () =>

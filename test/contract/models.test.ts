@@ -54,16 +54,29 @@ test('the list has what the engine offers, what hosted upstreams list, what is s
     .poll(() => listOf(url))
     .toEqual([
       {
-        ...{ id: 'llama', object: 'model', created: 7, owned_by: 'local', owner: 'vllm' },
-        ...{ upstreams: ['local', 'hosted_a'], context_length: 8192 },
+        id: 'llama',
+        object: 'model',
+        created: 7,
+        owned_by: 'local',
+        owner: 'vllm',
+        upstreams: ['local', 'hosted_a'],
+        context_length: 8192,
       },
       {
-        ...{ id: 'gpt', object: 'model', created: 1_700_000_000, owned_by: 'hosted_a' },
-        ...{ owner: 'openai', upstreams: ['hosted_a', 'hosted_c'] },
+        id: 'gpt',
+        object: 'model',
+        created: 1_700_000_000,
+        owned_by: 'hosted_a',
+        owner: 'openai',
+        upstreams: ['hosted_a', 'hosted_c'],
       },
       {
-        ...{ id: 'set', object: 'model', created: 0, owned_by: 'hosted_b' },
-        ...{ upstreams: ['hosted_b'], context_length: 4096 },
+        id: 'set',
+        object: 'model',
+        created: 0,
+        owned_by: 'hosted_b',
+        upstreams: ['hosted_b'],
+        context_length: 4096,
       },
       { id: 'extra', object: 'model', created: 0, owned_by: 'hosted_c', upstreams: ['hosted_c'] },
       expect.objectContaining({ id: 'fast', alias_of: 'llama', context_length: 8192 }),
@@ -121,10 +134,11 @@ test('neither the on-demand upstream is asked, nor anybody under zero-spend', as
   const a = await startListing({ id: 'gpt' });
   const gpu = await startListing({ id: 'big' });
   const urls = at({ hosted_a: a.url, ondemand: gpu.url });
-  const { url, set } = await startControlled({ ...urls, ONDEMAND_MODEL: 'set' });
-  await set({ routing: { forceZero: true } });
+  const gateway = await startControlled({ ...urls, ONDEMAND_MODEL: 'set' });
+  const { url } = gateway;
+  await gateway.set({ routing: { forceZero: true } });
   await listOf(url);
-  await set({ routing: { forceZero: false } });
+  await gateway.set({ routing: { forceZero: false } });
   expect(a.gets).toHaveLength(0);
   await expect.poll(() => idsOf(url)).toEqual(['gpt', 'set']);
   expect(gpu.gets).toHaveLength(0);
@@ -133,17 +147,22 @@ test('neither the on-demand upstream is asked, nor anybody under zero-spend', as
 test('an upstream with a new address has a new list', async () => {
   const before = await startListing({ id: 'old' });
   const after = await startListing({ id: 'new' });
-  const { url, set } = await startControlled({});
-  await set({ hosted_a: { baseUrl: before.url } });
+  const gateway = await startControlled({});
+  const { url } = gateway;
+  await gateway.set({ hosted_a: { baseUrl: before.url } });
   await expect.poll(() => idsOf(url)).toEqual(['old']);
-  await set({ hosted_a: { baseUrl: after.url } });
+  await gateway.set({ hosted_a: { baseUrl: after.url } });
   await expect.poll(() => idsOf(url)).toEqual(['new']);
 });
 
 test('what is no list of models, or too long a one, is not taken', async () => {
   const odd = await startListing(
-    ...[{ id: 7 }, { id: '' }, { id: 'x'.repeat(201) }, { id: 'a\nb' }, { object: 'model' }],
-    ...[{ id: 'fine', created: 'soon', owned_by: 7, context_length: -1, meta: [] }],
+    { id: 7 },
+    { id: '' },
+    { id: 'x'.repeat(201) },
+    { id: 'a\nb' },
+    { object: 'model' },
+    { id: 'fine', created: 'soon', owned_by: 7, context_length: -1, meta: [] },
     { id: 'claude', created_at: '2025-02-19T00:00:00Z', max_input_tokens: 200_000 },
   );
   const many = await startListing(...Array.from({ length: 6000 }, (_, n) => ({ id: `m${n}` })));

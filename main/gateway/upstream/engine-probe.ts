@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../platform/clock.ts';
 import { fetchBody } from '../../platform/http/fetch-body.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
-import { parseModelList } from './model-list.ts';
+import { parseModelList } from './listed-models.ts';
 import { parseBaseAddress, type LocalTarget } from './upstreams.ts';
 
 interface LocalEngine {

@@ -2,7 +2,7 @@ import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { fetchBody } from '../../platform/http/fetch-body.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
-import { type ListedModel, parseModelList } from './model-list.ts';
+import { type ListedModel, parseModelList } from './listed-models.ts';
 import { type RemoteUpstream, upstreamPath } from './upstreams.ts';
 
 /** The models that hosted upstreams list. */

@@ -1,6 +1,6 @@
 import { HOSTED_IDS, type HostedId, type UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
-import type { ListedModel } from './model-list.ts';
+import type { ListedModel } from './listed-models.ts';
 import { ownSecrets } from './own-secrets.ts';
 
 /** A base address, split once into what each request needs. */
