@@ -277,11 +277,19 @@ function routesOf(
   const { summary, isKnown: isProvider } = deps.providers;
   const endAtStop: Lifecycle['endAtStop'] = (stream) => lifecycle().endAtStop(stream);
   const joinUrl = () => lifecycle().outsideUrl();
+  const app = {
+    status,
+    stats,
+    summary,
+    feed,
+    sessions,
+    controlLink,
+    endAtStop,
+    remotes,
+    catalogue,
+  };
   const table = routeTable({
-    app: appHandlers({
-      ...deps,
-      ...{ status, stats, summary, feed, sessions, controlLink, endAtStop, remotes, catalogue },
-    }),
+    app: appHandlers({ ...deps, ...app }),
     control: controlHandlers({ ...deps, settings, remotes, warmup, circuits, isProvider }),
     keys: keyHandlers(deps),
     agent: agentHandlers(deps.agent),
