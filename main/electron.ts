@@ -23,6 +23,7 @@ import {
   isFileProblem,
   openDataDirectory,
 } from './config/data-directory.ts';
+import { readKeyFile } from './config/key-file.ts';
 import { loadConfig } from './config/load.ts';
 import { readSettings } from './config/settings-file.ts';
 import { type Composed, runDesktop } from './desktop/desktop.ts';
@@ -120,7 +121,7 @@ async function composeHost(lock: DataLock): Promise<HostApi> {
 async function openHost(lock: DataLock): Promise<HostApi> {
   const unsafe = openDataDirectory(process.env, process.platform);
   const settings = readSettings(dataDir, Date.now());
-  const loaded = loadConfig(process.env, settings.tree);
+  const loaded = loadConfig(process.env, settings.tree, readKeyFile(dataDir));
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
   const { logLevel, logFormat } = loaded.config.gateway;
   const log = createLog({
@@ -146,6 +147,7 @@ async function openHost(lock: DataLock): Promise<HostApi> {
     },
   );
   for (const notice of host.notices) log('warn', notice);
+  host.askForModels();
   powerMonitor.on('resume', () => host.resumed());
   return ownedHost(host, lock);
 }

@@ -54,6 +54,8 @@ export interface RequestRow {
   readonly caller: RequestCaller | null;
   readonly model: string | null;
   readonly stream: boolean;
+  /** Name of the API key that it came with; null for none. */
+  readonly key: string | null;
   /** `broken`: the answer had begun and the upstream did not finish it. */
   readonly state: 'running' | 'done' | 'failed' | 'broken' | 'cancelled';
   /** The upstream that gave the answer, null while there is none. */

@@ -4,9 +4,11 @@ import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { AppInfo, LiveEvent, LiveSnapshot } from '#shared/live.ts';
 import { type HostActivity, UNKNOWN_HOST_ACTIVITY } from '../agent/availability/host-activity.ts';
 import type { StartTool } from '../agent/telemetry/tool-process.ts';
+import { writeKeyFile } from '../config/key-file.ts';
 import { createLiveConfig, type LiveConfig } from '../config/live-config.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Route } from '../gateway/api/routes.ts';
+import { createNamedKeys, type NamedKeys } from '../gateway/auth/named-keys.ts';
 import { createGateway, type Gateway } from '../gateway/gateway.ts';
 import { identityOf } from '../gateway/monitoring/saved-state.ts';
 import { createFixedEngine } from '../gateway/upstream/engine-probe.ts';
@@ -56,6 +58,8 @@ export interface Host {
   start(): Promise<{ readonly url: string; readonly baseUrl: string }>;
   /** Running requests may finish for up to 30 s. */
   stop(graceMs?: number): Promise<void>;
+  /** Asks hosted upstreams for their models now instead of when somebody reads the list. */
+  askForModels(): void;
   snapshot(): LiveSnapshot;
   subscribe(listener: (event: LiveEvent) => void): () => void;
   setWarmup(enabled: boolean): Promise<Change>;
@@ -83,7 +87,9 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
   const opened = await edges.openStore(join(dataDirectory, 'registry.db'), { clock, log });
   const http = createHttpClient();
   const engine = createFixedEngine({ http, clock }, () => gateway.feed.changed());
-  const config = createLiveConfig(loaded, dataDirectory, (now, before) => {
+  const keys = openKeys(options, edges);
+  const files = { directory: dataDirectory, hasNamedKeys: () => !keys.isEmpty() };
+  const config = createLiveConfig(loaded, files, (now, before) => {
     if (now.local.baseUrl !== before.local.baseUrl) engine.set(now.local.baseUrl);
     machine.configured(now, before);
     for (const id of UPSTREAM_IDS) {
@@ -119,6 +125,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
   });
   const gateway: Gateway = createGateway({
     ...common,
+    keys,
     settings: { view: () => config.view(), patch: (tree) => config.patch(tree) },
     pickLocal() {
       const target = engine.target();
@@ -160,6 +167,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
       await providers.stop();
       await http.close();
     },
+    askForModels: () => gateway.askForModels(),
     snapshot: () => gateway.snapshot(),
     subscribe: (listener) => gateway.feed.subscribe(listener),
     ...trayControls(config, machine, gateway),
@@ -175,6 +183,17 @@ function appInfo(
 ): Omit<AppInfo, 'baseUrl'> {
   const warmupEnabled = config.current().ondemand.warmup;
   return { version: VERSION, warmupEnabled, ...(demo === undefined ? {} : { demo: demo.view() }) };
+}
+
+function openKeys({ loaded, dataDirectory }: HostOptions, { clock, log }: HostEdges): NamedKeys {
+  const usesPath = join(dataDirectory, 'keys-used.json');
+  return createNamedKeys({
+    stored: loaded.namedKeys,
+    write: (next) => writeKeyFile(dataDirectory, next),
+    keepUses: (save) => createStateFile(usesPath, save, { clock, log }),
+    clock,
+    log,
+  });
 }
 
 function trayControls(

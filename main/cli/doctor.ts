@@ -5,6 +5,7 @@ import { savedIdentity } from '../agent/doctor/saved-identity.ts';
 import { pinnedAddress } from '../agent/engines/addresses.ts';
 import { createEnrollmentFile } from '../agent/storage/enrollment-file.ts';
 import { createTelemetry } from '../agent/telemetry/telemetry.ts';
+import { readKeyFile } from '../config/key-file.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { readSettings } from '../config/settings-file.ts';
@@ -40,7 +41,7 @@ async function checkHere(
   env: NodeJS.ProcessEnv,
   directory: string,
 ): Promise<DoctorReport | Outcome> {
-  const loaded = loadConfig(env, readSettings(directory, Date.now()).tree);
+  const loaded = loadConfig(env, readSettings(directory, Date.now()).tree, readKeyFile(directory));
   if (loaded.kind === 'refused') return failed(loaded.problems.join('\n'));
   const { agent, gateway } = loaded.config;
   const pinned =

@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { AGENT_PORTS } from '#shared/agent.ts';
 import { registryOrigin } from '../agent/registration/http-link.ts';
+import { readKeyFile } from '../config/key-file.ts';
 import { loadConfig, type LoadedConfig, type RefusedConfig } from '../config/load.ts';
 import { readSettings } from '../config/settings-file.ts';
 import { isLoopbackHost } from '../platform/http/server.ts';
@@ -20,7 +21,11 @@ import { withProgress } from './terminal.ts';
 /** Enrols this machine at a gateway. */
 export async function runJoin({ env, dataDirectory, words, options }: Input): Promise<Outcome> {
   const [url = '', token = ''] = words;
-  const loaded = loadConfig(env, readSettings(dataDirectory, Date.now()).tree);
+  const loaded = loadConfig(
+    env,
+    readSettings(dataDirectory, Date.now()).tree,
+    readKeyFile(dataDirectory),
+  );
   const plan = await planOf({ url, token, yes: options['yes'] === true }, loaded);
   if (plan.kind === 'refused') return failed(plan.lines.join('\n'));
   const { request, warnings } = plan;

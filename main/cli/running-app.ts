@@ -25,7 +25,7 @@ interface Called {
 
 /** A call of a control route; one that only reads has no `json`. */
 export interface Call {
-  readonly method: 'GET' | 'POST' | 'PATCH';
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Under `/api/v1/`. */
   readonly path: string;
   readonly json?: unknown;

@@ -5,6 +5,7 @@ import { ownedHost } from '../app/owned-host.ts';
 import { stopOnSignal } from '../app/shutdown.ts';
 import { VERSION } from '../app/version.ts';
 import { openDataDirectory } from '../config/data-directory.ts';
+import { readKeyFile } from '../config/key-file.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { readSettings } from '../config/settings-file.ts';
@@ -21,7 +22,7 @@ import { print, printError } from './terminal.ts';
 /** Runs the gateway under plain Node until a signal ends it. */
 export async function start({ env, dataDirectory }: Input): Promise<Outcome> {
   const settings = readSettings(dataDirectory, Date.now());
-  const loaded = loadConfig(env, settings.tree);
+  const loaded = loadConfig(env, settings.tree, readKeyFile(dataDirectory));
   if (loaded.kind === 'refused') return failed(loaded.problems.join('\n'));
   const unsafe = openDataDirectory(env, process.platform);
   const claim = claimDataDirectory(dataDirectory, Date.now());
@@ -52,6 +53,7 @@ export async function start({ env, dataDirectory }: Input): Promise<Outcome> {
   for (const notice of host.notices) voice.warn(notice);
   const addresses = await addressesOf(host);
   if ('kind' in addresses) return addresses;
+  host.askForModels();
   const onError = (why: string) => log('warn', 'systemd was not told', { why });
   const send = notifySystemd(env, onError);
   const notifier = createNotifier({ env, pid: process.pid, clock: systemClock, send });

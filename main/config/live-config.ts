@@ -25,7 +25,7 @@ export interface LiveConfig {
 /** `changed` is called for each replacement. */
 export function createLiveConfig(
   loaded: LoadedConfig,
-  directory: string,
+  { directory, hasNamedKeys }: { readonly directory: string; readonly hasNamedKeys: () => boolean },
   changed: (now: Config, before: Config) => void,
 ): LiveConfig {
   let { config } = loaded;
@@ -34,7 +34,7 @@ export function createLiveConfig(
     current: () => config,
     view: () => settingsView(config, sources),
     patch(tree) {
-      const plan = planPatch(tree, config, sources);
+      const plan = planPatch(tree, { config, sources, hasNamedKeys: hasNamedKeys() });
       if (plan.kind === 'refused') return plan;
       try {
         writeSettings(directory, plan.changes);
@@ -71,8 +71,11 @@ type PatchPlan =
 /** Holds a tree of plain values against the table; null stands for "as if it had never been set". */
 function planPatch(
   tree: unknown,
-  config: Config,
-  sources: ReadonlyMap<string, SettingSource>,
+  {
+    config,
+    sources,
+    hasNamedKeys,
+  }: Pick<LoadedConfig, 'config' | 'sources'> & { readonly hasNamedKeys: boolean },
 ): PatchPlan {
   if (!isObject(tree))
     return invalid('Send an object of sections, such as {"ondemand":{"warmup":false}}.', null);
@@ -93,7 +96,7 @@ function planPatch(
     }
   }
   const next = changes.reduce(withChange, config);
-  const [open] = openToTheNetwork(next);
+  const [open] = openToTheNetwork(next, hasNamedKeys);
   if (open !== undefined) return invalid(open, 'gateway.apiKeys');
   const [own] = ownAddresses(next);
   if (own !== undefined) return invalid(own.message, own.path);

@@ -1,5 +1,6 @@
 import type { SettingSource } from '#shared/settings.ts';
 import { isLoopbackHost } from '../platform/http/server.ts';
+import { type KeyFile, NO_KEYS, type StoredKey } from './key-file.ts';
 import { maskMistyped } from './mask.ts';
 import { ownAddresses } from './own-addresses.ts';
 import { type Config, ENTRIES, type Entry, ENV_PREFIX } from './schema.ts';
@@ -13,6 +14,7 @@ export interface LoadedConfig {
   readonly config: Config;
   /** Source of each value, by path. */
   readonly sources: ReadonlyMap<string, SettingSource>;
+  readonly namedKeys: readonly StoredKey[];
   readonly warnings: readonly string[];
 }
 
@@ -29,8 +31,10 @@ export interface RefusedConfig {
 export function loadConfig(
   env: Readonly<Record<string, string | undefined>>,
   file: SettingsTree,
+  keyFile: KeyFile = NO_KEYS,
 ): LoadedConfig | RefusedConfig {
-  const problems: string[] = [];
+  const problems: string[] = keyFile.kind === 'unreadable' ? [keyFile.problem] : [];
+  const namedKeys = keyFile.kind === 'keys' ? keyFile.keys : [];
   const sources = new Map<string, SettingSource>();
   const sections: Record<string, Record<string, unknown>> = {};
   for (const entry of ENTRIES) {
@@ -45,10 +49,10 @@ export function loadConfig(
   const config = sections as unknown as Config;
   if (problems.length === 0) {
     const own = ownAddresses(config).map(({ message }) => message);
-    problems.push(...openToTheNetwork(config), ...own);
+    problems.push(...openToTheNetwork(config, namedKeys.length > 0), ...own);
   }
   if (problems.length > 0) return { kind: 'refused', problems };
-  return { kind: 'loaded', config, sources, warnings: unknownVariables(env) };
+  return { kind: 'loaded', config, sources, namedKeys, warnings: unknownVariables(env) };
 }
 
 type Settled =
@@ -84,11 +88,11 @@ function unknownVariables(env: Readonly<Record<string, string | undefined>>): st
 }
 
 /** Why this configuration would be open to other machines without a key, one line each. */
-export function openToTheNetwork({ gateway }: Config): string[] {
-  if (isLoopbackHost(gateway.host) || gateway.apiKeys.length > 0) return [];
+export function openToTheNetwork({ gateway }: Config, hasNamedKeys: boolean): string[] {
+  if (isLoopbackHost(gateway.host) || gateway.apiKeys.length > 0 || hasNamedKeys) return [];
   return [
     `${ENV_PREFIX}HOST is "${gateway.host}", which other machines can reach, but ${ENV_PREFIX}API_KEYS is empty: ` +
-      `set ${ENV_PREFIX}API_KEYS to a key of your own (openssl rand -hex 24 makes one) or bind to 127.0.0.1`,
+      `set ${ENV_PREFIX}API_KEYS to a key of your own (openssl rand -hex 24 makes one), create one with "switchyard keys add NAME" while it is bound to 127.0.0.1, or bind to 127.0.0.1`,
   ];
 }
 

@@ -2,7 +2,7 @@ import { AGENT_PORTS } from '#shared/agent.ts';
 import { LOG_SETTINGS } from './log-settings.ts';
 import * as kinds from './setting-types.ts';
 import { atStart, optional, setting, type Setting } from './setting-types.ts';
-import { PREFILL, PROTOCOLS } from './upstream-choices.ts';
+import { MODEL_FALLBACK, MODELS_MEANING, PREFILL, PROTOCOLS } from './upstream-choices.ts';
 
 export const ENV_PREFIX = 'SWITCHYARD_';
 
@@ -24,6 +24,7 @@ function remote(prefix: string, address: string, timeoutMs: number, timeout = TI
       kinds.text,
       'Model ID sent to this upstream. Empty: the one that the app asks for.',
     ),
+    models: setting(`${prefix}_MODELS`, kinds.models, [], MODELS_MEANING),
     label: optional(`${prefix}_LABEL`, kinds.text, 'Name shown in the window.'),
     timeoutMs: setting(`${prefix}_TIMEOUT_MS`, kinds.milliseconds, timeoutMs, timeout),
     headers: setting(
@@ -102,6 +103,18 @@ export const SETTINGS = {
   },
   routing: {
     forceZero: setting('FORCE_ZERO', kinds.flag, false, 'Only Local is called.'),
+    modelAliases: setting(
+      'MODEL_ALIASES',
+      kinds.aliases,
+      [],
+      'Names for models, as in fast=llama-3.1-8b. Upstreams that have the model are asked first.',
+    ),
+    modelFallback: setting(
+      'MODEL_FALLBACK',
+      MODEL_FALLBACK,
+      'any',
+      'Whether another model may stand in for the one that an app asks for.',
+    ),
     idleTimeoutMs: setting(
       'IDLE_TIMEOUT_MS',
       kinds.milliseconds,
@@ -222,7 +235,7 @@ export const SETTINGS = {
       'ALLOWED_ORIGINS',
       kinds.origins,
       [],
-      'Web pages that may call the gateway from a browser.',
+      'Web pages and app schemes that may call the gateway: https://chat.example.com, http://localhost:*, app://obsidian.md.',
     ),
     maxBodyBytes: setting(
       'MAX_BODY_BYTES',

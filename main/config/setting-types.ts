@@ -167,16 +167,46 @@ export const names: Kind<readonly string[]> = {
   allowed: 'host names, separated by commas',
 };
 
+/** Longer than any model ID, and too short to be anything else. */
+const MODEL = '[^\\s,=]{1,200}';
+
+export const models: Kind<readonly string[]> = {
+  name: 'list',
+  schema: z.array(z.string().regex(new RegExp(`^${MODEL}$`))).max(200),
+  fromText: asList,
+  allowed: 'model IDs, separated by commas',
+};
+
+export const aliases: Kind<readonly string[]> = {
+  name: 'list',
+  schema: z
+    .array(z.string().regex(new RegExp(`^${MODEL}=${MODEL}$`)))
+    .max(200)
+    .refine((pairs) => new Set(pairs.map((pair) => pair.split('=')[0])).size === pairs.length),
+  fromText: asList,
+  allowed:
+    'name=model, each name once, separated by commas, such as fast=llama-3.1-8b,smart=gpt-4o',
+};
+
 export const origins: Kind<readonly string[]> = {
   name: 'list',
   schema: z.array(z.string().refine(isOrigin)).max(100),
   fromText: asList,
-  allowed: 'page origins such as https://chat.example.com, separated by commas',
+  allowed:
+    'page origins such as https://chat.example.com, http://localhost:* or app://obsidian.md, separated by commas',
 };
 
-/** `null` is what sandboxed and file: pages send; allowing it is the owner's explicit choice. */
+/**
+ * `null` is what sandboxed and file: pages send; allowing it is the owner's explicit choice. `*` stands for a port,
+ * or for all pages of an app's own scheme, but never for all web pages.
+ */
 function isOrigin(value: string): boolean {
-  return value === 'null' || /^[a-z][a-z0-9+.-]*:\/\/[^/?#\s]+$/i.test(value);
+  const isWeb = /^https?:/i.test(value);
+  return (
+    value === 'null' ||
+    /^[a-z][a-z0-9+.-]*:\/\/[^/?#\s*]+(:\*)?$/i.test(value) ||
+    (!isWeb && /^[a-z][a-z0-9+.-]*:\/\/\*?$/i.test(value))
+  );
 }
 
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/;

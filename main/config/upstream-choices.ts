@@ -15,3 +15,12 @@ export const PROTOCOLS = oneOf({
   native: 'It serves both itself.',
   chat: 'It serves neither, and is passed over for them.',
 });
+
+export const MODELS_MEANING =
+  'More model IDs that it takes. An app that asks for one gets it, and from here first.';
+
+/** docs/routing.md#models. */
+export const MODEL_FALLBACK = oneOf({
+  any: 'Another upstream answers with the model that it has.',
+  same: 'Only upstreams that have the model are called; without one, the app gets a 404.',
+});

@@ -20,12 +20,15 @@ import {
   type OnPortTaken,
   type Started,
 } from './api/lifecycle.ts';
+import { keyHandlers } from './api/key-handlers.ts';
 import { providerHandlers, type ProvidersApi } from './api/provider-handlers.ts';
 import { type Route, routeTable } from './api/routes.ts';
 import { createGatewayServer } from './api/server.ts';
 import { upstreamHandlers } from './api/upstream-handlers.ts';
+import { logRefusedOrigins } from './auth/allowed-origins.ts';
 import { identifyBy } from './auth/identity.ts';
 import { type Browsers, createBrowsers } from './auth/browsers.ts';
+import type { NamedKeys } from './auth/named-keys.ts';
 import { createSessions, type Sessions } from './auth/sessions.ts';
 import type { ReportProviderResult } from './monitoring/request-log.ts';
 import { createAdmission } from './chat/admission.ts';
@@ -40,11 +43,13 @@ import { createEngineActivity } from './routing/engine-activity.ts';
 import { createHedgeBudget } from './routing/hedge-policy.ts';
 import { createEndpointSupport, type EndpointSupport } from './routing/endpoint-support.ts';
 import type { LocalChoice } from './upstream/call.ts';
+import { createModelCatalogue, type ModelCatalogue } from './upstream/model-catalogue.ts';
 import { type RemoteUpstream, remoteUpstreams } from './upstream/upstreams.ts';
 
 export interface GatewayDeps {
   readonly config: () => Config;
   readonly settings: SettingsApi;
+  readonly keys: NamedKeys;
   readonly http: HttpClient;
   readonly clock: Clock;
   /** In [0, 1). */
@@ -85,6 +90,8 @@ export interface Gateway {
   start(): Promise<Started>;
   /** Running requests may finish for `graceMs`, then they are ended. */
   stop(graceMs: number): Promise<void>;
+  /** Asks hosted upstreams for their models now instead of when somebody reads the list. */
+  askForModels(): void;
   snapshot(): LiveSnapshot;
   readonly feed: LiveFeed;
   resetCircuit(id: UpstreamId): void;
@@ -136,11 +143,13 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const bodies = createBodyBudget(() => config().gateway.maxBodiesInFlightBytes, BODY_COPIES);
   const prefills = createPrefills(deps.http, clock);
   const support = createEndpointSupport(clock);
+  const catalogue = createModelCatalogue(deps);
   const { sightings, healthChecks, stopChecks } = createChecks(deps, monitor, remotes);
   const { sessions, browsers, identify } = accessOf(deps);
   const controlLink = () => `${lifecycle.url()}/#code=${sessions.newCode()}`;
   const routes = routesOf(deps, {
     monitor,
+    catalogue,
     remotes,
     sightings,
     sessions,
@@ -150,6 +159,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   });
   const otherwise = createExpressListener(routes, { ...deps, identify, onBug });
   const ownId = newRequestId();
+  const refusedOrigin = logRefusedOrigins(log);
   const makeServer = () =>
     createGatewayServer({
       config,
@@ -172,6 +182,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       },
       otherwise,
       isStopping: () => lifecycle.isStopping(),
+      refusedOrigin,
       onBug,
     });
 
@@ -179,12 +190,13 @@ export function createGateway(deps: GatewayDeps): Gateway {
 
   return {
     feed,
+    askForModels: () => remotes().forEach((each) => catalogue.listedBy(each)),
     snapshot: () => feed.snapshot(),
     url: () => lifecycle.url(),
     baseUrl: () => lifecycle.baseUrl(),
     ports: () => (lifecycle.url() === '' ? [] : [Number(new URL(lifecycle.url()).port)]),
     controlLink,
-    ...changeHandlers(monitor, { prefills, support, sightings }),
+    ...changeHandlers(monitor, { prefills, support, catalogue, sightings }),
     start() {
       healthChecks.start();
       return lifecycle.start(config());
@@ -193,7 +205,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       warmup.stop();
       stopChecks();
       await lifecycle.stop(graceMs);
-      await monitor.flush();
+      await Promise.all([monitor.flush(), deps.keys.flush()]);
     },
   };
 }
@@ -218,10 +230,12 @@ function changeHandlers(
   {
     prefills,
     support,
+    catalogue,
     sightings,
   }: {
     readonly prefills: Prefills;
     readonly support: EndpointSupport;
+    readonly catalogue: ModelCatalogue;
     readonly sightings: Sightings;
   },
 ): ChangeHandlers {
@@ -233,6 +247,7 @@ function changeHandlers(
       prefills.forget(id);
       support.forget(id);
       sightings.changed(id);
+      catalogue.forget(id);
       if (id === 'ondemand') warmup.forget();
     },
     traffic: (id) => providerTraffic(id, { circuits, latencies, stats }),
@@ -255,15 +270,16 @@ function changeHandlers(
 }
 
 /** Who has control: the token's holder, sessions, and browsers that were told to be remembered. */
-function accessOf({ clock, config, controlToken, keepBrowsers }: GatewayDeps) {
-  const sessions = createSessions(clock);
-  const browsers = createBrowsers(clock, keepBrowsers);
+function accessOf(deps: GatewayDeps) {
+  const sessions = createSessions(deps.clock);
+  const browsers = createBrowsers(deps.clock, deps.keepBrowsers);
   const isSession = (token: string) => sessions.isSession(token) || browsers.isRemembered(token);
-  return { sessions, browsers, identify: identifyBy(config, controlToken, isSession) };
+  return { sessions, browsers, identify: identifyBy(deps, isSession) };
 }
 
 interface RouteParts {
   readonly monitor: Monitor;
+  readonly catalogue: ModelCatalogue;
   readonly remotes: () => readonly RemoteUpstream[];
   readonly sightings: Sightings;
   readonly sessions: Sessions;
@@ -275,17 +291,38 @@ interface RouteParts {
 
 function routesOf(
   deps: GatewayDeps,
-  { monitor, remotes, sightings, sessions, browsers, controlLink, lifecycle }: RouteParts,
+  {
+    monitor,
+    catalogue,
+    remotes,
+    sightings,
+    sessions,
+    browsers,
+    controlLink,
+    lifecycle,
+  }: RouteParts,
 ): readonly Route[] {
   const { status, stats, feed, warmup, circuits } = monitor;
   const { settings, clock } = deps;
   const { summary, isKnown: isProvider } = deps.providers;
   const endAtStop: Lifecycle['endAtStop'] = (stream) => lifecycle().endAtStop(stream);
   const joinUrl = () => lifecycle().outsideUrl();
+  const app = {
+    status,
+    stats,
+    summary,
+    feed,
+    sessions,
+    controlLink,
+    endAtStop,
+    remotes,
+    catalogue,
+  };
   const table = routeTable({
     access: accessHandlers({ ...deps, browsers }),
-    app: appHandlers({ ...deps, status, stats, summary, feed, sessions, controlLink, endAtStop }),
+    app: appHandlers({ ...deps, ...app }),
     control: controlHandlers({ ...deps, settings, remotes, warmup, circuits, isProvider }),
+    keys: keyHandlers(deps),
     upstreams: upstreamHandlers({ ...deps, remotes, sightings }),
     agent: agentHandlers(deps.agent),
     providers: providerHandlers({ providers: deps.providers.api, joinUrl, clock }),

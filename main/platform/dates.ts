@@ -5,6 +5,11 @@ export function parseHttpDate(text: string): number | null {
   return Number.isNaN(ms) ? null : ms;
 }
 
+/** Milliseconds since the epoch of an ISO 8601 time; NaN for other texts. */
+export function isoMs(text: string): number {
+  return Date.parse(text);
+}
+
 /** ISO 8601 in UTC, from milliseconds since the epoch. */
 export function isoTime(ms: number): string {
   return new Date(ms).toISOString();

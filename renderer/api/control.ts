@@ -2,6 +2,7 @@ import type { UpstreamId } from '#shared/ids.ts';
 import type { DemoFault, UpstreamTest } from '#shared/live.ts';
 import type { SettingsView } from '#shared/settings.ts';
 import { createCaller, type Answer } from './call.ts';
+import { createKeys, type Keys } from './keys.ts';
 import { jsonBody, type Client, type Refusal } from './client.ts';
 import type { SettingsState } from './window-state.ts';
 
@@ -20,6 +21,7 @@ export interface Control {
   readSettings: () => Promise<void>;
   /** Takes all changes of the tree or none. */
   saveSettings: (tree: object) => Promise<Refusal | null>;
+  readonly keys: Keys;
 }
 
 export interface ModelSource {
@@ -45,6 +47,7 @@ export function createControl(
     listener.settings({ kind: 'read', view: view as SettingsView });
 
   return {
+    keys: createKeys({ call, order }),
     setFault: (id, fault) => order(`/api/v1/demo/faults/${id}`, jsonBody('PUT', { fault })),
     resetCircuit: (id) => order(`/api/v1/circuits/${id}/reset`, { method: 'POST' }),
     warmUp: () => order('/api/v1/warmup', { method: 'POST' }),

@@ -40,6 +40,39 @@ test('status says what can serve, and its exit code whether anything can', async
   });
 });
 
+test('keys add prints a key once; it works until it is revoked, also after a restart', async () => {
+  const upstream = await startUpstream(answers('Hi.'));
+  const { run, host, DATA_DIR } = await startRunning({ LOCAL_ENGINE_URL: upstream.url });
+  expect(await run('keys', 'list')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('every app on this machine may call'),
+  });
+  const { code, stdout, stderr } = await run('keys', 'add', 'laptop');
+  expect([code, stderr]).toEqual([0, '']);
+  const [key = ''] = stdout.split('\n');
+  expect(key).toMatch(/^sy-[0-9a-f]{64}$/);
+  const models = async (url: string, bearer: string) => {
+    const headers = { authorization: `Bearer ${bearer}` };
+    return (await fetch(`${url}/v1/models`, { headers })).status;
+  };
+  expect([await models(host.url, key), await models(host.url, 'none')]).toEqual([200, 401]);
+  expect(await run('keys', 'add', 'laptop')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('already'),
+  });
+  host.cli.kill('SIGTERM');
+  await host.cli.ended;
+
+  const again = await startHost({ DATA_DIR, AGENT: 'false', LOCAL_ENGINE_URL: upstream.url });
+  expect([await models(again.url, key), await models(again.url, 'none')]).toEqual([200, 401]);
+  const listed = await run('keys', 'list');
+  expect(listed.stdout).toMatch(/^laptop {2}created \S+Z {2}last used \S+Z\n$/);
+  expect(listed.stdout).not.toContain(key);
+  expect(await run('keys', 'revoke', 'laptop')).toMatchObject({ code: 0 });
+  expect(await models(again.url, 'none')).toBe(200);
+  expect(await run('keys', 'add')).toMatchObject({ code: 2 });
+});
+
 test('chat prints the answer on standard output and its route on standard error', async () => {
   const broken = await startUpstream(error(503));
   const upstream = await startUpstream(answers('Hello to you.'));

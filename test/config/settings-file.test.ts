@@ -172,7 +172,11 @@ function live(env: Record<string, string> = {}) {
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
   const directory = temporaryDirectory();
   let changes = 0;
-  const config = createLiveConfig(loaded, directory, () => (changes += 1));
+  const config = createLiveConfig(
+    loaded,
+    { directory, hasNamedKeys: () => false },
+    () => (changes += 1),
+  );
   return { config, directory, changes: () => changes };
 }
 

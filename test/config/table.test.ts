@@ -11,6 +11,7 @@ function remote(prefix: string, timeoutMs: number): Record<string, unknown> {
     [`${prefix}_BASE_URL`]: null,
     [`${prefix}_API_KEY`]: null,
     [`${prefix}_MODEL`]: null,
+    [`${prefix}_MODELS`]: [],
     [`${prefix}_LABEL`]: null,
     [`${prefix}_HEADERS`]: {},
     [`${prefix}_TIMEOUT_MS`]: timeoutMs,
@@ -39,6 +40,8 @@ const TABLE: Readonly<Record<string, unknown>> = {
   COOLDOWN_MS: 60000,
   TTFT_THRESHOLD_MS: 5000,
   TTFT_SLOW_THRESHOLD: 3,
+  MODEL_ALIASES: [],
+  MODEL_FALLBACK: 'any',
   IDLE_TIMEOUT_MS: 30000,
   HEDGE: 'own',
   // The TTFT threshold, where it is not set.

@@ -174,14 +174,39 @@ const KINDS: {
     allowed: /host names, separated by commas/,
   },
   {
+    names: ['HOSTED_A_MODELS', 'HOSTED_B_MODELS', 'HOSTED_C_MODELS', 'ONDEMAND_MODELS'],
+    good: [['gpt-4o, org/llama:8b', ['gpt-4o', 'org/llama:8b']]],
+    bad: ['a b', 'a=b', 'x'.repeat(201)],
+    allowed: /model IDs/,
+  },
+  {
+    names: ['MODEL_ALIASES'],
+    good: [['fast=llama-3.1-8b, smart=org/gpt:4o', ['fast=llama-3.1-8b', 'smart=org/gpt:4o']]],
+    bad: ['fast', '=a', 'a=', 'a=b=c', 'a=b,a=c', 'a b=c'],
+    allowed: /name=model/,
+  },
+  {
     names: ['ALLOWED_ORIGINS'],
     good: [
       [
         'https://chat.example.com,null,app://obsidian.md',
         ['https://chat.example.com', 'null', 'app://obsidian.md'],
       ],
+      [
+        'http://localhost:*,capacitor://*,file://',
+        ['http://localhost:*', 'capacitor://*', 'file://'],
+      ],
     ],
-    bad: ['*', 'chat.example.com', 'https://chat.example.com/', 'https://a b'],
+    bad: [
+      '*',
+      'chat.example.com',
+      'https://chat.example.com/',
+      'https://a b',
+      'https://*',
+      'http://*:80',
+      'https://*.example.com',
+      'https://',
+    ],
     allowed: /page origins such as/,
   },
   {
@@ -213,6 +238,15 @@ const KINDS: {
     ],
     bad: ['OWN', 'none', 'own,all'],
     allowed: /one of own, all, off/,
+  },
+  {
+    names: ['MODEL_FALLBACK'],
+    good: [
+      ['any', 'any'],
+      ['same', 'same'],
+    ],
+    bad: ['none', 'true'],
+    allowed: /one of any, same/,
   },
   {
     names: ['RESUME'],

@@ -90,7 +90,14 @@ test('each total is shown as what it is', async () => {
   const figures = {
     version: VERSION,
     status,
-    stats: { totalRequests: 11, fallbackCount: 7, hedges: 5, handovers: 3, inFlight },
+    stats: {
+      totalRequests: 11,
+      fallbackCount: 7,
+      hedges: 5,
+      handovers: 3,
+      inFlight,
+      byKey: new Map(),
+    },
     providers: none,
     process: { residentBytes: 1, cpuSeconds: 1 },
   };

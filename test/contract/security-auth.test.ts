@@ -16,6 +16,7 @@ const CONTROL = [
   ['POST', '/api/v1/sessions/codes'],
   ['GET', '/api/v1/settings'],
   ['PATCH', '/api/v1/settings'],
+  ['GET', '/api/v1/keys'],
   ['POST', '/api/v1/warmup'],
 ] as const;
 

@@ -30,6 +30,8 @@ export async function startWire(
   const bugs: unknown[] = [];
   const identify = createIdentify({
     apiKeys: given.apiKeys ?? [],
+    named: { isEmpty: () => true, use: () => null },
+    isExposed: false,
     controlToken: CONTROL_TOKEN,
     isSession: () => false,
   });

@@ -157,6 +157,7 @@ export function request(id: string, over: Partial<RequestRow> = {}): RequestRow 
     caller: null,
     model: 'qwen3',
     stream: true,
+    key: null,
     state: 'done',
     upstream: 'local',
     status: 200,

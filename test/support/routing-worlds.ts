@@ -204,7 +204,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
     const res = new LostResponse(req);
     const caller = {
       endpoint: CHAT_COMPLETIONS,
-      identity: { reader: true, control: false, authorization: null, key: null },
+      identity: { reader: true, control: false, authorization: null, key: null, keyName: null },
       cors: {},
     };
     const { circuits, predictions, warmup, logs } = monitor;

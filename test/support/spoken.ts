@@ -82,7 +82,13 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     sightings: () => ({ view: () => mapUpstreams(() => ({ kind: 'untested' })), watched() {} }),
     app: () => ({ version: '', baseUrl: '', warmupEnabled: false }),
   });
-  const observer = monitor.logs.begin({ id: 'r', model: null, stream: false, caller: null });
+  const observer = monitor.logs.begin({
+    id: 'r',
+    model: null,
+    stream: false,
+    caller: null,
+    key: null,
+  });
   const context: RequestContext = {
     call: { request, headers: {}, authorization: null, zeroSpend: false },
     config,

@@ -14,12 +14,16 @@ import type { LiveFeed } from '../monitoring/live-feed.ts';
 import type { StatusScope } from '../monitoring/status.ts';
 import { exposition, EXPOSITION_TYPE, metricsOf } from '../monitoring/metrics.ts';
 import type { LocalChoice } from '../upstream/call.ts';
-import { modelList } from '../upstream/engine-probe.ts';
+import type { ModelCatalogue } from '../upstream/model-catalogue.ts';
+import { modelList } from '../upstream/model-list.ts';
+import type { RemoteUpstream } from '../upstream/upstreams.ts';
 
 interface AppDeps {
   readonly clock: Clock;
   readonly config: () => Config;
   readonly pickLocal: () => LocalChoice;
+  readonly remotes: () => readonly RemoteUpstream[];
+  readonly catalogue: ModelCatalogue;
   readonly status: (forceZeroHeader: string, scope?: StatusScope) => StatusReport;
   readonly stats: Stats;
   readonly summary: () => ProvidersSummary;
@@ -38,15 +42,18 @@ const BAD_CODE: GatewayError = {
 };
 
 export function appHandlers(deps: AppDeps) {
-  const { config, pickLocal, status, feed, sessions } = deps;
+  const { config, pickLocal, remotes, catalogue, status, feed, sessions } = deps;
+  const listedBy = (upstream: RemoteUpstream) => catalogue.listedBy(upstream);
+  const models = () =>
+    modelList({ config: config(), local: pickLocal(), remotes: remotes(), listedBy });
   return {
     models: (_req: Request, res: Response) => {
-      sendJson(res, 200, modelList(config(), pickLocal()));
+      sendJson(res, 200, models());
     },
     model: (req: Request, res: Response) => {
       // Names such as `org/model` have a slash.
       const id = [req.params['id']].flat().join('/');
-      const model = modelList(config(), pickLocal()).data.find((each) => each.id === id);
+      const model = models().data.find((each) => each.id === id);
       if (model === undefined) sendError(res, noModel(id));
       else sendJson(res, 200, model);
     },

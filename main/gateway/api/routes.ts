@@ -7,6 +7,7 @@ import type { agentHandlers } from './agent-handlers.ts';
 import type { appHandlers } from './app-handlers.ts';
 import type { controlHandlers } from './control-handlers.ts';
 import type { installHandlers } from './install-handlers.ts';
+import type { keyHandlers } from './key-handlers.ts';
 import type { providerHandlers } from './provider-handlers.ts';
 import type { upstreamHandlers } from './upstream-handlers.ts';
 
@@ -32,6 +33,7 @@ interface Handlers {
   readonly app: ReturnType<typeof appHandlers>;
   readonly control: ReturnType<typeof controlHandlers>;
   readonly upstreams: ReturnType<typeof upstreamHandlers>;
+  readonly keys: ReturnType<typeof keyHandlers>;
   readonly agent: ReturnType<typeof agentHandlers>;
   readonly providers: ReturnType<typeof providerHandlers>;
   readonly install: ReturnType<typeof installHandlers>;
@@ -42,6 +44,7 @@ export function routeTable({
   access,
   app,
   control,
+  keys,
   upstreams,
   agent,
   providers,
@@ -64,6 +67,9 @@ export function routeTable({
     route('GET', ['/api/v1/logs'], 'control', access.logs),
     route('GET', ['/api/v1/settings'], 'control', control.settings),
     route('PATCH', ['/api/v1/settings'], 'control', control.changeSettings),
+    route('GET', ['/api/v1/keys'], 'control', keys.list),
+    route('POST', ['/api/v1/keys'], 'control', keys.add),
+    route('DELETE', ['/api/v1/keys/:name'], 'control', keys.revoke),
     route('POST', ['/api/v1/warmup'], 'control', control.warmUp),
     route('POST', ['/api/v1/circuits/:id/reset'], 'control', control.resetCircuit),
     route('POST', ['/api/v1/upstreams/:id/test'], 'control', upstreams.test),

@@ -23,6 +23,7 @@ interface ServerDeps {
   /** Serves every path that is no endpoint's. */
   readonly otherwise: RequestListener;
   readonly isStopping: () => boolean;
+  readonly refusedOrigin: (origin: string) => void;
   readonly onBug: (error: unknown) => void;
 }
 
@@ -62,6 +63,8 @@ function dispatch(req: IncomingMessage, res: ServerResponse, deps: ServerDeps): 
     localAddress: () => req.socket.localAddress,
   });
   if (refused !== null) {
+    const { origin } = req.headers;
+    if (refused.code === 'origin_not_allowed' && origin !== undefined) deps.refusedOrigin(origin);
     sendError(res, refused, headers());
   } else if (deps.isStopping()) {
     sendError(res, SHUTTING_DOWN, { ...headers(), connection: 'close' });

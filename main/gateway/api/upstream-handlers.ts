@@ -9,7 +9,7 @@ import type { GatewayError } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
 import type { Sightings } from '../monitoring/sightings.ts';
 import { type LocalChoice, localCall, remoteCall } from '../upstream/call.ts';
-import { fetchModels } from '../upstream/model-list.ts';
+import { fetchModels } from '../upstream/fetch-models.ts';
 import { testUpstream } from '../upstream/upstream-test.ts';
 import {
   parseBaseAddress,

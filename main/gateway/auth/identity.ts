@@ -1,8 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { perConfig } from '../../config/live-config.ts';
 import type { Config } from '../../config/schema.ts';
+import { isLoopbackHost } from '../../platform/http/server.ts';
 import { digestOf, isOneOf } from '../../platform/secrets.ts';
 import type { GatewayError } from '../http/errors.ts';
+import type { NamedKeys } from './named-keys.ts';
 
 /** A caller's rights, as proved by its headers. */
 export interface Identity {
@@ -14,55 +16,69 @@ export interface Identity {
   readonly authorization: string | null;
   /** The gateway's own secret that was sent; null if none was. */
   readonly key: string | null;
+  /** What the key is called in records; null for none, and for a control secret. */
+  readonly keyName: string | null;
 }
 
 export type Identify = (headers: IncomingHttpHeaders) => Identity;
 
 interface AuthRules {
   readonly apiKeys: readonly string[];
+  readonly named: Pick<NamedKeys, 'isEmpty' | 'use'>;
+  /** Others can reach the gateway: with the last key revoked, it does not become open to them. */
+  readonly isExposed: boolean;
   readonly controlToken: string;
   readonly isSession: (token: string) => boolean;
 }
 
-/** Secrets are compared by digest, in constant time. */
-export function createIdentify({ apiKeys, controlToken, isSession }: AuthRules): Identify {
-  const keys = apiKeys.map(digestOf);
+/** Secrets are looked up by their digest, so that the time it takes says nothing of a secret. */
+export function createIdentify(rules: AuthRules): Identify {
+  const { apiKeys, named, isExposed, controlToken, isSession } = rules;
+  const listed = new Map(apiKeys.map((key, index) => [hexOf(key), `key ${index + 1}`]));
   const control = [digestOf(controlToken)];
-  const isKey = (text: string) => keys.length > 0 && isOneOf(text, keys);
+  const needsKey = () => isExposed || listed.size > 0 || !named.isEmpty();
+  function nameOf(text: string): string | null {
+    if (listed.size === 0 && named.isEmpty()) return null;
+    const digest = hexOf(text);
+    return listed.get(digest) ?? named.use(digest);
+  }
   const isControlSecret = (text: string) =>
     // Length first, because a digest costs more than the rest of this function.
     (text.length === controlToken.length && isOneOf(text, control)) || isSession(text);
   return (headers) => {
-    const credentials = credentialsOf(headers);
-    const ownHeader = headers['x-gateway-key'];
-    const byOwnHeader = typeof ownHeader === 'string' && isKey(ownHeader);
-    let isReader = keys.length === 0 || byOwnHeader;
+    let isReader = !needsKey();
     let hasControl = false;
     let forEngine: string | null = null;
-    let key = byOwnHeader ? ownHeader : null;
-    for (const { authorization, secret } of credentials) {
-      const isControl = secret !== null && isControlSecret(secret);
-      const isOwn = isControl || (secret !== null && isKey(secret));
+    let key: string | null = null;
+    let keyName: string | null = null;
+    for (const { authorization, secret } of credentialsOf(headers)) {
+      const isControl = authorization !== null && secret !== null && isControlSecret(secret);
+      const name = secret === null || isControl ? null : nameOf(secret);
+      const isOwn = isControl || name !== null;
       isReader ||= isOwn;
       hasControl ||= isControl;
+      keyName ??= name;
       if (isOwn) key ??= secret;
-      if (!isOwn) forEngine ??= authorization;
+      else forEngine ??= authorization;
     }
-    return { reader: isReader, control: hasControl, authorization: forEngine, key };
+    return { reader: isReader, control: hasControl, authorization: forEngine, key, keyName };
   };
 }
 
+const hexOf = (secret: string): string => digestOf(secret).toString('hex');
+
 interface Credential {
-  /** As an engine is sent it. */
-  readonly authorization: string;
+  /** As an engine is sent it; null for one that is the gateway's or nobody's. */
+  readonly authorization: string | null;
   /** Null for a scheme without a bearer. */
   readonly secret: string | null;
 }
 
 /** `x-api-key`, which Anthropic's clients send, counts like a bearer. */
 function credentialsOf(headers: IncomingHttpHeaders): readonly Credential[] {
-  const { authorization, 'x-api-key': key } = headers;
+  const { authorization, 'x-api-key': key, 'x-gateway-key': own } = headers;
   const credentials: Credential[] = [];
+  if (typeof own === 'string') credentials.push({ authorization: null, secret: own });
   if (authorization !== undefined) {
     credentials.push({ authorization, secret: bearerOf(authorization) });
   }
@@ -84,8 +100,8 @@ export function keyError(headers: IncomingHttpHeaders): GatewayError {
     status: 401,
     code: isMissing ? 'missing_api_key' : 'invalid_api_key',
     message: isMissing
-      ? 'This gateway needs a key: send one of SWITCHYARD_API_KEYS as "Authorization: Bearer <key>", as "X-Api-Key: <key>" or as "X-Gateway-Key: <key>".'
-      : 'The key is not one of SWITCHYARD_API_KEYS.',
+      ? 'This gateway needs a key, one of SWITCHYARD_API_KEYS or of "switchyard keys": send it as "Authorization: Bearer <key>", as "X-Api-Key: <key>" or as "X-Gateway-Key: <key>".'
+      : 'The key is none of SWITCHYARD_API_KEYS and none of "switchyard keys list".',
   };
 }
 
@@ -98,13 +114,22 @@ export const CONTROL_REQUIRED: GatewayError = {
 
 /** Follows changes of the configured keys. */
 export function identifyBy(
-  config: () => Config,
-  controlToken: string,
+  {
+    config,
+    controlToken,
+    keys: named,
+  }: {
+    readonly config: () => Config;
+    readonly controlToken: string;
+    readonly keys: NamedKeys;
+  },
   isSession: (token: string) => boolean,
 ): Identify {
   const identifyWith = perConfig(({ gateway }) =>
     createIdentify({
       apiKeys: gateway.apiKeys,
+      named,
+      isExposed: !isLoopbackHost(gateway.host),
       controlToken,
       isSession,
     }),

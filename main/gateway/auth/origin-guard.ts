@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { GatewayError } from '../http/errors.ts';
+import { isAllowedOrigin } from './allowed-origins.ts';
 
 export interface GuardRules {
   readonly allowedHosts: readonly string[];
@@ -25,13 +26,21 @@ export function refusal(headers: IncomingHttpHeaders, rules: GuardRules): Gatewa
   }
   const { origin } = headers;
   if (origin !== undefined && isOwnOrigin(origin, host)) return null;
-  if (origin !== undefined && rules.allowedOrigins.includes(origin)) return null;
+  if (origin !== undefined && isAllowedOrigin(origin, rules.allowedOrigins)) return null;
   if (origin === undefined && headers['sec-fetch-site'] !== 'cross-site') return null;
   return {
     status: 403,
     code: 'origin_not_allowed',
-    message: `Pages of ${origin === undefined ? 'other sites' : `"${origin.slice(0, 100)}"`} may not call this gateway. Add the origin to SWITCHYARD_ALLOWED_ORIGINS if it is yours.`,
+    message: originMessage(origin),
   };
+}
+
+function originMessage(origin: string | undefined): string {
+  if (origin === undefined) {
+    return 'Pages of other sites may not call this gateway. Add the origin of the page to SWITCHYARD_ALLOWED_ORIGINS if it is yours.';
+  }
+  const shown = origin.slice(0, 100);
+  return `Pages of "${shown}" may not call this gateway. If it is yours, add it: SWITCHYARD_ALLOWED_ORIGINS=${shown}, or "Allowed web pages" in the window's Settings.`;
 }
 
 function isHostAllowed(host: string, { allowedHosts, localAddress }: GuardRules): boolean {
@@ -52,7 +61,7 @@ export function corsHeaders(
   allowedOrigins: readonly string[],
 ): Record<string, string> {
   const { origin } = headers;
-  if (origin === undefined || !allowedOrigins.includes(origin)) return {};
+  if (origin === undefined || !isAllowedOrigin(origin, allowedOrigins)) return {};
   return {
     'access-control-allow-origin': origin,
     vary: 'Origin',
@@ -63,7 +72,10 @@ export function corsHeaders(
 
 /** For an allowed origin; the requested headers are all granted. */
 export function preflightHeaders(headers: IncomingHttpHeaders): Record<string, string> {
+  // Chromium asks before a public page may reach a private address (Private Network Access).
+  const isPrivate = headers['access-control-request-private-network'] === 'true';
   return {
+    ...(isPrivate ? { 'access-control-allow-private-network': 'true' } : {}),
     'access-control-allow-methods': 'GET, POST, PATCH, PUT, DELETE',
     'access-control-allow-headers': headers['access-control-request-headers'] ?? 'content-type',
     'access-control-max-age': '600',

@@ -12,6 +12,7 @@ import { type RestOfBody, sendError, sendErrorEarly } from '../http/responses.ts
 import { RequestAttempts } from '../routing/attempts.ts';
 import type { RequestObserver } from '../routing/observer.ts';
 import { type RequestContext, route, type RouterDeps } from '../routing/router.ts';
+import { withoutAlias } from '../upstream/aliases.ts';
 import type { ChatCall } from '../upstream/call.ts';
 import {
   type ChatRequest,
@@ -38,6 +39,7 @@ export interface ChatDeps extends RouterDeps {
     readonly model: string | null;
     readonly stream: boolean;
     readonly caller: RequestCaller;
+    readonly key: string | null;
   }) => RequestObserver;
 }
 
@@ -90,10 +92,10 @@ async function answer(
       return;
     }
   }
-  const { authorization } = caller.identity;
+  const { authorization, keyName: key } = caller.identity;
   const { request } = read;
   const from = callerOf(req, caller.identity);
-  const accepted = { id, request, headers: req.headers, authorization, from };
+  const accepted = { id, request, headers: req.headers, authorization, from, key };
   const reserveCopy = () => caller.share.takeCopy(request.bytes.length);
   const context = contextOf(accepted, { signal: abort.signal, reserveCopy }, deps);
   deps.budget.requested();
@@ -103,20 +105,27 @@ async function answer(
 }
 
 function contextOf(
-  accepted: Omit<ChatCall, 'zeroSpend'> & { readonly id: string; readonly from: RequestCaller },
+  accepted: Omit<ChatCall, 'zeroSpend'> & {
+    readonly id: string;
+    readonly from: RequestCaller;
+    readonly key: string | null;
+  },
   { signal, reserveCopy }: Pick<RequestContext, 'signal' | 'reserveCopy'>,
   deps: ChatDeps,
 ): RequestContext {
-  const { id, request, headers, authorization, from } = accepted;
+  const { id, headers, authorization, from, key } = accepted;
   // Read together, after the body: a change of settings applies to whole requests.
   const config = deps.config();
   const snapshot = { config, remotes: deps.remotes(), epoch: deps.circuits.epoch() };
+  const { modelAliases } = config.routing;
+  const request = withoutAlias(accepted.request, modelAliases);
   const zeroSpend = config.routing.forceZero || headers['x-gateway-force-zero'] === '1';
   const observer = deps.observe({
     id,
-    model: request.model,
+    model: accepted.request.model,
     stream: request.stream,
     caller: from,
+    key,
   });
   return {
     call: { request, headers, authorization, zeroSpend },

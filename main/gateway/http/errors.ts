@@ -33,6 +33,8 @@ type RequestErrorCode =
   | 'settings_unwritten'
   | 'not_shared'
   | 'package_unavailable'
+  | 'key_exists'
+  | 'too_many_keys'
   | 'shutting_down';
 
 /** Codes of errors about machines. */

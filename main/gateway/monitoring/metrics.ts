@@ -28,6 +28,7 @@ export function metricsOf(figures: Figures): Family[] {
   ]);
   return [
     ...totals(figures.stats),
+    keyRequests(figures.stats),
     ...admission(figures.status),
     ...upstreamFamilies(figures),
     family('gauge', 'switchyard_providers', 'Machines enrolled, by verification.', machines),
@@ -51,6 +52,11 @@ function totals({ totalRequests, fallbackCount, hedges, handovers }: StatsView):
     total('hedges', 'Hedged calls: second attempts sent beside a slow first one', hedges),
     total('handovers', 'Broken answers that another upstream continued', handovers),
   ];
+}
+
+function keyRequests({ byKey }: StatsView): Family {
+  const points = [...byKey].map(([key, value]): Point => [{ key }, value]);
+  return family('counter', 'switchyard_key_requests_total', 'Requests accepted, by key.', points);
 }
 
 function admission({ admission: { running, queued, limit, refused } }: StatusReport): Family[] {

@@ -17,6 +17,7 @@ export interface RequestLogs {
     readonly model: string | null;
     readonly stream: boolean;
     readonly caller: RequestCaller | null;
+    readonly key: string | null;
   }): RequestObserver;
   /** Newest first. */
   rows(): RequestRow[];
@@ -65,13 +66,14 @@ export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
   }
 
   return {
-    begin({ id, model, stream, caller }) {
+    begin({ id, model, stream, caller, key }) {
       const row: MutableRow = {
         id,
         startedAt: clock.now(),
         caller,
         model: model === null ? null : model.slice(0, MAX_MODEL_LENGTH),
         stream,
+        key,
         state: 'running',
         upstream: null,
         status: null,
@@ -82,7 +84,7 @@ export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
         attemptCount: 0,
       };
       rows.set(id, row);
-      stats.accepted();
+      stats.accepted(key);
       listener.requestChanged(id);
       return new OpenRequest(row, deps, onEnd);
     },
@@ -204,13 +206,14 @@ class OpenAttempt implements AttemptObserver {
 
 /** One line when a request has ended; while it runs nothing is written. */
 function writeLine(
-  { id, model, stream, state, upstream, status, fallbackReason, endMs, attempts }: MutableRow,
+  { id, model, stream, key, state, upstream, status, fallbackReason, endMs, attempts }: MutableRow,
   log: Log,
 ): void {
   log('info', 'request', {
     id,
     model,
     stream,
+    ...(key === null ? {} : { key }),
     state,
     upstream,
     status,

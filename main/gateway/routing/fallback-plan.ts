@@ -1,4 +1,4 @@
-import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import type { UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { waitMsOf } from '../circuits/breaker.ts';
@@ -18,6 +18,7 @@ import { forcibleSoonestFirst, type Skipped, type UpstreamOutcome } from './fall
 import type { BalancingDeps } from './local-balancing.ts';
 import { LocalPoolCandidate } from './local-pool.ts';
 import { type LocalReturn, returnAfter, returnAfterSkip } from './local-return.ts';
+import { orderFor } from './model-choice.ts';
 import { isLocalTooSlow, type PredictedSlowDeps } from './predicted-slow.ts';
 import type { EndpointSupport } from './endpoint-support.ts';
 import { isForAll, localUnsuitable, poolUnsuitable, remoteUnsuitable } from './suitability.ts';
@@ -79,7 +80,8 @@ export class FallbackPlan {
     this.#request = request;
     this.#deps = deps;
     this.#local = isLocalTooSlow(request, deps) ? 'deferred' : 'in_turn';
-    this.#candidates = UPSTREAM_IDS.map((id) =>
+    const asked = { request: request.call.request, config: request.config };
+    this.#candidates = orderFor(asked, request.remotes, deps.pickLocal).map((id) =>
       id === 'local' && this.#local === 'deferred'
         ? new SkippedCandidate(id, 'predicted_slow')
         : this.#candidateAt(id),
@@ -228,7 +230,7 @@ export class FallbackPlan {
 
   #retryDeferredLocal(): void {
     this.#local = 'in_turn';
-    const [, ...others] = this.#candidates;
+    const others = this.#candidates.filter(({ upstream }) => upstream !== 'local');
     this.#candidates = [...others, this.#localCandidate()];
   }
 
@@ -281,9 +283,9 @@ export class FallbackPlan {
 
   #callable(targets: readonly LocalTarget[], only: string | null): readonly LocalTarget[] {
     if (only !== null) return targets.filter(({ provider }) => provider === only);
-    // The same array where none is left out: the index of its models is kept by the array.
-    if (this.#calledMachines.size === 0 && isForAll(this.#request.call.request)) return targets;
     const suitability = this.#suitability();
+    // The same array where none is left out: the index of its models is kept by the array.
+    if (this.#calledMachines.size === 0 && isForAll(suitability)) return targets;
     return targets.filter(
       (target) =>
         (target.provider === null || !this.#calledMachines.has(target.provider)) &&

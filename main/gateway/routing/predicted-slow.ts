@@ -1,7 +1,12 @@
 import type { Config } from '../../config/schema.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import type { ChatCall, LocalChoice } from '../upstream/call.ts';
-import { localModel, type LocalTarget, type RemoteUpstream } from '../upstream/upstreams.ts';
+import {
+  localModel,
+  type LocalTarget,
+  remoteModel,
+  type RemoteUpstream,
+} from '../upstream/upstreams.ts';
 import { hedgeDelayMs } from './hedge-policy.ts';
 import { idOf } from './local-balancing.ts';
 import { predictedSlow } from './ttft-prediction.ts';
@@ -29,8 +34,8 @@ export function isLocalTooSlow(request: PredictedSlowRequest, deps: PredictedSlo
   if (call.request.endpoint.keepsModel) return false;
   if (config.routing.hedge !== 'all' || call.zeroSpend) return false;
   const { circuits, predictions } = deps;
-  const admits = ({ id, model }: RemoteUpstream) =>
-    circuits.exclusionOf(id, model ?? call.request.model ?? '') === null;
+  const admits = (upstream: RemoteUpstream) =>
+    circuits.exclusionOf(upstream.id, remoteModel(upstream, call.request.model) ?? '') === null;
   if (!remotes.some(admits)) return false;
   const delayMs = hedgeDelayMs(config);
   const promptBytes = call.request.bytes.length;

@@ -7,6 +7,7 @@ import {
 } from './fallback-plan.ts';
 import type { UpstreamOutcome } from './fallback-reasons.ts';
 import { servesModel } from '../upstream/upstreams.ts';
+import { keepsModel } from './model-choice.ts';
 import { canHedge, type DispatchResult, type HedgeDeps, runHedged } from './hedging.ts';
 import type { RequestObserver } from './observer.ts';
 import { type AnsweredCall, type AttemptContext, callUpstream, type Patience } from './retry.ts';
@@ -149,7 +150,7 @@ function warmUpAfter(
   );
   const upstream = remotes.find(({ id }) => id === 'ondemand');
   if (upstream === undefined || !isSetUp || !config.ondemand.warmup || call.zeroSpend) return;
-  const { endpoint, model } = call.request;
-  if (endpoint.keepsModel && !servesModel(upstream, model)) return;
+  const { request } = call;
+  if (keepsModel({ request, config }) && !servesModel(upstream, request.model)) return;
   warmup.startFromRouting(upstream);
 }

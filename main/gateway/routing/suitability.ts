@@ -7,6 +7,7 @@ import {
   servesModel,
 } from '../upstream/upstreams.ts';
 import { idOf } from './local-balancing.ts';
+import { keepsModel } from './model-choice.ts';
 import type { EndpointSupport } from './endpoint-support.ts';
 
 /** Why an upstream cannot serve a request, however well it is. */
@@ -19,28 +20,30 @@ export interface SuitabilityRequest {
 }
 
 /** Every upstream has the endpoint, with whatever model. */
-export function isForAll({ endpoint }: ChatRequest): boolean {
-  return endpoint.support === 'required';
+export function isForAll(asked: Pick<SuitabilityRequest, 'request' | 'config'>): boolean {
+  return asked.request.endpoint.support === 'required' && !keepsModel(asked);
 }
 
 export function remoteUnsuitable(
-  { request, config, support }: SuitabilityRequest,
+  suitability: SuitabilityRequest,
   upstream: RemoteUpstream,
 ): Unsuitable | null {
+  const { request, config, support } = suitability;
   const { endpoint, model } = request;
-  if (isForAll(request)) return null;
-  if (endpoint.keepsModel && !servesModel(upstream, model)) return 'model_mismatch';
+  if (isForAll(suitability)) return null;
+  if (keepsModel(suitability) && !servesModel(upstream, model)) return 'model_mismatch';
   const speaks = support.speaks(upstream.id, endpoint, config[upstream.id].protocols);
   return speaks === 'translated' ? 'unsupported' : null;
 }
 
 export function localUnsuitable(
-  { request, config, support }: SuitabilityRequest,
+  suitability: SuitabilityRequest,
   target: LocalTarget,
 ): Unsuitable | null {
+  const { request, config, support } = suitability;
   const { endpoint, model } = request;
-  if (isForAll(request)) return null;
-  if (endpoint.keepsModel && !hasModel(target, model)) return 'model_mismatch';
+  if (isForAll(suitability)) return null;
+  if (keepsModel(suitability) && !hasModel(target, model)) return 'model_mismatch';
   const speaks = support.speaks(idOf(target), endpoint, config.local.protocols);
   return speaks === 'translated' ? 'unsupported' : null;
 }
@@ -50,7 +53,7 @@ export function poolUnsuitable(
   suitability: SuitabilityRequest,
   targets: readonly LocalTarget[],
 ): Unsuitable | null {
-  if (targets.length === 0 || isForAll(suitability.request)) return null;
+  if (targets.length === 0 || isForAll(suitability)) return null;
   const reasons = targets.map((target) => localUnsuitable(suitability, target));
   if (reasons.includes(null)) return null;
   return reasons.includes('unsupported') ? 'unsupported' : 'model_mismatch';

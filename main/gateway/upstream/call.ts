@@ -13,6 +13,7 @@ import {
   localModel,
   type LocalTarget,
   type PrefillFacts,
+  remoteModel,
   type RemoteUpstream,
   upstreamPath,
 } from './upstreams.ts';
@@ -86,14 +87,15 @@ export function localCall(
 
 /** A call to a hosted upstream or `ondemand`, with the configured key and never the caller's. */
 export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCall {
-  const { id, endpoint, model, timeoutMs } = upstream;
+  const { id, endpoint, timeoutMs } = upstream;
+  const model = remoteModel(upstream, call.request.model);
   const mode = modeOf(call.request, upstream.assemble);
   const own = { contentType: call.request.contentType, ...keyHeaders(call.request, upstream) };
   return {
     endpoint: call.request.endpoint,
     upstream: id,
     provider: null,
-    model: model ?? call.request.model ?? '',
+    model: model ?? '',
     promptBytes: call.request.bytes.length,
     secrets: upstream.secrets,
     mode,

@@ -4,13 +4,14 @@ import type { ApiEndpoint, BadRequest } from './endpoint.ts';
 import {
   type Member,
   type Members,
+  withValue,
   membersInTurns,
   membersOf,
   smallValueOf,
   withMembers,
 } from './json-members.ts';
 import { CHAT_COMPLETIONS } from './protocols/chat.ts';
-import { formField } from './protocols/form-fields.ts';
+import { formField, withFormField } from './protocols/form-fields.ts';
 
 /** A request as the caller sent it, with the fields that routing reads. */
 export interface ChatRequest {
@@ -139,6 +140,15 @@ export function formRequest(
     choices: 1,
     assemblable: false,
   };
+}
+
+/** The request as if its caller had asked for another model. */
+export function withModel(request: ChatRequest, model: string): ChatRequest {
+  const { bytes, members, endpoint } = request;
+  if (endpoint.body === 'multipart') {
+    return { ...request, model, bytes: withFormField(bytes, 'model', model) };
+  }
+  return { ...request, model, ...withValue(bytes, members, ['model', JSON.stringify(model)]) };
 }
 
 /** The caller's bytes with the model replaced and, if the answer is to be assembled, the stream flags set. */

@@ -1,12 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { UPSTREAM_IDS } from '#shared/ids.ts';
-import { isObject } from '#shared/objects.ts';
-import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { fetchBody } from '../../platform/http/fetch-body.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
-import type { LocalChoice } from './call.ts';
-import { parseJson } from '../../platform/json.ts';
+import { parseModelList } from './listed-models.ts';
 import { parseBaseAddress, type LocalTarget } from './upstreams.ts';
 
 interface LocalEngine {
@@ -45,9 +41,11 @@ function createLocalEngine(
     // While an engine is down its last list stays: it will most likely have the same models again.
     const listed =
       result.kind === 'response' && result.status === 200 ? listedModels(result.body) : null;
-    if (listed !== null && !isDeepStrictEqual(listed, known)) {
+    if (listed !== null) {
+      const before = known;
       known = listed;
-      changed();
+      // Some engines say that their models were created just now.
+      if (!isDeepStrictEqual(namesOf(before), namesOf(known))) changed();
     }
     cancelTimer = clock.after(listed === null ? RETRY_MS : REFRESH_MS, () => void refresh());
   }
@@ -85,64 +83,17 @@ export function createFixedEngine(
   };
 }
 
-type ListedModels = Pick<LocalTarget, 'models' | 'ownedBy'>;
+type ListedModels = Pick<LocalTarget, 'models' | 'ownedBy' | 'listed'>;
 
-/** Null if the body is not an OpenAI model list. Together sends the bare array. */
+const namesOf = ({ models, ownedBy }: ListedModels) => ({ models, ownedBy });
+
+/** Null if the body is not an OpenAI model list. */
 export function listedModels(body: Buffer): ListedModels | null {
-  const list = parseJson(body.toString('utf8'));
-  const data = isObject(list) ? list['data'] : list;
-  if (!Array.isArray(data)) return null;
-  const entries = (data as unknown[]).filter(isObject);
-  const owners = entries.map((model) => model['owned_by']);
+  const listed = parseModelList(body);
+  if (listed === null) return null;
   return {
-    models: entries.map(({ id }) => id).filter((id) => typeof id === 'string'),
-    ownedBy: owners.find((owner) => typeof owner === 'string') ?? null,
+    models: listed.map(({ id }) => id),
+    ownedBy: listed.find(({ owner }) => owner !== null)?.owner ?? null,
+    listed,
   };
-}
-
-interface ModelEntry {
-  readonly id: string;
-  readonly object: 'model';
-  readonly created: number;
-  /** The first upstream in routing order that has the model. */
-  readonly owned_by: string;
-}
-
-/** In OpenAI's format: the models of `local`, and those that the other upstreams are configured with. */
-export function modelList(
-  config: Config,
-  local: LocalChoice,
-): { readonly object: 'list'; readonly data: readonly ModelEntry[] } {
-  const owners = new Map<string, string>();
-  for (const id of UPSTREAM_IDS) {
-    for (const model of modelsOf(id, config, local)) {
-      if (!owners.has(model)) owners.set(model, id);
-    }
-  }
-  const data = [...owners].map(([id, owner]): ModelEntry => {
-    return { id, object: 'model', created: 0, owned_by: owner };
-  });
-  return { object: 'list', data };
-}
-
-/** Of the engine, or of all machines of the pool together. */
-function localModels(local: LocalChoice): readonly string[] {
-  switch (local.kind) {
-    case 'none':
-      return [];
-    case 'target':
-      return local.target.models ?? [];
-    case 'tier':
-      return local.targets.flatMap(({ models }) => models ?? []);
-  }
-}
-
-function modelsOf(
-  id: (typeof UPSTREAM_IDS)[number],
-  config: Config,
-  local: LocalChoice,
-): readonly string[] {
-  if (id === 'local') return localModels(local);
-  const { baseUrl, model } = config[id];
-  return baseUrl === null || model === null ? [] : [model];
 }

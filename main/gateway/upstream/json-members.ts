@@ -125,6 +125,26 @@ export function isText(bytes: Buffer, { start }: Span): boolean {
   return bytes[start] === QUOTE;
 }
 
+/** `bytes` with another value of one member, which it has, and where its members are then. */
+export function withValue(
+  bytes: Buffer,
+  members: readonly Member[],
+  [key, value]: readonly [key: string, value: string],
+): { readonly bytes: Buffer; readonly members: readonly Member[] } {
+  const changed = withMembers(bytes, members, { [key]: value });
+  const behind = members.find((each) => each.key === key)?.end ?? bytes.length;
+  const by = changed.length - bytes.length;
+  const shifted = <T extends Span>(span: T): T =>
+    span.start < behind ? span : { ...span, start: span.start + by, end: span.end + by };
+  return {
+    bytes: changed,
+    members: members.map((member) => {
+      if (member.key === key) return { ...member, end: member.end + by };
+      return { ...shifted(member), last: member.last === null ? null : shifted(member.last) };
+    }),
+  };
+}
+
 /**
  * Sets members of the outermost object and leaves all other bytes unchanged: key order, number spelling, escapes
  * and white space survive, unlike with parse and stringify.

@@ -1,85 +1,94 @@
-import type { FailureReason } from '#shared/reasons.ts';
-import type { Clock } from '../../platform/clock.ts';
-import { fetchBody } from '../../platform/http/fetch-body.ts';
-import type { HttpClient } from '../../platform/http/types.ts';
-import type { GatewayError } from '../http/errors.ts';
-import { listedModels } from './engine-probe.ts';
-import { errorWords } from './error-words.ts';
-import { bodyWithout, ownSecrets } from './own-secrets.ts';
-import type { BaseAddress } from './upstreams.ts';
+import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import type { Config } from '../../config/schema.ts';
+import { aliasesOf } from './aliases.ts';
+import type { LocalChoice } from './call.ts';
+import type { ListedModel } from './listed-models.ts';
+import { type RemoteUpstream, takenModels } from './upstreams.ts';
 
-export interface ModelSource {
-  readonly endpoint: BaseAddress;
-  readonly path: string;
-  readonly apiKey: string | null;
-  readonly headers: Readonly<Record<string, string>>;
+interface ModelEntry {
+  readonly id: string;
+  readonly object: 'model';
+  /** 0 where it is not known. */
+  readonly created: number;
+  /** The first upstream in routing order that has the model. */
+  readonly owned_by: string;
+  readonly upstreams: readonly UpstreamId[];
+  /** As that upstream names it. */
+  readonly owner?: string;
+  readonly context_length?: number;
+  readonly alias_of?: string;
 }
 
-export type FetchedModels =
-  | { readonly kind: 'models'; readonly models: readonly string[] }
-  | { readonly kind: 'failed'; readonly reason: FailureReason; readonly error: GatewayError };
+interface Known {
+  readonly config: Config;
+  readonly local: LocalChoice;
+  readonly remotes: readonly RemoteUpstream[];
+  /** What a hosted upstream has listed, as far as it is known. */
+  readonly listedBy: (upstream: RemoteUpstream) => readonly ListedModel[];
+}
 
-const TIMEOUT_MS = 10_000;
-/** OpenRouter lists hundreds of models with their descriptions. */
-const MAX_BYTES = 4 * 1024 * 1024;
-const MAX_WORDS_LENGTH = 300;
+/** In OpenAI's format: the models of `local`, those that the other upstreams take, and aliases. */
+export function modelList(known: Known): {
+  readonly object: 'list';
+  readonly data: readonly ModelEntry[];
+} {
+  const entries = new Map<string, ModelEntry>();
+  for (const id of UPSTREAM_IDS) {
+    for (const model of modelsOf(id, known)) {
+      const before = entries.get(model.id);
+      entries.set(model.id, before === undefined ? entryOf(id, model) : alsoAt(id, before, model));
+    }
+  }
+  for (const [alias, model] of aliasesOf(known.config.routing.modelAliases)) {
+    const entry = entries.get(model) ?? { ...entryOf('local', bare(model)), upstreams: [] };
+    entries.set(alias, { ...entry, id: alias, alias_of: model });
+  }
+  return { object: 'list', data: [...entries.values()] };
+}
 
-/** The models that an upstream lists, for its owner to choose from. Never rejects. */
-export async function fetchModels(
-  { endpoint, path, apiKey, headers }: ModelSource,
-  deps: { readonly http: HttpClient; readonly clock: Clock },
-): Promise<FetchedModels> {
-  const { origin, basePath, query } = endpoint;
-  const request = {
-    origin,
-    path: basePath + path + query,
-    headers: listHeaders({ endpoint, apiKey, headers }),
+function entryOf(
+  upstream: UpstreamId,
+  { id, created, owner, contextLength }: ListedModel,
+): ModelEntry {
+  return {
+    id,
+    object: 'model',
+    created: created ?? 0,
+    owned_by: upstream,
+    upstreams: [upstream],
+    ...(owner === null ? {} : { owner }),
+    ...(contextLength === null ? {} : { context_length: contextLength }),
   };
-  const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES };
-  const result = await fetchBody({ ...request, ...limits }, deps);
-  if (result.kind === 'timed_out') {
-    return failed('timeout', 504, 'upstream_timeout', `${origin} did not answer in 10 s.`);
-  }
-  if (result.kind === 'too_large') {
-    return failed('bad_response', 502, 'upstream_bad_response', `${origin}: ${result.detail}.`);
-  }
-  if (result.kind !== 'response') {
-    const message = `${origin} cannot be reached (${result.detail}).`;
-    return failed('unreachable', 502, 'upstream_unreachable', message);
-  }
-  const { status, body } = result;
-  if (status === 401 || status === 403) {
-    const secrets = ownSecrets(endpoint, [apiKey, ...Object.values(headers)]);
-    const words = errorWords(bodyWithout(secrets, body)).message.slice(0, MAX_WORDS_LENGTH);
-    const message = `${origin} rejected the API key${words === '' ? '.' : `: ${words}`}`;
-    return failed('credentials', 502, 'upstream_credentials', message);
-  }
-  const models = status === 200 ? (listedModels(body)?.models ?? null) : null;
-  if (models !== null) return { kind: 'models', models };
-  const message = `${origin}${basePath}${path} answered HTTP ${status} without a list of models. Check the base URL.`;
-  const reason = status === 200 ? 'bad_response' : (`http_${status}` as const);
-  return failed(reason, 502, 'upstream_bad_response', message);
 }
 
-/** Names and values in turn. Anthropic takes a key for its list in headers of its own only. */
-export function listHeaders({
-  endpoint: { origin, basicAuth },
-  apiKey,
-  headers,
-}: Omit<ModelSource, 'path'>): string[] {
-  const extra = Object.entries(headers).flat();
-  if (origin === 'https://api.anthropic.com' && apiKey !== null) {
-    return [...extra, 'x-api-key', apiKey, 'anthropic-version', '2023-06-01'];
-  }
-  const authorization = apiKey === null ? basicAuth : `Bearer ${apiKey}`;
-  return authorization === null ? extra : [...extra, 'authorization', authorization];
+/** What the first does not say, a later one may. */
+function alsoAt(id: UpstreamId, entry: ModelEntry, model: ListedModel): ModelEntry {
+  const upstreams = entry.upstreams.includes(id) ? entry.upstreams : [...entry.upstreams, id];
+  const created = entry.created === 0 ? (model.created ?? 0) : entry.created;
+  return { ...entryOf(id, model), ...entry, upstreams, created };
 }
 
-function failed(
-  reason: FailureReason,
-  status: number,
-  code: GatewayError['code'],
-  message: string,
-): FetchedModels {
-  return { kind: 'failed', reason, error: { status, code, message } };
+const bare = (id: string): ListedModel => ({ id, created: null, owner: null, contextLength: null });
+
+/** Of a hosted upstream that takes any name, all that it lists: others would be sent another model. */
+function modelsOf(id: UpstreamId, { local, remotes, listedBy }: Known): readonly ListedModel[] {
+  if (id === 'local') return localModels(local);
+  const upstream = remotes.find((remote) => remote.id === id);
+  if (upstream === undefined) return [];
+  const listed = listedBy(upstream);
+  const taken = takenModels(upstream);
+  if (taken.length === 0) return listed;
+  return taken.map((name) => listed.find((each) => each.id === name) ?? bare(name));
+}
+
+/** Of the engine, or of all machines of the pool together. */
+function localModels(local: LocalChoice): readonly ListedModel[] {
+  switch (local.kind) {
+    case 'none':
+      return [];
+    case 'target':
+      return local.target.listed ?? (local.target.models ?? []).map(bare);
+    case 'tier':
+      return local.targets.flatMap(({ models }) => (models ?? []).map(bare));
+  }
 }

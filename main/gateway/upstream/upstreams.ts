@@ -1,5 +1,6 @@
 import { HOSTED_IDS, type HostedId, type UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
+import type { ListedModel } from './listed-models.ts';
 import { ownSecrets } from './own-secrets.ts';
 
 /** A base address, split once into what each request needs. */
@@ -19,6 +20,8 @@ export interface RemoteUpstream {
   readonly endpoint: BaseAddress;
   /** Replaces the caller's `model`; null keeps it. */
   readonly model: string | null;
+  /** Further names that it takes as they are. */
+  readonly models: readonly string[];
   readonly apiKey: string | null;
   readonly headers: Readonly<Record<string, string>>;
   /** Must not come back to a caller. */
@@ -35,6 +38,8 @@ export interface LocalTarget {
   readonly endpoint: BaseAddress;
   /** The models it lists, the loaded one first; null while unknown. */
   readonly models: readonly string[] | null;
+  /** The same with what is known of each; absent where nothing is. */
+  readonly listed?: readonly ListedModel[];
   /** The `owned_by` of its models, which identifies some engines; null while unknown. */
   readonly ownedBy: string | null;
   /** Authenticates the gateway to the agent; null for a fixed engine. */
@@ -65,7 +70,7 @@ export function parseBaseAddress(baseUrl: string, id: UpstreamId): BaseAddress {
 /** The hosted upstreams that are configured, in routing order, then `ondemand`. */
 export function remoteUpstreams(config: Config): RemoteUpstream[] {
   return [...HOSTED_IDS, 'ondemand' as const].flatMap((id) => {
-    const { baseUrl, apiKey, model, headers, timeoutMs, assemble, prefill } = config[id];
+    const { baseUrl, apiKey, model, models, headers, timeoutMs, assemble, prefill } = config[id];
     if (baseUrl === null) return [];
     const endpoint = parseBaseAddress(baseUrl, id);
     const address = `${new URL(baseUrl).hostname}${endpoint.basePath}/`;
@@ -74,6 +79,7 @@ export function remoteUpstreams(config: Config): RemoteUpstream[] {
         id,
         endpoint,
         model,
+        models,
         apiKey,
         headers,
         secrets: ownSecrets(endpoint, [apiKey, ...Object.values(headers)]),
@@ -87,7 +93,20 @@ export function remoteUpstreams(config: Config): RemoteUpstream[] {
 
 /** Whether an upstream would be sent just the model that was asked for; null: none was. */
 export function servesModel(upstream: RemoteUpstream, requested: string | null): boolean {
-  return requested === null || upstream.model === null || upstream.model === requested;
+  if (requested === null) return true;
+  const taken = takenModels(upstream);
+  return taken.length === 0 || taken.includes(requested);
+}
+
+/** The names that an upstream takes, the one it is set to first; empty: any. */
+export function takenModels({ model, models }: RemoteUpstream): readonly string[] {
+  return model === null || models.includes(model) ? models : [model, ...models];
+}
+
+/** The model that an upstream is sent; null leaves it out. */
+export function remoteModel(upstream: RemoteUpstream, requested: string | null): string | null {
+  if (requested !== null && servesModel(upstream, requested)) return requested;
+  return upstream.model ?? upstream.models[0] ?? null;
 }
 
 /** Whether an engine has a model, as far as it lists its models. */
@@ -100,7 +119,7 @@ export function hasModel({ models }: LocalTarget, requested: string | null): boo
 /** The caller's model if the engine lists it or lists none, otherwise the first that it lists. */
 export function localModel(target: LocalTarget, requested: string | null): string | null {
   if (target.models === null || target.models.length === 0) return requested;
-  if (requested !== null && target.models.includes(requested)) return requested;
+  if (requested !== null && hasModel(target, requested)) return requested;
   return target.models[0] ?? requested;
 }
 

@@ -9,6 +9,7 @@ const UPSTREAM_LABELS: Readonly<Record<string, string>> = {
   baseUrl: 'Base URL',
   apiKey: 'API key',
   model: 'Model',
+  models: 'More models',
   label: 'Name',
   timeoutMs: 'First-token timeout',
   headers: 'Extra headers (JSON)',
@@ -29,6 +30,8 @@ const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   routing: {
     forceZero: 'Never spend money',
+    modelAliases: 'Model aliases',
+    modelFallback: 'Another model may stand in',
     idleTimeoutMs: 'Mid-answer idle timeout',
     healthChecks: 'Check upstreams without requests',
     retryAfterMaxMs: 'Longest rate limit to wait for',
@@ -80,6 +83,7 @@ const CHOICE_LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> 
     native: 'Both',
     chat: 'Neither, only chat completions',
   },
+  modelFallback: { any: 'Yes', same: 'No' },
   hedge: {
     own: 'Within the same tier',
     all: 'On the next upstream, even if paid',

@@ -5,6 +5,7 @@ import { SettingsSection } from './settings-section.tsx';
 import type { Control } from '../../api/control.ts';
 import type { SettingsState } from '../../api/window-state.ts';
 import type { Drafts } from './draft.ts';
+import { KeysSection } from './keys-section.tsx';
 import { sectionsOf } from './settings-table.ts';
 
 interface SettingsProps {
@@ -67,6 +68,7 @@ export function Settings(props: SettingsProps) {
               onSave={actions.saveSettings}
             />
           ))}
+          {control && <KeysSection keys={actions.keys} />}
         </fieldset>
       )}
     </>

@@ -47,7 +47,7 @@ test.each<[cause: AttemptCause, isBelieved: boolean]>([
     listener: { requestChanged() {}, requestRemoved() {} },
   });
   clock.advance(BELIEVED_MS + 1);
-  const observer = logs.begin({ id: 'r', model: null, stream: true, caller: null });
+  const observer = logs.begin({ id: 'r', model: null, stream: true, caller: null, key: null });
   const attempts = new RequestAttempts(observer, { clock, circuits, predictions });
   const target = {
     upstream: 'local',

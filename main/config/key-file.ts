@@ -1,0 +1,60 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { readTextFile, replaceFile } from '../platform/files.ts';
+
+/** A key that was created with a name. The key itself is stored nowhere. */
+export interface StoredKey {
+  readonly name: string;
+  /** SHA-256 of the key, as hex. */
+  readonly digest: string;
+  /** Wall-clock milliseconds since the epoch. */
+  readonly createdAt: number;
+}
+
+export type KeyFile =
+  | { readonly kind: 'keys'; readonly keys: readonly StoredKey[] }
+  | { readonly kind: 'unreadable'; readonly problem: string };
+
+export const NO_KEYS: KeyFile = { kind: 'keys', keys: [] };
+
+/** Also a word in a URL, and no name that a key of API_KEYS gets. */
+export const KEY_NAME = /^[A-Za-z0-9][\w.@-]{0,63}$/;
+
+const FILE = 'keys.json';
+
+const schema = z.object({
+  version: z.literal(1),
+  keys: z.array(
+    z.object({
+      name: z.string().regex(KEY_NAME),
+      digest: z.string().regex(/^[0-9a-f]{64}$/),
+      createdAt: z.number(),
+    }),
+  ),
+});
+
+/** A file that cannot be read is never taken for an empty one, which would open the gateway to all callers. */
+export function readKeyFile(directory: string): KeyFile {
+  const path = join(directory, FILE);
+  const text = readTextFile(path);
+  if (text === null) return NO_KEYS;
+  const parsed = schema.safeParse(jsonOf(text));
+  if (parsed.success) return { kind: 'keys', keys: parsed.data.keys };
+  const problem = `${path} holds no list of keys: restore it from a copy, or delete it, which revokes all keys with names`;
+  return { kind: 'unreadable', problem };
+}
+
+/** Throws what the disk says. */
+export function writeKeyFile(directory: string, keys: readonly StoredKey[]): void {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  replaceFile(join(directory, FILE), `${JSON.stringify({ version: 1, keys }, null, 2)}\n`);
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

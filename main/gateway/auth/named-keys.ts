@@ -1,0 +1,154 @@
+import type { StoredKey } from '../../config/key-file.ts';
+import { KEY_NAME } from '../../config/key-file.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Log } from '../../platform/log.ts';
+import { digestOf, newSecret } from '../../platform/secrets.ts';
+import type { StateFile } from '../../platform/state-file.ts';
+import type { GatewayError } from '../http/errors.ts';
+
+interface NamedKeyView {
+  readonly name: string;
+  /** Wall-clock milliseconds since the epoch. */
+  readonly createdAt: number;
+  /** Null if it was not used yet. */
+  readonly lastUsedAt: number | null;
+}
+
+type Refused = { readonly kind: 'refused'; readonly error: GatewayError };
+
+/** Keys that were created with a name, for apps. */
+export interface NamedKeys {
+  list(): readonly NamedKeyView[];
+  isEmpty(): boolean;
+  /** The key is told this once. */
+  add(
+    name: unknown,
+  ): { readonly kind: 'added'; readonly name: string; readonly key: string } | Refused;
+  revoke(name: string): { readonly kind: 'revoked' } | Refused;
+  /** The name of the key with this digest, which counts as used now; null if there is none. */
+  use(digest: string): string | null;
+  /** Writes when keys were last used. */
+  flush(): Promise<void>;
+}
+
+interface NamedKeysDeps {
+  readonly stored: readonly StoredKey[];
+  /** Throws what the disk says; nothing has changed then. */
+  readonly write: (keys: readonly StoredKey[]) => void;
+  /** Opens the file of the times of use. */
+  readonly keepUses: (save: () => unknown) => StateFile;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Names are labels of a metric. */
+const MAX_KEYS = 100;
+/** A busy app would have the file written twice a second. */
+const USE_SAVED_EVERY_MS = 60_000;
+/** Tells a key from other secrets, in a scan of files or when it comes as a credential. */
+const PREFIX = 'sy-';
+
+export function createNamedKeys(deps: NamedKeysDeps): NamedKeys {
+  const { clock, log } = deps;
+  let keys = deps.stored;
+  let byDigest = namesByDigest(keys);
+  const used = new Map<string, number>();
+  let savedAt = -Infinity;
+  const uses = deps.keepUses(() => Object.fromEntries(used));
+  for (const [name, at] of Object.entries((uses.load() ?? {}) as Record<string, unknown>)) {
+    if (typeof at === 'number' && keys.some((key) => key.name === name)) used.set(name, at);
+  }
+
+  /** Null once the keys are on disk and in force. */
+  function replace(next: readonly StoredKey[]): Refused | null {
+    try {
+      deps.write(next);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : 'unknown error';
+      const message = `The file of the keys could not be written: ${why}`;
+      return refused({ status: 500, code: 'settings_unwritten', message });
+    }
+    keys = next;
+    byDigest = namesByDigest(keys);
+    return null;
+  }
+
+  return {
+    list: () =>
+      keys.map(({ name, createdAt }) => {
+        return { name, createdAt, lastUsedAt: used.get(name) ?? null };
+      }),
+    isEmpty: () => keys.length === 0,
+    add(name) {
+      if (typeof name !== 'string' || !KEY_NAME.test(name)) return BAD_NAME;
+      if (keys.some((each) => each.name === name)) return nameTaken(name);
+      if (keys.length >= MAX_KEYS) return TOO_MANY;
+      const key = PREFIX + newSecret();
+      const digest = digestOf(key).toString('hex');
+      used.delete(name);
+      const problem = replace([...keys, { name, digest, createdAt: clock.now() }]);
+      if (problem !== null) return problem;
+      log('info', 'key_added', { name });
+      return { kind: 'added', name, key };
+    },
+    revoke(name) {
+      const left = keys.filter((each) => each.name !== name);
+      if (left.length === keys.length) return unknownName(name);
+      const problem = replace(left);
+      if (problem !== null) return problem;
+      used.delete(name);
+      uses.changed();
+      log('info', 'key_revoked', { name });
+      return { kind: 'revoked' };
+    },
+    use(digest) {
+      const name = byDigest.get(digest);
+      if (name === undefined) return null;
+      used.set(name, clock.now());
+      if (clock.ticks() - savedAt >= USE_SAVED_EVERY_MS) {
+        savedAt = clock.ticks();
+        uses.changed();
+      }
+      return name;
+    },
+    flush() {
+      if (used.size > 0) uses.changed();
+      return uses.flush();
+    },
+  };
+}
+
+function namesByDigest(keys: readonly StoredKey[]): ReadonlyMap<string, string> {
+  return new Map(keys.map(({ name, digest }) => [digest, name]));
+}
+
+const refused = (error: GatewayError): Refused => ({ kind: 'refused', error });
+
+const BAD_NAME = refused({
+  status: 400,
+  code: 'invalid_request',
+  message:
+    "'name' must be 1 to 64 letters, digits, dots, dashes, underscores or @, and begin with a letter or a digit.",
+  param: 'name',
+});
+
+const TOO_MANY = refused({
+  status: 409,
+  code: 'too_many_keys',
+  message: `There are ${MAX_KEYS} keys, as many as there may be; revoke one that is not used.`,
+});
+
+const nameTaken = (name: string): Refused =>
+  refused({
+    status: 409,
+    code: 'key_exists',
+    message: `There is a key "${name}" already; revoke it first, or take another name.`,
+    param: 'name',
+  });
+
+const unknownName = (name: string): Refused =>
+  refused({
+    status: 404,
+    code: 'not_found',
+    message: `There is no key "${name.slice(0, 100)}"; GET /api/v1/keys lists them.`,
+  });

@@ -1,0 +1,54 @@
+import { isObject } from '#shared/objects.ts';
+import { isoMs } from '../../platform/dates.ts';
+import { parseJson } from '../../platform/json.ts';
+
+/** A model as an upstream or an engine lists it; null for what it does not say. */
+export interface ListedModel {
+  readonly id: string;
+  /** Seconds since the epoch. */
+  readonly created: number | null;
+  readonly owner: string | null;
+  /** In tokens. */
+  readonly contextLength: number | null;
+}
+
+/** The largest catalogues have some hundreds. */
+const MAX_MODELS = 5000;
+const MODEL_ID = /^[^\p{Cc}\p{Zl}\p{Zp}]{1,200}$/u;
+
+/** Null if the body is no list of models. */
+export function parseModelList(body: Buffer): readonly ListedModel[] | null {
+  const list = parseJson(body.toString('utf8'));
+  const data: unknown = isObject(list) ? list['data'] : list;
+  if (!Array.isArray(data)) return null;
+  return (data as unknown[]).slice(0, MAX_MODELS).filter(isObject).flatMap(listedModel);
+}
+
+/** Names of the context length: OpenRouter and Together, Groq, vLLM, LM Studio and Mistral, Anthropic. */
+const LENGTHS = [
+  'context_length',
+  'context_window',
+  'max_model_len',
+  'max_context_length',
+  'max_input_tokens',
+];
+
+function listedModel(entry: Readonly<Record<string, unknown>>): readonly ListedModel[] {
+  const { id, created, created_at: createdAt, owned_by: owner, meta } = entry;
+  if (typeof id !== 'string' || !MODEL_ID.test(id)) return [];
+  // llama.cpp has the length of the training there.
+  const trained = isObject(meta) ? meta['n_ctx_train'] : undefined;
+  const lengths = [...LENGTHS.map((name) => entry[name]), trained];
+  const at = typeof createdAt === 'string' ? Math.floor(isoMs(createdAt) / 1000) : created;
+  return [
+    {
+      id,
+      created: Number.isSafeInteger(at) ? (at as number) : null,
+      owner: typeof owner === 'string' && MODEL_ID.test(owner) ? owner : null,
+      contextLength: lengths.find(isLength) ?? null,
+    },
+  ];
+}
+
+const isLength = (value: unknown): value is number =>
+  Number.isSafeInteger(value) && (value as number) > 0;

@@ -1,0 +1,91 @@
+import type { Config } from '../../config/schema.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { fetchBody } from '../../platform/http/fetch-body.ts';
+import type { HttpClient } from '../../platform/http/types.ts';
+import { type ListedModel, parseModelList } from './listed-models.ts';
+import { type RemoteUpstream, upstreamPath } from './upstreams.ts';
+
+/** The models that hosted upstreams list. */
+export interface ModelCatalogue {
+  /** As of the last answer; an old or missing one is asked for meanwhile. */
+  listedBy(upstream: RemoteUpstream): readonly ListedModel[];
+  /** Its address, key or model changed. */
+  forget(id: string): void;
+}
+
+interface CatalogueDeps {
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  readonly config: () => Config;
+}
+
+const FRESH_MS = 600_000;
+const RETRY_MS = 60_000;
+const TIMEOUT_MS = 10_000;
+const MAX_BYTES = 8 * 1024 * 1024;
+
+interface Known {
+  models: readonly ListedModel[];
+  /** In clock ticks; Infinity while it is asked. */
+  askAgainAt: number;
+}
+
+/**
+ * `ondemand` is not asked, as any request may start a GPU that is paid for, and under zero-spend nobody is. A list
+ * stays while its upstream is down: it will most likely have the same models again.
+ */
+export function createModelCatalogue(deps: CatalogueDeps): ModelCatalogue {
+  const { clock, config } = deps;
+  const known = new Map<string, Known>();
+
+  async function ask(upstream: RemoteUpstream, entry: Known): Promise<void> {
+    entry.askAgainAt = Infinity;
+    const models = await fetchList(upstream, deps);
+    entry.models = models ?? entry.models;
+    entry.askAgainAt = clock.ticks() + (models === null ? RETRY_MS : FRESH_MS);
+  }
+
+  return {
+    listedBy(upstream) {
+      const { id } = upstream;
+      const entry = known.get(id) ?? { models: [], askAgainAt: -Infinity };
+      known.set(id, entry);
+      const mayAsk = id !== 'ondemand' && !config().routing.forceZero;
+      if (mayAsk && clock.ticks() >= entry.askAgainAt) void ask(upstream, entry);
+      return entry.models;
+    },
+    // An answer that is still under way goes to the forgotten entry.
+    forget: (id) => void known.delete(id),
+  };
+}
+
+/** Null if there is no list to be had. */
+async function fetchList(
+  { id, endpoint, apiKey, headers, prefill }: RemoteUpstream,
+  { http, clock }: CatalogueDeps,
+): Promise<readonly ListedModel[] | null> {
+  const { origin, basePath, query, basicAuth } = endpoint;
+  const isAnthropic = prefill.address.startsWith('api.anthropic.com/');
+  const request = {
+    origin,
+    path: basePath + upstreamPath(id, '/models') + query,
+    headers: [
+      ...Object.entries(headers).flat(),
+      ...(isAnthropic ? anthropicHeaders(apiKey) : authorization(apiKey, basicAuth)),
+    ],
+    timeoutMs: TIMEOUT_MS,
+    maxBytes: MAX_BYTES,
+  };
+  const answer = await fetchBody(request, { http, clock });
+  return answer.kind === 'response' && answer.status === 200 ? parseModelList(answer.body) : null;
+}
+
+function authorization(apiKey: string | null, basicAuth: string | null): readonly string[] {
+  const value = apiKey === null ? basicAuth : `Bearer ${apiKey}`;
+  return value === null ? [] : ['authorization', value];
+}
+
+function anthropicHeaders(apiKey: string | null): readonly string[] {
+  const version = ['anthropic-version', '2023-06-01'];
+  return apiKey === null ? version : ['x-api-key', apiKey, ...version];
+}

@@ -1,0 +1,20 @@
+import type { AddedKey, KeyList } from '#shared/keys.ts';
+import type { Answer, Caller } from './call.ts';
+import { jsonBody, type Refusal } from './client.ts';
+
+/** The keys of apps that have names. */
+export interface Keys {
+  readonly list: () => Promise<Answer<KeyList>>;
+  readonly add: (name: string) => Promise<Answer<AddedKey>>;
+  readonly revoke: (name: string) => Promise<Refusal | null>;
+}
+
+const ROOT = '/api/v1/keys';
+
+export function createKeys({ call, order }: Pick<Caller, 'call' | 'order'>): Keys {
+  return {
+    list: async () => (await call(ROOT)) as Answer<KeyList>,
+    add: async (name) => (await call(ROOT, jsonBody('POST', { name }))) as Answer<AddedKey>,
+    revoke: (name) => order(`${ROOT}/${encodeURIComponent(name)}`, { method: 'DELETE' }),
+  };
+}

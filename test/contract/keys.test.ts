@@ -1,0 +1,191 @@
+import { readFileSync, rmSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { AddedKey, KeyList } from '#shared/keys.ts';
+import { readKeyFile } from '../../main/config/key-file.ts';
+import { loadConfig } from '../../main/config/load.ts';
+import type { Log } from '../../main/platform/log.ts';
+import { readControlToken } from '../../main/platform/secrets.ts';
+import { HELLO } from '../support/client.ts';
+import { createManualClock } from '../support/clock.ts';
+import { readExposition } from '../support/exposition.ts';
+import { startGateway, temporaryDirectory } from '../support/gateway.ts';
+import { bearer, expectError, postJson, send } from '../support/http.ts';
+import { answers, startUpstream } from '../support/upstream.ts';
+
+const CHAT = '/v1/chat/completions';
+const KEYS = '/api/v1/keys';
+
+/** A gateway over one upstream, its owner, and the lines of its log. */
+async function started(settings: Record<string, string> = {}) {
+  const upstream = await startUpstream(answers('hi'));
+  const lines: string[] = [];
+  const log: Log = (...line) => void lines.push(JSON.stringify(line));
+  const clock = createManualClock();
+  const gateway = await startGateway({ LOCAL_ENGINE_URL: upstream.url, ...settings }, clock, log);
+  const { url, dataDirectory } = gateway;
+  const control = bearer(readControlToken(dataDirectory) ?? '');
+  const add = (name: unknown) => postJson(url + KEYS, { name }, control);
+  return {
+    ...gateway,
+    upstream,
+    lines,
+    clock,
+    control,
+    add,
+    key: async (name: string): Promise<string> => {
+      const added = await add(name);
+      expect(added.status).toBe(201);
+      return (JSON.parse(added.text) as AddedKey).key;
+    },
+    revoke: (name: string) => send(`${url + KEYS}/${name}`, { method: 'DELETE', headers: control }),
+    list: async () => JSON.parse((await send(url + KEYS, { headers: control })).text) as KeyList,
+    chat: (headers: Record<string, string> = {}) => postJson(url + CHAT, HELLO, headers),
+  };
+}
+
+test('a key opens chat and reading from its creation to its revocation, and nothing else', async () => {
+  const { url, key, revoke, chat } = await started();
+  expect((await chat()).status).toBe(200);
+  const laptop = await key('laptop');
+  const phone = await key('phone');
+  expectError(await chat(), 401, 'missing_api_key');
+  expectError(await chat(bearer(`${laptop}0`)), 401, 'invalid_api_key');
+  for (const headers of [bearer(laptop), { 'x-api-key': laptop }, { 'x-gateway-key': phone }]) {
+    expect((await chat(headers)).status).toBe(200);
+    expect((await send(`${url}/v1/models`, { headers })).status).toBe(200);
+    expectError(await send(url + KEYS, { headers }), 401, 'control_required');
+  }
+  expect((await revoke('laptop')).status).toBe(200);
+  expectError(await chat(bearer(laptop)), 401, 'invalid_api_key');
+  expect((await chat(bearer(phone))).status).toBe(200);
+});
+
+test('an upstream never gets a key of the gateway', async () => {
+  const { key, chat, upstream } = await started();
+  const laptop = await key('laptop');
+  await chat(bearer(laptop));
+  await chat({ 'x-gateway-key': laptop, authorization: 'Bearer of-the-engine' });
+  expect(JSON.stringify(upstream.calls.map((call) => call.headers))).not.toContain(laptop);
+  expect(upstream.calls[1]?.headers.authorization).toBe('Bearer of-the-engine');
+});
+
+test('the keys of API_KEYS work beside those with names', async () => {
+  const { key, chat, revoke, list } = await started({
+    API_KEYS: 'first-key-of-1234,second-key-of-12',
+  });
+  await key('laptop');
+  expect((await chat(bearer('second-key-of-12'))).status).toBe(200);
+  expect(await list()).toMatchObject({ keys: [{ name: 'laptop' }], unnamed: 2 });
+  await revoke('laptop');
+  expect((await chat(bearer('first-key-of-1234'))).status).toBe(200);
+  expectError(await chat(), 401, 'missing_api_key');
+});
+
+test("a request's record, its log line and the metrics name its key, and never show it", async () => {
+  const world = await started({ API_KEYS: 'first-key-of-1234,second-key-of-12' });
+  const laptop = await world.key('laptop');
+  const used = [bearer(laptop), bearer('second-key-of-12'), { 'x-api-key': laptop }, world.control];
+  for (const headers of used) expect((await world.chat(headers)).status).toBe(200);
+  const names = ['laptop', 'key 2', 'laptop', null];
+  const { requests } = world.host.snapshot();
+  expect(requests.map(({ key }) => key)).toEqual(names.toReversed());
+  const logged = world.lines.filter((line) => line.includes('"request"'));
+  expect(logged.map((line) => /"key":"([^"]+)"/.exec(line)?.[1] ?? null)).toEqual(names);
+  const metrics = await send(`${world.url}/metrics`, { headers: world.control });
+  const { series } = readExposition(metrics.text).get('switchyard_key_requests_total') ?? {};
+  expect(series?.get('{"key":"laptop"}')).toBe(2);
+  expect(series?.get('{"key":"key 2"}')).toBe(1);
+  expect(series?.size).toBe(2);
+  expect(world.lines.join() + metrics.text + JSON.stringify(requests)).not.toContain(laptop);
+});
+
+test.skipIf(process.platform === 'win32')(
+  'the file holds digests only, for its owner alone',
+  async () => {
+    const { key, dataDirectory } = await started();
+    const laptop = await key('laptop');
+    const path = join(dataDirectory, 'keys.json');
+    expect(readFileSync(path, 'utf8')).not.toContain(laptop.slice(3));
+    expect(readFileSync(path, 'utf8')).toContain('laptop');
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+  },
+);
+
+test('the list says when each key was created and last used', async () => {
+  const { key, chat, list, clock } = await started();
+  const createdAt = new Date(clock.now()).toISOString();
+  const laptop = await key('laptop');
+  expect((await list()).keys).toEqual([{ name: 'laptop', createdAt, lastUsedAt: null }]);
+  clock.advance(60_000);
+  await chat(bearer(laptop));
+  const lastUsedAt = new Date(clock.now()).toISOString();
+  expect((await list()).keys).toEqual([{ name: 'laptop', createdAt, lastUsedAt }]);
+});
+
+test.each([undefined, null, 7, '', 'key 1', '-x', 'a/b', 'ü', 'x'.repeat(65), '<b>', 'a\nb'])(
+  'a key cannot be called %j',
+  async (name) => {
+    const { add, list, chat } = await started();
+    expect(expectError(await add(name), 400, 'invalid_request')).toContain("'name'");
+    expect((await list()).keys).toEqual([]);
+    expect((await chat()).status).toBe(200);
+  },
+);
+
+test('a name is given once, and an unknown one is not revoked', async () => {
+  const { key, add, revoke, chat } = await started();
+  const laptop = await key('laptop');
+  expectError(await add('laptop'), 409, 'key_exists');
+  expectError(await revoke('phone'), 404, 'not_found');
+  expect((await chat(bearer(laptop))).status).toBe(200);
+});
+
+test('there are at most a hundred', async () => {
+  const { add } = await started();
+  for (let n = 0; n < 100; n += 1) expect((await add(`key-${n}`)).status).toBe(201);
+  expect(expectError(await add('one-more'), 409, 'too_many_keys')).toContain('100');
+});
+
+test('a key that the disk would not take is none, and one that it would not let go stays', async () => {
+  const { key, add, revoke, chat, dataDirectory } = await started();
+  const laptop = await key('laptop');
+  const path = join(dataDirectory, 'keys.json');
+  rmSync(path);
+  mkdirSync(join(path, 'in-the-way'), { recursive: true });
+  expectError(await add('phone'), 500, 'settings_unwritten');
+  expectError(await revoke('laptop'), 500, 'settings_unwritten');
+  expect((await chat(bearer(laptop))).status).toBe(200);
+});
+
+test('keys need control, and a page of another site gets none', async () => {
+  const { url, key, control } = await started();
+  const laptop = await key('laptop');
+  for (const headers of [{}, bearer(laptop)]) {
+    expectError(await send(url + KEYS, { headers }), 401, 'control_required');
+    expectError(await postJson(url + KEYS, { name: 'x' }, headers), 401, 'control_required');
+    const gone = await send(`${url + KEYS}/laptop`, { method: 'DELETE', headers });
+    expectError(gone, 401, 'control_required');
+  }
+  const foreign = { ...control, origin: 'https://evil.test' };
+  expectError(await postJson(url + KEYS, { name: 'x' }, foreign), 403, 'origin_not_allowed');
+  expect((await send(url + KEYS, { headers: control })).status).toBe(200);
+});
+
+test('beyond loopback a named key is enough to start', () => {
+  const env = { SWITCHYARD_HOST: '0.0.0.0', SWITCHYARD_PORT: '0' };
+  expect(loadConfig(env, {})).toMatchObject({ kind: 'refused' });
+  const stored = { name: 'laptop', digest: 'a'.repeat(64), createdAt: 0 };
+  expect(loadConfig(env, {}, { kind: 'keys', keys: [stored] }).kind).toBe('loaded');
+});
+
+test.each(['', '{}', '[]', '{"version":1,"keys":[{"name":"a b"}]}', '{"version":2,"keys":[]}'])(
+  'a file of keys that holds %j refuses the start instead of opening the gateway',
+  (text) => {
+    const directory = temporaryDirectory();
+    writeFileSync(join(directory, 'keys.json'), text);
+    const loaded = loadConfig({}, {}, readKeyFile(directory));
+    const problems = [expect.stringContaining('keys.json')];
+    expect(loaded).toEqual({ kind: 'refused', problems });
+  },
+);

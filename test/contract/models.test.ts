@@ -1,0 +1,193 @@
+import { expect, test } from 'vitest';
+import { readControlToken } from '../../main/platform/secrets.ts';
+import { createManualClock } from '../support/clock.ts';
+import { startControlled } from '../support/control.ts';
+import { startGateway } from '../support/gateway.ts';
+import { bearer, expectError, send } from '../support/http.ts';
+import { answers, startUpstream } from '../support/upstream.ts';
+import { at } from '../support/words.ts';
+
+interface Listed {
+  readonly id: string;
+  readonly [more: string]: unknown;
+}
+
+/** An upstream with a model list. */
+async function startListing(...data: readonly object[]) {
+  const upstream = await startUpstream(answers('hi'));
+  upstream.answerGet = ({ res }) => {
+    res.writeHead(200, { 'content-type': 'application/json' });
+    res.end(JSON.stringify({ object: 'list', data }));
+  };
+  return upstream;
+}
+
+async function listOf(url: string): Promise<readonly Listed[]> {
+  const { status, text } = await send(`${url}/v1/models`);
+  expect(status).toBe(200);
+  return (JSON.parse(text) as { data: readonly Listed[] }).data;
+}
+
+const idsOf = async (url: string) => (await listOf(url)).map(({ id }) => id);
+
+test('the list has what the engine offers, what hosted upstreams list, what is set, and aliases, each once', async () => {
+  const local = await startListing({
+    id: 'llama',
+    owned_by: 'vllm',
+    created: 7,
+    max_model_len: 8192,
+  });
+  const a = await startListing(
+    { id: 'gpt', object: 'model', created: 1_700_000_000, owned_by: 'openai' },
+    { id: 'llama', created: 9, context_length: 131_072 },
+  );
+  const b = await startListing({ id: 'set', context_window: 4096 }, { id: 'never-sent' });
+  const { url } = await startGateway({
+    ...at({ local: local.url, hosted_a: a.url, hosted_b: b.url, hosted_c: 'http://127.0.0.1:9' }),
+    HOSTED_A_API_KEY: 'the-hosted-key',
+    HOSTED_B_MODEL: 'set',
+    HOSTED_C_MODELS: 'extra,gpt',
+    MODEL_ALIASES: 'fast=llama,smart=gpt,lost=nowhere',
+  });
+  await expect.poll(() => idsOf(url)).toHaveLength(7);
+  await expect
+    .poll(() => listOf(url))
+    .toEqual([
+      {
+        id: 'llama',
+        object: 'model',
+        created: 7,
+        owned_by: 'local',
+        owner: 'vllm',
+        upstreams: ['local', 'hosted_a'],
+        context_length: 8192,
+      },
+      {
+        id: 'gpt',
+        object: 'model',
+        created: 1_700_000_000,
+        owned_by: 'hosted_a',
+        owner: 'openai',
+        upstreams: ['hosted_a', 'hosted_c'],
+      },
+      {
+        id: 'set',
+        object: 'model',
+        created: 0,
+        owned_by: 'hosted_b',
+        upstreams: ['hosted_b'],
+        context_length: 4096,
+      },
+      { id: 'extra', object: 'model', created: 0, owned_by: 'hosted_c', upstreams: ['hosted_c'] },
+      expect.objectContaining({ id: 'fast', alias_of: 'llama', context_length: 8192 }),
+      expect.objectContaining({ id: 'smart', alias_of: 'gpt', owned_by: 'hosted_a' }),
+      expect.objectContaining({ id: 'lost', alias_of: 'nowhere', upstreams: [] }),
+    ]);
+  expect(a.gets.map(({ path, headers }) => [path, headers.authorization])).toEqual([
+    ['/models', 'Bearer the-hosted-key'],
+  ]);
+  for (const id of ['llama', 'smart', 'extra']) {
+    const { status, text } = await send(`${url}/v1/models/${id}`);
+    expect([status, (JSON.parse(text) as Listed).id]).toEqual([200, id]);
+  }
+  expectError(await send(`${url}/v1/models/never-sent`), 404, 'model_not_found');
+});
+
+test('a dead upstream delays nothing, and its last list stays while it is down', async () => {
+  const silent = await startUpstream(answers('hi'));
+  silent.answerGet = () => {};
+  const a = await startListing({ id: 'gpt' });
+  const clock = createManualClock();
+  const urls = at({ hosted_a: a.url, hosted_b: silent.url, hosted_c: 'http://127.0.0.1:9' });
+  const { url } = await startGateway({ ...urls, HOSTED_B_MODEL: 'set' }, clock);
+  expect(await idsOf(url)).toEqual(['set']);
+  await silent.get(1);
+  await expect.poll(() => idsOf(url)).toEqual(['gpt', 'set']);
+  await a.close();
+  clock.advance(600_000);
+  expect(await idsOf(url)).toEqual(['gpt', 'set']);
+  await a.reopen();
+  a.answerGet = ({ res }) => res.end('{"data":[{"id":"newer"}]}');
+  const later = () => {
+    clock.advance(60_000);
+    return idsOf(url);
+  };
+  await expect.poll(later).toEqual(['newer', 'set']);
+});
+
+test('an upstream is asked once for many readers, and again only when its list is old', async () => {
+  const a = await startListing({ id: 'gpt' });
+  const clock = createManualClock();
+  const { url } = await startGateway(at({ hosted_a: a.url }), clock);
+  await Promise.all(Array.from({ length: 20 }, () => listOf(url)));
+  await expect.poll(() => idsOf(url)).toEqual(['gpt']);
+  expect(a.gets).toHaveLength(1);
+  clock.advance(599_000);
+  await listOf(url);
+  expect(a.gets).toHaveLength(1);
+  clock.advance(1000);
+  await listOf(url);
+  await a.get(2);
+});
+
+test('neither the on-demand upstream is asked, nor anybody under zero-spend', async () => {
+  const a = await startListing({ id: 'gpt' });
+  const gpu = await startListing({ id: 'big' });
+  const urls = at({ hosted_a: a.url, ondemand: gpu.url });
+  const gateway = await startControlled({ ...urls, ONDEMAND_MODEL: 'set' });
+  const { url } = gateway;
+  await gateway.set({ routing: { forceZero: true } });
+  await listOf(url);
+  await gateway.set({ routing: { forceZero: false } });
+  expect(a.gets).toHaveLength(0);
+  await expect.poll(() => idsOf(url)).toEqual(['gpt', 'set']);
+  expect(gpu.gets).toHaveLength(0);
+});
+
+test('an upstream with a new address has a new list', async () => {
+  const before = await startListing({ id: 'old' });
+  const after = await startListing({ id: 'new' });
+  const gateway = await startControlled({});
+  const { url } = gateway;
+  await gateway.set({ hosted_a: { baseUrl: before.url } });
+  await expect.poll(() => idsOf(url)).toEqual(['old']);
+  await gateway.set({ hosted_a: { baseUrl: after.url } });
+  await expect.poll(() => idsOf(url)).toEqual(['new']);
+});
+
+test('what is no list of models, or too long a one, is not taken', async () => {
+  const odd = await startListing(
+    { id: 7 },
+    { id: '' },
+    { id: 'x'.repeat(201) },
+    { id: 'a\nb' },
+    { object: 'model' },
+    { id: 'fine', created: 'soon', owned_by: 7, context_length: -1, meta: [] },
+    { id: 'claude', created_at: '2025-02-19T00:00:00Z', max_input_tokens: 200_000 },
+  );
+  const many = await startListing(...Array.from({ length: 6000 }, (_, n) => ({ id: `m${n}` })));
+  const html = await startUpstream(answers('hi'));
+  html.answerGet = ({ res }) => res.end('<html>');
+  const urls = at({ hosted_a: odd.url, hosted_b: many.url, hosted_c: html.url });
+  const { url } = await startGateway(urls);
+  await expect.poll(async () => (await listOf(url)).length).toBe(5002);
+  expect((await listOf(url)).slice(0, 2)).toEqual([
+    { id: 'fine', object: 'model', created: 0, owned_by: 'hosted_a', upstreams: ['hosted_a'] },
+    expect.objectContaining({ id: 'claude', created: 1_739_923_200, context_length: 200_000 }),
+  ]);
+});
+
+test('an upstream’s key is never in the list', async () => {
+  const a = await startListing({ id: 'gpt' });
+  const gateway = await startGateway({
+    ...at({ hosted_a: a.url }),
+    HOSTED_A_API_KEY: 'the-hosted-key',
+    API_KEYS: 'a-key-of-this-test',
+  });
+  const headers = bearer(readControlToken(gateway.dataDirectory) ?? '');
+  expect((await send(`${gateway.url}/v1/models`)).status).toBe(401);
+  expect(a.gets).toHaveLength(0);
+  const { text } = await send(`${gateway.url}/v1/models`, { headers });
+  await a.get(1);
+  expect(text).not.toContain('the-hosted-key');
+});

@@ -1,0 +1,37 @@
+import { afterAll, expect, test } from 'vitest';
+import { axeViolations, closeBrowser, openPage } from '../support/browser.ts';
+import { startDemo } from '../support/demo.ts';
+
+afterAll(closeBrowser);
+
+test.each(['light', 'dark'] as const)(
+  'a key is created in the window, opens the gateway to an app, and is revoked (%s)',
+  async (colorScheme) => {
+    const demo = await startDemo();
+    const page = await openPage(demo.link, { colorScheme, viewport: { width: 400, height: 900 } });
+    const status = async (key: string) =>
+      (await fetch(`${demo.baseUrl}/models`, { headers: { authorization: `Bearer ${key}` } }))
+        .status;
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await page.getByRole('heading', { name: 'Keys for apps' }).click();
+    await page.getByText('none: every app on this machine may call').waitFor();
+    await page.getByLabel('Name of the app').fill('my laptop');
+    await page.getByRole('button', { name: 'Create key' }).click();
+    await page.getByRole('alert').getByText("'name' must be").waitFor();
+    await page.getByLabel('Name of the app').fill('laptop');
+    await page.getByRole('button', { name: 'Create key' }).click();
+    const shown = page.getByText(/^sy-[0-9a-f]{64}$/);
+    const key = (await shown.textContent()) ?? '';
+    expect([await status(key), await status('none')]).toEqual([200, 401]);
+    const row = page.getByRole('listitem').filter({ hasText: 'laptop' });
+    await row.getByText(/not used yet|last used/).waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await row.getByRole('button', { name: 'Revoke laptop' }).click();
+    await page.getByText('It is the last one').waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Revoke laptop', exact: true }).last().click();
+    await row.waitFor({ state: 'hidden' });
+    expect(await shown.count()).toBe(0);
+    expect(await status('none')).toBe(200);
+  },
+);

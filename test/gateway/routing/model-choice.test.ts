@@ -1,0 +1,143 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import { loadConfig } from '../../../main/config/load.ts';
+import { orderFor } from '../../../main/gateway/routing/model-choice.ts';
+import type { LocalChoice } from '../../../main/gateway/upstream/call.ts';
+import { CHAT_COMPLETIONS } from '../../../main/gateway/upstream/protocols/chat.ts';
+import {
+  parseBaseAddress,
+  remoteModel,
+  remoteUpstreams,
+  servesModel,
+} from '../../../main/gateway/upstream/upstreams.ts';
+import { at } from '../../support/words.ts';
+
+const NAMES = { a: 'hosted_a', b: 'hosted_b', c: 'hosted_c', d: 'ondemand' } as const;
+const URLS = at(Object.fromEntries(Object.values(NAMES).map((id) => [id, `http://${id}.test`])));
+
+/** All upstreams, `local` with the models given, and settings as the environment names them. */
+function world(models: readonly string[] | null, settings: Readonly<Record<string, string>>) {
+  const env = Object.entries({ ...URLS, ...settings });
+  const loaded = loadConfig(
+    Object.fromEntries(env.map(([name, value]) => [`SWITCHYARD_${name}`, value])),
+    {},
+  );
+  if (loaded.kind === 'refused') throw new Error(loaded.problems.join());
+  const { config } = loaded;
+  const endpoint = parseBaseAddress('http://local.test', 'local');
+  const target = { provider: null, endpoint, models, ownedBy: null, gatewayToken: null };
+  const local: LocalChoice =
+    models === null ? { kind: 'none', reason: 'no_provider' } : { kind: 'target', target };
+  const remotes = remoteUpstreams(config);
+  const order = (model: string | null) =>
+    orderFor({ request: { model, endpoint: CHAT_COMPLETIONS }, config }, remotes, () => local);
+  return { order, remotes };
+}
+
+const ALL = [...UPSTREAM_IDS];
+const ofAll = (models: string) => ({
+  HOSTED_A_MODEL: models,
+  HOSTED_B_MODEL: models,
+  HOSTED_C_MODEL: models,
+  ONDEMAND_MODEL: models,
+});
+
+test.each<[law: string, string[] | null, Record<string, string>, string | null, UpstreamId[]]>([
+  ['no name', ['m'], { HOSTED_B_MODELS: 'x' }, null, ALL],
+  ['a name that nobody gave a meaning', ['m'], ofAll('other'), 'x', ALL],
+  [
+    'the name of a paid upstream’s own model, which an app was made with',
+    ['m'],
+    { ...ofAll('other'), HOSTED_B_MODEL: 'x' },
+    'x',
+    ALL,
+  ],
+  [
+    'a name in an upstream’s list',
+    ['m'],
+    { ...ofAll('other'), HOSTED_B_MODELS: 'y,x' },
+    'x',
+    ['hosted_b', 'local', 'hosted_a', 'hosted_c', 'ondemand'],
+  ],
+  [
+    'a name in the lists of two, and at local',
+    ['m', 'x'],
+    { ...ofAll('other'), ONDEMAND_MODELS: 'x', HOSTED_C_MODELS: 'x' },
+    'x',
+    ['local', 'hosted_c', 'ondemand', 'hosted_a', 'hosted_b'],
+  ],
+  [
+    'the model of an alias',
+    ['m'],
+    { ...ofAll('other'), HOSTED_B_MODEL: 'x', MODEL_ALIASES: 'smart=x' },
+    'x',
+    ['hosted_b', 'local', 'hosted_a', 'hosted_c', 'ondemand'],
+  ],
+  [
+    'the model of an alias that only local has',
+    ['x:latest'],
+    { ...ofAll('other'), MODEL_ALIASES: 'fast=x' },
+    'x',
+    ALL,
+  ],
+  [
+    'a name in a list beside an upstream that takes any',
+    null,
+    { ...ofAll('other'), HOSTED_C_MODEL: '', ONDEMAND_MODELS: 'x' },
+    'x',
+    ['hosted_c', 'ondemand', 'local', 'hosted_a', 'hosted_b'],
+  ],
+])('%s: the order is the one of the table', (...row) => {
+  const [, models, settings, model, order] = row;
+  expect(world(models, settings).order(model)).toEqual(order);
+});
+
+const model = fc.constantFrom('x', 'y', 'z');
+const models = fc.uniqueArray(model, { maxLength: 3 });
+
+test('every upstream is asked once; those that have the model come first, and the order among each is kept', () => {
+  const listing = fc.record({ a: models, b: models, c: models, d: models });
+  const property = fc.property(
+    fc.option(models),
+    listing,
+    fc.option(model),
+    fc.boolean(),
+    (local, lists, asked, hasAlias) => {
+      const env = Object.entries(lists).map(([key, list]) => [
+        `${NAMES[key as keyof typeof NAMES].toUpperCase()}_MODELS`,
+        list.join(','),
+      ]);
+      const alias = hasAlias ? { MODEL_ALIASES: 'smart=x' } : {};
+      const given = { ...ofAll('other'), ...(Object.fromEntries(env) as object), ...alias };
+      const { order, remotes } = world(local, given);
+      const got = order(asked);
+      const has = (id: UpstreamId) => {
+        if (id === 'local')
+          return (
+            local !== null && (local.length === 0 || (asked !== null && local.includes(asked)))
+          );
+        return remotes.some((each) => each.id === id && servesModel(each, asked));
+      };
+      const expected = [...ALL.filter(has), ...ALL.filter((id) => !has(id))];
+      const named = Object.values(lists).some((list) => asked !== null && list.includes(asked));
+      const isChosen = asked !== null && (named || (hasAlias && asked === 'x'));
+      expect(got).toEqual(isChosen ? expected : ALL);
+    },
+  );
+  fc.assert(property);
+});
+
+test('an upstream is sent the name it takes, else the model that it is set to', () => {
+  const sent = (settings: Record<string, string>, asked: string | null) => {
+    const [upstream] = world(null, settings).remotes;
+    return upstream === undefined ? undefined : remoteModel(upstream, asked);
+  };
+  expect(sent({}, 'x')).toBe('x');
+  expect(sent({}, null)).toBeNull();
+  expect(sent({ HOSTED_A_MODEL: 'm' }, 'x')).toBe('m');
+  expect(sent({ HOSTED_A_MODEL: 'm', HOSTED_A_MODELS: 'x,y' }, 'x')).toBe('x');
+  expect(sent({ HOSTED_A_MODEL: 'm', HOSTED_A_MODELS: 'x,y' }, 'z')).toBe('m');
+  expect(sent({ HOSTED_A_MODELS: 'x,y' }, 'z')).toBe('x');
+  expect(sent({ HOSTED_A_MODELS: 'x,y' }, null)).toBe('x');
+});
