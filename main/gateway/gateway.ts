@@ -30,6 +30,7 @@ import { createEngineActivity } from './routing/engine-activity.ts';
 import { healthCheckOf } from './routing/health-check-routes.ts';
 import { createHedgeBudget } from './routing/hedge-policy.ts';
 import { createEndpointSupport, type EndpointSupport } from './routing/endpoint-support.ts';
+import { createItemMemory } from './translation/item-memory.ts';
 import type { LocalChoice } from './upstream/call.ts';
 import { type RemoteUpstream, remoteUpstreams } from './upstream/upstreams.ts';
 
@@ -92,6 +93,8 @@ export interface Gateway {
 
 /** Copies of a body in memory: as received, and as rewritten for an upstream. */
 const BODY_COPIES = 2;
+/** Items of answers that callers may refer to: some thousand answers. */
+const MAX_ITEM_BYTES = 16 * 1024 * 1024;
 
 /** Nothing listens before `start`. */
 export function createGateway(deps: GatewayDeps): Gateway {
@@ -122,6 +125,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const bodies = createBodyBudget(() => config().gateway.maxBodiesInFlightBytes, BODY_COPIES);
   const prefills = createPrefills(deps.http, clock);
   const support = createEndpointSupport(clock);
+  const learnt = { prefills, support, items: createItemMemory(MAX_ITEM_BYTES) };
   const healthChecks = healthChecksOf(deps, circuits, () => remotes(config()));
   const sessions = createSessions(clock);
   const controlLink = () => `${lifecycle.url()}/#code=${sessions.newCode()}`;
@@ -150,8 +154,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
         engines,
         bodies,
         admission,
-        prefills,
-        support,
+        ...learnt,
         observe: (about) => logs.begin(about),
         inFlightAt: (id) => stats.inFlightAt(id),
         remotes: () => remotes(config()),

@@ -82,7 +82,14 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
   });
   const observer = monitor.logs.begin({ id: 'r', model: null, stream: false });
   const context: RequestContext = {
-    call: { request, headers: {}, authorization: null, zeroSpend: false },
+    call: {
+      request,
+      headers: {},
+      authorization: null,
+      zeroSpend: false,
+      chatForm: null,
+      translator: null,
+    },
     config,
     remotes: remoteUpstreams(config),
     epoch: 0,

@@ -10,7 +10,9 @@ import { type RestOfBody, sendError, sendErrorEarly } from '../http/responses.ts
 import { RequestAttempts } from '../routing/attempts.ts';
 import type { RequestObserver } from '../routing/observer.ts';
 import { type RequestContext, route, type RouterDeps } from '../routing/router.ts';
+import type { ItemMemory } from '../translation/item-memory.ts';
 import type { ChatCall } from '../upstream/call.ts';
+import { chatFormOf } from '../upstream/chat-form.ts';
 import {
   type ChatRequest,
   formRequest,
@@ -28,6 +30,7 @@ import type { Prefills } from './resume/prefills.ts';
 export interface ChatDeps extends RouterDeps {
   readonly prefills: Prefills;
   readonly bodies: BodyBudget;
+  readonly items: ItemMemory;
   readonly admission: Admission;
   readonly config: () => Config;
   readonly remotes: () => readonly RemoteUpstream[];
@@ -99,7 +102,7 @@ async function answer(
 }
 
 function contextOf(
-  accepted: Omit<ChatCall, 'zeroSpend'> & { readonly id: string },
+  accepted: Pick<ChatCall, 'request' | 'headers' | 'authorization'> & { readonly id: string },
   { signal, reserveCopy }: Pick<RequestContext, 'signal' | 'reserveCopy'>,
   deps: ChatDeps,
 ): RequestContext {
@@ -108,9 +111,10 @@ function contextOf(
   const config = deps.config();
   const snapshot = { config, remotes: deps.remotes(), epoch: deps.circuits.epoch() };
   const zeroSpend = config.routing.forceZero || headers['x-gateway-force-zero'] === '1';
+  const chatForm = chatFormOf(request, { items: deps.items, nowMs: deps.clock.now() });
   const observer = deps.observe({ id, model: request.model, stream: request.stream });
   return {
-    call: { request, headers, authorization, zeroSpend },
+    call: { request, headers, authorization, zeroSpend, chatForm, translator: null },
     ...snapshot,
     observer,
     attempts: new RequestAttempts(observer, deps),

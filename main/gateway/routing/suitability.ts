@@ -1,5 +1,7 @@
 import type { Config } from '../../config/schema.ts';
+import { type ChatCall, inChat } from '../upstream/call.ts';
 import type { ChatRequest } from '../upstream/chat-request.ts';
+import { isKnownToLack } from '../upstream/known-endpoints.ts';
 import {
   hasModel,
   type LocalTarget,
@@ -7,13 +9,13 @@ import {
   servesModel,
 } from '../upstream/upstreams.ts';
 import { idOf } from './local-balancing.ts';
-import type { EndpointSupport } from './endpoint-support.ts';
+import type { EndpointSupport, Speaks } from './endpoint-support.ts';
 
 /** Why an upstream cannot serve a request, however well it is. */
 export type Unsuitable = 'model_mismatch' | 'unsupported';
 
 export interface SuitabilityRequest {
-  readonly request: ChatRequest;
+  readonly call: ChatCall;
   readonly config: Config;
   readonly support: EndpointSupport;
 }
@@ -23,26 +25,35 @@ export function isForAll({ endpoint }: ChatRequest): boolean {
   return endpoint.support === 'required';
 }
 
-export function remoteUnsuitable(
-  { request, config, support }: SuitabilityRequest,
+/** The request as the upstream takes it: as it is, or as a chat completion. */
+export function formForRemote(
+  { call, support }: SuitabilityRequest,
   upstream: RemoteUpstream,
-): Unsuitable | null {
-  const { endpoint, model } = request;
-  if (isForAll(request)) return null;
+): ChatCall | Unsuitable {
+  const { endpoint, model } = call.request;
+  if (isForAll(call.request)) return call;
   if (endpoint.keepsModel && !servesModel(upstream, model)) return 'model_mismatch';
-  const speaks = support.speaks(upstream.id, endpoint, config[upstream.id].protocols);
-  return speaks === 'translated' ? 'unsupported' : null;
+  const { id, protocols, prefill } = upstream;
+  const isKnown = protocols === 'auto' && isKnownToLack(endpoint.upstreamPath, prefill);
+  return formFor(call, isKnown ? 'translated' : support.speaks(id, endpoint, protocols));
 }
 
-export function localUnsuitable(
-  { request, config, support }: SuitabilityRequest,
+/** As for a remote upstream. */
+export function formForLocal(
+  { call, config, support }: SuitabilityRequest,
   target: LocalTarget,
-): Unsuitable | null {
-  const { endpoint, model } = request;
-  if (isForAll(request)) return null;
+): ChatCall | Unsuitable {
+  const { endpoint, model } = call.request;
+  if (isForAll(call.request)) return call;
   if (endpoint.keepsModel && !hasModel(target, model)) return 'model_mismatch';
-  const speaks = support.speaks(idOf(target), endpoint, config.local.protocols);
-  return speaks === 'translated' ? 'unsupported' : null;
+  const { protocols } = config.local;
+  const known = { address: '', ownedBy: target.ownedBy };
+  const isKnown = protocols === 'auto' && isKnownToLack(endpoint.upstreamPath, known);
+  return formFor(call, isKnown ? 'translated' : support.speaks(idOf(target), endpoint, protocols));
+}
+
+function formFor(call: ChatCall, speaks: Speaks): ChatCall | Unsuitable {
+  return speaks === 'translated' ? (inChat(call) ?? 'unsupported') : call;
 }
 
 /** As of the machine that comes closest, if none can serve. */
@@ -50,8 +61,8 @@ export function poolUnsuitable(
   suitability: SuitabilityRequest,
   targets: readonly LocalTarget[],
 ): Unsuitable | null {
-  if (targets.length === 0 || isForAll(suitability.request)) return null;
-  const reasons = targets.map((target) => localUnsuitable(suitability, target));
-  if (reasons.includes(null)) return null;
-  return reasons.includes('unsupported') ? 'unsupported' : 'model_mismatch';
+  if (targets.length === 0 || isForAll(suitability.call.request)) return null;
+  const forms = targets.map((target) => formForLocal(suitability, target));
+  if (forms.some((form) => typeof form === 'object')) return null;
+  return forms.includes('unsupported') ? 'unsupported' : 'model_mismatch';
 }
