@@ -13,6 +13,8 @@ import {
 } from 'electron';
 import type { HostActivity } from './agent/availability/host-activity.ts';
 import { createHost } from './app/app.ts';
+import { ownedHost } from './app/owned-host.ts';
+import { callRunning, findRunning } from './cli/running-app.ts';
 import {
   dataDirectory,
   fileProblem,
@@ -21,12 +23,13 @@ import {
 } from './config/data-directory.ts';
 import { loadConfig } from './config/load.ts';
 import { readSettings } from './config/settings-file.ts';
-import { runDesktop } from './desktop/desktop.ts';
+import { type Composed, runDesktop } from './desktop/desktop.ts';
 import type { HostApi } from './desktop/electron-api.ts';
 import { createLoginItem } from './desktop/login-item.ts';
 import { hasTrayPanel } from './desktop/tray.ts';
 import { parseSavedWindow } from './desktop/window-bounds.ts';
 import { systemClock } from './platform/clock.ts';
+import { claimDataDirectory, type DataLock, takenText } from './platform/data-lock.ts';
 import { replaceFile } from './platform/files.ts';
 import { createLog, fileSink } from './platform/log.ts';
 import { openStore } from './registry/store/open-store.ts';
@@ -40,7 +43,7 @@ const { env, execPath, platform } = process;
 void runDesktop({
   electron: { app, BrowserWindow, clipboard, dialog, Menu, powerMonitor, screen, shell, Tray },
   claimData,
-  createHost: composeHost,
+  compose,
   platform,
   env,
   clock: systemClock,
@@ -80,15 +83,34 @@ const surroundings: HostActivity = {
   isOnBattery: () => Promise.resolve(powerMonitor.isOnBatteryPower()),
 };
 
-async function composeHost(): Promise<HostApi> {
+/** A host of its own, unless a gateway runs already with this data directory. */
+async function compose(): Promise<Composed> {
+  const claim = claimDataDirectory(dataDir, Date.now());
+  if (claim.kind === 'claimed') {
+    try {
+      return { kind: 'own', host: await composeHost(claim.lock) };
+    } catch (error) {
+      // The owner may try again.
+      claim.lock.release();
+      throw error;
+    }
+  }
+  const running = findRunning(dataDir);
+  if (running === null) throw new Error(takenText(dataDir, claim.owner));
+  const { body, error } = await callRunning(running, { method: 'POST', path: 'sessions/codes' });
+  if (error !== null) throw new Error(error);
+  return { kind: 'elsewhere', link: String(body['link']) };
+}
+
+async function composeHost(lock: DataLock): Promise<HostApi> {
   try {
-    return await openHost();
+    return await openHost(lock);
   } catch (error) {
     throw isFileProblem(error) ? new Error(fileProblem(error, dataDir), { cause: error }) : error;
   }
 }
 
-async function openHost(): Promise<HostApi> {
+async function openHost(lock: DataLock): Promise<HostApi> {
   const unsafe = openDataDirectory(process.env, process.platform);
   const settings = readSettings(dataDir, Date.now());
   const loaded = loadConfig(process.env, settings.tree);
@@ -106,9 +128,16 @@ async function openHost(): Promise<HostApi> {
       dataDirectory: dataDir,
       windowDirectory: join(import.meta.dirname, '../window'),
     },
-    { openStore, surroundings, clock: systemClock, random: Math.random, log },
+    {
+      openStore,
+      surroundings,
+      clock: systemClock,
+      random: Math.random,
+      log,
+      onPortTaken: (message) => log('warn', 'port_taken', { why: message }),
+    },
   );
   for (const notice of host.notices) log('warn', notice);
   powerMonitor.on('resume', () => host.resumed());
-  return host;
+  return ownedHost(host, lock);
 }

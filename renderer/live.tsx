@@ -60,6 +60,7 @@ export function Live(props: LiveProps) {
           {...{ data, control, settings, frozenAt, registry, agent, opened }}
           saveSettings={actions.saveSettings}
           filter={route.filter}
+          joining={route.joining === true}
           text={providerText}
           onText={setProviderText}
         />

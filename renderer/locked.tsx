@@ -11,7 +11,7 @@ export function Locked({ notice }: { readonly notice: string | null }) {
         This gateway is protected by an API key. Run this on the gateway’s machine to open a window
         with control:
       </p>
-      <CodeLine text="node scripts/switchyard.mjs open" what="command" />
+      <CodeLine text="switchyard open" what="command" />
       {notice !== null && (
         <p className="notice" role="alert">
           {notice}

@@ -4,7 +4,8 @@ import { REQUEST_FILTERS, type RequestFilter } from './features/requests/request
 
 export type Route =
   | { readonly page: 'overview' }
-  | { readonly page: 'providers'; readonly filter: ProviderFilter }
+  /** `joining`: asks for the line of another gateway, for this machine. */
+  | { readonly page: 'providers'; readonly filter: ProviderFilter; readonly joining?: true }
   | { readonly page: 'provider'; readonly id: string }
   | { readonly page: 'requests'; readonly filter: RequestFilter }
   /** The section is the one to be opened, null for none in particular. */
@@ -16,6 +17,7 @@ export function routeOf(hash: string): Route {
   if (page === 'settings') {
     return { page: 'settings', section: /^\w+$/.test(detail ?? '') ? (detail ?? null) : null };
   }
+  if (page === 'join') return { page: 'providers', filter: 'all', joining: true };
   if (page === 'providers') return providersRoute(detail ?? '');
   if (page !== 'requests') return { page: 'overview' };
   return { page, filter: REQUEST_FILTERS.find((filter) => filter === detail) ?? 'all' };
@@ -35,6 +37,7 @@ export function hashOf(route: Route): string {
     case 'settings':
       return route.section === null ? '#/settings' : `#/settings/${route.section}`;
     case 'providers':
+      if (route.joining === true) return '#/join';
       return route.filter === 'all' ? '#/providers' : `#/providers/${route.filter}`;
     case 'provider':
       return `#/providers/${route.id}`;

@@ -13,6 +13,8 @@ export default defineConfig({
     // The page's policy allows files of its own origin only: nothing may be inlined.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // The licences of the libraries inside it.
+    license: { fileName: 'licenses.md' },
     reportCompressedSize: false,
   },
 });

@@ -57,12 +57,12 @@ elsewhere.
   <img alt="The settings in the window, with the section Local open" src="images/settings-light.png" width="860">
 </picture>
 
-From the command line, while Switchyard runs:
+From the command line, while Switchyard runs (in a checkout \`npm run switchyard -- get\`, and so on):
 
-    node scripts/switchyard.mjs get                             # all settings, with their sources
-    node scripts/switchyard.mjs set agent.onlyWhenIdle true
-    node scripts/switchyard.mjs set agent.onlyWhenIdle default
-    node scripts/switchyard.mjs --help                          # all variables, with what they may be
+    switchyard get                             # all settings, with their sources
+    switchyard set agent.onlyWhenIdle true
+    switchyard set agent.onlyWhenIdle default
+    switchyard --help                          # all variables, with what they may be
 `;
 
 /** One table for sections that are alike, with the variables of the first. */

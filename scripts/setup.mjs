@@ -1,12 +1,12 @@
-// Brings what is missing: the dependencies, and with the word `window` the built window.
+// Brings what is missing: the dependencies, and what is named, built: `window`, `package`.
 // Runs before everything else, on whatever Node is there (20 or newer).
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { newestMs, NODE_24, ROOT, run } from './tree.mjs';
+import { build } from './build.mjs';
+import { NODE_24, ROOT, run } from './tree.mjs';
 
 /** What npm keeps of its last install in this folder, whoever asked for it. */
 const INSTALLED = join(ROOT, 'node_modules/.package-lock.json');
-const WINDOW = join(ROOT, 'dist/window/index.html');
 
 const packagesIn = (lockfile) => JSON.parse(readFileSync(lockfile, 'utf8')).packages;
 
@@ -32,21 +32,10 @@ async function installIfStale() {
   }
 }
 
-async function buildWindowIfStale() {
-  const built = existsSync(WINDOW) ? statSync(WINDOW).mtimeMs : 0;
-  const sources = ['renderer', 'shared', 'package-lock.json'].map((name) => join(ROOT, name));
-  if (Math.max(...sources.map(newestMs)) < built) return;
-  console.log('Building the window …');
-  const vite = join(ROOT, 'node_modules/vite/bin/vite.js');
-  const config = join(ROOT, 'renderer/vite.config.ts');
-  const ended = await run(NODE_24, [vite, 'build', '-c', config, '--logLevel', 'warn']);
-  if (ended.code !== 0) fail('The window could not be built; the error stands above.');
-}
-
 function fail(message) {
   console.error(message);
   process.exit(1);
 }
 
 await installIfStale();
-if (process.argv.includes('window')) await buildWindowIfStale();
+if (!(await build(process.argv.slice(2)))) process.exit(1);

@@ -12,6 +12,7 @@ import { selfCheck } from './doctor/self-check.ts';
 import { enginePlace, type EngineSettings } from './engines/addresses.ts';
 import type { Configured } from './registration/choose-registry.ts';
 import type { JoinResult } from './registration/registration.ts';
+import { createPortRetry } from './server/port-retry.ts';
 import type { AgentAddress, AgentPort } from './server/server.ts';
 import { type AgentView, viewOf } from './view.ts';
 
@@ -49,7 +50,7 @@ export interface Agent {
 
 /** Nothing runs before `start`. */
 export function createAgent(deps: AgentDeps): Agent {
-  const { telemetry, log } = deps;
+  const { telemetry } = deps;
   const listeners = new Set<() => void>();
   const runtime: AgentRuntimeState = {
     address: deps.address,
@@ -71,6 +72,11 @@ export function createAgent(deps: AgentDeps): Agent {
   const availabilityMonitor = createAvailabilityMonitor({ ...deps, ...parts });
   const changeMonitor = createChangeMonitor({ ...deps, ...parts, availabilityMonitor });
 
+  const portRetry = createPortRetry(server, deps, (ports) => {
+    runtime.ports = ports;
+    changed();
+  });
+
   function tellListeners(): void {
     for (const listener of listeners) listener();
   }
@@ -83,10 +89,8 @@ export function createAgent(deps: AgentDeps): Agent {
   async function listen(address: AgentAddress): Promise<readonly AgentPort[]> {
     runtime.address = address;
     runtime.ports = await server.listen(address);
-    for (const port of runtime.ports) {
-      if (port.kind === 'failed') log('warn', 'agent_port', { port: port.port, why: port.message });
-    }
     changed();
+    portRetry.watch(runtime.ports);
     return runtime.ports;
   }
 
@@ -100,6 +104,7 @@ export function createAgent(deps: AgentDeps): Agent {
     },
     async stop(graceMs) {
       runtime.isLeaving = true;
+      portRetry.stop();
       changeMonitor.stop();
       engines.stop();
       await Promise.all([registration.stop(), server.close(graceMs), telemetry.stop()]);

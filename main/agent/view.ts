@@ -130,7 +130,7 @@ function portProblems(ports: readonly AgentPort[], host: string): readonly Probl
     tool: 'agent',
     tried: `listening on ${host}, port ${port}`,
     happened: message,
-    remedy: `Stop the other program, then start again. ${rest}`,
+    remedy: `Stop the other program; the port is tried again every few seconds. ${rest}`,
   }));
 }
 

@@ -7,8 +7,10 @@ import type { AgentView } from '../agent/view.ts';
 import type { Config } from '../config/schema.ts';
 import type { AgentApi } from '../gateway/api/agent-handlers.ts';
 import type { Clock } from '../platform/clock.ts';
+import { isLoopbackHost } from '../platform/http/server.ts';
 import type { HttpClient } from '../platform/http/types.ts';
 import type { Log } from '../platform/log.ts';
+import { reach } from '../platform/reach.ts';
 import { VERSION } from './version.ts';
 
 export interface ThisMachineDeps {
@@ -26,6 +28,8 @@ export interface ThisMachineDeps {
   readonly random: () => number;
   readonly log: Log;
   readonly changed: () => void;
+  /** Saves the setting `agent.host`. */
+  readonly saveHost: (host: string) => void;
 }
 
 /** The agent of this machine, unless its owner has switched it off. */
@@ -81,7 +85,7 @@ export function createThisMachine(deps: ThisMachineDeps): ThisMachine {
   });
   agent.subscribe(deps.changed);
   return {
-    api: agent,
+    api: { ...agent, join: (url, token) => joinReachably(agent, deps, { url, token }) },
     view: () => agent.view(),
     ports: () => agent.ports(),
     start: () => agent.start(),
@@ -98,4 +102,21 @@ export function createThisMachine(deps: ThisMachineDeps): ThisMachine {
     },
     resumed: () => agent.resumeFromSuspend(),
   };
+}
+
+/** Joins, and lets the agent listen where that gateway finds this machine. */
+async function joinReachably(
+  agent: Agent,
+  { config, isHeld, saveHost }: ThisMachineDeps,
+  { url, token }: { readonly url: string; readonly token: string },
+): ReturnType<Agent['join']> {
+  const joined = await agent.join(url, token);
+  if (joined.kind === 'failed' || isHeld('agent.host') || !isLoopbackHost(config().agent.host)) {
+    return joined;
+  }
+  const reached = await reach(joined.url);
+  if (reached.kind === 'reached' && !isLoopbackHost(reached.localAddress)) {
+    saveHost(reached.localAddress);
+  }
+  return joined;
 }

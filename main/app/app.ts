@@ -12,10 +12,12 @@ import { createFixedEngine } from '../gateway/upstream/engine-probe.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createHttpClient } from '../platform/http/client.ts';
 import type { Log } from '../platform/log.ts';
+import { PACKAGE_ROOT } from '../platform/package-root.ts';
 import { controlToken } from '../platform/secrets.ts';
 import { createStateFile } from '../platform/state-file.ts';
 import type { OpenedStore, openStore } from '../registry/store/open-store.ts';
 import { createThisMachine, type ThisMachine } from './agent.ts';
+import { createOwnPackage } from './own-package.ts';
 import { createProviders, type Providers } from './registry.ts';
 import { VERSION } from './version.ts';
 
@@ -38,6 +40,8 @@ export interface HostEdges {
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Log;
+  /** Told that the start waits for a port, and why. Left out: it fails at once. */
+  readonly onPortTaken?: (message: string) => void;
 }
 
 /** The same for the desktop, a server and a test. */
@@ -96,6 +100,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     isHeld: (path) => loaded.sources.get(path) === 'env',
     surroundings: edges.surroundings ?? UNKNOWN_HOST_ACTIVITY,
     changed,
+    saveHost: (host) => void config.patch({ agent: { host } }),
   });
   const providers: Providers = createProviders({
     ...common,
@@ -118,13 +123,11 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     agent: machine.api,
     keep: (save) => createStateFile(join(dataDirectory, 'state.json'), save, { clock, log }),
     controlToken: controlToken(dataDirectory),
+    ownPackage: createOwnPackage(),
+    onPortTaken: edges.onPortTaken ?? null,
     windowDirectory,
     moreRoutes: demo?.routes ?? [],
-    app: () => ({
-      version: VERSION,
-      warmupEnabled: config.current().ondemand.warmup,
-      ...(demo === undefined ? {} : { demo: demo.view() }),
-    }),
+    app: () => appInfo(config, demo),
   });
 
   return {
@@ -155,6 +158,14 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
   };
 }
 
+function appInfo(
+  config: Pick<LiveConfig, 'current'>,
+  demo: HostOptions['demo'],
+): Omit<AppInfo, 'baseUrl'> {
+  const warmupEnabled = config.current().ondemand.warmup;
+  return { version: VERSION, warmupEnabled, ...(demo === undefined ? {} : { demo: demo.view() }) };
+}
+
 function trayControls(
   config: LiveConfig,
   machine: ThisMachine,
@@ -183,5 +194,5 @@ function noticesOf(opened: OpenedStore): readonly string[] {
   return opened.warning === null ? [] : [opened.warning];
 }
 
-/** Written by `npm run build`; relative to a source file of main/. */
-export const WINDOW_DIRECTORY = join(import.meta.dirname, '../../dist/window');
+/** Written by `npm run build`. */
+export const WINDOW_DIRECTORY = join(PACKAGE_ROOT, 'dist/window');

@@ -1,7 +1,6 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseVisible } from '#shared/visible.ts';
-import { replaceFile } from '../platform/files.ts';
 import { readControlToken } from '../platform/secrets.ts';
 import { EXIT, type Outcome } from './outcome.ts';
 
@@ -74,16 +73,8 @@ export function noneRuns(dataDirectory: string): Extract<Outcome, { readonly kin
   return { kind: 'failed', message, exitCode: EXIT.notRunning };
 }
 
+/** Written by the running gateway, see main/platform/data-lock.ts. */
 const FILE = 'running.json';
-
-/** Records the running gateway's address for the other commands, such as `switchyard open`. */
-export function writeRunFile(directory: string, url: string): void {
-  replaceFile(join(directory, FILE), `${JSON.stringify({ url, pid: process.pid })}\n`);
-}
-
-export function removeRunFile(directory: string): void {
-  rmSync(join(directory, FILE), { force: true });
-}
 
 /**
  * The running gateway's address; null if there is no file, or if its process died without removing it: another

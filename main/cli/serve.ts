@@ -1,6 +1,7 @@
 import { HOSTED_IDS } from '#shared/ids.ts';
 import { createHostActivity } from '../agent/availability/host-activity.ts';
 import { createHost, type Host, WINDOW_DIRECTORY } from '../app/app.ts';
+import { ownedHost } from '../app/owned-host.ts';
 import { stopOnSignal } from '../app/shutdown.ts';
 import { VERSION } from '../app/version.ts';
 import { openDataDirectory } from '../config/data-directory.ts';
@@ -8,12 +9,12 @@ import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { readSettings } from '../config/settings-file.ts';
 import { systemClock } from '../platform/clock.ts';
+import { claimDataDirectory, takenText } from '../platform/data-lock.ts';
 import type { Log } from '../platform/log.ts';
 import { openStore } from '../registry/store/open-store.ts';
 import type { Input } from './command.ts';
 import { logTarget, openLog, processSurroundings } from './log-target.ts';
 import { EXIT, failed, type Outcome } from './outcome.ts';
-import { removeRunFile, writeRunFile } from './running-app.ts';
 import { createNotifier, notifySystemd } from './service/notify.ts';
 import { print, printError } from './terminal.ts';
 
@@ -22,6 +23,9 @@ export async function start({ env, dataDirectory }: Input): Promise<Outcome> {
   const settings = readSettings(dataDirectory, Date.now());
   const loaded = loadConfig(env, settings.tree);
   if (loaded.kind === 'refused') return failed(loaded.problems.join('\n'));
+  const unsafe = openDataDirectory(env, process.platform);
+  const claim = claimDataDirectory(dataDirectory, Date.now());
+  if (claim.kind === 'taken') return failed(takenText(dataDirectory, claim.owner));
   const { config } = loaded;
   const surroundings = processSurroundings(env);
   const target = logTarget(config.gateway, surroundings);
@@ -29,13 +33,11 @@ export async function start({ env, dataDirectory }: Input): Promise<Outcome> {
   log('info', 'starting', { version: VERSION, pid: process.pid });
   const isTerminal = surroundings === 'other' && target.to !== 'stdout';
   const voice = isTerminal ? TERMINAL : logVoice(log);
-  for (const warning of [
-    ...openDataDirectory(env, process.platform),
-    ...settings.warnings,
-    ...loaded.warnings,
-  ])
+  const claimWarnings = claim.warning === null ? [] : [claim.warning];
+  for (const warning of [...unsafe, ...claimWarnings, ...settings.warnings, ...loaded.warnings]) {
     voice.warn(warning);
-  const host = await createHost(
+  }
+  const plain = await createHost(
     { loaded, dataDirectory, windowDirectory: WINDOW_DIRECTORY },
     {
       openStore,
@@ -43,19 +45,19 @@ export async function start({ env, dataDirectory }: Input): Promise<Outcome> {
       clock: systemClock,
       random: Math.random,
       log,
+      onPortTaken: voice.warn,
     },
   );
+  const host = ownedHost(plain, claim.lock);
   for (const notice of host.notices) voice.warn(notice);
   const addresses = await addressesOf(host);
   if ('kind' in addresses) return addresses;
-  writeRunFile(dataDirectory, addresses.url);
   const onError = (why: string) => log('warn', 'systemd was not told', { why });
   const send = notifySystemd(env, onError);
   const notifier = createNotifier({ env, pid: process.pid, clock: systemClock, send });
-  stopOnSignal(async () => {
+  stopOnSignal(() => {
     notifier.stopping();
-    await host.stop();
-    removeRunFile(dataDirectory);
+    return host.stop();
   }, voice.say);
   // A link gives control, so it is not for a log.
   if (isTerminal) greet(host, addresses, config);

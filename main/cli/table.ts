@@ -150,6 +150,13 @@ export const COMMANDS: readonly Command[] = [
     run: service,
   },
   {
+    name: 'uninstall',
+    summary: 'Remove this program; its settings and keys stay.',
+    arguments: [],
+    options: withJson(),
+    run: async (input) => (await import('./uninstall.ts')).runUninstall(input),
+  },
+  {
     name: 'completion',
     summary: 'Print a script that completes commands in a shell.',
     details: 'Its first lines say how the shell loads it.',

@@ -61,6 +61,7 @@ export function createActions(deps: ActionDeps): (action: MenuAction) => void {
       report('The base URL was not copied', electron.clipboard.writeText(facts().app.baseUrl)),
     'open-window': () => window.open(),
     'open-settings': () => window.open('settings'),
+    'join-gateway': () => window.open('join'),
     'open-browser': () => report('The browser could not be opened', openBrowser()),
     'open-logs': () => report('The logs could not be opened', openLogs()),
     pause: () => setMachine('paused'),

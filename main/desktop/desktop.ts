@@ -1,19 +1,27 @@
 import type { Clock } from '../platform/clock.ts';
 import type { AppApi, HostApi } from './electron-api.ts';
 import { HIDDEN_SWITCH } from './login-item.ts';
+import { attachedMenu } from './menus.ts';
 import { openShell, type Shell, type ShellDeps } from './shell.ts';
 import { handleEnd } from './shutdown.ts';
+import { createMainWindow } from './window.ts';
 
 interface DesktopDeps extends ShellDeps {
   /** Called first, because the single-instance lock lies in the directory that it sets. */
   readonly claimData: () => void;
   /** Called in the first instance only; throws with a message for people. */
-  readonly createHost: () => HostApi | Promise<HostApi>;
+  readonly compose: () => Composed | Promise<Composed>;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   /** Where the owner can correct a setting that keeps the gateway from starting. */
   readonly dataDirectory: string;
 }
+
+/** What the window is to show. */
+export type Composed =
+  | { readonly kind: 'own'; readonly host: HostApi }
+  /** A gateway that another process runs; `link` opens its page with control, once. */
+  | { readonly kind: 'elsewhere'; readonly link: string };
 
 /** Runs the desktop shell around one host; settles once it has started or failed to. */
 export async function runDesktop(deps: DesktopDeps): Promise<void> {
@@ -34,9 +42,9 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
   }
 
   let shell: Shell | null = null;
-  const open = (): void => shell?.window.open();
-  app.on('second-instance', open);
-  app.on('activate', open);
+  let open = (): void => shell?.window.open();
+  app.on('second-instance', () => open());
+  app.on('activate', () => open());
   // Without a listener Electron quits with the last window, and the gateway with it.
   app.on('window-all-closed', () => undefined);
   const endSession = handleEnd(deps.electron, deps.clock, () => shell);
@@ -44,8 +52,9 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
   await app.whenReady();
   for (;;) {
     try {
-      const host = await deps.createHost();
-      shell = openShell(deps, host, await host.start(), endSession);
+      const composed = await deps.compose();
+      if (composed.kind === 'elsewhere') open = attach(deps, composed.link);
+      else shell = openShell(deps, composed.host, await composed.host.start(), endSession);
       break;
     } catch (error) {
       if ((await askAfterFailure(error)) === 'quit') {
@@ -78,6 +87,24 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
     dialog.showErrorBox('Switchyard could not start', startFailure(error));
     app.exit(1);
   }
+}
+
+/** The window of a gateway that runs in another process; no tray, and the app ends with the window. */
+function attach(deps: DesktopDeps, link: string): () => void {
+  const { electron, platform, iconsDirectory, savedWindow: saved } = deps;
+  const window = createMainWindow({
+    electron,
+    platform,
+    iconsDirectory,
+    ownOrigin: new URL(link).origin,
+    controlLink: () => link,
+    hasTrayPanel: null,
+    saved,
+    onSessionEnd: () => undefined,
+  });
+  electron.app.on('window-all-closed', () => electron.app.exit(0));
+  electron.Menu.setApplicationMenu(electron.Menu.buildFromTemplate(attachedMenu(platform)));
+  return () => window.open();
 }
 
 /** Started by the system at login, which opens no window. */

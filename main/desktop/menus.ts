@@ -14,6 +14,7 @@ export type MenuAction =
   | 'open-window'
   | 'open-settings'
   | 'open-browser'
+  | 'join-gateway'
   | 'pause'
   | 'drain'
   | 'resume'
@@ -61,6 +62,7 @@ export function trayView({ facts, phase, startsAtLogin }: TrayState): TrayView {
       { kind: 'action', text: `Copy base URL (${facts.app.baseUrl})`, action: 'copy-base-url' },
       { kind: 'action', text: 'Open window', action: 'open-window' },
       { kind: 'action', text: 'Open in browser', action: 'open-browser' },
+      { kind: 'action', text: 'Join a gateway…', action: 'join-gateway' },
       { kind: 'separator' },
       ...machineActions(facts),
       ...resets(facts),
@@ -200,23 +202,39 @@ export function appMenu(
   const own: MenuItemConstructorOptions[] = [
     { label: 'Copy base URL', accelerator: 'CmdOrCtrl+Shift+C', click: () => act('copy-base-url') },
     { label: 'Open in browser', click: () => act('open-browser') },
+    { label: 'Join a gateway…', click: () => act('join-gateway') },
     { label: 'Settings…', accelerator: 'CmdOrCtrl+,', click: () => act('open-settings') },
     { type: 'separator' },
     { label: 'Quit', accelerator: 'CmdOrCtrl+Q', click: () => act('quit') },
   ];
-  const view: MenuItemConstructorOptions[] = [
-    { role: 'reload' },
-    { type: 'separator' },
-    { role: 'resetZoom' },
-    { role: 'zoomIn' },
-    { role: 'zoomOut' },
-  ];
   return [
     // macOS titles the first menu with the app's name and looks for Hide and Services there.
     platform === 'darwin' ? { role: 'appMenu' } : { label: 'Switchyard', submenu: own },
-    ...(platform === 'darwin' ? [{ label: 'Gateway', submenu: own.slice(0, 3) }] : []),
-    { role: 'editMenu' },
-    { label: 'View', submenu: view },
-    { role: 'windowMenu' },
+    ...(platform === 'darwin' ? [{ label: 'Gateway', submenu: own.slice(0, 4) }] : []),
+    ...PAGE_MENUS,
   ];
 }
+
+/** The menu bar of a window whose gateway runs in another process. */
+export function attachedMenu(platform: NodeJS.Platform): MenuItemConstructorOptions[] {
+  const app: MenuItemConstructorOptions =
+    platform === 'darwin'
+      ? { role: 'appMenu' }
+      : { label: 'Switchyard', submenu: [{ label: 'Close', role: 'quit' }] };
+  return [app, ...PAGE_MENUS];
+}
+
+const PAGE_MENUS: readonly MenuItemConstructorOptions[] = [
+  { role: 'editMenu' },
+  {
+    label: 'View',
+    submenu: [
+      { role: 'reload' },
+      { type: 'separator' },
+      { role: 'resetZoom' },
+      { role: 'zoomIn' },
+      { role: 'zoomOut' },
+    ],
+  },
+  { role: 'windowMenu' },
+];

@@ -9,14 +9,15 @@ interface WindowDeps {
   readonly iconsDirectory: string;
   readonly ownOrigin: string;
   readonly controlLink: () => string;
-  readonly hasTrayPanel: () => Promise<boolean>;
+  /** Null: nothing runs behind the window, so closing it closes it. */
+  readonly hasTrayPanel: (() => Promise<boolean>) | null;
   readonly saved: SavedWindowFile;
   /** Windows only. */
   readonly onSessionEnd: () => void;
 }
 
 /** A view of the page, by its route. */
-export type WindowView = 'settings';
+export type WindowView = 'settings' | 'join';
 
 export interface MainWindow {
   /** Brings the window to the front; creates it if there is none. */
@@ -45,9 +46,11 @@ export function createMainWindow(deps: WindowDeps): MainWindow {
     // A tray app without a window has no place in the dock.
     window.on('hide', () => app.dock?.hide());
     if (deps.platform === 'win32') window.on('session-end', deps.onSessionEnd);
+    const { hasTrayPanel } = deps;
     window.on('close', (event) => {
+      if (hasTrayPanel === null) return;
       event.preventDefault();
-      void hideOrMinimize(window);
+      void hasTrayPanel().then((canReturn) => hideOrMinimize(window, canReturn));
     });
     // A crashed page stays dead when shown, so another window takes its place.
     window.webContents.on('render-process-gone', () => replaceCrashed(window));
@@ -65,6 +68,7 @@ export function createMainWindow(deps: WindowDeps): MainWindow {
     if (window.isDestroyed() || isSuperseded(error)) return;
     window.show();
     await showBox(
+      dialog,
       window,
       'The window could not be loaded',
       `${messageOf(error)}\n\nThe gateway goes on serving. Try "Open window" again, or "Open in browser".`,
@@ -73,8 +77,7 @@ export function createMainWindow(deps: WindowDeps): MainWindow {
   }
 
   // Without a visible tray icon a hidden window could not be opened again.
-  async function hideOrMinimize(window: WindowApi): Promise<void> {
-    const canReturn = await deps.hasTrayPanel();
+  async function hideOrMinimize(window: WindowApi, canReturn: boolean): Promise<void> {
     if (window.isDestroyed()) return;
     memory.remember(window);
     if (!canReturn) {
@@ -102,17 +105,22 @@ export function createMainWindow(deps: WindowDeps): MainWindow {
     return current;
   }
 
-  async function showBox(window: WindowApi, message: string, detail: string): Promise<void> {
-    await dialog.showMessageBox(window, { type: 'error', message, detail, buttons: ['OK'] });
-  }
-
   return {
     open: (view) => void bringToFront(view ?? null),
-    showError: (title, detail) => void showBox(bringToFront(), title, detail),
+    showError: (title, detail) => void showBox(dialog, bringToFront(), title, detail),
     save() {
       if (current !== null && !current.isDestroyed()) memory.remember(current);
     },
   };
+}
+
+async function showBox(
+  dialog: ElectronApi['dialog'],
+  window: WindowApi,
+  message: string,
+  detail: string,
+): Promise<void> {
+  await dialog.showMessageBox(window, { type: 'error', message, detail, buttons: ['OK'] });
 }
 
 /** Only the fragment differs from the page that is shown, so the session stays. */

@@ -12,7 +12,13 @@ import { type AgentApi, agentHandlers } from './api/agent-handlers.ts';
 import { appHandlers } from './api/app-handlers.ts';
 import { controlHandlers, type SettingsApi } from './api/control-handlers.ts';
 import { createExpressListener } from './api/express.ts';
-import { createLifecycle, type Lifecycle, type Started } from './api/lifecycle.ts';
+import { installHandlers, type OwnPackage } from './api/install-handlers.ts';
+import {
+  createLifecycle,
+  type Lifecycle,
+  type OnPortTaken,
+  type Started,
+} from './api/lifecycle.ts';
 import { providerHandlers, type ProvidersApi } from './api/provider-handlers.ts';
 import { type Route, routeTable } from './api/routes.ts';
 import { createGatewayServer } from './api/server.ts';
@@ -49,9 +55,12 @@ export interface GatewayDeps {
   /** Opens the file that stores what `save` returns. */
   readonly keep: (save: () => unknown) => StateFile;
   readonly controlToken: string;
+  /** What other machines install. */
+  readonly ownPackage: () => Promise<OwnPackage>;
   readonly windowDirectory: string;
   /** What the window shows of the app; the gateway adds the address. */
   readonly app: () => Omit<AppInfo, 'baseUrl'>;
+  readonly onPortTaken: OnPortTaken;
   /** Further routes, such as the demo's. */
   readonly moreRoutes: readonly Route[];
 }
@@ -164,7 +173,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       onBug,
     });
 
-  const lifecycle = createLifecycle(makeServer, clock, log);
+  const lifecycle = createLifecycle(makeServer, deps);
 
   return {
     feed,
@@ -269,6 +278,11 @@ function routesOf(
     control: controlHandlers({ ...deps, settings, remotes, warmup, circuits, isProvider }),
     agent: agentHandlers(deps.agent),
     providers: providerHandlers({ providers: deps.providers.api, joinUrl, clock }),
+    install: installHandlers({
+      ownPackage: deps.ownPackage,
+      isShared: () => lifecycle().isShared(),
+      outsideUrl: joinUrl,
+    }),
   });
   return [...table, ...deps.moreRoutes];
 }

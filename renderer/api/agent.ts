@@ -14,6 +14,8 @@ export interface Agent {
   /** As last read, null before. */
   readonly last: () => AgentSeen | null;
   readonly setWish: (wish: AgentWish) => Promise<Refusal | null>;
+  /** Reports to the gateway of a line from its "Add a machine". */
+  readonly join: (line: string) => Promise<Refusal | null>;
   /** Runs the gateway's checks on the machine itself; takes seconds. */
   readonly examine: () => Promise<Answer<DoctorReport>>;
   /** Another run of the gateway may have an agent where this one had none. */
@@ -36,6 +38,7 @@ export function createAgent(client: Pick<Client, 'request'>, answered: () => voi
     },
     last: () => last,
     setWish: (wish) => order('/api/v1/agent/mode', jsonBody('POST', { wish })),
+    join: (line) => order('/api/v1/agent/join', jsonBody('POST', { line })),
     async examine() {
       const answer = await call('/api/v1/agent/doctor', { method: 'POST' });
       return answer.ok ? { ok: true, value: answer.value as DoctorReport } : answer;

@@ -1,3 +1,4 @@
+import type { InstallLines } from '#shared/install.ts';
 import type { Provider, ProviderEvent, ProviderList } from '#shared/provider.ts';
 import { answerOf, createCaller, type Answer } from './call.ts';
 import type { Client, Refusal } from './client.ts';
@@ -27,6 +28,8 @@ export interface Providers {
   readonly verify: (id: string) => Promise<Refusal | null>;
   readonly remove: (id: string) => Promise<Refusal | null>;
   readonly enroll: () => Promise<Answer<Enrollment>>;
+  /** How machines install this gateway's program. */
+  readonly readInstall: () => Promise<Answer<InstallLines>>;
 }
 
 /** An unchanged list is neither sent nor parsed again (ETag). */
@@ -68,6 +71,7 @@ export function createProviders(client: Pick<Client, 'request'>, answered: () =>
     },
     enroll: async () =>
       (await call(`${ROOT}/enrollments`, { method: 'POST' })) as Answer<Enrollment>,
+    readInstall: async () => (await call('/api/v1/install')) as Answer<InstallLines>,
   };
 }
 

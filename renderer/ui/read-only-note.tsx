@@ -6,8 +6,8 @@ export function ReadOnlyNote() {
   return (
     <p className="line-note" id={READ_ONLY_NOTE}>
       <span>
-        <strong>This page is read-only:</strong> run <code>node scripts/switchyard.mjs open</code>{' '}
-        on this gateway’s machine to take control.
+        <strong>This page is read-only:</strong> run <code>switchyard open</code> on this gateway’s
+        machine to take control.
       </span>
     </p>
   );

@@ -290,6 +290,26 @@ describe('joining', () => {
     expect(JSON.parse(left.text)).toMatchObject({ id, registry: { kind: 'own', url: null } });
   });
 
+  test.each([
+    (url: string, token: string) => `switchyard join ${url} ${token}`,
+    (url: string, token: string) => `curl -fsS ${url}/install | sh -s -- ${token}`,
+    (url: string, token: string) =>
+      ` & ([scriptblock]::Create((irm ${url}/install.ps1))) ${token}\n`,
+  ])('takes a pasted line as it is, %#', async (lineOf) => {
+    const gateway = await started();
+    const other = await startOther();
+    const line = lineOf(other.url, await newToken(other));
+    const joined = await gateway.post('join', { line });
+    expect([joined.status, joined.text]).toEqual([200, expect.stringContaining(other.url)]);
+  });
+
+  test('with half a line is a 400 that names the line', async () => {
+    const gateway = await started();
+    const halves = ['', 'switchyard join http://127.0.0.1:1 abc', `switchyard join ${NO_TOKEN}`];
+    for (const line of halves) expectBadField(await gateway.post('join', { line }), 'line');
+    expect((await gateway.view()).registry.kind).toBe('own');
+  });
+
   test('that fails says what happened and what to do, without the token', async () => {
     const gateway = await started();
     const other = await startOther();

@@ -176,7 +176,7 @@ test.each(CONTROL)('%s %s is for control alone', async (method, path) => {
   for (const more of refused) {
     const answer = await send(url, { method, headers: { ...headers, ...more }, body });
     const message = expectError(answer, 401, 'control_required');
-    expect(message).toContain('switchyard.mjs open');
+    expect(message).toContain('switchyard open');
   }
   for (const secret of [tokenOf(gateway), session]) {
     const answer = await send(url, { method, headers: { ...headers, ...bearer(secret) }, body });
@@ -222,7 +222,7 @@ test.each([
   const gateway = await startGateway({});
   gateway.host.controlLink();
   const answer = await postJson(`${gateway.url}/api/v1/sessions`, body);
-  expect(expectError(answer, 401, 'invalid_code')).toContain('switchyard.mjs open');
+  expect(expectError(answer, 401, 'invalid_code')).toContain('switchyard open');
 });
 
 test('a code is no session, and a session token no code', async () => {

@@ -26,6 +26,8 @@ export interface DesktopScene {
   readonly hasTrayPanel?: boolean;
   readonly env?: Readonly<Record<string, string>>;
   readonly claimData?: () => void;
+  /** The link to a gateway that another process runs. */
+  readonly elsewhere?: string;
   readonly clock?: Clock;
   readonly saved?: SavedWindow;
   readonly loginItem?: LoginItem;
@@ -48,9 +50,11 @@ export async function startDesktop(scene: DesktopScene = {}): Promise<Desktop> {
   await runDesktop({
     electron: fake.electron,
     claimData: scene.claimData ?? (() => undefined),
-    createHost: () => {
+    compose: () => {
       made++;
-      return host;
+      return scene.elsewhere === undefined
+        ? { kind: 'own', host }
+        : { kind: 'elsewhere', link: scene.elsewhere };
     },
     platform: scene.platform ?? 'linux',
     env: scene.env ?? {},

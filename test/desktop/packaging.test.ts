@@ -93,7 +93,7 @@ describe('the shell', () => {
     const manifest = readFileSync(join(ROOT, 'package.json'), 'utf8');
     expect(manifest).toContain('"main": "dist/desktop/electron.js"');
     const build = readFileSync(join(folder, 'vite.config.ts'), 'utf8');
-    expect(build).toContain("outDir: 'dist/desktop'");
+    expect(build).toContain("nodeBundle('dist/desktop'");
     expect(build).toContain("electron: 'main/electron.ts'");
   });
 });

@@ -120,3 +120,21 @@ describe('start', () => {
     expect(window().state).toBe('shown');
   });
 });
+
+describe('beside a gateway that another process runs', () => {
+  const LINK = 'http://127.0.0.1:47900/#code=0f';
+
+  test('the window opens at its address, and no second gateway and no tray appear', async () => {
+    const { window, trays, errors } = await startDesktop({ elsewhere: LINK });
+    expect(window().loaded).toEqual([LINK]);
+    expect([trays, errors]).toEqual([[], []]);
+  });
+
+  test('closing the window ends the app, since nothing runs behind it', async () => {
+    const { app, window } = await startDesktop({ elsewhere: LINK });
+    window().close();
+    expect(window().state).toBe('destroyed');
+    app.emit('window-all-closed');
+    expect(app.calls.at(-1)).toBe('exit 0');
+  });
+});

@@ -91,6 +91,13 @@ describe('its actions', () => {
     expect(openedOutside).toEqual(['http://127.0.0.1:47900/#code=2']);
   });
 
+  test('asks in the window for the line of another gateway', async () => {
+    const { tray, window } = await startDesktop();
+    await vi.advanceTimersByTimeAsync(0);
+    tray().menu.click('Join a gateway…');
+    expect(window().loaded.at(-1)).toBe('http://127.0.0.1:47900/#/join');
+  });
+
   test('hands the operating system no address but our own', async () => {
     const host = createFakeHost();
     const { tray, openedOutside, boxes } = await startDesktop({ host });
@@ -110,6 +117,7 @@ describe('its actions', () => {
     expect(own?.submenu).toMatchObject([
       { label: 'Copy base URL' },
       { label: 'Open in browser' },
+      { label: 'Join a gateway…' },
       { label: 'Settings…', accelerator: 'CmdOrCtrl+,' },
       { type: 'separator' },
       { label: 'Quit' },

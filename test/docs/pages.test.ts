@@ -59,8 +59,14 @@ test('README.md is read in five minutes: at most 120 lines', () => {
   expect(read('README.md').split('\n').length).toBeLessThanOrEqual(121);
 });
 
-test('no page sends anybody to the npm package that only shares the name', () => {
-  expect(PAGES.filter((page) => read(page).includes('npx switchyard'))).toEqual([]);
+test('no page and no text of the program sends anybody to the npm package that only shares the name', () => {
+  const sources = globSync('{main,shared,renderer,scripts,bench}/**/*.{ts,tsx,mjs,cjs}', {
+    cwd: ROOT,
+  });
+  const sent = [...PAGES, ...sources].filter((file) =>
+    /np(x|m i|m install|m exec)( -\S+)* switchyard(?![-\w])/.test(read(file)),
+  );
+  expect(sent).toEqual([]);
 });
 
 test('each promise of docs/security.md names a test that is there, by its own words where it quotes', () => {

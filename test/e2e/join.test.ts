@@ -225,7 +225,7 @@ test('doctor --json is for scripts: the names of the checks, and exit code 1 whe
   const settings = {
     DATA_DIR: temporaryDirectory(),
     AGENT_PORTS: '1',
-    ENGINE_URL: 'http://127.0.0.1:1',
+    ENGINE_URL: 'http://127.0.0.1:2',
   };
   const { code, stdout, stderr } = await runCli(settings, 'doctor', '--json');
   expect([code, stderr]).toEqual([1, '']);
@@ -234,5 +234,5 @@ test('doctor --json is for scripts: the names of the checks, and exit code 1 whe
   expect(report.checks.map(({ name }) => name)).toContain('health /health status ok');
   const plain = await runCli(settings, 'doctor');
   expect(plain.code).toBe(1);
-  expect(plain.stdout).toMatch(/FAILED engine found\n\s+tried .*127\.0\.0\.1:1/);
+  expect(plain.stdout).toMatch(/FAILED engine found\n\s+tried .*127\.0\.0\.1:2/);
 });

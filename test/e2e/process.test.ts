@@ -161,9 +161,8 @@ test.each(['127.0.0.1', ...(HAS_IPV6_LOOPBACK ? ['::1'] : [])])(
     const directory = temporaryDirectory();
     const { code, stdout, stderr } = await runCli({ DATA_DIR: directory, PORT: String(port) });
     expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toBe(
-      `Port ${port} on ${host} is taken by another program; stop that one or choose another port.\n`,
-    );
+    const why = `Port ${port} on ${host} is taken by another program; stop that one or choose another port.`;
+    expect(stderr).toBe(`Warning: ${why} Waiting up to 5 s for it.\n${why}\n`);
     expect(existsSync(join(directory, 'running.json'))).toBe(false);
   },
 );

@@ -14,8 +14,12 @@ afterAll(closeBrowser);
 type Edges = Parameters<typeof createHost>[1];
 
 /** A gateway with its window and without an agent of its own. */
-async function start(store: Edges['openStore']): Promise<Host> {
-  const loaded = loadConfig({ SWITCHYARD_PORT: '0', SWITCHYARD_AGENT: 'false' }, {});
+async function start(
+  store: Edges['openStore'],
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Host> {
+  const env = { SWITCHYARD_PORT: '0', SWITCHYARD_AGENT: 'false', ...settings };
+  const loaded = loadConfig(env, {});
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
   const host = await createHost(
     { loaded, dataDirectory: temporaryDirectory(), windowDirectory: WINDOW_DIRECTORY },
@@ -77,4 +81,56 @@ test('the line that joins a machine is shown where control is, and nowhere else'
   expect(await axeViolations(page)).toEqual([]);
 });
 
+test('on a network the line that installs is shown with its digest, for machines without the program', async () => {
+  const host = await start(openStore, SHARED);
+  const page = await openPage(host.controlLink());
+  await page.getByRole('link', { name: 'Providers' }).click();
+  await page.getByRole('button', { name: 'Add a machine' }).click();
+  // Beyond loopback without TLS the owner is asked first.
+  await page
+    .getByRole('button', { name: 'Continue over plain HTTP' })
+    .or(page.getByText(/^curl/))
+    .first()
+    .waitFor();
+  const go = page.getByRole('button', { name: 'Continue over plain HTTP' });
+  if ((await go.count()) > 0) await go.click();
+  const line = await page.getByText(/^curl -fsS/).innerText();
+  expect(line).toMatch(/\/install \| sh -s -- [0-9a-f]{64}$/);
+  await page
+    .getByText(/^[0-9a-f]{64}$/)
+    .first()
+    .waitFor();
+  expect(await axeViolations(page)).toEqual([]);
+});
+
+test('a machine joins by the pasted line, without a terminal', async () => {
+  const other = await start(openStore);
+  const otherPage = await openPage(other.controlLink());
+  await otherPage.getByRole('link', { name: 'Providers' }).click();
+  await otherPage.getByRole('button', { name: 'Add a machine' }).click();
+  const line = await otherPage.getByText(/^switchyard join/).innerText();
+
+  const machine = await start(openStore, AGENT);
+  // As the tray opens it.
+  const page = await openPage(machine.controlLink());
+  await page.evaluate(() => (location.hash = '#/join'));
+  await page.getByRole('button', { name: 'Close' }).click();
+  await page.getByRole('button', { name: 'Join a gateway…' }).click();
+  const field = page.getByLabel(/^Paste the line/);
+  await field.fill(line.slice(0, 40));
+  await page.getByRole('button', { name: 'Join', exact: true }).click();
+  await page.getByText(/not a whole line/).waitFor();
+  expect(await axeViolations(page)).toEqual([]);
+  await field.fill(line);
+  await page.getByRole('button', { name: /^Join 127/ }).click();
+  await field.waitFor({ state: 'detached' });
+  await otherPage.getByText(/has joined/).waitFor();
+});
+
+const AGENT = {
+  SWITCHYARD_AGENT: 'true',
+  SWITCHYARD_AGENT_PORTS: '0',
+  SWITCHYARD_ENGINE_URL: 'http://127.0.0.1:1',
+};
+const SHARED = { SWITCHYARD_HOST: '0.0.0.0', SWITCHYARD_API_KEYS: 'a-key-of-my-own-0123456789' };
 const HOST = { platform: 'linux', cpu_total: 8, memory_gb: 64, tailnet_hostname: null };

@@ -107,7 +107,7 @@ describe('the line', () => {
     expect(await reset.isDisabled()).toBe(true);
     expect(await page.getByLabel('Never spend money').isDisabled()).toBe(true);
     const described = await reset.getAttribute('aria-describedby');
-    expect(await page.locator(`#${described}`).innerText()).toMatch(/switchyard\.mjs open/);
+    expect(await page.locator(`#${described}`).innerText()).toMatch(/switchyard open/);
     await page.getByRole('link', { name: 'Settings' }).click();
     await page.getByText(/read and changed with control only/).waitFor();
     expect(await page.getByRole('textbox').count()).toBe(0);

@@ -156,10 +156,10 @@ describe('joining', () => {
   });
 
   test('the gateway’s address is found inside the line', () => {
-    expect(gatewayOf('node scripts/switchyard.mjs join http://192.168.1.5:47900 0f0f')).toBe(
+    expect(gatewayOf('switchyard join http://192.168.1.5:47900 0f0f')).toBe(
       'http://192.168.1.5:47900',
     );
-    expect(gatewayOf('node scripts/switchyard.mjs join')).toBeNull();
+    expect(gatewayOf('switchyard join')).toBeNull();
   });
 
   test('a line counts down and then does not work any more', () => {

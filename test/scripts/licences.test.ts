@@ -40,7 +40,7 @@ describe('what a release brings along', () => {
   const bill = z
     .object({
       bomFormat: z.literal('CycloneDX'),
-      metadata: z.object({ component: z.object({ name: z.literal('switchyard') }) }),
+      metadata: z.object({ component: z.object({ name: z.literal('switchyard-gateway') }) }),
       components: z.array(
         z.object({
           'bom-ref': z.string(),

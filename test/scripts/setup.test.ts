@@ -28,7 +28,7 @@ function checkout(installed: Packages | null): string {
     return path;
   };
   put('package-lock.json', JSON.stringify({ lockfileVersion: 3, packages: WANTED }));
-  for (const script of ['setup.mjs', 'tree.mjs']) {
+  for (const script of ['setup.mjs', 'build.mjs', 'tree.mjs']) {
     copyFileSync(join(SCRIPTS, script), put(`scripts/${script}`, ''));
   }
   chmodSync(put('bin/npm', '#!/bin/sh\necho "npm $1"\n'), 0o755);

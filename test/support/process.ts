@@ -28,7 +28,7 @@ export function startCli(
   settings: Readonly<Record<string, string>>,
   ...args: readonly string[]
 ): RunningCli {
-  return startProgram(asVariables(settings), ...args);
+  return startProgram(asVariables({ AGENT: 'false', ...settings }), ...args);
 }
 
 /** The same with a limit of open files, its own ones included. */
@@ -38,7 +38,7 @@ export function startCliWithFiles(
 ): RunningCli {
   const program = [process.execPath, 'main/headless.ts'];
   const limited = ['sh', '-c', `ulimit -n ${files} && exec "$@"`, 'sh', ...program];
-  return launch(limited, asVariables(settings));
+  return spawnProgram(limited, asHost(asVariables({ AGENT: 'false', ...settings })));
 }
 
 /** As `startCli`, with whole names of variables; beside them there is only `PATH`. */
@@ -46,30 +46,33 @@ export function startProgram(
   env: Readonly<Record<string, string>>,
   ...args: readonly string[]
 ): RunningCli {
-  return launch([process.execPath, 'main/headless.ts', ...args], env);
+  return spawnProgram([process.execPath, 'main/headless.ts', ...args], asHost(env));
 }
 
-function asVariables(settings: Readonly<Record<string, string>>): Record<string, string> {
+function asHost(env: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+  return {
+    PATH: process.env['PATH'],
+    // A hundred starts of the same program: what was compiled once is kept.
+    NODE_COMPILE_CACHE: join(ROOT, '.cache/compile'),
+    ...env,
+  };
+}
+
+/** Settings as environment variables. */
+export function asVariables(settings: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
-    Object.entries({ AGENT: 'false', ...settings }).map(([name, value]) => [
-      `SWITCHYARD_${name}`,
-      value,
-    ]),
+    Object.entries(settings).map(([name, value]) => [`SWITCHYARD_${name}`, value]),
   );
 }
 
-function launch(
+/** Starts a program in the repository's folder, with this environment only. */
+export function spawnProgram(
   [command = '', ...args]: readonly string[],
-  env: Readonly<Record<string, string>>,
+  env: NodeJS.ProcessEnv,
 ): RunningCli {
   const child = spawn(command, args, {
     cwd: ROOT,
-    env: {
-      PATH: process.env['PATH'],
-      // A hundred starts of the same program: what was compiled once is kept.
-      NODE_COMPILE_CACHE: join(ROOT, '.cache/compile'),
-      ...env,
-    },
+    env,
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

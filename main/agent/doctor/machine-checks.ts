@@ -52,7 +52,7 @@ const LOOK_AT_TOOL = 'Look at what the tool of the GPU driver says by itself.';
 function remedyWithout(remedy: string, engineUrl: string | null): string {
   return engineUrl === null
     ? remedy
-    : `${remedy} If it has none, let Switchyard use the engine directly: node scripts/switchyard.mjs set local.baseUrl ${engineUrl}`;
+    : `${remedy} If it has none, let Switchyard use the engine directly: switchyard set local.baseUrl ${engineUrl}`;
 }
 
 /** Whether the engine reports itself well, as the next heartbeat would state it. */

@@ -38,6 +38,8 @@ export interface HealthBodies {
 export interface AgentServer {
   /** Replaces the address; a port that cannot be bound does not affect the others. */
   listen(address: AgentAddress): Promise<readonly AgentPort[]>;
+  /** Tries the ports again that could not be bound. */
+  retry(): Promise<readonly AgentPort[]>;
   /** Stops listening; cuts off the requests that still run after `graceMs`. */
   close(graceMs: number): Promise<void>;
 }
@@ -55,16 +57,20 @@ const POSTS = new Set([
 ]);
 
 export function createAgentServer(deps: AgentServerDeps): AgentServer {
-  let bound: readonly Server[] = [];
+  let host = '';
+  let slots: readonly Slot[] = [];
   /** Servers that no longer listen and have unanswered requests. */
   const closing = new Map<Server, Promise<void>>();
 
-  async function bindOne(host: string, port: number): Promise<[Server, AgentPort]> {
+  async function bindOne(port: number): Promise<Slot> {
     const server = httpServer(deps);
     const result = await listen(server, host, port);
-    if (result.kind === 'listening') return [server, { kind: 'listening', port: result.port }];
-    return [server, { kind: 'failed', port, message: result.message }];
+    if (result.kind === 'listening')
+      return { server, port: { kind: 'listening', port: result.port } };
+    return { server, port: { kind: 'failed', port, message: result.message } };
   }
+
+  const portsOf = (all: readonly Slot[]) => all.map(({ port }) => port);
 
   /** Stops listening; running requests continue. */
   function release(server: Server): void {
@@ -78,21 +84,36 @@ export function createAgentServer(deps: AgentServerDeps): AgentServer {
   }
 
   function releaseAll(): void {
-    for (const server of bound) release(server);
-    bound = [];
+    for (const { server, port } of slots) if (port.kind === 'listening') release(server);
+    slots = [];
   }
 
   return {
-    async listen({ host, ports }) {
+    async listen(address) {
       releaseAll();
-      const literal = host.replace(/^\[(.*)\]$/, '$1');
-      const results: (readonly [Server, AgentPort])[] = [];
+      host = address.host.replace(/^\[(.*)\]$/, '$1');
+      const { ports } = address;
+      const bound: Slot[] = [];
       for (const [index, port] of ports.entries()) {
         const isRepeated = port !== 0 && ports.indexOf(port) < index;
-        if (!isRepeated) results.push(await bindOne(literal, port));
+        if (!isRepeated) bound.push(await bindOne(port));
       }
-      bound = results.flatMap(([server, { kind }]) => (kind === 'listening' ? [server] : []));
-      return results.map(([, port]) => port);
+      slots = bound;
+      return portsOf(slots);
+    },
+    async retry() {
+      const before = slots;
+      const bound: Slot[] = [];
+      for (const slot of before) {
+        bound.push(slot.port.kind === 'listening' ? slot : await bindOne(slot.port.port));
+      }
+      if (slots === before) slots = bound;
+      else {
+        // It moved or was closed meanwhile.
+        const late = bound.filter((slot) => !before.includes(slot));
+        for (const { server, port } of late) if (port.kind === 'listening') release(server);
+      }
+      return portsOf(slots);
     },
     async close(graceMs) {
       releaseAll();
@@ -103,6 +124,11 @@ export function createAgentServer(deps: AgentServerDeps): AgentServer {
       cancelGrace();
     },
   };
+}
+
+interface Slot {
+  readonly server: Server;
+  readonly port: AgentPort;
 }
 
 function httpServer(deps: AgentServerDeps): Server {

@@ -1,5 +1,7 @@
 import type { Request, Response } from 'express';
 import type { AgentWish, DoctorReport } from '#shared/agent.ts';
+import { parseJoinLine } from '#shared/join-line.ts';
+
 import type { GatewayError } from '../http/errors.ts';
 import { sendJson } from '../../platform/http/responses.ts';
 import { sendError } from '../http/responses.ts';
@@ -59,7 +61,14 @@ async function setMode(agent: AgentApi, req: Request, res: Response): Promise<vo
 }
 
 async function join(agent: AgentApi, req: Request, res: Response): Promise<void> {
-  const [url, token] = [textAt(req, 'url'), textAt(req, 'token')];
+  const line = textAt(req, 'line');
+  const parsed = line === null ? null : parseJoinLine(line);
+  if (line !== null && parsed === null) {
+    sendError(res, badField('line', 'must be a whole line from "Add a machine" of a gateway'));
+    return;
+  }
+  const url = parsed?.url ?? textAt(req, 'url');
+  const token = parsed?.token ?? textAt(req, 'token');
   if (url === null || !isHttpUrl(url)) {
     sendError(res, badField('url', 'must be the address of a gateway, with http or https'));
     return;

@@ -1,7 +1,7 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Config } from '../../config/schema.ts';
-import type { Clock } from '../../platform/clock.ts';
-import { listen, outsideAddress, urlHost } from '../../platform/http/server.ts';
+import { type Clock, sleep } from '../../platform/clock.ts';
+import { isLoopbackHost, listen, outsideAddress, urlHost } from '../../platform/http/server.ts';
 import type { Log } from '../../platform/log.ts';
 
 export type Started = { readonly ok: true } | { readonly ok: false; readonly message: string };
@@ -14,6 +14,8 @@ export interface Lifecycle {
   /** Empty before the start. */
   url(): string;
   baseUrl(): string;
+  /** Whether it listens beyond loopback. */
+  isShared(): boolean;
   /** The address for other machines; loopback if the gateway is bound to it. */
   outsideUrl(): string;
   /** Ends an event stream, which never finishes by itself, when the gateway stops. */
@@ -23,14 +25,27 @@ export interface Lifecycle {
 /** Wait for readers of event streams to read to the end, before their connections are closed. */
 const STREAM_END_MS = 500;
 
+/** Told why the start waits; null: a port that is taken is not waited for. */
+export type OnPortTaken = ((message: string) => void) | null;
+
+interface LifecycleEdges {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly onPortTaken: OnPortTaken;
+}
+
 /** `makeServer` is called once per bound address. */
-export function createLifecycle(makeServer: () => Server, clock: Clock, log: Log): Lifecycle {
+export function createLifecycle(
+  makeServer: () => Server,
+  { clock, log, onPortTaken }: LifecycleEdges,
+): Lifecycle {
   const streams = new Set<ServerResponse>();
   let listeners: Listeners | null = null;
   let stopping = false;
   return {
     async start({ gateway }) {
-      const bound = await bind(gateway.host, gateway.port, makeServer, clock);
+      const tryBind = () => bind(gateway.host, gateway.port, makeServer, clock);
+      const bound = await bindPatiently(tryBind, clock, onPortTaken);
       if (bound.kind === 'failed') return { ok: false, message: bound.message };
       ({ listeners } = bound);
       log('info', 'started', { url: listeners.url });
@@ -49,6 +64,7 @@ export function createLifecycle(makeServer: () => Server, clock: Clock, log: Log
     isStopping: () => stopping,
     url: () => listeners?.url ?? '',
     baseUrl: () => listeners?.baseUrl ?? '',
+    isShared: () => listeners?.isShared ?? false,
     outsideUrl: () => listeners?.outsideUrl ?? '',
     endAtStop(stream) {
       streams.add(stream);
@@ -60,6 +76,7 @@ export function createLifecycle(makeServer: () => Server, clock: Clock, log: Log
 interface Listeners {
   /** Of the window, such as `http://127.0.0.1:47900`. */
   readonly url: string;
+  readonly isShared: boolean;
   /** For other machines, as far as it is known; `url` if bound to loopback. */
   readonly outsideUrl: string;
   /** For apps, such as `http://localhost:47900/v1`. */
@@ -72,7 +89,28 @@ interface Listeners {
 
 type Bound =
   | { readonly kind: 'bound'; readonly listeners: Listeners }
-  | { readonly kind: 'failed'; readonly message: string };
+  /** `mayPass`: the port or the address may be free later. */
+  | { readonly kind: 'failed'; readonly mayPass: boolean; readonly message: string };
+
+/** The default port lies in the range from which Linux takes ports for outgoing connections. */
+const PATIENCE_MS = 5000;
+const RETRY_MS = 250;
+
+async function bindPatiently(
+  tryBind: () => Promise<Bound>,
+  clock: Clock,
+  onPortTaken: OnPortTaken,
+): Promise<Bound> {
+  const untilTicks = clock.ticks() + PATIENCE_MS;
+  const never = new AbortController().signal;
+  for (let tries = 1; ; tries += 1) {
+    const bound = await tryBind();
+    if (bound.kind === 'bound' || onPortTaken === null || !bound.mayPass) return bound;
+    if (clock.ticks() >= untilTicks) return bound;
+    if (tries === 1) onPortTaken(`${bound.message} Waiting up to ${PATIENCE_MS / 1000} s for it.`);
+    await sleep(clock, RETRY_MS, never);
+  }
+}
 
 /** With port 0 the second address needs the first one's port, which may be in use there. */
 const FREE_PORT_TRIES = 5;
@@ -93,7 +131,9 @@ async function bind(
   for (let tries = 0; tries < (port === 0 ? FREE_PORT_TRIES : 1); tries += 1) {
     const server = makeServer();
     const bound = await listen(server, first, port);
-    if (bound.kind === 'failed') return bound;
+    if (bound.kind === 'failed') {
+      return { kind: 'failed', mayPass: bound.taken || bound.absent, message: bound.message };
+    }
     if (!isLoopback)
       return { kind: 'bound', listeners: createListeners([server], first, bound.port, clock) };
     const twin = makeServer();
@@ -110,7 +150,7 @@ async function bind(
     server.close();
     ({ message } = second);
   }
-  return { kind: 'failed', message };
+  return { kind: 'failed', mayPass: true, message };
 }
 
 function createListeners(
@@ -128,6 +168,7 @@ function createListeners(
   };
   return {
     url: `http://${urlHost(reachable)}:${port}`,
+    isShared: !isLoopbackHost(host),
     outsideUrl: `http://${urlHost(outside)}:${port}`,
     baseUrl: `http://${named}:${port}/v1`,
     async close(graceMs) {

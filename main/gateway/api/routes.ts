@@ -5,6 +5,7 @@ import { ENDPOINTS } from '../upstream/protocols/endpoints.ts';
 import type { agentHandlers } from './agent-handlers.ts';
 import type { appHandlers } from './app-handlers.ts';
 import type { controlHandlers } from './control-handlers.ts';
+import type { installHandlers } from './install-handlers.ts';
 import type { providerHandlers } from './provider-handlers.ts';
 
 /** Who may use a route (docs/http-api.md#who-may). */
@@ -29,10 +30,17 @@ interface Handlers {
   readonly control: ReturnType<typeof controlHandlers>;
   readonly agent: ReturnType<typeof agentHandlers>;
   readonly providers: ReturnType<typeof providerHandlers>;
+  readonly install: ReturnType<typeof installHandlers>;
 }
 
 /** The routes that Express serves, with the window's files behind them. */
-export function routeTable({ app, control, agent, providers }: Handlers): readonly Route[] {
+export function routeTable({
+  app,
+  control,
+  agent,
+  providers,
+  install,
+}: Handlers): readonly Route[] {
   return [
     route('GET', ['/api/v1/models', '/v1/models'], 'callers', app.models),
     route('GET', ['/api/v1/models/*id', '/v1/models/*id'], 'callers', app.model),
@@ -52,6 +60,10 @@ export function routeTable({ app, control, agent, providers }: Handlers): readon
     route('POST', ['/api/v1/agent/join'], 'control', agent.join),
     route('POST', ['/api/v1/agent/leave'], 'control', agent.leave),
     route('POST', ['/api/v1/agent/doctor'], 'control', agent.doctor),
+    route('GET', ['/install'], 'anyone', install.unix),
+    route('GET', ['/install.ps1'], 'anyone', install.windows),
+    route('GET', ['/install/package.tgz'], 'anyone', install.tarball),
+    route('GET', ['/api/v1/install'], 'control', install.lines),
     ...providerRoutes(providers),
   ];
 }

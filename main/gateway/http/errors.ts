@@ -31,6 +31,8 @@ type RequestErrorCode =
   | 'zero_spend'
   | 'set_by_environment'
   | 'settings_unwritten'
+  | 'not_shared'
+  | 'package_unavailable'
   | 'shutting_down';
 
 /** Codes of errors about machines. */

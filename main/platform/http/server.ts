@@ -8,15 +8,21 @@ import { MeteredRequest, TINY_PIECES } from './metered-request.ts';
 
 type Listening =
   | { readonly kind: 'listening'; readonly port: number }
-  /** `absent`: this machine has no such address. */
-  | { readonly kind: 'failed'; readonly absent: boolean; readonly message: string };
+  /** `absent`: this machine has no such address. `taken`: another program has the port, perhaps for a moment. */
+  | {
+      readonly kind: 'failed';
+      readonly absent: boolean;
+      readonly taken: boolean;
+      readonly message: string;
+    };
 
 /** Binds a server. A port in use and a missing address are results; it does not reject. */
 export function listen(server: Server, host: string, port: number): Promise<Listening> {
   return new Promise((resolve) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const absent = error.code === 'EADDRNOTAVAIL' || error.code === 'EAFNOSUPPORT';
-      resolve({ kind: 'failed', absent, message: describe(error, host, port) });
+      const taken = error.code === 'EADDRINUSE';
+      resolve({ kind: 'failed', absent, taken, message: describe(error, host, port) });
     });
     server.listen({ host, port }, () => {
       server.removeAllListeners('error');

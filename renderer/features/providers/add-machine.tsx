@@ -2,22 +2,23 @@ import { useEffect, useState } from 'react';
 import type { Provider } from '#shared/provider.ts';
 import type { Answer } from '../../api/call.ts';
 import type { Enrollment, Providers } from '../../api/providers.ts';
-import { gatewayOf, joinNoteOf, validityText } from './provider-join.ts';
+import { JoinSteps } from './join-steps.tsx';
+import { gatewayOf, joinNoteOf } from './provider-join.ts';
 import { providerName } from './provider-text.ts';
 import { hashOf } from '../../route.ts';
-import { CodeLine } from '../../ui/code-line.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { JoinWarning } from './join-warning.tsx';
 import { Modal } from '../../ui/modal.tsx';
 
 interface AddMachineProps {
   readonly enroll: Providers['enroll'];
+  readonly readInstall: Providers['readInstall'];
   readonly known: readonly Provider[];
   readonly serverNow: number;
   readonly onClose: () => void;
 }
 
-export function AddMachine({ enroll, known, serverNow, onClose }: AddMachineProps) {
+export function AddMachine({ enroll, readInstall, known, serverNow, onClose }: AddMachineProps) {
   const [before] = useState(() => new Set(known.map(({ id }) => id)));
   const [answer, setAnswer] = useState<Answer<Enrollment> | null>(null);
   const pageNote = joinNoteOf(location.href);
@@ -36,7 +37,7 @@ export function AddMachine({ enroll, known, serverNow, onClose }: AddMachineProp
     <Modal title="Add a machine" closing="Close" onClose={onClose}>
       <JoinWarning note={note} certain={enrollment !== null} />
       {enrollment ? (
-        <JoinSteps {...{ enrollment, serverNow }} onRenew={make} />
+        <JoinSteps {...{ enrollment, readInstall, serverNow }} onRenew={make} />
       ) : (
         asksFirst && (
           <button type="button" className="button" data-primary onClick={make}>
@@ -62,37 +63,5 @@ export function AddMachine({ enroll, known, serverNow, onClose }: AddMachineProp
         )}
       </output>
     </Modal>
-  );
-}
-
-interface JoinStepsProps {
-  readonly enrollment: Enrollment;
-  readonly serverNow: number;
-  readonly onRenew: () => void;
-}
-
-function JoinSteps({ enrollment, serverNow, onRenew }: JoinStepsProps) {
-  const left = validityText(enrollment.expires_at, serverNow);
-  return (
-    <ol className="steps">
-      <li>Install Switchyard on the machine that has the GPU, and start its engine.</li>
-      <li>
-        In a terminal there, run this line. It is a secret and works once.
-        <CodeLine text={enrollment.join} what="line" />
-        <p className="validity">
-          {left === null ? (
-            <>
-              <strong>This line has expired.</strong>{' '}
-              <button type="button" className="button" onClick={onRenew}>
-                Make a new one
-              </button>
-            </>
-          ) : (
-            <>Valid for {left}.</>
-          )}
-        </p>
-      </li>
-      <li>The machine appears in the list within seconds and is verified at once.</li>
-    </ol>
   );
 }

@@ -15,6 +15,9 @@ export function gatewayOf(join: string): string | null {
   return /https?:\/\/[^\s'"]+/.exec(join)?.[0] ?? null;
 }
 
+/** A line with its token in place. */
+export const lineWith = (line: string, token: string) => line.replace('<token>', token);
+
 /** Null once the line has expired. */
 export function validityText(expiresAt: string, serverNow: number): string | null {
   const leftMs = Date.parse(expiresAt) - serverNow;

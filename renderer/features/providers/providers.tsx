@@ -28,6 +28,7 @@ import {
 interface ProvidersProps {
   readonly data: LiveData;
   readonly filter: ProviderFilter;
+  readonly joining: boolean;
   readonly text: string;
   readonly onText: (text: string) => void;
   /** The machine that was looked at last. */
@@ -46,7 +47,7 @@ const TITLE = 'providers-title';
 /** Every machine that reports to this gateway. */
 export function Providers(props: ProvidersProps) {
   const { data, filter, text, onText, opened, control, frozenAt, registry } = props;
-  const { settings, agent, saveSettings } = props;
+  const { settings, agent, saveSettings, joining } = props;
   const [adding, setAdding] = useState(false);
   const revision = data.providers?.revision ?? null;
   const {
@@ -72,7 +73,7 @@ export function Providers(props: ProvidersProps) {
         onAdd={() => setAdding(true)}
       />
       <ThisMachine
-        {...{ data, control, settings, frozenAt, serverNow, agent, saveSettings }}
+        {...{ data, control, joining, settings, frozenAt, serverNow, agent, saveSettings }}
         machines={list?.data ?? []}
       />
       {failed && (
@@ -90,6 +91,7 @@ export function Providers(props: ProvidersProps) {
         <AddMachine
           {...{ serverNow }}
           enroll={registry.enroll}
+          readInstall={registry.readInstall}
           known={list?.data ?? []}
           onClose={() => setAdding(false)}
         />

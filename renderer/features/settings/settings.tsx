@@ -78,7 +78,7 @@ function TakeControl() {
         Settings can be read and changed with control only. Run this on the gateway’s machine to
         open a window with control:
       </p>
-      <CodeLine text="node scripts/switchyard.mjs open" what="command" />
+      <CodeLine text="switchyard open" what="command" />
     </section>
   );
 }

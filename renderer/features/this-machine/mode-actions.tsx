@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useState, type ReactNode } from 'react';
 import type { AgentView } from '#shared/agent.ts';
 import type { Agent } from '../../api/agent.ts';
 import { agentOrders, ordersText, type AgentOrder } from './mode-actions-model.ts';
@@ -11,9 +11,11 @@ interface AgentOrdersProps {
   readonly setWish: Agent['setWish'];
   /** An order was taken: the button that gave it goes. */
   readonly onTaken: () => void;
+  /** Further buttons. */
+  readonly children: ReactNode;
 }
 
-export function AgentOrders({ view, control, setWish, onTaken }: AgentOrdersProps) {
+export function AgentOrders({ view, control, setWish, onTaken, children }: AgentOrdersProps) {
   const [giving, setGiving] = useState(false);
   const [outcome, setOutcome] = useState<{ said: string; error: string | null } | null>(null);
   const note = ordersText(view);
@@ -43,6 +45,7 @@ export function AgentOrders({ view, control, setWish, onTaken }: AgentOrdersProp
           <span className="unseen"> this machine</span>
         </button>
       ))}
+      {children}
       {note !== null && <p className="quiet">{note}</p>}
       <output className="unseen">{outcome?.said ?? ''}</output>
       <ErrorText text={outcome?.error ?? null} />

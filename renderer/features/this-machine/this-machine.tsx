@@ -13,6 +13,7 @@ import { AgentOrders } from './mode-actions.tsx';
 import { OwnProblems, ToolProblems } from './agent-problem-list.tsx';
 import { Doctor } from './doctor.tsx';
 import { EngineOffer } from './engine-offer.tsx';
+import { JoinGateway } from './join-gateway.tsx';
 import { Facts } from '../providers/facts.tsx';
 import { OwnerRules } from './owner-rules.tsx';
 import { ProviderMark } from '../providers/provider-mark.tsx';
@@ -27,6 +28,8 @@ const HABITS = {
 interface ThisMachineProps {
   readonly data: LiveData;
   readonly control: boolean;
+  /** The address asks to join a gateway. */
+  readonly joining: boolean;
   readonly settings: SettingsState;
   readonly frozenAt: number | null;
   readonly serverNow: number;
@@ -97,7 +100,11 @@ function Machine(props: MachineProps) {
     <Frame
       words={agentWords(view, { isDirect, isOwner: control })}
       title={title}
-      orders={<AgentOrders {...{ view, control, onTaken }} setWish={agent.setWish} />}
+      orders={
+        <AgentOrders {...{ view, control, onTaken }} setWish={agent.setWish}>
+          <JoinGateway {...{ control, onTaken }} isAsked={props.joining} join={agent.join} />
+        </AgentOrders>
+      }
     >
       {useEngineDirectly !== null && (
         <EngineOffer address={useEngineDirectly} {...{ localUrl, control }} onSave={saveSettings} />

@@ -176,7 +176,7 @@ test('an engine on a machine without a GPU can be used directly, by the line tha
   const engine = await startVllm();
   const report = await diagnose({ agent, gpus, engine });
   expect(named(report, 'GPU count >0')[0]?.remedy).toBe(
-    `Install it. If it has none, let Switchyard use the engine directly: node scripts/switchyard.mjs set local.baseUrl ${engine.url}`,
+    `Install it. If it has none, let Switchyard use the engine directly: switchyard set local.baseUrl ${engine.url}`,
   );
 });
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, request } from 'node:http';
+import { request } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { openIdentity } from '../../../main/agent/storage/identity.ts';
 import { parsePublicKey, verifyHealth } from '../../../main/platform/agent-identity.ts';
@@ -12,9 +12,10 @@ import {
   startServing,
   until,
 } from '../../support/agent.ts';
+import { begin, over } from '../../support/agent-caller.ts';
 import { AT_ONCE_MS, millisecondsUntil } from '../../support/at-once.ts';
 import { HAS_IPV6_LOOPBACK, OUTER_ADDRESS, postJson, send } from '../../support/http.ts';
-import { listening } from '../../support/listening.ts';
+
 import {
   answerChunks,
   answers,
@@ -34,26 +35,6 @@ const ASK = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
 const STREAM = { ...ASK, stream: true };
 
 const codeOf = (text: string) => (JSON.parse(text) as { error: { code: string } }).error.code;
-
-/** Begins a chat completion and gives its response as it comes. */
-async function begin(url: string, body: unknown = STREAM) {
-  const req = request(url + CHAT, {
-    method: 'POST',
-    agent: false,
-    headers: { 'content-type': 'application/json' },
-  });
-  req.on('error', () => {});
-  req.end(JSON.stringify(body));
-  const [res] = (await once(req, 'response')) as [IncomingMessage];
-  res.on('error', () => {});
-  return { req, res };
-}
-
-/** Resolves once a response is over, whether it was whole or not. */
-const over = (res: IncomingMessage) =>
-  new Promise<void>((resolve) => {
-    res.on('close', () => resolve()).resume();
-  });
 
 describe('what is forwarded', () => {
   test('a request goes to the engine byte by byte and its answer comes back so', async () => {
@@ -428,66 +409,5 @@ describe('the counts', () => {
     await postJson(url + CHAT, ASK);
     await until(() => agent.view().inFlight === 0);
     expect(agent.view().record.requests_served).toBe(0);
-  });
-});
-
-describe('the ports', () => {
-  const takenPort = (): Promise<number> => listening(createServer());
-
-  test('one that is in use is reported, and the other serves', async () => {
-    const taken = await takenPort();
-    const { agent } = await startAgent({ address: { host: '127.0.0.1', ports: [taken, 0] } });
-    const { server, problems } = agent.view();
-    expect(server.ports.map(({ kind }) => kind)).toEqual(['failed', 'listening']);
-    expect((await send(`${server.url}/health`)).status).toBe(200);
-    const port = problems.find(({ tried }) => tried.includes(String(taken)));
-    expect(port?.happened).toContain('taken by another program');
-    expect(port?.remedy).toContain('still serves');
-  });
-
-  test('with both in use heartbeats continue', async () => {
-    const ownRegistry = hearingRegistry();
-    const address = { host: '127.0.0.1', ports: [await takenPort(), await takenPort()] };
-    const { agent } = await startAgent({ address, ownRegistry });
-    await until(() => ownRegistry.statuses.length > 0);
-    expect(agent.view().server.url).toBe('');
-    expect(agent.view().problems.filter(({ tool }) => tool === 'agent')).toHaveLength(2);
-  });
-
-  test('can be replaced while a stream continues', async () => {
-    const engine = await startModelServer(stall(chunk({ content: 'a' })));
-    const { url, agent } = await startServing(engine);
-    const { res } = await begin(url);
-    const port = Number(new URL(url).port);
-    expect(await agent.listen({ host: '127.0.0.1', ports: [port] })).toEqual([
-      { kind: 'listening', port },
-    ]);
-    expect((await send(`${url}/health`)).status).toBe(200);
-    (await engine.call(1)).res.end(STOP);
-    await over(res);
-    expect(res.complete).toBe(true);
-  });
-});
-
-describe('a stop', () => {
-  test('lets a running stream finish', async () => {
-    const engine = await startModelServer(stall(chunk({ content: 'a' })));
-    const { url, agent } = await startServing(engine);
-    const { res } = await begin(url);
-    const stopped = agent.stop(30_000);
-    (await engine.call(1)).res.end(STOP);
-    await over(res);
-    expect(res.complete).toBe(true);
-    await stopped;
-  });
-
-  test('waits no longer than its grace', async () => {
-    const engine = await startModelServer(stall(chunk({ content: 'a' })));
-    const { url, agent, clock } = await startServing(engine);
-    const { res } = await begin(url);
-    const stopped = agent.stop(30_000);
-    clock.advance(30_000);
-    await Promise.all([stopped, over(res)]);
-    expect(res.complete).toBe(false);
   });
 });

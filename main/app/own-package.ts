@@ -1,0 +1,78 @@
+import { execFile } from 'node:child_process';
+import { hash } from 'node:crypto';
+import { existsSync, readdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { extname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import packageJson from '../../package.json' with { type: 'json' };
+import type { OwnPackage } from '../gateway/api/install-handlers.ts';
+import { PACKAGE_ROOT } from '../platform/package-root.ts';
+import { tarOf, type TarFile } from '../platform/tar.ts';
+
+/** As npm packs them; the first two are not in every installation. */
+const FILES = ['LICENSE', 'README.md'];
+const FOLDERS = ['dist/node', 'dist/window', 'dist/window/assets'];
+const PROGRAM = 'dist/node/headless.js';
+
+/** The package of this very program, packed at the first use. */
+export function createOwnPackage(root: string = PACKAGE_ROOT): () => Promise<OwnPackage> {
+  let packed: Promise<OwnPackage> | null = null;
+  return () => {
+    packed ??= packOnce(root).then((result) => {
+      if (result.kind === 'unavailable') packed = null;
+      return result;
+    });
+    return packed;
+  };
+}
+
+async function packOnce(root: string): Promise<OwnPackage> {
+  const why = await buildInCheckout(root);
+  if (why !== null) return { kind: 'unavailable', why };
+  if (!existsSync(join(root, PROGRAM))) {
+    return { kind: 'unavailable', why: `This installation has no ${PROGRAM} to hand out.` };
+  }
+  const paths = [
+    ...FILES.filter((path) => existsSync(join(root, path))),
+    ...FOLDERS.flatMap((folder) => filesIn(root, folder)),
+  ];
+  const files = await Promise.all(
+    paths.toSorted().map(async (path): Promise<TarFile> => ({
+      path: `package/${path}`,
+      bytes: await readFile(join(root, path)),
+      isExecutable: path.endsWith('.cjs'),
+    })),
+  );
+  const manifest = { path: 'package/package.json', bytes: manifestOf(), isExecutable: false };
+  const tarball = await promisify(gzip)(tarOf([...files, manifest]));
+  const { name, version } = packageJson;
+  return { kind: 'packed', name, version, tarball, sha256: hash('sha256', tarball) };
+}
+
+function filesIn(root: string, folder: string): readonly string[] {
+  return readdirSync(join(root, folder), { withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => `${folder}/${name}`);
+}
+
+/** What npm needs of package.json. */
+function manifestOf(): Buffer {
+  const { name, version, description, license, type, bin, engines, dependencies } = packageJson;
+  const manifest = { name, version, description, license, type, bin, engines, dependencies };
+  return Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+const BUILD_LIMIT_MS = 120_000;
+
+/** Sources can be newer than what was built of them. Why it failed; null on success and outside a checkout. */
+async function buildInCheckout(root: string): Promise<string | null> {
+  if (extname(import.meta.filename) !== '.ts') return null;
+  try {
+    const script = join(root, 'scripts/pack.mjs');
+    await promisify(execFile)(process.execPath, [script], { timeout: BUILD_LIMIT_MS });
+    return null;
+  } catch {
+    return 'This gateway runs from a checkout, and its package could not be built: run "npm run build" there to see why.';
+  }
+}

@@ -1,0 +1,35 @@
+import { existsSync, readlinkSync, realpathSync, rmSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+
+export type Uninstalled =
+  | { readonly kind: 'removed'; readonly paths: readonly string[] }
+  /** `why` says what to do instead. */
+  | { readonly kind: 'refused'; readonly why: string };
+
+/** Removes the installation that npm made at `root` with a `--global` or `--prefix` install, and its command. */
+export function uninstall(root: string, platform: NodeJS.Platform): Uninstalled {
+  const modules = dirname(root);
+  const isWindows = platform === 'win32';
+  const above = dirname(modules);
+  const isGlobal = basename(modules) === 'node_modules' && (isWindows || basename(above) === 'lib');
+  if (!isGlobal) {
+    const why = `Switchyard in ${root} was not installed as a program: delete that folder yourself.`;
+    return { kind: 'refused', why };
+  }
+  const prefix = isWindows ? above : dirname(above);
+  const commands = isWindows
+    ? ['switchyard', 'switchyard.cmd', 'switchyard.ps1'].map((name) => join(prefix, name))
+    : [join(prefix, 'bin/switchyard')].filter((path) => leadsInto(path, root));
+  const paths = [...commands.filter((path) => existsSync(path)), root];
+  for (const path of paths) rmSync(path, { recursive: true, force: true });
+  return { kind: 'removed', paths };
+}
+
+/** Whether the command is this installation's own. */
+function leadsInto(link: string, root: string): boolean {
+  try {
+    return resolve(realpathSync(dirname(link)), readlinkSync(link)).startsWith(root);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,16 @@
+import { uninstall } from '../app/uninstall.ts';
+import { PACKAGE_ROOT } from '../platform/package-root.ts';
+import type { Input } from './command.ts';
+import { answer, failed, type Outcome } from './outcome.ts';
+import { findRunning } from './running-app.ts';
+
+/** Removes this program, but no settings. */
+export function runUninstall({ dataDirectory }: Input): Outcome {
+  const running = findRunning(dataDirectory);
+  if (running !== null) return failed(`Switchyard runs at ${running.url}: stop it first.`);
+  const done = uninstall(PACKAGE_ROOT, process.platform);
+  if (done.kind === 'refused') return failed(done.why);
+  const lines = done.paths.map((path) => `Removed ${path}`);
+  const text = [...lines, `Settings and keys are still in ${dataDirectory}.`].join('\n');
+  return answer({ removed: done.paths, dataDirectory }, text);
+}

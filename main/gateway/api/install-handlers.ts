@@ -1,0 +1,84 @@
+import { hash } from 'node:crypto';
+import type { Request, Response } from 'express';
+import type { InstallLines } from '#shared/install.ts';
+import { isLoopbackHost } from '../../platform/http/server.ts';
+import { sendBody, sendJson } from '../../platform/http/responses.ts';
+import type { GatewayError } from '../http/errors.ts';
+import { sendError } from '../http/responses.ts';
+import { type Installed, unixLine, windowsLine } from '../install/line.ts';
+import { unixInstaller } from '../install/unix.ts';
+import { windowsInstaller } from '../install/windows.ts';
+
+/** The npm package of this program. */
+export type OwnPackage =
+  | {
+      readonly kind: 'packed';
+      readonly name: string;
+      readonly version: string;
+      readonly tarball: Buffer;
+      readonly sha256: string;
+    }
+  /** `why` is a sentence. */
+  | { readonly kind: 'unavailable'; readonly why: string };
+
+type Packed = Extract<OwnPackage, { readonly kind: 'packed' }>;
+
+interface InstallDeps {
+  readonly ownPackage: () => Promise<OwnPackage>;
+  /** Whether the gateway listens beyond loopback. */
+  readonly isShared: () => boolean;
+  readonly outsideUrl: () => string;
+}
+
+const NOT_SHARED: GatewayError = {
+  status: 409,
+  code: 'not_shared',
+  message:
+    "This gateway listens on this machine only, so no other machine can install from it. Set SWITCHYARD_HOST to this machine's address in your network and SWITCHYARD_API_KEYS to a key of your own, then restart it.",
+};
+
+/** Routes by which other machines install this program. */
+export function installHandlers({ ownPackage, isShared, outsideUrl }: InstallDeps) {
+  const withPackage =
+    (send: (packed: Packed, req: Request, res: Response) => void) =>
+    async (req: Request, res: Response): Promise<void> => {
+      // A gateway on loopback can be shared by a proxy, which passes its own name on.
+      if (!isShared() && isLoopbackHost(hostOf(req))) {
+        sendError(res, NOT_SHARED);
+        return;
+      }
+      const packed = await ownPackage();
+      if (packed.kind === 'packed') send(packed, req, res);
+      else sendError(res, { status: 503, code: 'package_unavailable', message: packed.why });
+    };
+  const script = (installer: (installed: Installed) => string) =>
+    withPackage((packed, req, res) => {
+      const url = `${req.protocol}://${req.get('host') ?? ''}`;
+      sendFile(res, 'text/plain; charset=utf-8', Buffer.from(installer({ ...packed, url })));
+    });
+  return {
+    unix: script(unixInstaller),
+    windows: script(windowsInstaller),
+    tarball: withPackage(({ tarball }, _req, res) => {
+      sendFile(res, 'application/octet-stream', tarball);
+    }),
+    lines: withPackage((packed, _req, res) => {
+      const url = outsideUrl();
+      const installed: Installed = { ...packed, url };
+      const lines: InstallLines = {
+        version: packed.version,
+        unix: { line: unixLine(url), sha256: hash('sha256', unixInstaller(installed)) },
+        windows: { line: windowsLine(url), sha256: hash('sha256', windowsInstaller(installed)) },
+      };
+      sendJson(res, 200, lines);
+    }),
+  };
+}
+
+function hostOf(req: Request): string {
+  return (req.get('host') ?? '').replace(/:\d*$/, '');
+}
+
+function sendFile(res: Response, type: string, body: Buffer): void {
+  sendBody(res, 200, body, { 'content-type': type, 'x-content-type-options': 'nosniff' });
+}

@@ -1,0 +1,110 @@
+import type { Installed } from './line.ts';
+
+/** The installer for Linux and macOS: POSIX sh, which runs nothing before it has arrived whole. */
+export function unixInstaller({ url, name, version, sha256 }: Installed): string {
+  return `#!/bin/sh
+# Installs Switchyard ${version} for this user, and joins this machine to the gateway
+# at ${url}.
+#
+#   curl -fsS ${url}/install | sh -s -- <token> [options]
+#
+#   --prefix DIR   install under DIR instead of ~/.local
+#   --yes          join over plain HTTP without asking
+#   --service      without asking: start Switchyard now and whenever this machine starts
+#   --as-root      allow root, which is otherwise refused
+#
+# Needs Node 24 or newer with npm, which it does not install. "switchyard uninstall" removes
+# what it installs.
+set -eu
+
+gateway='${url}'
+package='${name}'
+version='${version}'
+sha256='${sha256}'
+
+${BODY}`;
+}
+
+const BODY = `fail() {
+  echo "$1" >&2
+  exit 1
+}
+
+check_node() {
+  help='install it from https://nodejs.org, then run this line again.'
+  if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
+    fail "Switchyard needs Node 24 or newer with npm: $help"
+  fi
+  have=$(node -p process.versions.node)
+  [ "\${have%%.*}" -ge 24 ] || fail "Switchyard needs Node 24 or newer, and this is Node $have: $help"
+}
+
+fetch() {
+  if command -v curl >/dev/null; then curl -fsS "$1"; else wget -qO- "$1"; fi
+}
+
+check_digest() {
+  node -e '
+    const digest = require("crypto").createHash("sha256");
+    digest.update(require("fs").readFileSync(process.argv[1]));
+    process.exitCode = digest.digest("hex") === process.argv[2] ? 0 : 1;
+  ' "$1" "$sha256" || fail 'The package is not the one that this installer names: nothing was installed.'
+}
+
+main() {
+  token= prefix=$HOME/.local yes= service= as_root=
+  while [ $# -gt 0 ]; do
+    case $1 in
+      --prefix)
+        [ $# -gt 1 ] || fail '--prefix needs a directory.'
+        prefix=$2
+        shift
+        ;;
+      --yes) yes=--yes ;;
+      --service) service=1 ;;
+      --as-root) as_root=1 ;;
+      -*) fail "Unknown option $1; the first lines of this installer list all." ;;
+      *) token=$1 ;;
+    esac
+    shift
+  done
+  [ -n "$token" ] || fail 'The token is missing: copy the whole line from "Add a machine" of the gateway.'
+  if [ -z "$as_root" ] && [ "$(id -u)" = 0 ]; then
+    fail 'Run this as the user who is to run Switchyard, not as root; --as-root allows root.'
+  fi
+  check_node
+
+  folder=$(mktemp -d)
+  trap 'rm -rf "$folder"' EXIT
+  file=$folder/$package-$version.tgz
+  fetch "$gateway/install/package.tgz" >"$file" || fail "The package could not be fetched from $gateway."
+  check_digest "$file"
+
+  echo "Installing Switchyard $version under $prefix ..."
+  npm install --global --prefix "$prefix" --ignore-scripts --no-audit --no-fund --loglevel=error \\
+    "$file" </dev/null || fail 'npm could not install it, and says why above.'
+
+  command=$prefix/bin/switchyard
+  terminal=/dev/null
+  if (: </dev/tty) 2>/dev/null; then terminal=/dev/tty; fi
+  "$command" join $yes "$gateway" "$token" <"$terminal" ||
+    fail "Switchyard is installed, but this machine has not joined. To try again: $command join $gateway <token>"
+
+  if [ -z "$service" ] && [ "$terminal" = /dev/tty ]; then
+    printf 'Start Switchyard now and whenever this machine starts? [y/N] '
+    read -r answer <"$terminal" || answer=
+    case $answer in [yY]*) service=1 ;; esac
+  fi
+  if [ -n "$service" ]; then
+    "$command" service install <"$terminal"
+  else
+    echo "To start it: $command start. To start it with this machine: $command service install"
+  fi
+  case :$PATH: in
+    *":$prefix/bin:"*) ;;
+    *) echo "Add $prefix/bin to your PATH to write switchyard alone." ;;
+  esac
+}
+
+main "$@"
+`;

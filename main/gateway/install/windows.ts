@@ -1,0 +1,57 @@
+import type { Installed } from './line.ts';
+
+/** The installer for Windows PowerShell 5 and newer. */
+export function windowsInstaller({ url, name, version, sha256 }: Installed): string {
+  return `# Installs Switchyard ${version} for this user, and joins this machine to the gateway
+# at ${url}.
+#
+#   & ([scriptblock]::Create((irm ${url}/install.ps1))) <token> [options]
+#
+#   -Prefix DIR   install under DIR instead of %LOCALAPPDATA%\\Programs\\switchyard
+#   -Yes          join over plain HTTP without asking
+#   -Service      start Switchyard now and whenever this machine starts
+#   -AsAdmin      allow an administrator's shell, which is otherwise refused
+#
+# Needs Node 24 or newer with npm, which it does not install. "switchyard uninstall" removes
+# what it installs.
+param(
+  [Parameter(Mandatory = $true)][string]$Token,
+  [string]$Prefix = "$env:LOCALAPPDATA\\Programs\\switchyard",
+  [switch]$Yes,
+  [switch]$Service,
+  [switch]$AsAdmin
+)
+$ErrorActionPreference = 'Stop'
+$gateway = '${url}'
+
+$user = [Security.Principal.WindowsPrincipal][Security.Principal.WindowsIdentity]::GetCurrent()
+if (-not $AsAdmin -and $user.IsInRole([Security.Principal.WindowsBuiltInRole]::Administrator)) {
+  throw 'Run this as the user who is to run Switchyard, not as an administrator; -AsAdmin allows it.'
+}
+if (-not (Get-Command node -ErrorAction SilentlyContinue) -or [int](node -p 'parseInt(process.versions.node)') -lt 24) {
+  throw 'Switchyard needs Node 24 or newer with npm: install it from https://nodejs.org, then run this line again.'
+}
+
+$file = Join-Path ([IO.Path]::GetTempPath()) '${name}-${version}.tgz'
+Invoke-WebRequest -UseBasicParsing "$gateway/install/package.tgz" -OutFile $file
+try {
+  if ((Get-FileHash $file -Algorithm SHA256).Hash -ne '${sha256}') {
+    throw 'The package is not the one that this installer names: nothing was installed.'
+  }
+  Write-Host "Installing Switchyard ${version} under $Prefix ..."
+  npm.cmd install --global --prefix "$Prefix" --ignore-scripts --no-audit --no-fund --loglevel=error "$file"
+  if ($LASTEXITCODE -ne 0) { throw 'npm could not install it, and says why above.' }
+} finally {
+  Remove-Item $file -ErrorAction SilentlyContinue
+}
+
+$command = Join-Path $Prefix 'switchyard.cmd'
+$more = if ($Yes) { @('--yes') } else { @() }
+& $command join @more $gateway $Token
+if ($LASTEXITCODE -ne 0) {
+  throw "Switchyard is installed, but this machine has not joined. To try again: $command join $gateway <token>"
+}
+if ($Service) { & $command service install }
+else { Write-Host "To start it: $command start. To start it with this machine: $command service install" }
+`;
+}

@@ -1,0 +1,51 @@
+import { connect } from 'node:net';
+import { canonicalIp, portOf } from './network-guard.ts';
+
+/** The addresses of a connection to a gateway. */
+export interface Reached {
+  readonly kind: 'reached';
+  readonly remoteAddress: string;
+  /** This machine's address on that connection, at which the gateway can reach it. */
+  readonly localAddress: string;
+}
+
+type ReachResult = Reached | { readonly kind: 'failed'; readonly why: string };
+
+const CONNECT_TIMEOUT_MS = 5000;
+
+/** Connects to `origin` to find out the addresses of both ends. */
+export function reach(origin: string): Promise<ReachResult> {
+  const url = new URL(origin);
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  return new Promise((resolve) => {
+    const socket = connect({ host, port: portOf(url), timeout: CONNECT_TIMEOUT_MS });
+    const settle = (result: ReachResult) => {
+      socket.destroy();
+      resolve(result);
+    };
+    socket.once('connect', () => {
+      const { remoteAddress = '', localAddress = '' } = socket;
+      settle({
+        kind: 'reached',
+        remoteAddress: plain(remoteAddress),
+        localAddress: plain(localAddress),
+      });
+    });
+    socket.once('timeout', () => settle({ kind: 'failed', why: 'it does not answer' }));
+    socket.once('error', (error: NodeJS.ErrnoException) =>
+      settle({
+        kind: 'failed',
+        why: ERROR_TEXTS[error.code ?? ''] ?? error.code ?? 'unknown error',
+      }),
+    );
+  });
+}
+
+const ERROR_TEXTS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens on that port',
+  ENOTFOUND: 'the name is unknown',
+  EHOSTUNREACH: 'that machine cannot be reached',
+  ENETUNREACH: 'that network cannot be reached',
+};
+
+const plain = (address: string) => canonicalIp(address) ?? address;

@@ -1,0 +1,102 @@
+import { useId, useState, type FormEvent } from 'react';
+import type { Refusal } from '../../api/client.ts';
+import { parseJoinLine } from '#shared/join-line.ts';
+import { hashOf } from '../../route.ts';
+import { ErrorText } from '../../ui/error-text.tsx';
+import { Modal } from '../../ui/modal.tsx';
+import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
+import { JoinWarning } from '../providers/join-warning.tsx';
+import { joinNoteOf } from '../providers/provider-join.ts';
+
+interface JoinGatewayProps {
+  readonly control: boolean;
+  /** The address asks for it, as the tray does. */
+  readonly isAsked: boolean;
+  readonly join: (line: string) => Promise<Refusal | null>;
+  readonly onTaken: () => void;
+}
+
+/** Takes the line that another gateway's window shows, so that joining needs no terminal. */
+export function JoinGateway({ control, isAsked, join, onTaken }: JoinGatewayProps) {
+  const [clicked, setClicked] = useState(false);
+  const open = clicked || (isAsked && control);
+  const close = (): void => {
+    setClicked(false);
+    if (isAsked) location.hash = hashOf({ page: 'providers', filter: 'all' });
+  };
+  return (
+    <>
+      <button
+        type="button"
+        className="button"
+        disabled={!control}
+        aria-describedby={control ? undefined : READ_ONLY_NOTE}
+        onClick={() => setClicked(true)}
+      >
+        Join a gateway…
+      </button>
+      {open && (
+        <Modal title="Join a gateway" closing="Close" onClose={close}>
+          <JoinForm
+            join={join}
+            onJoined={() => {
+              close();
+              onTaken();
+            }}
+          />
+        </Modal>
+      )}
+    </>
+  );
+}
+
+interface JoinFormProps {
+  readonly join: JoinGatewayProps['join'];
+  readonly onJoined: () => void;
+}
+
+function JoinForm({ join, onJoined }: JoinFormProps) {
+  const id = useId();
+  const [line, setLine] = useState('');
+  const [joining, setJoining] = useState(false);
+  const [error, setError] = useState<string | null>(null);
+  const parsed = parseJoinLine(line);
+  const note = parsed === null ? null : joinNoteOf(parsed.url);
+
+  const submit = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    if (joining) return;
+    if (parsed === null) {
+      setError('This is not a whole line: copy it again from “Add a machine” of the gateway.');
+      return;
+    }
+    setJoining(true);
+    setError(null);
+    const refusal = await join(line);
+    setJoining(false);
+    if (refusal === null) onJoined();
+    else setError(refusal.message);
+  };
+
+  return (
+    <form className="join-form" onSubmit={(event) => void submit(event)}>
+      <label htmlFor={id}>Paste the line that “Add a machine” of the other gateway shows.</label>
+      <textarea
+        id={id}
+        rows={3}
+        autoComplete="off"
+        spellCheck={false}
+        value={line}
+        onChange={({ target }) => {
+          setLine(target.value);
+          setError(null);
+        }}
+      />
+      {note === 'plain-http' && <JoinWarning note={note} certain />}
+      <button type="submit" className="button" data-primary aria-disabled={joining || undefined}>
+        {joining ? 'Joining…' : parsed === null ? 'Join' : `Join ${new URL(parsed.url).host}`}
+      </button>
+      <ErrorText text={error} />
+    </form>
+  );
+}

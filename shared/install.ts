@@ -1,0 +1,13 @@
+/** A line that installs the gateway's version on another machine; `<token>` in it stands for a token. */
+export interface InstallLine {
+  readonly line: string;
+  /** Of the installer that the line runs, which in turn names the package's. */
+  readonly sha256: string;
+}
+
+/** `GET /api/v1/install`. */
+export interface InstallLines {
+  readonly version: string;
+  readonly unix: InstallLine;
+  readonly windows: InstallLine;
+}

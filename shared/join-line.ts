@@ -1,0 +1,13 @@
+/** What "Add a machine" of a gateway hands out. */
+export interface JoinLine {
+  /** Of the gateway, as in `http://192.168.1.10:47900`. */
+  readonly url: string;
+  readonly token: string;
+}
+
+/** Finds both in a pasted line, whichever command it is; null where one is missing. */
+export function parseJoinLine(text: string): JoinLine | null {
+  const url = /https?:\/\/[^\s'"()|/]+/.exec(text)?.[0];
+  const token = /(?<!\w)[0-9a-f]{64}(?!\w)/.exec(text)?.[0];
+  return url === undefined || token === undefined ? null : { url, token };
+}

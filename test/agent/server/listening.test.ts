@@ -1,0 +1,90 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { describe, expect, test } from 'vitest';
+import {
+  hearingRegistry,
+  startAgent,
+  startModelServer,
+  startServing,
+  until,
+} from '../../support/agent.ts';
+import { begin, over } from '../../support/agent-caller.ts';
+import { send } from '../../support/http.ts';
+import { listening } from '../../support/listening.ts';
+import { chunk, stall, STOP } from '../../support/upstream.ts';
+
+describe('the ports', () => {
+  const takenPort = (): Promise<number> => listening(createServer());
+
+  test('one that is in use is reported, and the other serves', async () => {
+    const taken = await takenPort();
+    const { agent } = await startAgent({ address: { host: '127.0.0.1', ports: [taken, 0] } });
+    const { server, problems } = agent.view();
+    expect(server.ports.map(({ kind }) => kind)).toEqual(['failed', 'listening']);
+    expect((await send(`${server.url}/health`)).status).toBe(200);
+    const port = problems.find(({ tried }) => tried.includes(String(taken)));
+    expect(port?.happened).toContain('taken by another program');
+    expect(port?.remedy).toContain('still serves');
+  });
+
+  test('one that becomes free is used, however late, and the problem goes', async () => {
+    const other = createServer();
+    const taken = await listening(other);
+    const { agent, clock } = await startAgent({ address: { host: '127.0.0.1', ports: [taken] } });
+    expect(agent.view().problems[0]?.remedy).toContain('tried again every few seconds');
+    for (let minutes = 0; minutes < 3; minutes += 1) clock.advance(60_000);
+    expect(agent.view().server.ports.map(({ kind }) => kind)).toEqual(['failed']);
+    other.close();
+    await once(other, 'close');
+    clock.advance(await clock.timer(5000, 5000));
+    await until(() => agent.view().server.ports[0]?.kind === 'listening');
+    expect(agent.view().problems.filter(({ tool }) => tool === 'agent')).toEqual([]);
+    expect((await send(`http://127.0.0.1:${taken}/health`)).status).toBe(200);
+  });
+
+  test('with both in use heartbeats continue', async () => {
+    const ownRegistry = hearingRegistry();
+    const address = { host: '127.0.0.1', ports: [await takenPort(), await takenPort()] };
+    const { agent } = await startAgent({ address, ownRegistry });
+    await until(() => ownRegistry.statuses.length > 0);
+    expect(agent.view().server.url).toBe('');
+    expect(agent.view().problems.filter(({ tool }) => tool === 'agent')).toHaveLength(2);
+  });
+
+  test('can be replaced while a stream continues', async () => {
+    const engine = await startModelServer(stall(chunk({ content: 'a' })));
+    const { url, agent } = await startServing(engine);
+    const { res } = await begin(url);
+    const port = Number(new URL(url).port);
+    expect(await agent.listen({ host: '127.0.0.1', ports: [port] })).toEqual([
+      { kind: 'listening', port },
+    ]);
+    expect((await send(`${url}/health`)).status).toBe(200);
+    (await engine.call(1)).res.end(STOP);
+    await over(res);
+    expect(res.complete).toBe(true);
+  });
+});
+
+describe('a stop', () => {
+  test('lets a running stream finish', async () => {
+    const engine = await startModelServer(stall(chunk({ content: 'a' })));
+    const { url, agent } = await startServing(engine);
+    const { res } = await begin(url);
+    const stopped = agent.stop(30_000);
+    (await engine.call(1)).res.end(STOP);
+    await over(res);
+    expect(res.complete).toBe(true);
+    await stopped;
+  });
+
+  test('waits no longer than its grace', async () => {
+    const engine = await startModelServer(stall(chunk({ content: 'a' })));
+    const { url, agent, clock } = await startServing(engine);
+    const { res } = await begin(url);
+    const stopped = agent.stop(30_000);
+    clock.advance(30_000);
+    await Promise.all([stopped, over(res)]);
+    expect(res.complete).toBe(false);
+  });
+});

@@ -1,0 +1,206 @@
+import { execFile } from 'node:child_process';
+import { hash } from 'node:crypto';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { AgentView } from '#shared/agent.ts';
+import type { InstallLines } from '#shared/install.ts';
+import { readControlToken } from '../../main/platform/secrets.ts';
+import { HELLO } from '../support/client.ts';
+import { bearer, postJson, send } from '../support/http.ts';
+import { asVariables, type RunningCli, spawnProgram } from '../support/process.ts';
+import { soon } from '../support/two-hosts.ts';
+import { answers, startUpstream } from '../support/upstream.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const run = promisify(execFile);
+const KEY = 'a-key-of-my-own-0123456789';
+
+/** Before dependencies. */
+const MAX_TARBALL_BYTES = 2 * 1024 * 1024;
+
+const PACKED =
+  /^(LICENSE|README\.md|package\.json|dist\/node\/[\w-]+\.c?js|dist\/window\/(index\.html|licenses\.md|assets\/[\w-]+\.(js|css|svg)))$/;
+
+const scene = mkdtempSync(join(tmpdir(), 'switchyard-package-'));
+afterAll(() => rmSync(scene, { recursive: true, force: true }));
+
+/** A user with an empty home, with Node 24 and nothing of this checkout on the search path. */
+function newUser(name: string) {
+  const home = join(scene, name);
+  const inherited = Object.entries(process.env).filter(
+    ([variable]) => !/^(npm_|SWITCHYARD_|XDG_|VITEST|NODE_(?!EXTRA))/i.test(variable),
+  );
+  const folders = (process.env['PATH'] ?? '').split(delimiter);
+  const path = [
+    dirname(process.execPath),
+    ...folders.filter((each) => !each.includes('node_modules')),
+  ];
+  const env: NodeJS.ProcessEnv = {
+    ...Object.fromEntries(inherited),
+    HOME: home,
+    PATH: path.join(delimiter),
+    // The cache spares the registry most of the downloads, and nothing is retried for minutes.
+    npm_config_cache: join(homedir(), '.npm'),
+    npm_config_prefer_offline: 'true',
+    npm_config_fetch_retries: '0',
+    npm_config_fetch_timeout: '15000',
+  };
+  const data = join(home, 'data');
+  const command = join(home, '.local/bin/switchyard');
+  return {
+    env,
+    command,
+    data,
+    root: join(home, '.local/lib/node_modules/switchyard-gateway'),
+    /** Runs the installed program. */
+    start: (settings: Readonly<Record<string, string>>, ...args: readonly string[]): RunningCli =>
+      spawnProgram([command, ...args], { ...env, ...asVariables({ DATA_DIR: data, ...settings }) }),
+    control: () => bearer(readControlToken(data) ?? ''),
+  };
+}
+
+interface Packed {
+  readonly filename: string;
+  readonly size: number;
+  readonly files: readonly { readonly path: string }[];
+}
+
+async function pack(): Promise<Packed> {
+  const args = ['pack', '--json', '--silent', '--pack-destination', scene];
+  const { stdout } = await run('npm', args, { cwd: ROOT });
+  // What the build prints comes first.
+  const [packed] = JSON.parse(stdout.slice(stdout.search(/^\[/m))) as [Packed];
+  return packed;
+}
+
+/** Why npm cannot install here; null once it has. */
+async function installError(tarball: string, env: NodeJS.ProcessEnv): Promise<string | null> {
+  const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+  const prefix = join(env['HOME'] ?? '', '.local');
+  try {
+    await run('npm', ['install', '--global', '--prefix', prefix, ...flags, tarball], { env });
+    return null;
+  } catch (error) {
+    const { stderr } = error as { readonly stderr: string };
+    if (/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENOTCACHED|CERT|network/i.test(stderr)) {
+      return `the npm registry cannot be reached: ${stderr.split('\n')[0] ?? ''}`;
+    }
+    throw error;
+  }
+}
+
+describe.runIf(process.platform !== 'win32')('the npm package', () => {
+  const first = newUser('first');
+  let packed: Packed;
+  let why: string | null = null;
+
+  beforeAll(async () => {
+    packed = await pack();
+    why = await installError(join(scene, packed.filename), first.env);
+    if (why !== null) console.warn(`SKIPPED: ${why}`);
+  });
+
+  test('holds the program and the window, built: no tests, no TypeScript, no maps', () => {
+    const paths = packed.files.map(({ path }) => path);
+    expect(paths.filter((path) => !PACKED.test(path))).toEqual([]);
+    for (const path of [
+      'LICENSE',
+      'dist/node/switchyard.cjs',
+      'dist/node/headless.js',
+      'dist/node/store-worker.js',
+      'dist/node/machine-facts-worker.js',
+      'dist/window/index.html',
+      'dist/window/licenses.md',
+    ]) {
+      expect(paths).toContain(path);
+    }
+    console.log(`The package has ${paths.length} files, ${Math.round(packed.size / 1024)} KiB.`);
+    expect(packed.size).toBeLessThan(MAX_TARBALL_BYTES);
+  });
+
+  test('says in one sentence that Node is too old, in words that an old Node can read', async () => {
+    const bin = join(ROOT, 'dist/node/switchyard.cjs');
+    expect(readFileSync(bin, 'utf8')).not.toMatch(/=>|`|\b(const|let|import|async|class)\b/);
+    const old = `Object.defineProperty(process.versions, 'node', { value: '18.20.4' }); require('${bin}')`;
+    const ended = await spawnProgram([process.execPath, '-e', old], first.env).ended;
+    expect([ended.code, ended.stdout]).toEqual([1, '']);
+    expect(ended.stderr).toMatch(/^Switchyard needs Node 24 or newer, and this is Node 18.+\.\n$/);
+  });
+
+  test('runs in an empty home: gateway, window, one chat, stop; and another machine joins through its installer', async (ctx) => {
+    if (why !== null) ctx.skip(why);
+    const upstream = await startUpstream(answers('hi'));
+    const gateway = first.start({
+      PORT: '0',
+      AGENT: 'false',
+      HOST: '0.0.0.0',
+      API_KEYS: KEY,
+      HOSTED_A_BASE_URL: upstream.url,
+    });
+    const url = new URL(await gateway.printed(/Window: (\S+)/)).origin;
+    expect((await send(url)).text).toContain('<script');
+    const chat = await postJson(`${url}/v1/chat/completions`, HELLO, bearer(KEY));
+    expect([chat.status, chat.headers['x-gateway-upstream']]).toEqual([200, 'hosted_a']);
+
+    // The installer is what the window names.
+    const control = first.control();
+    const shown = await send(`${url}/api/v1/install`, { headers: control });
+    const { unix, version } = JSON.parse(shown.text) as InstallLines;
+    const [, outside = ''] = /curl -fsS (\S+)\/install \| sh -s -- <token>/.exec(unix.line) ?? [];
+    const script = await send(`${outside}/install`);
+    expect([script.status, script.headers['content-type']]).toEqual([
+      200,
+      'text/plain; charset=utf-8',
+    ]);
+    expect(hash('sha256', script.text)).toBe(unix.sha256);
+
+    const enrolled = await postJson(`${url}/api/v1/providers/enrollments`, {}, control);
+    const { token } = JSON.parse(enrolled.text) as { token: string };
+    const second = newUser('second');
+    const line = `${unix.line.replace('<token>', token)} --yes --as-root`;
+    const env = { ...second.env, ...asVariables({ DATA_DIR: second.data, AGENT: 'true' }) };
+    const installed = await spawnProgram(['sh', '-c', line], env).ended;
+    expect(installed).toMatchObject({ code: 0, stdout: expect.stringContaining('Joined the') });
+    expect(installed.stdout).not.toContain(token);
+    const own = await second.start({}, '--version').ended;
+    expect([own.stdout, own.stderr]).toEqual([`${version}\n`, '']);
+    expect(listOf(second.root)).toEqual(listOf(first.root));
+
+    const machine = second.start({ PORT: '0', AGENT: 'true', AGENT_PORTS: '0' });
+    const its = new URL(await machine.printed(/Window: (\S+)/)).origin;
+    await soon(async () => {
+      const list = await send(`${url}/api/v1/providers`, { headers: control });
+      const { data } = JSON.parse(list.text) as { data: { heartbeat_count: number }[] };
+      expect(data).toHaveLength(1);
+      expect(data[0]?.heartbeat_count).toBeGreaterThan(0);
+    });
+    // The thread that asks for the machine's model was found.
+    const agent = JSON.parse((await send(`${its}/api/v1/agent`)).text) as AgentView;
+    expect(agent.problems.filter(({ tool }) => tool === 'systeminformation')).toEqual([]);
+
+    const early = await second.start({}, 'uninstall').ended;
+    expect([early.code, early.stderr]).toEqual([1, expect.stringContaining('stop it first')]);
+    for (const cli of [machine, gateway]) {
+      cli.kill('SIGTERM');
+      expect(await cli.ended).toMatchObject({ code: 0, stderr: '' });
+    }
+    const gone = await second.start({}, 'uninstall').ended;
+    expect(gone).toMatchObject({
+      code: 0,
+      stderr: '',
+      stdout: expect.stringContaining(second.data),
+    });
+    expect([existsSync(second.root), existsSync(second.command)]).toEqual([false, false]);
+    expect(existsSync(join(second.data, 'agent.json'))).toBe(true);
+  });
+});
+
+/** What an installation holds, dependencies aside. */
+function listOf(root: string): readonly string[] {
+  return readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .filter((path) => !path.startsWith('node_modules'))
+    .toSorted();
+}

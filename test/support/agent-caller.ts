@@ -1,0 +1,24 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+
+const STREAM = { model: 'm', messages: [{ role: 'user', content: 'hi' }], stream: true };
+
+/** Begins a chat completion and gives its response as it comes. */
+export async function begin(url: string, body: unknown = STREAM) {
+  const req = request(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    agent: false,
+    headers: { 'content-type': 'application/json' },
+  });
+  req.on('error', () => {});
+  req.end(JSON.stringify(body));
+  const [res] = (await once(req, 'response')) as [IncomingMessage];
+  res.on('error', () => {});
+  return { req, res };
+}
+
+/** Resolves once a response is over, whether it was whole or not. */
+export const over = (res: IncomingMessage) =>
+  new Promise<void>((resolve) => {
+    res.on('close', () => resolve()).resume();
+  });
