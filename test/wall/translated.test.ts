@@ -165,6 +165,21 @@ describe.each(TRANSLATED_PROTOCOLS.map((protocol) => [protocol.name, protocol] a
       expect(text).toContain(': still here\n\n');
     });
 
+    test('are translated however long they are', async () => {
+      const a = await startUpstream(answers('hi'));
+      const settings = { ...at({ hosted_a: a.url }), HOSTED_A_PROTOCOLS: 'chat' };
+      const gateway = await startGateway(settings);
+      const long = JSON.stringify(body).replace('hi', 'hi '.repeat(400_000));
+      const answer = await startCall(gateway.url + path, long).answer;
+      expect([answer.status, a.calls[0]?.json['messages']]).toEqual([
+        200,
+        [{ role: 'user', content: 'hi '.repeat(400_000) }],
+      ]);
+      const tight = await startGateway({ ...settings, MAX_BODIES_IN_FLIGHT_BYTES: '3000000' });
+      const refused = await startCall(tight.url + path, long).answer;
+      expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1']);
+    });
+
     test('never spend where only local may be called', async () => {
       const paid = await startUpstream(answers('hi'));
       const own = await startUpstream(chatOnly(404));

@@ -12,7 +12,7 @@ import type { RequestObserver } from '../routing/observer.ts';
 import { type RequestContext, route, type RouterDeps } from '../routing/router.ts';
 import type { ItemMemory } from '../translation/item-memory.ts';
 import type { ChatCall } from '../upstream/call.ts';
-import { chatFormOf } from '../upstream/chat-form.ts';
+import { chatFormInTurns, chatFormOf } from '../upstream/chat-form.ts';
 import {
   type ChatRequest,
   formRequest,
@@ -92,8 +92,14 @@ async function answer(
   }
   const { authorization } = caller.identity;
   const { request } = read;
-  const accepted = { id, request, headers: req.headers, authorization };
   const reserveCopy = () => caller.share.takeCopy(request.bytes.length);
+  const form = formOf(request, reserveCopy, deps);
+  const chatForm = form instanceof Promise ? await form : form;
+  if (chatForm === 'no_room') {
+    sendError(res, OVERLOADED, { ...base, ...NOT_ROUTED });
+    return;
+  }
+  const accepted = { id, request, headers: req.headers, authorization, chatForm };
   const context = contextOf(accepted, { signal: abort.signal, reserveCopy }, deps);
   deps.budget.requested();
   const routed = await route(context, deps);
@@ -101,17 +107,29 @@ async function answer(
   return answerChat(routed, res, { base, context, deps });
 }
 
+/** The chat form of a large body is one more copy, kept as long as the body itself. */
+function formOf(
+  request: ChatRequest,
+  reserveCopy: () => boolean,
+  { items, clock }: ChatDeps,
+): ChatCall['chatForm'] | 'no_room' | Promise<ChatCall['chatForm']> {
+  const { bytes, endpoint } = request;
+  const facts = { items, nowMs: clock.now() };
+  if (bytes.length <= MAX_BYTES_AT_ONCE) return chatFormOf(request, facts);
+  if (endpoint.translation !== undefined && !reserveCopy()) return 'no_room';
+  return chatFormInTurns(request, facts);
+}
+
 function contextOf(
-  accepted: Pick<ChatCall, 'request' | 'headers' | 'authorization'> & { readonly id: string },
+  accepted: Omit<ChatCall, 'zeroSpend' | 'translator'> & { readonly id: string },
   { signal, reserveCopy }: Pick<RequestContext, 'signal' | 'reserveCopy'>,
   deps: ChatDeps,
 ): RequestContext {
-  const { id, request, headers, authorization } = accepted;
+  const { id, request, headers, authorization, chatForm } = accepted;
   // Read together, after the body: a change of settings applies to whole requests.
   const config = deps.config();
   const snapshot = { config, remotes: deps.remotes(), epoch: deps.circuits.epoch() };
   const zeroSpend = config.routing.forceZero || headers['x-gateway-force-zero'] === '1';
-  const chatForm = chatFormOf(request, { items: deps.items, nowMs: deps.clock.now() });
   const observer = deps.observe({ id, model: request.model, stream: request.stream });
   return {
     call: { request, headers, authorization, zeroSpend, chatForm, translator: null },

@@ -24,7 +24,11 @@ export interface StreamTranslator {
   ended(): 'no' | 'complete' | 'failed';
 }
 
+/** Of an upstream's events, some 200,000 with a token each: the last event repeats the whole answer. */
+const MAX_STREAM_BYTES = 64 * 1024 * 1024;
+
 const TOO_HEAVY = 'an answer of too many values';
+const TOO_LONG = `The upstream sent over ${MAX_STREAM_BYTES} bytes.`;
 
 export function createAnswerTranslator(
   translation: ProtocolTranslation,
@@ -58,6 +62,7 @@ function asEvents(completion: Buffer, stream: StreamTranslator): TranslatedWhole
 
 function streamTranslator(translation: ProtocolTranslation, exchange: Exchange): StreamTranslator {
   const stream = translation.createStream(exchange);
+  let bytes = 0;
 
   function translated(event: Buffer): string {
     const data = dataOf(event)?.trim() ?? '';
@@ -70,7 +75,11 @@ function streamTranslator(translation: ProtocolTranslation, exchange: Exchange):
   }
 
   return {
-    push: (frames) => Buffer.from(eventsOf(frames).map(translated).join('')),
+    push(frames) {
+      bytes += frames.bytes.length;
+      if (bytes > MAX_STREAM_BYTES) return Buffer.from(stream.fail(badResponse(TOO_LONG)));
+      return Buffer.from(eventsOf(frames).map(translated).join(''));
+    },
     end: () => Buffer.from(stream.end()),
     fail: (error) => Buffer.from(stream.fail(error)),
     ended: () => stream.ended(),

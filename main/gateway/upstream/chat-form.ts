@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import { isObject } from '#shared/objects.ts';
 import { parseJson } from '../../platform/json.ts';
 import type { ItemMemory } from '../translation/item-memory.ts';
-import type { ProtocolTranslation } from '../translation/translation.ts';
+import type { ChatBody } from '../translation/conversation.ts';
+import type { Exchange, ProtocolTranslation } from '../translation/translation.ts';
 import { type AnswerTranslator, createAnswerTranslator } from './answer-translation.ts';
-import { type ChatRequest, isBadRequest, parseChatRequest } from './chat-request.ts';
+import { type ChatRequest, isBadRequest, parseChatRequest, parseInTurns } from './chat-request.ts';
 
 /** A request to another endpoint as a chat completion. */
 export type ChatForm =
@@ -33,8 +35,34 @@ export function chatFormOf(request: ChatRequest, facts: ExchangeFacts): (() => C
   const { translation } = request.endpoint;
   if (translation === undefined) return null;
   let made: ChatForm | null = null;
-  return () => (made ??= translated(request, translation, facts));
+  return () => {
+    if (made !== null) return made;
+    const asked = translated(parsedOf(request), translation, facts);
+    made = 'kind' in asked ? asked : formOf(asked, parseChatRequest(written(asked)));
+    return made;
+  };
 }
+
+/** As `chatFormOf`, for a body so large that doing it in one go would block the event loop. */
+export async function chatFormInTurns(
+  request: ChatRequest,
+  facts: ExchangeFacts,
+  nextTurn: () => Promise<unknown> = () => setImmediate(),
+): Promise<(() => ChatForm) | null> {
+  const { translation } = request.endpoint;
+  if (translation === undefined) return null;
+  const body = parsedOf(request);
+  await nextTurn();
+  const asked = translated(body, translation, facts);
+  if ('kind' in asked) return () => asked;
+  await nextTurn();
+  const bytes = written(asked);
+  await nextTurn();
+  const form = formOf(asked, await parseInTurns(bytes));
+  return () => form;
+}
+
+const parsedOf = ({ bytes }: ChatRequest) => parseJson(bytes.toString('utf8'));
 
 /** The body was checked before, so that it is valid JSON. */
 export const TOO_HEAVY: Untranslatable = {
@@ -43,18 +71,23 @@ export const TOO_HEAVY: Untranslatable = {
   param: null,
 };
 
+interface Asked {
+  readonly body: ChatBody;
+  readonly translation: ProtocolTranslation;
+  readonly exchange: Omit<Exchange, 'model'>;
+}
+
+const written = ({ body }: Asked) => Buffer.from(JSON.stringify(body));
+
 function translated(
-  { bytes }: ChatRequest,
+  body: unknown,
   translation: ProtocolTranslation,
   { items, nowMs }: ExchangeFacts,
-): ChatForm {
-  const body = parseJson(bytes.toString('utf8'));
+): Asked | Untranslatable {
   if (body === undefined) return TOO_HEAVY;
   const asked = translation.toChat(body, items);
   if (asked.kind === 'unsupported') return { ...asked, param: asked.field };
   if (asked.kind === 'bad_request') return asked;
-  const request = parseChatRequest(Buffer.from(JSON.stringify(asked.body)));
-  if (isBadRequest(request)) return { kind: 'bad_request', ...request };
   const exchange = {
     request: withoutPrompt(body),
     // Who knows an item's id may refer to it, so that ids must not be guessed.
@@ -62,11 +95,16 @@ function translated(
     createdAt: Math.floor(nowMs / 1000),
     items,
   };
-  return {
-    kind: 'chat',
-    request,
-    translator: (model) => createAnswerTranslator(translation, { ...exchange, model }),
-  };
+  return { body: asked.body, translation, exchange };
+}
+
+function formOf(
+  { translation, exchange }: Asked,
+  request: ReturnType<typeof parseChatRequest>,
+): ChatForm {
+  if (isBadRequest(request)) return { kind: 'bad_request', ...request };
+  const translator = (model: string) => createAnswerTranslator(translation, { ...exchange, model });
+  return { kind: 'chat', request, translator };
 }
 
 /** Answers repeat settings only; the prompt would be kept in memory until the last event. */
