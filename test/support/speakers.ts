@@ -1,7 +1,7 @@
 import { type Said, chunksOf, completionOf } from './chat-answers.ts';
 import { startGateway } from './gateway.ts';
 import { startTranslator } from './translator.ts';
-import { DONE, error, json, type Script, sse, startUpstream } from './upstream.ts';
+import { answers, DONE, error, json, type Script, sse, startUpstream } from './upstream.ts';
 
 /** `native`: the upstream speaks the caller's protocol; `translated`: only chat completions. */
 export const WAYS = (['local', 'hosted_a'] as const).flatMap((place) =>
@@ -18,6 +18,12 @@ export const saysInChat =
     const events = chunksOf(said, 3).map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`);
     return sse(...events, DONE)(call);
   };
+
+/** Serves chat completions and answers `status` to everything else. */
+export const chatOnly =
+  (status: number, script: Script = answers('hi')): Script =>
+  (call) =>
+    call.path.endsWith('/chat/completions') ? script(call) : error(status, 'Not Found')(call);
 
 /** A gateway in front of an upstream that gives these answers in turn, the last one again and again. */
 export async function startSpeaker({ place, way }: Way, ...said: readonly [Said, ...Said[]]) {

@@ -5,6 +5,8 @@ import { startGateway } from '../support/gateway.ts';
 import { begun, goesOn, startHandover, told, WORDS } from '../support/handover.ts';
 import { comparable, endedInError, STREAM_PROTOCOLS } from '../support/protocols.ts';
 import { counted } from '../support/report.ts';
+import { chatOnly } from '../support/speakers.ts';
+import { startMachine, startTier } from '../support/tier.ts';
 import { TRANSLATED_PROTOCOLS } from '../support/translated-protocols.ts';
 import {
   answers,
@@ -18,17 +20,10 @@ import {
   sse,
   startUpstream,
   STOP,
-  type Script,
 } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 
 const TEN_MINUTES_MS = 600_000;
-
-/** Serves chat completions and answers `status` to everything else. */
-const chatOnly =
-  (status: number, script: Script = answers('hi')): Script =>
-  (call) =>
-    call.path.endsWith('/chat/completions') ? script(call) : error(status, 'Not Found')(call);
 
 const pathsOf = (calls: readonly { readonly path: string }[]) => calls.map(({ path }) => path);
 
@@ -229,48 +224,6 @@ test('an item of a translated answer is found by its id in the next request', as
   ]);
 });
 
-describe('the number of tokens', () => {
-  const ask = (url: string, more = {}) => {
-    const messages = [{ role: 'user', content: 'x'.repeat(400) }];
-    return startCall(`${url}/v1/messages/count_tokens`, { model: 'm', messages, ...more }).answer;
-  };
-
-  test('is estimated where an upstream does not count', async () => {
-    const a = await startUpstream(chatOnly(404));
-    const gateway = await startGateway(at({ hosted_a: a.url }));
-    const answer = await ask(gateway.url);
-    expect([answer.status, answer.upstream, answer.reason]).toEqual([
-      200,
-      'none',
-      'hosted_a=unsupported',
-    ]);
-    expect(JSON.parse(answer.text)).toEqual({ input_tokens: 104 });
-    expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 0 });
-    expect(gateway.host.snapshot().requests).toMatchObject([{ state: 'done' }]);
-  });
-
-  test('is that of the first upstream which counts', async () => {
-    const a = await startUpstream(answers('hi'));
-    const b = await startUpstream(json(200, { input_tokens: 7 }));
-    const settings = { ...at({ hosted_a: a.url, hosted_b: b.url }), HOSTED_A_PROTOCOLS: 'chat' };
-    const gateway = await startGateway(settings);
-    expect(JSON.parse((await ask(gateway.url)).text)).toEqual({ input_tokens: 7 });
-    expect(a.calls).toHaveLength(0);
-  });
-
-  test('of a request that cannot be translated is a 400', async () => {
-    const a = await startUpstream(chatOnly(404));
-    const gateway = await startGateway(at({ hosted_a: a.url }));
-    const answer = await ask(gateway.url, { other: 1 });
-    expect([answer.status, answer.text.includes("'other'")]).toEqual([400, true]);
-  });
-
-  test('is not guessed where nothing is set up', async () => {
-    const gateway = await startGateway({});
-    expect((await ask(gateway.url)).status).toBe(503);
-  });
-});
-
 test('llama.cpp is asked for responses as chat completions and for messages as they are', async () => {
   const [RESPONSES, MESSAGES] = TRANSLATED_PROTOCOLS;
   const engine = await startUpstream(answers('hi'));
@@ -289,4 +242,20 @@ test('llama.cpp is asked for responses as chat completions and for messages as t
     '/v1/chat/completions',
     '/v1/messages',
   ]);
+});
+
+test('each machine of the pool is asked as it needs, and one that lacks the endpoint is no failure', async () => {
+  const [RESPONSES] = TRANSLATED_PROTOCOLS;
+  const machine = await startMachine(chatOnly(404));
+  const { url, ...tier } = await startTier([machine]);
+  const ask = () => startCall(`${url}/v1/responses`, RESPONSES?.body ?? {}).answer;
+  for (let n = 0; n < 2; n += 1) {
+    expect(await ask()).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
+  }
+  expect(pathsOf(machine.calls)).toEqual([
+    '/v1/responses',
+    '/v1/chat/completions',
+    '/v1/chat/completions',
+  ]);
+  expect(await counted({ url, ...tier }, 'local')).toEqual({ fails: 0, successes: 2 });
 });
