@@ -2,6 +2,7 @@
  * The fake upstream, a process of its own: answers every POST at once with the same JSON, or with a
  * paced stream. Written on bare sockets, so that the core it shares with the load is not the limit.
  * Argument: milliseconds between two content events.
+ * `GET /seen` says how many POSTs have come.
  */
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import {
@@ -31,6 +32,7 @@ const STREAM_END = Buffer.from(`${chunked(TOKEN_EVENT)}${chunked(LAST_EVENTS)}0\
 const NO_MODELS = Buffer.from('HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n');
 
 const paceMs = Number(process.argv[2]);
+let seen = 0;
 
 /** Finds the end of the one request that is under way; clients here never pipeline. */
 function serve(socket: Socket): void {
@@ -44,11 +46,19 @@ function serve(socket: Socket): void {
     if (need === 0 || got.length < need) return;
     const isPost = got[0] === 0x50;
     const isStream = isPost && got.includes(STREAM_FLAG);
+    const asksForCount = got.indexOf('GET /seen ') === 0;
     got = Buffer.alloc(0);
     need = 0;
+    if (isPost) seen += 1;
     if (isStream) stream(socket);
+    else if (asksForCount) socket.write(countAnswer());
     else socket.write(isPost ? PLAIN : NO_MODELS);
   });
+}
+
+function countAnswer(): string {
+  const text = String(seen);
+  return `HTTP/1.1 200 OK\r\ncontent-length: ${text.length}\r\n\r\n${text}`;
 }
 
 /** Length of head and body, 0 while the head is not whole. */

@@ -10,7 +10,7 @@ import { cpuMs, rssMb } from './proc.ts';
 /** What five minutes of doing nothing brought. */
 export interface IdleFigures {
   readonly minutes: number;
-  /** CPU time of all threads, in percent of one core. */
+  /** CPU time of all threads and of the tools and helpers that were started, in percent of one core. */
   readonly cpuPercent: number;
   /** The most that was seen, a look every 10 s. */
   readonly rssMb: number;
@@ -58,7 +58,7 @@ async function startProgram(children: Children, directory: string, enginePort: n
       join(import.meta.dirname, '../main/headless.ts'),
     ],
     {
-      PATH: `${gpuTool(join(directory, 'tools'))}:${process.env['PATH'] ?? ''}`,
+      PATH: `${gpuTools(join(directory, 'tools'))}:${process.env['PATH'] ?? ''}`,
       // For the probe, which comes before the program that sets its own.
       NODE_COMPILE_CACHE: join(directory, 'cache'),
       SWITCHYARD_DATA_DIR: join(directory, 'idle'),
@@ -74,13 +74,22 @@ async function startProgram(children: Children, directory: string, enginePort: n
   return { child, port, probePort };
 }
 
-/** One card, a line every two seconds, as nvidia-smi prints it in its loop. */
-function gpuTool(directory: string): string {
+/** A card that systeminformation reads whole, so that the agent asks nvidia-smi only who it is. */
+const TOOLS = {
+  lspci: `echo '01:00.0 VGA compatible controller: NVIDIA Corporation AD103 [GeForce RTX 4080 SUPER]'`,
+  'nvidia-smi': `case "$1" in
+*driver_version*) echo '595.71, 0x5110, NVIDIA GeForce RTX 4080 SUPER, 00000000:01:00.0, 30, 16376, 596, 15348, 1, 23, 43, N/A, 14.24, 320.00, 210, 405';;
+*) echo '0, GPU-00000000-0000-0000-0000-000000000001, 00000000:01:00.0, [N/A], 8.9';;
+esac`,
+};
+
+function gpuTools(directory: string): string {
   mkdirSync(directory, { recursive: true });
-  const fixture = join(import.meta.dirname, '../test/agent/fixtures/nvidia-consumer.csv');
-  const file = join(directory, 'nvidia-smi');
-  writeFileSync(file, `#!/bin/sh\nwhile cat '${fixture}'; do sleep 2; done\n`);
-  chmodSync(file, 0o755);
+  for (const [name, script] of Object.entries(TOOLS)) {
+    const file = join(directory, name);
+    writeFileSync(file, `#!/bin/sh\n${script}\n`);
+    chmodSync(file, 0o755);
+  }
   return directory;
 }
 

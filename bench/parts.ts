@@ -78,10 +78,9 @@ export async function runRegistry(children: Children, directory: string): Promis
   say(`\n${registryText(figures, registryBoundsOf(figures))}`);
 }
 
-/** A million requests, half of them failing. */
+/** A million requests, half of them failing, while much else goes on. */
 export async function runSoak(children: Children, directory: string): Promise<void> {
-  const { failingOver } = await startTargets(children, directory, DEFAULT_SCALE.paceMs);
-  const figures = await soak(failingOver, await startLoader(children));
+  const figures = await soak(children, directory);
   say(`\n${soakText(figures, soakBoundsOf(figures))}`);
 }
 

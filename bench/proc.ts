@@ -3,13 +3,13 @@ import { readFileSync } from 'node:fs';
 /** Linux gives process times to user space in hundredths of a second, whatever its own tick is. */
 const TICKS_PER_MS = 100 / 1000;
 
-/** CPU time that a process has used so far, user and system, all threads, in milliseconds. */
+/** CPU time of a process so far, user and system, all threads and its ended children, in milliseconds. */
 export function cpuMs(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
   // The name in parentheses may hold blanks; the state is the first field behind it.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const [utime, stime] = fields.slice(11, 13).map(Number);
-  return ((utime ?? NaN) + (stime ?? NaN)) / TICKS_PER_MS;
+  const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
+  return ticks / TICKS_PER_MS;
 }
 
 /** CPU time that all programs of this machine have used since it started, in milliseconds. */

@@ -91,9 +91,14 @@ export function idleText({ minutes, delay }: IdleFigures, bounds: readonly Bound
 
 /** What the million requests came to. */
 export function soakText(figures: SoakFigures, bounds: readonly Bound[]): string {
-  const { requests, failed, beforeMb, afterMb } = figures;
-  const counts = `${requests} requests, ${failed} of them failing: RSS ${whole(beforeMb)} MB before, ${whole(afterMb)} MB after.`;
-  return [counts, boundsTable(bounds)].join('\n\n');
+  const { requests, failed, beforeMb, afterMb, looksMb, machines } = figures;
+  return [
+    `${requests} requests in ${whole(figures.seconds)} s, ${failed} of them failing: RSS ${whole(beforeMb)} MB before, ${whole(afterMb)} MB after.`,
+    `After each batch: ${looksMb.map(whole).join(' ')} MB.`,
+    `Meanwhile ${figures.changes} changes of settings, ${figures.feedEvents} events to an open window, ${machines.enrolled} machines enrolled and ${machines.removed} removed, ${machines.heartbeats} heartbeats, ${machines.checked} checks. All counters are what the upstreams saw.`,
+    `Other programs used ${whole(100 * figures.others)} % of the machine.`,
+    boundsTable(bounds),
+  ].join('\n\n');
 }
 
 function boundsTable(bounds: readonly Bound[]): string {

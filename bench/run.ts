@@ -26,7 +26,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   '': { limitMs: 420_000, run: runAll },
   '--quick': { limitMs: 40_000, run: (children, directory) => runRelay(children, directory, true) },
   '--registry': { limitMs: 90_000, run: runRegistry },
-  '--soak': { limitMs: 580_000, run: runSoak },
+  '--soak': { limitMs: 2_400_000, run: runSoak },
   '--idle': { limitMs: 360_000, run: runIdle },
   '--connections': { limitMs: 200_000, run: runConnections },
   '--against': { limitMs: 240_000, run: runAgainst },

@@ -10,8 +10,10 @@ import {
   screen,
   shell,
   Tray,
+  utilityProcess,
 } from 'electron';
 import type { HostActivity } from './agent/availability/host-activity.ts';
+import { toolEnvironment } from './agent/telemetry/tool-process.ts';
 import { createHost } from './app/app.ts';
 import { ownedHost } from './app/owned-host.ts';
 import { callRunning, findRunning } from './cli/running-app.ts';
@@ -27,6 +29,7 @@ import { type Composed, runDesktop } from './desktop/desktop.ts';
 import type { HostApi } from './desktop/electron-api.ts';
 import { createLoginItem } from './desktop/login-item.ts';
 import { hasTrayPanel } from './desktop/tray.ts';
+import { createUtilityHelper } from './desktop/utility-helper.ts';
 import { parseSavedWindow } from './desktop/window-bounds.ts';
 import { systemClock } from './platform/clock.ts';
 import { claimDataDirectory, type DataLock, takenText } from './platform/data-lock.ts';
@@ -83,6 +86,10 @@ const surroundings: HostActivity = {
   isOnBattery: () => Promise.resolve(powerMonitor.isOnBatteryPower()),
 };
 
+const startHelper = createUtilityHelper(utilityProcess, toolEnvironment(env), (pid, signal) =>
+  process.kill(pid, signal),
+);
+
 /** A host of its own, unless a gateway runs already with this data directory. */
 async function compose(): Promise<Composed> {
   const claim = claimDataDirectory(dataDir, Date.now());
@@ -131,6 +138,7 @@ async function openHost(lock: DataLock): Promise<HostApi> {
     {
       openStore,
       surroundings,
+      startHelper,
       clock: systemClock,
       random: Math.random,
       log,

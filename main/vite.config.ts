@@ -38,7 +38,7 @@ export function nodeBundle(
         input: {
           ...input,
           'store-worker': 'main/registry/store/store-worker.ts',
-          'machine-facts-worker': 'main/agent/telemetry/machine-facts-worker.ts',
+          'systeminformation-helper': 'main/agent/telemetry/systeminformation-helper.ts',
         },
         output: { entryFileNames: '[name].js', chunkFileNames: '[name].js' },
       },

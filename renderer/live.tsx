@@ -2,6 +2,7 @@ import { useState } from 'react';
 import type { RequestRow } from '#shared/live.ts';
 import { RequestDialog } from './features/requests/request-dialog.tsx';
 import type { Agent } from './api/agent.ts';
+import type { SendChat } from './api/chat.ts';
 import type { Control } from './api/control.ts';
 import type { LiveData } from './api/live-data.ts';
 import type { Providers as Registry } from './api/providers.ts';
@@ -12,6 +13,8 @@ import { labelsOf } from './features/requests/attempt-names.ts';
 import type { Drafts } from './features/settings/draft.ts';
 import { headlineOf } from './features/overview/status-summary-text.ts';
 import { lineOf } from './features/overview/upstream-list.ts';
+import { Chat } from './features/chat/chat.tsx';
+import { useChatting } from './features/chat/use-chatting.ts';
 import type { Route } from './route.ts';
 import { Overview } from './features/overview/overview.tsx';
 import { Provider } from './features/providers/provider.tsx';
@@ -29,11 +32,12 @@ interface LiveProps {
   readonly actions: Control;
   readonly registry: Registry;
   readonly agent: Agent;
+  readonly sendChat: SendChat;
 }
 
 /** Everything that is drawn from the feed. */
 export function Live(props: LiveProps) {
-  const { data, route, control, frozenAt, settings, actions, registry, agent } = props;
+  const { data, route, control, frozenAt, settings, actions, registry, agent, sendChat } = props;
   const [selectedRow, select] = useState<RequestRow | null>(null);
   // Here rather than in the page itself: a look at another tab does not lose what was entered.
   const [drafts, setDrafts] = useState<Drafts>({});
@@ -41,6 +45,7 @@ export function Live(props: LiveProps) {
   const [opened, setOpened] = useState<string | null>(null);
   const looked = openedBy(route, opened);
   if (looked !== opened) setOpened(looked);
+  const chatting = useChatting(sendChat);
   const now = useNow(data, frozenAt);
   const line = lineOf(data, now);
   const headline = headlineOf(line, data.app.demo !== undefined);
@@ -51,8 +56,15 @@ export function Live(props: LiveProps) {
     <>
       {route.page === 'overview' && (
         <Overview
-          {...{ data, line, headline, now, control, settings, actions }}
+          {...{ data, line, headline, now, control, settings, actions, agent }}
           onSelect={select}
+        />
+      )}
+      {route.page === 'chat' && (
+        <Chat
+          {...{ data, chatting }}
+          readModels={actions.readModels}
+          onRequest={(id) => select(data.requests.find((row) => row.id === id) ?? null)}
         />
       )}
       {route.page === 'providers' && (

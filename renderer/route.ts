@@ -4,6 +4,7 @@ import { REQUEST_FILTERS, type RequestFilter } from './features/requests/request
 
 export type Route =
   | { readonly page: 'overview' }
+  | { readonly page: 'chat' }
   /** `joining`: asks for the line of another gateway, for this machine. */
   | { readonly page: 'providers'; readonly filter: ProviderFilter; readonly joining?: true }
   | { readonly page: 'provider'; readonly id: string }
@@ -19,6 +20,7 @@ export function routeOf(hash: string): Route {
   }
   if (page === 'join') return { page: 'providers', filter: 'all', joining: true };
   if (page === 'providers') return providersRoute(detail ?? '');
+  if (page === 'chat') return { page };
   if (page !== 'requests') return { page: 'overview' };
   return { page, filter: REQUEST_FILTERS.find((filter) => filter === detail) ?? 'all' };
 }
@@ -34,6 +36,8 @@ export function hashOf(route: Route): string {
   switch (route.page) {
     case 'overview':
       return '#/';
+    case 'chat':
+      return '#/chat';
     case 'settings':
       return route.section === null ? '#/settings' : `#/settings/${route.section}`;
     case 'providers':

@@ -89,6 +89,8 @@ export interface AgentView {
   readonly engines: readonly AgentEngine[];
   /** The record as the next heartbeat tells it. */
   readonly record: AgentRecord;
+  /** What is known of each GPU and from which source, for people. */
+  readonly gpuReadings: readonly string[];
   readonly inFlight: number;
   /** An engine on a machine without a GPU, which no registry verifies: it can be used directly instead. */
   readonly useEngineDirectly: string | null;

@@ -60,11 +60,19 @@ export interface ProvidersSummary {
   readonly failed: number;
 }
 
+/** What is known of an upstream, newest first: from requests, from checks that cost nothing, and from tests. */
+export type Sighting =
+  /** Nobody has asked it since it was configured. */
+  | { readonly kind: 'untested' }
+  | { readonly kind: 'answered'; readonly by: 'request' | 'check' }
+  | { readonly kind: 'failed'; readonly by: 'request' | 'check'; readonly reason: string };
+
 export interface LiveSnapshot {
   readonly kind: 'snapshot';
   readonly status: StatusReport;
   /** Requests in progress per upstream. */
   readonly inFlight: Readonly<Record<UpstreamId, number>>;
+  readonly sightings: Readonly<Record<UpstreamId, Sighting>>;
   /** Newest first. */
   readonly requests: readonly RequestRow[];
   readonly app: AppInfo;
@@ -76,6 +84,7 @@ export interface LiveDelta {
   readonly kind: 'delta';
   readonly status?: StatusReport;
   readonly inFlight?: Readonly<Record<UpstreamId, number>>;
+  readonly sightings?: Readonly<Record<UpstreamId, Sighting>>;
   readonly upsert: readonly RequestRow[];
   readonly remove: readonly string[];
   readonly app?: AppInfo;
@@ -84,6 +93,28 @@ export interface LiveDelta {
 
 /** One event of `GET /api/v1/events`; at most four a second. */
 export type LiveEvent = LiveSnapshot | LiveDelta;
+
+/** A real call to one upstream, made for its owner and counted nowhere; times in milliseconds. */
+export type UpstreamTest =
+  | {
+      readonly ok: true;
+      /** Null: no model is set, so only the list of models was asked for. */
+      readonly model: string | null;
+      readonly provider: string | null;
+      /** Null for an answer that came as a whole. */
+      readonly ttftMs: number | null;
+      readonly totalMs: number;
+      /** Null where the upstream does not report them. */
+      readonly promptTokens: number | null;
+      readonly completionTokens: number | null;
+    }
+  | {
+      readonly ok: false;
+      readonly reason: string;
+      /** In the upstream's own words where it has any. */
+      readonly message: string;
+      readonly totalMs: number;
+    };
 
 export interface AppInfo {
   readonly version: string;

@@ -30,7 +30,7 @@ export interface ChangeMonitorDeps {
   readonly log: Log;
 }
 
-/** As often as GPUs are read. */
+/** Three looks per heartbeat. */
 const INTERVAL_MS = 5000;
 /**
  * Wall clock and monotonic clock drift apart by more than this only in a suspend, or when somebody sets the

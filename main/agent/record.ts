@@ -50,9 +50,7 @@ export function agentRecord(
 }
 
 function gpuPart(telemetry: Telemetry) {
-  const cards = telemetry.gpus.devices
-    .filter(({ fault }) => fault === null)
-    .map((card) => withHostMemory(card, telemetry));
+  const cards = telemetry.gpus.devices.filter(({ fault }) => fault === null);
   const chips = cards.map(factsOf);
   const totalGb = summed(
     cards.map(({ memoryTotalMb }) => memoryTotalMb),
@@ -90,8 +88,7 @@ function enginePart(engine: EngineView | null, { lastModel, decodeTps }: AgentSt
 }
 
 const MB_PER_GB = 1024;
-const BYTES_PER_MB = 1024 * 1024;
-const BYTES_PER_GB = BYTES_PER_MB * MB_PER_GB;
+const BYTES_PER_GB = 1024 ** 3;
 /** The registry takes no longer texts. */
 const MAX_CHARS = 1024;
 
@@ -112,20 +109,6 @@ function currentModel(engine: EngineView | null, lastModel: string | null): stri
   const isLoaded = lastModel !== null && (engine.loaded?.includes(lastModel) ?? false);
   if (isLoaded) return lastModel;
   return engine.currentModel ?? (isOffered ? lastModel : null) ?? engine.models[0] ?? null;
-}
-
-/** Where a card uses the machine's memory, the system reports what the driver does not. */
-function withHostMemory(card: GpuDevice, telemetry: Telemetry): GpuDevice {
-  if (!card.isUnified) return card;
-  const total = card.memoryTotalMb ?? Math.round(telemetry.memoryBytes / BYTES_PER_MB);
-  const available = Math.round(telemetry.availableBytes / BYTES_PER_MB);
-  const used = card.memoryUsedMb ?? Math.max(0, total - available);
-  return {
-    ...card,
-    memoryTotalMb: total,
-    memoryUsedMb: used,
-    memoryFreeMb: card.memoryFreeMb ?? Math.max(0, total - used),
-  };
 }
 
 function factsOf({ name, memoryTotalMb, gpuCores, computeCapability }: GpuDevice) {

@@ -5,7 +5,7 @@ import type { AgentDeps, AgentRuntimeState, AgentComponents } from './components
 import type { RegistrationView } from './registration/session.ts';
 import type { AgentPort } from './server/server.ts';
 import type { FileWarning } from './storage/secret-file.ts';
-import type { Problem } from './telemetry/gpu-device.ts';
+import { type Problem, readingsText } from './telemetry/gpu-device.ts';
 
 export type { AgentView };
 
@@ -51,6 +51,7 @@ export function viewOf(
     engine,
     engines: engines.engines(),
     record,
+    gpuReadings: reading.gpus.devices.map(readingsText),
     inFlight: parts.inference.inFlight(),
     useEngineDirectly: isCpuOnly ? engine.baseUrl : null,
     problems: [...own, ...reading.problems],

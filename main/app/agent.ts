@@ -3,6 +3,7 @@ import type { HostActivity } from '../agent/availability/host-activity.ts';
 import { OWNER_RULE_KEYS, rulesIn } from '../agent/availability/rules.ts';
 import type { OwnRegistry } from '../agent/registration/link.ts';
 import { createTelemetry } from '../agent/telemetry/telemetry.ts';
+import type { StartTool } from '../agent/telemetry/tool-process.ts';
 import type { AgentView } from '../agent/view.ts';
 import type { Config } from '../config/schema.ts';
 import type { AgentApi } from '../gateway/api/agent-handlers.ts';
@@ -22,6 +23,7 @@ export interface ThisMachineDeps {
   /** Ports of this process that are not an engine's. */
   readonly otherPorts: () => readonly number[];
   readonly surroundings: HostActivity;
+  readonly startHelper: StartTool | undefined;
   readonly http: HttpClient;
   readonly clock: Clock;
   /** In [0, 1). */
@@ -81,7 +83,7 @@ export function createThisMachine(deps: ThisMachineDeps): ThisMachine {
       return { heartbeatMs, region, allowedHosts, ...limits, rules: rulesIn(own) };
     },
     heldRules: OWNER_RULE_KEYS.filter((rule) => deps.isHeld(`agent.${rule}`)),
-    telemetry: createTelemetry({ clock, env, platform }),
+    telemetry: createTelemetry({ clock, env, platform, startHelper: deps.startHelper }),
   });
   agent.subscribe(deps.changed);
   return {

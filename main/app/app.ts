@@ -3,6 +3,7 @@ import type { AgentView, AgentWish } from '#shared/agent.ts';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { AppInfo, LiveEvent, LiveSnapshot } from '#shared/live.ts';
 import { type HostActivity, UNKNOWN_HOST_ACTIVITY } from '../agent/availability/host-activity.ts';
+import type { StartTool } from '../agent/telemetry/tool-process.ts';
 import { createLiveConfig, type LiveConfig } from '../config/live-config.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Route } from '../gateway/api/routes.ts';
@@ -37,6 +38,8 @@ export interface HostEdges {
   readonly openStore: typeof openStore;
   /** Left out where no signal of the owner's use is available. */
   readonly surroundings?: HostActivity;
+  /** Left out where plain Node runs the program. */
+  readonly startHelper?: StartTool;
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Log;
@@ -99,6 +102,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     otherPorts: () => gateway.ports(),
     isHeld: (path) => loaded.sources.get(path) === 'env',
     surroundings: edges.surroundings ?? UNKNOWN_HOST_ACTIVITY,
+    startHelper: edges.startHelper,
     changed,
     saveHost: (host) => void config.patch({ agent: { host } }),
   });

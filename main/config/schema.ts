@@ -112,7 +112,7 @@ export const SETTINGS = {
       'HEALTH_CHECKS',
       kinds.flag,
       true,
-      'A skipped upstream that passes a health check gets the next request, before its cool-down ends.',
+      'Upstreams without requests are checked by routes that cost nothing; a skipped one that passes gets the next request before its cool-down ends.',
     ),
     retryAfterMaxMs: setting(
       'RETRY_AFTER_MAX_MS',

@@ -7,6 +7,7 @@ import type {
   CommandLine,
   Dock,
   Dialog,
+  ForkOptions,
   MenuItemConstructorOptions,
   MessageBoxOptions,
   MessageBoxReturnValue,
@@ -106,6 +107,30 @@ export interface PowerApi {
    */
   on(event: 'shutdown', listener: (event?: Cancelable) => void): unknown;
 }
+
+interface UtilityChild {
+  /** Undefined before its start and after its end. */
+  readonly pid?: number | undefined;
+  on(event: 'message', listener: (message: unknown) => void): unknown;
+  on(event: 'exit', listener: (code: number) => void): unknown;
+}
+
+export interface UtilityApi {
+  fork(path: string, args: string[], options: ForkOptions): UtilityChild;
+}
+
+export interface HelperEnd {
+  readonly kind: 'exited';
+  readonly code: number;
+  readonly stderr: string;
+}
+
+/** As the agent starts its helper; main/electron.ts passes it on, so that the compiler checks it. */
+export type StartHelper = (
+  file: string,
+  args: readonly string[],
+  onData: (chunk: Buffer) => void,
+) => { readonly ended: Promise<HelperEnd>; kill(): void };
 
 export interface ScreenApi {
   getAllDisplays(): readonly { readonly workArea: Rectangle }[];

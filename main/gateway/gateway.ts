@@ -22,18 +22,19 @@ import {
 import { providerHandlers, type ProvidersApi } from './api/provider-handlers.ts';
 import { type Route, routeTable } from './api/routes.ts';
 import { createGatewayServer } from './api/server.ts';
+import { upstreamHandlers } from './api/upstream-handlers.ts';
 import { identifyBy } from './auth/identity.ts';
 import { createSessions, type Sessions } from './auth/sessions.ts';
 import type { ReportProviderResult } from './monitoring/request-log.ts';
 import { createAdmission } from './chat/admission.ts';
 import { createPrefills, type Prefills } from './chat/resume/prefills.ts';
-import { createHealthChecks } from './circuits/health-checks.ts';
 import { providerTraffic, type ProviderTraffic } from './monitoring/counters.ts';
 import type { LiveFeed } from './monitoring/live-feed.ts';
 import { createMonitor, type Monitor } from './monitoring/monitor.ts';
+import { createChecks } from './monitoring/checks.ts';
+import type { Sightings } from './monitoring/sightings.ts';
 import type { ProvidersKnown } from './monitoring/status.ts';
 import { createEngineActivity } from './routing/engine-activity.ts';
-import { healthCheckOf } from './routing/health-check-routes.ts';
 import { createHedgeBudget } from './routing/hedge-policy.ts';
 import { createEndpointSupport, type EndpointSupport } from './routing/endpoint-support.ts';
 import { createItemMemory } from './translation/item-memory.ts';
@@ -108,11 +109,9 @@ const MAX_ITEM_BYTES = 16 * 1024 * 1024;
 /** Nothing listens before `start`. */
 export function createGateway(deps: GatewayDeps): Gateway {
   const { clock, config, log } = deps;
-  const remotes = perConfig(remoteUpstreams);
-  const onBug = (error: unknown) =>
-    log('error', 'bug', {
-      error: error instanceof Error ? (error.stack ?? error.message) : 'unknown',
-    });
+  const remotesIn = perConfig(remoteUpstreams);
+  const remotes = () => remotesIn(config());
+  const onBug = (error: unknown) => log('error', 'bug', { error: stackOf(error) });
 
   const monitor = createMonitor({
     ...deps,
@@ -122,6 +121,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     app: () => ({ ...deps.app(), baseUrl: lifecycle.baseUrl() }),
     opened: (id, how) => healthChecks.opened(id, how),
     admission: () => admission.view(),
+    sightings: () => sightings,
   });
   const { logs, circuits, predictions, stats, warmup, feed } = monitor;
   const budget = createHedgeBudget();
@@ -135,19 +135,19 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const prefills = createPrefills(deps.http, clock);
   const support = createEndpointSupport(clock);
   const learnt = { prefills, support, items: createItemMemory(MAX_ITEM_BYTES) };
-  const healthChecks = healthChecksOf(deps, circuits, () => remotes(config()));
+  const { sightings, healthChecks, stopChecks } = createChecks(deps, monitor, remotes);
   const sessions = createSessions(clock);
   const controlLink = () => `${lifecycle.url()}/#code=${sessions.newCode()}`;
   const identify = identifyBy(config, deps.controlToken, sessions);
   const routes = routesOf(deps, {
     monitor,
-    remotes: () => remotes(config()),
+    remotes,
+    sightings,
     sessions,
     controlLink,
     lifecycle: () => lifecycle,
   });
-  const { windowDirectory } = deps;
-  const otherwise = createExpressListener(routes, { identify, windowDirectory, clock, onBug });
+  const otherwise = createExpressListener(routes, { ...deps, identify, onBug });
   const ownId = newRequestId();
   const makeServer = () =>
     createGatewayServer({
@@ -166,7 +166,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
         ...learnt,
         observe: (about) => logs.begin(about),
         inFlightAt: (id) => stats.inFlightAt(id),
-        remotes: () => remotes(config()),
+        remotes,
       },
       otherwise,
       isStopping: () => lifecycle.isStopping(),
@@ -182,33 +182,22 @@ export function createGateway(deps: GatewayDeps): Gateway {
     baseUrl: () => lifecycle.baseUrl(),
     ports: () => (lifecycle.url() === '' ? [] : [Number(new URL(lifecycle.url()).port)]),
     controlLink,
-    ...changeHandlers(monitor, prefills, support),
+    ...changeHandlers(monitor, { prefills, support, sightings }),
     start() {
       healthChecks.start();
       return lifecycle.start(config());
     },
     async stop(graceMs) {
       warmup.stop();
-      healthChecks.stop();
+      stopChecks();
       await lifecycle.stop(graceMs);
       await monitor.flush();
     },
   };
 }
 
-function healthChecksOf(
-  deps: GatewayDeps,
-  circuits: Monitor['circuits'],
-  remotes: () => readonly RemoteUpstream[],
-): ReturnType<typeof createHealthChecks> {
-  const { clock, config } = deps;
-  const isOn = () => config().routing.healthChecks;
-  return createHealthChecks({
-    clock,
-    circuits,
-    isOn,
-    check: healthCheckOf({ ...deps, circuits, remotes }),
-  });
+function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : 'unknown';
 }
 
 type ChangeHandlers = Pick<
@@ -224,8 +213,15 @@ type ChangeHandlers = Pick<
 /** Reactions to changes of upstreams and machines. */
 function changeHandlers(
   { circuits, latencies, predictions, stats, warmup }: Monitor,
-  prefills: Prefills,
-  support: EndpointSupport,
+  {
+    prefills,
+    support,
+    sightings,
+  }: {
+    readonly prefills: Prefills;
+    readonly support: EndpointSupport;
+    readonly sightings: Sightings;
+  },
 ): ChangeHandlers {
   return {
     resetCircuit: (id) => circuits.reset(id),
@@ -234,6 +230,7 @@ function changeHandlers(
       predictions.forget(id);
       prefills.forget(id);
       support.forget(id);
+      sightings.changed(id);
       if (id === 'ondemand') warmup.forget();
     },
     traffic: (id) => providerTraffic(id, { circuits, latencies, stats }),
@@ -258,6 +255,7 @@ function changeHandlers(
 interface RouteParts {
   readonly monitor: Monitor;
   readonly remotes: () => readonly RemoteUpstream[];
+  readonly sightings: Sightings;
   readonly sessions: Sessions;
   readonly controlLink: () => string;
   /** A function, because the lifecycle is created with the server, which needs the routes. */
@@ -266,7 +264,7 @@ interface RouteParts {
 
 function routesOf(
   deps: GatewayDeps,
-  { monitor, remotes, sessions, controlLink, lifecycle }: RouteParts,
+  { monitor, remotes, sightings, sessions, controlLink, lifecycle }: RouteParts,
 ): readonly Route[] {
   const { status, stats, feed, warmup, circuits } = monitor;
   const { settings, clock } = deps;
@@ -276,6 +274,7 @@ function routesOf(
   const table = routeTable({
     app: appHandlers({ ...deps, status, stats, summary, feed, sessions, controlLink, endAtStop }),
     control: controlHandlers({ ...deps, settings, remotes, warmup, circuits, isProvider }),
+    upstreams: upstreamHandlers({ ...deps, remotes, sightings }),
     agent: agentHandlers(deps.agent),
     providers: providerHandlers({ providers: deps.providers.api, joinUrl, clock }),
     install: installHandlers({

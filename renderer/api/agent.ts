@@ -27,6 +27,8 @@ export function createAgent(client: Pick<Client, 'request'>, answered: () => voi
   let last: AgentSeen | null = null;
   return {
     async read() {
+      // It stays so until the gateway starts again.
+      if (last?.kind === 'off') return { ok: true, value: last };
       const answer = await call('/api/v1/agent');
       // The path conflicts with nothing but an agent that is switched off.
       const isOff = !answer.ok && answer.status === 409;

@@ -1,7 +1,7 @@
 import type { UpstreamId } from '#shared/ids.ts';
-import type { DemoFault } from '#shared/live.ts';
+import type { DemoFault, UpstreamTest } from '#shared/live.ts';
 import type { SettingsView } from '#shared/settings.ts';
-import { createCaller } from './call.ts';
+import { createCaller, type Answer } from './call.ts';
 import { jsonBody, type Client, type Refusal } from './client.ts';
 import type { SettingsState } from './window-state.ts';
 
@@ -10,10 +10,22 @@ export interface Control {
   setFault: (id: UpstreamId, fault: DemoFault) => Promise<Refusal | null>;
   resetCircuit: (id: UpstreamId) => Promise<Refusal | null>;
   warmUp: () => Promise<Refusal | null>;
+  /** One real call to an upstream; at a paid one it may cost a fraction of a cent. */
+  testUpstream: (id: UpstreamId) => Promise<Answer<UpstreamTest>>;
+  /** The models at an address, with a key that need not be saved. */
+  listModels: (id: UpstreamId, source: ModelSource) => Promise<Answer<readonly string[]>>;
+  /** What apps may name, over all upstreams. */
+  readModels: () => Promise<Answer<readonly string[]>>;
   /** Does nothing without a session. */
   readSettings: () => Promise<void>;
   /** Takes all changes of the tree or none. */
   saveSettings: (tree: object) => Promise<Refusal | null>;
+}
+
+export interface ModelSource {
+  readonly baseUrl: string;
+  /** Empty: none. */
+  readonly apiKey: string;
 }
 
 interface ControlListener {
@@ -36,6 +48,22 @@ export function createControl(
     setFault: (id, fault) => order(`/api/v1/demo/faults/${id}`, jsonBody('PUT', { fault })),
     resetCircuit: (id) => order(`/api/v1/circuits/${id}/reset`, { method: 'POST' }),
     warmUp: () => order('/api/v1/warmup', { method: 'POST' }),
+    async testUpstream(id) {
+      const answer = await call(`/api/v1/upstreams/${id}/test`, { method: 'POST' });
+      return answer.ok ? { ok: true, value: answer.value as UpstreamTest } : answer;
+    },
+    async listModels(id, source) {
+      const answer = await call(`/api/v1/upstreams/${id}/models`, jsonBody('POST', source));
+      if (!answer.ok) return answer;
+      const { models } = answer.value as { readonly models: readonly string[] };
+      return { ok: true, value: models };
+    },
+    async readModels() {
+      const answer = await call('/v1/models');
+      if (!answer.ok) return answer;
+      const { data } = answer.value as { readonly data: readonly { readonly id: string }[] };
+      return { ok: true, value: data.map(({ id }) => id) };
+    },
     async readSettings() {
       if (!client.hasSession()) return;
       const savesBefore = saves;

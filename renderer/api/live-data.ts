@@ -10,6 +10,7 @@ import type {
 export interface LiveData {
   readonly status: LiveSnapshot['status'];
   readonly inFlight: LiveSnapshot['inFlight'];
+  readonly sightings: LiveSnapshot['sightings'];
   /** Newest first. */
   readonly requests: readonly RequestRow[];
   readonly app: LiveSnapshot['app'];
@@ -30,9 +31,10 @@ export function applyEvent(data: LiveData | null, event: LiveEvent, now: number)
 }
 
 function fromSnapshot(snapshot: LiveSnapshot, now: number): LiveData {
-  const { status, inFlight, requests, app, providers = null } = snapshot;
+  const { status, inFlight, sightings, requests, app, providers = null } = snapshot;
   const skewMs = Date.parse(status.timestamp) - now;
-  return { status, inFlight, requests, app, providers, receivedAt: now, statusAt: now, skewMs };
+  const at = { receivedAt: now, statusAt: now, skewMs };
+  return { status, inFlight, sightings, requests, app, providers, ...at };
 }
 
 function applyDelta(data: LiveData, delta: LiveDelta, now: number): LiveData {
@@ -40,6 +42,7 @@ function applyDelta(data: LiveData, delta: LiveDelta, now: number): LiveData {
     ...data,
     status: delta.status ?? data.status,
     inFlight: delta.inFlight ?? data.inFlight,
+    sightings: delta.sightings ?? data.sightings,
     app: delta.app ?? data.app,
     providers: delta.providers ?? data.providers,
     requests: mergeRows(data.requests, delta.upsert, delta.remove),

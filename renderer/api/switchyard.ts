@@ -1,4 +1,5 @@
 import { createAgent, type Agent } from './agent.ts';
+import { createChat, type SendChat } from './chat.ts';
 import { createClient } from './client.ts';
 import { createControl, type Control } from './control.ts';
 import { followFeed } from './feed.ts';
@@ -19,6 +20,7 @@ export interface Switchyard {
   readonly control: Control;
   readonly providers: Providers;
   readonly agent: Agent;
+  readonly sendChat: SendChat;
 }
 
 /** Takes the code out of the address, exchanges it, and follows the feed for the page's life. */
@@ -63,6 +65,7 @@ export function connectSwitchyard(page: Window): Switchyard {
     store,
     retryNow: pause.skip,
     control,
+    sendChat: createChat(client),
     providers: createProviders(client, noteSession),
     agent,
   };

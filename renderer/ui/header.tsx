@@ -4,6 +4,7 @@ import { Logo } from './logo.tsx';
 
 const TABS = [
   { label: 'Overview', page: 'overview', hash: hashOf({ page: 'overview' }) },
+  { label: 'Chat', page: 'chat', hash: hashOf({ page: 'chat' }) },
   { label: 'Providers', page: 'providers', hash: hashOf({ page: 'providers', filter: 'all' }) },
   { label: 'Requests', page: 'requests', hash: hashOf({ page: 'requests', filter: 'all' }) },
   { label: 'Settings', page: 'settings', hash: hashOf({ page: 'settings', section: null }) },

@@ -3,7 +3,7 @@ import { agentRecordSchema } from '#shared/provider.ts';
 import type { EngineView } from '../../main/agent/engines/adapters/engine-view.ts';
 import { agentRecord, type AgentState } from '../../main/agent/record.ts';
 import { type GpuDevice, UNREAD } from '../../main/agent/telemetry/gpu-device.ts';
-import type { Telemetry } from '../../main/agent/telemetry/telemetry.ts';
+import { type Telemetry, withHostMemory } from '../../main/agent/telemetry/telemetry.ts';
 
 const GIB = 1024 ** 3;
 
@@ -28,7 +28,6 @@ function machine(...devices: GpuDevice[]): Telemetry {
     hostname: 'tower',
     platform: 'linux',
     memoryBytes: 128 * GIB,
-    availableBytes: 100 * GIB,
     tailnet: null,
     problems: [],
   };
@@ -104,25 +103,22 @@ test('a card that the driver has lost does not count', () => {
 });
 
 test("where memory is shared it is the machine's", () => {
-  const apple: GpuDevice = {
-    ...UNREAD,
-    key: 'apple-0',
-    vendor: 'apple',
-    name: 'Apple M3 Max',
-    gpuCores: 40,
-    memoryUsedMb: 3072,
-    isUnified: true,
-  };
-  expect(agentRecord(machine(apple), ENGINE, STATE)).toMatchObject({
+  const memory = { totalBytes: 128 * GIB, availableBytes: 100 * GIB, source: 'node:os' };
+  const shared = (part: Pick<GpuDevice, 'vendor' | 'name'> & Partial<GpuDevice>) =>
+    machine(withHostMemory({ ...UNREAD, key: 'k', isUnified: true, ...part }, memory));
+  const apple = shared({ vendor: 'apple', name: 'Apple M3 Max', gpuCores: 40, memoryUsedMb: 3072 });
+  expect(agentRecord(apple, ENGINE, STATE)).toMatchObject({
     memory_gb: 128,
     memory_bandwidth_gbs: 400,
     gpu: { devices: [{ memory_total_mb: 131_072, memory_used_mb: 3072, memory_free_mb: 128_000 }] },
   });
-  const spark: GpuDevice = { ...UNREAD, key: 'g', vendor: 'nvidia', name: 'GB10', isUnified: true };
-  expect(agentRecord(machine(spark), ENGINE, STATE).gpu.devices[0]).toMatchObject({
+  const spark = shared({ vendor: 'nvidia', name: 'GB10' });
+  expect(agentRecord(spark, ENGINE, STATE).gpu.devices[0]).toMatchObject({
     memory_used_mb: 28 * 1024,
     memory_free_mb: 100 * 1024,
   });
+  const lost = shared({ vendor: 'nvidia', name: 'GB10', fault: 'GPU is lost' });
+  expect(agentRecord(lost, ENGINE, STATE).gpu.count).toBe(0);
 });
 
 test.each([

@@ -24,7 +24,8 @@ const INTERVAL_MS = 250;
 async function started(script = answers('hi')) {
   const upstream = await startUpstream(script);
   const clock = createManualClock();
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url }, clock);
+  const settings = { HOSTED_A_BASE_URL: upstream.url, HEALTH_CHECKS: 'false' };
+  const gateway = await startGateway(settings, clock);
   return { upstream, clock, gateway };
 }
 

@@ -20,7 +20,7 @@ export const app = {
   requestSingleInstanceLock: () => { said.push(['lock']); return false; },
   quit: () => { said.push(['quit']); console.log(JSON.stringify(said)); },
 };
-export { quiet as BrowserWindow, quiet as Menu, quiet as Tray, quiet as clipboard, quiet as dialog, quiet as powerMonitor, quiet as screen, quiet as shell };
+export { quiet as BrowserWindow, quiet as Menu, quiet as Tray, quiet as clipboard, quiet as dialog, quiet as powerMonitor, quiet as screen, quiet as shell, quiet as utilityProcess };
 `;
 const HOOK = `
 import { registerHooks } from 'node:module';
@@ -68,8 +68,8 @@ describe('the bundle', () => {
 
   test.each([
     ['store-worker', 'better-sqlite3'],
-    ['machine-facts-worker', 'systeminformation'],
-  ])('has the thread %s beside it, which knows nothing of Electron', (thread, its) => {
+    ['systeminformation-helper', 'systeminformation'],
+  ])('has %s beside it, which knows nothing of Electron', (thread, its) => {
     const worker = readFileSync(join(folder, `${thread}.js`), 'utf8');
     expect(worker).toContain(its);
     expect(worker).not.toContain('electron');
@@ -80,6 +80,15 @@ describe('the bundle', () => {
     );
     expect(starters.length).toBeGreaterThan(0);
     expect(starters.filter((name) => name.includes('/'))).toEqual([]);
+  });
+
+  test('has a helper that answers as a process of its own', () => {
+    const helper = join(folder, 'systeminformation-helper.js');
+    const done = spawnSync(process.execPath, [helper, 'memory'], { encoding: 'utf8' });
+    expect(done.stderr).toBe('');
+    expect(JSON.parse(done.stdout)).toEqual({
+      memory: { total: expect.any(Number), available: expect.any(Number) },
+    });
   });
 
   test('has every icon beside it', () => {

@@ -1,15 +1,13 @@
 import * as fc from 'fast-check';
-import { UPSTREAM_IDS } from '#shared/ids.ts';
 import { expect, test } from 'vitest';
 import { dueTo, seenBy } from '../support/survival-model.ts';
 import { histories } from '../support/survival-parts.ts';
-import { live } from '../support/survival-world.ts';
-import { startUpstream } from '../support/upstream.ts';
+import { live, startCast } from '../support/survival-world.ts';
 
 test('whatever upstreams do, a caller gets one whole answer or one that visibly ends, and nothing is left', async () => {
-  const upstreams = await Promise.all(UPSTREAM_IDS.map(() => startUpstream()));
+  const cast = await startCast();
   const law = fc.asyncProperty(histories, async (history) => {
-    const survived = await live(history, upstreams);
+    const survived = await live(history, cast);
     expect(seenBy(history, survived)).toEqual(dueTo(history, survived));
     expect(survived.left).toEqual({ calls: 0, inFlight: 0, timers: 0 });
   });

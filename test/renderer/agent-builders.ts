@@ -32,6 +32,7 @@ export function agentView(over: Partial<AgentView> = {}): AgentView {
     engine: agentEngine(),
     engines: [agentEngine()],
     record: agentRecord(),
+    gpuReadings: ['memory 24564 MiB, busy 3 % (systeminformation)'],
     inFlight: 1,
     useEngineDirectly: null,
     problems: [],

@@ -1,5 +1,12 @@
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
-import type { AppInfo, AttemptRow, LiveDelta, LiveSnapshot, RequestRow } from '#shared/live.ts';
+import type {
+  AppInfo,
+  AttemptRow,
+  LiveDelta,
+  LiveSnapshot,
+  RequestRow,
+  Sighting,
+} from '#shared/live.ts';
 import type { CircuitReport, StatusReport, UpstreamReport } from '#shared/status.ts';
 import { applyEvent, type LiveData } from '../../renderer/api/live-data.ts';
 
@@ -187,6 +194,7 @@ export function snapshot(over: Partial<LiveSnapshot> = {}): LiveSnapshot {
     kind: 'snapshot',
     status: status(),
     inFlight: perUpstream(0),
+    sightings: sightingsOf(over.status ?? status()),
     requests: [],
     app: APP,
     ...over,
@@ -195,6 +203,14 @@ export function snapshot(over: Partial<LiveSnapshot> = {}): LiveSnapshot {
 
 export function delta(over: Partial<LiveDelta> = {}): LiveDelta {
   return { kind: 'delta', upsert: [], remove: [], ...over };
+}
+
+/** As the gateway reports them of upstreams that have been asked and not checked. */
+function sightingsOf({ upstreams }: StatusReport): Record<UpstreamId, Sighting> {
+  const failing = upstreams.filter(({ circuit: { consecutiveFails } }) => consecutiveFails > 0);
+  const served: Sighting = { kind: 'answered', by: 'request' };
+  const failed: Sighting = { kind: 'failed', by: 'request', reason: 'unreachable' };
+  return { ...perUpstream(served), ...Object.fromEntries(failing.map(({ id }) => [id, failed])) };
 }
 
 /** What the page knows right after the snapshot. */

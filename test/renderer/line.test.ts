@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import type { UpstreamId } from '#shared/ids.ts';
+import type { Sighting } from '#shared/live.ts';
 import type { UpstreamReport } from '#shared/status.ts';
 import { headlineOf, isBare } from '../../renderer/features/overview/status-summary-text.ts';
-import { lineOf } from '../../renderer/features/overview/upstream-list.ts';
+import { isSure, lineOf } from '../../renderer/features/overview/upstream-list.ts';
 import { stationWords } from '../../renderer/features/overview/upstream-status-text.ts';
 import { circuit, live, NOW, skipped, status, tripped, upstream } from './builders.ts';
 import { provider as machine } from './provider-builders.ts';
@@ -16,6 +18,8 @@ function sentence(...args: Parameters<typeof line>): string {
   const { lead, subject, rest } = headlineOf(line(...args), false);
   return lead + subject + rest;
 }
+
+const iso = (ms: number) => new Date(ms).toISOString();
 
 const failing = upstream('local', { circuit: circuit({ consecutiveFails: 2 }) });
 
@@ -208,5 +212,97 @@ describe('station words', () => {
   test('an upstream with an address but no key says what it needs', () => {
     const keyless = upstream('hosted_a', { hasKey: false, healthy: false });
     expect(words([keyless])[1]?.word).toBe('needs a key');
+  });
+});
+
+describe('what was seen of an upstream', () => {
+  const seen = (
+    given: readonly UpstreamReport[],
+    sightings: Partial<Record<UpstreamId, Sighting>>,
+    over: StatusOver = {},
+  ) => {
+    const snapshot = live({ status: status(given, over) });
+    return lineOf({ ...snapshot, sightings: { ...snapshot.sightings, ...sightings } }, NOW);
+  };
+  const said = (...args: Parameters<typeof seen>) => {
+    const found = seen(...args);
+    const { lead, subject, rest, tone } = headlineOf(found, false);
+    return { sentence: lead + subject + rest, tone, words: found.stations.map(stationWords) };
+  };
+  const untested: Sighting = { kind: 'untested' };
+  const down: Sighting = { kind: 'failed', by: 'check', reason: 'unreachable' };
+  const checked: Sighting = { kind: 'answered', by: 'check' };
+
+  test('an upstream that nobody has asked is untested, and never green', () => {
+    const { sentence: text, tone, words } = said([upstream('local')], { local: untested });
+    expect([text, tone]).toEqual(['Local is next, but untested.', 'grey']);
+    expect(words[0]).toMatchObject({ tone: 'grey', word: 'untested' });
+    const { server } = seen([upstream('local')], { local: untested });
+    expect(server && isSure(server)).toBe(false);
+  });
+
+  test('one that a check found down is red at once, and the next one serves', () => {
+    const both = said([upstream('local'), upstream('hosted_a')], { local: down });
+    expect(both.sentence).toBe('Serving from Groq – Local is down');
+    expect(both.words[0]).toMatchObject({ tone: 'red', word: 'unreachable' });
+    expect(said([upstream('local')], { local: down }).sentence).toBe(
+      'Local is down, and there is no fallback.',
+    );
+  });
+
+  test('one that a check found well is green without a request, open circuit or not', () => {
+    expect(said([failing], { local: checked }).sentence).toBe('Serving from Local');
+    expect(said([tripped('local', 0)], { local: checked }).sentence).toBe('Serving from Local');
+    expect(said([upstream('local')], { local: checked }).words[0]).toMatchObject({
+      tone: 'green',
+      detail: 'answered a check',
+    });
+  });
+
+  test('a passed check makes no slow upstream fast, and ends no cool-down', () => {
+    const slow = tripped('local', 0, { consecutiveFails: 0 });
+    expect(seen([slow], { local: checked }).stations[0]?.condition.kind).toBe('probe');
+    const cooling = tripped('local', 9000);
+    expect(seen([cooling], { local: checked }).stations[0]?.condition.kind).toBe('cooling');
+  });
+
+  test('a rejected key that a check met says where to set a new one', () => {
+    const key: Sighting = { kind: 'failed', by: 'check', reason: 'credentials' };
+    const { problems } = headlineOf(seen([upstream('hosted_a')], { hosted_a: key }), false);
+    expect(problems[0]?.what).toBe('Groq rejected the API key.');
+  });
+
+  const noGpu = 'GPU count >0: no GPU reported';
+  const own = (over: Parameters<typeof machine>[0]) => ({
+    local: { ...status().local, failed_count: 1, provider: machine(over) },
+  });
+  const verified = machine().verification;
+
+  test('an engine without a GPU beside it is not "start an engine", but not set up', () => {
+    const verification = { ...verified, status: 'failed' as const, failure_reason: noGpu };
+    const found = seen([], {}, own({ verification, last_heartbeat: iso(NOW) }));
+    expect(found.stations[0]?.condition).toEqual({ kind: 'missing', wants: 'engine' });
+    expect(isBare(found)).toBe(true);
+  });
+
+  test.each([
+    ['heartbeat', { last_heartbeat: iso(NOW - 300_000) }, 300],
+    ['engine', { last_heartbeat: iso(NOW), engine_health: { status: 'unreachable', code: 0 } }, 2],
+    [
+      'GPU',
+      {
+        last_heartbeat: iso(NOW),
+        verification: { ...verified, status: 'failed' as const, failure_reason: noGpu },
+      },
+      2,
+    ],
+  ])('the advice for machines that do not serve names the cause: %s', (word, over, count) => {
+    const { local } = own(over);
+    const { problems } = headlineOf(
+      seen([], {}, { local: { ...local, failed_count: count } }),
+      false,
+    );
+    expect(problems[0]?.what).toContain(word);
+    expect(problems[0]?.todo === 'Start one of its engines.').toBe(word === 'engine');
   });
 });

@@ -41,7 +41,6 @@ export function setTelemetry(): SetTelemetry {
       hostname: 'tower',
       platform: 'linux',
       memoryBytes: 1024 ** 3,
-      availableBytes: 1024 ** 3,
       tailnet: null,
       problems: [],
     },

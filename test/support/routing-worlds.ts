@@ -1,6 +1,6 @@
 import { IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import { mapUpstreams, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { RequestRow } from '#shared/live.ts';
 import type { StatusReport } from '#shared/status.ts';
 import { loadConfig } from '../../main/config/load.ts';
@@ -183,6 +183,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
     opened() {},
     admission: () => ({ running: 0, queued: 0, limit: 5000, refused: 0 }),
     keep: () => ({ load: () => null, changed() {}, flush: () => Promise.resolve() }),
+    sightings: () => ({ view: () => mapUpstreams(() => ({ kind: 'untested' })), watched() {} }),
     app: () => ({ version: '', baseUrl: '', warmupEnabled: false }),
   });
 

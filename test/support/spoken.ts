@@ -1,3 +1,4 @@
+import { mapUpstreams } from '#shared/ids.ts';
 import { loadConfig } from '../../main/config/load.ts';
 import { createEndpointSupport } from '../../main/gateway/routing/endpoint-support.ts';
 import { createPrefills } from '../../main/gateway/chat/resume/prefills.ts';
@@ -78,6 +79,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     opened() {},
     admission: () => ({ running: 0, queued: 0, limit: 5000, refused: 0 }),
     keep: () => ({ load: () => null, changed() {}, flush: () => Promise.resolve() }),
+    sightings: () => ({ view: () => mapUpstreams(() => ({ kind: 'untested' })), watched() {} }),
     app: () => ({ version: '', baseUrl: '', warmupEnabled: false }),
   });
   const observer = monitor.logs.begin({ id: 'r', model: null, stream: false });

@@ -20,6 +20,8 @@ export interface StubRun {
 /** Stub tools on a search path that has nothing else; each is a real process. */
 export interface StubTools {
   readonly startTool: StartTool;
+  /** Runs a file of ours with nothing but the stubs on its search path. */
+  readonly startHelper: StartTool;
   readonly runs: readonly StubRun[];
   /** The n-th start, from 1, once it came. */
   readonly run: (n: number) => Promise<StubRun>;
@@ -32,7 +34,9 @@ export function stubTools(scripts: Readonly<Record<string, string>>): StubTools 
   const directory = temporaryDirectory();
   const runs: StubRun[] = [];
   const waiting: { readonly n: number; readonly resolve: (run: StubRun) => void }[] = [];
-  const start = createStartTool({ env: { PATH: directory }, platform: process.platform });
+  const { NODE_COMPILE_CACHE } = process.env;
+  const env = { PATH: directory, NODE_COMPILE_CACHE };
+  const start = createStartTool({ env, platform: process.platform });
   const install = (name: string, script: string) => {
     writeFileSync(join(directory, name), `#!/bin/sh\n${script}\n`);
     chmodSync(join(directory, name), 0o755);
@@ -41,6 +45,11 @@ export function stubTools(scripts: Readonly<Record<string, string>>): StubTools 
   return {
     runs,
     install,
+    startHelper(file, args, onData) {
+      const helper = start(process.execPath, [file, ...args], onData);
+      onTestFinished(() => helper.kill());
+      return helper;
+    },
     run(n) {
       const seen = runs[n - 1];
       return seen ? Promise.resolve(seen) : new Promise((resolve) => waiting.push({ n, resolve }));
@@ -65,6 +74,32 @@ export function stubTools(scripts: Readonly<Record<string, string>>): StubTools 
 /** A script that prints a text and then does something else. */
 export function prints(text: string, then = 'exit 0'): string {
   return `/bin/cat <<'END_OF_TEXT'\n${text.trimEnd()}\nEND_OF_TEXT\n${then}`;
+}
+
+/** Some of nvidia-smi's fields of a card, by its names for them. */
+export type SmiCard = Readonly<Record<string, string | number>>;
+
+/** An nvidia-smi that answers any query of these cards; a field that they lack is not available. */
+export function smi(...cards: readonly SmiCard[]): string {
+  const fields = cards.map((card, index) =>
+    Object.entries({ index, ...card })
+      .map(([name, value]) => `${index}:${name}) printf '%s' '${value}';;`)
+      .join('\n'),
+  );
+  return `for arg in "$@"; do case "$arg" in --query-gpu=*) query=\${arg#--query-gpu=};; esac; done
+IFS=,
+for card in ${cards.map((_card, index) => `'${index}'`).join(' ')}; do
+  comma=
+  for field in $query; do
+    printf '%s' "$comma"
+    case "$card:$field" in
+${fields.join('\n')}
+*) printf '[N/A]';;
+    esac
+    comma=', '
+  done
+  echo
+done`;
 }
 
 /** A script that does nothing for ever; the sleep is its child. */

@@ -57,7 +57,9 @@ function saysMore(said: Said, before: Received): boolean {
 function giversOf({ row, said }: Survived): Said[] {
   return row.attempts
     .filter(({ firstContentMs, reason }) => firstContentMs !== null && reason !== OUTRUN)
-    .map(({ upstream }) => said.findLast((each) => each.upstream === upstream))
+    .map(({ upstream, provider }) =>
+      said.findLast((each) => each.upstream === (provider ?? upstream)),
+    )
     .filter((each) => each !== undefined);
 }
 

@@ -50,6 +50,8 @@ export interface Actor {
 /** One chat completion and the world that it meets. */
 export interface History {
   readonly actors: Readonly<Record<UpstreamId, Actor>>;
+  /** A second machine of the owner's: with it `local` is a pool of two; null: it is one fixed engine. */
+  readonly machine: Actor | null;
   readonly hedge: 'own' | 'all' | 'off';
   readonly resume: 'same-model' | 'any' | 'off';
   readonly stream: boolean;
@@ -110,6 +112,7 @@ const actors = fc.record(
 /** Any of them. */
 export const histories: fc.Arbitrary<History> = fc.record({
   actors,
+  machine: fc.option(actor, { freq: 2 }),
   hedge: fc.constantFrom('own', 'all', 'off'),
   resume: fc.noBias(fc.nat(9)).map((n) => (n === 0 ? 'off' : n < 4 ? 'same-model' : 'any')),
   stream: seldom.map((no) => !no),

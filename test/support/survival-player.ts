@@ -1,4 +1,3 @@
-import type { UpstreamId } from '#shared/ids.ts';
 import { askedOf } from './handover.ts';
 import { cut } from './pieces.ts';
 import { chunkOf, piecesOf } from './resume.ts';
@@ -7,7 +6,8 @@ import { completion, json, type Script, type UpstreamCall } from './upstream.ts'
 
 /** What an upstream has sent for one call, in whole events. */
 export interface Said {
-  readonly upstream: UpstreamId;
+  /** Its id, or that of the machine in the local pool. */
+  readonly upstream: string;
   readonly call: UpstreamCall;
   /** The partial answer that it was sent; null: none. */
   readonly asked: string | null;
@@ -33,7 +33,7 @@ const TOOL = { index: 0, id: 'call_1', type: 'function', function: { name: 'f', 
 const MIN_ECHO_CHARS = 16;
 
 /** Plays an upstream. */
-export function playing(id: UpstreamId, actor: Actor, play: Play): Script {
+export function playing(id: string, actor: Actor, play: Play): Script {
   return async (call) => {
     play.busy += 1;
     await act(id, actor, call, play.said);
@@ -42,7 +42,7 @@ export function playing(id: UpstreamId, actor: Actor, play: Play): Script {
 }
 
 async function act(
-  upstream: UpstreamId,
+  upstream: string,
   { part, takesPrefill }: Actor,
   call: UpstreamCall,
   said: Said[],
@@ -72,7 +72,7 @@ async function act(
 }
 
 interface Telling {
-  readonly upstream: UpstreamId;
+  readonly upstream: string;
   readonly part: StreamPart;
   readonly call: UpstreamCall;
   readonly asked: string | null;
@@ -152,7 +152,7 @@ function saidIn({ upstream, part, call, asked }: Telling, events: readonly Telt[
   };
 }
 
-function ownText(upstream: UpstreamId, differsAt: number | null): string {
+function ownText(upstream: string, differsAt: number | null): string {
   if (differsAt === null) return TRUTH;
   return `${TRUTH.slice(0, differsAt)}§${upstream} has another answer to that.`;
 }

@@ -1,12 +1,13 @@
-import { UPSTREAM_IDS } from '#shared/ids.ts';
+import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { RequestRow } from '#shared/live.ts';
 import { HELLO, startChat, type Answer, type Pending } from './client.ts';
 import { createManualClock, type ManualClock } from './clock.ts';
-import { startGateway, type TestGateway } from './gateway.ts';
+import type { TestGateway } from './gateway.ts';
 import { inFlight, turns } from './report.ts';
 import type { History } from './survival-parts.ts';
 import { playing, type Play, type Said } from './survival-player.ts';
-import type { Upstream } from './upstream.ts';
+import { startTier, storedMachine } from './tier.ts';
+import { startUpstream, type Upstream } from './upstream.ts';
 import { at } from './words.ts';
 
 /** What a history came to. */
@@ -23,16 +24,25 @@ export interface Survived {
 const STEP_MS = 1000;
 const LIMIT_MS = String(3 * STEP_MS);
 
-/** Plays one in a gateway of its own; the upstreams are used again, in routing order. */
-export async function live(history: History, upstreams: readonly Upstream[]): Promise<Survived> {
+/** The upstreams by their ids, and a second machine for histories in which `local` is a pool. */
+export type Cast = Readonly<Record<UpstreamId | 'machine', Upstream>>;
+
+/** Starts them once for all histories. */
+export async function startCast(): Promise<Cast> {
+  const started = [...UPSTREAM_IDS, 'machine'].map(async (id) => [id, await startUpstream()]);
+  return Object.fromEntries(await Promise.all(started)) as Cast;
+}
+
+/** Plays one in a gateway of its own; the upstreams are used again. */
+export async function live(history: History, cast: Cast): Promise<Survived> {
   const clock = createManualClock();
   const play: Play = { said: [], busy: 0 };
-  for (const [index, upstream] of upstreams.entries()) {
-    const id = UPSTREAM_IDS[index] ?? 'local';
-    upstream.calls.length = 0;
-    upstream.script = playing(id, history.actors[id], play);
-  }
-  const gateway = await startGateway(settingsOf(history, upstreams), clock);
+  const upstreams = Object.values(cast);
+  for (const upstream of upstreams) upstream.calls.length = 0;
+  for (const id of UPSTREAM_IDS) cast[id].script = playing(id, history.actors[id], play);
+  const pool = poolOf(history, cast);
+  for (const { id, upstream, actor } of pool) upstream.script = playing(id, actor, play);
+  const gateway = await startTier(pool, settingsOf(history, cast), clock);
   await turns(gateway);
   const timersBefore = clock.pending();
   const { stream, deterministic } = history;
@@ -77,9 +87,23 @@ async function passTime(gateway: TestGateway, clock: ManualClock, play: Play): P
   if (play.busy === 0) clock.advance(STEP_MS);
 }
 
-function settingsOf({ actors, hedge, resume }: History, upstreams: readonly Upstream[]) {
+/** The machines that are `local`; none where it is a fixed engine. */
+function poolOf({ actors, machine }: History, cast: Cast) {
+  if (machine === null) return [];
+  const record = { current_model: 'same', models: ['same'] };
+  const played = [
+    { upstream: cast.local, actor: actors.local },
+    { upstream: cast.machine, actor: machine },
+  ];
+  return played.map(({ upstream, actor }, index) => {
+    const id = `prv_${String(index).padStart(32, '0')}`;
+    return { id, upstream, actor, stored: storedMachine(id, upstream.url, { record }) };
+  });
+}
+
+function settingsOf({ actors, machine, hedge, resume }: History, cast: Cast) {
   const urls = Object.fromEntries(
-    UPSTREAM_IDS.map((id, index) => [id, upstreams[index]?.url ?? '']),
+    UPSTREAM_IDS.filter((id) => id !== 'local' || machine === null).map((id) => [id, cast[id].url]),
   );
   const each = UPSTREAM_IDS.flatMap((id) => [
     [`${id.toUpperCase()}_TIMEOUT_MS`, LIMIT_MS],

@@ -6,8 +6,8 @@ import type { Answer } from './client.ts';
 export interface Worded {
   readonly status: number;
   readonly code: string;
-  /** `X-Gateway-Fallback-Reason`. */
-  readonly reason: string;
+  /** `X-Gateway-Fallback-Reason`; absent: no other upstream was asked than the last. */
+  readonly reason?: string;
   /** The upstream whose failure is named as the last, and how it is described. */
   readonly last: readonly [UpstreamId, string];
   /** `Retry-After`; absent: `x-should-retry: false` where a client would try again by itself. */
@@ -33,7 +33,9 @@ export function wordOf({ status, upstream, reason, headers, text }: Answer) {
 }
 
 /** All of what `wordOf` should see. */
-export function worded({ status, code, reason, last, retryAfter }: Worded) {
+export function worded({ status, code, last, retryAfter, ...given }: Worded) {
+  const [upstream, description] = last;
+  const { reason = `${upstream}=${description.split(' (', 1)[0]}` } = given;
   return {
     status,
     upstream: 'none',

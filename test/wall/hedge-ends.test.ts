@@ -1,16 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { AT_ONCE_MS, fastest, millisecondsUntil } from '../support/at-once.ts';
-import { startChat } from '../support/client.ts';
 import {
+  ask,
+  askHedged,
   attemptsOf,
   callsOf,
   expectAtRest,
   grantHedges,
   LINE_MS,
+  pass,
   PLAIN,
-  startCourse,
+  startScene,
   STREAM,
-} from '../support/hedging.ts';
+} from '../support/scene.ts';
 import { turns } from '../support/report.ts';
 import { nextPause } from '../support/polling.ts';
 import { answers, chunk, error, hang, ROLE, stall } from '../support/upstream.ts';
@@ -20,14 +22,11 @@ const BAD = error(400, 'bad temperature');
 
 describe('while two run', () => {
   test('a hedge that fails makes room for a third, which is started at once', async () => {
-    const course = await startCourse({ hosted_a: hang, hosted_b: DEAD, hosted_c: hang });
-    const { up, clock, url } = course;
-    await grantHedges(course, 1);
-    const pending = startChat(url, STREAM);
-    const slow = await up.hosted_a.call(1);
-    clock.advance(LINE_MS);
-    await up.hosted_b.call(1);
-    await turns(course);
+    const scene = await startScene({ hosted_a: hang, hosted_b: DEAD, hosted_c: hang });
+    const { up, clock } = scene;
+    await grantHedges(scene, 1);
+    const { pending, slow } = await askHedged(scene, up.hosted_a, up.hosted_b);
+    await turns(scene);
     clock.advance(0);
     await answers('from c')(await up.hosted_c.call(1));
     expect(await pending.answer).toMatchObject({
@@ -35,8 +34,8 @@ describe('while two run', () => {
       reason: 'hosted_a=outrun; hosted_b=http_503',
     });
     await slow.gone;
-    await expectAtRest(course);
-    expect(attemptsOf(course)).toEqual([
+    await expectAtRest(scene);
+    expect(attemptsOf(scene)).toEqual([
       ['hosted_a', 'turn', 'outrun'],
       ['hosted_b', 'hedge', 'http_503'],
       ['hosted_c', 'hedge', null],
@@ -44,18 +43,14 @@ describe('while two run', () => {
   });
 
   test('the slow one that fails leaves the hedge a line of its own', async () => {
-    const course = await startCourse({ hosted_a: hang, hosted_b: hang, hosted_c: hang });
-    const { up, clock, url } = course;
-    await grantHedges(course, 1);
-    const pending = startChat(url, STREAM);
-    const slow = await up.hosted_a.call(1);
-    clock.advance(LINE_MS);
-    await up.hosted_b.call(1);
+    const scene = await startScene({ hosted_a: hang, hosted_b: hang, hosted_c: hang });
+    const { up, clock } = scene;
+    await grantHedges(scene, 1);
+    const { pending, slow } = await askHedged(scene, up.hosted_a, up.hosted_b);
     clock.advance(1000);
     await DEAD(slow);
-    await turns(course);
-    clock.advance(LINE_MS - 1001);
-    await turns(course);
+    await turns(scene);
+    await pass(scene, LINE_MS - 1001);
     expect(callsOf(up)).toEqual({ hosted_a: 1, hosted_b: 1, hosted_c: 0 });
     clock.advance(1);
     await answers('from c')(await up.hosted_c.call(1));
@@ -66,64 +61,53 @@ describe('while two run', () => {
   });
 
   test('the slow one that fails is waited for no longer: the hedge answers', async () => {
-    const course = await startCourse({ hosted_a: hang, hosted_b: hang, hosted_c: answers('no') });
-    const { up, clock, url } = course;
-    const pending = startChat(url, STREAM);
-    const slow = await up.hosted_a.call(1);
-    clock.advance(LINE_MS);
-    const hedge = await up.hosted_b.call(1);
+    const scene = await startScene({ hosted_a: hang, hosted_b: hang, hosted_c: answers('no') });
+    const { up } = scene;
+    const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b);
     slow.socket.destroy();
-    await turns(course);
+    await turns(scene);
     await answers('from b')(hedge);
     const answer = await pending.answer;
     expect(answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=unreachable' });
     expect(up.hosted_c.calls).toHaveLength(0);
-    expect((await course.status()).circuits).toMatchObject({
+    expect((await scene.status()).circuits).toMatchObject({
       hosted_a: { fails: 1, consecutiveSlow: 0 },
       hosted_b: { fails: 0, successes: 1 },
     });
   });
 
   test('both may fail: the plan continues after them, and none is called twice', async () => {
-    const course = await startCourse({
+    const scene = await startScene({
       hosted_a: hang,
       hosted_b: DEAD,
       hosted_c: DEAD,
       ondemand: answers('from ondemand'),
     });
-    const { up, clock, url } = course;
-    const pending = startChat(url, STREAM);
-    const slow = await up.hosted_a.call(1);
-    clock.advance(LINE_MS);
-    await up.hosted_b.call(1);
-    await turns(course);
+    const { up } = scene;
+    const { pending, slow } = await askHedged(scene, up.hosted_a, up.hosted_b);
+    await turns(scene);
     await DEAD(slow);
     expect(await pending.answer).toMatchObject({
       upstream: 'ondemand',
       reason: 'hosted_a=http_503; hosted_b=http_503; hosted_c=http_503',
     });
     expect(callsOf(up)).toEqual({ hosted_a: 1, hosted_b: 1, hosted_c: 1, ondemand: 1 });
-    const causes = attemptsOf(course).map(([, cause]) => cause);
+    const causes = attemptsOf(scene).map(([, cause]) => cause);
     expect(causes).toEqual(['turn', 'hedge', 'turn', 'turn']);
   });
 
   test('each has its own time-out, counted from its own start', async () => {
-    const course = await startCourse(
+    const scene = await startScene(
       { hosted_a: hang, hosted_b: stall(ROLE) },
       { HOSTED_A_TIMEOUT_MS: '8000', HOSTED_B_TIMEOUT_MS: '6000' },
     );
-    const { up, clock, url } = course;
-    const pending = startChat(url, STREAM);
-    const slow = await up.hosted_a.call(1);
-    clock.advance(LINE_MS);
-    const hedge = await up.hosted_b.call(1);
-    clock.advance(2999);
-    await turns(course);
+    const { up, clock } = scene;
+    const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b);
+    await pass(scene, 2999);
     expect(slow.socket.destroyed).toBe(false);
     clock.advance(1);
     await slow.gone;
-    clock.advance(2999);
-    await turns(course);
+    await pass(scene, 2999);
     expect(hedge.socket.destroyed).toBe(false);
     clock.advance(1);
     await hedge.gone;
@@ -132,20 +116,16 @@ describe('while two run', () => {
       upstream: 'none',
       reason: 'hosted_a=timeout; hosted_b=timeout',
     });
-    await expectAtRest(course);
+    await expectAtRest(scene);
   });
 });
 
 describe('a refusal that is the caller’s own fault', () => {
   test('by the slow one is the answer, as without a hedge; the hedge is ended at once', async () => {
-    const course = await startCourse({ hosted_a: hang, hosted_b: hang, hosted_c: answers('no') });
-    const { up, clock, url } = course;
+    const scene = await startScene({ hosted_a: hang, hosted_b: hang, hosted_c: answers('no') });
+    const { up } = scene;
     const took = await fastest(async () => {
-      const n = up.hosted_a.calls.length + 1;
-      const pending = startChat(url, STREAM);
-      const slow = await up.hosted_a.call(n);
-      clock.advance(LINE_MS);
-      const hedge = await up.hosted_b.call(n);
+      const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b);
       await BAD(slow);
       const ms = await millisecondsUntil(hedge.gone);
       const answer = await pending.answer;
@@ -155,8 +135,8 @@ describe('a refusal that is the caller’s own fault', () => {
     });
     expect(took).toBeLessThan(AT_ONCE_MS);
     expect(up.hosted_c.calls).toHaveLength(0);
-    await expectAtRest(course);
-    const { circuits } = await course.status();
+    await expectAtRest(scene);
+    const { circuits } = await scene.status();
     expect(circuits).toMatchObject({
       hosted_a: { fails: 0 },
       hosted_b: { fails: 0, successes: 0 },
@@ -164,12 +144,9 @@ describe('a refusal that is the caller’s own fault', () => {
   });
 
   test('by `local` spends no key of ours for a stranger, although one was sent along', async () => {
-    const course = await startCourse({ local: hang, hosted_a: hang }, { HEDGE: 'all' });
-    const { up, clock, url } = course;
-    const pending = startChat(url, STREAM);
-    const slow = await up.local.call(1);
-    clock.advance(LINE_MS);
-    const hedge = await up.hosted_a.call(1);
+    const scene = await startScene({ local: hang, hosted_a: hang }, { HEDGE: 'all' });
+    const { up } = scene;
+    const { pending, slow, hedge } = await askHedged(scene, up.local, up.hosted_a);
     await error(401, 'bad key')(slow);
     await hedge.gone;
     const answer = await pending.answer;
@@ -178,29 +155,22 @@ describe('a refusal that is the caller’s own fault', () => {
   });
 
   test('by the hedge is no word against the slow one, but no other upstream is called', async () => {
-    const course = await startCourse({ hosted_a: hang, hosted_b: BAD, hosted_c: answers('no') });
-    const { up, clock, url } = course;
-    await grantHedges(course, 2);
-    const pending = startChat(url, STREAM);
-    const slow = await up.hosted_a.call(1);
-    clock.advance(LINE_MS);
-    await up.hosted_b.call(1);
-    await turns(course);
-    clock.advance(LINE_MS);
-    await turns(course);
+    const scene = await startScene({ hosted_a: hang, hosted_b: BAD, hosted_c: answers('no') });
+    const { up } = scene;
+    await grantHedges(scene, 2);
+    const { pending, slow } = await askHedged(scene, up.hosted_a, up.hosted_b);
+    await turns(scene);
+    await pass(scene, LINE_MS);
     await answers('from a')(slow);
     expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
     expect(up.hosted_c.calls).toHaveLength(0);
   });
 
   test('by the hedge is the last word where the slow one fails as well', async () => {
-    const course = await startCourse({ hosted_a: hang, hosted_b: BAD, hosted_c: answers('no') });
-    const { up, clock, url } = course;
-    const pending = startChat(url, STREAM);
-    const slow = await up.hosted_a.call(1);
-    clock.advance(LINE_MS);
-    await up.hosted_b.call(1);
-    await turns(course);
+    const scene = await startScene({ hosted_a: hang, hosted_b: BAD, hosted_c: answers('no') });
+    const { up } = scene;
+    const { pending, slow } = await askHedged(scene, up.hosted_a, up.hosted_b);
+    await turns(scene);
     await DEAD(slow);
     const answer = await pending.answer;
     expect(answer).toMatchObject({
@@ -218,32 +188,27 @@ describe.each([
   ['a plain answer', PLAIN],
 ])('a caller of %s that leaves during a hedge', (_caller, body) => {
   test('takes both calls along at once, and nothing is counted', async () => {
-    const course = await startCourse({
+    const scene = await startScene({
       hosted_a: hang,
       hosted_b: stall(ROLE),
       hosted_c: answers('never asked'),
     });
-    const { up, clock, url } = course;
+    const { up } = scene;
     const took = await fastest(async () => {
-      const n = up.hosted_a.calls.length + 1;
-      const pending = startChat(url, body);
-      const slow = await up.hosted_a.call(n);
-      clock.advance(LINE_MS);
-      const hedge = await up.hosted_b.call(n);
-      await turns(course);
-      expect(course.host.snapshot().inFlight).toMatchObject({ hosted_a: 1, hosted_b: 1 });
+      const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b, body);
+      await turns(scene);
+      expect(scene.host.snapshot().inFlight).toMatchObject({ hosted_a: 1, hosted_b: 1 });
       pending.leave();
       return millisecondsUntil(Promise.all([slow.gone, hedge.gone]));
     });
     expect(took).toBeLessThan(AT_ONCE_MS);
-    await expectAtRest(course);
-    clock.advance(2 * LINE_MS);
-    await turns(course);
+    await expectAtRest(scene);
+    await pass(scene, 2 * LINE_MS);
     expect(up.hosted_c.calls).toHaveLength(0);
     const nothing = { fails: 0, successes: 0, consecutiveSlow: 0, ewmaTtft: null };
-    const { circuits } = await course.status();
+    const { circuits } = await scene.status();
     expect(circuits).toMatchObject({ hosted_a: nothing, hosted_b: nothing });
-    expect(attemptsOf(course)).toEqual([
+    expect(attemptsOf(scene)).toEqual([
       ['hosted_a', 'turn', null],
       ['hosted_b', 'hedge', null],
     ]);
@@ -251,45 +216,39 @@ describe.each([
 });
 
 test('a caller that leaves once one has won takes that one along at once', async () => {
-  const course = await startCourse({ hosted_a: hang, hosted_b: hang });
-  const { up, clock, url } = course;
+  const scene = await startScene({ hosted_a: hang, hosted_b: hang });
+  const { up } = scene;
   const took = await fastest(async () => {
-    const n = up.hosted_a.calls.length + 1;
-    const pending = startChat(url, STREAM);
-    const slow = await up.hosted_a.call(n);
-    clock.advance(LINE_MS);
-    const hedge = await up.hosted_b.call(n);
+    const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b);
     await stall(ROLE, chunk({ content: 'a' }))(hedge);
     await Promise.all([slow.gone, pending.received('"a"')]);
     pending.leave();
     return millisecondsUntil(hedge.gone);
   });
   expect(took).toBeLessThan(AT_ONCE_MS);
-  await expectAtRest(course);
+  await expectAtRest(scene);
 });
 
 describe('ondemand', () => {
   test('may be the hedge: its cold start is polled while the slow one runs', async () => {
-    const course = await startCourse({ hosted_a: hang, ondemand: [DEAD, answers('awake')] });
-    const { up, clock, url } = course;
-    const pending = startChat(url, STREAM);
-    const slow = await up.hosted_a.call(1);
+    const scene = await startScene({ hosted_a: hang, ondemand: [DEAD, answers('awake')] });
+    const { up, clock } = scene;
+    const { pending, call: slow } = await ask(scene, up.hosted_a);
     clock.advance(LINE_MS);
     clock.advance(await nextPause(clock));
     expect(await pending.answer).toMatchObject({ upstream: 'ondemand', reason: 'hosted_a=outrun' });
     await slow.gone;
-    expect(attemptsOf(course)).toEqual([
+    expect(attemptsOf(scene)).toEqual([
       ['hosted_a', 'turn', 'outrun'],
       ['ondemand', 'hedge', null],
     ]);
-    expect((await course.status()).circuits['ondemand']).toMatchObject({ fails: 0, successes: 1 });
+    expect((await scene.status()).circuits['ondemand']).toMatchObject({ fails: 0, successes: 1 });
   });
 
   test('that is still starting when the slow one answers is polled no more', async () => {
-    const course = await startCourse({ hosted_a: hang, ondemand: DEAD });
-    const { up, clock, url } = course;
-    const pending = startChat(url, STREAM);
-    const slow = await up.hosted_a.call(1);
+    const scene = await startScene({ hosted_a: hang, ondemand: DEAD });
+    const { up, clock } = scene;
+    const { pending, call: slow } = await ask(scene, up.hosted_a);
     clock.advance(LINE_MS);
     clock.advance(await nextPause(clock));
     await up.ondemand.call(2);
@@ -297,13 +256,13 @@ describe('ondemand', () => {
     await answers('from a')(slow);
     expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
     clock.advance(60_000);
-    await expectAtRest(course);
+    await expectAtRest(scene);
     expect(up.ondemand.calls).toHaveLength(2);
-    expect(attemptsOf(course)).toEqual([
+    expect(attemptsOf(scene)).toEqual([
       ['hosted_a', 'turn', null],
       ['ondemand', 'hedge', 'outrun'],
     ]);
-    expect((await course.status()).circuits['ondemand']).toMatchObject({
+    expect((await scene.status()).circuits['ondemand']).toMatchObject({
       fails: 0,
       successes: 0,
       open: false,

@@ -1,7 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { AT_ONCE_MS, fastest, millisecondsUntil } from '../support/at-once.ts';
 import { chat, startChat } from '../support/client.ts';
-import { attemptsOf, expectAtRest, LINE_MS, PLAIN, STREAM } from '../support/hedging.ts';
+import {
+  ask,
+  askHedged,
+  attemptsOf,
+  expectAtRest,
+  LINE_MS,
+  pass,
+  PLAIN,
+  STREAM,
+} from '../support/scene.ts';
 import { turns } from '../support/report.ts';
 import { startMachine, startTier, type Machine, type Tier } from '../support/tier.ts';
 import {
@@ -40,10 +49,8 @@ describe('among the owner’s own machines', () => {
     const tier = await startHedged([slow, fast], at({ hosted_a: hosted.url }));
     const took = await fastest(async () => {
       const n = slow.calls.length + 1;
-      const pending = startChat(tier.url, STREAM);
-      const call = await slow.call(n);
-      tier.clock.advance(LINE_MS - 1);
-      await turns(tier);
+      const { pending, call } = await ask(tier, slow);
+      await pass(tier, LINE_MS - 1);
       expect(fast.calls).toHaveLength(n - 1);
       tier.clock.advance(1);
       const hedge = await fast.call(n);
@@ -74,10 +81,7 @@ describe('among the owner’s own machines', () => {
   test('the slow one may still win, and then no upstream was passed over', async () => {
     const [slow, other] = [await startMachine(hang), await startMachine(hang)];
     const tier = await startHedged([slow, other]);
-    const pending = startChat(tier.url, PLAIN);
-    const call = await slow.call(1);
-    tier.clock.advance(LINE_MS);
-    const hedge = await other.call(1);
+    const { pending, slow: call, hedge } = await askHedged(tier, slow, other, PLAIN);
     await answers('late')(call);
     const answer = await pending.answer;
     expect(answer).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
@@ -98,12 +102,8 @@ describe('among the owner’s own machines', () => {
     const [slow, failing, third] = machines as [Machine, Machine, Machine];
     const tier = await startHedged(machines, { LOCAL_TIMEOUT_MS: '180000' });
     await chat(tier.url);
-    const pending = startChat(tier.url, STREAM);
-    await slow.call(2);
-    tier.clock.advance(LINE_MS);
-    const hedge = await failing.call(1);
-    tier.clock.advance(2 * LINE_MS);
-    await turns(tier);
+    const { pending, hedge } = await askHedged(tier, slow, failing);
+    await pass(tier, 2 * LINE_MS);
     expect(callsOf(machines)).toEqual([2, 1, 0]);
     await DEAD(hedge);
     await turns(tier);
@@ -121,13 +121,9 @@ describe('among the owner’s own machines', () => {
     const [slow, other] = machines as [Machine, Machine];
     const tier = await startHedged(machines);
     const took = await fastest(async () => {
-      const n = slow.calls.length + 1;
-      const pending = startChat(tier.url, STREAM);
-      const calls = [await slow.call(n)];
-      tier.clock.advance(LINE_MS);
-      calls.push(await other.call(n));
+      const { pending, slow: first, hedge } = await askHedged(tier, slow, other);
       pending.leave();
-      return millisecondsUntil(Promise.all(calls.map(({ gone }) => gone)));
+      return millisecondsUntil(Promise.all([first.gone, hedge.gone]));
     });
     expect(took).toBeLessThan(AT_ONCE_MS);
     await expectAtRest(tier);
@@ -142,8 +138,7 @@ describe('among the owner’s own machines', () => {
     const [slow, other] = [await startMachine(hang), await startMachine(hang)];
     const hosted = await startUpstream(answers('paid for'));
     const tier = await startHedged([slow, other], at({ hosted_a: hosted.url }));
-    const pending = startChat(tier.url, STREAM);
-    const call = await slow.call(1);
+    const { pending, call } = await ask(tier, slow);
     tier.clock.advance(LINE_MS);
     await DEAD(await other.call(1));
     await turns(tier);
@@ -167,8 +162,7 @@ describe('among the owner’s own machines', () => {
     const ondemand = await startUpstream(answers('never asked'));
     const others = at({ hosted_a: hosted.url, ondemand: ondemand.url });
     const tier = await startHedged([slow, broken], others);
-    const pending = startChat(tier.url, PLAIN);
-    await slow.call(1);
+    const { pending } = await ask(tier, slow, PLAIN);
     tier.clock.advance(LINE_MS);
     expect(await pending.answer).toMatchObject({
       upstream: 'hosted_a',
@@ -193,13 +187,9 @@ describe('among the owner’s own machines', () => {
     const [slow, strict] = machines as [Machine, Machine];
     const tier = await startHedged(machines);
     for (const _ of [1, 2]) await chat(tier.url);
-    const pending = startChat(tier.url, STREAM);
-    const call = await slow.call(3);
-    tier.clock.advance(LINE_MS);
-    await strict.call(1);
+    const { pending, slow: call } = await askHedged(tier, slow, strict);
     await turns(tier);
-    tier.clock.advance(LINE_MS);
-    await turns(tier);
+    await pass(tier, LINE_MS);
     await answers('late')(call);
     const answer = await pending.answer;
     expect(answer).toMatchObject({ status: 200, reason: 'none' });
@@ -239,10 +229,8 @@ describe('among the owner’s own machines', () => {
     const tier = await startHedged([slow, sick], { FAIL_THRESHOLD: '1', COOLDOWN_MS: '2000' });
     await chat(tier.url);
     tier.clock.advance(2000);
-    const pending = startChat(tier.url, STREAM);
-    const call = await slow.call(2);
-    tier.clock.advance(LINE_MS);
-    await turns(tier);
+    const { pending, call } = await ask(tier, slow);
+    await pass(tier, LINE_MS);
     expect(callsOf([slow, sick])).toEqual([2, 1]);
     await DEAD(call);
     expect(await pending.answer).toMatchObject({ reason: `local/${slow.id}=http_503` });
@@ -262,10 +250,10 @@ describe('among the owner’s own machines', () => {
     await chat(tier.url);
     for (const { id } of machines) await tier.post(`circuits/${id}/reset`);
     tier.clock.advance(COOLDOWN_MS);
-    const pending = startChat(tier.url, STREAM);
-    await slow.call(2);
-    tier.clock.advance(LINE_MS);
-    const { res } = await other.call(2);
+    const {
+      pending,
+      hedge: { res },
+    } = await askHedged(tier, slow, other);
     res.writeHead(200, { 'content-type': 'text/event-stream' }).write(A);
     await pending.received('"a"');
     expect(await chat(tier.url)).toMatchObject({ reason: 'local=circuit_open' });
@@ -278,8 +266,7 @@ describe('among the owner’s own machines', () => {
   test('one that was slow has its own circuit opened for it, and no other', async () => {
     const [slow, fast] = [await startMachine(hang), await startMachine(answers('hi'))];
     const tier = await startHedged([slow, fast], { TTFT_SLOW_THRESHOLD: '1' });
-    const pending = startChat(tier.url, STREAM);
-    await slow.call(1);
+    const { pending } = await ask(tier, slow);
     tier.clock.advance(LINE_MS);
     await pending.answer;
     expect((await tier.status()).circuits).toMatchObject({
@@ -294,8 +281,7 @@ describe('among the owner’s own machines', () => {
   test('one that was slow is not asked first again: its mean has risen', async () => {
     const [slow, fast] = [await startMachine(hang), await startMachine(answers('hi'))];
     const tier = await startHedged([slow, fast]);
-    const pending = startChat(tier.url, STREAM);
-    await slow.call(1);
+    const { pending } = await ask(tier, slow);
     tier.clock.advance(LINE_MS);
     await pending.answer;
     for (let n = 0; n < 3; n += 1) expect(await chat(tier.url)).toMatchObject({ reason: 'none' });
@@ -310,15 +296,11 @@ describe('from the owner’s own machines to a paid upstream', () => {
     const hosted = await startUpstream(answers('never asked'));
     const tier = await startHedged(machines, at({ hosted_a: hosted.url }));
     for (const _ of [1, 2]) await chat(tier.url);
-    const pending = startChat(tier.url, STREAM);
-    await slow.call(3);
-    tier.clock.advance(LINE_MS);
-    const hedge = await other.call(1);
+    const { pending, hedge } = await askHedged(tier, slow, other);
     await DEAD(await slow.call(3));
     await turns(tier);
     // One of them is left, and as slow as the first.
-    tier.clock.advance(3 * LINE_MS);
-    await turns(tier);
+    await pass(tier, 3 * LINE_MS);
     expect(hosted.calls).toHaveLength(0);
     await answers('late')(hedge);
     expect(await pending.answer).toMatchObject({
@@ -331,10 +313,8 @@ describe('from the owner’s own machines to a paid upstream', () => {
     const alone = await startMachine(hang);
     const hosted = await startUpstream(answers('never asked'));
     const tier = await startHedged([alone], at({ hosted_a: hosted.url, ondemand: hosted.url }));
-    const pending = startChat(tier.url, STREAM);
-    const call = await alone.call(1);
-    tier.clock.advance(4 * LINE_MS);
-    await turns(tier);
+    const { pending, call } = await ask(tier, alone);
+    await pass(tier, 4 * LINE_MS);
     expect(hosted.calls).toHaveLength(0);
     await answers('late')(call);
     expect(await pending.answer).toMatchObject({ upstream: 'local', reason: 'none' });
@@ -346,8 +326,7 @@ describe('from the owner’s own machines to a paid upstream', () => {
     const hosted = await startUpstream(answers('paid for'));
     const tier = await startHedged(machines, { ...at({ hosted_a: hosted.url }), HEDGE: 'all' });
     await chat(tier.url);
-    const pending = startChat(tier.url, STREAM);
-    const call = await slow.call(2);
+    const { pending, call } = await ask(tier, slow);
     tier.clock.advance(LINE_MS);
     await DEAD(await other.call(1));
     await turns(tier);
@@ -371,11 +350,7 @@ describe('from the owner’s own machines to a paid upstream', () => {
     const hosted = await startUpstream(hang);
     const tier = await startHedged([alone], { ...at({ hosted_a: hosted.url }), HEDGE: 'all' });
     const took = await fastest(async () => {
-      const n = alone.calls.length + 1;
-      const pending = startChat(tier.url, STREAM);
-      const call = await alone.call(n);
-      tier.clock.advance(LINE_MS);
-      const hedge = await hosted.call(n);
+      const { pending, slow: call, hedge } = await askHedged(tier, alone, hosted);
       await answers('own')(call);
       const ms = await millisecondsUntil(hedge.gone);
       expect(await pending.answer).toMatchObject({ upstream: 'local', reason: 'none' });
@@ -395,8 +370,7 @@ describe('from the owner’s own machines to a paid upstream', () => {
     });
     await chat(tier.url);
     tier.clock.advance(COOLDOWN_MS);
-    const pending = startChat(tier.url, STREAM);
-    await machine.call(2);
+    const { pending } = await ask(tier, machine);
     tier.clock.advance(LINE_MS);
     expect(await pending.answer).toMatchObject({ reason: `local/${machine.id}=outrun` });
     const { circuits } = await tier.status();

@@ -2,15 +2,18 @@ import { describe, expect, test } from 'vitest';
 import { AT_ONCE_MS, fastest, millisecondsUntil } from '../support/at-once.ts';
 import { startChat, textOf } from '../support/client.ts';
 import {
+  ask,
+  askHedged,
   attemptsOf,
   callsOf,
   expectAtRest,
   grantHedges,
   LINE_MS,
+  pass,
   PLAIN,
-  startCourse,
+  startScene,
   STREAM,
-} from '../support/hedging.ts';
+} from '../support/scene.ts';
 import { turns } from '../support/report.ts';
 import { answers, chunk, cut, DONE, error, hang, ROLE, stall, STOP } from '../support/upstream.ts';
 
@@ -22,46 +25,37 @@ describe.each([
   ['a plain answer', PLAIN],
 ])('for a caller of %s', (_caller, body) => {
   test('nothing is started before the line, and at the line exactly one', async () => {
-    const course = await startCourse({ hosted_a: hang, hosted_b: hang, hosted_c: hang });
-    const { up, clock, url } = course;
-    const pending = startChat(url, body);
-    await up.hosted_a.call(1);
-    clock.advance(LINE_MS - 1);
-    await turns(course);
+    const scene = await startScene({ hosted_a: hang, hosted_b: hang, hosted_c: hang });
+    const { up, clock } = scene;
+    const { pending } = await ask(scene, up.hosted_a, body);
+    await pass(scene, LINE_MS - 1);
     expect(callsOf(up)).toEqual({ hosted_a: 1, hosted_b: 0, hosted_c: 0 });
     clock.advance(1);
     const hedge = await up.hosted_b.call(1);
     // Two are as many as there may be, however slow both are.
-    clock.advance(3 * LINE_MS);
-    await turns(course);
+    await pass(scene, 3 * LINE_MS);
     expect(callsOf(up)).toEqual({ hosted_a: 1, hosted_b: 1, hosted_c: 0 });
     await answers('from b')(hedge);
     expect(await pending.answer).toMatchObject({ status: 200, upstream: 'hosted_b' });
   });
 
   test('one that answers before the line is alone', async () => {
-    const course = await startCourse({ hosted_a: hang, hosted_b: answers('never asked') });
-    const pending = startChat(course.url, body);
-    const call = await course.up.hosted_a.call(1);
-    course.clock.advance(LINE_MS - 1);
+    const scene = await startScene({ hosted_a: hang, hosted_b: answers('never asked') });
+    const { pending, call } = await ask(scene, scene.up.hosted_a, body);
+    scene.clock.advance(LINE_MS - 1);
     await answers('from a')(call);
     expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
-    course.clock.advance(LINE_MS);
-    await turns(course);
-    expect(course.up.hosted_b.calls).toHaveLength(0);
-    expect(attemptsOf(course)).toEqual([['hosted_a', 'turn', null]]);
+    await pass(scene, LINE_MS);
+    expect(scene.up.hosted_b.calls).toHaveLength(0);
+    expect(attemptsOf(scene)).toEqual([['hosted_a', 'turn', null]]);
   });
 
   test('the slow one wins where its content is first, and the hedge is ended at once', async () => {
-    const course = await startCourse({ hosted_a: hang, hosted_b: hang });
-    const { up, clock, url } = course;
+    const scene = await startScene({ hosted_a: hang, hosted_b: hang });
+    const { up } = scene;
     const took = await fastest(async () => {
-      const n = up.hosted_a.calls.length + 1;
-      const pending = startChat(url, body);
-      const call = await up.hosted_a.call(n);
-      clock.advance(LINE_MS);
-      const hedge = await up.hosted_b.call(n);
-      await answers('from a')(call);
+      const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b, body);
+      await answers('from a')(slow);
       const ms = await millisecondsUntil(hedge.gone);
       const answer = await pending.answer;
       expect(answer).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'none' });
@@ -70,72 +64,65 @@ describe.each([
       return ms;
     });
     expect(took).toBeLessThan(AT_ONCE_MS);
-    await expectAtRest(course);
-    expect(attemptsOf(course)).toEqual([
+    await expectAtRest(scene);
+    expect(attemptsOf(scene)).toEqual([
       ['hosted_a', 'turn', null],
       ['hosted_b', 'hedge', 'outrun'],
     ]);
-    const { circuits } = await course.status();
+    const { circuits } = await scene.status();
     expect(circuits['hosted_a']).toMatchObject({ fails: 0, successes: up.hosted_a.calls.length });
     expect(circuits['hosted_b']).toMatchObject({ fails: 0, successes: 0, consecutiveSlow: 0 });
   });
 
   test('the hedge wins where its content is first, and the slow one is ended at once', async () => {
-    const course = await startCourse({ hosted_a: hang, hosted_b: hang });
-    const { up, clock, url } = course;
+    const scene = await startScene({ hosted_a: hang, hosted_b: hang });
+    const { up } = scene;
     const took = await fastest(async () => {
-      const n = up.hosted_b.calls.length + 1;
-      const pending = startChat(url, body);
-      const call = await up.hosted_a.call(n);
-      clock.advance(LINE_MS);
-      await answers('from b')(await up.hosted_b.call(n));
-      const ms = await millisecondsUntil(call.gone);
+      const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b, body);
+      await answers('from b')(hedge);
+      const ms = await millisecondsUntil(slow.gone);
       const answer = await pending.answer;
       expect(answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=outrun' });
       return ms;
     });
     expect(took).toBeLessThan(AT_ONCE_MS);
-    await expectAtRest(course);
-    expect(attemptsOf(course)).toEqual([
+    await expectAtRest(scene);
+    expect(attemptsOf(scene)).toEqual([
       ['hosted_a', 'turn', 'outrun'],
       ['hosted_b', 'hedge', null],
     ]);
   });
 
   test('two answers at once are one answer, and the other counts for nothing', async () => {
-    const course = await startCourse({ hosted_a: hang, hosted_b: hang });
-    const { up, clock, url } = course;
-    const pending = startChat(url, body);
-    const first = await up.hosted_a.call(1);
-    clock.advance(LINE_MS);
-    const second = await up.hosted_b.call(1);
-    for (const [name, { res }] of Object.entries({ first, second })) {
+    const scene = await startScene({ hosted_a: hang, hosted_b: hang });
+    const { up } = scene;
+    const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b, body);
+    for (const [name, { res }] of Object.entries({ slow, hedge })) {
       res.writeHead(200, { 'content-type': 'text/event-stream' });
       res.write(ROLE + chunk({ content: name }));
     }
     const [winner, loser] = await Promise.race([
-      second.gone.then(() => [first, 'hosted_b'] as const),
-      first.gone.then(() => [second, 'hosted_a'] as const),
+      hedge.gone.then(() => [slow, 'hosted_b'] as const),
+      slow.gone.then(() => [hedge, 'hosted_a'] as const),
     ]);
     winner.res.end(REST);
     const answer = await pending.answer;
-    expect(answer.text.includes('first')).toBe(winner === first);
-    expect(answer.text.includes('second')).toBe(winner === second);
-    await expectAtRest(course);
-    expect((await course.status()).circuits[loser]).toMatchObject({ fails: 0, successes: 0 });
+    expect(answer.text.includes('slow')).toBe(winner === slow);
+    expect(answer.text.includes('hedge')).toBe(winner === hedge);
+    await expectAtRest(scene);
+    expect((await scene.status()).circuits[loser]).toMatchObject({ fails: 0, successes: 0 });
   });
 });
 
 test('events without content are none: the line is passed all the same, and they do not win', async () => {
   const silent = stall(ROLE, ': waiting\n\n', chunk({ content: '' }));
-  const course = await startCourse({ hosted_a: silent, hosted_b: silent });
-  const { up, clock, url } = course;
-  const pending = startChat(url, STREAM);
-  const first = await up.hosted_a.call(1);
-  await turns(course);
+  const scene = await startScene({ hosted_a: silent, hosted_b: silent });
+  const { up, clock } = scene;
+  const { pending, call: first } = await ask(scene, up.hosted_a);
+  await turns(scene);
   clock.advance(LINE_MS);
   const second = await up.hosted_b.call(1);
-  await turns(course);
+  await turns(scene);
   expect([first.socket.destroyed, second.socket.destroyed]).toEqual([false, false]);
   second.res.end(A + REST);
   const answer = await pending.answer;
@@ -147,12 +134,13 @@ test('events without content are none: the line is passed all the same, and they
 
 describe('an answer that is put together', () => {
   test('wins by its first content, although it is sent when it is whole', async () => {
-    const course = await startCourse({ hosted_a: stall(ROLE), hosted_b: stall(ROLE) });
-    const { up, clock, url } = course;
-    const pending = startChat(url, PLAIN);
-    const first = await up.hosted_a.call(1);
-    clock.advance(LINE_MS);
-    const second = await up.hosted_b.call(1);
+    const scene = await startScene({ hosted_a: stall(ROLE), hosted_b: stall(ROLE) });
+    const { up, clock } = scene;
+    const {
+      pending,
+      slow: first,
+      hedge: second,
+    } = await askHedged(scene, up.hosted_a, up.hosted_b, PLAIN);
     second.res.write(A);
     await first.gone;
     // So long as it goes on it may take its time; nobody else is started beside it.
@@ -165,15 +153,17 @@ describe('an answer that is put together', () => {
   });
 
   test('whose content came before the hedge delay is not hedged, however long it takes', async () => {
-    const course = await startCourse({ hosted_a: stall(ROLE, A), hosted_b: answers('never') });
-    const { up, clock, url } = course;
-    const pending = startChat(url, PLAIN);
-    const { res } = await up.hosted_a.call(1);
-    await turns(course);
+    const scene = await startScene({ hosted_a: stall(ROLE, A), hosted_b: answers('never') });
+    const { up, clock } = scene;
+    const {
+      pending,
+      call: { res },
+    } = await ask(scene, up.hosted_a, PLAIN);
+    await turns(scene);
     for (let word = 0; word < 3; word += 1) {
       clock.advance(LINE_MS);
       res.write(A);
-      await turns(course);
+      await turns(scene);
     }
     res.end(REST);
     expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
@@ -181,14 +171,13 @@ describe('an answer that is put together', () => {
   });
 
   test('that wins and then breaks is passed over for the next one; none is called twice', async () => {
-    const course = await startCourse({
+    const scene = await startScene({
       hosted_a: hang,
       hosted_b: cut(ROLE, A),
       hosted_c: answers('from c'),
     });
-    const { up, clock, url } = course;
-    const pending = startChat(url, PLAIN);
-    await up.hosted_a.call(1);
+    const { up, clock } = scene;
+    const { pending } = await ask(scene, up.hosted_a, PLAIN);
     clock.advance(LINE_MS);
     const answer = await pending.answer;
     expect(answer).toMatchObject({
@@ -205,12 +194,10 @@ describe('an answer that comes as a whole', () => {
     ['with assembly switched off', PLAIN, { HOSTED_A_ASSEMBLE: 'false' }],
     ['of several choices', { ...PLAIN, n: 2 }, {}],
   ])('(%s) is never taken for slow', async (_why, body, settings) => {
-    const course = await startCourse({ hosted_a: hang, hosted_b: answers('never') }, settings);
-    const { up, clock, url } = course;
-    const pending = startChat(url, body);
-    const call = await up.hosted_a.call(1);
-    clock.advance(4 * LINE_MS);
-    await turns(course);
+    const scene = await startScene({ hosted_a: hang, hosted_b: answers('never') }, settings);
+    const { up } = scene;
+    const { pending, call } = await ask(scene, up.hosted_a, body);
+    await pass(scene, 4 * LINE_MS);
     expect(up.hosted_b.calls).toHaveLength(0);
     await answers('from a')(call);
     expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
@@ -218,46 +205,45 @@ describe('an answer that comes as a whole', () => {
 
   test('may win as a hedge', async () => {
     const settings = { HOSTED_B_ASSEMBLE: 'false' };
-    const course = await startCourse({ hosted_a: hang, hosted_b: answers('from b') }, settings);
-    const pending = startChat(course.url, PLAIN);
-    const { gone } = await course.up.hosted_a.call(1);
-    course.clock.advance(LINE_MS);
+    const scene = await startScene({ hosted_a: hang, hosted_b: answers('from b') }, settings);
+    const {
+      pending,
+      call: { gone },
+    } = await ask(scene, scene.up.hosted_a, PLAIN);
+    scene.clock.advance(LINE_MS);
     expect(await pending.answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=outrun' });
     await gone;
   });
 
   test('that loses as a hedge was not slow', async () => {
-    const course = await startCourse(
+    const scene = await startScene(
       { hosted_a: hang, hosted_b: hang },
       { HOSTED_B_ASSEMBLE: 'false' },
     );
-    const { up, clock, url } = course;
-    const pending = startChat(url, PLAIN);
-    const call = await up.hosted_a.call(1);
-    clock.advance(LINE_MS);
-    await up.hosted_b.call(1);
+    const { up, clock } = scene;
+    const { pending, slow: call } = await askHedged(scene, up.hosted_a, up.hosted_b, PLAIN);
     clock.advance(LINE_MS);
     await answers('from a')(call);
     await pending.answer;
-    const { circuits } = await course.status();
+    const { circuits } = await scene.status();
     expect(circuits['hosted_b']).toMatchObject({ consecutiveSlow: 0, ewmaTtft: null });
   });
 
   test('and is left alone as a hedge is not taken for slow either', async () => {
-    const course = await startCourse(
+    const scene = await startScene(
       { hosted_a: hang, hosted_b: hang, hosted_c: answers('never') },
       { HOSTED_B_ASSEMBLE: 'false' },
     );
-    const { up, clock, url } = course;
-    await grantHedges(course, 2);
-    const pending = startChat(url, PLAIN);
-    const call = await up.hosted_a.call(1);
-    clock.advance(LINE_MS);
-    const whole = await up.hosted_b.call(1);
+    const { up } = scene;
+    await grantHedges(scene, 2);
+    const {
+      pending,
+      slow: call,
+      hedge: whole,
+    } = await askHedged(scene, up.hosted_a, up.hosted_b, PLAIN);
     await error(503)(call);
-    await turns(course);
-    clock.advance(3 * LINE_MS);
-    await turns(course);
+    await turns(scene);
+    await pass(scene, 3 * LINE_MS);
     await answers('from b')(whole);
     expect(await pending.answer).toMatchObject({ reason: 'hosted_a=http_503' });
     expect(up.hosted_c.calls).toHaveLength(0);
@@ -267,48 +253,42 @@ describe('an answer that comes as a whole', () => {
 describe('the line', () => {
   test('is the threshold of the circuits unless set', async () => {
     const settings = { TTFT_THRESHOLD_MS: '700' };
-    const course = await startCourse({ hosted_a: hang, hosted_b: answers('from b') }, settings);
-    const pending = startChat(course.url, STREAM);
-    await course.up.hosted_a.call(1);
-    course.clock.advance(699);
-    await turns(course);
-    expect(course.up.hosted_b.calls).toHaveLength(0);
-    course.clock.advance(1);
+    const scene = await startScene({ hosted_a: hang, hosted_b: answers('from b') }, settings);
+    const { pending } = await ask(scene, scene.up.hosted_a);
+    await pass(scene, 699);
+    expect(scene.up.hosted_b.calls).toHaveLength(0);
+    scene.clock.advance(1);
     expect(await pending.answer).toMatchObject({ upstream: 'hosted_b' });
   });
 
   test('may be another, and then only the threshold makes a slow one', async () => {
     const settings = { HEDGE_MS: '900' };
-    const course = await startCourse({ hosted_a: hang, hosted_b: answers('from b') }, settings);
-    const { up, clock, url } = course;
-    const pending = startChat(url, STREAM);
-    await up.hosted_a.call(1);
-    clock.advance(899);
-    await turns(course);
+    const scene = await startScene({ hosted_a: hang, hosted_b: answers('from b') }, settings);
+    const { up, clock } = scene;
+    const { pending } = await ask(scene, up.hosted_a);
+    await pass(scene, 899);
     expect(up.hosted_b.calls).toHaveLength(0);
     clock.advance(1);
     expect(await pending.answer).toMatchObject({ reason: 'hosted_a=outrun' });
-    const { circuits } = await course.status();
+    const { circuits } = await scene.status();
     expect(circuits['hosted_a']).toMatchObject({ consecutiveSlow: 0, ewmaTtft: 900 });
   });
 
   test('holds for the next request once it is changed, not for one that runs', async () => {
-    const course = await startCourse({ hosted_a: hang, hosted_b: answers('from b') });
-    const { up, clock, url } = course;
+    const scene = await startScene({ hosted_a: hang, hosted_b: answers('from b') });
+    const { up, clock, url } = scene;
     const [before] = [startChat(url, STREAM), await up.hosted_a.call(1)];
-    await course.set({ routing: { hedgeMs: 100 } });
-    clock.advance(LINE_MS - 1);
-    await turns(course);
+    await scene.set({ routing: { hedgeMs: 100 } });
+    await pass(scene, LINE_MS - 1);
     expect(up.hosted_b.calls).toHaveLength(0);
     clock.advance(1);
     await before.answer;
     const [after] = [startChat(url, STREAM), await up.hosted_a.call(2)];
     clock.advance(100);
     expect(await after.answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=outrun' });
-    await course.set({ routing: { hedge: 'off' } });
+    await scene.set({ routing: { hedge: 'off' } });
     const [last, call] = [startChat(url, STREAM), await up.hosted_a.call(3)];
-    clock.advance(LINE_MS);
-    await turns(course);
+    await pass(scene, LINE_MS);
     expect(up.hosted_b.calls).toHaveLength(2);
     await answers('from a')(call);
     expect(await last.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
@@ -316,20 +296,20 @@ describe('the line', () => {
 });
 
 test('the record says when each was started and when its content came', async () => {
-  const course = await startCourse({ hosted_a: hang, hosted_b: stall(ROLE) });
-  const { up, clock, url } = course;
-  const pending = startChat(url, STREAM);
-  await up.hosted_a.call(1);
-  clock.advance(LINE_MS);
-  const { res } = await up.hosted_b.call(1);
+  const scene = await startScene({ hosted_a: hang, hosted_b: stall(ROLE) });
+  const { up, clock } = scene;
+  const {
+    pending,
+    hedge: { res },
+  } = await askHedged(scene, up.hosted_a, up.hosted_b);
   clock.advance(300);
   res.write(A);
   await pending.received('"a"');
   clock.advance(1000);
   res.end(REST);
   expect(textOf((await pending.answer).text)).toBe('a');
-  await expectAtRest(course);
-  const [row] = course.host.snapshot().requests;
+  await expectAtRest(scene);
+  const [row] = scene.host.snapshot().requests;
   expect(row).toMatchObject({ state: 'done', upstream: 'hosted_b', attemptCount: 2 });
   const [slow, hedge] = row?.attempts ?? [];
   expect(slow).toMatchObject({ startMs: 0, firstContentMs: null, endMs: 5300, predictedMs: null });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { chat, startChat } from '../support/client.ts';
-import { callsOf, type Course, expectAtRest, startCourse, STREAM } from '../support/hedging.ts';
+import { ask, callsOf, expectAtRest, type Scene, startScene, STREAM } from '../support/scene.ts';
 import { startMachine, startTier } from '../support/tier.ts';
 import { answers, hang, ROLE, type Script, sse, chunk } from '../support/upstream.ts';
 
@@ -14,7 +14,7 @@ const TIMEOUT_MS = 60_000;
 
 const NO_ANSWER = { upstream: 'hosted_a', reason: 'local=timeout' };
 
-type Pair = Course<'local' | 'hosted_a'>;
+type Pair = Scene<'local' | 'hosted_a'>;
 
 /** A gateway before an engine that has given so many first tokens, and a hosted upstream. */
 async function startUsed(
@@ -22,8 +22,8 @@ async function startUsed(
   samples = 20,
   usualMs = USUAL_MS,
 ): Promise<Pair> {
-  const course = await startCourse({ local: [], hosted_a: answers('paid') }, settings);
-  const { up, clock, url } = course;
+  const scene = await startScene({ local: [], hosted_a: answers('paid') }, settings);
+  const { up, clock, url } = scene;
   up.local.script = (call) => {
     clock.advance(usualMs);
     return answers('x')(call);
@@ -31,51 +31,49 @@ async function startUsed(
   for (let n = 0; n < samples; n += 1)
     expect(await chat(url, STREAM)).toMatchObject({ status: 200 });
   up.local.script = hang;
-  return course;
+  return scene;
 }
 
-/** Starts a request and waits until the engine has it. */
-async function ask({ url, up }: Pair, body: unknown = STREAM, headers = {}) {
-  const nth = up.local.calls.length + 1;
-  const pending = startChat(url, body, headers);
-  return { ...pending, call: await up.local.call(nth) };
+async function askLocal(scene: Pair, body: unknown = STREAM, headers = {}) {
+  const { pending, call } = await ask(scene, scene.up.local, body, headers);
+  return { ...pending, call };
 }
 
 const states = ({ host }: Pair) => host.snapshot().requests.map(({ state }) => state);
 
 describe('a fixed engine that is silent for several times what is predicted', () => {
   test('is given up before its time-out, and counts as slow and failed', async () => {
-    const course = await startUsed();
-    const pending = await ask(course);
-    course.clock.advance(HUNG_MS - 1);
-    expect(states(course)[0]).toBe('running');
-    expect(callsOf(course.up)['hosted_a']).toBe(0);
-    course.clock.advance(1);
+    const scene = await startUsed();
+    const pending = await askLocal(scene);
+    scene.clock.advance(HUNG_MS - 1);
+    expect(states(scene)[0]).toBe('running');
+    expect(callsOf(scene.up)['hosted_a']).toBe(0);
+    scene.clock.advance(1);
     expect(await pending.answer).toMatchObject(NO_ANSWER);
-    expect((await course.status()).circuits['local']).toMatchObject({
+    expect((await scene.status()).circuits['local']).toMatchObject({
       consecutiveFails: 1,
       consecutiveSlow: 1,
     });
-    await expectAtRest(course);
+    await expectAtRest(scene);
   });
 
   test('is given two hedge delays even if it is usually quick', async () => {
-    const course = await startUsed({}, 20, 100);
-    const pending = await ask(course);
-    course.clock.advance(SHORTEST_MS - 1);
-    expect(states(course)[0]).toBe('running');
-    course.clock.advance(1);
+    const scene = await startUsed({}, 20, 100);
+    const pending = await askLocal(scene);
+    scene.clock.advance(SHORTEST_MS - 1);
+    expect(states(scene)[0]).toBe('running');
+    scene.clock.advance(1);
     expect(await pending.answer).toMatchObject(NO_ANSWER);
   });
 
   test('opens its circuit like one that is hedged: three calls, then none', async () => {
-    const course = await startUsed();
+    const scene = await startUsed();
     for (let n = 0; n < 3; n += 1) {
-      const pending = await ask(course);
-      course.clock.advance(HUNG_MS);
+      const pending = await askLocal(scene);
+      scene.clock.advance(HUNG_MS);
       expect(await pending.answer).toMatchObject(NO_ANSWER);
     }
-    expect(await chat(course.url, STREAM)).toMatchObject({ reason: 'local=circuit_open' });
+    expect(await chat(scene.url, STREAM)).toMatchObject({ reason: 'local=circuit_open' });
   });
 
   test('is so with a pool of one machine', async () => {
@@ -94,52 +92,52 @@ describe('a fixed engine that is silent for several times what is predicted', ()
   });
 
   test('and answers before that is not given up', async () => {
-    const course = await startUsed();
-    const pending = await ask(course);
-    course.clock.advance(HUNG_MS - 1);
+    const scene = await startUsed();
+    const pending = await askLocal(scene);
+    scene.clock.advance(HUNG_MS - 1);
     await answers('late')(pending.call);
     expect(await pending.answer).toMatchObject({ upstream: 'local', reason: 'none' });
   });
 });
 
-const paid = async () => (await startCourse({ hosted_a: answers('paid') })).up.hosted_a;
+const paid = async () => (await startScene({ hosted_a: answers('paid') })).up.hosted_a;
 
 describe('it keeps its whole time-out', () => {
   test.each<[says: string, settings: Record<string, string>, samples: number]>([
     ['below 20 samples', {}, 19],
     ['with HEDGE=off', { HEDGE: 'off' }, 20],
   ])('%s', async (_says, settings, samples) => {
-    const course = await startUsed(settings, samples);
-    const pending = await ask(course);
-    course.clock.advance(TIMEOUT_MS - 1);
-    expect(states(course)[0]).toBe('running');
-    course.clock.advance(1);
+    const scene = await startUsed(settings, samples);
+    const pending = await askLocal(scene);
+    scene.clock.advance(TIMEOUT_MS - 1);
+    expect(states(scene)[0]).toBe('running');
+    scene.clock.advance(1);
     expect(await pending.answer).toMatchObject(NO_ANSWER);
   });
 
   test('where nobody else may be asked', async () => {
-    const course = await startUsed();
-    const pending = await ask(course, STREAM, { 'x-gateway-force-zero': '1' });
-    course.clock.advance(TIMEOUT_MS - 1);
-    expect(states(course)[0]).toBe('running');
-    course.clock.advance(1);
+    const scene = await startUsed();
+    const pending = await askLocal(scene, STREAM, { 'x-gateway-force-zero': '1' });
+    scene.clock.advance(TIMEOUT_MS - 1);
+    expect(states(scene)[0]).toBe('running');
+    scene.clock.advance(1);
     expect(await pending.answer).toMatchObject({ status: 504 });
   });
 
   test('after a minute without a first token: it may have unloaded its model', async () => {
-    const course = await startUsed();
-    course.clock.advance(60_001);
-    const pending = await ask(course);
-    course.clock.advance(TIMEOUT_MS - 1);
-    expect(states(course)[0]).toBe('running');
-    course.clock.advance(1);
+    const scene = await startUsed();
+    scene.clock.advance(60_001);
+    const pending = await askLocal(scene);
+    scene.clock.advance(TIMEOUT_MS - 1);
+    expect(states(scene)[0]).toBe('running');
+    scene.clock.advance(1);
     expect(await pending.answer).toMatchObject(NO_ANSWER);
   });
 
   test('for an answer that comes as a whole', async () => {
-    const course = await startUsed();
-    const pending = await ask(course, { ...STREAM, stream: false, n: 2 });
-    course.clock.advance(HUNG_MS);
+    const scene = await startUsed();
+    const pending = await askLocal(scene, { ...STREAM, stream: false, n: 2 });
+    scene.clock.advance(HUNG_MS);
     await answers('late')(pending.call);
     expect(await pending.answer).toMatchObject({ upstream: 'local' });
   });
@@ -149,32 +147,32 @@ describe('an engine that is at work for others', () => {
   const begins: Script = sse(ROLE, chunk({ content: 'one ' }));
 
   test('has not hung: who waits for its turn waits on', async () => {
-    const course = await startUsed();
-    course.up.local.script = ({ res }) => {
+    const scene = await startUsed();
+    scene.up.local.script = ({ res }) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' });
       res.write(ROLE + chunk({ content: 'one ' }));
     };
-    const first = await ask(course);
+    const first = await askLocal(scene);
     await first.received('one ');
-    course.up.local.script = hang;
-    const second = await ask(course);
+    scene.up.local.script = hang;
+    const second = await askLocal(scene);
     for (let n = 0; n < 2; n += 1) {
-      course.clock.advance(HUNG_MS);
+      scene.clock.advance(HUNG_MS);
       first.call.res.write(chunk({ content: `more ${n} ` }));
       await first.received(`more ${n}`);
     }
-    expect(callsOf(course.up)['hosted_a']).toBe(0);
+    expect(callsOf(scene.up)['hosted_a']).toBe(0);
     first.leave();
     await first.call.gone;
-    await expect.poll(() => states(course)[1]).toBe('cancelled');
+    await expect.poll(() => states(scene)[1]).toBe('cancelled');
     await begins(second.call);
     expect(await second.answer).toMatchObject({ upstream: 'local' });
   });
 
   test('has hung if it gives nobody anything any more', async () => {
-    const course = await startUsed();
-    const calls = [await ask(course), await ask(course)];
-    course.clock.advance(HUNG_MS);
+    const scene = await startUsed();
+    const calls = [await askLocal(scene), await askLocal(scene)];
+    scene.clock.advance(HUNG_MS);
     for (const { answer } of calls) expect(await answer).toMatchObject(NO_ANSWER);
   });
 });

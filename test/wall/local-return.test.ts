@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { chatStream, HELLO, startChat, textOf } from '../support/client.ts';
-import { attemptsOf, callsOf, expectAtRest, startCourse, STREAM } from '../support/hedging.ts';
+import { attemptsOf, callsOf, expectAtRest, startScene, STREAM } from '../support/scene.ts';
 import { MODEL, startMachine, startTier } from '../support/tier.ts';
 import { answers, error, hang, json, type Script } from '../support/upstream.ts';
 
@@ -17,85 +17,85 @@ describe('a local that has room again in 2 seconds', () => {
     ['a 429', limitedFor('2')],
     ['a busy 503', busyFor('2')],
   ])('(%s) is waited for where it is alone: the answer is not lost', async (_says, script) => {
-    const course = await startCourse({ local: [script, answers('after the wait')] });
-    const pending = chatStream(course.url);
-    course.clock.advance(await course.clock.timer(2000, 2000));
+    const scene = await startScene({ local: [script, answers('after the wait')] });
+    const pending = chatStream(scene.url);
+    scene.clock.advance(await scene.clock.timer(2000, 2000));
     const answer = await pending;
     expect(answer).toMatchObject(SERVED);
     expect(textOf(answer.text)).toBe('after the wait');
-    expect(attemptsOf(course).map(([, , reason]) => reason)).toEqual([
+    expect(attemptsOf(scene).map(([, , reason]) => reason)).toEqual([
       expect.stringMatching(/rate_limited|busy/),
       null,
     ]);
-    await expectAtRest(course);
+    await expectAtRest(scene);
   });
 
   test.each(['own', 'off', 'all'])(
     'is waited for with HEDGE=%s where nothing may be spent',
     async (hedge) => {
-      const course = await startCourse(
+      const scene = await startScene(
         { local: [limitedFor('2'), answers('x')], hosted_a: answers('paid') },
         { HEDGE: hedge },
       );
-      const pending = startChat(course.url, STREAM, ZERO);
-      course.clock.advance(await course.clock.timer(2000, 2000));
+      const pending = startChat(scene.url, STREAM, ZERO);
+      scene.clock.advance(await scene.clock.timer(2000, 2000));
       expect(await pending.answer).toMatchObject({ status: 200, upstream: 'local' });
-      expect(callsOf(course.up)).toEqual({ local: 2, hosted_a: 0 });
+      expect(callsOf(scene.up)).toEqual({ local: 2, hosted_a: 0 });
     },
   );
 
   test('is waited for where the others are out', async () => {
-    const course = await startCourse({ local: [], hosted_a: limitedFor('60') }, { HEDGE: 'all' });
-    course.up.local.script = error(400, 'the prompt is too long');
-    await chatStream(course.url);
-    const { local } = course.up;
+    const scene = await startScene({ local: [], hosted_a: limitedFor('60') }, { HEDGE: 'all' });
+    scene.up.local.script = error(400, 'the prompt is too long');
+    await chatStream(scene.url);
+    const { local } = scene.up;
     local.script = (call) =>
       local.calls.length === 2 ? limitedFor('2')(call) : answers('x')(call);
-    const pending = chatStream(course.url);
-    course.clock.advance(await course.clock.timer(2000, 2000));
+    const pending = chatStream(scene.url);
+    scene.clock.advance(await scene.clock.timer(2000, 2000));
     expect(await pending).toMatchObject({ status: 200, upstream: 'local' });
-    expect(callsOf(course.up)).toEqual({ local: 3, hosted_a: 1 });
+    expect(callsOf(scene.up)).toEqual({ local: 3, hosted_a: 1 });
   });
 
   test.each(['own', 'off'])('is waited for with HEDGE=%s before money is spent', async (hedge) => {
-    const course = await startCourse(
+    const scene = await startScene(
       { local: [limitedFor('2'), answers('x')], hosted_a: answers('paid'), ondemand: answers('y') },
       { HEDGE: hedge, ONDEMAND_WARMUP: 'true' },
     );
-    const pending = chatStream(course.url);
-    course.clock.advance(await course.clock.timer(2000, 2000));
+    const pending = chatStream(scene.url);
+    scene.clock.advance(await scene.clock.timer(2000, 2000));
     expect(await pending).toMatchObject(SERVED);
-    expect(callsOf(course.up)).toEqual({ local: 2, hosted_a: 0, ondemand: 0 });
+    expect(callsOf(scene.up)).toEqual({ local: 2, hosted_a: 0, ondemand: 0 });
     // Nor is a GPU started that costs money by the minute.
-    expect(course.up.ondemand.gets).toHaveLength(0);
+    expect(scene.up.ondemand.gets).toHaveLength(0);
   });
 
   test('is not waited for with HEDGE=all where another may be asked', async () => {
-    const course = await startCourse(
+    const scene = await startScene(
       { local: limitedFor('2'), hosted_a: answers('paid') },
       { HEDGE: 'all' },
     );
-    expect(await chatStream(course.url)).toMatchObject({
+    expect(await chatStream(scene.url)).toMatchObject({
       upstream: 'hosted_a',
       reason: 'local=rate_limited',
     });
   });
 
   test('and refuses again is left: it is waited for once', async () => {
-    const course = await startCourse({ local: limitedFor('1'), hosted_a: answers('paid') });
-    const pending = chatStream(course.url);
-    course.clock.advance(await course.clock.timer(1000, 1000));
+    const scene = await startScene({ local: limitedFor('1'), hosted_a: answers('paid') });
+    const pending = chatStream(scene.url);
+    scene.clock.advance(await scene.clock.timer(1000, 1000));
     expect(await pending).toMatchObject({ upstream: 'hosted_a', reason: 'local=rate_limited' });
-    expect(callsOf(course.up)).toEqual({ local: 2, hosted_a: 1 });
+    expect(callsOf(scene.up)).toEqual({ local: 2, hosted_a: 1 });
   });
 
   test('is called at last where all others have failed meanwhile', async () => {
-    const course = await startCourse(
+    const scene = await startScene(
       { local: [limitedFor('2'), answers('x')], hosted_a: error(503) },
       { HEDGE: 'all' },
     );
-    const pending = chatStream(course.url);
-    course.clock.advance(await course.clock.timer(2000, 2000));
+    const pending = chatStream(scene.url);
+    scene.clock.advance(await scene.clock.timer(2000, 2000));
     expect(await pending).toMatchObject({
       status: 200,
       upstream: 'local',
@@ -104,51 +104,51 @@ describe('a local that has room again in 2 seconds', () => {
   });
 
   test('is waited for by those as well that come while it is still out', async () => {
-    const course = await startCourse({ local: limitedFor('1') });
-    const first = chatStream(course.url);
-    course.clock.advance(await course.clock.timer(1000, 1000));
+    const scene = await startScene({ local: limitedFor('1') });
+    const first = chatStream(scene.url);
+    scene.clock.advance(await scene.clock.timer(1000, 1000));
     expect(await first).toMatchObject({ status: 429, reason: 'local=rate_limited' });
-    course.up.local.script = answers('x');
-    course.clock.advance(400);
-    const second = chatStream(course.url);
-    course.clock.advance(await course.clock.timer(600, 600));
+    scene.up.local.script = answers('x');
+    scene.clock.advance(400);
+    const second = chatStream(scene.url);
+    scene.clock.advance(await scene.clock.timer(600, 600));
     expect(await second).toMatchObject(SERVED);
   });
 });
 
 describe('the wait', () => {
   test('ends with the caller, and nobody is called any more', async () => {
-    const course = await startCourse({ local: limitedFor('2'), hosted_a: answers('paid') });
-    const pending = startChat(course.url, STREAM);
-    await course.clock.timer(2000, 2000);
+    const scene = await startScene({ local: limitedFor('2'), hosted_a: answers('paid') });
+    const pending = startChat(scene.url, STREAM);
+    await scene.clock.timer(2000, 2000);
     pending.leave();
     await expect
-      .poll(() => course.host.snapshot().requests.map(({ state }) => state))
+      .poll(() => scene.host.snapshot().requests.map(({ state }) => state))
       .toEqual(['cancelled']);
-    course.clock.advance(2000);
-    await expectAtRest(course);
-    expect(callsOf(course.up)).toEqual({ local: 1, hosted_a: 0 });
+    scene.clock.advance(2000);
+    await expectAtRest(scene);
+    expect(callsOf(scene.up)).toEqual({ local: 1, hosted_a: 0 });
   });
 
   test('is at most RETRY_AFTER_MAX_MS', async () => {
-    const course = await startCourse({ local: limitedFor('2') }, { RETRY_AFTER_MAX_MS: '1999' });
-    expect(await chatStream(course.url)).toMatchObject({ status: 429 });
+    const scene = await startScene({ local: limitedFor('2') }, { RETRY_AFTER_MAX_MS: '1999' });
+    expect(await chatStream(scene.url)).toMatchObject({ status: 429 });
   });
 
   test('is within the time-out of local', async () => {
-    const course = await startCourse({ local: limitedFor('2') }, { LOCAL_TIMEOUT_MS: '2000' });
-    expect(await chatStream(course.url)).toMatchObject({ status: 429 });
+    const scene = await startScene({ local: limitedFor('2') }, { LOCAL_TIMEOUT_MS: '2000' });
+    expect(await chatStream(scene.url)).toMatchObject({ status: 429 });
   });
 
   test('counts in the time-out: the second call gets what is left', async () => {
-    const course = await startCourse(
+    const scene = await startScene(
       { local: [limitedFor('2'), hang] },
       { LOCAL_TIMEOUT_MS: '5000' },
     );
-    const pending = chatStream(course.url);
-    course.clock.advance(await course.clock.timer(2000, 2000));
-    await course.up.local.call(2);
-    course.clock.advance(3000);
+    const pending = chatStream(scene.url);
+    scene.clock.advance(await scene.clock.timer(2000, 2000));
+    await scene.up.local.call(2);
+    scene.clock.advance(3000);
     expect(await pending).toMatchObject({ status: 504, reason: 'local=timeout' });
   });
 });

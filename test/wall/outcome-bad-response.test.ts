@@ -149,7 +149,6 @@ describe.each([
       worded({
         status: 502,
         code: 'upstream_bad_response',
-        reason: `${upstream}=bad_response`,
         last: [upstream, `bad_response (${described})`],
       }),
     );

@@ -83,7 +83,6 @@ describe('the last word', () => {
       worded({
         status: 503,
         code: 'upstream_unavailable',
-        reason: 'hosted_a=http_503',
         last: ['hosted_a', 'http_503 (HTTP 503)'],
       }),
     );

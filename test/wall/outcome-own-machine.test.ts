@@ -42,7 +42,6 @@ describe('a local that is full', () => {
       worded({
         status: 503,
         code: 'upstream_busy',
-        reason: 'local=busy',
         last: ['local', `busy (HTTP ${status})`],
         retryAfter: '2',
       }),
@@ -56,7 +55,6 @@ describe('a local that is full', () => {
       worded({
         status: 503,
         code: 'upstream_busy',
-        reason: 'local=busy',
         last: ['local', 'busy (HTTP 503)'],
         retryAfter: '11',
       }),
@@ -120,7 +118,6 @@ describe('a refused credential', () => {
       worded({
         status: 502,
         code: 'upstream_credentials',
-        reason: 'local=credentials',
         last: ['local', 'credentials (HTTP 401)'],
       }),
     );
@@ -158,7 +155,6 @@ describe('a refused credential', () => {
         worded({
           status: 502,
           code: 'upstream_credentials',
-          reason: `${upstream}=credentials`,
           last: [upstream, `credentials (HTTP ${status})`],
         }),
       );
@@ -189,7 +185,6 @@ describe('an agent whose engine is gone', () => {
       worded({
         status: 502,
         code: 'upstream_unreachable',
-        reason: 'local=unreachable',
         last: ['local', 'unreachable (HTTP 502)'],
       }),
     );

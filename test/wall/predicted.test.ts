@@ -1,15 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { chat, startChat } from '../support/client.ts';
+import { chat } from '../support/client.ts';
 import type { ManualClock } from '../support/clock.ts';
 import {
+  ask,
   attemptsOf,
   callsOf,
   LINE_MS,
-  startCourse,
+  pass,
+  type Scene,
+  startScene,
   STREAM,
-  type Course,
-} from '../support/hedging.ts';
-import { turns } from '../support/report.ts';
+} from '../support/scene.ts';
 import { startMachine, startTier, type Machine } from '../support/tier.ts';
 import { answers, error, hang, type Script, type Upstream } from '../support/upstream.ts';
 
@@ -41,7 +42,7 @@ const reading =
   };
 
 /** Has `local` read so many prompts, of 1 to 20 kB. */
-async function teach({ url, clock, up }: Course<'local'>, count: number): Promise<void> {
+async function teach({ url, clock, up }: Scene<'local'>, count: number): Promise<void> {
   up.local.script = reading(clock);
   for (let n = 1; n <= count; n += 1) {
     expect(await chat(url, promptOf(n * 1000))).toMatchObject({ upstream: 'local' });
@@ -52,33 +53,32 @@ async function teach({ url, clock, up }: Course<'local'>, count: number): Promis
 async function startTaught(
   settings: Readonly<Record<string, string>> = {},
   samples = 20,
-): Promise<Course<'local' | 'hosted_a'>> {
-  const course = await startCourse({ local: [], hosted_a: [] }, { HEDGE: 'all', ...settings });
-  course.up.hosted_a.script = answers('from a');
-  await teach(course, samples);
-  return course;
+): Promise<Scene<'local' | 'hosted_a'>> {
+  const scene = await startScene({ local: [], hosted_a: [] }, { HEDGE: 'all', ...settings });
+  scene.up.hosted_a.script = answers('from a');
+  await teach(scene, samples);
+  return scene;
 }
 
 const asked = (upstream: Upstream) => upstream.calls.length;
 
 describe('local whose first token cannot come before the line', () => {
   test('is skipped at once', async () => {
-    const course = await startTaught();
-    expect(await chat(course.url, promptOf(LONG))).toMatchObject({
+    const scene = await startTaught();
+    expect(await chat(scene.url, promptOf(LONG))).toMatchObject({
       status: 200,
       upstream: 'hosted_a',
       reason: 'local=predicted_slow',
     });
-    expect(callsOf(course.up)).toEqual({ local: 20, hosted_a: 1 });
-    expect(attemptsOf(course)).toEqual([['hosted_a', 'turn', null]]);
+    expect(callsOf(scene.up)).toEqual({ local: 20, hosted_a: 1 });
+    expect(attemptsOf(scene)).toEqual([['hosted_a', 'turn', null]]);
   });
 
   test('is not known to be slow before 20 first tokens', async () => {
-    const course = await startTaught({}, 19);
-    course.up.local.script = hang;
-    const pending = startChat(course.url, promptOf(LONG));
-    await course.up.local.call(20);
-    course.clock.advance(LINE_MS);
+    const scene = await startTaught({}, 19);
+    scene.up.local.script = hang;
+    const { pending } = await ask(scene, scene.up.local, promptOf(LONG));
+    scene.clock.advance(LINE_MS);
     expect(await pending.answer).toMatchObject({ reason: 'local=outrun' });
   });
 
@@ -86,40 +86,40 @@ describe('local whose first token cannot come before the line', () => {
     ['before', LINE_MS / MS_PER_BYTE - 1000, 'local', 'none'],
     ['behind', LINE_MS / MS_PER_BYTE + 1000, 'hosted_a', 'local=predicted_slow'],
   ])('a prompt that is read %s the line is told apart', async (_side, bytes, upstream, reason) => {
-    const course = await startTaught();
-    expect(await chat(course.url, promptOf(bytes))).toMatchObject({ upstream, reason });
+    const scene = await startTaught();
+    expect(await chat(scene.url, promptOf(bytes))).toMatchObject({ upstream, reason });
   });
 
   test('has the line that the owner set', async () => {
-    const course = await startTaught({ HEDGE_MS: '2500' });
-    expect(await chat(course.url, promptOf(24_000))).toMatchObject({ reason: 'none' });
-    expect(await chat(course.url, promptOf(26_000))).toMatchObject({
+    const scene = await startTaught({ HEDGE_MS: '2500' });
+    expect(await chat(scene.url, promptOf(24_000))).toMatchObject({ reason: 'none' });
+    expect(await chat(scene.url, promptOf(26_000))).toMatchObject({
       reason: 'local=predicted_slow',
     });
   });
 
   test.each(['own', 'off'])('is asked all the same with HEDGE=%s', async (hedge) => {
-    const course = await startTaught({ HEDGE: hedge });
-    expect(await chat(course.url, promptOf(LONG))).toMatchObject({
+    const scene = await startTaught({ HEDGE: hedge });
+    expect(await chat(scene.url, promptOf(LONG))).toMatchObject({
       upstream: 'local',
       reason: 'none',
     });
-    expect(asked(course.up.hosted_a)).toBe(0);
+    expect(asked(scene.up.hosted_a)).toBe(0);
   });
 
   test('is asked where nothing may be spent', async () => {
-    const course = await startTaught();
+    const scene = await startTaught();
     const zero = { 'x-gateway-force-zero': '1' };
-    expect(await chat(course.url, promptOf(LONG), zero)).toMatchObject({
+    expect(await chat(scene.url, promptOf(LONG), zero)).toMatchObject({
       upstream: 'local',
       reason: 'none',
     });
   });
 
   test('is asked where nobody else is set up', async () => {
-    const course = await startCourse({ local: [] }, { HEDGE: 'all' });
-    await teach(course, 20);
-    expect(await chat(course.url, promptOf(LONG))).toMatchObject({
+    const scene = await startScene({ local: [] }, { HEDGE: 'all' });
+    await teach(scene, 20);
+    expect(await chat(scene.url, promptOf(LONG))).toMatchObject({
       upstream: 'local',
       reason: 'none',
     });
@@ -129,8 +129,8 @@ describe('local whose first token cannot come before the line', () => {
     ['an open circuit', DEAD],
     ['a rate limit', error(429, 'no', null, { 'retry-after': '60' })],
   ])('is asked where nobody else lets the request in for %s', async (_why, script) => {
-    const course = await startTaught({ FAIL_THRESHOLD: '1' });
-    const { up, clock, url } = course;
+    const scene = await startTaught({ FAIL_THRESHOLD: '1' });
+    const { up, clock, url } = scene;
     up.hosted_a.script = script;
     up.local.script = TOO_LONG;
     await chat(url);
@@ -143,53 +143,51 @@ describe('local whose first token cannot come before the line', () => {
 
 describe('local that was put off', () => {
   test('is asked at last where all others fail, and its answer names them', async () => {
-    const course = await startTaught();
-    course.up.hosted_a.script = DEAD;
-    expect(await chat(course.url, promptOf(LONG))).toMatchObject({
+    const scene = await startTaught();
+    scene.up.hosted_a.script = DEAD;
+    expect(await chat(scene.url, promptOf(LONG))).toMatchObject({
       status: 200,
       upstream: 'local',
       reason: 'hosted_a=http_503',
     });
-    expect(callsOf(course.up)).toEqual({ local: 21, hosted_a: 1 });
-    expect(attemptsOf(course)).toEqual([
+    expect(callsOf(scene.up)).toEqual({ local: 21, hosted_a: 1 });
+    expect(attemptsOf(scene)).toEqual([
       ['hosted_a', 'turn', 'http_503'],
       ['local', 'turn', null],
     ]);
   });
 
   test('and then fails as well has the last word, and none is called twice', async () => {
-    const course = await startTaught();
-    course.up.hosted_a.script = DEAD;
-    course.up.local.script = error(504);
-    const answer = await chat(course.url, promptOf(LONG));
+    const scene = await startTaught();
+    scene.up.hosted_a.script = DEAD;
+    scene.up.local.script = error(504);
+    const answer = await chat(scene.url, promptOf(LONG));
     expect(answer).toMatchObject({
       status: 502,
       upstream: 'none',
       reason: 'hosted_a=http_503; local=http_504',
     });
     expect(answer.text).toMatch(/hosted_a: answered HTTP 503\. local: answered HTTP 504\./);
-    expect(callsOf(course.up)).toEqual({ local: 21, hosted_a: 1 });
+    expect(callsOf(scene.up)).toEqual({ local: 21, hosted_a: 1 });
   });
 
   test('is not asked where another one says that the caller is at fault', async () => {
-    const course = await startTaught();
-    course.up.hosted_a.script = error(400, 'bad temperature');
-    expect(await chat(course.url, promptOf(LONG))).toMatchObject({
+    const scene = await startTaught();
+    scene.up.hosted_a.script = error(400, 'bad temperature');
+    expect(await chat(scene.url, promptOf(LONG))).toMatchObject({
       status: 400,
       upstream: 'hosted_a',
       reason: 'local=predicted_slow',
     });
-    expect(asked(course.up.local)).toBe(20);
+    expect(asked(scene.up.local)).toBe(20);
   });
 
   test('is no hedge of a slow hosted one either', async () => {
-    const course = await startTaught();
-    course.up.hosted_a.script = hang;
-    const pending = startChat(course.url, promptOf(LONG));
-    const call = await course.up.hosted_a.call(1);
-    course.clock.advance(3 * LINE_MS);
-    await turns(course);
-    expect(asked(course.up.local)).toBe(20);
+    const scene = await startTaught();
+    scene.up.hosted_a.script = hang;
+    const { pending, call } = await ask(scene, scene.up.hosted_a, promptOf(LONG));
+    await pass(scene, 3 * LINE_MS);
+    expect(asked(scene.up.local)).toBe(20);
     await answers('from a')(call);
     expect(await pending.answer).toMatchObject({ reason: 'local=predicted_slow' });
   });
@@ -197,8 +195,8 @@ describe('local that was put off', () => {
 
 describe('what has not been heard of for a minute', () => {
   test('is not believed: local is tried again', async () => {
-    const course = await startTaught();
-    const { up, clock, url } = course;
+    const scene = await startTaught();
+    const { up, clock, url } = scene;
     clock.advance(BELIEVED_MS);
     expect(await chat(url, promptOf(LONG))).toMatchObject({ reason: 'local=predicted_slow' });
     clock.advance(1);
@@ -209,12 +207,11 @@ describe('what has not been heard of for a minute', () => {
   });
 
   test('and is slow again when tried is believed for another minute', async () => {
-    const course = await startTaught();
-    const { up, clock, url } = course;
+    const scene = await startTaught();
+    const { up, clock, url } = scene;
     clock.advance(BELIEVED_MS + 1);
     up.local.script = hang;
-    const pending = startChat(url, promptOf(LONG));
-    await up.local.call(21);
+    const { pending } = await ask(scene, up.local, promptOf(LONG));
     clock.advance(LINE_MS);
     expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'local=outrun' });
     clock.advance(BELIEVED_MS);
@@ -224,12 +221,12 @@ describe('what has not been heard of for a minute', () => {
 });
 
 describe('the circuit', () => {
-  const localOf = async (course: Course<'local'>) => (await course.status()).circuits['local'];
+  const localOf = async (scene: Scene<'local'>) => (await scene.status()).circuits['local'];
 
   test('does not hold a long prompt’s late first token against local, if it was predicted', async () => {
-    const course = await startTaught({ HEDGE: 'off' });
-    for (let n = 0; n < 3; n += 1) await chat(course.url, promptOf(LONG));
-    expect((await course.status()).circuits['local']).toMatchObject({
+    const scene = await startTaught({ HEDGE: 'off' });
+    for (let n = 0; n < 3; n += 1) await chat(scene.url, promptOf(LONG));
+    expect((await scene.status()).circuits['local']).toMatchObject({
       consecutiveSlow: 0,
       open: false,
       lastTtftMs: 8000,
@@ -237,63 +234,61 @@ describe('the circuit', () => {
   });
 
   test('holds it against local as long as nothing is predicted', async () => {
-    const course = await startTaught({ HEDGE: 'off' }, 18);
-    await chat(course.url, promptOf(LONG));
-    expect(await localOf(course)).toMatchObject({ consecutiveSlow: 1 });
+    const scene = await startTaught({ HEDGE: 'off' }, 18);
+    await chat(scene.url, promptOf(LONG));
+    expect(await localOf(scene)).toMatchObject({ consecutiveSlow: 1 });
   });
 
   test('holds against local what comes on top of the prompt’s own time', async () => {
-    const course = await startTaught({ HEDGE: 'off' });
-    course.up.local.script = reading(course.clock, MS_PER_BYTE, LINE_MS + 100);
-    await chat(course.url, promptOf(LONG));
-    expect(await localOf(course)).toMatchObject({ consecutiveSlow: 1 });
-    await chat(course.url, promptOf(1000));
-    expect(await localOf(course)).toMatchObject({ consecutiveSlow: 2 });
+    const scene = await startTaught({ HEDGE: 'off' });
+    scene.up.local.script = reading(scene.clock, MS_PER_BYTE, LINE_MS + 100);
+    await chat(scene.url, promptOf(LONG));
+    expect(await localOf(scene)).toMatchObject({ consecutiveSlow: 1 });
+    await chat(scene.url, promptOf(1000));
+    expect(await localOf(scene)).toMatchObject({ consecutiveSlow: 2 });
   });
 
   test('does not hold it against one that was outrun while it read', async () => {
-    const course = await startTaught();
-    const { up, clock, url } = course;
+    const scene = await startTaught();
+    const { up, clock } = scene;
     clock.advance(BELIEVED_MS + 1);
     up.local.script = hang;
-    const pending = startChat(url, promptOf(LONG));
-    await up.local.call(21);
+    const { pending } = await ask(scene, up.local, promptOf(LONG));
     clock.advance(LINE_MS);
     await pending.answer;
-    expect(await localOf(course)).toMatchObject({ consecutiveSlow: 0 });
+    expect(await localOf(scene)).toMatchObject({ consecutiveSlow: 0 });
   });
 
   test('holds silence against one that was outrun although it had little to read', async () => {
-    const course = await startTaught();
-    const { up, clock, url } = course;
+    const scene = await startTaught();
+    const { up, clock } = scene;
     up.local.script = hang;
-    const pending = startChat(url, promptOf(1000));
-    await up.local.call(21);
+    const { pending } = await ask(scene, up.local, promptOf(1000));
     clock.advance(LINE_MS);
     await pending.answer;
-    expect(await localOf(course)).toMatchObject({ consecutiveSlow: 0 });
+    expect(await localOf(scene)).toMatchObject({ consecutiveSlow: 0 });
   });
 });
 
 describe('the record', () => {
   test('shows what was predicted beside what came', async () => {
-    const course = await startTaught({ HEDGE: 'off' });
-    course.up.local.script = reading(course.clock, 2 * MS_PER_BYTE);
-    await chat(course.url, promptOf(SHORT));
-    const [row, ...before] = course.host.snapshot().requests;
+    const scene = await startTaught({ HEDGE: 'off' });
+    scene.up.local.script = reading(scene.clock, 2 * MS_PER_BYTE);
+    await chat(scene.url, promptOf(SHORT));
+    const [row, ...before] = scene.host.snapshot().requests;
     expect(row?.attempts).toMatchObject([{ predictedMs: 4000, firstContentMs: 8000 }]);
     expect(before).toHaveLength(20);
     for (const { attempts } of before) expect(attempts).toMatchObject([{ predictedMs: null }]);
   });
 
   test('predicts from the start of the request, and nothing of upstreams that are not one’s own', async () => {
-    const course = await startTaught();
-    course.up.hosted_a.script = (call) => {
-      course.clock.advance(1500);
+    const scene = await startTaught();
+    scene.up.hosted_a.script = (call) => {
+      scene.clock.advance(1500);
       return DEAD(call);
     };
-    await chat(course.url, promptOf(LONG));
-    expect(course.host.snapshot().requests[0]?.attempts).toMatchObject([
+    await chat(scene.url, promptOf(LONG));
+    expect(scene.host.snapshot().requests[0]?.attempts).toMatchObject([
       { upstream: 'hosted_a', startMs: 0, predictedMs: null },
       { upstream: 'local', startMs: 1500, predictedMs: 9500, firstContentMs: 9500 },
     ]);

@@ -43,6 +43,22 @@ function bufferBytes(): number {
   return arrayBuffers + heapUsed;
 }
 
+/** A caller that has stopped reading, before an upstream that has written all that there is room for. */
+async function startFlooded({ sent, script }: ReturnType<typeof flood>) {
+  const upstream = await startUpstream(script);
+  const clock = createManualClock();
+  const gateway = await startGateway(
+    { HOSTED_A_BASE_URL: upstream.url, IDLE_TIMEOUT_MS: '5000' },
+    clock,
+  );
+  const caller = await openWire(gateway.url, false);
+  caller.send(chatBytes({ ...HELLO, stream: true }));
+  const call = await upstream.call(1);
+  caller.pause();
+  await settled(gateway, () => sent.bytes);
+  return { clock, gateway, caller, call };
+}
+
 test('a caller that does not read stops the upstream, fills no memory, and is not timed out', async () => {
   const { sent, script } = flood(({ res }) => void res.end(STOP + DONE));
   const upstream = await startUpstream(script);
@@ -73,18 +89,9 @@ test('a caller that does not read stops the upstream, fills no memory, and is no
 });
 
 test('once the caller reads again, silence of the upstream counts anew from there', async () => {
-  const { sent, script } = flood(({ res }) => void res.write(chunk({ content: 'the last word' })));
-  const upstream = await startUpstream(script);
-  const clock = createManualClock();
-  const gateway = await startGateway(
-    { HOSTED_A_BASE_URL: upstream.url, IDLE_TIMEOUT_MS: '5000' },
-    clock,
+  const { clock, gateway, caller, call } = await startFlooded(
+    flood(({ res }) => void res.write(chunk({ content: 'the last word' }))),
   );
-  const caller = await openWire(gateway.url, false);
-  caller.send(chatBytes({ ...HELLO, stream: true }));
-  const call = await upstream.call(1);
-  caller.pause();
-  await settled(gateway, () => sent.bytes);
   clock.advance(20_000);
   caller.resume();
   await caller.received('the last word');
@@ -97,18 +104,7 @@ test('once the caller reads again, silence of the upstream counts anew from ther
 });
 
 test('a caller that reads nothing for ten minutes loses its upstream call, which is nobody’s failure', async () => {
-  const { sent, script } = flood(() => {});
-  const upstream = await startUpstream(script);
-  const clock = createManualClock();
-  const gateway = await startGateway(
-    { HOSTED_A_BASE_URL: upstream.url, IDLE_TIMEOUT_MS: '5000' },
-    clock,
-  );
-  const caller = await openWire(gateway.url, false);
-  caller.send(chatBytes({ ...HELLO, stream: true }));
-  const call = await upstream.call(1);
-  caller.pause();
-  await settled(gateway, () => sent.bytes);
+  const { clock, gateway, call } = await startFlooded(flood(() => {}));
   clock.advance(590_000);
   await turns(gateway);
   expect(call.res.destroyed).toBe(false);

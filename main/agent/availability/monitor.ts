@@ -24,8 +24,8 @@ interface AvailabilityMonitorDeps {
   readonly inference: Pick<Inference, 'inFlight' | 'lastEndedTicks'>;
 }
 
-/** A GPU is still busy with our own work for a moment after the last answer. */
-const AFTERGLOW_MS = 5000;
+/** The last reading of a GPU is up to this old and still shows our own work after its end. */
+const AFTERGLOW_MS = 20_000;
 
 export function createAvailabilityMonitor(deps: AvailabilityMonitorDeps): AvailabilityMonitor {
   const { clock, telemetry, surroundings, availability, inference } = deps;

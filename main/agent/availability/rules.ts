@@ -96,8 +96,8 @@ const IDLE_MS = 300_000;
 const COOLED_BY_C = 5;
 const BUSY_PERCENT = 30;
 const QUIET_PERCENT = 10;
-/** A window that is dragged keeps a GPU busy for a second; another program for longer. */
-const BUSY_MS = 5000;
+/** One reading, of every 15 s, may have met a window that is dragged; another program is in two of them. */
+const BUSY_MS = 20_000;
 /** Games load levels: quiet must last longer than that. */
 const QUIET_MS = 30_000;
 

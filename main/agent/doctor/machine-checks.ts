@@ -1,5 +1,6 @@
 import { type AgentRecord, CHECKS } from '#shared/provider.ts';
 import { sleep, type Clock } from '../../platform/clock.ts';
+import { readingsText } from '../telemetry/gpu-device.ts';
 import type { Telemetry, TelemetryWatch } from '../telemetry/telemetry.ts';
 import { shown, type DoctorEntry } from './report.ts';
 
@@ -26,9 +27,9 @@ export function checkGpus(
 ): DoctorEntry {
   const passed = gpu.count > 0;
   const [problem] = gpus.problems;
-  const cards = gpu.devices.map(({ name, memory_total_mb }) =>
-    memory_total_mb === null ? name : `${name} (${memory_total_mb} MiB)`,
-  );
+  const cards = gpus.devices
+    .filter(({ fault }) => fault === null)
+    .map((device, index) => `${gpu.devices[index]?.name}: ${readingsText(device)}`);
   const faults = gpus.devices.flatMap(({ name, fault }) =>
     fault === null ? [] : [`${name ?? 'a GPU'}: ${fault}`],
   );

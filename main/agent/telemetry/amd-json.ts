@@ -1,6 +1,6 @@
 import { isObject } from '#shared/objects.ts';
 import { listOf, memberOf, numberOf, parseJson, textOf } from '../../platform/json.ts';
-import { type GpuDevice, UNREAD } from './gpu-device.ts';
+import { type GpuDevice, parsePciAddress, readBy } from './gpu-device.ts';
 import { difference, mebibytes } from './sysfs.ts';
 
 /** Both tools may print warnings before their JSON. */
@@ -21,7 +21,7 @@ function quantity(value: unknown): number | null {
 }
 
 /**
- * Reads `amd-smi metric --usage --temperature --mem-usage --json`; null where the output is something else.
+ * Reads `amd-smi metric --usage --temperature --power --mem-usage --json`; null where the output is something else.
  */
 export function parseAmdSmiMetric(text: string): readonly GpuDevice[] | null {
   const cards = amdSmiCards(text).filter((card) => numberOf(memberOf(card, 'gpu')) !== null);
@@ -30,11 +30,9 @@ export function parseAmdSmiMetric(text: string): readonly GpuDevice[] | null {
     const total = quantity(memberOf(card, 'mem_usage', 'total_vram'));
     const used = quantity(memberOf(card, 'mem_usage', 'used_vram'));
     const temperatures = memberOf(card, 'temperature');
-    return {
-      ...UNREAD,
+    return readBy('amd-smi', {
       key: `amd-${numberOf(memberOf(card, 'gpu'))}`,
       vendor: 'amd',
-      name: null,
       memoryTotalMb: total,
       memoryUsedMb: used,
       memoryFreeMb: quantity(memberOf(card, 'mem_usage', 'free_vram')) ?? difference(total, used),
@@ -42,7 +40,8 @@ export function parseAmdSmiMetric(text: string): readonly GpuDevice[] | null {
       utilMemory: quantity(memberOf(card, 'usage', 'umc_activity')),
       temperatureC:
         quantity(memberOf(temperatures, 'edge')) ?? quantity(memberOf(temperatures, 'hotspot')),
-    };
+      powerW: quantity(memberOf(card, 'power', 'socket_power')),
+    });
   });
 }
 
@@ -73,6 +72,7 @@ export const ROCM_SMI_ARGS = [
   '--showmeminfo',
   'vram',
   '--showtemp',
+  '--showpower',
   '--showproductname',
   '--showbus',
   '--json',
@@ -91,10 +91,11 @@ export function parseRocmSmi(text: string): readonly GpuDevice[] | null {
     const field = (...names: readonly string[]) => fieldOf(card, names);
     const total = mebibytes(numberOf(field('vram total memory (b)')));
     const used = mebibytes(numberOf(field('vram total used memory (b)')));
-    return {
-      ...UNREAD,
-      key: textOf(field('pci bus'))?.toLowerCase() ?? id.replace('card', 'amd-'),
+    const address = parsePciAddress(textOf(field('pci bus')));
+    return readBy('rocm-smi', {
+      key: address ?? id.replace('card', 'amd-'),
       vendor: 'amd',
+      pciAddress: address,
       name: marketedName(field('card series')) ?? marketedName(field('card model')),
       memoryTotalMb: total,
       memoryUsedMb: used,
@@ -105,7 +106,10 @@ export function parseRocmSmi(text: string): readonly GpuDevice[] | null {
       temperatureC: numberOf(
         field('temperature (sensor edge) (c)', 'temperature (sensor junction) (c)'),
       ),
-    };
+      powerW: numberOf(
+        field('average graphics package power (w)', 'current socket graphics package power (w)'),
+      ),
+    });
   });
 }
 
@@ -114,9 +118,9 @@ export function parseRocmSmi(text: string): readonly GpuDevice[] | null {
  * front where only that database does: `Arcturus GL-XL [Instinct MI100]`. Several names in brackets are
  * left as they are.
  */
-function marketedName(value: unknown): string | null {
+export function marketedName(value: unknown): string | null {
   const text = textOf(value);
-  if (text === null || /^(0x[\da-f]+|N\/A)$/i.test(text)) return null;
+  if (text === null || /^((0x|Device )[\da-f]+|N\/A)$/i.test(text)) return null;
   return /\[([^\]/]+)\]$/.exec(text)?.[1] ?? text;
 }
 

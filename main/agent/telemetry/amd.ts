@@ -5,16 +5,23 @@ import {
   parseRocmSmi,
   ROCM_SMI_ARGS,
 } from './amd-json.ts';
-import { type GpuCollector, type GpuDevice, UNREAD } from './gpu-device.ts';
+import {
+  type GpuCollector,
+  type GpuDevice,
+  mergedDevice,
+  parsePciAddress,
+  readBy,
+} from './gpu-device.ts';
 import { createPollCollector, type Poll } from './poll.ts';
 import {
   difference,
   fileNumber,
   type KernelFiles,
   mebibytes,
+  SYSFS,
   type SysfsCard,
   sysfsCards,
-  sysfsTemperatureC,
+  sysfsHwmon,
 } from './sysfs.ts';
 import { runFirst, toolProblem } from './tool-paths.ts';
 import type { ToolEdges } from './tool-process.ts';
@@ -27,7 +34,10 @@ const REMEDY =
 /** Names do not change; a tool that could not report them is run again after this many rounds. */
 const NAME_ROUNDS = 60;
 
-/** Reads AMD cards from the driver's files where there are any, else through AMD's tools. */
+/**
+ * Reads AMD cards from the driver's files where there are any, else through AMD's tools: systeminformation has no
+ * live values of them, and as their memory lspci's region.
+ */
 export function createAmdCollector(
   edges: ToolEdges,
   files: KernelFiles,
@@ -52,7 +62,7 @@ export function createAmdCollector(
   }
 
   async function pollTools(signal: AbortSignal): Promise<Poll> {
-    const args = ['metric', '--usage', '--temperature', '--mem-usage', '--json'];
+    const args = ['metric', '--usage', '--temperature', '--power', '--mem-usage', '--json'];
     const metric = await runFirst(AMD_SMI, args, edges, signal);
     const cards = metric.kind === 'output' ? parseAmdSmiMetric(metric.text) : null;
     if (cards !== null) {
@@ -69,12 +79,15 @@ export function createAmdCollector(
       : toolProblem(['amd-smi', ...args], metric, REMEDY);
   }
 
-  return createPollCollector(poll, { clock: edges.clock, intervalMs, source: '/sys/class/drm' });
+  return createPollCollector(poll, { clock: edges.clock, intervalMs, source: SYSFS });
 }
 
 function named(card: GpuDevice, names: readonly AmdName[]): GpuDevice {
   const told = names.find(({ key, pciAddress }) => card.key === pciAddress || card.key === key);
-  return { ...card, name: card.name ?? told?.name ?? null, key: told?.pciAddress ?? card.key };
+  if (told === undefined) return card;
+  const { pciAddress: address } = told;
+  const by = readBy('amd-smi', { ...told, key: address ?? card.key, vendor: 'amd' });
+  return mergedDevice(card, by);
 }
 
 const AMD_VENDOR_ID = '0x1002';
@@ -100,19 +113,19 @@ async function readCard(
   const used = mebibytes(await fileNumber(files, `${card.path}/mem_info_vram_used`));
   const cores = units.get(card.pciAddress);
   const name = await files.text(`${card.path}/product_name`);
-  return {
-    ...UNREAD,
+  return readBy(SYSFS, {
     key: card.pciAddress,
     vendor: 'amd',
+    pciAddress: parsePciAddress(card.pciAddress),
     name: name === '' ? null : name,
     memoryTotalMb: total,
     memoryUsedMb: used,
     memoryFreeMb: difference(total, used),
     utilGpu: await fileNumber(files, `${card.path}/gpu_busy_percent`),
     utilMemory: await fileNumber(files, `${card.path}/mem_busy_percent`),
-    temperatureC: await sysfsTemperatureC(files, card),
+    ...(await sysfsHwmon(files, card)),
     gpuCores: cores === undefined ? null : cores * CORES_PER_UNIT,
-  };
+  });
 }
 
 const KFD_NODES = '/sys/class/kfd/kfd/topology/nodes';

@@ -1,5 +1,5 @@
-import { listOf, memberOf, numberOf, parseJson, textOf } from '../../platform/json.ts';
-import { type GpuCollector, type GpuDevice, UNREAD } from './gpu-device.ts';
+import { numberOf, textOf } from '../../platform/json.ts';
+import { type GpuCollector, type GpuDevice, readBy } from './gpu-device.ts';
 import { createPollCollector, type Poll } from './poll.ts';
 import { mebibytes } from './sysfs.ts';
 import { runFirst, toolProblem } from './tool-paths.ts';
@@ -7,34 +7,18 @@ import type { ToolEdges } from './tool-process.ts';
 
 const IOREG = ['ioreg', '/usr/sbin/ioreg'];
 const IOREG_ARGS = ['-r', '-d', '1', '-w', '0', '-c', 'IOAccelerator'];
-const PROFILER = ['system_profiler', '/usr/sbin/system_profiler'];
 const REMEDY = 'Run `ioreg -r -c IOAccelerator` by hand and see what it says.';
 
-/** Reads the GPU of an Apple chip, which uses the machine's memory. */
+/**
+ * Reads the GPU of an Apple chip, which uses the machine's memory: systeminformation knows its name and cores, and
+ * nothing live.
+ */
 export function createAppleCollector(edges: ToolEdges, intervalMs: number): GpuCollector {
-  let profile: AppleProfile | null = null;
-
-  /** Older systems do not report the chip's name with its statistics. */
-  async function profiled(device: GpuDevice, signal: AbortSignal): Promise<GpuDevice> {
-    if (device.name !== null && device.gpuCores !== null) return device;
-    if (profile === null) {
-      const asked = await runFirst(PROFILER, ['SPDisplaysDataType', '-json'], edges, signal);
-      profile = asked.kind === 'output' ? parseProfile(asked.text) : NO_PROFILE;
-    }
-    return {
-      ...device,
-      name: device.name ?? profile.name,
-      gpuCores: device.gpuCores ?? profile.gpuCores,
-    };
-  }
-
   async function poll(signal: AbortSignal): Promise<Poll> {
     const asked = await runFirst(IOREG, IOREG_ARGS, edges, signal);
     if (asked.kind === 'missing') return { kind: 'absent' };
     const device = asked.kind === 'output' ? parseIoreg(asked.text) : null;
-    if (device !== null) {
-      return { kind: 'devices', devices: [await profiled(device, signal)], problems: [] };
-    }
+    if (device !== null) return { kind: 'devices', devices: [device], problems: [] };
     return toolProblem(['ioreg', ...IOREG_ARGS], asked, REMEDY);
   }
 
@@ -48,8 +32,7 @@ export function parseIoreg(text: string): GpuDevice | null {
   const statistics = /"PerformanceStatistics" = \{([^}]*)\}/.exec(block)?.[1] ?? '';
   const statistic = (name: string) =>
     numberOf(new RegExp(`"${name}"=(\\d+)`).exec(statistics)?.[1] ?? null);
-  return {
-    ...UNREAD,
+  return readBy('ioreg', {
     key: 'apple-0',
     vendor: 'apple',
     name: textOf(/"model" = "([^"]*)"/.exec(block)?.[1]),
@@ -57,22 +40,5 @@ export function parseIoreg(text: string): GpuDevice | null {
     utilGpu: statistic('Device Utilization %'),
     gpuCores: numberOf(/"gpu-core-count" = (\d+)/.exec(block)?.[1] ?? null),
     isUnified: true,
-  };
-}
-
-interface AppleProfile {
-  readonly name: string | null;
-  readonly gpuCores: number | null;
-}
-
-const NO_PROFILE: AppleProfile = { name: null, gpuCores: null };
-
-/** Reads `system_profiler SPDisplaysDataType -json`. */
-export function parseProfile(text: string): AppleProfile {
-  const cards = listOf(memberOf(parseJson(text), 'SPDisplaysDataType'));
-  const card = cards.find((each) => textOf(memberOf(each, 'sppci_model'))?.startsWith('Apple'));
-  return {
-    name: textOf(memberOf(card, 'sppci_model')),
-    gpuCores: numberOf(memberOf(card, 'sppci_cores') ?? null),
-  };
+  });
 }

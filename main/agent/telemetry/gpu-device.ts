@@ -1,5 +1,3 @@
-import type { Clock } from '../../platform/clock.ts';
-
 /** Decides which tool reads the accelerator. */
 export type GpuVendor = 'nvidia' | 'amd' | 'apple' | 'intel';
 
@@ -8,6 +6,8 @@ export interface GpuDevice {
   /** Identifies the card over restarts: NVIDIA's UUID, else its PCI address, never its position. */
   readonly key: string;
   readonly vendor: GpuVendor;
+  /** As `parsePciAddress` writes it. */
+  readonly pciAddress: string | null;
   readonly name: string | null;
   /** MiB, as all drivers report it. */
   readonly memoryTotalMb: number | null;
@@ -18,6 +18,7 @@ export interface GpuDevice {
   /** Percent of the time in which the memory was read or written; not how full it is. */
   readonly utilMemory: number | null;
   readonly temperatureC: number | null;
+  readonly powerW: number | null;
   readonly gpuCores: number | null;
   /** NVIDIA's compute capability, such as `8.9`: identifies the family of a chip that is in no table. */
   readonly computeCapability: string | null;
@@ -25,6 +26,10 @@ export interface GpuDevice {
   readonly isUnified: boolean;
   /** The driver's message in place of readings, such as `GPU is lost`; such a card cannot serve. */
   readonly fault: string | null;
+  /** The tool, file tree or library that each known value comes from. */
+  readonly sources: Readonly<Partial<Record<ValueName, string>>>;
+  /** Values on which two sources differ by more than noise, for people. */
+  readonly disagreements: readonly string[];
 }
 
 /** For people: what went wrong and how to fix it. */
@@ -47,80 +52,141 @@ export interface GpuReading {
   readonly problems: readonly Problem[];
 }
 
-/** Reads one vendor's accelerators in the background. */
+/** Reads accelerators in the background. */
 export interface GpuCollector {
   start(): void;
   /** Returns at once, without access to a driver. */
   read(): GpuReading;
+  /** Resolves when no round is under way. */
+  settled(): Promise<unknown>;
   /** Resolves once every process that was started is gone. */
   stop(): Promise<void>;
 }
 
 /** Readings that change while a card works. */
-const NO_LIVE_READINGS = {
+const NO_LIVE_VALUES = {
   memoryUsedMb: null,
   memoryFreeMb: null,
   utilGpu: null,
   utilMemory: null,
   temperatureC: null,
+  powerW: null,
 } as const;
+
+/** What a source can tell of a card. */
+const NO_VALUES = {
+  name: null,
+  memoryTotalMb: null,
+  ...NO_LIVE_VALUES,
+  gpuCores: null,
+  computeCapability: null,
+} as const;
+
+export type ValueName = keyof typeof NO_VALUES;
+const VALUE_NAMES = Object.keys(NO_VALUES) as readonly ValueName[];
+const LIVE_NAMES = Object.keys(NO_LIVE_VALUES) as readonly (keyof typeof NO_LIVE_VALUES)[];
+
+/** Whether any reading is known that changes while a card works. */
+export function isLive(device: GpuDevice): boolean {
+  return LIVE_NAMES.some((name) => device[name] !== null);
+}
 
 /** A card without readings; every reader overrides what its source reports. */
 export const UNREAD = {
-  ...NO_LIVE_READINGS,
-  memoryTotalMb: null,
-  gpuCores: null,
-  computeCapability: null,
+  ...NO_VALUES,
+  pciAddress: null,
   isUnified: false,
   fault: null,
+  sources: {},
+  disagreements: [],
 } as const;
+
+/** A card as one source describes it. */
+export function readBy(
+  source: string,
+  told: Partial<GpuDevice> & Pick<GpuDevice, 'key' | 'vendor'>,
+): GpuDevice {
+  const device = { ...UNREAD, ...told };
+  const known = VALUE_NAMES.filter((name) => device[name] !== null);
+  return { ...device, sources: Object.fromEntries(known.map((name) => [name, source])) };
+}
+
+/** One card as two sources describe it: the values of the first, and of the second where it has none. */
+export function mergedDevice(first: GpuDevice, second: GpuDevice): GpuDevice {
+  // `Navi 31 [Radeon RX 7900 XT/7900 XTX]` is the name of several.
+  const isVague = first.name?.includes('[') === true && second.name !== null;
+  const [one, other] = isVague ? [{ ...first, name: null }, second] : [first, second];
+  const values = VALUE_NAMES.map((name) => [name, one[name] ?? other[name]] as const);
+  const sources = VALUE_NAMES.map(
+    (name) => [name, (one[name] === null ? other : one).sources[name]] as const,
+  );
+  return {
+    ...second,
+    ...(Object.fromEntries(values) as Pick<GpuDevice, ValueName>),
+    pciAddress: second.pciAddress ?? first.pciAddress,
+    isUnified: first.isUnified || second.isUnified,
+    fault: second.fault ?? first.fault,
+    sources: Object.fromEntries(sources),
+    disagreements: disagreementsOf(first, second),
+  };
+}
+
+/**
+ * The greatest difference that is noise. Drivers reserve part of the memory, and two looks at a card are seconds
+ * apart, in which use changes without limit.
+ */
+const NOISE = {
+  memoryTotalMb: (value: number) => value / 20,
+  temperatureC: () => 10,
+  gpuCores: () => 0,
+};
+
+function disagreementsOf(first: GpuDevice, second: GpuDevice): readonly string[] {
+  return Object.entries(NOISE).flatMap(([key, noise]) => {
+    const name = key as keyof typeof NOISE;
+    const [one, other] = [first[name], second[name]];
+    if (one === null || other === null || Math.abs(one - other) <= noise(one)) return [];
+    const { label, unit } = WORDS[name];
+    return [
+      `${label} is ${one}${unit} by ${first.sources[name]}, ${other}${unit} by ${second.sources[name]}`,
+    ];
+  });
+}
+
+const WORDS: Readonly<Record<Exclude<ValueName, 'name'>, { label: string; unit: string }>> = {
+  memoryTotalMb: { label: 'memory', unit: ' MiB' },
+  memoryUsedMb: { label: 'used', unit: ' MiB' },
+  memoryFreeMb: { label: 'free', unit: ' MiB' },
+  utilGpu: { label: 'busy', unit: ' %' },
+  utilMemory: { label: 'memory busy', unit: ' %' },
+  temperatureC: { label: 'temperature', unit: ' °C' },
+  powerW: { label: 'power', unit: ' W' },
+  gpuCores: { label: 'cores', unit: '' },
+  computeCapability: { label: 'compute capability', unit: '' },
+};
+
+/** Every known value of a card, grouped by source, for people. */
+export function readingsText(device: GpuDevice): string {
+  const told = (Object.keys(WORDS) as (keyof typeof WORDS)[]).filter((key) => device[key] !== null);
+  const bySource = Map.groupBy(told, (key) => device.sources[key] ?? 'unknown');
+  const parts = [...bySource].map(([source, keys]) => {
+    const values = keys.map((key) => `${WORDS[key].label} ${device[key]}${WORDS[key].unit}`);
+    return `${values.join(', ')} (${source})`;
+  });
+  return [...parts, ...device.disagreements].join('; ');
+}
 
 /** The card without the readings that are out of date; what it is stays known. */
 export function outOfDate(device: GpuDevice): GpuDevice {
-  return { ...device, ...NO_LIVE_READINGS };
+  return { ...device, ...NO_LIVE_VALUES };
+}
+
+/** `0000:01:00.0` from the ways in which tools write it: `01:00.0`, `00000000:01:00.0`; null for anything else. */
+export function parsePciAddress(text: string | null): string | null {
+  const parts = /^(?:([\da-f]{4,8}):)?([\da-f]{2}:[\da-f]{2}\.[0-7])$/i.exec(text ?? '');
+  if (parts === null) return null;
+  return `${(parts[1] ?? '0000').slice(-4)}:${parts[2] ?? ''}`.toLowerCase();
 }
 
 /** The registry's limit for one machine; a tool that reports more prints nonsense. */
 export const MAX_GPUS = 64;
-
-/** The cards that were read, and when. */
-export class GpuTable {
-  readonly #clock: Clock;
-  readonly #staleMs: number;
-  readonly #seen = new Map<string, { readonly device: GpuDevice; readonly at: number }>();
-
-  constructor(clock: Clock, staleMs: number) {
-    this.#clock = clock;
-    this.#staleMs = staleMs;
-  }
-
-  add(device: GpuDevice): void {
-    if (!this.#seen.has(device.key) && this.#seen.size >= MAX_GPUS) return;
-    this.#seen.set(device.key, { device, at: this.#clock.ticks() });
-  }
-
-  clear(): void {
-    this.#seen.clear();
-  }
-
-  /** Cards as last read; live readings become unknown when the tool has been silent for too long. */
-  devices(): readonly GpuDevice[] {
-    const newestAt = this.#newestAt();
-    const isSilent = this.#clock.ticks() - newestAt > this.#staleMs;
-    return [...this.#seen.values()]
-      .filter(({ at }) => newestAt - at <= this.#staleMs)
-      .map(({ device }) => (isSilent ? outOfDate(device) : device));
-  }
-
-  /** Cards that the tool no longer reports while it goes on reporting others. */
-  lost(): readonly GpuDevice[] {
-    const newestAt = this.#newestAt();
-    return [...this.#seen.values()]
-      .filter(({ at }) => newestAt - at > this.#staleMs)
-      .map(({ device }) => device);
-  }
-
-  #newestAt(): number {
-    return Math.max(...[...this.#seen.values()].map(({ at }) => at), 0);
-  }
-}

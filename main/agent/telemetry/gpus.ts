@@ -1,6 +1,14 @@
 import { createAmdCollector } from './amd.ts';
 import { createAppleCollector } from './apple.ts';
-import { type GpuCollector, type GpuReading, MAX_GPUS, type Problem } from './gpu-device.ts';
+import {
+  type GpuCollector,
+  type GpuDevice,
+  type GpuReading,
+  isLive,
+  MAX_GPUS,
+  mergedDevice,
+  type Problem,
+} from './gpu-device.ts';
 import { createIntelCollector } from './intel.ts';
 import { createNvidiaCollector } from './nvidia.ts';
 import type { KernelFiles } from './sysfs.ts';
@@ -11,12 +19,16 @@ export interface GpuEdges extends ToolEdges {
   readonly platform: NodeJS.Platform;
 }
 
-/** The collectors that apply to a platform. */
-export function gpuCollectors(edges: GpuEdges, intervalMs: number): readonly GpuCollector[] {
+/** The collectors that apply to a platform, for what `library` does not know. */
+export function gpuCollectors(
+  edges: GpuEdges,
+  intervalMs: number,
+  library: GpuCollector,
+): readonly GpuCollector[] {
   const { files, platform } = edges;
   if (platform === 'darwin') return [createAppleCollector(edges, intervalMs)];
   return [
-    createNvidiaCollector(edges, intervalMs),
+    createNvidiaCollector(edges, intervalMs, library),
     createAmdCollector(edges, files, intervalMs),
     createIntelCollector(edges, files, intervalMs),
   ];
@@ -28,35 +40,70 @@ const DISPLAY_ONLY_MB = 2048;
 /** Shown where no GPU was found. */
 const NO_GPU: Problem = {
   tool: 'GPU',
-  tried: 'nvidia-smi, amd-smi, rocm-smi, xpu-smi, ioreg and /sys/class/drm',
+  tried: 'systeminformation, nvidia-smi, amd-smi, rocm-smi, xpu-smi, ioreg and /sys/class/drm',
   happened: 'no GPU was found',
   remedy:
     'If this machine has one, install its driver and its tool; in a container, pass the GPU on.',
 };
 
-/** Combines collectors; cards are in the order of their vendors. */
-export function allGpus(collectors: readonly GpuCollector[]): GpuCollector {
-  return {
-    start() {
-      for (const collector of collectors) collector.start();
-    },
-    read: () => mergedReading(collectors.map((collector) => collector.read())),
-    async stop() {
-      await Promise.all(collectors.map((collector) => collector.stop()));
-    },
-  };
-}
-
-export function mergedReading(readings: readonly GpuReading[]): GpuReading {
-  const devices = readings.flatMap((reading) => reading.devices);
+/** The cards of the library, completed by the vendors' own readers, in the order of the vendors. */
+export function mergedReading(library: GpuReading, own: readonly GpuReading[]): GpuReading {
+  const readings = own.map(({ devices }) => devices).flat();
+  const isSame = (card: GpuDevice, device: GpuDevice) =>
+    card.pciAddress !== null && device.pciAddress !== null
+      ? card.pciAddress === device.pciAddress
+      : card.vendor === device.vendor &&
+        placeOf(card, library.devices) === placeOf(device, readings);
+  const merged = readings.map((device) => {
+    const card = library.devices.find((each) => isSame(each, device));
+    return card === undefined ? device : mergedDevice(card, device);
+  });
+  const others = library.devices.filter(
+    (card) =>
+      (card.memoryTotalMb ?? 0) > DISPLAY_ONLY_MB &&
+      !readings.some((device) => isSame(card, device)) &&
+      // The vendor's own reader knows which of its cards still work.
+      (isLive(card) || !readings.some(({ vendor }) => vendor === card.vendor)),
+  );
+  const devices = [...merged, ...others];
   const serving = devices.filter(
     ({ isUnified, memoryTotalMb }) => isUnified || (memoryTotalMb ?? Infinity) > DISPLAY_ONLY_MB,
   );
-  const states = new Set(readings.map(({ state }) => state));
+  const states = new Set(own.map(({ state }) => state));
+  if (others.length > 0 && !states.has('starting')) states.add('reading');
   const state = (['reading', 'failing', 'starting'] as const).find((each) => states.has(each));
+  const problems = [...own.flatMap((each) => each.problems), ...library.problems];
   return {
     state: state ?? 'absent',
     devices: (serving.length > 0 ? serving : devices).slice(0, MAX_GPUS),
-    problems: state === undefined ? [NO_GPU] : readings.flatMap(({ problems }) => problems),
+    problems: [
+      ...devices.flatMap(disagreementProblems),
+      ...(state === undefined ? [noGpu(library)] : []),
+      ...problems,
+    ],
+  };
+}
+
+/** Tools without PCI addresses list a vendor's cards in the order of the bus. */
+function placeOf(card: GpuDevice, among: readonly GpuDevice[]): number {
+  return among.filter(({ vendor }) => vendor === card.vendor).indexOf(card);
+}
+
+function disagreementProblems({ name, key, disagreements }: GpuDevice): readonly Problem[] {
+  return disagreements.map((happened) => ({
+    tool: 'GPU',
+    tried: `reading ${name ?? key} from two sources`,
+    happened,
+    remedy: 'The first one counts; look which of the two is wrong.',
+  }));
+}
+
+/** A card on the bus that no driver reads is the likeliest cause. */
+function noGpu({ devices: [card] }: GpuReading): Problem {
+  if (card === undefined) return NO_GPU;
+  return {
+    ...NO_GPU,
+    happened: `${card.name ?? 'a GPU'} is there (${card.key}), but no driver reads it`,
+    remedy: "Install the vendor's driver with its tool.",
   };
 }

@@ -1,7 +1,7 @@
 import { numberOf, textOf } from '../../platform/json.ts';
-import { type GpuCollector, type GpuDevice, UNREAD } from './gpu-device.ts';
+import { type GpuCollector, type GpuDevice, parsePciAddress, readBy } from './gpu-device.ts';
 import { createPollCollector, type Poll } from './poll.ts';
-import { type KernelFiles, sysfsCards, sysfsTemperatureC } from './sysfs.ts';
+import { type KernelFiles, SYSFS, sysfsCards, sysfsHwmon } from './sysfs.ts';
 import { runFirst, toolProblem } from './tool-paths.ts';
 import type { ToolEdges } from './tool-process.ts';
 
@@ -12,7 +12,10 @@ const FIELDS = 'index,memory.total,memory.used,memory.free,utilization.gpu,tempe
 const ARGS = [`--query-gpu=${FIELDS}`, '--format=csv,noheader,nounits'];
 const REMEDY = 'Run `xpu-smi discovery` by hand and see what it says.';
 
-/** Reads Intel's discrete cards through xpu-smi (2.0 and later), else from sysfs. */
+/**
+ * Reads Intel's discrete cards through xpu-smi (2.0 and later), else from sysfs: systeminformation has no live
+ * values of them, and as their memory lspci's region.
+ */
 export function createIntelCollector(
   edges: ToolEdges,
   files: KernelFiles,
@@ -30,7 +33,7 @@ export function createIntelCollector(
     if (devices.length === 0) return failed;
     return { kind: 'devices', devices, problems: [failed.problem] };
   }
-  return createPollCollector(poll, { clock: edges.clock, intervalMs, source: '/sys/class/drm' });
+  return createPollCollector(poll, { clock: edges.clock, intervalMs, source: SYSFS });
 }
 
 /** Reads the rows of `xpu-smi --query-gpu=…`; without root most of it is N/A. */
@@ -41,8 +44,7 @@ export function parseXpuSmi(text: string): readonly GpuDevice[] {
       .map((value) => value.trim());
     if (!/^\d+$/.test(index ?? '') || name.length === 0) return [];
     return [
-      {
-        ...UNREAD,
+      readBy('xpu-smi', {
         key: `intel-${index}`,
         vendor: 'intel',
         name: textOf(name.join(', ')),
@@ -51,7 +53,7 @@ export function parseXpuSmi(text: string): readonly GpuDevice[] {
         memoryFreeMb: numberOf(free),
         utilGpu: numberOf(util),
         temperatureC: numberOf(temperature),
-      },
+      }),
     ];
   });
 }
@@ -66,13 +68,14 @@ async function readIntelSysfs(files: KernelFiles): Promise<readonly GpuDevice[]>
   );
   const devices: GpuDevice[] = [];
   for (const card of cards) {
-    devices.push({
-      ...UNREAD,
-      key: card.pciAddress,
-      vendor: 'intel',
-      name: null,
-      temperatureC: await sysfsTemperatureC(files, card),
-    });
+    devices.push(
+      readBy(SYSFS, {
+        key: card.pciAddress,
+        vendor: 'intel',
+        pciAddress: parsePciAddress(card.pciAddress),
+        ...(await sysfsHwmon(files, card)),
+      }),
+    );
   }
   return devices;
 }

@@ -1,6 +1,15 @@
+import { withTimeout } from '../../platform/async.ts';
 import { numberOf } from '../../platform/json.ts';
-import { type GpuCollector, type GpuDevice, GpuTable, type Problem, UNREAD } from './gpu-device.ts';
-import { type LongTool, SupervisedTool } from './supervised-tool.ts';
+import {
+  type GpuCollector,
+  type GpuDevice,
+  isLive,
+  parsePciAddress,
+  type Problem,
+  readBy,
+} from './gpu-device.ts';
+import { createPollCollector, type Poll } from './poll.ts';
+import { runFirst, toolProblem } from './tool-paths.ts';
 import type { ToolEdges } from './tool-process.ts';
 
 const TOOL = 'nvidia-smi';
@@ -11,71 +20,102 @@ const COMMANDS = [
   '/usr/bin/nvidia-smi',
   '/opt/bin/nvidia-smi',
 ];
+/** A driver without persistence mode is loaded for each first call: 25 to 40 s were seen on big machines. */
+const TIMEOUT_MS = 45_000;
+/** The first heartbeat waits 3 s for GPUs; systeminformation takes longer on Windows, or where it hangs. */
+const LIBRARY_WAIT_MS = 2000;
+/** What is asked once holds as long as the library's gaps are the same, but at most this long. */
+const ANSWER_MS = 300_000;
+
+/** Fields of every driver since 2013 that tell cards apart. */
+const BASIC_FIELDS = ['index', 'uuid', 'pci.bus_id'];
+/** `compute_cap` came with driver 510, `mig.mode.current` with 450. */
+const FULL_FIELDS = [...BASIC_FIELDS, 'mig.mode.current', 'compute_cap'];
+/** The values that systeminformation may have, by nvidia-smi's names; the name is last, it may hold a comma. */
+const FIELD_OF = {
+  memoryTotalMb: 'memory.total',
+  memoryUsedMb: 'memory.used',
+  memoryFreeMb: 'memory.free',
+  utilGpu: 'utilization.gpu',
+  utilMemory: 'utilization.memory',
+  temperatureC: 'temperature.gpu',
+  powerW: 'power.draw',
+  name: 'name',
+} as const;
+type Value = keyof typeof FIELD_OF;
+const VALUES = Object.keys(FIELD_OF) as readonly Value[];
 
 /**
- * Reads NVIDIA cards through one long-running `nvidia-smi`: starting it for each reading loads the driver
- * each time.
+ * Reads what systeminformation does not know of NVIDIA cards, in one call of nvidia-smi for just these fields:
+ * UUID, MIG mode, compute capability and faults; whether a value that it leaves out is 0 or is not reported; and
+ * everything where it does not see the card: in containers and WSL without lspci's row for it, and live values
+ * on Windows.
  */
-export function createNvidiaCollector(edges: ToolEdges, intervalMs: number): GpuCollector {
-  const cards = new GpuTable(edges.clock, 3 * intervalMs);
-  const tool = new SupervisedTool(
-    longTool(intervalMs),
-    {
-      onLine(line) {
-        const device = parseNvidiaRow(line);
-        if (device !== null) cards.add(device);
-        return device !== null;
-      },
-      onBarren: () => cards.clear(),
-    },
-    edges,
-  );
-  return {
-    start: () => tool.start(),
-    stop: () => tool.stop(),
-    read() {
-      const { health } = tool;
-      if (health.kind === 'absent') return { state: 'absent', devices: [], problems: [] };
-      const devices = cards.devices();
-      const problems = cardProblems(cards);
-      if (health.kind === 'failing')
-        return { state: 'failing', devices, problems: [health.problem, ...problems] };
-      return { state: devices.length === 0 ? 'starting' : 'reading', devices, problems };
-    },
-  };
+export function createNvidiaCollector(
+  edges: ToolEdges,
+  intervalMs: number,
+  library: GpuCollector,
+): GpuCollector {
+  const { clock } = edges;
+  let fields = FULL_FIELDS;
+  let asked: { readonly gaps: string; readonly ticks: number; readonly poll: Poll } | null = null;
+  const seen = new Map<string, GpuDevice>();
+
+  async function poll(signal: AbortSignal): Promise<Poll> {
+    await withTimeout(library.settled(), { clock, ms: LIBRARY_WAIT_MS, signal });
+    const known = library.read().devices.filter(({ vendor }) => vendor === 'nvidia');
+    const isComplete = known.length > 0 && known.length >= seen.size;
+    const isCovered = isComplete && known.every(isLive);
+    const gaps = JSON.stringify(
+      known.map((card) => VALUES.filter((value) => card[value] === null)),
+    );
+    const isFresh = asked !== null && clock.ticks() - asked.ticks < ANSWER_MS;
+    if (asked !== null && isCovered && isFresh && asked.gaps === gaps) return asked.poll;
+    const missing = VALUES.filter((value) => known.some((card) => card[value] === null));
+    const result = await ask(isComplete ? missing : VALUES, known, signal);
+    asked = result.kind === 'devices' ? { gaps, ticks: clock.ticks(), poll: result } : null;
+    return result;
+  }
+
+  async function ask(
+    missing: readonly Value[],
+    known: readonly GpuDevice[],
+    signal: AbortSignal,
+  ): Promise<Poll> {
+    const query = `--query-gpu=${[...fields, ...missing.map((value) => FIELD_OF[value])].join(',')}`;
+    const args = [query, '--format=csv,noheader,nounits'];
+    const result = await runFirst(COMMANDS, args, { ...edges, timeoutMs: TIMEOUT_MS }, signal);
+    if (result.kind === 'missing') return { kind: 'absent' };
+    if (result.kind === 'failed' && isTooNew(result.detail) && fields !== BASIC_FIELDS) {
+      fields = BASIC_FIELDS;
+      return ask(missing, known, signal);
+    }
+    // It also fails where one of several cards is lost, after the rows of the others.
+    const text = result.kind === 'output' || result.kind === 'failed' ? result.text : '';
+    const rows = text.split('\n').flatMap((line) => {
+      const row = parseNvidiaRow(line, fields, missing);
+      return row === null ? [] : [row];
+    });
+    if (rows.length === 0) return toolProblem([TOOL, ...args], result, remedyFor);
+    if (rows.length > known.length && missing !== VALUES) return ask(VALUES, known, signal);
+    for (const row of rows) seen.set(row.key, row);
+    const devices = rows.map((row) => asUnified(row, known));
+    const lost = [...seen.values()].filter(({ key }) => rows.every((row) => row.key !== key));
+    const problems = [
+      ...rows.filter(({ fault }) => fault !== null).map((row) => cardProblem(row, row.fault ?? '')),
+      ...lost.map((row) => cardProblem(row, 'the driver no longer lists it')),
+    ];
+    return { kind: 'devices', devices, problems };
+  }
+
+  return createPollCollector(poll, { clock, intervalMs, source: TOOL });
 }
 
-function longTool(intervalMs: number): LongTool {
-  const seconds = Math.max(1, Math.round(intervalMs / 1000));
-  return {
-    tool: TOOL,
-    commands: COMMANDS,
-    queries: NVIDIA_QUERIES.map((fields) => [
-      `--query-gpu=${fields}`,
-      '--format=csv,noheader,nounits',
-      `--loop=${seconds}`,
-    ]),
-    intervalMs,
-    isTooNew: (message) => message.includes('is not a valid field'),
-    remedyFor,
-  };
-}
-
-function cardProblems(cards: GpuTable): readonly Problem[] {
-  const faults = cards.devices().filter(({ fault }) => fault !== null);
-  return [
-    ...faults.map((card) => cardProblem(card, card.fault ?? '')),
-    ...cards.lost().map((card) => cardProblem(card, 'the driver no longer lists it')),
-  ];
-}
+const isTooNew = (message: string) => message.includes('is not a valid field');
 
 function cardProblem({ name, key }: GpuDevice, happened: string): Problem {
-  return {
-    tool: TOOL,
-    tried: `reading ${name ?? 'a GPU'} (${key})`,
-    happened,
-    remedy: remedyFor(happened),
-  };
+  const tried = `reading ${name ?? 'a GPU'} (${key})`;
+  return { tool: TOOL, tried, happened, remedy: remedyFor(happened) };
 }
 
 /** Driver messages and what helps; from NVIDIA's documentation of nvidia-smi and Xid errors. */
@@ -102,80 +142,58 @@ function remedyFor(message: string): string {
   return known?.[1] ?? 'Run `nvidia-smi` by hand and see what it says.';
 }
 
-/** Fields of every driver since 2013; the name is asked for last because it may hold a comma. */
-const BASIC_FIELDS = [
-  'index',
-  'uuid',
-  'memory.total',
-  'memory.used',
-  'memory.free',
-  'utilization.gpu',
-  'utilization.memory',
-  'temperature.gpu',
-] as const;
-
-/** `compute_cap` came with driver 510, `mig.mode.current` with 450. */
-const FULL_FIELDS = [...BASIC_FIELDS, 'mig.mode.current', 'compute_cap'] as const;
-
-/** Field lists for `--query-gpu`, the fullest first; the parser tells them apart by their length. */
-const NVIDIA_QUERIES = [
-  [...FULL_FIELDS, 'name'].join(','),
-  [...BASIC_FIELDS, 'name'].join(','),
-] as const;
-
-type Field = (typeof FULL_FIELDS)[number];
-
-/** Chips without memory of their own answer N/A: GB10 (DGX Spark), Jetson's Orin and Thor. */
-const UNIFIED_NAME = /\b(GB10|Orin|Thor|Tegra)\b/i;
 /** NVML's messages for a card that has fallen off the bus or needs a reset. */
 const FAULT = /GPU is lost|requires reset|Unknown Error/i;
 const UUID = /^(GPU|MIG)-[\w-]{4,64}$/;
 
 /**
- * Reads one row of `nvidia-smi --query-gpu=… --format=csv,noheader,nounits`; null where the line is
- * something else.
+ * Reads one row of `nvidia-smi --query-gpu=… --format=csv,noheader,nounits` that was asked for `fields` and then
+ * for `missing`; null where the line is something else.
  */
-export function parseNvidiaRow(line: string): GpuDevice | null {
-  const values = line.split(',').map((value) => value.trim());
-  const fields = fieldsOf(values);
-  if (fields === null) return null;
-  const value = (field: Field) => values[fields.indexOf(field)] ?? '';
-  const number = (field: Field) => numberOf(value(field));
-  const index = number('index');
+export function parseNvidiaRow(
+  line: string,
+  fields: readonly string[],
+  missing: readonly Value[],
+): GpuDevice | null {
+  const columns: readonly string[] = [...fields, ...missing.map((value) => FIELD_OF[value])];
+  const cells = line.split(',').map((cell) => cell.trim());
+  if (columns.at(-1) === 'name') cells.push(cells.splice(columns.length - 1).join(', '));
+  if (cells.length !== columns.length) return null;
+  const cell = (column: string) => cells[columns.indexOf(column)] ?? '';
+  const number = (value: Value) => numberOf(cell(FIELD_OF[value]));
+  const index = numberOf(cell('index'));
   if (index === null || !Number.isInteger(index)) return null;
-  const name = knownText(values.slice(fields.length).join(', '));
-  const uuid = value('uuid');
-  const memoryTotalMb = number('memory.total');
-  const isPartitioned = value('mig.mode.current') === 'Enabled';
-  return {
-    ...UNREAD,
+  const uuid = cell('uuid');
+  const faults = cells.filter((each) => FAULT.test(each));
+  return readBy(TOOL, {
     key: UUID.test(uuid) ? uuid : `nvidia-${index}`,
     vendor: 'nvidia',
-    name,
-    memoryTotalMb,
-    memoryUsedMb: number('memory.used'),
-    memoryFreeMb: number('memory.free'),
-    utilGpu: number('utilization.gpu'),
-    utilMemory: number('utilization.memory'),
-    temperatureC: number('temperature.gpu'),
-    computeCapability: knownText(value('compute_cap')),
-    isUnified: memoryTotalMb === null && !isPartitioned && UNIFIED_NAME.test(name ?? ''),
-    fault: faultOf(values),
-  };
+    pciAddress: parsePciAddress(cell('pci.bus_id')),
+    name: knownText(cell('name')),
+    memoryTotalMb: number('memoryTotalMb'),
+    memoryUsedMb: number('memoryUsedMb'),
+    memoryFreeMb: number('memoryFreeMb'),
+    utilGpu: number('utilGpu'),
+    utilMemory: number('utilMemory'),
+    temperatureC: number('temperatureC'),
+    powerW: number('powerW'),
+    computeCapability: knownText(cell('compute_cap')),
+    // Chips without memory of their own answer N/A, and so do partitioned cards to a container.
+    isUnified: cell('memory.total').startsWith('[') && cell('mig.mode.current') !== 'Enabled',
+    // A working card prints `[N/A]` for single fields; a lost one its fault in most that do not identify it.
+    fault:
+      faults.length * 2 > columns.length - BASIC_FIELDS.length
+        ? (faults[0]?.replaceAll(/[[\]]/g, '') ?? null)
+        : null,
+  });
 }
 
-/** The field list of a row: only the full one has a MIG mode in its place. */
-function fieldsOf(values: readonly string[]): readonly Field[] | null {
-  const mig = values[FULL_FIELDS.indexOf('mig.mode.current')] ?? '';
-  const isFull = /^(Enabled|Disabled)$/.test(mig) || mig.startsWith('[') || mig === 'N/A';
-  if (isFull && values.length > FULL_FIELDS.length) return FULL_FIELDS;
-  return values.length > BASIC_FIELDS.length ? BASIC_FIELDS : null;
-}
+/** GB10 (DGX Spark), and Jetson's Orin and Thor. */
+const UNIFIED_NAME = /\b(GB10|Orin|Thor|Tegra)\b/i;
 
-/** A working card prints `[N/A]` for single fields; a lost one prints its fault in most of them. */
-function faultOf(values: readonly string[]): string | null {
-  const words = values.filter((value) => FAULT.test(value));
-  return words.length * 2 > values.length ? (words[0]?.replaceAll(/[[\]]/g, '') ?? null) : null;
+function asUnified(row: GpuDevice, known: readonly GpuDevice[]): GpuDevice {
+  const same = known.find((card) => card.pciAddress !== null && card.pciAddress === row.pciAddress);
+  return { ...row, isUnified: row.isUnified && UNIFIED_NAME.test(row.name ?? same?.name ?? '') };
 }
 
 function knownText(value: string): string | null {

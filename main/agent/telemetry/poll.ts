@@ -44,10 +44,13 @@ export function createPollCollector(
   let failures = 0;
   let stopping = new AbortController();
   let running: Promise<void> | null = null;
+  let round: Promise<unknown> = Promise.resolve();
 
   async function run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const result = await finishedRound(poll(signal), source, clock);
+      const finished = finishedRound(poll(signal), source, clock);
+      round = finished;
+      const result = await finished;
       if (signal.aborted) return;
       take(result);
       await sleep(clock, pauseMs(result), signal);
@@ -82,6 +85,7 @@ export function createPollCollector(
       if (last.kind === 'failed') return { state: 'failing', devices, problems: [last.problem] };
       return { state: 'reading', devices, problems: last.problems };
     },
+    settled: () => round,
     async stop() {
       stopping.abort();
       if (running !== null) await withTimeout(running, { clock, ms: STOP_WAIT_MS });

@@ -1,6 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { numberOf } from '../../platform/json.ts';
+import type { GpuDevice } from './gpu-device.ts';
 
 /** A display controller in sysfs. */
 export interface SysfsCard {
@@ -11,6 +12,8 @@ export interface SysfsCard {
 }
 
 const DRM = '/sys/class/drm';
+/** As the source of values. */
+export const SYSFS = 'sysfs';
 
 /** The graphics cards of a vendor, by its PCI id such as `0x1002`. */
 export async function sysfsCards(files: KernelFiles, vendorId: string): Promise<SysfsCard[]> {
@@ -32,19 +35,25 @@ export async function fileNumber(files: KernelFiles, path: string): Promise<numb
   return text === null ? null : numberOf(text);
 }
 
-/** From the card's only sensor, or the one at the edge of the chip. */
-export async function sysfsTemperatureC(
+/** Temperature of the card's only sensor, or of the one at the edge of the chip, and its power. */
+export async function sysfsHwmon(
   files: KernelFiles,
   { path }: SysfsCard,
-): Promise<number | null> {
-  for (const name of await files.names(`${path}/hwmon`)) {
-    const sensor = `${path}/hwmon/${name}`;
-    for (const input of ['temp1_input', 'temp2_input']) {
-      const millidegrees = await fileNumber(files, `${sensor}/${input}`);
-      if (millidegrees !== null) return millidegrees / 1000;
+): Promise<Pick<GpuDevice, 'temperatureC' | 'powerW'>> {
+  const [name] = await files.names(`${path}/hwmon`);
+  const first = async (...inputs: readonly string[]) => {
+    for (const input of inputs) {
+      const value = await fileNumber(files, `${path}/hwmon/${name}/${input}`);
+      if (value !== null) return value;
     }
-  }
-  return null;
+    return null;
+  };
+  const millidegrees = await first('temp1_input', 'temp2_input');
+  const microwatts = await first('power1_average', 'power1_input');
+  return {
+    temperatureC: millidegrees === null ? null : millidegrees / 1000,
+    powerW: microwatts === null ? null : microwatts / 1e6,
+  };
 }
 
 const BYTES_PER_MB = 1024 * 1024;

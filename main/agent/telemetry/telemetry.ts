@@ -1,9 +1,16 @@
 import { cpus, freemem, hostname, totalmem } from 'node:os';
+import { execPath, versions } from 'node:process';
 import type { Clock } from '../../platform/clock.ts';
-import type { GpuReading, Problem } from './gpu-device.ts';
-import { allGpus, gpuCollectors } from './gpus.ts';
-import { type AskFacts, createAskFacts, type MachineFacts, readFacts } from './machine-facts.ts';
-import { createKernelFiles, type KernelFiles } from './sysfs.ts';
+import {
+  type GpuDevice,
+  type GpuReading,
+  mergedDevice,
+  type Problem,
+  readBy,
+} from './gpu-device.ts';
+import { gpuCollectors, mergedReading } from './gpus.ts';
+import { createKernelFiles, type KernelFiles, mebibytes } from './sysfs.ts';
+import { createLibrary, type HostMemory } from './systeminformation.ts';
 import { createTailnetWatch, type Tailnet } from './tailnet.ts';
 import { createStartTool, type StartTool, type ToolWorld } from './tool-process.ts';
 
@@ -16,7 +23,6 @@ export interface Telemetry {
   readonly platform: string;
   /** Bytes. */
   readonly memoryBytes: number;
-  readonly availableBytes: number;
   readonly tailnet: Tailnet | null;
   readonly problems: readonly Problem[];
 }
@@ -34,83 +40,85 @@ interface TelemetryOptions extends ToolWorld {
   /** Root of the kernel's file tree; other than `/` only in tests. */
   readonly root?: string;
   readonly intervalMs?: number;
+  /** Starts a file of ours as a process that can be killed; left out: plain Node does it. */
+  readonly startHelper?: StartTool | undefined;
   /** For tests. */
   readonly startTool?: StartTool;
-  readonly askFacts?: AskFacts;
 }
 
-/** Three readings per heartbeat. */
-const INTERVAL_MS = 5000;
-
-const NO_FACTS: MachineFacts = {
-  machineModel: null,
-  performanceCores: null,
-  efficiencyCores: null,
-  cards: [],
-};
+/** One reading per heartbeat. */
+export const TELEMETRY_INTERVAL_MS = 15_000;
 
 export function createTelemetry(options: TelemetryOptions): TelemetryWatch {
-  const { clock, platform } = options;
+  const { clock, platform, intervalMs = TELEMETRY_INTERVAL_MS } = options;
   const files = createKernelFiles(options.root ?? '/');
-  const edges = {
-    clock,
-    platform,
-    files,
-    startTool: options.startTool ?? createStartTool(options),
-  };
-  const gpus = allGpus(gpuCollectors(edges, options.intervalMs ?? INTERVAL_MS));
+  const startTool = options.startTool ?? createStartTool(options);
+  const startHelper = options.startHelper ?? nodeHelper(startTool);
+  const edges = { clock, platform, files, startTool, startHelper };
+  const isMemoryWanted = () => collectors.some((each) => each.read().devices.some(isUnified));
+  const library = createLibrary(edges, intervalMs, isMemoryWanted);
+  const collectors = gpuCollectors(edges, intervalMs, library.gpus);
   const tailnet = createTailnetWatch(edges);
-  const ask = options.askFacts ?? createAskFacts(options);
-  let facts = NO_FACTS;
-  let factsProblem: Problem | null = null;
+  // Others wait for the library's first round.
+  const parts = [library.gpus, ...collectors, tailnet];
   let hybrid: CpuCores | null = null;
-  const stopping = new AbortController();
   const total = cpus().length;
-
-  async function learnFacts(): Promise<void> {
-    hybrid = await hybridCores(files);
-    if (stopping.signal.aborted) return;
-    // Windows has no files to read AMD's and Intel's cards from.
-    const asker = ask(platform === 'win32' ? 'graphics' : 'machine');
-    const result = await readFacts(asker, clock, stopping.signal);
-    if (result.kind === 'facts') facts = result.facts;
-    else factsProblem = result.problem;
-  }
 
   return {
     start() {
-      gpus.start();
-      tailnet.start();
-      void learnFacts();
+      for (const part of parts) part.start();
+      void hybridCores(files).then((cores) => (hybrid = cores));
     },
     read() {
-      const reading = withKnownCards(gpus.read(), facts);
+      const memory = library.memory() ?? systemMemory();
+      const own = collectors.map((collector) => collector.read());
+      const { devices, ...reading } = mergedReading(library.gpus.read(), own);
+      const { machineModel, performanceCores, efficiencyCores } = library.facts();
       return {
-        gpus: reading,
-        cores: hybrid ?? countedCores(total, facts.performanceCores, facts.efficiencyCores),
-        machineModel: facts.machineModel,
+        gpus: { ...reading, devices: devices.map((device) => withHostMemory(device, memory)) },
+        cores: hybrid ?? countedCores(total, performanceCores, efficiencyCores),
+        machineModel,
         hostname: hostname(),
         platform,
-        memoryBytes: totalmem(),
-        availableBytes: freemem(),
+        memoryBytes: memory.totalBytes,
         tailnet: tailnet.read(),
-        problems: [...reading.problems, ...(factsProblem === null ? [] : [factsProblem])],
+        problems: reading.problems,
       };
     },
     async stop() {
-      stopping.abort();
-      await Promise.all([gpus.stop(), tailnet.stop()]);
+      await Promise.all(parts.map((part) => part.stop()));
     },
   };
 }
 
-/** Adds cards that only systeminformation knows, where no collector reads that vendor. */
-function withKnownCards(reading: GpuReading, { cards }: MachineFacts): GpuReading {
-  const readVendors = new Set(reading.devices.map(({ vendor }) => vendor));
-  const others = cards.filter(({ vendor }) => !readVendors.has(vendor));
-  if (others.length === 0) return reading;
-  const state = reading.state === 'absent' ? 'reading' : reading.state;
-  return { ...reading, state, devices: [...reading.devices, ...others] };
+/** Electron is no Node that runs files: it would open the app once more. */
+function nodeHelper(startTool: StartTool): StartTool {
+  return (file, args, onData) =>
+    versions['electron'] === undefined
+      ? startTool(execPath, [file, ...args], onData)
+      : { kill() {}, ended: Promise.resolve({ kind: 'missing' }) };
+}
+
+function systemMemory(): HostMemory {
+  return { totalBytes: totalmem(), availableBytes: freemem(), source: 'node:os' };
+}
+
+const isUnified = (device: GpuDevice) => device.isUnified;
+
+/** Where a card uses the machine's memory, the system reports what the driver does not. */
+export function withHostMemory(device: GpuDevice, memory: HostMemory): GpuDevice {
+  if (!device.isUnified) return device;
+  const total = device.memoryTotalMb ?? mebibytes(memory.totalBytes) ?? 0;
+  const used = device.memoryUsedMb ?? total - (mebibytes(memory.availableBytes) ?? 0);
+  const { key, vendor, disagreements } = device;
+  const host = readBy(memory.source, {
+    key,
+    vendor,
+    memoryTotalMb: total,
+    memoryUsedMb: Math.max(0, used),
+    memoryFreeMb: Math.max(0, total - used),
+  });
+  return { ...mergedDevice(device, host), disagreements };
 }
 
 /** Threads of each kind of core, as in the record. */

@@ -9,11 +9,11 @@ const MAX_BYTES = 1024 * 1024;
 export async function runFirst(
   commands: readonly string[],
   args: readonly string[],
-  edges: ToolEdges,
+  { timeoutMs = TIMEOUT_MS, ...edges }: ToolEdges & { readonly timeoutMs?: number },
   signal: AbortSignal,
 ): Promise<ToolResult> {
   for (const command of commands) {
-    const call = { command, args, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES };
+    const call = { command, args, timeoutMs, maxBytes: MAX_BYTES };
     const result = await runTool(call, edges, signal);
     if (result.kind !== 'missing') return result;
   }
@@ -24,11 +24,17 @@ export async function runFirst(
 export function toolProblem(
   call: readonly string[],
   result: ToolResult,
-  remedy: string,
+  remedy: string | ((happened: string) => string),
 ): FailedPoll {
+  const happened = wordsOf(result);
   return {
     kind: 'failed',
-    problem: { tool: call[0] ?? '', tried: call.join(' '), happened: wordsOf(result), remedy },
+    problem: {
+      tool: call[0] ?? '',
+      tried: call.join(' '),
+      happened,
+      remedy: typeof remedy === 'string' ? remedy : remedy(happened),
+    },
     gone: result.kind === 'hung' ? result.gone : null,
   };
 }
@@ -42,7 +48,7 @@ function wordsOf(result: ToolResult): string {
     case 'failed':
       return result.detail;
     case 'hung':
-      return `it has hung: no answer in ${TIMEOUT_MS / 1000} s`;
+      return `it has hung: no answer in ${result.afterMs / 1000} s`;
     case 'stopped':
       return 'it was stopped';
   }

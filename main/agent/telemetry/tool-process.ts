@@ -43,6 +43,8 @@ const PASSED_VARIABLES = [
   'LD_LIBRARY_PATH',
   'ROCM_PATH',
   'XDG_RUNTIME_DIR',
+  // Of this program's own helper: without it types are stripped for every reading.
+  'NODE_COMPILE_CACHE',
 ];
 
 /** The environment for tools, whose messages have to be in English. */
@@ -123,9 +125,10 @@ interface ToolCall {
 export type ToolResult =
   | { readonly kind: 'output'; readonly text: string }
   | { readonly kind: 'missing' }
-  | { readonly kind: 'failed'; readonly detail: string }
+  /** `text` is what it printed before. */
+  | { readonly kind: 'failed'; readonly detail: string; readonly text: string }
   /** Killed, which may not end it; `gone` resolves once it has ended. */
-  | { readonly kind: 'hung'; readonly gone: Promise<unknown> }
+  | { readonly kind: 'hung'; readonly afterMs: number; readonly gone: Promise<unknown> }
   | { readonly kind: 'stopped' };
 
 export interface ToolEdges {
@@ -150,7 +153,7 @@ export async function runTool(
     if (output.length <= maxBytes) return;
     tool.kill();
     output.clear();
-    onFlood({ kind: 'failed', detail: `it printed over ${maxBytes} bytes` });
+    onFlood({ kind: 'failed', detail: `it printed over ${maxBytes} bytes`, text: '' });
   });
   const ended = tool.ended.then((end) => resultOf(end, output));
   const result = await withTimeout(Promise.race([flooded, ended]), {
@@ -163,7 +166,7 @@ export async function runTool(
       return result.value;
     case 'timed_out':
       tool.kill();
-      return { kind: 'hung', gone: tool.ended };
+      return { kind: 'hung', afterMs: timeoutMs, gone: tool.ended };
     case 'aborted':
       await killed(tool, clock);
       return { kind: 'stopped' };
@@ -171,7 +174,7 @@ export async function runTool(
 }
 
 /** Kills a tool and waits a moment for its end. */
-export async function killed(tool: RunningTool, clock: Clock): Promise<void> {
+async function killed(tool: RunningTool, clock: Clock): Promise<void> {
   tool.kill();
   await withTimeout(tool.ended, { clock, ms: KILL_WAIT_MS });
 }
@@ -179,14 +182,14 @@ export async function killed(tool: RunningTool, clock: Clock): Promise<void> {
 function resultOf(end: ToolEnd, output: ByteBuffer): ToolResult {
   if (end.kind === 'missing') return end;
   if (end.kind === 'unstartable')
-    return { kind: 'failed', detail: `it cannot be started: ${end.detail}` };
+    return { kind: 'failed', detail: `it cannot be started: ${end.detail}`, text: '' };
   const text = output.take().toString('utf8');
   if (end.code === 0) return { kind: 'output', text };
-  return { kind: 'failed', detail: exitWords(end.code, end.stderr.trim() || text) };
+  return { kind: 'failed', detail: exitWords(end.code, end.stderr.trim() || text), text };
 }
 
 /** How a tool ended, with its last output. */
-export function exitWords(code: number | null, said: string): string {
+function exitWords(code: number | null, said: string): string {
   const how = code === null ? 'it was ended by a signal' : `it ended with code ${code}`;
   const words = excerpt(said);
   return words === '' ? how : `${how}: ${words}`;

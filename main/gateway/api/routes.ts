@@ -7,6 +7,7 @@ import type { appHandlers } from './app-handlers.ts';
 import type { controlHandlers } from './control-handlers.ts';
 import type { installHandlers } from './install-handlers.ts';
 import type { providerHandlers } from './provider-handlers.ts';
+import type { upstreamHandlers } from './upstream-handlers.ts';
 
 /** Who may use a route (docs/http-api.md#who-may). */
 export type Access = 'anyone' | 'callers' | 'control' | 'agents';
@@ -28,6 +29,7 @@ function endpointRoute(endpoint: ApiEndpoint) {
 interface Handlers {
   readonly app: ReturnType<typeof appHandlers>;
   readonly control: ReturnType<typeof controlHandlers>;
+  readonly upstreams: ReturnType<typeof upstreamHandlers>;
   readonly agent: ReturnType<typeof agentHandlers>;
   readonly providers: ReturnType<typeof providerHandlers>;
   readonly install: ReturnType<typeof installHandlers>;
@@ -37,6 +39,7 @@ interface Handlers {
 export function routeTable({
   app,
   control,
+  upstreams,
   agent,
   providers,
   install,
@@ -55,6 +58,8 @@ export function routeTable({
     route('PATCH', ['/api/v1/settings'], 'control', control.changeSettings),
     route('POST', ['/api/v1/warmup'], 'control', control.warmUp),
     route('POST', ['/api/v1/circuits/:id/reset'], 'control', control.resetCircuit),
+    route('POST', ['/api/v1/upstreams/:id/test'], 'control', upstreams.test),
+    route('POST', ['/api/v1/upstreams/:id/models'], 'control', upstreams.models),
     route('GET', ['/api/v1/agent'], 'callers', agent.view),
     route('POST', ['/api/v1/agent/mode'], 'control', agent.setMode),
     route('POST', ['/api/v1/agent/join'], 'control', agent.join),

@@ -24,16 +24,19 @@ export interface LiveSources {
   readonly clock: Clock;
   readonly status: () => StatusReport;
   readonly inFlight: () => StatsView['inFlight'];
+  readonly sightings: () => LiveSnapshot['sightings'];
   readonly rows: () => readonly RequestRow[];
   readonly providers: () => ProvidersSummary;
   readonly app: () => AppInfo;
+  /** The first subscriber has come, or the last has gone. */
+  readonly watched: (isWatched: boolean) => void;
 }
 
 const INTERVAL_MS = 250;
 
 /** Without subscribers a change costs one comparison. */
 export function createLiveFeed(sources: LiveSources): LiveFeed {
-  const { clock, status, inFlight, rows, providers, app } = sources;
+  const { clock, status, inFlight, sightings, rows, providers, app, watched } = sources;
   const listeners = new Set<(event: LiveEvent) => void>();
   let changedIds = new Set<string>();
   let removedIds = new Set<string>();
@@ -51,6 +54,7 @@ export function createLiveFeed(sources: LiveSources): LiveFeed {
       kind: 'delta',
       status: status(),
       inFlight: inFlight(),
+      sightings: sightings(),
       upsert: rows().filter(({ id }) => changedIds.has(id)),
       remove: [...removedIds],
       providers: providers(),
@@ -66,13 +70,17 @@ export function createLiveFeed(sources: LiveSources): LiveFeed {
       kind: 'snapshot',
       status: status(),
       inFlight: inFlight(),
+      sightings: sightings(),
       requests: rows(),
       providers: providers(),
       app: app(),
     }),
     subscribe(listener) {
       listeners.add(listener);
-      return () => listeners.delete(listener);
+      if (listeners.size === 1) watched(true);
+      return () => {
+        if (listeners.delete(listener) && listeners.size === 0) watched(false);
+      };
     },
     requestChanged(id) {
       if (listeners.size === 0) return;

@@ -15,6 +15,7 @@ import { createLatencies, createStats, type Latencies, type Stats } from './coun
 import { createLiveFeed, type LiveFeed } from './live-feed.ts';
 import { createRequestLogs, type ReportProviderResult, type RequestLogs } from './request-log.ts';
 import { restoreState, stateToSave } from './saved-state.ts';
+import type { Sightings } from './sightings.ts';
 import { type ProvidersKnown, statusReport, type StatusScope } from './status.ts';
 
 export interface MonitorDeps {
@@ -32,6 +33,7 @@ export interface MonitorDeps {
   readonly keep: (save: () => unknown) => StateFile;
   readonly app: () => AppInfo;
   readonly admission: () => StatusReport['admission'];
+  readonly sightings: () => Pick<Sightings, 'view' | 'watched'>;
   /** Called when a circuit opens or its probe fails. */
   readonly opened: CircuitsDeps['opened'];
 }
@@ -101,6 +103,8 @@ export function createMonitor(deps: MonitorDeps): Monitor {
     clock,
     status: () => status('0'),
     inFlight: () => stats.view().inFlight,
+    sightings: () => deps.sightings().view(),
+    watched: (isWatched) => deps.sightings().watched(isWatched),
     rows: () => logs.rows(),
     providers: deps.summary,
     app,

@@ -1,12 +1,14 @@
 import { HOSTED_IDS, PROVIDER_PREFIX } from '#shared/ids.ts';
 import { isObject } from '#shared/objects.ts';
+import type { FallbackReason } from '#shared/reasons.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { fetchBody } from '../../platform/http/fetch-body.ts';
+import { fetchBody, type FetchResult } from '../../platform/http/fetch-body.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import { parseJson } from '../../platform/json.ts';
+import { listHeaders } from '../upstream/model-list.ts';
 import type { BaseAddress, LocalTarget, RemoteUpstream } from '../upstream/upstreams.ts';
 import { idOf } from './local-balancing.ts';
 
@@ -24,111 +26,125 @@ const TIMEOUT_MS = 4000;
 /** Some upstreams list thousands of models; the rest of the body is not needed. */
 const MAX_BODY_BYTES = 65_536;
 
+/** What a request that costs nothing has shown. */
+export type Look =
+  | { readonly kind: 'answered' }
+  /** A server runs there, but none of the routes exists. */
+  | { readonly kind: 'unclear' }
+  | { readonly kind: 'failed'; readonly reason: FallbackReason };
+
+/** Null where there is nothing to ask. */
+export type LookAt = (id: string) => Promise<Look> | null;
+
+/** An upstream that refuses the key is up: the circuit is about whether it answers. */
+export function isUp(look: Look): boolean {
+  return look.kind !== 'failed' || look.reason === 'credentials';
+}
+
 /**
- * The check of an upstream or a machine, by routes that cost nothing; null where there is none. `ondemand` is
- * never checked, as any request may start a GPU that is paid for, and hosted upstreams are not under
+ * Looks at an upstream or a machine by routes that cost nothing; null where there is none. `ondemand` is
+ * never asked, as any request may start a GPU that is paid for, and hosted upstreams are not under
  * zero-spend.
  */
-export function healthCheckOf(
-  deps: HealthCheckRoutesDeps,
-): (id: string) => Promise<boolean> | null {
+export function lookAtUpstream(deps: HealthCheckRoutesDeps): LookAt {
   const { config, remotes } = deps;
   return (id) => {
-    if (id === 'local' || id.startsWith(PROVIDER_PREFIX)) return checkLocal(id, deps);
+    if (id === 'local' || id.startsWith(PROVIDER_PREFIX)) return lookAtLocal(id, deps);
     const upstream = remotes().find((remote) => remote.id === id);
     const isHosted = HOSTED_IDS.some((hosted) => hosted === id);
     if (upstream === undefined || !isHosted || config().routing.forceZero) return null;
-    return checkHosted(upstream, deps);
+    return lookAtHosted(upstream, deps);
   };
 }
 
-function checkLocal(id: string, deps: HealthCheckRoutesDeps): Promise<boolean> | null {
+function lookAtLocal(id: string, deps: HealthCheckRoutesDeps): Promise<Look> | null {
   const choice = deps.pickLocal();
   const isPool = id === 'local';
   switch (choice.kind) {
     case 'none':
       return null;
     case 'target':
-      return isPool ? checkMachine(choice.target, deps) : null;
+      return isPool ? lookAtMachine(choice.target, deps) : null;
     case 'tier': {
       const { targets } = choice;
       if (isPool) {
         const admits = (target: LocalTarget) =>
           deps.circuits.exclusionOf(idOf(target), '') === null;
-        return Promise.resolve(targets.some(admits));
+        return Promise.resolve(targets.some(admits) ? ANSWERED : failed('no_provider'));
       }
       const target = targets.find(({ provider }) => provider === id);
-      return target === undefined ? null : checkMachine(target, deps);
+      return target === undefined ? null : lookAtMachine(target, deps);
     }
   }
 }
 
-function checkMachine(
+function lookAtMachine(
   { endpoint, gatewayToken }: LocalTarget,
   deps: HealthCheckRoutesDeps,
-): Promise<boolean> {
-  const headers = authorized(endpoint.basicAuth);
+): Promise<Look> {
+  const headers = listHeaders({ endpoint, apiKey: null, headers: {} });
   if (gatewayToken !== null) headers.push('x-gateway-token', gatewayToken);
-  return check({ endpoint, paths: ['/health', '/v1/models'], headers }, deps);
+  return lookBy({ endpoint, paths: ['/health', '/v1/models'], headers, isOwn: true }, deps);
 }
 
-function checkHosted(
-  { endpoint, apiKey, headers }: RemoteUpstream,
-  deps: HealthCheckRoutesDeps,
-): Promise<boolean> {
-  const authorization = apiKey === null ? endpoint.basicAuth : `Bearer ${apiKey}`;
-  const all = [...Object.entries(headers).flat(), ...authorized(authorization)];
-  return check({ endpoint, paths: ['/models'], headers: all }, deps);
+function lookAtHosted(upstream: RemoteUpstream, deps: HealthCheckRoutesDeps): Promise<Look> {
+  const { endpoint } = upstream;
+  const headers = listHeaders(upstream);
+  return lookBy({ endpoint, paths: ['/models'], headers, isOwn: false }, deps);
 }
 
-const authorized = (authorization: string | null): string[] =>
-  authorization === null ? [] : ['authorization', authorization];
-
-interface CheckRequest {
+interface LookRequest {
   readonly endpoint: BaseAddress;
   /** Tried in order until one exists. */
   readonly paths: readonly string[];
   readonly headers: readonly string[];
+  /** An engine's key is the caller's, so without one a refusal says nothing. */
+  readonly isOwn: boolean;
 }
 
-async function check(
-  { endpoint, paths, headers }: CheckRequest,
+async function lookBy(
+  { endpoint, paths, headers, isOwn }: LookRequest,
   deps: HealthCheckRoutesDeps,
-): Promise<boolean> {
+): Promise<Look> {
+  const { http, clock } = deps;
+  const { origin, basePath, query } = endpoint;
   for (const path of paths) {
-    const response = await getStart(endpoint, path, headers, deps);
-    if (response === null) return false;
-    const { status } = response;
-    if (status !== 404 && status !== 405 && status !== 501) return isWell(response);
+    const request = { origin, path: basePath + path + query, headers };
+    const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BODY_BYTES };
+    const result = await fetchBody({ ...request, ...limits }, { http, clock });
+    const seen = seenIn(result, isOwn);
+    if (seen !== null) return seen;
   }
-  // Without any of the routes, an answer at least shows that a server is running.
-  return true;
+  return UNCLEAR;
 }
 
-interface CheckResponse {
-  readonly status: number;
-  /** Empty where it is over the limit. */
-  readonly body: Buffer;
+const ANSWERED: Look = { kind: 'answered' };
+const UNCLEAR: Look = { kind: 'unclear' };
+const failed = (reason: FallbackReason): Look => ({ kind: 'failed', reason });
+
+/** Null where the route does not exist. */
+function seenIn(result: FetchResult, isOwn: boolean): Look | null {
+  if (result.kind !== 'response' && result.kind !== 'too_large') {
+    return failed(result.kind === 'timed_out' ? 'timeout' : 'unreachable');
+  }
+  const { status } = result;
+  if (status === 404 || status === 405 || status === 501) return null;
+  if (status >= 300) return refused(status, isOwn);
+  // A list of models may be long.
+  return result.kind === 'too_large' ? ANSWERED : answerIn(result.body, isOwn);
 }
 
-/** An upstream that refuses the key is up. An agent may be up without its engine, and reports that. */
-function isWell({ status, body }: CheckResponse): boolean {
-  if (status >= 500 || status === 429) return false;
-  const health = parseJson(body.toString());
-  const engine = isObject(health) ? health['engine_health'] : undefined;
-  return !isObject(engine) || engine['status'] === 'ok';
+function refused(status: number, isOwn: boolean): Look {
+  if (status === 429) return failed('rate_limited');
+  if (status >= 500) return failed(`http_${status}`);
+  if (status === 401 || status === 403) return isOwn ? ANSWERED : failed('credentials');
+  return UNCLEAR;
 }
 
-/** Null when there was no answer. */
-async function getStart(
-  { origin, basePath, query }: BaseAddress,
-  path: string,
-  headers: readonly string[],
-  { http, clock }: HealthCheckRoutesDeps,
-): Promise<CheckResponse | null> {
-  const request = { origin, path: basePath + path + query, headers };
-  const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BODY_BYTES };
-  const response = await fetchBody({ ...request, ...limits }, { http, clock });
-  if (response.kind === 'too_large') return { status: response.status, body: Buffer.alloc(0) };
-  return response.kind === 'response' ? response : null;
+/** An agent may be up without its engine, and reports that. A site at the base URL answers with a page. */
+function answerIn(body: Buffer, isOwn: boolean): Look {
+  const answer = parseJson(body.toString());
+  if (!isObject(answer)) return isOwn || Array.isArray(answer) ? ANSWERED : UNCLEAR;
+  const engine = answer['engine_health'];
+  return isObject(engine) && engine['status'] !== 'ok' ? failed('unreachable') : ANSWERED;
 }

@@ -17,6 +17,8 @@ interface LocalEngine {
 }
 
 const REFRESH_MS = 30_000;
+/** An engine that is down, or has no list yet, is about to be started. */
+const RETRY_MS = 5000;
 const TIMEOUT_MS = 3000;
 const MAX_BYTES = 4 * 1024 * 1024;
 
@@ -47,7 +49,7 @@ function createLocalEngine(
       known = listed;
       changed();
     }
-    cancelTimer = clock.after(REFRESH_MS, () => void refresh());
+    cancelTimer = clock.after(listed === null ? RETRY_MS : REFRESH_MS, () => void refresh());
   }
 
   return {
@@ -85,11 +87,12 @@ export function createFixedEngine(
 
 type ListedModels = Pick<LocalTarget, 'models' | 'ownedBy'>;
 
-/** Null if the body is not an OpenAI model list. */
-function listedModels(body: Buffer): ListedModels | null {
+/** Null if the body is not an OpenAI model list. Together sends the bare array. */
+export function listedModels(body: Buffer): ListedModels | null {
   const list = parseJson(body.toString('utf8'));
-  if (!isObject(list) || !Array.isArray(list['data'])) return null;
-  const entries = (list['data'] as unknown[]).filter(isObject);
+  const data = isObject(list) ? list['data'] : list;
+  if (!Array.isArray(data)) return null;
+  const entries = (data as unknown[]).filter(isObject);
   const owners = entries.map((model) => model['owned_by']);
   return {
     models: entries.map(({ id }) => id).filter((id) => typeof id === 'string'),

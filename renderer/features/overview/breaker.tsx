@@ -55,7 +55,11 @@ function Contact({ condition, flow }: BreakerProps) {
     case 'probe':
       return <Lever />;
     case 'skipped':
+    case 'down':
       return <path className="contact" d="M30 30L42 42M42 30L30 42" />;
+    case 'untested':
+      // Rails up to the middle, and nobody knows whether they meet.
+      return <path className="contact" d="M25 36H31M35 36H37M41 36H47" />;
     case 'on-demand':
       return <OnDemandContact warmup={condition.warmup} />;
     case 'zero-spend':

@@ -1,8 +1,10 @@
+import type { Sighting } from '#shared/live.ts';
+import { CHECKS } from '#shared/provider.ts';
 import type { StatusReport, UpstreamReport, WarmupState } from '#shared/status.ts';
 
 export type Condition =
   | { readonly kind: 'missing'; readonly wants: 'address' | 'key' | 'engine' }
-  | { readonly kind: 'no-provider' }
+  | { readonly kind: 'no-provider'; readonly cause: NoProviderCause }
   | { readonly kind: 'zero-spend' }
   | { readonly kind: 'skipped'; readonly reason: string; readonly remainingMs: number }
   | {
@@ -24,11 +26,23 @@ export type Condition =
       /** How long one usually takes. */
       readonly usualMs: number | null;
     }
-  | { readonly kind: 'closed' };
+  /** A check found it down; requests still try it. */
+  | { readonly kind: 'down'; readonly reason: string }
+  /** Neither a request nor a check has asked it. */
+  | { readonly kind: 'untested' }
+  | {
+      readonly kind: 'closed';
+      /** Checks alone show that it answers. */
+      readonly isUnused: boolean;
+    };
+
+/** Why none of the machines serves, judged by the one that was heard last. */
+export type NoProviderCause = 'silent' | 'engine' | 'no-gpu' | 'verifying' | 'failed';
 
 /** The report an upstream belongs to, and how old it is. */
 interface ConditionContext {
   readonly status: StatusReport;
+  readonly sighting: Sighting;
   /** Since the report came: its countdowns have gone on. */
   readonly elapsedMs: number;
   /** The gateway's clock. */
@@ -37,30 +51,41 @@ interface ConditionContext {
 
 /** Reads an upstream's condition; what keeps it out the longest comes first. */
 export function conditionOf(upstream: UpstreamReport, context: ConditionContext): Condition {
-  const { status, elapsedMs } = context;
+  const { status, sighting, elapsedMs } = context;
   const { circuit } = upstream;
-  const missing = missingPart(upstream, status);
+  const missing = missingPart(upstream, context);
   if (missing) return missing;
   if (status.zero && upstream.id !== 'local') return { kind: 'zero-spend' };
   const skip = activeSkip(upstream, context.serverNow);
   if (skip) return skip;
-  if (circuit.open) {
-    const remainingMs = Math.max(0, circuit.cooldownRemainingMs - elapsedMs);
-    if (remainingMs === 0) return { kind: 'probe' };
-    const cause = circuit.consecutiveFails > 0 ? 'failures' : 'slow';
-    return {
-      kind: 'cooling',
-      cause,
-      remainingMs,
-      share: cooldownShare(upstream, status, remainingMs),
-    };
-  }
-  if (circuit.consecutiveFails > 0) {
+  if (circuit.open) return openCondition(upstream, context);
+  const isHealed = sighting.kind === 'answered';
+  if (circuit.consecutiveFails > 0 && !isHealed) {
     const limit = status.stats.config.failThreshold;
     return { kind: 'failing', fails: circuit.consecutiveFails, limit };
   }
   if (upstream.id === 'ondemand') return onDemand(status, elapsedMs);
-  return { kind: 'closed' };
+  return seenCondition(upstream, sighting);
+}
+
+function openCondition(upstream: UpstreamReport, context: ConditionContext): Condition {
+  const { status, sighting, elapsedMs } = context;
+  const { consecutiveFails, cooldownRemainingMs } = upstream.circuit;
+  const remainingMs = Math.max(0, cooldownRemainingMs - elapsedMs);
+  const cause = consecutiveFails > 0 ? 'failures' : 'slow';
+  if (remainingMs === 0) {
+    // A list of models does not show that an upstream has become faster.
+    const isHealed = sighting.kind === 'answered' && cause === 'failures';
+    return isHealed ? { kind: 'closed', isUnused: false } : { kind: 'probe' };
+  }
+  const share = cooldownShare(upstream, status, remainingMs);
+  return { kind: 'cooling', cause, remainingMs, share };
+}
+
+function seenCondition({ circuit }: UpstreamReport, sighting: Sighting): Condition {
+  if (sighting.kind === 'untested') return { kind: 'untested' };
+  if (sighting.kind === 'failed') return { kind: 'down', reason: sighting.reason };
+  return { kind: 'closed', isUnused: sighting.by === 'check' && circuit.lastSuccessAt === null };
 }
 
 /** True for an upstream that the next request would be sent to, were it its turn. */
@@ -70,6 +95,8 @@ export function isAdmitted(condition: Condition): boolean {
     case 'on-demand':
     case 'failing':
     case 'probe':
+    case 'down':
+    case 'untested':
       return true;
     default:
       return false;
@@ -82,18 +109,34 @@ function onDemand(status: StatusReport, sinceMs: number): Condition {
   return { kind: 'on-demand', warmup: status.ondemand_warmup, startMs, usualMs };
 }
 
-function missingPart(upstream: UpstreamReport, status: StatusReport): Condition | null {
+function missingPart(
+  upstream: UpstreamReport,
+  { status, serverNow }: ConditionContext,
+): Condition | null {
   // `healthy` is "set up, breaker closed, no skip": with the last two true it tells the first.
   if (upstream.healthy || upstream.circuit.open || upstream.skips.length > 0) return null;
   const { verified_count, pending_count, failed_count } = status.local;
   const machines = verified_count + pending_count + failed_count;
   if (upstream.id === 'local' && machines > 0) {
-    const isUnused =
-      machines === 1 && !hasEngine(status) && upstream.circuit.lastSuccessAt === null;
-    return isUnused ? { kind: 'missing', wants: 'engine' } : { kind: 'no-provider' };
+    const cause = causeOf(status, serverNow);
+    const isUsable = hasEngine(status) && cause !== 'no-gpu';
+    const isUnused = machines === 1 && !isUsable && upstream.circuit.lastSuccessAt === null;
+    return isUnused ? { kind: 'missing', wants: 'engine' } : { kind: 'no-provider', cause };
   }
   const wants = upstream.baseUrl !== null && !upstream.hasKey ? 'key' : 'address';
   return { kind: 'missing', wants };
+}
+
+/** As the registry counts a machine as stale. */
+const SILENT_MS = 60_000;
+
+function causeOf({ local: { provider } }: StatusReport, serverNow: number): NoProviderCause {
+  if (provider === null) return 'failed';
+  const { last_heartbeat, engine_health, verification } = provider;
+  if (serverNow - Date.parse(last_heartbeat) > SILENT_MS) return 'silent';
+  if (engine_health.status !== 'ok') return 'engine';
+  if (verification.failure_reason.startsWith(`${CHECKS.gpuCount}:`)) return 'no-gpu';
+  return verification.status === 'failed' ? 'failed' : 'verifying';
 }
 
 /** Every gateway knows the machine it runs on, which need not have an engine. */

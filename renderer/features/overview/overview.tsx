@@ -1,3 +1,4 @@
+import { useState } from 'react';
 import type { RequestRow } from '#shared/live.ts';
 import { Counters } from './counters.tsx';
 import { FirstRequest } from '../requests/first-request.tsx';
@@ -5,7 +6,8 @@ import { Headline } from './status-summary.tsx';
 import { Legend } from '../requests/legend.tsx';
 import { Line } from './upstream-track.tsx';
 import { RequestList } from '../requests/request-list.tsx';
-import { SetupPanel } from './setup-panel.tsx';
+import { FirstRun } from '../setup/first-run.tsx';
+import type { Agent } from '../../api/agent.ts';
 import type { Control } from '../../api/control.ts';
 import type { LiveData } from '../../api/live-data.ts';
 import type { SettingsState } from '../../api/window-state.ts';
@@ -21,6 +23,7 @@ interface OverviewProps {
   readonly control: boolean;
   readonly settings: SettingsState;
   readonly actions: Control;
+  readonly agent: Agent;
   readonly onSelect: (row: RequestRow) => void;
 }
 
@@ -28,10 +31,16 @@ const SHOWN_ROWS = 8;
 
 /** The sentence, the line, and the last few requests. */
 export function Overview(props: OverviewProps) {
-  const { data, line, headline, now, control, settings, actions, onSelect } = props;
+  const { data, line, headline, now, control, settings, actions, agent, onSelect } = props;
   const { stats, admission } = data.status;
   const { totalRequests, fallbackCount } = stats;
   const bare = isBare(line) && data.requests.length === 0;
+  const localUrl = line.stations[0]?.report.baseUrl ?? null;
+  const revision = data.providers?.revision ?? null;
+  // What was set up is still to be tried: the card goes with the first request, or with the page.
+  const [wasBare, setWasBare] = useState(bare);
+  if (bare && !wasBare) setWasBare(true);
+  const leads = bare || (wasBare && data.requests.length === 0);
   return (
     <>
       <Headline headline={headline}>
@@ -42,10 +51,9 @@ export function Overview(props: OverviewProps) {
           fallbacks={fallbackCount}
         />
       </Headline>
-      <Line {...{ data, line, control, settings, actions }} />
-      {bare ? (
-        <SetupPanel />
-      ) : (
+      {leads && <FirstRun {...{ agent, revision, localUrl, control, actions }} />}
+      <Line {...{ data, line, control, settings, actions, agent }} />
+      {!leads && (
         <section className="panel" aria-labelledby="requests-title">
           <header className="panel-head">
             <h2 id="requests-title">Latest requests</h2>

@@ -1,4 +1,5 @@
 import { formatPlural } from '../../text/format.ts';
+import type { NoProviderCause } from './condition.ts';
 import type { Station } from './upstream-list.ts';
 import { reasonOf, reasonText } from '../../text/reason-text.ts';
 import { isLasting } from './upstream-status-text.ts';
@@ -28,7 +29,9 @@ export function problemAt(station: Station): Problem | null {
     case 'skipped':
       return isLasting(condition.reason) ? skipProblem(station, condition.reason) : null;
     case 'no-provider':
-      return { what: `${label} has no machine available.`, todo: 'Start one of its engines.' };
+      return noProviderProblem(label, condition.cause);
+    case 'down':
+      return downProblem(station, condition.reason);
     case 'on-demand':
       return condition.warmup === 'failed'
         ? {
@@ -39,6 +42,39 @@ export function problemAt(station: Station): Problem | null {
     default:
       return null;
   }
+}
+
+function noProviderProblem(label: string, cause: NoProviderCause): Problem | null {
+  switch (cause) {
+    case 'silent':
+      return {
+        what: `${label} has no machine available: no heartbeat reaches this gateway.`,
+        todo: 'Check that the machines are on and can reach it.',
+      };
+    case 'engine':
+      return { what: `${label} has no running engine.`, todo: 'Start one of its engines.' };
+    case 'no-gpu':
+      return {
+        what: `${label} has an engine, but no GPU was found beside it.`,
+        todo: 'Use the engine directly, or see Providers for what was tried.',
+      };
+    case 'failed':
+      return {
+        what: `${label} has no machine available: verification failed.`,
+        todo: 'See Providers for the failed checks.',
+      };
+    case 'verifying':
+      return null;
+  }
+}
+
+function downProblem(station: Station, reason: string): Problem {
+  const { label, baseUrl, id } = station.report;
+  if (reason === 'credentials') return skipProblem(station, reason);
+  const place = baseUrl === null ? '' : ` at ${baseUrl}`;
+  const todo =
+    id === 'local' ? `Start its engine${place}, or correct the address.` : `Check it${place}.`;
+  return { what: `${label} does not answer (${reasonText(reason)}).`, todo };
 }
 
 function isSlow({ report }: Station): boolean {

@@ -50,6 +50,12 @@ function withoutServer(stations: readonly Station[]): Sentence {
     const calm = ['Tell Switchyard where your engine or a hosted API is.'];
     return { lead: '', subject: 'Nothing is set up yet.', rest: '', tone: 'grey', calm };
   }
+  const [local] = stations;
+  if (local?.condition.kind === 'no-provider' && local.condition.cause === 'verifying') {
+    const calm = ['It serves as soon as its checks have passed.'];
+    const rest = ' is being verified.';
+    return { lead: '', subject: local.report.label, rest, tone: 'blue', calm };
+  }
   const [off] = switchedOff(stations);
   if (off) {
     const calm = [`${off.what} ${off.todo}`];
@@ -68,6 +74,10 @@ function withServer(server: Station, { stations }: Line): Sentence {
   switch (server.condition.kind) {
     case 'failing':
       return { lead: '', subject: label, rest: ' is failing, and there is no fallback.', ...red() };
+    case 'down':
+      return { lead: '', subject: label, rest: ' is down, and there is no fallback.', ...red() };
+    case 'untested':
+      return { lead: '', subject: label, rest: ' is next, but untested.', ...untested() };
     case 'probe':
       return { lead: '', subject: label, rest: ' is retried with the next request.', ...amber() };
     case 'on-demand':
@@ -120,6 +130,10 @@ function be(names: readonly string[]): string {
 
 function red(): Pick<Sentence, 'tone' | 'calm'> {
   return { tone: 'red', calm: ['Requests still try it.'] };
+}
+
+function untested(): Pick<Sentence, 'tone' | 'calm'> {
+  return { tone: 'grey', calm: ['Test it below, or send the first request.'] };
 }
 
 function amber(): Pick<Sentence, 'tone' | 'calm'> {

@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useState, type ReactNode } from 'react';
 import type { Refusal } from '../../api/client.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
@@ -16,10 +16,11 @@ interface StationOrdersProps {
   readonly label: string;
   readonly control: boolean;
   readonly orders: readonly Order[];
+  readonly children: ReactNode;
 }
 
 /** Its place is reserved when empty, so that the layout does not shift. */
-export function StationOrders({ label, control, orders }: StationOrdersProps) {
+export function StationOrders({ label, control, orders, children }: StationOrdersProps) {
   const [outcome, setOutcome] = useState<{ said: string; error: string | null } | null>(null);
 
   const give = async (order: Order, button: HTMLElement): Promise<void> => {
@@ -47,6 +48,7 @@ export function StationOrders({ label, control, orders }: StationOrdersProps) {
           <span className="unseen"> {label}</span>
         </button>
       ))}
+      {children}
       <output className="unseen">{outcome?.said ?? ''}</output>
       <ErrorText text={outcome?.error ?? null} />
     </div>

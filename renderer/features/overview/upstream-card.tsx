@@ -3,6 +3,7 @@ import type { UpstreamId } from '#shared/ids.ts';
 import type { Condition } from './condition.ts';
 import { formatCompact, formatCount, formatDuration } from '../../text/format.ts';
 import type { Station as StationModel } from './upstream-list.ts';
+import { hashOf } from '../../route.ts';
 import { stationWords } from './upstream-status-text.ts';
 import { Breaker } from './breaker.tsx';
 
@@ -10,10 +11,12 @@ interface StationProps {
   readonly station: StationModel;
   readonly requests: number;
   readonly successes: number;
+  /** Null where it cannot be set up here. */
+  readonly onSetUp: (() => void) | null;
   readonly children: ReactNode;
 }
 
-export function Station({ station, requests, successes, children }: StationProps) {
+export function Station({ station, requests, successes, onSetUp, children }: StationProps) {
   const { report, condition, flow, inFlight } = station;
   const { tone, word, detail } = stationWords(station);
   const missing = condition.kind === 'missing';
@@ -40,7 +43,7 @@ export function Station({ station, requests, successes, children }: StationProps
         <span className="state-detail">{detail}</span>
       </p>
       {missing ? (
-        <SetHint id={report.id} wants={condition.wants} />
+        <SetHint {...{ onSetUp }} id={report.id} label={report.label} wants={condition.wants} />
       ) : (
         <dl className="figures">
           <Figure label="in flight" value={formatCount(inFlight)} />
@@ -72,10 +75,30 @@ function Figure({ label, value }: { readonly label: string; readonly value: stri
 
 interface SetHintProps {
   readonly id: UpstreamId;
+  readonly label: string;
+  readonly onSetUp: (() => void) | null;
   readonly wants: Extract<Condition, { readonly kind: 'missing' }>['wants'];
 }
 
-function SetHint({ id, wants }: SetHintProps) {
+function SetHint({ id, label, wants, onSetUp }: SetHintProps) {
+  if (id === 'ondemand' && onSetUp !== null) {
+    return (
+      <p className="set-hint">
+        <a className="button" href={hashOf({ page: 'settings', section: id })}>
+          Set up<span className="unseen"> {label}</span>
+        </a>
+      </p>
+    );
+  }
+  if (onSetUp !== null && wants !== 'key') {
+    return (
+      <p className="set-hint">
+        <button type="button" className="button" onClick={onSetUp}>
+          Set up<span className="unseen"> {label}</span>
+        </button>
+      </p>
+    );
+  }
   if (wants === 'engine') {
     return (
       <p className="set-hint">Start an engine on this machine; it is detected automatically.</p>

@@ -21,7 +21,7 @@ export interface Line {
 
 /** Derives the line from what is known, carried forward to `now`. */
 export function lineOf(data: LiveData, now: number): Line {
-  const { status, inFlight } = data;
+  const { status, inFlight, sightings } = data;
   const context = {
     status,
     elapsedMs: Math.max(0, now - data.statusAt),
@@ -29,7 +29,7 @@ export function lineOf(data: LiveData, now: number): Line {
   };
   const known = status.upstreams.map((report) => ({
     report,
-    condition: conditionOf(report, context),
+    condition: conditionOf(report, { ...context, sighting: sightings[report.id] }),
     inFlight: inFlight[report.id],
   }));
   const end = serverIndex(known.map(({ condition }) => condition));
@@ -44,10 +44,17 @@ export function lineOf(data: LiveData, now: number): Line {
   };
 }
 
-/** First the ones known to work, then the ones worth a try; -1 when there is none. */
+const SOUND: ReadonlySet<Condition['kind']> = new Set(['closed', 'on-demand', 'untested']);
+
+/** First the ones not known to fail, then the ones worth a try; -1 when there is none. */
 function serverIndex(conditions: readonly Condition[]): number {
-  const sound = conditions.findIndex(({ kind }) => kind === 'closed' || kind === 'on-demand');
+  const sound = conditions.findIndex(({ kind }) => SOUND.has(kind));
   return sound >= 0 ? sound : conditions.findIndex(isAdmitted);
+}
+
+/** Whether the one expected to answer has been seen to: only then is its rail green. */
+export function isSure({ condition }: Station): boolean {
+  return condition.kind !== 'untested' && SOUND.has(condition.kind);
 }
 
 function flowAt(index: number, end: number, condition: Condition): Flow {

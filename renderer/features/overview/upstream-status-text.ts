@@ -1,5 +1,6 @@
 import { assertNever } from '#shared/assert.ts';
 import { formatCountdown } from '../../text/format.ts';
+import type { NoProviderCause } from './condition.ts';
 import type { Station } from './upstream-list.ts';
 import { reasonText } from '../../text/reason-text.ts';
 
@@ -27,7 +28,7 @@ export function stationWords({ condition, flow, inFlight }: Station): StationWor
     case 'missing':
       return say('grey', condition.wants === 'key' ? 'needs a key' : 'not set up');
     case 'no-provider':
-      return say('grey', reasonText('no_provider'));
+      return say('grey', NO_PROVIDER_WORDS[condition.cause]);
     case 'zero-spend':
       return say('grey', 'switched off', 'paid');
     case 'skipped':
@@ -44,12 +45,29 @@ export function stationWords({ condition, flow, inFlight }: Station): StationWor
       return say('red', 'failing', `skipped after ${condition.limit - condition.fails} more`);
     case 'on-demand':
       return warmupWords(condition, flow === 'ends');
+    case 'down':
+      return say('red', reasonText(condition.reason), 'seen by a check');
+    case 'untested':
+      return say('grey', 'untested', 'not called yet');
     case 'closed':
-      return flow === 'ends' ? say('green', 'serving') : say('grey', 'standby');
+      return closedWords(condition.isUnused, flow === 'ends');
     default:
       return assertNever(condition, 'condition');
   }
 }
+
+function closedWords(isUnused: boolean, serving: boolean): StationWords {
+  const detail = isUnused ? 'answered a check' : null;
+  return serving ? say('green', 'serving', detail) : say('grey', 'standby', detail);
+}
+
+const NO_PROVIDER_WORDS = {
+  silent: 'no heartbeat',
+  engine: 'engine down',
+  'no-gpu': 'no GPU found',
+  verifying: 'verifying',
+  failed: 'no machine available',
+} as const satisfies Record<NoProviderCause, string>;
 
 function skipWords(reason: string, remainingMs: number): StationWords {
   const left = formatCountdown(remainingMs);

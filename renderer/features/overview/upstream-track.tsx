@@ -1,14 +1,19 @@
+import { useState } from 'react';
+import type { UpstreamId } from '#shared/ids.ts';
+import type { Agent } from '../../api/agent.ts';
 import type { Control } from '../../api/control.ts';
 import type { LiveData } from '../../api/live-data.ts';
 import type { SettingsState } from '../../api/window-state.ts';
 import { isBare } from './status-summary-text.ts';
-import type { Line as LineModel, Station as StationModel } from './upstream-list.ts';
+import { isSure, type Line as LineModel, type Station as StationModel } from './upstream-list.ts';
 import { isResettable, isWarmable } from './upstream-actions-model.ts';
 import { DemoNote } from './demo-note.tsx';
 import { FaultSwitch } from './fault-switch.tsx';
 import { LineRules } from './routing-rules.tsx';
 import { ReadOnlyNote } from '../../ui/read-only-note.tsx';
 import { Station } from './upstream-card.tsx';
+import { SetupDialog } from '../setup/setup-dialog.tsx';
+import { TestButton } from '../setup/test-button.tsx';
 import { StationOrders } from './upstream-actions.tsx';
 
 interface LineProps {
@@ -17,10 +22,13 @@ interface LineProps {
   readonly control: boolean;
   readonly settings: SettingsState;
   readonly actions: Control;
+  readonly agent: Agent;
 }
 
 /** The track: callers at one end, then the upstreams in routing order. */
-export function Line({ data, line, control, settings, actions }: LineProps) {
+export function Line({ data, line, control, settings, actions, agent }: LineProps) {
+  const [settingUp, setUp] = useState<UpstreamId | null>(null);
+  const aimedAt = line.stations.find(({ report }) => report.id === settingUp);
   const { perUpstream } = data.status.stats;
   const faults = data.app.demo?.faults;
   return (
@@ -28,7 +36,11 @@ export function Line({ data, line, control, settings, actions }: LineProps) {
       <h2 id="line-title" className="unseen">
         Upstreams, in the order in which requests try them
       </h2>
-      <div className="line" data-moving={line.totalInFlight > 0 || undefined}>
+      <div
+        className="line"
+        data-moving={line.totalInFlight > 0 || undefined}
+        data-unsure={(line.server !== null && !isSure(line.server)) || undefined}
+      >
         <div className="origin">
           <div className="track" aria-hidden="true">
             <span className="origin-mark" />
@@ -45,12 +57,17 @@ export function Line({ data, line, control, settings, actions }: LineProps) {
                 station={station}
                 requests={perUpstream[id]?.requests ?? 0}
                 successes={perUpstream[id]?.successes ?? 0}
+                onSetUp={control ? () => setUp(id) : null}
               >
                 <StationOrders
                   label={label}
                   control={control}
                   orders={ordersAt(station, data, actions)}
-                />
+                >
+                  {station.condition.kind !== 'missing' && (
+                    <TestButton {...{ id, label, control, actions }} />
+                  )}
+                </StationOrders>
                 {faults && (
                   <FaultSwitch
                     label={label}
@@ -67,6 +84,16 @@ export function Line({ data, line, control, settings, actions }: LineProps) {
       {!isBare(line) && <LineRules {...{ data, line, control, settings, actions }} />}
       {faults && <DemoNote />}
       {!control && <ReadOnlyNote />}
+      {aimedAt && (
+        <SetupDialog
+          id={aimedAt.report.id}
+          label={aimedAt.report.label}
+          revision={data.providers?.revision ?? null}
+          localUrl={line.stations[0]?.report.baseUrl ?? null}
+          {...{ agent, control, actions }}
+          onClose={() => setUp(null)}
+        />
+      )}
     </section>
   );
 }

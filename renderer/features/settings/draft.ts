@@ -1,3 +1,4 @@
+import { completeAddress } from '../../text/address.ts';
 import type { Field, Section } from './field.ts';
 
 /** Null resets to the default. */
@@ -88,6 +89,8 @@ export function valueOf({ kind }: Field, draft: Draft): unknown {
       return itemsOf(text);
     case 'headers':
       return parsed(text);
+    case 'address':
+      return completeAddress(text);
     default:
       return text;
   }

@@ -2,6 +2,8 @@ import { useEffect, useRef } from 'react';
 import type { SettingsView } from '#shared/settings.ts';
 import type { UpstreamReport } from '#shared/status.ts';
 import type { Refusal } from '../../api/client.ts';
+import type { Control } from '../../api/control.ts';
+import { isTestedOnSave, UpstreamTestBar, useUpstreamTest } from './upstream-test.tsx';
 import { useSaving } from './use-saving.ts';
 import { isDirty, withDraft, withoutSection, type Drafts } from './draft.ts';
 import { sectionSummary, sectionTitle } from './setting-text.ts';
@@ -21,15 +23,25 @@ interface SettingsSectionProps {
   readonly drafts: Drafts;
   readonly onDrafts: (change: (drafts: Drafts) => Drafts) => void;
   readonly onSave: (tree: object) => Promise<Refusal | null>;
+  readonly actions: Pick<Control, 'testUpstream'>;
 }
 
 /** Settings that are saved together; closed, it still says what they amount to. */
 export function SettingsSection(props: SettingsSectionProps) {
-  const { section, view, upstreams, control, open, aimedAt, drafts, onDrafts, onSave } = props;
+  const { section, view, upstreams, control, open, aimedAt, drafts, onDrafts, onSave, actions } =
+    props;
   const details = useRef<HTMLDetailsElement>(null);
   const { outcome, save, forget } = useSaving(section, onSave);
   const dirty = isDirty(drafts, section);
+  const testing = useUpstreamTest(section, actions);
+  const isSetUp = typeof view[section.id]?.['baseUrl']?.value === 'string';
   const clear = (): void => onDrafts((all) => withoutSection(all, section));
+  const saveAndTest = async (): Promise<void> => {
+    const isTested = isTestedOnSave(section, drafts);
+    if (!(await save(drafts))) return;
+    clear();
+    if (isTested) await testing.run();
+  };
   useEffect(() => {
     // By hand: React would shut it again with the next report.
     if (open && details.current) details.current.open = true;
@@ -48,7 +60,7 @@ export function SettingsSection(props: SettingsSectionProps) {
         aria-label={sectionTitle(section, upstreams)}
         onSubmit={(event) => {
           event.preventDefault();
-          void save(drafts).then((saved) => saved && clear());
+          void saveAndTest();
         }}
         onReset={(event) => {
           event.preventDefault();
@@ -75,6 +87,9 @@ export function SettingsSection(props: SettingsSectionProps) {
           })}
         </div>
         <SaveBar section={section} dirty={dirty} disabled={!control} outcome={outcome} />
+        {section.upstream !== null && isSetUp && (
+          <UpstreamTestBar id={section.upstream} {...{ control, dirty, testing }} />
+        )}
       </form>
     </details>
   );

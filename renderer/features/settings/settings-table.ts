@@ -30,7 +30,7 @@ const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   routing: {
     forceZero: 'Never spend money',
     idleTimeoutMs: 'Mid-answer idle timeout',
-    healthChecks: 'Check skipped upstreams',
+    healthChecks: 'Check upstreams without requests',
     retryAfterMaxMs: 'Longest rate limit to wait for',
     hedge: 'Hedge slow requests',
     hedgeMs: 'Hedge after',

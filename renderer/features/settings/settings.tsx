@@ -57,7 +57,7 @@ export function Settings(props: SettingsProps) {
           {sections.map((section) => (
             <SettingsSection
               key={section.id}
-              {...{ section, upstreams, control, drafts, onDrafts }}
+              {...{ section, upstreams, control, drafts, onDrafts, actions }}
               view={settings.view}
               open={section.id === (aimedAt?.id ?? 'local')}
               aimedAt={section === aimedAt}

@@ -9,6 +9,7 @@ export function agentFacts(view: AgentView, serverNow: number): readonly Fact[] 
     { label: 'Engine', value: engineText(view) },
     ...(engine === null ? [] : [{ label: 'Model', value: modelText(view.record) }]),
     { label: 'GPU', value: gpuText(view) },
+    ...readingFacts(view),
     { label: 'Reports to', value: gatewayText(registry) },
     { label: 'Last heartbeat', value: heartbeatText(registry, serverNow) },
     { label: 'Listens on', value: listenText(view) },
@@ -29,6 +30,16 @@ function gpuText({ record }: AgentView): string {
   // A figure stays with its unit where the line is short.
   const chip = chipText(record).replace(/ GB$/, '\u00a0GB');
   return count === 1 ? chip : `${formatCount(count)} × ${chip}`;
+}
+
+/** Each value with its source, as the agent says it. */
+function readingFacts({ gpuReadings }: AgentView): readonly Fact[] {
+  return gpuReadings
+    .filter((text) => text !== '')
+    .map((value, index) => ({
+      label: gpuReadings.length === 1 ? 'Readings' : `Readings, GPU ${index}`,
+      value,
+    }));
 }
 
 function gatewayText({ kind, url }: AgentMembership): string {

@@ -86,12 +86,13 @@ describe('a rule', () => {
       isServing,
     });
     expect(rule.see(at(0, 90)).mode()).toBe('on');
-    expect(rule.see(at(0, 90, true), at(5, 90, true), at(10, 90, true)).mode()).toBe('on');
-    const taken = rule.see(at(0, 90), at(5, 90));
+    expect(rule.see(at(0, 90, true), at(15, 90, true), at(30, 90, true)).mode()).toBe('on');
+    expect(rule.see(at(0, 90), at(15, 90)).mode()).toBe('on');
+    const taken = rule.see(at(0, 90), at(20, 90));
     expect(taken.mode()).toBe('paused');
-    expect(taken.see(at(10, 0), at(35, 0)).mode()).toBe('paused');
-    expect(taken.see(at(10, 0), at(35, 50), at(60, 0)).mode()).toBe('paused');
-    expect(taken.see(at(10, 0), at(40, 0)).mode()).toBe('on');
+    expect(taken.see(at(25, 0), at(50, 0)).mode()).toBe('paused');
+    expect(taken.see(at(25, 0), at(50, 50), at(75, 0)).mode()).toBe('paused');
+    expect(taken.see(at(25, 0), at(55, 0)).mode()).toBe('on');
   });
 });
 

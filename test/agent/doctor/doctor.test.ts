@@ -12,7 +12,7 @@ import {
   reportText,
   shown,
 } from '../../../main/agent/doctor/report.ts';
-import { type GpuReading, UNREAD } from '../../../main/agent/telemetry/gpu-device.ts';
+import { type GpuReading, readBy } from '../../../main/agent/telemetry/gpu-device.ts';
 import type { TelemetryWatch } from '../../../main/agent/telemetry/telemetry.ts';
 import { providerIdOf, publicKeyOf, signHealth } from '../../../main/platform/agent-identity.ts';
 import { systemClock } from '../../../main/platform/clock.ts';
@@ -26,7 +26,9 @@ const GATEWAY_TOKEN = 'a5'.repeat(32);
 
 const CARD: GpuReading = {
   state: 'reading',
-  devices: [{ ...UNREAD, key: 'gpu', vendor: 'nvidia', name: 'RTX 4090', memoryTotalMb: 24_564 }],
+  devices: [
+    readBy('nvidia-smi', { key: 'gpu', vendor: 'nvidia', name: 'RTX 4090', memoryTotalMb: 24_564 }),
+  ],
   problems: [],
 };
 
@@ -132,7 +134,7 @@ test('a machine on which all is well passes each of the six checks, by its name'
     expect(check.tried).not.toBe('');
     expect(check.output).not.toBe('');
   }
-  expect(named(report, 'GPU count >0')[0]?.output).toContain('RTX 4090');
+  expect(named(report, 'GPU count >0')[0]?.output).toBe('RTX 4090: memory 24564 MiB (nvidia-smi)');
   expect(named(report, 'test inference returns choices')[0]?.output).toContain('"choices"');
   // The agent is asked as the gateway asks it: with the token, once it has proved its key.
   expect(tokens).toEqual([

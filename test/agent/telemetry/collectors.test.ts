@@ -1,10 +1,14 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parseAmdSmiMetric, parseRocmSmi } from '../../../main/agent/telemetry/amd-json.ts';
 import { createAmdCollector } from '../../../main/agent/telemetry/amd.ts';
-import { createAppleCollector, parseIoreg } from '../../../main/agent/telemetry/apple.ts';
+import { parseIoreg } from '../../../main/agent/telemetry/apple.ts';
 import {
   type GpuCollector,
   type GpuDevice,
+  type GpuReading,
+  parsePciAddress,
+  readBy,
+  readingsText,
   UNREAD,
 } from '../../../main/agent/telemetry/gpu-device.ts';
 import { mergedReading } from '../../../main/agent/telemetry/gpus.ts';
@@ -49,6 +53,7 @@ const RADEON = {
   '/sys/class/drm/card0/device/gpu_busy_percent': '0',
   '/sys/class/drm/card0/device/mem_busy_percent': '7',
   '/sys/class/drm/card0/device/hwmon/hwmon3/temp1_input': '47000',
+  '/sys/class/drm/card0/device/hwmon/hwmon3/power1_average': '25000000',
   '/sys/class/drm/card0-DP-1/status': 'connected',
   '/sys/class/kfd/kfd/topology/nodes/0/properties': 'cpu_cores_count 16\nsimd_count 0',
   '/sys/class/kfd/kfd/topology/nodes/1/properties':
@@ -63,6 +68,7 @@ describe('AMD', () => {
         ...UNREAD,
         key: '0000:03:00.0',
         vendor: 'amd',
+        pciAddress: '0000:03:00.0',
         name: 'W7900',
         memoryTotalMb: 24560,
         memoryUsedMb: 0,
@@ -70,7 +76,9 @@ describe('AMD', () => {
         utilGpu: 0,
         utilMemory: 7,
         temperatureC: 47,
+        powerW: 25,
         gpuCores: 6144,
+        sources: expect.objectContaining({ memoryUsedMb: 'sysfs', powerW: 'sysfs' }),
       },
     ]);
     expect(there.tools.runs).toEqual([]);
@@ -195,18 +203,6 @@ describe('Apple', () => {
     });
   });
 
-  test('is named by system_profiler on older systems', async () => {
-    const there = world({
-      ioreg: prints(fixture('ioreg-m1.txt')),
-      system_profiler: prints(fixture('system-profiler.json')),
-    });
-    const edges = { clock: there.clock, startTool: there.tools.startTool };
-    const { devices } = await afterRound(createAppleCollector(edges, INTERVAL_MS));
-    expect(devices).toMatchObject([
-      { name: 'Apple M1', gpuCores: 8, utilGpu: 2, memoryUsedMb: 325 },
-    ]);
-  });
-
   test('is not seen in what is no Apple chip', () => {
     expect(parseIoreg('+-o AMDRadeonX6000\n "model" = "AMD Radeon Pro"')).toBeNull();
     expect(parseIoreg('')).toBeNull();
@@ -258,27 +254,85 @@ test('a driver file that is never read to its end stalls nothing and is told of'
   expect(clock.pending()).toBe(0);
 });
 
+const ABSENT: GpuReading = { state: 'absent', devices: [], problems: [] };
+
+function reading(...devices: GpuDevice[]): GpuReading {
+  return { state: 'reading', devices, problems: [] };
+}
+
+function cardOf(key: string, part: Partial<GpuDevice>): GpuDevice {
+  return readBy('sysfs', { key, vendor: 'amd', name: key, ...part });
+}
+
 test('beside another card one that only drives a screen does not count', () => {
-  const card = (key: string, memoryTotalMb: number | null): GpuDevice => ({
-    ...UNREAD,
-    key,
-    vendor: 'amd',
-    name: key,
-    memoryTotalMb,
-  });
-  const reading = (...devices: GpuDevice[]) =>
-    ({ state: 'reading', devices, problems: [] }) as const;
   const names = (...devices: GpuDevice[]) =>
-    mergedReading([reading(...devices)]).devices.map(({ key }) => key);
-  expect(names(card('screen', 512), card('big', 24560))).toEqual(['big']);
-  expect(names(card('screen', 512))).toEqual(['screen']);
-  expect(names(card('unknown', null), card('screen', 512))).toEqual(['unknown']);
+    mergedReading(ABSENT, [reading(...devices)]).devices.map(({ key }) => key);
+  const screen = cardOf('screen', { memoryTotalMb: 512 });
+  expect(names(screen, cardOf('big', { memoryTotalMb: 24560 }))).toEqual(['big']);
+  expect(names(screen)).toEqual(['screen']);
+  expect(names(cardOf('unknown', {}), screen)).toEqual(['unknown']);
+});
+
+describe('two sources of one card', () => {
+  const at = { pciAddress: '0000:03:00.0' };
+  const merged = (told: Partial<GpuDevice>, own: Partial<GpuDevice>) => {
+    const library = readBy('systeminformation', { key: 'k', vendor: 'amd', ...at, ...told });
+    return mergedReading(reading(library), [reading(cardOf('own', { ...at, ...own }))]);
+  };
+
+  test('that disagree are told of, and the first one counts', () => {
+    const { devices, problems } = merged(
+      { memoryTotalMb: 24560, temperatureC: 45 },
+      { memoryTotalMb: 16384, temperatureC: 80 },
+    );
+    expect(devices).toMatchObject([{ key: 'own', memoryTotalMb: 24560, temperatureC: 45 }]);
+    const said = [
+      'memory is 24560 MiB by systeminformation, 16384 MiB by sysfs',
+      'temperature is 45 °C by systeminformation, 80 °C by sysfs',
+    ];
+    expect(problems.map(({ happened }) => happened)).toEqual(said);
+    expect(readingsText(devices[0] ?? cardOf('none', {}))).toContain(said.join('; '));
+  });
+
+  test('that differ by noise agree', () => {
+    const { problems } = merged(
+      { memoryTotalMb: 24560, temperatureC: 45, utilGpu: 3 },
+      { memoryTotalMb: 24576, temperatureC: 47, utilGpu: 90 },
+    );
+    expect(problems).toEqual([]);
+  });
+
+  test('complete each other, and each value is shown with its own', () => {
+    const [device] = merged({ temperatureC: 45 }, { utilGpu: 0, powerW: 25 }).devices;
+    expect(device && readingsText(device)).toBe(
+      'busy 0 %, power 25 W (sysfs); temperature 45 °C (systeminformation)',
+    );
+  });
+});
+
+test.each([
+  ['01:00.0', '0000:01:00.0'],
+  ['00000000:0A:00.0', '0000:0a:00.0'],
+  ['0000000F:01:00.0', '000f:01:00.0'],
+  ['000f:01:00.0', '000f:01:00.0'],
+  ['[N/A]', null],
+  [null, null],
+])('the PCI address %j is %j', (text, address) => {
+  expect(parsePciAddress(text)).toBe(address);
 });
 
 test('where no GPU is found, a person is told what was tried', () => {
-  const absent = { state: 'absent', devices: [], problems: [] } as const;
-  expect(mergedReading([absent, absent])).toMatchObject({
+  expect(mergedReading(ABSENT, [ABSENT, ABSENT])).toMatchObject({
     state: 'absent',
     problems: [{ happened: 'no GPU was found', tried: expect.stringContaining('nvidia-smi') }],
+  });
+});
+
+test('where a card is on the bus and no driver reads it, a person is told to install one', () => {
+  const library = reading(readBy('systeminformation', { key: '0000:01:00.0', vendor: 'nvidia' }));
+  expect(mergedReading(library, [ABSENT])).toMatchObject({
+    state: 'absent',
+    devices: [],
+    problems: [{ happened: 'a GPU is there (0000:01:00.0), but no driver reads it' }],
   });
 });

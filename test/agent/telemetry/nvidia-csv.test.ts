@@ -2,26 +2,48 @@ import { expect, test } from 'vitest';
 import { parseNvidiaRow } from '../../../main/agent/telemetry/nvidia.ts';
 import { fixture } from '../fixture.ts';
 
-const rows = (name: string) => fixture(name).trim().split('\n').map(parseNvidiaRow);
+/** The columns of the recordings. */
+const BASIC = [
+  'index',
+  'uuid',
+  'memory.total',
+  'memory.used',
+  'memory.free',
+  'utilization.gpu',
+  'utilization.memory',
+  'temperature.gpu',
+];
+const FULL = [...BASIC, 'mig.mode.current', 'compute_cap'];
 
-test('a consumer card is read whole', () => {
-  expect(rows('nvidia-consumer.csv')).toEqual([
-    {
-      key: 'GPU-00000000-0000-0000-0000-000000000001',
-      vendor: 'nvidia',
-      name: 'NVIDIA GeForce RTX 4080 SUPER',
-      memoryTotalMb: 16376,
-      memoryUsedMb: 596,
-      memoryFreeMb: 15348,
-      utilGpu: 0,
-      utilMemory: 23,
-      temperatureC: 43,
-      gpuCores: null,
-      computeCapability: '8.9',
-      isUnified: false,
-      fault: null,
-    },
-  ]);
+const parse = (line: string, columns = FULL) => parseNvidiaRow(line, columns, ['name']);
+const rows = (name: string, columns = FULL) =>
+  fixture(name)
+    .trim()
+    .split('\n')
+    .map((line) => parse(line, columns));
+
+test('a consumer card is read whole, and each value has its source', () => {
+  const [card] = rows('nvidia-consumer.csv');
+  expect(card).toEqual({
+    key: 'GPU-00000000-0000-0000-0000-000000000001',
+    vendor: 'nvidia',
+    pciAddress: null,
+    name: 'NVIDIA GeForce RTX 4080 SUPER',
+    memoryTotalMb: 16376,
+    memoryUsedMb: 596,
+    memoryFreeMb: 15348,
+    utilGpu: 0,
+    utilMemory: 23,
+    temperatureC: 43,
+    powerW: null,
+    gpuCores: null,
+    computeCapability: '8.9',
+    isUnified: false,
+    fault: null,
+    sources: expect.objectContaining({ utilGpu: 'nvidia-smi', computeCapability: 'nvidia-smi' }),
+    disagreements: [],
+  });
+  expect(card?.sources).not.toHaveProperty('powerW');
 });
 
 test('a measured zero stays zero', () => {
@@ -58,31 +80,38 @@ test('a lost card has a fault and no readings; the one beside it is well', () =>
   });
 });
 
-test('a chip that shares the memory of its machine is known as such', () => {
-  expect(rows('nvidia-gb10.csv')[0]).toMatchObject({
-    isUnified: true,
-    memoryTotalMb: null,
-    utilGpu: 0,
+test.each(['NVIDIA GB10', 'Orin (nvgpu)', 'NVIDIA Thor'])(
+  '%s shares the memory of its machine',
+  (name) => {
+    const row = fixture('nvidia-gb10.csv').trim().replace('NVIDIA GB10', name);
+    expect(parse(row)).toMatchObject({
+      name,
+      isUnified: true,
+      memoryTotalMb: null,
+      utilGpu: 0,
+      fault: null,
+    });
+  },
+);
+
+test.each(['nvidia-basic.csv', 'nvidia-old.csv'])('%s: older drivers are read as well', (name) => {
+  expect(rows(name, BASIC)[0]).toMatchObject({
+    memoryUsedMb: 0,
+    computeCapability: null,
     fault: null,
   });
 });
 
-test.each(['Orin (nvgpu)', 'NVIDIA Thor'])('%s shares the memory of its machine', (name) => {
-  const row = fixture('nvidia-gb10.csv').trim().replace('NVIDIA GB10', name);
-  expect(parseNvidiaRow(row)).toMatchObject({ name, isUnified: true });
-});
-
-test.each(['nvidia-basic.csv', 'nvidia-old.csv'])('%s: older drivers are read as well', (name) => {
-  expect(rows(name)[0]).toMatchObject({ memoryUsedMb: 0, computeCapability: null, fault: null });
-});
-
 test('what an older driver does not support is unknown', () => {
-  expect(rows('nvidia-old.csv')[0]).toMatchObject({ utilGpu: null, name: 'GeForce GT 1030' });
+  expect(rows('nvidia-old.csv', BASIC)[0]).toMatchObject({
+    utilGpu: null,
+    name: 'GeForce GT 1030',
+  });
 });
 
 test('a name may hold a comma', () => {
   const row = fixture('nvidia-consumer.csv').trim();
-  expect(parseNvidiaRow(`${row}, Special`)?.name).toBe('NVIDIA GeForce RTX 4080 SUPER, Special');
+  expect(parse(`${row}, Special`)?.name).toBe('NVIDIA GeForce RTX 4080 SUPER, Special');
 });
 
 test.each([
@@ -94,5 +123,5 @@ test.each([
   '1, 2, 3',
   '\u0000\u0001\u0002',
 ])('%j is no row', (line) => {
-  expect(parseNvidiaRow(line)).toBeNull();
+  expect(parse(line)).toBeNull();
 });

@@ -1,75 +1,160 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import {
+  type GpuDevice,
+  type GpuReading,
+  readBy,
+} from '../../../main/agent/telemetry/gpu-device.ts';
 import { createNvidiaCollector } from '../../../main/agent/telemetry/nvidia.ts';
+import { until } from '../../support/agent.ts';
 import { createManualClock } from '../../support/clock.ts';
-import { HANGS, isAlive, prints, stubTools } from '../../support/stub-tool.ts';
-import { fixture } from '../fixture.ts';
+import { HANGS, isAlive, prints, smi, type SmiCard, stubTools } from '../../support/stub-tool.ts';
 
-const CARD = fixture('nvidia-consumer.csv');
-const FIRST_MS = 45_000;
+const INTERVAL_MS = 15_000;
+const CARD: SmiCard = {
+  uuid: 'GPU-00000000-0000-0000-0000-000000000001',
+  'pci.bus_id': '00000000:01:00.0',
+  name: 'NVIDIA GeForce RTX 4080 SUPER',
+  'memory.total': 16376,
+  'memory.used': 596,
+  'memory.free': 15348,
+  'utilization.gpu': 0,
+  'utilization.memory': 23,
+  'temperature.gpu': 43,
+  compute_cap: '8.9',
+};
+const SECOND: SmiCard = {
+  ...CARD,
+  uuid: 'GPU-00000000-0000-0000-0000-000000000002',
+  'pci.bus_id': '00000000:02:00.0',
+};
 
-function started(script: string | null) {
-  const tools = stubTools(script === null ? {} : { 'nvidia-smi': script });
-  const clock = createManualClock();
-  const collector = createNvidiaCollector({ clock, startTool: tools.startTool }, 5000);
-  collector.start();
-  onTestFinished(() => collector.stop());
-  return { tools, clock, collector };
-}
-
-/** Lets what was resolved be heard. */
-const settled = () => new Promise((resolve) => setImmediate(resolve));
-
-test('one tool runs on and is read as it prints', async () => {
-  const { tools, collector } = started(prints(fixture('nvidia-datacenter.csv'), HANGS));
-  expect(collector.read().state).toBe('starting');
-  await (
-    await tools.run(1)
-  ).printed;
-  expect(collector.read()).toMatchObject({ state: 'reading', problems: [] });
-  expect(collector.read().devices.map(({ utilGpu }) => utilGpu)).toEqual([100, 0]);
-  expect(tools.runs).toHaveLength(1);
-  expect(tools.runs[0]?.args).toContain('--loop=5');
+/** The same card as systeminformation has it: without the values of 0. */
+const LIBRARY_CARD = readBy('systeminformation', {
+  key: '0000:01:00.0',
+  vendor: 'nvidia',
+  pciAddress: '0000:01:00.0',
+  name: 'NVIDIA GeForce RTX 4080 SUPER',
+  memoryTotalMb: 16376,
+  memoryUsedMb: 596,
+  memoryFreeMb: 15348,
+  utilMemory: 23,
+  temperatureC: 43,
+  powerW: 13,
 });
 
-describe('a tool that hangs', () => {
-  test('from the start is killed after 45 s and started again after 5, 10, 20 s', async () => {
-    const { tools, clock, collector } = started(HANGS);
-    for (const [run, pauseMs] of [5000, 10_000, 20_000].entries()) {
-      const { ended } = await tools.run(run + 1);
-      clock.advance(FIRST_MS - 1);
-      expect(tools.runs).toHaveLength(run + 1);
-      clock.advance(1);
-      await ended;
-      const { state, problems } = collector.read();
-      expect(state).toBe('failing');
-      expect(problems[0]).toMatchObject({
-        tool: 'nvidia-smi',
-        happened: 'it has hung: no reading in 45 s',
-      });
-      expect(problems[0]?.remedy).toMatch(/dmesg/);
-      await settled();
-      clock.advance(pauseMs - 1);
-      expect(tools.runs).toHaveLength(run + 1);
-      clock.advance(1);
-    }
+function started(script: string | null, ...known: readonly GpuDevice[]) {
+  const tools = stubTools(script === null ? {} : { 'nvidia-smi': script });
+  const clock = createManualClock();
+  const library = { devices: known, settled: Promise.resolve() };
+  const reading = (): GpuReading => ({ state: 'reading', devices: library.devices, problems: [] });
+  const collector = createNvidiaCollector({ clock, startTool: tools.startTool }, INTERVAL_MS, {
+    start() {},
+    stop: () => Promise.resolve(),
+    settled: () => library.settled,
+    read: reading,
   });
+  collector.start();
+  onTestFinished(() => collector.stop());
+  const round = () => clock.timer(INTERVAL_MS, INTERVAL_MS);
+  /** The fields of the n-th call, from 1. */
+  const asked = (n: number) =>
+    /--query-gpu=(\S+)/.exec(tools.runs[n - 1]?.args.join(' ') ?? '')?.[1];
+  return { tools, clock, collector, library, round, asked };
+}
 
-  test('after it was well leaves the card known and its numbers unknown', async () => {
-    const { tools, clock, collector } = started(prints(CARD, HANGS));
-    const run = await tools.run(1);
-    await run.printed;
-    clock.advance(15_001);
-    await run.ended;
-    expect(collector.read().state).toBe('failing');
-    expect(collector.read().devices).toMatchObject([
-      {
-        name: 'NVIDIA GeForce RTX 4080 SUPER',
-        memoryTotalMb: 16376,
-        memoryUsedMb: null,
-        utilGpu: null,
-      },
-    ]);
+const IDENTITY = 'index,uuid,pci.bus_id,mig.mode.current,compute_cap';
+
+test('what systeminformation has told is not asked again', async () => {
+  const { collector, round, asked } = started(smi(CARD), { ...LIBRARY_CARD, utilGpu: 7 });
+  await round();
+  expect(asked(1)).toBe(IDENTITY);
+  expect(collector.read().devices).toMatchObject([
+    { key: CARD['uuid'], computeCapability: '8.9', memoryTotalMb: null, temperatureC: null },
+  ]);
+});
+
+test('a value that it leaves out is asked once, and again when another one is left out', async () => {
+  const { tools, clock, collector, library, round, asked } = started(smi(CARD), LIBRARY_CARD);
+  await round();
+  expect(asked(1)).toBe(`${IDENTITY},utilization.gpu`);
+  expect(collector.read().devices[0]?.utilGpu).toBe(0);
+  clock.advance(INTERVAL_MS);
+  await round();
+  expect(tools.runs).toHaveLength(1);
+  library.devices = [{ ...LIBRARY_CARD, utilGpu: 50, utilMemory: null }];
+  clock.advance(INTERVAL_MS);
+  await round();
+  expect(asked(2)).toBe(`${IDENTITY},utilization.memory`);
+});
+
+test('an answer is renewed after five minutes', async () => {
+  const { tools, clock, round } = started(smi(CARD), LIBRARY_CARD);
+  await round();
+  for (let rounds = 0; rounds < 20; rounds += 1) {
+    expect(tools.runs).toHaveLength(1);
+    clock.advance(INTERVAL_MS);
+    await round();
+  }
+  expect(tools.runs).toHaveLength(2);
+});
+
+test('where systeminformation sees no card, or not all, everything is asked in each round', async () => {
+  const { tools, clock, collector, library, round, asked } = started(smi(CARD, SECOND));
+  await round();
+  expect(asked(1)).toMatch(/memory\.total,.+power\.draw,name$/);
+  expect(collector.read().devices).toMatchObject([{ utilGpu: 0 }, { temperatureC: 43 }]);
+  library.devices = [LIBRARY_CARD];
+  clock.advance(INTERVAL_MS);
+  await round();
+  expect(asked(2)).toBe(asked(1));
+  expect(tools.runs).toHaveLength(2);
+  expect(collector.read().devices).toHaveLength(2);
+});
+
+test('systeminformation that hangs is waited for 2 s, then everything is asked', async () => {
+  const { tools, clock, asked, library } = started(smi(CARD));
+  await until(() => tools.runs.length === 1);
+  library.settled = new Promise(() => {});
+  await clock.timer(INTERVAL_MS, INTERVAL_MS);
+  clock.advance(INTERVAL_MS);
+  await clock.timer(2000, 2000);
+  expect(tools.runs).toHaveLength(1);
+  clock.advance(2000);
+  await tools.run(2);
+  expect(asked(2)).toMatch(/memory\.total,.+name$/);
+});
+
+test('a tool that hangs is killed after 45 s, told of, and not started beside itself', async () => {
+  const { tools, clock, collector } = started(HANGS);
+  const { ended } = await tools.run(1);
+  clock.advance(45_000);
+  await ended;
+  await clock.timer(2 * INTERVAL_MS, 2 * INTERVAL_MS);
+  expect(collector.read()).toMatchObject({
+    state: 'failing',
+    problems: [{ tool: 'nvidia-smi', happened: 'it has hung: no answer in 45 s' }],
   });
+  expect(collector.read().problems[0]?.remedy).toMatch(/dmesg/);
+  expect(tools.runs).toHaveLength(1);
+});
+
+test('a tool that hangs after it was well leaves the card known and its numbers unknown', async () => {
+  const { tools, clock, collector, round } = started(smi(CARD));
+  await round();
+  tools.install('nvidia-smi', HANGS);
+  clock.advance(INTERVAL_MS);
+  const { ended } = await tools.run(2);
+  clock.advance(45_000);
+  await ended;
+  await until(() => collector.read().state === 'failing');
+  expect(collector.read().devices).toMatchObject([
+    {
+      name: 'NVIDIA GeForce RTX 4080 SUPER',
+      memoryTotalMb: 16376,
+      memoryUsedMb: null,
+      utilGpu: null,
+    },
+  ]);
 });
 
 test.each([
@@ -77,124 +162,84 @@ test.each([
   ['ten megabytes of lines', `/usr/bin/yes no such thing | /usr/bin/head -c 10000000\n${HANGS}`],
   ['noise without end', `/bin/cat /dev/urandom`],
 ])('%s end a tool and are not kept', async (_what, script) => {
-  const { tools, collector } = started(script);
-  await (
-    await tools.run(1)
-  ).ended;
+  const { collector } = started(script);
+  await until(() => collector.read().state === 'failing');
   const { devices, problems } = collector.read();
   expect(devices).toEqual([]);
-  expect(problems[0]?.happened).toBe('it prints far more than was asked for');
+  expect(problems[0]?.happened).toMatch(/^it printed over \d+ bytes$/);
 });
 
-test('a tool that fails is told of with its own words and what to do', async () => {
-  const words = 'Failed to initialize NVML: Driver/library version mismatch';
-  const { tools, collector } = started(prints(words, 'exit 18'));
-  await (
-    await tools.run(1)
-  ).ended;
-  await settled();
-  expect(collector.read()).toMatchObject({
-    state: 'failing',
-    devices: [],
-    problems: [{ happened: `it ended with code 18: ${words}` }],
-  });
-  expect(collector.read().problems[0]?.remedy).toMatch(/restart this machine/);
+test.each([
+  ['Failed to initialize NVML: Driver/library version mismatch', 'exit 18', /restart this machine/],
+  ['No devices were found', 'exit 6', /lspci/],
+])('%j is told of with what to do', async (words, then, remedy) => {
+  const { collector } = started(prints(words, then));
+  await until(() => collector.read().state === 'failing');
+  const [problem] = collector.read().problems;
+  expect(problem?.happened).toBe(`it ended with code ${then.slice(5)}: ${words}`);
+  expect(problem?.remedy).toMatch(remedy);
 });
 
-test('a tool that crashes again and again is started ever more seldom', async () => {
-  const { tools, clock } = started(prints(CARD, 'exit 1'));
-  for (const [run, pauseMs] of [5000, 10_000, 20_000, 40_000].entries()) {
-    await (
-      await tools.run(run + 1)
-    ).ended;
-    await settled();
+test('a tool that fails again and again is started ever more seldom, and is well again at once', async () => {
+  const { tools, clock, collector, round } = started('exit 1');
+  await tools.run(1);
+  const isPausing = () => clock.pending() === 1;
+  for (const [run, pauseMs] of [30_000, 60_000, 120_000].entries()) {
+    await until(isPausing);
     clock.advance(pauseMs - 1);
     expect(tools.runs).toHaveLength(run + 1);
     clock.advance(1);
-    expect(tools.runs).toHaveLength(run + 2);
+    await tools.run(run + 2);
   }
-});
-
-test('a tool that says that there is no card any more is believed', async () => {
-  const { tools, clock, collector } = started(prints(CARD, 'exit 1'));
-  await (
-    await tools.run(1)
-  ).ended;
-  await settled();
-  tools.install('nvidia-smi', prints('No devices were found', 'exit 6'));
-  clock.advance(5000);
-  await (
-    await tools.run(2)
-  ).ended;
-  await settled();
-  expect(collector.read().devices).toEqual([]);
-});
-
-test('a tool that comes back is read again and its problem is gone', async () => {
-  const { tools, clock, collector } = started('exit 1');
-  await (
-    await tools.run(1)
-  ).ended;
-  await settled();
-  tools.install('nvidia-smi', prints(CARD, HANGS));
-  clock.advance(5000);
-  await (
-    await tools.run(2)
-  ).printed;
+  tools.install('nvidia-smi', smi(CARD));
+  await until(isPausing);
+  clock.advance(240_000);
+  await round();
   expect(collector.read()).toMatchObject({ state: 'reading', problems: [] });
 });
 
 test('an older tool is asked for less, at once', async () => {
-  const { tools, collector } = started(
-    `case "$1" in *compute_cap*)\n${prints('Field "compute_cap" is not a valid field to query.', 'exit 2')};; esac\n${prints(fixture('nvidia-basic.csv'), HANGS)}`,
+  const { collector, round, asked } = started(
+    `case "$1" in *compute_cap*)\n${prints('Field "compute_cap" is not a valid field to query.', 'exit 2')};; esac\n${smi({ ...CARD, name: 'Tesla P100-PCIE-16GB' })}`,
   );
-  await (
-    await tools.run(2)
-  ).printed;
+  await round();
+  expect(asked(2)).not.toContain('mig.mode');
   expect(collector.read().devices[0]?.name).toBe('Tesla P100-PCIE-16GB');
 });
 
-test('a card that is no longer listed beside others is lost', async () => {
-  const clock = createManualClock();
-  let feed: (chunk: Buffer) => void = () => {};
-  const collector = createNvidiaCollector(
-    {
-      clock,
-      startTool(_command, _args, onData) {
-        feed = onData;
-        return { kill: () => {}, ended: new Promise(() => {}) };
-      },
-    },
-    5000,
+test('a lost card is told of; rows that stand before a failure are read', async () => {
+  const lost = Object.fromEntries(
+    Object.entries(SECOND).map(([field, value]) =>
+      ['uuid', 'pci.bus_id', 'name'].includes(field) ? [field, value] : [field, '[GPU is lost]'],
+    ),
   );
-  collector.start();
-  feed(Buffer.from(fixture('nvidia-datacenter.csv')));
-  for (let round = 0; round < 4; round += 1) {
-    clock.advance(5000);
-    feed(Buffer.from(`${fixture('nvidia-datacenter.csv').split('\n')[0]}\n`));
-  }
+  const { collector, round } = started(`${smi(CARD, lost)}\nexit 15`);
+  await round();
   const { devices, problems } = collector.read();
-  expect(devices.map(({ key }) => key)).toEqual(['GPU-00000000-0000-0000-0000-000000000001']);
+  expect(devices).toMatchObject([{ fault: null, temperatureC: 43 }, { fault: 'GPU is lost' }]);
+  expect(problems).toMatchObject([{ happened: 'GPU is lost' }]);
+});
+
+test('a card that is no longer listed beside others is lost', async () => {
+  const { tools, clock, collector, round } = started(smi(CARD, SECOND));
+  await round();
+  tools.install('nvidia-smi', smi(CARD));
+  clock.advance(INTERVAL_MS);
+  await round();
+  const { devices, problems } = collector.read();
+  expect(devices.map(({ key }) => key)).toEqual([CARD['uuid']]);
   expect(problems[0]?.happened).toBe('the driver no longer lists it');
-  const stopping = collector.stop();
-  clock.advance(1000);
-  await stopping;
 });
 
 test('without the tool there is no card and no problem; it is looked for again after 5 minutes', async () => {
-  const { tools, clock, collector } = started(null);
-  await (
-    await tools.run(4)
-  ).ended;
-  await settled();
+  const { tools, clock, collector, round } = started(null);
+  await clock.timer(300_000, 300_000);
   expect(collector.read()).toEqual({ state: 'absent', devices: [], problems: [] });
-  tools.install('nvidia-smi', prints(CARD, HANGS));
+  tools.install('nvidia-smi', smi(CARD));
   clock.advance(299_999);
   expect(tools.runs).toHaveLength(4);
   clock.advance(1);
-  await (
-    await tools.run(5)
-  ).printed;
+  await round();
   expect(collector.read().state).toBe('reading');
 });
 
@@ -211,16 +256,4 @@ test('nothing that it started outlives a stop, and no timer stays', async () => 
 test('a tool is given no more of the environment than it needs', async () => {
   const { tools } = started('echo "[$SWITCHYARD_API_KEYS$HOSTED_A_API_KEY]"\n/bin/sleep 1000');
   expect(await (await tools.run(1)).printed).toBe('[]\n');
-});
-
-test('a tool that is installed later and fails is failing, not absent', async () => {
-  const { tools, clock, collector } = started(null);
-  await expect.poll(() => collector.read().state).toBe('absent');
-  tools.install('nvidia-smi', 'echo No devices were found >&2\nexit 6');
-  const runs = tools.runs.length;
-  clock.advance(300_000);
-  await (
-    await tools.run(runs + 1)
-  ).ended;
-  expect(collector.read().state).toBe('failing');
 });

@@ -1,31 +1,25 @@
-import { expect, onTestFinished, test } from 'vitest';
-import {
-  createAskFacts,
-  machineModel,
-  readFacts,
-} from '../../../main/agent/telemetry/machine-facts.ts';
-import { createLineReader } from '../../../main/agent/telemetry/supervised-tool.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { createKernelFiles } from '../../../main/agent/telemetry/sysfs.ts';
+import { createLibrary, machineModel } from '../../../main/agent/telemetry/systeminformation.ts';
 import { createTailnetWatch, parseTailscale } from '../../../main/agent/telemetry/tailnet.ts';
 import {
   countedCores,
   createTelemetry,
   hybridCores,
 } from '../../../main/agent/telemetry/telemetry.ts';
-import { createStartTool, runTool } from '../../../main/agent/telemetry/tool-process.ts';
+import {
+  createStartTool,
+  runTool,
+  type StartTool,
+} from '../../../main/agent/telemetry/tool-process.ts';
+import { until } from '../../support/agent.ts';
 import { createManualClock } from '../../support/clock.ts';
-import { fileTree, HANGS, prints, stubTools } from '../../support/stub-tool.ts';
+import { fileTree, HANGS, isAlive, prints, stubTools } from '../../support/stub-tool.ts';
 import { fixture } from '../fixture.ts';
 
-const world = { env: process.env, platform: process.platform };
 const never = new AbortController().signal;
-const MACHINE = {
-  manufacturer: 'Framework',
-  model: 'Laptop 16',
-  performanceCores: 6,
-  efficiencyCores: 2,
-  controllers: [],
-};
+const INTERVAL_MS = 15_000;
+const MACHINE = { manufacturer: 'Framework', model: 'Laptop 16' };
 
 test.each([
   ['Framework', 'Laptop 16', 'Framework Laptop 16'],
@@ -54,42 +48,122 @@ test('counts of cores that do not add up are not believed', () => {
   expect(countedCores(4, null, null)).toEqual({ total: 4, performance: 4, efficiency: 0 });
 });
 
-test('systeminformation answers from a thread of its own', async () => {
-  const result = await readFacts(createAskFacts(world)('machine'), createManualClock(), never);
-  expect(result).toMatchObject({ kind: 'facts', facts: { cards: [] } });
-});
-
-test('a thread that hangs is left after 20 s and told of', async () => {
+/** The library of a machine whose helper is a stub. */
+function library(
+  script: string,
+  platform: NodeJS.Platform = 'linux',
+  isMemoryWanted = () => false,
+) {
   const clock = createManualClock();
-  const script = new URL('data:text/javascript,for(;;);');
-  const asker = createAskFacts(world, script)('machine');
-  const pending = readFacts(asker, clock, never);
-  clock.advance(20_000);
-  expect(await pending).toMatchObject({
-    kind: 'failed',
-    problem: { tool: 'systeminformation', happened: 'it has hung: no answer in 20 s' },
+  const { startTool, runs, run, install } = stubTools({ helper: script });
+  const startHelper: StartTool = (_file, topics, onData) => startTool('helper', topics, onData);
+  const made = createLibrary({ clock, platform, startHelper }, INTERVAL_MS, isMemoryWanted);
+  made.gpus.start();
+  onTestFinished(() => made.gpus.stop());
+  const round = () => clock.timer(INTERVAL_MS, INTERVAL_MS);
+  return { clock, runs, run, install, round, ...made };
+}
+
+const GRAPHICS = [
+  {
+    vendor: 'NVIDIA Corporation',
+    busAddress: '01:00.0',
+    memoryTotal: 8192,
+    temperatureGpu: 50,
+    utilizationGpu: 90,
+  },
+];
+const answer = (graphics: readonly object[]) =>
+  prints(JSON.stringify({ machine: MACHINE, graphics, memory: { total: 2e9, available: 1e9 } }));
+
+describe('systeminformation', () => {
+  test('is asked for everything at the start, then for live values with each heartbeat', async () => {
+    const { clock, runs, round, facts, gpus } = library(answer(GRAPHICS));
+    await round();
+    expect(facts().machineModel).toBe('Framework Laptop 16');
+    expect(gpus.read().devices).toMatchObject([{ key: '0000:01:00.0', temperatureC: 50 }]);
+    clock.advance(INTERVAL_MS);
+    await round();
+    expect(runs.map(({ args }) => args)).toEqual([['machine', 'graphics', 'memory'], ['graphics']]);
   });
-  expect(clock.pending()).toBe(0);
-});
 
-test('a thread that cannot run is told of', async () => {
-  const asker = createAskFacts(world, new URL('file:///nowhere/at-all.js'))('machine');
-  expect(await readFacts(asker, createManualClock(), never)).toMatchObject({ kind: 'failed' });
-});
+  test('is asked for cards at rest with every second heartbeat, and they stay known between', async () => {
+    const idle = [{ ...GRAPHICS[0], utilizationGpu: 3 }];
+    const { clock, runs, round, gpus } = library(answer(idle));
+    await round();
+    for (const expected of [1, 2, 2, 3]) {
+      clock.advance(INTERVAL_MS);
+      await round();
+      expect(runs).toHaveLength(expected);
+      expect(gpus.read().devices).toMatchObject([{ temperatureC: 50, utilGpu: 3 }]);
+    }
+  });
 
-test('cards on Windows come from systeminformation, but for those that only drive a screen', async () => {
-  const controllers = [
-    { vendor: 'Advanced Micro Devices, Inc.', model: 'AMD Radeon RX 7900 XTX', vram: 24560 },
-    { vendor: 'Intel Corporation', model: 'Intel(R) UHD Graphics 770', vram: 8192 },
-    { vendor: 'ASPEED', model: 'ASPEED Graphics', vram: 16384 },
-    { vendor: 'AMD', model: 'AMD Radeon Graphics', vram: 512 },
-    { vendor: 'Intel', model: 'Intel(R) Arc(TM) A770', vram: 16384, vramDynamic: true },
-    null,
-  ];
-  const asker = { answer: Promise.resolve({ ...MACHINE, controllers }), stop: () => {} };
-  const result = await readFacts(asker, createManualClock(), never);
-  expect(result).toMatchObject({
-    facts: { cards: [{ vendor: 'amd', name: 'AMD Radeon RX 7900 XTX', memoryTotalMb: 24560 }] },
+  test('is asked for cards without live values only every five minutes', async () => {
+    const { clock, runs, round } = library(answer([{ vendor: 'AMD', busAddress: '01:00.0' }]));
+    await round();
+    for (let rounds = 0; rounds < 20; rounds += 1) {
+      expect(runs).toHaveLength(1);
+      clock.advance(INTERVAL_MS);
+      await round();
+    }
+    expect(runs).toHaveLength(2);
+  });
+
+  test('is asked once on Windows, and what was live then is not kept', async () => {
+    const { clock, runs, round, gpus } = library(answer(GRAPHICS), 'win32');
+    await round();
+    clock.advance(INTERVAL_MS);
+    await round();
+    expect(runs).toHaveLength(1);
+    expect(gpus.read().devices).toMatchObject([{ memoryTotalMb: 8192, temperatureC: null }]);
+  });
+
+  test('is asked for the memory of the machine where a GPU shares it', async () => {
+    const { clock, runs, round, memory } = library(answer([]), 'darwin', () => true);
+    await round();
+    for (const expected of [1, 2]) {
+      clock.advance(INTERVAL_MS);
+      await round();
+      expect(runs).toHaveLength(expected);
+    }
+    expect(runs[1]?.args).toEqual(['memory']);
+    expect(memory()).toMatchObject({ availableBytes: 1e9, source: 'systeminformation' });
+    clock.advance(4 * INTERVAL_MS);
+    expect(memory()).toBeNull();
+  });
+
+  test.each([
+    ['crashes', 'echo "no such call" >&2; exit 3', 'it ended with code 3: no such call'],
+    ['is killed', 'kill -9 $$', 'it was ended by a signal'],
+    ['prints no JSON', 'echo nonsense', 'it printed what cannot be read: nonsense'],
+    ['prints without end', '/bin/cat /dev/zero', 'it printed over 1048576 bytes'],
+  ])('whose helper %s is told of, and asked again later', async (_does, script, happened) => {
+    const { clock, gpus, install } = library(script);
+    await clock.timer(2 * INTERVAL_MS, 2 * INTERVAL_MS);
+    expect(gpus.read()).toMatchObject({ state: 'failing', problems: [{ happened }] });
+    install('helper', answer(GRAPHICS));
+    clock.advance(2 * INTERVAL_MS);
+    await until(() => gpus.read().state === 'reading');
+  });
+
+  test('that lies about everything makes no card of it', async () => {
+    const lie = { graphics: [null, 1, { vendor: {}, model: [] }], machine: [], memory: 'none' };
+    const { round, gpus, facts, memory } = library(prints(JSON.stringify(lie)));
+    await round();
+    expect([gpus.read().devices, facts().machineModel, memory()]).toEqual([[], null, null]);
+  });
+
+  test('that hangs is killed after 20 s with all that it has started', async () => {
+    const { clock, gpus, run } = library('/bin/sleep 1000 &\necho $!\nwait');
+    const { printed, ended } = await run(1);
+    const sleeping = Number(await printed);
+    expect(isAlive(sleeping)).toBe(true);
+    clock.advance(20_000);
+    await ended;
+    await until(() => gpus.read().state === 'failing');
+    expect(gpus.read().problems[0]?.happened).toBe('it has hung: no answer in 20 s');
+    await until(() => !isAlive(sleeping));
   });
 });
 
@@ -114,29 +188,18 @@ test('the tailnet is asked for once a minute', async () => {
   expect(clock.pending()).toBe(0);
 });
 
-test('lines are cut whole, and one that has no end is not kept', () => {
-  const lines: string[] = [];
-  const feed = createLineReader((line) => lines.push(line));
-  for (const part of ['one\ntw', 'o\r\n\n', 'x'.repeat(5000), 'x\nthree\n'])
-    feed(Buffer.from(part));
-  const umlaut = Buffer.from('ü\n');
-  feed(umlaut.subarray(0, 1));
-  feed(umlaut.subarray(1));
-  expect(lines).toEqual(['one', 'two', 'three', 'ü']);
-});
-
 test.each([
   ['prints its answer slowly', prints('late', ':'), { kind: 'output', text: 'late\n' }],
   [
     'fails',
     'echo "no card" >&2; exit 3',
-    { kind: 'failed', detail: 'it ended with code 3: no card' },
+    { kind: 'failed', detail: 'it ended with code 3: no card', text: '' },
   ],
-  ['is killed', 'kill -9 $$', { kind: 'failed', detail: 'it was ended by a signal' }],
+  ['is killed', 'kill -9 $$', { kind: 'failed', detail: 'it was ended by a signal', text: '' }],
   [
     'prints ten megabytes',
     '/usr/bin/head -c 10000000 /dev/zero; /bin/sleep 1000',
-    { kind: 'failed', detail: 'it printed over 1000 bytes' },
+    { kind: 'failed', detail: 'it printed over 1000 bytes', text: '' },
   ],
 ])('a tool that %s is told apart', async (_does, script, expected) => {
   const { startTool } = stubTools({ tool: script });
@@ -150,11 +213,20 @@ test('a file that may not be run is a value', async () => {
   const startTool = createStartTool({ env: { PATH: root }, platform: process.platform });
   const call = { command: 'tool', args: [], timeoutMs: 1000, maxBytes: 1000 };
   const result = await runTool(call, { startTool, clock: createManualClock() }, never);
-  expect(result).toEqual({ kind: 'failed', detail: 'it cannot be started: EACCES' });
+  expect(result).toEqual({
+    kind: 'failed',
+    detail: 'it cannot be started: EACCES',
+    text: '',
+  });
 });
 
 test('a whole machine is read at once, whatever its tools do, and stops at once', async () => {
-  const { startTool, run } = stubTools({ 'nvidia-smi': HANGS, 'amd-smi': HANGS, tailscale: HANGS });
+  const { startTool, startHelper, runs } = stubTools({
+    lspci: HANGS,
+    'nvidia-smi': HANGS,
+    'amd-smi': HANGS,
+    tailscale: HANGS,
+  });
   const clock = createManualClock();
   const telemetry = createTelemetry({
     clock,
@@ -162,17 +234,13 @@ test('a whole machine is read at once, whatever its tools do, and stops at once'
     platform: 'linux',
     root: fileTree({}),
     startTool,
-    askFacts: () => ({ answer: Promise.resolve(MACHINE), stop: () => {} }),
+    startHelper,
   });
   onTestFinished(() => telemetry.stop());
   telemetry.start();
-  await run(4);
-  while (telemetry.read().machineModel === null) {
-    await new Promise((resolve) => setImmediate(resolve));
-  }
+  await until(() => runs.some(({ command }) => command === 'amd-smi'));
   expect(telemetry.read()).toMatchObject({
     gpus: { state: 'starting', devices: [] },
-    machineModel: 'Framework Laptop 16',
     tailnet: null,
   });
   await telemetry.stop();

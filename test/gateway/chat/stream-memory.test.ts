@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { answerChat } from '../../../main/gateway/chat/respond.ts';
-import { STREAM } from '../../support/hedging.ts';
+import { STREAM } from '../../support/scene.ts';
 import { listening } from '../../support/listening.ts';
 import { startSpoken } from '../../support/spoken.ts';
 import { chunk, DONE, STOP } from '../../support/upstream.ts';

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../../main/config/load.ts';
 import { createCircuits } from '../../../main/gateway/circuits/circuits.ts';
-import { healthCheckOf } from '../../../main/gateway/routing/health-check-routes.ts';
+import { isUp, lookAtUpstream } from '../../../main/gateway/routing/health-check-routes.ts';
 import { parseBaseAddress } from '../../../main/gateway/upstream/upstreams.ts';
 import { systemClock } from '../../../main/platform/clock.ts';
 import { createHttpClient } from '../../../main/platform/http/client.ts';
@@ -19,7 +19,7 @@ async function checking(answering: Answering) {
   const { config } = loaded;
   const endpoint = parseBaseAddress(server.origin, 'local');
   const target = { provider: null, endpoint, models: null, ownedBy: null, gatewayToken: null };
-  const check = healthCheckOf({
+  const lookAt = lookAtUpstream({
     http,
     clock: systemClock,
     config: () => config,
@@ -33,7 +33,13 @@ async function checking(answering: Answering) {
     pickLocal: () => ({ kind: 'target', target }),
     remotes: () => [],
   });
-  return { server, check: () => check('local') };
+  return {
+    server,
+    check: async () => {
+      const look = await lookAt('local');
+      return look !== null && isUp(look);
+    },
+  };
 }
 
 test('a kept connection that the engine has closed does not fail a health check', async () => {

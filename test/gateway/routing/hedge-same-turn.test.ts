@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { LINE_MS, PLAIN, STREAM } from '../../support/hedging.ts';
+import { LINE_MS, PLAIN, STREAM } from '../../support/scene.ts';
 import { answered, startSpoken } from '../../support/spoken.ts';
 import { chunk, completion, DONE, STOP } from '../../support/upstream.ts';
 

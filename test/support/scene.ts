@@ -1,11 +1,11 @@
 import type { UpstreamId } from '#shared/ids.ts';
 import { expect } from 'vitest';
 import { createManualClock, type ManualClock } from './clock.ts';
-import { chat, HELLO } from './client.ts';
+import { chat, HELLO, startChat, type Pending } from './client.ts';
 import { startControlled, type Controlled } from './control.ts';
 import type { TestGateway } from './gateway.ts';
 import { turns } from './report.ts';
-import { startUpstream, type Script, type Upstream } from './upstream.ts';
+import { startUpstream, type Script, type Upstream, type UpstreamCall } from './upstream.ts';
 import { at } from './words.ts';
 
 /** Without content for so long a call is slow, unless a law sets another line. */
@@ -15,16 +15,16 @@ export const STREAM = { ...HELLO, stream: true };
 export const PLAIN = { ...HELLO, stream: false };
 
 /** A gateway before some upstreams, and time that stands still. */
-export interface Course<Id extends UpstreamId> extends Controlled {
+export interface Scene<Id extends UpstreamId> extends Controlled {
   readonly clock: ManualClock;
   readonly up: Readonly<Record<Id, Upstream>>;
 }
 
 /** Starts one; each request may be hedged once unless a law has hedges rationed. */
-export async function startCourse<Id extends UpstreamId>(
+export async function startScene<Id extends UpstreamId>(
   scripts: Readonly<Record<Id, Script | readonly Script[]>>,
   settings: Readonly<Record<string, string>> = {},
-): Promise<Course<Id>> {
+): Promise<Scene<Id>> {
   const clock = createManualClock();
   const up = {} as Record<Id, Upstream>;
   const urls: Partial<Record<UpstreamId, string>> = {};
@@ -37,6 +37,44 @@ export async function startCourse<Id extends UpstreamId>(
     clock,
   );
   return { ...controlled, clock, up };
+}
+
+type Stage = Pick<TestGateway, 'url'> & { readonly clock: ManualClock };
+type Asked = Pick<Upstream, 'call' | 'calls'>;
+
+/** Sends a request, a stream unless a law wants another, and waits until `first` is called for it. */
+export async function ask(
+  { url }: Stage,
+  first: Asked,
+  body: unknown = STREAM,
+  headers: Record<string, string> = {},
+): Promise<{ readonly pending: Pending; readonly call: UpstreamCall }> {
+  const n = first.calls.length + 1;
+  const pending = startChat(url, body, headers);
+  return { pending, call: await first.call(n) };
+}
+
+/** As `ask`; the first call is silent until the line, and `second` is called beside it. */
+export async function askHedged(
+  stage: Stage,
+  first: Asked,
+  second: Asked,
+  body: unknown = STREAM,
+): Promise<{
+  readonly pending: Pending;
+  readonly slow: UpstreamCall;
+  readonly hedge: UpstreamCall;
+}> {
+  const n = second.calls.length + 1;
+  const { pending, call: slow } = await ask(stage, first, body);
+  stage.clock.advance(LINE_MS);
+  return { pending, slow, hedge: await second.call(n) };
+}
+
+/** Moves time on, and lets come about what is due then. */
+export async function pass(stage: Stage, ms: number): Promise<void> {
+  stage.clock.advance(ms);
+  await turns(stage);
 }
 
 /** Lets the next request be hedged so many times more: requests that ask nobody count in the budget too. */

@@ -1,0 +1,43 @@
+import currentProcess, { argv, env, exit, stdout } from 'node:process';
+import { cpu, graphics, mem, system } from 'systeminformation';
+
+/**
+ * Runs systeminformation in a process of its own, prints its answers as JSON and ends: some of its calls block,
+ * and it runs vendors' tools without a time-out. Its only arguments are the topics below.
+ */
+const TOPICS = {
+  machine: async () => {
+    const [{ manufacturer, model }, { performanceCores, efficiencyCores }] = await Promise.all([
+      system(),
+      cpu(),
+    ]);
+    return { manufacturer, model, performanceCores, efficiencyCores };
+  },
+  graphics: async () => (await graphics()).controllers,
+  memory: async () => {
+    const { total, available } = await mem();
+    return { total, available };
+  },
+};
+
+export type HelperTopic = keyof typeof TOPICS;
+
+// It runs clinfo for names and sizes that are better known from elsewhere. Without a list of OpenCL drivers
+// clinfo ends at once; with one it wakes every card.
+env['OCL_ICD_VENDORS'] = '/dev/null';
+
+const wanted = Object.entries(TOPICS).filter(([topic]) => argv.includes(topic));
+const answers = await Promise.all(wanted.map(async ([topic, ask]) => [topic, await ask()]));
+const text = JSON.stringify(Object.fromEntries(answers));
+// In Electron the app takes it as a message and ends the process.
+interface ParentPort {
+  postMessage(message: string, transfer: readonly []): void;
+}
+const { parentPort } = currentProcess as { parentPort?: ParentPort };
+if (parentPort === undefined) {
+  // PowerShell, which systeminformation keeps on Windows, would keep it from ending by itself.
+  stdout.write(text, () => exit(0));
+} else {
+  // The empty list shows the linter that this is not a window.
+  parentPort.postMessage(text, []);
+}

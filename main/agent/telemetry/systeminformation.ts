@@ -1,0 +1,190 @@
+import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { listOf, memberOf, numberOf, parseJson, textOf } from '../../platform/json.ts';
+import { marketedName } from './amd-json.ts';
+import {
+  type GpuCollector,
+  type GpuDevice,
+  type GpuVendor,
+  isLive,
+  outOfDate,
+  parsePciAddress,
+  readBy,
+} from './gpu-device.ts';
+import { createPollCollector, type Poll } from './poll.ts';
+import type { HelperTopic } from './systeminformation-helper.ts';
+import { toolProblem } from './tool-paths.ts';
+import { runTool, type StartTool, type ToolEdges } from './tool-process.ts';
+
+export const LIBRARY = 'systeminformation';
+
+/** Facts that do not change while the machine runs; null where systeminformation does not report them. */
+interface MachineFacts {
+  readonly machineModel: string | null;
+  readonly performanceCores: number | null;
+  readonly efficiencyCores: number | null;
+}
+
+/** The machine's own memory. */
+export interface HostMemory {
+  readonly totalBytes: number;
+  readonly availableBytes: number;
+  readonly source: string;
+}
+
+/** What systeminformation tells of this machine. */
+export interface Library {
+  readonly gpus: GpuCollector;
+  readonly facts: () => MachineFacts;
+  /** Null where it has not been read lately. */
+  readonly memory: () => HostMemory | null;
+}
+
+interface LibraryEdges extends Pick<ToolEdges, 'clock'> {
+  readonly platform: NodeJS.Platform;
+  /** Starts the helper; its command is the helper's file. */
+  readonly startHelper: StartTool;
+}
+
+/** Runs beside this file with the same extension, in a bundle too. */
+const HELPER = fileURLToPath(
+  new URL(`./systeminformation-helper${extname(import.meta.filename)}`, import.meta.url),
+);
+/** nvidia-smi, which it runs, loads the driver where nothing else keeps it loaded. */
+const TIMEOUT_MS = 20_000;
+const MAX_BYTES = 1024 * 1024;
+/** Every reading costs 80 ms of CPU time, and a machine at rest may take 150 ms in 15 s with all that it does. */
+const IDLE_ROUNDS = 2;
+const BUSY_PERCENT = 10;
+const isBusy = ({ utilGpu }: GpuDevice) => (utilGpu ?? 0) > BUSY_PERCENT;
+/** Cards without live values only change when somebody plugs one in. */
+const SLOW_ROUNDS = 20;
+const REMEDY = 'Nothing: readings go on without it, and what only it knows stays unknown.';
+const NO_FACTS: MachineFacts = {
+  machineModel: null,
+  performanceCores: null,
+  efficiencyCores: null,
+};
+
+/**
+ * Asks systeminformation in a short-lived helper process: for everything at the start, then in each round for
+ * what changes. The cards' live values it has only of NVIDIA. On Windows they cost eight PowerShells a round
+ * (sebhildebrandt/systeminformation#932), beyond any budget for an idle machine, so there it is asked once.
+ */
+export function createLibrary(
+  { clock, platform, startHelper }: LibraryEdges,
+  intervalMs: number,
+  isMemoryWanted: () => boolean,
+): Library {
+  let facts: MachineFacts | null = null;
+  let memory: (HostMemory & { readonly ticks: number }) | null = null;
+  let devices: readonly GpuDevice[] = [];
+  let rounds = 0;
+
+  function topics(): readonly HelperTopic[] {
+    if (facts === null) return ['machine', 'graphics', 'memory'];
+    const every = devices.some(isBusy) ? 1 : devices.some(isLive) ? IDLE_ROUNDS : SLOW_ROUNDS;
+    const isDue = rounds % every === 0 && platform === 'linux';
+    const isMemoryDue = (isDue || rounds % IDLE_ROUNDS === 0) && isMemoryWanted();
+    return [
+      ...(isDue ? (['graphics'] as const) : []),
+      ...(isMemoryDue ? (['memory'] as const) : []),
+    ];
+  }
+
+  async function poll(signal: AbortSignal): Promise<Poll> {
+    const args = topics();
+    rounds += 1;
+    if (platform !== 'linux') devices = devices.map(outOfDate);
+    if (args.length === 0) return { kind: 'devices', devices, problems: [] };
+    const call = { command: HELPER, args, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES };
+    const result = await runTool(call, { startTool: startHelper, clock }, signal);
+    const answer = result.kind === 'output' ? parseJson(result.text) : undefined;
+    if (answer === undefined) return toolProblem([LIBRARY, ...args], result, REMEDY);
+    facts ??= factsOf(memberOf(answer, 'machine'));
+    const told = memoryOf(memberOf(answer, 'memory'));
+    if (told !== null) memory = { ...told, ticks: clock.ticks() };
+    if (args.includes('graphics')) {
+      devices = listOf(memberOf(answer, 'graphics')).flatMap((each, at) =>
+        libraryCard(each, at, platform),
+      );
+    }
+    return { kind: 'devices', devices, problems: [] };
+  }
+
+  return {
+    gpus: createPollCollector(poll, { clock, intervalMs, source: LIBRARY }),
+    facts: () => facts ?? NO_FACTS,
+    memory: () =>
+      memory !== null && clock.ticks() - memory.ticks <= 3 * intervalMs ? memory : null,
+  };
+}
+
+function factsOf(machine: unknown): MachineFacts {
+  return {
+    machineModel: machineModel(memberOf(machine, 'manufacturer'), memberOf(machine, 'model')),
+    performanceCores: numberOf(memberOf(machine, 'performanceCores')),
+    efficiencyCores: numberOf(memberOf(machine, 'efficiencyCores')),
+  };
+}
+
+function memoryOf(memory: unknown): HostMemory | null {
+  const totalBytes = numberOf(memberOf(memory, 'total'));
+  const availableBytes = numberOf(memberOf(memory, 'available'));
+  if (totalBytes === null || availableBytes === null) return null;
+  return { totalBytes, availableBytes, source: LIBRARY };
+}
+
+/** What board makers and containers report in place of a model. */
+const PLACEHOLDER =
+  /^(to be filled|default string|system (product name|manufacturer|version)|not (specified|applicable|available)|none|unknown|o\.?e\.?m\.?|docker container|0+|-+|\.+)\b/i;
+
+/** Maker and model in one line; null where the board does not report them. */
+export function machineModel(manufacturer: unknown, model: unknown): string | null {
+  const known = [manufacturer, model]
+    .map((value) => textOf(value))
+    .map((text) => (text === null || PLACEHOLDER.test(text) ? null : text));
+  const [maker = null, name = null] = known;
+  if (name === null) return null;
+  return maker === null || name.startsWith(maker) ? name : `${maker} ${name}`;
+}
+
+/**
+ * A controller of `graphics()`. A value of 0 it leaves out as if the card did not report it. Its `vram` on Linux
+ * is lspci's largest memory region, 32 MiB of a card with 4 GiB (Crosstalk-Solutions/project-nomad#850).
+ */
+function libraryCard(
+  controller: unknown,
+  position: number,
+  platform: NodeJS.Platform,
+): readonly GpuDevice[] {
+  const text = (name: string) => textOf(memberOf(controller, name));
+  const number = (name: string) => numberOf(memberOf(controller, name));
+  const vendor = vendorOf(`${text('vendor')} ${text('model')}`);
+  if (vendor === null) return [];
+  const address = parsePciAddress(text('pciBus')) ?? parsePciAddress(text('busAddress'));
+  const isOwnMemory = platform !== 'linux' && memberOf(controller, 'vramDynamic') !== true;
+  return [
+    readBy(LIBRARY, {
+      key: address ?? `${vendor}-${position}`,
+      vendor,
+      pciAddress: address,
+      name: text('name') ?? marketedName(text('model')),
+      memoryTotalMb: number('memoryTotal') ?? (isOwnMemory ? number('vram') : null),
+      memoryUsedMb: number('memoryUsed'),
+      memoryFreeMb: number('memoryFree'),
+      utilGpu: number('utilizationGpu'),
+      utilMemory: number('utilizationMemory'),
+      temperatureC: number('temperatureGpu'),
+      powerW: number('powerDraw'),
+      gpuCores: number('cores'),
+    }),
+  ];
+}
+
+function vendorOf(words: string): GpuVendor | null {
+  if (/nvidia/i.test(words)) return 'nvidia';
+  if (/\bAMD\b|Advanced Micro|\bATI\b|Radeon/i.test(words)) return 'amd';
+  if (/^Apple\b/i.test(words)) return 'apple';
+  return /Intel.*\bArc\b/i.test(words) ? 'intel' : null;
+}

@@ -1,0 +1,36 @@
+import type { HelperEnd, StartHelper, UtilityApi } from './electron-api.ts';
+
+/**
+ * Starts a file of ours in Electron's own kind of process: the app's executable cannot run files as Node does
+ * (`runAsNode` in electron-builder.yml). The file answers with one message; what it wrote before its end could
+ * get lost.
+ */
+export function createUtilityHelper(
+  utilityProcess: UtilityApi,
+  env: Record<string, string>,
+  killProcess: (pid: number, signal: 'SIGKILL') => void,
+): StartHelper {
+  return (file, args, onData) => {
+    const child = utilityProcess.fork(file, [...args], { env, stdio: 'ignore' });
+    let isOver = false;
+    const { promise: ended, resolve } = Promise.withResolvers<HelperEnd>();
+    function kill(): void {
+      // Electron's own `kill` only asks, and a helper that blocks does not hear it.
+      try {
+        if (!isOver && child.pid !== undefined) killProcess(child.pid, 'SIGKILL');
+      } catch {
+        // It has just ended.
+      }
+    }
+    child.on('message', (answer) => {
+      if (typeof answer === 'string') onData(Buffer.from(answer));
+      kill();
+      resolve({ kind: 'exited', code: 0, stderr: '' });
+    });
+    child.on('exit', (code) => {
+      isOver = true;
+      resolve({ kind: 'exited', code, stderr: '' });
+    });
+    return { ended, kill };
+  };
+}

@@ -1,0 +1,142 @@
+import type { Request, Response } from 'express';
+import { isUpstreamId, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import type { UpstreamTest } from '#shared/live.ts';
+import type { Config } from '../../config/schema.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { HttpClient } from '../../platform/http/types.ts';
+import { sendJson } from '../../platform/http/responses.ts';
+import type { GatewayError } from '../http/errors.ts';
+import { sendError } from '../http/responses.ts';
+import type { Sightings } from '../monitoring/sightings.ts';
+import { type LocalChoice, localCall, remoteCall } from '../upstream/call.ts';
+import { fetchModels } from '../upstream/model-list.ts';
+import { testUpstream } from '../upstream/upstream-test.ts';
+import {
+  parseBaseAddress,
+  type LocalTarget,
+  type RemoteUpstream,
+  upstreamPath,
+} from '../upstream/upstreams.ts';
+
+interface UpstreamDeps {
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  readonly config: () => Config;
+  readonly pickLocal: () => LocalChoice;
+  readonly remotes: () => readonly RemoteUpstream[];
+  readonly sightings: Pick<Sightings, 'tested'>;
+}
+
+/** Routes that ask one upstream on behalf of its owner; requests and circuits know nothing of it. */
+export function upstreamHandlers(deps: UpstreamDeps) {
+  const running = new Map<UpstreamId, Promise<UpstreamTest>>();
+  return {
+    test: async (req: Request, res: Response) => {
+      const id = upstreamIn(req, res);
+      if (id === null) return;
+      const start = testOf(id, deps);
+      if ('status' in start) {
+        sendError(res, start);
+        return;
+      }
+      // A second click waits for the first.
+      const test = running.get(id) ?? start.run().finally(() => running.delete(id));
+      running.set(id, test);
+      const result = await test;
+      deps.sightings.tested(id, result);
+      sendJson(res, 200, result);
+    },
+    models: async (req: Request, res: Response) => {
+      const id = upstreamIn(req, res);
+      const source = id === null ? null : sourceIn(req, id, deps);
+      if (source === null) return;
+      if ('status' in source) {
+        sendError(res, source);
+        return;
+      }
+      const list = await fetchModels(source, deps);
+      if (list.kind === 'models') sendJson(res, 200, { models: list.models });
+      else sendError(res, list.error);
+    },
+  };
+}
+
+function upstreamIn(req: Request, res: Response): UpstreamId | null {
+  const id = String(req.params['id']);
+  if (isUpstreamId(id)) return id;
+  const message = `There is no upstream "${id.slice(0, 100)}"; there are ${UPSTREAM_IDS.join(', ')}.`;
+  sendError(res, { status: 404, code: 'not_found', message });
+  return null;
+}
+
+type Start = { readonly run: () => Promise<UpstreamTest> } | GatewayError;
+
+function testOf(id: UpstreamId, deps: UpstreamDeps): Start {
+  const config = deps.config();
+  if (id === 'local') {
+    const target = localTarget(deps.pickLocal());
+    if (target === null) return notConfigured('Local has no engine and no verified machine.');
+    return { run: () => testUpstream((call) => localCall(call, target, config, 1), deps) };
+  }
+  const upstream = deps.remotes().find((remote) => remote.id === id);
+  if (upstream === undefined) return notConfigured(`'${id}.baseUrl' is not set.`);
+  if (config.routing.forceZero) {
+    const message =
+      'A test may cost money, and the gateway may not spend any now; switch routing.forceZero off first.';
+    return { status: 409, code: 'zero_spend', message };
+  }
+  if (upstream.model === null) return { run: () => listTest(upstream, deps) };
+  return { run: () => testUpstream((call) => remoteCall(call, upstream), deps) };
+}
+
+function localTarget(choice: LocalChoice): LocalTarget | null {
+  if (choice.kind === 'target') return choice.target;
+  return choice.kind === 'tier' ? (choice.targets[0] ?? null) : null;
+}
+
+const notConfigured = (message: string): GatewayError => ({
+  status: 409,
+  code: 'not_configured',
+  message,
+});
+
+/** Without a model of its own there is none to ask for a completion. */
+async function listTest(upstream: RemoteUpstream, deps: UpstreamDeps): Promise<UpstreamTest> {
+  const { endpoint, apiKey, headers, id } = upstream;
+  const path = upstreamPath(id, '/models');
+  const startedAt = deps.clock.ticks();
+  const list = await fetchModels({ endpoint, path, apiKey, headers }, deps);
+  const totalMs = Math.round(deps.clock.ticks() - startedAt);
+  if (list.kind === 'failed')
+    return { ok: false, reason: list.reason, message: list.error.message, totalMs };
+  const unknown = { provider: null, ttftMs: null, promptTokens: null, completionTokens: null };
+  return { ok: true, model: null, totalMs, ...unknown };
+}
+
+type ModelSource = Parameters<typeof fetchModels>[0];
+
+/** An address that is not saved yet, with its key, or what the settings have. */
+function sourceIn(req: Request, id: UpstreamId, deps: UpstreamDeps): ModelSource | GatewayError {
+  const body = (req.body ?? {}) as Readonly<Record<string, unknown>>;
+  const { baseUrl, apiKey } = body;
+  const saved = { apiKey: null, headers: {}, ...deps.config()[id] };
+  const path = upstreamPath(id, '/models');
+  if (typeof baseUrl === 'string' && baseUrl !== saved.baseUrl) {
+    const isAddress = URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol);
+    if (!isAddress) return BAD_ADDRESS;
+    // A saved key goes to the saved address only.
+    const key = typeof apiKey === 'string' && apiKey !== '' ? apiKey : null;
+    return { endpoint: parseBaseAddress(baseUrl, id), path, apiKey: key, headers: {} };
+  }
+  if (saved.baseUrl === null) return notConfigured(`'${id}.baseUrl' is not set.`);
+  const key = typeof apiKey === 'string' && apiKey !== '' ? apiKey : saved.apiKey;
+  const endpoint = parseBaseAddress(saved.baseUrl, id);
+  return { endpoint, path, apiKey: key, headers: saved.headers };
+}
+
+const BAD_ADDRESS: GatewayError = {
+  status: 400,
+  code: 'invalid_request',
+  message: "'baseUrl' must be an http:// or https:// address.",
+  param: 'baseUrl',
+};

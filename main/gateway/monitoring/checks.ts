@@ -1,0 +1,51 @@
+import type { Config } from '../../config/schema.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { HttpClient } from '../../platform/http/types.ts';
+import { createHealthChecks, type HealthChecks } from '../circuits/health-checks.ts';
+import { lookAtUpstream } from '../routing/health-check-routes.ts';
+import type { LocalChoice } from '../upstream/call.ts';
+import type { RemoteUpstream } from '../upstream/upstreams.ts';
+import type { Monitor } from './monitor.ts';
+import { createSightings, type Sightings } from './sightings.ts';
+
+interface ChecksDeps {
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  readonly config: () => Config;
+  readonly pickLocal: () => LocalChoice;
+}
+
+export interface Checks {
+  readonly sightings: Sightings;
+  readonly healthChecks: HealthChecks;
+  readonly stopChecks: () => void;
+}
+
+/** The checks of open circuits and those for the window, which share their results. */
+export function createChecks(
+  deps: ChecksDeps,
+  { circuits, stats, feed }: Pick<Monitor, 'circuits' | 'stats' | 'feed'>,
+  remotes: () => readonly RemoteUpstream[],
+): Checks {
+  const { clock, config, pickLocal } = deps;
+  const isOn = () => config().routing.healthChecks;
+  const sightings = createSightings({
+    clock,
+    isOn,
+    lookAt: lookAtUpstream({ ...deps, circuits, remotes }),
+    healthAt: (id) => circuits.at(id).breaker.health,
+    inFlightAt: (id) => stats.inFlightAt(id),
+    isPool: () => pickLocal().kind === 'tier',
+    onChange: () => feed.changed(),
+  });
+  const check = (id: string) => sightings.check(id);
+  const healthChecks = createHealthChecks({ clock, circuits, isOn, check });
+  return {
+    sightings,
+    healthChecks,
+    stopChecks() {
+      healthChecks.stop();
+      sightings.watched(false);
+    },
+  };
+}

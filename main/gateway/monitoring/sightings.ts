@@ -1,0 +1,178 @@
+import { mapUpstreams, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import type { Sighting, UpstreamTest } from '#shared/live.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { HealthRecord } from '../circuits/health.ts';
+import { isUp, type Look, type LookAt } from '../routing/health-check-routes.ts';
+
+/**
+ * What is known of each upstream from requests, checks and tests. Upstreams without requests are checked while
+ * somebody watches; nothing here decides where a request goes.
+ */
+export interface Sightings {
+  /** The first watcher has come, or the last has gone. */
+  watched(isWatched: boolean): void;
+  /** The upstream has a new address, key or model. */
+  changed(id: UpstreamId): void;
+  /** Checks an upstream or a machine: whether it is up, null where there is nothing to ask. */
+  check(id: string): Promise<boolean> | null;
+  /** The owner's test of an upstream has ended. */
+  tested(id: UpstreamId, result: UpstreamTest): void;
+  view(): Readonly<Record<UpstreamId, Sighting>>;
+}
+
+export interface SightingsDeps {
+  readonly clock: Clock;
+  readonly isOn: () => boolean;
+  readonly lookAt: LookAt;
+  readonly healthAt: (id: UpstreamId) => HealthRecord;
+  readonly inFlightAt: (id: UpstreamId) => number;
+  /** The machines of the pool are verified: no further look is needed. */
+  readonly isPool: () => boolean;
+  /** Called after a change of what is known. */
+  readonly onChange: () => void;
+}
+
+const PAUSE_MS = 30_000;
+/** An engine of one's own that is down is about to be started. */
+const OWN_FAILED_PAUSE_MS = 5000;
+
+interface Seen {
+  /** Milliseconds since the epoch, as all times here. */
+  readonly at: number;
+  /** Null: it answered. */
+  readonly failure: string | null;
+  /** It answered a completion, and not only a list of models. */
+  readonly isTest: boolean;
+}
+
+/** Replaced as a whole when the upstream's settings change, so that a running look is dropped. */
+interface Known {
+  /** What is older is about former settings. */
+  readonly since: number;
+  last: Seen | null;
+  lastFailedAt: number | null;
+  cancelTimer: () => void;
+}
+
+export function createSightings(deps: SightingsDeps): Sightings {
+  const { clock, isOn, lookAt, healthAt, inFlightAt, isPool, onChange } = deps;
+  const known = mapUpstreams(() => unknown(0));
+  let isWatched = false;
+
+  function note(id: UpstreamId, before: Known, seen: Seen): void {
+    if (known[id] !== before) return;
+    const { last } = before;
+    before.last = seen;
+    if (seen.failure !== null) before.lastFailedAt = seen.at;
+    if (last === null || last.failure !== seen.failure || last.isTest !== seen.isTest) onChange();
+  }
+
+  async function looked(id: UpstreamId, looking: Promise<Look>): Promise<Look> {
+    const before = known[id];
+    const look = await looking;
+    if (look.kind !== 'unclear') {
+      const failure = look.kind === 'failed' ? look.reason : null;
+      note(id, before, { at: clock.now(), failure, isTest: false });
+    }
+    return look;
+  }
+
+  function isAsked(id: UpstreamId): boolean {
+    const { lastSuccessAt, consecutiveFails } = healthAt(id);
+    const servedAt = Math.max(lastSuccessAt ?? 0, known[id].since);
+    const isServing = consecutiveFails === 0 && clock.now() - servedAt < PAUSE_MS;
+    return inFlightAt(id) > 0 || (servedAt > known[id].since && isServing);
+  }
+
+  async function round(id: UpstreamId): Promise<void> {
+    const before = known[id];
+    before.cancelTimer();
+    const isDue = isOn() && !isAsked(id) && !(id === 'local' && isPool());
+    const looking = isDue ? lookAt(id) : null;
+    if (looking !== null) await looked(id, looking);
+    if (!isWatched || known[id] !== before) return;
+    const isOwnDown = id === 'local' && (before.last?.failure ?? null) !== null;
+    const pauseMs = isOwnDown ? OWN_FAILED_PAUSE_MS : PAUSE_MS;
+    before.cancelTimer();
+    before.cancelTimer = clock.after(pauseMs, () => void round(id));
+  }
+
+  return {
+    watched(now) {
+      isWatched = now;
+      for (const id of UPSTREAM_IDS) {
+        known[id].cancelTimer();
+        if (isWatched) void round(id);
+      }
+    },
+    changed(id) {
+      known[id].cancelTimer();
+      known[id] = unknown(clock.now());
+      if (isWatched) void round(id);
+    },
+    check(id) {
+      const looking = lookAt(id);
+      const upstream = UPSTREAM_IDS.find((each) => each === id);
+      if (looking === null) return null;
+      return (upstream === undefined ? looking : looked(upstream, looking)).then(isUp);
+    },
+    tested(id, result) {
+      const failure = result.ok ? null : result.reason;
+      // Without a model only the list was asked for.
+      const isTest = !result.ok || result.model !== null;
+      note(id, known[id], { at: clock.now(), failure, isTest });
+    },
+    view: () =>
+      mapUpstreams((id) => {
+        const { since, last, lastFailedAt } = known[id];
+        const isVerified = id === 'local' && isPool();
+        return sightingOf(healthAt(id), { since, last, lastFailedAt, isVerified });
+      }),
+  };
+}
+
+function unknown(since: number): Known {
+  return { since, last: null, lastFailedAt: null, cancelTimer() {} };
+}
+
+/** What there is to know of an upstream beside the results of its requests. */
+export interface Looks extends Pick<Known, 'since' | 'last' | 'lastFailedAt'> {
+  readonly isVerified: boolean;
+}
+
+export function sightingOf(health: HealthRecord, looks: Looks): Sighting {
+  const { lastSuccessAt, lastFailAt, lastError, consecutiveFails } = health;
+  const { since, last } = looks;
+  const servedAt = after(since, lastSuccessAt);
+  const failedAt = after(since, lastFailAt);
+  const error = lastError?.split(': ', 1)[0] ?? '';
+  // What was seen before the last request says nothing of now.
+  const look = last !== null && last.at >= Math.max(servedAt, failedAt) ? last : null;
+  if (look?.failure) return { kind: 'failed', by: 'check', reason: look.failure };
+  if (consecutiveFails > 0 && failedAt > 0) {
+    return look !== null && heals(look, { ...looks, error, failedAt })
+      ? { kind: 'answered', by: 'check' }
+      : { kind: 'failed', by: 'request', reason: error };
+  }
+  if (servedAt > 0) return { kind: 'answered', by: 'request' };
+  return looks.isVerified || last !== null
+    ? { kind: 'answered', by: 'check' }
+    : { kind: 'untested' };
+}
+
+/** 0 where it was not, or before. */
+function after(since: number, at: number | null): number {
+  return at !== null && at > since ? at : 0;
+}
+
+/**
+ * Whether an answered look shows that what failed is well again. A list of models does not show it of an upstream
+ * that has listed its models all along.
+ */
+function heals(
+  look: Seen,
+  { error, failedAt, lastFailedAt }: Looks & { readonly error: string; readonly failedAt: number },
+): boolean {
+  if (look.isTest || error === 'unreachable') return true;
+  return lastFailedAt !== null && lastFailedAt >= failedAt;
+}

@@ -1,0 +1,85 @@
+import type { FailureReason } from '#shared/reasons.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { fetchBody } from '../../platform/http/fetch-body.ts';
+import type { HttpClient } from '../../platform/http/types.ts';
+import type { GatewayError } from '../http/errors.ts';
+import { listedModels } from './engine-probe.ts';
+import { errorWords } from './error-words.ts';
+import { bodyWithout, ownSecrets } from './own-secrets.ts';
+import type { BaseAddress } from './upstreams.ts';
+
+export interface ModelSource {
+  readonly endpoint: BaseAddress;
+  readonly path: string;
+  readonly apiKey: string | null;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export type FetchedModels =
+  | { readonly kind: 'models'; readonly models: readonly string[] }
+  | { readonly kind: 'failed'; readonly reason: FailureReason; readonly error: GatewayError };
+
+const TIMEOUT_MS = 10_000;
+/** OpenRouter lists hundreds of models with their descriptions. */
+const MAX_BYTES = 4 * 1024 * 1024;
+const MAX_WORDS_LENGTH = 300;
+
+/** The models that an upstream lists, for its owner to choose from. Never rejects. */
+export async function fetchModels(
+  { endpoint, path, apiKey, headers }: ModelSource,
+  deps: { readonly http: HttpClient; readonly clock: Clock },
+): Promise<FetchedModels> {
+  const { origin, basePath, query } = endpoint;
+  const request = {
+    origin,
+    path: basePath + path + query,
+    headers: listHeaders({ endpoint, apiKey, headers }),
+  };
+  const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES };
+  const result = await fetchBody({ ...request, ...limits }, deps);
+  if (result.kind === 'timed_out') {
+    return failed('timeout', 504, 'upstream_timeout', `${origin} did not answer in 10 s.`);
+  }
+  if (result.kind === 'too_large') {
+    return failed('bad_response', 502, 'upstream_bad_response', `${origin}: ${result.detail}.`);
+  }
+  if (result.kind !== 'response') {
+    const message = `${origin} cannot be reached (${result.detail}).`;
+    return failed('unreachable', 502, 'upstream_unreachable', message);
+  }
+  const { status, body } = result;
+  if (status === 401 || status === 403) {
+    const secrets = ownSecrets(endpoint, [apiKey, ...Object.values(headers)]);
+    const words = errorWords(bodyWithout(secrets, body)).message.slice(0, MAX_WORDS_LENGTH);
+    const message = `${origin} rejected the API key${words === '' ? '.' : `: ${words}`}`;
+    return failed('credentials', 502, 'upstream_credentials', message);
+  }
+  const models = status === 200 ? (listedModels(body)?.models ?? null) : null;
+  if (models !== null) return { kind: 'models', models };
+  const message = `${origin}${basePath}${path} answered HTTP ${status} without a list of models. Check the base URL.`;
+  const reason = status === 200 ? 'bad_response' : (`http_${status}` as const);
+  return failed(reason, 502, 'upstream_bad_response', message);
+}
+
+/** Names and values in turn. Anthropic takes a key for its list in headers of its own only. */
+export function listHeaders({
+  endpoint: { origin, basicAuth },
+  apiKey,
+  headers,
+}: Omit<ModelSource, 'path'>): string[] {
+  const extra = Object.entries(headers).flat();
+  if (origin === 'https://api.anthropic.com' && apiKey !== null) {
+    return [...extra, 'x-api-key', apiKey, 'anthropic-version', '2023-06-01'];
+  }
+  const authorization = apiKey === null ? basicAuth : `Bearer ${apiKey}`;
+  return authorization === null ? extra : [...extra, 'authorization', authorization];
+}
+
+function failed(
+  reason: FailureReason,
+  status: number,
+  code: GatewayError['code'],
+  message: string,
+): FetchedModels {
+  return { kind: 'failed', reason, error: { status, code, message } };
+}

@@ -1,0 +1,115 @@
+import { isObject } from '#shared/objects.ts';
+import type { UpstreamTest } from '#shared/live.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { HttpClient } from '../../platform/http/types.ts';
+import { parseJson } from '../../platform/json.ts';
+import { type AnswerSeen, type Seen, sendAttempt } from './attempt.ts';
+import type { ChatCall, UpstreamCall } from './call.ts';
+import { type ChatRequest, isBadRequest, parseChatRequest } from './chat-request.ts';
+import { errorWords } from './error-words.ts';
+import { classify, type Failure } from './failure.ts';
+import { bodyWithout } from './own-secrets.ts';
+
+export interface TestDeps {
+  readonly http: HttpClient;
+  readonly clock: Clock;
+}
+
+/** Reasoning models spend a few tokens before the first of their answer. */
+const MAX_TOKENS = 16;
+/** A person waits for it; a cold start of `ondemand` may take its own time-out. */
+const MAX_TEST_MS = 30_000;
+const MAX_MESSAGE_LENGTH = 300;
+
+/** OpenAI's newer models refuse the older name, and most engines know no other. */
+const LIMIT_FIELDS = ['max_tokens', 'max_completion_tokens'] as const;
+
+/** The smallest completion, sent to one upstream past routing and circuits. Never rejects. */
+export async function testUpstream(
+  callFor: (call: ChatCall) => UpstreamCall,
+  deps: TestDeps,
+): Promise<UpstreamTest> {
+  const [usual, newer] = LIMIT_FIELDS;
+  const first = await once(callFor, usual, deps);
+  const wantsNewer = !first.ok && first.reason === 'http_400' && first.message.includes(newer);
+  return wantsNewer ? once(callFor, newer, deps) : first;
+}
+
+async function once(
+  callFor: (call: ChatCall) => UpstreamCall,
+  limitField: string,
+  { http, clock }: TestDeps,
+): Promise<UpstreamTest> {
+  const request = requestWith(limitField);
+  const call = callFor({
+    request,
+    headers: {},
+    authorization: null,
+    zeroSpend: false,
+    chatForm: null,
+    translator: null,
+  });
+  const startedAt = clock.ticks();
+  const maxMs = call.upstream === 'ondemand' ? call.timeoutMs : MAX_TEST_MS;
+  const timeoutMs = Math.min(call.timeoutMs, maxMs);
+  const seen = await sendAttempt(
+    {
+      endpoint: call.endpoint,
+      request: call.write(),
+      mode: call.mode,
+      deadline: startedAt + timeoutMs,
+      hungAt: null,
+      idleTimeoutMs: timeoutMs,
+      onContent() {},
+    },
+    { http, clock },
+    NEVER,
+  );
+  const totalMs = Math.round(clock.ticks() - startedAt);
+  if (seen.kind === 'answer') return answered(seen, call, { startedAt, totalMs });
+  return { ok: false, ...refused(seen, call, clock.now()), totalMs };
+}
+
+const NEVER = new AbortController().signal;
+
+function requestWith(limitField: string): ChatRequest {
+  const messages = [{ role: 'user', content: 'Reply with OK.' }];
+  const request = parseChatRequest(
+    Buffer.from(JSON.stringify({ messages, [limitField]: MAX_TOKENS })),
+  );
+  if (isBadRequest(request)) throw new Error(request.message);
+  return request;
+}
+
+function answered(
+  { body, contentAt }: AnswerSeen,
+  { model, provider }: UpstreamCall,
+  { startedAt, totalMs }: { readonly startedAt: number; readonly totalMs: number },
+): UpstreamTest {
+  const answer = parseJson(body.toString());
+  const usage = isObject(answer) && isObject(answer['usage']) ? answer['usage'] : {};
+  const named = isObject(answer) ? answer['model'] : null;
+  const count = (value: unknown) => (Number.isSafeInteger(value) ? (value as number) : null);
+  return {
+    ok: true,
+    model: typeof named === 'string' && named !== '' ? named : model,
+    provider,
+    ttftMs: contentAt === null ? null : Math.round(contentAt - startedAt),
+    totalMs,
+    promptTokens: count(usage['prompt_tokens']),
+    completionTokens: count(usage['completion_tokens']),
+  };
+}
+
+function refused(
+  seen: Exclude<Seen, AnswerSeen>,
+  { upstream, endpoint, secrets }: UpstreamCall,
+  nowMs: number,
+): { readonly reason: Failure['reason']; readonly message: string } {
+  if (seen.kind === 'stream' || seen.kind === 'bytes' || seen.kind === 'cancelled') {
+    throw new Error(`a test is neither relayed nor cancelled: ${seen.kind}`);
+  }
+  const { reason, detail } = classify(seen, { upstream, endpoint }, nowMs);
+  const words = seen.kind === 'status' ? errorWords(bodyWithout(secrets, seen.body)).message : '';
+  return { reason, message: (words === '' ? detail : words).slice(0, MAX_MESSAGE_LENGTH) };
+}

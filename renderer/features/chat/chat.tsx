@@ -1,0 +1,100 @@
+import { useEffect, useRef, useState } from 'react';
+import type { Answer } from '../../api/call.ts';
+import type { LiveData } from '../../api/live-data.ts';
+import { useReading } from '../../ui/use-reading.ts';
+import { labelsOf } from '../requests/attempt-names.ts';
+import { Composer } from './composer.tsx';
+import { TurnView } from './turn-view.tsx';
+import type { Chatting } from './use-chatting.ts';
+
+interface ChatProps {
+  readonly data: LiveData;
+  readonly chatting: Chatting;
+  readonly readModels: () => Promise<Answer<readonly string[]>>;
+  readonly onRequest: (id: string) => void;
+}
+
+/** A conversation with whatever the gateway chooses; it is kept until the page is closed, and nowhere else. */
+export function Chat({ data, chatting, readModels, onRequest }: ChatProps) {
+  const { turns, model, isRunning } = chatting;
+  const { value: models } = useReading(readModels, null, null);
+  const [draft, setDraft] = useState('');
+  const input = useRef<HTMLTextAreaElement>(null);
+  const labels = labelsOf(data.status.upstreams);
+  useEndInView(turns);
+
+  const send = (): void => {
+    const question = draft.trim();
+    if (question === '' || isRunning) return;
+    setDraft('');
+    void chatting.send(question);
+  };
+
+  return (
+    <section className="chat" aria-labelledby="chat-title">
+      <header className="chat-head">
+        <h1 id="chat-title">Chat</h1>
+        <label>
+          <span>Model</span>
+          <select value={model ?? ''} onChange={({ target }) => chatting.choose(target.value)}>
+            <option value="">Let the gateway choose</option>
+            {model !== null && !models?.includes(model) && <option>{model}</option>}
+            {models?.map((each) => (
+              <option key={each}>{each}</option>
+            ))}
+          </select>
+        </label>
+        <button
+          type="button"
+          className="button"
+          hidden={turns.length === 0}
+          disabled={isRunning}
+          onClick={() => {
+            chatting.clear();
+            input.current?.focus();
+          }}
+        >
+          New chat
+        </button>
+      </header>
+      <div className="chat-log" role="log" aria-label="Conversation" aria-busy={isRunning}>
+        {turns.length === 0 && (
+          <p className="quiet chat-empty">
+            Each message is routed as a request of an app would be, and shows its route. Nothing is
+            stored: the chat ends with this page.
+          </p>
+        )}
+        {turns.map((turn) => (
+          <TurnView key={turn.askedAt} {...{ turn, labels, onRequest }} />
+        ))}
+      </div>
+      <Composer
+        {...{ input, draft, isRunning }}
+        onDraft={setDraft}
+        onSend={send}
+        onStop={() => {
+          chatting.stop();
+          input.current?.focus();
+        }}
+      />
+    </section>
+  );
+}
+
+/** Follows the answer, unless somebody has scrolled up to read. */
+function useEndInView(turns: readonly unknown[]): void {
+  const isAtEnd = useRef(true);
+  useEffect(() => {
+    const look = (): void => {
+      const { scrollHeight, clientHeight, scrollTop } = document.documentElement;
+      isAtEnd.current = scrollHeight - clientHeight - scrollTop < 80;
+    };
+    addEventListener('scroll', look, { passive: true });
+    return () => removeEventListener('scroll', look);
+  }, []);
+  useEffect(() => {
+    if (isAtEnd.current && turns.length > 0) {
+      window.scrollTo({ top: document.documentElement.scrollHeight });
+    }
+  }, [turns]);
+}

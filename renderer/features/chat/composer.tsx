@@ -1,0 +1,50 @@
+import { useEffect, type RefObject } from 'react';
+
+interface ComposerProps {
+  readonly input: RefObject<HTMLTextAreaElement | null>;
+  readonly draft: string;
+  readonly isRunning: boolean;
+  readonly onDraft: (draft: string) => void;
+  readonly onSend: () => void;
+  readonly onStop: () => void;
+}
+
+/** Where a message is written; Enter sends it, Shift and Enter begin a new line. */
+export function Composer({ input, draft, isRunning, onDraft, onSend, onStop }: ComposerProps) {
+  useEffect(() => input.current?.focus(), [input]);
+  return (
+    <form
+      className="composer"
+      aria-label="Message"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSend();
+      }}
+    >
+      <textarea
+        ref={input}
+        value={draft}
+        rows={2}
+        aria-label="Message"
+        placeholder="Message"
+        onChange={({ target }) => onDraft(target.value)}
+        onKeyDown={(event) => {
+          // While an input method composes, Enter chooses one of its suggestions.
+          if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+          event.preventDefault();
+          onSend();
+        }}
+      />
+      {isRunning ? (
+        <button type="button" className="button" onClick={onStop}>
+          Stop
+        </button>
+      ) : (
+        <button type="submit" className="button" data-primary disabled={draft.trim() === ''}>
+          Send
+        </button>
+      )}
+      <p className="quiet">Enter sends, Shift+Enter starts a new line.</p>
+    </form>
+  );
+}

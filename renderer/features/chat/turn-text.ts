@@ -1,0 +1,41 @@
+import { parseFallbackReason } from '../../text/fallback-reason.ts';
+import { formatCount, formatDuration, formatPlural } from '../../text/format.ts';
+import { reasonText } from '../../text/reason-text.ts';
+import type { Labels } from '../requests/attempt-names.ts';
+import type { Turn } from './conversation.ts';
+
+/** Below this an answer is over too soon for a rate. */
+const MIN_RATE_MS = 50;
+
+/** The route that a turn took: `Hosted A, after Local unreachable`. Null before it is known. */
+export function routeText({ route }: Pick<Turn, 'route'>, labels: Labels): string | null {
+  if (route === null) return null;
+  const name = (id: string): string => labels.get(id) ?? id;
+  const passed = parseFallbackReason(route.fallbackReason)
+    .filter(({ reason }) => reason !== 'not_configured')
+    .map(({ upstream, reason }) => `${name(upstream)} ${reasonText(reason)}`);
+  const served = route.upstream === null ? 'No upstream' : name(route.upstream);
+  return passed.length === 0 ? served : `${served}, after ${passed.join(', ')}`;
+}
+
+/** Model, tokens, speed and time to first token, as far as they are known. */
+export function turnFacts(turn: Turn): readonly string[] {
+  const { model, usage, pieces, firstAt, endedAt, askedAt } = turn;
+  const tokens =
+    usage === null
+      ? pieces === 0
+        ? []
+        : [`≈ ${formatPlural(pieces, 'token')}`]
+      : [`${formatCount(usage.prompt)} + ${formatPlural(usage.completion, 'token')}`];
+  const first = firstAt === null ? [] : [`first token ${formatDuration(firstAt - askedAt)}`];
+  return [...(model === null ? [] : [model]), ...tokens, ...rateOf(turn, endedAt), ...first];
+}
+
+/** Tokens a second from the first to the last; the first one's wait is a figure of its own. */
+function rateOf({ firstAt, usage, pieces }: Turn, endedAt: number | null): readonly string[] {
+  if (firstAt === null || endedAt === null || endedAt - firstAt < MIN_RATE_MS) return [];
+  const count = (usage?.completion ?? pieces) - 1;
+  if (count < 1) return [];
+  const rate = (1000 * count) / (endedAt - firstAt);
+  return [`${rate < 10 ? rate.toFixed(1) : Math.round(rate)} tokens/s`];
+}

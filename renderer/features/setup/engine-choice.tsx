@@ -1,0 +1,133 @@
+import { useState } from 'react';
+import type { AgentEngine } from '#shared/agent.ts';
+import type { Agent, AgentSeen } from '../../api/agent.ts';
+import type { Control } from '../../api/control.ts';
+import { completeAddress } from '../../text/address.ts';
+import { ErrorText } from '../../ui/error-text.tsx';
+import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
+import { useReading } from '../../ui/use-reading.ts';
+import {
+  engineHealthText,
+  engineName,
+  isSameEngine,
+  plainAddress,
+} from '../this-machine/agent-engine.ts';
+import { engineNote } from './engine-note.ts';
+import { TestResult } from './test-result.tsx';
+import { useTest } from './use-test.ts';
+
+const HABITS = {
+  /** Somebody who has just started an engine waits for it. */
+  longestMs: 3_000,
+  isFinal: ({ kind }: AgentSeen) => kind === 'off',
+};
+
+interface EngineChoiceProps {
+  readonly agent: Pick<Agent, 'read' | 'last'>;
+  readonly revision: number | null;
+  /** Null while no engine is set for Local. */
+  readonly localUrl: string | null;
+  readonly control: boolean;
+  readonly actions: Pick<Control, 'saveSettings' | 'testUpstream'>;
+  readonly onWorks: () => void;
+}
+
+/** The engines of this machine, each one click away from serving Local. */
+export function EngineChoice({
+  agent,
+  revision,
+  localUrl,
+  control,
+  actions,
+  onWorks,
+}: EngineChoiceProps) {
+  const { value } = useReading(agent.read, revision, agent.last(), HABITS);
+  const [address, setAddress] = useState('');
+  const [error, setError] = useState<string | null>(null);
+  const test = useTest('local', actions);
+  const engines = value?.kind === 'on' ? value.view.engines : [];
+
+  const put = async (baseUrl: string): Promise<void> => {
+    test.clear();
+    const refusal = await actions.saveSettings({ local: { baseUrl } });
+    setError(refusal?.message ?? null);
+    if (refusal === null && (await test.run())) onWorks();
+  };
+
+  return (
+    <div className="setup-form">
+      {engines.length > 0 && (
+        <ul className="setup-engines">
+          {engines.map((engine) => (
+            <EngineRow
+              key={engine.baseUrl}
+              {...{ engine, control }}
+              isUsed={isSameEngine(localUrl, engine.baseUrl)}
+              onUse={() => void put(engine.baseUrl)}
+            />
+          ))}
+        </ul>
+      )}
+      <p className="quiet">{engineNote(value)}</p>
+      <form
+        className="setup-address"
+        aria-label="Engine address"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void put(completeAddress(address));
+        }}
+      >
+        <label className="setup-field">
+          <span>{engines.length > 0 ? 'Or another address' : 'Or its address'}</span>
+          <input
+            value={address}
+            placeholder="127.0.0.1:11434"
+            inputMode="url"
+            autoComplete="off"
+            spellCheck={false}
+            disabled={!control}
+            onChange={({ target }) => setAddress(target.value)}
+          />
+        </label>
+        <button type="submit" className="button" disabled={!control || address.trim() === ''}>
+          Use<span className="unseen"> this address for Local</span>
+        </button>
+      </form>
+      <TestResult state={test.state} />
+      <ErrorText text={error} />
+    </div>
+  );
+}
+
+interface EngineRowProps {
+  readonly engine: AgentEngine;
+  readonly control: boolean;
+  readonly isUsed: boolean;
+  readonly onUse: () => void;
+}
+
+function EngineRow({ engine, control, isUsed, onUse }: EngineRowProps) {
+  const { kind, baseUrl, health, models, currentModel } = engine;
+  const model = currentModel ?? models[0];
+  const facts = [plainAddress(baseUrl), model, engineHealthText(health)];
+  return (
+    <li>
+      <div>
+        <strong>{engineName(kind)}</strong>
+        <p className="quiet">{facts.filter((fact) => fact !== undefined).join(' · ')}</p>
+      </div>
+      {isUsed && <span className="quiet">Serves Local</span>}
+      <button
+        type="button"
+        className="button"
+        data-primary={!isUsed || undefined}
+        hidden={isUsed}
+        disabled={!control}
+        aria-describedby={control ? undefined : READ_ONLY_NOTE}
+        onClick={onUse}
+      >
+        Use it for Local<span className="unseen">: {engineName(kind)}</span>
+      </button>
+    </li>
+  );
+}

@@ -1,0 +1,46 @@
+export type ModelList =
+  | { readonly kind: 'listing' }
+  | { readonly kind: 'listed'; readonly models: readonly string[] }
+  | { readonly kind: 'failed'; readonly message: string };
+
+interface ModelFieldProps {
+  readonly list: ModelList;
+  readonly chosen: string;
+  readonly onChoose: (model: string) => void;
+}
+
+/** A model from the list of the upstream; one without a list is named by hand. */
+export function ModelField({ list, chosen, onChoose }: ModelFieldProps) {
+  if (list.kind === 'listing') return <p className="quiet">Listing its models…</p>;
+  if (list.kind === 'listed' && list.models.length > 0) {
+    return (
+      <label className="setup-field">
+        <span>Model</span>
+        <select value={chosen} onChange={({ target }) => onChoose(target.value)}>
+          <option value="">Choose one…</option>
+          {list.models.map((model) => (
+            <option key={model}>{model}</option>
+          ))}
+        </select>
+      </label>
+    );
+  }
+  return (
+    <>
+      {list.kind === 'failed' && (
+        <p className="error-text" role="alert">
+          {list.message}
+        </p>
+      )}
+      <label className="setup-field">
+        <span>Model</span>
+        <input
+          value={chosen}
+          autoComplete="off"
+          spellCheck={false}
+          onChange={({ target }) => onChoose(target.value)}
+        />
+      </label>
+    </>
+  );
+}

@@ -1,0 +1,39 @@
+/** A service or a program with an OpenAI-compatible API. */
+export interface Preset {
+  readonly name: string;
+  /** Null: it is on a machine of one's own, whose address is entered. */
+  readonly baseUrl: string | null;
+  /** An address as an example; empty where the address is known. */
+  readonly example: string;
+  readonly key: 'needed' | 'optional';
+  /** Where a key is made; empty for programs. */
+  readonly keysAt: string;
+}
+
+export const PRESETS: readonly Preset[] = [
+  service('OpenAI', 'https://api.openai.com/v1', 'platform.openai.com/api-keys'),
+  service('Anthropic', 'https://api.anthropic.com/v1', 'console.anthropic.com/settings/keys'),
+  service('Groq', 'https://api.groq.com/openai/v1', 'console.groq.com/keys'),
+  service('Together', 'https://api.together.xyz/v1', 'api.together.ai/settings/api-keys'),
+  service('OpenRouter', 'https://openrouter.ai/api/v1', 'openrouter.ai/settings/keys'),
+  service('Mistral', 'https://api.mistral.ai/v1', 'console.mistral.ai/api-keys'),
+  service('DeepSeek', 'https://api.deepseek.com/v1', 'platform.deepseek.com/api_keys'),
+  program('Ollama on another machine', 'http://192.168.1.20:11434/v1'),
+  program('LM Studio on another machine', 'http://192.168.1.20:1234/v1'),
+  program('vLLM on another machine', 'http://192.168.1.20:8000/v1'),
+  program('Another OpenAI-compatible API', 'https://api.example.com/v1'),
+];
+
+function service(name: string, baseUrl: string, keysAt: string): Preset {
+  return { name, baseUrl, example: '', key: 'needed', keysAt };
+}
+
+function program(name: string, example: string): Preset {
+  return { name, baseUrl: null, example, key: 'optional', keysAt: '' };
+}
+
+/** What an upstream is called once it is set up: the service; for a machine, its host. */
+export function labelFor({ name, baseUrl }: Preset, address: string): string {
+  if (baseUrl !== null) return name;
+  return URL.canParse(address) ? new URL(address).hostname : name;
+}

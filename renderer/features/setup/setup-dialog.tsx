@@ -1,0 +1,35 @@
+import { HOSTED_IDS, type UpstreamId } from '#shared/ids.ts';
+import type { Agent } from '../../api/agent.ts';
+import type { Control } from '../../api/control.ts';
+import { Modal } from '../../ui/modal.tsx';
+import { EngineChoice } from './engine-choice.tsx';
+import { HostedForm } from './hosted-form.tsx';
+
+interface SetupDialogProps {
+  readonly id: UpstreamId;
+  readonly label: string;
+  readonly agent: Pick<Agent, 'read' | 'last'>;
+  readonly revision: number | null;
+  readonly localUrl: string | null;
+  readonly control: boolean;
+  readonly actions: Control;
+  readonly onClose: () => void;
+}
+
+/** The set-up of one upstream that has none. */
+export function SetupDialog(props: SetupDialogProps) {
+  const { id, label, onClose, ...shared } = props;
+  const hosted = HOSTED_IDS.find((each) => each === id);
+  const onWorks = (): void => {};
+  return (
+    <Modal title={`Set up ${label}`} closing="Close" onClose={onClose}>
+      <div className="setup-dialog">
+        {hosted === undefined ? (
+          <EngineChoice {...shared} onWorks={onWorks} />
+        ) : (
+          <HostedForm {...shared} id={hosted} onWorks={onWorks} />
+        )}
+      </div>
+    </Modal>
+  );
+}

@@ -1,0 +1,40 @@
+import type { UpstreamId } from '#shared/ids.ts';
+import type { Control } from '../../api/control.ts';
+import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
+import { TestResult } from './test-result.tsx';
+import { useTest } from './use-test.ts';
+
+interface TestButtonProps {
+  readonly id: UpstreamId;
+  readonly label: string;
+  readonly control: boolean;
+  readonly actions: Pick<Control, 'testUpstream'>;
+}
+
+/** One real call to the upstream, and what came of it. */
+export function TestButton({ id, label, control, actions }: TestButtonProps) {
+  const { state, run } = useTest(id, actions);
+  return (
+    <>
+      <button
+        type="button"
+        className="button"
+        title={costHint(id)}
+        disabled={!control}
+        aria-describedby={control ? undefined : READ_ONLY_NOTE}
+        aria-disabled={state?.kind === 'running' || undefined}
+        onClick={() => void (state?.kind !== 'running' && run())}
+      >
+        Test<span className="unseen"> {label}</span>
+      </button>
+      <TestResult state={state} isBrief />
+    </>
+  );
+}
+
+/** What a test of the upstream does and costs. */
+export function costHint(id: UpstreamId): string {
+  if (id === 'local') return 'Sends one short request.';
+  if (id === 'ondemand') return 'Sends one short request. It may start the GPU, which costs money.';
+  return 'Sends one short request, which costs a fraction of a cent.';
+}

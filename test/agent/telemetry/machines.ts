@@ -1,0 +1,184 @@
+import { prints } from '../../support/stub-tool.ts';
+import { fixture } from '../fixture.ts';
+import { lspci, type Machine, SI } from './machine.ts';
+import { NVIDIA_MACHINES } from './machines-nvidia.ts';
+
+const GIB = 1024 ** 3;
+const NOT_TOLD = {
+  memory_used_mb: null,
+  memory_free_mb: null,
+  util_gpu: null,
+  util_memory: null,
+  temperature_c: null,
+};
+
+/** As in machines-nvidia.ts. */
+export const MACHINES: readonly Machine[] = [
+  ...NVIDIA_MACHINES,
+  {
+    // clbr/radeontop#159 (lspci), LACT#533 (memory): a Radeon RX 7900 XTX; the rest after the kernel's documentation.
+    name: 'a Radeon: lspci names two cards, amd-smi the one',
+    platform: 'linux',
+    tools: {
+      lspci: lspci([
+        '03:00.0 VGA compatible controller: Advanced Micro Devices, Inc. [AMD/ATI] Navi 31 [Radeon RX 7900 XT/7900 XTX] (rev c8)',
+        '256M',
+      ]),
+      'amd-smi': prints(
+        '[{"gpu":0,"asic":{"market_name":"Radeon RX 7900 XTX"},"bus":{"bdf":"0000:03:00.0"}}]',
+      ),
+    },
+    files: {
+      '/sys/class/drm/card0/device/vendor': '0x1002',
+      '/sys/class/drm/card0/device/uevent': 'DRIVER=amdgpu\nPCI_SLOT_NAME=0000:03:00.0',
+      '/sys/class/drm/card0/device/mem_info_vram_total': '25753026560',
+      '/sys/class/drm/card0/device/mem_info_vram_used': '0',
+      '/sys/class/drm/card0/device/gpu_busy_percent': '0',
+      '/sys/class/drm/card0/device/hwmon/hwmon3/temp1_input': '47000',
+      '/sys/class/drm/card0/device/hwmon/hwmon3/power1_average': '15000000',
+    },
+    devices: [
+      {
+        name: 'Radeon RX 7900 XTX',
+        memory_total_mb: 24560,
+        memory_used_mb: 0,
+        memory_free_mb: 24560,
+        util_gpu: 0,
+        util_memory: null,
+        temperature_c: 47,
+      },
+    ],
+    sources: { name: 'amd-smi', memoryTotalMb: 'sysfs', utilGpu: 'sysfs', powerW: 'sysfs' },
+    chip: { chip_family: 'RDNA 3', memory_bandwidth_gbs: 960 },
+  },
+  {
+    // telegraf, mi100_rocm602.json; lspci as in pci.ids.
+    name: 'Instinct cards through rocm-smi alone',
+    platform: 'linux',
+    tools: {
+      lspci: lspci(
+        [
+          '83:00.0 Display controller: Advanced Micro Devices, Inc. [AMD/ATI] Arcturus GL-XL [Instinct MI100] (rev 01)',
+          '32G',
+        ],
+        [
+          'a3:00.0 Display controller: Advanced Micro Devices, Inc. [AMD/ATI] Arcturus GL-XL [Instinct MI100] (rev 01)',
+          '32G',
+        ],
+      ),
+      'rocm-smi': prints(fixture('rocm-smi-mi100.json')),
+    },
+    devices: [
+      { name: 'Instinct MI100', memory_total_mb: 32752, memory_used_mb: 6, util_gpu: 0 },
+      { name: 'Instinct MI100', memory_total_mb: 32752, util_memory: 0, temperature_c: 55 },
+    ],
+    sources: { name: SI, memoryTotalMb: 'rocm-smi', temperatureC: 'rocm-smi' },
+  },
+  {
+    // ProjectPhysX/OpenCL-Benchmark#19 and xCuri0/ReBarUEFI#11 (lspci); the numbers are those of xpu-smi.csv.
+    name: 'Arc cards: the region that lspci has is not their memory',
+    platform: 'linux',
+    tools: {
+      lspci: lspci(
+        [
+          '03:00.0 VGA compatible controller: Intel Corporation Battlemage G21 [Intel Graphics]',
+          '32G',
+        ],
+        ['07:00.0 VGA compatible controller: Intel Corporation Battlemage G21 [Arc B580]', '256M'],
+      ),
+      'xpu-smi': prints(fixture('xpu-smi.csv')),
+    },
+    devices: [
+      { memory_total_mb: 24480, memory_used_mb: 1200, util_gpu: null, temperature_c: 51 },
+      { memory_total_mb: 12216, memory_used_mb: 0, util_gpu: 0, temperature_c: null },
+    ],
+    sources: { memoryTotalMb: 'xpu-smi', temperatureC: 'xpu-smi' },
+  },
+  {
+    // ioreg.txt; systeminformation's fields as its lib/graphics.js makes them of system_profiler.
+    name: 'an M4',
+    platform: 'darwin',
+    library: {
+      graphics: [
+        {
+          vendor: 'Apple',
+          model: 'Apple M4',
+          bus: 'Built-In',
+          vramDynamic: true,
+          vram: null,
+          cores: '10',
+        },
+      ],
+      memory: { total: 16 * GIB, available: 8 * GIB },
+    },
+    tools: { ioreg: prints(fixture('ioreg.txt')) },
+    devices: [
+      {
+        name: 'Apple M4',
+        memory_total_mb: 16384,
+        memory_used_mb: 335,
+        memory_free_mb: 16049,
+        util_gpu: 21,
+        util_memory: null,
+        temperature_c: null,
+      },
+    ],
+    sources: { name: SI, gpuCores: SI, memoryTotalMb: SI, utilGpu: 'ioreg', memoryUsedMb: 'ioreg' },
+    chip: { chip_family: 'M4', gpu_cores: 10, memory_bandwidth_gbs: 120 },
+  },
+  {
+    // ioreg-m1.txt: an older system, whose ioreg names neither chip nor cores.
+    name: 'an M1 of 2021',
+    platform: 'darwin',
+    library: {
+      graphics: [{ vendor: 'Apple', model: 'Apple M1 Pro', vramDynamic: true, cores: '14' }],
+      memory: { total: 16 * GIB, available: 8 * GIB },
+    },
+    tools: { ioreg: prints(fixture('ioreg-m1.txt')) },
+    devices: [{ name: 'Apple M1 Pro', memory_used_mb: 325, util_gpu: 2 }],
+    sources: { name: SI, gpuCores: SI },
+    chip: { gpu_cores: 14, memory_bandwidth_gbs: 200 },
+  },
+  {
+    // akash-network/provider-configs#7: the display chip of a server.
+    name: 'a server without a GPU',
+    platform: 'linux',
+    tools: {
+      lspci: lspci([
+        '12:00.0 VGA compatible controller: ASPEED Technology, Inc. ASPEED Graphics Family',
+        '16M',
+      ]),
+    },
+    devices: [],
+    sources: {},
+  },
+  {
+    // Crosstalk-Solutions/project-nomad#850: without nvidia-smi, systeminformation gives a GTX 1050 Ti 32 MB.
+    name: 'a card without a driver, which cannot serve',
+    platform: 'linux',
+    tools: {
+      lspci: lspci([
+        '01:00.0 VGA compatible controller: NVIDIA Corporation GP107 [GeForce GTX 1050 Ti] (rev a1)',
+        '32M',
+      ]),
+    },
+    devices: [],
+    sources: {},
+  },
+  {
+    name: 'a Radeon with Windows, which only systeminformation knows',
+    platform: 'win32',
+    library: {
+      graphics: [
+        { vendor: 'Advanced Micro Devices, Inc.', model: 'AMD Radeon RX 7900 XTX', vram: 24560 },
+        { vendor: 'Intel Corporation', model: 'Intel(R) UHD Graphics 770', vram: 8192 },
+        { vendor: 'ASPEED', model: 'ASPEED Graphics', vram: 16384 },
+        { vendor: 'AMD', model: 'AMD Radeon Graphics', vram: 512 },
+        { vendor: 'Intel', model: 'Intel(R) Arc(TM) A770', vram: 16384, vramDynamic: true },
+      ],
+    },
+    tools: {},
+    devices: [{ ...NOT_TOLD, name: 'AMD Radeon RX 7900 XTX', memory_total_mb: 24560 }],
+    sources: { name: SI, memoryTotalMb: SI },
+  },
+];

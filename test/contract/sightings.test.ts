@@ -1,0 +1,160 @@
+import { describe, expect, test } from 'vitest';
+import type { UpstreamId } from '#shared/ids.ts';
+import type { Sighting } from '#shared/live.ts';
+import { chat } from '../support/client.ts';
+import { startControlled } from '../support/control.ts';
+import { createManualClock } from '../support/clock.ts';
+import { readFeed } from '../support/feed.ts';
+import type { TestGateway } from '../support/gateway.ts';
+import { answers, error, REFUSED_URL, startUpstream, type Upstream } from '../support/upstream.ts';
+import { at } from '../support/words.ts';
+
+const PAUSE_MS = 30_000;
+const seen = ({ host }: TestGateway, id: UpstreamId): Sighting => host.snapshot().sightings[id];
+const ANSWERED = { kind: 'answered', by: 'check' } as const;
+const SERVED = { kind: 'answered', by: 'request' } as const;
+
+/** An upstream that answers its list of models, and chats. */
+async function startWell(script = answers('hello')): Promise<Upstream> {
+  const upstream = await startUpstream();
+  upstream.script = script;
+  upstream.answerGet = ({ res }) =>
+    void res.writeHead(200, { 'content-type': 'application/json' }).end('{"data":[{"id":"m"}]}');
+  return upstream;
+}
+
+const chatsOf = (upstream: Upstream) => upstream.calls.length;
+const lists = ({ gets }: Upstream) => gets.filter(({ path }) => path === '/models').length;
+
+describe('an upstream that nobody has asked', () => {
+  test('is untested, and asked for nothing while nobody watches', async () => {
+    const clock = createManualClock();
+    const up = await startWell();
+    const gateway = await startControlled(at({ hosted_a: up.url }), clock);
+    clock.advance(10 * PAUSE_MS);
+    expect(seen(gateway, 'hosted_a')).toEqual({ kind: 'untested' });
+    expect([up.gets, up.calls]).toEqual([[], []]);
+  });
+
+  test('is seen to answer by its list of models, every 30 s, and never by a completion', async () => {
+    const clock = createManualClock();
+    const up = await startWell();
+    const gateway = await startControlled(at({ hosted_a: up.url }), clock);
+    const reader = await readFeed(gateway.url);
+    await expect.poll(() => seen(gateway, 'hosted_a')).toEqual(ANSWERED);
+    clock.advance(PAUSE_MS - 1);
+    await gateway.status();
+    expect(lists(up)).toBe(1);
+    await expect
+      .poll(() => {
+        clock.advance(PAUSE_MS);
+        return lists(up);
+      })
+      .toBeGreaterThan(2);
+    expect(chatsOf(up)).toBe(0);
+    reader.leave();
+  });
+
+  test('stays untested where health checks are switched off', async () => {
+    const up = await startWell();
+    const gateway = await startControlled({ ...at({ hosted_a: up.url }), HEALTH_CHECKS: 'false' });
+    const reader = await readFeed(gateway.url);
+    await reader.event(1);
+    await gateway.status();
+    expect(seen(gateway, 'hosted_a')).toEqual({ kind: 'untested' });
+    expect(up.gets).toEqual([]);
+  });
+
+  test('is never asked where that may start a GPU or money is not to be spent', async () => {
+    const [hosted, ondemand] = [await startWell(), await startWell()];
+    const gateway = await startControlled({
+      ...at({ hosted_a: hosted.url, ondemand: ondemand.url }),
+      FORCE_ZERO: 'true',
+    });
+    await (await readFeed(gateway.url)).event(1);
+    await gateway.status();
+    expect([hosted.gets, ondemand.gets]).toEqual([[], []]);
+  });
+
+  test('with a key that is refused or a port that is dead fails, and a web page shows nothing', async () => {
+    const [refusing, page] = [await startWell(), await startWell()];
+    refusing.answerGet = ({ res }) => void res.writeHead(401).end();
+    page.answerGet = ({ res }) =>
+      void res.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Welcome</h1>');
+    const gateway = await startControlled(
+      at({ local: REFUSED_URL, hosted_a: refusing.url, hosted_b: page.url }),
+    );
+    await readFeed(gateway.url);
+    const failed = (reason: string) => ({ kind: 'failed', by: 'check', reason });
+    await expect.poll(() => seen(gateway, 'local')).toEqual(failed('unreachable'));
+    await expect.poll(() => seen(gateway, 'hosted_a')).toEqual(failed('credentials'));
+    await page.get(1);
+    expect(seen(gateway, 'hosted_b')).toEqual({ kind: 'untested' });
+  });
+});
+
+test('an upstream that serves is not checked, and one that is idle again is', async () => {
+  const clock = createManualClock();
+  const up = await startWell();
+  const gateway = await startControlled(at({ hosted_a: up.url }), clock);
+  await chat(gateway.url);
+  expect(seen(gateway, 'hosted_a')).toEqual(SERVED);
+  await readFeed(gateway.url);
+  await clock.timer(PAUSE_MS, PAUSE_MS);
+  expect(lists(up)).toBe(0);
+  clock.advance(PAUSE_MS);
+  await up.get(1);
+  expect(seen(gateway, 'hosted_a')).toEqual(SERVED);
+});
+
+test('an address saved in the settings is checked at once, and what was known is forgotten', async () => {
+  const up = await startWell();
+  const gateway = await startControlled(at({ hosted_b: up.url }));
+  await readFeed(gateway.url);
+  await gateway.set({ hosted_a: { baseUrl: up.url } });
+  await expect.poll(() => seen(gateway, 'hosted_a')).toEqual(ANSWERED);
+  await chat(gateway.url);
+  expect(seen(gateway, 'hosted_a')).toEqual(SERVED);
+  await gateway.set({ hosted_a: { baseUrl: REFUSED_URL } });
+  await expect
+    .poll(() => seen(gateway, 'hosted_a'))
+    .toEqual({ kind: 'failed', by: 'check', reason: 'unreachable' });
+});
+
+test('an engine that is back is seen to be within 5 s, without a request', async () => {
+  const clock = createManualClock();
+  const up = await startWell();
+  const gateway = await startControlled(at({ local: up.url }), clock);
+  await up.close();
+  await chat(gateway.url);
+  expect(seen(gateway, 'local')).toEqual({ kind: 'failed', by: 'request', reason: 'unreachable' });
+  await readFeed(gateway.url);
+  await expect.poll(() => seen(gateway, 'local').kind).toBe('failed');
+  await up.reopen();
+  const before = up.gets.length;
+  // Its two clocks, for health and for models, tick at the same pace.
+  await expect
+    .poll(() => {
+      clock.advance(5000);
+      return up.gets.length;
+    })
+    .toBeGreaterThan(before);
+  await expect.poll(() => seen(gateway, 'local')).toEqual(ANSWERED);
+});
+
+test('a list of models does not heal an upstream that fails its completions; a passed test does', async () => {
+  const up = await startWell(error(500, 'broken'));
+  const gateway = await startControlled(at({ hosted_a: up.url }));
+  await chat(gateway.url);
+  await readFeed(gateway.url);
+  await up.get(1);
+  await gateway.status();
+  expect(seen(gateway, 'hosted_a')).toEqual({ kind: 'failed', by: 'request', reason: 'http_500' });
+  up.script = answers('well');
+  const { text } = await gateway.post('upstreams/hosted_a/test');
+  expect(text).toContain('"model":null');
+  expect(seen(gateway, 'hosted_a').kind).toBe('failed');
+  await gateway.set({ hosted_a: { model: 'm' } });
+  await gateway.post('upstreams/hosted_a/test');
+  expect(seen(gateway, 'hosted_a')).toEqual(ANSWERED);
+});

@@ -1,0 +1,177 @@
+import { describe, expect, test } from 'vitest';
+import type { UpstreamTest } from '#shared/live.ts';
+import { startControlled } from '../support/control.ts';
+import { expectError, postJson, send } from '../support/http.ts';
+import {
+  answers,
+  chunk,
+  DONE,
+  error,
+  hang,
+  json,
+  REFUSED_URL,
+  sse,
+  startUpstream,
+  STOP,
+} from '../support/upstream.ts';
+import { at } from '../support/words.ts';
+
+const KEY = 'sk-very-secret-key';
+const HOSTED = { HOSTED_A_API_KEY: KEY, HOSTED_A_MODEL: 'gpt' };
+const USAGE = `data: ${JSON.stringify({ choices: [], model: 'gpt-large', usage: { prompt_tokens: 12, completion_tokens: 3 } })}\n\n`;
+
+async function tested(settings: Record<string, string>, id = 'hosted_a') {
+  const gateway = await startControlled(settings);
+  const answer = await gateway.post(`upstreams/${id}/test`);
+  expect(answer.status).toBe(200);
+  return { gateway, result: JSON.parse(answer.text) as UpstreamTest };
+}
+
+describe('the test of an upstream', () => {
+  test('is one small completion, and tells its model, its times and its tokens', async () => {
+    const up = await startUpstream(sse(chunk({ content: 'OK' }), STOP, USAGE, DONE));
+    const { result } = await tested({ ...at({ hosted_a: up.url }), ...HOSTED });
+    expect(result).toMatchObject({ ok: true, promptTokens: 12, completionTokens: 3 });
+    expect(result).toMatchObject({ ttftMs: expect.any(Number), totalMs: expect.any(Number) });
+    expect(up.calls).toHaveLength(1);
+    expect(up.calls[0]?.json).toMatchObject({ model: 'gpt', max_tokens: 16 });
+    expect(up.calls[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
+  });
+
+  test.each([
+    [500, 'the engine fell over', 'http_500'],
+    [401, 'Incorrect API key provided', 'credentials'],
+    [404, 'The model gpt does not exist', 'model_not_found'],
+  ])('that meets a %i gives the upstream’s own words', async (status, words, reason) => {
+    const up = await startUpstream(error(status, words));
+    const { result } = await tested({ ...at({ hosted_a: up.url }), ...HOSTED });
+    expect(result).toMatchObject({ ok: false, reason, message: words });
+  });
+
+  test('never shows the key, whatever the upstream says', async () => {
+    const up = await startUpstream(error(401, `Incorrect API key provided: ${KEY}`));
+    const { result } = await tested({ ...at({ hosted_a: up.url }), ...HOSTED });
+    expect(result).toMatchObject({ message: 'Incorrect API key provided: [secret]' });
+  });
+
+  test('says why a port does not answer', async () => {
+    const { result } = await tested(at({ local: REFUSED_URL }), 'local');
+    expect(result).toMatchObject({ ok: false, reason: 'unreachable' });
+    expect(result).toMatchObject({ message: expect.stringMatching(/ECONNREFUSED|refused/) });
+  });
+
+  test('uses the newer name of the limit where the older is refused', async () => {
+    const words = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.";
+    const up = await startUpstream(error(400, words), answers('OK'));
+    const { result } = await tested({ ...at({ hosted_a: up.url }), ...HOSTED });
+    expect(result.ok).toBe(true);
+    expect(up.calls.map(({ json: body }) => body['max_completion_tokens'])).toEqual([
+      undefined,
+      16,
+    ]);
+  });
+
+  test('leaves circuits, counters and the list of requests as they were', async () => {
+    const up = await startUpstream(error(500, 'no'));
+    const { gateway } = await tested({
+      ...at({ hosted_a: up.url }),
+      ...HOSTED,
+      FAIL_THRESHOLD: '1',
+    });
+    const { stats, circuits } = await gateway.status();
+    expect(circuits['hosted_a']).toMatchObject({ fails: 0, open: false, consecutiveFails: 0 });
+    expect([stats.totalRequests, stats.perUpstream['hosted_a']?.requests]).toEqual([0, 0]);
+    expect(gateway.host.snapshot().requests).toEqual([]);
+  });
+
+  test('without a model asks for the list and no completion', async () => {
+    const up = await startUpstream(answers('no'));
+    up.answerGet = ({ res }) => void res.writeHead(200).end('{"data":[{"id":"a"}]}');
+    const { result } = await tested(at({ hosted_a: up.url }));
+    expect(result).toMatchObject({ ok: true, model: null });
+    expect(up.calls).toEqual([]);
+  });
+
+  test('of one that costs money is refused under zero-spend, and that of local is not', async () => {
+    const up = await startUpstream(answers('OK'));
+    const gateway = await startControlled({
+      ...at({ local: up.url, hosted_a: up.url, ondemand: up.url }),
+      FORCE_ZERO: 'true',
+    });
+    for (const id of ['hosted_a', 'ondemand']) {
+      const answer = await gateway.post(`upstreams/${id}/test`);
+      expect(expectError(answer, 409, 'zero_spend')).toMatch(/cost money/);
+    }
+    expect(up.calls).toEqual([]);
+    expect((await gateway.post('upstreams/local/test')).text).toContain('"ok":true');
+  });
+
+  test('twice at once is one call, and it ends with the upstream’s time-out', async () => {
+    const up = await startUpstream(hang);
+    const gateway = await startControlled({
+      ...at({ hosted_a: up.url }),
+      ...HOSTED,
+      HOSTED_A_TIMEOUT_MS: '300',
+    });
+    const both = await Promise.all([1, 2].map(() => gateway.post('upstreams/hosted_a/test')));
+    for (const { text } of both) expect(JSON.parse(text)).toMatchObject({ reason: 'timeout' });
+    expect(up.calls).toHaveLength(1);
+  });
+
+  test('needs control, a known upstream and one that is set up', async () => {
+    const gateway = await startControlled({});
+    const path = `${gateway.url}/api/v1/upstreams/local/test`;
+    expectError(await send(path, { method: 'POST' }), 401, 'control_required');
+    for (const id of ['local', 'hosted_c']) {
+      expectError(await gateway.post(`upstreams/${id}/test`), 409, 'not_configured');
+    }
+    const unknown = await gateway.post('upstreams/nobody/test');
+    expect(expectError(unknown, 404, 'not_found')).toContain('nobody');
+  });
+});
+
+describe('the models of an upstream', () => {
+  const list = json(200, {});
+  async function listed(body: object, settings: Record<string, string> = {}) {
+    const gateway = await startControlled(settings);
+    return postJson(`${gateway.url}/api/v1/upstreams/hosted_a/models`, body, {
+      ...gateway.control,
+    });
+  }
+
+  test('are read from an address and with a key that are not saved', async () => {
+    const up = await startUpstream(list);
+    up.answerGet = ({ res }) => void res.writeHead(200).end('{"data":[{"id":"a"},{"id":"b"}]}');
+    const answer = await listed({ baseUrl: `${up.url}/v1`, apiKey: KEY });
+    expect(JSON.parse(answer.text)).toEqual({ models: ['a', 'b'] });
+    expect(up.gets.map(({ path, headers }) => [path, headers.authorization])).toEqual([
+      ['/v1/models', `Bearer ${KEY}`],
+    ]);
+  });
+
+  test('are read as a bare array too', async () => {
+    const up = await startUpstream(list);
+    up.answerGet = ({ res }) => void res.writeHead(200).end('[{"id":"a"}]');
+    expect((await listed({ baseUrl: up.url })).text).toBe('{"models":["a"]}');
+  });
+
+  test('at another address are never asked for with the saved key', async () => {
+    const [saved, other] = [await startUpstream(list), await startUpstream(list)];
+    other.answerGet = ({ res }) => void res.writeHead(200).end('{"data":[]}');
+    await listed({ baseUrl: other.url }, { ...at({ hosted_a: saved.url }), ...HOSTED });
+    expect(other.gets[0]?.headers.authorization).toBeUndefined();
+  });
+
+  test('that do not come are explained, without the key', async () => {
+    const up = await startUpstream(list);
+    up.answerGet = ({ res }) => void res.writeHead(401).end(`{"error":{"message":"bad ${KEY}"}}`);
+    const refused = await listed({ baseUrl: up.url, apiKey: KEY });
+    expect(expectError(refused, 502, 'upstream_credentials')).toMatch(/rejected.*\[secret\]/);
+    expectError(await listed({ baseUrl: REFUSED_URL }), 502, 'upstream_unreachable');
+    expectError(await listed({ baseUrl: 'nonsense' }), 400, 'invalid_request');
+    expectError(await listed({}), 409, 'not_configured');
+    up.answerGet = ({ res }) => void res.writeHead(200).end('<html></html>');
+    const page = expectError(await listed({ baseUrl: up.url }), 502, 'upstream_bad_response');
+    expect(page).toMatch(/Check the base URL/);
+  });
+});

@@ -1,0 +1,55 @@
+import { EventEmitter } from 'node:events';
+import { expect, test } from 'vitest';
+import { runTool } from '../../main/agent/telemetry/tool-process.ts';
+import { createUtilityHelper } from '../../main/desktop/utility-helper.ts';
+import { createManualClock } from '../support/clock.ts';
+
+// Electron does not run here: the child is an emitter with the events of its documentation.
+class FakeChild extends EventEmitter {
+  readonly pid = 4711;
+}
+
+function called() {
+  const child = new FakeChild();
+  const forked: unknown[] = [];
+  const killed: number[] = [];
+  const clock = createManualClock();
+  const startTool = createUtilityHelper(
+    {
+      fork(...args) {
+        forked.push(args);
+        return child;
+      },
+    },
+    { PATH: '/bin' },
+    (pid) => {
+      killed.push(pid);
+      child.emit('exit', 0);
+    },
+  );
+  const call = { command: 'helper.js', args: ['memory'], timeoutMs: 1000, maxBytes: 1000 };
+  const result = runTool(call, { startTool, clock }, new AbortController().signal);
+  return { child, forked, killed, clock, result };
+}
+
+test('the answer of the helper ends it', async () => {
+  const { child, forked, killed, result } = called();
+  expect(forked).toEqual([['helper.js', ['memory'], { env: { PATH: '/bin' }, stdio: 'ignore' }]]);
+  child.emit('message', '{"memory":1}');
+  expect(await result).toEqual({ kind: 'output', text: '{"memory":1}' });
+  expect(killed).toEqual([4711]);
+});
+
+test('a helper that hangs is killed', async () => {
+  const { killed, clock, result } = called();
+  clock.advance(1000);
+  expect(await result).toMatchObject({ kind: 'hung', afterMs: 1000 });
+  expect(killed).toEqual([4711]);
+});
+
+test('a helper that ends without an answer has failed', async () => {
+  const { child, killed, result } = called();
+  child.emit('exit', 1);
+  expect(await result).toMatchObject({ kind: 'failed', detail: 'it ended with code 1' });
+  expect(killed).toEqual([]);
+});

@@ -1,0 +1,281 @@
+import type { Locator, Page } from 'playwright-core';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { createHost, type Host, WINDOW_DIRECTORY } from '../../main/app/app.ts';
+import { loadConfig } from '../../main/config/load.ts';
+import { systemClock } from '../../main/platform/clock.ts';
+import { silentLog } from '../../main/platform/log.ts';
+import { openStore } from '../../main/registry/store/open-store.ts';
+import { startModelServer } from '../support/agent.ts';
+import { axeViolations, closeBrowser, openPage } from '../support/browser.ts';
+import { temporaryDirectory } from '../support/gateway.ts';
+import {
+  answers,
+  chunk,
+  DONE,
+  error,
+  REFUSED_URL,
+  stall,
+  startUpstream,
+  type Upstream,
+} from '../support/upstream.ts';
+
+afterAll(closeBrowser);
+
+/** The real host with its window, and without an environment of its own. */
+async function startWindow(environment: Readonly<Record<string, string>> = {}): Promise<Host> {
+  const quiet = { SWITCHYARD_PORT: '0', SWITCHYARD_AGENT: 'false', SWITCHYARD_AGENT_PORTS: '0' };
+  const loaded = loadConfig({ ...quiet, ...environment }, {});
+  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
+  const host = await createHost(
+    { loaded, dataDirectory: temporaryDirectory(), windowDirectory: WINDOW_DIRECTORY },
+    { openStore, clock: systemClock, random: Math.random, log: silentLog },
+  );
+  await host.start();
+  onTestFinished(() => host.stop());
+  return host;
+}
+
+const MODELS = JSON.stringify({ data: [{ id: 'small' }, { id: 'large' }] });
+
+/** A service with two models that answers what it is told to. */
+async function startService(script = answers('Hello from the service')): Promise<Upstream> {
+  const service = await startUpstream();
+  service.script = script;
+  service.answerGet = ({ res }) =>
+    void res.writeHead(200, { 'content-type': 'application/json' }).end(MODELS);
+  return service;
+}
+
+const station = (page: Page, name: string) =>
+  page.getByRole('listitem').filter({ has: page.getByRole('heading', { name, exact: true }) });
+
+const tab = (page: Page, name: string) => page.getByRole('navigation').getByRole('link', { name });
+
+async function isFocused(field: Locator): Promise<void> {
+  await expect.poll(() => field.evaluate((it) => it === document.activeElement)).toBe(true);
+}
+
+const overflow = (page: Page) =>
+  page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+
+async function holdsUp(page: Page): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    expect(await axeViolations(page)).toEqual([]);
+  }
+  for (const width of [320, 390, 1280]) {
+    await page.setViewportSize({ width, height: 800 });
+    expect([width, await overflow(page)]).toEqual([width, 0]);
+  }
+}
+
+describe('a first start, with nothing configured', () => {
+  test('leads to an answered message over a hosted API in four clicks, without shell or restart', async () => {
+    const service = await startService();
+    const page = await openPage((await startWindow()).controlLink());
+    let clicks = 0;
+    const click = async (doing: Promise<unknown>) => {
+      clicks += 1;
+      await doing;
+    };
+    await page.getByRole('heading', { name: 'Connect your first model' }).waitFor();
+    await holdsUp(page);
+    await click(page.getByLabel('Service').selectOption('Another OpenAI-compatible API'));
+    await page.getByLabel('Base URL').fill(service.url.replace('http://', ''));
+    await page.getByLabel('API key').fill('sk-pasted');
+    await click(page.getByRole('combobox', { name: 'Model' }).selectOption('large'));
+    await click(page.getByRole('button', { name: 'Save and test' }).click());
+    await page.getByText(/Works\./).waitFor();
+    await station(page, '127.0.0.1').getByText('serving').waitFor();
+    await holdsUp(page);
+    await click(page.getByRole('link', { name: 'Send a first message' }).click());
+    await isFocused(page.getByRole('textbox', { name: 'Message' }));
+    await page.keyboard.type('Hello');
+    await page.keyboard.press('Enter');
+    await page.getByText('Hello from the service').waitFor();
+    expect(clicks).toBe(4);
+    expect(service.calls.at(-1)?.json).toMatchObject({ model: 'large' });
+    expect(service.calls.at(-1)?.headers.authorization).toBe('Bearer sk-pasted');
+  });
+
+  test('offers the engine of a machine without a GPU for Local, and Enter goes on from there', async () => {
+    const engine = await startModelServer(answers('Hello from the engine'));
+    const settings = { SWITCHYARD_AGENT: 'true', SWITCHYARD_ENGINE_URL: engine.url };
+    const page = await openPage((await startWindow(settings)).controlLink());
+    await page.getByText('Nothing is set up yet.').waitFor();
+    await page.getByText(/No GPU was found beside it/).waitFor();
+    await page.getByRole('button', { name: /Use it for Local/ }).click();
+    await page.getByText(/Works\./).waitFor();
+    await page.getByText('Serves Local').waitFor();
+    await page.getByRole('link', { name: 'Send a first message' }).press('Enter');
+    await isFocused(page.getByRole('textbox', { name: 'Message' }));
+    await page.keyboard.type('Hello');
+    await page.keyboard.press('Enter');
+    await page.getByText('Hello from the engine').waitFor();
+    const message = { role: 'user', content: 'Hello' };
+    expect(engine.calls.at(-1)?.json['messages']).toEqual([message]);
+  });
+
+  test('shows why a service does not list its models, and lets one be named', async () => {
+    const service = await startService();
+    service.answerGet = ({ res }) => void res.writeHead(404).end();
+    const page = await openPage((await startWindow()).controlLink());
+    await page.getByLabel('Service').selectOption('Another OpenAI-compatible API');
+    await page.getByLabel('Base URL').fill(service.url);
+    await page.getByText(/without a list of models/).waitFor();
+    const save = page.getByRole('button', { name: 'Save and test' });
+    expect(await save.isDisabled()).toBe(true);
+    await page.getByRole('textbox', { name: 'Model' }).fill('by-hand');
+    await save.click();
+    await page.getByText(/Works\./).waitFor();
+    expect(service.calls[0]?.json).toMatchObject({ model: 'by-hand' });
+  });
+});
+
+describe('an upstream', () => {
+  test('that a saved address kills is red within seconds, and green again without a request', async () => {
+    const [service, engine] = [await startService(), await startService()];
+    await engine.close();
+    const host = await startWindow({ SWITCHYARD_HOSTED_B_BASE_URL: service.url });
+    const page = await openPage(host.controlLink());
+    await station(page, 'Hosted B').getByText('serving').waitFor();
+    await page.evaluate(() => void (location.hash = '#/settings/local'));
+    const form = page.getByRole('form', { name: 'Local' });
+    await form.getByLabel('Engine address').fill(engine.url);
+    await form.getByRole('button', { name: 'Save' }).click();
+    await form.getByText(/Failed: unreachable\..*ECONNREFUSED/).waitFor();
+    await tab(page, 'Overview').click();
+    await page.getByRole('heading', { name: 'Serving from Hosted B – Local is down' }).waitFor();
+    await station(page, 'Local').getByText('unreachable').waitFor();
+    await engine.reopen();
+    await page.getByRole('heading', { name: 'Serving from Local' }).waitFor();
+    expect(host.snapshot().status.stats.totalRequests).toBe(0);
+  });
+
+  test('is tested at its card; a paid one is not while no money may be spent, and says so', async () => {
+    const service = await startService(error(401, 'Incorrect API key provided'));
+    const host = await startWindow({
+      SWITCHYARD_HOSTED_A_BASE_URL: service.url,
+      SWITCHYARD_HOSTED_A_MODEL: 'large',
+    });
+    const page = await openPage(host.controlLink());
+    const card = station(page, 'Hosted A');
+    await card.getByRole('button', { name: 'Test Hosted A' }).click();
+    await card.getByText('Incorrect API key provided').waitFor();
+    expect(host.snapshot().status.circuits['hosted_a']?.fails).toBe(0);
+    await page.getByLabel('Never spend money').check();
+    await card.getByText('switched off').waitFor();
+    await card.getByRole('button', { name: 'Test Hosted A' }).click();
+    await card.getByText(/Not tested\..*cost money/).waitFor();
+    expect(service.calls).toHaveLength(1);
+    expect(await axeViolations(page)).toEqual([]);
+  });
+
+  test('that has none is set up at its card', async () => {
+    const service = await startService();
+    const host = await startWindow({ SWITCHYARD_HOSTED_A_BASE_URL: service.url });
+    const page = await openPage(host.controlLink());
+    await page.getByRole('button', { name: 'Set up Hosted B' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Set up Hosted B' });
+    await dialog.getByLabel('Service').selectOption('Ollama on another machine');
+    await dialog.getByLabel('Base URL').fill(service.url);
+    await dialog.getByLabel('Model').selectOption('small');
+    expect(await axeViolations(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Save and test' }).click();
+    await dialog.getByText(/Works\./).waitFor();
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    expect(host.snapshot().status.upstreams[2]?.model).toBe('small');
+  });
+});
+
+describe('the chat', () => {
+  async function openChat(script = answers('First answer'), settings = {}) {
+    const service = await startService(script);
+    const host = await startWindow({
+      SWITCHYARD_LOCAL_ENGINE_URL: REFUSED_URL,
+      SWITCHYARD_HOSTED_A_BASE_URL: service.url,
+      SWITCHYARD_HOSTED_A_MODEL: 'large',
+      ...settings,
+    });
+    const page = await openPage(host.controlLink());
+    await tab(page, 'Chat').click();
+    const message = page.getByRole('textbox', { name: 'Message' });
+    await isFocused(message);
+    return { host, service, page, message };
+  }
+
+  test('shows the route it took and its request, keeps the conversation, and stores nothing', async () => {
+    const { host, service, page, message } = await openChat();
+    await message.fill('One');
+    await message.press('Shift+Enter');
+    await message.pressSequentially('two');
+    await message.press('Enter');
+    await page.getByText('First answer').waitFor();
+    await page.getByText('Hosted A, after Local unreachable').waitFor();
+    expect(service.calls[0]?.json['messages']).toEqual([{ role: 'user', content: 'One\ntwo' }]);
+    await page.getByLabel('Model').selectOption('large');
+    await message.fill('Three');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByText('First answer').nth(1).waitFor();
+    expect(service.calls[1]?.json['messages']).toHaveLength(3);
+    await holdsUp(page);
+    const stored = await page.evaluate(() => JSON.stringify([localStorage, sessionStorage]));
+    expect(stored).not.toMatch(/answer|Three/);
+    const { id } = host.snapshot().requests[0] ?? { id: '' };
+    await page.getByRole('link', { name: `Request ${id}` }).click();
+    await page.getByRole('dialog').getByText(id).first().waitFor();
+    expect(new URL(page.url()).hash).toBe('#/requests');
+  });
+
+  test('is stopped by its button, and with it the call to the upstream', async () => {
+    const { service, page, message } = await openChat(stall(chunk({ content: 'It begins' })));
+    await message.fill('Go on');
+    await message.press('Enter');
+    await page.getByText('It begins').waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByText('Stopped.').waitFor();
+    await service.calls[0]?.gone;
+    await isFocused(message);
+    expect(service.calls).toHaveLength(1);
+  });
+
+  test('gives an error in words, with the request that it belongs to', async () => {
+    const { host, page, message } = await openChat(error(500, 'broken'));
+    await message.fill('Hello');
+    await message.press('Enter');
+    await page.getByText(/No upstream answered\..*HTTP 500/).waitFor();
+    const { id } = host.snapshot().requests[0] ?? { id: '' };
+    await page.getByRole('link', { name: `Request ${id}` }).waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+  });
+
+  test('works on a gateway with keys by the page’s own session, which no upstream sees', async () => {
+    const { service, page, message } = await openChat(undefined, {
+      SWITCHYARD_API_KEYS: 'sk-gateway-key-1234',
+      SWITCHYARD_HOSTED_A_API_KEY: 'sk-own',
+    });
+    await message.fill('Hello');
+    await message.press('Enter');
+    await page.getByText('First answer').waitFor();
+    expect(service.calls[0]?.headers.authorization).toBe('Bearer sk-own');
+  });
+
+  test('goes on while another page is looked at', async () => {
+    const release = Promise.withResolvers<void>();
+    const { page, message } = await openChat(async ({ res }) => {
+      res.writeHead(200, { 'content-type': 'text/event-stream' });
+      res.write(chunk({ content: 'It begins' }));
+      await release.promise;
+      res.end(chunk({ content: ' and ends' }, 'stop') + DONE);
+    });
+    await message.fill('Hello');
+    await message.press('Enter');
+    await page.getByText('It begins').waitFor();
+    await tab(page, 'Overview').click();
+    release.resolve();
+    await page.getByText('done', { exact: true }).first().waitFor();
+    await tab(page, 'Chat').click();
+    await page.getByText('It begins and ends').waitFor();
+    expect(await page.getByText('Stopped.').count()).toBe(0);
+  });
+});

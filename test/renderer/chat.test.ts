@@ -1,0 +1,122 @@
+import { describe, expect, test } from 'vitest';
+import { createChat, type ChatEnd, type ChatEvent } from '../../renderer/api/chat.ts';
+import {
+  messagesOf,
+  newTurn,
+  type Turn,
+  withEnd,
+  withEvent,
+} from '../../renderer/features/chat/conversation.ts';
+import { routeText, turnFacts } from '../../renderer/features/chat/turn-text.ts';
+
+const LABELS = new Map([
+  ['local', 'Local'],
+  ['hosted_a', 'Groq'],
+]);
+const event = (value: unknown) => `data: ${JSON.stringify(value)}\n\n`;
+const delta = (text: Record<string, unknown>) => event({ model: 'm', choices: [{ delta: text }] });
+const USAGE = event({ choices: [], usage: { prompt_tokens: 5, completion_tokens: 3 } });
+
+/** What the page makes of a response. */
+async function chatted(response: Response) {
+  const bodies: unknown[] = [];
+  const events: ChatEvent[] = [];
+  const send = createChat({
+    request(_path, init) {
+      bodies.push(init?.body);
+      return Promise.resolve(response);
+    },
+  });
+  const messages = [{ role: 'user', content: 'hi' }] as const;
+  const call = { model: null, messages };
+  const end = await send(call, (each) => events.push(each), new AbortController().signal);
+  return { end, events, body: JSON.parse(bodies[0] as string) as object };
+}
+
+const streamed = (text: string, headers: Record<string, string> = {}) =>
+  new Response(text, { headers: { 'content-type': 'text/event-stream', ...headers } });
+
+describe('a chat completion', () => {
+  test('names no model where the gateway is to choose, and gives route, text and usage', async () => {
+    const { end, events, body } = await chatted(
+      streamed(`${delta({ content: 'Hel' })}${delta({ content: 'lo' })}${USAGE}data: [DONE]\n\n`, {
+        'x-gateway-upstream': 'hosted_a',
+        'x-gateway-fallback-reason': 'local=timeout',
+        'x-gateway-request-id': 'req_1',
+      }),
+    );
+    expect(body).not.toHaveProperty('model');
+    expect(end).toEqual({ kind: 'done' });
+    const turn = events.reduce<Turn>((at, each) => withEvent(at, each, 0), newTurn('hi', 0));
+    expect(turn).toMatchObject({ text: 'Hello', model: 'm', pieces: 2 });
+    expect(turn.usage).toMatchObject({ prompt: 5, completion: 3 });
+    expect(routeText(turn, LABELS)).toBe('Groq, after Local timed out');
+  });
+
+  test.each<[string, string, ChatEnd]>([
+    [
+      'without its end',
+      delta({ content: 'Hel' }),
+      { kind: 'failed', message: 'The answer broke off.' },
+    ],
+    [
+      'with an error in it',
+      `${delta({ content: 'Hel' })}${event({ error: { message: 'out of memory' } })}`,
+      { kind: 'failed', message: 'out of memory' },
+    ],
+  ])('%s has failed', async (_how, text, end) => {
+    expect((await chatted(streamed(text))).end).toEqual(end);
+  });
+
+  test('that is refused gives the gateway’s words and the id of the request', async () => {
+    const refusal = JSON.stringify({ error: { message: 'No upstream is configured.' } });
+    const headers = { 'x-gateway-request-id': 'req_2', 'x-gateway-upstream': 'none' };
+    const { end, events } = await chatted(new Response(refusal, { status: 503, headers }));
+    expect(end).toEqual({ kind: 'failed', message: 'No upstream is configured.' });
+    expect(events).toEqual([
+      {
+        kind: 'route',
+        route: {
+          requestId: 'req_2',
+          upstream: null,
+          provider: null,
+          fallbackReason: 'none',
+        },
+      },
+    ]);
+  });
+
+  test('keeps reasoning apart from the answer, under either of its names', async () => {
+    const { events } = await chatted(
+      streamed(`${delta({ reasoning_content: 'a' })}${delta({ reasoning: 'b' })}data: [DONE]\n\n`),
+    );
+    const turn = events.reduce<Turn>((at, each) => withEvent(at, each, 0), newTurn('hi', 0));
+    expect([turn.reasoning, turn.text]).toEqual(['ab', '']);
+  });
+});
+
+describe('a turn', () => {
+  const text = (piece: string): ChatEvent => ({ kind: 'text', text: piece, isReasoning: false });
+  const begun = withEvent(newTurn('hi', 1000), text('a'), 1200);
+
+  test('has a first token, and a rate over what came after it', () => {
+    const usage: ChatEvent = { kind: 'usage', prompt: 5, completion: 41 };
+    const done = withEnd(withEvent(begun, usage, 2200), { kind: 'done' }, 2200);
+    expect(turnFacts(done)).toEqual(['5 + 41 tokens', '40 tokens/s', 'first token 200 ms']);
+  });
+
+  test('counts pieces where the upstream reports no usage, and gives no rate for an instant', () => {
+    const done = withEnd(begun, { kind: 'stopped' }, 1201);
+    expect(turnFacts(done)).toEqual(['≈ 1 token', 'first token 200 ms']);
+    expect(turnFacts(newTurn('hi', 0))).toEqual([]);
+  });
+
+  test('without an answer is not sent with the next question', () => {
+    const failed = withEnd(newTurn('lost', 0), { kind: 'failed', message: 'no' }, 1);
+    expect(messagesOf([begun, failed], 'next')).toEqual([
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: 'a' },
+      { role: 'user', content: 'next' },
+    ]);
+  });
+});

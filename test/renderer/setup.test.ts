@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest';
+import type { UpstreamTest } from '#shared/live.ts';
+import { engineNote } from '../../renderer/features/setup/engine-note.ts';
+import { labelFor, PRESETS } from '../../renderer/features/setup/presets.ts';
+import { testWords } from '../../renderer/features/setup/test-text.ts';
+import { completeAddress } from '../../renderer/text/address.ts';
+import { agentView } from './agent-builders.ts';
+
+describe('an address as typed', () => {
+  test.each([
+    ['127.0.0.1:11434', 'http://127.0.0.1:11434'],
+    ['localhost:1234/v1', 'http://localhost:1234/v1'],
+    ['[::1]:8080', 'http://[::1]:8080'],
+    ['workstation:8000', 'http://workstation:8000'],
+    ['api.example.com/v1', 'https://api.example.com/v1'],
+    [' http://a.test ', 'http://a.test'],
+    ['ftp://nowhere', 'ftp://nowhere'],
+    ['soon', 'soon'],
+  ])('%s is %s', (typed, meant) => {
+    expect(completeAddress(typed)).toBe(meant);
+  });
+});
+
+test('every preset has an address or an example of one, and a service says where its keys are', () => {
+  for (const { name, baseUrl, example, key, keysAt } of PRESETS) {
+    expect([name, URL.canParse(baseUrl ?? example)]).toEqual([name, true]);
+    expect([name, keysAt !== '']).toEqual([name, key === 'needed']);
+  }
+  expect(new Set(PRESETS.map(({ name }) => name)).size).toBe(PRESETS.length);
+});
+
+test('an upstream is named after its service, and one of one’s own after its machine', () => {
+  const [service, program] = [PRESETS[0], PRESETS.find(({ baseUrl }) => baseUrl === null)];
+  expect(service && labelFor(service, '')).toBe('OpenAI');
+  expect(program && labelFor(program, 'http://tower:11434/v1')).toBe('tower');
+});
+
+describe('the words of a test', () => {
+  const passed: UpstreamTest = {
+    ok: true,
+    model: 'qwen3',
+    provider: null,
+    ttftMs: 120,
+    totalMs: 412,
+    promptTokens: 12,
+    completionTokens: 8,
+  };
+
+  test('that passed tell model, times and tokens, and leave out what is not known', () => {
+    const words = (over: object = {}) =>
+      testWords({ kind: 'ended', result: { ...passed, ...over } }).detail;
+    expect(words()).toBe('qwen3 answered in 412 ms · first token 120 ms · 20 tokens');
+    expect(words({ ttftMs: null, promptTokens: null })).toBe('qwen3 answered in 412 ms');
+    expect(words({ model: null })).toMatch(/No model is set/);
+  });
+
+  test('that failed are the upstream’s own', () => {
+    const result = { ok: false, reason: 'credentials', message: 'Bad key', totalMs: 9 } as const;
+    expect(testWords({ kind: 'ended', result })).toMatchObject({
+      tone: 'red',
+      word: 'Failed: key rejected.',
+      detail: 'Bad key',
+    });
+  });
+});
+
+test('what is said of the engines of this machine fits what was found', () => {
+  const on = (over: Parameters<typeof agentView>[0]) =>
+    engineNote({ kind: 'on', view: agentView(over) });
+  expect(on({ engines: [] })).toMatch(/^No engine found yet/);
+  expect(on({ useEngineDirectly: 'http://127.0.0.1:11434' })).toMatch(/^No GPU was found/);
+  expect(on({})).toMatch(/^A GPU was found/);
+  expect(engineNote({ kind: 'off', message: '' })).toMatch(/switched off/);
+  expect(engineNote(null)).toBe('Looking for engines…');
+});
