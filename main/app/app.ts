@@ -10,6 +10,7 @@ import type { LoadedConfig } from '../config/load.ts';
 import type { Route } from '../gateway/api/routes.ts';
 import { createNamedKeys, type NamedKeys } from '../gateway/auth/named-keys.ts';
 import { createGateway, type Gateway } from '../gateway/gateway.ts';
+import type { GatewayDeps } from '../gateway/gateway-deps.ts';
 import { identityOf } from '../gateway/monitoring/saved-state.ts';
 import { createFixedEngine } from '../gateway/upstream/engine-probe.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -133,14 +134,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     },
     providers: providers.forGateway,
     agent: machine.api,
-    keep: (save) => createStateFile(join(dataDirectory, 'state.json'), save, { clock, log }),
-    keepBrowsers: (save) =>
-      createStateFile(join(dataDirectory, 'browsers.json'), save, { clock, log }),
-    about: {
-      dataDirectory,
-      logLines: (count) => logTail(logFile(join(dataDirectory, 'logs')), count),
-    },
-    controlToken: controlToken(dataDirectory),
+    ...gatewayFiles(dataDirectory, { clock, log }),
     ownPackage: createOwnPackage(),
     onPortTaken: edges.onPortTaken ?? null,
     windowDirectory,
@@ -174,6 +168,21 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     controlLink: () => gateway.controlLink(),
     changed,
     resumed: () => machine.resumed(),
+  };
+}
+
+function gatewayFiles(
+  dataDirectory: string,
+  edges: Pick<HostEdges, 'clock' | 'log'>,
+): Pick<GatewayDeps, 'keep' | 'keepBrowsers' | 'about' | 'controlToken'> {
+  return {
+    keep: (save) => createStateFile(join(dataDirectory, 'state.json'), save, edges),
+    keepBrowsers: (save) => createStateFile(join(dataDirectory, 'browsers.json'), save, edges),
+    about: {
+      dataDirectory,
+      logLines: (count) => logTail(logFile(join(dataDirectory, 'logs')), count),
+    },
+    controlToken: controlToken(dataDirectory),
   };
 }
 

@@ -11,9 +11,9 @@ export const PREFILL = oneOf({
 
 /** Which protocols an upstream speaks beside chat completions; docs/http-api.md#endpoints. */
 export const PROTOCOLS = oneOf({
-  auto: 'Asked once; after an answer that there is no such endpoint, not for ten minutes.',
+  auto: 'Asked once; after an answer that there is no such endpoint, served by chat completions for ten minutes.',
   native: 'It serves both itself.',
-  chat: 'It serves neither, and is passed over for them.',
+  chat: 'It serves neither; both are translated to chat completions and back.',
 });
 
 export const MODELS_MEANING =

@@ -26,7 +26,9 @@ const say = (text: string) => process.stdout.write(`${text}\n`);
 export async function runDemo(): Promise<void> {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'switchyard-demo-'));
   process.on('exit', () => rmSync(dataDirectory, { recursive: true, force: true }));
-  const engines = UPSTREAM_IDS.map((id) => createDemoEngine(id, id === 'ondemand'));
+  const engines = UPSTREAM_IDS.map((id) =>
+    createDemoEngine(id, { isCold: id === 'ondemand', speaksChatOnly: id === 'local' }),
+  );
   await Promise.all(engines.map((engine) => engine.start()));
   const faults: Faults = createFaults(engines, () => host.changed());
   const { host, baseUrl, url } = await startHost(engines, faults, dataDirectory);
@@ -86,6 +88,8 @@ async function startHostOn(
 
 const BODY = `'{"model":"any","messages":[{"role":"user","content":"Hello"}]}'`;
 const STREAM_BODY = `'{"model":"any","stream":true,"messages":[{"role":"user","content":"Hello"}]}'`;
+const MESSAGES_BODY = `'{"model":"any","stream":true,"max_tokens":200,"messages":[{"role":"user","content":"Hello"}]}'`;
+const RESPONSES_BODY = `'{"model":"any","input":"Hello"}'`;
 const JSON_TYPE = `-H 'Content-Type: application/json'`;
 
 function banner(where: {
@@ -114,6 +118,10 @@ curl -iN ${chat} ${JSON_TYPE} -d ${STREAM_BODY}
 
 3. Break local, then ask again: X-Gateway-Upstream and X-Gateway-Fallback-Reason say what happened.
 curl -sS -o /dev/null -X PUT ${fault} ${token} ${JSON_TYPE} -d '{"fault":"refuse"}' && curl -iN ${chat} ${JSON_TYPE} -d ${STREAM_BODY}
+
+4. In the Anthropic Messages API, and in OpenAI's Responses API; local speaks chat completions only, so both are translated:
+curl -iN ${where.baseUrl}/messages ${JSON_TYPE} -d ${MESSAGES_BODY}
+curl -i ${where.baseUrl}/responses ${JSON_TYPE} -d ${RESPONSES_BODY}
 
 Or type here:  ${COMMAND_HELP}
 Such as:       break local cut                         (another continues its answer)

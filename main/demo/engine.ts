@@ -21,9 +21,18 @@ export interface DemoEngine {
 /** Longer than the default hedge delay of 5 s, shorter than all time-outs. */
 const SLOW_MS = 7000;
 
-/** @param cold whether it takes a while to start after it was not used */
-export function createDemoEngine(id: UpstreamId, cold: boolean): DemoEngine {
-  const coldStart: ColdStart = createColdStart(cold);
+export interface DemoTraits {
+  /** It takes a while to start after it was not used. */
+  readonly isCold?: boolean;
+  /** It has neither the Responses nor the Messages API. */
+  readonly speaksChatOnly?: boolean;
+}
+
+export function createDemoEngine(
+  id: UpstreamId,
+  { isCold = false, speaksChatOnly = false }: DemoTraits = {},
+): DemoEngine {
+  const coldStart: ColdStart = createColdStart(isCold);
   let fault: DemoFault = 'none';
   let server: Server | null = null;
   let port = 0;
@@ -68,6 +77,10 @@ export function createDemoEngine(id: UpstreamId, cold: boolean): DemoEngine {
     const body = gathered.take();
     const path = req.url ?? '';
     const delayMs = fault === 'slow' ? SLOW_MS : 0;
+    if (speaksChatOnly && /\/(responses|messages|count_tokens)$/.test(path)) {
+      sendJson(res, 404, error('Not Found'));
+      return;
+    }
     const stream = DEMO_STREAMS.find(([end]) => path.endsWith(end))?.[1];
     if (stream === undefined) {
       const whole = demoBody(path, body, id);

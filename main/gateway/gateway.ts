@@ -1,92 +1,30 @@
-import type { UpstreamId } from '#shared/ids.ts';
-import type { AppInfo, LiveSnapshot, ProvidersSummary } from '#shared/live.ts';
+import type { LiveSnapshot } from '#shared/live.ts';
 import { perConfig } from '../config/live-config.ts';
-import type { Config } from '../config/schema.ts';
 import { createBodyBudget } from '../platform/body-budget.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { HttpClient } from '../platform/http/types.ts';
-import type { Log } from '../platform/log.ts';
 import { newRequestId } from '../platform/secrets.ts';
-import type { StateFile } from '../platform/state-file.ts';
-import { type AboutApp, accessHandlers } from './api/access-handlers.ts';
-import { type AgentApi, agentHandlers } from './api/agent-handlers.ts';
-import { appHandlers } from './api/app-handlers.ts';
-import { controlHandlers, type SettingsApi } from './api/control-handlers.ts';
 import { createExpressListener } from './api/express.ts';
-import { installHandlers, type OwnPackage } from './api/install-handlers.ts';
-import {
-  createLifecycle,
-  type Lifecycle,
-  type OnPortTaken,
-  type Started,
-} from './api/lifecycle.ts';
-import { keyHandlers } from './api/key-handlers.ts';
-import { providerHandlers, type ProvidersApi } from './api/provider-handlers.ts';
-import { type Route, routeTable } from './api/routes.ts';
+import { createLifecycle, type Started } from './api/lifecycle.ts';
 import { createGatewayServer } from './api/server.ts';
-import { upstreamHandlers } from './api/upstream-handlers.ts';
 import { logRefusedOrigins } from './auth/allowed-origins.ts';
 import { identifyBy } from './auth/identity.ts';
-import { type Browsers, createBrowsers } from './auth/browsers.ts';
-import type { NamedKeys } from './auth/named-keys.ts';
-import { createSessions, type Sessions } from './auth/sessions.ts';
-import type { ReportProviderResult } from './monitoring/request-log.ts';
+import { createBrowsers } from './auth/browsers.ts';
+import { createSessions } from './auth/sessions.ts';
 import { createAdmission } from './chat/admission.ts';
-import { createPrefills, type Prefills } from './chat/resume/prefills.ts';
-import { providerTraffic, type ProviderTraffic } from './monitoring/counters.ts';
+import { createPrefills } from './chat/resume/prefills.ts';
 import type { LiveFeed } from './monitoring/live-feed.ts';
-import { createMonitor, type Monitor } from './monitoring/monitor.ts';
+import { createMonitor } from './monitoring/monitor.ts';
 import { createChecks } from './monitoring/checks.ts';
-import type { Sightings } from './monitoring/sightings.ts';
-import type { ProvidersKnown } from './monitoring/status.ts';
 import { createEngineActivity } from './routing/engine-activity.ts';
 import { createHedgeBudget } from './routing/hedge-policy.ts';
-import { createEndpointSupport, type EndpointSupport } from './routing/endpoint-support.ts';
-import type { LocalChoice } from './upstream/call.ts';
-import { createModelCatalogue, type ModelCatalogue } from './upstream/model-catalogue.ts';
-import { type RemoteUpstream, remoteUpstreams } from './upstream/upstreams.ts';
+import { createEndpointSupport } from './routing/endpoint-support.ts';
+import { createItemMemory } from './translation/item-memory.ts';
+import { createModelCatalogue } from './upstream/model-catalogue.ts';
+import { remoteUpstreams } from './upstream/upstreams.ts';
+import type { GatewayDeps } from './gateway-deps.ts';
+import { type ChangeHandlers, changeHandlers } from './change-handlers.ts';
+import { routesOf } from './gateway-routes.ts';
 
-export interface GatewayDeps {
-  readonly config: () => Config;
-  readonly settings: SettingsApi;
-  readonly keys: NamedKeys;
-  readonly http: HttpClient;
-  readonly clock: Clock;
-  /** In [0, 1). */
-  readonly random: () => number;
-  readonly log: Log;
-  readonly pickLocal: () => LocalChoice;
-  readonly providers: GatewayProviders;
-  /** The agent of this machine; null while it is switched off. */
-  readonly agent: AgentApi | null;
-  /** Opens the file that stores what `save` returns. */
-  readonly keep: (save: () => unknown) => StateFile;
-  /** The same for the browsers with standing control. */
-  readonly keepBrowsers: (save: () => unknown) => StateFile;
-  readonly about: AboutApp;
-  readonly controlToken: string;
-  /** What other machines install. */
-  readonly ownPackage: () => Promise<OwnPackage>;
-  readonly windowDirectory: string;
-  /** What the window shows of the app; the gateway adds the address. */
-  readonly app: () => Omit<AppInfo, 'baseUrl'>;
-  readonly onPortTaken: OnPortTaken;
-  /** Further routes, such as the demo's. */
-  readonly moreRoutes: readonly Route[];
-}
-
-export interface GatewayProviders {
-  readonly api: ProvidersApi;
-  /** For the status report. */
-  readonly known: () => ProvidersKnown;
-  /** For the window. */
-  readonly summary: () => ProvidersSummary;
-  readonly isKnown: (id: string) => boolean;
-  /** Called with the results of calls to providers. */
-  readonly routed: ReportProviderResult;
-}
-
-export interface Gateway {
+export interface Gateway extends ChangeHandlers {
   start(): Promise<Started>;
   /** Running requests may finish for `graceMs`, then they are ended. */
   stop(graceMs: number): Promise<void>;
@@ -94,16 +32,6 @@ export interface Gateway {
   askForModels(): void;
   snapshot(): LiveSnapshot;
   readonly feed: LiveFeed;
-  resetCircuit(id: UpstreamId): void;
-  /** An upstream has a new address, key or model: what was learnt of the old one is discarded. */
-  upstreamChanged(id: UpstreamId): void;
-  traffic(providerId: string): ProviderTraffic;
-  /** A provider has a new token, so its circuit and exclusions no longer apply. */
-  providerChanged(id: string): void;
-  /** A provider or its engine is back: the next request may probe it at once. */
-  providerRecovered(id: string): void;
-  /** A provider was removed, and with it everything known of it. */
-  providerRemoved(id: string): void;
   url(): string;
   baseUrl(): string;
   /** Empty before the start. */
@@ -114,6 +42,8 @@ export interface Gateway {
 
 /** Copies of a body in memory: as received, and as rewritten for an upstream. */
 const BODY_COPIES = 2;
+/** Items of answers that callers may refer to: some thousand answers. */
+const MAX_ITEM_BYTES = 16 * 1024 * 1024;
 
 /** Nothing listens before `start`. */
 export function createGateway(deps: GatewayDeps): Gateway {
@@ -132,18 +62,19 @@ export function createGateway(deps: GatewayDeps): Gateway {
     admission: () => admission.view(),
     sightings: () => sightings,
   });
-  const { logs, circuits, predictions, stats, warmup, feed } = monitor;
-  const budget = createHedgeBudget();
-  const engines = createEngineActivity(clock);
+  const { logs, stats, warmup, feed } = monitor;
   const admission = createAdmission({
     clock,
     limit: () => config().gateway.maxConcurrentRequests,
     changed: () => feed.changed(),
   });
   const bodies = createBodyBudget(() => config().gateway.maxBodiesInFlightBytes, BODY_COPIES);
-  const prefills = createPrefills(deps.http, clock);
-  const support = createEndpointSupport(clock);
   const catalogue = createModelCatalogue(deps);
+  const learnt = {
+    prefills: createPrefills(deps.http, clock),
+    support: createEndpointSupport(clock),
+    items: createItemMemory(MAX_ITEM_BYTES),
+  };
   const { sightings, healthChecks, stopChecks } = createChecks(deps, monitor, remotes);
   const { sessions, browsers, identify } = accessOf(deps);
   const controlLink = () => `${lifecycle.url()}/#code=${sessions.newCode()}`;
@@ -158,31 +89,26 @@ export function createGateway(deps: GatewayDeps): Gateway {
     lifecycle: () => lifecycle,
   });
   const otherwise = createExpressListener(routes, { ...deps, identify, onBug });
-  const ownId = newRequestId();
-  const refusedOrigin = logRefusedOrigins(log);
+  const facts = { id: newRequestId(), refusedOrigin: logRefusedOrigins(log) };
   const makeServer = () =>
     createGatewayServer({
       config,
-      id: ownId,
+      ...facts,
       identify,
       chat: {
         ...deps,
-        warmup,
-        circuits,
-        predictions,
-        budget,
-        engines,
+        ...monitor,
+        budget: createHedgeBudget(),
+        engines: createEngineActivity(clock),
         bodies,
         admission,
-        prefills,
-        support,
+        ...learnt,
         observe: (about) => logs.begin(about),
         inFlightAt: (id) => stats.inFlightAt(id),
         remotes,
       },
       otherwise,
       isStopping: () => lifecycle.isStopping(),
-      refusedOrigin,
       onBug,
     });
 
@@ -196,7 +122,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     baseUrl: () => lifecycle.baseUrl(),
     ports: () => (lifecycle.url() === '' ? [] : [Number(new URL(lifecycle.url()).port)]),
     controlLink,
-    ...changeHandlers(monitor, { prefills, support, catalogue, sightings }),
+    ...changeHandlers(monitor, { ...learnt, catalogue, sightings }),
     start() {
       healthChecks.start();
       return lifecycle.start(config());
@@ -214,123 +140,10 @@ function stackOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : 'unknown';
 }
 
-type ChangeHandlers = Pick<
-  Gateway,
-  | 'resetCircuit'
-  | 'upstreamChanged'
-  | 'traffic'
-  | 'providerChanged'
-  | 'providerRecovered'
-  | 'providerRemoved'
->;
-
-/** Reactions to changes of upstreams and machines. */
-function changeHandlers(
-  { circuits, latencies, predictions, stats, warmup }: Monitor,
-  {
-    prefills,
-    support,
-    catalogue,
-    sightings,
-  }: {
-    readonly prefills: Prefills;
-    readonly support: EndpointSupport;
-    readonly catalogue: ModelCatalogue;
-    readonly sightings: Sightings;
-  },
-): ChangeHandlers {
-  return {
-    resetCircuit: (id) => circuits.reset(id),
-    upstreamChanged(id) {
-      circuits.reset(id);
-      predictions.forget(id);
-      prefills.forget(id);
-      support.forget(id);
-      sightings.changed(id);
-      catalogue.forget(id);
-      if (id === 'ondemand') warmup.forget();
-    },
-    traffic: (id) => providerTraffic(id, { circuits, latencies, stats }),
-    providerChanged(id) {
-      circuits.reset(id);
-      support.forget(id);
-    },
-    providerRecovered(id) {
-      circuits.coolDown(id);
-      // The pool's circuit opens when all of its machines are excluded.
-      circuits.coolDown('local');
-    },
-    providerRemoved(id) {
-      circuits.forget(id);
-      latencies.forget(id);
-      predictions.forget(id);
-      support.forget(id);
-    },
-  };
-}
-
 /** Who has control: the token's holder, sessions, and browsers that were told to be remembered. */
 function accessOf(deps: GatewayDeps) {
   const sessions = createSessions(deps.clock);
   const browsers = createBrowsers(deps.clock, deps.keepBrowsers);
   const isSession = (token: string) => sessions.isSession(token) || browsers.isRemembered(token);
   return { sessions, browsers, identify: identifyBy(deps, isSession) };
-}
-
-interface RouteParts {
-  readonly monitor: Monitor;
-  readonly catalogue: ModelCatalogue;
-  readonly remotes: () => readonly RemoteUpstream[];
-  readonly sightings: Sightings;
-  readonly sessions: Sessions;
-  readonly browsers: Browsers;
-  readonly controlLink: () => string;
-  /** A function, because the lifecycle is created with the server, which needs the routes. */
-  readonly lifecycle: () => Lifecycle;
-}
-
-function routesOf(
-  deps: GatewayDeps,
-  {
-    monitor,
-    catalogue,
-    remotes,
-    sightings,
-    sessions,
-    browsers,
-    controlLink,
-    lifecycle,
-  }: RouteParts,
-): readonly Route[] {
-  const { status, stats, feed, warmup, circuits } = monitor;
-  const { settings, clock } = deps;
-  const { summary, isKnown: isProvider } = deps.providers;
-  const endAtStop: Lifecycle['endAtStop'] = (stream) => lifecycle().endAtStop(stream);
-  const joinUrl = () => lifecycle().outsideUrl();
-  const app = {
-    status,
-    stats,
-    summary,
-    feed,
-    sessions,
-    controlLink,
-    endAtStop,
-    remotes,
-    catalogue,
-  };
-  const table = routeTable({
-    access: accessHandlers({ ...deps, browsers }),
-    app: appHandlers({ ...deps, ...app }),
-    control: controlHandlers({ ...deps, settings, remotes, warmup, circuits, isProvider }),
-    keys: keyHandlers(deps),
-    upstreams: upstreamHandlers({ ...deps, remotes, sightings }),
-    agent: agentHandlers(deps.agent),
-    providers: providerHandlers({ providers: deps.providers.api, joinUrl, clock }),
-    install: installHandlers({
-      ownPackage: deps.ownPackage,
-      isShared: () => lifecycle().isShared(),
-      outsideUrl: joinUrl,
-    }),
-  });
-  return [...table, ...deps.moreRoutes];
 }

@@ -1,12 +1,13 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { createDemoEngine } from '../../main/demo/engine.ts';
+import { createDemoEngine, type DemoTraits } from '../../main/demo/engine.ts';
 import { cannedAnswer, DEMO_MODEL } from '../../main/demo/answers.ts';
 import { startCall } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
+import { TRANSLATED_PROTOCOLS } from '../support/translated-protocols.ts';
 import { STREAM_PROTOCOLS, WHOLE_PROTOCOLS } from '../support/protocols.ts';
 
-async function startDemo(fault: 'none' | 'cut' = 'none') {
-  const engine = createDemoEngine('hosted_a', false);
+async function startDemo(fault: 'none' | 'cut' = 'none', traits: DemoTraits = {}) {
+  const engine = createDemoEngine('hosted_a', traits);
   await engine.start();
   onTestFinished(() => engine.stop());
   await engine.setFault(fault);
@@ -29,6 +30,13 @@ test.each(STREAM_PROTOCOLS)('a cut answer of $name never looks complete', async 
   const { text } = await startCall(url + path, { ...body, stream: true }).answer;
   expect(text).toContain('upstream_bad_response');
   expect(text).not.toContain(endMark);
+});
+
+test.each(TRANSLATED_PROTOCOLS)('one that speaks chat only serves $name', async (protocol) => {
+  const { path, body, endMark } = protocol;
+  const { url } = await startDemo('none', { speaksChatOnly: true });
+  const { text, upstream } = await startCall(url + path, { ...body, stream: true }).answer;
+  expect([upstream, text.includes(endMark)]).toEqual(['hosted_a', true]);
 });
 
 test('the demo speaks: audio is a WAV, a transcription a text', async () => {

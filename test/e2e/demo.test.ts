@@ -35,6 +35,23 @@ test('the three printed lines do what they say', async () => {
   expect(fallenBack).toContain('x-gateway-fallback-reason: local=unreachable');
 });
 
+test('the printed lines of the other protocols are answered by an upstream that speaks chat only', async () => {
+  const demo = await startDemo();
+  const [messages, responses] = await Promise.all([shell(demo.curls[3]), shell(demo.curls[4])]);
+  expect(messages).toContain('x-gateway-upstream: local');
+  expect(messages).toContain('event: message_stop');
+  expect(responses).toContain('x-gateway-upstream: local');
+  expect(responses).toContain('"object":"response"');
+});
+
+test('a translated answer that is cut is carried on as well', async () => {
+  const demo = await startDemo();
+  await demo.type('break local cut');
+  const carried = await shell(demo.curls[3]);
+  expect(carried).toContain(': carried on by hosted_a');
+  expect(carried).toContain('event: message_stop');
+});
+
 test('every answer of the demo says that it is canned', async () => {
   const demo = await startDemo();
   const answer = await (await ask(demo)).text();

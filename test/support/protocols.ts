@@ -1,10 +1,13 @@
 import { expect } from 'vitest';
+import type { ProtocolTranslation } from '../../main/gateway/translation/translation.ts';
 import { chunk, completion, DONE, ROLE, STOP } from './upstream.ts';
 
 /** An endpoint with streams, as it looks on the wire. */
 export interface StreamProtocol {
   readonly name: string;
   readonly path: string;
+  /** Null where the upstream speaks the protocol; otherwise events and answers are those of chat completions. */
+  readonly translation: ProtocolTranslation | null;
   readonly body: Readonly<Record<string, unknown>>;
   /** Events before the first content. */
   readonly held: readonly string[];
@@ -53,6 +56,7 @@ export const STREAM_PROTOCOLS: readonly StreamProtocol[] = [
   {
     name: 'chat completions',
     path: '/v1/chat/completions',
+    translation: null,
     body: { messages: HI },
     held: [ROLE],
     content: [chunk({ content: 'a' }), chunk({ content: 'b [DONE] ' })],
@@ -66,6 +70,7 @@ export const STREAM_PROTOCOLS: readonly StreamProtocol[] = [
   {
     name: 'completions',
     path: '/v1/completions',
+    translation: null,
     body: { prompt: 'a', suffix: 'c' },
     // llama.cpp sends this for a list of prompts.
     held: ['data: null\n\n', textChunk('')],
@@ -80,6 +85,7 @@ export const STREAM_PROTOCOLS: readonly StreamProtocol[] = [
   {
     name: 'responses',
     path: '/v1/responses',
+    translation: null,
     body: { input: 'hi' },
     held: [
       // OpenAI repeats the instructions of the request, which may be long.
@@ -111,6 +117,7 @@ export const STREAM_PROTOCOLS: readonly StreamProtocol[] = [
   {
     name: 'messages',
     path: '/v1/messages',
+    translation: null,
     body: { max_tokens: 5, messages: HI },
     held: [
       typed('message_start', { message: { ...message, content: [], stop_reason: null } }),
@@ -141,14 +148,52 @@ export const eventsOf = ({ held, content, end }: StreamProtocol): string[] => [
   ...end,
 ];
 
-/** What a caller gets of it: an event without an object, on which clients throw, is left out. */
-export const relayedOf = (events: readonly string[]): string =>
-  events.filter((event) => event !== 'data: null\n\n').join('');
+const EXCHANGE = { id: 'ID', createdAt: 0, model: 'm', items: null };
+
+/** Without what differs from answer to answer of a translation. */
+export const comparable = (text: string): string =>
+  text
+    .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'ID')
+    .replaceAll(/"created_at":\d+/g, '"created_at":0');
+
+/** What a caller gets of it; an event without an object, on which clients throw, is left out. */
+export function relayedOf(
+  { translation, body }: Pick<StreamProtocol, 'translation' | 'body'>,
+  events: readonly string[],
+): string {
+  const readable = events.filter((event) => event !== 'data: null\n\n');
+  if (translation === null) return readable.join('');
+  const stream = translation.createStream({ ...EXCHANGE, request: body });
+  const told = readable.map((event) =>
+    event === DONE ? stream.end() : stream.push(JSON.parse(event.slice('data: '.length))),
+  );
+  return told.join('');
+}
+
+/** What a caller gets of a whole answer. */
+export function answeredOf({ translation, body, whole }: WholeProtocol): string {
+  if (translation === null) return JSON.stringify(whole);
+  const answer = translation.answer(whole, { ...EXCHANGE, request: body });
+  if (answer.kind !== 'answer') throw new Error(answer.message);
+  return JSON.stringify(answer.body);
+}
+
+/** What an upstream is asked. */
+export function askedOf({ translation, path }: WholeProtocol, body: object): [string, string] {
+  if (translation === null) return [path.replace('/v1', ''), JSON.stringify(body)];
+  const asked = translation.toChat(body, null);
+  if (asked.kind !== 'chat') throw new Error(asked.message);
+  return ['/chat/completions', JSON.stringify(asked.body)];
+}
+
+/** Settings under which `hosted_a` and `hosted_b` serve it so. */
+export const settingsFor = ({ translation }: WholeProtocol): Record<string, string> =>
+  translation === null ? {} : { HOSTED_A_PROTOCOLS: 'chat', HOSTED_B_PROTOCOLS: 'chat' };
 
 /** An endpoint that answers whole JSON only. */
 export interface WholeProtocol extends Pick<
   StreamProtocol,
-  'name' | 'path' | 'body' | 'whole' | 'unusable'
+  'name' | 'path' | 'translation' | 'body' | 'whole' | 'unusable'
 > {}
 
 export const WHOLE_PROTOCOLS: readonly WholeProtocol[] = [
@@ -156,6 +201,7 @@ export const WHOLE_PROTOCOLS: readonly WholeProtocol[] = [
   {
     name: 'embeddings',
     path: '/v1/embeddings',
+    translation: null,
     body: { model: 'm', input: ['a', 'b'] },
     whole: { object: 'list', model: 'm', data: [{ index: 0, embedding: [0.25, -1] }] },
     unusable: [
@@ -166,6 +212,7 @@ export const WHOLE_PROTOCOLS: readonly WholeProtocol[] = [
   {
     name: 'rerank',
     path: '/v1/rerank',
+    translation: null,
     body: { model: 'm', query: 'q', documents: ['a', 'b'] },
     whole: { model: 'm', results: [{ index: 1, relevance_score: 0.5 }] },
     unusable: [{ results: [] }, { error: 'no' }],
@@ -173,6 +220,7 @@ export const WHOLE_PROTOCOLS: readonly WholeProtocol[] = [
   {
     name: 'count_tokens',
     path: '/v1/messages/count_tokens',
+    translation: null,
     body: { model: 'm', messages: HI },
     whole: { input_tokens: 3 },
     unusable: [{}, { input_tokens: null }],
@@ -181,7 +229,11 @@ export const WHOLE_PROTOCOLS: readonly WholeProtocol[] = [
 
 /** Splits what came into the relayed part and the error event of the protocol that must end it. */
 export function endedInError(text: string): { readonly before: string; readonly code: unknown } {
-  const found = /(?:event: error\n)?data: (\{(?:"type":"error"|"error":)[^\n]+\})\n\n$/.exec(text);
+  // OpenAI's clients know one of the two events, or the other.
+  const found =
+    /(?:event: error\n)?data: (\{(?:"type":"error"|"error":)[^\n]+\})\n\n(?:event: response\.failed\n[^\n]+\n\n)?$/.exec(
+      text,
+    );
   expect(found).not.toBeNull();
   const body = JSON.parse(found?.[1] ?? '{}') as { error: { code: unknown }; src: unknown };
   expect(body.src).toBe('gateway');

@@ -6,6 +6,7 @@ import type { StatusReport } from '#shared/status.ts';
 import { loadConfig } from '../../main/config/load.ts';
 import type { Config } from '../../main/config/schema.ts';
 import { handleChat } from '../../main/gateway/chat/handler.ts';
+import { createItemMemory } from '../../main/gateway/translation/item-memory.ts';
 import { createEndpointSupport } from '../../main/gateway/routing/endpoint-support.ts';
 import { createPrefills } from '../../main/gateway/chat/resume/prefills.ts';
 import { createMonitor } from '../../main/gateway/monitoring/monitor.ts';
@@ -218,6 +219,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
       admission: createAdmission({ clock, limit: () => Infinity, changed() {} }),
       bodies: createBodyBudget(() => Infinity, 1),
       prefills: createPrefills(http, clock),
+      items: createItemMemory(0),
       support: createEndpointSupport(clock),
       warmup,
       observe: (about) => logs.begin(about),

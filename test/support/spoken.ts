@@ -90,7 +90,14 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     key: null,
   });
   const context: RequestContext = {
-    call: { request, headers: {}, authorization: null, zeroSpend: false },
+    call: {
+      request,
+      headers: {},
+      authorization: null,
+      zeroSpend: false,
+      chatForm: null,
+      translator: null,
+    },
     config,
     remotes: remoteUpstreams(config),
     epoch: 0,

@@ -15,6 +15,8 @@ import { listening } from './listening.ts';
 export interface ScriptedChat {
   /** The answer to the next requests. */
   said: Said;
+  /** Those of the requests after it. */
+  next: readonly Said[];
   pieceChars: number;
   /** Chunks after which it breaks off; null: it does not. */
   cutAfter: number | null;
@@ -24,7 +26,7 @@ export interface ScriptedChat {
 
 /** A server of both protocols whose answers all come from the script. */
 export async function startTranslator(said: Said) {
-  const chat: ScriptedChat = { said, pieceChars: 3, cutAfter: null, bodies: [] };
+  const chat: ScriptedChat = { said, next: [], pieceChars: 3, cutAfter: null, bodies: [] };
   const items = createItemMemory(1024 * 1024);
   const server = createServer((req, res) => void serve(req, res, chat, items));
   const port = await listening(server);
@@ -51,8 +53,10 @@ async function serve(
   if (translated.kind !== 'chat') return refuse(res, protocol, translated);
   chat.bodies.push(JSON.parse(JSON.stringify(translated.body)) as Record<string, unknown>);
   const exchange = { request, id: randomUUID(), createdAt: 1_700_000_000, model: 'asked', items };
-  if (request['stream'] === true) return stream(res, protocol, exchange, chat);
-  const answer = protocol.answer(completionOf(chat.said), exchange);
+  const now = { ...chat };
+  [chat.said = now.said, ...chat.next] = chat.next;
+  if (request['stream'] === true) return stream(res, protocol, exchange, now);
+  const answer = protocol.answer(completionOf(now.said), exchange);
   if (answer.kind === 'answer') return json(res, 200, answer.body);
   const error = { status: 502, code: 'upstream_bad_response', message: answer.message };
   return json(res, 502, protocol.errorBody(error));

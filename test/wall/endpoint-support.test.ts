@@ -7,7 +7,9 @@ import { counted } from '../support/report.ts';
 import { answers, error, json, startUpstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 
-const OTHERS = WHOLE_PROTOCOLS.filter(({ name }) => name !== 'chat completions');
+const SERVED_OTHERWISE = ['chat completions', 'responses', 'messages', 'count_tokens'];
+/** Endpoints that nothing can stand in for. */
+const OTHERS = WHOLE_PROTOCOLS.filter(({ name }) => !SERVED_OTHERWISE.includes(name));
 const TEN_MINUTES_MS = 600_000;
 
 describe.each(OTHERS.map((protocol) => [protocol.name, protocol] as const))(
@@ -72,19 +74,6 @@ test('a missing model or a missing response is no missing endpoint', async () =>
     expect(answer.text).toContain('resp_1');
   }
   expect(a.calls).toHaveLength(3);
-});
-
-test.each([
-  ['/v1/responses', { input: 'hi' }],
-  ['/v1/messages', { messages: [{ role: 'user', content: 'hi' }] }],
-])('an upstream that is set to chat is not asked for %s', async (path, body) => {
-  const a = await startUpstream(answers('hi'));
-  const gateway = await startGateway({ ...at({ hosted_a: a.url }), HOSTED_A_PROTOCOLS: 'chat' });
-  const answer = await startCall(gateway.url + path, body).answer;
-  expect(answer.reason).toMatch(
-    /^hosted_a=unsupported;|local=not_configured; hosted_a=unsupported/,
-  );
-  expect([answer.status, a.calls.length]).toEqual([404, 0]);
 });
 
 test('an upstream that is set to native is asked each time', async () => {

@@ -1,38 +1,55 @@
 import { describe, expect, test } from 'vitest';
 import { startCall } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
-import { WHOLE_PROTOCOLS, type WholeProtocol } from '../support/protocols.ts';
+import {
+  answeredOf,
+  askedOf,
+  comparable,
+  settingsFor,
+  WHOLE_PROTOCOLS,
+  type WholeProtocol,
+} from '../support/protocols.ts';
+import { TRANSLATED_PROTOCOLS } from '../support/translated-protocols.ts';
 import { responseBytes, startRawUpstream } from '../support/raw-upstream.ts';
 import { counted, inFlight, turns } from '../support/report.ts';
 import { error, hang, json, startUpstream, type Script } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 
 /** A gateway with two hosted upstreams: `first` as scripted, and one that answers. */
-async function startPair({ whole }: WholeProtocol, first: Script, settings = {}) {
+async function startPair(protocol: WholeProtocol, first: Script, settings = {}) {
   const a = await startUpstream(first);
-  const b = await startUpstream(json(200, whole));
-  const gateway = await startGateway({ ...at({ hosted_a: a.url, hosted_b: b.url }), ...settings });
+  const b = await startUpstream(json(200, protocol.whole));
+  const gateway = await startGateway({
+    ...at({ hosted_a: a.url, hosted_b: b.url }),
+    ...settingsFor(protocol),
+    ...settings,
+  });
   return { a, b, gateway };
 }
 
-describe.each(WHOLE_PROTOCOLS.map((protocol) => [protocol.name, protocol] as const))(
+const PROTOCOLS = [...WHOLE_PROTOCOLS, ...TRANSLATED_PROTOCOLS];
+
+describe.each(PROTOCOLS.map((protocol) => [protocol.name, protocol] as const))(
   '%s, whole',
   (_name, protocol) => {
     const { path, body, whole } = protocol;
     const text = JSON.stringify(whole);
+    const told = answeredOf(protocol);
+    const passed = protocol.translation === null ? ` ${text}\n` : told;
 
     test('are passed on byte for byte, to the path of the endpoint', async () => {
       const { a, gateway } = await startPair(protocol, json(200, ` ${text}\n`), {
         HOSTED_A_ASSEMBLE: 'false',
       });
       const answer = await startCall(gateway.url + path, body).answer;
-      expect(answer).toMatchObject({ status: 200, text: ` ${text}\n`, upstream: 'hosted_a' });
+      expect(comparable(answer.text)).toBe(passed);
+      expect(answer).toMatchObject({ status: 200, upstream: 'hosted_a' });
       expect(answer.headers['content-type']).toBe('application/json');
       expect(a.calls.map((call) => [call.path, call.body.toString()])).toEqual([
-        [path.replace('/v1', ''), JSON.stringify(body)],
+        askedOf(protocol, body),
       ]);
       const alias = await startCall(`${gateway.url}/api${path}`, body).answer;
-      expect([alias.status, alias.text]).toEqual([200, ` ${text}\n`]);
+      expect([alias.status, comparable(alias.text)]).toEqual([200, passed]);
     });
 
     test.each<[string, Script, string]>([
@@ -52,9 +69,9 @@ describe.each(WHOLE_PROTOCOLS.map((protocol) => [protocol.name, protocol] as con
     ])('fall back after %s', async (_what, first, reason) => {
       const { gateway } = await startPair(protocol, first);
       const answer = await startCall(gateway.url + path, body).answer;
+      expect(comparable(answer.text)).toBe(told);
       expect(answer).toMatchObject({
         status: 200,
-        text,
         upstream: 'hosted_b',
         reason: `hosted_a=${reason}`,
       });
@@ -75,11 +92,13 @@ describe.each(WHOLE_PROTOCOLS.map((protocol) => [protocol.name, protocol] as con
       const b = await startUpstream(json(200, whole));
       const gateway = await startGateway({
         ...at({ hosted_a: raw.url, hosted_b: b.url }),
+        ...settingsFor(protocol),
         FAIL_THRESHOLD: '100000',
       });
       for (length = 0; length < bytes.length; length += 1) {
         const answer = await startCall(gateway.url + path, body).answer;
-        expect(answer).toMatchObject({ status: 200, text, upstream: 'hosted_b' });
+        expect(answer).toMatchObject({ status: 200, upstream: 'hosted_b' });
+        expect(comparable(answer.text)).toBe(told);
       }
     });
 
@@ -97,7 +116,8 @@ describe.each(WHOLE_PROTOCOLS.map((protocol) => [protocol.name, protocol] as con
     test('are answered by local alone under zero-spend', async () => {
       const paid = await startUpstream(json(200, whole));
       const own = await startUpstream(error(503));
-      const gateway = await startGateway(at({ local: own.url, hosted_a: paid.url }));
+      const urls = at({ local: own.url, hosted_a: paid.url });
+      const gateway = await startGateway({ ...urls, ...settingsFor(protocol) });
       const free = { 'x-gateway-force-zero': '1' };
       const answer = await startCall(gateway.url + path, body, free).answer;
       expect([answer.status, paid.calls.length]).toEqual([503, 0]);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createManualClock } from '../support/clock.ts';
-import { HELLO } from '../support/client.ts';
+import { CHAT, HELLO } from '../support/client.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { counted, turns } from '../support/report.ts';
 import { chunk, DONE, startUpstream, STOP, type Script } from '../support/upstream.ts';
@@ -111,4 +111,38 @@ test('a caller that reads nothing for ten minutes loses its upstream call, which
   clock.advance(15_000);
   await call.gone;
   expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 0 });
+});
+
+test('a caller that does not read a translated answer stops the upstream too, and takes it along', async () => {
+  const { sent, script } = flood(({ res }) => void res.end(STOP + DONE));
+  const upstream = await startUpstream(script);
+  const gateway = await startGateway({
+    HOSTED_A_BASE_URL: upstream.url,
+    HOSTED_A_PROTOCOLS: 'chat',
+  });
+  const caller = await openWire(gateway.url, false);
+  const before = bufferBytes();
+  caller.send(chatBytes({ input: 'hi', stream: true }).replace(CHAT, '/v1/responses'));
+  const { gone } = await upstream.call(1);
+  caller.pause();
+  expect(await settled(gateway, () => sent.bytes)).toBeLessThan(TOTAL_BYTES);
+  expect(bufferBytes() - before).toBeLessThan(MAX_GROWTH_BYTES);
+  caller.leave();
+  await gone;
+});
+
+test('a translated answer without end is broken off before it fills the memory', async () => {
+  const { sent, script } = flood(({ res }) => void res.end(STOP + DONE));
+  const upstream = await startUpstream(script);
+  const gateway = await startGateway({
+    HOSTED_A_BASE_URL: upstream.url,
+    HOSTED_A_PROTOCOLS: 'chat',
+  });
+  const caller = await openWire(gateway.url, false);
+  caller.send(chatBytes({ input: 'hi', stream: true }).replace(CHAT, '/v1/responses'));
+  const { gone } = await upstream.call(1);
+  await gone;
+  expect(sent.bytes).toBeLessThan(TOTAL_BYTES);
+  await turns(gateway);
+  expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 1, successes: 0 });
 });

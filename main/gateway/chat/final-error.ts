@@ -7,20 +7,31 @@ import {
   reasonOf,
   wasAttempted,
 } from '../routing/fallback-reasons.ts';
+import type { Untranslatable } from '../upstream/chat-form.ts';
 import type { ErrorResponse } from '../upstream/failure.ts';
+import type { StandIn } from './stand-in.ts';
 import { sentencesFor } from './outcome-words.ts';
 
 /** The response when no upstream answered. */
 export type FinalResponse =
   | { readonly kind: 'passed'; readonly outcome: Failed; readonly response: ErrorResponse }
+  | { readonly kind: 'answer'; readonly body: object }
   | { readonly kind: 'error'; readonly error: GatewayError };
 
 /** An upstream's own response where one is to be passed on, else an error for the last attempt's failure. */
-export function finalResponse(outcomes: readonly UpstreamOutcome[]): FinalResponse {
+export function finalResponse(
+  outcomes: readonly UpstreamOutcome[],
+  standIn: StandIn | null,
+): FinalResponse {
   const failed = outcomes.filter(wasAttempted);
   const passed = failed.findLast(({ failure }) => failure.surfaced === 'as_is');
   if (passed?.failure.response) {
     return { kind: 'passed', outcome: passed, response: passed.failure.response };
+  }
+  if (standIn?.kind === 'answer') return standIn;
+  if (standIn !== null && isTheReason(standIn, outcomes)) {
+    const { message, param } = standIn;
+    return { kind: 'error', error: { status: 400, code: 'invalid_request', message, param } };
   }
   // An upstream that lacks the endpoint says less than one that has it and failed.
   const last = failed.findLast(({ failure }) => failure.reason !== 'unsupported') ?? failed.at(-1);
@@ -29,6 +40,17 @@ export function finalResponse(outcomes: readonly UpstreamOutcome[]): FinalRespon
     error: last === undefined ? notAttempted(outcomes) : finalErrorOf(last, outcomes),
   };
 }
+
+/** Whether no other upstream could serve the request later. */
+function isTheReason({ kind }: Untranslatable, outcomes: readonly UpstreamOutcome[]): boolean {
+  const others = outcomes.filter((outcome) => reasonOf(outcome) !== 'unsupported');
+  return (
+    kind === 'bad_request' || !others.some((each) => each.kind === 'failed' || isBackLater(each))
+  );
+}
+
+const isBackLater = (outcome: UpstreamOutcome) =>
+  outcome.kind === 'skipped' && outcome.waitMs !== null;
 
 const NOTHING_SET_UP: GatewayError = {
   status: 503,

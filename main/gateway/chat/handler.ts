@@ -12,8 +12,10 @@ import { type RestOfBody, sendError, sendErrorEarly } from '../http/responses.ts
 import { RequestAttempts } from '../routing/attempts.ts';
 import type { RequestObserver } from '../routing/observer.ts';
 import { type RequestContext, route, type RouterDeps } from '../routing/router.ts';
+import type { ItemMemory } from '../translation/item-memory.ts';
 import { withoutAlias } from '../upstream/aliases.ts';
 import type { ChatCall } from '../upstream/call.ts';
+import { chatFormInTurns, chatFormOf } from '../upstream/chat-form.ts';
 import {
   type ChatRequest,
   formRequest,
@@ -24,23 +26,37 @@ import {
 import type { ApiEndpoint } from '../upstream/endpoint.ts';
 import { MAX_BYTES_AT_ONCE } from '../upstream/json-members.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
-import type { Admission, AdmissionView, Place } from './admission.ts';
+import type { Admission, Place } from './admission.ts';
+import {
+  type Limit,
+  OVERLOADED,
+  STALLED,
+  tooLarge,
+  tooMany,
+  UNSUPPORTED_MEDIA,
+} from './refusals.ts';
 import { answerChat, NOT_ROUTED } from './respond.ts';
 import type { Prefills } from './resume/prefills.ts';
 
 export interface ChatDeps extends RouterDeps {
   readonly prefills: Prefills;
   readonly bodies: BodyBudget;
+  readonly items: ItemMemory;
   readonly admission: Admission;
   readonly config: () => Config;
   readonly remotes: () => readonly RemoteUpstream[];
-  readonly observe: (about: {
-    readonly id: string;
-    readonly model: string | null;
-    readonly stream: boolean;
-    readonly caller: RequestCaller;
-    readonly key: string | null;
-  }) => RequestObserver;
+  readonly observe: (asked: Asked) => RequestObserver;
+}
+
+/** A request as its row tells it. */
+interface Asked {
+  readonly id: string;
+  /** As the caller named it, which may be an alias. */
+  readonly model: string | null;
+  readonly stream: boolean;
+  readonly caller: RequestCaller;
+  /** Name of the key. */
+  readonly key: string | null;
 }
 
 interface Caller {
@@ -93,10 +109,17 @@ async function answer(
     }
   }
   const { authorization, keyName: key } = caller.identity;
-  const { request } = read;
+  const request = withoutAlias(read.request, deps.config().routing.modelAliases);
   const from = callerOf(req, caller.identity);
-  const accepted = { id, request, headers: req.headers, authorization, from, key };
   const reserveCopy = () => caller.share.takeCopy(request.bytes.length);
+  const form = formOf(request, reserveCopy, deps);
+  const chatForm = form instanceof Promise ? await form : form;
+  if (chatForm === 'no_room') {
+    sendError(res, OVERLOADED, { ...base, ...NOT_ROUTED });
+    return;
+  }
+  const asked = { id, model: read.request.model, caller: from, key };
+  const accepted = { ...asked, request, headers: req.headers, authorization, chatForm };
   const context = contextOf(accepted, { signal: abort.signal, reserveCopy }, deps);
   deps.budget.requested();
   const routed = await route(context, deps);
@@ -104,31 +127,32 @@ async function answer(
   return answerChat(routed, res, { base, context, deps });
 }
 
+/** The chat form of a large body is one more copy, kept as long as the body itself. */
+function formOf(
+  request: ChatRequest,
+  reserveCopy: () => boolean,
+  { items, clock }: ChatDeps,
+): ChatCall['chatForm'] | 'no_room' | Promise<ChatCall['chatForm']> {
+  const { bytes, endpoint } = request;
+  const facts = { items, nowMs: clock.now() };
+  if (bytes.length <= MAX_BYTES_AT_ONCE) return chatFormOf(request, facts);
+  if (endpoint.translation !== undefined && !reserveCopy()) return 'no_room';
+  return chatFormInTurns(request, facts);
+}
+
 function contextOf(
-  accepted: Omit<ChatCall, 'zeroSpend'> & {
-    readonly id: string;
-    readonly from: RequestCaller;
-    readonly key: string | null;
-  },
+  accepted: Omit<ChatCall, 'zeroSpend' | 'translator'> & Omit<Asked, 'stream'>,
   { signal, reserveCopy }: Pick<RequestContext, 'signal' | 'reserveCopy'>,
   deps: ChatDeps,
 ): RequestContext {
-  const { id, headers, authorization, from, key } = accepted;
+  const { id, request, headers, authorization, chatForm, model, caller, key } = accepted;
   // Read together, after the body: a change of settings applies to whole requests.
   const config = deps.config();
   const snapshot = { config, remotes: deps.remotes(), epoch: deps.circuits.epoch() };
-  const { modelAliases } = config.routing;
-  const request = withoutAlias(accepted.request, modelAliases);
   const zeroSpend = config.routing.forceZero || headers['x-gateway-force-zero'] === '1';
-  const observer = deps.observe({
-    id,
-    model: accepted.request.model,
-    stream: request.stream,
-    caller: from,
-    key,
-  });
+  const observer = deps.observe({ id, model, stream: request.stream, caller, key });
   return {
-    call: { request, headers, authorization, zeroSpend },
+    call: { request, headers, authorization, zeroSpend, chatForm, translator: null },
     ...snapshot,
     observer,
     attempts: new RequestAttempts(observer, deps),
@@ -210,36 +234,9 @@ const BODY_TYPES = {
   multipart: /^multipart\/form-data\s*;.*\bboundary=/i,
 } as const;
 
-const NO_MEDIA = { status: 415, code: 'unsupported_media_type' } as const;
-
-const UNSUPPORTED_MEDIA: Readonly<Record<ApiEndpoint['body'], GatewayError>> = {
-  json: {
-    ...NO_MEDIA,
-    message: 'The body must be JSON, uncompressed: send "Content-Type: application/json".',
-  },
-  multipart: {
-    ...NO_MEDIA,
-    message: 'The body must be a form, uncompressed: send "Content-Type: multipart/form-data".',
-  },
-};
-
 const MAX_REST_BYTES = 64 * 1024;
 /** For bodies without a valid key, and for those that there is no memory for. */
 const SHORT_REST: RestOfBody = { maxRestBytes: MAX_REST_BYTES };
-
-const OVERLOADED: GatewayError = {
-  status: 503,
-  code: 'overloaded',
-  message:
-    'The requests in flight hold as many bytes as SWITCHYARD_MAX_BODIES_IN_FLIGHT_BYTES allows; try again in a moment.',
-  retryAfterMs: 1000,
-};
-
-const STALLED: GatewayError = {
-  status: 408,
-  code: 'request_timeout',
-  message: 'Nothing more of the body came for 20 s.',
-};
 
 /** Clients choose the header, and it goes to every window. */
 const MAX_AGENT_LENGTH = 120;
@@ -258,33 +255,10 @@ function nameOf({ socket }: IncomingMessage, { key }: Identity): string {
   return key ?? socket.remoteAddress ?? '';
 }
 
-function tooMany({ limit }: AdmissionView): GatewayError {
-  return {
-    status: 503,
-    code: 'overloaded',
-    message: `${limit} requests are in flight, as many as SWITCHYARD_MAX_CONCURRENT_REQUESTS allows, and others are waiting; try again in a moment.`,
-    retryAfterMs: 2000,
-  };
-}
-
-/** The limit of a body and the setting that it comes from. */
-interface Limit {
-  readonly maxBytes: number;
-  readonly setting: 'MAX_BODY_BYTES' | 'MAX_BODIES_IN_FLIGHT_BYTES';
-}
-
 function limitOf({ config, bodies }: ChatDeps): Limit {
   const { maxBodyBytes } = config().gateway;
   const largest = bodies.largestBytes();
   return largest < maxBodyBytes
     ? { maxBytes: largest, setting: 'MAX_BODIES_IN_FLIGHT_BYTES' }
     : { maxBytes: maxBodyBytes, setting: 'MAX_BODY_BYTES' };
-}
-
-function tooLarge({ maxBytes, setting }: Limit): GatewayError {
-  return {
-    status: 413,
-    code: 'body_too_large',
-    message: `The body is over ${maxBytes} bytes; SWITCHYARD_${setting} raises the limit.`,
-  };
 }

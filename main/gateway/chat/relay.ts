@@ -3,9 +3,10 @@ import type { Socket } from 'node:net';
 import type { Clock } from '../../platform/clock.ts';
 import { drain } from '../../platform/http/handover.ts';
 import type { Exchange, ResponseListener, TransportFailure } from '../../platform/http/types.ts';
-import type { UpstreamErrorCode } from '../http/errors.ts';
+import type { GatewayError, UpstreamErrorCode } from '../http/errors.ts';
 import { writeChunk } from '../http/responses.ts';
 import type { StreamSeen } from '../upstream/attempt.ts';
+import type { StreamTranslator } from '../upstream/answer-translation.ts';
 import { lastEvent } from '../upstream/body-readers.ts';
 import { parseJson } from '../../platform/json.ts';
 import {
@@ -41,6 +42,8 @@ export interface RelayPlan {
   readonly onEvents: (count: number) => void;
   /** Collects the bytes sent; null where the answer could not be resumed. */
   readonly sent: SentBytes | null;
+  /** Turns events into the caller's; null where they are in its protocol. */
+  readonly translator: StreamTranslator | null;
   /** Turns the events into the rest of the answer that it resumes; null for a first stream. */
   readonly splice: Splice | null;
 }
@@ -162,15 +165,20 @@ class Relay implements ResponseListener {
 
   #forward(frames: Frames): void {
     const progress = this.#watch.see(frames);
-    const bytes = progress.kind === 'going' ? frames.bytes : frames.bytes.subarray(0, progress.end);
-    this.#plan.sent?.add(bytes);
+    const seen = progress.kind === 'going' ? frames : framesUntil(frames, progress.end);
+    const { translator, sent } = this.#plan;
+    sent?.add(seen.bytes);
+    const bytes = translator === null ? seen.bytes : translator.push(seen);
     if (bytes.length > 0 && !writeChunk(this.#res, bytes) && progress.kind === 'going')
       this.#pause();
     this.#plan.onEvents(frames.ends.length);
-    if (progress.kind === 'done') {
+    if (translator?.ended() === 'failed') {
+      this.#exchange.abort();
+      this.#break('upstream_bad_response', UNTRANSLATABLE);
+    } else if (progress.kind === 'done') {
       drain(this.#exchange, this.#plan.clock);
       this.#exchange.resume();
-      this.#finish({ kind: 'complete' });
+      this.#complete(null);
     } else if (progress.kind === 'error') {
       this.#exchange.abort();
       this.#break('upstream_error', 'the upstream reported an error');
@@ -203,7 +211,7 @@ class Relay implements ResponseListener {
     if (this.#slowSince !== null) {
       this.#finish({ kind: 'cancelled' });
       this.#res.destroy();
-    } else if (this.#watch.finished()) this.#complete();
+    } else if (this.#watch.finished()) this.#complete(DONE_EVENT);
     else this.#break('upstream_timeout', `silent for ${this.#plan.idleTimeoutMs} ms`);
   };
 
@@ -214,13 +222,24 @@ class Relay implements ResponseListener {
 
   /** A stream with all its finish reasons is complete; only `[DONE]` is missing. */
   #endWithoutDone(detail: string): void {
-    if (this.#watch.finished()) this.#complete();
+    if (this.#watch.finished()) this.#complete(DONE_EVENT);
     else this.#break('upstream_bad_response', detail);
   }
 
-  #complete(): void {
-    this.#res.write(DONE_EVENT);
-    this.#finish({ kind: 'complete' });
+  /** `missing`: what the upstream left out of its last events. */
+  #complete(missing: string | null): void {
+    const { translator } = this.#plan;
+    if (translator === null) {
+      if (missing !== null) this.#res.write(missing);
+      this.#finish({ kind: 'complete' });
+    } else if (this.#watch.finished()) this.#endTranslated(translator);
+    else this.#break('upstream_bad_response', 'the stream ended without a finish reason');
+  }
+
+  #endTranslated(translator: StreamTranslator): void {
+    this.#res.write(translator.end());
+    if (translator.ended() === 'complete') this.#finish({ kind: 'complete' });
+    else this.#break('upstream_bad_response', UNTRANSLATABLE);
   }
 
   #break(code: UpstreamErrorCode, detail: string): void {
@@ -241,11 +260,17 @@ class Relay implements ResponseListener {
 /** Ends the response with one error event and no `[DONE]`, so that clients see that it is incomplete. */
 export function breakOff(
   res: ServerResponse,
-  { errorEvent }: StreamFormat,
+  errorEvent: (error: GatewayError) => string | Buffer,
   { code, detail }: { readonly code: UpstreamErrorCode; readonly detail: string },
 ): void {
   const message = `The answer broke off: ${detail}. What came before is incomplete.`;
   res.end(errorEvent({ status: 502, code, message }));
+}
+
+const UNTRANSLATABLE = 'it cannot be translated';
+
+function framesUntil({ bytes, ends }: Frames, end: number): Frames {
+  return { bytes: bytes.subarray(0, end), ends: ends.filter((each) => each <= end) };
 }
 
 /** The last event without a blank line after it is relayed only if it is complete. */

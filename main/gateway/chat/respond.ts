@@ -1,18 +1,19 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { UpstreamId } from '#shared/ids.ts';
-import { NOSNIFF, sendBody } from '../../platform/http/responses.ts';
+import { NOSNIFF, sendBody, sendJson } from '../../platform/http/responses.ts';
 import { errorShapeFor } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
-import type { Attempt } from '../routing/attempts.ts';
 import { fallbackReason } from '../routing/fallback-reasons.ts';
 import type { RequestContext, RouteResult } from '../routing/router.ts';
 import type { AnswerSeen, BytesSeen } from '../upstream/attempt.ts';
+import type { ErrorResponse } from '../upstream/failure.ts';
 import { bytesType, callerHeaders, passedType } from '../upstream/headers.ts';
 import { finalResponse } from './final-error.ts';
 import { inShape } from './passed-error.ts';
 import type { RelayEnd } from './relay.ts';
 import { relayBytes } from './relay-bytes.ts';
 import type { ResumeDeps } from './resume/resume.ts';
+import { standInFor } from './stand-in.ts';
 import { record, relayToEnd } from './stream.ts';
 
 export interface AnswerContext {
@@ -62,7 +63,7 @@ function sendFinalResponse(
   res: ServerResponse,
   { base, context }: AnswerContext,
 ): void {
-  const final = finalResponse(outcomes);
+  const final = finalResponse(outcomes, standInFor(context.call, outcomes));
   const reason = fallbackReason(
     outcomes,
     final.kind === 'passed' ? final : { kind: 'gateway_error' },
@@ -70,20 +71,32 @@ function sendFinalResponse(
   const { upstream, provider } =
     final.kind === 'passed' ? final.outcome : { upstream: null, provider: null };
   const headers = { ...base, ...gatewayHeaders(upstream, reason, provider) };
-  const status = final.kind === 'passed' ? final.response.status : final.error.status;
-  context.observer.answering({ status, upstream, fallbackReason: reason });
-  if (final.kind === 'error') sendError(res, final.error, headers);
-  else {
-    const { headers: upstreamHeaders, body } = final.response;
-    const type = passedType(upstreamHeaders);
-    const own = inShape(errorShapeFor(res.req), { status, body, type });
-    sendBody(res, status, own.body, {
-      ...callerHeaders(upstreamHeaders),
-      ...headers,
-      'content-type': own.type,
-    });
+  const answering = (status: number) =>
+    context.observer.answering({ status, upstream, fallbackReason: reason });
+  switch (final.kind) {
+    case 'error':
+      answering(final.error.status);
+      sendError(res, final.error, headers);
+      break;
+    case 'answer':
+      answering(200);
+      sendJson(res, 200, final.body, headers);
+      break;
+    case 'passed':
+      answering(final.response.status);
+      sendPassed(final.response, res, headers);
   }
-  endRequest(context, 'failed');
+  endRequest(context, final.kind === 'answer' ? 'done' : 'failed');
+}
+
+function sendPassed(
+  { status, headers: upstreamHeaders, body }: ErrorResponse,
+  res: ServerResponse,
+  headers: OutgoingHttpHeaders,
+): void {
+  const own = inShape(errorShapeFor(res.req), { status, body, type: passedType(upstreamHeaders) });
+  const all = { ...callerHeaders(upstreamHeaders), ...headers, 'content-type': own.type };
+  sendBody(res, status, own.body, all);
 }
 
 function sendAnswer(
@@ -101,7 +114,7 @@ function sendAnswer(
   const head = { status: 200, upstream: call.upstream, fallbackReason: reason };
   if (seen.kind === 'answer') {
     context.observer.answering(head);
-    sendWhole(seen, routed.attempt, res, { headers, context });
+    sendWhole(seen, routed, res, { headers, context });
     return Promise.resolve();
   }
   if (seen.kind === 'bytes') {
@@ -119,14 +132,15 @@ function sendAnswer(
 
 function sendWhole(
   { body, contentAt }: AnswerSeen,
-  attempt: Attempt,
+  { call, attempt }: Pick<AnsweredRoute, 'call' | 'attempt'>,
   res: ServerResponse,
   { headers, context }: { readonly headers: OutgoingHttpHeaders; readonly context: RequestContext },
 ): void {
-  const { stream, includeUsage, endpoint } = context.call.request;
+  const { stream, includeUsage, endpoint } = call.request;
   const asEvents = endpoint.answer.stream?.asEvents ?? null;
   if (stream && asEvents !== null) {
-    const events = Buffer.from(asEvents(body, includeUsage));
+    // A translated one consists of events already.
+    const events = call.translator === null ? Buffer.from(asEvents(body, includeUsage)) : body;
     sendBody(res, 200, events, { ...headers, 'content-type': EVENT_STREAM });
   } else sendBody(res, 200, body, { ...headers, 'content-type': 'application/json' });
   attempt.answering(contentAt);

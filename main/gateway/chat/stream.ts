@@ -2,7 +2,10 @@ import type { ServerResponse } from 'node:http';
 import type { Attempt } from '../routing/attempts.ts';
 import type { Dispatch, FallbackPlan } from '../routing/fallback-plan.ts';
 import type { RequestContext } from '../routing/router.ts';
+import type { StreamTranslator } from '../upstream/answer-translation.ts';
 import type { AnswerSeen, StreamSeen } from '../upstream/attempt.ts';
+import type { UpstreamCall } from '../upstream/call.ts';
+import type { ChatRequest } from '../upstream/chat-request.ts';
 import type { StreamFormat } from '../upstream/endpoint.ts';
 import { createFramer } from '../upstream/sse.ts';
 import { breakOff, relay, type RelayEnd } from './relay.ts';
@@ -12,6 +15,7 @@ import type { Splice } from './resume/splice.ts';
 
 /** A committed stream, the dispatch that it came from and the candidates that are left. */
 export interface Committed {
+  readonly call: UpstreamCall;
   readonly seen: StreamSeen;
   readonly attempt: Attempt;
   readonly dispatch: Dispatch;
@@ -24,6 +28,9 @@ interface StreamContext {
   readonly res: ServerResponse;
   readonly context: RequestContext;
   readonly deps: ResumeDeps;
+  /** As it was asked for: of a translated answer the chat form. */
+  readonly request: ChatRequest;
+  readonly translator: StreamTranslator | null;
   /** Null where the answer could not be resumed. */
   readonly sent: SentBytes | null;
 }
@@ -33,20 +40,22 @@ interface StreamContext {
  * response where that is possible; otherwise it ends with one error event and no `[DONE]`.
  */
 export function relayToEnd(
-  { seen, attempt, dispatch, plan }: Committed,
+  { call, seen, attempt, dispatch, plan }: Committed,
   format: StreamFormat,
   res: ServerResponse,
   { context, deps }: Pick<StreamContext, 'context' | 'deps'>,
 ): Promise<RelayEnd['kind']> {
-  const sent = mayResume(plan, context) ? createSentBytes() : null;
-  const stream = { format, res, context, deps, sent };
+  const { request } = call;
+  const translator = call.translator?.createStream() ?? null;
+  const sent = mayResume(request, plan, context) ? createSentBytes() : null;
+  const stream = { format, res, context, deps, request, translator, sent };
   const first = relayStream({ seen, attempt, splice: null }, stream);
   // Not awaited here: an async function keeps its arguments, the first events' memory included, to its end.
   return resumeUntilEnded(first, { dispatch, plan }, stream);
 }
 
 /** Sent bytes are kept, which costs memory, only where another upstream might resume the answer. */
-function mayResume(plan: FallbackPlan, { config, call: { request } }: RequestContext): boolean {
+function mayResume(request: ChatRequest, plan: FallbackPlan, { config }: RequestContext): boolean {
   const isAllowed = config.routing.resume !== 'off' && request.endpoint.isResumable;
   return isAllowed && request.choices === 1 && plan.hasFallback();
 }
@@ -61,13 +70,14 @@ function relayStream(
     readonly attempt: Attempt;
     readonly splice: Splice | null;
   },
-  { format, res, context, deps, sent }: StreamContext,
+  { format, res, context, deps, request, translator, sent }: StreamContext,
 ): Promise<RelayEnd> {
   const { observer } = attempt;
   const relayed = relay(seen, res, {
     idleTimeoutMs: context.config.routing.idleTimeoutMs,
     format,
-    choices: context.call.request.choices,
+    choices: request.choices,
+    translator,
     clock: deps.clock,
     signal: context.signal,
     onEvents: (count) => observer.relayed(count),
@@ -102,19 +112,20 @@ async function resumeUntilEnded(
   { dispatch, plan }: Pick<Committed, 'dispatch' | 'plan'>,
   stream: StreamContext,
 ): Promise<RelayEnd['kind']> {
-  const { format, res, context, deps, sent } = stream;
+  const { format, res, context, deps, request, translator, sent } = stream;
   let end = await first;
   let source = dispatch;
   let mode: ResumedAnswer['mode'] | null = null;
   // An upstream asked to continue that began anew is passed over; one asked to repeat that differs is the end.
   while (end.kind === 'broken' || (end.kind === 'diverged' && mode === 'continued')) {
-    const bytes = sent?.taken() ?? null;
+    const isOver = translator !== null && translator.ended() !== 'no';
+    const bytes = isOver ? null : (sent?.taken() ?? null);
     if (bytes === null) {
       plan.broken(source);
       plan.close(null);
       break;
     }
-    const broken = { source, hasRestarted: end.kind === 'diverged', plan, sent: bytes };
+    const broken = { request, source, hasRestarted: end.kind === 'diverged', plan, sent: bytes };
     const next = await resumeAnswer(broken, context, deps);
     if (next.kind !== 'answered') plan.close(null);
     if (next.kind === 'cancelled') return next.kind;
@@ -124,8 +135,9 @@ async function resumeUntilEnded(
     mode = next.mode;
     end = await relayRest(next, stream);
   }
-  if (end.kind === 'broken') breakOff(res, format, end);
-  if (end.kind === 'diverged') breakOff(res, format, { ...end, code: 'upstream_bad_response' });
+  const errorEvent = translator?.fail ?? format.errorEvent;
+  if (end.kind === 'broken') breakOff(res, errorEvent, end);
+  if (end.kind === 'diverged') breakOff(res, errorEvent, { ...end, code: 'upstream_bad_response' });
   return end.kind;
 }
 
@@ -152,22 +164,36 @@ function announce({ call }: ResumedAnswer, res: ServerResponse): void {
 function writeWhole(
   { body, contentAt }: AnswerSeen,
   { splice, attempt }: ResumedAnswer,
-  { format, res, context, sent }: StreamContext,
+  { format, res, request, translator, sent }: StreamContext,
 ): RelayEnd {
-  const events = Buffer.from(format.asEvents?.(body, context.call.request.includeUsage) ?? '');
+  const events = Buffer.from(format.asEvents?.(body, request.includeUsage) ?? '');
   const frames = createFramer().push(events);
   const spliced = frames === null ? null : splice.push(frames);
-  const end: RelayEnd =
-    spliced === null
-      ? { kind: 'broken', code: 'upstream_bad_response', detail: 'an answer without events' }
-      : spliced.kind === 'diverged'
-        ? spliced
-        : { kind: 'complete' };
-  if (spliced?.kind === 'frames' && spliced.frames !== null) {
-    sent?.add(spliced.frames.bytes);
-    res.end(spliced.frames.bytes);
+  const rest = spliced?.kind === 'frames' ? spliced.frames : null;
+  if (rest !== null) {
+    sent?.add(rest.bytes);
+    res.write(translator === null ? rest.bytes : translator.push(rest));
   }
+  const end = spliced === null ? WITHOUT_EVENTS : endOfWhole(spliced, res, translator);
   attempt.answering(contentAt);
   record(end, attempt);
   return end;
+}
+
+const WITHOUT_EVENTS: RelayEnd = {
+  kind: 'broken',
+  code: 'upstream_bad_response',
+  detail: 'an answer without events',
+};
+
+function endOfWhole(
+  spliced: ReturnType<Splice['push']>,
+  res: ServerResponse,
+  translator: StreamTranslator | null,
+): RelayEnd {
+  if (spliced.kind === 'diverged') return spliced;
+  const last = translator?.end();
+  if (translator?.ended() === 'failed') return WITHOUT_EVENTS;
+  res.end(last);
+  return { kind: 'complete' };
 }

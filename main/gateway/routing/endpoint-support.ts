@@ -1,8 +1,6 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { ApiEndpoint } from '../upstream/endpoint.ts';
-
-/** Which endpoints an upstream has: found out, or set by the owner. */
-export type Protocols = 'auto' | 'native' | 'chat';
+import type { Protocols } from '../upstream/upstreams.ts';
 
 /**
  * `native`: the owner says so. `translated`: it has no such endpoint, so that only chat completions could stand in.

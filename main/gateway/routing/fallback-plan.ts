@@ -21,7 +21,7 @@ import { type LocalReturn, returnAfter, returnAfterSkip } from './local-return.t
 import { orderFor } from './model-choice.ts';
 import { isLocalTooSlow, type PredictedSlowDeps } from './predicted-slow.ts';
 import type { EndpointSupport } from './endpoint-support.ts';
-import { isForAll, localUnsuitable, poolUnsuitable, remoteUnsuitable } from './suitability.ts';
+import { formForLocal, formForRemote, isForAll, poolUnsuitable } from './suitability.ts';
 
 export interface FallbackPlanDeps extends BalancingDeps, PredictedSlowDeps {
   readonly clock: Clock;
@@ -71,7 +71,6 @@ export class FallbackPlan {
   readonly #calledMachines = new Set<string>();
   /** When `local` was first called, in clock ticks. */
   #localSince: number | null = null;
-  /** What `local` has used of its time-out, in milliseconds. */
   #localSpentMs = 0;
   #localReturn: LocalReturn | null = null;
   #hasReturned = false;
@@ -248,14 +247,14 @@ export class FallbackPlan {
     const upstream = remotes.find((remote) => remote.id === id);
     if (upstream === undefined) return new SkippedCandidate(id, 'not_configured');
     if (call.zeroSpend) return new SkippedCandidate(id, 'zero_spend');
-    const unsuitable = remoteUnsuitable(this.#suitability(), upstream);
-    if (unsuitable !== null) return new SkippedCandidate(id, unsuitable);
-    return new SingleCandidate(id, () => remoteCall(call, upstream), { circuits, epoch });
+    const form = formForRemote(this.#suitability(), upstream);
+    if (typeof form === 'string') return new SkippedCandidate(id, form);
+    return new SingleCandidate(id, () => remoteCall(form, upstream), { circuits, epoch });
   }
 
   /** `only`: the one machine to be called, also if it was called already. */
   #localCandidate(request = this.#request, only: string | null = null): Candidate {
-    const { call, config, epoch } = request;
+    const { config, epoch } = request;
     const choice = this.#deps.pickLocal();
     switch (choice.kind) {
       case 'none':
@@ -263,12 +262,13 @@ export class FallbackPlan {
       case 'tier': {
         const unsuitable = poolUnsuitable(this.#suitability(), choice.targets);
         if (unsuitable !== null) return new SkippedCandidate('local', unsuitable);
-        return new LocalPoolCandidate(this.#callable(choice.targets, only), request, this.#deps);
+        const targets = this.#callable(choice.targets, only);
+        return new LocalPoolCandidate(targets, { ...request, formAt: this.#formAt }, this.#deps);
       }
       case 'target': {
-        const unsuitable = localUnsuitable(this.#suitability(), choice.target);
-        if (unsuitable !== null) return new SkippedCandidate('local', unsuitable);
-        return new SingleCandidate('local', () => localCall(call, choice.target, config, 1), {
+        const form = formForLocal(this.#suitability(), choice.target);
+        if (typeof form === 'string') return new SkippedCandidate('local', form);
+        return new SingleCandidate('local', () => localCall(form, choice.target, config, 1), {
           circuits: this.#deps.circuits,
           epoch,
         });
@@ -278,8 +278,13 @@ export class FallbackPlan {
 
   #suitability() {
     const { call, config } = this.#request;
-    return { request: call.request, config, support: this.#deps.support };
+    return { call, config, support: this.#deps.support };
   }
+
+  readonly #formAt = (target: LocalTarget): ChatCall => {
+    const form = formForLocal(this.#suitability(), target);
+    return typeof form === 'string' ? this.#request.call : form;
+  };
 
   #callable(targets: readonly LocalTarget[], only: string | null): readonly LocalTarget[] {
     if (only !== null) return targets.filter(({ provider }) => provider === only);
@@ -289,7 +294,7 @@ export class FallbackPlan {
     return targets.filter(
       (target) =>
         (target.provider === null || !this.#calledMachines.has(target.provider)) &&
-        localUnsuitable(suitability, target) === null,
+        typeof formForLocal(suitability, target) === 'object',
     );
   }
 }

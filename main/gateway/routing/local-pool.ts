@@ -19,6 +19,8 @@ import {
 
 interface LocalPoolRequest {
   readonly call: ChatCall;
+  /** The request as a machine takes it. */
+  readonly formAt: (target: LocalTarget) => ChatCall;
   readonly config: Config;
   /** The circuits' epoch at the moment when `config` was read. */
   readonly epoch: number;
@@ -117,9 +119,9 @@ export class LocalPoolCandidate implements Candidate {
     mode: AdmissionMode,
     filter: CallFilter,
   ): AdmittedCall | null {
-    const { call, config, epoch } = this.#request;
+    const { formAt, config, epoch } = this.#request;
     for (const target of ahead) {
-      const machineCall = localCall(call, target, config, maxCalls);
+      const machineCall = localCall(formAt(target), target, config, maxCalls);
       if (!filter(machineCall)) continue;
       const id = idOf(target);
       const own = this.#deps.circuits[mode](id, machineCall, epoch);

@@ -74,7 +74,6 @@ export async function callUpstream(
   if (outcome.kind === 'failed' && !isRemoved(id, deps.circuits)) {
     const { epoch } = context;
     deps.circuits.excludeAfter(id, outcome.failure, { model: call.model, epoch });
-    if (outcome.failure.reason === 'unsupported') deps.support.refused(id, call.endpoint);
   }
   return outcome;
 }
@@ -92,7 +91,12 @@ async function pollUntilStarted(
     const outcome =
       polls === 0
         ? await callWithRetry(call, { permits, patience: 'whole_timeout' }, context, deps)
-        : await callOnce(call, { permits, patience: 'whole_timeout', deadline }, context, deps);
+        : await callInEitherForm(
+            call,
+            { permits, patience: 'whole_timeout', deadline },
+            context,
+            deps,
+          );
     if (outcome.kind === 'answered') warmup.used();
     if (outcome.kind !== 'failed' || !isStarting(outcome.failure, warmup.known())) return outcome;
     warmup.seenStarting();
@@ -115,7 +119,7 @@ async function callWithRetry(
 ): Promise<AttemptOutcome> {
   const { circuits, clock, random } = deps;
   const deadline = clock.ticks() + call.timeoutMs;
-  const first = await callOnce(call, { permits, patience, deadline }, context, deps);
+  const first = await callInEitherForm(call, { permits, patience, deadline }, context, deps);
   if (first.kind !== 'failed' || !call.isAlone) return first;
   const { retryAfterMaxMs } = context.config.routing;
   const delayMs = retryDelayMs(first.failure, call.upstream, retryAfterMaxMs, random());
@@ -125,7 +129,8 @@ async function callWithRetry(
   const admission = circuits.admitRetry(id, call, context.epoch);
   if (admission.kind === 'excluded') return first;
   const retryPermits = { ...permits, own: { id, permit: admission.permit } };
-  return callOnce(call, { permits: retryPermits, patience, deadline }, context, deps);
+  const again = { permits: retryPermits, patience, deadline };
+  return callInEitherForm(call, again, context, deps);
 }
 
 interface Once {
@@ -133,6 +138,28 @@ interface Once {
   readonly patience: Patience;
   /** In clock ticks. */
   readonly deadline: number;
+}
+
+/** Calls; an upstream that turns out to lack the endpoint is at once asked for a chat completion. */
+async function callInEitherForm(
+  call: UpstreamCall,
+  once: Once,
+  context: AttemptContext,
+  deps: CallDeps,
+): Promise<AttemptOutcome> {
+  const { circuits, support } = deps;
+  const outcome = await callOnce(call, once, context, deps);
+  const { permits } = once;
+  const { id } = permits.own;
+  const isLacking = outcome.kind === 'failed' && outcome.failure.reason === 'unsupported';
+  if (!isLacking || isRemoved(id, circuits)) return outcome;
+  support.refused(id, call.endpoint);
+  const inChat = call.inChat();
+  if (inChat === null) return outcome;
+  const admission = circuits.admitRetry(id, inChat, context.epoch);
+  if (admission.kind === 'excluded') return outcome;
+  const own = { id, permit: admission.permit };
+  return callOnce(inChat, { ...once, permits: { ...permits, own } }, context, deps);
 }
 
 async function callOnce(
@@ -158,7 +185,7 @@ async function callOnce(
   // Sent first and recorded while it is in flight, which costs the caller no time.
   const sent = sendAttempt(plan, { http, clock }, signal);
   const attempt = attempts.called(call, permits, cause, engineCall);
-  const seen = withoutSecrets(await sent, call.secrets);
+  const seen = inCallersProtocol(withoutSecrets(await sent, call.secrets), call);
   switch (seen.kind) {
     case 'stream':
     case 'bytes':
@@ -181,6 +208,13 @@ async function callOnce(
       return { kind: 'failed', failure };
     }
   }
+}
+
+/** A whole answer, while another upstream can still be called if it cannot be translated. */
+function inCallersProtocol(seen: Seen, { translator, request }: UpstreamCall): Seen {
+  if (translator === null || seen.kind !== 'answer') return seen;
+  const whole = translator.whole(seen.body, request.stream);
+  return whole.kind === 'answer' ? { ...seen, body: whole.body } : whole;
 }
 
 function withoutSecrets(seen: Seen, secrets: readonly string[]): Seen {

@@ -1,5 +1,6 @@
 import type { Config } from '../../config/schema.ts';
-import type { ChatRequest } from '../upstream/chat-request.ts';
+import { type ChatCall, inChat } from '../upstream/call.ts';
+import { isKnownToLack } from '../upstream/known-endpoints.ts';
 import {
   hasModel,
   type LocalTarget,
@@ -7,45 +8,57 @@ import {
   servesModel,
 } from '../upstream/upstreams.ts';
 import { idOf } from './local-balancing.ts';
+import type { EndpointSupport, Speaks } from './endpoint-support.ts';
 import { keepsModel } from './model-choice.ts';
-import type { EndpointSupport } from './endpoint-support.ts';
 
 /** Why an upstream cannot serve a request, however well it is. */
 export type Unsuitable = 'model_mismatch' | 'unsupported';
 
 export interface SuitabilityRequest {
-  readonly request: ChatRequest;
+  readonly call: ChatCall;
   readonly config: Config;
   readonly support: EndpointSupport;
 }
 
 /** Every upstream has the endpoint, with whatever model. */
-export function isForAll(asked: Pick<SuitabilityRequest, 'request' | 'config'>): boolean {
-  return asked.request.endpoint.support === 'required' && !keepsModel(asked);
+export function isForAll({ call, config }: Pick<SuitabilityRequest, 'call' | 'config'>): boolean {
+  const { request } = call;
+  return request.endpoint.support === 'required' && !keepsModel({ request, config });
 }
 
-export function remoteUnsuitable(
-  suitability: SuitabilityRequest,
+/** The request as the upstream takes it: as it is, or as a chat completion. */
+export function formForRemote(
+  asked: SuitabilityRequest,
   upstream: RemoteUpstream,
-): Unsuitable | null {
-  const { request, config, support } = suitability;
-  const { endpoint, model } = request;
-  if (isForAll(suitability)) return null;
-  if (keepsModel(suitability) && !servesModel(upstream, model)) return 'model_mismatch';
-  const speaks = support.speaks(upstream.id, endpoint, config[upstream.id].protocols);
-  return speaks === 'translated' ? 'unsupported' : null;
+): ChatCall | Unsuitable {
+  const { call, support } = asked;
+  const { endpoint, model } = call.request;
+  if (isForAll(asked)) return call;
+  if (keepsModel({ request: call.request, config: asked.config }) && !servesModel(upstream, model))
+    return 'model_mismatch';
+  const { id, protocols, prefill } = upstream;
+  const isKnown = protocols === 'auto' && isKnownToLack(endpoint.upstreamPath, prefill);
+  return formFor(call, isKnown ? 'translated' : support.speaks(id, endpoint, protocols));
 }
 
-export function localUnsuitable(
-  suitability: SuitabilityRequest,
+/** As for a remote upstream. */
+export function formForLocal(
+  asked: SuitabilityRequest,
   target: LocalTarget,
-): Unsuitable | null {
-  const { request, config, support } = suitability;
-  const { endpoint, model } = request;
-  if (isForAll(suitability)) return null;
-  if (keepsModel(suitability) && !hasModel(target, model)) return 'model_mismatch';
-  const speaks = support.speaks(idOf(target), endpoint, config.local.protocols);
-  return speaks === 'translated' ? 'unsupported' : null;
+): ChatCall | Unsuitable {
+  const { call, config, support } = asked;
+  const { endpoint, model } = call.request;
+  if (isForAll(asked)) return call;
+  if (keepsModel({ request: call.request, config: asked.config }) && !hasModel(target, model))
+    return 'model_mismatch';
+  const { protocols } = config.local;
+  const known = { address: '', ownedBy: target.ownedBy };
+  const isKnown = protocols === 'auto' && isKnownToLack(endpoint.upstreamPath, known);
+  return formFor(call, isKnown ? 'translated' : support.speaks(idOf(target), endpoint, protocols));
+}
+
+function formFor(call: ChatCall, speaks: Speaks): ChatCall | Unsuitable {
+  return speaks === 'translated' ? (inChat(call) ?? 'unsupported') : call;
 }
 
 /** As of the machine that comes closest, if none can serve. */
@@ -54,7 +67,7 @@ export function poolUnsuitable(
   targets: readonly LocalTarget[],
 ): Unsuitable | null {
   if (targets.length === 0 || isForAll(suitability)) return null;
-  const reasons = targets.map((target) => localUnsuitable(suitability, target));
-  if (reasons.includes(null)) return null;
-  return reasons.includes('unsupported') ? 'unsupported' : 'model_mismatch';
+  const forms = targets.map((target) => formForLocal(suitability, target));
+  if (forms.some((form) => typeof form === 'object')) return null;
+  return forms.includes('unsupported') ? 'unsupported' : 'model_mismatch';
 }

@@ -24,9 +24,9 @@ const ANTHROPIC_TYPES: ReadonlyMap<number, string> = new Map([
   [529, 'overloaded_error'],
 ]);
 
-/** An error in the shape of Anthropic's APIs. It has no place for a code. */
-export function anthropicError({ status, message }: HttpError) {
+/** An error in the shape of Anthropic's APIs. */
+export function anthropicError({ status, message, code }: HttpError) {
   const other = status < 500 ? 'invalid_request_error' : 'api_error';
   const type = ANTHROPIC_TYPES.get(status) ?? other;
-  return { type: 'error', error: { type, message }, request_id: null };
+  return { type: 'error', error: { type, message, code }, request_id: null, src: 'gateway' };
 }

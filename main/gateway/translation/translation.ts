@@ -37,8 +37,8 @@ export interface TranslatedStream {
   end(): string;
   /** Ends the stream with the protocol's own error event. */
   fail(error: HttpError): string;
-  /** True once the last event or an error was returned. */
-  ended(): boolean;
+  /** `complete` once the last event was returned, `failed` once an error was. */
+  ended(): 'no' | 'complete' | 'failed';
 }
 
 /** Serves callers of one protocol from an upstream that only speaks chat completions. */

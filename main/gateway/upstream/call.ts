@@ -4,6 +4,8 @@ import type { SkipReason } from '#shared/reasons.ts';
 import type { Config } from '../../config/schema.ts';
 import type { HttpRequest } from '../../platform/http/types.ts';
 import type { AnswerMode } from './answer-readers.ts';
+import type { AnswerTranslator } from './answer-translation.ts';
+import type { ChatForm } from './chat-form.ts';
 import { bodyFor, type ChatRequest } from './chat-request.ts';
 import type { ApiEndpoint } from './endpoint.ts';
 import { type OwnHeaders, upstreamHeaders } from './headers.ts';
@@ -32,11 +34,26 @@ export interface ChatCall {
   readonly authorization: string | null;
   /** By the setting or by this request's header, only `local` may be called (docs/routing.md#zero-spend). */
   readonly zeroSpend: boolean;
+  /** For upstreams that speak only chat completions; null where those cannot stand in. */
+  readonly chatForm: (() => ChatForm) | null;
+  /** Of the answer, if this is the chat form of another request. */
+  readonly translator: ((model: string) => AnswerTranslator) | null;
+}
+
+/** As a chat completion; null if it cannot be one. */
+export function inChat(call: ChatCall): ChatCall | null {
+  const form = call.chatForm?.() ?? null;
+  return form?.kind === 'chat' ? { ...call, ...form, chatForm: null } : null;
 }
 
 /** A request prepared for one upstream. */
 export interface UpstreamCall {
   readonly endpoint: ApiEndpoint;
+  readonly request: ChatRequest;
+  /** Null where the answer is in the caller's protocol already. */
+  readonly translator: AnswerTranslator | null;
+  /** The same as a chat completion, should the upstream lack the endpoint; null where it cannot be one. */
+  readonly inChat: () => UpstreamCall | null;
   readonly upstream: UpstreamId;
   readonly provider: string | null;
   /** Empty if the caller leaves the model to the upstream. */
@@ -72,6 +89,12 @@ export function localCall(
   const own = { contentType, authorization: call.authorization ?? endpoint.basicAuth, extra };
   return {
     endpoint: call.request.endpoint,
+    request: call.request,
+    translator: call.translator?.(model ?? '') ?? null,
+    inChat: () => {
+      const other = config.local.protocols === 'auto' ? inChat(call) : null;
+      return other === null ? null : localCall(other, target, config, peers);
+    },
     upstream: 'local',
     provider: target.provider,
     model: model ?? '',
@@ -93,6 +116,12 @@ export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCa
   const own = { contentType: call.request.contentType, ...keyHeaders(call.request, upstream) };
   return {
     endpoint: call.request.endpoint,
+    request: call.request,
+    translator: call.translator?.(model ?? call.request.model ?? '') ?? null,
+    inChat: () => {
+      const other = upstream.protocols === 'auto' ? inChat(call) : null;
+      return other === null ? null : remoteCall(other, upstream);
+    },
     upstream: id,
     provider: null,
     model: model ?? '',

@@ -1,4 +1,6 @@
 import type { GatewayError } from '../http/errors.ts';
+import type { TokenCount } from '../translation/messages/count-tokens.ts';
+import type { ProtocolTranslation } from '../translation/translation.ts';
 import type { AnswerScan } from './answer-scan.ts';
 import type { Assembly } from './assembly.ts';
 import type { Substance } from './completion.ts';
@@ -31,10 +33,14 @@ export interface ApiEndpoint {
   /** The model that was asked for is never replaced: vectors of two models do not compare. */
   readonly keepsModel: boolean;
   /**
-   * `required`: an upstream without it is misconfigured. `optional`: it is passed over. `translatable`: the same, and
+   * `required`: an upstream without it is misconfigured. `optional`: it is passed over. `translatable`: the same, unless
    * chat completions can stand in for it.
    */
   readonly support: 'required' | 'optional' | 'translatable';
+  /** Makes a chat completion of a request, and of its answer the endpoint's own. */
+  readonly translation?: ProtocolTranslation;
+  /** Answers in place of upstreams that lack the endpoint. */
+  readonly estimate?: (body: unknown) => TokenCount;
   /** Whose header carries the key: OpenAI's `Authorization` or Anthropic's `x-api-key`. */
   readonly vendor: 'openai' | 'anthropic';
 }

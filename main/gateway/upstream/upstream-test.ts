@@ -41,7 +41,14 @@ async function once(
   { http, clock }: TestDeps,
 ): Promise<UpstreamTest> {
   const request = requestWith(limitField);
-  const call = callFor({ request, headers: {}, authorization: null, zeroSpend: false });
+  const call = callFor({
+    request,
+    headers: {},
+    authorization: null,
+    zeroSpend: false,
+    chatForm: null,
+    translator: null,
+  });
   const startedAt = clock.ticks();
   const maxMs = call.upstream === 'ondemand' ? call.timeoutMs : MAX_TEST_MS;
   const timeoutMs = Math.min(call.timeoutMs, maxMs);

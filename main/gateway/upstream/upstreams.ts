@@ -14,6 +14,9 @@ export interface BaseAddress {
   readonly basicAuth: string | null;
 }
 
+/** Which endpoints an upstream has: found out, or set by the owner. */
+export type Protocols = 'auto' | 'native' | 'chat';
+
 /** A configured hosted upstream, or `ondemand`. */
 export interface RemoteUpstream {
   readonly id: HostedId | 'ondemand';
@@ -29,6 +32,7 @@ export interface RemoteUpstream {
   readonly timeoutMs: number;
   readonly assemble: boolean;
   readonly prefill: PrefillFacts;
+  readonly protocols: Protocols;
 }
 
 /** The engine or provider that serves `local` for one request. */
@@ -70,7 +74,8 @@ export function parseBaseAddress(baseUrl: string, id: UpstreamId): BaseAddress {
 /** The hosted upstreams that are configured, in routing order, then `ondemand`. */
 export function remoteUpstreams(config: Config): RemoteUpstream[] {
   return [...HOSTED_IDS, 'ondemand' as const].flatMap((id) => {
-    const { baseUrl, apiKey, model, models, headers, timeoutMs, assemble, prefill } = config[id];
+    const { baseUrl, apiKey, model, models, headers, timeoutMs, assemble, prefill, protocols } =
+      config[id];
     if (baseUrl === null) return [];
     const endpoint = parseBaseAddress(baseUrl, id);
     const address = `${new URL(baseUrl).hostname}${endpoint.basePath}/`;
@@ -86,6 +91,7 @@ export function remoteUpstreams(config: Config): RemoteUpstream[] {
         timeoutMs,
         assemble,
         prefill: { setting: prefill, address, ownedBy: null },
+        protocols,
       },
     ];
   });

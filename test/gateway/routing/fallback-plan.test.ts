@@ -59,7 +59,14 @@ function planFor({ states, isSlow, zeroSpend, hedge }: Situation): FallbackPlan 
   const target = { provider: null, endpoint, models: null, ownedBy: null, gatewayToken: null };
   return new FallbackPlan(
     {
-      call: { request, headers: {}, authorization: null, zeroSpend },
+      call: {
+        request,
+        headers: {},
+        authorization: null,
+        zeroSpend,
+        chatForm: null,
+        translator: null,
+      },
       config,
       remotes: remoteUpstreams(config),
       epoch: 0,

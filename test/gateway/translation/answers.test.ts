@@ -293,8 +293,9 @@ test.each([
   const error = { status, code: 'c', message: 'm', param: 'p' };
   expect(MESSAGES.errorBody(error)).toEqual({
     type: 'error',
-    error: { type, message: 'm' },
+    error: { type, message: 'm', code: 'c' },
     request_id: null,
+    src: 'gateway',
   });
   expect(RESPONSES.errorBody(error)).toMatchObject({
     error: { message: 'm', code: 'c', param: 'p' },

@@ -35,7 +35,14 @@ test('a call goes to the path of its endpoint, behind the API version of the ups
   );
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
   const request = requested({ model: 'm', input: 'text' });
-  const call = { request, headers: {}, authorization: null, zeroSpend: false };
+  const call = {
+    request,
+    headers: {},
+    authorization: null,
+    zeroSpend: false,
+    chatForm: null,
+    translator: null,
+  };
   const calls = remoteUpstreams(loaded.config).map((upstream) => remoteCall(call, upstream));
   expect(calls.map(({ upstream, write }) => [upstream, write().path])).toEqual([
     ['hosted_a', '/v1/embeddings'],

@@ -9,7 +9,7 @@ import {
 import type { RequestContext } from '../../routing/router.ts';
 import type { AnswerMode } from '../../upstream/answer-readers.ts';
 import type { UpstreamCall } from '../../upstream/call.ts';
-import { bodyFor } from '../../upstream/chat-request.ts';
+import { bodyFor, type ChatRequest } from '../../upstream/chat-request.ts';
 import type { Failure } from '../../upstream/failure.ts';
 import { continuedBody, isDeterministic } from './continuation.ts';
 import type { Prefills } from './prefills.ts';
@@ -23,6 +23,8 @@ export interface ResumeDeps extends CallDeps {
 
 /** An answer that broke off, and the bytes that were sent of it. */
 export interface BrokenAnswer {
+  /** As it was asked for. */
+  readonly request: ChatRequest;
   /** The dispatch of its last part. */
   readonly source: Dispatch;
   /** The source was asked to continue and seems to have begun the answer anew. */
@@ -48,14 +50,14 @@ const NOT_RESUMED: ResumeResult = { kind: 'not_resumed' };
  * or, where the request is deterministic, to repeat it. The sent bytes are parsed here and not before.
  */
 export async function resumeAnswer(
-  { source, hasRestarted, plan, sent }: BrokenAnswer,
+  { request, source, hasRestarted, plan, sent }: BrokenAnswer,
   context: RequestContext,
   deps: ResumeDeps,
 ): Promise<ResumeResult> {
   const { call: broken } = source.admitted;
   const transcript = await readTranscriptInTurns(sent);
   const resumer =
-    transcript.kind === 'transcript' ? createResumer(transcript, context, deps) : null;
+    transcript.kind === 'transcript' ? createResumer(request, transcript, context, deps) : null;
   if (hasRestarted) {
     deps.prefills.refused(broken);
     const repeated = (await resumer?.repeat(source)) ?? NOT_RESUMED;
@@ -157,18 +159,30 @@ interface Resumer {
 }
 
 /** Calls upstreams for the rest of the answer that begins with `transcript`. */
-function createResumer(transcript: Transcript, context: RequestContext, deps: ResumeDeps): Resumer {
-  const { request } = context.call;
+function createResumer(
+  request: ChatRequest,
+  transcript: Transcript,
+  context: RequestContext,
+  deps: ResumeDeps,
+): Resumer {
   const canRepeat = isDeterministic(request);
   const attemptContext = { ...context, cause: 'resume' as const };
   const cached = new Map<UpstreamCall, readonly ResumeRequest[]>();
 
   /** In order of preference. */
   function requestsFor(call: UpstreamCall): readonly ResumeRequest[] {
+    if (sameForm(call) === null) return [];
     const requests = cached.get(call) ?? [...continuationFor(call), ...repetitionFor(call)];
     // Not cached where there is none: its engine may be known by the next time.
     if (requests.length > 0) cached.set(call, requests);
     return requests;
+  }
+
+  /** The call as a chat completion if the broken one was. */
+  function sameForm(call: UpstreamCall): UpstreamCall | null {
+    if (call.request === request) return call;
+    const other = call.inChat();
+    return other?.request === request ? other : null;
   }
 
   function continuationFor(call: UpstreamCall): readonly ResumeRequest[] {
@@ -191,7 +205,9 @@ function createResumer(transcript: Transcript, context: RequestContext, deps: Re
     admitted: AdmittedCall,
     resumeRequest: ResumeRequest,
   ): Promise<ResumeEnd> {
-    const outcome = await callUpstream(withRequest(admitted, resumeRequest), attemptContext, deps);
+    const call = sameForm(admitted.call) ?? admitted.call;
+    const rest = { call: withRequest(call, resumeRequest), permits: admitted.permits };
+    const outcome = await callUpstream(rest, attemptContext, deps);
     if (outcome.kind !== 'answered') return outcome;
     const { splice } = resumeRequest;
     const mode = withJsonEcho(splice, outcome.seen);
@@ -236,9 +252,10 @@ const PREFILL_REFUSALS: ReadonlySet<string> = new Set(['http_400', 'http_422']);
 
 const modelOf = ({ model }: UpstreamCall) => (model === '' ? null : model);
 
-function withRequest({ call, permits }: AdmittedCall, { body, mode }: ResumeRequest): AdmittedCall {
+/** Its answer is spliced first, and translated then if it has to be. */
+function withRequest(call: UpstreamCall, { body, mode }: ResumeRequest): UpstreamCall {
   const write = () => ({ ...call.write(), body });
-  return { permits, call: { ...call, mode, promptBytes: body.length, write } };
+  return { ...call, translator: null, mode, promptBytes: body.length, write };
 }
 
 /** Engines that stream only new text may echo in a JSON answer, as llama.cpp does. */

@@ -68,14 +68,14 @@ class MessageStream implements TranslatedStream {
   readonly #answer: MessageAnswer;
   #out = '';
   #hasBegun = false;
-  #hasEnded = false;
+  #ended: 'no' | 'complete' | 'failed' = 'no';
 
   constructor(exchange: Exchange) {
     this.#answer = new MessageAnswer(exchange, (event) => this.#emit(event));
   }
 
   push(chunk: unknown): string {
-    if (this.#hasEnded) return '';
+    if (this.#ended !== 'no') return '';
     const part = readChatAnswer(chunk);
     if (part.kind === 'error') return this.fail(badResponse(part.message));
     this.#answer.note(part);
@@ -89,12 +89,12 @@ class MessageStream implements TranslatedStream {
   }
 
   end(): string {
-    if (this.#hasEnded) return '';
+    if (this.#ended !== 'no') return '';
     this.#begin();
     const ending = this.#answer.finish();
     const problem = ending === null ? NO_FINISH : this.#answer.blocks.problem();
     if (problem !== null) return this.fail(badResponse(problem));
-    this.#hasEnded = true;
+    this.#ended = 'complete';
     const usage = usageObject(this.#answer.usage);
     this.#emit({ type: 'message_delta', delta: ending, usage });
     this.#emit({ type: 'message_stop' });
@@ -102,14 +102,14 @@ class MessageStream implements TranslatedStream {
   }
 
   fail(error: HttpError): string {
-    if (this.#hasEnded) return '';
-    this.#hasEnded = true;
+    if (this.#ended !== 'no') return '';
+    this.#ended = 'failed';
     this.#emit(anthropicError(error));
     return this.#take();
   }
 
-  ended(): boolean {
-    return this.#hasEnded;
+  ended(): 'no' | 'complete' | 'failed' {
+    return this.#ended;
   }
 
   #begin(): void {

@@ -86,14 +86,14 @@ class ResponseStream implements TranslatedStream {
   #sequence = 0;
   #out = '';
   #hasBegun = false;
-  #hasEnded = false;
+  #ended: 'no' | 'complete' | 'failed' = 'no';
 
   constructor(exchange: Exchange) {
     this.#answer = new ResponseAnswer(exchange, (type, fields) => this.#emit(type, fields));
   }
 
   push(chunk: unknown): string {
-    if (this.#hasEnded) return '';
+    if (this.#ended !== 'no') return '';
     const part = readChatAnswer(chunk);
     if (part.kind === 'error') return this.fail(badResponse(part.message));
     this.#answer.begin(part);
@@ -103,29 +103,29 @@ class ResponseStream implements TranslatedStream {
   }
 
   end(): string {
-    if (this.#hasEnded) return '';
+    if (this.#ended !== 'no') return '';
     this.#begin();
     const progress = this.#answer.finish();
     if (progress === null) return this.fail(badResponse(NO_FINISH));
-    this.#hasEnded = true;
+    this.#ended = 'complete';
     this.#emit(`response.${progress.status}`, { response: this.#answer.object(progress) });
     return this.#take();
   }
 
   fail(error: HttpError): string {
-    if (this.#hasEnded) return '';
+    if (this.#ended !== 'no') return '';
     this.#begin();
-    this.#hasEnded = true;
+    this.#ended = 'failed';
     // Some clients know the one event, some the other; OpenAI sends an error flat or nested.
     const body = openAiError(error).error;
     const { message, code, param } = body;
-    this.#emit('error', { message, code, param, error: body });
+    this.#emit('error', { message, code, param, error: body, src: 'gateway' });
     this.#emit('response.failed', { response: this.#answer.object({ status: 'failed', error }) });
     return this.#take();
   }
 
-  ended(): boolean {
-    return this.#hasEnded;
+  ended(): 'no' | 'complete' | 'failed' {
+    return this.#ended;
   }
 
   #begin(): void {

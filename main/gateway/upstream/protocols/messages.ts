@@ -1,5 +1,7 @@
 import { isObject } from '#shared/objects.ts';
 import { errorBody, type GatewayError } from '../../http/errors.ts';
+import { countTokens } from '../../translation/messages/count-tokens.ts';
+import { MESSAGES as MESSAGES_TRANSLATION } from '../../translation/messages/messages.ts';
 import { type ApiEndpoint, ONE_WHOLE, pathsOf } from '../endpoint.ts';
 import { requiresList } from './fields.ts';
 import { ANY_LIST, createMemberScan, NUMBER } from './member-scan.ts';
@@ -38,6 +40,7 @@ export const MESSAGES: ApiEndpoint = {
     takesBytes: false,
   },
   support: 'translatable',
+  translation: MESSAGES_TRANSLATION,
 };
 
 export const COUNT_TOKENS: ApiEndpoint = {
@@ -50,7 +53,8 @@ export const COUNT_TOKENS: ApiEndpoint = {
     stream: null,
     takesBytes: false,
   },
-  support: 'optional',
+  support: 'translatable',
+  estimate: countTokens,
 };
 
 /** A block's start counts unless text or thinking is to follow; so does a stop reason, even without any text. */

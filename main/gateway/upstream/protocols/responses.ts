@@ -1,5 +1,6 @@
 import { isObject } from '#shared/objects.ts';
 import { errorBody, type GatewayError } from '../../http/errors.ts';
+import { RESPONSES as RESPONSES_TRANSLATION } from '../../translation/responses/responses.ts';
 import type { Assembly } from '../assembly.ts';
 import { writeJson } from '../completion.ts';
 import { type ApiEndpoint, pathsOf } from '../endpoint.ts';
@@ -43,6 +44,7 @@ export const RESPONSES: ApiEndpoint = {
   isResumable: false,
   keepsModel: false,
   support: 'translatable',
+  translation: RESPONSES_TRANSLATION,
   vendor: 'openai',
 };
 

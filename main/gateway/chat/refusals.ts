@@ -1,0 +1,53 @@
+import type { GatewayError } from '../http/errors.ts';
+import type { ApiEndpoint } from '../upstream/endpoint.ts';
+import type { AdmissionView } from './admission.ts';
+
+const NO_MEDIA = { status: 415, code: 'unsupported_media_type' } as const;
+
+export const UNSUPPORTED_MEDIA: Readonly<Record<ApiEndpoint['body'], GatewayError>> = {
+  json: {
+    ...NO_MEDIA,
+    message: 'The body must be JSON, uncompressed: send "Content-Type: application/json".',
+  },
+  multipart: {
+    ...NO_MEDIA,
+    message: 'The body must be a form, uncompressed: send "Content-Type: multipart/form-data".',
+  },
+};
+
+export const OVERLOADED: GatewayError = {
+  status: 503,
+  code: 'overloaded',
+  message:
+    'The requests in flight hold as many bytes as SWITCHYARD_MAX_BODIES_IN_FLIGHT_BYTES allows; try again in a moment.',
+  retryAfterMs: 1000,
+};
+
+export const STALLED: GatewayError = {
+  status: 408,
+  code: 'request_timeout',
+  message: 'Nothing more of the body came for 20 s.',
+};
+
+export function tooMany({ limit }: AdmissionView): GatewayError {
+  return {
+    status: 503,
+    code: 'overloaded',
+    message: `${limit} requests are in flight, as many as SWITCHYARD_MAX_CONCURRENT_REQUESTS allows, and others are waiting; try again in a moment.`,
+    retryAfterMs: 2000,
+  };
+}
+
+/** The limit of a body and the setting that it comes from. */
+export interface Limit {
+  readonly maxBytes: number;
+  readonly setting: 'MAX_BODY_BYTES' | 'MAX_BODIES_IN_FLIGHT_BYTES';
+}
+
+export function tooLarge({ maxBytes, setting }: Limit): GatewayError {
+  return {
+    status: 413,
+    code: 'body_too_large',
+    message: `The body is over ${maxBytes} bytes; SWITCHYARD_${setting} raises the limit.`,
+  };
+}

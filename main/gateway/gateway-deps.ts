@@ -1,0 +1,57 @@
+import type { AppInfo, ProvidersSummary } from '#shared/live.ts';
+import type { Config } from '../config/schema.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { HttpClient } from '../platform/http/types.ts';
+import type { Log } from '../platform/log.ts';
+import type { StateFile } from '../platform/state-file.ts';
+import type { AboutApp } from './api/access-handlers.ts';
+import type { AgentApi } from './api/agent-handlers.ts';
+import type { SettingsApi } from './api/control-handlers.ts';
+import type { OwnPackage } from './api/install-handlers.ts';
+import type { OnPortTaken } from './api/lifecycle.ts';
+import type { ProvidersApi } from './api/provider-handlers.ts';
+import type { Route } from './api/routes.ts';
+import type { NamedKeys } from './auth/named-keys.ts';
+import type { ReportProviderResult } from './monitoring/request-log.ts';
+import type { ProvidersKnown } from './monitoring/status.ts';
+import type { LocalChoice } from './upstream/call.ts';
+
+export interface GatewayDeps {
+  readonly config: () => Config;
+  readonly settings: SettingsApi;
+  readonly keys: NamedKeys;
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly log: Log;
+  readonly pickLocal: () => LocalChoice;
+  readonly providers: GatewayProviders;
+  /** The agent of this machine; null while it is switched off. */
+  readonly agent: AgentApi | null;
+  /** Opens the file that stores what `save` returns. */
+  readonly keep: (save: () => unknown) => StateFile;
+  /** The same for the browsers with standing control. */
+  readonly keepBrowsers: (save: () => unknown) => StateFile;
+  readonly about: AboutApp;
+  readonly controlToken: string;
+  /** What other machines install. */
+  readonly ownPackage: () => Promise<OwnPackage>;
+  readonly windowDirectory: string;
+  /** What the window shows of the app; the gateway adds the address. */
+  readonly app: () => Omit<AppInfo, 'baseUrl'>;
+  readonly onPortTaken: OnPortTaken;
+  /** Further routes, such as the demo's. */
+  readonly moreRoutes: readonly Route[];
+}
+
+export interface GatewayProviders {
+  readonly api: ProvidersApi;
+  /** For the status report. */
+  readonly known: () => ProvidersKnown;
+  /** For the window. */
+  readonly summary: () => ProvidersSummary;
+  readonly isKnown: (id: string) => boolean;
+  /** Called with the results of calls to providers. */
+  readonly routed: ReportProviderResult;
+}

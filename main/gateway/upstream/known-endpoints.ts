@@ -1,0 +1,30 @@
+/** What is known of an upstream before it is asked. */
+interface Known {
+  /** Host and path of the base address, with a slash at the end; empty for `local`. */
+  readonly address: string;
+  /** The `owned_by` of its models, which identifies some engines; null while unknown. */
+  readonly ownedBy: string | null;
+}
+
+const MESSAGES = ['/messages', '/messages/count_tokens'];
+const RESPONSES = ['/responses'];
+
+/** Services whose documentation has no such endpoint. One that adds it is asked with `_PROTOCOLS=native`. */
+const LACKING: readonly (readonly [address: RegExp, paths: readonly string[]])[] = [
+  [/^api\.openai\.com\//, MESSAGES],
+  [/^[^/]+\.openai\.azure\.com\//, MESSAGES],
+  [/^api\.groq\.com\//, MESSAGES],
+  [/^api\.anthropic\.com\//, RESPONSES],
+  [/^api\.deepseek\.com\/anthropic\//, RESPONSES],
+  [/^api\.deepseek\.com\/(?!anthropic\/)/, [...RESPONSES, ...MESSAGES]],
+  [/^api\.mistral\.ai\//, [...RESPONSES, ...MESSAGES]],
+];
+
+/**
+ * Whether an upstream is better asked for a chat completion. The streamed responses of llama.cpp (b11669) have no
+ * `output_index`, without which OpenAI's clients throw, and call an answer that was cut off `completed`.
+ */
+export function isKnownToLack(path: string, { address, ownedBy }: Known): boolean {
+  if (ownedBy === 'llamacpp' && RESPONSES.includes(path)) return true;
+  return LACKING.some(([at, paths]) => at.test(address) && paths.includes(path));
+}

@@ -1,0 +1,139 @@
+import { createOpenAI } from '@ai-sdk/openai';
+import { APICallError, generateText, jsonSchema, Output, stepCountIs, streamText, tool } from 'ai';
+import { describe, expect, test } from 'vitest';
+import { SAID, type Said } from '../support/chat-answers.ts';
+import { startGateway } from '../support/gateway.ts';
+import { startSpeaker, WAYS } from '../support/speakers.ts';
+import { chunk, cut, error, ROLE, stall, startUpstream, type Script } from '../support/upstream.ts';
+
+// The Vercel AI SDK, unmodified, over `@ai-sdk/openai` as it comes: its default is the Responses API.
+
+const modelOf = (url: string) =>
+  createOpenAI({ baseURL: `${url}/v1`, apiKey: 'of-the-caller' })('my-model');
+
+const ONCE = { prompt: 'hi', maxRetries: 0 } as const;
+
+const CALLS: Said = {
+  ...SAID,
+  text: 'Let me see.',
+  calls: [{ id: 'call_1', name: 'weather', arguments: '{"city":"Oslo"}' }],
+  finish: 'tool_calls',
+};
+
+function weather(asked: unknown[]) {
+  return tool({
+    description: 'weather',
+    inputSchema: jsonSchema<{ city: string }>({
+      type: 'object',
+      properties: { city: { type: 'string' } },
+    }),
+    execute(input) {
+      asked.push(input);
+      return 'rain';
+    },
+  });
+}
+
+describe.each(WAYS)('$way through $place', (way) => {
+  test('a text, plain and streamed, with usage', async () => {
+    const model = modelOf((await startSpeaker(way, SAID)).url);
+    const { text, finishReason, usage } = await generateText({ model, ...ONCE });
+    expect([text, finishReason]).toEqual(['Hello.', 'stop']);
+    expect(usage).toMatchObject({ inputTokens: 12, outputTokens: 7 });
+    const pieces: string[] = [];
+    const streamed = streamText({ model, ...ONCE });
+    for await (const piece of streamed.textStream) pieces.push(piece);
+    expect([pieces.join(''), await streamed.finishReason]).toEqual(['Hello.', 'stop']);
+  });
+
+  test.each(['generateText', 'streamText'])(
+    'a tool runs in %s, and the turn after it',
+    async (how) => {
+      const { url, bodies } = await startSpeaker(way, CALLS, { ...SAID, text: 'Rain.' });
+      const asked: unknown[] = [];
+      const tools = { weather: weather(asked) };
+      const ask = { model: modelOf(url), ...ONCE, tools, stopWhen: stepCountIs(2) };
+      const text =
+        how === 'generateText' ? (await generateText(ask)).text : await streamText(ask).text;
+      expect([text, asked]).toEqual(['Rain.', [{ city: 'Oslo' }]]);
+      // The SDK refers to its own earlier answer by the id of the item.
+      expect(bodies()[1]?.['messages']).toMatchObject([
+        { role: 'user' },
+        { role: 'assistant', content: 'Let me see.', tool_calls: [{ id: 'call_1' }] },
+        { role: 'tool', tool_call_id: 'call_1', content: 'rain' },
+      ]);
+    },
+  );
+
+  test('structured output', async () => {
+    const { url, bodies } = await startSpeaker(way, { ...SAID, text: '{"a":1}' });
+    const schema = jsonSchema<{ a: number }>({
+      type: 'object',
+      properties: { a: { type: 'number' } },
+    });
+    const output = Output.object({ schema });
+    const result = await generateText({ model: modelOf(url), ...ONCE, output });
+    expect(result.output).toEqual({ a: 1 });
+    expect(bodies()[0]?.['response_format']).toMatchObject({ type: 'json_schema' });
+  });
+
+  test('an image', async () => {
+    const { url, bodies } = await startSpeaker(way, SAID);
+    const image = new Uint8Array([0x89, 0x50, 0x4e, 0x47]);
+    const content = [{ type: 'file' as const, data: image, mediaType: 'image/png' }];
+    await generateText({
+      model: modelOf(url),
+      maxRetries: 0,
+      messages: [{ role: 'user', content }],
+    });
+    expect(JSON.stringify(bodies()[0])).toContain('data:image/png;base64,iVBORw==');
+  });
+});
+
+async function startChat(script: Script) {
+  const upstream = await startUpstream(script);
+  const gateway = await startGateway({
+    HOSTED_A_BASE_URL: upstream.url,
+    HOSTED_A_PROTOCOLS: 'chat',
+  });
+  return { upstream, model: modelOf(gateway.url) };
+}
+
+test('a translated answer that breaks off is an error part, not the end of a whole answer', async () => {
+  const { model } = await startChat(cut(ROLE, chunk({ content: 'half' })));
+  const errors: unknown[] = [];
+  const onError = (part: { readonly error: unknown }) => void errors.push(part.error);
+  const result = streamText({ model, ...ONCE, onError });
+  let text = '';
+  for await (const piece of result.textStream) text += piece;
+  expect([text, errors.length > 0, await result.finishReason]).toEqual(['half', true, 'error']);
+});
+
+test('a client that aborts a translated answer takes its call along', async () => {
+  const { upstream, model } = await startChat(stall(ROLE, chunk({ content: 'half' })));
+  const abort = new AbortController();
+  const onError = () => {};
+  const result = streamText({ model, ...ONCE, abortSignal: abort.signal, onError });
+  for await (const piece of result.textStream) {
+    expect(piece).toBe('half');
+    abort.abort();
+  }
+  await (
+    await upstream.call(1)
+  ).gone;
+});
+
+test('errors of translated answers are API call errors with status and words', async () => {
+  const { upstream, model } = await startChat(error(400, 'bad temperature'));
+  const thrownBy = (ask: object) =>
+    generateText({ model, ...ONCE, ...ask }).then(
+      () => null,
+      (reason: unknown) => (APICallError.isInstance(reason) ? reason : null),
+    );
+  expect(await thrownBy({})).toMatchObject({ statusCode: 400, message: 'bad temperature' });
+  const state = { providerOptions: { openai: { previousResponseId: 'resp_1' } } };
+  const refused = await thrownBy(state);
+  expect(refused?.message).toContain("'previous_response_id'");
+  upstream.script = error(503);
+  expect(await thrownBy({})).toMatchObject({ statusCode: 503, isRetryable: true });
+});

@@ -1,0 +1,136 @@
+import { Anthropic, APIError, BadRequestError } from '@anthropic-ai/sdk';
+import { describe, expect, test } from 'vitest';
+import { SAID, type Said } from '../support/chat-answers.ts';
+import { startGateway } from '../support/gateway.ts';
+import { startSpeaker, WAYS } from '../support/speakers.ts';
+import { chunk, cut, error, ROLE, stall, startUpstream, type Script } from '../support/upstream.ts';
+
+// The `@anthropic-ai/sdk` package, unmodified, at upstreams with the Messages API and without it.
+
+const clientOf = (url: string) =>
+  new Anthropic({ baseURL: url, apiKey: 'of-the-caller', maxRetries: 0 });
+
+const ASK = {
+  model: 'm',
+  max_tokens: 16,
+  messages: [{ role: 'user' as const, content: 'hi' }],
+};
+
+const WEATHER = {
+  name: 'weather',
+  input_schema: { type: 'object' as const, properties: { city: { type: 'string' } } },
+};
+
+const CALLS: Said = {
+  ...SAID,
+  text: 'Let me see.',
+  reasoning: 'Look it up.',
+  calls: [
+    { id: 'call_1', name: 'weather', arguments: '{"city":"Oslo"}' },
+    { id: 'call_2', name: 'weather', arguments: '{"city":"Bergen"}' },
+  ],
+  finish: 'tool_calls',
+};
+
+describe.each(WAYS)('$way through $place', (way) => {
+  test('a message, plain and streamed, with its usage', async () => {
+    const { url } = await startSpeaker(way, SAID);
+    const client = clientOf(url);
+    const whole = await client.messages.create(ASK);
+    expect(whole).toMatchObject({
+      content: [{ type: 'text', text: 'Hello.' }],
+      stop_reason: 'end_turn',
+      usage: { input_tokens: 8, cache_read_input_tokens: 4, output_tokens: 7 },
+    });
+    const stream = client.messages.stream(ASK);
+    const texts: string[] = [];
+    stream.on('text', (text) => void texts.push(text));
+    expect((await stream.finalMessage()).content).toMatchObject(whole.content);
+    expect(texts.join('')).toBe('Hello.');
+  });
+
+  test('parallel tool calls with thinking, and the turn after their results', async () => {
+    const { url, bodies } = await startSpeaker(way, CALLS, { ...SAID, text: 'Rain.' });
+    const client = clientOf(url);
+    const asked = { ...ASK, tools: [WEATHER] };
+    const first = await client.messages.stream(asked).finalMessage();
+    expect(first.stop_reason).toBe('tool_use');
+    const calls = first.content.filter((block) => block.type === 'tool_use');
+    expect(calls.map(({ input }) => input)).toEqual([{ city: 'Oslo' }, { city: 'Bergen' }]);
+    const results = calls.map(({ id }) => ({
+      type: 'tool_result' as const,
+      tool_use_id: id,
+      content: 'rain',
+    }));
+    const second = await client.messages.create({
+      ...asked,
+      messages: [
+        ...ASK.messages,
+        { role: 'assistant', content: first.content },
+        { role: 'user', content: results },
+      ],
+    });
+    expect(second.content).toMatchObject([{ type: 'text', text: 'Rain.' }]);
+    expect(bodies()[1]?.['messages']).toMatchObject([
+      { role: 'user' },
+      { role: 'assistant', reasoning_content: 'Look it up.', tool_calls: [{}, {}] },
+      { role: 'tool', tool_call_id: 'call_1', content: 'rain' },
+      { role: 'tool', tool_call_id: 'call_2', content: 'rain' },
+    ]);
+  });
+
+  test('an image and a system text', async () => {
+    const { url, bodies } = await startSpeaker(way, SAID);
+    const source = { type: 'base64' as const, media_type: 'image/png' as const, data: 'AA==' };
+    const messages = [{ role: 'user' as const, content: [{ type: 'image' as const, source }] }];
+    await clientOf(url).messages.create({ ...ASK, system: 'Be brief.', messages });
+    expect(bodies()[0]?.['messages']).toMatchObject([
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: [{ image_url: { url: 'data:image/png;base64,AA==' } }] },
+    ]);
+  });
+
+  test('the number of tokens', async () => {
+    const { url } = await startSpeaker(way, SAID);
+    const { model, messages } = ASK;
+    const { input_tokens: count } = await clientOf(url).messages.countTokens({ model, messages });
+    expect(count).toBeGreaterThan(0);
+  });
+});
+
+/** A client of a gateway in front of an upstream that speaks chat completions. */
+async function startChat(script: Script) {
+  const upstream = await startUpstream(script);
+  const gateway = await startGateway({
+    HOSTED_A_BASE_URL: upstream.url,
+    HOSTED_A_PROTOCOLS: 'chat',
+  });
+  return { upstream, client: clientOf(gateway.url) };
+}
+
+test('a translated message that breaks off makes the client throw', async () => {
+  const { client } = await startChat(cut(ROLE, chunk({ content: 'half' })));
+  await expect(client.messages.stream(ASK).finalMessage()).rejects.toThrow(/broke off/);
+});
+
+test('a client that aborts a translated message takes its call along', async () => {
+  const { upstream, client } = await startChat(stall(ROLE, chunk({ content: 'half' })));
+  const stream = client.messages.stream(ASK);
+  stream.on('text', () => stream.abort());
+  await expect(stream.finalMessage()).rejects.toThrow(/abort/i);
+  await (
+    await upstream.call(1)
+  ).gone;
+});
+
+test('errors of translated messages have the client’s classes', async () => {
+  const { upstream, client } = await startChat(error(400, 'bad temperature'));
+  const refused = client.messages.create(ASK);
+  await expect(refused).rejects.toThrow(BadRequestError);
+  await expect(refused).rejects.toThrow(/bad temperature/);
+  const tools = [{ type: 'web_search_20250305' as const, name: 'web_search' as const }];
+  const search = client.messages.create({ ...ASK, tools });
+  await expect(search).rejects.toThrow(/'tools\[0\]\.type'/);
+  upstream.script = error(503);
+  await expect(client.messages.create(ASK)).rejects.toThrow(APIError);
+});

@@ -1,0 +1,138 @@
+import { BadRequestError, InternalServerError, OpenAI } from 'openai';
+import { describe, expect, test } from 'vitest';
+import { SAID, type Said } from '../support/chat-answers.ts';
+import { startGateway } from '../support/gateway.ts';
+import { startSpeaker, WAYS } from '../support/speakers.ts';
+import { chunk, cut, error, ROLE, stall, startUpstream, type Script } from '../support/upstream.ts';
+
+// The `openai` package, unmodified: its Responses API, at upstreams that have it and at those that do not.
+
+const clientOf = (url: string) =>
+  new OpenAI({ baseURL: `${url}/v1`, apiKey: 'of-the-caller', maxRetries: 0 });
+
+const CALLS: Said = {
+  ...SAID,
+  text: '',
+  reasoning: 'Look it up.',
+  calls: [
+    { id: 'call_1', name: 'weather', arguments: '{"city":"Oslo"}' },
+    { id: 'call_2', name: 'weather', arguments: '{"city":"Bergen"}' },
+  ],
+  finish: 'tool_calls',
+};
+
+const WEATHER = {
+  type: 'function' as const,
+  name: 'weather',
+  parameters: { type: 'object', properties: { city: { type: 'string' } } },
+  strict: false,
+};
+
+const ASK = { model: 'm', input: 'hi' };
+
+describe.each(WAYS)('$way through $place', (way) => {
+  test('a response, plain and streamed, with its usage', async () => {
+    const { url } = await startSpeaker(way, SAID);
+    const client = clientOf(url);
+    const whole = await client.responses.create(ASK);
+    expect([whole.output_text, whole.status]).toEqual(['Hello.', 'completed']);
+    expect(whole.usage).toMatchObject({ input_tokens: 12, output_tokens: 7, total_tokens: 19 });
+    const stream = client.responses.stream(ASK);
+    const pieces: string[] = [];
+    stream.on('response.output_text.delta', ({ delta }) => void pieces.push(delta));
+    const streamed = await stream.finalResponse();
+    expect([pieces.join(''), streamed.output_text]).toEqual(['Hello.', 'Hello.']);
+    expect(streamed.usage).toEqual(whole.usage);
+  });
+
+  test('parallel tool calls, and the turn after their results', async () => {
+    const { url, bodies } = await startSpeaker(way, CALLS, { ...SAID, text: 'Rain.' });
+    const client = clientOf(url);
+    const first = await client.responses.stream({ ...ASK, tools: [WEATHER] }).finalResponse();
+    const calls = first.output.filter((item) => item.type === 'function_call');
+    expect(calls.map(({ call_id: id, arguments: args }) => [id, JSON.parse(args)])).toEqual([
+      ['call_1', { city: 'Oslo' }],
+      ['call_2', { city: 'Bergen' }],
+    ]);
+    const results = calls.map(({ call_id: id }) => ({
+      type: 'function_call_output' as const,
+      call_id: id,
+      output: 'rain',
+    }));
+    // Its type has items that no answer holds.
+    const said = first.output as OpenAI.Responses.ResponseInput;
+    const input = [{ role: 'user' as const, content: 'hi' }, ...said, ...results];
+    const second = await client.responses.create({ ...ASK, tools: [WEATHER], input });
+    expect(second.output_text).toBe('Rain.');
+    expect(bodies()[1]?.['messages']).toMatchObject([
+      { role: 'user' },
+      { role: 'assistant', reasoning_content: 'Look it up.', tool_calls: [{}, {}] },
+      { role: 'tool', tool_call_id: 'call_1', content: 'rain' },
+      { role: 'tool', tool_call_id: 'call_2', content: 'rain' },
+    ]);
+  });
+
+  test('structured output and an image', async () => {
+    const { url, bodies } = await startSpeaker(way, { ...SAID, text: '{"a":1}' });
+    const schema = { type: 'object', properties: { a: { type: 'number' } } };
+    const format = { type: 'json_schema' as const, name: 'a', schema };
+    const image = { type: 'input_image' as const, image_url: 'data:image/png;base64,AA==' };
+    const content = [{ ...image, detail: 'auto' as const }];
+    const asked = { ...ASK, input: [{ role: 'user' as const, content }], text: { format } };
+    const { output_text: text } = await clientOf(url).responses.create(asked);
+    expect(JSON.parse(text)).toEqual({ a: 1 });
+    expect(bodies()[0]).toMatchObject({
+      messages: [{ content: [{ type: 'image_url', image_url: { url: image.image_url } }] }],
+      response_format: { type: 'json_schema', json_schema: { name: 'a', schema } },
+    });
+  });
+
+  test('an answer that reached its limit is incomplete', async () => {
+    const { url } = await startSpeaker(way, { ...SAID, finish: 'length' });
+    const { status, incomplete_details: why } = await clientOf(url).responses.create(ASK);
+    expect([status, why?.reason]).toEqual(['incomplete', 'max_output_tokens']);
+  });
+});
+
+/** A client of a gateway in front of an upstream that speaks chat completions. */
+async function startChat(script: Script) {
+  const upstream = await startUpstream(script);
+  const gateway = await startGateway({
+    HOSTED_A_BASE_URL: upstream.url,
+    HOSTED_A_PROTOCOLS: 'chat',
+  });
+  return { upstream, client: clientOf(gateway.url) };
+}
+
+test('a translated response that breaks off makes the client throw', async () => {
+  const { client } = await startChat(cut(ROLE, chunk({ content: 'half' })));
+  const types: string[] = [];
+  const read = async () => {
+    for await (const { type } of await client.responses.create({ ...ASK, stream: true })) {
+      types.push(type);
+    }
+  };
+  await expect(read()).rejects.toThrow(/broke off/);
+  expect(types).not.toContain('response.completed');
+});
+
+test('a client that aborts a translated response takes its call along', async () => {
+  const { upstream, client } = await startChat(stall(ROLE, chunk({ content: 'half' })));
+  const stream = client.responses.stream(ASK);
+  stream.on('response.output_text.delta', () => stream.abort());
+  await expect(stream.finalResponse()).rejects.toThrow(/abort/i);
+  await (
+    await upstream.call(1)
+  ).gone;
+});
+
+test('errors of translated responses have the client’s classes', async () => {
+  const { upstream, client } = await startChat(error(400, 'bad temperature', 'bad_value'));
+  const refused = client.responses.create(ASK);
+  await expect(refused).rejects.toThrow(BadRequestError);
+  await expect(refused).rejects.toMatchObject({ code: 'bad_value' });
+  const state = client.responses.create({ ...ASK, previous_response_id: 'resp_1' });
+  await expect(state).rejects.toMatchObject({ status: 400, param: 'previous_response_id' });
+  upstream.script = error(503);
+  await expect(client.responses.create(ASK)).rejects.toThrow(InternalServerError);
+});

@@ -1,0 +1,49 @@
+import { Anthropic } from '@anthropic-ai/sdk';
+import { OpenAI } from 'openai';
+import { describe, expect, test } from 'vitest';
+import { startGateway } from '../support/gateway.ts';
+import { MODEL } from '../support/tier.ts';
+import { llamaServer, startLlama } from './llama-server.ts';
+
+/*
+ * A real llama.cpp behind unmodified clients of both protocols. Run where a llama-server is on the path, or where
+ * SWITCHYARD_TEST_LLAMA_SERVER says; skipped elsewhere.
+ */
+
+const SERVER = llamaServer();
+const WHY = SERVER === null ? ' (skipped: no llama-server, see SWITCHYARD_TEST_LLAMA_SERVER)' : '';
+
+const TEXT = { cycle: [' row', ' your', ' boat'], trims: false };
+
+describe.skipIf(SERVER === null)(`a real engine${WHY}`, () => {
+  test('streams responses that OpenAI’s client can put together, and says that a limit cut them off', async () => {
+    const engine = await startLlama(SERVER ?? '', TEXT);
+    const { url } = await startGateway({ LOCAL_ENGINE_URL: engine });
+    const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'k', maxRetries: 0 });
+    // The engine is recognised by its list of models.
+    await client.chat.completions.create({
+      model: MODEL,
+      max_tokens: 1,
+      messages: [{ role: 'user', content: 'hi' }],
+    });
+    const asked = { model: MODEL, input: 'hi', max_output_tokens: 16 };
+    const streamed = await client.responses.stream(asked).finalResponse();
+    const whole = await client.responses.create(asked);
+    expect(streamed.output_text).toMatch(/boat row your/);
+    for (const { status, usage } of [streamed, whole]) {
+      expect([status, usage?.output_tokens]).toEqual(['incomplete', 16]);
+    }
+  });
+
+  test('streams messages of its own, and counts their tokens', async () => {
+    const engine = await startLlama(SERVER ?? '', TEXT);
+    const { url } = await startGateway({ LOCAL_ENGINE_URL: engine });
+    const client = new Anthropic({ baseURL: url, apiKey: 'k', maxRetries: 0 });
+    const messages = [{ role: 'user' as const, content: 'hi' }];
+    const stream = client.messages.stream({ model: MODEL, max_tokens: 16, messages });
+    const { stop_reason: why, usage } = await stream.finalMessage();
+    expect([why, usage.output_tokens]).toEqual(['max_tokens', 16]);
+    const { input_tokens: count } = await client.messages.countTokens({ model: MODEL, messages });
+    expect(count).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,60 @@
+import { type Said, chunksOf, completionOf } from './chat-answers.ts';
+import { startGateway } from './gateway.ts';
+import { startTranslator } from './translator.ts';
+import { answers, DONE, error, json, type Script, sse, startUpstream } from './upstream.ts';
+
+/** `native`: the upstream speaks the caller's protocol; `translated`: only chat completions. */
+export const WAYS = (['local', 'hosted_a'] as const).flatMap((place) =>
+  (['native', 'translated'] as const).map((way) => ({ place, way })),
+);
+type Way = (typeof WAYS)[number];
+
+/** A chat completion as the script says, and 404 for everything else. */
+export const saysInChat =
+  (said: Said): Script =>
+  (call) => {
+    if (!call.path.endsWith('/chat/completions')) return error(404, 'Not Found')(call);
+    if (call.json['stream'] !== true) return json(200, completionOf(said))(call);
+    const events = chunksOf(said, 3).map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`);
+    return sse(...events, DONE)(call);
+  };
+
+/** Serves chat completions and answers `status` to everything else. */
+export const chatOnly =
+  (status: number, script: Script = answers('hi')): Script =>
+  (call) =>
+    call.path.endsWith('/chat/completions') ? script(call) : error(status, 'Not Found')(call);
+
+/** A gateway in front of an upstream that gives these answers in turn, the last one again and again. */
+export async function startSpeaker({ place, way }: Way, ...said: readonly [Said, ...Said[]]) {
+  const upstream = await (way === 'native' ? native(said) : translated(said));
+  const settings =
+    place === 'local'
+      ? { LOCAL_ENGINE_URL: upstream.url }
+      : { HOSTED_A_BASE_URL: `${upstream.url}/v1`, HOSTED_A_API_KEY: 'sk-hosted' };
+  const gateway = await startGateway(settings);
+  return { url: gateway.url, gateway, bodies: upstream.bodies };
+}
+
+/** `bodies`: what was asked for, as chat completions. */
+async function native(said: readonly [Said, ...Said[]]) {
+  const { chat, url } = await startTranslator(said[0]);
+  const bodies = () => chat.bodies;
+  chat.next = said.slice(1);
+  return { url, bodies };
+}
+
+async function translated(said: readonly Said[]) {
+  let answered = 0;
+  const upstream = await startUpstream((call) => {
+    const isChat = call.path.endsWith('/chat/completions');
+    const answer = said[Math.min(answered, said.length - 1)];
+    if (isChat) answered += 1;
+    return answer === undefined ? error(500)(call) : saysInChat(answer)(call);
+  });
+  const bodies = () =>
+    upstream.calls
+      .filter(({ path }) => path.endsWith('/chat/completions'))
+      .map((call) => call.json);
+  return { url: upstream.url, bodies };
+}
