@@ -105,8 +105,8 @@ function isEmpty(config: Config): boolean {
 
 function nextSteps(isAgentOn: boolean): string {
   const first = isAgentOn
-    ? 'Nothing is configured yet. An engine on this machine is found by itself and, where there is a GPU, serves within seconds.\nUntil something serves, every chat completion gets a 503. For anything else stop it, set one of these, start again:'
-    : 'Nothing is configured yet, so every chat completion gets a 503. Stop it, set one of these, start again:';
+    ? 'Nothing is configured yet. An engine on this machine is found by itself and, where there is a GPU, serves within seconds.\nFor anything else open the window: it sets up engines and APIs, and tests them. Without it, set one of these and start again:'
+    : 'Nothing is configured yet. Open the window: it sets up engines and APIs, and tests them. Without it, set one of these and start again:';
   return `
 ${first}
   SWITCHYARD_LOCAL_ENGINE_URL=http://127.0.0.1:11434      an engine on this machine (here Ollama)
