@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { createManualClock } from '../support/clock.ts';
 import { CHAT, HELLO } from '../support/client.ts';
@@ -38,7 +40,12 @@ async function settled(gateway: TestGateway, value: () => number): Promise<numbe
   }
 }
 
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+/** What is alive: other laws in this process, and the translation of an answer, leave garbage. */
 function bufferBytes(): number {
+  collectGarbage();
   const { arrayBuffers, heapUsed } = process.memoryUsage();
   return arrayBuffers + heapUsed;
 }
