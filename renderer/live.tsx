@@ -71,9 +71,7 @@ export function Live(props: LiveProps) {
           onSelect={select}
         />
       )}
-      {route.page === 'chat' && (
-        <Chat {...{ data, chatting }} readModels={actions.readModels} onRequest={open} />
-      )}
+      {route.page === 'chat' && <Chat {...{ data, chatting }} readModels={actions.readModels} />}
       {route.page === 'providers' && (
         <Providers
           {...{ data, control, settings, frozenAt, registry, agent, opened }}

@@ -106,8 +106,11 @@ test('a client that aborts takes its call along', async () => {
 test('errors have the client’s classes', async () => {
   const { upstream, client } = await startAt('hosted_a', error(400, 'bad'));
   await expect(client.messages.create(ASK)).rejects.toThrow(BadRequestError);
-  upstream.script = error(404, 'Not Found');
-  await expect(client.messages.create(ASK)).rejects.toThrow(NotFoundError);
+  upstream.script = json(404, {
+    type: 'error',
+    error: { type: 'not_found_error', message: 'model: x' },
+  });
+  await expect(client.messages.create({ ...ASK, model: 'x' })).rejects.toThrow(NotFoundError);
   upstream.script = error(503);
   const failed: unknown = await client.messages
     .create({ ...ASK, model: 'n' })

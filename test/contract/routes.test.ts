@@ -222,12 +222,14 @@ test('both paths of the list of models give the OpenAI shape', async () => {
         object: 'model',
         created: expect.toSatisfy(Number.isInteger),
         owned_by: 'hosted_a',
+        upstreams: ['hosted_a'],
       },
       {
         id: 'small',
         object: 'model',
         created: expect.toSatisfy(Number.isInteger),
         owned_by: 'ondemand',
+        upstreams: ['ondemand'],
       },
     ],
   });

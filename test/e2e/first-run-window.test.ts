@@ -224,7 +224,7 @@ describe('the chat', () => {
     const { id } = host.snapshot().requests[0] ?? { id: '' };
     await page.getByRole('link', { name: `Request ${id}` }).click();
     await page.getByRole('dialog').getByText(id).first().waitFor();
-    expect(new URL(page.url()).hash).toBe('#/requests');
+    expect(new URL(page.url()).hash).toBe(`#/requests/${id}`);
   });
 
   test('is stopped by its button, and with it the call to the upstream', async () => {

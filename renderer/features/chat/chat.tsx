@@ -11,11 +11,10 @@ interface ChatProps {
   readonly data: LiveData;
   readonly chatting: Chatting;
   readonly readModels: () => Promise<Answer<readonly string[]>>;
-  readonly onRequest: (id: string) => void;
 }
 
 /** A conversation with whatever the gateway chooses; it is kept until the page is closed, and nowhere else. */
-export function Chat({ data, chatting, readModels, onRequest }: ChatProps) {
+export function Chat({ data, chatting, readModels }: ChatProps) {
   const { turns, model, isRunning } = chatting;
   const { value: models } = useReading(readModels, null, null);
   const [draft, setDraft] = useState('');
@@ -65,7 +64,7 @@ export function Chat({ data, chatting, readModels, onRequest }: ChatProps) {
           </p>
         )}
         {turns.map((turn) => (
-          <TurnView key={turn.askedAt} {...{ turn, labels, onRequest }} />
+          <TurnView key={turn.askedAt} {...{ turn, labels }} />
         ))}
       </div>
       <Composer

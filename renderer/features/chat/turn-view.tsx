@@ -7,11 +7,10 @@ import type { Turn } from './conversation.ts';
 interface TurnViewProps {
   readonly turn: Turn;
   readonly labels: Labels;
-  readonly onRequest: (id: string) => void;
 }
 
 /** A question, its answer, and how that came about. */
-export const TurnView = memo(function TurnView({ turn, labels, onRequest }: TurnViewProps) {
+export const TurnView = memo(function TurnView({ turn, labels }: TurnViewProps) {
   const { question, text, reasoning, end, route } = turn;
   const requestId = route?.requestId ?? null;
   const by = routeText(turn, labels);
@@ -41,10 +40,7 @@ export const TurnView = memo(function TurnView({ turn, labels, onRequest }: Turn
             <span key={fact}>{fact}</span>
           ))}
           {requestId !== null && (
-            <a
-              href={hashOf({ page: 'requests', filter: 'all' })}
-              onClick={() => onRequest(requestId)}
-            >
+            <a href={hashOf({ page: 'requests', filter: 'all', request: requestId })}>
               Request {requestId}
             </a>
           )}
