@@ -16,6 +16,7 @@ import { startModelServer } from './agent.ts';
 import { chat } from './client.ts';
 import { temporaryDirectory } from './gateway.ts';
 import { bearer, type HttpAnswer, send } from './http.ts';
+import type { SmiCard } from './stub-tool.ts';
 import { pathWithCard, soon } from './two-hosts.ts';
 import { answers, startUpstream } from './upstream.ts';
 
@@ -31,8 +32,8 @@ export interface RuledHost {
 /** What such a host is given. */
 interface Given {
   readonly surroundings?: Partial<HostActivity>;
-  /** The row that nvidia-smi prints. */
-  readonly card?: string;
+  /** As nvidia-smi has it. */
+  readonly card?: SmiCard;
   readonly env?: Readonly<Record<string, string>>;
   readonly clock?: Clock;
 }

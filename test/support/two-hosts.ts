@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { expect, vi } from 'vitest';
 import { type Provider, providerSchema } from '#shared/provider.ts';
@@ -6,6 +6,7 @@ import { readControlToken } from '../../main/platform/secrets.ts';
 import { temporaryDirectory } from './gateway.ts';
 import { bearer, type HttpAnswer, postJson, send } from './http.ts';
 import { type RunningCli, startCli } from './process.ts';
+import { smi, type SmiCard } from './stub-tool.ts';
 
 /** A Switchyard that runs as a process of its own. */
 export interface HostProcess {
@@ -28,22 +29,25 @@ export function agentAddress(): string {
   return `127.${part()}.${part()}.${part()}`;
 }
 
-const CARD = readFileSync(
-  join(import.meta.dirname, '../agent/fixtures/nvidia-consumer.csv'),
-  'utf8',
-).trim();
-
-/** Which column `utilization.gpu` is, from 0 (`NVIDIA_QUERIES`). */
-const UTIL_GPU = 5;
+const CARD: SmiCard = {
+  uuid: 'GPU-00000000-0000-0000-0000-000000000001',
+  name: 'NVIDIA GeForce RTX 4080 SUPER',
+  'memory.total': 16376,
+  'memory.used': 596,
+  'memory.free': 15348,
+  'utilization.gpu': 0,
+  'temperature.gpu': 43,
+  compute_cap: '8.9',
+};
 
 /** The same card with 90 of 100 percent of its time taken. */
-export const BUSY_CARD = CARD.split(', ').with(UTIL_GPU, '90').join(', ');
+export const BUSY_CARD: SmiCard = { ...CARD, 'utilization.gpu': 90 };
 
-/** A search path on which `nvidia-smi` names one card, again and again, until nobody reads it. */
+/** A search path on which `nvidia-smi` knows one card. */
 export function pathWithCard(card = CARD): string {
   const directory = temporaryDirectory();
   const path = join(directory, 'nvidia-smi');
-  writeFileSync(path, `#!/bin/sh\nwhile echo '${card}'; do /bin/sleep 1; done\n`);
+  writeFileSync(path, `#!/bin/sh\n${smi(card)}\n`);
   chmodSync(path, 0o755);
   return `${directory}${delimiter}${process.env['PATH'] ?? ''}`;
 }
