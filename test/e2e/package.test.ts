@@ -10,6 +10,7 @@ import type { InstallLines } from '#shared/install.ts';
 import { readControlToken } from '../../main/platform/secrets.ts';
 import { HELLO } from '../support/client.ts';
 import { bearer, postJson, send } from '../support/http.ts';
+import { unreachableRegistry } from '../support/npm-registry.ts';
 import { asVariables, type RunningCli, spawnProgram } from '../support/process.ts';
 import { soon } from '../support/two-hosts.ts';
 import { answers, startUpstream } from '../support/upstream.ts';
@@ -87,10 +88,8 @@ async function installError(tarball: string, env: NodeJS.ProcessEnv): Promise<st
     await run('npm', ['install', '--global', '--prefix', prefix, ...flags, tarball], { env });
     return null;
   } catch (error) {
-    const { stderr } = error as { readonly stderr: string };
-    if (/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENOTCACHED|CERT|network/i.test(stderr)) {
-      return `the npm registry cannot be reached: ${stderr.split('\n')[0] ?? ''}`;
-    }
+    const why = unreachableRegistry(error);
+    if (why !== null) return why;
     throw error;
   }
 }
