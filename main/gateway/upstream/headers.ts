@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isPassed, passedHeaders, type PassedNames } from '../../platform/http/passed-headers.ts';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
+import type { RemoteUpstream } from './upstreams.ts';
 
 /** Forwarded headers (docs/http-api.md#forwarded-headers); `authorization`, for `local` only, is in `OwnHeaders`. */
 const TO_UPSTREAM: PassedNames = {
@@ -46,6 +47,23 @@ export function upstreamHeaders(caller: IncomingHttpHeaders, own: OwnHeaders): s
   }
   for (const name of extraNames) headers.push(name, own.extra[name] ?? '');
   return headers;
+}
+
+/**
+ * Of a request that no caller makes, for a list of models or for health; names and values in turn. Anthropic takes a
+ * key for its list in headers of its own only.
+ */
+export function listHeaders({
+  endpoint: { origin, basicAuth },
+  apiKey,
+  headers,
+}: Pick<RemoteUpstream, 'endpoint' | 'apiKey' | 'headers'>): string[] {
+  const extra = Object.entries(headers).flat();
+  if (origin === 'https://api.anthropic.com' && apiKey !== null) {
+    return [...extra, 'x-api-key', apiKey, 'anthropic-version', '2023-06-01'];
+  }
+  const authorization = apiKey === null ? basicAuth : `Bearer ${apiKey}`;
+  return authorization === null ? extra : [...extra, 'authorization', authorization];
 }
 
 export function callerHeaders(upstream: ResponseHeaders): Record<string, string> {
