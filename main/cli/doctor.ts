@@ -32,9 +32,8 @@ export async function runDoctor({ env, dataDirectory }: Input): Promise<Outcome>
 
 async function checkThere(running: Running): Promise<DoctorReport | Outcome> {
   const call = { method: 'POST', path: 'agent/doctor', timeoutMs: TIMEOUT_MS } as const;
-  const { body, error } = await callRunning(running, call);
-  // The same program answered, so its shape is known.
-  return error === null ? (body as unknown as DoctorReport) : failed(error);
+  const { body, error } = await callRunning<DoctorReport>(running, call);
+  return error === null ? body : failed(error);
 }
 
 async function checkHere(
