@@ -15,7 +15,7 @@ interface LocalEngine {
 
 const REFRESH_MS = 30_000;
 /** An engine that is down, or has no list yet, is about to be started. */
-const RETRY_MS = 6000;
+const RETRY_MS = 5000;
 const TIMEOUT_MS = 3000;
 const MAX_BYTES = 4 * 1024 * 1024;
 
