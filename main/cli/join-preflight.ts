@@ -8,6 +8,7 @@ import { createSequence } from '../agent/storage/sequence.ts';
 import { ENTRIES } from '../config/schema.ts';
 import { writeSettings } from '../config/settings-file.ts';
 import { systemClock } from '../platform/clock.ts';
+import { messageOf } from '../platform/errors.ts';
 import { createHttpClient } from '../platform/http/client.ts';
 import { silentLog } from '../platform/log.ts';
 import { isLoopback } from '../platform/network-guard.ts';
@@ -79,9 +80,8 @@ function writeAgentHost(host: string | null, directory: string): readonly string
     writeSettings(directory, [{ entry, value: host }]);
     return [listensOn(host)];
   } catch (error) {
-    const why = error instanceof Error ? error.message : 'unknown error';
     return [
-      `The settings file could not be written (${why}): set SWITCHYARD_AGENT_HOST to ${host}, where the gateway finds this machine.`,
+      `The settings file could not be written (${messageOf(error)}): set SWITCHYARD_AGENT_HOST to ${host}, where the gateway finds this machine.`,
     ];
   }
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseVisible } from '#shared/visible.ts';
+import { codeOf } from '../platform/errors.ts';
 import { memberOf } from '../platform/json.ts';
 import { readControlToken } from '../platform/secrets.ts';
 import { EXIT, type Outcome } from './outcome.ts';
@@ -98,6 +99,6 @@ function isAlive(pid: number): boolean {
     return process.kill(pid, 0);
   } catch (error) {
     // EPERM: the process exists, but belongs to another user.
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+    return codeOf(error) === 'EPERM';
   }
 }

@@ -11,6 +11,7 @@ import type { Config } from '../config/schema.ts';
 import { readSettings } from '../config/settings-file.ts';
 import { systemClock } from '../platform/clock.ts';
 import { claimDataDirectory, takenText } from '../platform/data-lock.ts';
+import { messageOf } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
 import { openStore } from '../registry/store/open-store.ts';
 import type { Input } from './command.ts';
@@ -73,7 +74,7 @@ async function addressesOf(host: Host): Promise<Addresses | Outcome> {
   try {
     return await host.start();
   } catch (error) {
-    return failed(error instanceof Error ? error.message : 'The gateway could not start.');
+    return failed(messageOf(error));
   }
 }
 

@@ -1,3 +1,4 @@
+import { codeOf } from '../errors.ts';
 /**
  * The states of an exchange. `abort` leads from any state to `over`, and no event follows it. `pause` and
  * `resume` stop and restart the reads of the response; they may be called in any state.
@@ -97,16 +98,12 @@ export function transportFailure(
   error: Error,
   seen: { readonly headSeen: boolean; readonly reused: boolean },
 ): TransportFailure {
-  const code = codeOf(error);
+  const code = codeOf(error) ?? error.name;
   const detail = describe(error, code);
   if (seen.headSeen) return { kind: 'cut', stale: false, detail };
   if (EXHAUSTED.has(code)) return { kind: 'exhausted', stale: false, detail: code };
   if (MALFORMED.has(code)) return { kind: 'malformed', stale: false, detail };
   return { kind: 'unreachable', stale: BROKEN.has(code) && seen.reused, detail };
-}
-
-function codeOf(error: Error): string {
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
 }
 
 /** For codes that users cannot be expected to know. */
@@ -136,7 +133,7 @@ function describe(error: Error, code: string): string {
   const port = 'port' in cause && typeof cause.port === 'number' ? `:${cause.port}` : '';
   const host =
     'hostname' in cause && typeof cause.hostname === 'string' ? ` ${cause.hostname}` : '';
-  return `${code === 'Error' ? codeOf(cause) : code}${host}${address}${port}`;
+  return `${code === 'Error' ? (codeOf(cause) ?? cause.name) : code}${host}${address}${port}`;
 }
 
 /**
