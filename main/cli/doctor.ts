@@ -1,9 +1,9 @@
 import { AGENT_PORTS } from '#shared/agent.ts';
 import { runChecks } from '../agent/doctor/doctor.ts';
 import { type DoctorReport, reportText } from '../agent/doctor/report.ts';
-import { savedIdentity } from '../agent/doctor/saved-identity.ts';
 import { pinnedAddress } from '../agent/engines/addresses.ts';
 import { createEnrollmentFile } from '../agent/storage/enrollment-file.ts';
+import { savedIdentity } from '../agent/storage/identity.ts';
 import { createTelemetry } from '../agent/telemetry/telemetry.ts';
 import { readKeyFile } from '../config/key-file.ts';
 import { loadConfig } from '../config/load.ts';
