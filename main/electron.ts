@@ -105,9 +105,10 @@ async function compose(): Promise<Composed> {
   }
   const running = findRunning(dataDir);
   if (running === null) throw new Error(takenText(dataDir, claim.owner));
-  const { body, error } = await callRunning(running, { method: 'POST', path: 'sessions/codes' });
+  const call = { method: 'POST', path: 'sessions/codes' } as const;
+  const { body, error } = await callRunning<{ readonly link: string }>(running, call);
   if (error !== null) throw new Error(error);
-  return { kind: 'elsewhere', link: String(body['link']) };
+  return { kind: 'elsewhere', link: body.link };
 }
 
 async function composeHost(lock: DataLock): Promise<HostApi> {

@@ -16,15 +16,14 @@ import { createFixedEngine } from '../gateway/upstream/engine-probe.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createHttpClient } from '../platform/http/client.ts';
 import { logFile, type Log } from '../platform/log.ts';
-import { PACKAGE_ROOT } from '../platform/package-root.ts';
 import { controlToken } from '../platform/secrets.ts';
 import { createStateFile } from '../platform/state-file.ts';
 import type { OpenedStore, openStore } from '../registry/store/open-store.ts';
 import { createThisMachine, type ThisMachine } from './agent.ts';
 import { logTail } from './log-tail.ts';
 import { createOwnPackage } from './own-package.ts';
+import { PACKAGE_ROOT, VERSION } from './package.ts';
 import { createProviders, type Providers } from './registry.ts';
-import { VERSION } from './version.ts';
 
 export interface HostOptions {
   readonly loaded: LoadedConfig;

@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
+import { codeOf } from './errors.ts';
 
 /** What an address that was received from outside may be. */
 export interface AddressPolicy {
@@ -192,11 +193,4 @@ async function addressesOf(url: URL, resolve: Lookup): Promise<Found> {
     const unknown = codeOf(error) === 'ENOTFOUND';
     return { kind: 'failed', error: unknown ? 'name not found' : 'the name could not be resolved' };
   }
-}
-
-/** The code of an error of Node; empty if it has none. */
-export function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string'
-    ? error.code
-    : '';
 }

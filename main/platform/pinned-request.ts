@@ -4,7 +4,8 @@ import { isIP } from 'node:net';
 import { withTimeout } from './async.ts';
 import { ByteBuffer } from './byte-buffer.ts';
 import type { Clock } from './clock.ts';
-import { type CheckedUrl, codeOf, portOf } from './network-guard.ts';
+import { codeOf } from './errors.ts';
+import { type CheckedUrl, portOf } from './network-guard.ts';
 
 /** A small request to one checked address. */
 export interface PinnedRequest {
@@ -152,7 +153,7 @@ const TEXTS: Readonly<Record<string, string>> = {
 };
 
 function textFor(error: Error): string {
-  const code = codeOf(error);
+  const code = codeOf(error) ?? '';
   if (code.startsWith('HPE_')) return TEXTS[code] ?? 'the answer is not HTTP';
   if (code.startsWith('ERR_SSL_')) return 'the TLS handshake failed';
   return TEXTS[code] ?? `the request failed (${code === '' ? error.name : code})`;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
-import { VERSION } from '../../main/app/version.ts';
+import { VERSION } from '../../main/app/package.ts';
 import { exposition, metricsOf } from '../../main/gateway/monitoring/metrics.ts';
 import { chat, startChat } from '../support/client.ts';
 import { readExposition } from '../support/exposition.ts';

@@ -8,7 +8,7 @@ import type { HttpClient } from '../../platform/http/types.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import { parseJson } from '../../platform/json.ts';
-import { listHeaders } from '../upstream/fetch-models.ts';
+import { listHeaders } from '../upstream/headers.ts';
 import type { BaseAddress, LocalTarget, RemoteUpstream } from '../upstream/upstreams.ts';
 import { idOf } from './local-balancing.ts';
 

@@ -1,3 +1,4 @@
+import { messageOf } from '../errors.ts';
 import type { Exchange, HttpClient, HttpRequest, ResponseListener } from './types.ts';
 
 /** A client that is loaded on its first request, to save its memory where it is not used. */
@@ -12,7 +13,7 @@ export function createLazyClient(load: () => Promise<HttpClient>): HttpClient {
       loaded = client;
       exchange.begin((listener) => client.send(request, listener));
     } catch (error) {
-      exchange.fail(error instanceof Error ? error.message : 'unknown');
+      exchange.fail(messageOf(error));
     }
   }
 
