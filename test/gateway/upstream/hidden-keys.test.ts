@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { keysAmong, withoutKeys } from '../../../main/gateway/upstream/hidden-keys.ts';
 import type { Exchange } from '../../../main/platform/http/types.ts';
