@@ -4,6 +4,7 @@ import { isIP } from 'node:net';
 import { withTimeout } from './async.ts';
 import { ByteBuffer } from './byte-buffer.ts';
 import type { Clock } from './clock.ts';
+import { isExhausted } from './http/types.ts';
 import { type CheckedUrl, codeOf, portOf } from './network-guard.ts';
 
 /** A small request to one checked address. */
@@ -27,6 +28,8 @@ export type PinnedResult =
   /** The response did not end within its time. */
   | { readonly kind: 'timeout'; readonly error: string }
   | { readonly kind: 'failed'; readonly error: string }
+  /** There was no descriptor left to connect. */
+  | { readonly kind: 'exhausted' }
   | { readonly kind: 'aborted' };
 
 export interface PinnedEdges {
@@ -90,7 +93,10 @@ function outcomeOf(
     outgoing.on('upgrade', () => fail('HTTP 101: the protocol was switched'));
     outgoing.on('response', (incoming) => read(incoming, resolve));
     // Never removed: an error after the end would have no listener, which ends the process.
-    outgoing.on('error', (error) => fail(textFor(error)));
+    outgoing.on('error', (error) => {
+      if (isExhausted(codeOf(error))) resolve({ kind: 'exhausted' });
+      else fail(textFor(error));
+    });
     outgoing.end(request.body ?? undefined);
   });
 }

@@ -1,14 +1,23 @@
 import { expect, test } from 'vitest';
 import { chat, chatStream, startCall, startChat, textOf } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
-import { answers, chunk, completion, DONE, json, sse, startUpstream } from '../support/upstream.ts';
+import {
+  answers,
+  chunk,
+  completion,
+  DONE,
+  json,
+  type Script,
+  sse,
+  startUpstream,
+} from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 
 const KEY = 'sk-0123456789abcdef';
 const COVERED = '[secret]***********';
 const HALVES = [KEY.slice(0, 9), KEY.slice(9)] as const;
 
-async function startHosted(...scripts: Parameters<typeof startUpstream>) {
+async function startHosted(...scripts: readonly Script[]) {
   const hosted = await startUpstream(...scripts);
   const settings = { ...at({ hosted_a: hosted.url }), HOSTED_A_API_KEY: KEY };
   return { hosted, gateway: await startGateway(settings) };

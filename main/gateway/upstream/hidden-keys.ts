@@ -66,7 +66,7 @@ class KeyCover {
   /** Which bytes occur in keys: a piece that ends with another one, as events do, ends outside of any key. */
   readonly #isOfKey = new Uint8Array(256);
   /** May be the beginning of a key. */
-  #held = NOTHING;
+  #held: Buffer = NOTHING;
 
   constructor(keys: readonly Buffer[]) {
     this.#keys = keys;

@@ -1,4 +1,10 @@
-import type { Exchange, HttpClient, HttpRequest, ResponseListener } from './types.ts';
+import {
+  type Exchange,
+  type HttpClient,
+  type HttpRequest,
+  type ResponseListener,
+  transportFailure,
+} from './types.ts';
 
 /** A client that is loaded on its first request, to save its memory where it is not used. */
 export function createLazyClient(load: () => Promise<HttpClient>): HttpClient {
@@ -12,7 +18,9 @@ export function createLazyClient(load: () => Promise<HttpClient>): HttpClient {
       loaded = client;
       exchange.begin((listener) => client.send(request, listener));
     } catch (error) {
-      exchange.fail(error instanceof Error ? error.message : 'unknown');
+      // The next request loads it anew: there may have been no descriptor left for its files.
+      loading = null;
+      exchange.fail(error instanceof Error ? error : new Error('unknown'));
     }
   }
 
@@ -54,9 +62,10 @@ class WaitingExchange implements Exchange {
   }
 
   /** The client cannot be loaded. */
-  fail(detail: string): void {
+  fail(error: Error): void {
     if (this.#isAborted) return;
-    this.listener.onFailure({ kind: 'unreachable', detail, stale: false });
+    const { kind } = transportFailure(error, { headSeen: false, reused: false });
+    this.listener.onFailure({ kind, detail: error.message, stale: false });
   }
 
   pause(): void {

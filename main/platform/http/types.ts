@@ -89,6 +89,12 @@ const MALFORMED = new Set([
 ]);
 /** Codes for a limit of open files, of the process and of the system. */
 const EXHAUSTED = new Set(['EMFILE', 'ENFILE']);
+
+/** Whether an error is about this process or machine, and says nothing of the other side. */
+export function isExhausted(code: string): boolean {
+  return EXHAUSTED.has(code);
+}
+
 /** Codes for a connection that was made and then lost. */
 const BROKEN = new Set(['CLOSED', 'UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 
@@ -100,7 +106,7 @@ export function transportFailure(
   const code = codeOf(error);
   const detail = describe(error, code);
   if (seen.headSeen) return { kind: 'cut', stale: false, detail };
-  if (EXHAUSTED.has(code)) return { kind: 'exhausted', stale: false, detail: code };
+  if (isExhausted(code)) return { kind: 'exhausted', stale: false, detail: code };
   if (MALFORMED.has(code)) return { kind: 'malformed', stale: false, detail };
   return { kind: 'unreachable', stale: BROKEN.has(code) && seen.reused, detail };
 }
