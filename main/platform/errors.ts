@@ -14,3 +14,11 @@ export function codeOf(error: unknown): string | null {
     ? error.code
     : null;
 }
+
+/** Codes for a limit of open files, of the process and of the system. */
+const EXHAUSTED: ReadonlySet<string | null> = new Set(['EMFILE', 'ENFILE']);
+
+/** Whether an error is about this process or machine, and says nothing of the other side. */
+export function isExhausted(error: unknown): boolean {
+  return EXHAUSTED.has(codeOf(error));
+}

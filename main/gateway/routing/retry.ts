@@ -7,6 +7,7 @@ import { type Answered, type Seen, sendAttempt } from '../upstream/attempt.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { classify, type Failure } from '../upstream/failure.ts';
 import { shownError } from '../upstream/shown-error.ts';
+import { keysAmong, keysCovered } from '../upstream/hidden-keys.ts';
 import { bodyWithout, headersWithout } from '../upstream/own-secrets.ts';
 import type { Attempt, Permits, RequestAttempts } from './attempts.ts';
 import type { AdmittedCall } from './candidate.ts';
@@ -173,6 +174,7 @@ async function callOnce(
   const { idleTimeoutMs } = config.routing;
   const { endpoint, mode } = call;
   const engineCall = watched(call, permits, config, deps);
+  const keys = keysAmong(call.secrets);
   const plan = {
     endpoint,
     request: call.write(),
@@ -181,11 +183,12 @@ async function callOnce(
     hungAt: patience === 'until_hung' && engineCall !== null ? engineCall.hungAt : null,
     idleTimeoutMs,
     onContent: engineCall === null ? context.onContent : contentOf(engineCall, context),
+    keys,
   };
   // Sent first and recorded while it is in flight, which costs the caller no time.
   const sent = sendAttempt(plan, { http, clock }, signal);
   const attempt = attempts.called(call, permits, cause, engineCall);
-  const seen = inCallersProtocol(withoutSecrets(await sent, call.secrets), call);
+  const seen = inCallersProtocol(withoutSecrets(await sent, call.secrets, keys), call);
   switch (seen.kind) {
     case 'stream':
     case 'bytes':
@@ -217,10 +220,12 @@ function inCallersProtocol(seen: Seen, { translator, request }: UpstreamCall): S
   return whole.kind === 'answer' ? { ...seen, body: whole.body } : whole;
 }
 
-function withoutSecrets(seen: Seen, secrets: readonly string[]): Seen {
+function withoutSecrets(seen: Seen, secrets: readonly string[], keys: readonly Buffer[]): Seen {
   if (!('headers' in seen)) return seen;
   const headers = headersWithout(secrets, seen.headers);
   if (seen.kind === 'status') return { ...seen, headers, body: bodyWithout(secrets, seen.body) };
+  // One that was put together from pieces may hold what no piece held.
+  if (seen.kind === 'answer') return { ...seen, headers, body: keysCovered(seen.body, keys) };
   return headers === seen.headers ? seen : { ...seen, headers };
 }
 

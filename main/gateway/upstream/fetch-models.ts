@@ -41,6 +41,10 @@ export async function fetchModels(
   if (result.kind === 'too_large') {
     return failed('bad_response', 502, 'upstream_bad_response', `${origin}: ${result.detail}.`);
   }
+  if (result.kind === 'exhausted') {
+    const message = `This gateway has no file descriptor left to ask ${origin}; try again.`;
+    return failed('gateway_exhausted', 503, 'overloaded', message);
+  }
   if (result.kind !== 'response') {
     const message = `${origin} cannot be reached (${result.detail}).`;
     return failed('unreachable', 502, 'upstream_unreachable', message);

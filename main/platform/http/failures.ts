@@ -1,4 +1,4 @@
-import { codeOf } from '../errors.ts';
+import { codeOf, isExhausted } from '../errors.ts';
 import type { TransportFailure } from './types.ts';
 
 /** Codes for a response that is not HTTP; undici's parser error has a name, but no code. */
@@ -9,8 +9,6 @@ const MALFORMED = new Set([
   'HTTPParserError',
   'UND_ERR_HEADERS_OVERFLOW',
 ]);
-/** Codes for a limit of open files, of the process and of the system. */
-const EXHAUSTED = new Set(['EMFILE', 'ENFILE']);
 /** Codes for a connection that was made and then lost. */
 const BROKEN = new Set(['CLOSED', 'UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 
@@ -22,7 +20,7 @@ export function transportFailure(
   const code = codeOf(error) ?? error.name;
   const detail = describe(error, code);
   if (seen.headSeen) return { kind: 'cut', stale: false, detail };
-  if (EXHAUSTED.has(code)) return { kind: 'exhausted', stale: false, detail: code };
+  if (isExhausted(error)) return { kind: 'exhausted', stale: false, detail: code };
   if (MALFORMED.has(code)) return { kind: 'malformed', stale: false, detail };
   return { kind: 'unreachable', stale: BROKEN.has(code) && seen.reused, detail };
 }
