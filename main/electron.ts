@@ -32,6 +32,7 @@ import { createLoginItem } from './desktop/login-item.ts';
 import { hasTrayPanel } from './desktop/tray.ts';
 import { createUtilityHelper } from './desktop/utility-helper.ts';
 import { parseSavedWindow } from './desktop/window-bounds.ts';
+import { openTracing } from './gateway/monitoring/tracing.ts';
 import { systemClock } from './platform/clock.ts';
 import { claimDataDirectory, type DataLock, takenText } from './platform/data-lock.ts';
 import { replaceFile } from './platform/files.ts';
@@ -144,6 +145,7 @@ async function openHost(lock: DataLock): Promise<HostApi> {
       clock: systemClock,
       random: Math.random,
       log,
+      tracing: await openTracing(process.env, log),
       onPortTaken: (message) => log('warn', 'port_taken', { why: message }),
     },
   );

@@ -12,6 +12,7 @@ import { createNamedKeys, type NamedKeys } from '../gateway/auth/named-keys.ts';
 import { createGateway, type Gateway } from '../gateway/gateway.ts';
 import type { GatewayDeps } from '../gateway/gateway-deps.ts';
 import { identityOf } from '../gateway/monitoring/saved-state.ts';
+import { NO_TRACING, type Tracing } from '../gateway/monitoring/tracing.ts';
 import { createFixedEngine } from '../gateway/upstream/engine-probe.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createHttpClient } from '../platform/http/client.ts';
@@ -41,6 +42,8 @@ export interface HostEdges {
   readonly openStore: typeof openStore;
   /** Left out where no signal of the owner's use is available. */
   readonly surroundings?: HostActivity;
+  /** Left out where nothing is traced. */
+  readonly tracing?: Tracing;
   /** Left out where plain Node runs the program. */
   readonly startHelper?: StartTool;
   readonly clock: Clock;
@@ -126,6 +129,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
   const gateway: Gateway = createGateway({
     ...common,
     keys,
+    tracing: edges.tracing ?? NO_TRACING,
     settings: { view: () => config.view(), patch: (tree) => config.patch(tree) },
     pickLocal() {
       const target = engine.target();

@@ -9,6 +9,7 @@ import { readKeyFile } from '../config/key-file.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { readSettings } from '../config/settings-file.ts';
+import { openTracing } from '../gateway/monitoring/tracing.ts';
 import { systemClock } from '../platform/clock.ts';
 import { claimDataDirectory, takenText } from '../platform/data-lock.ts';
 import { messageOf } from '../platform/errors.ts';
@@ -47,6 +48,7 @@ export async function start({ env, dataDirectory }: Input): Promise<Outcome> {
       clock: systemClock,
       random: Math.random,
       log,
+      tracing: await openTracing(env, log),
       onPortTaken: voice.warn,
     },
   );

@@ -103,7 +103,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
         bodies,
         admission,
         ...learnt,
-        observe: (about) => logs.begin(about),
+        observe: (asked) => deps.tracing.follow(asked, logs.begin(asked)),
         inFlightAt: (id) => stats.inFlightAt(id),
         remotes,
       },
@@ -131,7 +131,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       warmup.stop();
       stopChecks();
       await lifecycle.stop(graceMs);
-      await Promise.all([monitor.flush(), deps.keys.flush()]);
+      await Promise.all([monitor.flush(), deps.keys.flush(), deps.tracing.close()]);
     },
   };
 }

@@ -106,6 +106,10 @@ class OpenRequest implements RequestObserver {
     this.#onEnd = onEnd;
   }
 
+  traceparent(): null {
+    return null;
+  }
+
   attemptStarted(start: AttemptStart): AttemptObserver {
     return new OpenAttempt(start, this);
   }
@@ -163,6 +167,10 @@ class OpenAttempt implements AttemptObserver {
     const { stats } = request.deps;
     for (const id of start.ids) stats.entered(id);
     if (cause === 'hedge') stats.hedged();
+  }
+
+  traceparent(): null {
+    return null;
   }
 
   called(): void {

@@ -7,6 +7,7 @@ import { type Answered, type Seen, sendAttempt } from '../upstream/attempt.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { classify, type Failure } from '../upstream/failure.ts';
 import { shownError } from '../upstream/shown-error.ts';
+import { inTrace } from '../upstream/headers.ts';
 import { keysAmong, keysCovered } from '../upstream/hidden-keys.ts';
 import { bodyWithout, headersWithout } from '../upstream/own-secrets.ts';
 import type { Attempt, Permits, RequestAttempts } from './attempts.ts';
@@ -177,7 +178,7 @@ async function callOnce(
   const keys = keysAmong(call.secrets);
   const plan = {
     endpoint,
-    request: call.write(),
+    request: inTrace(call.write(), attempts.traceparent(call)),
     mode,
     deadline,
     hungAt: patience === 'until_hung' && engineCall !== null ? engineCall.hungAt : null,

@@ -58,6 +58,17 @@ export function listHeaders({
   return authorization === null ? extra : [...extra, 'authorization', authorization];
 }
 
+/** The request with this `traceparent` in place of the caller's; with null as it is. */
+export function inTrace<T extends { readonly headers: readonly string[] }>(
+  request: T,
+  traceparent: string | null,
+): T {
+  if (traceparent === null) return request;
+  const { headers } = request;
+  const others = headers.filter((_, at) => headers[at - (at % 2)] !== 'traceparent');
+  return { ...request, headers: [...others, 'traceparent', traceparent] };
+}
+
 export function callerHeaders(upstream: ResponseHeaders): Record<string, string> {
   return passedHeaders(upstream, TO_CALLER);
 }
