@@ -38,6 +38,7 @@ export function nodeBundle(
         input: {
           ...input,
           'store-worker': 'main/registry/store/store-worker.ts',
+          'usage-worker': 'main/gateway/usage/usage-worker.ts',
           'machine-facts-worker': 'main/agent/telemetry/machine-facts-worker.ts',
         },
         output: { entryFileNames: '[name].js', chunkFileNames: '[name].js' },

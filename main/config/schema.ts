@@ -1,5 +1,6 @@
 import { AGENT_PORTS } from '#shared/agent.ts';
 import { LOG_SETTINGS } from './log-settings.ts';
+import { CURRENCY, priceSettings } from './price-settings.ts';
 import * as kinds from './setting-types.ts';
 import { atStart, optional, setting, type Setting } from './setting-types.ts';
 import { PREFILL, PROTOCOLS } from './upstream-choices.ts';
@@ -39,6 +40,7 @@ function remote(prefix: string, address: string, timeoutMs: number, timeout = TI
       'Stream from the upstream even if the app does not: failures show early.',
     ),
     prefill: setting(`${prefix}_PREFILL`, PREFILL, 'auto', PREFILL_MEANING),
+    ...priceSettings(prefix),
     protocols: setting(`${prefix}_PROTOCOLS`, PROTOCOLS, 'auto', PROTOCOLS_MEANING),
   };
 }
@@ -242,6 +244,7 @@ export const SETTINGS = {
       5000,
       'Chat requests that run at the same time; more wait for up to 10 s, each app in turn, then get 503.',
     ),
+    currency: CURRENCY,
     ...LOG_SETTINGS,
   },
 };

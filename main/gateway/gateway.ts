@@ -36,6 +36,8 @@ import { createEngineActivity } from './routing/engine-activity.ts';
 import { healthCheckOf } from './routing/health-check-routes.ts';
 import { createHedgeBudget } from './routing/hedge-policy.ts';
 import { createEndpointSupport, type EndpointSupport } from './routing/endpoint-support.ts';
+import { createUsageSupport, type UsageSupport } from './routing/usage-support.ts';
+import type { UsageStore } from './usage/store.ts';
 import type { LocalChoice } from './upstream/call.ts';
 import { type RemoteUpstream, remoteUpstreams } from './upstream/upstreams.ts';
 
@@ -53,6 +55,7 @@ export interface GatewayDeps {
   readonly agent: AgentApi | null;
   /** Opens the file that stores what `save` returns. */
   readonly keep: (save: () => unknown) => StateFile;
+  readonly usage: UsageStore;
   readonly controlToken: string;
   /** What other machines install. */
   readonly ownPackage: () => Promise<OwnPackage>;
@@ -129,8 +132,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     changed: () => feed.changed(),
   });
   const bodies = createBodyBudget(() => config().gateway.maxBodiesInFlightBytes, BODY_COPIES);
-  const prefills = createPrefills(deps.http, clock);
-  const support = createEndpointSupport(clock);
+  const learnt = createLearnt(deps);
   const healthChecks = healthChecksOf(deps, circuits, () => remotes(config()));
   const sessions = createSessions(clock);
   const controlLink = () => `${lifecycle.url()}/#code=${sessions.newCode()}`;
@@ -159,8 +161,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
         engines,
         bodies,
         admission,
-        prefills,
-        support,
+        ...learnt,
         observe: (about) => logs.begin(about),
         inFlightAt: (id) => stats.inFlightAt(id),
         remotes: () => remotes(config()),
@@ -179,7 +180,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     baseUrl: () => lifecycle.baseUrl(),
     ports: () => (lifecycle.url() === '' ? [] : [Number(new URL(lifecycle.url()).port)]),
     controlLink,
-    ...changeHandlers(monitor, prefills, support),
+    ...changeHandlers(monitor, learnt),
     start() {
       healthChecks.start();
       return lifecycle.start(config());
@@ -218,25 +219,43 @@ type ChangeHandlers = Pick<
   | 'providerRemoved'
 >;
 
+/** What upstreams and machines turned out to take. */
+interface Learnt {
+  readonly prefills: Prefills;
+  readonly support: EndpointSupport;
+  readonly usageSupport: UsageSupport;
+}
+
+function createLearnt({ http, clock }: Pick<GatewayDeps, 'http' | 'clock'>): Learnt {
+  return {
+    prefills: createPrefills(http, clock),
+    support: createEndpointSupport(clock),
+    usageSupport: createUsageSupport(clock),
+  };
+}
+
 /** Reactions to changes of upstreams and machines. */
 function changeHandlers(
   { circuits, latencies, predictions, stats, warmup }: Monitor,
-  prefills: Prefills,
-  support: EndpointSupport,
+  { prefills, support, usageSupport }: Learnt,
 ): ChangeHandlers {
+  function forgetSupport(id: string): void {
+    support.forget(id);
+    usageSupport.forget(id);
+  }
   return {
     resetCircuit: (id) => circuits.reset(id),
     upstreamChanged(id) {
       circuits.reset(id);
       predictions.forget(id);
       prefills.forget(id);
-      support.forget(id);
+      forgetSupport(id);
       if (id === 'ondemand') warmup.forget();
     },
     traffic: (id) => providerTraffic(id, { circuits, latencies, stats }),
     providerChanged(id) {
       circuits.reset(id);
-      support.forget(id);
+      forgetSupport(id);
     },
     providerRecovered(id) {
       circuits.coolDown(id);
@@ -247,7 +266,7 @@ function changeHandlers(
       circuits.forget(id);
       latencies.forget(id);
       predictions.forget(id);
-      support.forget(id);
+      forgetSupport(id);
     },
   };
 }
@@ -265,13 +284,13 @@ function routesOf(
   deps: GatewayDeps,
   { monitor, remotes, sessions, controlLink, lifecycle }: RouteParts,
 ): readonly Route[] {
-  const { status, stats, feed, warmup, circuits } = monitor;
+  const { warmup, circuits } = monitor;
   const { settings, clock } = deps;
   const { summary, isKnown: isProvider } = deps.providers;
   const endAtStop: Lifecycle['endAtStop'] = (stream) => lifecycle().endAtStop(stream);
   const joinUrl = () => lifecycle().outsideUrl();
   const table = routeTable({
-    app: appHandlers({ ...deps, status, stats, summary, feed, sessions, controlLink, endAtStop }),
+    app: appHandlers({ ...deps, ...monitor, summary, sessions, controlLink, endAtStop }),
     control: controlHandlers({ ...deps, settings, remotes, warmup, circuits, isProvider }),
     agent: agentHandlers(deps.agent),
     providers: providerHandlers({ providers: deps.providers.api, joinUrl, clock }),

@@ -155,6 +155,7 @@ export function request(id: string, over: Partial<RequestRow> = {}): RequestRow 
     fallbackReason: 'none',
     events: 10,
     endMs: 900,
+    tokens: null,
     attempts: [],
     attemptCount: over.attempts?.length ?? 0,
     ...over,
@@ -172,6 +173,7 @@ export function attempt(over: Partial<AttemptRow> = {}): AttemptRow {
     firstContentMs: null,
     endMs: null,
     reason: null,
+    tokens: null,
     ...over,
   };
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { createHost, type Host, type HostEdges } from '../../main/app/app.ts';
 import { loadConfig } from '../../main/config/load.ts';
+import type { openUsageStore } from '../../main/gateway/usage/store.ts';
 import { type Clock, systemClock } from '../../main/platform/clock.ts';
 import { type Log, silentLog } from '../../main/platform/log.ts';
 import { createMemoryStore } from '../../main/registry/store/memory-store.ts';
@@ -44,8 +45,9 @@ export async function startGateway(
   clock: Clock = systemClock,
   log: Log = silentLog,
   openStore: HostEdges['openStore'] = remembering(NOTHING_KEPT),
+  kept: { readonly openUsage?: typeof openUsageStore; readonly dataDirectory?: string } = {},
 ): Promise<TestGateway> {
-  const dataDirectory = temporaryDirectory();
+  const { openUsage, dataDirectory = temporaryDirectory() } = kept;
   const env = Object.fromEntries(
     Object.entries({ PORT: '0', AGENT: 'false', ...settings }).map(([name, value]) => [
       `SWITCHYARD_${name}`,
@@ -57,7 +59,7 @@ export async function startGateway(
   const host = await createHost(
     { loaded, dataDirectory, windowDirectory: join(dataDirectory, 'no-window') },
     // The middle of the range: the jittered pause before a retry is 125 ms.
-    { clock, random: () => 0.5, log, openStore },
+    { clock, random: () => 0.5, log, openStore, ...(openUsage === undefined ? {} : { openUsage }) },
   );
   const { url } = await host.start();
   onTestFinished(() => {

@@ -7,6 +7,8 @@ import { loadConfig } from '../../main/config/load.ts';
 import type { Config } from '../../main/config/schema.ts';
 import { handleChat } from '../../main/gateway/chat/handler.ts';
 import { createEndpointSupport } from '../../main/gateway/routing/endpoint-support.ts';
+import { createUsageSupport } from '../../main/gateway/routing/usage-support.ts';
+import { forgetfulStore } from '../../main/gateway/usage/store.ts';
 import { createPrefills } from '../../main/gateway/chat/resume/prefills.ts';
 import { createMonitor } from '../../main/gateway/monitoring/monitor.ts';
 import { createEngineActivity } from '../../main/gateway/routing/engine-activity.ts';
@@ -182,6 +184,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
     opened() {},
     admission: () => ({ running: 0, queued: 0, limit: 5000, refused: 0 }),
     keep: () => ({ load: () => null, changed() {}, flush: () => Promise.resolve() }),
+    usage: forgetfulStore('this test keeps nothing'),
     app: () => ({ version: '', baseUrl: '', warmupEnabled: false }),
   });
 
@@ -218,6 +221,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
       bodies: createBodyBudget(() => Infinity, 1),
       prefills: createPrefills(http, clock),
       support: createEndpointSupport(clock),
+      usageSupport: createUsageSupport(clock),
       warmup,
       observe: (about) => logs.begin(about),
       pickLocal,

@@ -1,5 +1,7 @@
 import { loadConfig } from '../../main/config/load.ts';
 import { createEndpointSupport } from '../../main/gateway/routing/endpoint-support.ts';
+import { createUsageSupport } from '../../main/gateway/routing/usage-support.ts';
+import { forgetfulStore } from '../../main/gateway/usage/store.ts';
 import { createPrefills } from '../../main/gateway/chat/resume/prefills.ts';
 import { createMonitor } from '../../main/gateway/monitoring/monitor.ts';
 import { RequestAttempts } from '../../main/gateway/routing/attempts.ts';
@@ -78,6 +80,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     opened() {},
     admission: () => ({ running: 0, queued: 0, limit: 5000, refused: 0 }),
     keep: () => ({ load: () => null, changed() {}, flush: () => Promise.resolve() }),
+    usage: forgetfulStore('this test keeps nothing'),
     app: () => ({ version: '', baseUrl: '', warmupEnabled: false }),
   });
   const observer = monitor.logs.begin({ id: 'r', model: null, stream: false });
@@ -102,6 +105,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     engines: createEngineActivity(clock),
     prefills: createPrefills(client, clock),
     support: createEndpointSupport(clock),
+    usageSupport: createUsageSupport(clock),
     pickLocal,
     inFlightAt: (id: string) => monitor.stats.inFlightAt(id),
   };

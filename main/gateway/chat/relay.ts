@@ -18,6 +18,7 @@ import {
 } from '../upstream/sse.ts';
 import type { StreamFormat } from '../upstream/endpoint.ts';
 import type { StreamWatch } from '../upstream/stream-inspector.ts';
+import type { UsageMeter } from '../upstream/usage.ts';
 import type { SentBytes } from './resume/sent-bytes.ts';
 import type { Splice } from './resume/splice.ts';
 
@@ -37,6 +38,8 @@ export interface RelayPlan {
   readonly choices: number;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** Reads what the upstream reports of its usage. */
+  readonly meter: UsageMeter;
   /** Called with the number of events sent. */
   readonly onEvents: (count: number) => void;
   /** Collects the bytes sent; null where the answer could not be resumed. */
@@ -148,7 +151,8 @@ class Relay implements ResponseListener {
 
   #take(all: Frames): void {
     const { splice } = this.#plan;
-    const frames = this.#watch.readable(all);
+    const frames = this.#plan.meter.take(this.#watch.readable(all));
+    if (frames.ends.length === 0) return;
     if (splice === null) {
       this.#forward(frames);
       return;

@@ -13,7 +13,7 @@ import { inShape } from './passed-error.ts';
 import type { RelayEnd } from './relay.ts';
 import { relayBytes } from './relay-bytes.ts';
 import type { ResumeDeps } from './resume/resume.ts';
-import { record, relayToEnd } from './stream.ts';
+import { record, relayToEnd, tokensOf } from './stream.ts';
 
 export interface AnswerContext {
   /** Headers of every response to this request. */
@@ -130,6 +130,8 @@ function sendWhole(
     sendBody(res, 200, events, { ...headers, 'content-type': EVENT_STREAM });
   } else sendBody(res, 200, body, { ...headers, 'content-type': 'application/json' });
   attempt.answering(contentAt);
+  // The size of a recording says nothing of its tokens.
+  if (endpoint.body === 'json') attempt.used(tokensOf(body, context.call.request, attempt));
   attempt.succeeded();
   endRequest(context, 'done');
 }

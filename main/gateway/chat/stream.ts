@@ -1,10 +1,13 @@
 import type { ServerResponse } from 'node:http';
+import type { Tokens } from '#shared/usage.ts';
 import type { Attempt } from '../routing/attempts.ts';
 import type { Dispatch, FallbackPlan } from '../routing/fallback-plan.ts';
 import type { RequestContext } from '../routing/router.ts';
 import type { AnswerSeen, StreamSeen } from '../upstream/attempt.ts';
+import type { ChatRequest } from '../upstream/chat-request.ts';
 import type { StreamFormat } from '../upstream/endpoint.ts';
 import { createFramer } from '../upstream/sse.ts';
+import { estimatedTokens, reportedTokens, tokensIn, UsageMeter } from '../upstream/usage.ts';
 import { breakOff, relay, type RelayEnd } from './relay.ts';
 import { resumeAnswer, type ResumeDeps, type ResumedAnswer } from './resume/resume.ts';
 import { createSentBytes, type SentBytes } from './resume/sent-bytes.ts';
@@ -14,6 +17,7 @@ import type { Splice } from './resume/splice.ts';
 export interface Committed {
   readonly seen: StreamSeen;
   readonly attempt: Attempt;
+  readonly hidesUsage: boolean;
   readonly dispatch: Dispatch;
   readonly plan: FallbackPlan;
 }
@@ -33,14 +37,14 @@ interface StreamContext {
  * response where that is possible; otherwise it ends with one error event and no `[DONE]`.
  */
 export function relayToEnd(
-  { seen, attempt, dispatch, plan }: Committed,
+  { seen, attempt, hidesUsage, dispatch, plan }: Committed,
   format: StreamFormat,
   res: ServerResponse,
   { context, deps }: Pick<StreamContext, 'context' | 'deps'>,
 ): Promise<RelayEnd['kind']> {
   const sent = mayResume(plan, context) ? createSentBytes() : null;
   const stream = { format, res, context, deps, sent };
-  const first = relayStream({ seen, attempt, splice: null }, stream);
+  const first = relayStream({ seen, attempt, hidesUsage, splice: null }, stream);
   // Not awaited here: an async function keeps its arguments, the first events' memory included, to its end.
   return resumeUntilEnded(first, { dispatch, plan }, stream);
 }
@@ -55,31 +59,46 @@ function relayStream(
   {
     seen,
     attempt,
+    hidesUsage,
     splice,
   }: {
     readonly seen: StreamSeen;
     readonly attempt: Attempt;
+    readonly hidesUsage: boolean;
     readonly splice: Splice | null;
   },
   { format, res, context, deps, sent }: StreamContext,
 ): Promise<RelayEnd> {
-  const { observer } = attempt;
+  const { observer, target } = attempt;
+  const meter = new UsageMeter(hidesUsage);
+  let relayedEvents = 0;
   const relayed = relay(seen, res, {
     idleTimeoutMs: context.config.routing.idleTimeoutMs,
     format,
     choices: context.call.request.choices,
     clock: deps.clock,
     signal: context.signal,
-    onEvents: (count) => observer.relayed(count),
+    meter,
+    onEvents(count) {
+      relayedEvents += count;
+      observer.relayed(count);
+    },
     sent,
     splice,
   });
   attempt.answering(seen.contentAt);
-  return recorded(relayed, attempt);
+  // Engines send about one token an event.
+  const used = () => meter.tokens() ?? estimatedTokens(target.promptBytes, relayedEvents);
+  return recorded(relayed, attempt, used);
 }
 
-async function recorded(relayed: Promise<RelayEnd>, attempt: Attempt): Promise<RelayEnd> {
+async function recorded(
+  relayed: Promise<RelayEnd>,
+  attempt: Attempt,
+  used: () => Tokens,
+): Promise<RelayEnd> {
   const end = await relayed;
+  attempt.used(used());
   record(end, attempt);
   return end;
 }
@@ -142,6 +161,13 @@ function relayRest(next: ResumedAnswer, stream: StreamContext): Promise<RelayEnd
   }
 }
 
+/** Of a whole answer. */
+export function tokensOf(body: Buffer, { endpoint }: ChatRequest, { target }: Attempt): Tokens {
+  // What has no stream has no tokens in its answer, such as vectors.
+  const output = endpoint.answer.stream === null ? 0 : tokensIn(body.length);
+  return reportedTokens(body) ?? estimatedTokens(target.promptBytes, output);
+}
+
 /** An SSE comment, which clients skip. */
 function announce({ call }: ResumedAnswer, res: ServerResponse): void {
   const source = call.provider === null ? call.upstream : `${call.upstream}/${call.provider}`;
@@ -168,6 +194,7 @@ function writeWhole(
     res.end(spliced.frames.bytes);
   }
   attempt.answering(contentAt);
+  attempt.used(tokensOf(body, context.call.request, attempt));
   record(end, attempt);
   return end;
 }

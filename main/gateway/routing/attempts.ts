@@ -1,10 +1,12 @@
 import type { AttemptCause } from '#shared/live.ts';
 import { type FallbackReason, OUTRUN } from '#shared/reasons.ts';
+import type { Tokens } from '#shared/usage.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Permit } from '../circuits/breaker.ts';
 import { type Circuits, type HeldPermit, isRemoved } from '../circuits/circuits.ts';
 import { circuitResultOf, NEUTRAL, type Result } from '../circuits/transitions.ts';
 import { type Failure, isUnexplainedRefusal } from '../upstream/failure.ts';
+import { estimatedTokens } from '../upstream/usage.ts';
 import type { EngineCall } from './engine-activity.ts';
 import type { AttemptEnd, AttemptObserver, AttemptTarget, RequestObserver } from './observer.ts';
 import { type Prediction, slowTtftMs } from './ttft-prediction.ts';
@@ -97,6 +99,7 @@ export class Attempt {
   #calledAt = 0;
   #wasCalled = false;
   #hasEnded = false;
+  #tokens: Tokens | null = null;
 
   constructor(
     start: {
@@ -146,6 +149,11 @@ export class Attempt {
     if (contentAt !== null) this.#firstContent(contentAt - this.#calledAt);
   }
 
+  /** To be called before the end. */
+  used(tokens: Tokens): void {
+    this.#tokens = tokens;
+  }
+
   /** `wasSilent`: it timed out without any content. */
   failed(failure: Failure, wasSilent: boolean): void {
     const ms = this.#deps.clock.ticks() - this.#calledAt;
@@ -178,6 +186,8 @@ export class Attempt {
     const { clock, circuits, predictions } = this.#deps;
     const { own } = this.#permits;
     if (this.#hasEnded) return;
+    // Its prompt was read, and is paid for, although nothing of the answer came.
+    this.used(estimatedTokens(this.target.promptBytes, 0));
     // The time to first token of an answer that comes as a whole is unknown.
     if (this.target.mode !== 'whole' && !isRemoved(own.id, circuits)) {
       const silentMs = clock.ticks() - this.#calledAt;
@@ -209,6 +219,7 @@ export class Attempt {
       reason,
       verdict,
       latencyMs: isServed ? clock.ticks() - this.#calledAt : null,
+      tokens: this.#tokens,
     });
   }
 

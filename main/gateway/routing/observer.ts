@@ -1,5 +1,6 @@
 import type { UpstreamId } from '#shared/ids.ts';
 import type { AttemptCause, RequestRow } from '#shared/live.ts';
+import type { Tokens } from '#shared/usage.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
 import type { AnswerMode } from '../upstream/answer-readers.ts';
 
@@ -11,6 +12,8 @@ export interface AttemptTarget {
   readonly upstream: UpstreamId;
   /** The machine of the local pool; null elsewhere. */
   readonly provider: string | null;
+  /** As sent; empty if the caller leaves it to the upstream. */
+  readonly model: string;
   readonly promptBytes: number;
   readonly mode: AnswerMode;
 }
@@ -30,6 +33,8 @@ export interface AttemptEnd {
   readonly verdict: 'served' | 'failed' | 'neutral';
   /** From the last call to the end of a served attempt; null for others. */
   readonly latencyMs: number | null;
+  /** Null where nothing was used, as far as is known. */
+  readonly tokens: Tokens | null;
 }
 
 /** One attempt, from its first call to its end, which is reported once; the polls of a cold start are one attempt. */

@@ -15,6 +15,7 @@ import { isStarting, pollPauseMs, retryDelayMs } from './retry-policy.ts';
 import { hungAfterMs } from './ttft-prediction.ts';
 import type { Predictions } from './ttft-predictions.ts';
 import type { EndpointSupport } from './endpoint-support.ts';
+import type { UsageSupport } from './usage-support.ts';
 import type { WarmupRunner } from './warmup.ts';
 
 export interface CallDeps {
@@ -27,6 +28,7 @@ export interface CallDeps {
   readonly predictions: Predictions;
   readonly engines: EngineActivity;
   readonly support: EndpointSupport;
+  readonly usageSupport: UsageSupport;
 }
 
 /** Whether a call to an engine that seems to have hung is worth its whole time-out. */
@@ -51,6 +53,8 @@ export interface AnsweredCall {
   readonly call: UpstreamCall;
   readonly seen: Answered;
   readonly attempt: Attempt;
+  /** The gateway asked for the stream's usage, which is not for the caller. */
+  readonly hidesUsage: boolean;
 }
 
 export type AttemptOutcome =
@@ -145,9 +149,11 @@ async function callOnce(
   const { idleTimeoutMs } = config.routing;
   const { endpoint, mode } = call;
   const engineCall = watched(call, permits, config, deps);
+  const { id } = permits.own;
+  const forUsage = call.asksForUsage && deps.usageSupport.mayAsk(id);
   const plan = {
     endpoint,
-    request: call.write(),
+    request: call.write(forUsage),
     mode,
     deadline,
     hungAt: patience === 'until_hung' && engineCall !== null ? engineCall.hungAt : null,
@@ -157,12 +163,14 @@ async function callOnce(
   // Sent first and recorded while it is in flight, which costs the caller no time.
   const sent = sendAttempt(plan, { http, clock }, signal);
   const attempt = attempts.called(call, permits, cause, engineCall);
-  const seen = withoutSecrets(await sent, call.secrets);
+  const again = () => sendAttempt({ ...plan, request: call.write(false) }, deps, signal);
+  const answer = forUsage ? await unlessRefused(await sent, id, again, deps) : await sent;
+  const seen = withoutSecrets(answer, call.secrets);
   switch (seen.kind) {
     case 'stream':
     case 'bytes':
     case 'answer':
-      return { kind: 'answered', call, seen, attempt };
+      return { kind: 'answered', call, seen, attempt, hidesUsage: forUsage };
     case 'cancelled':
       attempt.cancelled();
       return seen;
@@ -170,13 +178,23 @@ async function callOnce(
       const failure = classify(seen, call, clock.now());
       const hasHung = seen.kind === 'timeout' && seen.wasSilent && clock.ticks() < deadline;
       // Its next calls are not to wait for longer because it gave no sample.
-      if (hasHung) deps.predictions.confirm(permits.own.id);
+      if (hasHung) deps.predictions.confirm(id);
       // A cold start counts as a failure only when its time-out is over.
       const isColdStart = call.upstream === 'ondemand' && isStarting(failure, warmup.known());
       if (!isColdStart) attempt.failed(failure, seen.kind === 'timeout' && seen.wasSilent);
       return { kind: 'failed', failure };
     }
   }
+}
+
+/** A call needs no usage: a strict host gets the request once more without the field that it refused. */
+function unlessRefused(
+  seen: Seen,
+  id: string,
+  again: () => Promise<Seen>,
+  { usageSupport }: CallDeps,
+): Seen | Promise<Seen> {
+  return usageSupport.isRefused(id, seen) ? again() : seen;
 }
 
 function withoutSecrets(seen: Seen, secrets: readonly string[]): Seen {

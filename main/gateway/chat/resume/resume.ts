@@ -9,7 +9,7 @@ import {
 import type { RequestContext } from '../../routing/router.ts';
 import type { AnswerMode } from '../../upstream/answer-readers.ts';
 import type { UpstreamCall } from '../../upstream/call.ts';
-import { bodyFor } from '../../upstream/chat-request.ts';
+import { askingForUsage, bodyFor } from '../../upstream/chat-request.ts';
 import type { Failure } from '../../upstream/failure.ts';
 import { continuedBody, isDeterministic } from './continuation.ts';
 import type { Prefills } from './prefills.ts';
@@ -182,7 +182,7 @@ function createResumer(transcript: Transcript, context: RequestContext, deps: Re
   }
 
   function repetitionFor(call: UpstreamCall): readonly ResumeRequest[] {
-    const body = bodyFor(request, modelOf(call), false);
+    const body = bodyFor(request, modelOf(call), { forStream: false, forUsage: false });
     return canRepeat ? [{ body, mode: 'relay', splice: { kind: 'repeated' } }] : [];
   }
 
@@ -237,7 +237,10 @@ const PREFILL_REFUSALS: ReadonlySet<string> = new Set(['http_400', 'http_422']);
 const modelOf = ({ model }: UpstreamCall) => (model === '' ? null : model);
 
 function withRequest({ call, permits }: AdmittedCall, { body, mode }: ResumeRequest): AdmittedCall {
-  const write = () => ({ ...call.write(), body });
+  const write = (forUsage: boolean) => ({
+    ...call.write(false),
+    body: forUsage ? askingForUsage(body) : body,
+  });
   return { permits, call: { ...call, mode, promptBytes: body.length, write } };
 }
 
