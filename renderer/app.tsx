@@ -27,6 +27,7 @@ export function App({ switchyard }: { readonly switchyard: Switchyard }) {
             actions={switchyard.control}
             registry={switchyard.providers}
             agent={switchyard.agent}
+            history={switchyard.history}
           />
         ) : (
           <p className="connecting">{lostSince === null ? 'Connecting…' : 'No connection yet.'}</p>

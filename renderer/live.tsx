@@ -2,6 +2,7 @@ import { useState } from 'react';
 import type { RequestRow } from '#shared/live.ts';
 import { RequestDialog } from './features/requests/request-dialog.tsx';
 import type { Agent } from './api/agent.ts';
+import type { History as HistoryApi } from './api/history.ts';
 import type { Control } from './api/control.ts';
 import type { LiveData } from './api/live-data.ts';
 import type { Providers as Registry } from './api/providers.ts';
@@ -13,6 +14,7 @@ import type { Drafts } from './features/settings/draft.ts';
 import { headlineOf } from './features/overview/status-summary-text.ts';
 import { lineOf } from './features/overview/upstream-list.ts';
 import type { Route } from './route.ts';
+import { History } from './features/history/history.tsx';
 import { Overview } from './features/overview/overview.tsx';
 import { Provider } from './features/providers/provider.tsx';
 import { Providers } from './features/providers/providers.tsx';
@@ -29,11 +31,12 @@ interface LiveProps {
   readonly actions: Control;
   readonly registry: Registry;
   readonly agent: Agent;
+  readonly history: HistoryApi;
 }
 
 /** Everything that is drawn from the feed. */
 export function Live(props: LiveProps) {
-  const { data, route, control, frozenAt, settings, actions, registry, agent } = props;
+  const { data, route, control, frozenAt, settings, actions, registry, agent, history } = props;
   const [selectedRow, select] = useState<RequestRow | null>(null);
   // Here rather than in the page itself: a look at another tab does not lose what was entered.
   const [drafts, setDrafts] = useState<Drafts>({});
@@ -70,6 +73,14 @@ export function Live(props: LiveProps) {
       )}
       {route.page === 'requests' && (
         <Requests data={data} now={now} filter={route.filter} onSelect={select} />
+      )}
+      {route.page === 'history' && (
+        <History
+          range={route.range}
+          history={history}
+          upstreams={data.status.upstreams}
+          revision={data.status.stats.totalRequests}
+        />
       )}
       {route.page === 'settings' && (
         <Settings

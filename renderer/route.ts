@@ -1,4 +1,5 @@
 import { assertNever } from '#shared/assert.ts';
+import { HISTORY_RANGES, type HistoryRange } from '#shared/usage.ts';
 import { PROVIDER_FILTERS, type ProviderFilter } from './features/providers/provider-groups.ts';
 import { REQUEST_FILTERS, type RequestFilter } from './features/requests/request-filter.ts';
 
@@ -8,6 +9,7 @@ export type Route =
   | { readonly page: 'providers'; readonly filter: ProviderFilter; readonly joining?: true }
   | { readonly page: 'provider'; readonly id: string }
   | { readonly page: 'requests'; readonly filter: RequestFilter }
+  | { readonly page: 'history'; readonly range: HistoryRange }
   /** The section is the one to be opened, null for none in particular. */
   | { readonly page: 'settings'; readonly section: string | null };
 
@@ -19,6 +21,9 @@ export function routeOf(hash: string): Route {
   }
   if (page === 'join') return { page: 'providers', filter: 'all', joining: true };
   if (page === 'providers') return providersRoute(detail ?? '');
+  if (page === 'history') {
+    return { page, range: HISTORY_RANGES.find((range) => range === detail) ?? 'day' };
+  }
   if (page !== 'requests') return { page: 'overview' };
   return { page, filter: REQUEST_FILTERS.find((filter) => filter === detail) ?? 'all' };
 }
@@ -43,6 +48,8 @@ export function hashOf(route: Route): string {
       return `#/providers/${route.id}`;
     case 'requests':
       return route.filter === 'all' ? '#/requests' : `#/requests/${route.filter}`;
+    case 'history':
+      return route.range === 'day' ? '#/history' : `#/history/${route.range}`;
     default:
       return assertNever(route, 'route');
   }

@@ -2,6 +2,7 @@ import { createAgent, type Agent } from './agent.ts';
 import { createClient } from './client.ts';
 import { createControl, type Control } from './control.ts';
 import { followFeed } from './feed.ts';
+import { createHistory, type History } from './history.ts';
 import { createProviders, type Providers } from './providers.ts';
 import { createStore, type Store } from './store.ts';
 import {
@@ -19,6 +20,7 @@ export interface Switchyard {
   readonly control: Control;
   readonly providers: Providers;
   readonly agent: Agent;
+  readonly history: History;
 }
 
 /** Takes the code out of the address, exchanges it, and follows the feed for the page's life. */
@@ -65,6 +67,7 @@ export function connectSwitchyard(page: Window): Switchyard {
     control,
     providers: createProviders(client, noteSession),
     agent,
+    history: createHistory(client, noteSession),
   };
 }
 

@@ -6,6 +6,7 @@ const TABS = [
   { label: 'Overview', page: 'overview', hash: hashOf({ page: 'overview' }) },
   { label: 'Providers', page: 'providers', hash: hashOf({ page: 'providers', filter: 'all' }) },
   { label: 'Requests', page: 'requests', hash: hashOf({ page: 'requests', filter: 'all' }) },
+  { label: 'History', page: 'history', hash: hashOf({ page: 'history', range: 'day' }) },
   { label: 'Settings', page: 'settings', hash: hashOf({ page: 'settings', section: null }) },
 ] as const;
 
