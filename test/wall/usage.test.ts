@@ -1,11 +1,8 @@
 import { expect, test } from 'vitest';
 import type { HistoryReport } from '#shared/usage.ts';
-import { openUsageStore } from '../../main/gateway/usage/store.ts';
-import { systemClock } from '../../main/platform/clock.ts';
-import { silentLog } from '../../main/platform/log.ts';
 import { chat, chatStream, HELLO, startChat } from '../support/client.ts';
 import { chance } from '../support/chance.ts';
-import { startGateway } from '../support/gateway.ts';
+import { startGateway, startWithHistory } from '../support/gateway.ts';
 import { send } from '../support/http.ts';
 import {
   chunk,
@@ -38,12 +35,6 @@ async function history(url: string, range = 'hour'): Promise<HistoryReport> {
   const { text } = await send(`${url}/api/v1/history?range=${range}`);
   return JSON.parse(text) as HistoryReport;
 }
-
-const kept = (settings: Record<string, string>, dataDirectory?: string) =>
-  startGateway(settings, systemClock, silentLog, undefined, {
-    openUsage: openUsageStore,
-    ...(dataDirectory === undefined ? {} : { dataDirectory }),
-  });
 
 const tells: Script = (call) => {
   const options = call.json['stream_options'] as { include_usage?: boolean } | undefined;
@@ -114,7 +105,7 @@ test('money: what a hosted upstream costs is spent, what local does is saved', a
     json(200, { ...completion('hi'), usage: usageOf(100, 10) }),
     error(503),
   );
-  const gateway = await kept({
+  const gateway = await startWithHistory({
     LOCAL_ENGINE_URL: local.url,
     HOSTED_A_BASE_URL: hosted.url,
     HOSTED_A_PRICE_INPUT: '2',
@@ -134,11 +125,11 @@ test('money: what a hosted upstream costs is spent, what local does is saved', a
 test('requests and history are there again after a restart', async () => {
   const upstream = await startUpstream(tells);
   const settings = { HOSTED_A_BASE_URL: upstream.url };
-  const first = await kept(settings);
+  const first = await startWithHistory(settings);
   await chat(first.url, STREAM);
   const [row] = first.host.snapshot().requests;
   await first.host.stop();
-  const second = await kept(settings, first.dataDirectory);
+  const second = await startWithHistory(settings, first.dataDirectory);
   expect(second.host.snapshot().requests).toEqual([row]);
   const { parts, today } = await history(second.url);
   expect([today.calls, today.inputTokens, today.outputTokens]).toEqual([1, 7, 2]);
@@ -201,8 +192,8 @@ test('tokens add up to what upstreams reported, exactly, whatever becomes of the
     FAIL_THRESHOLD: '1000000',
     TTFT_SLOW_THRESHOLD: '1000000',
   };
-  const steady = await kept({ ...settings, HEDGE: 'off' });
-  const hedging = await kept({ ...settings, HEDGE_MS: '20', HEDGE_BUDGET: '100' });
+  const steady = await startWithHistory({ ...settings, HEDGE: 'off' });
+  const hedging = await startWithHistory({ ...settings, HEDGE_MS: '20', HEDGE_BUDGET: '100' });
   const steadyKinds = ['told', 'told', 'whole', 'cut', 'cancel', 'refused', 'untold'];
   const hedgedKinds = ['prompt', 'silent'];
 
