@@ -26,7 +26,7 @@ import { identifyBy } from './auth/identity.ts';
 import { createSessions, type Sessions } from './auth/sessions.ts';
 import type { ReportProviderResult } from './monitoring/request-log.ts';
 import { createAdmission } from './chat/admission.ts';
-import { createPrefills, type Prefills } from './chat/resume/prefills.ts';
+import { createLearnt, type Learnt } from './learnt.ts';
 import { createHealthChecks } from './circuits/health-checks.ts';
 import { providerTraffic, type ProviderTraffic } from './monitoring/counters.ts';
 import type { LiveFeed } from './monitoring/live-feed.ts';
@@ -35,8 +35,6 @@ import type { ProvidersKnown } from './monitoring/status.ts';
 import { createEngineActivity } from './routing/engine-activity.ts';
 import { healthCheckOf } from './routing/health-check-routes.ts';
 import { createHedgeBudget } from './routing/hedge-policy.ts';
-import { createEndpointSupport, type EndpointSupport } from './routing/endpoint-support.ts';
-import { createUsageSupport, type UsageSupport } from './routing/usage-support.ts';
 import type { UsageStore } from './usage/store.ts';
 import type { LocalChoice } from './upstream/call.ts';
 import { type RemoteUpstream, remoteUpstreams } from './upstream/upstreams.ts';
@@ -218,21 +216,6 @@ type ChangeHandlers = Pick<
   | 'providerRecovered'
   | 'providerRemoved'
 >;
-
-/** What upstreams and machines turned out to take. */
-interface Learnt {
-  readonly prefills: Prefills;
-  readonly support: EndpointSupport;
-  readonly usageSupport: UsageSupport;
-}
-
-function createLearnt({ http, clock }: Pick<GatewayDeps, 'http' | 'clock'>): Learnt {
-  return {
-    prefills: createPrefills(http, clock),
-    support: createEndpointSupport(clock),
-    usageSupport: createUsageSupport(clock),
-  };
-}
 
 /** Reactions to changes of upstreams and machines. */
 function changeHandlers(
