@@ -41,16 +41,14 @@ export function routesOf(
     lifecycle,
   }: RouteParts,
 ): readonly Route[] {
-  const { status, stats, feed, warmup, circuits } = monitor;
+  const { warmup, circuits } = monitor;
   const { settings, clock } = deps;
   const { summary, isKnown: isProvider } = deps.providers;
   const endAtStop: Lifecycle['endAtStop'] = (stream) => lifecycle().endAtStop(stream);
   const joinUrl = () => lifecycle().outsideUrl();
   const app = {
-    status,
-    stats,
+    ...monitor,
     summary,
-    feed,
     sessions,
     controlLink,
     endAtStop,

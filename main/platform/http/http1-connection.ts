@@ -40,6 +40,7 @@ const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024);
 class PlainExchange implements Exchange, ResponseParts {
   listener: ResponseListener;
   readonly #connection: PlainConnection;
+  #hasLeft = false;
 
   constructor(listener: ResponseListener, connection: PlainConnection) {
     this.listener = listener;
@@ -67,6 +68,14 @@ class PlainExchange implements Exchange, ResponseParts {
 
   abort(): void {
     this.#connection.abort(this);
+  }
+
+  leave(): void {
+    this.#hasLeft = true;
+  }
+
+  hasLeft(): boolean {
+    return this.#hasLeft;
   }
 }
 
@@ -168,6 +177,8 @@ export class PlainConnection {
       this.#socket.write(body);
       this.#socket.uncork();
     }
+    if (this.#socket.connecting) this.#socket.once('connect', () => call.leave());
+    else call.leave();
   }
 
   readonly #onRead = (bytes: number): boolean => {
