@@ -75,7 +75,9 @@ function stream(socket: Socket): void {
   socket.write(STREAM_START);
   const timer = setInterval(() => {
     sent += 1;
-    if (sent === 1) {
+    if (socket.destroyed) {
+      clearInterval(timer);
+    } else if (sent === 1) {
       socket.write(chunked(firstTokenEvent(receivedNs, process.hrtime.bigint())));
     } else if (sent < TOKENS) socket.write(TOKEN);
     else {
@@ -83,7 +85,6 @@ function stream(socket: Socket): void {
       socket.write(STREAM_END);
     }
   }, paceMs);
-  socket.once('close', () => clearInterval(timer));
 }
 
 const server = createServer(serve);
