@@ -131,17 +131,16 @@ test('what became of requests is told apart', async () => {
   await expect.poll(outcomes).toEqual([0, 1, 1, 1]);
 });
 
-test.skipIf(spawnSync('promtool', ['--version']).error !== undefined)(
-  'promtool finds nothing to mend',
-  async () => {
-    const upstream = await startUpstream(answers('hi'));
-    const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
-    await chatStream(gateway.url);
-    const { text } = await scrape(gateway.url);
-    const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], { input: text });
-    expect([status, String(stdout), String(stderr)]).toEqual([0, '', '']);
-  },
-);
+test('promtool finds nothing to mend', async ({ skip }) => {
+  const isMissing = spawnSync('promtool', ['--version']).error !== undefined;
+  skip(isMissing, 'SKIPPED: promtool is not installed; it comes with Prometheus');
+  const upstream = await startUpstream(answers('hi'));
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+  await chatStream(gateway.url);
+  const { text } = await scrape(gateway.url);
+  const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], { input: text });
+  expect([status, String(stdout), String(stderr)]).toEqual([0, '', '']);
+});
 
 test('an upstream that is not set up is neither healthy nor unwell', async () => {
   const upstream = await startUpstream(answers('hi'));
