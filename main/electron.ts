@@ -38,6 +38,7 @@ import { claimDataDirectory, type DataLock, takenText } from './platform/data-lo
 import { replaceFile } from './platform/files.ts';
 import { createLog, fileSink } from './platform/log.ts';
 import { openStore } from './registry/store/open-store.ts';
+import { openUsageStore } from './gateway/usage/store.ts';
 
 const dataDir = dataDirectory(process.env, process.platform);
 const logsDirectory = join(dataDir, 'logs');
@@ -140,6 +141,7 @@ async function openHost(lock: DataLock): Promise<HostApi> {
     },
     {
       openStore,
+      openUsage: openUsageStore,
       surroundings,
       startHelper,
       clock: systemClock,

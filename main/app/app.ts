@@ -14,6 +14,7 @@ import type { GatewayDeps } from '../gateway/gateway-deps.ts';
 import { identityOf } from '../gateway/monitoring/saved-state.ts';
 import { NO_TRACING, type Tracing } from '../gateway/monitoring/tracing.ts';
 import { createFixedEngine } from '../gateway/upstream/engine-probe.ts';
+import { forgetfulStore, type openUsageStore, type UsageStore } from '../gateway/usage/store.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createHttpClient } from '../platform/http/client.ts';
 import { logFile, type Log } from '../platform/log.ts';
@@ -40,6 +41,8 @@ export interface HostOptions {
 
 export interface HostEdges {
   readonly openStore: typeof openStore;
+  /** Left out where no history is kept. */
+  readonly openUsage?: typeof openUsageStore;
   /** Left out where no signal of the owner's use is available. */
   readonly surroundings?: HostActivity;
   /** Left out where nothing is traced. */
@@ -87,7 +90,7 @@ const STOP_GRACE_MS = 30_000;
 export async function createHost(options: HostOptions, edges: HostEdges): Promise<Host> {
   const { loaded, dataDirectory, windowDirectory, demo } = options;
   const { clock, random, log } = edges;
-  const opened = await edges.openStore(join(dataDirectory, 'registry.db'), { clock, log });
+  const { opened, usage } = await openStores(dataDirectory, edges);
   const http = createHttpClient();
   const engine = createFixedEngine({ http, clock }, () => gateway.feed.changed());
   const keys = openKeys(options, edges);
@@ -138,6 +141,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     providers: providers.forGateway,
     agent: machine.api,
     ...gatewayFiles(dataDirectory, { clock, log }),
+    usage,
     ownPackage: createOwnPackage(),
     onPortTaken: edges.onPortTaken ?? null,
     windowDirectory,
@@ -146,11 +150,11 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
   });
 
   return {
-    notices: noticesOf(opened),
+    notices: noticesOf(opened, usage),
     async start() {
       const started = await gateway.start();
       if (!started.ok) {
-        await providers.stop();
+        await Promise.all([providers.stop(), usage.close()]);
         throw new Error(started.message);
       }
       engine.set(config.current().local.baseUrl);
@@ -230,10 +234,24 @@ function trayControls(
   };
 }
 
-/** Notices about the registry's database; the gateway routes whatever its state. */
-function noticesOf(opened: OpenedStore): readonly string[] {
-  if (opened.kind === 'unusable') return [opened.message];
-  return opened.warning === null ? [] : [opened.warning];
+async function openStores(
+  dataDirectory: string,
+  { openStore, openUsage, clock, log }: HostEdges,
+): Promise<{ readonly opened: OpenedStore; readonly usage: UsageStore }> {
+  const [opened, usage] = await Promise.all([
+    openStore(join(dataDirectory, 'registry.db'), { clock, log }),
+    openUsage?.(join(dataDirectory, 'usage.db'), { clock, log }) ?? NO_HISTORY,
+  ]);
+  return { opened, usage };
+}
+
+const NO_HISTORY = forgetfulStore('This program keeps no history.');
+
+/** Notices about the databases; the gateway routes whatever their state. */
+function noticesOf(opened: OpenedStore, usage: UsageStore): readonly string[] {
+  const ofRegistry = opened.kind === 'unusable' ? opened.message : opened.warning;
+  const ofUsage = usage === NO_HISTORY ? null : usage.problem;
+  return [ofRegistry, ofUsage].filter((notice) => notice !== null);
 }
 
 /** Written by `npm run build`. */

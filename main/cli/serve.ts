@@ -15,6 +15,7 @@ import { claimDataDirectory, takenText } from '../platform/data-lock.ts';
 import { messageOf } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
 import { openStore } from '../registry/store/open-store.ts';
+import { openUsageStore } from '../gateway/usage/store.ts';
 import type { Input } from './command.ts';
 import { logTarget, openLog, processSurroundings } from './log-target.ts';
 import { EXIT, failed, type Outcome } from './outcome.ts';
@@ -44,6 +45,7 @@ export async function start({ env, dataDirectory }: Input): Promise<Outcome> {
     { loaded, dataDirectory, windowDirectory: WINDOW_DIRECTORY },
     {
       openStore,
+      openUsage: openUsageStore,
       surroundings: createHostActivity({ env, platform: process.platform, clock: systemClock }),
       clock: systemClock,
       random: Math.random,

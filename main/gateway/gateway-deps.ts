@@ -16,6 +16,7 @@ import type { ReportProviderResult } from './monitoring/request-log.ts';
 import type { ProvidersKnown } from './monitoring/status.ts';
 import type { Tracing } from './monitoring/tracing.ts';
 import type { LocalChoice } from './upstream/call.ts';
+import type { UsageStore } from './usage/store.ts';
 
 export interface GatewayDeps {
   readonly config: () => Config;
@@ -35,6 +36,7 @@ export interface GatewayDeps {
   readonly keep: (save: () => unknown) => StateFile;
   /** The same for the browsers with standing control. */
   readonly keepBrowsers: (save: () => unknown) => StateFile;
+  readonly usage: UsageStore;
   readonly about: AboutApp;
   readonly controlToken: string;
   /** What other machines install. */

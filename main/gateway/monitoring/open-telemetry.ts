@@ -191,6 +191,14 @@ class AttemptSpan implements AttemptObserver {
 
   /** An error's words stay here: an upstream may quote the prompt in them. */
   ended(end: AttemptEnd): void {
+    if (end.tokens !== null) {
+      const { input, output, estimated } = end.tokens;
+      this.#span.setAttributes({
+        'gen_ai.usage.input_tokens': input,
+        'gen_ai.usage.output_tokens': output,
+        'switchyard.usage.estimated': estimated,
+      });
+    }
     if (end.reason === OUTRUN) this.#span.setAttribute('switchyard.attempt.outrun', true);
     else if (end.reason !== null) fail(this.#span, end.reason);
     this.#span.end();

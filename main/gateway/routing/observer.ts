@@ -1,5 +1,6 @@
 import type { UpstreamId } from '#shared/ids.ts';
 import type { AttemptCause, CircuitState, RequestRow } from '#shared/live.ts';
+import type { Tokens } from '#shared/usage.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
 import type { AnswerMode } from '../upstream/answer-readers.ts';
 
@@ -36,6 +37,10 @@ export interface AttemptEnd {
   readonly verdict: 'served' | 'failed' | 'neutral';
   /** From the last call to the end of a served attempt; null for others. */
   readonly latencyMs: number | null;
+  /** Null where nothing was used, as far as is known. */
+  readonly tokens: Tokens | null;
+  /** Aborted before anything of it had left: no upstream knows of it. */
+  readonly isRecalled: boolean;
 }
 
 /** One attempt, from its first call to its end, which is reported once; the polls of a cold start are one attempt. */

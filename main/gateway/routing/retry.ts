@@ -18,6 +18,8 @@ import { isStarting, pollPauseMs, retryDelayMs } from './retry-policy.ts';
 import { hungAfterMs } from './ttft-prediction.ts';
 import type { Predictions } from './ttft-predictions.ts';
 import type { EndpointSupport } from './endpoint-support.ts';
+import { tokensOf } from '../upstream/usage.ts';
+import type { UsageSupport } from './usage-support.ts';
 import type { WarmupRunner } from './warmup.ts';
 
 export interface CallDeps {
@@ -30,6 +32,7 @@ export interface CallDeps {
   readonly predictions: Predictions;
   readonly engines: EngineActivity;
   readonly support: EndpointSupport;
+  readonly usageSupport: UsageSupport;
 }
 
 /** Whether a call to an engine that seems to have hung is worth its whole time-out. */
@@ -54,6 +57,8 @@ export interface AnsweredCall {
   readonly call: UpstreamCall;
   readonly seen: Answered;
   readonly attempt: Attempt;
+  /** The gateway asked for the stream's usage, which is not for the caller. */
+  readonly hidesUsage: boolean;
 }
 
 export type AttemptOutcome =
@@ -176,9 +181,13 @@ async function callOnce(
   const { endpoint, mode } = call;
   const engineCall = watched(call, permits, config, deps);
   const keys = keysAmong(call.secrets);
+  const { id } = permits.own;
+  const hidesUsage = call.asksForUsage && deps.usageSupport.mayAsk(id);
+  const requestOf = (asksForUsage: boolean) =>
+    inTrace(call.write(asksForUsage), attempts.traceparent(call));
   const plan = {
     endpoint,
-    request: inTrace(call.write(), attempts.traceparent(call)),
+    request: requestOf(hidesUsage),
     mode,
     deadline,
     hungAt: patience === 'until_hung' && engineCall !== null ? engineCall.hungAt : null,
@@ -188,27 +197,28 @@ async function callOnce(
   };
   // Sent first and recorded while it is in flight, which costs the caller no time.
   const sent = sendAttempt(plan, { http, clock }, signal);
-  const attempt = attempts.called(call, permits, cause, engineCall);
-  const seen = inCallersProtocol(withoutSecrets(await sent, call.secrets, keys), call);
+  const attempt = attempts.called(call, permits, cause, { engineCall, hasLeft: sent.hasLeft });
+  const again = () => sendAttempt({ ...plan, request: requestOf(false) }, deps, signal).seen;
+  const first = await sent.seen;
+  const answer = hidesUsage ? await unlessRefused(first, id, again, deps) : first;
+  if (answer.kind === 'answer') attempt.used(tokensOf(answer.body, call));
+  const seen = inCallersProtocol(withoutSecrets(answer, call.secrets, keys), call);
   switch (seen.kind) {
     case 'stream':
     case 'bytes':
     case 'answer':
-      return { kind: 'answered', call, seen, attempt };
+      return { kind: 'answered', call, seen, attempt, hidesUsage };
     case 'cancelled':
       attempt.cancelled();
       return seen;
     default: {
       const failure = classify(seen, call, clock.now());
-      const hasHung = seen.kind === 'timeout' && seen.wasSilent && clock.ticks() < deadline;
+      const wasSilent = seen.kind === 'timeout' && seen.wasSilent;
       // Its next calls are not to wait for longer because it gave no sample.
-      if (hasHung) deps.predictions.confirm(permits.own.id);
+      if (wasSilent && clock.ticks() < deadline) deps.predictions.confirm(id);
       // A cold start counts as a failure only when its time-out is over.
       const isColdStart = call.upstream === 'ondemand' && isStarting(failure, warmup.known());
-      if (!isColdStart) {
-        const wasSilent = seen.kind === 'timeout' && seen.wasSilent;
-        attempt.failed(failure, wasSilent, shownError(failure, plan.request));
-      }
+      if (!isColdStart) attempt.failed(failure, wasSilent, shownError(failure, plan.request));
       return { kind: 'failed', failure };
     }
   }
@@ -219,6 +229,16 @@ function inCallersProtocol(seen: Seen, { translator, request }: UpstreamCall): S
   if (translator === null || seen.kind !== 'answer') return seen;
   const whole = translator.whole(seen.body, request.stream);
   return whole.kind === 'answer' ? { ...seen, body: whole.body } : whole;
+}
+
+/** A call needs no usage: a strict host gets the request once more without the field that it refused. */
+function unlessRefused(
+  seen: Seen,
+  id: string,
+  again: () => Promise<Seen>,
+  { usageSupport }: CallDeps,
+): Seen | Promise<Seen> {
+  return usageSupport.isRefused(id, seen) ? again() : seen;
 }
 
 function withoutSecrets(seen: Seen, secrets: readonly string[], keys: readonly Buffer[]): Seen {

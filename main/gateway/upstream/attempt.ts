@@ -80,6 +80,12 @@ interface AttemptDeps {
   readonly clock: Clock;
 }
 
+export interface SentAttempt {
+  readonly seen: Promise<Seen>;
+  /** False while it is certain that the upstream knows nothing of the call. */
+  readonly hasLeft: () => boolean;
+}
+
 /**
  * Calls an upstream and waits for its first content, its whole answer, or its failure.
  * Expected failures are values; the caller's `signal` ends the call at once as `cancelled`.
@@ -88,12 +94,18 @@ export function sendAttempt(
   plan: AttemptPlan,
   deps: AttemptDeps,
   signal: AbortSignal,
-): Promise<Seen> {
-  if (signal.aborted) return Promise.resolve({ kind: 'cancelled' });
-  return new Promise((resolve) => {
-    new PendingCall(plan, deps, resolve, signal).send(false);
-  });
+): SentAttempt {
+  if (signal.aborted) return NEVER_SENT;
+  const { promise: seen, resolve } = Promise.withResolvers<Seen>();
+  const pending = new PendingCall(plan, deps, resolve, signal);
+  pending.send(false);
+  return { seen, hasLeft: () => pending.hasLeft() };
 }
+
+const NEVER_SENT: SentAttempt = {
+  seen: Promise.resolve({ kind: 'cancelled' }),
+  hasLeft: () => false,
+};
 
 class PendingCall implements ResponseListener {
   readonly #plan: AttemptPlan;
@@ -132,6 +144,10 @@ class PendingCall implements ResponseListener {
   send(fresh: boolean): void {
     this.#isFresh = fresh;
     this.#exchange = this.#deps.http.send({ ...this.#plan.request, fresh }, this);
+  }
+
+  hasLeft(): boolean {
+    return this.#exchange?.hasLeft() ?? false;
   }
 
   onHead(status: number, headers: ResponseHeaders): void {

@@ -72,8 +72,8 @@ export interface StreamFormat {
   readonly createWatch: (choices: number) => StreamWatch;
   /** Builds a whole answer from a stream; null if it cannot be done. */
   readonly createAssembly: (() => Assembly) | null;
-  /** Members that ask for a stream, as JSON. */
-  readonly askedBy: Readonly<Record<string, string>>;
+  /** It tells its usage only if `stream_options` asks for it. */
+  readonly asksForUsage: boolean;
   /** A whole answer as a stream; null if it cannot be told as one. */
   readonly asEvents: ((answer: Buffer, includeUsage: boolean) => string) | null;
   /** The event that ends a stream that broke off. */

@@ -19,6 +19,7 @@ export function withoutKeys(inner: Exchange, keys: readonly Buffer[]): Exchange 
     listener: inner.listener,
     pause: () => inner.pause(),
     resume: () => inner.resume(),
+    hasLeft: () => inner.hasLeft(),
     abort() {
       isAborted = true;
       inner.abort();

@@ -53,10 +53,10 @@ async function once(
   const startedAt = clock.ticks();
   const maxMs = call.upstream === 'ondemand' ? call.timeoutMs : MAX_TEST_MS;
   const timeoutMs = Math.min(call.timeoutMs, maxMs);
-  const seen = await sendAttempt(
+  const sent = sendAttempt(
     {
       endpoint: call.endpoint,
-      request: call.write(),
+      request: call.write(false),
       mode: call.mode,
       deadline: startedAt + timeoutMs,
       hungAt: null,
@@ -67,6 +67,7 @@ async function once(
     { http, clock },
     NEVER,
   );
+  const seen = await sent.seen;
   const totalMs = Math.round(clock.ticks() - startedAt);
   if (seen.kind === 'answer') return answered(seen, call, { startedAt, totalMs });
   return { ok: false, ...refused(seen, call, clock.now()), totalMs };

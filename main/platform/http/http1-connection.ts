@@ -38,6 +38,7 @@ const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024);
 class PlainExchange implements Exchange, ResponseParts {
   listener: ResponseListener;
   readonly #connection: PlainConnection;
+  #hasLeft = false;
 
   constructor(listener: ResponseListener, connection: PlainConnection) {
     this.listener = listener;
@@ -65,6 +66,14 @@ class PlainExchange implements Exchange, ResponseParts {
 
   abort(): void {
     this.#connection.abort(this);
+  }
+
+  leave(): void {
+    this.#hasLeft = true;
+  }
+
+  hasLeft(): boolean {
+    return this.#hasLeft;
   }
 }
 
@@ -166,6 +175,8 @@ export class PlainConnection {
       this.#socket.write(body);
       this.#socket.uncork();
     }
+    if (this.#socket.connecting) this.#socket.once('connect', () => call.leave());
+    else call.leave();
   }
 
   readonly #onRead = (bytes: number): boolean => {

@@ -77,4 +77,8 @@ class WaitingExchange implements Exchange {
     this.#isAborted = true;
     this.#exchange?.abort();
   }
+
+  hasLeft(): boolean {
+    return this.#exchange?.hasLeft() ?? false;
+  }
 }

@@ -105,6 +105,7 @@ class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {
   #headSeen = false;
   #interimHeads = 0;
   #over = false;
+  #hasLeft = false;
 
   constructor(listener: ResponseListener) {
     this.listener = listener;
@@ -129,11 +130,16 @@ class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {
     else this.#controller.abort(new Error('aborted'));
   }
 
+  hasLeft(): boolean {
+    return this.#hasLeft;
+  }
+
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     this.#bytesReadBefore = this.client?.bytesRead() ?? 0;
     // Aborted while connecting: nothing may be written any more.
     if (this.#over) controller.abort(new Error('aborted'));
+    else this.#hasLeft = true;
   }
 
   onResponseStart(

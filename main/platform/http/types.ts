@@ -31,6 +31,8 @@ export interface Exchange {
   resume(): void;
   /** Closes the connection at once. */
   abort(): void;
+  /** False while it is certain that the other side has seen nothing of the request. */
+  hasLeft(): boolean;
 }
 
 export interface HttpRequest {

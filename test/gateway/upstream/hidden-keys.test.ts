@@ -17,7 +17,8 @@ function passed(pieces: readonly string[]): { readonly pieces: string[]; readonl
     onEnd: nothing,
     onFailure: nothing,
   };
-  const inner: Exchange = { listener, pause: nothing, resume: nothing, abort: nothing };
+  const hasLeft = () => true;
+  const inner: Exchange = { listener, pause: nothing, resume: nothing, abort: nothing, hasLeft };
   withoutKeys(inner, keysAmong(KEYS));
   const seen = pieces.map((piece) => {
     inner.listener.onData(Buffer.from(piece));

@@ -30,7 +30,13 @@ function startClient() {
       did.push('send');
       listeners.push(listener);
       const note = (what: string) => () => void did.push(what);
-      return { listener, pause: note('pause'), resume: note('resume'), abort: note('abort') };
+      return {
+        listener,
+        pause: note('pause'),
+        resume: note('resume'),
+        abort: note('abort'),
+        hasLeft: () => true,
+      };
     },
     close: () => Promise.resolve(void did.push('close')),
   };
