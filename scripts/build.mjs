@@ -15,7 +15,7 @@ const BUILDS = {
     what: 'the package',
     file: 'dist/node/headless.js',
     config: 'main/vite.config.ts',
-    sources: ['main', 'shared', 'package.json'],
+    sources: ['main', 'shared', 'package.json', 'package-lock.json'],
   },
 };
 

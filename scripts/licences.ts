@@ -9,8 +9,8 @@ import { z } from 'zod';
 const ROOT = join(import.meta.dirname, '..');
 const FOLDER = process.argv[2] ?? join(ROOT, 'dist/licences');
 
-/** Development dependencies that are built into the window. */
-const BUNDLED = ['react', 'react-dom'];
+/** Development dependencies that are built into the program or the window. */
+const BUNDLED = ['express', 'react', 'react-dom', 'systeminformation', 'undici', 'zod'];
 /** Shipped itself, without the packages that fetch it. */
 const RUNTIME = 'electron';
 

@@ -34,6 +34,7 @@ describe('what is said reaches the upstream as chat messages', () => {
       { instructions: 'Be brief.' },
       said({ role: 'system', content: 'Be brief.' }, HI),
     ],
+    ['empty instructions as none', { instructions: '' }, said(HI)],
     [
       'instructions and opening developer messages as one system message',
       {

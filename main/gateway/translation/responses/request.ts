@@ -35,7 +35,8 @@ export function toChat(body: unknown, items: ItemSource | null): Translated {
 
   const conversation = createConversation();
   const instructions = reader.text('instructions');
-  if (instructions !== undefined) conversation.system(instructions);
+  // Some clients send an empty text for none, and chat templates without a system role refuse any.
+  if (instructions !== undefined && instructions !== '') conversation.system(instructions);
   readInput(reader, conversation, items);
 
   const maxTokens = reader.number('max_output_tokens');
