@@ -88,7 +88,9 @@ function stream(socket: Socket, { streamStart, firstToken, token, streamEnd }: A
   socket.write(streamStart);
   const timer = setInterval(() => {
     sent += 1;
-    if (sent === 1 && firstToken !== null) {
+    if (socket.destroyed) {
+      clearInterval(timer);
+    } else if (sent === 1 && firstToken !== null) {
       socket.write(chunked(firstToken(receivedNs, process.hrtime.bigint())));
     } else if (sent < TOKENS) socket.write(token);
     else {
@@ -96,7 +98,6 @@ function stream(socket: Socket, { streamStart, firstToken, token, streamEnd }: A
       socket.write(streamEnd);
     }
   }, paceMs);
-  socket.once('close', () => clearInterval(timer));
 }
 
 const server = createServer(serve);

@@ -32,11 +32,13 @@ import { createLoginItem } from './desktop/login-item.ts';
 import { hasTrayPanel } from './desktop/tray.ts';
 import { createUtilityHelper } from './desktop/utility-helper.ts';
 import { parseSavedWindow } from './desktop/window-bounds.ts';
+import { openTracing } from './gateway/monitoring/tracing.ts';
 import { systemClock } from './platform/clock.ts';
 import { claimDataDirectory, type DataLock, takenText } from './platform/data-lock.ts';
 import { replaceFile } from './platform/files.ts';
 import { createLog, fileSink } from './platform/log.ts';
 import { openStore } from './registry/store/open-store.ts';
+import { openUsageStore } from './gateway/usage/store.ts';
 
 const dataDir = dataDirectory(process.env, process.platform);
 const logsDirectory = join(dataDir, 'logs');
@@ -105,9 +107,10 @@ async function compose(): Promise<Composed> {
   }
   const running = findRunning(dataDir);
   if (running === null) throw new Error(takenText(dataDir, claim.owner));
-  const { body, error } = await callRunning(running, { method: 'POST', path: 'sessions/codes' });
+  const call = { method: 'POST', path: 'sessions/codes' } as const;
+  const { body, error } = await callRunning<{ readonly link: string }>(running, call);
   if (error !== null) throw new Error(error);
-  return { kind: 'elsewhere', link: String(body['link']) };
+  return { kind: 'elsewhere', link: body.link };
 }
 
 async function composeHost(lock: DataLock): Promise<HostApi> {
@@ -138,11 +141,13 @@ async function openHost(lock: DataLock): Promise<HostApi> {
     },
     {
       openStore,
+      openUsage: openUsageStore,
       surroundings,
       startHelper,
       clock: systemClock,
       random: Math.random,
       log,
+      tracing: await openTracing(process.env, log),
       onPortTaken: (message) => log('warn', 'port_taken', { why: message }),
     },
   );

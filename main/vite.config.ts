@@ -43,6 +43,7 @@ export function nodeBundle(
         input: {
           ...input,
           'store-worker': 'main/registry/store/store-worker.ts',
+          'usage-worker': 'main/gateway/usage/usage-worker.ts',
           'systeminformation-helper': 'main/agent/telemetry/systeminformation-helper.ts',
         },
         output: { entryFileNames: '[name].js', chunkFileNames: '[name].js' },

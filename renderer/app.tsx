@@ -39,6 +39,7 @@ export function App({ switchyard }: { readonly switchyard: Switchyard }) {
             agent={switchyard.agent}
             sendChat={switchyard.sendChat}
             access={switchyard.access}
+            history={switchyard.history}
           />
         ) : (
           <p className="connecting">{lostSince === null ? 'Connecting…' : 'No connection yet.'}</p>

@@ -1,6 +1,7 @@
 import type { UpstreamId } from './ids.ts';
 import type { FallbackReason } from './reasons.ts';
 import type { StatusReport } from './status.ts';
+import type { Tokens } from './usage.ts';
 
 /**
  * Why a call was made: it was that upstream's turn, the one before was slow, or an answer that had begun
@@ -37,6 +38,8 @@ export interface AttemptRow {
   /** The circuit of the upstream or machine when the call was made, and after its result. */
   readonly circuitBefore: CircuitState;
   readonly circuitAfter: CircuitState | null;
+  /** Null while it runs, and where nothing was used. */
+  readonly tokens: Tokens | null;
 }
 
 export interface RequestCaller {
@@ -67,6 +70,8 @@ export interface RequestRow {
   /** Events relayed to the caller, about one a token; 0 for answers that were not streamed. */
   readonly events: number;
   readonly endMs: number | null;
+  /** Of all its attempts, null before the first of them has ended. */
+  readonly tokens: Tokens | null;
   /** At most the first 16 attempts; `attemptCount` has them all. */
   readonly attempts: readonly AttemptRow[];
   readonly attemptCount: number;

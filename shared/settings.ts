@@ -13,6 +13,7 @@ export type SettingKind =
   | 'bytes'
   | 'count'
   | 'percent'
+  | 'amount'
   | 'celsius'
   | 'port'
   | 'ports'

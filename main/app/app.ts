@@ -12,19 +12,20 @@ import { createNamedKeys, type NamedKeys } from '../gateway/auth/named-keys.ts';
 import { createGateway, type Gateway } from '../gateway/gateway.ts';
 import type { GatewayDeps } from '../gateway/gateway-deps.ts';
 import { identityOf } from '../gateway/monitoring/saved-state.ts';
+import { NO_TRACING, type Tracing } from '../gateway/monitoring/tracing.ts';
 import { createFixedEngine } from '../gateway/upstream/engine-probe.ts';
+import { forgetfulStore, type openUsageStore, type UsageStore } from '../gateway/usage/store.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createHttpClient } from '../platform/http/client.ts';
 import { logFile, type Log } from '../platform/log.ts';
-import { PACKAGE_ROOT } from '../platform/package-root.ts';
 import { controlToken } from '../platform/secrets.ts';
 import { createStateFile } from '../platform/state-file.ts';
 import type { OpenedStore, openStore } from '../registry/store/open-store.ts';
 import { createThisMachine, type ThisMachine } from './agent.ts';
 import { logTail } from './log-tail.ts';
 import { createOwnPackage } from './own-package.ts';
+import { PACKAGE_ROOT, VERSION } from './package.ts';
 import { createProviders, type Providers } from './registry.ts';
-import { VERSION } from './version.ts';
 
 export interface HostOptions {
   readonly loaded: LoadedConfig;
@@ -40,8 +41,12 @@ export interface HostOptions {
 
 export interface HostEdges {
   readonly openStore: typeof openStore;
+  /** Left out where no history is kept. */
+  readonly openUsage?: typeof openUsageStore;
   /** Left out where no signal of the owner's use is available. */
   readonly surroundings?: HostActivity;
+  /** Left out where nothing is traced. */
+  readonly tracing?: Tracing;
   /** Left out where plain Node runs the program. */
   readonly startHelper?: StartTool;
   readonly clock: Clock;
@@ -85,7 +90,7 @@ const STOP_GRACE_MS = 30_000;
 export async function createHost(options: HostOptions, edges: HostEdges): Promise<Host> {
   const { loaded, dataDirectory, windowDirectory, demo } = options;
   const { clock, random, log } = edges;
-  const opened = await edges.openStore(join(dataDirectory, 'registry.db'), { clock, log });
+  const { opened, usage } = await openStores(dataDirectory, edges);
   const http = createHttpClient();
   const engine = createFixedEngine({ http, clock }, () => gateway.feed.changed());
   const keys = openKeys(options, edges);
@@ -127,6 +132,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
   const gateway: Gateway = createGateway({
     ...common,
     keys,
+    tracing: edges.tracing ?? NO_TRACING,
     settings: { view: () => config.view(), patch: (tree) => config.patch(tree) },
     pickLocal() {
       const target = engine.target();
@@ -135,6 +141,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     providers: providers.forGateway,
     agent: machine.api,
     ...gatewayFiles(dataDirectory, { clock, log }),
+    usage,
     ownPackage: createOwnPackage(),
     onPortTaken: edges.onPortTaken ?? null,
     windowDirectory,
@@ -143,11 +150,11 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
   });
 
   return {
-    notices: noticesOf(opened),
+    notices: noticesOf(opened, usage),
     async start() {
       const started = await gateway.start();
       if (!started.ok) {
-        await providers.stop();
+        await Promise.all([providers.stop(), usage.close()]);
         throw new Error(started.message);
       }
       engine.set(config.current().local.baseUrl);
@@ -227,10 +234,24 @@ function trayControls(
   };
 }
 
-/** Notices about the registry's database; the gateway routes whatever its state. */
-function noticesOf(opened: OpenedStore): readonly string[] {
-  if (opened.kind === 'unusable') return [opened.message];
-  return opened.warning === null ? [] : [opened.warning];
+async function openStores(
+  dataDirectory: string,
+  { openStore, openUsage, clock, log }: HostEdges,
+): Promise<{ readonly opened: OpenedStore; readonly usage: UsageStore }> {
+  const [opened, usage] = await Promise.all([
+    openStore(join(dataDirectory, 'registry.db'), { clock, log }),
+    openUsage?.(join(dataDirectory, 'usage.db'), { clock, log }) ?? NO_HISTORY,
+  ]);
+  return { opened, usage };
+}
+
+const NO_HISTORY = forgetfulStore('This program keeps no history.');
+
+/** Notices about the databases; the gateway routes whatever their state. */
+function noticesOf(opened: OpenedStore, usage: UsageStore): readonly string[] {
+  const ofRegistry = opened.kind === 'unusable' ? opened.message : opened.warning;
+  const ofUsage = usage === NO_HISTORY ? null : usage.problem;
+  return [ofRegistry, ofUsage].filter((notice) => notice !== null);
 }
 
 /** Written by `npm run build`. */

@@ -1,4 +1,4 @@
-import { VERSION } from '../app/version.ts';
+import { VERSION } from '../app/package.ts';
 import { dataDirectory, inUsableDirectory } from '../config/data-directory.ts';
 import { readArguments } from './arguments.ts';
 import { type Command, synopsis } from './command.ts';

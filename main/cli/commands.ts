@@ -7,14 +7,14 @@ import { answer, EXIT, failed, type Outcome } from './outcome.ts';
 import { ask, findRunning } from './running-app.ts';
 import { didYouMean } from './suggest.ts';
 
-// The orders to the running Switchyard. The same program answers, so the shapes are known.
+// The orders to the running Switchyard.
 
 /** Sets the mode of this machine; the result is the state that follows. */
 export async function setMode({ dataDirectory }: Input, wish: AgentWish): Promise<Outcome> {
   const call = { method: 'POST', path: 'agent/mode', json: { wish } } as const;
-  const asked = await ask(dataDirectory, call);
+  const asked = await ask<AgentView>(dataDirectory, call);
   if (asked.kind === 'failed') return asked;
-  const { owner, inFlight } = asked.body as unknown as AgentView;
+  const { owner, inFlight } = asked.body;
   return answer({ owner, inFlight }, stateLine({ owner, inFlight }));
 }
 
@@ -34,9 +34,9 @@ export function stateLine({ owner, inFlight }: Pick<AgentView, 'owner' | 'inFlig
 /** Ends the membership of another gateway. Where nothing runs, the saved enrolment is removed. */
 export async function leave({ dataDirectory }: Input): Promise<Outcome> {
   if (findRunning(dataDirectory) === null) return leaveAlone(dataDirectory);
-  const before = await ask(dataDirectory, { method: 'GET', path: 'agent' });
+  const before = await ask<AgentView>(dataDirectory, { method: 'GET', path: 'agent' });
   if (before.kind === 'failed') return before;
-  const { registry } = before.body as unknown as AgentView;
+  const { registry } = before.body;
   if (registry.kind !== 'joined') return answer({ left: null }, NOT_JOINED);
   const asked = await ask(dataDirectory, { method: 'POST', path: 'agent/leave' });
   return asked.kind === 'failed' ? asked : left(registry.url ?? 'the gateway');

@@ -1,9 +1,9 @@
 import { AGENT_PORTS } from '#shared/agent.ts';
 import { runChecks } from '../agent/doctor/doctor.ts';
 import { type DoctorReport, reportText } from '../agent/doctor/report.ts';
-import { savedIdentity } from '../agent/doctor/saved-identity.ts';
 import { pinnedAddress } from '../agent/engines/addresses.ts';
 import { createEnrollmentFile } from '../agent/storage/enrollment-file.ts';
+import { savedIdentity } from '../agent/storage/identity.ts';
 import { createTelemetry } from '../agent/telemetry/telemetry.ts';
 import { readKeyFile } from '../config/key-file.ts';
 import { loadConfig } from '../config/load.ts';
@@ -32,9 +32,8 @@ export async function runDoctor({ env, dataDirectory }: Input): Promise<Outcome>
 
 async function checkThere(running: Running): Promise<DoctorReport | Outcome> {
   const call = { method: 'POST', path: 'agent/doctor', timeoutMs: TIMEOUT_MS } as const;
-  const { body, error } = await callRunning(running, call);
-  // The same program answered, so its shape is known.
-  return error === null ? (body as unknown as DoctorReport) : failed(error);
+  const { body, error } = await callRunning<DoctorReport>(running, call);
+  return error === null ? body : failed(error);
 }
 
 async function checkHere(

@@ -20,9 +20,9 @@ const USAGE = failed(
 );
 
 async function list(dataDirectory: string): Promise<Outcome> {
-  const asked = await ask(dataDirectory, { method: 'GET', path: 'keys' });
+  const asked = await ask<KeyList>(dataDirectory, { method: 'GET', path: 'keys' });
   if (asked.kind === 'failed') return asked;
-  const all = asked.body as unknown as KeyList;
+  const all = asked.body;
   const width = Math.max(0, ...all.keys.map((key) => key.name.length));
   const lines = all.keys.map(
     ({ name, createdAt, lastUsedAt }) =>
@@ -36,9 +36,10 @@ const NONE =
   'There are no keys: every app on this machine may call. "switchyard keys add NAME" makes one; then every app needs one.';
 
 async function add(dataDirectory: string, name: string): Promise<Outcome> {
-  const asked = await ask(dataDirectory, { method: 'POST', path: 'keys', json: { name } });
+  const call = { method: 'POST', path: 'keys', json: { name } } as const;
+  const asked = await ask<AddedKey>(dataDirectory, call);
   if (asked.kind === 'failed') return asked;
-  const added = asked.body as unknown as AddedKey;
+  const added = asked.body;
   return answer(added, `${added.key}\nThis is shown once. Every app needs a key from now on.`);
 }
 

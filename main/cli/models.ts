@@ -8,10 +8,9 @@ interface ModelList {
 
 /** The models that apps can ask for, each with the upstream that has it. */
 export async function models({ dataDirectory }: Input): Promise<Outcome> {
-  const asked = await ask(dataDirectory, { method: 'GET', path: 'models' });
+  const asked = await ask<ModelList>(dataDirectory, { method: 'GET', path: 'models' });
   if (asked.kind === 'failed') return asked;
-  // The same program answered, so its shape is known.
-  const list = asked.body as unknown as ModelList;
+  const list = asked.body;
   const width = Math.max(0, ...list.data.map(({ id }) => id.length));
   const lines = list.data.map(({ id, owned_by: owner }) => `${id.padEnd(width)}  ${owner}`);
   return answer(list, lines.length === 0 ? NONE : lines.join('\n'));

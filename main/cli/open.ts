@@ -5,9 +5,10 @@ import { ask } from './running-app.ts';
 
 /** Shows the window in the browser; where there is none, or with `--print`, only prints the link. */
 export async function openWindow({ env, dataDirectory, options }: Input): Promise<Outcome> {
-  const asked = await ask(dataDirectory, { method: 'POST', path: 'sessions/codes' });
+  const call = { method: 'POST', path: 'sessions/codes' } as const;
+  const asked = await ask<{ readonly link: string }>(dataDirectory, call);
   if (asked.kind === 'failed') return asked;
-  const link = String(asked.body['link']);
+  const { link } = asked.body;
   const isAlone = options['print'] === true || options['json'] === true || !process.stdout.isTTY;
   if (!isAlone) showInBrowser(link, env);
   return answer({ link }, link);

@@ -1,5 +1,5 @@
 import { UPSTREAM_IDS } from '#shared/ids.ts';
-import { VERSION } from '../app/version.ts';
+import { VERSION } from '../app/package.ts';
 import { chat } from './chat.ts';
 import { type Command, JSON_OPTION, type Option } from './command.ts';
 import { leave, reset, setMode } from './commands.ts';

@@ -89,6 +89,13 @@ export const percent: Kind<number> = {
   allowed: 'a percentage from 0 to 100',
 };
 
+export const amount: Kind<number> = {
+  name: 'amount',
+  schema: z.number().min(0).max(1_000_000),
+  fromText: asNumber,
+  allowed: 'a number from 0 to 1000000, such as 2.5',
+};
+
 export const ports: Kind<readonly number[]> = {
   name: 'ports',
   schema: z.array(port.schema).min(1).max(8),

@@ -1,5 +1,6 @@
 import type { AgentWish } from '#shared/agent.ts';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
+import { messageOf } from '../platform/errors.ts';
 import type { Change, ElectronApi, HostApi } from './electron-api.ts';
 import type { LoginItem } from './login-item.ts';
 import type { MenuAction } from './menus.ts';
@@ -26,9 +27,7 @@ export function createActions(deps: ActionDeps): (action: MenuAction) => void {
   const { electron, host, facts, loginItem, logsDirectory, ownOrigin, window } = deps;
 
   function report(title: string, action: Promise<void>): void {
-    action.catch((error: unknown) =>
-      window.showError(title, error instanceof Error ? error.message : String(error)),
-    );
+    action.catch((error: unknown) => window.showError(title, messageOf(error)));
   }
 
   async function settle(change: Promise<Change | void>): Promise<void> {

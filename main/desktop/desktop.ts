@@ -1,4 +1,5 @@
 import type { Clock } from '../platform/clock.ts';
+import { messageOf } from '../platform/errors.ts';
 import type { AppApi, HostApi } from './electron-api.ts';
 import { HIDDEN_SWITCH } from './login-item.ts';
 import { attachedMenu } from './menus.ts';
@@ -131,8 +132,4 @@ function refuseUnsandboxed(
 
 function startFailure(error: unknown): string {
   return `${messageOf(error)}\n\nNothing is running now. Fix that and start Switchyard again.`;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

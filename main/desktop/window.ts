@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { BrowserWindowConstructorOptions } from 'electron';
+import { codeOf, messageOf } from '../platform/errors.ts';
 import type { ContentsApi, ElectronApi, WindowApi } from './electron-api.ts';
 import { createWindowMemory, type SavedWindowFile } from './window-bounds.ts';
 
@@ -160,11 +161,7 @@ function createCrashGuard(): { mayReopen(): boolean } {
 
 /** A reload while the page loads aborts the first load, which is not a failure. */
 function isSuperseded(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_ABORTED';
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return codeOf(error) === 'ERR_ABORTED';
 }
 
 function windowOptions(iconsDirectory: string): BrowserWindowConstructorOptions {

@@ -19,11 +19,20 @@ export interface ProcessUsage {
   readonly residentBytes: number;
   /** User and system time since the start. */
   readonly cpuSeconds: number;
+  /** Since the epoch. */
+  readonly startedAtSeconds: number;
+  /** Share of the time in which the event loop was busy. Its lag would need a timer, which wakes an idle process. */
+  readonly loopBusyRatio: number;
 }
 
 export function processUsage(): ProcessUsage {
   const { user, system } = process.cpuUsage();
-  return { residentBytes: process.memoryUsage.rss(), cpuSeconds: (user + system) / 1e6 };
+  return {
+    residentBytes: process.memoryUsage.rss(),
+    cpuSeconds: (user + system) / 1e6,
+    startedAtSeconds: performance.timeOrigin / 1000,
+    loopBusyRatio: performance.eventLoopUtilization().utilization,
+  };
 }
 
 /** For reports of problems. */

@@ -7,6 +7,7 @@ const TABS = [
   { label: 'Chat', page: 'chat', hash: hashOf({ page: 'chat' }) },
   { label: 'Providers', page: 'providers', hash: hashOf({ page: 'providers', filter: 'all' }) },
   { label: 'Requests', page: 'requests', hash: hashOf({ page: 'requests', filter: 'all' }) },
+  { label: 'History', page: 'history', hash: hashOf({ page: 'history', range: 'day' }) },
   { label: 'Settings', page: 'settings', hash: hashOf({ page: 'settings', section: null }) },
 ] as const;
 

@@ -20,6 +20,7 @@ const ROUTES: readonly (readonly [path: string, ...methods: string[]])[] = [
   ['/api/v1/models/org/name', 'GET', 'HEAD'],
   ['/v1/models/name', 'GET', 'HEAD'],
   ['/api/v1/status', 'GET', 'HEAD'],
+  ['/api/v1/history', 'GET', 'HEAD'],
   ['/api/v1/events', 'GET', 'HEAD'],
   ['/api/v1/sessions', 'POST'],
   ['/api/v1/sessions/codes', 'POST'],

@@ -114,6 +114,7 @@ describe.runIf(process.platform !== 'win32')('the npm package', () => {
       'dist/node/headless.js',
       'dist/node/licenses.md',
       'dist/node/store-worker.js',
+      'dist/node/usage-worker.js',
       'dist/node/systeminformation-helper.js',
       'dist/window/index.html',
       'dist/window/licenses.md',

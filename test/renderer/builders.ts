@@ -164,6 +164,7 @@ export function request(id: string, over: Partial<RequestRow> = {}): RequestRow 
     fallbackReason: 'none',
     events: 10,
     endMs: 900,
+    tokens: null,
     attempts: [],
     attemptCount: over.attempts?.length ?? 0,
     ...over,
@@ -186,6 +187,7 @@ export function attempt(over: Partial<AttemptRow> = {}): AttemptRow {
     model: null,
     circuitBefore: 'closed',
     circuitAfter: null,
+    tokens: null,
     ...over,
   };
 }

@@ -8,6 +8,8 @@ import type { Config } from '../../main/config/schema.ts';
 import { handleChat } from '../../main/gateway/chat/handler.ts';
 import { createItemMemory } from '../../main/gateway/translation/item-memory.ts';
 import { createEndpointSupport } from '../../main/gateway/routing/endpoint-support.ts';
+import { createUsageSupport } from '../../main/gateway/routing/usage-support.ts';
+import { forgetfulStore } from '../../main/gateway/usage/store.ts';
 import { createPrefills } from '../../main/gateway/chat/resume/prefills.ts';
 import { createMonitor } from '../../main/gateway/monitoring/monitor.ts';
 import { createEngineActivity } from '../../main/gateway/routing/engine-activity.ts';
@@ -184,6 +186,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
     admission: () => ({ running: 0, queued: 0, limit: 5000, refused: 0 }),
     keep: () => ({ load: () => null, changed() {}, flush: () => Promise.resolve() }),
     sightings: () => ({ view: () => mapUpstreams(() => ({ kind: 'untested' })), watched() {} }),
+    usage: forgetfulStore('this test keeps nothing'),
     app: () => ({ version: '', baseUrl: '', warmupEnabled: false }),
   });
 
@@ -221,6 +224,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
       prefills: createPrefills(http, clock),
       items: createItemMemory(0),
       support: createEndpointSupport(clock),
+      usageSupport: createUsageSupport(clock),
       warmup,
       observe: (about) => logs.begin(about),
       pickLocal,
@@ -293,7 +297,13 @@ function createScriptedClient(stage: Stage): HttpClient {
     close: () => Promise.resolve(),
     send(request, listener) {
       let isOver = false;
-      const exchange = { listener, pause() {}, resume() {}, abort: () => void (isOver = true) };
+      const exchange = {
+        listener,
+        pause() {},
+        resume() {},
+        abort: () => void (isOver = true),
+        hasLeft: () => true,
+      };
       const id = UPSTREAM_IDS.find((each) => request.origin.includes(each)) ?? 'local';
       const tell = (say: (to: typeof listener) => void) => {
         if (!isOver) say(exchange.listener);

@@ -1,6 +1,8 @@
 import { mapUpstreams } from '#shared/ids.ts';
 import { loadConfig } from '../../main/config/load.ts';
 import { createEndpointSupport } from '../../main/gateway/routing/endpoint-support.ts';
+import { createUsageSupport } from '../../main/gateway/routing/usage-support.ts';
+import { forgetfulStore } from '../../main/gateway/usage/store.ts';
 import { createPrefills } from '../../main/gateway/chat/resume/prefills.ts';
 import { createMonitor } from '../../main/gateway/monitoring/monitor.ts';
 import { RequestAttempts } from '../../main/gateway/routing/attempts.ts';
@@ -26,7 +28,7 @@ function createSpokenClient() {
     send({ origin }, listener) {
       const abort = () => void (call.isAborted = true);
       const call: Sent = {
-        exchange: { listener, pause() {}, resume() {}, abort },
+        exchange: { listener, pause() {}, resume() {}, abort, hasLeft: () => true },
         isAborted: false,
       };
       sent.set(origin, call);
@@ -80,6 +82,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     admission: () => ({ running: 0, queued: 0, limit: 5000, refused: 0 }),
     keep: () => ({ load: () => null, changed() {}, flush: () => Promise.resolve() }),
     sightings: () => ({ view: () => mapUpstreams(() => ({ kind: 'untested' })), watched() {} }),
+    usage: forgetfulStore('this test keeps nothing'),
     app: () => ({ version: '', baseUrl: '', warmupEnabled: false }),
   });
   const observer = monitor.logs.begin({
@@ -117,6 +120,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     engines: createEngineActivity(clock),
     prefills: createPrefills(client, clock),
     support: createEndpointSupport(clock),
+    usageSupport: createUsageSupport(clock),
     pickLocal,
     inFlightAt: (id: string) => monitor.stats.inFlightAt(id),
   };

@@ -271,5 +271,5 @@ test('each call that was sent is counted, and each hedge', async () => {
   const requests = Object.values(stats.perUpstream).map((each) => each.requests);
   expect(requests).toEqual([0, 1, 1, 1, 0]);
   const metrics = await (await fetch(`${url}/metrics`)).text();
-  expect(metrics).toMatch(/hedges\S* 2\n/);
+  expect(metrics).toMatch(/hedges_total{result="won"} 1\n.*hedges_total{result="lost"} 1\n/);
 });

@@ -27,9 +27,12 @@ const LONG = 80_000;
 const SHORT = 40_000;
 
 /** A streamed chat completion whose body has so many bytes. */
+/** Nothing is added to such a request, so that it reaches the engine as long as it is. */
+const ASKED_FOR_USAGE = { stream_options: { include_usage: true } };
+
 function promptOf(bytes: number): string {
   const of = (content: string) =>
-    JSON.stringify({ ...STREAM, messages: [{ role: 'user', content }] });
+    JSON.stringify({ ...STREAM, ...ASKED_FOR_USAGE, messages: [{ role: 'user', content }] });
   return of('x'.repeat(bytes - of('').length));
 }
 

@@ -5,6 +5,7 @@ import { createManualClock } from '../support/clock.ts';
 import { CHAT, HELLO } from '../support/client.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { counted, turns } from '../support/report.ts';
+import { startChatOnly } from '../support/speakers.ts';
 import { chunk, DONE, startUpstream, STOP, type Script } from '../support/upstream.ts';
 import { chatBytes, openWire } from '../support/wire.ts';
 
@@ -122,11 +123,7 @@ test('a caller that reads nothing for ten minutes loses its upstream call, which
 
 test('a caller that does not read a translated answer stops the upstream too, and takes it along', async () => {
   const { sent, script } = flood(({ res }) => void res.end(STOP + DONE));
-  const upstream = await startUpstream(script);
-  const gateway = await startGateway({
-    HOSTED_A_BASE_URL: upstream.url,
-    HOSTED_A_PROTOCOLS: 'chat',
-  });
+  const { upstream, gateway } = await startChatOnly(script);
   const caller = await openWire(gateway.url, false);
   const before = bufferBytes();
   caller.send(chatBytes({ input: 'hi', stream: true }).replace(CHAT, '/v1/responses'));
@@ -140,11 +137,7 @@ test('a caller that does not read a translated answer stops the upstream too, an
 
 test('a translated answer without end is broken off before it fills the memory', async () => {
   const { sent, script } = flood(({ res }) => void res.end(STOP + DONE));
-  const upstream = await startUpstream(script);
-  const gateway = await startGateway({
-    HOSTED_A_BASE_URL: upstream.url,
-    HOSTED_A_PROTOCOLS: 'chat',
-  });
+  const { upstream, gateway } = await startChatOnly(script);
   const caller = await openWire(gateway.url, false);
   caller.send(chatBytes({ input: 'hi', stream: true }).replace(CHAT, '/v1/responses'));
   const { gone } = await upstream.call(1);

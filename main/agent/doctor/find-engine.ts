@@ -101,7 +101,7 @@ async function lookInTurn(
       return { ...NOBODY, engine: { view, address } };
     }
     if (look.kind === 'stranger') return { ...NOBODY, stranger: address.origin };
-    if (look.isLate) return { ...NOBODY, silent: address.origin };
+    if (look.kind === 'silent' && look.isLate) return { ...NOBODY, silent: address.origin };
   }
   return NOBODY;
 }

@@ -57,7 +57,8 @@ export function createEngineWatch(options: EngineWatchOptions): EngineWatch {
   async function lookOnce(address: EngineAddress, signal: AbortSignal): Promise<Look> {
     const isPinned = pinned !== null;
     const seen = await lookAt(address, isPinned, options);
-    if (!signal.aborted) table.note(address, seen, { isPinned, ticks: clock.ticks() });
+    if (!signal.aborted && seen.kind !== 'not_asked')
+      table.note(address, seen, { isPinned, ticks: clock.ticks() });
     return seen;
   }
 

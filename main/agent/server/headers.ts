@@ -1,22 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { isPassed, passedHeaders, type PassedNames } from '../../platform/http/passed-headers.ts';
+import {
+  FROM_CALLER,
+  isPassed,
+  passedHeaders,
+  type PassedNames,
+} from '../../platform/http/passed-headers.ts';
 import { NOSNIFF } from '../../platform/http/responses.ts';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
 import { memberOf, parseJson } from '../../platform/json.ts';
-
-/** Passed on from the caller to the engine: no cookies, no gateway token, no browser headers. */
-const TO_ENGINE: PassedNames = {
-  names: new Set([
-    'accept',
-    'user-agent',
-    'traceparent',
-    'tracestate',
-    'x-request-id',
-    // The engine may be a gateway.
-    'x-gateway-hops',
-  ]),
-  prefixes: ['openai-', 'anthropic-', 'x-stainless-'],
-};
 
 /** Passed back from the engine to the caller; the length shows when a response was cut. */
 const TO_CALLER: PassedNames = {
@@ -45,9 +36,7 @@ export function engineHeaders(
   const authorization = engineAuthorization ?? caller.authorization;
   if (authorization !== undefined) headers.push('authorization', authorization);
   for (const [name, value] of Object.entries(caller)) {
-    if (typeof value === 'string' && isPassed(name, TO_ENGINE)) {
-      headers.push(name, value);
-    }
+    if (typeof value === 'string' && isPassed(name, FROM_CALLER)) headers.push(name, value);
   }
   return headers;
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Clock } from '../../platform/clock.ts';
+import { nameOf } from '../../platform/errors.ts';
 import { markProved } from '../../platform/http/connection-limits.ts';
 import { createGuardedServer } from '../../platform/http/guarded-server.ts';
 import { sendJson } from '../../platform/http/responses.ts';
@@ -134,7 +135,7 @@ interface Slot {
 function httpServer(deps: AgentServerDeps): Server {
   return createGuardedServer((req, res) => {
     answer(req, res, deps).catch((error: unknown) => {
-      deps.log('error', 'agent_bug', { error: error instanceof Error ? error.name : 'unknown' });
+      deps.log('error', 'agent_bug', { error: nameOf(error) });
       if (res.headersSent) res.destroy();
       else sendError(res, INTERNAL);
     });

@@ -54,6 +54,7 @@ export function routeTable({
     route('GET', ['/api/v1/models', '/v1/models'], 'callers', app.models),
     route('GET', ['/api/v1/models/*id', '/v1/models/*id'], 'callers', app.model),
     route('GET', ['/api/v1/status'], 'callers', app.status),
+    route('GET', ['/api/v1/history'], 'callers', app.history),
     route('GET', ['/api/v1/events'], 'callers', app.events),
     route('GET', ['/metrics'], 'callers', app.metrics),
     route('GET', ['/healthz'], 'anyone', app.alive),

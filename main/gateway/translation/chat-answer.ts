@@ -1,6 +1,5 @@
 import { isObject } from '#shared/objects.ts';
-import { listOf, memberOf } from '../../platform/json.ts';
-import { isTooDeep } from './depth.ts';
+import { isTooDeep, listOf, memberOf } from '../../platform/json.ts';
 
 /** A part of a chunk or of a whole completion; one chunk yields its parts in this order. */
 export type Delta =

@@ -61,7 +61,9 @@ export interface UpstreamCall {
   /** Length of the request body, for the prediction of the time to first token. */
   readonly promptBytes: number;
   /** Creates the request. Call it only once the request is certain to be sent. */
-  readonly write: () => Omit<HttpRequest, 'fresh'>;
+  readonly write: (forUsage: boolean) => Omit<HttpRequest, 'fresh'>;
+  /** Whether the upstream is to be asked for the usage of its stream, as the caller did not. */
+  readonly asksForUsage: boolean;
   /** Credentials of ours that the request bears; they must not come back to the caller. */
   readonly secrets: readonly string[];
   readonly mode: AnswerMode;
@@ -104,7 +106,8 @@ export function localCall(
     prefill: { setting: config.local.prefill, address: '', ownedBy: target.ownedBy },
     timeoutMs: config.local.timeoutMs / peers,
     isAlone: peers === 1,
-    write: () => requestTo('local', endpoint, model, { call, mode, own }),
+    asksForUsage: asksForUsage(call.request, mode),
+    write: (forUsage) => requestTo('local', endpoint, model, { call, mode, own, forUsage }),
   };
 }
 
@@ -131,7 +134,8 @@ export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCa
     prefill: upstream.prefill,
     timeoutMs,
     isAlone: true,
-    write: () => requestTo(id, endpoint, model, { call, mode, own }),
+    asksForUsage: asksForUsage(call.request, mode),
+    write: (forUsage) => requestTo(id, endpoint, model, { call, mode, own, forUsage }),
   };
 }
 
@@ -158,6 +162,10 @@ function modeOf(request: ChatRequest, assemble: boolean): AnswerMode {
   return assemble && request.assemblable ? 'assemble' : 'whole';
 }
 
+function asksForUsage({ endpoint, includeUsage }: ChatRequest, mode: AnswerMode): boolean {
+  return mode !== 'whole' && endpoint.answer.stream?.asksForUsage === true && !includeUsage;
+}
+
 function requestTo(
   id: UpstreamId,
   { origin, basePath, query }: BaseAddress,
@@ -166,13 +174,19 @@ function requestTo(
     call: { request, headers },
     mode,
     own,
-  }: { readonly call: ChatCall; readonly mode: AnswerMode; readonly own: OwnHeaders },
+    forUsage,
+  }: {
+    readonly call: ChatCall;
+    readonly mode: AnswerMode;
+    readonly own: OwnHeaders;
+    readonly forUsage: boolean;
+  },
 ): Omit<HttpRequest, 'fresh'> {
   return {
     method: 'POST',
     origin,
     path: basePath + upstreamPath(id, request.endpoint.upstreamPath) + query,
     headers: upstreamHeaders(headers, own),
-    body: bodyFor(request, model, mode === 'assemble'),
+    body: bodyFor(request, model, { forStream: mode === 'assemble', forUsage }),
   };
 }

@@ -6,6 +6,22 @@ export interface PassedNames {
   readonly prefixes: readonly string[];
 }
 
+/**
+ * Passed on from the caller of a gateway or an agent (docs/http-api.md#forwarded-headers): no cookies, no gateway
+ * token, no browser headers. What is called may be a gateway in turn, so the hops are among them.
+ */
+export const FROM_CALLER: PassedNames = {
+  names: new Set([
+    'accept',
+    'user-agent',
+    'traceparent',
+    'tracestate',
+    'x-request-id',
+    'x-gateway-hops',
+  ]),
+  prefixes: ['openai-', 'anthropic-', 'x-stainless-'],
+};
+
 /** In characters; no header that is passed on needs more. */
 const MAX_VALUE_LENGTH = 1024;
 /** In characters, of all names and values: Node's clients break off at a head of 16 KiB. */

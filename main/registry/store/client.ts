@@ -1,4 +1,5 @@
 import type { Worker } from 'node:worker_threads';
+import { nameOf } from '../../platform/errors.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Opening, StoreReply, StoreRequest } from './protocol.ts';
 import type { Store, StoredEvent, WriteResult } from './store.ts';
@@ -105,8 +106,4 @@ function take<T>(waiting: Map<number, T>, id: number): T | undefined {
   const found = waiting.get(id);
   waiting.delete(id);
   return found;
-}
-
-function nameOf(error: unknown): string {
-  return error instanceof Error ? error.name : 'unknown';
 }

@@ -1,3 +1,4 @@
+import { codeOf } from '../../platform/errors.ts';
 export type UnusableReason = 'locked' | 'read_only' | 'newer_schema' | 'full' | 'failed';
 
 /**
@@ -38,15 +39,10 @@ export interface Failure {
 /** Only the code of an error is read: a message may quote the data that was written. */
 export function failureOf(error: unknown): Failure {
   const code = codeOf(error);
-  if (code === null)
+  if (code === null || !/^[A-Z0-9_]{1,40}$/.test(code))
     return { kind: error instanceof Error ? 'refused' : 'failed', code: 'unknown' };
   const primary = /^SQLITE_[A-Z]+/.exec(code)?.[0] ?? code;
   return { kind: KINDS[primary] ?? 'failed', code };
-}
-
-function codeOf(error: unknown): string | null {
-  if (!(error instanceof Error) || !('code' in error)) return null;
-  return typeof error.code === 'string' && /^[A-Z0-9_]{1,40}$/.test(error.code) ? error.code : null;
 }
 
 const FIXES: Readonly<Record<FailureKind, string>> = {

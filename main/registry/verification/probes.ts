@@ -21,6 +21,7 @@ import {
   type Judgement,
   judgeModels,
   MISSING,
+  NOT_ASKED,
   ownerOf,
   PASSED,
   type Reached,
@@ -63,16 +64,18 @@ const INFERENCE_TIMEOUT_MS = 10_000;
 export async function probeHealth(candidate: Candidate, probing: Probing): Promise<HealthProbe> {
   const { subject, key, policy, clock, signal } = probing;
   const detail = healthDetail(candidate);
-  const refuse = (error: string): HealthProbe => ({
-    finding: findingOf(CHECKS.health, failure(error), { detail }),
+  const judged = (judgement: Judgement): HealthProbe => ({
+    finding: findingOf(CHECKS.health, judgement, { detail }),
     proved: null,
   });
+  const refuse = (error: string) => judged(failure(error));
   if (candidate.kind === 'unusable') return refuse(candidate.error);
   const { origin, source } = candidate;
   const resolving = resolveChecked(new URL(origin), policy, probing.lookup);
   const resolved = await withTimeout(resolving, { clock, ms: GET_TIMEOUT_MS, signal });
   if (resolved.kind !== 'settled')
     return refuse(`the name was not resolved in ${GET_TIMEOUT_MS / 1000} s`);
+  if (resolved.value.kind === 'exhausted') return judged(NOT_ASKED);
   if (resolved.value.kind === 'refused') return refuse(resolved.value.error);
   const to = resolved.value.checked;
   const nonce = probing.newNonce();

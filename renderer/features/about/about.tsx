@@ -3,6 +3,7 @@ import type { Access } from '../../api/access.ts';
 import { formatDuration } from '../../text/format.ts';
 import { CodeLine } from '../../ui/code-line.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
+import { Fact } from '../../ui/fact.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { Browsers } from './browsers.tsx';
 import { sshLine } from './ssh-line.ts';
@@ -87,13 +88,4 @@ async function download(access: Access): Promise<void> {
   link.download = `switchyard-diagnostics-${new Date().toISOString().slice(0, 10)}.json`;
   link.click();
   URL.revokeObjectURL(link.href);
-}
-
-function Fact({ label, value }: { readonly label: string; readonly value: string }) {
-  return (
-    <div>
-      <dt>{label}</dt>
-      <dd>{value}</dd>
-    </div>
-  );
 }

@@ -9,6 +9,7 @@ import { elapsedOf } from './waterfall-model.ts';
 import { AttemptTable } from './attempt-table.tsx';
 import { CodeLine } from '../../ui/code-line.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
+import { Fact } from '../../ui/fact.tsx';
 
 /** The requests before and after one in the list, newest first; null at its ends. */
 interface Neighbours {
@@ -165,12 +166,3 @@ const NO_UPSTREAM = {
   broken: 'none',
   cancelled: 'none',
 } as const satisfies Record<RequestRow['state'], string>;
-
-function Fact({ label, value }: { readonly label: string; readonly value: string }) {
-  return (
-    <div>
-      <dt>{label}</dt>
-      <dd>{value}</dd>
-    </div>
-  );
-}

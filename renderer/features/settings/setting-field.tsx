@@ -125,6 +125,7 @@ const INPUT_MODES = {
   count: 'numeric',
   port: 'numeric',
   percent: 'numeric',
+  amount: 'decimal',
   celsius: 'numeric',
   ports: 'text',
   flag: 'none',

@@ -17,6 +17,9 @@ const UPSTREAM_LABELS: Readonly<Record<string, string>> = {
   prefill: 'Can continue a partial answer',
   protocols: 'Serves Responses and Messages',
   warmup: 'Warm up when Local fails',
+  priceInput: 'Price of input',
+  priceOutput: 'Price of output',
+  priceCached: 'Price of cached input',
 };
 
 const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -61,6 +64,7 @@ const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     maxBodyBytes: 'Largest request',
     maxBodiesInFlightBytes: 'Memory for requests',
     maxConcurrentRequests: 'Requests at a time',
+    currency: 'Currency',
     logLevel: 'Log level',
     logTo: 'Log to',
     logFormat: 'Log format',

@@ -4,6 +4,9 @@ import { createCircuits } from '../../../main/gateway/circuits/circuits.ts';
 import { createLatencies, createStats } from '../../../main/gateway/monitoring/counters.ts';
 import { createRequestLogs } from '../../../main/gateway/monitoring/request-log.ts';
 import { RequestAttempts } from '../../../main/gateway/routing/attempts.ts';
+import { createTraffic } from '../../../main/gateway/monitoring/traffic.ts';
+import { createUsageRecorder } from '../../../main/gateway/usage/recorder.ts';
+import { forgetfulStore } from '../../../main/gateway/usage/store.ts';
 import { createPredictions } from '../../../main/gateway/routing/ttft-predictions.ts';
 import { silentLog } from '../../../main/platform/log.ts';
 import { createManualClock } from '../../support/clock.ts';
@@ -45,6 +48,14 @@ test.each<[cause: AttemptCause, isBelieved: boolean]>([
     log: silentLog,
     routed() {},
     listener: { requestChanged() {}, requestRemoved() {} },
+    usage: createUsageRecorder(forgetfulStore('kept nowhere'), {
+      clock,
+      config: () => {
+        throw new Error('nothing is counted');
+      },
+    }),
+    traffic: createTraffic(),
+    earlier: [],
   });
   clock.advance(BELIEVED_MS + 1);
   const observer = logs.begin({ id: 'r', model: null, stream: true, caller: null, key: null });
@@ -52,7 +63,7 @@ test.each<[cause: AttemptCause, isBelieved: boolean]>([
   const target = {
     upstream: 'local',
     provider: MACHINE,
-    model: '',
+    model: 'm',
     promptBytes: LONG,
     mode: 'relay',
   } as const;

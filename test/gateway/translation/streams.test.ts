@@ -18,6 +18,18 @@ const usage = { choices: [], usage: { prompt_tokens: 5, completion_tokens: 3 } }
 
 const DONE = chunk({}, 'stop');
 
+/** Reasoning, a text, and two calls. */
+const LOOKING = [
+  chunk({ role: 'assistant', content: '' }),
+  chunk({ reasoning_content: 'Hm' }),
+  chunk({ content: 'Loo' }),
+  chunk({ content: 'king' }),
+  begin(0, 'look'),
+  more(0, '{"at"'),
+  more(0, ':1}'),
+  begin(1, 'see'),
+];
+
 /** All events of a stream that ends. */
 function told(protocol: ProtocolTranslation, ...chunks: unknown[]) {
   const stream = protocol.createStream(EXCHANGE);
@@ -29,20 +41,7 @@ function told(protocol: ProtocolTranslation, ...chunks: unknown[]) {
 const typesOf = (events: Record<string, unknown>[]) => events.map(({ type }) => type);
 
 describe('a stream of the Responses API', () => {
-  const events = told(
-    RESPONSES,
-    chunk({ role: 'assistant', content: '' }),
-    chunk({ reasoning_content: 'Hm' }),
-    chunk({ content: 'Loo' }),
-    chunk({ content: 'king' }),
-    begin(0, 'look'),
-    more(0, '{"at"'),
-    more(0, ':1}'),
-    begin(1, 'see'),
-    more(1, '{}'),
-    chunk({}, 'tool_calls'),
-    usage,
-  );
+  const events = told(RESPONSES, ...LOOKING, more(1, '{}'), chunk({}, 'tool_calls'), usage);
 
   test('has the events of each item in order', () => {
     expect(typesOf(events)).toEqual([
@@ -161,19 +160,7 @@ describe('a stream of the Responses API', () => {
 });
 
 describe('a stream of the Messages API', () => {
-  const events = told(
-    MESSAGES,
-    chunk({ role: 'assistant', content: '' }),
-    chunk({ reasoning_content: 'Hm' }),
-    chunk({ content: 'Loo' }),
-    chunk({ content: 'king' }),
-    begin(0, 'look'),
-    more(0, '{"at"'),
-    more(0, ':1}'),
-    begin(1, 'see'),
-    chunk({}, 'tool_calls'),
-    usage,
-  );
+  const events = told(MESSAGES, ...LOOKING, chunk({}, 'tool_calls'), usage);
 
   test('has the events of each block in order', () => {
     expect(events.map((event) => [event['type'], event['index']])).toEqual([

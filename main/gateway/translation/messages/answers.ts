@@ -1,7 +1,6 @@
-import type { HttpError } from '../../../platform/http/responses.ts';
 import { type AnswerPart, type Finish, readChatAnswer, type Usage } from '../chat-answer.ts';
-import { anthropicError, badResponse, NO_FINISH } from '../errors.ts';
-import { eventText, type StreamEvent } from '../events.ts';
+import { anthropicError, NO_FINISH } from '../errors.ts';
+import { createTranslatedStream, type Emit, type StreamSteps } from '../translated-stream.ts';
 import type { Exchange, TranslatedStream, WholeAnswer } from '../translation.ts';
 import { type BlockEvent, MessageBlocks } from './blocks.ts';
 import { CollectedBlocks } from './collected-blocks.ts';
@@ -61,70 +60,36 @@ export function wholeAnswer(completion: unknown, exchange: Exchange): WholeAnswe
 }
 
 export function createMessageStream(exchange: Exchange): TranslatedStream {
-  return new MessageStream(exchange);
+  return createTranslatedStream((emit) => messageSteps(exchange, emit));
 }
 
-class MessageStream implements TranslatedStream {
-  readonly #answer: MessageAnswer;
-  #out = '';
-  #hasBegun = false;
-  #ended: 'no' | 'complete' | 'failed' = 'no';
-
-  constructor(exchange: Exchange) {
-    this.#answer = new MessageAnswer(exchange, (event) => this.#emit(event));
-  }
-
-  push(chunk: unknown): string {
-    if (this.#ended !== 'no') return '';
-    const part = readChatAnswer(chunk);
-    if (part.kind === 'error') return this.fail(badResponse(part.message));
-    this.#answer.note(part);
-    this.#begin();
-    for (const delta of part.deltas) this.#answer.blocks.add(delta);
-    const problem = this.#answer.blocks.problem();
-    if (problem !== null) return this.fail(badResponse(problem));
-    // Of a call that waits for its turn nothing is told yet; the caller is to know that the answer goes on.
-    if (this.#out === '' && part.deltas.length > 0) this.#emit({ type: 'ping' });
-    return this.#take();
-  }
-
-  end(): string {
-    if (this.#ended !== 'no') return '';
-    this.#begin();
-    const ending = this.#answer.finish();
-    const problem = ending === null ? NO_FINISH : this.#answer.blocks.problem();
-    if (problem !== null) return this.fail(badResponse(problem));
-    this.#ended = 'complete';
-    const usage = usageObject(this.#answer.usage);
-    this.#emit({ type: 'message_delta', delta: ending, usage });
-    this.#emit({ type: 'message_stop' });
-    return this.#take();
-  }
-
-  fail(error: HttpError): string {
-    if (this.#ended !== 'no') return '';
-    this.#ended = 'failed';
-    this.#emit(anthropicError(error));
-    return this.#take();
-  }
-
-  ended(): 'no' | 'complete' | 'failed' {
-    return this.#ended;
-  }
-
-  #begin(): void {
-    if (this.#hasBegun) return;
-    this.#hasBegun = true;
-    this.#emit({ type: 'message_start', message: this.#answer.object([], null) });
-  }
-
-  #emit(event: StreamEvent): void {
-    this.#out += eventText(event);
-  }
-
-  #take(): string {
-    const text = this.#out;
-    this.#out = '';
-    return text;
-  }
+function messageSteps(exchange: Exchange, emit: Emit): StreamSteps {
+  let hasTold = false;
+  const tell: Emit = (event) => {
+    hasTold = true;
+    emit(event);
+  };
+  const answer = new MessageAnswer(exchange, tell);
+  return {
+    note(part) {
+      hasTold = false;
+      answer.note(part);
+    },
+    begin: () => tell({ type: 'message_start', message: answer.object([], null) }),
+    add({ deltas }) {
+      for (const delta of deltas) answer.blocks.add(delta);
+      // Of a call that waits for its turn nothing is told yet; the caller is to know that the answer goes on.
+      if (!hasTold && deltas.length > 0) tell({ type: 'ping' });
+      return answer.blocks.problem();
+    },
+    finish() {
+      const ending = answer.finish();
+      const problem = ending === null ? NO_FINISH : answer.blocks.problem();
+      if (problem !== null) return problem;
+      tell({ type: 'message_delta', delta: ending, usage: usageObject(answer.usage) });
+      tell({ type: 'message_stop' });
+      return null;
+    },
+    fail: (error) => tell(anthropicError(error)),
+  };
 }

@@ -1,8 +1,7 @@
 import { listOf, memberOf } from '../../../platform/json.ts';
-import type { HttpError } from '../../../platform/http/responses.ts';
-import { type ChatAnswer, type Finish, readChatAnswer, type Usage } from '../chat-answer.ts';
-import { eventText } from '../events.ts';
-import { badResponse, NO_FINISH, openAiError } from '../errors.ts';
+import { type AnswerPart, type Finish, readChatAnswer, type Usage } from '../chat-answer.ts';
+import { NO_FINISH, openAiError } from '../errors.ts';
+import { createTranslatedStream, type Emit, type StreamSteps } from '../translated-stream.ts';
 import type { Exchange, TranslatedStream, WholeAnswer } from '../translation.ts';
 import { namespacedFunctions } from './namespaces.ts';
 import { ResponseOutput } from './output.ts';
@@ -24,17 +23,16 @@ class ResponseAnswer {
     });
   }
 
-  /** Before the deltas of the first part, whose model the first events name. */
-  begin(part: ChatAnswer & { readonly kind: 'part' }): void {
+  /** Takes all of a part but its deltas; the first part's model is in the first events. */
+  note(part: AnswerPart): void {
     this.#model ??= part.model;
+    this.#usage = part.usage ?? this.#usage;
+    this.#finish = part.finish ?? this.#finish;
   }
 
   /** Returns the reason to fail the answer, or null. */
-  add(part: ChatAnswer & { readonly kind: 'part' }): string | null {
-    this.begin(part);
-    this.#usage = part.usage ?? this.#usage;
-    this.#finish = part.finish ?? this.#finish;
-    for (const delta of part.deltas) this.#output.add(delta);
+  add({ deltas }: AnswerPart): string | null {
+    for (const delta of deltas) this.#output.add(delta);
     return this.#output.problem();
   }
 
@@ -70,6 +68,7 @@ export function wholeAnswer(completion: unknown, exchange: Exchange): WholeAnswe
   const part = readChatAnswer(completion);
   if (part.kind === 'error') return { kind: 'bad_response', message: part.message };
   const answer = new ResponseAnswer(exchange, () => {});
+  answer.note(part);
   const problem = answer.add(part);
   if (problem !== null) return { kind: 'bad_response', message: problem };
   const progress = answer.finish();
@@ -78,71 +77,35 @@ export function wholeAnswer(completion: unknown, exchange: Exchange): WholeAnswe
 }
 
 export function createResponseStream(exchange: Exchange): TranslatedStream {
-  return new ResponseStream(exchange);
+  return createTranslatedStream((emit) => responseSteps(exchange, emit));
 }
 
-class ResponseStream implements TranslatedStream {
-  readonly #answer: ResponseAnswer;
-  #sequence = 0;
-  #out = '';
-  #hasBegun = false;
-  #ended: 'no' | 'complete' | 'failed' = 'no';
-
-  constructor(exchange: Exchange) {
-    this.#answer = new ResponseAnswer(exchange, (type, fields) => this.#emit(type, fields));
-  }
-
-  push(chunk: unknown): string {
-    if (this.#ended !== 'no') return '';
-    const part = readChatAnswer(chunk);
-    if (part.kind === 'error') return this.fail(badResponse(part.message));
-    this.#answer.begin(part);
-    this.#begin();
-    const problem = this.#answer.add(part);
-    return problem === null ? this.#take() : this.fail(badResponse(problem));
-  }
-
-  end(): string {
-    if (this.#ended !== 'no') return '';
-    this.#begin();
-    const progress = this.#answer.finish();
-    if (progress === null) return this.fail(badResponse(NO_FINISH));
-    this.#ended = 'complete';
-    this.#emit(`response.${progress.status}`, { response: this.#answer.object(progress) });
-    return this.#take();
-  }
-
-  fail(error: HttpError): string {
-    if (this.#ended !== 'no') return '';
-    this.#begin();
-    this.#ended = 'failed';
-    // Some clients know the one event, some the other; OpenAI sends an error flat or nested.
-    const body = openAiError(error).error;
-    const { message, code, param } = body;
-    this.#emit('error', { message, code, param, error: body, src: 'gateway' });
-    this.#emit('response.failed', { response: this.#answer.object({ status: 'failed', error }) });
-    return this.#take();
-  }
-
-  ended(): 'no' | 'complete' | 'failed' {
-    return this.#ended;
-  }
-
-  #begin(): void {
-    if (this.#hasBegun) return;
-    this.#hasBegun = true;
-    const response = this.#answer.object({ status: 'in_progress' });
-    this.#emit('response.created', { response });
-    this.#emit('response.in_progress', { response });
-  }
-
-  #emit(type: string, fields: object): void {
-    this.#out += eventText({ type, sequence_number: this.#sequence++, ...fields });
-  }
-
-  #take(): string {
-    const text = this.#out;
-    this.#out = '';
-    return text;
-  }
+function responseSteps(exchange: Exchange, emit: Emit): StreamSteps {
+  let sequence = 0;
+  const tell = (type: string, fields: object) =>
+    emit({ type, sequence_number: sequence++, ...fields });
+  const answer = new ResponseAnswer(exchange, tell);
+  return {
+    note: (part) => answer.note(part),
+    begin() {
+      const response = answer.object({ status: 'in_progress' });
+      tell('response.created', { response });
+      tell('response.in_progress', { response });
+    },
+    add: (part) => answer.add(part),
+    finish() {
+      const progress = answer.finish();
+      if (progress === null) return NO_FINISH;
+      tell(`response.${progress.status}`, { response: answer.object(progress) });
+      return null;
+    },
+    fail(error, begin) {
+      begin();
+      // Some clients know the one event, some the other; OpenAI sends an error flat or nested.
+      const body = openAiError(error).error;
+      const { message, code, param } = body;
+      tell('error', { message, code, param, error: body, src: 'gateway' });
+      tell('response.failed', { response: answer.object({ status: 'failed', error }) });
+    },
+  };
 }

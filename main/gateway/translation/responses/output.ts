@@ -1,11 +1,5 @@
 import type { CallDelta, Citation, Delta } from '../chat-answer.ts';
-import {
-  ADDED_LATE,
-  argumentsObject,
-  createPartialCalls,
-  NO_NAME,
-  type PartialCall,
-} from '../partial-calls.ts';
+import { argumentsObject, createPartialCalls, type PartialCall } from '../partial-calls.ts';
 import type { FunctionName } from './namespaces.ts';
 import { createTextBuilder, type TextBuilder } from '../text-builder.ts';
 
@@ -187,23 +181,16 @@ export class ResponseOutput {
   }
 
   #addCall(delta: CallDelta): void {
-    const { call, isNew } = this.#calls.of(delta);
+    const { call, isNew, added, problem } = this.#calls.add(delta);
+    this.#problem = problem;
     const open = isNew ? this.#openCall(call) : this.#openCalls.get(call);
-    if (delta.arguments === '') return;
-    if (open === undefined) {
-      // Blanks may follow the end of a JSON text.
-      if (delta.arguments.trim() === '') return;
-      this.#problem = ADDED_LATE;
-      return;
-    }
-    call.arguments.add(delta.arguments);
-    this.#tell('function_call_arguments.delta', open, { delta: delta.arguments });
+    if (open === undefined || added === '') return;
+    this.#tell('function_call_arguments.delta', open, { delta: added });
   }
 
   #openCall(call: PartialCall): OpenCall {
     this.#closeOpen('completed');
     this.#closeCompleteCall();
-    if (call.name === '') this.#problem = NO_NAME;
     const place = this.#nextPlace();
     const name = this.#asked.functions.get(call.name) ?? { name: call.name };
     const open = { place, id: `fc_${this.#exchangeId}_${place}`, function: name, call };
@@ -223,6 +210,7 @@ export class ResponseOutput {
   }
 
   #closeCall(open: OpenCall, status: Status): void {
+    open.call.isClosed = true;
     const json = open.call.arguments.text();
     const done = { name: open.function.name, arguments: json };
     this.#tell('function_call_arguments.done', open, done);

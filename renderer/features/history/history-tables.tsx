@@ -1,0 +1,84 @@
+import type { HistoryReport } from '#shared/usage.ts';
+import { formatCount } from '../../text/format.ts';
+import { MEASURES, moneyText, stepText, tokensPerSecond } from './history-model.ts';
+
+/** What scrolls and has no control in it is reached by keyboard only so (axe: scrollable-region-focusable). */
+const FOCUSABLE = { tabIndex: 0 } as const;
+
+interface PartsProps {
+  readonly report: HistoryReport;
+  readonly nameOf: (upstream: string) => string;
+}
+
+/** What each upstream, machine and model came to. */
+export function PartTable({ report, nameOf }: PartsProps) {
+  const { parts, currency } = report;
+  return (
+    <section className="history-scroll" {...FOCUSABLE} aria-label="By upstream and model">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Upstream</th>
+            <th scope="col">Model</th>
+            <th scope="col">Calls</th>
+            <th scope="col">Failed</th>
+            <th scope="col">Tokens in</th>
+            <th scope="col">Tokens out</th>
+            <th scope="col">Tokens/s</th>
+            <th scope="col">Spent</th>
+            <th scope="col">Saved</th>
+          </tr>
+        </thead>
+        <tbody>
+          {parts.map(({ upstream, provider, model, figures }) => (
+            <tr key={`${upstream} ${provider} ${model}`}>
+              <th scope="row">{nameOf(upstream) + (provider === null ? '' : ` · ${provider}`)}</th>
+              <td>{model ?? '–'}</td>
+              <td>{formatCount(figures.calls)}</td>
+              <td>{formatCount(figures.failures)}</td>
+              <td>{formatCount(figures.inputTokens)}</td>
+              <td>{formatCount(figures.outputTokens)}</td>
+              <td>{tokensPerSecond(figures)?.toFixed(1) ?? '–'}</td>
+              <td>{moneyText(figures.spentNano, currency)}</td>
+              <td>{moneyText(figures.savedNano, currency)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+/** The figures of the charts. */
+export function StepTable({ report }: { readonly report: HistoryReport }) {
+  return (
+    <details className="history-steps">
+      <summary>As a table</summary>
+      <section className="history-scroll" {...FOCUSABLE} aria-label="Step by step">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">From</th>
+              {MEASURES.map(({ id, label }) => (
+                <th key={id} scope="col">
+                  {label}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {report.points.toReversed().map(({ at, figures }) => (
+              <tr key={at}>
+                <th scope="row">{stepText(report, at)}</th>
+                {MEASURES.map(({ id, of, text }) => {
+                  const value = of(figures);
+                  return <td key={id}>{value === null ? '–' : text(value)}</td>;
+                })}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+    </details>
+  );
+}
