@@ -87,6 +87,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
   });
   const observer = monitor.logs.begin({
     id: 'r',
+    upstreamPath: request.endpoint.upstreamPath,
     model: null,
     stream: false,
     caller: null,

@@ -17,6 +17,8 @@ import type { Traffic } from './traffic.ts';
 export interface RequestLogs {
   begin(about: {
     readonly id: string;
+    /** Of the endpoint. */
+    readonly upstreamPath: string;
     readonly model: string | null;
     readonly stream: boolean;
     readonly caller: RequestCaller | null;
@@ -76,11 +78,12 @@ export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
   }
 
   return {
-    begin({ id, model, stream, caller, key }) {
+    begin({ id, upstreamPath, model, stream, caller, key }) {
       const row: MutableRow = {
         id,
         startedAt: clock.now(),
         caller,
+        endpoint: upstreamPath.slice(1),
         model: model === null ? null : model.slice(0, MAX_MODEL_LENGTH),
         stream,
         key,
@@ -268,6 +271,7 @@ class OpenAttempt implements AttemptObserver {
 function writeLine(
   {
     id,
+    endpoint,
     model,
     stream,
     key,
@@ -283,6 +287,7 @@ function writeLine(
 ): void {
   log('info', 'request', {
     id,
+    endpoint,
     model,
     stream,
     ...(key === null ? {} : { key }),

@@ -36,6 +36,7 @@ export interface TrafficView {
   readonly hedgesLost: number;
   readonly resumes: number;
   readonly upstreams: Readonly<Record<UpstreamId, UpstreamTraffic>>;
+  readonly byEndpoint: ReadonlyMap<string, number>;
   /** By the name of the key. */
   readonly byKey: ReadonlyMap<string, KeyTraffic>;
 }
@@ -79,6 +80,7 @@ export function createTraffic(): Traffic {
     firstToken: createHistogram(FIRST_TOKEN_S),
     perOutputToken: createHistogram(PER_TOKEN_S),
   }));
+  const byEndpoint = new Map<string, number>();
   const byKey = new Map<string, KeyTraffic>();
   let [fallbacks, hedgesWon, hedgesLost, resumes] = [0, 0, 0, 0];
 
@@ -103,6 +105,7 @@ export function createTraffic(): Traffic {
       const outcome = outcomeOf(row);
       outcomes[outcome] += 1;
       durations[outcome].observe((row.endMs ?? 0) / 1000);
+      if (row.endpoint !== null) increment(byEndpoint, row.endpoint);
       if (row.key !== null) countKey(byKey, row.key, row.tokens);
       if (row.fallbackReason === 'none') return;
       fallbacks += 1;
@@ -116,6 +119,7 @@ export function createTraffic(): Traffic {
       hedgesLost,
       resumes,
       upstreams,
+      byEndpoint,
       byKey,
     }),
   };

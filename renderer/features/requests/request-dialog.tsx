@@ -134,11 +134,12 @@ function Details({ row, labels, elapsedMs }: DetailsProps) {
           label="Answered by"
           value={row.upstream ? whoOf(row, labels) : NO_UPSTREAM[row.state]}
         />
+        {row.endpoint !== null && <Fact label="Endpoint" value={`/v1/${row.endpoint}`} />}
         <Fact label="Requested model" value={row.model ?? 'not specified'} />
         <Fact label="Took" value={formatDuration(elapsedMs)} />
         <Fact label="Answer" value={answer || 'not streamed'} />
         <Fact label="HTTP status" value={row.status === null ? 'not yet' : String(row.status)} />
-        {callerFacts(row.caller).map(({ label, value }) => (
+        {callerFacts(row).map(({ label, value }) => (
           <Fact key={label} label={label} value={value} />
         ))}
       </dl>
@@ -150,10 +151,10 @@ function Details({ row, labels, elapsedMs }: DetailsProps) {
   );
 }
 
-function callerFacts(caller: RequestRow['caller']) {
+function callerFacts({ caller, key: name }: RequestRow) {
   const { key = null, address = null, userAgent = null } = caller ?? {};
   return [
-    { label: 'Key', value: key },
+    { label: 'Key', value: name === null || key === null ? key : `${name} (${key})` },
     { label: 'From', value: address },
     { label: 'App', value: userAgent },
   ].flatMap(({ label, value }) => (value === null ? [] : [{ label, value }]));
