@@ -174,7 +174,7 @@ async function openHost(lock: DataLock): Promise<HostApi> {
       clock: systemClock,
       random: Math.random,
       log,
-      tracing: await openTracing(process.env, log),
+      tracing: await openTracing(process.env, { clock: systemClock, log }),
       onPortTaken: (message) => log('warn', 'port_taken', { why: message }),
     },
   );
