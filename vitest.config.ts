@@ -13,7 +13,7 @@ const WINDOW = [
 /** Laws of whole programs: ours, npm's, the linter's. */
 const E2E = [
   'test/{cli,deploy,e2e,rules,scripts}/**/*.test.ts',
-  'test/desktop/{bundle,npm-start,packaging}.test.ts',
+  'test/desktop/{bundle,npm-start,packaging,packed}.test.ts',
   'test/registry/store/kill.test.ts',
 ];
 

@@ -50,7 +50,7 @@ export async function start({ env, dataDirectory }: Input): Promise<Outcome> {
       clock: systemClock,
       random: Math.random,
       log,
-      tracing: await openTracing(env, log),
+      tracing: await openTracing(env, { clock: systemClock, log }),
       onPortTaken: voice.warn,
     },
   );

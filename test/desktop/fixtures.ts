@@ -2,7 +2,7 @@ import type { MachineMode, TrayFacts } from '../../main/desktop/serving-summary.
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { LiveEvent, LiveSnapshot } from '#shared/live.ts';
 import type { StatusReport, UpstreamReport } from '#shared/status.ts';
-import type { Change, HostApi } from '../../main/desktop/electron-api.ts';
+import type { Change, HostApi } from '../../main/desktop/host-api.ts';
 import { APP, circuit, perUpstream, snapshot, status, upstream } from '../renderer/builders.ts';
 
 export interface Scene {

@@ -129,7 +129,7 @@ describe('an upstream', () => {
     await form.getByRole('button', { name: 'Save' }).click();
     await form.getByText(/Failed: unreachable\..*ECONNREFUSED/).waitFor();
     await tab(page, 'Overview').click();
-    await page.getByRole('heading', { name: 'Serving from Hosted B – Local is down' }).waitFor();
+    await page.getByRole('heading', { name: 'Serving from Hosted B. Local is down.' }).waitFor();
     await station(page, 'Local').getByText('unreachable').waitFor();
     await engine.reopen();
     await page.getByRole('heading', { name: 'Serving from Local' }).waitFor();

@@ -31,11 +31,13 @@ const ERROR = 2;
 async function startCollector() {
   const bodies: string[] = [];
   const url = await listening(
-    createServer(async (req, res) => {
-      const parts: Buffer[] = [];
-      for await (const part of req) parts.push(part as Buffer);
-      if (req.url === '/v1/traces') bodies.push(Buffer.concat(parts).toString());
-      res.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+    createServer((req, res) => {
+      let body = '';
+      req.setEncoding('utf8').on('data', (part: string) => (body += part));
+      req.on('end', () => {
+        if (req.url === '/v1/traces') bodies.push(body);
+        res.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+      });
     }),
   );
   return {
@@ -50,8 +52,10 @@ async function startCollector() {
   }
 }
 
-function valuesOf({ attributes }: Pick<Span, 'attributes'>): Record<string, unknown> {
-  return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
+function valuesOf(told?: Pick<Span, 'attributes'>): Record<string, unknown> {
+  return Object.fromEntries(
+    (told?.attributes ?? []).map(({ key, value }) => [key, Object.values(value)[0]]),
+  );
 }
 
 async function startTraced(collector: string, settings: Readonly<Record<string, string>>) {
@@ -93,7 +97,7 @@ test('a request is a span of its caller’s trace, each attempt a child of it, a
   const request = spans.find(({ kind }) => kind === SERVER);
   const attempts = spans.filter(({ kind }) => kind === CLIENT);
   expect(request).toMatchObject({ traceId, parentSpanId: 'b'.repeat(16), name: 'chat m' });
-  expect(valuesOf(request!)).toMatchObject({
+  expect(valuesOf(request)).toMatchObject({
     'gen_ai.operation.name': 'chat',
     'gen_ai.request.model': 'm',
     'gen_ai.provider.name': 'hosted_a',

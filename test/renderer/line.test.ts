@@ -107,8 +107,8 @@ describe('sentence', () => {
   test.each([
     ['Nothing is set up yet.', []],
     ['Serving from Local', [upstream('local'), upstream('hosted_a')]],
-    ['Serving from Groq – Local is down', [tripped('local', 9_000), upstream('hosted_a')]],
-    ['Serving from Groq – Local is down', [failing, upstream('hosted_a')]],
+    ['Serving from Groq. Local is down.', [tripped('local', 9_000), upstream('hosted_a')]],
+    ['Serving from Groq. Local is down.', [failing, upstream('hosted_a')]],
     ['Serving from Groq', [upstream('hosted_a')]],
     ['Local is failing, and there is no fallback.', [failing]],
     ['Local is retried with the next request.', [tripped('local', 0)]],
@@ -243,7 +243,7 @@ describe('what was seen of an upstream', () => {
 
   test('one that a check found down is red at once, and the next one serves', () => {
     const both = said([upstream('local'), upstream('hosted_a')], { local: down });
-    expect(both.sentence).toBe('Serving from Groq – Local is down');
+    expect(both.sentence).toBe('Serving from Groq. Local is down.');
     expect(both.words[0]).toMatchObject({ tone: 'red', word: 'unreachable' });
     expect(said([upstream('local')], { local: down }).sentence).toBe(
       'Local is down, and there is no fallback.',

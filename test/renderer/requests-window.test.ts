@@ -140,7 +140,7 @@ test('the details name the endpoint, and the key by its name', async () => {
   const page = await open([rows.hedgeWon({ endpoint: 'messages', key: 'laptop', caller })]);
   await page.locator('.request').click();
   const facts = await page.getByRole('dialog').locator('.facts').innerText();
-  expect(facts).toMatch(/Endpoint\s+\/v1\/messages\s/);
+  expect(facts).toMatch(/Endpoint\s+messages\s/);
   expect(facts).toMatch(/Key\s+laptop \(sw-…f00d\)\s/);
 });
 

@@ -30,6 +30,7 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import { OUTRUN } from '#shared/reasons.ts';
+import { withTimeout } from '../../platform/async.ts';
 import type { Log } from '../../platform/log.ts';
 import type {
   AttemptEnd,
@@ -37,7 +38,7 @@ import type {
   AttemptStart,
   RequestObserver,
 } from '../routing/observer.ts';
-import type { TracedRequest, Tracing } from './tracing.ts';
+import type { TracedRequest, Tracing, TracingEdges } from './tracing.ts';
 
 /** Stopping the gateway does not wait longer for a collector that is gone. */
 const CLOSE_TIMEOUT_MS = 2000;
@@ -48,7 +49,7 @@ const MAX_VALUE_LENGTH = 200;
 /** The exporter reads its address, headers, time-outs and certificates from the environment by itself. */
 export function createTracing(
   env: Readonly<Record<string, string | undefined>>,
-  log: Log,
+  { clock, log }: TracingEdges,
 ): Tracing {
   diag.setLogger(diagnosticsTo(log));
   const ids = new PlannedIds();
@@ -70,10 +71,8 @@ export function createTracing(
       return new RequestSpan(request, parent, observer, { tracer, ids });
     },
     async close() {
-      const timer = new Promise<void>((resolve) => {
-        setTimeout(resolve, CLOSE_TIMEOUT_MS).unref();
-      });
-      await Promise.race([provider.shutdown().catch(() => {}), timer]);
+      const left = provider.shutdown().catch(() => {});
+      await withTimeout(left, { clock, ms: CLOSE_TIMEOUT_MS });
     },
   };
 }

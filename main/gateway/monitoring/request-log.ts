@@ -11,6 +11,7 @@ import type {
 import type { EndedCall, UsageRecorder } from '../usage/recorder.ts';
 import type { Latencies, Stats } from './counters.ts';
 import type { Outcomes } from './outcome-counts.ts';
+import { writeRequestLine } from './request-line.ts';
 import type { Traffic } from './traffic.ts';
 
 /** The rows of all running requests and of the last ones that ended. */
@@ -68,7 +69,7 @@ export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
   function onEnd(row: MutableRow): void {
     ended.push(row.id);
     deps.outcomes.ended(row);
-    writeLine(row, deps.log);
+    writeRequestLine(row, deps.log);
     deps.usage.requestEnded(row);
     deps.traffic.requestEnded(row);
     const oldest = ended.length > MAX_ENDED_ROWS ? ended.shift() : undefined;
@@ -265,45 +266,4 @@ class OpenAttempt implements AttemptObserver {
     deps.usage.callEnded(end);
     deps.traffic.callEnded(end);
   }
-}
-
-/** One line when a request has ended; while it runs nothing is written. */
-function writeLine(
-  {
-    id,
-    endpoint,
-    model,
-    stream,
-    key,
-    state,
-    upstream,
-    status,
-    fallbackReason,
-    endMs,
-    tokens,
-    attempts,
-  }: MutableRow,
-  log: Log,
-): void {
-  log('info', 'request', {
-    id,
-    endpoint,
-    model,
-    stream,
-    ...(key === null ? {} : { key }),
-    state,
-    upstream,
-    status,
-    fallbackReason,
-    firstContentMs: firstContentMs(attempts),
-    ms: endMs,
-    inputTokens: tokens?.input ?? null,
-    outputTokens: tokens?.output ?? null,
-    tokensEstimated: tokens?.estimated ?? null,
-  });
-}
-
-function firstContentMs(attempts: readonly AttemptRow[]): number | null {
-  for (const { firstContentMs: ms } of attempts) if (ms !== null) return ms;
-  return null;
 }

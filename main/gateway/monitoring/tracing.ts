@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import type { RequestObserver } from '../routing/observer.ts';
 
@@ -26,13 +27,18 @@ export const NO_TRACING: Tracing = {
   close: () => Promise.resolve(),
 };
 
+export interface TracingEdges {
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Tracing by the standard variables of OpenTelemetry; without an address of a collector nothing of it is loaded. */
-export async function openTracing(env: Environment, log: Log): Promise<Tracing> {
+export async function openTracing(env: Environment, edges: TracingEdges): Promise<Tracing> {
   if (!isAskedFor(env)) return NO_TRACING;
   const { createTracing } = await import('./open-telemetry.ts');
-  return createTracing(env, log);
+  return createTracing(env, edges);
 }
 
 /** https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/ */

@@ -95,17 +95,12 @@ export function sendAttempt(
   deps: AttemptDeps,
   signal: AbortSignal,
 ): SentAttempt {
-  if (signal.aborted) return NEVER_SENT;
+  if (signal.aborted) return { seen: Promise.resolve({ kind: 'cancelled' }), hasLeft: () => false };
   const { promise: seen, resolve } = Promise.withResolvers<Seen>();
   const pending = new PendingCall(plan, deps, resolve, signal);
   pending.send(false);
   return { seen, hasLeft: () => pending.hasLeft() };
 }
-
-const NEVER_SENT: SentAttempt = {
-  seen: Promise.resolve({ kind: 'cancelled' }),
-  hasLeft: () => false,
-};
 
 class PendingCall implements ResponseListener {
   readonly #plan: AttemptPlan;
