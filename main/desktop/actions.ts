@@ -1,7 +1,8 @@
 import type { AgentWish } from '#shared/agent.ts';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
+import type { ChangeResult } from '#shared/settings.ts';
 import { messageOf } from '../platform/errors.ts';
-import type { Change, ElectronApi, HostApi } from './electron-api.ts';
+import type { ElectronApi, HostApi } from './electron-api.ts';
 import type { LoginItem } from './login-item.ts';
 import type { MenuAction } from './menus.ts';
 import type { TrayFacts } from './serving-summary.ts';
@@ -30,7 +31,7 @@ export function createActions(deps: ActionDeps): (action: MenuAction) => void {
     action.catch((error: unknown) => window.showError(title, messageOf(error)));
   }
 
-  async function settle(change: Promise<Change | void>): Promise<void> {
+  async function settle(change: Promise<ChangeResult | void>): Promise<void> {
     try {
       const result = await change;
       if (result?.ok === false) throw new Error(result.message);

@@ -33,7 +33,7 @@ export interface Found {
   readonly detail: EngineDetail;
 }
 
-export type Look =
+export type EngineLook =
   | { readonly kind: 'found'; readonly found: Found }
   /** Something answers that is no known engine. */
   | { readonly kind: 'stranger'; readonly detail: EngineDetail }
@@ -44,7 +44,7 @@ export async function lookAt(
   address: EngineAddress,
   isPinned: boolean,
   edges: AskEdges,
-): Promise<Look> {
+): Promise<EngineLook> {
   const ask = createAsk(address, edges);
   const list = await ask(MODELS_PATH);
   if (list.status === 0 && (list.isLate || (await ask('/')).status === 0)) {

@@ -9,7 +9,7 @@ export interface Waiting {
 }
 
 /** The requests of which the engine has answered nothing yet. */
-export interface Unanswered {
+export interface UnansweredRequests {
   add(): Waiting;
   giveUp(): void;
 }
@@ -18,7 +18,7 @@ export interface Unanswered {
 const QUIET_MS = 5000;
 
 /** `onQuiet` is called for each request that has waited for `QUIET_MS`. */
-export function createUnanswered(clock: Clock, onQuiet: () => void): Unanswered {
+export function createUnanswered(clock: Clock, onQuiet: () => void): UnansweredRequests {
   const waiting = new Set<AbortController>();
   return {
     add() {

@@ -1,10 +1,10 @@
 import { useId, useState } from 'react';
-import type { Outcome, Side, Trial } from './doctor-sides.ts';
+import type { SideOutcome, Side, Trial } from './doctor-sides.ts';
 import type { DoctorRow } from './doctor-table.ts';
 import { formatDuration } from '../../text/format.ts';
 
 const SIGNS = { passed: '✓', failed: '✕', missing: '–', waiting: '…', unasked: '' } as const;
-const WORDS: Readonly<Record<Outcome, string>> = {
+const WORDS: Readonly<Record<SideOutcome, string>> = {
   passed: 'passed',
   failed: 'failed',
   missing: 'not run',
@@ -99,7 +99,7 @@ function Trials({ title, side }: { readonly title: string; readonly side: Side }
   );
 }
 
-const NOTHING: Readonly<Record<Outcome, string>> = {
+const NOTHING: Readonly<Record<SideOutcome, string>> = {
   passed: 'It passed; the gateway tells no more.',
   failed: 'It failed; the gateway tells no more.',
   missing: 'It was not run: what it rests on has failed.',

@@ -2,7 +2,7 @@ import type { AgentMembership, DoctorEntry } from '#shared/agent.ts';
 import { type Check, CHECK_MISSING, failuresIn } from '#shared/provider.ts';
 
 /** `waiting`: no result yet; `unasked`: the other side's check. */
-export type Outcome = 'passed' | 'failed' | 'missing' | 'waiting' | 'unasked';
+export type SideOutcome = 'passed' | 'failed' | 'missing' | 'waiting' | 'unasked';
 
 export interface Trial {
   readonly passed: boolean;
@@ -15,7 +15,7 @@ export interface Trial {
 
 /** A check as one side sees it. */
 export interface Side {
-  readonly outcome: Outcome;
+  readonly outcome: SideOutcome;
   readonly trials: readonly Trial[];
 }
 
