@@ -34,7 +34,7 @@ export async function logs({ dataDirectory, options }: Input): Promise<CommandOu
   return { kind: 'printed', exitCode: EXIT.done };
 }
 
-/** A line for people; lines that are no JSON are text already. */
+/** A line for people; lines that are not JSON are text already. */
 function textOf(line: string): string {
   const value = parseJson(line);
   return isRecord(value) ? logText(value) : line;

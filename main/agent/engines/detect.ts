@@ -35,7 +35,7 @@ export interface Found {
 
 export type EngineLook =
   | { readonly kind: 'found'; readonly found: Found }
-  /** Something answers that is no known engine. */
+  /** Something answers that is not a known engine. */
   | { readonly kind: 'stranger'; readonly detail: EngineDetail }
   | { readonly kind: 'silent'; readonly isLate: boolean };
 

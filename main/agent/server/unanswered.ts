@@ -1,6 +1,6 @@
 import type { Clock } from '../../platform/clock.ts';
 
-/** A request of which the engine has answered nothing yet. */
+/** A request that the engine has not begun to answer. */
 export interface Waiting {
   /** Aborts when it is given up. */
   readonly signal: AbortSignal;
@@ -8,7 +8,7 @@ export interface Waiting {
   answered(): void;
 }
 
-/** The requests of which the engine has answered nothing yet. */
+/** The requests that the engine has not begun to answer. */
 export interface UnansweredRequests {
   add(): Waiting;
   giveUp(): void;

@@ -42,8 +42,8 @@ export function upstreamHeaders(caller: IncomingHttpHeaders, own: OwnHeaders): s
 }
 
 /**
- * Of a request that no caller makes, for a list of models or for health; names and values in turn. Anthropic takes a
- * key for its list in headers of its own only.
+ * Of the gateway's own requests, for a list of models or for health; names and values in turn. Anthropic accepts a key
+ * for its list only in headers of its own.
  */
 export function listHeaders({
   endpoint: { origin, basicAuth },

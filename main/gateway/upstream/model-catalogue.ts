@@ -60,7 +60,7 @@ export function createModelCatalogue(deps: CatalogueDeps): ModelCatalogue {
   };
 }
 
-/** Null if there is no list to be had. */
+/** Null if no list can be read. */
 async function fetchList(
   upstream: RemoteUpstream,
   { http, clock }: CatalogueDeps,

@@ -154,7 +154,7 @@ function ownerAmong(
 /** `none` where no test inference was made. */
 type InferenceEnding = 'passed' | 'failed' | 'none';
 
-/** Taken-over results do not count. */
+/** Results carried over from an earlier run do not count. */
 export function inferenceEnding(findings: readonly Finding[]): InferenceEnding {
   const tried = findings.filter(
     ({ check, result, carried }) =>

@@ -78,7 +78,7 @@ function messageSteps(exchange: TranslatedExchange, emit: Emit): StreamSteps {
     begin: () => tell({ type: 'message_start', message: answer.object([], null) }),
     add({ deltas }) {
       for (const delta of deltas) answer.blocks.add(delta);
-      // Of a call that waits for its turn nothing is told yet; the caller is to know that the answer goes on.
+      // Nothing is sent yet of a call that waits for its turn; the ping shows that the answer goes on.
       if (!hasTold && deltas.length > 0) tell({ type: 'ping' });
       return answer.blocks.problem();
     },

@@ -54,7 +54,7 @@ interface OpenCall {
 const MAX_ITEMS = 10_000;
 
 /**
- * The items of an answer, built from its deltas, with the events that tell of each step. Items are closed when the
+ * The items of an answer, built from its deltas, with the events that report each step. Items are closed when the
  * next one begins; only calls whose pieces arrive mixed stay open side by side.
  */
 export class ResponseOutput {
