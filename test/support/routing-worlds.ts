@@ -192,8 +192,8 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
   function pickLocal() {
     const { baseUrl } = config.local;
     if (baseUrl === null) return { kind: 'none', reason: 'not_configured' } as const;
-    const endpoint = parseBaseAddress(baseUrl, 'local');
-    const target = { provider: null, endpoint, models: null, ownedBy: null, gatewayToken: null };
+    const baseAddress = parseBaseAddress(baseUrl, 'local');
+    const target = { provider: null, baseAddress, models: null, ownedBy: null, gatewayToken: null };
     return { kind: 'target', target } as const;
   }
 

@@ -46,10 +46,10 @@ export function upstreamHeaders(caller: IncomingHttpHeaders, own: OwnHeaders): s
  * for its list only in headers of its own.
  */
 export function listHeaders({
-  endpoint: { origin, basicAuth },
+  baseAddress: { origin, basicAuth },
   apiKey,
   headers,
-}: Pick<RemoteUpstream, 'endpoint' | 'apiKey' | 'headers'>): string[] {
+}: Pick<RemoteUpstream, 'baseAddress' | 'apiKey' | 'headers'>): string[] {
   const extra = Object.entries(headers).flat();
   if (origin === 'https://api.anthropic.com' && apiKey !== null) {
     return [...extra, 'x-api-key', apiKey, 'anthropic-version', '2023-06-01'];

@@ -65,7 +65,7 @@ async function fetchList(
   upstream: RemoteUpstream,
   { http, clock }: CatalogueDeps,
 ): Promise<readonly ListedModel[] | null> {
-  const { origin, basePath, query } = upstream.endpoint;
+  const { origin, basePath, query } = upstream.baseAddress;
   const request = {
     origin,
     path: basePath + upstreamPath(upstream.id, '/models') + query,
