@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import {
-  FROM_CALLER,
-  isPassed,
+  eachFromCaller,
   passedHeaders,
   type PassedNames,
 } from '../../platform/http/passed-headers.ts';
@@ -33,10 +32,7 @@ export function upstreamHeaders(caller: IncomingHttpHeaders, own: OwnHeaders): s
   };
   add('content-type', own.contentType);
   if (own.authorization !== null) add('authorization', own.authorization);
-  for (const name of Object.keys(caller)) {
-    const value = caller[name];
-    if (typeof value === 'string' && isPassed(name, FROM_CALLER)) add(name, value);
-  }
+  eachFromCaller(caller, add);
   for (const name of extraNames) headers.push(name, own.extra[name] ?? '');
   return headers;
 }
