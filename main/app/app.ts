@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { AgentView, AgentWish } from '#shared/agent.ts';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { AppInfo, LiveEvent, LiveSnapshot } from '#shared/live.ts';
+import type { ChangeResult } from '#shared/settings.ts';
 import { type HostActivity, UNKNOWN_HOST_ACTIVITY } from '../agent/availability/host-activity.ts';
 import type { StartTool } from '../agent/telemetry/tool-process.ts';
 import { writeKeyFile } from '../config/key-file.ts';
@@ -68,8 +69,8 @@ export interface Host {
   askForModels(): void;
   snapshot(): LiveSnapshot;
   subscribe(listener: (event: LiveEvent) => void): () => void;
-  setWarmup(enabled: boolean): Promise<Change>;
-  setForceZero(enabled: boolean): Promise<Change>;
+  setWarmup(enabled: boolean): Promise<ChangeResult>;
+  setForceZero(enabled: boolean): Promise<ChangeResult>;
   /** State of this machine by its owner's wish; null while the agent is switched off. */
   machine(): AgentView['owner']['mode'] | null;
   setMachine(wish: AgentWish): Promise<void>;
@@ -80,9 +81,6 @@ export interface Host {
   /** The machine has woken from sleep. */
   resumed(): void;
 }
-
-/** A refusal explains itself to people. */
-export type Change = { readonly ok: true } | { readonly ok: false; readonly message: string };
 
 const STOP_GRACE_MS = 30_000;
 
@@ -217,7 +215,7 @@ function trayControls(
   machine: ThisMachine,
   gateway: Gateway,
 ): Pick<Host, 'setWarmup' | 'setForceZero' | 'machine' | 'setMachine' | 'resetCircuit'> {
-  function patch(tree: object): Promise<Change> {
+  function patch(tree: object): Promise<ChangeResult> {
     const patched = config.patch(tree);
     return Promise.resolve(
       patched.kind === 'patched' ? { ok: true } : { ok: false, message: patched.message },

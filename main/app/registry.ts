@@ -139,7 +139,7 @@ function localTarget(target: Target): LocalTarget {
   const others = models.filter((model) => model !== currentModel);
   return {
     provider: id,
-    endpoint: parseBaseAddress(address, 'local'),
+    baseAddress: parseBaseAddress(address, 'local'),
     models: currentModel === null ? others : [currentModel, ...others],
     ownedBy,
     gatewayToken,

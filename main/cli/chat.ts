@@ -3,12 +3,12 @@ import { createFramer, dataOf, eventsOf } from '../gateway/upstream/sse.ts';
 import { messageOf } from '../platform/errors.ts';
 import { memberOf, parseJson } from '../platform/json.ts';
 import type { Input } from './command.ts';
-import { answer, EXIT, failed, type Outcome } from './outcome.ts';
+import { answer, EXIT, failed, type CommandOutcome } from './outcome.ts';
 import { findRunning, noneRuns, type Running } from './running-app.ts';
 import { paintError, printError, withProgress } from './terminal.ts';
 
 /** Asks one question; the answer goes to standard output as it comes, its route to standard error. */
-export async function chat(input: Input): Promise<Outcome> {
+export async function chat(input: Input): Promise<CommandOutcome> {
   const { dataDirectory, options, words } = input;
   const message = await textOf(words);
   if (message.trim() === '') return failed(NO_MESSAGE, EXIT.usage);

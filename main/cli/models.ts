@@ -1,5 +1,5 @@
 import type { Input } from './command.ts';
-import { answer, type Outcome } from './outcome.ts';
+import { answer, type CommandOutcome } from './outcome.ts';
 import { ask } from './running-app.ts';
 
 interface ModelList {
@@ -7,7 +7,7 @@ interface ModelList {
 }
 
 /** The models that apps can ask for, each with the upstream that has it. */
-export async function models({ dataDirectory }: Input): Promise<Outcome> {
+export async function models({ dataDirectory }: Input): Promise<CommandOutcome> {
   const asked = await ask<ModelList>(dataDirectory, { method: 'GET', path: 'models' });
   if (asked.kind === 'failed') return asked;
   const list = asked.body;

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import type { Input } from './command.ts';
-import { answer, type Outcome } from './outcome.ts';
+import { answer, type CommandOutcome } from './outcome.ts';
 import { ask } from './running-app.ts';
 
 /** Shows the window in the browser; where there is none, or with `--print`, only prints the link. */
-export async function openWindow({ env, dataDirectory, options }: Input): Promise<Outcome> {
+export async function openWindow({ env, dataDirectory, options }: Input): Promise<CommandOutcome> {
   const call = { method: 'POST', path: 'sessions/codes' } as const;
   const asked = await ask<{ readonly link: string }>(dataDirectory, call);
   if (asked.kind === 'failed') return asked;

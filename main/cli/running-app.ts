@@ -4,7 +4,7 @@ import { parseVisible } from '#shared/visible.ts';
 import { codeOf } from '../platform/errors.ts';
 import { memberOf } from '../platform/json.ts';
 import { readControlToken } from '../platform/secrets.ts';
-import { EXIT, type Outcome } from './outcome.ts';
+import { EXIT, type CommandOutcome } from './outcome.ts';
 
 /** The running Switchyard of a data directory, with its control token. */
 export interface Running {
@@ -60,7 +60,7 @@ export async function callRunning<Body>(
 
 type Asked<Body> =
   | { readonly kind: 'answered'; readonly body: Body; readonly url: string }
-  | Extract<Outcome, { readonly kind: 'failed' }>;
+  | Extract<CommandOutcome, { readonly kind: 'failed' }>;
 
 export async function ask<Body>(dataDirectory: string, call: Call): Promise<Asked<Body>> {
   const running = findRunning(dataDirectory);
@@ -70,7 +70,9 @@ export async function ask<Body>(dataDirectory: string, call: Call): Promise<Aske
   return { kind: 'failed', message: error, exitCode: EXIT.failed };
 }
 
-export function noneRuns(dataDirectory: string): Extract<Outcome, { readonly kind: 'failed' }> {
+export function noneRuns(
+  dataDirectory: string,
+): Extract<CommandOutcome, { readonly kind: 'failed' }> {
   const message = `No gateway runs with the data directory ${dataDirectory}. Start one with "switchyard start", or set SWITCHYARD_DATA_DIR to the directory of the one that runs.`;
   return { kind: 'failed', message, exitCode: EXIT.notRunning };
 }

@@ -18,12 +18,12 @@ import { openStore } from '../registry/store/open-store.ts';
 import { openUsageStore } from '../gateway/usage/store.ts';
 import type { Input } from './command.ts';
 import { logTarget, openLog, processSurroundings } from './log-target.ts';
-import { EXIT, failed, type Outcome } from './outcome.ts';
+import { EXIT, failed, type CommandOutcome } from './outcome.ts';
 import { createNotifier, notifySystemd } from './service/notify.ts';
 import { print, printError } from './terminal.ts';
 
 /** Runs the gateway under plain Node until a signal ends it. */
-export async function start({ env, dataDirectory }: Input): Promise<Outcome> {
+export async function start({ env, dataDirectory }: Input): Promise<CommandOutcome> {
   const settings = readSettings(dataDirectory, Date.now());
   const loaded = loadConfig(env, settings.tree, readKeyFile(dataDirectory));
   if (loaded.kind === 'refused') return failed(loaded.problems.join('\n'));
@@ -74,7 +74,7 @@ export async function start({ env, dataDirectory }: Input): Promise<Outcome> {
 
 type Addresses = Awaited<ReturnType<Host['start']>>;
 
-async function addressesOf(host: Host): Promise<Addresses | Outcome> {
+async function addressesOf(host: Host): Promise<Addresses | CommandOutcome> {
   try {
     return await host.start();
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { SettingsView, SettingView } from '#shared/settings.ts';
 import { ENTRIES } from '../config/schema.ts';
 import type { Input } from './command.ts';
-import { answer, EXIT, failed, type Outcome } from './outcome.ts';
+import { answer, EXIT, failed, type CommandOutcome } from './outcome.ts';
 import { ask } from './running-app.ts';
 import { didYouMean } from './suggest.ts';
 
@@ -9,7 +9,10 @@ export const PATHS = ENTRIES.map(({ path }) => path);
 export const SECTIONS = [...new Set(ENTRIES.map(({ section }) => section))];
 
 /** Settings of the running Switchyard: all, a section, or one. */
-export async function getSettings({ dataDirectory, words: [path] }: Input): Promise<Outcome> {
+export async function getSettings({
+  dataDirectory,
+  words: [path],
+}: Input): Promise<CommandOutcome> {
   const asked = await ask<SettingsView>(dataDirectory, { method: 'GET', path: 'settings' });
   if (asked.kind === 'failed') return asked;
   const view = chosen(asked.body, path ?? null);
@@ -19,7 +22,7 @@ export async function getSettings({ dataDirectory, words: [path] }: Input): Prom
 }
 
 /** Changes one setting of the running Switchyard; the result is its new value. */
-export async function setSetting(input: Input): Promise<Outcome> {
+export async function setSetting(input: Input): Promise<CommandOutcome> {
   const { dataDirectory, words } = input;
   const [path = '', value = ''] = words;
   const tree = treeOf(path, value);

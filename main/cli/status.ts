@@ -2,12 +2,12 @@ import type { AgentView } from '#shared/agent.ts';
 import type { StatusReport, UpstreamReport } from '#shared/status.ts';
 import type { Input } from './command.ts';
 import { stateLine } from './commands.ts';
-import { answer, EXIT, type Outcome } from './outcome.ts';
+import { answer, EXIT, type CommandOutcome } from './outcome.ts';
 import { ask } from './running-app.ts';
 import { paint, type Paint } from './terminal.ts';
 
 /** Which upstreams can serve, and the state of this machine; exit code 1 if nothing can serve. */
-export async function status({ dataDirectory }: Input): Promise<Outcome> {
+export async function status({ dataDirectory }: Input): Promise<CommandOutcome> {
   const asked = await ask<StatusReport>(dataDirectory, { method: 'GET', path: 'status' });
   if (asked.kind === 'failed') return asked;
   const { url, body: report } = asked;

@@ -2,11 +2,11 @@ import { existsSync, readlinkSync, realpathSync, rmSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { PACKAGE_ROOT } from '../app/package.ts';
 import type { Input } from './command.ts';
-import { answer, failed, type Outcome } from './outcome.ts';
+import { answer, failed, type CommandOutcome } from './outcome.ts';
 import { findRunning } from './running-app.ts';
 
 /** Removes this program, but no settings. */
-export function runUninstall({ dataDirectory }: Input): Outcome {
+export function runUninstall({ dataDirectory }: Input): CommandOutcome {
   const running = findRunning(dataDirectory);
   if (running !== null) return failed(`Switchyard runs at ${running.url}: stop it first.`);
   const done = uninstall(PACKAGE_ROOT, process.platform);

@@ -1,9 +1,10 @@
 import { dirname } from 'node:path';
 import type { AgentWish } from '#shared/agent.ts';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
+import type { ChangeResult } from '#shared/settings.ts';
 import { messageOf } from '../platform/errors.ts';
 import type { ElectronApi } from './electron-api.ts';
-import type { Change, HostApi } from './host-api.ts';
+import type { HostApi } from './host-api.ts';
 import type { LoginItem } from './login-item.ts';
 import type { MenuAction } from './menus.ts';
 import type { TrayFacts } from './serving-summary.ts';
@@ -40,7 +41,7 @@ export function createActions(deps: ActionDeps): (action: MenuAction) => void {
     );
   }
 
-  async function settle(change: Promise<Change | void>): Promise<void> {
+  async function settle(change: Promise<ChangeResult | void>): Promise<void> {
     try {
       const result = await change;
       if (result?.ok === false) throw new Error(result.message);

@@ -1,6 +1,7 @@
 import type { AgentWish } from '#shared/agent.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { LiveEvent, LiveSnapshot } from '#shared/live.ts';
+import type { ChangeResult } from '#shared/settings.ts';
 import type { MachineMode } from './serving-summary.ts';
 
 export interface Addresses {
@@ -10,9 +11,6 @@ export interface Addresses {
   readonly baseUrl: string;
 }
 
-/** A refusal explains itself to people. */
-export type Change = { readonly ok: true } | { readonly ok: false; readonly message: string };
-
 /** The part of the host that the desktop shell may use. */
 export interface HostApi {
   /** Rejects with a message for people, such as a port that is taken. */
@@ -21,8 +19,8 @@ export interface HostApi {
   stop(graceMs?: number): Promise<void>;
   snapshot(): LiveSnapshot;
   subscribe(listener: (event: LiveEvent) => void): () => void;
-  setWarmup(enabled: boolean): Promise<Change>;
-  setForceZero(enabled: boolean): Promise<Change>;
+  setWarmup(enabled: boolean): Promise<ChangeResult>;
+  setForceZero(enabled: boolean): Promise<ChangeResult>;
   machine(): MachineMode;
   setMachine(wish: AgentWish): Promise<void>;
   resetCircuit(id: UpstreamId): void;

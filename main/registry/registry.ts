@@ -10,7 +10,7 @@ import { silenceAtStart } from './liveness.ts';
 import { createOwnAgent, type OwnAgent } from './own-agent.ts';
 import { createPresence, lastAliveAt } from './presence.ts';
 import { createProviderAdmin, type ProviderAdmin } from './provider-admin.ts';
-import { type Entry, entryOf } from './provider-entry.ts';
+import { type TableEntry, entryOf } from './provider-entry.ts';
 import { createProviderTable, type ProviderTable, type Target } from './provider-table.ts';
 import { excerptOf, providerView, type Traffic } from './provider-view.ts';
 import type { AgentMessage, Answer, EnrollAnswer, HeartbeatAnswer, Refusal } from './responses.ts';
@@ -137,13 +137,13 @@ function standing(table: ProviderTable): Standing {
 }
 
 /** The agent of this process exists without anybody's doing: it counts once it has something to serve. */
-function standingOf({ shown, isOwn }: Entry): Standing {
+function standingOf({ shown, isOwn }: TableEntry): Standing {
   if (isOwn && (shown === null || shown.models.length === 0)) return 'none';
   return shown?.status === 'paused' ? 'paused' : 'meant';
 }
 
 function freshest(table: ProviderTable): string | null {
-  let found: Entry | null = null;
+  let found: TableEntry | null = null;
   for (const entry of table.all()) {
     if (entry.shown === null) continue;
     if (found === null || entry.lastHeartbeatTicks > found.lastHeartbeatTicks) found = entry;

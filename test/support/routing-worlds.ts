@@ -31,6 +31,7 @@ import {
   SLOW_MS,
   TIMEOUT_MS,
   TTFT_THRESHOLD_MS,
+  within,
 } from './routing-table.ts';
 import { chunk, DONE, STOP } from './upstream.ts';
 import { at } from './words.ts';
@@ -95,9 +96,10 @@ export class Stage {
     if (this.#ask === null) throw new Error('a call on nobody’s behalf');
     const isSecond = this.#asked.includes(id);
     this.#asked.push(id);
-    const met = isSecond ? this.#ask.again : this.#ask.meets[id];
+    const leftMs = this.#clock.deadline() - this.#clock.ticks();
+    const met = within(leftMs, isSecond ? this.#ask.again : this.#ask.meets[id]);
     if (met === 'slow') this.#clock.advance(SLOW_MS);
-    if (met === 'timeout') this.#clock.advance(this.#clock.deadline() - this.#clock.ticks());
+    if (met === 'timeout') this.#clock.advance(leftMs);
     return met;
   }
 }
@@ -193,8 +195,8 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
   function pickLocal() {
     const { baseUrl } = config.local;
     if (baseUrl === null) return { kind: 'none', reason: 'not_configured' } as const;
-    const endpoint = parseBaseAddress(baseUrl, 'local');
-    const target = { provider: null, endpoint, models: null, ownedBy: null, gatewayToken: null };
+    const baseAddress = parseBaseAddress(baseUrl, 'local');
+    const target = { provider: null, baseAddress, models: null, ownedBy: null, gatewayToken: null };
     return { kind: 'target', target } as const;
   }
 

@@ -21,7 +21,7 @@ const ask = async (scheme = 'http') => {
   const name = new URL(`http://localhost:${port}`);
   const to = { url: new URL(`${origin}/health`), address: '127.0.0.1' };
   const get = { method: 'GET', to, headers: {}, body: null, timeoutMs: 5000 } as const;
-  const fetched = await fetchModels({ endpoint: hosted, ...source }, edges);
+  const fetched = await fetchModels({ baseAddress: hosted, ...source }, edges);
   return {
     engine: (await lookAt(engine, false, edges)).kind,
     name: (await resolveChecked(name, policy, systemLookup)).kind,

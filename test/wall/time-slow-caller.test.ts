@@ -60,29 +60,20 @@ async function startFlooded({ sent, script }: ReturnType<typeof flood>) {
     clock,
   );
   const caller = await openWire(gateway.url, false);
+  const before = bufferBytes();
   caller.send(chatBytes({ ...HELLO, stream: true }));
   const call = await upstream.call(1);
   caller.pause();
-  await settled(gateway, () => sent.bytes);
-  return { clock, gateway, caller, call };
+  const blockedAt = await settled(gateway, () => sent.bytes);
+  return { clock, gateway, caller, call, blockedAt, grownBytes: bufferBytes() - before };
 }
 
 test('a caller that does not read stops the upstream, fills no memory, and is not timed out', async () => {
-  const { sent, script } = flood(({ res }) => void res.end(STOP + DONE));
-  const upstream = await startUpstream(script);
-  const clock = createManualClock();
-  const gateway = await startGateway(
-    { HOSTED_A_BASE_URL: upstream.url, IDLE_TIMEOUT_MS: '5000' },
-    clock,
-  );
-  const caller = await openWire(gateway.url, false);
-  const before = bufferBytes();
-  caller.send(chatBytes({ ...HELLO, stream: true }));
-  await upstream.call(1);
-  caller.pause();
-  const blockedAt = await settled(gateway, () => sent.bytes);
+  const flooding = flood(({ res }) => void res.end(STOP + DONE));
+  const { sent } = flooding;
+  const { clock, gateway, caller, blockedAt, grownBytes } = await startFlooded(flooding);
   expect(blockedAt).toBeLessThan(TOTAL_BYTES);
-  expect(bufferBytes() - before).toBeLessThan(MAX_GROWTH_BYTES);
+  expect(grownBytes).toBeLessThan(MAX_GROWTH_BYTES);
 
   // The silence is the caller's own: the idle clock rests.
   for (let wait = 0; wait < 10; wait += 1) clock.advance(5000);

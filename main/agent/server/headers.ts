@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import {
-  FROM_CALLER,
-  isPassed,
+  eachFromCaller,
   passedHeaders,
   type PassedNames,
 } from '../../platform/http/passed-headers.ts';
@@ -35,9 +34,7 @@ export function engineHeaders(
   const headers = hasBody ? ['content-type', caller['content-type'] ?? 'application/json'] : [];
   const authorization = engineAuthorization ?? caller.authorization;
   if (authorization !== undefined) headers.push('authorization', authorization);
-  for (const [name, value] of Object.entries(caller)) {
-    if (typeof value === 'string' && isPassed(name, FROM_CALLER)) headers.push(name, value);
-  }
+  eachFromCaller(caller, (name, value) => headers.push(name, value));
   return headers;
 }
 

@@ -6,7 +6,7 @@ import { createGuardedServer } from '../../platform/http/guarded-server.ts';
 import { sendJson } from '../../platform/http/responses.ts';
 import { listen } from '../../platform/http/server.ts';
 import type { Log } from '../../platform/log.ts';
-import { type Access, accessOf, type AccessRules } from './auth.ts';
+import { type CallerAccess, accessOf, type AccessRules } from './auth.ts';
 import { type AgentError, MAX_REST_BYTES, sendError, sendErrorEarly } from './errors.ts';
 import { FORM_PATH, type Inference } from './inference.ts';
 
@@ -170,7 +170,7 @@ async function answer(
   else await inference.post(req, res, path);
 }
 
-function problemOf(req: IncomingMessage, path: string, access: Access): AgentError | null {
+function problemOf(req: IncomingMessage, path: string, access: CallerAccess): AgentError | null {
   if (access.kind !== 'allowed') return access.error;
   const method = methodOf(path);
   return method === null ? notFound(path) : wrongMethod(req, method);

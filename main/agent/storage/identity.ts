@@ -47,7 +47,7 @@ export function openIdentity(directory: string, clock: Clock, platform: string):
   return { identity: identityOf(privateKey), warnings: [{ happened, remedy: DISTRUST }] };
 }
 
-/** The identity in `directory`, which is left as it is; null if there is none that can be used. */
+/** The identity in `directory`, without repairing or creating anything; null if there is no usable one. */
 export function savedIdentity(directory: string): AgentIdentity | null {
   const saved = readSecretFile(join(directory, FILE));
   const privateKey = saved.kind === 'text' ? parseKey(saved.text) : null;

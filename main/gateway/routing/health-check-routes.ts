@@ -82,22 +82,22 @@ function lookAtLocal(id: string, deps: HealthCheckRoutesDeps): Promise<Look> | n
 }
 
 function lookAtMachine(
-  { endpoint, gatewayToken }: LocalTarget,
+  { baseAddress, gatewayToken }: LocalTarget,
   deps: HealthCheckRoutesDeps,
 ): Promise<Look> {
-  const headers = listHeaders({ endpoint, apiKey: null, headers: {} });
+  const headers = listHeaders({ baseAddress, apiKey: null, headers: {} });
   if (gatewayToken !== null) headers.push('x-gateway-token', gatewayToken);
-  return lookBy({ endpoint, paths: ['/health', '/v1/models'], headers, isOwn: true }, deps);
+  return lookBy({ baseAddress, paths: ['/health', '/v1/models'], headers, isOwn: true }, deps);
 }
 
 function lookAtHosted(upstream: RemoteUpstream, deps: HealthCheckRoutesDeps): Promise<Look> {
-  const { endpoint } = upstream;
+  const { baseAddress } = upstream;
   const headers = listHeaders(upstream);
-  return lookBy({ endpoint, paths: ['/models'], headers, isOwn: false }, deps);
+  return lookBy({ baseAddress, paths: ['/models'], headers, isOwn: false }, deps);
 }
 
 interface LookRequest {
-  readonly endpoint: BaseAddress;
+  readonly baseAddress: BaseAddress;
   /** Tried in order until one exists. */
   readonly paths: readonly string[];
   readonly headers: readonly string[];
@@ -106,11 +106,11 @@ interface LookRequest {
 }
 
 async function lookBy(
-  { endpoint, paths, headers, isOwn }: LookRequest,
+  { baseAddress, paths, headers, isOwn }: LookRequest,
   deps: HealthCheckRoutesDeps,
 ): Promise<Look> {
   const { http, clock } = deps;
-  const { origin, basePath, query } = endpoint;
+  const { origin, basePath, query } = baseAddress;
   for (const path of paths) {
     const request = { origin, path: basePath + path + query, headers };
     const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BODY_BYTES };

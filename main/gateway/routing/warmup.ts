@@ -150,7 +150,7 @@ function getFrom(
   { http, clock }: Edges,
   timeoutMs: number,
 ): Promise<FetchResult> {
-  const { origin, basePath, query } = upstream.endpoint;
+  const { origin, basePath, query } = upstream.baseAddress;
   const headers = listHeaders(upstream);
   const request = { origin, path: basePath + path + query, headers, timeoutMs };
   return fetchBody({ ...request, maxBytes: MAX_HEALTH_BYTES }, { http, clock });

@@ -25,9 +25,9 @@ function createLocalEngine(
   { http, clock }: { readonly http: HttpClient; readonly clock: Clock },
   changed: () => void,
 ): LocalEngine {
-  const endpoint = parseBaseAddress(baseUrl, 'local');
-  const { origin, basePath, query } = endpoint;
-  const headers = listHeaders({ endpoint, apiKey: null, headers: {} });
+  const baseAddress = parseBaseAddress(baseUrl, 'local');
+  const { origin, basePath, query } = baseAddress;
+  const headers = listHeaders({ baseAddress, apiKey: null, headers: {} });
   let known: ListedModels = { models: null, ownedBy: null };
   let cancelTimer = () => {};
   let stopped = false;
@@ -52,7 +52,7 @@ function createLocalEngine(
   }
 
   return {
-    target: () => ({ provider: null, endpoint, ...known, gatewayToken: null }),
+    target: () => ({ provider: null, baseAddress, ...known, gatewayToken: null }),
     start: () => void refresh(),
     stop() {
       stopped = true;

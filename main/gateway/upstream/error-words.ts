@@ -50,7 +50,7 @@ export function errorWords(body: Buffer): ErrorWords {
   const text = body.toString('utf8', 0, MAX_READ_BYTES);
   const parsed = body.length <= MAX_READ_BYTES ? parseJson(text) : undefined;
   const codes = isObject(parsed) ? codesOf(parsed) : [];
-  const message = isObject(parsed) ? messageOf(parsed) : withoutMarkup(text);
+  const message = isObject(parsed) ? messageIn(parsed) : withoutMarkup(text);
   return {
     saysQuota: codes.includes('insufficient_quota'),
     saysBusy: BUSY.test(message) || codes.some((code) => BUSY.test(code)),
@@ -68,7 +68,7 @@ function codesOf(parsed: Readonly<Record<string, unknown>>): string[] {
   return [error['code'], error['type']].filter((code) => typeof code === 'string');
 }
 
-export function messageOf(parsed: Readonly<Record<string, unknown>>): string {
+export function messageIn(parsed: Readonly<Record<string, unknown>>): string {
   const direct = [parsed['message'], parsed['detail']].find((value) => typeof value === 'string');
   return errorMessage(parsed) ?? direct ?? '';
 }

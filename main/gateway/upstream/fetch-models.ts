@@ -9,7 +9,7 @@ import { parseModelList } from './listed-models.ts';
 import { bodyWithout, ownSecrets } from './own-secrets.ts';
 import type { RemoteUpstream } from './upstreams.ts';
 
-export interface ModelSource extends Pick<RemoteUpstream, 'endpoint' | 'apiKey' | 'headers'> {
+export interface ModelSource extends Pick<RemoteUpstream, 'baseAddress' | 'apiKey' | 'headers'> {
   readonly path: string;
 }
 
@@ -24,14 +24,14 @@ const MAX_WORDS_LENGTH = 300;
 
 /** The models that an upstream lists, for its owner to choose from. Never rejects. */
 export async function fetchModels(
-  { endpoint, path, apiKey, headers }: ModelSource,
+  { baseAddress, path, apiKey, headers }: ModelSource,
   deps: { readonly http: HttpClient; readonly clock: Clock },
 ): Promise<FetchedModels> {
-  const { origin, basePath, query } = endpoint;
+  const { origin, basePath, query } = baseAddress;
   const request = {
     origin,
     path: basePath + path + query,
-    headers: listHeaders({ endpoint, apiKey, headers }),
+    headers: listHeaders({ baseAddress, apiKey, headers }),
   };
   const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES };
   const result = await fetchBody({ ...request, ...limits }, deps);
@@ -51,7 +51,7 @@ export async function fetchModels(
   }
   const { status, body } = result;
   if (status === 401 || status === 403) {
-    const secrets = ownSecrets(endpoint, [apiKey, ...Object.values(headers)]);
+    const secrets = ownSecrets(baseAddress, [apiKey, ...Object.values(headers)]);
     const words = errorWords(bodyWithout(secrets, body)).message.slice(0, MAX_WORDS_LENGTH);
     const message = `${origin} rejected the API key${words === '' ? '.' : `: ${words}`}`;
     return failed('credentials', 502, 'upstream_credentials', message);

@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import {
-  FROM_CALLER,
-  isPassed,
+  eachFromCaller,
   passedHeaders,
   type PassedNames,
 } from '../../platform/http/passed-headers.ts';
@@ -33,23 +32,20 @@ export function upstreamHeaders(caller: IncomingHttpHeaders, own: OwnHeaders): s
   };
   add('content-type', own.contentType);
   if (own.authorization !== null) add('authorization', own.authorization);
-  for (const name of Object.keys(caller)) {
-    const value = caller[name];
-    if (typeof value === 'string' && isPassed(name, FROM_CALLER)) add(name, value);
-  }
+  eachFromCaller(caller, add);
   for (const name of extraNames) headers.push(name, own.extra[name] ?? '');
   return headers;
 }
 
 /**
- * Of a request that no caller makes, for a list of models or for health; names and values in turn. Anthropic takes a
- * key for its list in headers of its own only.
+ * Of the gateway's own requests, for a list of models or for health; names and values in turn. Anthropic accepts a key
+ * for its list only in headers of its own.
  */
 export function listHeaders({
-  endpoint: { origin, basicAuth },
+  baseAddress: { origin, basicAuth },
   apiKey,
   headers,
-}: Pick<RemoteUpstream, 'endpoint' | 'apiKey' | 'headers'>): string[] {
+}: Pick<RemoteUpstream, 'baseAddress' | 'apiKey' | 'headers'>): string[] {
   const extra = Object.entries(headers).flat();
   if (origin === 'https://api.anthropic.com' && apiKey !== null) {
     return [...extra, 'x-api-key', apiKey, 'anthropic-version', '2023-06-01'];

@@ -60,12 +60,12 @@ export function createModelCatalogue(deps: CatalogueDeps): ModelCatalogue {
   };
 }
 
-/** Null if there is no list to be had. */
+/** Null if no list can be read. */
 async function fetchList(
   upstream: RemoteUpstream,
   { http, clock }: CatalogueDeps,
 ): Promise<readonly ListedModel[] | null> {
-  const { origin, basePath, query } = upstream.endpoint;
+  const { origin, basePath, query } = upstream.baseAddress;
   const request = {
     origin,
     path: basePath + upstreamPath(upstream.id, '/models') + query,

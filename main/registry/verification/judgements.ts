@@ -152,7 +152,7 @@ function listed(ids: readonly string[]): string {
 }
 
 /** The result of a check, as far as it decides on the provider. */
-export type Result =
+export type CheckResult =
   | 'passed'
   | 'failed'
   /** The check did not run. */
@@ -171,7 +171,7 @@ export type Result =
   | 'timeout';
 
 /** An address that was proved to be the provider's. */
-export interface Reached {
+export interface ProvedAddress {
   readonly source: CandidateSource;
   readonly latencyMs: number;
   /** Where routing would reach it, as in `http://192.168.1.20:3001`. */
@@ -181,9 +181,9 @@ export interface Reached {
 /** One entry of a run: what is shown, and what it decides. */
 export interface Finding {
   readonly check: Check & { readonly name: CheckName };
-  readonly result: Result;
+  readonly result: CheckResult;
   /** Null where the entry concerns no address, or an unproved one. */
-  readonly reached: Reached | null;
+  readonly reached: ProvedAddress | null;
   /** Taken over from an earlier run. */
   readonly carried: boolean;
   /** The `owned_by` of the model that was looked for. */
@@ -192,14 +192,14 @@ export interface Finding {
 
 /** `error` is for people, and empty where the check passed. */
 export interface Judgement {
-  readonly result: Result;
+  readonly result: CheckResult;
   readonly error: string;
 }
 
 interface Circumstances {
   readonly latencyMs?: number;
   readonly detail?: string;
-  readonly reached?: Reached;
+  readonly reached?: ProvedAddress;
   readonly ownedBy?: string;
 }
 

@@ -11,7 +11,7 @@ import {
 } from '../../platform/network-guard.ts';
 import { type PinnedResult, sendPinned } from '../../platform/pinned-request.ts';
 import type { VerificationSubject } from '../verifier-port.ts';
-import type { Candidate } from './candidates.ts';
+import type { AddressCandidate } from './candidates.ts';
 import {
   failure,
   type Finding,
@@ -24,7 +24,7 @@ import {
   NOT_ASKED,
   ownerOf,
   PASSED,
-  type Reached,
+  type ProvedAddress,
   reportsNoModel,
 } from './judgements.ts';
 
@@ -44,7 +44,7 @@ export interface Probing {
 export interface Proved {
   readonly origin: string;
   readonly to: CheckedUrl;
-  readonly reached: Reached;
+  readonly reached: ProvedAddress;
   /** A test inference would load a model that nobody asked for. */
   readonly isUnloaded: boolean;
 }
@@ -61,7 +61,10 @@ const GET_TIMEOUT_MS = 5000;
 const INFERENCE_TIMEOUT_MS = 10_000;
 
 /** Checks that a candidate is the provider and well, before it is shown the token; its name is resolved here only. */
-export async function probeHealth(candidate: Candidate, probing: Probing): Promise<HealthProbe> {
+export async function probeHealth(
+  candidate: AddressCandidate,
+  probing: Probing,
+): Promise<HealthProbe> {
   const { subject, key, policy, clock, signal } = probing;
   const detail = healthDetail(candidate);
   const judged = (judgement: Judgement): HealthProbe => ({
@@ -95,7 +98,7 @@ export async function probeHealth(candidate: Candidate, probing: Probing): Promi
 }
 
 /** For a provider whose stored key is malformed. */
-export function healthWithoutKey(candidate: Candidate): Finding {
+export function healthWithoutKey(candidate: AddressCandidate): Finding {
   const error = 'the key that was enrolled cannot be used; enrol the machine again';
   return findingOf(CHECKS.health, failure(error), { detail: healthDetail(candidate) });
 }
@@ -103,7 +106,7 @@ export function healthWithoutKey(candidate: Candidate): Finding {
 /** For a provider that reported no address. */
 export const NO_CANDIDATE = findingOf(CHECKS.health, failure('no address is known'));
 
-function healthDetail({ origin, source }: Candidate): string {
+function healthDetail({ origin, source }: AddressCandidate): string {
   return origin === null ? source : `GET ${origin}/health`;
 }
 

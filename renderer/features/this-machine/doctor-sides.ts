@@ -4,7 +4,7 @@ import type { Check } from '#shared/provider.ts';
 import { t } from '../../text/t.ts';
 
 /** `waiting`: no result yet; `unasked`: the other side's check. */
-export type Outcome = 'passed' | 'failed' | 'missing' | 'waiting' | 'unasked';
+export type SideOutcome = 'passed' | 'failed' | 'missing' | 'waiting' | 'unasked';
 
 export interface Trial {
   readonly passed: boolean;
@@ -17,7 +17,7 @@ export interface Trial {
 
 /** A check as one side sees it. */
 export interface Side {
-  readonly outcome: Outcome;
+  readonly outcome: SideOutcome;
   readonly trials: readonly Trial[];
 }
 

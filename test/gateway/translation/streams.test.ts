@@ -30,6 +30,17 @@ const LOOKING = [
   begin(1, 'see'),
 ];
 
+/** Two calls whose pieces take turns. */
+const MIXED = [
+  begin(0, 'look'),
+  more(0, '{"at"'),
+  begin(1, 'see'),
+  more(1, '{"it"'),
+  more(0, ':1}'),
+  more(1, ':2}'),
+  chunk({}, 'tool_calls'),
+];
+
 /** All events of a stream that ends. */
 function told(protocol: ProtocolTranslation, ...chunks: unknown[]) {
   const stream = protocol.createStream(EXCHANGE);
@@ -113,16 +124,7 @@ describe('a stream of the Responses API', () => {
   });
 
   test('tells of calls whose pieces arrive mixed side by side', () => {
-    const mixed = told(
-      RESPONSES,
-      begin(0, 'look'),
-      more(0, '{"at"'),
-      begin(1, 'see'),
-      more(1, '{"it"'),
-      more(0, ':1}'),
-      more(1, ':2}'),
-      chunk({}, 'tool_calls'),
-    );
+    const mixed = told(RESPONSES, ...MIXED);
     const deltas = mixed.filter(({ type }) => type === 'response.function_call_arguments.delta');
     expect(deltas.map((event) => [event['output_index'], event['delta']])).toEqual([
       [0, '{"at"'],
@@ -202,16 +204,7 @@ describe('a stream of the Messages API', () => {
   });
 
   test('tells of calls whose pieces arrive mixed one after the other, and of each wait', () => {
-    const mixed = told(
-      MESSAGES,
-      begin(0, 'look'),
-      more(0, '{"at"'),
-      begin(1, 'see'),
-      more(1, '{"it"'),
-      more(0, ':1}'),
-      more(1, ':2}'),
-      chunk({}, 'tool_calls'),
-    );
+    const mixed = told(MESSAGES, ...MIXED);
     expect(typesOf(mixed).filter((type) => type === 'ping')).toHaveLength(3);
     const blocks = mixed.filter(({ type }) => String(type).startsWith('content_block'));
     expect(

@@ -1,7 +1,7 @@
 import { type AnswerPart, type Finish, readChatAnswer, type Usage } from '../chat-answer.ts';
 import { anthropicError, NO_FINISH } from '../errors.ts';
 import { createTranslatedStream, type Emit, type StreamSteps } from '../translated-stream.ts';
-import type { Exchange, TranslatedStream, WholeAnswer } from '../translation.ts';
+import type { TranslatedExchange, TranslatedStream, WholeAnswer } from '../translation.ts';
 import { type BlockEvent, MessageBlocks } from './blocks.ts';
 import { CollectedBlocks } from './collected-blocks.ts';
 import { type Block, type Ending, endingOf, messageObject, usageObject } from './message.ts';
@@ -9,13 +9,13 @@ import { type Block, type Ending, endingOf, messageObject, usageObject } from '.
 /** An answer that is being put together. */
 class MessageAnswer {
   readonly blocks: MessageBlocks;
-  readonly #exchange: Exchange;
+  readonly #exchange: TranslatedExchange;
   #model: string | null = null;
   #finish: Finish | null = null;
   #stopSequence: string | null = null;
   usage: Usage | null = null;
 
-  constructor(exchange: Exchange, emit: (event: BlockEvent) => void) {
+  constructor(exchange: TranslatedExchange, emit: (event: BlockEvent) => void) {
     this.#exchange = exchange;
     this.blocks = new MessageBlocks(exchange.id, emit);
   }
@@ -46,7 +46,7 @@ class MessageAnswer {
 }
 
 /** A whole chat completion as a message. */
-export function wholeAnswer(completion: unknown, exchange: Exchange): WholeAnswer {
+export function wholeAnswer(completion: unknown, exchange: TranslatedExchange): WholeAnswer {
   const part = readChatAnswer(completion);
   if (part.kind === 'error') return { kind: 'bad_response', message: part.message };
   const collected = new CollectedBlocks();
@@ -59,11 +59,11 @@ export function wholeAnswer(completion: unknown, exchange: Exchange): WholeAnswe
   return { kind: 'answer', body: answer.object(collected.blocks(), ending) };
 }
 
-export function createMessageStream(exchange: Exchange): TranslatedStream {
+export function createMessageStream(exchange: TranslatedExchange): TranslatedStream {
   return createTranslatedStream((emit) => messageSteps(exchange, emit));
 }
 
-function messageSteps(exchange: Exchange, emit: Emit): StreamSteps {
+function messageSteps(exchange: TranslatedExchange, emit: Emit): StreamSteps {
   let hasTold = false;
   const tell: Emit = (event) => {
     hasTold = true;
@@ -78,7 +78,7 @@ function messageSteps(exchange: Exchange, emit: Emit): StreamSteps {
     begin: () => tell({ type: 'message_start', message: answer.object([], null) }),
     add({ deltas }) {
       for (const delta of deltas) answer.blocks.add(delta);
-      // Of a call that waits for its turn nothing is told yet; the caller is to know that the answer goes on.
+      // Nothing is sent yet of a call that waits for its turn; the ping shows that the answer goes on.
       if (!hasTold && deltas.length > 0) tell({ type: 'ping' });
       return answer.blocks.problem();
     },

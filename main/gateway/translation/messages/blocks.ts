@@ -1,4 +1,4 @@
-import type { CallDelta, Delta } from '../chat-answer.ts';
+import type { CallDelta, AnswerDelta } from '../chat-answer.ts';
 import { argumentsObject, createPartialCalls, type PartialCall } from '../partial-calls.ts';
 import { type Block, SIGNATURE, textBlock, thinkingBlock, toolUseBlock } from './message.ts';
 
@@ -56,7 +56,7 @@ export class MessageBlocks {
     return this.#hasRefusal;
   }
 
-  add(delta: Delta): void {
+  add(delta: AnswerDelta): void {
     if (this.#problem !== null) return;
     switch (delta.kind) {
       case 'reasoning':

@@ -2,20 +2,20 @@ import { listOf, memberOf } from '../../../platform/json.ts';
 import { type AnswerPart, type Finish, readChatAnswer, type Usage } from '../chat-answer.ts';
 import { NO_FINISH, openAiError } from '../errors.ts';
 import { createTranslatedStream, type Emit, type StreamSteps } from '../translated-stream.ts';
-import type { Exchange, TranslatedStream, WholeAnswer } from '../translation.ts';
+import type { TranslatedExchange, TranslatedStream, WholeAnswer } from '../translation.ts';
 import { namespacedFunctions } from './namespaces.ts';
 import { ResponseOutput } from './output.ts';
-import { type Progress, progressOf, responseObject } from './response.ts';
+import { type ResponseProgress, progressOf, responseObject } from './response.ts';
 
 /** An answer that is being put together, and what it has told of itself. */
 class ResponseAnswer {
-  readonly #exchange: Exchange;
+  readonly #exchange: TranslatedExchange;
   readonly #output: ResponseOutput;
   #model: string | null = null;
   #usage: Usage | null = null;
   #finish: Finish | null = null;
 
-  constructor(exchange: Exchange, emit: (type: string, fields: object) => void) {
+  constructor(exchange: TranslatedExchange, emit: (type: string, fields: object) => void) {
     this.#exchange = exchange;
     this.#output = new ResponseOutput(exchange.id, emit, {
       reasoningFields: reasoningFields(exchange.request),
@@ -37,7 +37,7 @@ class ResponseAnswer {
   }
 
   /** Closes the items and keeps them; null without a finish reason. */
-  finish(): Progress | null {
+  finish(): ResponseProgress | null {
     if (this.#finish === null) return null;
     const progress = progressOf(this.#finish);
     this.#output.finish(progress.status === 'completed' ? 'completed' : 'incomplete');
@@ -45,7 +45,7 @@ class ResponseAnswer {
     return progress;
   }
 
-  object(progress: Progress): object {
+  object(progress: ResponseProgress): object {
     const state = {
       model: this.#model ?? this.#exchange.model,
       output: this.#output.items(),
@@ -64,7 +64,7 @@ function reasoningFields(request: unknown): object {
   return isAsked ? { encrypted_content: 'unencrypted' } : {};
 }
 
-export function wholeAnswer(completion: unknown, exchange: Exchange): WholeAnswer {
+export function wholeAnswer(completion: unknown, exchange: TranslatedExchange): WholeAnswer {
   const part = readChatAnswer(completion);
   if (part.kind === 'error') return { kind: 'bad_response', message: part.message };
   const answer = new ResponseAnswer(exchange, () => {});
@@ -76,11 +76,11 @@ export function wholeAnswer(completion: unknown, exchange: Exchange): WholeAnswe
   return { kind: 'answer', body: answer.object(progress) };
 }
 
-export function createResponseStream(exchange: Exchange): TranslatedStream {
+export function createResponseStream(exchange: TranslatedExchange): TranslatedStream {
   return createTranslatedStream((emit) => responseSteps(exchange, emit));
 }
 
-function responseSteps(exchange: Exchange, emit: Emit): StreamSteps {
+function responseSteps(exchange: TranslatedExchange, emit: Emit): StreamSteps {
   let sequence = 0;
   const tell = (type: string, fields: object) =>
     emit({ type, sequence_number: sequence++, ...fields });

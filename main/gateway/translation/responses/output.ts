@@ -1,4 +1,4 @@
-import type { CallDelta, Citation, Delta } from '../chat-answer.ts';
+import type { CallDelta, Citation, AnswerDelta } from '../chat-answer.ts';
 import { argumentsObject, createPartialCalls, type PartialCall } from '../partial-calls.ts';
 import type { FunctionName } from './namespaces.ts';
 import { createTextBuilder, type TextBuilder } from '../text-builder.ts';
@@ -14,7 +14,7 @@ type Status = 'completed' | 'incomplete';
 type Emit = (type: string, fields: object) => void;
 
 /** Settings of the request that shape items. */
-export interface Asked {
+export interface ItemSettings {
   /** Of each reasoning item, besides its text. */
   readonly reasoningFields: object;
   /** Functions in namespaces by the names under which the upstream calls them. */
@@ -54,13 +54,13 @@ interface OpenCall {
 const MAX_ITEMS = 10_000;
 
 /**
- * The items of an answer, built from its deltas, with the events that tell of each step. Items are closed when the
+ * The items of an answer, built from its deltas, with the events that report each step. Items are closed when the
  * next one begins; only calls whose pieces arrive mixed stay open side by side.
  */
 export class ResponseOutput {
   readonly #exchangeId: string;
   readonly #emit: Emit;
-  readonly #asked: Asked;
+  readonly #asked: ItemSettings;
   readonly #items: OutputItem[] = [];
   readonly #calls;
   /** In order of their places. */
@@ -70,7 +70,7 @@ export class ResponseOutput {
   #isMixed = false;
   #problem: string | null = null;
 
-  constructor(exchangeId: string, emit: Emit, asked: Asked) {
+  constructor(exchangeId: string, emit: Emit, asked: ItemSettings) {
     this.#exchangeId = exchangeId;
     this.#emit = emit;
     this.#asked = asked;
@@ -82,7 +82,7 @@ export class ResponseOutput {
     return this.#problem;
   }
 
-  add(delta: Delta): void {
+  add(delta: AnswerDelta): void {
     if (this.#problem !== null) return;
     switch (delta.kind) {
       case 'reasoning':
