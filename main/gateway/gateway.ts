@@ -75,7 +75,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     support: createEndpointSupport(clock),
     items: createItemMemory(MAX_ITEM_BYTES),
   };
-  const { sightings, healthChecks, stopChecks } = createChecks(deps, monitor, remotes);
+  const { sightings, healthChecks, wedges, stopChecks } = createChecks(deps, monitor, remotes);
   const { sessions, browsers, identify } = accessOf(deps);
   const controlLink = () => `${lifecycle.url()}/#code=${sessions.newCode()}`;
   const routes = routesOf(deps, {
@@ -100,6 +100,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
         ...monitor,
         budget: createHedgeBudget(),
         engines: createEngineActivity(clock),
+        wedges,
         bodies,
         admission,
         ...learnt,
