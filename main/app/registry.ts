@@ -113,7 +113,8 @@ export function createProviders(deps: ProvidersDeps): Providers {
     pick() {
       const now = targets(registry.targets());
       if (now.length > 0) return { kind: 'tier', targets: now };
-      return { kind: 'none', reason: REASONS[registry.standing()] };
+      const reason = REASONS[registry.standing()];
+      return { kind: 'none', reason, causes: () => registry.causes() };
     },
     start() {
       registry.start();

@@ -14,6 +14,7 @@ import { createPrefills } from '../../main/gateway/chat/resume/prefills.ts';
 import { createMonitor } from '../../main/gateway/monitoring/monitor.ts';
 import { createEngineActivity } from '../../main/gateway/routing/engine-activity.ts';
 import { createHedgeBudget } from '../../main/gateway/routing/hedge-policy.ts';
+import { createWedgeWatch } from '../../main/gateway/routing/wedge-watch.ts';
 import { CHAT_COMPLETIONS } from '../../main/gateway/upstream/protocols/chat.ts';
 import { parseBaseAddress, remoteUpstreams } from '../../main/gateway/upstream/upstreams.ts';
 import { createAdmission } from '../../main/gateway/chat/admission.ts';
@@ -221,6 +222,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
       predictions,
       budget: createHedgeBudget(),
       engines: createEngineActivity(clock),
+      wedges: createWedgeWatch({ clock, isOn: () => false, look: () => null }),
       admission: createAdmission({ clock, limit: () => Infinity, changed() {} }),
       bodies: createBodyBudget(() => Infinity, 1),
       prefills: createPrefills(http, clock),

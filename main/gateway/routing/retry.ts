@@ -12,7 +12,7 @@ import { keysAmong, keysCovered } from '../upstream/hidden-keys.ts';
 import { bodyWithout, headersWithout } from '../upstream/own-secrets.ts';
 import type { Attempt, Permits, RequestAttempts } from './attempts.ts';
 import type { AdmittedCall } from './candidate.ts';
-import type { EngineActivity, EngineCall } from './engine-activity.ts';
+import { bothOf, type EngineActivity, type EngineCall } from './engine-activity.ts';
 import { hedgeDelayMs, showsContent } from './hedge-policy.ts';
 import { isStarting, pollPauseMs, retryDelayMs } from './retry-policy.ts';
 import { hungAfterMs } from './ttft-prediction.ts';
@@ -21,6 +21,7 @@ import type { EndpointSupport } from './endpoint-support.ts';
 import { tokensOf } from '../upstream/usage.ts';
 import type { UsageSupport } from './usage-support.ts';
 import type { WarmupRunner } from './warmup.ts';
+import type { WedgeWatch } from './wedge-watch.ts';
 
 export interface CallDeps {
   readonly http: HttpClient;
@@ -31,6 +32,7 @@ export interface CallDeps {
   readonly circuits: Circuits;
   readonly predictions: Predictions;
   readonly engines: EngineActivity;
+  readonly wedges: WedgeWatch;
   readonly support: EndpointSupport;
   readonly usageSupport: UsageSupport;
 }
@@ -250,14 +252,29 @@ function withoutSecrets(seen: Seen, secrets: readonly string[], keys: readonly B
   return headers === seen.headers ? seen : { ...seen, headers };
 }
 
-/** Null where nothing is predicted, and where no call is given up as hung. */
+/** Null where no silence says that the engine has hung. */
 function watched(
+  call: UpstreamCall,
+  permits: Permits,
+  config: Config,
+  deps: CallDeps,
+): EngineCall | null {
+  if (call.upstream !== 'local') return null;
+  const predicted = predictedCall(call, permits, config, deps);
+  // Of a machine the agent finds out itself.
+  if (call.provider !== null) return predicted;
+  const { ownedBy } = call.prefill;
+  return bothOf(predicted, deps.wedges.sent(ownedBy, hedgeDelayMs(config)));
+}
+
+/** Null where nothing is predicted. */
+function predictedCall(
   call: UpstreamCall,
   { own }: Permits,
   config: Config,
   { engines, predictions }: CallDeps,
 ): EngineCall | null {
-  if (call.upstream !== 'local' || config.routing.hedge !== 'own') return null;
+  if (config.routing.hedge !== 'own') return null;
   const prediction = predictions.at(own.id, call.promptBytes);
   if (prediction === null) return null;
   // Silence of an answer that comes as a whole says nothing.

@@ -25,7 +25,12 @@ export type LocalChoice =
   | { readonly kind: 'target'; readonly target: LocalTarget }
   /** The verified providers with a recent heartbeat; at least one. */
   | { readonly kind: 'tier'; readonly targets: readonly LocalTarget[] }
-  | { readonly kind: 'none'; readonly reason: SkipReason };
+  | {
+      readonly kind: 'none';
+      readonly reason: SkipReason;
+      /** Of each machine, in words of the gateway. */
+      readonly causes?: () => string;
+    };
 
 export interface ChatCall {
   readonly request: ChatRequest;
