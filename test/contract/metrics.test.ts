@@ -86,7 +86,8 @@ test('what happened at each upstream is counted there', async () => {
 test('each total is shown as what it is', async () => {
   const { host } = await startGateway({});
   const { status, inFlight } = host.snapshot();
-  const none = { revision: 0, count: 0, verified: 0, pending: 0, verifying: 0, failed: 0 };
+  const machines = { count: 0, verified: 0, pending: 0, verifying: 0, failed: 0 };
+  const none = { revision: 0, ...machines, serving: 0, models: 0, load: null };
   const figures = {
     version: VERSION,
     status,
