@@ -176,7 +176,7 @@ function Machines(props: MachinesProps) {
 function NoMatch({ text, onClear }: { readonly text: string; readonly onClear: () => void }) {
   return (
     <div className="empty">
-      <h3>{t.providers.filters.noneTitle}</h3>
+      <h2>{t.providers.filters.noneTitle}</h2>
       <p>
         {text.trim() === '' ? t.providers.filters.none : t.providers.filters.noneNamed(text.trim())}{' '}
         <a href="#/providers" onClick={onClear}>
