@@ -24,7 +24,7 @@ import { useOpenRequest } from './use-open-request.ts';
 import { History } from './features/history/history.tsx';
 import { Overview } from './features/overview/overview.tsx';
 import { Provider } from './features/providers/provider.tsx';
-import { Providers } from './features/providers/providers.tsx';
+import { Providers, type ProvidersView } from './features/providers/providers.tsx';
 import { Requests } from './features/requests/requests.tsx';
 import { Settings } from './features/settings/settings.tsx';
 
@@ -51,7 +51,7 @@ export function Live(props: LiveProps) {
   const select = useCallback((row: RequestRow) => open(row.id), [open]);
   // Here rather than in the page itself: a look at another tab does not lose what was entered.
   const [drafts, setDrafts] = useState<Drafts>({});
-  const [providerText, setProviderText] = useState('');
+  const [providersView, setProvidersView] = useState<ProvidersView>({ text: '', sort: 'state' });
   const [opened, setOpened] = useState<string | null>(null);
   const looked = openedBy(route, opened);
   if (looked !== opened) setOpened(looked);
@@ -76,8 +76,8 @@ export function Live(props: LiveProps) {
           saveSettings={actions.saveSettings}
           filter={route.filter}
           joining={route.joining === true}
-          text={providerText}
-          onText={setProviderText}
+          view={providersView}
+          onView={setProvidersView}
         />
       )}
       {route.page === 'provider' && (

@@ -106,6 +106,12 @@ export interface ProvidersSummary {
   readonly pending: number;
   readonly verifying: number;
   readonly failed: number;
+  /** Machines that routing may choose now. */
+  readonly serving: number;
+  /** Different ones that those offer. */
+  readonly models: number;
+  /** Mean load of their GPUs in percent; null where none reports it. */
+  readonly load: number | null;
 }
 
 /** What is known of an upstream, newest first: from requests, from checks that cost nothing, and from tests. */

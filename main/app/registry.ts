@@ -102,7 +102,11 @@ export function createProviders(deps: ProvidersDeps): Providers {
           return shown === null ? null : registry.excerpt(shown);
         },
       }),
-      summary: (): ProvidersSummary => ({ revision: registry.revision(), ...registry.counts() }),
+      summary: (): ProvidersSummary => ({
+        revision: registry.revision(),
+        ...registry.counts(),
+        ...registry.capacity(),
+      }),
       isKnown: (id) => registry.get(id) !== null,
       routed: (id, result) => verifier.routed(id, result),
     },

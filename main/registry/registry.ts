@@ -5,8 +5,10 @@ import type { RegistryContext } from './context.ts';
 import { createOpenEnrollments, type NewEnrollment } from './enrollment-tokens.ts';
 import { enroll } from './enrollment.ts';
 import { takeHeartbeat } from './heartbeat.ts';
+import { type Capacity, createCapacity } from './capacity.ts';
 import { type Counts, createListing, type Listed, type RawQuery } from './listing.ts';
 import { silenceAtStart } from './liveness.ts';
+import { createOwnerNotes, type OwnerNotes } from './owner-notes.ts';
 import { createOwnAgent, type OwnAgent } from './own-agent.ts';
 import { createPresence, lastAliveAt } from './presence.ts';
 import { createProviderAdmin, type ProviderAdmin } from './provider-admin.ts';
@@ -38,7 +40,7 @@ export interface RegistryDeps {
 /** `meant`: some machine is meant to serve; `paused`: all machines are paused by their owners. */
 export type Standing = 'none' | 'paused' | 'meant';
 
-export interface Registry extends OwnAgent, ProviderAdmin {
+export interface Registry extends OwnAgent, ProviderAdmin, OwnerNotes {
   /** Starts to watch for silence. */
   start(): void;
   stop(): Promise<void>;
@@ -54,6 +56,8 @@ export interface Registry extends OwnAgent, ProviderAdmin {
   freshest(): string | null;
   /** Over all providers of the default list. */
   counts(): Counts;
+  /** Of the machines that routing may choose now. */
+  capacity(): Capacity;
   /** The first ones of the default list. */
   ids(limit: number): readonly string[];
   /** The machines that routing may choose now; the same array until one of them changes. */
@@ -80,11 +84,18 @@ export function createRegistry(deps: RegistryDeps): Registry {
   isLoaded = true;
   const open = createOpenEnrollments(deps.state.enrollments, { store, clock });
   const listing = createListing(table, traffic);
-  const gone = (id: string) => listing.forget(id);
+  const { forget, ...ownerNotes } = createOwnerNotes(parts, deps.state);
+  const capacity = createCapacity(table);
+  const gone = (id: string) => {
+    listing.forget(id);
+    forget(id);
+  };
   const sweep = createPresence(parts, gone);
   return {
     ...createOwnAgent(parts),
     ...createProviderAdmin(parts, gone),
+    ...ownerNotes,
+    capacity,
     start: () => sweep.start(),
     stop: () => sweep.stop(),
     handleEnroll: (message) => enroll(message, open, parts),

@@ -37,6 +37,8 @@ const ROUTES: readonly (readonly [path: string, ...methods: string[]])[] = [
   ['/api/v1/providers', 'GET', 'HEAD'],
   ['/api/v1/providers/enrollments', 'POST'],
   ['/api/v1/providers/prv_unknown', 'GET', 'HEAD', 'DELETE'],
+  ['/api/v1/providers/notes', 'GET', 'HEAD'],
+  ['/api/v1/providers/prv_unknown/note', 'PUT'],
   ['/api/v1/providers/prv_unknown/verify', 'POST'],
   ['/api/v1/providers/prv_unknown/history', 'GET', 'HEAD'],
   ['/api/v1/providers/enroll', 'POST'],

@@ -90,7 +90,7 @@ describe('a first start, with nothing configured', () => {
     await page.getByText(/No GPU was found beside it/).waitFor();
     await page.getByRole('button', { name: /Use it for Local/ }).click();
     await page.getByText(/Works\./).waitFor();
-    await page.getByText('Serves Local').waitFor();
+    await page.getByText('Serves Local', { exact: true }).waitFor();
     await page.getByRole('link', { name: 'Send a first message' }).press('Enter');
     await isFocused(page.getByRole('textbox', { name: 'Message' }));
     await page.keyboard.type('Hello');
@@ -98,6 +98,22 @@ describe('a first start, with nothing configured', () => {
     await page.getByText('Hello from the engine').waitFor();
     const message = { role: 'user', content: 'Hello' };
     expect(engine.calls.at(-1)?.json['messages']).toEqual([message]);
+  });
+
+  test('settings offer the same choice of services for a hosted upstream', async () => {
+    const service = await startService();
+    const page = await openPage((await startWindow()).controlLink());
+    await page.getByText('Nothing is set up yet.').waitFor();
+    await page.evaluate(() => void (location.hash = '#/settings/hosted_b'));
+    await page.getByRole('button', { name: /^Choose a service….*Hosted B/ }).click();
+    await page.getByLabel('Service').selectOption('Another OpenAI-compatible API');
+    await page.getByRole('dialog').getByLabel('Base URL').fill(service.url);
+    await page.getByRole('dialog').getByLabel('API key').fill('sk-pasted');
+    await page.getByRole('combobox', { name: 'Model' }).selectOption('small');
+    await holdsUp(page);
+    await page.getByRole('button', { name: 'Save and test' }).click();
+    await page.getByText(/Works\./).waitFor();
+    expect(service.calls.at(-1)?.json).toMatchObject({ model: 'small' });
   });
 
   test('shows why a service does not list its models, and lets one be named', async () => {

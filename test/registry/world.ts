@@ -68,6 +68,9 @@ export function createTestStore(): TestStore {
       case 'document':
         documents[change.name] = change.json;
         break;
+      case 'document_removed':
+        delete documents[change.name];
+        break;
     }
   }
 

@@ -183,7 +183,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
     config: () => config,
     pickLocal,
     providers: () => NO_PROVIDERS,
-    summary: () => ({ revision: 0, ...NO_PROVIDERS.counts }),
+    summary: () => ({ revision: 0, ...NO_PROVIDERS.counts, serving: 0, models: 0, load: null }),
     routed() {},
     opened() {},
     admission: () => ({ running: 0, queued: 0, limit: 5000, refused: 0 }),

@@ -1,5 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { Request, Response } from 'express';
+import type { ProviderNotes } from '#shared/provider-notes.ts';
 import type { Provider } from '#shared/provider.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { GatewayError } from '../http/errors.ts';
@@ -41,6 +42,8 @@ export interface ProvidersApi {
   history(id: string, query: Query): Promise<Answer>;
   remove(id: string): Promise<Answer>;
   requestVerification(id: string): Answer;
+  notes(): ProviderNotes;
+  setNote(id: string, body: unknown): Promise<Answer>;
 }
 
 interface ProviderDeps {
@@ -78,6 +81,10 @@ export function providerHandlers({ providers, joinUrl, clock }: ProviderDeps) {
     },
     verify: (req: Request, res: Response) => {
       sendAnswer(res, providers.requestVerification(idOf(req)));
+    },
+    notes: (_req: Request, res: Response) => sendJson(res, 200, providers.notes()),
+    setNote: async (req: Request, res: Response) => {
+      sendAnswer(res, await providers.setNote(idOf(req), req.body));
     },
     history: async (req: Request, res: Response) => {
       sendAnswer(res, await providers.history(idOf(req), req.query));

@@ -95,8 +95,10 @@ export function providerRoutes(providers: Handlers['providers']): readonly Route
     route('POST', ['/api/v1/providers/heartbeat'], 'agents', providers.heartbeat),
     route('POST', ['/api/v1/providers/enrollments'], 'control', providers.newEnrollment),
     route('GET', ['/api/v1/providers'], 'callers', providers.list),
+    route('GET', ['/api/v1/providers/notes'], 'callers', providers.notes),
     route('GET', ['/api/v1/providers/:id'], 'callers', providers.get),
     route('DELETE', ['/api/v1/providers/:id'], 'control', providers.remove),
+    route('PUT', ['/api/v1/providers/:id/note'], 'control', providers.setNote),
     route('POST', ['/api/v1/providers/:id/verify'], 'control', providers.verify),
     route('GET', ['/api/v1/providers/:id/history'], 'callers', providers.history),
   ];

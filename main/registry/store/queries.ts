@@ -108,6 +108,8 @@ function createApply(db: Database): (change: StoreChange) => void {
     'INSERT INTO documents VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET json = excluded.json',
   );
 
+  const dropDocument = db.prepare('DELETE FROM documents WHERE name = ?');
+
   return (change) => {
     switch (change.kind) {
       case 'provider':
@@ -128,6 +130,9 @@ function createApply(db: Database): (change: StoreChange) => void {
         return;
       case 'document':
         putDocument.run(change.name, change.json);
+        return;
+      case 'document_removed':
+        dropDocument.run(change.name);
     }
   };
 }

@@ -71,7 +71,8 @@ export type StoreChange =
   | { readonly kind: 'enrollment_removed'; readonly digest: string }
   | { readonly kind: 'event'; readonly event: StoredEvent }
   /** A small JSON document, such as the time at which the registry was last alive. */
-  | { readonly kind: 'document'; readonly name: string; readonly json: string };
+  | { readonly kind: 'document'; readonly name: string; readonly json: string }
+  | { readonly kind: 'document_removed'; readonly name: string };
 
 export interface StoredState {
   readonly providers: readonly StoredProvider[];

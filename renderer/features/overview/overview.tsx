@@ -68,7 +68,7 @@ export function Overview(props: OverviewProps) {
             )}
           </header>
           {data.requests.length === 0 ? (
-            <FirstRequest data={data} />
+            <FirstRequest data={data} heading="h3" />
           ) : (
             <RequestList
               rows={data.requests}

@@ -46,9 +46,7 @@ export function Station({ station, tally, machines, onSetUp, children }: Station
       </p>
       {machines !== null && (
         <p className="machines">
-          <a href={hashOf({ page: 'providers', filter: 'all' })}>
-            {words.machines(machines.verified, machines.count)}
-          </a>
+          <a href={hashOf({ page: 'providers', filter: 'all' })}>{words.machines(machines)}</a>
         </p>
       )}
       <p className="state">

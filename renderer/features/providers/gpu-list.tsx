@@ -5,7 +5,7 @@ import { t } from '../../text/t.ts';
 /** Every GPU of a machine with its meters. */
 export function GpuList({ gpu }: Pick<Provider, 'gpu'>) {
   if (gpu.devices.length === 0) {
-    return <p className="panel-text">{t.providers.gpu.none}</p>;
+    return <p className="panel-text">{t.providers.gpu.noGpu}</p>;
   }
   return (
     <ol className="gpus">

@@ -31,6 +31,15 @@ export type Standing =
 
 export type StandingKind = Standing['kind'];
 
+/** A machine with its standing and its owner's words. */
+export interface ProviderEntry {
+  readonly provider: Provider;
+  readonly standing: Standing;
+  /** The owner's, else the host's. */
+  readonly name: string;
+  readonly note: string;
+}
+
 const UNVERIFIED: ReadonlySet<StandingKind> = new Set([
   'check-failed',
   'wavering',

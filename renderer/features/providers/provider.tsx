@@ -1,12 +1,14 @@
+import type { Provider as ProviderRecord } from '#shared/provider.ts';
 import { useCallback, useEffect, useRef } from 'react';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { ProviderOrders } from './provider-actions.tsx';
+import { OwnNote } from './own-note.tsx';
 import { ProviderPanels } from './provider-panels.tsx';
 import { ReadOnlyNote } from '../../ui/read-only-note.tsx';
 import { Unreadable } from '../../ui/unreadable.tsx';
 import type { Agent } from '../../api/agent.ts';
 import type { LiveData } from '../../api/live-data.ts';
-import type { Providers as Registry } from '../../api/providers.ts';
+import { NO_NOTE, type ProviderDetail, type Providers as Registry } from '../../api/providers.ts';
 import { useReading } from '../../ui/use-reading.ts';
 import { useSeconds } from '../../ui/use-seconds.ts';
 import { directMachine } from '../this-machine/agent-engine.ts';
@@ -50,11 +52,32 @@ export function Provider({ id, data, control, frozenAt, registry, agent }: Provi
       </>
     );
   }
+  return (
+    <Known
+      {...{ id, provider, data, control, serverNow, registry, agent, again }}
+      history={value === null ? [] : value.history}
+      note={value?.note ?? null}
+    />
+  );
+}
+
+interface KnownProps extends Omit<ProviderProps, 'frozenAt'> {
+  readonly provider: ProviderRecord;
+  readonly history: ProviderDetail['history'];
+  /** Null before it was read. */
+  readonly note: ProviderDetail['note'] | null;
+  readonly serverNow: number;
+  readonly again: () => void;
+}
+
+function Known(props: KnownProps) {
+  const { id, provider, data, control, serverNow, registry, agent, again, history } = props;
   const { stats } = data.status;
   const isDirect = directMachine(agent.last(), data.status) === id;
   const standing = standingOf(provider, stats.providerCircuits[id], isDirect);
   const { tone, word, means, what, todo } = providerWords(standing, serverNow);
-  const name = providerName(provider);
+  const note = props.note ?? registry.lastList()?.notes[id] ?? NO_NOTE;
+  const name = note.name || providerName(provider);
   return (
     <>
       <div className="provider-head" data-tone={tone}>
@@ -79,9 +102,21 @@ export function Provider({ id, data, control, frozenAt, registry, agent }: Provi
         </p>
         {!control && <ReadOnlyNote />}
       </div>
+      {props.note !== null && (
+        <OwnNote
+          key={`${id} ${note.name} ${note.note}`}
+          {...{ note, control }}
+          hostname={providerName(provider)}
+          onSave={async (next) => {
+            const refusal = await registry.setNote(id, next);
+            if (refusal === null) again();
+            return refusal;
+          }}
+        />
+      )}
       <ProviderPanels
         provider={provider}
-        history={value ? value.history : []}
+        history={history}
         circuit={stats.providerCircuits[id]}
         latencies={stats.providerLatencies[id]}
         statusAge={{ elapsedMs: Math.max(0, serverNow - data.skewMs - data.statusAt), serverNow }}

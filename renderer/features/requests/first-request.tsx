@@ -6,11 +6,17 @@ import { t } from '../../text/t.ts';
 
 const words = t.requests.first;
 
-export function FirstRequest({ data }: { readonly data: LiveData }) {
+interface FirstRequestProps {
+  readonly data: LiveData;
+  /** Below the title of the page, or of a section. */
+  readonly heading: 'h2' | 'h3';
+}
+
+export function FirstRequest({ data, heading: Heading }: FirstRequestProps) {
   const { baseUrl } = data.app;
   return (
     <div className="empty">
-      <h3>{words.title}</h3>
+      <Heading>{words.title}</Heading>
       <p>
         {words.text((text) => (
           <a href={hashOf({ page: 'chat' })}>{text}</a>

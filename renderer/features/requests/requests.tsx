@@ -50,10 +50,10 @@ export function Requests({ data, now, filter, by = {}, isHeld, onSelect }: Reque
             <Legend />
           </header>
         )}
-        {requests.length === 0 && <FirstRequest data={data} />}
+        {requests.length === 0 && <FirstRequest data={data} heading="h2" />}
         {requests.length > 0 && rows.length === 0 && (
           <div className="empty">
-            <h3>{t.requests.nothing(requests.length)}</h3>
+            <h2>{t.requests.nothing(requests.length)}</h2>
             <p>
               {Object.keys(by).length > 0 ? t.requests.none.all : t.requests.none[filter]}{' '}
               <a href={hashOf({ page: 'requests', filter: 'all' })}>{t.requests.showAll}</a>

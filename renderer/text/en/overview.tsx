@@ -1,7 +1,9 @@
 import type { ReactNode } from 'react';
-import type { DemoFault } from '#shared/live.ts';
+import type { DemoFault, ProvidersSummary } from '#shared/live.ts';
 import { counted, formatCount, formatList } from '../format.ts';
-import { MACHINES, POLLS, RETRIES, TIMES } from './nouns.ts';
+import { MACHINES, MODELS, POLLS, RETRIES, TIMES } from './nouns.ts';
+
+type Capacity = Pick<ProvidersSummary, 'serving' | 'count' | 'models' | 'load'>;
 
 /** The overview: its sentence, the line of upstreams, and the switches below. */
 export const overview = {
@@ -19,8 +21,13 @@ export const overview = {
     title: 'Upstreams, in the order in which requests try them',
     apps: 'Your apps',
     anyModel: 'the model that the app asks for',
-    machines: (verified: number, count: number) =>
-      `${formatCount(verified)} of ${counted(count, MACHINES)} verified`,
+    machines: ({ serving, count }: Capacity) =>
+      `${formatCount(serving)} of ${counted(count, MACHINES)} serving`,
+    capacity: ({ serving, models, load }: Capacity) =>
+      [
+        ...(serving === 0 ? [] : [counted(models, MODELS)]),
+        ...(load === null ? [] : [`GPU load ${load}%`]),
+      ].join(' · '),
     inFlight: 'in flight',
     firstToken: 'avg. first token',
     answered: 'answered',

@@ -60,7 +60,7 @@ export const settings = {
     refusedAtField: 'Not saved: fix the highlighted field',
     refused: (message: string) => `Not saved. ${message}`,
   },
-  services: (label: string) => `Set up ${label} from a list of services…`,
+  services: 'Choose a service…',
   test: 'Test',
 };
 
