@@ -5,8 +5,9 @@ import type { AppInfo, LiveEvent, LiveSnapshot } from '#shared/live.ts';
 import { type HostActivity, UNKNOWN_HOST_ACTIVITY } from '../agent/availability/host-activity.ts';
 import type { StartTool } from '../agent/telemetry/tool-process.ts';
 import { writeKeyFile } from '../config/key-file.ts';
-import { createLiveConfig, type LiveConfig } from '../config/live-config.ts';
+import { createLiveConfig, type LiveConfig, type Patched } from '../config/live-config.ts';
 import type { LoadedConfig } from '../config/load.ts';
+import type { SecretBox } from '../platform/secret-box.ts';
 import type { Route } from '../gateway/api/routes.ts';
 import { createNamedKeys, type NamedKeys } from '../gateway/auth/named-keys.ts';
 import { createGateway, type Gateway } from '../gateway/gateway.ts';
@@ -47,6 +48,8 @@ export interface HostEdges {
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Log;
+  /** Seals secrets that are saved; left out where they are saved as they are. */
+  readonly secretBox?: SecretBox | null;
   /** Told that the start waits for a port, and why. Left out: it fails at once. */
   readonly onPortTaken?: (message: string) => void;
 }
@@ -70,6 +73,8 @@ export interface Host {
   setMachine(wish: AgentWish): Promise<void>;
   resetCircuit(id: UpstreamId): void;
   controlLink(): string;
+  /** Seals saved secrets by this box, or keeps them plain without one. */
+  keepSecretsIn(box: SecretBox | null): Change;
   /** Tells the window that something outside of the gateway has changed. */
   changed(): void;
   /** The machine has woken from sleep. */
@@ -89,7 +94,8 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
   const http = createHttpClient();
   const engine = createFixedEngine({ http, clock }, () => gateway.feed.changed());
   const keys = openKeys(options, edges);
-  const files = { directory: dataDirectory, hasNamedKeys: () => !keys.isEmpty() };
+  const { secretBox = null } = edges;
+  const files = { directory: dataDirectory, hasNamedKeys: () => !keys.isEmpty(), secretBox };
   const config = createLiveConfig(loaded, files, (now, before) => {
     if (now.local.baseUrl !== before.local.baseUrl) engine.set(now.local.baseUrl);
     machine.configured(now, before);
@@ -209,14 +215,15 @@ function trayControls(
   config: LiveConfig,
   machine: ThisMachine,
   gateway: Gateway,
-): Pick<Host, 'setWarmup' | 'setForceZero' | 'machine' | 'setMachine' | 'resetCircuit'> {
-  function patch(tree: object): Promise<Change> {
-    const patched = config.patch(tree);
-    return Promise.resolve(
-      patched.kind === 'patched' ? { ok: true } : { ok: false, message: patched.message },
-    );
-  }
+): Pick<
+  Host,
+  'setWarmup' | 'setForceZero' | 'machine' | 'setMachine' | 'resetCircuit' | 'keepSecretsIn'
+> {
+  const changeOf = (patched: Patched): Change =>
+    patched.kind === 'patched' ? { ok: true } : { ok: false, message: patched.message };
+  const patch = (tree: object) => Promise.resolve(changeOf(config.patch(tree)));
   return {
+    keepSecretsIn: (box) => changeOf(config.keepSecretsIn(box)),
     setWarmup: (enabled) => patch({ ondemand: { warmup: enabled } }),
     setForceZero: (enabled) => patch({ routing: { forceZero: enabled } }),
     machine: () => machine.view()?.owner.mode ?? null,

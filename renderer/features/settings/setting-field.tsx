@@ -1,5 +1,12 @@
 import { chosenOf, isHidden, isOn, textOf, type Draft } from './draft.ts';
-import { hintOf, isNoneByDefault, placeholderOf, sourceWords, unitOf } from './setting-text.ts';
+import {
+  hintOf,
+  isNoneByDefault,
+  isSaved,
+  placeholderOf,
+  sourceWords,
+  unitOf,
+} from './setting-text.ts';
 import type { Field } from './field.ts';
 import { ChoiceField } from './choice-field.tsx';
 import { Switch } from '../../ui/switch.tsx';
@@ -17,7 +24,7 @@ export function SettingField(props: SettingFieldProps) {
   const { field, draft, error, disabled, onDraft } = props;
   const held = field.source === 'env';
   const noteId = `${field.path}-note`;
-  const resets = field.source === 'file' && draft !== null;
+  const resets = isSaved(field) && draft !== null;
   const goDefault = (): void => {
     onDraft(null);
     // The button goes with that.
@@ -143,7 +150,7 @@ function Note({ field, draft, error, held }: PartProps) {
   if (isLeft || draft === '') {
     return `Goes back to the default when saved. ${field.restart ? AFTER_RESTART : ''}`.trim();
   }
-  const hidden = isHidden(field) && field.source === 'file';
+  const hidden = isHidden(field) && isSaved(field);
   return [
     hintOf(field, draft),
     hidden && draft === undefined ? 'Leave empty to keep it.' : '',

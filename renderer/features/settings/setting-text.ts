@@ -5,18 +5,27 @@ import { chosenOf, valueOf, type Draft } from './draft.ts';
 import { formatDuration, formatPlural } from '../../text/format.ts';
 import type { Field, Section } from './field.ts';
 
-export function sourceWords({ value, source }: Pick<Field, 'value' | 'source'>): string {
+export function sourceWords({
+  value,
+  source,
+  kind,
+}: Pick<Field, 'value' | 'source' | 'kind'>): string {
   switch (source) {
     case 'env':
       return 'environment';
     case 'file':
-      return 'set here';
+      return kind === 'secret' || kind === 'secrets' ? 'in a file' : 'set here';
+    case 'keychain':
+      return 'in the keychain';
     case 'default':
       return isNone(value) ? 'not set' : 'default';
     default:
       return assertNever(source, 'source');
   }
 }
+
+export const isSaved = ({ source }: Pick<Field, 'source'>): boolean =>
+  source === 'file' || source === 'keychain';
 
 export function placeholderOf(field: Field, draft: Draft | undefined): string {
   const { kind, value } = field;
