@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   app,
@@ -6,7 +6,10 @@ import {
   clipboard,
   dialog,
   Menu,
+  Notification,
   powerMonitor,
+  powerSaveBlocker,
+  safeStorage,
   screen,
   shell,
   Tray,
@@ -29,22 +32,43 @@ import { loadConfig } from './config/load.ts';
 import { readSettings } from './config/settings-file.ts';
 import { commandWords, refusedCommand } from './desktop/command-line.ts';
 import { type Composed, runDesktop } from './desktop/desktop.ts';
-import type { HostApi } from './desktop/host-api.ts';
+import type { ElectronApi } from './desktop/electron-api.ts';
+import { openKeychain } from './desktop/keychain.ts';
 import { createLoginItem } from './desktop/login-item.ts';
+import { createMemoryFile, createPreferences } from './desktop/preferences.ts';
+import type { OwnHost } from './desktop/shell.ts';
 import { createTerminalCommand } from './desktop/terminal-command.ts';
 import { hasTrayPanel } from './desktop/tray.ts';
+import { updateMeans } from './desktop/updates.ts';
 import { createUtilityHelper } from './desktop/utility-helper.ts';
 import { parseSavedWindow } from './desktop/window-bounds.ts';
 import { systemClock } from './platform/clock.ts';
 import { claimDataDirectory, type DataLock, takenText } from './platform/data-lock.ts';
-import { replaceFile } from './platform/files.ts';
+import { readTextFile, replaceFile } from './platform/files.ts';
 import { createLog, fileSink } from './platform/log.ts';
 import { openStore } from './registry/store/open-store.ts';
 
 const dataDir = dataDirectory(process.env, process.platform);
 const logsDirectory = join(dataDir, 'logs');
-const windowFile = join(dataDir, 'desktop', 'window.json');
+const windowFile = createMemoryFile(join(dataDir, 'desktop/window.json'));
+const preferences = createPreferences(createMemoryFile(join(dataDir, 'desktop/preferences.json')));
+const keychainFile = join(dataDir, 'desktop/keychain');
 const { env, execPath, platform } = process;
+
+/** Of Electron, what the shell uses. */
+const electron: ElectronApi = {
+  app,
+  BrowserWindow,
+  clipboard,
+  dialog,
+  Menu,
+  Notification,
+  powerMonitor,
+  powerSaveBlocker,
+  screen,
+  shell,
+  Tray,
+};
 
 const command = commandWords(process.argv);
 // Not awaited: Electron becomes ready only after this module has been evaluated.
@@ -52,19 +76,27 @@ void (command === null ? runApp() : runCommand(command));
 
 function runApp(): Promise<void> {
   return runDesktop({
-    electron: { app, BrowserWindow, clipboard, dialog, Menu, powerMonitor, screen, shell, Tray },
+    electron,
     claimData,
     compose,
     platform,
     env,
     argv: process.argv,
+    onUncaught: (listener) =>
+      void process.on('uncaughtException', listener).on('unhandledRejection', listener),
     clock: systemClock,
+    preferences,
+    crashFile: createMemoryFile(join(dataDir, 'desktop/crashes.json')),
+    updater: { means: app.isPackaged ? means() : 'none', load: loadUpdater },
     dataDirectory: dataDir,
     logsDirectory,
     versions: { app: VERSION, ...process.versions },
     loginItem: createLoginItem({ app, platform, env, execPath }),
     terminalCommand: app.isPackaged ? createTerminalCommand({ platform, env, execPath }) : null,
-    savedWindow: { read: readWindow, write: writeWindow },
+    savedWindow: {
+      read: () => parseSavedWindow(windowFile.read()),
+      write: (saved) => windowFile.write(saved),
+    },
     iconsDirectory: join(import.meta.dirname, 'icons'),
     hasTrayPanel: () => hasTrayPanel(process.platform),
   });
@@ -86,20 +118,13 @@ async function runCommand(words: readonly string[]): Promise<void> {
   process.stdout.write('', () => app.exit(Number(process.exitCode ?? 0)));
 }
 
-function readWindow() {
-  try {
-    return parseSavedWindow(JSON.parse(readFileSync(windowFile, 'utf8')));
-  } catch {
-    return null;
-  }
-}
+/** electron-builder writes the file where updates have an address. */
+const means = () =>
+  updateMeans(platform, readTextFile(join(process.resourcesPath, 'app-update.yml')));
 
-function writeWindow(saved: object): void {
-  try {
-    replaceFile(windowFile, JSON.stringify(saved));
-  } catch {
-    // The window opens at its default place next time.
-  }
+async function loadUpdater() {
+  const { default: updater } = await import('electron-updater');
+  return updater.autoUpdater;
 }
 
 /** Inside the data directory, so that the lock allows one instance per data directory. */
@@ -123,7 +148,7 @@ async function compose(): Promise<Composed> {
   const claim = claimDataDirectory(dataDir, Date.now());
   if (claim.kind === 'claimed') {
     try {
-      return { kind: 'own', host: await composeHost(claim.lock) };
+      return { kind: 'own', ...(await composeHost(claim.lock)) };
     } catch (error) {
       // The owner may try again.
       claim.lock.release();
@@ -137,7 +162,7 @@ async function compose(): Promise<Composed> {
   return { kind: 'elsewhere', link: String(body['link']) };
 }
 
-async function composeHost(lock: DataLock): Promise<HostApi> {
+async function composeHost(lock: DataLock): Promise<OwnHost> {
   try {
     return await openHost(lock);
   } catch (error) {
@@ -145,10 +170,19 @@ async function composeHost(lock: DataLock): Promise<HostApi> {
   }
 }
 
-async function openHost(lock: DataLock): Promise<HostApi> {
+async function openHost(lock: DataLock): Promise<OwnHost> {
   const unsafe = openDataDirectory(process.env, process.platform);
-  const settings = readSettings(dataDir, Date.now());
-  const loaded = loadConfig(process.env, settings.tree, readKeyFile(dataDir));
+  const keychain = await openKeychain({
+    safeStorage,
+    platform,
+    file: {
+      read: () => readTextFile(keychainFile),
+      write: (text) => replaceFile(keychainFile, text),
+    },
+  });
+  const box = keychain.state.kind === 'open' ? keychain.state.box : null;
+  const settings = readSettings(dataDir, Date.now(), box);
+  const loaded = loadConfig(process.env, settings.tree, readKeyFile(dataDir), settings.sealed);
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
   const { logLevel, logFormat } = loaded.config.gateway;
   const log = createLog({
@@ -156,6 +190,7 @@ async function openHost(lock: DataLock): Promise<HostApi> {
     format: logFormat === 'auto' ? 'json' : logFormat,
     write: fileSink(logsDirectory),
   });
+  if (keychain.state.kind !== 'open') log('warn', 'keychain', { why: keychain.state.why });
   for (const warning of [...unsafe, ...settings.warnings, ...loaded.warnings]) log('warn', warning);
   const host = await createHost(
     {
@@ -167,6 +202,7 @@ async function openHost(lock: DataLock): Promise<HostApi> {
       openStore,
       surroundings,
       startHelper,
+      secretBox: box,
       clock: systemClock,
       random: Math.random,
       log,
@@ -175,6 +211,5 @@ async function openHost(lock: DataLock): Promise<HostApi> {
   );
   for (const notice of host.notices) log('warn', notice);
   host.askForModels();
-  powerMonitor.on('resume', () => host.resumed());
-  return ownedHost(host, lock);
+  return { host: ownedHost(host, lock), keychain, lostKeys: settings.lost, log };
 }

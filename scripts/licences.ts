@@ -9,8 +9,8 @@ import { z } from 'zod';
 const ROOT = join(import.meta.dirname, '..');
 const FOLDER = process.argv[2] ?? join(ROOT, 'dist/licences');
 
-/** Development dependencies that are built into the window. */
-const BUNDLED = ['react', 'react-dom'];
+/** Development dependencies that are built into the window or the desktop app. */
+const BUNDLED = ['react', 'react-dom', 'electron-updater'];
 /** Shipped itself, without the packages that fetch it. */
 const RUNTIME = 'electron';
 

@@ -1,10 +1,10 @@
-import type { Clock } from '../platform/clock.ts';
 import type { AppApi } from './electron-api.ts';
-import type { HostApi } from './host-api.ts';
+import { waitAfterCrashes } from './crash-start.ts';
+import { createCrashHandler } from './crashes.ts';
 import { startAction } from './command-line.ts';
 import { HIDDEN_SWITCH } from './login-item.ts';
 import { attachedMenu } from './menu-bar.ts';
-import { openShell, type Shell, type ShellDeps } from './shell.ts';
+import { openShell, type OwnHost, type Shell, type ShellDeps } from './shell.ts';
 import { handleEnd } from './shutdown.ts';
 import { createMainWindow, type WindowView } from './window.ts';
 
@@ -15,7 +15,8 @@ interface DesktopDeps extends ShellDeps {
   readonly compose: () => Composed | Promise<Composed>;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly argv: readonly string[];
-  readonly clock: Clock;
+  /** Calls the listener for an error that nothing has caught. */
+  readonly onUncaught: (listener: (error: unknown) => void) => void;
   readonly versions: Versions;
   /** Where the owner can correct a setting that keeps the gateway from starting. */
   readonly dataDirectory: string;
@@ -30,7 +31,7 @@ interface Versions {
 
 /** What the window is to show. */
 export type Composed =
-  | { readonly kind: 'own'; readonly host: HostApi }
+  | ({ readonly kind: 'own' } & OwnHost)
   /** A gateway that another process runs; `link` opens its page with control, once. */
   | { readonly kind: 'elsewhere'; readonly link: string };
 
@@ -64,7 +65,7 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
   app.on('activate', () => open());
   // Without a listener Electron quits with the last window, and the gateway with it.
   app.on('window-all-closed', () => undefined);
-  const endSession = handleEnd(deps.electron, deps.clock, () => shell);
+  const end = handleEnd(deps.electron, deps.clock, () => shell);
 
   app.setAboutPanelOptions({
     applicationName: 'Switchyard',
@@ -72,12 +73,20 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
     copyright: 'MIT licensed',
   });
 
+  const isWindowOpen = () => shell?.window.isShown() ?? false;
+  deps.onUncaught(createCrashHandler({ ...deps, app, file: deps.crashFile, isWindowOpen }));
+
   await app.whenReady();
+  const waited = await waitAfterCrashes({ ...deps, file: deps.crashFile });
+  if (waited === 'quit') {
+    app.exit(0);
+    return;
+  }
   for (;;) {
     try {
       const composed = await deps.compose();
       if (composed.kind === 'elsewhere') open = attach(deps, composed.link);
-      else shell = openShell(deps, composed.host, await composed.host.start(), endSession);
+      else shell = openShell(deps, composed, await composed.host.start(), end);
       break;
     } catch (error) {
       if ((await askAfterFailure(error)) === 'quit') {
@@ -124,6 +133,8 @@ function attach(deps: DesktopDeps, link: string): (view?: WindowView | null) => 
     hasTrayPanel: null,
     saved,
     onSessionEnd: () => undefined,
+    log: () => undefined,
+    onGone: () => electron.app.exit(1),
   });
   electron.app.on('window-all-closed', () => electron.app.exit(0));
   electron.Menu.setApplicationMenu(electron.Menu.buildFromTemplate(attachedMenu(platform)));

@@ -8,6 +8,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -118,6 +119,22 @@ describe('the packed app', () => {
     for (const name of ['node', 'electron', 'react', 'vite', 'node-addon-api']) {
       expect(there).not.toContain(name);
     }
+  });
+
+  test('asks for no package that is not in it', () => {
+    const { dependencies = {} } = JSON.parse(
+      readFileSync(join(packed.app, 'package.json'), 'utf8'),
+    ) as { dependencies?: Record<string, string> };
+    const asked = filesIn(join(packed.app, 'dist/desktop'))
+      .filter((name) => name.endsWith('.js'))
+      .flatMap((name) => {
+        const code = readFileSync(join(packed.app, 'dist/desktop', name), 'utf8');
+        const calls = /(?:^import .*from |^import |\bimport\(|__require\()["']([^."'][^"']*)["']/gm;
+        return [...code.matchAll(calls)].map(([, found = '']) => found);
+      });
+    // "debug" does without the colours where they are missing.
+    const named = new Set(asked.filter((name) => !isBuiltin(name) && name !== 'supports-color'));
+    expect([...named].toSorted()).toEqual(['electron', ...Object.keys(dependencies)].toSorted());
   });
 
   test('is small: all that is ours takes less than 14 MiB', () => {

@@ -247,6 +247,15 @@ describe('the warm-up switch', () => {
     expect(errors).toEqual([]);
   });
 
+  test.each([
+    ['idle', 'Warm up on-demand automatically'],
+    ['warming', 'Warm up on-demand automatically (it is starting)'],
+    ['failed', 'Warm up on-demand automatically (its last start failed)'],
+  ] as const)('names the state of the warm-up: %s', async (warmup, label) => {
+    const { tray } = await startDesktop({ host: createFakeHost({ warmup }) });
+    expect(tray().menu.item(LABEL).label).toBe(label);
+  });
+
   test('cannot be used, and says why, where on-demand is not configured', async () => {
     const { tray } = await startDesktop({ host: createFakeHost({ configured: ['local'] }) });
     expect(tray().menu.item(LABEL)).toMatchObject({ checked: false, enabled: false });

@@ -8,12 +8,18 @@ const { electron } = fake;
 const tell = (message: object): void => void process.send?.(message);
 
 export const app = Object.assign(fake.app, {
-  isPackaged: true,
+  // Else it would look for what lies beside a packed app.
+  isPackaged: false,
   setPath: () => undefined,
   exit: (code: number) => process.exit(code),
 });
-export const { Menu, Tray, clipboard, screen, shell } = electron;
-export const { powerMonitor } = electron;
+export const { Menu, Notification, Tray, clipboard, screen, shell } = electron;
+export const { powerMonitor, powerSaveBlocker } = electron;
+/** None, as in a session without one. */
+export const safeStorage = {
+  getSelectedStorageBackend: () => 'basic_text',
+  isAsyncEncryptionAvailable: () => Promise.resolve(false),
+};
 export const utilityProcess = { fork: () => ({ on: () => undefined }) };
 
 export class BrowserWindow extends electron.BrowserWindow {
