@@ -17,7 +17,7 @@ import {
 } from 'electron';
 import type { HostActivity } from './agent/availability/host-activity.ts';
 import { toolEnvironment } from './agent/telemetry/tool-process.ts';
-import { createHost } from './app/app.ts';
+import { createHost, PortTaken } from './app/app.ts';
 import { ownedHost } from './app/owned-host.ts';
 import { VERSION } from './app/version.ts';
 import { callRunning, findRunning } from './cli/running-app.ts';
@@ -29,12 +29,14 @@ import {
 } from './config/data-directory.ts';
 import { readKeyFile } from './config/key-file.ts';
 import { loadConfig } from './config/load.ts';
-import { readSettings } from './config/settings-file.ts';
+import { ENTRIES, ENV_PREFIX } from './config/schema.ts';
+import { readSettings, writeSettings } from './config/settings-file.ts';
 import { commandWords, refusedCommand } from './desktop/command-line.ts';
 import { type Composed, runDesktop } from './desktop/desktop.ts';
 import type { ElectronApi } from './desktop/electron-api.ts';
 import { openKeychain } from './desktop/keychain.ts';
 import { createLoginItem } from './desktop/login-item.ts';
+import { freePort } from './desktop/other-port.ts';
 import { createMemoryFile, createPreferences } from './desktop/preferences.ts';
 import type { OwnHost } from './desktop/shell.ts';
 import { createTerminalCommand } from './desktop/terminal-command.ts';
@@ -46,6 +48,7 @@ import { systemClock } from './platform/clock.ts';
 import { claimDataDirectory, type DataLock, takenText } from './platform/data-lock.ts';
 import { readTextFile, replaceFile } from './platform/files.ts';
 import { createLog, fileSink } from './platform/log.ts';
+import { tuneGarbageCollector } from './platform/process.ts';
 import { openStore } from './registry/store/open-store.ts';
 
 const dataDir = dataDirectory(process.env, process.platform);
@@ -75,10 +78,14 @@ const command = commandWords(process.argv);
 void (command === null ? runApp() : runCommand(command));
 
 function runApp(): Promise<void> {
+  tuneGarbageCollector();
   return runDesktop({
     electron,
     claimData,
     compose,
+    // A port of the environment stands above one that is saved.
+    otherPort: (error) =>
+      error instanceof PortTaken && !env[`${ENV_PREFIX}PORT`] ? freePort() : Promise.resolve(null),
     platform,
     env,
     argv: process.argv,
@@ -143,8 +150,14 @@ const startHelper = createUtilityHelper(utilityProcess, toolEnvironment(env), (p
   process.kill(pid, signal),
 );
 
+function savePort(port: number): void {
+  const entry = ENTRIES.find(({ path }) => path === 'gateway.port');
+  if (entry !== undefined) writeSettings(dataDir, [{ entry, value: port }]);
+}
+
 /** A host of its own, unless a gateway runs already with this data directory. */
-async function compose(): Promise<Composed> {
+async function compose(port: number | null): Promise<Composed> {
+  if (port !== null) savePort(port);
   const claim = claimDataDirectory(dataDir, Date.now());
   if (claim.kind === 'claimed') {
     try {

@@ -81,6 +81,9 @@ export interface Host {
   resumed(): void;
 }
 
+/** The gateway's port is another program's; the message is for people. */
+export class PortTaken extends Error {}
+
 /** A refusal explains itself to people. */
 export type Change = { readonly ok: true } | { readonly ok: false; readonly message: string };
 
@@ -154,7 +157,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
       const started = await gateway.start();
       if (!started.ok) {
         await providers.stop();
-        throw new Error(started.message);
+        throw started.isPortTaken ? new PortTaken(started.message) : new Error(started.message);
       }
       engine.set(config.current().local.baseUrl);
       providers.start();

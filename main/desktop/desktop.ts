@@ -5,14 +5,16 @@ import { startAction } from './command-line.ts';
 import { HIDDEN_SWITCH } from './login-item.ts';
 import { attachedMenu } from './menu-bar.ts';
 import { openShell, type OwnHost, type Shell, type ShellDeps } from './shell.ts';
+import { askAfterFailure, messageOf } from './start-failure.ts';
 import { handleEnd } from './shutdown.ts';
 import { createMainWindow, type WindowView } from './window.ts';
 
 interface DesktopDeps extends ShellDeps {
   /** Called first, because the single-instance lock lies in the directory that it sets. */
   readonly claimData: () => void;
-  /** Called in the first instance only; throws with a message for people. */
-  readonly compose: () => Composed | Promise<Composed>;
+  /** Called in the first instance only; throws with a message for people. `port` is one to save and to use. */
+  readonly compose: (port: number | null) => Composed | Promise<Composed>;
+  readonly otherPort: (error: unknown) => Promise<number | null>;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly argv: readonly string[];
   /** Calls the listener for an error that nothing has caught. */
@@ -82,38 +84,23 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
     app.exit(0);
     return;
   }
-  for (;;) {
+  for (let port: number | null = null; ;) {
     try {
-      const composed = await deps.compose();
+      const composed = await deps.compose(port);
       if (composed.kind === 'elsewhere') open = attach(deps, composed.link);
       else shell = openShell(deps, composed, await composed.host.start(), end);
       break;
     } catch (error) {
-      if ((await askAfterFailure(error)) === 'quit') {
+      const choice = await askAfterFailure(deps, error);
+      if (choice.kind === 'quit') {
         app.exit(1);
         return;
       }
+      port = choice.kind === 'port' ? choice.port : null;
     }
   }
   if (isStartedHidden(app)) app.dock?.hide();
   else open(action);
-
-  /** Nothing runs yet, so a box without a window blocks nobody. */
-  async function askAfterFailure(error: unknown): Promise<'retry' | 'quit'> {
-    for (;;) {
-      const { response } = await dialog.showMessageBox({
-        type: 'error',
-        message: 'Switchyard could not start',
-        detail: `${messageOf(error)}\n\nSettings are in ${deps.dataDirectory}.`,
-        buttons: ['Try again', 'Open settings folder', 'Quit'],
-        defaultId: 0,
-        cancelId: 2,
-      });
-      if (response === 0) return 'retry';
-      if (response === 2) return 'quit';
-      await deps.electron.shell.openPath(deps.dataDirectory);
-    }
-  }
 
   function fail(error: unknown): void {
     dialog.showErrorBox('Switchyard could not start', startFailure(error));
@@ -168,8 +155,4 @@ const versionText = ({ app, electron, chrome, node }: Versions) =>
 
 function startFailure(error: unknown): string {
   return `${messageOf(error)}\n\nNothing is running now. Fix that and start Switchyard again.`;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -69,6 +69,8 @@ export interface DesktopScene {
   readonly terminalCommand?: TerminalCommand;
   /** Behind the program's name. */
   readonly args?: readonly string[];
+  /** Offered when the start fails. */
+  readonly otherPort?: number;
   readonly prepare?: (fake: FakeElectron) => void;
 }
 
@@ -91,8 +93,10 @@ export async function startDesktop(scene: DesktopScene = {}): Promise<Desktop> {
   const started = runDesktop({
     electron: fake.electron,
     claimData: scene.claimData ?? (() => undefined),
-    compose: () => {
+    otherPort: () => Promise.resolve(scene.otherPort ?? null),
+    compose: (port) => {
       made++;
+      if (port !== null) host.calls.push(`port ${port}`);
       return scene.elsewhere === undefined
         ? {
             kind: 'own',
