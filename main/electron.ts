@@ -83,9 +83,7 @@ function runApp(): Promise<void> {
     electron,
     claimData,
     compose,
-    // A port of the environment stands above one that is saved.
-    otherPort: (error) =>
-      error instanceof PortTaken && !env[`${ENV_PREFIX}PORT`] ? freePort() : Promise.resolve(null),
+    otherPort,
     platform,
     env,
     argv: process.argv,
@@ -149,6 +147,11 @@ const surroundings: HostActivity = {
 const startHelper = createUtilityHelper(utilityProcess, toolEnvironment(env), (pid, signal) =>
   process.kill(pid, signal),
 );
+
+/** None where the environment sets the port, which stands above a saved one. */
+async function otherPort(error: unknown): Promise<number | null> {
+  return error instanceof PortTaken && !env[`${ENV_PREFIX}PORT`] ? freePort() : null;
+}
 
 function savePort(port: number): void {
   const entry = ENTRIES.find(({ path }) => path === 'gateway.port');

@@ -74,6 +74,7 @@ export function createActions(deps: ActionDeps): (action: MenuAction) => void {
         'Zero-spend mode was not changed',
         settle(host.setForceZero(!facts().status.forceZero)),
       ),
+    'open-diagnostics': () => window.open('settings/about'),
     'open-failed-machines': () => window.open('providers/failed'),
     ...createSystemActions(deps, (title, change) => report(title, settle(change))),
     about: () => electron.app.showAboutPanel(),

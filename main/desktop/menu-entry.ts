@@ -21,6 +21,7 @@ export type MenuAction =
   | 'open-failed-machines'
   | `configure ${UpstreamId}`
   | 'open-logs'
+  | 'open-diagnostics'
   | 'about'
   | 'quit';
 

@@ -50,6 +50,7 @@ export function trayView(state: TrayState): TrayView {
       ...systemEntries(system),
       { kind: 'separator' },
       { kind: 'action', text: 'Open logs', action: 'open-logs' },
+      { kind: 'action', text: 'Diagnostics', action: 'open-diagnostics' },
       ...updateEntries(system.updates),
       { kind: 'action', text: 'About Switchyard', action: 'about' },
       { kind: 'separator' },

@@ -23,7 +23,8 @@ interface WindowDeps {
 }
 
 /** A view of the page, by its route. */
-export type WindowView = 'settings' | `settings/${UpstreamId}` | 'join' | 'providers/failed';
+export type WindowView =
+  'settings' | `settings/${UpstreamId | 'about'}` | 'join' | 'providers/failed';
 
 export interface MainWindow {
   /** Brings the window to the front; creates it if there is none. */

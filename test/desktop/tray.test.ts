@@ -213,6 +213,13 @@ describe('its other switches', () => {
     });
   });
 
+  test('show what an owner looks up when something is wrong', async () => {
+    const { tray, window } = await startDesktop();
+    tray().menu.click('Diagnostics');
+    await vi.advanceTimersByTimeAsync(0);
+    expect(window().loaded.at(-1)).toBe('http://127.0.0.1:47900/#/settings/about');
+  });
+
   test('open the folder of the logs', async () => {
     const { tray, openedPaths } = await startDesktop();
     tray().menu.click('Open logs');
