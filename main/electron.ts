@@ -206,7 +206,10 @@ async function openHost(lock: DataLock): Promise<OwnHost> {
     format: logFormat === 'auto' ? 'json' : logFormat,
     write: fileSink(logsDirectory),
   });
-  if (keychain.state.kind !== 'open') log('warn', 'keychain', { why: keychain.state.why });
+  if (keychain.state.kind !== 'open') {
+    const level = keychain.state.kind === 'lost' ? 'error' : 'info';
+    log(level, 'no_keychain', { why: keychain.state.why });
+  }
   for (const warning of [...unsafe, ...settings.warnings, ...loaded.warnings]) log('warn', warning);
   const host = await createHost(
     {
