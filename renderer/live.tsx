@@ -46,6 +46,7 @@ interface LiveProps {
 /** Everything that is drawn from the feed. */
 export function Live(props: LiveProps) {
   const { data, control, frozenAt, settings, actions, registry, agent, access, sendChat } = props;
+  const isLost = frozenAt !== null;
   const details = useOpenRequest(props.route);
   const { page: route, open } = details;
   const select = useCallback((row: RequestRow) => open(row.id), [open]);
@@ -105,13 +106,13 @@ export function Live(props: LiveProps) {
           <Settings
             {...{ settings, actions, drafts }}
             control={control}
-            isLost={frozenAt !== null}
+            isLost={isLost}
             upstreams={data.status.upstreams}
             opened={route.section}
             onDrafts={setDrafts}
           />
           {control && (
-            <About access={access} baseUrl={data.app.baseUrl} isLost={frozenAt !== null} />
+            <About {...{ access, isLost }} baseUrl={data.app.baseUrl} opened={route.section} />
           )}
         </>
       )}

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 
@@ -9,14 +9,19 @@ import { z } from 'zod';
 const ROOT = join(import.meta.dirname, '..');
 const FOLDER = process.argv[2] ?? join(ROOT, 'dist/licences');
 
-/** What the build put into the program and the window, as `name@version`. */
+/** What the builds put into the program, the window and the desktop app, as `name@version`. */
 function builtIn(): readonly string[] {
-  return ['node', 'window'].flatMap((built) => {
-    const text = readFileSync(join(ROOT, 'dist', built, 'licenses.md'), 'utf8');
-    return [...text.matchAll(/^## (\S+) - (\S+)/gm)].map(
-      ([, name, version]) => `${name}@${version}`,
-    );
-  });
+  const lists = ['node', 'window', 'desktop'].map((built) =>
+    join(ROOT, 'dist', built, 'licenses.md'),
+  );
+  return lists
+    .filter((path) => existsSync(path))
+    .flatMap((path) => {
+      const text = readFileSync(path, 'utf8');
+      return [...text.matchAll(/^## (\S+) - (\S+)/gm)].map(
+        ([, name, version]) => `${name}@${version}`,
+      );
+    });
 }
 
 /** Shipped itself, without the packages that fetch it. */

@@ -1,5 +1,8 @@
-/** Values from the environment cannot be changed while the program runs. */
-export type SettingSource = 'env' | 'file' | 'default';
+/**
+ * Values from the environment cannot be changed while the program runs; `keychain`: in the file, sealed with a key of
+ * the system's keychain.
+ */
+export type SettingSource = 'env' | 'file' | 'keychain' | 'default';
 
 /** `list` and `ports` are arrays, `headers` an object, `choice` one word of several. */
 export type SettingKind =

@@ -6,8 +6,9 @@ import type { ChangeResult } from '#shared/settings.ts';
 import { type HostActivity, UNKNOWN_HOST_ACTIVITY } from '../agent/availability/host-activity.ts';
 import type { StartTool } from '../agent/telemetry/tool-process.ts';
 import { writeKeyFile } from '../config/key-file.ts';
-import { createLiveConfig, type LiveConfig } from '../config/live-config.ts';
+import { createLiveConfig, type LiveConfig, type Patched } from '../config/live-config.ts';
 import type { LoadedConfig } from '../config/load.ts';
+import type { SecretBox } from '../platform/secret-box.ts';
 import type { Route } from '../gateway/api/routes.ts';
 import { createNamedKeys, type NamedKeys } from '../gateway/auth/named-keys.ts';
 import { createGateway, type Gateway } from '../gateway/gateway.ts';
@@ -53,6 +54,8 @@ export interface HostEdges {
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Log;
+  /** Seals secrets that are saved; left out where they are saved as they are. */
+  readonly secretBox?: SecretBox | null;
   /** Told that the start waits for a port, and why. Left out: it fails at once. */
   readonly onPortTaken?: (message: string) => void;
 }
@@ -76,11 +79,16 @@ export interface Host {
   setMachine(wish: AgentWish): Promise<void>;
   resetCircuit(id: UpstreamId): void;
   controlLink(): string;
+  /** Seals saved secrets by this box, or keeps them plain without one. */
+  keepSecretsIn(box: SecretBox | null): ChangeResult;
   /** Tells the window that something outside of the gateway has changed. */
   changed(): void;
   /** The machine has woken from sleep. */
   resumed(): void;
 }
+
+/** The gateway's port is another program's; the message is for people. */
+export class PortTaken extends Error {}
 
 const STOP_GRACE_MS = 30_000;
 
@@ -92,7 +100,8 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
   const http = createHttpClient();
   const engine = createFixedEngine({ http, clock }, () => gateway.feed.changed());
   const keys = openKeys(options, edges);
-  const files = { directory: dataDirectory, hasNamedKeys: () => !keys.isEmpty() };
+  const { secretBox = null } = edges;
+  const files = { directory: dataDirectory, hasNamedKeys: () => !keys.isEmpty(), secretBox };
   const config = createLiveConfig(loaded, files, (now, before) => {
     if (now.local.baseUrl !== before.local.baseUrl) engine.set(now.local.baseUrl);
     machine.configured(now, before);
@@ -153,7 +162,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
       const started = await gateway.start();
       if (!started.ok) {
         await Promise.all([providers.stop(), usage.close()]);
-        throw new Error(started.message);
+        throw started.isPortTaken ? new PortTaken(started.message) : new Error(started.message);
       }
       engine.set(config.current().local.baseUrl);
       providers.start();
@@ -214,14 +223,15 @@ function trayControls(
   config: LiveConfig,
   machine: ThisMachine,
   gateway: Gateway,
-): Pick<Host, 'setWarmup' | 'setForceZero' | 'machine' | 'setMachine' | 'resetCircuit'> {
-  function patch(tree: object): Promise<ChangeResult> {
-    const patched = config.patch(tree);
-    return Promise.resolve(
-      patched.kind === 'patched' ? { ok: true } : { ok: false, message: patched.message },
-    );
-  }
+): Pick<
+  Host,
+  'setWarmup' | 'setForceZero' | 'machine' | 'setMachine' | 'resetCircuit' | 'keepSecretsIn'
+> {
+  const changeOf = (patched: Patched): ChangeResult =>
+    patched.kind === 'patched' ? { ok: true } : { ok: false, message: patched.message };
+  const patch = (tree: object) => Promise.resolve(changeOf(config.patch(tree)));
   return {
+    keepSecretsIn: (box) => changeOf(config.keepSecretsIn(box)),
     setWarmup: (enabled) => patch({ ondemand: { warmup: enabled } }),
     setForceZero: (enabled) => patch({ routing: { forceZero: enabled } }),
     machine: () => machine.view()?.owner.mode ?? null,

@@ -81,6 +81,7 @@ function textOf(view: SettingsView): string {
 const SOURCES: Readonly<Record<SettingView['source'], string>> = {
   env: 'set by the environment',
   file: 'set',
+  keychain: 'keychain',
   default: 'default',
 };
 

@@ -1,17 +1,15 @@
-import { dirname } from 'node:path';
 import type { AgentWish } from '#shared/agent.ts';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
 import type { ChangeResult } from '#shared/settings.ts';
 import { messageOf } from '../platform/errors.ts';
 import type { ElectronApi } from './electron-api.ts';
 import type { HostApi } from './host-api.ts';
-import type { LoginItem } from './login-item.ts';
-import type { MenuAction } from './menus.ts';
+import type { MenuAction } from './menu-entry.ts';
 import type { TrayFacts } from './serving-summary.ts';
-import type { TerminalCommand } from './terminal-command.ts';
-import { isOwnPage, type MainWindow } from './window.ts';
+import { createSystemActions, type SystemActionDeps } from './system-actions.ts';
+import { isOwnPage } from './window.ts';
 
-export interface ActionDeps {
+export interface ActionDeps extends SystemActionDeps {
   readonly electron: Pick<ElectronApi, 'app' | 'clipboard' | 'shell'>;
   readonly host: Pick<
     HostApi,
@@ -19,17 +17,12 @@ export interface ActionDeps {
   >;
   readonly ownOrigin: string;
   readonly facts: () => TrayFacts;
-  readonly window: MainWindow;
-  readonly loginItem: LoginItem;
-  readonly terminalCommand: TerminalCommand | null;
   readonly logsDirectory: string;
-  /** Called after each change, failed or not, so that the tray shows the real state. */
-  readonly onSettled: () => void;
 }
 
 /** Runs menu entries; a failure is shown in a message box. */
 export function createActions(deps: ActionDeps): (action: MenuAction) => void {
-  const { electron, host, facts, loginItem, logsDirectory, ownOrigin, window } = deps;
+  const { electron, host, facts, logsDirectory, ownOrigin, window } = deps;
 
   function report(title: string, action: Promise<void>): void {
     action.catch((error: unknown) =>
@@ -62,19 +55,10 @@ export function createActions(deps: ActionDeps): (action: MenuAction) => void {
     if (failure !== '') throw new Error(`${logsDirectory}: ${failure}`);
   }
 
-  const toggleLoginItem = async () => Promise.resolve(loginItem.set(loginItem.state() === 'off'));
-
-  async function toggleTerminalCommand(): Promise<void> {
-    const command = deps.terminalCommand;
-    if (command === null) return;
-    const isOn = !command.isOn();
-    await Promise.resolve(command.set(isOn));
-    if (isOn) window.show(readyCommand(command.file));
-  }
   const setMachine = (wish: AgentWish) =>
     report('The machine did not change its mode', settle(host.setMachine(wish)));
 
-  const runs: Readonly<Record<Exclude<MenuAction, `reset ${string}`>, () => void>> = {
+  const runs: Readonly<Record<Exclude<MenuAction, `${string} ${string}`>, () => void>> = {
     'copy-base-url': () =>
       report('The base URL was not copied', electron.clipboard.writeText(facts().app.baseUrl)),
     'open-window': () => window.open(),
@@ -92,26 +76,25 @@ export function createActions(deps: ActionDeps): (action: MenuAction) => void {
         'Zero-spend mode was not changed',
         settle(host.setForceZero(!facts().status.forceZero)),
       ),
-    'toggle-login-item': () => report('Start at login was not changed', settle(toggleLoginItem())),
-    'toggle-terminal-command': () =>
-      report('The command was not changed', settle(toggleTerminalCommand())),
+    'open-diagnostics': () => window.open('settings/about'),
+    'open-failed-machines': () => window.open('providers/failed'),
+    ...createSystemActions(deps, (title, change) => report(title, settle(change))),
     about: () => electron.app.showAboutPanel(),
     quit: () => electron.app.quit(),
   };
 
   return (action) => {
-    const id = UPSTREAM_IDS.find((each) => action === `reset ${each}`);
-    if (id === undefined) {
-      runs[action as keyof typeof runs]();
-      return;
+    for (const id of UPSTREAM_IDS) {
+      if (action === `configure ${id}`) {
+        window.open(`settings/${id}`);
+        return;
+      }
+      if (action === `reset ${id}`) {
+        host.resetCircuit(id);
+        deps.onSettled();
+        return;
+      }
     }
-    host.resetCircuit(id);
-    deps.onSettled();
+    runs[action as keyof typeof runs]();
   };
 }
-
-const readyCommand = (file: string) => ({
-  type: 'info' as const,
-  message: 'The command "switchyard" is ready',
-  detail: `Open a new terminal and try "switchyard status". If it is not found, add ${dirname(file)} to PATH.`,
-});

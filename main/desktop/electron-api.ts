@@ -8,6 +8,10 @@ import type {
   Dock,
   Dialog,
   ForkOptions,
+  Notification,
+  NotificationConstructorOptions,
+  PowerSaveBlocker,
+  SafeStorage,
   MenuItemConstructorOptions,
   MessageBoxOptions,
   MessageBoxReturnValue,
@@ -22,6 +26,12 @@ import type {
 
 interface Cancelable {
   preventDefault(): void;
+}
+
+/** How a process of Chromium's ended; `killed` where somebody ended it. */
+export interface ProcessEnd {
+  readonly reason: string;
+  readonly exitCode: number;
 }
 
 interface Navigation extends Cancelable {
@@ -40,6 +50,7 @@ export interface AppApi extends Pick<
   | 'setAppUserModelId'
   | 'setAboutPanelOptions'
   | 'showAboutPanel'
+  | 'relaunch'
 > {
   /** macOS only. */
   readonly dock?: Pick<Dock, 'hide' | 'show'> | undefined;
@@ -47,6 +58,10 @@ export interface AppApi extends Pick<
   on(
     event: 'second-instance',
     listener: (event: unknown, argv: readonly string[]) => void,
+  ): unknown;
+  on(
+    event: 'child-process-gone',
+    listener: (event: unknown, details: ProcessEnd & { readonly type: string }) => void,
   ): unknown;
   on(event: 'activate', listener: () => void): unknown;
   on(event: 'window-all-closed', listener: () => void): unknown;
@@ -74,7 +89,10 @@ export interface ContentsApi {
   on(event: 'will-frame-navigate', listener: (navigation: Navigation) => void): unknown;
   on(event: 'will-redirect', listener: (navigation: Navigation) => void): unknown;
   on(event: 'will-attach-webview', listener: (event: Cancelable) => void): unknown;
-  on(event: 'render-process-gone', listener: () => void): unknown;
+  on(
+    event: 'render-process-gone',
+    listener: (event: unknown, details: ProcessEnd) => void,
+  ): unknown;
 }
 
 export interface WindowApi extends Pick<
@@ -86,6 +104,7 @@ export interface WindowApi extends Pick<
   | 'minimize'
   | 'restore'
   | 'isMinimized'
+  | 'isVisible'
   | 'isDestroyed'
   | 'getNormalBounds'
   | 'isMaximized'
@@ -97,6 +116,9 @@ export interface WindowApi extends Pick<
   on(event: 'close', listener: (event: Cancelable) => void): unknown;
   on(event: 'show', listener: () => void): unknown;
   on(event: 'hide', listener: () => void): unknown;
+  /** The page has not answered for 30 s. */
+  on(event: 'unresponsive', listener: () => void): unknown;
+  on(event: 'responsive', listener: () => void): unknown;
   /** Windows only: the session ends now, whatever the app does. */
   on(event: 'session-end', listener: () => void): unknown;
 }
@@ -107,6 +129,24 @@ export interface PowerApi {
    * the event, its types do not.
    */
   on(event: 'shutdown', listener: (event?: Cancelable) => void): unknown;
+  on(event: 'suspend', listener: () => void): unknown;
+  on(event: 'resume', listener: () => void): unknown;
+}
+
+export type PowerBlockerApi = Pick<PowerSaveBlocker, 'start' | 'stop'>;
+
+export type SafeStorageApi = Pick<
+  SafeStorage,
+  | 'decryptStringAsync'
+  | 'encryptStringAsync'
+  | 'getSelectedStorageBackend'
+  | 'isAsyncEncryptionAvailable'
+>;
+
+export interface NotificationApi extends Pick<Notification, 'show'> {
+  on(event: 'click', listener: () => void): unknown;
+  /** A button of it; Linux may show none. */
+  on(event: 'action', listener: () => void): unknown;
 }
 
 interface UtilityChild {
@@ -148,7 +188,7 @@ interface DialogApi extends Pick<Dialog, 'showErrorBox'> {
   showMessageBox(
     window: Pick<BaseWindow, 'isDestroyed'>,
     options: MessageBoxOptions,
-  ): Promise<unknown>;
+  ): Promise<MessageBoxReturnValue>;
   showMessageBox(options: MessageBoxOptions): Promise<MessageBoxReturnValue>;
 }
 
@@ -170,6 +210,11 @@ export interface ElectronApi {
   readonly dialog: DialogApi;
   readonly shell: Pick<Shell, 'openExternal' | 'openPath'>;
   readonly powerMonitor: PowerApi;
+  readonly powerSaveBlocker: PowerBlockerApi;
+  readonly Notification: {
+    new (options: NotificationConstructorOptions): NotificationApi;
+    isSupported(): boolean;
+  };
   readonly screen: ScreenApi;
   readonly clipboard: Pick<Clipboard, 'writeText'>;
 }

@@ -2,6 +2,7 @@ import type { AgentWish } from '#shared/agent.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { LiveEvent, LiveSnapshot } from '#shared/live.ts';
 import type { ChangeResult } from '#shared/settings.ts';
+import type { SecretBox } from '../platform/secret-box.ts';
 import type { MachineMode } from './serving-summary.ts';
 
 export interface Addresses {
@@ -24,6 +25,10 @@ export interface HostApi {
   machine(): MachineMode;
   setMachine(wish: AgentWish): Promise<void>;
   resetCircuit(id: UpstreamId): void;
+  /** Seals saved secrets by this box, or keeps them plain without one. */
+  keepSecretsIn(box: SecretBox | null): ChangeResult;
+  /** The machine has woken from sleep. */
+  resumed(): void;
   /** The window's address with a new one-time code, which the page exchanges for a control session. */
   controlLink(): string;
 }

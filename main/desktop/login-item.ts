@@ -1,7 +1,7 @@
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { replaceFile } from '../platform/files.ts';
+import { readTextFile, replaceFile } from '../platform/files.ts';
 import type { AppApi } from './electron-api.ts';
 
 /** Starts the app without opening its window. */
@@ -43,25 +43,43 @@ export function createLoginItem({ app, platform, env, execPath }: LoginItemDeps)
 function createAutostart(env: LoginItemDeps['env'], execPath: string): LoginItem {
   const configHome = env['XDG_CONFIG_HOME'] || join(env['HOME'] ?? homedir(), '.config');
   const path = join(configHome, 'autostart', 'io.github.switchyard.desktop');
-  return {
-    state() {
-      try {
-        const isOff = /^(Hidden=true|X-GNOME-Autostart-enabled=false)\s*$/m;
-        return isOff.test(readFileSync(path, 'utf8')) ? 'off' : 'on';
-      } catch {
-        return 'off';
-      }
-    },
-    set(isOn) {
-      if (!isOn) {
-        rmSync(path, { force: true });
-        return;
-      }
-      mkdirSync(dirname(path), { recursive: true });
-      // An AppImage runs from a mount that is gone at the next login; APPIMAGE is the file itself.
-      replaceFile(path, desktopEntry(env['APPIMAGE'] ?? execPath));
-    },
+  const state = (): LoginItemState => {
+    const text = textOf(path);
+    return text === null || SWITCHED_OFF.test(text) ? 'off' : 'on';
   };
+  function set(isOn: boolean): void {
+    if (!isOn) {
+      rmSync(path, { force: true });
+      return;
+    }
+    mkdirSync(dirname(path), { recursive: true });
+    // An AppImage runs from a mount that is gone at the next login; APPIMAGE is the file itself.
+    replaceFile(path, desktopEntry(env['APPIMAGE'] ?? execPath));
+  }
+  try {
+    if (state() === 'on' && leadsNowhere(path)) set(true);
+  } catch {
+    // The disk would not take it; the menu shows the entry as it is.
+  }
+  return { state, set };
+}
+
+/** By the desktop's own settings. */
+const SWITCHED_OFF = /^(Hidden=true|X-GNOME-Autostart-enabled=false)\s*$/m;
+
+/** Null where there is none that can be read. */
+function textOf(path: string): string | null {
+  try {
+    return readTextFile(path);
+  } catch {
+    return null;
+  }
+}
+
+/** The entry names a program that is not there any more, such as an AppImage that was moved. */
+function leadsNowhere(path: string): boolean {
+  const [, named] = /^TryExec=(.*)$/m.exec(textOf(path) ?? '') ?? [];
+  return named !== undefined && !existsSync(named.replaceAll(String.raw`\\`, '\\'));
 }
 
 function desktopEntry(program: string): string {

@@ -1,5 +1,5 @@
 import type { MenuItemConstructorOptions } from 'electron';
-import type { MenuAction } from './menus.ts';
+import type { MenuAction } from './menu-entry.ts';
 
 /**
  * The menu bar: the tray's actions for desktops without a tray, and none of the links and developer entries of

@@ -1,44 +1,16 @@
 import type { MenuItemConstructorOptions } from 'electron';
 import { assertNever } from '#shared/assert.ts';
-import type { UpstreamId } from '#shared/ids.ts';
-import type { LoginItemState } from './login-item.ts';
+import type { WarmupState } from '#shared/status.ts';
 import {
   describeServing,
   displayName,
   isConfigured,
+  recentProblem,
   type TrayFacts,
   type TrayShape,
 } from './serving-summary.ts';
-
-export type MenuAction =
-  | 'copy-base-url'
-  | 'open-window'
-  | 'open-settings'
-  | 'open-browser'
-  | 'join-gateway'
-  | 'pause'
-  | 'drain'
-  | 'resume'
-  | 'toggle-warmup'
-  | 'toggle-zero-spend'
-  | `reset ${UpstreamId}`
-  | 'toggle-login-item'
-  | 'toggle-terminal-command'
-  | 'open-logs'
-  | 'about'
-  | 'quit';
-
-type MenuEntry =
-  | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'action'; readonly text: string; readonly action: MenuAction }
-  | {
-      readonly kind: 'switch';
-      readonly text: string;
-      readonly action: MenuAction;
-      readonly on: boolean;
-      readonly enabled: boolean;
-    }
-  | { readonly kind: 'separator' };
+import type { MenuAction, MenuEntry } from './menu-entry.ts';
+import { type SystemState, systemEntries, updateEntries } from './system-menu.ts';
 
 export interface TrayView {
   readonly shape: TrayShape;
@@ -49,14 +21,13 @@ export interface TrayView {
 export interface TrayState {
   readonly facts: TrayFacts;
   readonly phase: 'running' | 'quitting';
-  readonly loginItem: LoginItemState;
-  /** Null where the package has brought the command. */
-  readonly hasTerminalCommand: boolean | null;
+  readonly system: SystemState;
 }
 
 /** Everything is in the menu, because clicks on the icon may never arrive. */
 export function trayView(state: TrayState): TrayView {
-  const { facts, phase } = state;
+  const { facts, phase, system } = state;
+  const problem = recentProblem(facts);
   const serving = describeServing(facts);
   if (phase === 'quitting') return quittingView(serving.inFlight);
   return {
@@ -64,6 +35,7 @@ export function trayView(state: TrayState): TrayView {
     line: serving.line,
     entries: [
       { kind: 'text', text: serving.line },
+      ...(problem === null ? [] : [{ kind: 'text' as const, text: problem }]),
       { kind: 'separator' },
       { kind: 'action', text: `Copy base URL (${facts.app.baseUrl})`, action: 'copy-base-url' },
       { kind: 'action', text: 'Open window', action: 'open-window' },
@@ -75,8 +47,11 @@ export function trayView(state: TrayState): TrayView {
       zeroSpendSwitch(facts),
       warmupSwitch(facts),
       { kind: 'separator' },
-      ...systemSwitches(state),
+      ...systemEntries(system),
+      { kind: 'separator' },
       { kind: 'action', text: 'Open logs', action: 'open-logs' },
+      { kind: 'action', text: 'Diagnostics', action: 'open-diagnostics' },
+      ...updateEntries(system.updates),
       { kind: 'action', text: 'About Switchyard', action: 'about' },
       { kind: 'separator' },
       { kind: 'action', text: `Quit${inParentheses(serving.inFlight)}`, action: 'quit' },
@@ -126,27 +101,6 @@ function resets({ status }: TrayFacts): readonly MenuEntry[] {
     }));
 }
 
-const LOGIN_TEXTS: Readonly<Record<LoginItemState, string>> = {
-  on: 'Start at login',
-  off: 'Start at login',
-  'needs approval': 'Start at login (allow it in System Settings)',
-  'held off': 'Start at login (switched off in Task Manager)',
-};
-
-function systemSwitches({ loginItem, hasTerminalCommand }: TrayState): readonly MenuEntry[] {
-  const login: MenuEntry = {
-    kind: 'switch',
-    text: LOGIN_TEXTS[loginItem],
-    action: 'toggle-login-item',
-    on: loginItem !== 'off',
-    enabled: true,
-  };
-  if (hasTerminalCommand === null) return [login];
-  const text = 'Command "switchyard" in the terminal';
-  const action = 'toggle-terminal-command';
-  return [login, { kind: 'switch', text, action, on: hasTerminalCommand, enabled: true }];
-}
-
 function zeroSpendSwitch({ status }: TrayFacts): MenuEntry {
   return {
     kind: 'switch',
@@ -157,8 +111,15 @@ function zeroSpendSwitch({ status }: TrayFacts): MenuEntry {
   };
 }
 
+const WARMUP_TEXTS: Readonly<Record<WarmupState, string>> = {
+  idle: '',
+  warming: ' (it is starting)',
+  ready: ' (it is ready)',
+  failed: ' (its last start failed)',
+};
+
 function warmupSwitch({ status, app }: TrayFacts): MenuEntry {
-  const text = 'Warm up on-demand automatically';
+  const text = `Warm up on-demand automatically${WARMUP_TEXTS[status.ondemand_warmup]}`;
   const configured = status.upstreams.some(
     (upstream) => upstream.id === 'ondemand' && isConfigured(upstream, status),
   );

@@ -1,7 +1,10 @@
 import { join } from 'node:path';
 import type { BrowserWindowConstructorOptions } from 'electron';
+import type { UpstreamId } from '#shared/ids.ts';
 import { codeOf, messageOf } from '../platform/errors.ts';
+import type { Log } from '../platform/log.ts';
 import type { ContentsApi, ElectronApi, WindowApi } from './electron-api.ts';
+import { createPageHealth } from './page-health.ts';
 import { createWindowMemory, type SavedWindowFile } from './window-bounds.ts';
 
 interface WindowDeps {
@@ -15,10 +18,14 @@ interface WindowDeps {
   readonly saved: SavedWindowFile;
   /** Windows only. */
   readonly onSessionEnd: () => void;
+  readonly log: Log;
+  /** The page has crashed so often that it is not opened anew. */
+  readonly onGone: () => void;
 }
 
 /** A view of the page, by its route. */
-export type WindowView = 'settings' | 'join';
+export type WindowView =
+  'settings' | `settings/${UpstreamId | 'about'}` | 'join' | 'providers/failed';
 
 export interface MainWindow {
   /** Brings the window to the front; creates it if there is none. */
@@ -27,6 +34,9 @@ export interface MainWindow {
   show(box: Box): void;
   /** Remembers size and position. */
   save(): void;
+  isShown(): boolean;
+  /** For good, unlike a person's click, which only hides it. */
+  close(): void;
 }
 
 /** The window shows the gateway's page, with its own control session. */
@@ -34,7 +44,18 @@ export function createMainWindow(deps: WindowDeps): MainWindow {
   const { app, BrowserWindow, dialog, screen } = deps.electron;
   let current: WindowApi | null = null;
   const memory = createWindowMemory(deps.saved, screen);
-  const crashes = createCrashGuard();
+  const health = createPageHealth({
+    dialog,
+    log: deps.log,
+    replace(window) {
+      window.destroy();
+      bringToFront();
+    },
+    giveUp(window) {
+      window.destroy();
+      deps.onGone();
+    },
+  });
 
   function createWindow(view: WindowView | null): WindowApi {
     const window = new BrowserWindow({ ...windowOptions(deps.iconsDirectory), ...memory.bounds() });
@@ -53,8 +74,7 @@ export function createMainWindow(deps: WindowDeps): MainWindow {
       event.preventDefault();
       void hasTrayPanel().then((canReturn) => hideOrMinimize(window, canReturn));
     });
-    // A crashed page stays dead when shown, so another window takes its place.
-    window.webContents.on('render-process-gone', () => replaceCrashed(window));
+    health.watch(window);
     const loaded = window.loadURL(deps.controlLink());
     if (view !== null)
       void loaded.then(
@@ -88,11 +108,6 @@ export function createMainWindow(deps: WindowDeps): MainWindow {
     if (!window.isDestroyed()) window.hide();
   }
 
-  function replaceCrashed(window: WindowApi): void {
-    window.destroy();
-    if (crashes.mayReopen()) bringToFront();
-  }
-
   function bringToFront(view: WindowView | null = null): WindowApi {
     if (current === null || current.isDestroyed()) {
       current = createWindow(view);
@@ -111,6 +126,8 @@ export function createMainWindow(deps: WindowDeps): MainWindow {
     save() {
       if (current !== null && !current.isDestroyed()) memory.remember(current);
     },
+    isShown: () => current !== null && !current.isDestroyed() && current.isVisible(),
+    close: () => current?.destroy(),
   };
 }
 
@@ -135,23 +152,6 @@ const TRAY_BOX: Box = {
   detail:
     'Apps can go on using it. To open this window again or to quit, use the icon in the tray.',
 };
-
-/** A page that crashes at once after each reopening must not keep the machine busy. */
-const MAX_REOPENINGS = 2;
-const REOPENINGS_WINDOW_MS = 60_000;
-
-function createCrashGuard(): { mayReopen(): boolean } {
-  let reopenedAt: readonly number[] = [];
-  return {
-    mayReopen() {
-      const now = performance.now();
-      reopenedAt = reopenedAt.filter((at) => now - at < REOPENINGS_WINDOW_MS);
-      if (reopenedAt.length >= MAX_REOPENINGS) return false;
-      reopenedAt = [...reopenedAt, now];
-      return true;
-    },
-  };
-}
 
 /** A reload while the page loads aborts the first load, which is not a failure. */
 function isSuperseded(error: unknown): boolean {

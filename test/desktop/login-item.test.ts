@@ -54,6 +54,19 @@ describe('start at login on Linux', () => {
     expect(readFileSync(file(), 'utf8')).toContain('\nTryExec=/opt/Switchyard/switchyard\n');
   });
 
+  test('follows an AppImage that was moved, at its next start', () => {
+    const old = join(home, 'old.AppImage');
+    const moved = join(home, 'moved.AppImage');
+    writeFileSync(old, '');
+    onLinux('/tmp/.mount', { APPIMAGE: old }).set(true);
+    onLinux('/tmp/.mount', { APPIMAGE: moved });
+    // Another copy of the program is no reason while the first is there.
+    expect(readFileSync(file(), 'utf8')).toContain(`TryExec=${old}\n`);
+    rmSync(old);
+    expect(onLinux('/tmp/.mount', { APPIMAGE: moved }).state()).toBe('on');
+    expect(readFileSync(file(), 'utf8')).toContain(`TryExec=${moved}\n`);
+  });
+
   test('follows XDG_CONFIG_HOME', () => {
     onLinux('/opt/switchyard', { XDG_CONFIG_HOME: join(home, 'elsewhere') }).set(true);
     expect(

@@ -1,4 +1,4 @@
-import { execFileSync, fork } from 'node:child_process';
+import { type ChildProcess, execFileSync, fork } from 'node:child_process';
 import {
   mkdirSync,
   mkdtempSync,
@@ -8,6 +8,8 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { isBuiltin } from 'node:module';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -120,6 +122,22 @@ describe('the packed app', () => {
     }
   });
 
+  test('asks for no package that is not in it', () => {
+    const { dependencies = {} } = JSON.parse(
+      readFileSync(join(packed.app, 'package.json'), 'utf8'),
+    ) as { dependencies?: Record<string, string> };
+    const asked = filesIn(join(packed.app, 'dist/desktop'))
+      .filter((name) => name.endsWith('.js'))
+      .flatMap((name) => {
+        const code = readFileSync(join(packed.app, 'dist/desktop', name), 'utf8');
+        const calls = /(?:^import .*from |^import |\bimport\(|__require\()["']([^."'][^"']*)["']/gm;
+        return [...code.matchAll(calls)].map(([, found = '']) => found);
+      });
+    // "debug" does without the colours where they are missing.
+    const named = new Set(asked.filter((name) => !isBuiltin(name) && name !== 'supports-color'));
+    expect([...named].toSorted()).toEqual(['electron', ...Object.keys(dependencies)].toSorted());
+  });
+
   test('is small: all that is ours takes less than 14 MiB', () => {
     const bytes = filesIn(packed.app)
       .map((name) => statSync(join(packed.app, name)).size)
@@ -168,7 +186,21 @@ describe('the packages for Linux', () => {
 
 const HOOK = join(import.meta.dirname, '../support/electron-module-hook.ts');
 
-function startPacked(args: readonly string[], dataDirectory: string) {
+interface Told {
+  readonly loaded?: string;
+  readonly relaunched?: readonly string[];
+  readonly box?: string;
+}
+
+/** What the stand-in for Electron tells next. */
+const messageOf = (child: ChildProcess): Promise<Told> =>
+  new Promise((resolve) => child.once('message', (sent) => resolve(sent as Told)));
+
+function startPacked(
+  args: readonly string[],
+  dataDirectory: string,
+  env: Readonly<Record<string, string>> = {},
+) {
   const child = fork(join(packed.app, 'dist/desktop/electron.js'), args, {
     cwd: dataDirectory,
     execArgv: ['--import', HOOK],
@@ -178,6 +210,7 @@ function startPacked(args: readonly string[], dataDirectory: string) {
       SWITCHYARD_DATA_DIR: dataDirectory,
       SWITCHYARD_PORT: '0',
       SWITCHYARD_AGENT: 'false',
+      ...env,
     },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
@@ -192,11 +225,9 @@ describe('the packed program under plain Node', () => {
   test('serves its page, keeps its machines in SQLite, and quits cleanly', async () => {
     const directory = temporaryDirectory();
     const { child, ended, complained } = startPacked(['--hidden=no'], directory);
-    const message = await new Promise<{ readonly loaded?: string }>((resolve) =>
-      child.once('message', (sent) => resolve(sent as { loaded?: string })),
-    );
-    expect(message.loaded).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#code=/);
-    const { origin } = new URL(message.loaded ?? '');
+    const { loaded = '' } = await messageOf(child);
+    expect(loaded).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#code=/);
+    const { origin } = new URL(loaded);
     const page = await (await fetch(origin)).text();
     expect(page).toContain('<title>Switchyard');
     const list = await fetch(`${origin}/api/v1/providers`);
@@ -207,6 +238,36 @@ describe('the packed program under plain Node', () => {
     expect(readdirSync(directory)).toEqual(expect.arrayContaining(['registry.db', 'desktop']));
     const log = readFileSync(join(directory, 'logs/switchyard.log'), 'utf8');
     expect(log).not.toContain('store_unusable');
+  });
+
+  test('is there again after an error that nothing has caught, and has told of it', async () => {
+    const directory = temporaryDirectory();
+    const { child, ended } = startPacked([], directory);
+    await messageOf(child);
+    child.send('crash');
+    expect(await messageOf(child)).toEqual({ relaunched: ['--hidden'] });
+    expect(await ended).toBe(1);
+    const again = startPacked([], directory);
+    const { loaded = '' } = await messageOf(again.child);
+    expect((await fetch(new URL('/healthz', loaded))).status).toBe(200);
+    again.child.send('quit');
+    expect(await again.ended).toBe(0);
+    const log = readFileSync(join(directory, 'logs/switchyard.log'), 'utf8');
+    expect(log).toContain('an error that nothing catches');
+  });
+
+  test('offers another port where its own is taken', async () => {
+    const directory = temporaryDirectory();
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+    const { port } = taken.address() as AddressInfo;
+    writeFileSync(join(directory, 'settings.json'), JSON.stringify({ gateway: { port } }));
+    const { child, ended } = startPacked([], directory, { SWITCHYARD_PORT: '' });
+    const { box } = await messageOf(child);
+    expect(box).toContain(`Port ${port} on 127.0.0.1 is taken`);
+    expect(box).toMatch(/Try again, Use port 479\d\d, Open settings folder, Quit$/);
+    expect(await ended).toBe(1);
+    taken.close();
   });
 
   test('is the command as well', async () => {

@@ -213,6 +213,13 @@ describe('its other switches', () => {
     });
   });
 
+  test('show what an owner looks up when something is wrong', async () => {
+    const { tray, window } = await startDesktop();
+    tray().menu.click('Diagnostics');
+    await vi.advanceTimersByTimeAsync(0);
+    expect(window().loaded.at(-1)).toBe('http://127.0.0.1:47900/#/settings/about');
+  });
+
   test('open the folder of the logs', async () => {
     const { tray, openedPaths } = await startDesktop();
     tray().menu.click('Open logs');
@@ -245,6 +252,15 @@ describe('the warm-up switch', () => {
     expect(boxes[0]?.detail).toBe('SWITCHYARD_ONDEMAND_WARMUP is set.');
     // A box of that kind would stop the gateway until it is closed.
     expect(errors).toEqual([]);
+  });
+
+  test.each([
+    ['idle', 'Warm up on-demand automatically'],
+    ['warming', 'Warm up on-demand automatically (it is starting)'],
+    ['failed', 'Warm up on-demand automatically (its last start failed)'],
+  ] as const)('names the state of the warm-up: %s', async (warmup, label) => {
+    const { tray } = await startDesktop({ host: createFakeHost({ warmup }) });
+    expect(tray().menu.item(LABEL).label).toBe(label);
   });
 
   test('cannot be used, and says why, where on-demand is not configured', async () => {

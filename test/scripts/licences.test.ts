@@ -32,6 +32,10 @@ const { packages } = z
 const installed = Object.entries(packages).filter(([path]) => path !== '');
 const production = installed.filter(([, { dev, devOptional }]) => !dev && !devOptional);
 
+// The last two are those of argparse and sax.
+const PERMISSIVE =
+  'MIT ISC BSD-2-Clause BSD-3-Clause Apache-2.0 0BSD Python-2.0 BlueOak-1.0.0'.split(' ');
+
 describe('what a release brings along', () => {
   const folder = mkdtempSync(join(tmpdir(), 'switchyard-licences-'));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -78,14 +82,14 @@ describe('what a release brings along', () => {
   test('each package of the bill is in the list with its licence, and all are permissive', () => {
     for (const { 'bom-ref': ref, licenses } of bill.components) {
       const [id] = licenses.map(({ license }) => license.id);
-      expect(['MIT', 'ISC', 'BSD-2-Clause', 'BSD-3-Clause', 'Apache-2.0', '0BSD']).toContain(id);
+      expect(PERMISSIVE).toContain(id);
       expect(list).toContain(`\n${ref}: ${id}\n`);
     }
     expect(list.match(/Permission (is hereby granted|to use, copy)/g)?.length).toBeGreaterThan(50);
   });
 
   test('both are written before a release is packed, and packed with it', () => {
-    expect(manifest.scripts['dist']).toMatch(/npm run licences && electron-builder$/);
+    expect(manifest.scripts['dist']).toMatch(/npm run licences && node scripts\/dist\.mjs$/);
     const packing = readFileSync(join(ROOT, 'electron-builder.yml'), 'utf8');
     expect(packing).toMatch(/^extraResources:\n {2}- from: dist\/licences\n {4}to: licences$/m);
   });

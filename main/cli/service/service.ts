@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { existsSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { homedir, userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -104,6 +104,15 @@ async function remove({ file, remove: commands, forget }: Service): Promise<Comm
     { removed: file },
     `Removed ${file}. Settings and keys stay in the data directory.`,
   );
+}
+
+/** Removes the user's service if it runs this very program; null where there is none. */
+export async function removeOwnService(input: Input): Promise<CommandOutcome | null> {
+  const program = thisProgram(input.env);
+  const own = serviceOfUser(program, input);
+  const [, script = ''] = program.command;
+  const isOwn = existsSync(own.file) && readFileSync(own.file, own.encoding).includes(script);
+  return isOwn ? remove(own) : null;
 }
 
 async function status({ file, isActive, log }: Service): Promise<CommandOutcome> {

@@ -1,4 +1,4 @@
-import { useCallback, useState } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import type { Access } from '../../api/access.ts';
 import { formatDuration } from '../../text/format.ts';
 import { CodeLine } from '../../ui/code-line.tsx';
@@ -13,14 +13,20 @@ interface AboutProps {
   readonly access: Access;
   readonly baseUrl: string;
   readonly isLost: boolean;
+  /** The section that the address names; the tray's menu names this one. */
+  readonly opened: string | null;
 }
 
 /** Standing access, and what an owner looks up when something is wrong. */
-export function About({ access, baseUrl, isLost }: AboutProps) {
+export function About({ access, baseUrl, isLost, opened }: AboutProps) {
+  const top = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (opened === 'about') top.current?.scrollIntoView();
+  }, [opened]);
   const about = useReading(access.about, null, null, { longestMs: READ_AGAIN_MS });
   const tunnel = sshLine(location.href, baseUrl);
   return (
-    <section className="panel about" aria-labelledby="about-title">
+    <section className="panel about" aria-labelledby="about-title" ref={top}>
       <h2 id="about-title">{t.about.title}</h2>
       {about.value !== null && (
         <dl className="facts">
@@ -45,7 +51,7 @@ export function About({ access, baseUrl, isLost }: AboutProps) {
 const READ_AGAIN_MS = 60_000;
 const { log } = t.about;
 
-function Log({ access, isLost }: Omit<AboutProps, 'baseUrl'>) {
+function Log({ access, isLost }: Pick<AboutProps, 'access' | 'isLost'>) {
   const [lines, setLines] = useState<readonly string[] | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const show = useCallback(async () => {

@@ -1,5 +1,12 @@
 import { chosenOf, isHidden, isOn, textOf, type Draft } from './draft.ts';
-import { hintOf, isNoneByDefault, placeholderOf, sourceWords, unitOf } from './setting-text.ts';
+import {
+  hintOf,
+  isNoneByDefault,
+  isSaved,
+  placeholderOf,
+  sourceWords,
+  unitOf,
+} from './setting-text.ts';
 import type { Field } from './field.ts';
 import { ChoiceField } from './choice-field.tsx';
 import { Switch } from '../../ui/switch.tsx';
@@ -20,7 +27,7 @@ export function SettingField(props: SettingFieldProps) {
   const { field, draft, error, disabled, onDraft } = props;
   const held = field.source === 'env';
   const noteId = `${field.path}-note`;
-  const resets = field.source === 'file' && draft !== null;
+  const resets = isSaved(field) && draft !== null;
   const goDefault = (): void => {
     onDraft(null);
     // The button goes with that.
@@ -139,7 +146,7 @@ function Note({ field, draft, error, held }: PartProps) {
   if (held) return words.held(<code>{field.env}</code>);
   const isLeft = draft === null && field.kind !== 'choice';
   const later = field.restart ? words.afterRestart : '';
-  const hidden = isHidden(field) && field.source === 'file';
+  const hidden = isHidden(field) && isSaved(field);
   const parts =
     isLeft || draft === ''
       ? [words.goesBack, later]

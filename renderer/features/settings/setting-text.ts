@@ -9,18 +9,29 @@ import { t } from '../../text/t.ts';
 const words = t.settings;
 const { summary } = words;
 
-export function sourceWords({ value, source }: Pick<Field, 'value' | 'source'>): string {
+export function sourceWords({
+  value,
+  source,
+  kind,
+}: Pick<Field, 'value' | 'source' | 'kind'>): string {
   switch (source) {
     case 'env':
       return words.sources.env;
     case 'file':
-      return words.sources.file;
+      return kind === 'secret' || kind === 'secrets'
+        ? words.sources.secretFile
+        : words.sources.file;
+    case 'keychain':
+      return words.sources.keychain;
     case 'default':
       return isNone(value) ? words.sources.notSet : words.sources.default;
     default:
       return assertNever(source, 'source');
   }
 }
+
+export const isSaved = ({ source }: Pick<Field, 'source'>): boolean =>
+  source === 'file' || source === 'keychain';
 
 export function placeholderOf(field: Field, draft: Draft | undefined): string {
   const { kind, value } = field;
