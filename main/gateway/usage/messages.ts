@@ -47,9 +47,15 @@ interface PartRow {
   readonly figures: UsageFigures;
 }
 
+interface KeyRow {
+  readonly key: string;
+  readonly figures: UsageFigures;
+}
+
 export interface HistoryRows {
   readonly points: readonly UpstreamAt[];
   readonly parts: readonly PartRow[];
+  readonly keys: readonly KeyRow[];
   readonly today: UsageFigures;
   readonly thisMonth: UsageFigures;
 }

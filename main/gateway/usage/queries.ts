@@ -37,8 +37,8 @@ const ADDED = FIGURE_NAMES.map((name) => `${name} = ${name} + excluded.${name}`)
 
 export function createUsageQueries(db: Database): UsageQueries {
   const add = db.prepare(
-    `INSERT INTO usage (span, at, upstream, provider, model, ${COLUMNS})
-     VALUES (@span, @at, @upstream, @provider, @model, ${VALUES})
+    `INSERT INTO usage (span, at, upstream, provider, model, key, ${COLUMNS})
+     VALUES (@span, @at, @upstream, @provider, @model, @key, ${VALUES})
      ON CONFLICT DO UPDATE SET ${ADDED}`,
   );
   const addRow = db.prepare('INSERT INTO requests (done, json) VALUES (?, ?)');
@@ -49,15 +49,20 @@ export function createUsageQueries(db: Database): UsageQueries {
   const rows = db.prepare('SELECT json FROM requests ORDER BY id DESC LIMIT ?').pluck();
   const points = db.prepare(
     `SELECT at - (at - @from) % @groupMs AS at, upstream, ${SUMS} FROM usage
-     WHERE span = @span AND at >= @from GROUP BY 1, 2 ORDER BY 1, 2`,
+     WHERE span = @span AND at >= @from AND key = '' GROUP BY 1, 2 ORDER BY 1, 2`,
   );
   const parts = db.prepare(
     `SELECT upstream, provider, model, ${SUMS} FROM usage
      WHERE span = @span AND at >= @from AND upstream <> '' GROUP BY 1, 2, 3
      ORDER BY sum(inputTokens + outputTokens) DESC, sum(calls) DESC LIMIT ${MAX_PARTS}`,
   );
+  const keys = db.prepare(
+    `SELECT key, ${SUMS} FROM usage
+     WHERE span = @span AND at >= @from AND key <> '' GROUP BY 1
+     ORDER BY sum(inputTokens + outputTokens) DESC, sum(calls) DESC LIMIT ${MAX_PARTS}`,
+  );
   const since = db.prepare(
-    `SELECT ${SUMS} FROM usage WHERE span = 'day' AND at >= ? AND upstream = ''`,
+    `SELECT ${SUMS} FROM usage WHERE span = 'day' AND at >= ? AND upstream = '' AND key = ''`,
   );
   const dropOld = db.prepare('DELETE FROM usage WHERE span = ? AND at < ?');
   const dropMany = db.prepare(
@@ -96,6 +101,10 @@ export function createUsageQueries(db: Database): UsageQueries {
           readonly provider: string;
           readonly model: string;
         }),
+        figures: figuresOf(row),
+      })),
+      keys: keys.all({ span, from }).map((row) => ({
+        ...(row as { readonly key: string }),
         figures: figuresOf(row),
       })),
       today: figuresOf(since.get(dayFrom)),

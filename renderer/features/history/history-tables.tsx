@@ -49,6 +49,40 @@ export function PartTable({ report, nameOf }: PartsProps) {
   );
 }
 
+/** What the requests with each key came to. */
+export function KeyTable({ report: { keys, currency } }: Pick<PartsProps, 'report'>) {
+  return (
+    <section className="history-scroll" {...FOCUSABLE} aria-label="By key">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Key</th>
+            <th scope="col">Requests</th>
+            <th scope="col">Failed</th>
+            <th scope="col">Tokens in</th>
+            <th scope="col">Tokens out</th>
+            <th scope="col">Spent</th>
+            <th scope="col">Saved</th>
+          </tr>
+        </thead>
+        <tbody>
+          {keys.map(({ key, figures }) => (
+            <tr key={key}>
+              <th scope="row">{key}</th>
+              <td>{formatCount(figures.calls)}</td>
+              <td>{formatCount(figures.failures)}</td>
+              <td>{formatCount(figures.inputTokens)}</td>
+              <td>{formatCount(figures.outputTokens)}</td>
+              <td>{moneyText(figures.spentNano, currency)}</td>
+              <td>{moneyText(figures.savedNano, currency)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
 /** The figures of the charts. */
 export function StepTable({ report }: { readonly report: HistoryReport }) {
   return (

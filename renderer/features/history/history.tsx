@@ -7,7 +7,7 @@ import { formatCount } from '../../text/format.ts';
 import { useReading } from '../../ui/use-reading.ts';
 import { Chart } from './chart.tsx';
 import { MEASURES, moneyText, RANGE_NAMES } from './history-model.ts';
-import { PartTable, StepTable } from './history-tables.tsx';
+import { KeyTable, PartTable, StepTable } from './history-tables.tsx';
 
 interface HistoryProps {
   readonly range: HistoryRange;
@@ -72,6 +72,7 @@ export function History({ range, history, upstreams, revision }: HistoryProps) {
           </div>
           <StepTable report={report} />
           {report.parts.length > 0 && <PartTable report={report} nameOf={nameOf} />}
+          {report.keys.length > 0 && <KeyTable report={report} />}
         </>
       )}
     </section>
