@@ -7,6 +7,7 @@ const DEEDS: Readonly<Record<NamedReason, string>> = {
   no_provider: 'had no machine available',
   circuit_open: 'had its circuit open',
   zero_spend: 'was skipped because it is paid',
+  budget: 'had spent its budget',
   paused: 'was paused',
   disabled: 'was switched off',
   predicted_slow: 'was predicted to be slow',

@@ -7,6 +7,7 @@ const WORDS: Readonly<Record<NamedReason, string>> = {
   no_provider: 'no machine available',
   circuit_open: 'circuit open',
   zero_spend: 'skipped: paid',
+  budget: 'budget spent',
   paused: 'paused',
   disabled: 'switched off',
   predicted_slow: 'predicted slow',

@@ -1,5 +1,6 @@
 import type { UsageFigures } from '#shared/usage.ts';
 import type { RequestRow } from '#shared/live.ts';
+import type { SpentRow } from './budgets.ts';
 import type { Increment } from './tally.ts';
 
 /*
@@ -72,6 +73,7 @@ export type UsageReply =
       readonly warning: string | null;
       /** The newest requests, newest first, as JSON. */
       readonly rows: readonly string[];
+      readonly spent: readonly SpentRow[];
     }
   | { readonly kind: 'unusable'; readonly message: string }
   /** Why the write failed; null where it did not. */

@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { FIGURE_NAMES, type UsageFigures } from '#shared/usage.ts';
 import { dayOf } from '../../platform/dates.ts';
 import type { HistoryQuery, HistoryRows, Span, UsageWrite } from './messages.ts';
+import type { SpentRow } from './budgets.ts';
 import { HOUR_MS } from './spans.ts';
 
 export interface UsageQueries {
@@ -9,6 +10,8 @@ export interface UsageQueries {
   history(query: HistoryQuery): HistoryRows;
   /** Newest first, as JSON. */
   rows(limit: number): readonly string[];
+  /** What upstreams have cost since these times. */
+  spent(dayFrom: number, monthFrom: number): readonly SpentRow[];
   /** Deletes what is too old or too much. */
   prune(nowMs: number): void;
 }
@@ -64,6 +67,11 @@ export function createUsageQueries(db: Database): UsageQueries {
   const since = db.prepare(
     `SELECT ${SUMS} FROM usage WHERE span = 'day' AND at >= ? AND upstream = '' AND key = ''`,
   );
+  const spent = db.prepare(
+    `SELECT upstream, sum(CASE WHEN at >= ? THEN spentNano ELSE 0 END) AS dayNano,
+       sum(spentNano) AS monthNano FROM usage
+     WHERE span = 'day' AND at >= ? AND upstream <> '' GROUP BY 1`,
+  );
   const dropOld = db.prepare('DELETE FROM usage WHERE span = ? AND at < ?');
   const dropMany = db.prepare(
     `DELETE FROM usage WHERE span = @span AND at <=
@@ -111,6 +119,7 @@ export function createUsageQueries(db: Database): UsageQueries {
       thisMonth: figuresOf(since.get(monthFrom)),
     }),
     rows: (limit) => rows.all(limit) as string[],
+    spent: (dayFrom, monthFrom) => spent.all(dayFrom, monthFrom) as SpentRow[],
     prune: (nowMs) => prune.immediate(nowMs),
   };
 }

@@ -10,6 +10,7 @@ import type {
 } from '#shared/usage.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
+import type { Budgets } from './budgets.ts';
 import type { HistoryRows } from './messages.ts';
 import { costNano, priceInstead, priceOf } from './prices.ts';
 import { queryOf } from './spans.ts';
@@ -51,7 +52,15 @@ const WRITE_DELAY_MS = 500;
 
 export function createUsageRecorder(
   store: UsageStore,
-  { clock, config }: { readonly clock: Clock; readonly config: () => Config },
+  {
+    clock,
+    config,
+    budgets,
+  }: {
+    readonly clock: Clock;
+    readonly config: () => Config;
+    readonly budgets: Pick<Budgets, 'spent'>;
+  },
 ): UsageRecorder {
   const tally = createTally();
   let rows: RequestRow[] = [];
@@ -78,8 +87,9 @@ export function createUsageRecorder(
 
   return {
     callEnded(call) {
-      if (!store.isKept) return;
       const used = figuresOf(call, config());
+      budgets.spent(call.upstream, used.spentNano ?? 0);
+      if (!store.isKept) return;
       const isCounted = { calls: 1, failures: Number(call.isFailure) };
       const { upstream, provider, model, key } = call;
       add({ ...ALL, upstream, provider: provider ?? '', model }, { ...used, ...isCounted });

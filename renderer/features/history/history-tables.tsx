@@ -19,7 +19,9 @@ export function PartTable({ report, nameOf }: PartsProps) {
         <thead>
           <tr>
             <th scope="col">Upstream</th>
-            <th scope="col">Model</th>
+            <th scope="col" className="history-name">
+              Model
+            </th>
             <th scope="col">Calls</th>
             <th scope="col">Failed</th>
             <th scope="col">Tokens in</th>
@@ -33,7 +35,7 @@ export function PartTable({ report, nameOf }: PartsProps) {
           {parts.map(({ upstream, provider, model, figures }) => (
             <tr key={`${upstream} ${provider} ${model}`}>
               <th scope="row">{nameOf(upstream) + (provider === null ? '' : ` · ${provider}`)}</th>
-              <td>{model ?? '–'}</td>
+              <td className="history-name">{model ?? '–'}</td>
               <td>{formatCount(figures.calls)}</td>
               <td>{formatCount(figures.failures)}</td>
               <td>{formatCount(figures.inputTokens)}</td>

@@ -1,3 +1,4 @@
+import type { UpstreamReport } from '#shared/status.ts';
 import { formatPlural } from '../../text/format.ts';
 import type { NoProviderCause } from './condition.ts';
 import type { Station } from './upstream-list.ts';
@@ -27,6 +28,7 @@ export function problemAt(station: Station): Problem | null {
     case 'failing':
       return { what: `${label} is failing${error}.`, todo: repair(station) };
     case 'skipped':
+      if (condition.reason === 'budget') return budgetProblem(report);
       return isLasting(condition.reason) ? skipProblem(station, condition.reason) : null;
     case 'no-provider':
       return noProviderProblem(label, condition.cause);
@@ -40,8 +42,29 @@ export function problemAt(station: Station): Problem | null {
           }
         : null;
     default:
-      return null;
+      return nearBudget(report);
   }
+}
+
+/** The same share as the gateway's log. */
+const WARNED_SHARE = 0.8;
+
+function nearBudget(report: UpstreamReport): Problem | null {
+  const { label, budget } = report;
+  if (budget === undefined || budget.spent < WARNED_SHARE * budget.limit) return null;
+  const what = `${label} has spent over 80 % of its budget for the ${budget.period}.`;
+  return { what, todo: raiseBudget(report) };
+}
+
+function budgetProblem(report: UpstreamReport): Problem {
+  const period = report.budget?.period ?? 'day';
+  const what = `${report.label} has spent its budget for the ${period}.`;
+  return { what, todo: raiseBudget(report) };
+}
+
+function raiseBudget({ id, budget }: UpstreamReport): string {
+  const name = `SWITCHYARD_${id.toUpperCase()}_BUDGET_${budget?.period.toUpperCase() ?? 'DAY'}`;
+  return `To raise it: Settings, or ${name}.`;
 }
 
 function noProviderProblem(label: string, cause: NoProviderCause): Problem | null {

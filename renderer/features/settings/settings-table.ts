@@ -20,6 +20,8 @@ const UPSTREAM_LABELS: Readonly<Record<string, string>> = {
   priceInput: 'Price of input',
   priceOutput: 'Price of output',
   priceCached: 'Price of cached input',
+  budgetDay: 'Budget for a day',
+  budgetMonth: 'Budget for a month',
 };
 
 const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
