@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
 import type { HistoryReport } from '#shared/usage.ts';
+import { systemClock } from '../../main/platform/clock.ts';
+import { createLog, type LogFormat } from '../../main/platform/log.ts';
 import { chat, chatStream, HELLO, startChat } from '../support/client.ts';
 import { chance } from '../support/chance.ts';
 import { startGateway, startWithHistory } from '../support/gateway.ts';
@@ -167,6 +169,28 @@ test('requests and history are there again after a restart', async () => {
   const { parts, today } = await history(second.url);
   expect([today.calls, today.inputTokens, today.outputTokens]).toEqual([1, 7, 2]);
   expect(parts.map(({ upstream: id, model }) => [id, model])).toEqual([['hosted_a', 'm']]);
+});
+
+test.each<[format: LogFormat, line: RegExp]>([
+  [
+    'text',
+    /^\S+ info {2}request id=\S+ model=m stream=true key="key 1" state=done upstream=hosted_a status=200 fallbackReason=none firstContentMs=\d+ ms=\d+ inputTokens=7 outputTokens=2 tokensEstimated=false\n$/,
+  ],
+  [
+    'json',
+    /^\{"time":"[^"]+","level":"info","event":"request","id":"[^"]+","model":"m","stream":true,"key":"key 1","state":"done","upstream":"hosted_a","status":200,"fallbackReason":"none","firstContentMs":\d+,"ms":\d+,"inputTokens":7,"outputTokens":2,"tokensEstimated":false\}\n$/,
+  ],
+])('each request is one line of the log with its times and tokens, as %s', async (format, line) => {
+  const lines: string[] = [];
+  const log = createLog({ level: 'info', format, write: (text) => void lines.push(text) });
+  const upstream = await startUpstream(tells);
+  const key = 'first-key-of-1234';
+  const settings = { HOSTED_A_BASE_URL: upstream.url, API_KEYS: key };
+  const gateway = await startGateway(settings, systemClock, log);
+  await chat(gateway.url, STREAM, bearer(key));
+  expect(lines.filter((each) => each.includes('request')).map((each) => line.test(each))).toEqual([
+    true,
+  ]);
 });
 
 test('without a database routing goes on, and the history says why it is empty', async () => {

@@ -15,7 +15,7 @@ export const FILTER_LABELS: Readonly<Record<RequestFilter, string>> = {
   failed: 'Failed',
 };
 
-export const FACETS = ['upstream', 'machine', 'model', 'reason'] as const;
+export const FACETS = ['upstream', 'machine', 'model', 'key', 'reason'] as const;
 export type Facet = (typeof FACETS)[number];
 
 /** What the shown requests have in common beside their outcome. */
@@ -47,6 +47,7 @@ const FACET_VALUES: Readonly<Record<Facet, (row: RequestRow) => readonly string[
     ...(model === null ? [] : [model]),
     ...attempts.flatMap((attempt) => attempt.model ?? []),
   ],
+  key: ({ key }) => (key === null ? [] : [key]),
   reason: ({ attempts, fallbackReason }) => [
     ...attempts.flatMap(({ reason }) => reason ?? []),
     ...parseFallbackReason(fallbackReason).map(({ reason }) => reason),

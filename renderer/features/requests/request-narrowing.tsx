@@ -16,6 +16,7 @@ const ALL_WORDS: Readonly<Record<Facet, string>> = {
   upstream: 'All upstreams',
   machine: 'All machines',
   model: 'All models',
+  key: 'All keys',
   reason: 'All reasons',
 };
 
