@@ -66,6 +66,7 @@ export function Live(props: LiveProps) {
       {route.page === 'overview' && (
         <Overview
           {...{ data, line, headline, now, control, settings, actions, agent }}
+          history={props.history}
           isHeld={details.id !== null}
           onSelect={select}
         />

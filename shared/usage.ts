@@ -64,6 +64,12 @@ export interface HistoryPart {
   readonly figures: UsageFigures;
 }
 
+/** What the requests with a key came to in the range. */
+export interface HistoryKey {
+  readonly key: string;
+  readonly figures: UsageFigures;
+}
+
 export interface HistoryPoint {
   /** Start of the step, in milliseconds since the epoch. */
   readonly at: number;
@@ -82,6 +88,8 @@ export interface HistoryReport {
   readonly points: readonly HistoryPoint[];
   /** At most 200, most tokens first. */
   readonly parts: readonly HistoryPart[];
+  /** The same. */
+  readonly keys: readonly HistoryKey[];
   readonly today: UsageFigures;
   readonly thisMonth: UsageFigures;
   readonly currency: string;

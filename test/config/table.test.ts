@@ -20,6 +20,8 @@ function remote(prefix: string, timeoutMs: number): Record<string, unknown> {
     [`${prefix}_PRICE_INPUT`]: null,
     [`${prefix}_PRICE_OUTPUT`]: null,
     [`${prefix}_PRICE_CACHED`]: null,
+    [`${prefix}_BUDGET_DAY`]: null,
+    [`${prefix}_BUDGET_MONTH`]: null,
     [`${prefix}_PROTOCOLS`]: 'auto',
   };
 }

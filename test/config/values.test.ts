@@ -98,7 +98,13 @@ const KINDS: {
     allowed: /percentage from 0 to 100/,
   },
   {
-    names: [...each('PRICE_INPUT'), ...each('PRICE_OUTPUT'), ...each('PRICE_CACHED')],
+    names: [
+      ...each('PRICE_INPUT'),
+      ...each('PRICE_OUTPUT'),
+      ...each('PRICE_CACHED'),
+      ...each('BUDGET_DAY'),
+      ...each('BUDGET_MONTH'),
+    ],
     good: [
       ['0', 0],
       ['2.5', 2.5],

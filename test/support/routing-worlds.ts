@@ -214,7 +214,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
       identity: { reader: true, control: false, authorization: null, key: null, keyName: null },
       cors: {},
     };
-    const { circuits, predictions, warmup, logs } = monitor;
+    const { circuits, predictions, warmup, logs, budgets } = monitor;
     const handled = handleChat(req, res, caller, {
       http,
       clock,
@@ -230,6 +230,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
       support: createEndpointSupport(clock),
       usageSupport: createUsageSupport(clock),
       warmup,
+      budgets,
       observe: (about) => logs.begin(about),
       pickLocal,
       random: () => 0.5,

@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest';
 import type { HistoryReport } from '#shared/usage.ts';
+import { systemClock } from '../../main/platform/clock.ts';
+import { createLog, type LogFormat } from '../../main/platform/log.ts';
 import { chat, chatStream, HELLO, startChat } from '../support/client.ts';
 import { chance } from '../support/chance.ts';
 import { startGateway, startWithHistory } from '../support/gateway.ts';
-import { send } from '../support/http.ts';
+import { readExposition } from '../support/exposition.ts';
+import { bearer, send } from '../support/http.ts';
 import {
   chunk,
   completion,
@@ -31,8 +34,8 @@ const usageChunk = (prompt: number, output: number, cached = 0) =>
 
 const STREAM = { ...HELLO, model: 'm', stream: true };
 
-async function history(url: string, range = 'hour'): Promise<HistoryReport> {
-  const { text } = await send(`${url}/api/v1/history?range=${range}`);
+async function history(url: string, headers = {}): Promise<HistoryReport> {
+  const { text } = await send(`${url}/api/v1/history?range=hour`, { headers });
   return JSON.parse(text) as HistoryReport;
 }
 
@@ -122,6 +125,38 @@ test('money: what a hosted upstream costs is spent, what local does is saved', a
   expect(thisMonth.spentNano).toBe(today.spentNano);
 });
 
+test('usage is counted by the name of the key, beside that of all', async () => {
+  const upstream = await startUpstream(tells);
+  const keys = ['first-key-of-1234', 'second-key-of-12'];
+  const gateway = await startWithHistory({
+    HOSTED_A_BASE_URL: upstream.url,
+    HOSTED_A_PRICE_OUTPUT: '1000',
+    API_KEYS: keys.join(','),
+  });
+  const [first = '', second = ''] = keys;
+  for (const key of [first, second, first]) await chat(gateway.url, STREAM, bearer(key));
+  const report = await history(gateway.url, bearer(first));
+  const by = report.keys.map(
+    ({ key, figures: { calls, inputTokens, outputTokens, spentNano } }) => [
+      key,
+      calls,
+      inputTokens,
+      outputTokens,
+      spentNano / 1e9,
+    ],
+  );
+  expect(by).toEqual([
+    ['key 1', 2, 14, 4, 0.004],
+    ['key 2', 1, 7, 2, 0.002],
+  ]);
+  expect([report.today.calls, report.today.inputTokens]).toEqual([3, 21]);
+  expect(report.points.map(({ figures }) => figures.calls)).toEqual([3]);
+  const metrics = await send(`${gateway.url}/metrics`, { headers: bearer(first) });
+  const { series } = readExposition(metrics.text).get('switchyard_key_tokens_total') ?? {};
+  expect(series?.get('{"key":"key 1","type":"input"}')).toBe(14);
+  expect(series?.get('{"key":"key 2","type":"output"}')).toBe(2);
+});
+
 test('requests and history are there again after a restart', async () => {
   const upstream = await startUpstream(tells);
   const settings = { HOSTED_A_BASE_URL: upstream.url };
@@ -134,6 +169,28 @@ test('requests and history are there again after a restart', async () => {
   const { parts, today } = await history(second.url);
   expect([today.calls, today.inputTokens, today.outputTokens]).toEqual([1, 7, 2]);
   expect(parts.map(({ upstream: id, model }) => [id, model])).toEqual([['hosted_a', 'm']]);
+});
+
+test.each<[format: LogFormat, line: RegExp]>([
+  [
+    'text',
+    /^\S+ info {2}request id=\S+ model=m stream=true key="key 1" state=done upstream=hosted_a status=200 fallbackReason=none firstContentMs=\d+ ms=\d+ inputTokens=7 outputTokens=2 tokensEstimated=false\n$/,
+  ],
+  [
+    'json',
+    /^\{"time":"[^"]+","level":"info","event":"request","id":"[^"]+","model":"m","stream":true,"key":"key 1","state":"done","upstream":"hosted_a","status":200,"fallbackReason":"none","firstContentMs":\d+,"ms":\d+,"inputTokens":7,"outputTokens":2,"tokensEstimated":false\}\n$/,
+  ],
+])('each request is one line of the log with its times and tokens, as %s', async (format, line) => {
+  const lines: string[] = [];
+  const log = createLog({ level: 'info', format, write: (text) => void lines.push(text) });
+  const upstream = await startUpstream(tells);
+  const key = 'first-key-of-1234';
+  const settings = { HOSTED_A_BASE_URL: upstream.url, API_KEYS: key };
+  const gateway = await startGateway(settings, systemClock, log);
+  await chat(gateway.url, STREAM, bearer(key));
+  expect(lines.filter((each) => each.includes('request')).map((each) => line.test(each))).toEqual([
+    true,
+  ]);
 });
 
 test('without a database routing goes on, and the history says why it is empty', async () => {

@@ -11,6 +11,7 @@ const WORDS: Readonly<Record<Exclude<FallbackReason, `http_${number}`>, string>>
   no_provider: 'no machine is available',
   circuit_open: 'skipped after repeated failures',
   zero_spend: 'skipped, as only local may be called',
+  budget: 'skipped, as its budget is spent',
   paused: 'paused by its owner',
   disabled: 'switched off',
   predicted_slow: 'skipped, as it would be slow',

@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import type { Tokens } from '#shared/usage.ts';
 import type { Attempt } from '../routing/attempts.ts';
-import type { Dispatch, FallbackPlan } from '../routing/fallback-plan.ts';
+import type { Dispatch } from '../routing/candidate.ts';
+import type { FallbackPlan } from '../routing/fallback-plan.ts';
 import type { RequestContext } from '../routing/router.ts';
 import type { StreamTranslator } from '../upstream/answer-translation.ts';
 import type { AnswerSeen, StreamSeen } from '../upstream/attempt.ts';

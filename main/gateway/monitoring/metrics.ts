@@ -35,7 +35,7 @@ export function metricsOf(figures: Figures): Family[] {
   return [
     ...requestFamilies(figures.traffic),
     endpointRequests(figures.traffic),
-    keyRequests(figures.traffic),
+    ...keyFamilies(figures.traffic),
     ...admission(status),
     ...callFamilies(figures.traffic),
     ...tokenFamilies(figures.traffic),
@@ -121,9 +121,24 @@ function endpointRequests({ byEndpoint }: TrafficView): Family {
   return family('counter', 'switchyard_endpoint_requests_total', help, points);
 }
 
-function keyRequests({ byKey }: TrafficView): Family {
-  const points = [...byKey].map(([key, { requests }]): Point => [{ key }, requests]);
-  return family('counter', 'switchyard_key_requests_total', 'Requests ended, by key.', points);
+function keyFamilies({ byKey }: TrafficView): Family[] {
+  return [
+    family(
+      'counter',
+      'switchyard_key_requests_total',
+      'Requests ended, by key.',
+      [...byKey].map(([key, { requests }]): Point => [{ key }, requests]),
+    ),
+    family(
+      'counter',
+      'switchyard_key_tokens_total',
+      'Tokens of the requests that ended, by key.',
+      [...byKey].flatMap(([key, { inputTokens, outputTokens }]): Point[] => [
+        [{ key, type: 'input' }, inputTokens],
+        [{ key, type: 'output' }, outputTokens],
+      ]),
+    ),
+  ];
 }
 
 function tokenFamilies({ upstreams }: TrafficView): Family[] {

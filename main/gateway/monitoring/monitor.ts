@@ -11,6 +11,7 @@ import { dualTimeOf } from '../circuits/deadline.ts';
 import { createPredictions, type Predictions } from '../routing/ttft-predictions.ts';
 import { createWarmup, type WarmupRunner } from '../routing/warmup.ts';
 import type { LocalChoice } from '../upstream/call.ts';
+import { type Budgets, createBudgets } from '../usage/budgets.ts';
 import { createUsageRecorder, type UsageRecorder } from '../usage/recorder.ts';
 import type { UsageStore } from '../usage/store.ts';
 import { createLatencies, createStats, type Latencies, type Stats } from './counters.ts';
@@ -54,6 +55,7 @@ export interface Monitor {
   readonly warmup: WarmupRunner;
   readonly feed: LiveFeed;
   readonly usage: UsageRecorder;
+  readonly budgets: Budgets;
   /** What has happened since the start. */
   readonly traffic: Traffic;
   readonly status: (forceZeroHeader: string, scope?: StatusScope) => StatusReport;
@@ -85,6 +87,7 @@ export function createMonitor(deps: MonitorDeps): Monitor {
     state.changed();
     feed.changed();
   });
+  const budgets = createBudgets(deps.usage.spent, { ...deps, changed: () => feed.changed() });
   const saved = { stats, outcomes, circuits, latencies, predictions, warmup };
   const state = deps.keep(() => stateToSave(saved, config()));
   restoreState(state.load(), saved, config());
@@ -107,6 +110,7 @@ export function createMonitor(deps: MonitorDeps): Monitor {
       now: dualTimeOf(clock),
       forceZeroHeader,
       admission: deps.admission(),
+      budgetAt: (id) => budgets.at(id),
     });
   };
   const feed = createLiveFeed({
@@ -120,7 +124,7 @@ export function createMonitor(deps: MonitorDeps): Monitor {
     outcomes: () => outcomes.view(),
     app,
   });
-  const usage = createUsageRecorder(deps.usage, deps);
+  const usage = createUsageRecorder(deps.usage, { clock, config, budgets });
   const traffic = createTraffic();
   const logs = createRequestLogs({
     clock,
@@ -143,6 +147,7 @@ export function createMonitor(deps: MonitorDeps): Monitor {
     warmup,
     feed,
     usage,
+    budgets,
     traffic,
     status,
     async flush() {

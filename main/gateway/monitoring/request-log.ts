@@ -255,6 +255,7 @@ class OpenAttempt implements AttemptObserver {
       upstream,
       provider,
       model: model.slice(0, MAX_MODEL_LENGTH),
+      key: this.#request.row.key,
       cause: this.#start.cause,
       reason,
       isFailure,

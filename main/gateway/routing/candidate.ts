@@ -39,6 +39,12 @@ export interface Candidate {
   outcomes(until: AdmittedCall | null): readonly UpstreamOutcome[];
 }
 
+/** An admitted call and the candidate that its outcome is reported to. */
+export interface Dispatch {
+  readonly candidate: Candidate;
+  readonly admitted: AdmittedCall;
+}
+
 /** An upstream that is skipped without asking its circuit. */
 export class SkippedCandidate implements Candidate {
   readonly #skipped: Skipped;

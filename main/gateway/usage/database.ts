@@ -93,6 +93,7 @@ const SCHEMA: readonly string[] = [
      upstream TEXT NOT NULL,
      provider TEXT NOT NULL,
      model TEXT NOT NULL,
+     key TEXT NOT NULL,
      calls INTEGER NOT NULL,
      fallbacks INTEGER NOT NULL,
      failures INTEGER NOT NULL,
@@ -106,7 +107,7 @@ const SCHEMA: readonly string[] = [
      timedTokens INTEGER NOT NULL,
      spentNano INTEGER NOT NULL,
      savedNano INTEGER NOT NULL,
-     PRIMARY KEY (span, at, upstream, provider, model)
+     PRIMARY KEY (span, at, upstream, provider, model, key)
    ) STRICT, WITHOUT ROWID;
    CREATE TABLE requests (
      id INTEGER PRIMARY KEY,

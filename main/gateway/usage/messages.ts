@@ -1,5 +1,6 @@
 import type { UsageFigures } from '#shared/usage.ts';
 import type { RequestRow } from '#shared/live.ts';
+import type { SpentRow } from './budgets.ts';
 import type { Increment } from './tally.ts';
 
 /*
@@ -47,9 +48,15 @@ interface PartRow {
   readonly figures: UsageFigures;
 }
 
+interface KeyRow {
+  readonly key: string;
+  readonly figures: UsageFigures;
+}
+
 export interface HistoryRows {
   readonly points: readonly UpstreamAt[];
   readonly parts: readonly PartRow[];
+  readonly keys: readonly KeyRow[];
   readonly today: UsageFigures;
   readonly thisMonth: UsageFigures;
 }
@@ -66,6 +73,7 @@ export type UsageReply =
       readonly warning: string | null;
       /** The newest requests, newest first, as JSON. */
       readonly rows: readonly string[];
+      readonly spent: readonly SpentRow[];
     }
   | { readonly kind: 'unusable'; readonly message: string }
   /** Why the write failed; null where it did not. */

@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { FIGURE_NAMES, type UsageFigures } from '#shared/usage.ts';
 import { dayOf } from '../../platform/dates.ts';
 import type { HistoryQuery, HistoryRows, Span, UsageWrite } from './messages.ts';
+import type { SpentRow } from './budgets.ts';
 import { HOUR_MS } from './spans.ts';
 
 export interface UsageQueries {
@@ -9,6 +10,8 @@ export interface UsageQueries {
   history(query: HistoryQuery): HistoryRows;
   /** Newest first, as JSON. */
   rows(limit: number): readonly string[];
+  /** What upstreams have cost since these times. */
+  spent(dayFrom: number, monthFrom: number): readonly SpentRow[];
   /** Deletes what is too old or too much. */
   prune(nowMs: number): void;
 }
@@ -37,8 +40,8 @@ const ADDED = FIGURE_NAMES.map((name) => `${name} = ${name} + excluded.${name}`)
 
 export function createUsageQueries(db: Database): UsageQueries {
   const add = db.prepare(
-    `INSERT INTO usage (span, at, upstream, provider, model, ${COLUMNS})
-     VALUES (@span, @at, @upstream, @provider, @model, ${VALUES})
+    `INSERT INTO usage (span, at, upstream, provider, model, key, ${COLUMNS})
+     VALUES (@span, @at, @upstream, @provider, @model, @key, ${VALUES})
      ON CONFLICT DO UPDATE SET ${ADDED}`,
   );
   const addRow = db.prepare('INSERT INTO requests (done, json) VALUES (?, ?)');
@@ -49,15 +52,25 @@ export function createUsageQueries(db: Database): UsageQueries {
   const rows = db.prepare('SELECT json FROM requests ORDER BY id DESC LIMIT ?').pluck();
   const points = db.prepare(
     `SELECT at - (at - @from) % @groupMs AS at, upstream, ${SUMS} FROM usage
-     WHERE span = @span AND at >= @from GROUP BY 1, 2 ORDER BY 1, 2`,
+     WHERE span = @span AND at >= @from AND key = '' GROUP BY 1, 2 ORDER BY 1, 2`,
   );
   const parts = db.prepare(
     `SELECT upstream, provider, model, ${SUMS} FROM usage
      WHERE span = @span AND at >= @from AND upstream <> '' GROUP BY 1, 2, 3
      ORDER BY sum(inputTokens + outputTokens) DESC, sum(calls) DESC LIMIT ${MAX_PARTS}`,
   );
+  const keys = db.prepare(
+    `SELECT key, ${SUMS} FROM usage
+     WHERE span = @span AND at >= @from AND key <> '' GROUP BY 1
+     ORDER BY sum(inputTokens + outputTokens) DESC, sum(calls) DESC LIMIT ${MAX_PARTS}`,
+  );
   const since = db.prepare(
-    `SELECT ${SUMS} FROM usage WHERE span = 'day' AND at >= ? AND upstream = ''`,
+    `SELECT ${SUMS} FROM usage WHERE span = 'day' AND at >= ? AND upstream = '' AND key = ''`,
+  );
+  const spent = db.prepare(
+    `SELECT upstream, sum(CASE WHEN at >= ? THEN spentNano ELSE 0 END) AS dayNano,
+       sum(spentNano) AS monthNano FROM usage
+     WHERE span = 'day' AND at >= ? AND upstream <> '' GROUP BY 1`,
   );
   const dropOld = db.prepare('DELETE FROM usage WHERE span = ? AND at < ?');
   const dropMany = db.prepare(
@@ -98,10 +111,15 @@ export function createUsageQueries(db: Database): UsageQueries {
         }),
         figures: figuresOf(row),
       })),
+      keys: keys.all({ span, from }).map((row) => ({
+        ...(row as { readonly key: string }),
+        figures: figuresOf(row),
+      })),
       today: figuresOf(since.get(dayFrom)),
       thisMonth: figuresOf(since.get(monthFrom)),
     }),
     rows: (limit) => rows.all(limit) as string[],
+    spent: (dayFrom, monthFrom) => spent.all(dayFrom, monthFrom) as SpentRow[],
     prune: (nowMs) => prune.immediate(nowMs),
   };
 }

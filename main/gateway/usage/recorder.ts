@@ -10,6 +10,7 @@ import type {
 } from '#shared/usage.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
+import type { Budgets } from './budgets.ts';
 import type { HistoryRows } from './messages.ts';
 import { costNano, priceInstead, priceOf } from './prices.ts';
 import { queryOf } from './spans.ts';
@@ -21,6 +22,8 @@ export interface EndedCall {
   readonly upstream: UpstreamId;
   readonly provider: string | null;
   readonly model: string;
+  /** Name of the key of its request. */
+  readonly key: string | null;
   readonly cause: AttemptCause;
   /** Why it did not give the answer; null: it did, or its caller went away. */
   readonly reason: FallbackReason | null;
@@ -49,7 +52,15 @@ const WRITE_DELAY_MS = 500;
 
 export function createUsageRecorder(
   store: UsageStore,
-  { clock, config }: { readonly clock: Clock; readonly config: () => Config },
+  {
+    clock,
+    config,
+    budgets,
+  }: {
+    readonly clock: Clock;
+    readonly config: () => Config;
+    readonly budgets: Pick<Budgets, 'spent'>;
+  },
 ): UsageRecorder {
   const tally = createTally();
   let rows: RequestRow[] = [];
@@ -64,6 +75,11 @@ export function createUsageRecorder(
     rows = [];
   }
 
+  function addForAll(key: string | null, figures: Partial<UsageFigures>): void {
+    add(ALL, figures);
+    if (key !== null) add({ ...ALL, key }, figures);
+  }
+
   function add(place: Place, figures: Partial<UsageFigures>): void {
     tally.add({ at: minuteOf(clock.now()), ...place }, figures);
     cancelTimer ??= clock.after(WRITE_DELAY_MS, write);
@@ -71,18 +87,20 @@ export function createUsageRecorder(
 
   return {
     callEnded(call) {
-      if (!store.isKept) return;
       const used = figuresOf(call, config());
+      budgets.spent(call.upstream, used.spentNano ?? 0);
+      if (!store.isKept) return;
       const isCounted = { calls: 1, failures: Number(call.isFailure) };
-      const { upstream, provider, model } = call;
-      add({ upstream, provider: provider ?? '', model }, { ...used, ...isCounted });
-      add(ALL, used);
+      const { upstream, provider, model, key } = call;
+      add({ ...ALL, upstream, provider: provider ?? '', model }, { ...used, ...isCounted });
+      addForAll(key, used);
     },
     requestEnded(row) {
       if (!store.isKept) return;
       const isFailure = row.state === 'failed' || row.state === 'broken';
       const hasFallenBack = row.fallbackReason !== 'none';
-      add(ALL, { calls: 1, fallbacks: Number(hasFallenBack), failures: Number(isFailure) });
+      const ended = { calls: 1, fallbacks: Number(hasFallenBack), failures: Number(isFailure) };
+      addForAll(row.key, ended);
       rows.push(row);
     },
     async history(range) {
@@ -101,6 +119,7 @@ export function createUsageRecorder(
             ? [{ upstream, provider: provider || null, model: model || null, figures }]
             : [],
         ),
+        keys: found.keys,
         today: found.today,
         thisMonth: found.thisMonth,
         currency: config().gateway.currency,
@@ -118,12 +137,19 @@ interface Place {
   readonly upstream: string;
   readonly provider: string;
   readonly model: string;
+  readonly key: string;
 }
 
 /** The request as its caller sees it, whichever upstreams were called. */
-const ALL: Place = { upstream: '', provider: '', model: '' };
+const ALL: Place = { upstream: '', provider: '', model: '', key: '' };
 
-const NOTHING: HistoryRows = { points: [], parts: [], today: NO_USAGE, thisMonth: NO_USAGE };
+const NOTHING: HistoryRows = {
+  points: [],
+  parts: [],
+  keys: [],
+  today: NO_USAGE,
+  thisMonth: NO_USAGE,
+};
 
 function figuresOf(
   { upstream, tokens, firstTokenMs, outputMs }: EndedCall,

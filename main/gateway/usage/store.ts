@@ -2,6 +2,7 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
+import type { SpentRow } from './budgets.ts';
 import type {
   HistoryQuery,
   HistoryRows,
@@ -15,6 +16,8 @@ import type {
 export interface UsageStore {
   /** The newest requests at the start, newest first, as JSON. */
   readonly rows: readonly string[];
+  /** Money spent in the running day and month, at the start. */
+  readonly spent: readonly SpentRow[];
   /** False where nothing is ever kept: then nothing need be counted. */
   readonly isKept: boolean;
   /** Why nothing is kept; null while it is. */
@@ -29,6 +32,7 @@ export interface UsageStore {
 export function forgetfulStore(problem: string): UsageStore {
   return {
     rows: [],
+    spent: [],
     isKept: false,
     problem,
     write() {},
@@ -95,6 +99,7 @@ export async function openUsageStore(
   const send = (message: UsageMessage) => worker.postMessage(message, []);
   return {
     rows: first.rows,
+    spent: first.spent,
     isKept: true,
     get problem() {
       if (isOver) return ENDED;

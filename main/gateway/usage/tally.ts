@@ -10,6 +10,8 @@ export interface Place {
   readonly provider: string;
   /** Empty without one. */
   readonly model: string;
+  /** Name of the key, of the requests that came with it; empty for those of all. */
+  readonly key: string;
 }
 
 export interface Increment {
@@ -56,8 +58,8 @@ export interface Tally {
 
 export function createTally(): Tally {
   let increments = new Map<string, Increment>();
-  const keyOf = ({ at, upstream, provider, model }: Place) =>
-    JSON.stringify([at, upstream, provider, model]);
+  const keyOf = ({ at, upstream, provider, model, key }: Place) =>
+    JSON.stringify([at, upstream, provider, model, key]);
   return {
     add(given, figures) {
       const isFull = increments.size >= MAX_PLACES && !increments.has(keyOf(given));

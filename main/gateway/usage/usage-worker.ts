@@ -1,4 +1,6 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { dayOf, monthOf } from '../../platform/dates.ts';
+import type { SpentRow } from './budgets.ts';
 import { codeOf, openUsageDatabase } from './database.ts';
 import type { UsageMessage, UsageReply, UsageWorkerData } from './messages.ts';
 import { createUsageQueries } from './queries.ts';
@@ -58,9 +60,11 @@ function serve(port: MessagePort, { path, nowMs }: UsageWorkerData): void {
   }
 
   let rows: readonly string[] = [];
+  let spent: readonly SpentRow[] = [];
   attempt(() => pruneHourly(nowMs));
   attempt(() => (rows = queries.rows(ROWS_AT_START)));
-  say({ kind: 'opened', warning, rows });
+  attempt(() => (spent = queries.spent(dayOf(nowMs), monthOf(nowMs))));
+  say({ kind: 'opened', warning, rows, spent });
   port.on('message', answer);
 }
 

@@ -54,7 +54,10 @@ export interface Bars {
 }
 
 /** Steps without a value have no bar. */
-export function barsOf({ from, to, stepMs, points }: HistoryReport, { of }: Measure): Bars {
+export function barsOf(
+  { from, to, stepMs, points }: HistoryReport,
+  { of }: Pick<Measure, 'of'>,
+): Bars {
   const steps = Math.max(1, Math.ceil((to - from) / stepMs));
   const values = points.flatMap(({ at, figures }) => {
     const value = of(figures);

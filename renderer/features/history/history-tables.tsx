@@ -21,8 +21,8 @@ export function PartTable({ report, nameOf }: PartsProps) {
       <table>
         <thead>
           <tr>
-            {Object.values(words.columns).map((column) => (
-              <th key={column} scope="col">
+            {Object.entries(words.columns).map(([id, column]) => (
+              <th key={id} scope="col" className={id === 'model' ? 'history-name' : undefined}>
                 {column}
               </th>
             ))}
@@ -32,12 +32,44 @@ export function PartTable({ report, nameOf }: PartsProps) {
           {parts.map(({ upstream, provider, model, figures }) => (
             <tr key={`${upstream} ${provider} ${model}`}>
               <th scope="row">{nameOf(upstream) + (provider === null ? '' : ` · ${provider}`)}</th>
-              <td>{model ?? '–'}</td>
+              <td className="history-name">{model ?? '–'}</td>
               <td>{formatCount(figures.calls)}</td>
               <td>{formatCount(figures.failures)}</td>
               <td>{formatCount(figures.inputTokens)}</td>
               <td>{formatCount(figures.outputTokens)}</td>
               <td>{tokensPerSecond(figures)?.toFixed(1) ?? '–'}</td>
+              <td>{moneyText(figures.spentNano, currency)}</td>
+              <td>{moneyText(figures.savedNano, currency)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+/** What the requests with each key came to. */
+export function KeyTable({ report: { keys, currency } }: Pick<PartsProps, 'report'>) {
+  return (
+    <section className="history-scroll" {...FOCUSABLE} aria-label={words.byKey}>
+      <table>
+        <thead>
+          <tr>
+            {Object.entries(words.keyColumns).map(([id, column]) => (
+              <th key={id} scope="col">
+                {column}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {keys.map(({ key, figures }) => (
+            <tr key={key}>
+              <th scope="row">{key}</th>
+              <td>{formatCount(figures.calls)}</td>
+              <td>{formatCount(figures.failures)}</td>
+              <td>{formatCount(figures.inputTokens)}</td>
+              <td>{formatCount(figures.outputTokens)}</td>
               <td>{moneyText(figures.spentNano, currency)}</td>
               <td>{moneyText(figures.savedNano, currency)}</td>
             </tr>

@@ -9,7 +9,7 @@ import { Fact } from '../../ui/fact.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { Chart } from './chart.tsx';
 import { MEASURES, moneyText } from './history-model.ts';
-import { PartTable, StepTable } from './history-tables.tsx';
+import { KeyTable, PartTable, StepTable } from './history-tables.tsx';
 
 const words = t.history;
 
@@ -79,6 +79,7 @@ export function History({ range, history, upstreams, revision }: HistoryProps) {
           </div>
           <StepTable report={report} />
           {report.parts.length > 0 && <PartTable report={report} nameOf={nameOf} />}
+          {report.keys.length > 0 && <KeyTable report={report} />}
         </>
       )}
     </section>

@@ -7,8 +7,10 @@ import { Legend } from '../requests/legend.tsx';
 import { Line } from './upstream-track.tsx';
 import { RequestList } from '../requests/request-list.tsx';
 import { FirstRun } from '../setup/first-run.tsx';
+import { Today } from './today.tsx';
 import type { Agent } from '../../api/agent.ts';
 import type { Control } from '../../api/control.ts';
+import type { History } from '../../api/history.ts';
 import type { LiveData } from '../../api/live-data.ts';
 import type { SettingsState } from '../../api/window-state.ts';
 import { isBare, type Headline as HeadlineModel } from './status-summary-text.ts';
@@ -25,6 +27,7 @@ interface OverviewProps {
   readonly settings: SettingsState;
   readonly actions: Control;
   readonly agent: Agent;
+  readonly history: History;
   /** While details are open the list behind them stands still. */
   readonly isHeld: boolean;
   readonly onSelect: (row: RequestRow) => void;
@@ -56,6 +59,7 @@ export function Overview(props: OverviewProps) {
       </Headline>
       {leads && <FirstRun {...{ agent, revision, localUrl, control, actions }} />}
       <Line {...{ data, line, control, settings, actions, agent }} />
+      {!leads && <Today history={props.history} revision={totalRequests} />}
       {!leads && (
         <section className="panel" aria-labelledby="requests-title">
           <header className="panel-head">

@@ -1,3 +1,4 @@
+import type { UpstreamReport } from '#shared/status.ts';
 import type { NoProviderCause } from './condition.ts';
 import type { Station } from './upstream-list.ts';
 import { reasonOf, reasonText } from '../../text/reason-text.ts';
@@ -30,6 +31,7 @@ export function problemAt(station: Station): Problem | null {
     case 'failing':
       return { what: words.failing(label, because), todo: repair(station) };
     case 'skipped':
+      if (condition.reason === 'budget') return budgetProblem(report);
       return isLasting(condition.reason) ? skipProblem(station, condition.reason) : null;
     case 'no-provider':
       return noProviderProblem(label, condition.cause);
@@ -40,8 +42,29 @@ export function problemAt(station: Station): Problem | null {
         ? { what: words.notStarted(label), todo: words.notStartedTodo }
         : null;
     default:
-      return null;
+      return nearBudget(report);
   }
+}
+
+/** The same share as the gateway's log. */
+const WARNED_SHARE = 0.8;
+
+function nearBudget(report: UpstreamReport): Problem | null {
+  const { label, budget } = report;
+  if (budget === undefined || budget.spent < WARNED_SHARE * budget.limit) return null;
+  const what = words.nearBudget(label, budget.period);
+  return { what, todo: raiseBudget(report) };
+}
+
+function budgetProblem(report: UpstreamReport): Problem {
+  const period = report.budget?.period ?? 'day';
+  const what = words.budgetSpent(report.label, period);
+  return { what, todo: raiseBudget(report) };
+}
+
+function raiseBudget({ id, budget }: UpstreamReport): string {
+  const name = `SWITCHYARD_${id.toUpperCase()}_BUDGET_${budget?.period.toUpperCase() ?? 'DAY'}`;
+  return words.raiseBudget(name);
 }
 
 function noProviderProblem(label: string, cause: NoProviderCause): Problem | null {

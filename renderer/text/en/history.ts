@@ -26,6 +26,7 @@ export const history = {
   stepByStep: 'Step by step',
   from: 'From',
   byUpstream: 'By upstream and model',
+  byKey: 'By key',
   columns: {
     upstream: 'Upstream',
     model: 'Model',
@@ -36,5 +37,21 @@ export const history = {
     speed: 'Tokens/s',
     spent: 'Spent',
     saved: 'Saved',
+  },
+  keyColumns: {
+    key: 'Key',
+    requests: 'Requests',
+    failed: 'Failed',
+    input: 'Tokens in',
+    output: 'Tokens out',
+    spent: 'Spent',
+    saved: 'Saved',
+  },
+  today: {
+    title: 'Today',
+    requests: 'Requests',
+    tokens: 'Tokens',
+    spent: 'Spent',
+    saved: 'Saved by Local',
   },
 };

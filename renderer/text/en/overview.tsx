@@ -126,6 +126,11 @@ export const overview = {
         : `${formatCount(count)} more upstreams need attention.`,
   },
   problems: {
+    nearBudget: (label: string, period: string) =>
+      `${label} has spent over 80 % of its budget for the ${period}.`,
+    budgetSpent: (label: string, period: string) =>
+      `${label} has spent its budget for the ${period}.`,
+    raiseBudget: (variable: string) => `To raise it: Settings, or ${variable}.`,
     because: (reason: string) => ` (${reason})`,
     at: (address: string) => ` at ${address}`,
     slow: (label: string, count: number) =>

@@ -39,6 +39,8 @@ const UPSTREAM_LABELS: Readonly<Record<string, string>> = {
   priceInput: 'Price of input',
   priceOutput: 'Price of output',
   priceCached: 'Price of cached input',
+  budgetDay: 'Budget for a day',
+  budgetMonth: 'Budget for a month',
 };
 
 /** Names of settings, by section and key. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { AttemptCause } from '#shared/live.ts';
+import { loadConfig } from '../../../main/config/load.ts';
 import { createCircuits } from '../../../main/gateway/circuits/circuits.ts';
 import { createLatencies, createStats } from '../../../main/gateway/monitoring/counters.ts';
 import { createRequestLogs } from '../../../main/gateway/monitoring/request-log.ts';
@@ -10,6 +11,10 @@ import { forgetfulStore } from '../../../main/gateway/usage/store.ts';
 import { createPredictions } from '../../../main/gateway/routing/ttft-predictions.ts';
 import { silentLog } from '../../../main/platform/log.ts';
 import { createManualClock } from '../../support/clock.ts';
+
+const LOADED = loadConfig({}, {});
+if (LOADED.kind === 'refused') throw new Error('the defaults are refused');
+const { config: CONFIG } = LOADED;
 
 const MACHINE = 'prv_a';
 const LONG = 100_000;
@@ -50,9 +55,8 @@ test.each<[cause: AttemptCause, isBelieved: boolean]>([
     listener: { requestChanged() {}, requestRemoved() {} },
     usage: createUsageRecorder(forgetfulStore('kept nowhere'), {
       clock,
-      config: () => {
-        throw new Error('nothing is counted');
-      },
+      config: () => CONFIG,
+      budgets: { spent() {} },
     }),
     traffic: createTraffic(),
     earlier: [],

@@ -79,6 +79,7 @@ function planFor({ states, isSlow, zeroSpend, hedge }: Situation): FallbackPlan 
       random,
       inFlightAt: () => 0,
       pickLocal: () => ({ kind: 'target', target }),
+      budgets: { isSpent: () => false },
       localLost() {},
     },
   );

@@ -1,5 +1,5 @@
-import type { AdmittedCall } from '../../routing/candidate.ts';
-import type { Dispatch, FallbackPlan } from '../../routing/fallback-plan.ts';
+import type { AdmittedCall, Dispatch } from '../../routing/candidate.ts';
+import type { FallbackPlan } from '../../routing/fallback-plan.ts';
 import {
   type AnsweredCall,
   type AttemptOutcome,
