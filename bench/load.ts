@@ -3,6 +3,7 @@
  * with what it counted. It reads the target's CPU time itself, so that opening the connections and
  * talking to the one who gives the jobs are left out.
  */
+import { messageOf } from '../main/platform/errors.ts';
 import { createCheck, type AnswerKind } from './checks.ts';
 import { connect, postBytes, type Connection } from './client.ts';
 import { quantile } from './numbers.ts';
@@ -104,7 +105,7 @@ async function askAgainAndAgain(
     try {
       await connection.ask(request, check);
     } catch (error) {
-      note(tally, `broken: ${error instanceof Error ? error.message : 'unknown'}`);
+      note(tally, `broken: ${messageOf(error)}`);
       return;
     }
     tally.latenciesUs.push((performance.now() - begunAt) * 1000);
@@ -141,8 +142,7 @@ export type Reply = { readonly outcome: Outcome } | { readonly error: string };
 process.on('message', (job: Job) => {
   runJob(job).then(
     (outcome) => process.send?.({ outcome } satisfies Reply),
-    (error: unknown) =>
-      process.send?.({ error: error instanceof Error ? error.message : 'unknown' } satisfies Reply),
+    (error: unknown) => process.send?.({ error: messageOf(error) } satisfies Reply),
   );
 });
 // The one who gives the jobs is gone.

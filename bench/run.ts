@@ -10,6 +10,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { messageOf } from '../main/platform/errors.ts';
 import { createChildren } from './children.ts';
 import {
   runAgainst,
@@ -64,6 +65,6 @@ try {
   await main(part, word);
   process.exit(0);
 } catch (error) {
-  process.stderr.write(`bench failed: ${error instanceof Error ? error.message : 'unknown'}\n`);
+  process.stderr.write(`bench failed: ${messageOf(error)}\n`);
   process.exit(1);
 }

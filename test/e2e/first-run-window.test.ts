@@ -183,6 +183,8 @@ describe('an upstream', () => {
     expect(await axeViolations(page)).toEqual([]);
     await dialog.getByRole('button', { name: 'Save and test' }).click();
     await dialog.getByText(/Works\./).waitFor();
+    // Its card has its name by now; the dialog is still the one that was opened.
+    await station(page, '127.0.0.1').waitFor({ state: 'attached' });
     await dialog.getByRole('button', { name: 'Close' }).click();
     expect(host.snapshot().status.upstreams[2]?.model).toBe('small');
   });

@@ -1,3 +1,4 @@
+import { useState } from 'react';
 import { HOSTED_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { Agent } from '../../api/agent.ts';
 import type { Control } from '../../api/control.ts';
@@ -19,7 +20,9 @@ interface SetupDialogProps {
 
 /** The set-up of one upstream that has none. */
 export function SetupDialog(props: SetupDialogProps) {
-  const { id, label, onClose, ...shared } = props;
+  const { id, label: nameNow, onClose, ...shared } = props;
+  // Saving names the upstream after its service; the title stays as it was opened.
+  const [label] = useState(nameNow);
   const hosted = HOSTED_IDS.find((each) => each === id);
   const onWorks = (): void => {};
   return (
