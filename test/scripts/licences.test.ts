@@ -85,7 +85,7 @@ describe('what a release brings along', () => {
   });
 
   test('both are written before a release is packed, and packed with it', () => {
-    expect(manifest.scripts['dist']).toMatch(/npm run licences && electron-builder$/);
+    expect(manifest.scripts['dist']).toMatch(/npm run licences && node scripts\/dist\.mjs$/);
     const packing = readFileSync(join(ROOT, 'electron-builder.yml'), 'utf8');
     expect(packing).toMatch(/^extraResources:\n {2}- from: dist\/licences\n {4}to: licences$/m);
   });
