@@ -7,6 +7,7 @@ import { type HostActivity, UNKNOWN_HOST_ACTIVITY } from '../agent/availability/
 import type { StartTool } from '../agent/telemetry/tool-process.ts';
 import { writeKeyFile } from '../config/key-file.ts';
 import { createLiveConfig, type LiveConfig, type Patched } from '../config/live-config.ts';
+import type { Config } from '../config/schema.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { SecretBox } from '../platform/secret-box.ts';
 import type { Route } from '../gateway/api/routes.ts';
@@ -105,9 +106,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
   const config = createLiveConfig(loaded, files, (now, before) => {
     if (now.local.baseUrl !== before.local.baseUrl) engine.set(now.local.baseUrl);
     machine.configured(now, before);
-    for (const id of UPSTREAM_IDS) {
-      if (identityOf(now, id) !== identityOf(before, id)) gateway.upstreamChanged(id);
-    }
+    for (const id of replacedUpstreams(now, before)) gateway.upstreamChanged(id);
     gateway.feed.changed();
   });
 
@@ -183,6 +182,10 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     changed,
     resumed: () => machine.resumed(),
   };
+}
+
+function replacedUpstreams(now: Config, before: Config): readonly UpstreamId[] {
+  return UPSTREAM_IDS.filter((id) => identityOf(now, id) !== identityOf(before, id));
 }
 
 function gatewayFiles(
