@@ -16,6 +16,7 @@ import type { HostActivity } from './agent/availability/host-activity.ts';
 import { toolEnvironment } from './agent/telemetry/tool-process.ts';
 import { createHost } from './app/app.ts';
 import { ownedHost } from './app/owned-host.ts';
+import { VERSION } from './app/package.ts';
 import { callRunning, findRunning } from './cli/running-app.ts';
 import {
   dataDirectory,
@@ -26,12 +27,15 @@ import {
 import { readKeyFile } from './config/key-file.ts';
 import { loadConfig } from './config/load.ts';
 import { readSettings } from './config/settings-file.ts';
+import { commandWords, refusedCommand } from './desktop/command-line.ts';
 import { type Composed, runDesktop } from './desktop/desktop.ts';
-import type { HostApi } from './desktop/electron-api.ts';
+import type { HostApi } from './desktop/host-api.ts';
 import { createLoginItem } from './desktop/login-item.ts';
+import { createTerminalCommand } from './desktop/terminal-command.ts';
 import { hasTrayPanel } from './desktop/tray.ts';
 import { createUtilityHelper } from './desktop/utility-helper.ts';
 import { parseSavedWindow } from './desktop/window-bounds.ts';
+import { openTracing } from './gateway/monitoring/tracing.ts';
 import { systemClock } from './platform/clock.ts';
 import { claimDataDirectory, type DataLock, takenText } from './platform/data-lock.ts';
 import { replaceFile } from './platform/files.ts';
@@ -44,21 +48,45 @@ const logsDirectory = join(dataDir, 'logs');
 const windowFile = join(dataDir, 'desktop', 'window.json');
 const { env, execPath, platform } = process;
 
+const command = commandWords(process.argv);
 // Not awaited: Electron becomes ready only after this module has been evaluated.
-void runDesktop({
-  electron: { app, BrowserWindow, clipboard, dialog, Menu, powerMonitor, screen, shell, Tray },
-  claimData,
-  compose,
-  platform,
-  env,
-  clock: systemClock,
-  dataDirectory: dataDir,
-  logsDirectory,
-  loginItem: createLoginItem({ app, platform, env, execPath }),
-  savedWindow: { read: readWindow, write: writeWindow },
-  iconsDirectory: join(import.meta.dirname, 'icons'),
-  hasTrayPanel: () => hasTrayPanel(process.platform),
-});
+void (command === null ? runApp() : runCommand(command));
+
+function runApp(): Promise<void> {
+  return runDesktop({
+    electron: { app, BrowserWindow, clipboard, dialog, Menu, powerMonitor, screen, shell, Tray },
+    claimData,
+    compose,
+    platform,
+    env,
+    argv: process.argv,
+    clock: systemClock,
+    dataDirectory: dataDir,
+    logsDirectory,
+    versions: { app: VERSION, ...process.versions },
+    loginItem: createLoginItem({ app, platform, env, execPath }),
+    terminalCommand: app.isPackaged ? createTerminalCommand({ platform, env, execPath }) : null,
+    savedWindow: { read: readWindow, write: writeWindow },
+    iconsDirectory: join(import.meta.dirname, 'icons'),
+    hasTrayPanel: () => hasTrayPanel(process.platform),
+  });
+}
+
+/** As `switchyard` in a terminal, which this program is as well (main/desktop/terminal-command.ts). */
+async function runCommand(words: readonly string[]): Promise<void> {
+  app.dock?.hide();
+  claimData();
+  const refusal = refusedCommand(words);
+  if (refusal === null) {
+    const { runCli } = await import('./cli/cli.ts');
+    await runCli(words);
+  } else {
+    process.stderr.write(`${refusal}\n`);
+    process.exitCode = 2;
+  }
+  // Node would end when nothing is left to do; Electron waits for a window. A pipe takes the last words first.
+  process.stdout.write('', () => app.exit(Number(process.exitCode ?? 0)));
+}
 
 function readWindow() {
   try {
@@ -106,9 +134,10 @@ async function compose(): Promise<Composed> {
   }
   const running = findRunning(dataDir);
   if (running === null) throw new Error(takenText(dataDir, claim.owner));
-  const { body, error } = await callRunning(running, { method: 'POST', path: 'sessions/codes' });
+  const call = { method: 'POST', path: 'sessions/codes' } as const;
+  const { body, error } = await callRunning<{ readonly link: string }>(running, call);
   if (error !== null) throw new Error(error);
-  return { kind: 'elsewhere', link: String(body['link']) };
+  return { kind: 'elsewhere', link: body.link };
 }
 
 async function composeHost(lock: DataLock): Promise<HostApi> {
@@ -145,6 +174,7 @@ async function openHost(lock: DataLock): Promise<HostApi> {
       clock: systemClock,
       random: Math.random,
       log,
+      tracing: await openTracing(process.env, { clock: systemClock, log }),
       onPortTaken: (message) => log('warn', 'port_taken', { why: message }),
     },
   );

@@ -17,7 +17,10 @@ export function copyFiles(paths: readonly string[], folder = ''): Plugin {
   };
 }
 
-/** Packages stay outside the bundle, so that a program runs the same files of them wherever it runs. */
+/** Native code, which no bundle can hold; and what `debug` tries to load, and finds only beside our own tools. */
+const OUTSIDE = ['better-sqlite3', 'supports-color'];
+
+/** Packages are built in: what an installation runs is what was built and tested here, whatever they publish later. */
 export function nodeBundle(
   outDir: string,
   input: Readonly<Record<string, string>>,
@@ -26,14 +29,16 @@ export function nodeBundle(
   return {
     root: ROOT,
     publicDir: false,
-    ssr: { external: true, noExternal: [/^#shared\//] },
+    ssr: { noExternal: true, external: OUTSIDE },
     build: {
       ssr: true,
       outDir,
       emptyOutDir: true,
       target: 'node24',
+      // The licences of what is built in.
+      license: { fileName: 'licenses.md' },
       rolldownOptions: {
-        external: [...external],
+        external: [...OUTSIDE, ...external],
         // The workers' files lie beside the program's, where it expects them.
         input: {
           ...input,

@@ -9,8 +9,16 @@ import { z } from 'zod';
 const ROOT = join(import.meta.dirname, '..');
 const FOLDER = process.argv[2] ?? join(ROOT, 'dist/licences');
 
-/** Development dependencies that are built into the window. */
-const BUNDLED = ['react', 'react-dom'];
+/** What the build put into the program and the window, as `name@version`. */
+function builtIn(): readonly string[] {
+  return ['node', 'window'].flatMap((built) => {
+    const text = readFileSync(join(ROOT, 'dist', built, 'licenses.md'), 'utf8');
+    return [...text.matchAll(/^## (\S+) - (\S+)/gm)].map(
+      ([, name, version]) => `${name}@${version}`,
+    );
+  });
+}
+
 /** Shipped itself, without the packages that fetch it. */
 const RUNTIME = 'electron';
 
@@ -46,14 +54,12 @@ function wholeSbom(): Sbom {
 /** The refs of what is in a release. */
 function shippedRefs({ components, dependencies }: Sbom): ReadonlySet<string> {
   const needs = new Map(dependencies.map(({ ref, dependsOn }) => [ref, dependsOn]));
-  const isRoot = new Set([
-    ...Object.keys(manifestSchema.parse(readRoot('package.json')).dependencies),
-    ...BUNDLED,
-  ]);
+  const isRoot = new Set(Object.keys(manifestSchema.parse(readRoot('package.json')).dependencies));
   const root = dependencies[0]?.dependsOn ?? [];
   const nameOf = new Map(components.map((each) => [each['bom-ref'], fullName(each)]));
   const direct = root.filter((ref) => isRoot.has(nameOf.get(ref) ?? ''));
-  const shipped = new Set(root.filter((ref) => nameOf.get(ref) === RUNTIME));
+  const runtime = root.filter((ref) => nameOf.get(ref) === RUNTIME);
+  const shipped = new Set([...runtime, ...builtIn()]);
   const visit = (ref: string): void => {
     if (shipped.has(ref)) return;
     shipped.add(ref);

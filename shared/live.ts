@@ -55,6 +55,8 @@ export interface RequestRow {
   /** Wall-clock milliseconds since the epoch. */
   readonly startedAt: number;
   readonly caller: RequestCaller | null;
+  /** The endpoint's path behind the version, such as `chat/completions`; null where an earlier version wrote the row. */
+  readonly endpoint: string | null;
   readonly model: string | null;
   readonly stream: boolean;
   /** Name of the API key that it came with; null for none. */

@@ -49,3 +49,6 @@ export interface SettingView {
 
 /** `GET /api/v1/settings`: sections (`hosted_a`, `routing`, …) of settings (`baseUrl`, …). */
 export type SettingsView = Readonly<Record<string, Readonly<Record<string, SettingView>>>>;
+
+/** What came of a change; a refusal explains itself to people. */
+export type ChangeResult = { readonly ok: true } | { readonly ok: false; readonly message: string };

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { AgentView, AgentWish } from '#shared/agent.ts';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { AppInfo, LiveEvent, LiveSnapshot } from '#shared/live.ts';
+import type { ChangeResult } from '#shared/settings.ts';
 import { type HostActivity, UNKNOWN_HOST_ACTIVITY } from '../agent/availability/host-activity.ts';
 import type { StartTool } from '../agent/telemetry/tool-process.ts';
 import { writeKeyFile } from '../config/key-file.ts';
@@ -12,20 +13,20 @@ import { createNamedKeys, type NamedKeys } from '../gateway/auth/named-keys.ts';
 import { createGateway, type Gateway } from '../gateway/gateway.ts';
 import type { GatewayDeps } from '../gateway/gateway-deps.ts';
 import { identityOf } from '../gateway/monitoring/saved-state.ts';
+import { NO_TRACING, type Tracing } from '../gateway/monitoring/tracing.ts';
 import { createFixedEngine } from '../gateway/upstream/engine-probe.ts';
 import { forgetfulStore, type openUsageStore, type UsageStore } from '../gateway/usage/store.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createHttpClient } from '../platform/http/client.ts';
 import { logFile, type Log } from '../platform/log.ts';
-import { PACKAGE_ROOT } from '../platform/package-root.ts';
 import { controlToken } from '../platform/secrets.ts';
 import { createStateFile } from '../platform/state-file.ts';
 import type { OpenedStore, openStore } from '../registry/store/open-store.ts';
 import { createThisMachine, type ThisMachine } from './agent.ts';
 import { logTail } from './log-tail.ts';
 import { createOwnPackage } from './own-package.ts';
+import { PACKAGE_ROOT, VERSION } from './package.ts';
 import { createProviders, type Providers } from './registry.ts';
-import { VERSION } from './version.ts';
 
 export interface HostOptions {
   readonly loaded: LoadedConfig;
@@ -45,6 +46,8 @@ export interface HostEdges {
   readonly openUsage?: typeof openUsageStore;
   /** Left out where no signal of the owner's use is available. */
   readonly surroundings?: HostActivity;
+  /** Left out where nothing is traced. */
+  readonly tracing?: Tracing;
   /** Left out where plain Node runs the program. */
   readonly startHelper?: StartTool;
   readonly clock: Clock;
@@ -66,8 +69,8 @@ export interface Host {
   askForModels(): void;
   snapshot(): LiveSnapshot;
   subscribe(listener: (event: LiveEvent) => void): () => void;
-  setWarmup(enabled: boolean): Promise<Change>;
-  setForceZero(enabled: boolean): Promise<Change>;
+  setWarmup(enabled: boolean): Promise<ChangeResult>;
+  setForceZero(enabled: boolean): Promise<ChangeResult>;
   /** State of this machine by its owner's wish; null while the agent is switched off. */
   machine(): AgentView['owner']['mode'] | null;
   setMachine(wish: AgentWish): Promise<void>;
@@ -78,9 +81,6 @@ export interface Host {
   /** The machine has woken from sleep. */
   resumed(): void;
 }
-
-/** A refusal explains itself to people. */
-export type Change = { readonly ok: true } | { readonly ok: false; readonly message: string };
 
 const STOP_GRACE_MS = 30_000;
 
@@ -130,6 +130,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
   const gateway: Gateway = createGateway({
     ...common,
     keys,
+    tracing: edges.tracing ?? NO_TRACING,
     settings: { view: () => config.view(), patch: (tree) => config.patch(tree) },
     pickLocal() {
       const target = engine.target();
@@ -214,7 +215,7 @@ function trayControls(
   machine: ThisMachine,
   gateway: Gateway,
 ): Pick<Host, 'setWarmup' | 'setForceZero' | 'machine' | 'setMachine' | 'resetCircuit'> {
-  function patch(tree: object): Promise<Change> {
+  function patch(tree: object): Promise<ChangeResult> {
     const patched = config.patch(tree);
     return Promise.resolve(
       patched.kind === 'patched' ? { ok: true } : { ok: false, message: patched.message },

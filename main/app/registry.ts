@@ -113,7 +113,8 @@ export function createProviders(deps: ProvidersDeps): Providers {
     pick() {
       const now = targets(registry.targets());
       if (now.length > 0) return { kind: 'tier', targets: now };
-      return { kind: 'none', reason: REASONS[registry.standing()] };
+      const reason = REASONS[registry.standing()];
+      return { kind: 'none', reason, causes: () => registry.causes() };
     },
     start() {
       registry.start();
@@ -139,7 +140,7 @@ function localTarget(target: Target): LocalTarget {
   const others = models.filter((model) => model !== currentModel);
   return {
     provider: id,
-    endpoint: parseBaseAddress(address, 'local'),
+    baseAddress: parseBaseAddress(address, 'local'),
     models: currentModel === null ? others : [currentModel, ...others],
     ownedBy,
     gatewayToken,

@@ -1,5 +1,6 @@
 import { isObject } from '#shared/objects.ts';
 import type { SettingSource, SettingsView } from '#shared/settings.ts';
+import { messageOf } from '../platform/errors.ts';
 import { type LoadedConfig, openToTheNetwork } from './load.ts';
 import { ownAddresses } from './own-addresses.ts';
 import { type Config, ENTRIES, type Entry, ENV_PREFIX, type SettingChange } from './schema.ts';
@@ -39,8 +40,8 @@ export function createLiveConfig(
       try {
         writeSettings(directory, plan.changes);
       } catch (error) {
-        const why = error instanceof Error ? error.message : 'unknown error';
-        return { kind: 'unwritten', message: `The settings file could not be written: ${why}` };
+        const message = `The settings file could not be written: ${messageOf(error)}`;
+        return { kind: 'unwritten', message };
       }
       for (const { entry, value } of plan.changes) {
         sources.set(entry.path, value === undefined ? 'default' : 'file');

@@ -46,7 +46,7 @@ const SECRET_KINDS: ReadonlySet<SettingKind> = new Set(['secret', 'secrets', 'he
 export interface Kind<T> {
   readonly name: SettingKind;
   readonly schema: z.ZodType<T>;
-  /** Text to the JSON value that `schema` then judges; text that is no such value comes back as it is. */
+  /** Text to the JSON value that `schema` then judges; text that cannot be one is returned as it is. */
   readonly fromText: (text: string) => unknown;
   /** For error messages: "a whole number from 1 to 5". */
   readonly allowed: string;

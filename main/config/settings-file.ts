@@ -15,7 +15,7 @@ interface FileContents {
 }
 
 /**
- * Reads both settings files. A file that is no JSON object, or holds a value that is not allowed, is
+ * Reads both settings files. A file that is not a JSON object, or holds a value that is not allowed, is
  * set aside as `<name>.bad-<time>` with a warning, so that the app starts and nothing is lost.
  */
 export function readSettings(directory: string, nowMs: number): FileContents {

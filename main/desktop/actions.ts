@@ -1,9 +1,14 @@
+import { dirname } from 'node:path';
 import type { AgentWish } from '#shared/agent.ts';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
-import type { Change, ElectronApi, HostApi } from './electron-api.ts';
+import type { ChangeResult } from '#shared/settings.ts';
+import { messageOf } from '../platform/errors.ts';
+import type { ElectronApi } from './electron-api.ts';
+import type { HostApi } from './host-api.ts';
 import type { LoginItem } from './login-item.ts';
 import type { MenuAction } from './menus.ts';
 import type { TrayFacts } from './serving-summary.ts';
+import type { TerminalCommand } from './terminal-command.ts';
 import { isOwnPage, type MainWindow } from './window.ts';
 
 export interface ActionDeps {
@@ -16,6 +21,7 @@ export interface ActionDeps {
   readonly facts: () => TrayFacts;
   readonly window: MainWindow;
   readonly loginItem: LoginItem;
+  readonly terminalCommand: TerminalCommand | null;
   readonly logsDirectory: string;
   /** Called after each change, failed or not, so that the tray shows the real state. */
   readonly onSettled: () => void;
@@ -27,11 +33,15 @@ export function createActions(deps: ActionDeps): (action: MenuAction) => void {
 
   function report(title: string, action: Promise<void>): void {
     action.catch((error: unknown) =>
-      window.showError(title, error instanceof Error ? error.message : String(error)),
+      window.show({
+        type: 'error',
+        message: title,
+        detail: messageOf(error),
+      }),
     );
   }
 
-  async function settle(change: Promise<Change | void>): Promise<void> {
+  async function settle(change: Promise<ChangeResult | void>): Promise<void> {
     try {
       const result = await change;
       if (result?.ok === false) throw new Error(result.message);
@@ -52,7 +62,15 @@ export function createActions(deps: ActionDeps): (action: MenuAction) => void {
     if (failure !== '') throw new Error(`${logsDirectory}: ${failure}`);
   }
 
-  const toggleLoginItem = async () => Promise.resolve(loginItem.set(!loginItem.isOn()));
+  const toggleLoginItem = async () => Promise.resolve(loginItem.set(loginItem.state() === 'off'));
+
+  async function toggleTerminalCommand(): Promise<void> {
+    const command = deps.terminalCommand;
+    if (command === null) return;
+    const isOn = !command.isOn();
+    await Promise.resolve(command.set(isOn));
+    if (isOn) window.show(readyCommand(command.file));
+  }
   const setMachine = (wish: AgentWish) =>
     report('The machine did not change its mode', settle(host.setMachine(wish)));
 
@@ -75,6 +93,9 @@ export function createActions(deps: ActionDeps): (action: MenuAction) => void {
         settle(host.setForceZero(!facts().status.forceZero)),
       ),
     'toggle-login-item': () => report('Start at login was not changed', settle(toggleLoginItem())),
+    'toggle-terminal-command': () =>
+      report('The command was not changed', settle(toggleTerminalCommand())),
+    about: () => electron.app.showAboutPanel(),
     quit: () => electron.app.quit(),
   };
 
@@ -88,3 +109,9 @@ export function createActions(deps: ActionDeps): (action: MenuAction) => void {
     deps.onSettled();
   };
 }
+
+const readyCommand = (file: string) => ({
+  type: 'info' as const,
+  message: 'The command "switchyard" is ready',
+  detail: `Open a new terminal and try "switchyard status". If it is not found, add ${dirname(file)} to PATH.`,
+});

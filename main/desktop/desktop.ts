@@ -1,10 +1,13 @@
 import type { Clock } from '../platform/clock.ts';
-import type { AppApi, HostApi } from './electron-api.ts';
+import { messageOf } from '../platform/errors.ts';
+import type { AppApi } from './electron-api.ts';
+import type { HostApi } from './host-api.ts';
+import { startAction } from './command-line.ts';
 import { HIDDEN_SWITCH } from './login-item.ts';
-import { attachedMenu } from './menus.ts';
+import { attachedMenu } from './menu-bar.ts';
 import { openShell, type Shell, type ShellDeps } from './shell.ts';
 import { handleEnd } from './shutdown.ts';
-import { createMainWindow } from './window.ts';
+import { createMainWindow, type WindowView } from './window.ts';
 
 interface DesktopDeps extends ShellDeps {
   /** Called first, because the single-instance lock lies in the directory that it sets. */
@@ -12,9 +15,18 @@ interface DesktopDeps extends ShellDeps {
   /** Called in the first instance only; throws with a message for people. */
   readonly compose: () => Composed | Promise<Composed>;
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly argv: readonly string[];
   readonly clock: Clock;
+  readonly versions: Versions;
   /** Where the owner can correct a setting that keeps the gateway from starting. */
   readonly dataDirectory: string;
+}
+
+interface Versions {
+  readonly app: string;
+  readonly electron?: string | undefined;
+  readonly chrome?: string | undefined;
+  readonly node: string;
 }
 
 /** What the window is to show. */
@@ -36,18 +48,30 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
   app.enableSandbox();
   // Windows groups taskbar entries and toasts by it; electron-builder.yml has the same.
   app.setAppUserModelId('io.github.switchyard');
-  if (!app.requestSingleInstanceLock()) {
+  const action = startAction(deps.argv);
+  // A first instance that is asked to quit has nothing to end, and a second one has handed its arguments over.
+  if (!app.requestSingleInstanceLock() || action === 'quit') {
     app.quit();
     return;
   }
 
   let shell: Shell | null = null;
-  let open = (): void => shell?.window.open();
-  app.on('second-instance', () => open());
+  let open = (view: WindowView | null = null): void => shell?.window.open(view);
+  app.on('second-instance', (_event, argv) => {
+    const asked = startAction(argv);
+    if (asked === 'quit') app.quit();
+    else open(asked);
+  });
   app.on('activate', () => open());
   // Without a listener Electron quits with the last window, and the gateway with it.
   app.on('window-all-closed', () => undefined);
   const endSession = handleEnd(deps.electron, deps.clock, () => shell);
+
+  app.setAboutPanelOptions({
+    applicationName: 'Switchyard',
+    applicationVersion: versionText(deps.versions),
+    copyright: 'MIT licensed',
+  });
 
   await app.whenReady();
   for (;;) {
@@ -64,7 +88,7 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
     }
   }
   if (isStartedHidden(app)) app.dock?.hide();
-  else open();
+  else open(action);
 
   /** Nothing runs yet, so a box without a window blocks nobody. */
   async function askAfterFailure(error: unknown): Promise<'retry' | 'quit'> {
@@ -90,7 +114,7 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
 }
 
 /** The window of a gateway that runs in another process; no tray, and the app ends with the window. */
-function attach(deps: DesktopDeps, link: string): () => void {
+function attach(deps: DesktopDeps, link: string): (view?: WindowView | null) => void {
   const { electron, platform, iconsDirectory, savedWindow: saved } = deps;
   const window = createMainWindow({
     electron,
@@ -104,7 +128,7 @@ function attach(deps: DesktopDeps, link: string): () => void {
   });
   electron.app.on('window-all-closed', () => electron.app.exit(0));
   electron.Menu.setApplicationMenu(electron.Menu.buildFromTemplate(attachedMenu(platform)));
-  return () => window.open();
+  return (view) => window.open(view);
 }
 
 /** Started by the system at login, which opens no window. */
@@ -129,10 +153,9 @@ function refuseUnsandboxed(
   );
 }
 
+const versionText = ({ app, electron, chrome, node }: Versions) =>
+  `${app} (Electron ${electron ?? '-'}, Chromium ${chrome ?? '-'}, Node ${node})`;
+
 function startFailure(error: unknown): string {
   return `${messageOf(error)}\n\nNothing is running now. Fix that and start Switchyard again.`;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

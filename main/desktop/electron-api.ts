@@ -15,10 +15,6 @@ import type {
   Shell,
   Tray,
 } from 'electron';
-import type { AgentWish } from '#shared/agent.ts';
-import type { UpstreamId } from '#shared/ids.ts';
-import type { LiveEvent, LiveSnapshot } from '#shared/live.ts';
-import type { MachineMode } from './serving-summary.ts';
 
 // Electron's `on` has dozens of overloads that return the whole object, which no fake can satisfy. The few
 // events in use are declared here; main/electron.ts passes the real module, so that the compiler checks
@@ -42,11 +38,16 @@ export interface AppApi extends Pick<
   | 'getLoginItemSettings'
   | 'setLoginItemSettings'
   | 'setAppUserModelId'
+  | 'setAboutPanelOptions'
+  | 'showAboutPanel'
 > {
   /** macOS only. */
   readonly dock?: Pick<Dock, 'hide' | 'show'> | undefined;
   readonly commandLine: Pick<CommandLine, 'hasSwitch'>;
-  on(event: 'second-instance', listener: () => void): unknown;
+  on(
+    event: 'second-instance',
+    listener: (event: unknown, argv: readonly string[]) => void,
+  ): unknown;
   on(event: 'activate', listener: () => void): unknown;
   on(event: 'window-all-closed', listener: () => void): unknown;
   on(event: 'before-quit', listener: (event: Cancelable) => void): unknown;
@@ -171,31 +172,4 @@ export interface ElectronApi {
   readonly powerMonitor: PowerApi;
   readonly screen: ScreenApi;
   readonly clipboard: Pick<Clipboard, 'writeText'>;
-}
-
-export interface Addresses {
-  /** The window's page, such as `http://127.0.0.1:47900`. */
-  readonly url: string;
-  /** For apps, such as `http://localhost:47900/v1`. */
-  readonly baseUrl: string;
-}
-
-/** A refusal explains itself to people. */
-export type Change = { readonly ok: true } | { readonly ok: false; readonly message: string };
-
-/** The part of the host that the desktop shell may use. */
-export interface HostApi {
-  /** Rejects with a message for people, such as a port that is taken. */
-  start(): Promise<Addresses>;
-  /** Running requests may finish for `graceMs`, 30 s by default. */
-  stop(graceMs?: number): Promise<void>;
-  snapshot(): LiveSnapshot;
-  subscribe(listener: (event: LiveEvent) => void): () => void;
-  setWarmup(enabled: boolean): Promise<Change>;
-  setForceZero(enabled: boolean): Promise<Change>;
-  machine(): MachineMode;
-  setMachine(wish: AgentWish): Promise<void>;
-  resetCircuit(id: UpstreamId): void;
-  /** The window's address with a new one-time code, which the page exchanges for a control session. */
-  controlLink(): string;
 }

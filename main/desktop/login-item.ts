@@ -7,9 +7,12 @@ import type { AppApi } from './electron-api.ts';
 /** Starts the app without opening its window. */
 export const HIDDEN_SWITCH = 'hidden';
 
+/** `needs approval`: by macOS; `held off`: by Windows, whose Task Manager has a switch of its own. */
+export type LoginItemState = 'on' | 'off' | 'needs approval' | 'held off';
+
 /** Start at login, as the system has it: its own settings may have changed it. */
 export interface LoginItem {
-  isOn(): boolean;
+  state(): LoginItemState;
   /** Throws with the system's message. */
   set(isOn: boolean): void;
 }
@@ -26,7 +29,12 @@ export function createLoginItem({ app, platform, env, execPath }: LoginItemDeps)
   if (platform === 'linux') return createAutostart(env, execPath);
   const args = [`--${HIDDEN_SWITCH}`];
   return {
-    isOn: () => app.getLoginItemSettings({ args }).openAtLogin,
+    state() {
+      const found = app.getLoginItemSettings({ args });
+      if (platform === 'darwin' && found.status === 'requires-approval') return 'needs approval';
+      if (!found.openAtLogin) return 'off';
+      return platform === 'win32' && !found.executableWillLaunchAtLogin ? 'held off' : 'on';
+    },
     set: (openAtLogin) => app.setLoginItemSettings({ openAtLogin, args }),
   };
 }
@@ -36,13 +44,12 @@ function createAutostart(env: LoginItemDeps['env'], execPath: string): LoginItem
   const configHome = env['XDG_CONFIG_HOME'] || join(env['HOME'] ?? homedir(), '.config');
   const path = join(configHome, 'autostart', 'io.github.switchyard.desktop');
   return {
-    isOn() {
+    state() {
       try {
-        return !/^(Hidden=true|X-GNOME-Autostart-enabled=false)\s*$/m.test(
-          readFileSync(path, 'utf8'),
-        );
+        const isOff = /^(Hidden=true|X-GNOME-Autostart-enabled=false)\s*$/m;
+        return isOff.test(readFileSync(path, 'utf8')) ? 'off' : 'on';
       } catch {
-        return false;
+        return 'off';
       }
     },
     set(isOn) {
@@ -63,8 +70,10 @@ function desktopEntry(program: string): string {
     'Type=Application',
     'Name=Switchyard',
     'Comment=LLM gateway in the tray',
+    // Once the program is gone, so is its start.
+    `TryExec=${program.replaceAll('\\', String.raw`\\`)}`,
     `Exec=${quoted(program)} --${HIDDEN_SWITCH}`,
-    'Icon=switchyard',
+    'Icon=switchyard-desktop',
     'Terminal=false',
     '',
   ].join('\n');

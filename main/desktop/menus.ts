@@ -1,6 +1,7 @@
 import type { MenuItemConstructorOptions } from 'electron';
 import { assertNever } from '#shared/assert.ts';
 import type { UpstreamId } from '#shared/ids.ts';
+import type { LoginItemState } from './login-item.ts';
 import {
   describeServing,
   displayName,
@@ -22,7 +23,9 @@ export type MenuAction =
   | 'toggle-zero-spend'
   | `reset ${UpstreamId}`
   | 'toggle-login-item'
+  | 'toggle-terminal-command'
   | 'open-logs'
+  | 'about'
   | 'quit';
 
 type MenuEntry =
@@ -46,11 +49,14 @@ export interface TrayView {
 export interface TrayState {
   readonly facts: TrayFacts;
   readonly phase: 'running' | 'quitting';
-  readonly startsAtLogin: boolean;
+  readonly loginItem: LoginItemState;
+  /** Null where the package has brought the command. */
+  readonly hasTerminalCommand: boolean | null;
 }
 
 /** Everything is in the menu, because clicks on the icon may never arrive. */
-export function trayView({ facts, phase, startsAtLogin }: TrayState): TrayView {
+export function trayView(state: TrayState): TrayView {
+  const { facts, phase } = state;
   const serving = describeServing(facts);
   if (phase === 'quitting') return quittingView(serving.inFlight);
   return {
@@ -69,14 +75,9 @@ export function trayView({ facts, phase, startsAtLogin }: TrayState): TrayView {
       zeroSpendSwitch(facts),
       warmupSwitch(facts),
       { kind: 'separator' },
-      {
-        kind: 'switch',
-        text: 'Start at login',
-        action: 'toggle-login-item',
-        on: startsAtLogin,
-        enabled: true,
-      },
+      ...systemSwitches(state),
       { kind: 'action', text: 'Open logs', action: 'open-logs' },
+      { kind: 'action', text: 'About Switchyard', action: 'about' },
       { kind: 'separator' },
       { kind: 'action', text: `Quit${inParentheses(serving.inFlight)}`, action: 'quit' },
     ],
@@ -123,6 +124,27 @@ function resets({ status }: TrayFacts): readonly MenuEntry[] {
       text: `Try ${displayName(upstream)} again now`,
       action: `reset ${upstream.id}`,
     }));
+}
+
+const LOGIN_TEXTS: Readonly<Record<LoginItemState, string>> = {
+  on: 'Start at login',
+  off: 'Start at login',
+  'needs approval': 'Start at login (allow it in System Settings)',
+  'held off': 'Start at login (switched off in Task Manager)',
+};
+
+function systemSwitches({ loginItem, hasTerminalCommand }: TrayState): readonly MenuEntry[] {
+  const login: MenuEntry = {
+    kind: 'switch',
+    text: LOGIN_TEXTS[loginItem],
+    action: 'toggle-login-item',
+    on: loginItem !== 'off',
+    enabled: true,
+  };
+  if (hasTerminalCommand === null) return [login];
+  const text = 'Command "switchyard" in the terminal';
+  const action = 'toggle-terminal-command';
+  return [login, { kind: 'switch', text, action, on: hasTerminalCommand, enabled: true }];
 }
 
 function zeroSpendSwitch({ status }: TrayFacts): MenuEntry {
@@ -190,51 +212,3 @@ export function menuTemplate(
 function literal(text: string): string {
   return text.replaceAll('&', '&&');
 }
-
-/**
- * The menu bar: the tray's actions for desktops without a tray, and none of the links and developer entries of
- * Electron's default menu.
- */
-export function appMenu(
-  platform: NodeJS.Platform,
-  act: (action: MenuAction) => void,
-): MenuItemConstructorOptions[] {
-  const own: MenuItemConstructorOptions[] = [
-    { label: 'Copy base URL', accelerator: 'CmdOrCtrl+Shift+C', click: () => act('copy-base-url') },
-    { label: 'Open in browser', click: () => act('open-browser') },
-    { label: 'Join a gateway…', click: () => act('join-gateway') },
-    { label: 'Settings…', accelerator: 'CmdOrCtrl+,', click: () => act('open-settings') },
-    { type: 'separator' },
-    { label: 'Quit', accelerator: 'CmdOrCtrl+Q', click: () => act('quit') },
-  ];
-  return [
-    // macOS titles the first menu with the app's name and looks for Hide and Services there.
-    platform === 'darwin' ? { role: 'appMenu' } : { label: 'Switchyard', submenu: own },
-    ...(platform === 'darwin' ? [{ label: 'Gateway', submenu: own.slice(0, 4) }] : []),
-    ...PAGE_MENUS,
-  ];
-}
-
-/** The menu bar of a window whose gateway runs in another process. */
-export function attachedMenu(platform: NodeJS.Platform): MenuItemConstructorOptions[] {
-  const app: MenuItemConstructorOptions =
-    platform === 'darwin'
-      ? { role: 'appMenu' }
-      : { label: 'Switchyard', submenu: [{ label: 'Close', role: 'quit' }] };
-  return [app, ...PAGE_MENUS];
-}
-
-const PAGE_MENUS: readonly MenuItemConstructorOptions[] = [
-  { role: 'editMenu' },
-  {
-    label: 'View',
-    submenu: [
-      { role: 'reload' },
-      { type: 'separator' },
-      { role: 'resetZoom' },
-      { role: 'zoomIn' },
-      { role: 'zoomOut' },
-    ],
-  },
-  { role: 'windowMenu' },
-];

@@ -1,8 +1,11 @@
 import { createActions } from './actions.ts';
-import type { Addresses, ElectronApi, HostApi } from './electron-api.ts';
+import type { ElectronApi } from './electron-api.ts';
+import type { Addresses, HostApi } from './host-api.ts';
 import type { LoginItem } from './login-item.ts';
-import { appMenu, trayView } from './menus.ts';
+import { appMenu } from './menu-bar.ts';
+import { trayView } from './menus.ts';
 import { foldFacts, type TrayFacts } from './serving-summary.ts';
+import type { TerminalCommand } from './terminal-command.ts';
 import { createTray } from './tray.ts';
 import type { SavedWindowFile } from './window-bounds.ts';
 import { createMainWindow, type MainWindow } from './window.ts';
@@ -16,6 +19,7 @@ export interface ShellDeps {
   readonly iconsDirectory: string;
   readonly hasTrayPanel: () => Promise<boolean>;
   readonly loginItem: LoginItem;
+  readonly terminalCommand: TerminalCommand | null;
   readonly logsDirectory: string;
   readonly savedWindow: SavedWindowFile;
 }
@@ -49,7 +53,13 @@ export function openShell(
     saved: deps.savedWindow,
     onSessionEnd,
   });
-  const view = () => trayView({ facts, phase, startsAtLogin: loginItem.isOn() });
+  const view = () =>
+    trayView({
+      facts,
+      phase,
+      loginItem: loginItem.state(),
+      hasTerminalCommand: deps.terminalCommand?.isOn() ?? null,
+    });
   const act = createActions({
     electron,
     host,
@@ -57,6 +67,7 @@ export function openShell(
     facts: () => facts,
     window,
     loginItem,
+    terminalCommand: deps.terminalCommand,
     logsDirectory,
     onSettled: () => {
       facts = { ...host.snapshot(), machine: host.machine() };

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { BrowserWindowConstructorOptions } from 'electron';
+import { codeOf, messageOf } from '../platform/errors.ts';
 import type { ContentsApi, ElectronApi, WindowApi } from './electron-api.ts';
 import { createWindowMemory, type SavedWindowFile } from './window-bounds.ts';
 
@@ -21,9 +22,9 @@ export type WindowView = 'settings' | 'join';
 
 export interface MainWindow {
   /** Brings the window to the front; creates it if there is none. */
-  open(view?: WindowView): void;
-  /** Shows an error in a message box on the window. */
-  showError(title: string, detail: string): void;
+  open(view?: WindowView | null): void;
+  /** Shows a message box on the window. */
+  show(box: Box): void;
   /** Remembers size and position. */
   save(): void;
 }
@@ -67,12 +68,11 @@ export function createMainWindow(deps: WindowDeps): MainWindow {
   async function reportFailedLoad(window: WindowApi, error: unknown): Promise<void> {
     if (window.isDestroyed() || isSuperseded(error)) return;
     window.show();
-    await showBox(
-      dialog,
-      window,
-      'The window could not be loaded',
-      `${messageOf(error)}\n\nThe gateway goes on serving. Try "Open window" again, or "Open in browser".`,
-    );
+    await showBox(dialog, window, {
+      type: 'error',
+      message: 'The window could not be loaded',
+      detail: `${messageOf(error)}\n\nThe gateway goes on serving. Try "Open window" again, or "Open in browser".`,
+    });
     window.destroy();
   }
 
@@ -84,7 +84,7 @@ export function createMainWindow(deps: WindowDeps): MainWindow {
       window.minimize();
       return;
     }
-    if (memory.explainTray()) await explainTray(dialog, window);
+    if (memory.explainTray()) await showBox(dialog, window, TRAY_BOX);
     if (!window.isDestroyed()) window.hide();
   }
 
@@ -107,20 +107,21 @@ export function createMainWindow(deps: WindowDeps): MainWindow {
 
   return {
     open: (view) => void bringToFront(view ?? null),
-    showError: (title, detail) => void showBox(dialog, bringToFront(), title, detail),
+    show: (box) => void showBox(dialog, bringToFront(), box),
     save() {
       if (current !== null && !current.isDestroyed()) memory.remember(current);
     },
   };
 }
 
-async function showBox(
-  dialog: ElectronApi['dialog'],
-  window: WindowApi,
-  message: string,
-  detail: string,
-): Promise<void> {
-  await dialog.showMessageBox(window, { type: 'error', message, detail, buttons: ['OK'] });
+interface Box {
+  readonly type: 'error' | 'info';
+  readonly message: string;
+  readonly detail: string;
+}
+
+async function showBox(dialog: ElectronApi['dialog'], window: WindowApi, box: Box): Promise<void> {
+  await dialog.showMessageBox(window, { ...box, buttons: ['OK'] });
 }
 
 /** Only the fragment differs from the page that is shown, so the session stays. */
@@ -128,18 +129,12 @@ function goTo(window: WindowApi, ownOrigin: string, view: WindowView): void {
   if (!window.isDestroyed()) window.loadURL(`${ownOrigin}/#/${view}`).catch(() => undefined);
 }
 
-async function explainTray(
-  dialog: WindowDeps['electron']['dialog'],
-  window: WindowApi,
-): Promise<void> {
-  await dialog.showMessageBox(window, {
-    type: 'info',
-    message: 'Switchyard keeps running in the tray',
-    detail:
-      'Apps can go on using it. To open this window again or to quit, use the icon in the tray.',
-    buttons: ['OK'],
-  });
-}
+const TRAY_BOX: Box = {
+  type: 'info',
+  message: 'Switchyard keeps running in the tray',
+  detail:
+    'Apps can go on using it. To open this window again or to quit, use the icon in the tray.',
+};
 
 /** A page that crashes at once after each reopening must not keep the machine busy. */
 const MAX_REOPENINGS = 2;
@@ -160,11 +155,7 @@ function createCrashGuard(): { mayReopen(): boolean } {
 
 /** A reload while the page loads aborts the first load, which is not a failure. */
 function isSuperseded(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_ABORTED';
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return codeOf(error) === 'ERR_ABORTED';
 }
 
 function windowOptions(iconsDirectory: string): BrowserWindowConstructorOptions {

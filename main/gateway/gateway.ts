@@ -67,7 +67,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const bodies = createBodyBudget(() => config().gateway.maxBodiesInFlightBytes, BODY_COPIES);
   const catalogue = createModelCatalogue(deps);
   const learnt = createLearnt(deps);
-  const { sightings, healthChecks, stopChecks } = createChecks(deps, monitor, remotes);
+  const { sightings, healthChecks, wedges, stopChecks } = createChecks(deps, monitor, remotes);
   const { sessions, browsers, identify } = accessOf(deps);
   const controlLink = () => `${lifecycle.url()}/#code=${sessions.newCode()}`;
   const routes = routesOf(deps, {
@@ -92,10 +92,11 @@ export function createGateway(deps: GatewayDeps): Gateway {
         ...monitor,
         budget: createHedgeBudget(),
         engines: createEngineActivity(clock),
+        wedges,
         bodies,
         admission,
         ...learnt,
-        observe: (about) => logs.begin(about),
+        observe: (asked) => deps.tracing.follow(asked, logs.begin(asked)),
         inFlightAt: (id) => stats.inFlightAt(id),
         remotes,
       },
@@ -123,7 +124,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       warmup.stop();
       stopChecks();
       await lifecycle.stop(graceMs);
-      await Promise.all([monitor.flush(), deps.keys.flush()]);
+      await Promise.all([monitor.flush(), deps.keys.flush(), deps.tracing.close()]);
     },
   };
 }

@@ -10,7 +10,8 @@ import { silenceAtStart } from './liveness.ts';
 import { createOwnAgent, type OwnAgent } from './own-agent.ts';
 import { createPresence, lastAliveAt } from './presence.ts';
 import { createProviderAdmin, type ProviderAdmin } from './provider-admin.ts';
-import { type Entry, entryOf } from './provider-entry.ts';
+import { type TableEntry, entryOf } from './provider-entry.ts';
+import { causesIn } from './out-of-use.ts';
 import { createProviderTable, type ProviderTable, type Target } from './provider-table.ts';
 import { excerptOf, providerView, type Traffic } from './provider-view.ts';
 import type { AgentMessage, Answer, EnrollAnswer, HeartbeatAnswer, Refusal } from './responses.ts';
@@ -59,6 +60,8 @@ export interface Registry extends OwnAgent, ProviderAdmin {
   targets(): readonly Target[];
   /** Whether any machine is meant to serve: without one, `local` is not configured. */
   standing(): Standing;
+  /** Why none of the machines is used, for callers. */
+  causes(): string;
   /** Rises with each change. */
   revision(): number;
   readonly verifierHost: VerifierHost;
@@ -108,6 +111,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
     ids: (limit) => listing.ids(limit),
     targets: () => table.targets(),
     standing: () => standing(table),
+    causes: () => causesIn(table),
     revision: () => table.revision(),
     verifierHost: createVerifierHost(parts),
   };
@@ -137,13 +141,13 @@ function standing(table: ProviderTable): Standing {
 }
 
 /** The agent of this process exists without anybody's doing: it counts once it has something to serve. */
-function standingOf({ shown, isOwn }: Entry): Standing {
+function standingOf({ shown, isOwn }: TableEntry): Standing {
   if (isOwn && (shown === null || shown.models.length === 0)) return 'none';
   return shown?.status === 'paused' ? 'paused' : 'meant';
 }
 
 function freshest(table: ProviderTable): string | null {
-  let found: Entry | null = null;
+  let found: TableEntry | null = null;
   for (const entry of table.all()) {
     if (entry.shown === null) continue;
     if (found === null || entry.lastHeartbeatTicks > found.lastHeartbeatTicks) found = entry;

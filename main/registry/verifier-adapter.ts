@@ -1,7 +1,7 @@
 import { failureReason } from '#shared/provider.ts';
 import { eventChange, type RegistryContext, providerChange, write } from './context.ts';
 import { STALE_MS } from './liveness.ts';
-import type { Entry } from './provider-entry.ts';
+import type { TableEntry } from './provider-entry.ts';
 import type { StoredVerification } from './store/store.ts';
 import type { Recorded, VerificationSubject, VerifierHost } from './verifier-port.ts';
 
@@ -9,7 +9,7 @@ import type { Recorded, VerificationSubject, VerifierHost } from './verifier-por
 export function createVerifierHost(parts: RegistryContext): VerifierHost {
   const { table, clock } = parts;
 
-  function subjectOf(entry: Entry): VerificationSubject | null {
+  function subjectOf(entry: TableEntry): VerificationSubject | null {
     const { id, stored, shown, gatewayToken, isOwn, generation } = entry;
     if (shown === null) return null;
     return {
@@ -25,12 +25,12 @@ export function createVerifierHost(parts: RegistryContext): VerifierHost {
     };
   }
 
-  function isReachable(entry: Entry): boolean {
+  function isReachable(entry: TableEntry): boolean {
     const said = entry.shown?.status;
     return said !== 'offline' && said !== 'paused' && table.silentMs(entry) < STALE_MS;
   }
 
-  function setVerifying(entry: Entry, running: boolean): void {
+  function setVerifying(entry: TableEntry, running: boolean): void {
     if (entry.isVerifying === running) return;
     entry.isVerifying = running;
     table.touch(entry);

@@ -1,11 +1,15 @@
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
-import { VERSION } from '../../main/app/version.ts';
+import { VERSION } from '../../main/app/package.ts';
+import { systemClock } from '../../main/platform/clock.ts';
+import type { Log } from '../../main/platform/log.ts';
+import { SAID } from '../support/chat-answers.ts';
 import { chat, chatStream, startChat } from '../support/client.ts';
 import { readExposition } from '../support/exposition.ts';
 import { startGateway } from '../support/gateway.ts';
-import { bearer, expectError, send } from '../support/http.ts';
+import { bearer, expectError, postJson, send } from '../support/http.ts';
+import { saysInChat } from '../support/speakers.ts';
 import { startMachine, startTier } from '../support/tier.ts';
 import { answers, error, hang, startUpstream } from '../support/upstream.ts';
 
@@ -219,4 +223,28 @@ test('no key, address or label of an upstream is in the metrics', async () => {
   });
   const { text } = await scrape(url);
   expect(text).not.toMatch(/127\.0\.0\.1|secret|cdef|vendor/);
+});
+
+test('requests are counted by the name of their endpoint, which their rows and log lines carry', async () => {
+  const upstream = await startUpstream(saysInChat(SAID));
+  const lines: string[] = [];
+  const log: Log = (_level, event, fields) => void lines.push(JSON.stringify({ event, ...fields }));
+  const { url, host } = await startGateway({ LOCAL_ENGINE_URL: upstream.url }, systemClock, log);
+  const messages = [{ role: 'user', content: 'hi' }];
+  await postJson(`${url}/v1/messages`, { model: 'm', max_tokens: 9, messages });
+  await postJson(`${url}/api/v1/responses`, { model: 'm', input: 'hi' });
+  for (const _ of [1, 2]) await postJson(`${url}/v1/chat/completions`, { model: 'm', messages });
+  await postJson(`${url}/v1/no-endpoint`, {});
+  const names = ['messages', 'responses', 'chat/completions', 'chat/completions'];
+  const { requests } = host.snapshot();
+  expect(requests.map(({ endpoint }) => endpoint)).toEqual(names.toReversed());
+  const logged = lines.filter((line) => line.includes('"event":"request"'));
+  expect(logged.map((line) => /"endpoint":"([^"]+)"/.exec(line)?.[1])).toEqual(names);
+  const { metrics } = await scrape(url);
+  const { series } = metrics.get('switchyard_endpoint_requests_total') ?? {};
+  expect([...(series ?? [])]).toEqual([
+    ['{"endpoint":"messages"}', 1],
+    ['{"endpoint":"responses"}', 1],
+    ['{"endpoint":"chat/completions"}', 2],
+  ]);
 });

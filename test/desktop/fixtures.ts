@@ -2,7 +2,8 @@ import type { MachineMode, TrayFacts } from '../../main/desktop/serving-summary.
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { LiveEvent, LiveSnapshot } from '#shared/live.ts';
 import type { StatusReport, UpstreamReport } from '#shared/status.ts';
-import type { Change, HostApi } from '../../main/desktop/electron-api.ts';
+import type { HostApi } from '../../main/desktop/host-api.ts';
+import type { ChangeResult } from '#shared/settings.ts';
 import { APP, circuit, perUpstream, snapshot, status, upstream } from '../renderer/builders.ts';
 
 export interface Scene {
@@ -84,7 +85,7 @@ export interface FakeHost extends HostApi {
 export function createFakeHost(
   first: Scene = {},
   startError: Error | null = null,
-  onWarmup: (enabled: boolean) => Promise<Change> = () => Promise.resolve({ ok: true }),
+  onWarmup: (enabled: boolean) => Promise<ChangeResult> = () => Promise.resolve({ ok: true }),
 ): FakeHost {
   const calls: string[] = [];
   const listeners = new Set<(event: LiveEvent) => void>();

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { runDesktop } from '../../main/desktop/desktop.ts';
 import type { LoginItem } from '../../main/desktop/login-item.ts';
+import type { TerminalCommand } from '../../main/desktop/terminal-command.ts';
 import type { SavedWindow } from '../../main/desktop/window-bounds.ts';
 import type { Clock } from '../../main/platform/clock.ts';
 import { systemClock } from '../../main/platform/clock.ts';
@@ -31,6 +32,9 @@ export interface DesktopScene {
   readonly clock?: Clock;
   readonly saved?: SavedWindow;
   readonly loginItem?: LoginItem;
+  readonly terminalCommand?: TerminalCommand;
+  /** Behind the program's name. */
+  readonly args?: readonly string[];
   readonly prepare?: (fake: FakeElectron) => void;
 }
 
@@ -58,13 +62,16 @@ export async function startDesktop(scene: DesktopScene = {}): Promise<Desktop> {
     },
     platform: scene.platform ?? 'linux',
     env: scene.env ?? {},
+    argv: ['switchyard', ...(scene.args ?? [])],
+    versions: { app: '1.2.3', electron: '45.0.0', chrome: '150.0', node: '24.0.0' },
+    terminalCommand: scene.terminalCommand ?? null,
     iconsDirectory: '/icons',
     hasTrayPanel: () => Promise.resolve(scene.hasTrayPanel ?? true),
     clock: scene.clock ?? systemClock,
     dataDirectory: '/data',
     logsDirectory: '/data/logs',
     loginItem: scene.loginItem ?? {
-      isOn: () => startsAtLogin,
+      state: () => (startsAtLogin ? 'on' : 'off'),
       set: (isOn) => {
         startsAtLogin = isOn;
       },

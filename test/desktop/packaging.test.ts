@@ -57,7 +57,7 @@ describe('electron-builder.yml', () => {
       onlyLoadAppFromAsar: true,
       grantFileProtocolExtraPrivileges: false,
     });
-    expect(config.asar).toBe(true);
+    expect(config.asar).toEqual({ smartUnpack: false });
   });
 
   test('builds for all three systems, with the zip that macOS updates need', () => {

@@ -18,7 +18,7 @@ describe('single instance', () => {
   test("a second instance opens the first one's window and starts no gateway", async () => {
     const first = await startDesktop();
     first.window().hide();
-    first.app.emit('second-instance');
+    first.app.emit('second-instance', {}, ['switchyard']);
     expect(first.window().state).toBe('shown');
     expect(first.window().focused).toBe(1);
     expect(first.windows).toHaveLength(1);
@@ -32,13 +32,34 @@ describe('single instance', () => {
       host,
       prepare: ({ app }) => {
         host.start = () => {
-          app.emit('second-instance');
+          app.emit('second-instance', {}, ['switchyard']);
           return start();
         };
       },
     });
     expect(first.errors).toEqual([]);
     expect(first.windows).toHaveLength(1);
+  });
+});
+
+describe("the desktop entry's actions", () => {
+  test.each([
+    ['in a running app', false],
+    ['that start it', true],
+  ])('open the settings %s', async (_where, isFirst) => {
+    const args = ['--action=settings'];
+    const desktop = await startDesktop(isFirst ? { args } : {});
+    if (!isFirst) desktop.app.emit('second-instance', {}, ['switchyard', ...args]);
+    await settle();
+    expect(desktop.window().loaded.at(-1)).toBe('http://127.0.0.1:47900/#/settings');
+  });
+
+  test('quit a running app, and start none', async () => {
+    const { app, host } = await startDesktop();
+    app.emit('second-instance', {}, ['switchyard', '--action=quit']);
+    expect(host.calls).toEqual(['start', 'stop']);
+    const none = await startDesktop({ args: ['--action=quit'] });
+    expect([none.hostsMade(), none.app.calls.at(-1)]).toEqual([0, 'quit']);
   });
 });
 

@@ -119,6 +119,7 @@ describe('its actions', () => {
       { label: 'Open in browser' },
       { label: 'Join a gateway…' },
       { label: 'Settings…', accelerator: 'CmdOrCtrl+,' },
+      { label: 'About Switchyard' },
       { type: 'separator' },
       { label: 'Quit' },
     ]);
@@ -156,7 +157,7 @@ describe('its other switches', () => {
   test("show the login item as the system has it, and the system's refusal", async () => {
     const { tray, boxes } = await startDesktop({
       loginItem: {
-        isOn: () => false,
+        state: () => 'off',
         set: () => {
           throw new Error('EACCES: permission denied');
         },
@@ -177,6 +178,39 @@ describe('its other switches', () => {
       'http://127.0.0.1:47900/#code=1',
       'http://127.0.0.1:47900/#/settings',
     ]);
+  });
+
+  test('say where the system holds the login item back', async () => {
+    const { tray } = await startDesktop({
+      loginItem: { state: () => 'needs approval', set: () => undefined },
+    });
+    const { label, checked } = tray().menu.item('Start at login');
+    expect([label, checked]).toEqual(['Start at login (allow it in System Settings)', true]);
+  });
+
+  test('put the command on PATH, and say where, only where no package has done it', async () => {
+    const none = await startDesktop();
+    expect(() => none.tray().menu.item('Command')).toThrow('no menu item');
+    let isOn = false;
+    const set = (next: boolean) => void (isOn = next);
+    const terminalCommand = { file: '/home/ann/.local/bin/switchyard', isOn: () => isOn, set };
+    const { tray, boxes } = await startDesktop({ terminalCommand });
+    tray().menu.click('Command "switchyard"');
+    await vi.advanceTimersByTimeAsync(0);
+    expect(tray().menu.item('Command "switchyard"').checked).toBe(true);
+    expect(boxes.at(-1)).toMatchObject({
+      type: 'info',
+      detail: expect.stringContaining('add /home/ann/.local/bin to PATH'),
+    });
+  });
+
+  test('name the versions of all that runs', async () => {
+    const { tray, app } = await startDesktop();
+    tray().menu.click('About');
+    expect(app.about).toEqual({
+      version: '1.2.3 (Electron 45.0.0, Chromium 150.0, Node 24.0.0)',
+      shown: 1,
+    });
   });
 
   test('open the folder of the logs', async () => {

@@ -1,13 +1,7 @@
 import type { Locator, Page } from 'playwright-core';
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
-import { createHost, type Host, WINDOW_DIRECTORY } from '../../main/app/app.ts';
-import { loadConfig } from '../../main/config/load.ts';
-import { systemClock } from '../../main/platform/clock.ts';
-import { silentLog } from '../../main/platform/log.ts';
-import { openStore } from '../../main/registry/store/open-store.ts';
+import { afterAll, describe, expect, test } from 'vitest';
 import { startModelServer } from '../support/agent.ts';
 import { axeViolations, closeBrowser, openPage } from '../support/browser.ts';
-import { temporaryDirectory } from '../support/gateway.ts';
 import {
   answers,
   chunk,
@@ -18,22 +12,12 @@ import {
   startUpstream,
   type Upstream,
 } from '../support/upstream.ts';
+import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
 
 afterAll(closeBrowser);
 
-/** The real host with its window, and without an environment of its own. */
-async function startWindow(environment: Readonly<Record<string, string>> = {}): Promise<Host> {
-  const quiet = { SWITCHYARD_PORT: '0', SWITCHYARD_AGENT: 'false', SWITCHYARD_AGENT_PORTS: '0' };
-  const loaded = loadConfig({ ...quiet, ...environment }, {});
-  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
-  const host = await createHost(
-    { loaded, dataDirectory: temporaryDirectory(), windowDirectory: WINDOW_DIRECTORY },
-    { openStore, clock: systemClock, random: Math.random, log: silentLog },
-  );
-  await host.start();
-  onTestFinished(() => host.stop());
-  return host;
-}
+const startWindow = (environment: Readonly<Record<string, string>> = {}) =>
+  startWindowHost({ ...NO_AGENT, ...environment });
 
 const MODELS = JSON.stringify({ data: [{ id: 'small' }, { id: 'large' }] });
 
@@ -145,7 +129,7 @@ describe('an upstream', () => {
     await form.getByRole('button', { name: 'Save' }).click();
     await form.getByText(/Failed: unreachable\..*ECONNREFUSED/).waitFor();
     await tab(page, 'Overview').click();
-    await page.getByRole('heading', { name: 'Serving from Hosted B – Local is down' }).waitFor();
+    await page.getByRole('heading', { name: 'Serving from Hosted B. Local is down.' }).waitFor();
     await station(page, 'Local').getByText('unreachable').waitFor();
     await engine.reopen();
     await page.getByRole('heading', { name: 'Serving from Local' }).waitFor();

@@ -1,34 +1,16 @@
-import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { createHost, type Host, WINDOW_DIRECTORY } from '../../main/app/app.ts';
-import { loadConfig } from '../../main/config/load.ts';
-import { systemClock } from '../../main/platform/clock.ts';
-import { silentLog } from '../../main/platform/log.ts';
+import { afterAll, expect, test } from 'vitest';
+import type { HostEdges } from '../../main/app/app.ts';
 import { openStore } from '../../main/registry/store/open-store.ts';
 import { axeViolations, closeBrowser, openPage } from '../support/browser.ts';
-import { remembering, temporaryDirectory } from '../support/gateway.ts';
+import { remembering } from '../support/gateway.ts';
 import { enrolled, machineAt } from '../support/tier.ts';
 import { startUpstream } from '../support/upstream.ts';
+import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
 
 afterAll(closeBrowser);
 
-type Edges = Parameters<typeof createHost>[1];
-
-/** A gateway with its window and without an agent of its own. */
-async function start(
-  store: Edges['openStore'],
-  settings: Readonly<Record<string, string>> = {},
-): Promise<Host> {
-  const env = { SWITCHYARD_PORT: '0', SWITCHYARD_AGENT: 'false', ...settings };
-  const loaded = loadConfig(env, {});
-  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
-  const host = await createHost(
-    { loaded, dataDirectory: temporaryDirectory(), windowDirectory: WINDOW_DIRECTORY },
-    { openStore: store, clock: systemClock, random: Math.random, log: silentLog },
-  );
-  await host.start();
-  onTestFinished(() => host.stop());
-  return host;
-}
+const start = (store: HostEdges['openStore'], settings: Readonly<Record<string, string>> = {}) =>
+  startWindowHost({ ...NO_AGENT, ...settings }, { openStore: store });
 
 test('a machine is looked up, verified anew and removed', async () => {
   const now = Date.now();

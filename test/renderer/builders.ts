@@ -155,6 +155,7 @@ export function request(id: string, over: Partial<RequestRow> = {}): RequestRow 
     id,
     startedAt: NOW - 10_000,
     caller: null,
+    endpoint: 'chat/completions',
     model: 'qwen3',
     stream: true,
     key: null,

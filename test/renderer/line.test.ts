@@ -119,7 +119,7 @@ describe('a budget', () => {
     const out = { ...skipped('hosted_a', 'budget', 3_600_000), budget: budget(10) };
     const drawn = line([out, upstream('hosted_b')]);
     const [, station] = drawn.stations;
-    expect(station && stationWords(station)).toEqual({
+    expect(station && stationWords(station)).toMatchObject({
       tone: 'amber',
       word: 'budget spent',
       detail: 'back in 1 h 00 min',
@@ -137,8 +137,8 @@ describe('sentence', () => {
   test.each([
     ['Nothing is set up yet.', []],
     ['Serving from Local', [upstream('local'), upstream('hosted_a')]],
-    ['Serving from Groq – Local is down', [tripped('local', 9_000), upstream('hosted_a')]],
-    ['Serving from Groq – Local is down', [failing, upstream('hosted_a')]],
+    ['Serving from Groq. Local is down.', [tripped('local', 9_000), upstream('hosted_a')]],
+    ['Serving from Groq. Local is down.', [failing, upstream('hosted_a')]],
     ['Serving from Groq', [upstream('hosted_a')]],
     ['Local is failing, and there is no fallback.', [failing]],
     ['Local is retried with the next request.', [tripped('local', 0)]],
@@ -273,7 +273,7 @@ describe('what was seen of an upstream', () => {
 
   test('one that a check found down is red at once, and the next one serves', () => {
     const both = said([upstream('local'), upstream('hosted_a')], { local: down });
-    expect(both.sentence).toBe('Serving from Groq – Local is down');
+    expect(both.sentence).toBe('Serving from Groq. Local is down.');
     expect(both.words[0]).toMatchObject({ tone: 'red', word: 'unreachable' });
     expect(said([upstream('local')], { local: down }).sentence).toBe(
       'Local is down, and there is no fallback.',

@@ -78,7 +78,7 @@ describe('the list of machines', () => {
 
   test('the summary counts each machine once', () => {
     expect(summaryOf(entriesOf(MIXED, {}))).toBe(
-      '4 machines: 2 can serve, 1 needs attention, 1 at rest.',
+      '4 machines: 2 can serve, 1 needs attention, 1 offline or paused.',
     );
     expect(summaryOf(entriesOf([named('a')], {}))).toBe('1 machine: 1 can serve.');
     expect(summaryOf([])).toBe('None yet.');

@@ -51,7 +51,7 @@ describe('figures', () => {
 
   test('large counts stay as narrow as their place', () => {
     expect(format.formatCompact(9_999)).toBe('9,999');
-    expect(format.formatCompact(12_431)).toBe('12.4K');
+    expect(format.formatCompact(12_431)).toBe('12.4k');
   });
 });
 

@@ -54,7 +54,7 @@ describe('what a release brings along', () => {
     .parse(JSON.parse(readFileSync(join(folder, 'sbom.cdx.json'), 'utf8')));
   const listed = bill.components.map((component) => component['bom-ref']);
 
-  test('its bill holds every production dependency, what the window is built from, and Electron', () => {
+  test('its bill holds every production dependency, what program and window are built from, and Electron', () => {
     const names = new Set(listed.map((ref) => ref.slice(0, ref.lastIndexOf('@'))));
     for (const [path] of production)
       expect(names).toContain(
@@ -65,6 +65,12 @@ describe('what a release brings along', () => {
     for (const name of ['vitest', 'playwright-core', 'typescript'])
       expect(names).not.toContain(name);
     const known = new Set(listed);
+    for (const built of ['node', 'window']) {
+      const licences = readFileSync(join(ROOT, 'dist', built, 'licenses.md'), 'utf8');
+      const inside = [...licences.matchAll(/^## (\S+) - (\S+)/gm)].map(([, n, v]) => `${n}@${v}`);
+      expect(inside.length).toBeGreaterThan(2);
+      expect(inside.filter((ref) => !known.has(ref))).toEqual([]);
+    }
     const needed = bill.dependencies.flatMap(({ dependsOn }) => dependsOn);
     expect(needed.filter((ref) => !known.has(ref))).toEqual([]);
   });

@@ -41,7 +41,7 @@ class FakePower extends EventEmitter implements PowerApi {
 }
 
 class FakeApp extends EventEmitter implements AppApi {
-  loginItem = { openAtLogin: false, wasOpenedAtLogin: false };
+  loginItem: Partial<ReturnType<AppApi['getLoginItemSettings']>> = {};
   dockShown = true;
   dock: AppApi['dock'] = {
     show: () => {
@@ -52,11 +52,21 @@ class FakeApp extends EventEmitter implements AppApi {
       this.dockShown = false;
     },
   };
+  /** The version in the About panel, and how often it was shown. */
+  readonly about = { version: '', shown: 0 };
   setAppUserModelId(): void {}
+  setAboutPanelOptions({ applicationVersion }: { applicationVersion?: string }): void {
+    this.about.version = applicationVersion ?? '';
+  }
+  showAboutPanel(): void {
+    this.about.shown++;
+  }
   getLoginItemSettings(): ReturnType<AppApi['getLoginItemSettings']> {
     return {
+      openAtLogin: false,
+      wasOpenedAtLogin: false,
       status: 'not-registered',
-      executableWillLaunchAtLogin: false,
+      executableWillLaunchAtLogin: true,
       launchItems: [],
       ...this.loginItem,
     };

@@ -14,6 +14,7 @@ import { createPrefills } from '../../main/gateway/chat/resume/prefills.ts';
 import { createMonitor } from '../../main/gateway/monitoring/monitor.ts';
 import { createEngineActivity } from '../../main/gateway/routing/engine-activity.ts';
 import { createHedgeBudget } from '../../main/gateway/routing/hedge-policy.ts';
+import { createWedgeWatch } from '../../main/gateway/routing/wedge-watch.ts';
 import { CHAT_COMPLETIONS } from '../../main/gateway/upstream/protocols/chat.ts';
 import { parseBaseAddress, remoteUpstreams } from '../../main/gateway/upstream/upstreams.ts';
 import { createAdmission } from '../../main/gateway/chat/admission.ts';
@@ -31,6 +32,7 @@ import {
   SLOW_MS,
   TIMEOUT_MS,
   TTFT_THRESHOLD_MS,
+  within,
 } from './routing-table.ts';
 import { chunk, DONE, STOP } from './upstream.ts';
 import { at } from './words.ts';
@@ -95,9 +97,10 @@ export class Stage {
     if (this.#ask === null) throw new Error('a call on nobody’s behalf');
     const isSecond = this.#asked.includes(id);
     this.#asked.push(id);
-    const met = isSecond ? this.#ask.again : this.#ask.meets[id];
+    const leftMs = this.#clock.deadline() - this.#clock.ticks();
+    const met = within(leftMs, isSecond ? this.#ask.again : this.#ask.meets[id]);
     if (met === 'slow') this.#clock.advance(SLOW_MS);
-    if (met === 'timeout') this.#clock.advance(this.#clock.deadline() - this.#clock.ticks());
+    if (met === 'timeout') this.#clock.advance(leftMs);
     return met;
   }
 }
@@ -193,8 +196,8 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
   function pickLocal() {
     const { baseUrl } = config.local;
     if (baseUrl === null) return { kind: 'none', reason: 'not_configured' } as const;
-    const endpoint = parseBaseAddress(baseUrl, 'local');
-    const target = { provider: null, endpoint, models: null, ownedBy: null, gatewayToken: null };
+    const baseAddress = parseBaseAddress(baseUrl, 'local');
+    const target = { provider: null, baseAddress, models: null, ownedBy: null, gatewayToken: null };
     return { kind: 'target', target } as const;
   }
 
@@ -219,6 +222,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
       predictions,
       budget: createHedgeBudget(),
       engines: createEngineActivity(clock),
+      wedges: createWedgeWatch({ clock, isOn: () => false, look: () => null }),
       admission: createAdmission({ clock, limit: () => Infinity, changed() {} }),
       bodies: createBodyBudget(() => Infinity, 1),
       prefills: createPrefills(http, clock),

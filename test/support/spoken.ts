@@ -9,6 +9,7 @@ import { RequestAttempts } from '../../main/gateway/routing/attempts.ts';
 import { createEngineActivity } from '../../main/gateway/routing/engine-activity.ts';
 import { createHedgeBudget } from '../../main/gateway/routing/hedge-policy.ts';
 import { type RequestContext, route, type RouteResult } from '../../main/gateway/routing/router.ts';
+import { createWedgeWatch } from '../../main/gateway/routing/wedge-watch.ts';
 import { isBadRequest, parseChatRequest } from '../../main/gateway/upstream/chat-request.ts';
 import { remoteUpstreams } from '../../main/gateway/upstream/upstreams.ts';
 import type { Exchange, HttpClient } from '../../main/platform/http/types.ts';
@@ -87,6 +88,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
   });
   const observer = monitor.logs.begin({
     id: 'r',
+    upstreamPath: request.endpoint.upstreamPath,
     model: null,
     stream: false,
     caller: null,
@@ -118,6 +120,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     random: () => 0.5,
     budget: createHedgeBudget(),
     engines: createEngineActivity(clock),
+    wedges: createWedgeWatch({ clock, isOn: () => false, look: () => null }),
     prefills: createPrefills(client, clock),
     support: createEndpointSupport(clock),
     usageSupport: createUsageSupport(clock),

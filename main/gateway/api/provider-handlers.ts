@@ -3,6 +3,7 @@ import type { Request, Response } from 'express';
 import type { Provider } from '#shared/provider.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { GatewayError } from '../http/errors.ts';
+import { markProved } from '../../platform/http/connection-limits.ts';
 import { NOSNIFF, sendJson } from '../../platform/http/responses.ts';
 import { sendError, sendErrorEarly, sendPieces } from '../http/responses.ts';
 import { type SmallBodyReader, createSmallBodyReader } from '../http/small-bodies.ts';
@@ -54,7 +55,10 @@ export function providerHandlers({ providers, joinUrl, clock }: ProviderDeps) {
   const fromAgent =
     (answer: (message: AgentMessage) => Promise<Answer>) => async (req: Request, res: Response) => {
       const body = await readAgentBody(req, res, { bodies, clock });
-      if (body !== null) sendAnswer(res, await answer(messageOf(req, body)));
+      if (body === null) return;
+      const given = await answer(messageOf(req, body));
+      if (given.kind !== 'refused') markProved(req.socket);
+      sendAnswer(res, given);
     };
   return {
     enroll: fromAgent((message) => providers.handleEnroll(message)),

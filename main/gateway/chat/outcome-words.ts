@@ -43,6 +43,8 @@ function wordsFor(outcome: UpstreamOutcome): string {
   const reason = reasonOf(outcome);
   const words: Readonly<Record<string, string>> = WORDS;
   const named = words[reason] ?? 'answered';
+  if (outcome.kind === 'skipped' && reason === 'no_provider' && outcome.causes !== undefined)
+    return `${named} (${outcome.causes()})`;
   if (outcome.kind !== 'failed') return named;
   const { detail } = outcome.failure;
   return words[reason] === undefined ? `${named} ${detail}` : `${named} (${detail})`;

@@ -15,6 +15,7 @@ const rowSchema: z.ZodType<RequestRow> = z.object({
   id: z.string().min(1).max(100),
   startedAt: count,
   caller: z.object({ key: words, address: words, userAgent: words }).nullable(),
+  endpoint: words.default(null),
   model: words,
   key: words,
   stream: z.boolean(),

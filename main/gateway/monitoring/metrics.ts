@@ -34,6 +34,7 @@ export function metricsOf(figures: Figures): Family[] {
   ]);
   return [
     ...requestFamilies(figures.traffic),
+    endpointRequests(figures.traffic),
     ...keyFamilies(figures.traffic),
     ...admission(status),
     ...callFamilies(figures.traffic),
@@ -112,6 +113,12 @@ function callFamilies({ upstreams }: TrafficView): Family[] {
       histograms(({ perOutputToken }) => perOutputToken),
     ),
   ];
+}
+
+function endpointRequests({ byEndpoint }: TrafficView): Family {
+  const points = [...byEndpoint].map(([endpoint, value]): Point => [{ endpoint }, value]);
+  const help = 'Requests ended, by endpoint.';
+  return family('counter', 'switchyard_endpoint_requests_total', help, points);
 }
 
 function keyFamilies({ byKey }: TrafficView): Family[] {

@@ -11,12 +11,15 @@ import type {
 import type { EndedCall, UsageRecorder } from '../usage/recorder.ts';
 import type { Latencies, Stats } from './counters.ts';
 import type { Outcomes } from './outcome-counts.ts';
-import type { Traffic } from './traffic.ts';
+import { writeRequestLine } from './request-line.ts';
+import type { TrafficCounts } from './traffic.ts';
 
 /** The rows of all running requests and of the last ones that ended. */
 export interface RequestLogs {
   begin(about: {
     readonly id: string;
+    /** Of the endpoint. */
+    readonly upstreamPath: string;
     readonly model: string | null;
     readonly stream: boolean;
     readonly caller: RequestCaller | null;
@@ -44,7 +47,7 @@ export interface RequestLogDeps {
   readonly routed: ReportProviderResult;
   readonly listener: RowListener;
   readonly usage: UsageRecorder;
-  readonly traffic: Traffic;
+  readonly traffic: TrafficCounts;
   /** Requests of an earlier run, newest first. */
   readonly earlier: readonly RequestRow[];
 }
@@ -66,7 +69,7 @@ export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
   function onEnd(row: MutableRow): void {
     ended.push(row.id);
     deps.outcomes.ended(row);
-    writeLine(row, deps.log);
+    writeRequestLine(row, deps.log);
     deps.usage.requestEnded(row);
     deps.traffic.requestEnded(row);
     const oldest = ended.length > MAX_ENDED_ROWS ? ended.shift() : undefined;
@@ -76,11 +79,12 @@ export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
   }
 
   return {
-    begin({ id, model, stream, caller, key }) {
+    begin({ id, upstreamPath, model, stream, caller, key }) {
       const row: MutableRow = {
         id,
         startedAt: clock.now(),
         caller,
+        endpoint: upstreamPath.slice(1),
         model: model === null ? null : model.slice(0, MAX_MODEL_LENGTH),
         stream,
         key,
@@ -115,6 +119,10 @@ class OpenRequest implements RequestObserver {
     this.begunAt = deps.clock.ticks();
     this.deps = deps;
     this.#onEnd = onEnd;
+  }
+
+  traceparent(): null {
+    return null;
   }
 
   attemptStarted(start: AttemptStart): AttemptObserver {
@@ -192,6 +200,10 @@ class OpenAttempt implements AttemptObserver {
     if (cause === 'hedge') stats.hedged();
   }
 
+  traceparent(): null {
+    return null;
+  }
+
   called(): void {
     this.#request.row.attemptCount += 1;
     this.#request.changed();
@@ -255,43 +267,4 @@ class OpenAttempt implements AttemptObserver {
     deps.usage.callEnded(end);
     deps.traffic.callEnded(end);
   }
-}
-
-/** One line when a request has ended; while it runs nothing is written. */
-function writeLine(
-  {
-    id,
-    model,
-    stream,
-    key,
-    state,
-    upstream,
-    status,
-    fallbackReason,
-    endMs,
-    tokens,
-    attempts,
-  }: MutableRow,
-  log: Log,
-): void {
-  log('info', 'request', {
-    id,
-    model,
-    stream,
-    ...(key === null ? {} : { key }),
-    state,
-    upstream,
-    status,
-    fallbackReason,
-    firstContentMs: firstContentMs(attempts),
-    ms: endMs,
-    inputTokens: tokens?.input ?? null,
-    outputTokens: tokens?.output ?? null,
-    tokensEstimated: tokens?.estimated ?? null,
-  });
-}
-
-function firstContentMs(attempts: readonly AttemptRow[]): number | null {
-  for (const { firstContentMs: ms } of attempts) if (ms !== null) return ms;
-  return null;
 }

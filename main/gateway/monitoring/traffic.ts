@@ -7,10 +7,10 @@ import { createHistogram, type Histogram } from './histogram.ts';
 /** What became of a request. `client_error`: the answer was a refusal that an upstream passed on, with a 4xx. */
 export const OUTCOMES = ['ok', 'client_error', 'gateway_error', 'aborted'] as const;
 
-export type Outcome = (typeof OUTCOMES)[number];
+export type RequestOutcome = (typeof OUTCOMES)[number];
 
 /** Counts since the start of the process, for metrics: a counter that began elsewhere would jump after a crash. */
-export interface Traffic {
+export interface TrafficCounts {
   callEnded(call: EndedCall): void;
   requestEnded(row: RequestRow): void;
   view(): TrafficView;
@@ -29,13 +29,14 @@ export interface UpstreamTraffic {
 }
 
 export interface TrafficView {
-  readonly outcomes: Readonly<Record<Outcome, number>>;
-  readonly durations: Readonly<Record<Outcome, Histogram>>;
+  readonly outcomes: Readonly<Record<RequestOutcome, number>>;
+  readonly durations: Readonly<Record<RequestOutcome, Histogram>>;
   readonly fallbacks: number;
   readonly hedgesWon: number;
   readonly hedgesLost: number;
   readonly resumes: number;
   readonly upstreams: Readonly<Record<UpstreamId, UpstreamTraffic>>;
+  readonly byEndpoint: ReadonlyMap<string, number>;
   /** By the name of the key. */
   readonly byKey: ReadonlyMap<string, KeyTraffic>;
 }
@@ -60,7 +61,7 @@ type Counting = {
     : UpstreamTraffic[Key];
 };
 
-export function createTraffic(): Traffic {
+export function createTraffic(): TrafficCounts {
   const outcomes = { ok: 0, client_error: 0, gateway_error: 0, aborted: 0 };
   const duration = () => createHistogram(DURATION_S);
   const durations = {
@@ -79,6 +80,7 @@ export function createTraffic(): Traffic {
     firstToken: createHistogram(FIRST_TOKEN_S),
     perOutputToken: createHistogram(PER_TOKEN_S),
   }));
+  const byEndpoint = new Map<string, number>();
   const byKey = new Map<string, KeyTraffic>();
   let [fallbacks, hedgesWon, hedgesLost, resumes] = [0, 0, 0, 0];
 
@@ -103,6 +105,7 @@ export function createTraffic(): Traffic {
       const outcome = outcomeOf(row);
       outcomes[outcome] += 1;
       durations[outcome].observe((row.endMs ?? 0) / 1000);
+      if (row.endpoint !== null) increment(byEndpoint, row.endpoint);
       if (row.key !== null) countKey(byKey, row.key, row.tokens);
       if (row.fallbackReason === 'none') return;
       fallbacks += 1;
@@ -116,6 +119,7 @@ export function createTraffic(): Traffic {
       hedgesLost,
       resumes,
       upstreams,
+      byEndpoint,
       byKey,
     }),
   };
@@ -137,7 +141,7 @@ function countKey(counts: Map<string, KeyTraffic>, key: string, tokens: Tokens |
 
 const NO_KEY_TRAFFIC: KeyTraffic = { requests: 0, inputTokens: 0, outputTokens: 0 };
 
-function outcomeOf({ state, status }: RequestRow): Outcome {
+function outcomeOf({ state, status }: RequestRow): RequestOutcome {
   switch (state) {
     case 'done':
       return 'ok';

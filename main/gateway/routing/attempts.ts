@@ -41,6 +41,12 @@ export class RequestAttempts {
     this.#deps = deps;
   }
 
+  /** The header of the next call to `target`; null leaves the caller's as it is. */
+  traceparent(target: AttemptTarget): string | null {
+    const open = this.#open.find((attempt) => !attempt.hasEnded && attempt.isAt(target));
+    return (open?.observer ?? this.#observer).traceparent();
+  }
+
   /** To be called when a call was sent; a further poll of a starting upstream belongs to its open attempt. */
   called(
     target: AttemptTarget,
@@ -74,13 +80,8 @@ export class RequestAttempts {
     for (const attempt of this.#open) attempt.end(null, NEUTRAL, true);
   }
 
-  #openAt({
-    upstream,
-    provider,
-  }: Pick<AttemptTarget, 'upstream' | 'provider'>): Attempt | undefined {
-    return this.#open.find(
-      ({ target }) => target.upstream === upstream && target.provider === provider,
-    );
+  #openAt(target: Pick<AttemptTarget, 'upstream' | 'provider'>): Attempt | undefined {
+    return this.#open.find((attempt) => attempt.isAt(target));
   }
 }
 
@@ -140,6 +141,10 @@ export class Attempt {
 
   get hasEnded(): boolean {
     return this.#hasEnded;
+  }
+
+  isAt({ upstream, provider }: Pick<AttemptTarget, 'upstream' | 'provider'>): boolean {
+    return this.target.upstream === upstream && this.target.provider === provider;
   }
 
   called(hasLeft: () => boolean): void {

@@ -49,8 +49,9 @@ export interface Dispatch {
 export class SkippedCandidate implements Candidate {
   readonly #skipped: Skipped;
 
-  constructor(upstream: UpstreamId, reason: Skipped['reason']) {
-    this.#skipped = { kind: 'skipped', upstream, reason, waitMs: null, backAtTicks: null };
+  constructor(upstream: UpstreamId, reason: Skipped['reason'], causes?: Skipped['causes']) {
+    const never = { waitMs: null, backAtTicks: null };
+    this.#skipped = { kind: 'skipped', upstream, reason, ...never, ...(causes && { causes }) };
   }
 
   get upstream(): UpstreamId {

@@ -256,7 +256,7 @@ export class FallbackPlan {
     const choice = this.#deps.pickLocal();
     switch (choice.kind) {
       case 'none':
-        return new SkippedCandidate('local', choice.reason);
+        return new SkippedCandidate('local', choice.reason, choice.causes);
       case 'tier': {
         const unsuitable = poolUnsuitable(this.#suitability(), choice.targets);
         if (unsuitable !== null) return new SkippedCandidate('local', unsuitable);

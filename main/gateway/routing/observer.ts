@@ -45,6 +45,8 @@ export interface AttemptEnd {
 
 /** One attempt, from its first call to its end, which is reported once; the polls of a cold start are one attempt. */
 export interface AttemptObserver {
+  /** As of a request, for a further poll. */
+  traceparent(): string | null;
   called(): void;
   /** One more call of a starting upstream, which is no request. */
   polled(): void;
@@ -56,6 +58,8 @@ export interface AttemptObserver {
 
 /** One chat completion: the upstreams called and the outcomes, never the content. */
 export interface RequestObserver {
+  /** The `traceparent` header of the next attempt's request; null leaves the caller's as it is. */
+  traceparent(): string | null;
   attemptStarted(start: AttemptStart): AttemptObserver;
   /** The answer's head is sent. */
   answering(head: {

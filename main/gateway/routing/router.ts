@@ -84,7 +84,7 @@ function patienceFor(
   plan: FallbackPlan,
   { config }: RequestContext,
 ): Patience {
-  const isOwn = call.upstream === 'local' && call.isAlone && config.routing.hedge === 'own';
+  const isOwn = call.upstream === 'local' && call.isAlone && config.routing.hedge !== 'all';
   return isOwn && plan.hasMore(() => true) ? 'until_hung' : 'whole_timeout';
 }
 

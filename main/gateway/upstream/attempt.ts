@@ -19,6 +19,7 @@ import {
 import { type AnswerMode, readerFor } from './answer-readers.ts';
 import type { ApiEndpoint } from './endpoint.ts';
 import type { Unanswered } from './failure.ts';
+import { withoutKeys } from './hidden-keys.ts';
 
 /** One call to one upstream. */
 export interface AttemptPlan {
@@ -33,6 +34,8 @@ export interface AttemptPlan {
   readonly idleTimeoutMs: number;
   /** Called at the first content of an answer that is being assembled. */
   readonly onContent: () => void;
+  /** Replaced in the answer. */
+  readonly keys: readonly Buffer[];
 }
 
 /** A stream from its first content on. */
@@ -92,17 +95,12 @@ export function sendAttempt(
   deps: AttemptDeps,
   signal: AbortSignal,
 ): SentAttempt {
-  if (signal.aborted) return NEVER_SENT;
+  if (signal.aborted) return { seen: Promise.resolve({ kind: 'cancelled' }), hasLeft: () => false };
   const { promise: seen, resolve } = Promise.withResolvers<Seen>();
   const pending = new PendingCall(plan, deps, resolve, signal);
   pending.send(false);
   return { seen, hasLeft: () => pending.hasLeft() };
 }
-
-const NEVER_SENT: SentAttempt = {
-  seen: Promise.resolve({ kind: 'cancelled' }),
-  hasLeft: () => false,
-};
 
 class PendingCall implements ResponseListener {
   readonly #plan: AttemptPlan;
@@ -161,6 +159,10 @@ class PendingCall implements ResponseListener {
     if (isDecodable(coding) && this.#exchange !== null) {
       this.#exchange = decoded(this.#exchange, coding);
     }
+    const { keys } = this.#plan;
+    // Refusals are covered as a whole, where they are put into words.
+    if (keys.length > 0 && status < 300 && this.#exchange !== null)
+      this.#exchange = withoutKeys(this.#exchange, keys);
   }
 
   onData(chunk: Buffer): void {

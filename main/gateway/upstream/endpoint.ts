@@ -87,3 +87,13 @@ export const pathsOf = (path: string): readonly string[] => [`/api/v1${path}`, `
 
 /** For an endpoint with one choice and no way to build its answer from a stream. */
 export const ONE_WHOLE: Asked = { choices: 1, assemblable: false };
+
+/** Common to the endpoints beside chat that have no streams. */
+export const WITHOUT_STREAMS = {
+  asks: () => ONE_WHOLE,
+  isResumable: false,
+  // The model that an upstream is configured with is one for chat.
+  keepsModel: true,
+  support: 'optional',
+  vendor: 'openai',
+} as const satisfies Partial<ApiEndpoint>;

@@ -8,6 +8,7 @@ import type { ChatCall, UpstreamCall } from './call.ts';
 import { type ChatRequest, isBadRequest, parseChatRequest } from './chat-request.ts';
 import { errorWords } from './error-words.ts';
 import { classify, type Failure } from './failure.ts';
+import { keysAmong } from './hidden-keys.ts';
 import { bodyWithout } from './own-secrets.ts';
 
 export interface TestDeps {
@@ -61,6 +62,7 @@ async function once(
       hungAt: null,
       idleTimeoutMs: timeoutMs,
       onContent() {},
+      keys: keysAmong(call.secrets),
     },
     { http, clock },
     NEVER,

@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { REQUEST_TIMEOUT_STATUS, TIMED_OUT, transportFailure } from './failures.ts';
 import {
   createResponseParser,
   type ResponseParts,
@@ -9,11 +10,8 @@ import {
   type Exchange,
   type HttpRequest,
   KEEP_ALIVE_MS,
-  REQUEST_TIMEOUT_STATUS,
   type ResponseHeaders,
   type ResponseListener,
-  TIMED_OUT,
-  transportFailure,
 } from './types.ts';
 
 /** An origin and the connections to it. */

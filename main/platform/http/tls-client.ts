@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { Agent, type buildConnector, Client, type Dispatcher, Pool } from 'undici';
+import { REQUEST_TIMEOUT_STATUS, TIMED_OUT, transportFailure } from './failures.ts';
 import {
   type Exchange,
   type HttpClient,
@@ -7,11 +8,8 @@ import {
   KEEP_ALIVE_MS,
   MAX_HEAD_BYTES,
   MAX_INTERIM_HEADS,
-  REQUEST_TIMEOUT_STATUS,
   type ResponseHeaders,
   type ResponseListener,
-  TIMED_OUT,
-  transportFailure,
 } from './types.ts';
 
 /** The client for `https:` origins, on undici's `dispatch`: `fetch` takes four times the CPU time. */

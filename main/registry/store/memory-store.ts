@@ -1,5 +1,5 @@
 import { EVENTS_KEPT } from './queries.ts';
-import type { Change, Store, StoredEvent, WriteResult } from './store.ts';
+import type { StoreChange, Store, StoredEvent, WriteResult } from './store.ts';
 
 /**
  * A store without persistence, for when the database cannot be used: this machine's own agent goes on, and
@@ -9,7 +9,7 @@ import type { Change, Store, StoredEvent, WriteResult } from './store.ts';
 export function createMemoryStore(reason: string): Store {
   const histories = new Map<string, StoredEvent[]>();
 
-  function apply(change: Change): void {
+  function apply(change: StoreChange): void {
     if (change.kind === 'provider' && !histories.has(change.provider.id))
       histories.set(change.provider.id, []);
     if (change.kind === 'provider_removed') histories.delete(change.id);
@@ -32,7 +32,7 @@ export function createMemoryStore(reason: string): Store {
 }
 
 /** A token that is created or used up: other machines join with it. */
-function isOfEnrollment({ kind }: Change): boolean {
+function isOfEnrollment({ kind }: StoreChange): boolean {
   return kind === 'enrollment' || kind === 'enrollment_removed';
 }
 

@@ -13,7 +13,7 @@ import {
   providerRowSchema,
 } from './rows.ts';
 import type {
-  Change,
+  StoreChange,
   StoredEnrollment,
   StoredEvent,
   StoredProvider,
@@ -78,7 +78,7 @@ function settled(requests: readonly WriteRequest[], result: WriteResult): Settle
 }
 
 /** Applies one change within the open transaction. */
-function createApply(db: Database): (change: Change) => void {
+function createApply(db: Database): (change: StoreChange) => void {
   // Not REPLACE, which deletes the row first and its events with it.
   const putProvider = db.prepare(
     `INSERT INTO providers VALUES (:id, :public_key, :token_salt, :enrolled_at, :sequence,

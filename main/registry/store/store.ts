@@ -64,7 +64,7 @@ export interface StoredEvent {
 }
 
 /** The changes of one `write` are applied together or not at all. */
-export type Change =
+export type StoreChange =
   | { readonly kind: 'provider'; readonly provider: StoredProvider }
   | { readonly kind: 'provider_removed'; readonly id: string }
   | { readonly kind: 'enrollment'; readonly enrollment: StoredEnrollment }
@@ -82,7 +82,7 @@ export interface StoredState {
 /** Persistence of the registry: SQLite in a worker thread, in memory where that fails. */
 export interface Store {
   /** Resolves once all changes are on disk; changes that arrive meanwhile share the next transaction. */
-  write(changes: readonly Change[]): Promise<WriteResult>;
+  write(changes: readonly StoreChange[]): Promise<WriteResult>;
   /** Newest first. */
   events(providerId: string, limit: number): Promise<readonly StoredEvent[]>;
   /** Writes what is queued and closes the file. */

@@ -1,3 +1,4 @@
+import { nameOf } from '../../platform/errors.ts';
 import type { Log } from '../../platform/log.ts';
 import type { VerificationSubject, VerifierPort, VerifierHost } from '../verifier-port.ts';
 import { runChecks, type RunEdges, type RunOrder } from './checks.ts';
@@ -79,8 +80,7 @@ export function createVerifier(deps: VerifierDeps): Verifier {
     try {
       ending = await verifyOnce(order, deps);
     } catch (error) {
-      const name = error instanceof Error ? error.name : 'unknown';
-      log('error', 'verification_broken', { provider: id, error: name });
+      log('error', 'verification_broken', { provider: id, error: nameOf(error) });
       host.verifying(id, false);
     }
     runs.delete(id);

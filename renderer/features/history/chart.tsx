@@ -1,5 +1,8 @@
 import type { HistoryReport } from '#shared/usage.ts';
+import { t } from '../../text/t.ts';
 import { barsOf, type Measure, stepText } from './history-model.ts';
+
+const words = t.history;
 
 const WIDTH = 1000;
 const HEIGHT = 120;
@@ -16,8 +19,8 @@ export function Chart({
   return (
     <figure className="chart">
       <figcaption>
-        {measure.label}
-        <span className="chart-max">{max === 0 ? 'none' : `up to ${measure.text(max)}`}</span>
+        {words.measures[measure.id]}
+        <span className="chart-max">{max === 0 ? words.empty : words.upTo(measure.text(max))}</span>
       </figcaption>
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
         {bars.map(({ at, x, width, height, value }) => (
@@ -34,7 +37,7 @@ export function Chart({
       </svg>
       <div className="chart-ends" aria-hidden="true">
         <span>{stepText(report, report.from)}</span>
-        <span>now</span>
+        <span>{words.now}</span>
       </div>
     </figure>
   );

@@ -1,37 +1,30 @@
-import type { HistoryRange, HistoryReport, UsageFigures } from '#shared/usage.ts';
+import type { HistoryReport, UsageFigures } from '#shared/usage.ts';
+import type { t } from '../../text/t.ts';
 import { formatCompact, formatDuration } from '../../text/format.ts';
-
-export const RANGE_NAMES: Readonly<Record<HistoryRange, string>> = {
-  hour: 'Hour',
-  day: 'Day',
-  week: 'Week',
-  month: 'Month',
-};
 
 /** One chart: what it shows of a step. */
 export interface Measure {
-  readonly id: string;
-  readonly label: string;
+  readonly id: keyof typeof t.history.measures;
   /** Null where a step has none. */
   readonly of: (figures: UsageFigures) => number | null;
   readonly text: (value: number) => string;
 }
 
 export const MEASURES: readonly Measure[] = [
-  { id: 'requests', label: 'Requests', of: ({ calls }) => calls, text: formatCompact },
-  { id: 'fallbacks', label: 'Fallbacks', of: ({ fallbacks }) => fallbacks, text: formatCompact },
-  { id: 'failures', label: 'Failed', of: ({ failures }) => failures, text: formatCompact },
-  { id: 'input', label: 'Tokens in', of: ({ inputTokens }) => inputTokens, text: formatCompact },
+  { id: 'requests', of: ({ calls }) => calls, text: formatCompact },
+  { id: 'fallbacks', of: ({ fallbacks }) => fallbacks, text: formatCompact },
+  { id: 'failures', of: ({ failures }) => failures, text: formatCompact },
+  { id: 'input', of: ({ inputTokens }) => inputTokens, text: formatCompact },
   {
     id: 'output',
-    label: 'Tokens out',
+
     of: ({ outputTokens }) => outputTokens,
     text: formatCompact,
   },
-  { id: 'first', label: 'Time to first token', of: firstTokenMs, text: formatDuration },
+  { id: 'first', of: firstTokenMs, text: formatDuration },
   {
     id: 'speed',
-    label: 'Tokens per second',
+
     of: tokensPerSecond,
     text: (value) => value.toFixed(1),
   },

@@ -1,6 +1,9 @@
 import type { HistoryReport } from '#shared/usage.ts';
 import { formatCount } from '../../text/format.ts';
+import { t } from '../../text/t.ts';
 import { MEASURES, moneyText, stepText, tokensPerSecond } from './history-model.ts';
+
+const words = t.history;
 
 /** What scrolls and has no control in it is reached by keyboard only so (axe: scrollable-region-focusable). */
 const FOCUSABLE = { tabIndex: 0 } as const;
@@ -14,21 +17,15 @@ interface PartsProps {
 export function PartTable({ report, nameOf }: PartsProps) {
   const { parts, currency } = report;
   return (
-    <section className="history-scroll" {...FOCUSABLE} aria-label="By upstream and model">
+    <section className="history-scroll" {...FOCUSABLE} aria-label={words.byUpstream}>
       <table>
         <thead>
           <tr>
-            <th scope="col">Upstream</th>
-            <th scope="col" className="history-name">
-              Model
-            </th>
-            <th scope="col">Calls</th>
-            <th scope="col">Failed</th>
-            <th scope="col">Tokens in</th>
-            <th scope="col">Tokens out</th>
-            <th scope="col">Tokens/s</th>
-            <th scope="col">Spent</th>
-            <th scope="col">Saved</th>
+            {Object.entries(words.columns).map(([id, column]) => (
+              <th key={id} scope="col" className={id === 'model' ? 'history-name' : undefined}>
+                {column}
+              </th>
+            ))}
           </tr>
         </thead>
         <tbody>
@@ -54,17 +51,15 @@ export function PartTable({ report, nameOf }: PartsProps) {
 /** What the requests with each key came to. */
 export function KeyTable({ report: { keys, currency } }: Pick<PartsProps, 'report'>) {
   return (
-    <section className="history-scroll" {...FOCUSABLE} aria-label="By key">
+    <section className="history-scroll" {...FOCUSABLE} aria-label={words.byKey}>
       <table>
         <thead>
           <tr>
-            <th scope="col">Key</th>
-            <th scope="col">Requests</th>
-            <th scope="col">Failed</th>
-            <th scope="col">Tokens in</th>
-            <th scope="col">Tokens out</th>
-            <th scope="col">Spent</th>
-            <th scope="col">Saved</th>
+            {Object.entries(words.keyColumns).map(([id, column]) => (
+              <th key={id} scope="col">
+                {column}
+              </th>
+            ))}
           </tr>
         </thead>
         <tbody>
@@ -89,15 +84,15 @@ export function KeyTable({ report: { keys, currency } }: Pick<PartsProps, 'repor
 export function StepTable({ report }: { readonly report: HistoryReport }) {
   return (
     <details className="history-steps">
-      <summary>As a table</summary>
-      <section className="history-scroll" {...FOCUSABLE} aria-label="Step by step">
+      <summary>{words.asTable}</summary>
+      <section className="history-scroll" {...FOCUSABLE} aria-label={words.stepByStep}>
         <table>
           <thead>
             <tr>
-              <th scope="col">From</th>
-              {MEASURES.map(({ id, label }) => (
+              <th scope="col">{words.from}</th>
+              {MEASURES.map(({ id }) => (
                 <th key={id} scope="col">
-                  {label}
+                  {words.measures[id]}
                 </th>
               ))}
             </tr>

@@ -4,10 +4,14 @@ import { HISTORY_RANGES, type HistoryRange } from '#shared/usage.ts';
 import type { History as HistoryApi } from '../../api/history.ts';
 import { hashOf } from '../../route.ts';
 import { formatCount } from '../../text/format.ts';
+import { t } from '../../text/t.ts';
+import { Fact } from '../../ui/fact.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { Chart } from './chart.tsx';
-import { MEASURES, moneyText, RANGE_NAMES } from './history-model.ts';
+import { MEASURES, moneyText } from './history-model.ts';
 import { KeyTable, PartTable, StepTable } from './history-tables.tsx';
+
+const words = t.history;
 
 interface HistoryProps {
   readonly range: HistoryRange;
@@ -32,15 +36,15 @@ export function History({ range, history, upstreams, revision }: HistoryProps) {
       aria-busy={report === null}
     >
       <header className="panel-head">
-        <h1 id="history-title">History</h1>
-        <nav className="history-ranges" aria-label="Range">
+        <h1 id="history-title">{words.title}</h1>
+        <nav className="history-ranges" aria-label={words.range}>
           {HISTORY_RANGES.map((each) => (
             <a
               key={each}
               href={hashOf({ page: 'history', range: each })}
               aria-current={each === range ? 'true' : undefined}
             >
-              {RANGE_NAMES[each]}
+              {words.ranges[each]}
             </a>
           ))}
         </nav>
@@ -50,18 +54,21 @@ export function History({ range, history, upstreams, revision }: HistoryProps) {
         <>
           {report.problem !== null && <p className="history-note">{report.problem}</p>}
           <dl className="history-sums">
-            <Sum label="Requests today" value={formatCount(report.today.calls)} />
-            <Sum
-              label="Tokens today"
+            <Fact label={words.sums.requests} value={formatCount(report.today.calls)} />
+            <Fact
+              label={words.sums.tokens}
               value={formatCount(report.today.inputTokens + report.today.outputTokens)}
             />
-            <Sum label="Spent today" value={moneyText(report.today.spentNano, report.currency)} />
-            <Sum
-              label="Spent this month"
+            <Fact
+              label={words.sums.spent}
+              value={moneyText(report.today.spentNano, report.currency)}
+            />
+            <Fact
+              label={words.sums.spentThisMonth}
               value={moneyText(report.thisMonth.spentNano, report.currency)}
             />
-            <Sum
-              label="Saved by Local this month"
+            <Fact
+              label={words.sums.savedThisMonth}
               value={moneyText(report.thisMonth.savedNano, report.currency)}
             />
           </dl>
@@ -76,14 +83,5 @@ export function History({ range, history, upstreams, revision }: HistoryProps) {
         </>
       )}
     </section>
-  );
-}
-
-function Sum({ label, value }: { readonly label: string; readonly value: string }) {
-  return (
-    <div>
-      <dt>{label}</dt>
-      <dd>{value}</dd>
-    </div>
   );
 }

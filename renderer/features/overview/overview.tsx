@@ -16,6 +16,7 @@ import type { SettingsState } from '../../api/window-state.ts';
 import { isBare, type Headline as HeadlineModel } from './status-summary-text.ts';
 import type { Line as LineModel } from './upstream-list.ts';
 import { hashOf } from '../../route.ts';
+import { t } from '../../text/t.ts';
 
 interface OverviewProps {
   readonly data: LiveData;
@@ -62,11 +63,11 @@ export function Overview(props: OverviewProps) {
       {!leads && (
         <section className="panel" aria-labelledby="requests-title">
           <header className="panel-head">
-            <h2 id="requests-title">Latest requests</h2>
+            <h2 id="requests-title">{t.overview.latest}</h2>
             {data.requests.length > 0 && (
               <>
                 <Legend />
-                <a href={hashOf({ page: 'requests', filter: 'all' })}>All requests</a>
+                <a href={hashOf({ page: 'requests', filter: 'all' })}>{t.overview.all}</a>
               </>
             )}
           </header>

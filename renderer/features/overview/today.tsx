@@ -3,8 +3,11 @@ import type { HistoryReport, UsageFigures } from '#shared/usage.ts';
 import type { History as HistoryApi } from '../../api/history.ts';
 import { hashOf } from '../../route.ts';
 import { formatCompact } from '../../text/format.ts';
+import { t } from '../../text/t.ts';
 import { useReading } from '../../ui/use-reading.ts';
 import { barsOf, moneyText } from '../history/history-model.ts';
+
+const words = t.overview.today;
 
 interface Tile {
   readonly label: string;
@@ -31,8 +34,8 @@ export function Today({
   return (
     <section className="today panel" aria-labelledby="today-title">
       <header className="panel-head">
-        <h2 id="today-title">Today</h2>
-        <a href={hashOf({ page: 'history', range: 'day' })}>History</a>
+        <h2 id="today-title">{words.title}</h2>
+        <a href={hashOf({ page: 'history', range: 'day' })}>{words.history}</a>
       </header>
       <dl>
         {tilesOf(report).map((tile) => (
@@ -54,17 +57,17 @@ function tilesOf({
 }: HistoryReport): readonly Tile[] {
   const money = (value: number) => moneyText(value, currency);
   return [
-    { label: 'Requests', of: ({ calls }) => calls, text: formatCompact },
+    { label: words.requests, of: ({ calls }) => calls, text: formatCompact },
     {
-      label: 'Tokens',
+      label: words.tokens,
       of: ({ inputTokens, outputTokens }) => inputTokens + outputTokens,
       text: formatCompact,
     },
     ...(spentNano + savedNano === 0
       ? []
       : [
-          { label: 'Spent', of: (at: UsageFigures) => at.spentNano, text: money },
-          { label: 'Saved by Local', of: (at: UsageFigures) => at.savedNano, text: money },
+          { label: words.spent, of: (at: UsageFigures) => at.spentNano, text: money },
+          { label: words.saved, of: (at: UsageFigures) => at.savedNano, text: money },
         ]),
   ];
 }

@@ -1,7 +1,8 @@
 import { formatCount } from '../../text/format.ts';
-import { GROUP_LABELS, PROVIDER_FILTERS, type ProviderFilter } from './provider-groups.ts';
+import { PROVIDER_FILTERS, type ProviderFilter } from './provider-groups.ts';
 import { matchesGroup, type ProviderEntry } from './provider-listing.ts';
 import { hashOf } from '../../route.ts';
+import { t } from '../../text/t.ts';
 
 interface ProviderFiltersProps {
   readonly entries: readonly ProviderEntry[];
@@ -14,14 +15,14 @@ interface ProviderFiltersProps {
 export function ProviderFilters({ entries, filter, text, onText }: ProviderFiltersProps) {
   return (
     <search className="provider-filters">
-      <nav className="filters" aria-label="Which machines">
+      <nav className="filters" aria-label={t.providers.filters.label}>
         {PROVIDER_FILTERS.map((choice) => (
           <a
             key={choice}
             href={hashOf({ page: 'providers', filter: choice })}
             aria-current={choice === filter ? 'true' : undefined}
           >
-            {GROUP_LABELS[choice]}{' '}
+            {t.providers.groups[choice]}{' '}
             <span className="filter-count">
               {formatCount(entries.filter((entry) => matchesGroup(entry, choice)).length)}
             </span>
@@ -31,8 +32,8 @@ export function ProviderFilters({ entries, filter, text, onText }: ProviderFilte
       <input
         type="search"
         className="search"
-        aria-label="Filter by name, chip, model or address"
-        placeholder="Name, chip or model"
+        aria-label={t.providers.filters.search}
+        placeholder={t.providers.filters.placeholder}
         autoComplete="off"
         spellCheck={false}
         value={text}

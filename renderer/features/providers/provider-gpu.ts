@@ -1,5 +1,8 @@
 import type { Provider } from '#shared/provider.ts';
 import { UNKNOWN } from './provider-facts.ts';
+import { t } from '../../text/t.ts';
+
+const words = t.providers.gpu;
 
 export type GpuDevice = Provider['gpu']['devices'][number];
 
@@ -14,32 +17,32 @@ export interface Meter {
 export function metersOf(device: GpuDevice): readonly Meter[] {
   return [
     memoryMeter(device),
-    percentMeter('Busy', device.util_gpu),
+    percentMeter(words.busy, device.util_gpu),
     temperatureMeter(device.temperature_c),
   ];
 }
 
 function memoryMeter({ memory_used_mb: used, memory_total_mb: total }: GpuDevice): Meter {
-  const label = 'Memory';
+  const label = words.memory;
   if (total === null || total === 0) {
-    return { label, text: used === null ? UNKNOWN : `${gib(used)} GB used`, share: null };
+    return { label, text: used === null ? UNKNOWN : words.used(gib(used)), share: null };
   }
-  if (used === null) return { label, text: `${gib(total)} GB, use ${UNKNOWN}`, share: null };
-  return { label, text: `${gib(used)} of ${gib(total)} GB`, share: Math.min(1, used / total) };
+  if (used === null) return { label, text: words.useUnknown(gib(total)), share: null };
+  return { label, text: words.usedOf(gib(used), gib(total)), share: Math.min(1, used / total) };
 }
 
 function percentMeter(label: string, percent: number | null): Meter {
   if (percent === null) return { label, text: UNKNOWN, share: null };
-  return { label, text: `${percent} %`, share: percent / 100 };
+  return { label, text: words.percent(percent), share: percent / 100 };
 }
 
 /** Of a hundred degrees: there a GPU has long slowed itself down. */
 function temperatureMeter(celsius: number | null): Meter {
-  const label = 'Temperature';
+  const label = words.temperature;
   if (celsius === null) return { label, text: UNKNOWN, share: null };
   return {
     label,
-    text: `${Math.round(celsius)} °C`,
+    text: words.celsius(celsius),
     share: Math.min(1, Math.max(0, celsius / 100)),
   };
 }

@@ -1,8 +1,8 @@
 import { useState } from 'react';
-import { formatCount } from '../../text/format.ts';
-import { GROUP_LABELS } from './provider-groups.ts';
+
 import { groupsOf, type ProviderEntry } from './provider-listing.ts';
 import { ProviderRow } from './provider-row.tsx';
+import { t } from '../../text/t.ts';
 
 interface ProviderListProps {
   readonly entries: readonly ProviderEntry[];
@@ -12,6 +12,8 @@ interface ProviderListProps {
 /** More rows than this make every refresh felt; nobody reads so many at once. */
 const DRAWN_AT_ONCE = 200;
 
+const words = t.providers;
+
 /** Machines in their groups, what needs attention first. */
 export function ProviderList({ entries, serverNow }: ProviderListProps) {
   const [limit, setLimit] = useState(DRAWN_AT_ONCE);
@@ -19,16 +21,16 @@ export function ProviderList({ entries, serverNow }: ProviderListProps) {
   return (
     <div className="provider-list">
       <div className="provider-columns" aria-hidden="true">
-        <span>Machine</span>
-        <span>State</span>
-        <span>Model</span>
-        <span>Tokens/s</span>
-        <span>In flight</span>
-        <span>Heartbeat</span>
+        <span>{words.columns.machine}</span>
+        <span>{words.columns.state}</span>
+        <span>{words.columns.model}</span>
+        <span>{words.columns.speed}</span>
+        <span>{words.columns.inFlight}</span>
+        <span>{words.columns.heartbeat}</span>
       </div>
       {groupsOf(entries, limit).map(({ group, entries: rows }) => (
         <section key={group} aria-labelledby={`group-${group}`}>
-          <h2 id={`group-${group}`}>{GROUP_LABELS[group]}</h2>
+          <h2 id={`group-${group}`}>{words.groups[group]}</h2>
           <ol>
             {rows.map((entry) => (
               <ProviderRow key={entry.provider.id} entry={entry} serverNow={serverNow} />
@@ -39,9 +41,9 @@ export function ProviderList({ entries, serverNow }: ProviderListProps) {
       {hidden > 0 && (
         <p className="provider-more">
           <button type="button" className="button" onClick={() => setLimit(limit + DRAWN_AT_ONCE)}>
-            Show {formatCount(Math.min(hidden, DRAWN_AT_ONCE))} more
+            {words.more(Math.min(hidden, DRAWN_AT_ONCE))}
           </button>{' '}
-          <span className="quiet">{formatCount(hidden)} machines are not drawn yet.</span>
+          <span className="quiet">{words.notDrawn(hidden)}</span>
         </p>
       )}
     </div>

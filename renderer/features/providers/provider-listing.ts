@@ -1,5 +1,5 @@
 import type { Provider } from '#shared/provider.ts';
-import { formatPlural } from '../../text/format.ts';
+import { t } from '../../text/t.ts';
 import {
   groupOf,
   PROVIDER_GROUPS,
@@ -82,17 +82,16 @@ export function groupsOf(
 }
 
 export function summaryOf(entries: readonly ProviderEntry[]): string {
-  if (entries.length === 0) return 'None yet.';
+  if (entries.length === 0) return t.providers.summary.none;
   const count = (group: ProviderGroup): number =>
     entries.filter((entry) => matchesGroup(entry, group)).length;
-  const attention = count('attention');
-  const parts = [
-    `${count('ready')} can serve`,
-    attention === 0 ? '' : `${attention} ${attention === 1 ? 'needs' : 'need'} attention`,
-    count('arriving') === 0 ? '' : `${count('arriving')} being checked`,
-    count('resting') === 0 ? '' : `${count('resting')} at rest`,
-  ].filter((part) => part !== '');
-  return `${formatPlural(entries.length, 'machine')}: ${parts.join(', ')}.`;
+  return t.providers.summary.of({
+    count: entries.length,
+    ready: count('ready'),
+    attention: count('attention'),
+    arriving: count('arriving'),
+    resting: count('resting'),
+  });
 }
 
 function placeOf({ standing: { kind } }: ProviderEntry): number {

@@ -7,6 +7,7 @@ import { isRechecked } from './provider-standing.ts';
 import { providerName, providerWords } from './provider-text.ts';
 import { hashOf } from '../../route.ts';
 import { ProviderMark } from './provider-mark.tsx';
+import { t } from '../../text/t.ts';
 
 interface ProviderRowProps {
   readonly entry: ProviderEntry;
@@ -21,7 +22,7 @@ export function rowId(id: string): string {
 /** The whole row is a link. */
 export const ProviderRow = memo(function ProviderRow({ entry, serverNow }: ProviderRowProps) {
   const { provider, standing } = entry;
-  const { tone, word, what } = providerWords(standing, serverNow);
+  const { tone, word, means, what } = providerWords(standing, serverNow);
   const again = isRechecked(provider, standing);
   return (
     <li className="provider" data-tone={tone}>
@@ -33,7 +34,9 @@ export const ProviderRow = memo(function ProviderRow({ entry, serverNow }: Provi
       >
         {providerName(provider)}
       </a>
-      <span className="provider-word">{word}</span>
+      <span className="provider-word" title={means}>
+        {word}
+      </span>
       <span className="provider-model" title={provider.models.join('\n')}>
         {modelText(provider)}
       </span>
@@ -43,7 +46,7 @@ export const ProviderRow = memo(function ProviderRow({ entry, serverNow }: Provi
       </span>
       <span className="provider-what">
         {what}
-        {again && <em> Being checked again.</em>}
+        {again && <em>{t.providers.rechecked}</em>}
       </span>
     </li>
   );
@@ -55,14 +58,14 @@ function Figures({ provider, serverNow }: { provider: Provider; serverNow: numbe
     <span className="provider-figures">
       <span className="provider-figure">
         {speedText(decode_tps)}
-        <span className="provider-unit"> tokens/s</span>
+        <span className="provider-unit">{t.providers.row.speed}</span>
       </span>
       <span className="provider-figure">
         {formatCount(concurrentRequests)}
-        <span className="provider-unit"> in flight</span>
+        <span className="provider-unit">{t.providers.row.inFlight}</span>
       </span>
       <span className="provider-figure">
-        <span className="unseen">last heartbeat </span>
+        <span className="unseen">{t.providers.row.heartbeat}</span>
         {heartbeatAge(provider, serverNow)}
       </span>
     </span>

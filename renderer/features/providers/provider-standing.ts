@@ -1,4 +1,5 @@
-import { type Check, CHECK_MISSING, CHECKS, type Provider } from '#shared/provider.ts';
+import { CHECK_MISSING, CHECKS } from '#shared/checks.ts';
+import type { Check, Provider } from '#shared/provider.ts';
 import type { StatusReport } from '#shared/status.ts';
 import { checkGroups, type CheckGroup } from './provider-checks.ts';
 

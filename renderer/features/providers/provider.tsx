@@ -13,6 +13,9 @@ import { directMachine } from '../this-machine/agent-engine.ts';
 import { isRechecked, standingOf } from './provider-standing.ts';
 import { providerName, providerWords } from './provider-text.ts';
 import { hashOf } from '../../route.ts';
+import { StateWord } from '../../ui/state-word.tsx';
+import type { StateWord as StateWordText } from '../../text/en/states.ts';
+import { t } from '../../text/t.ts';
 
 interface ProviderProps {
   readonly id: string;
@@ -35,28 +38,32 @@ export function Provider({ id, data, control, frozenAt, registry, agent }: Provi
 
   if (failure?.status === 404) return <Unknown id={id} />;
   if (!provider) {
-    if (!failure || frozenAt !== null) return <p className="connecting">Reading…</p>;
+    if (!failure || frozenAt !== null) return <p className="connecting">{t.shell.reading}</p>;
     return (
       <>
-        <h1>Provider</h1>
-        <Unreadable what="This machine" message={failure.refusal.message} onRetry={again} />
+        <h1>{t.providers.machine}</h1>
+        <Unreadable
+          what={t.providers.theMachine}
+          message={failure.refusal.message}
+          onRetry={again}
+        />
       </>
     );
   }
   const { stats } = data.status;
   const isDirect = directMachine(agent.last(), data.status) === id;
   const standing = standingOf(provider, stats.providerCircuits[id], isDirect);
-  const { tone, word, what, todo } = providerWords(standing, serverNow);
+  const { tone, word, means, what, todo } = providerWords(standing, serverNow);
   const name = providerName(provider);
   return (
     <>
       <div className="provider-head" data-tone={tone}>
         <div aria-live="polite">
           <Back />
-          <Title key={id} name={name} word={word} />
+          <Title key={id} {...{ name, word, means }} />
           <p className="provider-says">
             {what !== null && <strong>{what}</strong>} {todo}
-            {isRechecked(provider, standing) && <em> Being checked again.</em>}
+            {isRechecked(provider, standing) && <em>{t.providers.rechecked}</em>}
           </p>
         </div>
         <ProviderOrders
@@ -68,7 +75,7 @@ export function Provider({ id, data, control, frozenAt, registry, agent }: Provi
         />
         <p className="provider-id">
           <code>{id}</code>
-          <CopyButton text={id} what="provider id" />
+          <CopyButton text={id} what={t.providers.id} />
         </p>
         {!control && <ReadOnlyNote />}
       </div>
@@ -86,18 +93,18 @@ export function Provider({ id, data, control, frozenAt, registry, agent }: Provi
 function Back() {
   return (
     <a className="back" href={LIST}>
-      All machines
+      {t.providers.all}
     </a>
   );
 }
 
-function Title({ name, word }: { readonly name: string; readonly word: string }) {
+function Title({ name, word, means }: StateWordText & { readonly name: string }) {
   const title = useRef<HTMLHeadingElement>(null);
   // The row that led here is gone: whoever came by keyboard goes on from the top.
   useEffect(() => title.current?.focus(), []);
   return (
     <h1 ref={title} tabIndex={-1}>
-      {name} <span className="pill">{word}</span>
+      {name} <StateWord {...{ word, means }} />
     </h1>
   );
 }
@@ -105,10 +112,8 @@ function Title({ name, word }: { readonly name: string; readonly word: string })
 function Unknown({ id }: { readonly id: string }) {
   return (
     <section className="panel empty">
-      <h1>This machine is not known here</h1>
-      <p>
-        No provider has the id <code>{id}</code>. It was removed, or not heard of for 30 days.
-      </p>
+      <h1>{t.providers.unknownTitle}</h1>
+      <p>{t.providers.unknownText(id)}</p>
       <Back />
     </section>
   );

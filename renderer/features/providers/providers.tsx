@@ -15,7 +15,7 @@ import type { SettingsState } from '../../api/window-state.ts';
 import { useReading } from '../../ui/use-reading.ts';
 import { useSeconds } from '../../ui/use-seconds.ts';
 import { directMachine } from '../this-machine/agent-engine.ts';
-import { formatCount } from '../../text/format.ts';
+
 import type { ProviderFilter } from './provider-groups.ts';
 import {
   entriesOf,
@@ -24,6 +24,7 @@ import {
   summaryOf,
   type ProviderEntry,
 } from './provider-listing.ts';
+import { t } from '../../text/t.ts';
 
 interface ProvidersProps {
   readonly data: LiveData;
@@ -68,7 +69,7 @@ export function Providers(props: ProvidersProps) {
   return (
     <>
       <Head
-        says={list === null ? 'Reading…' : summaryOf(all)}
+        says={list === null ? t.shell.reading : summaryOf(all)}
         control={control}
         onAdd={() => setAdding(true)}
       />
@@ -77,7 +78,7 @@ export function Providers(props: ProvidersProps) {
         machines={list?.data ?? []}
       />
       {failed && (
-        <Unreadable what="The machines" message={failed.refusal.message} onRetry={again} />
+        <Unreadable what={t.providers.theList} message={failed.refusal.message} onRetry={again} />
       )}
       {list !== null && all.length === 0 && <NoProviders />}
       {list !== null && all.length > 0 && (
@@ -111,7 +112,7 @@ function Head({ says, control, onAdd }: HeadProps) {
     <div className="providers-head">
       <div>
         <h1 id={TITLE} tabIndex={-1}>
-          Providers
+          {t.providers.title}
         </h1>
         <p className="quiet">{says}</p>
       </div>
@@ -123,7 +124,7 @@ function Head({ says, control, onAdd }: HeadProps) {
         aria-describedby={control ? undefined : READ_ONLY_NOTE}
         onClick={onAdd}
       >
-        Add a machine
+        {t.providers.joinOne}
       </button>
       {!control && <ReadOnlyNote />}
     </div>
@@ -143,19 +144,14 @@ function Machines({ entries, filter, text, onText, serverNow, unread }: Machines
   return (
     <>
       <ProviderFilters {...{ filter, text, onText }} entries={named} />
-      <section className="panel" aria-label="Machines">
+      <section className="panel" aria-label={t.providers.label}>
         {shown.length > 0 ? (
           <ProviderList key={filter} entries={shown} serverNow={serverNow} />
         ) : (
           <NoMatch text={text} onClear={() => onText('')} />
         )}
       </section>
-      {unread > 0 && (
-        <p className="quiet">
-          {formatCount(unread)} more machines report to this gateway than are read here; the API
-          lists them all.
-        </p>
-      )}
+      {unread > 0 && <p className="quiet">{t.providers.filters.unread(unread)}</p>}
     </>
   );
 }
@@ -163,15 +159,11 @@ function Machines({ entries, filter, text, onText, serverNow, unread }: Machines
 function NoMatch({ text, onClear }: { readonly text: string; readonly onClear: () => void }) {
   return (
     <div className="empty">
-      <h3>No machine here</h3>
+      <h3>{t.providers.filters.noneTitle}</h3>
       <p>
-        {text.trim() === '' ? (
-          'None is in this state.'
-        ) : (
-          <>None in this state matches “{text.trim()}”.</>
-        )}{' '}
+        {text.trim() === '' ? t.providers.filters.none : t.providers.filters.noneNamed(text.trim())}{' '}
         <a href="#/providers" onClick={onClear}>
-          Show all
+          {t.providers.filters.showAll}
         </a>
       </p>
     </div>

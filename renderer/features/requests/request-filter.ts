@@ -7,14 +7,6 @@ export const REQUEST_FILTERS = ['all', ...OUTCOMES] as const;
 
 export type RequestFilter = (typeof REQUEST_FILTERS)[number];
 
-/** Filters in words. */
-export const FILTER_LABELS: Readonly<Record<RequestFilter, string>> = {
-  all: 'All',
-  'first-choice': 'First choice',
-  'fell-back': 'Fell back',
-  failed: 'Failed',
-};
-
 export const FACETS = ['upstream', 'machine', 'model', 'key', 'reason'] as const;
 export type Facet = (typeof FACETS)[number];
 

@@ -3,6 +3,7 @@ import { hintOf, isNoneByDefault, placeholderOf, sourceWords, unitOf } from './s
 import type { Field } from './field.ts';
 import { ChoiceField } from './choice-field.tsx';
 import { Switch } from '../../ui/switch.tsx';
+import { t } from '../../text/t.ts';
 
 interface SettingFieldProps {
   readonly field: Field;
@@ -12,6 +13,8 @@ interface SettingFieldProps {
   readonly disabled: boolean;
   readonly onDraft: (draft: Draft) => void;
 }
+
+const words = t.settings;
 
 export function SettingField(props: SettingFieldProps) {
   const { field, draft, error, disabled, onDraft } = props;
@@ -42,7 +45,9 @@ export function SettingField(props: SettingFieldProps) {
       ) : (
         <label htmlFor={field.path}>{field.label}</label>
       )}
-      <span className="field-source">{draft === undefined ? sourceWords(field) : 'changed'}</span>
+      <span className="field-source">
+        {draft === undefined ? sourceWords(field) : words.changed}
+      </span>
       {field.kind !== 'flag' && <Input {...props} held={held} noteId={noteId} />}
       <p id={noteId} className="field-note" data-error={error !== null || undefined}>
         <Note {...props} held={held} />
@@ -55,8 +60,8 @@ export function SettingField(props: SettingFieldProps) {
           disabled={disabled}
           onClick={goDefault}
         >
-          {isNoneByDefault(field) ? 'Remove' : 'Use default'}
-          <span className="unseen">: {field.label}</span>
+          {isNoneByDefault(field) ? words.remove : words.toDefault}
+          <span className="unseen">{words.of(field.label)}</span>
         </button>
       )}
     </div>
@@ -112,8 +117,6 @@ function Input(props: PartProps & { readonly noteId: string }) {
   );
 }
 
-const AFTER_RESTART = 'Takes effect after a restart.';
-
 const INPUT_MODES = {
   address: 'url',
   text: 'text',
@@ -133,23 +136,13 @@ const INPUT_MODES = {
 
 function Note({ field, draft, error, held }: PartProps) {
   if (error !== null) return error;
-  if (held) {
-    return (
-      <>
-        Set by <code>{field.env}</code>; change it there and restart.
-      </>
-    );
-  }
+  if (held) return words.held(<code>{field.env}</code>);
   const isLeft = draft === null && field.kind !== 'choice';
-  if (isLeft || draft === '') {
-    return `Goes back to the default when saved. ${field.restart ? AFTER_RESTART : ''}`.trim();
-  }
+  const later = field.restart ? words.afterRestart : '';
   const hidden = isHidden(field) && field.source === 'file';
-  return [
-    hintOf(field, draft),
-    hidden && draft === undefined ? 'Leave empty to keep it.' : '',
-    field.restart ? AFTER_RESTART : '',
-  ]
-    .filter((part) => part !== '')
-    .join(' ');
+  const parts =
+    isLeft || draft === ''
+      ? [words.goesBack, later]
+      : [hintOf(field, draft), hidden && draft === undefined ? words.keepsHidden : '', later];
+  return parts.filter((part) => part !== '').join(' ');
 }

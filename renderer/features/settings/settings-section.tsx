@@ -10,6 +10,7 @@ import { sectionSummary, sectionTitle } from './setting-text.ts';
 import type { Section } from './field.ts';
 import { SaveBar } from './save-bar.tsx';
 import { SettingField } from './setting-field.tsx';
+import { t } from '../../text/t.ts';
 
 interface SettingsSectionProps {
   readonly section: Section;
@@ -53,7 +54,7 @@ export function SettingsSection(props: SettingsSectionProps) {
       <summary>
         <h2>{sectionTitle(section, upstreams)}</h2>
         <span className="settings-summary">{sectionSummary(section, view)}</span>
-        {dirty && <span className="unsaved">not saved</span>}
+        {dirty && <span className="unsaved">{t.settings.unsaved}</span>}
       </summary>
       <form
         noValidate

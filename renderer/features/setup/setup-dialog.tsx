@@ -4,6 +4,7 @@ import type { Control } from '../../api/control.ts';
 import { Modal } from '../../ui/modal.tsx';
 import { EngineChoice } from './engine-choice.tsx';
 import { HostedForm } from './hosted-form.tsx';
+import { t } from '../../text/t.ts';
 
 interface SetupDialogProps {
   readonly id: UpstreamId;
@@ -22,7 +23,7 @@ export function SetupDialog(props: SetupDialogProps) {
   const hosted = HOSTED_IDS.find((each) => each === id);
   const onWorks = (): void => {};
   return (
-    <Modal title={`Set up ${label}`} closing="Close" onClose={onClose}>
+    <Modal title={t.setup.title(label)} closing={t.shell.close} onClose={onClose}>
       <div className="setup-dialog">
         {hosted === undefined ? (
           <EngineChoice {...shared} onWorks={onWorks} />

@@ -62,7 +62,14 @@ test.each<[cause: AttemptCause, isBelieved: boolean]>([
     earlier: [],
   });
   clock.advance(BELIEVED_MS + 1);
-  const observer = logs.begin({ id: 'r', model: null, stream: true, caller: null, key: null });
+  const observer = logs.begin({
+    id: 'r',
+    upstreamPath: '/chat/completions',
+    model: null,
+    stream: true,
+    caller: null,
+    key: null,
+  });
   const attempts = new RequestAttempts(observer, { clock, circuits, predictions });
   const target = {
     upstream: 'local',

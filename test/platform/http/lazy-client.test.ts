@@ -104,6 +104,19 @@ test('a client that cannot be loaded is an upstream that cannot be reached', asy
   await expect(client.close()).resolves.toBeUndefined();
 });
 
+test('a client that could not be loaded once is loaded by the next request', async () => {
+  let loads = 0;
+  const client = createLazyClient(() => {
+    loads += 1;
+    return Promise.reject(new Error('no descriptor'));
+  });
+  for (const expected of [1, 2]) {
+    client.send(REQUEST, hearing());
+    await turn();
+    expect(loads).toBe(expected);
+  }
+});
+
 test('an aborted exchange has no events, not even when the client cannot be loaded', async () => {
   const { client, loading } = startClient();
   const listener = hearing();
