@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import type { Page } from 'playwright-core';
+import { encode } from 'uqr';
+import type { Locator, Page } from 'playwright-core';
 import { afterAll, expect, test } from 'vitest';
 import { axeViolations, closeBrowser, openPage } from '../support/browser.ts';
 import { OUTER_ADDRESS } from '../support/http.ts';
@@ -27,6 +28,29 @@ async function openSharing(settings: Readonly<Record<string, string>> = {}) {
 
 const place = (page: Page, address: string) =>
   page.getByRole('radio', { name: new RegExp(address.replaceAll('.', '\\.')) });
+
+async function redeemed(link: string): Promise<number> {
+  const { origin, hash } = new URL(link);
+  const answer = await fetch(`${origin}/api/v1/sessions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ code: hash.replace('#code=', '') }),
+  });
+  return answer.status;
+}
+
+/** The squares that are drawn, as `x y`, without the light border of four around them. */
+async function darkModules(code: Locator): Promise<readonly string[]> {
+  const path = (await code.locator('path').getAttribute('d')) ?? '';
+  return [...path.matchAll(/M(\d+) (\d+)h1v1h-1z/g)].map(
+    ([, x, y]) => `${Number(x) - 4} ${Number(y) - 4}`,
+  );
+}
+
+function darkModulesOf(text: string): readonly string[] {
+  const { data } = encode(text, { ecc: 'M', border: 0 });
+  return data.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`${x} ${y}`] : [])));
+}
 
 async function looksRight(page: Page): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
@@ -66,6 +90,15 @@ test.skipIf(OUTER_ADDRESS === undefined)(
     expect(JSON.parse(named)).toMatchObject({ object: 'list' });
     // The window still stands on loopback, with its session.
     expect(new URL(page.url()).hostname).toBe('127.0.0.1');
+
+    await page.getByRole('button', { name: 'Show the link and its QR code' }).click();
+    const link = (await page.getByText(/#code=/).textContent()) ?? '';
+    const code = page.getByRole('img', { name: 'QR code of the link to this window' });
+    expect(await darkModules(code)).toEqual(darkModulesOf(link));
+    await looksRight(page);
+    // As the page behind the link does; this browser opens no address but loopback.
+    expect(new URL(link).host).toBe(`${address}:${port}`);
+    expect([await redeemed(link), await redeemed(link)]).toEqual([200, 401]);
 
     await place(page, '127.0.0.1').check();
     await page.getByRole('button', { name: 'Stop sharing' }).click();

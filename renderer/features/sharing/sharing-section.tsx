@@ -4,6 +4,7 @@ import type { Control } from '../../api/control.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { SharingForm } from './sharing-form.tsx';
+import { WindowLink } from './window-link.tsx';
 import { t } from '../../text/t.ts';
 
 interface SharingSectionProps {
@@ -50,6 +51,7 @@ export function SharingSection({
           onChanged={onChanged}
         />
       )}
+      {now?.isShared === true && <WindowLink url={now.url} newLink={actions.sharing.newLink} />}
       <ErrorText text={failure?.refusal.message ?? null} />
     </details>
   );

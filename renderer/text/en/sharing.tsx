@@ -52,6 +52,14 @@ export const sharing = {
   held: (variable: ReactNode) => (
     <>The address is set by {variable}: change it there and restart the gateway.</>
   ),
+  link: {
+    title: 'This window on a phone or another computer',
+    text: 'The link gives control to whoever opens it first. It works once.',
+    show: 'Show the link and its QR code',
+    again: 'Make another link',
+    code: 'QR code of the link to this window',
+    what: 'link',
+  },
   done: {
     now: (url: string) => (
       <>
