@@ -139,7 +139,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     ...common,
     keys,
     tracing: edges.tracing ?? NO_TRACING,
-    settings: { view: () => config.view(), patch: (tree) => config.patch(tree) },
+    settings: config,
     pickLocal() {
       const target = engine.target();
       return target === null ? providers.pick() : { kind: 'target', target };

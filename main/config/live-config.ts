@@ -27,6 +27,8 @@ export interface LiveConfig {
   readonly current: () => Config;
   /** Every value with its source, secrets masked. */
   view(): SettingsView;
+  /** Why `patch` would refuse the tree now; null if it would not. */
+  check(tree: unknown): Extract<PatchPlan, { readonly kind: 'refused' }> | null;
   /** Takes all changes of the tree or none: written first, then in force. */
   patch(tree: unknown): Patched;
   /** Keeps secrets sealed by this box from now on, or plain without one; moves those that are saved. */
@@ -49,6 +51,9 @@ export function createLiveConfig(
   let { config } = loaded;
   let box = secretBox;
   const sources = new Map<string, SettingSource>(loaded.sources);
+
+  const planned = (tree: unknown): PatchPlan =>
+    planPatch(tree, { config, sources, hasNamedKeys: hasNamedKeys() });
 
   /** Null once the changes are on disk. */
   function write(changes: readonly SettingChange[]): Patched | null {
@@ -78,8 +83,12 @@ export function createLiveConfig(
       if (failure !== null) box = before;
       return failure ?? { kind: 'patched' };
     },
+    check(tree) {
+      const plan = planned(tree);
+      return plan.kind === 'refused' ? plan : null;
+    },
     patch(tree) {
-      const plan = planPatch(tree, { config, sources, hasNamedKeys: hasNamedKeys() });
+      const plan = planned(tree);
       if (plan.kind === 'refused') return plan;
       const failure = write(plan.changes);
       if (failure !== null) return failure;

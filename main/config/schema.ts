@@ -221,7 +221,7 @@ export const SETTINGS = {
         'HOST',
         kinds.text,
         '127.0.0.1',
-        'Address of the gateway; 127.0.0.1 includes ::1. Other machines can connect only if API keys are set.',
+        'Address of the gateway; 127.0.0.1 includes ::1, an outside address includes both. Other machines can connect only if API keys are set.',
       ),
     ),
     port: atStart(

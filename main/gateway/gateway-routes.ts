@@ -7,6 +7,7 @@ import type { Lifecycle } from './api/lifecycle.ts';
 import { keyHandlers } from './api/key-handlers.ts';
 import { providerHandlers } from './api/provider-handlers.ts';
 import { type Route, routeTable } from './api/routes.ts';
+import { sharingHandlers } from './api/sharing-handlers.ts';
 import { upstreamHandlers } from './api/upstream-handlers.ts';
 import type { Browsers } from './auth/browsers.ts';
 import type { Sessions } from './auth/sessions.ts';
@@ -38,6 +39,7 @@ export function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[]
     app: appHandlers({ ...deps, ...parts, ...monitor, summary, endAtStop }),
     control: controlHandlers({ ...deps, ...parts, ...monitor, isProvider }),
     keys: keyHandlers(deps),
+    sharing: sharingHandlers({ ...deps, lifecycle }),
     upstreams: upstreamHandlers({ ...deps, ...parts }),
     agent: agentHandlers(deps.agent),
     providers: providerHandlers({ ...deps, providers: deps.providers.api, joinUrl }),

@@ -3,7 +3,7 @@ import { perConfig } from '../config/live-config.ts';
 import { createBodyBudget } from '../platform/body-budget.ts';
 import { newRequestId } from '../platform/secrets.ts';
 import { createExpressListener } from './api/express.ts';
-import { createLifecycle, type Started } from './api/lifecycle.ts';
+import { createLifecycle, type Lifecycle, type Started } from './api/lifecycle.ts';
 import { createGatewayServer } from './api/server.ts';
 import { logRefusedOrigins } from './auth/allowed-origins.ts';
 import { identifyBy } from './auth/identity.ts';
@@ -68,7 +68,10 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const catalogue = createModelCatalogue(deps);
   const learnt = createLearnt(deps);
   const { sightings, healthChecks, wedges, stopChecks } = createChecks(deps, monitor, remotes);
-  const { sessions, browsers, identify } = accessOf(deps);
+  const { sessions, browsers, identify } = accessOf({
+    ...deps,
+    isShared: () => lifecycle.isShared(),
+  });
   const controlLink = () => `${lifecycle.url()}/#code=${sessions.newCode()}`;
   const routes = routesOf(deps, {
     monitor,
@@ -134,7 +137,7 @@ function stackOf(error: unknown): string {
 }
 
 /** Who has control: the token's holder, sessions, and browsers that were told to be remembered. */
-function accessOf(deps: GatewayDeps) {
+function accessOf(deps: GatewayDeps & Pick<Lifecycle, 'isShared'>) {
   const sessions = createSessions(deps.clock);
   const browsers = createBrowsers(deps.clock, deps.keepBrowsers);
   const isSession = (token: string) => sessions.isSession(token) || browsers.isRemembered(token);

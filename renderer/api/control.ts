@@ -4,6 +4,7 @@ import type { SettingsView } from '#shared/settings.ts';
 import { createCaller, type Answer } from './call.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { jsonBody, type Client, type Refusal } from './client.ts';
+import { createSharing, type SharingApi } from './sharing.ts';
 import type { SettingsState } from './window-state.ts';
 
 /** Each action resolves to the gateway's error message, or null. */
@@ -22,6 +23,7 @@ export interface Control {
   /** Takes all changes of the tree or none. */
   saveSettings: (tree: object) => Promise<Refusal | null>;
   readonly keys: Keys;
+  readonly sharing: SharingApi;
 }
 
 export interface ModelSource {
@@ -48,6 +50,7 @@ export function createControl(
 
   return {
     keys: createKeys({ call, order }),
+    sharing: createSharing({ call }),
     setFault: (id, fault) => order(`/api/v1/demo/faults/${id}`, jsonBody('PUT', { fault })),
     resetCircuit: (id) => order(`/api/v1/circuits/${id}/reset`, { method: 'POST' }),
     warmUp: () => order('/api/v1/warmup', { method: 'POST' }),

@@ -9,6 +9,7 @@ import { attempts, requestDetails, requests, story } from './en/requests.tsx';
 import { choiceLabels, rules, settingLabels } from './en/setting-names.ts';
 import { keys, settings } from './en/settings.tsx';
 import { setup } from './en/setup.tsx';
+import { sharing } from './en/sharing.tsx';
 import { shell } from './en/shell.tsx';
 import { agentStates, machineStates, stateDetails, states } from './en/states.ts';
 import { doctor, thisMachine } from './en/this-machine.tsx';
@@ -37,6 +38,7 @@ export const t = {
   settingLabels,
   settings,
   setup,
+  sharing,
   shell,
   stateDetails,
   states,

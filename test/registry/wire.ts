@@ -31,7 +31,7 @@ export async function startWire(
   const identify = createIdentify({
     apiKeys: given.apiKeys ?? [],
     named: { isEmpty: () => true, use: () => null },
-    isExposed: false,
+    isExposed: () => false,
     controlToken: CONTROL_TOKEN,
     isSession: () => false,
   });

@@ -2,7 +2,7 @@ import type { Request, Response } from 'express';
 import { isUpstreamId, UPSTREAM_IDS } from '#shared/ids.ts';
 import type { SettingsView } from '#shared/settings.ts';
 import type { WarmupState } from '#shared/status.ts';
-import type { Patched } from '../../config/live-config.ts';
+import type { LiveConfig, Patched } from '../../config/live-config.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import type { GatewayError } from '../http/errors.ts';
@@ -14,6 +14,7 @@ import type { RemoteUpstream } from '../upstream/upstreams.ts';
 /** The live settings, as their routes use them. */
 export interface SettingsApi {
   readonly view: () => SettingsView;
+  readonly check: LiveConfig['check'];
   readonly patch: (tree: unknown) => Patched;
 }
 
@@ -82,17 +83,16 @@ function noCircuit(id: string): GatewayError {
 }
 
 function sendPatched(res: Response, patched: Patched, view: () => SettingsView): void {
-  switch (patched.kind) {
-    case 'patched':
-      sendJson(res, 200, view());
-      break;
-    case 'refused': {
-      const { code, message, param } = patched;
-      sendError(res, { status: code === 'set_by_environment' ? 409 : 400, code, message, param });
-      break;
-    }
-    case 'unwritten':
-      sendError(res, { status: 500, code: 'settings_unwritten', message: patched.message });
-      break;
-  }
+  if (patched.kind === 'patched') sendJson(res, 200, view());
+  else sendError(res, unpatchedError(patched));
+}
+
+/** Why a change of the settings was not taken. */
+export function unpatchedError(
+  unpatched: Exclude<Patched, { readonly kind: 'patched' }>,
+): GatewayError {
+  const { message } = unpatched;
+  if (unpatched.kind === 'unwritten') return { status: 500, code: 'settings_unwritten', message };
+  const { code, param } = unpatched;
+  return { status: code === 'set_by_environment' ? 409 : 400, code, message, param };
 }

@@ -1,8 +1,10 @@
+import { once } from 'node:events';
 import type { Server, ServerResponse } from 'node:http';
 import type { Config } from '../../config/schema.ts';
 import { type Clock, sleep } from '../../platform/clock.ts';
-import { isLoopbackHost, listen, outsideAddress, urlHost } from '../../platform/http/server.ts';
+import { isLoopbackHost } from '../../platform/http/server.ts';
 import type { Log } from '../../platform/log.ts';
+import { bind, type Bound, type Listening, type Move, prepareMove, urlsOf } from './listeners.ts';
 
 export type Started =
   | { readonly ok: true }
@@ -13,6 +15,11 @@ export interface Lifecycle {
   start(config: Config): Promise<Started>;
   /** Refuses new requests, and ends running ones after `graceMs`. */
   stop(graceMs: number): Promise<void>;
+  /**
+   * Listens at the addresses of another host as well, without a restart; the old ones are given up once the change
+   * is taken.
+   */
+  prepareMove(host: string): Promise<PreparedMove>;
   isStopping(): boolean;
   /** Empty before the start. */
   url(): string;
@@ -24,6 +31,22 @@ export interface Lifecycle {
   /** Ends an event stream, which never finishes by itself, when the gateway stops. */
   endAtStop(stream: ServerResponse): void;
 }
+
+export type PreparedMove =
+  | {
+      readonly kind: 'ready';
+      /** Gives up the old addresses; requests that run there go on. */
+      readonly take: () => void;
+      /** Gives up the new ones. */
+      readonly drop: () => void;
+    }
+  | { readonly kind: 'at_restart' }
+  | { readonly kind: 'failed'; readonly message: string };
+
+const NOT_NOW = {
+  kind: 'failed',
+  message: 'The gateway starts, stops or changes its address just now; try again in a moment.',
+} as const;
 
 /** Wait for readers of event streams to read to the end, before their connections are closed. */
 const STREAM_END_MS = 500;
@@ -43,18 +66,50 @@ export function createLifecycle(
   { clock, log, onPortTaken }: LifecycleEdges,
 ): Lifecycle {
   const streams = new Set<ServerResponse>();
-  let listeners: Listeners | null = null;
+  /** Servers of addresses that were given up, on which requests still run. */
+  const retired = new Set<Server>();
+  let listening: Listening | null = null;
   let stopping = false;
+  let isMoving = false;
+  const urls = () => (listening === null ? null : urlsOf(listening));
+
+  function retire(server: Server): void {
+    // A connection that stays open would otherwise carry requests for as long as its caller likes.
+    server.prependListener('request', (_req, res) => void res.setHeader('connection', 'close'));
+    retired.add(server);
+    void closed(server).then(() => retired.delete(server));
+  }
+
+  function take({ next, retired: old }: Extract<Move, { readonly kind: 'ready' }>): void {
+    isMoving = false;
+    listening = next;
+    for (const { server } of old) retire(server);
+    // Readers come again at an address that is still served.
+    if (old.length > 0) for (const stream of streams) stream.end();
+    log('info', 'listening', { url: urlsOf(next).outsideUrl });
+  }
+
+  /** Refuses new connections; resolves when all are closed, by force after `graceMs`. */
+  async function close(graceMs: number): Promise<void> {
+    const bound = listening?.listeners.map(({ server }) => server) ?? [];
+    const cancelGrace = clock.after(graceMs, () => {
+      for (const server of [...bound, ...retired]) server.closeAllConnections();
+    });
+    const draining = [...retired].map((server) => once(server, 'close'));
+    await Promise.all([...bound.map(closed), ...draining]);
+    cancelGrace();
+  }
+
   return {
     async start({ gateway }) {
-      const tryBind = () => bind(gateway.host, gateway.port, makeServer, clock);
+      const tryBind = () => bind(gateway.host, gateway.port, makeServer);
       const bound = await bindPatiently(tryBind, clock, onPortTaken);
       if (bound.kind === 'failed') {
         const { isPortTaken, message } = bound;
         return { ok: false, isPortTaken, message };
       }
-      ({ listeners } = bound);
-      log('info', 'started', { url: listeners.url });
+      ({ listening } = bound);
+      log('info', 'started', { url: urlsOf(listening).url });
       return { ok: true };
     },
     async stop(graceMs) {
@@ -63,45 +118,34 @@ export function createLifecycle(
       const cancelTimer = clock.after(STREAM_END_MS, () => {
         for (const stream of streams) stream.destroy();
       });
-      await listeners?.close(graceMs);
+      await close(graceMs);
       cancelTimer();
       log('info', 'stopped');
     },
+    async prepareMove(host) {
+      if (listening === null || isMoving || stopping) return NOT_NOW;
+      isMoving = true;
+      const move = await prepareMove(listening, host, makeServer);
+      const drop = () => {
+        isMoving = false;
+        if (move.kind === 'ready') for (const { server } of move.added) server.close();
+      };
+      if (move.kind === 'ready' && !stopping)
+        return { kind: 'ready', take: () => take(move), drop };
+      drop();
+      return move.kind === 'ready' ? NOT_NOW : move;
+    },
     isStopping: () => stopping,
-    url: () => listeners?.url ?? '',
-    baseUrl: () => listeners?.baseUrl ?? '',
-    isShared: () => listeners?.isShared ?? false,
-    outsideUrl: () => listeners?.outsideUrl ?? '',
+    url: () => urls()?.url ?? '',
+    baseUrl: () => urls()?.baseUrl ?? '',
+    isShared: () => listening?.listeners.some(({ address }) => !isLoopbackHost(address)) ?? false,
+    outsideUrl: () => urls()?.outsideUrl ?? '',
     endAtStop(stream) {
       streams.add(stream);
       stream.on('close', () => streams.delete(stream));
     },
   };
 }
-
-interface Listeners {
-  /** Of the window, such as `http://127.0.0.1:47900`. */
-  readonly url: string;
-  readonly isShared: boolean;
-  /** For other machines, as far as it is known; `url` if bound to loopback. */
-  readonly outsideUrl: string;
-  /** For apps, such as `http://localhost:47900/v1`. */
-  readonly baseUrl: string;
-  /** Refuses new connections; resolves when all are closed, by force after `graceMs`. */
-  close(graceMs: number): Promise<void>;
-  /** Closes all connections now. */
-  destroy(): void;
-}
-
-type Bound =
-  | { readonly kind: 'bound'; readonly listeners: Listeners }
-  /** `mayPass`: the port or the address may be free later. */
-  | {
-      readonly kind: 'failed';
-      readonly mayPass: boolean;
-      readonly isPortTaken: boolean;
-      readonly message: string;
-    };
 
 /** The default port lies in the range from which Linux takes ports for outgoing connections. */
 const PATIENCE_MS = 5000;
@@ -121,75 +165,6 @@ async function bindPatiently(
     if (tries === 1) onPortTaken(`${bound.message} Waiting up to ${PATIENCE_MS / 1000} s for it.`);
     await sleep(clock, RETRY_MS, never);
   }
-}
-
-/** With port 0 the second address needs the first one's port, which may be in use there. */
-const FREE_PORT_TRIES = 5;
-
-/**
- * Binds `host`, and with IPv4 loopback also `::1` if the machine has it, because `localhost` may resolve to
- * either.
- */
-async function bind(
-  host: string,
-  port: number,
-  makeServer: () => Server,
-  clock: Clock,
-): Promise<Bound> {
-  const isLoopback = host === 'localhost' || host === '127.0.0.1';
-  const first = isLoopback ? '127.0.0.1' : host.replace(/^\[(.*)\]$/, '$1');
-  let message = '';
-  for (let tries = 0; tries < (port === 0 ? FREE_PORT_TRIES : 1); tries += 1) {
-    const server = makeServer();
-    const bound = await listen(server, first, port);
-    if (bound.kind === 'failed') {
-      const { taken: isPortTaken, message: why } = bound;
-      return { kind: 'failed', mayPass: isPortTaken || bound.absent, isPortTaken, message: why };
-    }
-    if (!isLoopback)
-      return { kind: 'bound', listeners: createListeners([server], first, bound.port, clock) };
-    const twin = makeServer();
-    const second = await listen(twin, '::1', bound.port);
-    if (second.kind === 'listening') {
-      return {
-        kind: 'bound',
-        listeners: createListeners([server, twin], first, bound.port, clock),
-      };
-    }
-    if (second.absent) {
-      return { kind: 'bound', listeners: createListeners([server], first, bound.port, clock) };
-    }
-    server.close();
-    ({ message } = second);
-  }
-  return { kind: 'failed', mayPass: true, isPortTaken: true, message };
-}
-
-function createListeners(
-  servers: readonly Server[],
-  host: string,
-  port: number,
-  clock: Clock,
-): Listeners {
-  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  const isWildcard = reachable !== host;
-  const outside = (isWildcard ? outsideAddress() : null) ?? reachable;
-  const named = reachable === '127.0.0.1' ? 'localhost' : urlHost(reachable);
-  const destroy = () => {
-    for (const server of servers) server.closeAllConnections();
-  };
-  return {
-    url: `http://${urlHost(reachable)}:${port}`,
-    isShared: !isLoopbackHost(host),
-    outsideUrl: `http://${urlHost(outside)}:${port}`,
-    baseUrl: `http://${named}:${port}/v1`,
-    async close(graceMs) {
-      const cancelGrace = clock.after(graceMs, destroy);
-      await Promise.all(servers.map(closed));
-      cancelGrace();
-    },
-    destroy,
-  };
 }
 
 function closed(server: Server): Promise<void> {

@@ -9,6 +9,7 @@ import type { controlHandlers } from './control-handlers.ts';
 import type { installHandlers } from './install-handlers.ts';
 import type { keyHandlers } from './key-handlers.ts';
 import type { providerHandlers } from './provider-handlers.ts';
+import type { sharingHandlers } from './sharing-handlers.ts';
 import type { upstreamHandlers } from './upstream-handlers.ts';
 
 /** Who may use a route (docs/http-api.md#who-may). */
@@ -32,6 +33,7 @@ interface Handlers {
   readonly access: ReturnType<typeof accessHandlers>;
   readonly app: ReturnType<typeof appHandlers>;
   readonly control: ReturnType<typeof controlHandlers>;
+  readonly sharing: ReturnType<typeof sharingHandlers>;
   readonly upstreams: ReturnType<typeof upstreamHandlers>;
   readonly keys: ReturnType<typeof keyHandlers>;
   readonly agent: ReturnType<typeof agentHandlers>;
@@ -45,6 +47,7 @@ export function routeTable({
   app,
   control,
   keys,
+  sharing,
   upstreams,
   agent,
   providers,
@@ -71,6 +74,8 @@ export function routeTable({
     route('GET', ['/api/v1/keys'], 'control', keys.list),
     route('POST', ['/api/v1/keys'], 'control', keys.add),
     route('DELETE', ['/api/v1/keys/:name'], 'control', keys.revoke),
+    route('GET', ['/api/v1/sharing'], 'control', sharing.view),
+    route('PUT', ['/api/v1/sharing'], 'control', sharing.change),
     route('POST', ['/api/v1/warmup'], 'control', control.warmUp),
     route('POST', ['/api/v1/circuits/:id/reset'], 'control', control.resetCircuit),
     route('POST', ['/api/v1/upstreams/:id/test'], 'control', upstreams.test),

@@ -26,7 +26,7 @@ interface AuthRules {
   readonly apiKeys: readonly string[];
   readonly named: Pick<NamedKeys, 'isEmpty' | 'use'>;
   /** Others can reach the gateway: with the last key revoked, it does not become open to them. */
-  readonly isExposed: boolean;
+  readonly isExposed: () => boolean;
   readonly controlToken: string;
   readonly isSession: (token: string) => boolean;
 }
@@ -36,7 +36,7 @@ export function createIdentify(rules: AuthRules): Identify {
   const { apiKeys, named, isExposed, controlToken, isSession } = rules;
   const listed = new Map(apiKeys.map((key, index) => [hexOf(key), `key ${index + 1}`]));
   const control = [digestOf(controlToken)];
-  const needsKey = () => isExposed || listed.size > 0 || !named.isEmpty();
+  const needsKey = () => isExposed() || listed.size > 0 || !named.isEmpty();
   function nameOf(text: string): string | null {
     if (listed.size === 0 && named.isEmpty()) return null;
     const digest = hexOf(text);
@@ -118,10 +118,13 @@ export function identifyBy(
     config,
     controlToken,
     keys: named,
+    isShared,
   }: {
     readonly config: () => Config;
     readonly controlToken: string;
     readonly keys: NamedKeys;
+    /** Whether the gateway listens beyond loopback now. */
+    readonly isShared: () => boolean;
   },
   isSession: (token: string) => boolean,
 ): Identify {
@@ -129,7 +132,8 @@ export function identifyBy(
     createIdentify({
       apiKeys: gateway.apiKeys,
       named,
-      isExposed: !isLoopbackHost(gateway.host),
+      // A change that waits for a restart closes nothing yet.
+      isExposed: () => isShared() || !isLoopbackHost(gateway.host),
       controlToken,
       isSession,
     }),

@@ -32,6 +32,7 @@ type RequestErrorCode =
   | 'set_by_environment'
   | 'settings_unwritten'
   | 'not_shared'
+  | 'cannot_listen'
   | 'package_unavailable'
   | 'key_exists'
   | 'too_many_keys'

@@ -108,15 +108,35 @@ export function isLoopbackHost(host: string): boolean {
   return LOOPBACK_HOST.test(host);
 }
 
-/** An address of this machine for others in its network, IPv4 preferred; null if it has none. */
-export function outsideAddress(): string | null {
-  const outside = Object.values(networkInterfaces())
-    .flatMap((addresses) => addresses ?? [])
+/** Whether a host stands for all addresses of this machine. */
+export function isWildcardHost(host: string): boolean {
+  return host === '0.0.0.0' || host === '::';
+}
+
+export interface OutsideAddress {
+  readonly address: string;
+  /** Of its network interface, such as `eth0`. */
+  readonly interfaceName: string;
+}
+
+/** The addresses of this machine for others in its networks, IPv4 first. */
+export function outsideAddresses(): readonly OutsideAddress[] {
+  const outside = Object.entries(networkInterfaces())
+    .flatMap(([interfaceName, addresses]) =>
+      (addresses ?? []).map((each) => ({ ...each, interfaceName })),
+    )
     // A link-local IPv6 address is useless without its interface.
     .filter(({ internal, address }) => !internal && !address.startsWith('fe80'));
-  const preferred = outside.find(({ family }) => family === 'IPv4') ?? outside[0];
-  return preferred?.address ?? null;
+  const [first, rest] = ['IPv4', 'IPv6'].map((wanted) =>
+    outside.filter(({ family }) => family === wanted),
+  );
+  return [...(first ?? []), ...(rest ?? [])].map(({ address, interfaceName }) => {
+    return { address, interfaceName };
+  });
 }
+
+/** An address of this machine for others in its network, IPv4 preferred; null if it has none. */
+export const outsideAddress = (): string | null => outsideAddresses()[0]?.address ?? null;
 
 export type BodyRead =
   | { readonly kind: 'body'; readonly bytes: Buffer }

@@ -14,6 +14,8 @@ interface JoinStepsProps {
 }
 
 const words = t.joining.steps;
+/** The gateway's address is of no use to other machines. */
+const NOT_SHARED_STATUS = 409;
 
 /** How another machine joins: with the program on it already, or installed from this gateway. */
 export function JoinSteps({ enrollment, readInstall, serverNow, onRenew }: JoinStepsProps) {
@@ -50,7 +52,12 @@ function Installers({ token, readInstall }: Pick<JoinStepsProps, 'readInstall'> 
   useEffect(() => void readInstall().then(setAnswer), [readInstall]);
   if (answer === null) return <p className="install-note">{words.reading}</p>;
   if (!answer.ok) {
-    return <p className="install-note">{words.noInstall(answer.refusal.message)}</p>;
+    const isShared = answer.status !== NOT_SHARED_STATUS;
+    return (
+      <p className="install-note">
+        {isShared ? words.noInstall(answer.refusal.message) : words.installOnceShared}
+      </p>
+    );
   }
   const { version, unix, windows } = answer.value;
   return (

@@ -1,5 +1,6 @@
 import { assertNever } from '#shared/assert.ts';
 import type { JoinNote } from './provider-join.ts';
+import { hashOf } from '../../route.ts';
 import { t } from '../../text/t.ts';
 
 interface JoinWarningProps {
@@ -23,16 +24,11 @@ function Warning({ note, certain }: JoinWarningProps & { readonly note: JoinNote
   switch (note) {
     case 'here-only':
       return (
-        <>
-          <p>
-            <strong>{certain ? words.hereOnly : words.mustReach}</strong>{' '}
-            {certain ? words.hereOnlyText : words.mustReachText}
-          </p>
-          <ul className="variables">
-            <li>{words.host(<code>SWITCHYARD_HOST</code>)}</li>
-            <li>{words.keys(<code>SWITCHYARD_API_KEYS</code>)}</li>
-          </ul>
-        </>
+        <p>
+          <strong>{certain ? words.hereOnly : words.mustReach}</strong>{' '}
+          {certain ? words.hereOnlyText : words.mustReachText}{' '}
+          <a href={hashOf({ page: 'settings', section: 'sharing' })}>{words.share}</a>
+        </p>
       );
     case 'plain-http':
       return <p>{words.plainHttp}</p>;

@@ -10,9 +10,15 @@ import { t } from '../../text/t.ts';
 
 const words = t.keys;
 
+interface KeysSectionProps {
+  readonly keys: Keys;
+  readonly revision: number;
+  readonly onChanged: () => void;
+}
+
 /** Keys for apps: a new one is shown until the page is left, and never again. */
-export function KeysSection({ keys }: { readonly keys: Keys }) {
-  const { value: list, failure, again } = useReading(keys.list, null, null);
+export function KeysSection({ keys, revision, onChanged }: KeysSectionProps) {
+  const { value: list, failure } = useReading(keys.list, revision, null);
   const [added, setAdded] = useState<AddedKey | null>(null);
   const [error, setError] = useState<string | null>(null);
   const [revoking, setRevoking] = useState<string | null>(null);
@@ -22,7 +28,7 @@ export function KeysSection({ keys }: { readonly keys: Keys }) {
     setError(answer.ok ? null : answer.refusal.message);
     if (!answer.ok) return false;
     setAdded(answer.value);
-    again();
+    onChanged();
     return true;
   };
   const revoke = async (revoked: string): Promise<void> => {
@@ -30,7 +36,7 @@ export function KeysSection({ keys }: { readonly keys: Keys }) {
     setRevoking(null);
     setError(refusal?.message ?? null);
     if (refusal === null && added?.name === revoked) setAdded(null);
-    again();
+    onChanged();
   };
 
   return (

@@ -1,10 +1,11 @@
-import { useEffect } from 'react';
+import { useEffect, useState } from 'react';
 import type { UpstreamReport } from '#shared/status.ts';
 import { CodeLine } from '../../ui/code-line.tsx';
 import { SettingsSection } from './settings-section.tsx';
 import type { Control } from '../../api/control.ts';
 import type { SettingsState } from '../../api/window-state.ts';
 import type { Drafts } from './draft.ts';
+import { SharingSection } from '../sharing/sharing-section.tsx';
 import { KeysSection } from './keys-section.tsx';
 import { sectionsOf } from './settings-table.ts';
 import { t } from '../../text/t.ts';
@@ -28,6 +29,12 @@ const words = t.settings;
 export function Settings(props: SettingsProps) {
   const { settings, upstreams, control, isLost, actions, opened, drafts, onDrafts } = props;
   const { readSettings } = actions;
+  /** Counts changes of keys and address, which two sections show. */
+  const [revision, setRevision] = useState(0);
+  const onChanged = (): void => {
+    setRevision((count) => count + 1);
+    void readSettings();
+  };
   useEffect(() => {
     const read = (): void => void readSettings();
     read();
@@ -68,7 +75,16 @@ export function Settings(props: SettingsProps) {
               onSave={actions.saveSettings}
             />
           ))}
-          {control && <KeysSection keys={actions.keys} />}
+          {control && (
+            <>
+              <SharingSection
+                view={settings.view}
+                {...{ actions, revision, onChanged }}
+                aimedAt={opened === 'sharing'}
+              />
+              <KeysSection keys={actions.keys} {...{ revision, onChanged }} />
+            </>
+          )}
         </fieldset>
       )}
     </>

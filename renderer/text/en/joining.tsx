@@ -21,6 +21,8 @@ export const joining = {
     valid: (time: string) => `Valid for ${time}.`,
     appears: 'The machine appears in the list within seconds and is verified at once.',
     reading: 'Reading the install command…',
+    installOnceShared:
+      'Where Switchyard is not installed: a line for that stands here once the gateway is shared.',
     noInstall: (reason: string) => `Nothing to install from here: ${reason}`,
     unix: 'Without Switchyard: Linux and macOS, with Node 24',
     windows: 'Windows PowerShell',
@@ -35,17 +37,11 @@ export const joining = {
   },
   warning: {
     hereOnly: 'Only this machine can use this line.',
-    hereOnlyText:
-      'It names an address that other machines cannot reach. To let them in, start the gateway with:',
+    hereOnlyText: 'It names an address that other machines cannot reach.',
     mustReach: 'The other machine must be able to reach this gateway.',
     mustReachText:
-      'This page came over an address that only this machine has. If the gateway listens nowhere else, start it with:',
-    host: (variable: ReactNode) => (
-      <>{variable}: this machine’s address in your network or tailnet</>
-    ),
-    keys: (variable: ReactNode) => (
-      <>{variable}: a key of your own, which every client then needs</>
-    ),
+      'This page came over an address that only this machine has. If the gateway listens nowhere else:',
+    share: 'Share this gateway on a network',
     plainHttp: (
       <>
         <strong>This gateway is reached over plain HTTP.</strong> Whoever can listen on the network

@@ -1,0 +1,258 @@
+import { useId, useState, type ReactNode } from 'react';
+import type { AddedKey } from '#shared/keys.ts';
+import type { SettingsView, SettingView } from '#shared/settings.ts';
+import type { Sharing, SharingChanged } from '#shared/sharing.ts';
+import type { Control } from '../../api/control.ts';
+import { CodeLine } from '../../ui/code-line.tsx';
+import { ErrorText } from '../../ui/error-text.tsx';
+import {
+  choicesOf,
+  chosenAtFirst,
+  firewallNote,
+  applyingOf,
+  isHereOnly,
+  namesIn,
+  tryLine,
+} from './sharing-choices.ts';
+import { t } from '../../text/t.ts';
+
+const words = t.sharing;
+
+interface SharingFormProps {
+  readonly sharing: Sharing;
+  readonly hasKeys: boolean;
+  readonly view: SettingsView;
+  readonly actions: Pick<Control, 'keys' | 'saveSettings' | 'sharing'>;
+  /** After a key or the address changed. */
+  readonly onChanged: () => void;
+}
+
+export function SharingForm({ sharing, hasKeys, view, actions, onChanged }: SharingFormProps) {
+  const { host: hostSetting, allowedHosts } = view['gateway'] ?? {};
+  const isHeld = hostSetting?.source === 'env';
+  const saved = namesOf(allowedHosts);
+  const [host, setHost] = useState(chosenAtFirst(sharing.host));
+  const [names, setNames] = useState(() => saved.join(', '));
+  const [keyName, setKeyName] = useState(hasKeys ? '' : words.key.first);
+  const { added, done, error, isBusy, apply } = useApplying(actions, saved);
+  const isOutside = !isHereOnly(host);
+  const needsName = isOutside && !hasKeys && added === null;
+  return (
+    <form
+      className="sharing"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const newKey = isOutside && added === null ? keyName.trim() : '';
+        void apply({ host, names: isOutside ? namesIn(names) : saved, newKey }).then(onChanged);
+      }}
+    >
+      {isHeld && <p className="notice">{words.held(<code>{hostSetting.env}</code>)}</p>}
+      <Places sharing={sharing} host={host} isHeld={isHeld} onHost={setHost} />
+      {isOutside && (
+        <OutsideSteps
+          {...{ sharing, host, names, keyName, added, hasKeys }}
+          areNamesHeld={allowedHosts?.source === 'env'}
+          onNames={setNames}
+          onKeyName={setKeyName}
+        />
+      )}
+      <button
+        type="submit"
+        className="button"
+        data-primary
+        disabled={isHeld || isBusy || (needsName && keyName.trim() === '')}
+      >
+        {words.apply[applyingOf(sharing.host, host)]}
+      </button>
+      <ErrorText text={error} />
+      <output className="sharing-done">
+        {done !== null && <Done done={done} addedKey={added?.key ?? null} />}
+      </output>
+    </form>
+  );
+}
+
+const namesOf = (setting: SettingView | undefined) => (setting?.value ?? []) as readonly string[];
+
+interface OutsideStepsProps extends Pick<SharingFormProps, 'sharing' | 'hasKeys'> {
+  readonly host: string;
+  readonly names: string;
+  readonly areNamesHeld: boolean;
+  readonly onNames: (names: string) => void;
+  readonly keyName: string;
+  readonly added: AddedKey | null;
+  readonly onKeyName: (name: string) => void;
+}
+
+/** What else other machines need. */
+function OutsideSteps(props: OutsideStepsProps) {
+  const { sharing, hasKeys, host, names, areNamesHeld, onNames, keyName, added, onKeyName } = props;
+  return (
+    <>
+      <Step title={words.names.title}>
+        <TextField
+          label={words.names.label}
+          hint={words.names.text}
+          value={names}
+          example={words.names.example}
+          isHeld={areNamesHeld}
+          onChange={onNames}
+        />
+      </Step>
+      <Step title={words.key.title}>
+        {added === null ? (
+          <TextField
+            label={words.key.label}
+            hint={hasKeys ? words.key.present : words.key.needed}
+            value={keyName}
+            example=""
+            isHeld={false}
+            onChange={onKeyName}
+          />
+        ) : (
+          <>
+            <p>{words.key.added(added.name)}</p>
+            <CodeLine text={added.key} what={words.key.what} />
+          </>
+        )}
+      </Step>
+      <Step title={words.firewall.title}>
+        <p className="quiet">{firewallNote(sharing, host)}</p>
+      </Step>
+    </>
+  );
+}
+
+function Step({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  return (
+    <section className="sharing-step">
+      <h3>{title}</h3>
+      {children}
+    </section>
+  );
+}
+
+interface PlacesProps {
+  readonly sharing: Sharing;
+  readonly host: string;
+  readonly isHeld: boolean;
+  readonly onHost: (host: string) => void;
+}
+
+function Places({ sharing, host, isHeld, onHost }: PlacesProps) {
+  return (
+    <fieldset className="sharing-step" disabled={isHeld}>
+      <legend>{words.where.title}</legend>
+      {choicesOf(sharing).map((choice) => (
+        <label key={choice.host} className="sharing-place">
+          <input
+            type="radio"
+            name="host"
+            checked={choice.host === host}
+            onChange={() => onHost(choice.host)}
+          />
+          <span>
+            <strong>{choice.label}</strong> <code>{choice.host}</code>
+            {choice.host === chosenAtFirst(sharing.host) && (
+              <span className="sharing-now">{words.where.now}</span>
+            )}
+            <span className="quiet">{choice.text}</span>
+          </span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+interface TextFieldProps {
+  readonly label: string;
+  readonly hint: string;
+  readonly value: string;
+  readonly example: string;
+  readonly isHeld: boolean;
+  readonly onChange: (value: string) => void;
+}
+
+function TextField({ label, hint, value, example, isHeld, onChange }: TextFieldProps) {
+  const note = useId();
+  return (
+    <>
+      <label className="setup-field">
+        <span>{label}</span>
+        <input
+          value={value}
+          placeholder={example}
+          autoComplete="off"
+          spellCheck={false}
+          disabled={isHeld}
+          aria-describedby={note}
+          onChange={({ target }) => onChange(target.value)}
+        />
+      </label>
+      <p className="quiet" id={note}>
+        {hint}
+      </p>
+    </>
+  );
+}
+
+interface DoneProps {
+  readonly done: Applied;
+  readonly addedKey: string | null;
+}
+
+function Done({ done: { applied, url, host }, addedKey }: DoneProps) {
+  if (applied === 'now' && isHereOnly(host)) return <p>{words.done.unshared}</p>;
+  return (
+    <>
+      <p>{applied === 'now' ? words.done.now(url) : words.done.atRestart(url)}</p>
+      {!isHereOnly(host) && (
+        <>
+          <p>{words.done.try}</p>
+          <CodeLine text={tryLine(url, addedKey)} what={words.done.command} />
+        </>
+      )}
+    </>
+  );
+}
+
+interface Wish {
+  readonly host: string;
+  readonly names: readonly string[];
+  /** Empty: none. */
+  readonly newKey: string;
+}
+
+type Applied = SharingChanged & Pick<Wish, 'host'>;
+
+/** Key, names, address, in this order: nothing listens before there is a key. */
+function useApplying(actions: SharingFormProps['actions'], savedNames: readonly string[]) {
+  const [added, setAdded] = useState<AddedKey | null>(null);
+  const [done, setDone] = useState<Applied | null>(null);
+  const [error, setError] = useState<string | null>(null);
+  const [isBusy, setIsBusy] = useState(false);
+
+  /** What went wrong, or null. */
+  async function run({ host, names, newKey }: Wish): Promise<string | null> {
+    if (newKey !== '') {
+      const key = await actions.keys.add(newKey);
+      if (!key.ok) return key.refusal.message;
+      setAdded(key.value);
+    }
+    if (names.join() !== savedNames.join()) {
+      const refusal = await actions.saveSettings({ gateway: { allowedHosts: names } });
+      if (refusal !== null) return refusal.message;
+    }
+    const changed = await actions.sharing.change(host);
+    if (!changed.ok) return changed.refusal.message;
+    setDone({ ...changed.value, host });
+    return null;
+  }
+  const apply = async (wish: Wish): Promise<void> => {
+    setIsBusy(true);
+    setDone(null);
+    setError(await run(wish));
+    setIsBusy(false);
+  };
+  return { added, done, error, isBusy, apply };
+}

@@ -1,0 +1,58 @@
+import { useEffect, useRef } from 'react';
+import type { SettingsView } from '#shared/settings.ts';
+import type { Control } from '../../api/control.ts';
+import { ErrorText } from '../../ui/error-text.tsx';
+import { useReading } from '../../ui/use-reading.ts';
+import { SharingForm } from './sharing-form.tsx';
+import { WindowLink } from './window-link.tsx';
+import { t } from '../../text/t.ts';
+
+interface SharingSectionProps {
+  readonly view: SettingsView;
+  readonly actions: Pick<Control, 'keys' | 'saveSettings' | 'sharing'>;
+  readonly revision: number;
+  readonly onChanged: () => void;
+  /** The address names this section. */
+  readonly aimedAt: boolean;
+}
+
+const words = t.sharing;
+
+/** The guided step by which other machines may call this gateway. */
+export function SharingSection({
+  view,
+  actions,
+  revision,
+  onChanged,
+  aimedAt,
+}: SharingSectionProps) {
+  const sharing = useReading(actions.sharing.read, revision, null);
+  const keys = useReading(actions.keys.list, revision, null);
+  const top = useRef<HTMLDetailsElement>(null);
+  useEffect(() => {
+    if (aimedAt) top.current?.scrollIntoView();
+  }, [aimedAt]);
+  const failure = sharing.failure ?? keys.failure;
+  const now = sharing.value;
+  return (
+    <details className="panel settings-section" ref={top} open={aimedAt}>
+      <summary>
+        <h2>{words.title}</h2>
+        <span className="settings-summary">
+          {now !== null && (now.isShared ? words.at(now.url) : words.hereOnly)}
+        </span>
+      </summary>
+      {now !== null && keys.value !== null && (
+        <SharingForm
+          sharing={now}
+          hasKeys={keys.value.keys.length + keys.value.unnamed > 0}
+          view={view}
+          actions={actions}
+          onChanged={onChanged}
+        />
+      )}
+      {now?.isShared === true && <WindowLink url={now.url} newLink={actions.sharing.newLink} />}
+      <ErrorText text={failure?.refusal.message ?? null} />
+    </details>
+  );
+}

@@ -1,0 +1,42 @@
+import { useState } from 'react';
+import type { SharingApi } from '../../api/sharing.ts';
+import { CodeLine } from '../../ui/code-line.tsx';
+import { ErrorText } from '../../ui/error-text.tsx';
+import { QrCode } from '../../ui/qr-code.tsx';
+import { t } from '../../text/t.ts';
+
+interface WindowLinkProps {
+  /** Of the gateway for other devices. */
+  readonly url: string;
+  readonly newLink: SharingApi['newLink'];
+}
+
+const words = t.sharing.link;
+
+/** The link to this window for a phone or another computer; each is new and works once. */
+export function WindowLink({ url, newLink }: WindowLinkProps) {
+  const [link, setLink] = useState<string | null>(null);
+  const [error, setError] = useState<string | null>(null);
+  const show = async (): Promise<void> => {
+    const answer = await newLink();
+    setError(answer.ok ? null : answer.refusal.message);
+    // The gateway names its own address for this machine; the code in it is valid at all.
+    setLink(answer.ok ? `${url}/${new URL(answer.value).hash}` : null);
+  };
+  return (
+    <section className="sharing-link">
+      <h3>{words.title}</h3>
+      <p className="quiet">{words.text}</p>
+      {link !== null && (
+        <>
+          <QrCode text={link} label={words.code} />
+          <CodeLine text={link} what={words.what} />
+        </>
+      )}
+      <button type="button" className="button" onClick={() => void show()}>
+        {link === null ? words.show : words.again}
+      </button>
+      <ErrorText text={error} />
+    </section>
+  );
+}

@@ -1,0 +1,25 @@
+/** An address of the gateway's machine, and the network interface that has it. */
+export interface InterfaceAddress {
+  readonly address: string;
+  readonly interfaceName: string;
+}
+
+/** `GET /api/v1/sharing`. */
+export interface Sharing {
+  /** As it is set; it may wait for a restart. */
+  readonly host: string;
+  /** Of the gateway for other machines now; loopback if none can reach it. */
+  readonly url: string;
+  readonly isShared: boolean;
+  /** Addresses that other machines can reach. */
+  readonly addresses: readonly InterfaceAddress[];
+  /** Of the gateway's machine, as Node names it: `linux`, `darwin`, `win32`. */
+  readonly platform: string;
+}
+
+/** The answer to `PUT /api/v1/sharing`. */
+export interface SharingChanged {
+  readonly applied: 'now' | 'at_restart';
+  /** For other machines, once it applies. */
+  readonly url: string;
+}

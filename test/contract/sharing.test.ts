@@ -1,0 +1,84 @@
+import { expect, test } from 'vitest';
+import { readControlToken } from '../../main/platform/secrets.ts';
+import { startGateway } from '../support/gateway.ts';
+import { bearer, expectError, OUTER_ADDRESS, send } from '../support/http.ts';
+
+async function started(settings: Record<string, string> = {}) {
+  const { url, dataDirectory } = await startGateway(settings);
+  const control = bearer(readControlToken(dataDirectory) ?? '');
+  const call = (method: string, path: string, body?: unknown) =>
+    send(url + path, {
+      method,
+      headers: { ...control, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  const hostNow = async () =>
+    (JSON.parse((await call('GET', '/api/v1/sharing')).text) as { host: string }).host;
+  return { url, call, hostNow };
+}
+
+const KEY = { API_KEYS: 'a-key-of-my-own-0123456789' };
+
+test('the addresses of the machine are listed with their interfaces, for control only', async () => {
+  const { url, call } = await started();
+  const { text } = await call('GET', '/api/v1/sharing');
+  const { addresses, ...rest } = JSON.parse(text) as Record<string, unknown>;
+  expect(rest).toEqual({ host: '127.0.0.1', url, isShared: false, platform: process.platform });
+  const listed = (addresses as readonly { address: string; interfaceName: string }[]).filter(
+    ({ interfaceName }) => interfaceName !== '',
+  );
+  expect(listed[0]?.address).toBe(OUTER_ADDRESS);
+  expectError(await send(`${url}/api/v1/sharing`, {}), 401, 'control_required');
+});
+
+test('nothing is shared without a key', async () => {
+  const { call, hostNow } = await started();
+  const answer = await call('PUT', '/api/v1/sharing', { host: OUTER_ADDRESS ?? '192.0.2.1' });
+  expect(expectError(answer, 400, 'invalid_request')).toContain('SWITCHYARD_API_KEYS');
+  expect(await hostNow()).toBe('127.0.0.1');
+});
+
+test('an address that this machine does not have is refused, and not saved', async () => {
+  const { call, hostNow } = await started(KEY);
+  const answer = await call('PUT', '/api/v1/sharing', { host: '203.0.113.7' });
+  expect(expectError(answer, 409, 'cannot_listen')).toBe(
+    'This machine has no address 203.0.113.7.',
+  );
+  expect(await hostNow()).toBe('127.0.0.1');
+});
+
+test.each([undefined, {}, { host: 7 }, { host: ' ' }])('%j is no host', async (body) => {
+  const { call } = await started(KEY);
+  const message = expectError(
+    await call('PUT', '/api/v1/sharing', body ?? {}),
+    400,
+    'invalid_request',
+  );
+  expect(message).toContain("'host'");
+});
+
+test('a host that the environment sets stays', async () => {
+  const { call } = await started({ ...KEY, HOST: '127.0.0.1' });
+  const answer = await call('PUT', '/api/v1/sharing', { host: '127.0.0.1' });
+  expect(expectError(answer, 409, 'set_by_environment')).toContain('SWITCHYARD_HOST');
+});
+
+test.skipIf(OUTER_ADDRESS === undefined)(
+  'with its last key revoked while it waits to be closed, a shared gateway is open to nobody',
+  async () => {
+    const { url, call } = await started();
+    const { text } = await call('POST', '/api/v1/keys', { name: 'network' });
+    const { key } = JSON.parse(text) as { key: string };
+    const host = OUTER_ADDRESS ?? '';
+    const shared = await call('PUT', '/api/v1/sharing', { host });
+    const outside = `http://${host}:${new URL(url).port}`;
+    expect(JSON.parse(shared.text)).toEqual({ applied: 'now', url: outside });
+    const models = (headers = {}) => send(`${outside}/v1/models`, { headers });
+    expect((await models(bearer(key))).status).toBe(200);
+    expect((await send(`${url}/v1/models`, { headers: bearer(key) })).status).toBe(200);
+    const patch = { gateway: { host: '127.0.0.1' } };
+    expect((await call('PATCH', '/api/v1/settings', patch)).status).toBe(200);
+    expect((await call('DELETE', '/api/v1/keys/network')).status).toBe(200);
+    expectError(await models(), 401, 'missing_api_key');
+  },
+);

@@ -1,0 +1,141 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { encode } from 'uqr';
+import type { Locator, Page } from 'playwright-core';
+import { afterAll, expect, test } from 'vitest';
+import { axeViolations, closeBrowser, openPage } from '../support/browser.ts';
+import { OUTER_ADDRESS } from '../support/http.ts';
+import { startWindowHost, NO_AGENT } from '../support/window-host.ts';
+
+afterAll(closeBrowser);
+
+const run = promisify(execFile);
+
+/** What a shell on another machine prints for a line of the window. */
+async function shell(line: string): Promise<string> {
+  return (await run('sh', ['-c', `${line} --silent --show-error`])).stdout;
+}
+
+async function openSharing(settings: Readonly<Record<string, string>> = {}) {
+  const host = await startWindowHost({ ...NO_AGENT, ...settings });
+  const page = await openPage(host.controlLink());
+  await page.getByRole('link', { name: 'Settings' }).waitFor();
+  await page.evaluate(() => void (location.hash = '#/settings/sharing'));
+  const section = page.getByRole('group').filter({ hasText: '1. Where to listen' }).first();
+  await section.waitFor();
+  return { host, page };
+}
+
+const place = (page: Page, address: string) =>
+  page.getByRole('radio', { name: new RegExp(address.replaceAll('.', '\\.')) });
+
+async function redeemed(link: string): Promise<number> {
+  const { origin, hash } = new URL(link);
+  const answer = await fetch(`${origin}/api/v1/sessions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ code: hash.replace('#code=', '') }),
+  });
+  return answer.status;
+}
+
+/** The squares that are drawn, as `x y`, without the light border of four around them. */
+async function darkModules(code: Locator): Promise<readonly string[]> {
+  const path = (await code.locator('path').getAttribute('d')) ?? '';
+  return [...path.matchAll(/M(\d+) (\d+)h1v1h-1z/g)].map(
+    ([, x, y]) => `${Number(x) - 4} ${Number(y) - 4}`,
+  );
+}
+
+function darkModulesOf(text: string): readonly string[] {
+  const { data } = encode(text, { ecc: 'M', border: 0 });
+  return data.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`${x} ${y}`] : [])));
+}
+
+async function looksRight(page: Page): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    expect(await axeViolations(page)).toEqual([]);
+  }
+  for (const width of [320, 390, 1280]) {
+    await page.setViewportSize({ width, height: 900 });
+    const over = await page.evaluate(
+      () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    );
+    expect([width, over]).toEqual([width, 0]);
+  }
+}
+
+test.skipIf(OUTER_ADDRESS === undefined)(
+  'the gateway is shared with a new key at once, by a line that works, and is taken back at once',
+  async () => {
+    const address = OUTER_ADDRESS ?? '';
+    const { host, page } = await openSharing();
+    await place(page, address).check();
+    await page.getByLabel('Host names to accept').fill('gpu-box.local');
+    expect(await page.getByLabel('Name of the new key').inputValue()).toBe('network');
+    await page.getByText(/sudo ufw allow \d+\/tcp|choose Allow|private networks/).waitFor();
+    await looksRight(page);
+    await page.getByRole('button', { name: 'Share', exact: true }).click();
+    await page.getByText(/^Listening at http/).waitFor();
+    await page.getByText('1 key', { exact: true }).waitFor();
+    await looksRight(page);
+    const line = (await page.getByText(/^curl http/).textContent()) ?? '';
+    expect(line).toContain(`http://${address}:`);
+    expect(JSON.parse(await shell(line))).toMatchObject({ object: 'list' });
+    const { port } = new URL(host.snapshot().app.baseUrl);
+    const outside = `http://${address}:${port}/v1/models`;
+    expect((await fetch(outside)).status).toBe(401);
+    const named = await shell(line.replace('curl', 'curl --header "Host: gpu-box.local"'));
+    expect(JSON.parse(named)).toMatchObject({ object: 'list' });
+    // The window still stands on loopback, with its session.
+    expect(new URL(page.url()).hostname).toBe('127.0.0.1');
+
+    await page.getByRole('button', { name: 'Show the link and its QR code' }).click();
+    const link = (await page.getByText(/#code=/).textContent()) ?? '';
+    const code = page.getByRole('img', { name: 'QR code of the link to this window' });
+    expect(await darkModules(code)).toEqual(darkModulesOf(link));
+    await looksRight(page);
+    // As the page behind the link does; this browser opens no address but loopback.
+    expect(new URL(link).host).toBe(`${address}:${port}`);
+    expect([await redeemed(link), await redeemed(link)]).toEqual([200, 401]);
+
+    await place(page, '127.0.0.1').check();
+    await page.getByRole('button', { name: 'Stop sharing' }).click();
+    await page.getByText('Only this machine can call now.').waitFor();
+    await expect(fetch(outside, { headers: { connection: 'close' } })).rejects.toThrow(
+      'fetch failed',
+    );
+    expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200);
+  },
+);
+
+test('all networks are saved for the restart, and the window says why', async () => {
+  const { page } = await openSharing();
+  await place(page, '0.0.0.0').check();
+  await page.getByRole('button', { name: 'Save for the restart' }).click();
+  await page.getByText(/works after a restart\./).waitFor();
+  await page.getByText(/^sy-[0-9a-f]{64}$/).waitFor();
+  expect(await axeViolations(page)).toEqual([]);
+});
+
+test('an address that the environment sets is said to be so, and nothing can be applied', async () => {
+  const { page } = await openSharing({ SWITCHYARD_HOST: '127.0.0.1' });
+  await page.getByText('The address is set by SWITCHYARD_HOST').waitFor();
+  expect(await page.getByRole('button', { name: 'Stop sharing' }).isDisabled()).toBe(true);
+});
+
+test('where a machine is added, the way to share is one click, without a variable', async () => {
+  const host = await startWindowHost(NO_AGENT);
+  const page = await openPage(host.controlLink());
+  await page.getByRole('link', { name: 'Providers' }).click();
+  await page
+    .getByRole('button', { name: /Add a machine|Join/ })
+    .first()
+    .click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('Only this machine can use this line.').waitFor();
+  expect(await dialog.getByText('SWITCHYARD_HOST').count()).toBe(0);
+  await dialog.getByRole('link', { name: 'Share this gateway on a network' }).click();
+  await page.getByText('1. Where to listen').waitFor();
+});
