@@ -38,6 +38,7 @@ export function nodeBundle(
         input: {
           ...input,
           'store-worker': 'main/registry/store/store-worker.ts',
+          'pool-worker': 'main/registry/store/postgres/pool-worker.ts',
           'systeminformation-helper': 'main/agent/telemetry/systeminformation-helper.ts',
         },
         output: { entryFileNames: '[name].js', chunkFileNames: '[name].js' },

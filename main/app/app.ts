@@ -23,6 +23,7 @@ import type { OpenedStore, openStore } from '../registry/store/open-store.ts';
 import { createThisMachine, type ThisMachine } from './agent.ts';
 import { logTail } from './log-tail.ts';
 import { createOwnPackage } from './own-package.ts';
+import { openRegistryStore } from './registry-store.ts';
 import { createProviders, type Providers } from './registry.ts';
 import { VERSION } from './version.ts';
 
@@ -85,7 +86,7 @@ const STOP_GRACE_MS = 30_000;
 export async function createHost(options: HostOptions, edges: HostEdges): Promise<Host> {
   const { loaded, dataDirectory, windowDirectory, demo } = options;
   const { clock, random, log } = edges;
-  const opened = await edges.openStore(join(dataDirectory, 'registry.db'), { clock, log });
+  const opened = await openRegistryStore(loaded.config, dataDirectory, edges);
   const http = createHttpClient();
   const engine = createFixedEngine({ http, clock }, () => gateway.feed.changed());
   const keys = openKeys(options, edges);

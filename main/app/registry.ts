@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { AGENT_PORTS } from '#shared/agent.ts';
 import type { ProvidersSummary } from '#shared/live.ts';
 import type { Provider } from '#shared/provider.ts';
@@ -11,13 +10,14 @@ import { parseBaseAddress, type LocalTarget } from '../gateway/upstream/upstream
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import { systemLookup } from '../platform/network-guard.ts';
-import { storedSecret, newSecret } from '../platform/secrets.ts';
+import { newSecret } from '../platform/secrets.ts';
 import type { Target } from '../registry/provider-table.ts';
 import { createRegistry } from '../registry/registry.ts';
 import { createMemoryStore } from '../registry/store/memory-store.ts';
 import type { OpenedStore } from '../registry/store/open-store.ts';
 import { createVerifier, type Verifier } from '../registry/verification/verifier.ts';
 import type { VerifierNews } from '../registry/verifier-port.ts';
+import { gatewaySecret } from './registry-store.ts';
 
 export interface ProvidersDeps {
   readonly config: () => Config;
@@ -54,12 +54,13 @@ const NOTHING_KEPT = { providers: [], enrollments: [], documents: {} };
 
 export function createProviders(deps: ProvidersDeps): Providers {
   const { config, opened, clock, random, log } = deps;
+  const pool = opened.kind === 'open' ? opened.pool : undefined;
   const registry = createRegistry({
     store: opened.kind === 'open' ? opened.store : createMemoryStore(opened.message),
     state: opened.kind === 'open' ? opened.state : NOTHING_KEPT,
     clock,
     log,
-    gatewaySecret: storedSecret(join(deps.dataDirectory, 'gateway-secret')),
+    gatewaySecret: gatewaySecret(deps.dataDirectory),
     heartbeatMs: () => config().agent.heartbeatMs,
     verifier: {
       providerChanged(id, news) {
@@ -67,11 +68,13 @@ export function createProviders(deps: ProvidersDeps): Providers {
         if (isWellAgain(news, registry.get(id))) deps.wellAgain(id);
         verifier.providerChanged(id, news);
       },
+      verifiedElsewhere: (id) => verifier.verifiedElsewhere(id),
       removed(id) {
         deps.gone(id);
         verifier.removed(id);
       },
     },
+    ...(pool === undefined ? {} : { pool }),
     traffic: deps.traffic,
     changed: deps.changed,
   });

@@ -1,5 +1,6 @@
 import { AGENT_PORTS } from '#shared/agent.ts';
 import { LOG_SETTINGS } from './log-settings.ts';
+import { POOL_SETTINGS } from './pool-settings.ts';
 import * as kinds from './setting-types.ts';
 import { atStart, optional, setting, type Setting } from './setting-types.ts';
 import { MODEL_FALLBACK, MODELS_MEANING, PREFILL, PROTOCOLS } from './upstream-choices.ts';
@@ -255,6 +256,7 @@ export const SETTINGS = {
       5000,
       'Chat requests that run at the same time; more wait for up to 10 s, each app in turn, then get 503.',
     ),
+    ...POOL_SETTINGS,
     ...LOG_SETTINGS,
   },
 };

@@ -165,6 +165,27 @@ const KINDS: {
     allowed: /http:\/\/ or https:\/\/ address/,
   },
   {
+    names: ['DATABASE_URL'],
+    good: [
+      ['postgres://u:p%40ss@db.lan:5433/pool', 'postgres://u:p%40ss@db.lan:5433/pool'],
+      [
+        'postgresql://db.lan/pool?sslmode=verify-full',
+        'postgresql://db.lan/pool?sslmode=verify-full',
+      ],
+    ],
+    bad: [
+      'db.lan/pool',
+      'mysql://db.lan/pool',
+      'postgres://db.lan',
+      'postgres://db.lan/',
+      'postgres:///pool',
+      'postgres://u:p%zz@db.lan/pool',
+      'postgres://db.lan/a/b',
+      'postgres://db.lan/pool#part',
+    ],
+    allowed: /postgres:\/\/ address/,
+  },
+  {
     names: ['ALLOWED_HOSTS'],
     good: [
       ['gpu.lan, [fd00::2]', ['gpu.lan', '[fd00::2]']],

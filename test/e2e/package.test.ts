@@ -111,6 +111,7 @@ describe.runIf(process.platform !== 'win32')('the npm package', () => {
       'dist/node/switchyard.cjs',
       'dist/node/headless.js',
       'dist/node/store-worker.js',
+      'dist/node/pool-worker.js',
       'dist/node/systeminformation-helper.js',
       'dist/window/index.html',
       'dist/window/licenses.md',
