@@ -96,5 +96,8 @@ function underLease(
   { pool }: StoredProvider,
   lease: Lease | undefined,
 ): Pick<StoredProvider, 'pool'> {
-  return lease === undefined || pool === undefined ? {} : { pool: { ...pool, fence: lease.fence } };
+  if (lease === undefined) return {};
+  // One that has just been enrolled here has not come back from the database yet.
+  const { generation = 0, isOwn = false } = pool ?? {};
+  return { pool: { generation, isOwn, fence: lease.fence } };
 }

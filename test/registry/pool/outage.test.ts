@@ -27,7 +27,7 @@ async function scene() {
   await beat(a, agent);
   const host = a.registry.verifierHost;
   const lease = (await host.lease?.(agent.id)) ?? undefined;
-  await host.verificationDone(
+  const recorded = await host.verificationDone(
     agent.id,
     host.subject(agent.id)?.generation ?? -1,
     {
@@ -40,6 +40,7 @@ async function scene() {
     },
     lease,
   );
+  expect(recorded).toEqual({ kind: 'recorded' });
   await expect.poll(() => b.registry.targets().length).toBe(1);
   return { url, a, b, agent };
 }
