@@ -1,6 +1,7 @@
 import { AGENT_PORTS } from '#shared/agent.ts';
 import type { ProvidersSummary } from '#shared/live.ts';
 import type { Provider } from '#shared/provider.ts';
+import type { PoolReport } from '#shared/status.ts';
 import type { OwnRegistry } from '../agent/registration/link.ts';
 import type { Config } from '../config/schema.ts';
 import type { GatewayProviders } from '../gateway/gateway-deps.ts';
@@ -15,6 +16,8 @@ import type { Target } from '../registry/provider-table.ts';
 import { createRegistry } from '../registry/registry.ts';
 import { createMemoryStore } from '../registry/store/memory-store.ts';
 import type { OpenedStore } from '../registry/store/open-store.ts';
+import type { Pool } from '../registry/store/postgres/pool-client.ts';
+import type { PoolStanding } from '../registry/store/postgres/protocol.ts';
 import { createVerifier, type Verifier } from '../registry/verification/verifier.ts';
 import type { VerifierNews } from '../registry/verifier-port.ts';
 import { gatewaySecret } from './registry-store.ts';
@@ -93,6 +96,7 @@ export function createProviders(deps: ProvidersDeps): Providers {
       },
     },
   });
+  pool?.onStanding(createStandingNote(deps.changed));
   const targets = mapped(localTarget);
   return {
     forGateway: {
@@ -104,6 +108,7 @@ export function createProviders(deps: ProvidersDeps): Providers {
           const shown = id ?? registry.freshest();
           return shown === null ? null : registry.excerpt(shown);
         },
+        pool: poolReport(pool),
       }),
       summary: (): ProvidersSummary => ({ revision: registry.revision(), ...registry.counts() }),
       isKnown: (id) => registry.get(id) !== null,
@@ -128,6 +133,23 @@ export function createProviders(deps: ProvidersDeps): Providers {
       if (opened.kind === 'open') await opened.store.close();
     },
   };
+}
+
+/** Tells the window when the database comes or goes, not of each look at it. */
+function createStandingNote(changed: () => void): (standing: PoolStanding) => void {
+  let last: string | null = null;
+  return ({ database, gateways }) => {
+    const now = `${database} ${gateways.map(({ id }) => id).join(' ')}`;
+    if (now !== last) changed();
+    last = now;
+  };
+}
+
+/** What a gateway knows of the pool at the moment; null where it has its machines alone. */
+function poolReport(pool: Pool | undefined): PoolReport | null {
+  if (pool === undefined) return null;
+  const { database, problem, gateways } = pool.standing();
+  return { gateway: pool.gateway.id, database, problem, gateways: [...gateways] };
 }
 
 function isWellAgain(news: VerifierNews, provider: Provider | null): boolean {

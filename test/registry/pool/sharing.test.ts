@@ -71,6 +71,15 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
     expect(await beat(a, agent)).toMatchObject({ kind: 'answered' });
   });
 
+  test('its first heartbeat may come to another gateway than its enrolment, at once', async () => {
+    const { a, b } = await twoGateways();
+    for (let round = 0; round < 5; round += 1) {
+      const agent = createAgent(systemClock);
+      await a.registry.handleEnroll(agent.enroll(await tokenOf(a)));
+      expect(await beat(b, agent)).toMatchObject({ kind: 'answered' });
+    }
+  });
+
   test('a token is taken at any of them, once, even by two machines at the same moment', async () => {
     const { a, b } = await twoGateways();
     const token = await tokenOf(a);

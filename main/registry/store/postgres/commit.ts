@@ -23,7 +23,7 @@ CREATE OR REPLACE FUNCTION pg_temp.put_heartbeat(r switchyard.providers, me text
 DECLARE last bigint;
 BEGIN
   UPDATE switchyard.providers p SET sequence = r.sequence, last_heartbeat_at = r.last_heartbeat_at,
-    last_heartbeat_ip = r.last_heartbeat_ip, heartbeat_count = greatest(p.heartbeat_count, r.heartbeat_count),
+    last_heartbeat_ip = r.last_heartbeat_ip, heartbeat_count = p.heartbeat_count + 1,
     record = r.record, heard_at = clock_timestamp(), heard_by = me, revision = r.revision,
     verification = CASE WHEN (r.generation, r.fence) > (p.generation, p.fence) THEN r.verification ELSE p.verification END,
     fence = CASE WHEN (r.generation, r.fence) > (p.generation, p.fence) THEN r.fence ELSE p.fence END,

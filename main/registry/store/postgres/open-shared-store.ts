@@ -16,7 +16,7 @@ type OpenedSharedStore =
  */
 export async function openSharedStore(data: PoolWorkerData, log: Log): Promise<OpenedSharedStore> {
   const worker = new Worker(workerUrl(), { workerData: data });
-  const pool = createPoolClient(worker, log);
+  const pool = createPoolClient(worker, data.gateway, log);
   const { opening, store } = createStoreClient(worker, log);
   const opened = await opening;
   if (opened.kind === 'unusable') {

@@ -1,9 +1,17 @@
 import type { Worker } from 'node:worker_threads';
 import type { Log } from '../../../platform/log.ts';
-import type { PoolChanges, PoolReply, PoolRequest, PoolStanding } from './protocol.ts';
+import type {
+  GatewayInPool,
+  PoolChanges,
+  PoolReply,
+  PoolRequest,
+  PoolStanding,
+} from './protocol.ts';
 
 /** What the gateways of a pool share, as this one sees it; nothing here waits for the database to come back. */
 export interface Pool {
+  /** This gateway. */
+  readonly gateway: GatewayInPool;
   standing(): PoolStanding;
   /** Called with what any gateway has changed. */
   onChanges(listener: (changes: PoolChanges) => void): void;
@@ -33,7 +41,7 @@ export interface Lease {
 const UNKNOWN: PoolStanding = { database: 'away', problem: null, gateways: [] };
 
 /** This thread's side of what the gateways share; the store is another client of the same thread. */
-export function createPoolClient(worker: Worker, log: Log): Pool {
+export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Log): Pool {
   const changeListeners: ((changes: PoolChanges) => void)[] = [];
   const standingListeners: ((standing: PoolStanding) => void)[] = [];
   const asked = createAsked(worker);
@@ -71,6 +79,7 @@ export function createPoolClient(worker: Worker, log: Log): Pool {
   }
 
   return {
+    gateway,
     standing: () => standing,
     onChanges: (listener) => void changeListeners.push(listener),
     onStanding: (listener) => void standingListeners.push(listener),

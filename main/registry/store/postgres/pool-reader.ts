@@ -35,6 +35,8 @@ export function createPoolReader(deps: ReaderDeps): PoolReader {
   let revision = -1;
   let readTicks = -Infinity;
   let running: Promise<void> | null = null;
+  /** It begins when the running one has ended, and sees what was committed until then. */
+  let queued: Promise<void> | null = null;
   let isArmed = false;
 
   async function read(session: Session): Promise<void> {
@@ -51,13 +53,23 @@ export function createPoolReader(deps: ReaderDeps): PoolReader {
     readTicks = startedTicks;
   }
 
-  /** One reading at a time; a failure gives the session up. */
+  /** One reading at a time, and one that waits, however many ask; a failure gives the session up. */
   function readAgain(): Promise<void> {
+    if (running === null) return start();
+    queued ??= running.then(() => {
+      queued = null;
+      return start();
+    });
+    return queued;
+  }
+
+  function start(): Promise<void> {
     const session = deps.session();
     if (session === null) return Promise.resolve();
-    const reading = (running ?? Promise.resolve()).then(() => read(session)).catch(deps.onFailure);
-    running = reading;
-    return reading;
+    running = read(session)
+      .catch(deps.onFailure)
+      .finally(() => (running = null));
+    return running;
   }
 
   return {
