@@ -6,7 +6,7 @@ import { openSharedStore } from '../../main/registry/store/postgres/open-shared-
 import type { Pool } from '../../main/registry/store/postgres/pool-client.ts';
 import type { PoolChanges } from '../../main/registry/store/postgres/protocol.ts';
 import type { Store, StoredState } from '../../main/registry/store/store.ts';
-import type { VerifierNews } from '../../main/registry/verifier-port.ts';
+import type { VerifierNews, VerifierPort } from '../../main/registry/verifier-port.ts';
 
 let runs = 0;
 
@@ -49,7 +49,11 @@ export interface PooledRegistry extends SharedStore {
 }
 
 /** Starts a gateway's registry on the database; all of a pool have the same secret. */
-export async function startPooledRegistry(url: string, id: string): Promise<PooledRegistry> {
+export async function startPooledRegistry(
+  url: string,
+  id: string,
+  verifier?: VerifierPort,
+): Promise<PooledRegistry> {
   const shared = await openShared(url, id);
   const { store, state, pool } = shared;
   const news: [string, VerifierNews][] = [];
@@ -62,7 +66,7 @@ export async function startPooledRegistry(url: string, id: string): Promise<Pool
     log: silentLog,
     gatewaySecret: 'the gateways keep this to themselves',
     heartbeatMs: () => 15_000,
-    verifier: {
+    verifier: verifier ?? {
       providerChanged: (machine, what) => void news.push([machine, what]),
       verifiedElsewhere: (machine) => void verifiedElsewhere.push(machine),
       removed() {},
