@@ -37,7 +37,13 @@ export async function takeHeartbeat(
   message: AgentMessage,
   parts: RegistryContext,
 ): Promise<Answer<HeartbeatAnswer>> {
-  const read = await readHeartbeatAnywhere(message, parts);
+  let read = readHeartbeat(message, parts);
+  if (read === UNKNOWN_PROVIDER && parts.sharing !== null) {
+    // It may have joined at another gateway of the pool just now.
+    await parts.sharing.pool.refresh();
+    read = readHeartbeat(message, parts);
+  }
+  // Nothing is waited for between the check of the sequence and its use, or copies would pass together.
   if (read.kind === 'refused') return read;
   const { entry, record, sequence } = read;
   return applyHeartbeat(entry, { record, sequence, ip: plainIp(message.ip) }, parts);
@@ -48,17 +54,6 @@ interface ReadHeartbeat {
   readonly entry: Entry;
   readonly record: AgentRecord;
   readonly sequence: number;
-}
-
-/** A machine that has just joined at another gateway of the pool may be heard before its row is read. */
-async function readHeartbeatAnywhere(
-  message: AgentMessage,
-  parts: RegistryContext,
-): Promise<ReadHeartbeat | Refusal> {
-  const read = readHeartbeat(message, parts);
-  if (read !== UNKNOWN_PROVIDER || parts.sharing === null) return read;
-  await parts.sharing.pool.refresh();
-  return readHeartbeat(message, parts);
 }
 
 function readHeartbeat(
