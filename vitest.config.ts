@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 /** Laws of pages in Chromium. */
@@ -11,7 +13,7 @@ const WINDOW = [
 /** Laws of whole programs: ours, npm's, the linter's. */
 const E2E = [
   'test/{cli,deploy,e2e,rules,scripts}/**/*.test.ts',
-  'test/desktop/{bundle,npm-start,packaging}.test.ts',
+  'test/desktop/{bundle,npm-start,packaging,packed}.test.ts',
   'test/registry/store/kill.test.ts',
 ];
 
@@ -20,6 +22,11 @@ const WALL = ['test/{wall,properties}/**/*.test.ts'];
 
 /** Laws of the HTTP interface, with the clients that people use. */
 const CONTRACT = ['test/contract/**/*.test.ts'];
+
+/** The same with clients that few need: `npm run clients` installs them. */
+const CLIENTS = ['test/clients/*.test.ts'];
+const hasClients = existsSync(join(import.meta.dirname, 'test/clients/node_modules'));
+if (!hasClients) console.log('SKIPPED: test/clients; "npm run clients" installs and runs them.');
 
 /** All other laws: a file that no list names is found here. */
 const UNIT = ['test/**/*.test.ts'];
@@ -40,9 +47,10 @@ export default defineConfig({
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000 } },
     projects: [
-      project('unit', UNIT, [...WINDOW, ...E2E, ...WALL, ...CONTRACT]),
+      project('unit', UNIT, [...WINDOW, ...E2E, ...WALL, ...CONTRACT, 'test/clients/**']),
       project('wall', WALL),
       project('contract', CONTRACT),
+      ...(hasClients ? [project('clients', CLIENTS)] : []),
       project('window', WINDOW),
       project('e2e', E2E, WINDOW),
     ],

@@ -2,6 +2,7 @@ import type { AgainstFigures } from './against.ts';
 import type { ConnectionFigures } from './connections.ts';
 import type { Ended } from './children.ts';
 import type { IdleFigures } from './idle.ts';
+import type { ProtocolFigures } from './protocols.ts';
 import type { RegistryFigures } from './registry.ts';
 import type { SoakFigures } from './soak.ts';
 import type { Summary } from './summary.ts';
@@ -117,6 +118,19 @@ export function againstBoundsOf({ perRequest, perEvent }: AgainstFigures): reado
     bound('CPU per request, to the other checkout', perRequest),
     bound('CPU per SSE event, to the other checkout', perEvent),
   ];
+}
+
+/** What a protocol may cost that is passed on as it is; translation is shown without a bound. */
+export function protocolBoundsOf(figures: readonly ProtocolFigures[]): readonly Bound[] {
+  return figures
+    .filter(({ api, way }) => api !== 'chat' && way === 'native')
+    .map(({ api, eventToChat }) => ({
+      what: `CPU per SSE event of ${api}, native, to chat`,
+      unit: '×',
+      measured: eventToChat,
+      most: 1.1,
+      goal: null,
+    }));
 }
 
 /** In one word; what could not be measured is not met. */

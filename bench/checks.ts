@@ -2,11 +2,14 @@ import type { AnswerListener } from './answer-reader.ts';
 import {
   ASSEMBLED_CONTENT,
   PLAIN_ANSWER,
+  PLAIN_TEXT,
   STAMP_BYTES,
   STAMP_KEY,
   STREAM_BYTES,
   thinkingNs,
+  TOKENS,
 } from './traffic.ts';
+import { type Api, type Wire, WIRES } from './wires.ts';
 
 /** Reads one answer and judges it. */
 export interface Check extends AnswerListener {
@@ -20,7 +23,10 @@ export interface Check extends AnswerListener {
 export type AnswerKind = 'plain' | 'stream' | 'assembled' | 'failing';
 
 /** Makes the check for one answer to a request that goes out now. */
-export function createCheck(kind: AnswerKind): Check {
+export function createCheck(kind: AnswerKind, api?: Api): Check {
+  if (api !== undefined) {
+    return new WholeCheck(200, kind === 'stream' ? streamProblem(WIRES[api]) : textProblem);
+  }
   switch (kind) {
     case 'plain':
       return new WholeCheck(200, (body) =>
@@ -67,6 +73,18 @@ class WholeCheck implements Check {
     return null;
   }
 }
+
+/** Native or translated, every piece must be there, and the protocol's own end. */
+function streamProblem({ tokenMark, endMark }: Wire): (body: Buffer) => string | null {
+  return (body) => {
+    const text = body.toString('latin1');
+    const pieces = text.split(tokenMark).length - 1;
+    if (pieces !== TOKENS) return `${pieces} of ${TOKENS} pieces`;
+    return text.includes(endMark) ? null : 'no end';
+  };
+}
+
+const textProblem = (body: Buffer) => (body.includes(PLAIN_TEXT) ? null : 'not the text');
 
 function assembledProblem(body: Buffer): string | null {
   const answer = JSON.parse(body.toString('utf8')) as {

@@ -5,29 +5,41 @@
  * `GET /seen` says how many POSTs have come.
  */
 import { createServer, type AddressInfo, type Socket } from 'node:net';
-import {
-  firstTokenEvent,
-  LAST_EVENTS,
-  PLAIN_ANSWER,
-  ROLE_EVENT,
-  STREAM_FLAG,
-  TOKEN_EVENT,
-  TOKENS,
-} from './traffic.ts';
+import { firstTokenEvent, STREAM_FLAG, TOKENS } from './traffic.ts';
+import { WIRES, type Wire } from './wires.ts';
 
 const chunked = (text: string) => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
 
-const PLAIN = Buffer.concat([
-  Buffer.from(
-    `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${PLAIN_ANSWER.length}\r\n\r\n`,
-  ),
-  PLAIN_ANSWER,
-]);
-const STREAM_START = Buffer.from(
-  `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n${chunked(ROLE_EVENT)}`,
-);
-const TOKEN = Buffer.from(chunked(TOKEN_EVENT));
-const STREAM_END = Buffer.from(`${chunked(TOKEN_EVENT)}${chunked(LAST_EVENTS)}0\r\n\r\n`);
+/** The answers of one protocol, in the bytes that are written. */
+interface Answers {
+  readonly start: string;
+  readonly plain: Buffer;
+  readonly streamStart: Buffer;
+  /** Null where every token is the same. */
+  readonly firstToken: typeof firstTokenEvent | null;
+  readonly token: Buffer;
+  readonly streamEnd: Buffer;
+}
+
+const STREAM_HEAD =
+  'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n';
+
+const answersOf = (wire: Wire): Answers => ({
+  start: `POST ${wire.path} `,
+  plain: Buffer.concat([
+    Buffer.from(
+      `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${wire.plainAnswer.length}\r\n\r\n`,
+    ),
+    wire.plainAnswer,
+  ]),
+  streamStart: Buffer.from(STREAM_HEAD + chunked(wire.opening)),
+  firstToken: wire === WIRES.chat ? firstTokenEvent : null,
+  token: Buffer.from(chunked(wire.token)),
+  streamEnd: Buffer.from(`${chunked(wire.token)}${chunked(wire.closing)}0\r\n\r\n`),
+});
+
+const CHAT = answersOf(WIRES.chat);
+const OTHERS = [answersOf(WIRES.responses), answersOf(WIRES.messages)];
 /** Only the gateway asks this, on its own, of an engine. */
 const NO_MODELS = Buffer.from('HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n');
 
@@ -46,13 +58,14 @@ function serve(socket: Socket): void {
     if (need === 0 || got.length < need) return;
     const isPost = got[0] === 0x50;
     const isStream = isPost && got.includes(STREAM_FLAG);
+    const answers = OTHERS.find(({ start }) => got.indexOf(start) === 0) ?? CHAT;
     const asksForCount = got.indexOf('GET /seen ') === 0;
     got = Buffer.alloc(0);
     need = 0;
     if (isPost) seen += 1;
-    if (isStream) stream(socket);
+    if (isStream) stream(socket, answers);
     else if (asksForCount) socket.write(countAnswer());
-    else socket.write(isPost ? PLAIN : NO_MODELS);
+    else socket.write(isPost ? answers.plain : NO_MODELS);
   });
 }
 
@@ -69,21 +82,22 @@ function requestBytes(got: Buffer): number {
   return end + 4 + Number(length);
 }
 
-function stream(socket: Socket): void {
+function stream(socket: Socket, { streamStart, firstToken, token, streamEnd }: Answers): void {
   const receivedNs = process.hrtime.bigint();
   let sent = 0;
-  socket.write(STREAM_START);
+  socket.write(streamStart);
   const timer = setInterval(() => {
     sent += 1;
-    if (sent === 1) {
-      socket.write(chunked(firstTokenEvent(receivedNs, process.hrtime.bigint())));
-    } else if (sent < TOKENS) socket.write(TOKEN);
+    if (socket.destroyed) {
+      clearInterval(timer);
+    } else if (sent === 1 && firstToken !== null) {
+      socket.write(chunked(firstToken(receivedNs, process.hrtime.bigint())));
+    } else if (sent < TOKENS) socket.write(token);
     else {
       clearInterval(timer);
-      socket.write(STREAM_END);
+      socket.write(streamEnd);
     }
   }, paceMs);
-  socket.once('close', () => clearInterval(timer));
 }
 
 const server = createServer(serve);

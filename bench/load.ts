@@ -3,15 +3,18 @@
  * with what it counted. It reads the target's CPU time itself, so that opening the connections and
  * talking to the one who gives the jobs are left out.
  */
+import { messageOf } from '../main/platform/errors.ts';
 import { createCheck, type AnswerKind } from './checks.ts';
 import { connect, postBytes, type Connection } from './client.ts';
 import { quantile } from './numbers.ts';
 import { cpuMs } from './proc.ts';
-import { CHAT_PATH, EVENTS, PLAIN_REQUEST, STREAM_REQUEST } from './traffic.ts';
+import { type Api, eventsOf, WIRES } from './wires.ts';
 
 /** What to send, and how much of it. */
 export interface Job {
   readonly kind: AnswerKind;
+  /** Chat completions if there is none. */
+  readonly api?: Api;
   readonly port: number;
   /** The target whose CPU time is read; null where there is none between load and upstream. */
   readonly pid: number | null;
@@ -53,9 +56,10 @@ interface Tally {
 }
 
 async function runJob(job: Job): Promise<Outcome> {
-  const body = job.kind === 'stream' ? STREAM_REQUEST : PLAIN_REQUEST;
+  const wire = WIRES[job.api ?? 'chat'];
+  const body = job.kind === 'stream' ? wire.streamRequest : wire.plainRequest;
   const extra = job.kind === 'failing' ? { 'x-gateway-force-zero': '1' } : {};
-  const request = postBytes({ port: job.port, path: CHAT_PATH, extra }, body);
+  const request = postBytes({ port: job.port, path: wire.path, extra }, body);
   const tally: Tally = {
     requests: 0,
     wrong: 0,
@@ -81,7 +85,7 @@ async function runJob(job: Job): Promise<Outcome> {
   for (const connection of connections) connection.close();
   return {
     requests: tally.requests,
-    events: STREAMED.has(job.kind) ? tally.requests * EVENTS : 0,
+    events: STREAMED.has(job.kind) ? tally.requests * eventsOf(wire) : 0,
     wrong: tally.wrong,
     mismatches: tally.mismatches,
     cpuMs: cpuBefore === null || cpuAfter === null ? null : cpuAfter - cpuBefore,
@@ -97,11 +101,11 @@ async function askAgainAndAgain(
 ): Promise<void> {
   for (let asked = 0; asked < job.requestsEach && performance.now() < endAt; asked += 1) {
     const begunAt = performance.now();
-    const check = createCheck(job.kind);
+    const check = createCheck(job.kind, job.api);
     try {
       await connection.ask(request, check);
     } catch (error) {
-      note(tally, `broken: ${error instanceof Error ? error.message : 'unknown'}`);
+      note(tally, `broken: ${messageOf(error)}`);
       return;
     }
     tally.latenciesUs.push((performance.now() - begunAt) * 1000);
@@ -138,8 +142,7 @@ export type Reply = { readonly outcome: Outcome } | { readonly error: string };
 process.on('message', (job: Job) => {
   runJob(job).then(
     (outcome) => process.send?.({ outcome } satisfies Reply),
-    (error: unknown) =>
-      process.send?.({ error: error instanceof Error ? error.message : 'unknown' } satisfies Reply),
+    (error: unknown) => process.send?.({ error: messageOf(error) } satisfies Reply),
   );
 });
 // The one who gives the jobs is gone.

@@ -4,6 +4,7 @@ import {
   boundsOf,
   connectionBoundsOf,
   idleBoundsOf,
+  protocolBoundsOf,
   registryBoundsOf,
   soakBoundsOf,
 } from './bounds.ts';
@@ -13,11 +14,13 @@ import { watchOthers } from './disturbance.ts';
 import { idle } from './idle.ts';
 import { startLoader } from './loader.ts';
 import { rssMb } from './proc.ts';
+import { protocols } from './protocols.ts';
 import { benchRegistry } from './registry.ts';
 import {
   againstText,
   connectionsText,
   idleText,
+  protocolsText,
   registryText,
   reportText,
   soakText,
@@ -35,9 +38,10 @@ export interface Part {
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
-/** The relay and the registry, one after the other. */
+/** The relay, the protocols and the registry, one after the other. */
 export async function runAll(children: Children, directory: string): Promise<void> {
   await runRelay(children, directory, false);
+  await runProtocols(children, directory);
   await runRegistry(children, directory);
 }
 
@@ -70,6 +74,12 @@ export async function runRelay(
     `Other programs used ${(100 * others).toFixed(0)} % of the machine: the less, the firmer the figures.`,
   );
   if (quick) say('Quick: few and short rounds; a figure near its bound proves nothing.');
+}
+
+/** The other protocols beside chat completions. */
+export async function runProtocols(children: Children, directory: string): Promise<void> {
+  const figures = await protocols(children, directory);
+  say(`\n${protocolsText(figures, protocolBoundsOf(figures))}`);
 }
 
 /** The registry with ten thousand machines. */

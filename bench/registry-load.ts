@@ -5,6 +5,7 @@
 import { createServer } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { signHealth } from '../main/platform/agent-identity.ts';
+import { messageOf } from '../main/platform/errors.ts';
 import { signatureHeaders } from '../main/platform/http-signature.ts';
 import { quantile } from './numbers.ts';
 import {
@@ -166,7 +167,7 @@ async function run(order: FleetOrder): Promise<void> {
 process.on('message', (order: FleetOrder) => {
   run(order).catch((error: unknown) =>
     process.send?.({
-      error: error instanceof Error ? error.message : 'unknown',
+      error: messageOf(error),
     } satisfies FleetReply),
   );
 });

@@ -2,6 +2,7 @@ import type { AgainstFigures } from './against.ts';
 import { verdict, type Bound } from './bounds.ts';
 import type { ConnectionFigures, PhaseFigures } from './connections.ts';
 import type { IdleFigures } from './idle.ts';
+import type { ProtocolFigures } from './protocols.ts';
 import type { RegistryFigures } from './registry.ts';
 import type { SoakFigures } from './soak.ts';
 import type { Comparison, Ratio, Summary } from './summary.ts';
@@ -51,6 +52,26 @@ export function registryText(figures: RegistryFigures, bounds: readonly Bound[])
       `Event loop late: p50 ${short(delay.p50Ms)} ms, most ${short(delay.mostMs)} ms. Heartbeats: ${fleet.acknowledged} of ${fleet.sent} acknowledged, p50 ${short(fleet.ackP50Ms)} ms, p99 ${short(fleet.ackP99Ms)} ms; ${fleet.checked} checks answered.`,
       `First list ${whole(figures.firstListMs)} ms (${short(figures.listMb)} MB). Start ${whole(figures.startMs)} ms. RSS ${whole(figures.idleRssMb)} MB idle, ${whole(figures.loadedRssMb)} MB loaded.`,
     ].join('\n'),
+  ].join('\n\n');
+}
+
+/** What the protocols cost beside chat. */
+export function protocolsText(
+  figures: readonly ProtocolFigures[],
+  bounds: readonly Bound[],
+): string {
+  return [
+    table([
+      ['', 'CPU µs per request', 'to chat', 'CPU µs per upstream event', 'to chat'],
+      ...figures.map(({ api, way, ...figure }) => [
+        `${api}, ${way}`,
+        short(figure.usPerRequest),
+        `${figure.requestToChat.toFixed(2)}×`,
+        short(figure.usPerEvent),
+        `${figure.eventToChat.toFixed(2)}×`,
+      ]),
+    ]),
+    boundsTable(bounds),
   ].join('\n\n');
 }
 

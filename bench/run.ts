@@ -1,20 +1,23 @@
 /**
  * `npm run bench`: the gateway beside a bare node:http proxy and nginx, in front of one fake
- * upstream, as ratios of one run; then the registry with ten thousand machines. `-- --quick` takes a
- * rougher look at the first in less than 40 s, `-- --registry` looks at the second alone, `-- --soak`
- * sends a million requests and looks at the memory, `-- --idle` looks at five minutes of doing nothing,
+ * upstream, as ratios of one run; then the other protocols beside chat completions; then the registry with
+ * ten thousand machines. `-- --quick` takes a rougher look at the first in less than 40 s, `-- --protocols` and
+ * `-- --registry` look at the others alone, `-- --soak` sends a million requests and looks at the memory,
+ * `-- --idle` looks at five minutes of doing nothing,
  * `-- --connections` holds ten thousand idle connections and then five thousand streams, and
  * `-- --against <folder>` compares this checkout with another.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { messageOf } from '../main/platform/errors.ts';
 import { createChildren } from './children.ts';
 import {
   runAgainst,
   runAll,
   runConnections,
   runIdle,
+  runProtocols,
   runRegistry,
   runRelay,
   runSoak,
@@ -23,8 +26,9 @@ import {
 
 /** The parts by the flag that asks for them; without one the first runs. */
 const PARTS: Readonly<Record<string, Part>> = {
-  '': { limitMs: 420_000, run: runAll },
+  '': { limitMs: 840_000, run: runAll },
   '--quick': { limitMs: 40_000, run: (children, directory) => runRelay(children, directory, true) },
+  '--protocols': { limitMs: 420_000, run: runProtocols },
   '--registry': { limitMs: 90_000, run: runRegistry },
   '--soak': { limitMs: 2_400_000, run: runSoak },
   '--idle': { limitMs: 360_000, run: runIdle },
@@ -61,6 +65,6 @@ try {
   await main(part, word);
   process.exit(0);
 } catch (error) {
-  process.stderr.write(`bench failed: ${error instanceof Error ? error.message : 'unknown'}\n`);
+  process.stderr.write(`bench failed: ${messageOf(error)}\n`);
   process.exit(1);
 }

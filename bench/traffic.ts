@@ -8,12 +8,13 @@ export const CHAT_PATH = '/v1/chat/completions';
 
 /** Content events in one stream; a role event comes before them, a finish and `[DONE]` after. */
 export const TOKENS = 64;
-/** All events of one stream. */
-export const EVENTS = TOKENS + 3;
+
+export const WORDS = 'The quick brown fox jumps over the lazy dog and then takes a nap. ';
+/** The text of an answer that is not streamed. */
+export const PLAIN_TEXT = 'All is well here. '.repeat(40);
 
 /** About 1.2 KB, as a short conversation is; the flag is what tells the fake upstream what to do. */
 function requestBody(stream: boolean): Buffer {
-  const words = 'The quick brown fox jumps over the lazy dog and then takes a nap. ';
   return Buffer.from(
     JSON.stringify({
       model: 'bench-model',
@@ -21,8 +22,8 @@ function requestBody(stream: boolean): Buffer {
       temperature: 0.7,
       max_tokens: 512,
       messages: [
-        { role: 'system', content: words.repeat(3) },
-        { role: 'user', content: words.repeat(12) },
+        { role: 'system', content: WORDS.repeat(3) },
+        { role: 'user', content: WORDS.repeat(12) },
       ],
     }),
   );
@@ -44,7 +45,7 @@ export const PLAIN_ANSWER = Buffer.from(
     choices: [
       {
         index: 0,
-        message: { role: 'assistant', content: 'All is well here. '.repeat(40) },
+        message: { role: 'assistant', content: PLAIN_TEXT },
         logprobs: null,
         finish_reason: 'stop',
       },

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   app,
@@ -6,7 +6,10 @@ import {
   clipboard,
   dialog,
   Menu,
+  Notification,
   powerMonitor,
+  powerSaveBlocker,
+  safeStorage,
   screen,
   shell,
   Tray,
@@ -14,8 +17,9 @@ import {
 } from 'electron';
 import type { HostActivity } from './agent/availability/host-activity.ts';
 import { toolEnvironment } from './agent/telemetry/tool-process.ts';
-import { createHost } from './app/app.ts';
+import { createHost, PortTaken } from './app/app.ts';
 import { ownedHost } from './app/owned-host.ts';
+import { VERSION } from './app/package.ts';
 import { callRunning, findRunning } from './cli/running-app.ts';
 import {
   dataDirectory,
@@ -25,54 +29,109 @@ import {
 } from './config/data-directory.ts';
 import { readKeyFile } from './config/key-file.ts';
 import { loadConfig } from './config/load.ts';
-import { readSettings } from './config/settings-file.ts';
+import { ENTRIES, ENV_PREFIX } from './config/schema.ts';
+import { readSettings, writeSettings } from './config/settings-file.ts';
+import { commandWords, refusedCommand } from './desktop/command-line.ts';
 import { type Composed, runDesktop } from './desktop/desktop.ts';
-import type { HostApi } from './desktop/electron-api.ts';
+import type { ElectronApi } from './desktop/electron-api.ts';
+import { openKeychain } from './desktop/keychain.ts';
 import { createLoginItem } from './desktop/login-item.ts';
+import { freePort } from './desktop/other-port.ts';
+import { createMemoryFile, createPreferences } from './desktop/preferences.ts';
+import type { OwnHost } from './desktop/shell.ts';
+import { createTerminalCommand } from './desktop/terminal-command.ts';
 import { hasTrayPanel } from './desktop/tray.ts';
+import { updateMeans } from './desktop/updates.ts';
 import { createUtilityHelper } from './desktop/utility-helper.ts';
 import { parseSavedWindow } from './desktop/window-bounds.ts';
+import { openTracing } from './gateway/monitoring/tracing.ts';
 import { systemClock } from './platform/clock.ts';
 import { claimDataDirectory, type DataLock, takenText } from './platform/data-lock.ts';
-import { replaceFile } from './platform/files.ts';
+import { readTextFile, replaceFile } from './platform/files.ts';
 import { createLog, fileSink } from './platform/log.ts';
+import { tuneGarbageCollector } from './platform/process.ts';
 import { openStore } from './registry/store/open-store.ts';
+import { openUsageStore } from './gateway/usage/store.ts';
 
 const dataDir = dataDirectory(process.env, process.platform);
 const logsDirectory = join(dataDir, 'logs');
-const windowFile = join(dataDir, 'desktop', 'window.json');
+const windowFile = createMemoryFile(join(dataDir, 'desktop/window.json'));
+const preferences = createPreferences(createMemoryFile(join(dataDir, 'desktop/preferences.json')));
+const keychainFile = join(dataDir, 'desktop/keychain');
 const { env, execPath, platform } = process;
 
-// Not awaited: Electron becomes ready only after this module has been evaluated.
-void runDesktop({
-  electron: { app, BrowserWindow, clipboard, dialog, Menu, powerMonitor, screen, shell, Tray },
-  claimData,
-  compose,
-  platform,
-  env,
-  clock: systemClock,
-  dataDirectory: dataDir,
-  logsDirectory,
-  loginItem: createLoginItem({ app, platform, env, execPath }),
-  savedWindow: { read: readWindow, write: writeWindow },
-  iconsDirectory: join(import.meta.dirname, 'icons'),
-  hasTrayPanel: () => hasTrayPanel(process.platform),
-});
+/** Of Electron, what the shell uses. */
+const electron: ElectronApi = {
+  app,
+  BrowserWindow,
+  clipboard,
+  dialog,
+  Menu,
+  Notification,
+  powerMonitor,
+  powerSaveBlocker,
+  screen,
+  shell,
+  Tray,
+};
 
-function readWindow() {
-  try {
-    return parseSavedWindow(JSON.parse(readFileSync(windowFile, 'utf8')));
-  } catch {
-    return null;
-  }
+const command = commandWords(process.argv);
+// Not awaited: Electron becomes ready only after this module has been evaluated.
+void (command === null ? runApp() : runCommand(command));
+
+function runApp(): Promise<void> {
+  tuneGarbageCollector();
+  return runDesktop({
+    electron,
+    claimData,
+    compose,
+    otherPort,
+    platform,
+    env,
+    argv: process.argv,
+    onUncaught: (listener) =>
+      void process.on('uncaughtException', listener).on('unhandledRejection', listener),
+    clock: systemClock,
+    preferences,
+    crashFile: createMemoryFile(join(dataDir, 'desktop/crashes.json')),
+    updater: { means: app.isPackaged ? means() : 'none', load: loadUpdater },
+    dataDirectory: dataDir,
+    logsDirectory,
+    versions: { app: VERSION, ...process.versions },
+    loginItem: createLoginItem({ app, platform, env, execPath }),
+    terminalCommand: app.isPackaged ? createTerminalCommand({ platform, env, execPath }) : null,
+    savedWindow: {
+      read: () => parseSavedWindow(windowFile.read()),
+      write: (saved) => windowFile.write(saved),
+    },
+    iconsDirectory: join(import.meta.dirname, 'icons'),
+    hasTrayPanel: () => hasTrayPanel(process.platform),
+  });
 }
 
-function writeWindow(saved: object): void {
-  try {
-    replaceFile(windowFile, JSON.stringify(saved));
-  } catch {
-    // The window opens at its default place next time.
+/** As `switchyard` in a terminal, which this program is as well (main/desktop/terminal-command.ts). */
+async function runCommand(words: readonly string[]): Promise<void> {
+  app.dock?.hide();
+  claimData();
+  const refusal = refusedCommand(words);
+  if (refusal === null) {
+    const { runCli } = await import('./cli/cli.ts');
+    await runCli(words);
+  } else {
+    process.stderr.write(`${refusal}\n`);
+    process.exitCode = 2;
   }
+  // Node would end when nothing is left to do; Electron waits for a window. A pipe takes the last words first.
+  process.stdout.write('', () => app.exit(Number(process.exitCode ?? 0)));
+}
+
+/** electron-builder writes the file where updates have an address. */
+const means = () =>
+  updateMeans(platform, readTextFile(join(process.resourcesPath, 'app-update.yml')));
+
+async function loadUpdater() {
+  const { default: updater } = await import('electron-updater');
+  return updater.autoUpdater;
 }
 
 /** Inside the data directory, so that the lock allows one instance per data directory. */
@@ -91,12 +150,23 @@ const startHelper = createUtilityHelper(utilityProcess, toolEnvironment(env), (p
   process.kill(pid, signal),
 );
 
+/** None where the environment sets the port, which stands above a saved one. */
+async function otherPort(error: unknown): Promise<number | null> {
+  return error instanceof PortTaken && !env[`${ENV_PREFIX}PORT`] ? freePort() : null;
+}
+
+function savePort(port: number): void {
+  const entry = ENTRIES.find(({ path }) => path === 'gateway.port');
+  if (entry !== undefined) writeSettings(dataDir, [{ entry, value: port }]);
+}
+
 /** A host of its own, unless a gateway runs already with this data directory. */
-async function compose(): Promise<Composed> {
+async function compose(port: number | null): Promise<Composed> {
+  if (port !== null) savePort(port);
   const claim = claimDataDirectory(dataDir, Date.now());
   if (claim.kind === 'claimed') {
     try {
-      return { kind: 'own', host: await composeHost(claim.lock) };
+      return { kind: 'own', ...(await composeHost(claim.lock)) };
     } catch (error) {
       // The owner may try again.
       claim.lock.release();
@@ -105,12 +175,13 @@ async function compose(): Promise<Composed> {
   }
   const running = findRunning(dataDir);
   if (running === null) throw new Error(takenText(dataDir, claim.owner));
-  const { body, error } = await callRunning(running, { method: 'POST', path: 'sessions/codes' });
+  const call = { method: 'POST', path: 'sessions/codes' } as const;
+  const { body, error } = await callRunning<{ readonly link: string }>(running, call);
   if (error !== null) throw new Error(error);
-  return { kind: 'elsewhere', link: String(body['link']) };
+  return { kind: 'elsewhere', link: body.link };
 }
 
-async function composeHost(lock: DataLock): Promise<HostApi> {
+async function composeHost(lock: DataLock): Promise<OwnHost> {
   try {
     return await openHost(lock);
   } catch (error) {
@@ -118,10 +189,19 @@ async function composeHost(lock: DataLock): Promise<HostApi> {
   }
 }
 
-async function openHost(lock: DataLock): Promise<HostApi> {
+async function openHost(lock: DataLock): Promise<OwnHost> {
   const unsafe = openDataDirectory(process.env, process.platform);
-  const settings = readSettings(dataDir, Date.now());
-  const loaded = loadConfig(process.env, settings.tree, readKeyFile(dataDir));
+  const keychain = await openKeychain({
+    safeStorage,
+    platform,
+    file: {
+      read: () => readTextFile(keychainFile),
+      write: (text) => replaceFile(keychainFile, text),
+    },
+  });
+  const box = keychain.state.kind === 'open' ? keychain.state.box : null;
+  const settings = readSettings(dataDir, Date.now(), box);
+  const loaded = loadConfig(process.env, settings.tree, readKeyFile(dataDir), settings.sealed);
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
   const { logLevel, logFormat } = loaded.config.gateway;
   const log = createLog({
@@ -129,6 +209,10 @@ async function openHost(lock: DataLock): Promise<HostApi> {
     format: logFormat === 'auto' ? 'json' : logFormat,
     write: fileSink(logsDirectory),
   });
+  if (keychain.state.kind !== 'open') {
+    const level = keychain.state.kind === 'lost' ? 'error' : 'info';
+    log(level, 'no_keychain', { why: keychain.state.why });
+  }
   for (const warning of [...unsafe, ...settings.warnings, ...loaded.warnings]) log('warn', warning);
   const host = await createHost(
     {
@@ -138,16 +222,18 @@ async function openHost(lock: DataLock): Promise<HostApi> {
     },
     {
       openStore,
+      openUsage: openUsageStore,
       surroundings,
       startHelper,
+      secretBox: box,
       clock: systemClock,
       random: Math.random,
       log,
+      tracing: await openTracing(process.env, { clock: systemClock, log }),
       onPortTaken: (message) => log('warn', 'port_taken', { why: message }),
     },
   );
   for (const notice of host.notices) log('warn', notice);
   host.askForModels();
-  powerMonitor.on('resume', () => host.resumed());
-  return ownedHost(host, lock);
+  return { host: ownedHost(host, lock), keychain, lostKeys: settings.lost, log };
 }

@@ -17,7 +17,13 @@ export function copyFiles(paths: readonly string[], folder = ''): Plugin {
   };
 }
 
-/** Packages stay outside the bundle, so that a program runs the same files of them wherever it runs. */
+/**
+ * Native code, which no bundle can hold; and what `debug` and `pg` try to load where it is there, which it is only
+ * beside our own tools.
+ */
+const OUTSIDE = ['better-sqlite3', 'supports-color', 'pg-native'];
+
+/** Packages are built in: what an installation runs is what was built and tested here, whatever they publish later. */
 export function nodeBundle(
   outDir: string,
   input: Readonly<Record<string, string>>,
@@ -26,18 +32,21 @@ export function nodeBundle(
   return {
     root: ROOT,
     publicDir: false,
-    ssr: { external: true, noExternal: [/^#shared\//] },
+    ssr: { noExternal: true, external: OUTSIDE },
     build: {
       ssr: true,
       outDir,
       emptyOutDir: true,
       target: 'node24',
+      // The licences of what is built in.
+      license: { fileName: 'licenses.md' },
       rolldownOptions: {
-        external: [...external],
+        external: [...OUTSIDE, ...external],
         // The workers' files lie beside the program's, where it expects them.
         input: {
           ...input,
           'store-worker': 'main/registry/store/store-worker.ts',
+          'usage-worker': 'main/gateway/usage/usage-worker.ts',
           'pool-worker': 'main/registry/store/postgres/pool-worker.ts',
           'systeminformation-helper': 'main/agent/telemetry/systeminformation-helper.ts',
         },

@@ -7,6 +7,7 @@ import type { Switchyard } from './api/switchyard.ts';
 import { useRoute } from './ui/use-route.ts';
 import { Live } from './live.tsx';
 import { Locked } from './locked.tsx';
+import { t } from './text/t.ts';
 
 /** The whole page, in each of its standings to the gateway. */
 export function App({ switchyard }: { readonly switchyard: Switchyard }) {
@@ -19,7 +20,7 @@ export function App({ switchyard }: { readonly switchyard: Switchyard }) {
   return (
     <>
       <a className="skip-link" href="#content" onClick={skipToContent}>
-        Skip to content
+        {t.shell.skip}
       </a>
       <Shortcuts />
       <Header route={route} baseUrl={data?.app.baseUrl ?? null} />
@@ -39,9 +40,12 @@ export function App({ switchyard }: { readonly switchyard: Switchyard }) {
             agent={switchyard.agent}
             sendChat={switchyard.sendChat}
             access={switchyard.access}
+            history={switchyard.history}
           />
         ) : (
-          <p className="connecting">{lostSince === null ? 'Connecting…' : 'No connection yet.'}</p>
+          <p className="connecting">
+            {lostSince === null ? t.shell.connecting : t.shell.noConnection}
+          </p>
         )}
       </main>
       {lostSince !== null && (

@@ -5,6 +5,7 @@ import type { Access } from './api/access.ts';
 import { About } from './features/about/about.tsx';
 import type { Agent } from './api/agent.ts';
 import type { SendChat } from './api/chat.ts';
+import type { History as HistoryApi } from './api/history.ts';
 import type { Control } from './api/control.ts';
 import type { LiveData } from './api/live-data.ts';
 import type { Providers as Registry } from './api/providers.ts';
@@ -20,9 +21,10 @@ import { useChatting } from './features/chat/use-chatting.ts';
 import { matchesFilter } from './features/requests/request-filter.ts';
 import type { Route } from './route.ts';
 import { useOpenRequest } from './use-open-request.ts';
+import { History } from './features/history/history.tsx';
 import { Overview } from './features/overview/overview.tsx';
 import { Provider } from './features/providers/provider.tsx';
-import { Providers } from './features/providers/providers.tsx';
+import { Providers, type ProvidersView } from './features/providers/providers.tsx';
 import { Requests } from './features/requests/requests.tsx';
 import { Settings } from './features/settings/settings.tsx';
 
@@ -38,18 +40,19 @@ interface LiveProps {
   readonly agent: Agent;
   readonly sendChat: SendChat;
   readonly access: Access;
+  readonly history: HistoryApi;
 }
 
 /** Everything that is drawn from the feed. */
 export function Live(props: LiveProps) {
   const { data, control, frozenAt, settings, actions, registry, agent, access, sendChat } = props;
+  const isLost = frozenAt !== null;
   const details = useOpenRequest(props.route);
   const { page: route, open } = details;
-  const [selectedRow, setSelectedRow] = useState<RequestRow | null>(null);
   const select = useCallback((row: RequestRow) => open(row.id), [open]);
   // Here rather than in the page itself: a look at another tab does not lose what was entered.
   const [drafts, setDrafts] = useState<Drafts>({});
-  const [providerText, setProviderText] = useState('');
+  const [providersView, setProvidersView] = useState<ProvidersView>({ text: '', sort: 'state' });
   const [opened, setOpened] = useState<string | null>(null);
   const looked = openedBy(route, opened);
   if (looked !== opened) setOpened(looked);
@@ -58,15 +61,12 @@ export function Live(props: LiveProps) {
   const line = lineOf(data, now);
   const headline = headlineAt(line, data, frozenAt);
   useTitle(headline);
-  // A row that has left the feed stays readable for as long as its details are open.
-  const known = data.requests.find(({ id }) => id === details.id);
-  if (known !== undefined && known !== selectedRow) setSelectedRow(known);
-  const selected = known ?? (selectedRow?.id === details.id ? selectedRow : null);
   return (
     <>
       {route.page === 'overview' && (
         <Overview
           {...{ data, line, headline, now, control, settings, actions, agent }}
+          history={props.history}
           isHeld={details.id !== null}
           onSelect={select}
         />
@@ -78,8 +78,8 @@ export function Live(props: LiveProps) {
           saveSettings={actions.saveSettings}
           filter={route.filter}
           joining={route.joining === true}
-          text={providerText}
-          onText={setProviderText}
+          view={providersView}
+          onView={setProvidersView}
         />
       )}
       {route.page === 'provider' && (
@@ -94,39 +94,65 @@ export function Live(props: LiveProps) {
           onSelect={select}
         />
       )}
+      {route.page === 'history' && (
+        <History
+          range={route.range}
+          history={props.history}
+          upstreams={data.status.upstreams}
+          revision={data.status.stats.totalRequests}
+        />
+      )}
       {route.page === 'settings' && (
         <>
           <Settings
             {...{ settings, actions, drafts }}
             control={control}
-            isLost={frozenAt !== null}
+            isLost={isLost}
             upstreams={data.status.upstreams}
             opened={route.section}
             onDrafts={setDrafts}
           />
           {control && (
-            <About access={access} baseUrl={data.app.baseUrl} isLost={frozenAt !== null} />
+            <About {...{ access, isLost }} baseUrl={data.app.baseUrl} opened={route.section} />
           )}
         </>
       )}
-      {details.id !== null && (
-        <RequestDialog
-          id={details.id}
-          row={selected}
-          neighbours={neighboursOf(
-            route.page === 'requests'
-              ? data.requests.filter((row) => matchesFilter(row, route.filter, route.by))
-              : data.requests,
-            details.id,
-          )}
-          labels={labelsOf(data.status.upstreams)}
-          version={data.app.version}
-          serverNow={now + data.skewMs}
-          onGo={details.go}
-          onClose={details.close}
-        />
-      )}
+      <OpenRequest {...{ data, details, now }} />
     </>
+  );
+}
+
+/** The details of a request, where they are open. */
+function OpenRequest({
+  data,
+  details: { id, page, go, close },
+  now,
+}: {
+  readonly data: LiveData;
+  readonly details: ReturnType<typeof useOpenRequest>;
+  readonly now: number;
+}) {
+  const [shown, setShown] = useState<RequestRow | null>(null);
+  // A row that has left the feed stays readable for as long as its details are open.
+  const known = data.requests.find((row) => row.id === id);
+  if (known !== undefined && known !== shown) setShown(known);
+  if (id === null) return null;
+  return (
+    <RequestDialog
+      id={id}
+      row={known ?? (shown?.id === id ? shown : null)}
+      neighbours={neighboursOf(
+        page.page === 'requests'
+          ? data.requests.filter((row) => matchesFilter(row, page.filter, page.by))
+          : data.requests,
+        id,
+      )}
+      labels={labelsOf(data.status.upstreams)}
+      version={data.app.version}
+      serverNow={now + data.skewMs}
+      onGo={go}
+      onClose={close}
+    />
   );
 }
 

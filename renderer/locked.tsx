@@ -2,6 +2,7 @@ import { type FormEvent, useState } from 'react';
 import { CodeLine } from './ui/code-line.tsx';
 import { ErrorText } from './ui/error-text.tsx';
 import { Logo } from './ui/logo.tsx';
+import { t } from './text/t.ts';
 
 interface LockedProps {
   readonly notice: string | null;
@@ -20,26 +21,26 @@ export function Locked({ notice, onUnlock }: LockedProps) {
   return (
     <main className="locked">
       <Logo />
-      <h1>Sign in</h1>
-      <p>This gateway is protected by an API key. With the key this page can read:</p>
+      <h1>{t.shell.locked.title}</h1>
+      <p>{t.shell.locked.text}</p>
       <form className="unlock" onSubmit={(event) => void submit(event)}>
         <label>
-          API key
+          {t.shell.locked.key}
           <input name="key" type="password" autoComplete="off" required />
         </label>
         <button type="submit" className="button" data-primary>
-          Open
+          {t.shell.locked.open}
         </button>
       </form>
       <ErrorText text={problem} />
-      <p>To change things as well, run this on the gateway’s machine for a window with control:</p>
-      <CodeLine text="switchyard open" what="command" />
+      <p>{t.shell.locked.control}</p>
+      <CodeLine text="switchyard open" what={t.shell.locked.command} />
       {notice !== null && (
         <p className="notice" role="alert">
           {notice}
         </p>
       )}
-      <p className="quiet">Checks again every few seconds.</p>
+      <p className="quiet">{t.shell.locked.waits}</p>
     </main>
   );
 }

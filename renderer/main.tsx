@@ -2,6 +2,7 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';
 import { connectSwitchyard } from './api/switchyard.ts';
+import { t } from './text/t.ts';
 
 const place = document.getElementById('root');
 if (!place) throw new Error('the page has no #root');
@@ -11,7 +12,7 @@ const switchyard = connectSwitchyard(window);
 
 createRoot(place, {
   onUncaughtError: (error) => {
-    document.body.textContent = `The window failed (${String(error)}). Reload the page; the gateway itself runs on.`;
+    document.body.textContent = t.shell.crashed(String(error));
   },
 }).render(
   <StrictMode>

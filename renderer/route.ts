@@ -1,4 +1,5 @@
 import { assertNever } from '#shared/assert.ts';
+import { HISTORY_RANGES, type HistoryRange } from '#shared/usage.ts';
 import { PROVIDER_FILTERS, type ProviderFilter } from './features/providers/provider-groups.ts';
 import {
   FACETS,
@@ -20,6 +21,7 @@ export type Route =
       /** The one whose details are open. */
       readonly request?: string;
     }
+  | { readonly page: 'history'; readonly range: HistoryRange }
   /** The section is the one to be opened, null for none in particular. */
   | { readonly page: 'settings'; readonly section: string | null };
 
@@ -33,6 +35,9 @@ export function routeOf(hash: string): Route {
   if (page === 'join') return { page: 'providers', filter: 'all', joining: true };
   if (page === 'providers') return providersRoute(detail ?? '');
   if (page === 'chat') return { page };
+  if (page === 'history') {
+    return { page, range: HISTORY_RANGES.find((range) => range === detail) ?? 'day' };
+  }
   if (page !== 'requests') return { page: 'overview' };
   return requestsRoute(detail ?? '', new URLSearchParams(query));
 }
@@ -83,6 +88,8 @@ export function hashOf(route: Route): string {
       return `#/providers/${route.id}`;
     case 'requests':
       return requestsHash(route.filter, route.by, route.request);
+    case 'history':
+      return route.range === 'day' ? '#/history' : `#/history/${route.range}`;
     default:
       return assertNever(route, 'route');
   }

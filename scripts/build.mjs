@@ -3,7 +3,7 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { newestMs, NODE_24, ROOT, run } from './tree.mjs';
 
-/** What can be built: the window that the gateway serves, and the program of the npm package. */
+/** What can be built: the window that the gateway serves, the program of the npm package, and the desktop app. */
 const BUILDS = {
   window: {
     what: 'the window',
@@ -15,6 +15,12 @@ const BUILDS = {
     what: 'the package',
     file: 'dist/node/headless.js',
     config: 'main/vite.config.ts',
+    sources: ['main', 'shared', 'package.json', 'package-lock.json'],
+  },
+  desktop: {
+    what: 'the desktop app',
+    file: 'dist/desktop/electron.js',
+    config: 'main/desktop/vite.config.ts',
     sources: ['main', 'shared', 'package.json'],
   },
 };

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 
@@ -9,8 +9,21 @@ import { z } from 'zod';
 const ROOT = join(import.meta.dirname, '..');
 const FOLDER = process.argv[2] ?? join(ROOT, 'dist/licences');
 
-/** Development dependencies that are built into the window. */
-const BUNDLED = ['react', 'react-dom'];
+/** What the builds put into the program, the window and the desktop app, as `name@version`. */
+function builtIn(): readonly string[] {
+  const lists = ['node', 'window', 'desktop'].map((built) =>
+    join(ROOT, 'dist', built, 'licenses.md'),
+  );
+  return lists
+    .filter((path) => existsSync(path))
+    .flatMap((path) => {
+      const text = readFileSync(path, 'utf8');
+      return [...text.matchAll(/^## (\S+) - (\S+)/gm)].map(
+        ([, name, version]) => `${name}@${version}`,
+      );
+    });
+}
+
 /** Shipped itself, without the packages that fetch it. */
 const RUNTIME = 'electron';
 
@@ -46,14 +59,12 @@ function wholeSbom(): Sbom {
 /** The refs of what is in a release. */
 function shippedRefs({ components, dependencies }: Sbom): ReadonlySet<string> {
   const needs = new Map(dependencies.map(({ ref, dependsOn }) => [ref, dependsOn]));
-  const isRoot = new Set([
-    ...Object.keys(manifestSchema.parse(readRoot('package.json')).dependencies),
-    ...BUNDLED,
-  ]);
+  const isRoot = new Set(Object.keys(manifestSchema.parse(readRoot('package.json')).dependencies));
   const root = dependencies[0]?.dependsOn ?? [];
   const nameOf = new Map(components.map((each) => [each['bom-ref'], fullName(each)]));
   const direct = root.filter((ref) => isRoot.has(nameOf.get(ref) ?? ''));
-  const shipped = new Set(root.filter((ref) => nameOf.get(ref) === RUNTIME));
+  const runtime = root.filter((ref) => nameOf.get(ref) === RUNTIME);
+  const shipped = new Set([...runtime, ...builtIn()]);
   const visit = (ref: string): void => {
     if (shipped.has(ref)) return;
     shipped.add(ref);

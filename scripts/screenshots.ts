@@ -109,7 +109,7 @@ async function photographDemo(): Promise<void> {
     await page.locator('.request').nth(3).waitFor();
     await photograph(page, { name: 'overview', hash: '#/', height: 800 });
     await running;
-    await photograph(page, { name: 'requests', hash: '#/requests', height: 470 });
+    await photograph(page, { name: 'requests', hash: '#/requests', height: 508 });
   } finally {
     await demo.stop();
   }

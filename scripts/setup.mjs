@@ -12,7 +12,7 @@ const packagesIn = (lockfile) => JSON.parse(readFileSync(lockfile, 'utf8')).pack
 
 /** Whether each package is there that the lockfile asks for; binaries for other systems are not. */
 function isInstalled() {
-  if (!existsSync(INSTALLED) || !existsSync(NODE_24)) return false;
+  if (!existsSync(INSTALLED)) return false;
   const found = packagesIn(INSTALLED);
   return Object.entries(packagesIn(join(ROOT, 'package-lock.json'))).every(([place, wanted]) => {
     const there = found[place];
@@ -21,15 +21,22 @@ function isInstalled() {
   });
 }
 
-async function installIfStale() {
-  if (isInstalled()) return;
+/** Without install scripts: better-sqlite3 brings its binaries, and npm would want a compiler to make others. */
+async function install() {
   console.log('Installing the dependencies, once …');
-  const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
-  const ended = await run(npm, ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
+  const ended = await npm('ci', '--ignore-scripts');
   if (ended.code !== 0) fail('The dependencies could not be installed; npm says why above.');
-  if (!existsSync(NODE_24)) {
-    fail('npm did not run the install script of its "node" package; "npm rebuild node" runs it.');
-  }
+}
+
+/** Node 24 comes with the one install script that has to run. */
+async function fetchNode() {
+  await npm('rebuild', 'node');
+  if (!existsSync(NODE_24)) fail('The install script of the npm package "node" did not run.');
+}
+
+function npm(...args) {
+  const program = process.platform === 'win32' ? 'npm.cmd' : 'npm';
+  return run(program, [...args, '--no-audit', '--no-fund', '--loglevel=error']);
 }
 
 function fail(message) {
@@ -37,5 +44,6 @@ function fail(message) {
   process.exit(1);
 }
 
-await installIfStale();
+if (!isInstalled()) await install();
+if (!existsSync(NODE_24)) await fetchNode();
 if (!(await build(process.argv.slice(2)))) process.exit(1);

@@ -2,7 +2,7 @@
 // Plain JavaScript that Node 20 understands, because it may be what runs first.
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { constants } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { newestMs, NODE_24, ROOT, run } from './tree.mjs';
 
@@ -23,7 +23,7 @@ async function start() {
   // Set in the terminals of editors that are Electron themselves; it would make ours a plain Node.
   delete env.ELECTRON_RUN_AS_NODE;
   const startedMs = Date.now();
-  const ended = await run(electronPath(), [ROOT], { env });
+  const ended = await run(electronPath(), [dirname(BUNDLE)], { env });
   if (CRASHES.has(ended.signal ?? '') && Date.now() - startedMs < CRASH_WINDOW_MS)
     return headless(`Electron could not start here (${ended.signal})`);
   return codeOf(ended);

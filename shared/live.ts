@@ -1,6 +1,7 @@
 import type { UpstreamId } from './ids.ts';
 import type { FallbackReason } from './reasons.ts';
 import type { StatusReport } from './status.ts';
+import type { Tokens } from './usage.ts';
 
 /**
  * Why a call was made: it was that upstream's turn, the one before was slow, or an answer that had begun
@@ -37,6 +38,8 @@ export interface AttemptRow {
   /** The circuit of the upstream or machine when the call was made, and after its result. */
   readonly circuitBefore: CircuitState;
   readonly circuitAfter: CircuitState | null;
+  /** Null while it runs, and where nothing was used. */
+  readonly tokens: Tokens | null;
 }
 
 export interface RequestCaller {
@@ -52,6 +55,8 @@ export interface RequestRow {
   /** Wall-clock milliseconds since the epoch. */
   readonly startedAt: number;
   readonly caller: RequestCaller | null;
+  /** The endpoint's path behind the version, such as `chat/completions`; null where an earlier version wrote the row. */
+  readonly endpoint: string | null;
   readonly model: string | null;
   readonly stream: boolean;
   /** Name of the API key that it came with; null for none. */
@@ -67,6 +72,8 @@ export interface RequestRow {
   /** Events relayed to the caller, about one a token; 0 for answers that were not streamed. */
   readonly events: number;
   readonly endMs: number | null;
+  /** Of all its attempts, null before the first of them has ended. */
+  readonly tokens: Tokens | null;
   /** At most the first 16 attempts; `attemptCount` has them all. */
   readonly attempts: readonly AttemptRow[];
   readonly attemptCount: number;
@@ -99,6 +106,12 @@ export interface ProvidersSummary {
   readonly pending: number;
   readonly verifying: number;
   readonly failed: number;
+  /** Machines that routing may choose now. */
+  readonly serving: number;
+  /** Different ones that those offer. */
+  readonly models: number;
+  /** Mean load of their GPUs in percent; null where none reports it. */
+  readonly load: number | null;
 }
 
 /** What is known of an upstream, newest first: from requests, from checks that cost nothing, and from tests. */

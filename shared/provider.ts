@@ -1,5 +1,7 @@
 import { z } from 'zod';
 
+export * from './checks.ts';
+
 const timestamp = z.iso.datetime();
 const count = z.int().nonnegative();
 /** Free text of another machine; nobody needs more of it. */
@@ -23,30 +25,6 @@ export const AGENT_STATUSES = [
 /** A machine's status in the registry: `stale`, and `offline` of a silent machine, are set by the registry. */
 export const PROVIDER_STATUSES = [...AGENT_STATUSES, 'stale'] as const;
 export type ProviderStatus = (typeof PROVIDER_STATUSES)[number];
-
-/** The names of the verification checks, as they stand on the wire and in the window. */
-export const CHECKS = {
-  health: 'health /health status ok',
-  engineHealth: 'engine_health ok',
-  gpuCount: 'GPU count >0',
-  inference: 'test inference returns choices',
-  latency: 'latency <10s',
-  model: 'model id matches',
-} as const;
-
-/** In the order in which they are listed. */
-export const CHECK_NAMES = [
-  CHECKS.health,
-  CHECKS.engineHealth,
-  CHECKS.gpuCount,
-  CHECKS.inference,
-  CHECKS.latency,
-  CHECKS.model,
-] as const;
-export type CheckName = (typeof CHECK_NAMES)[number];
-
-/** The error of a check that was not run. */
-export const CHECK_MISSING = 'check missing';
 
 /** One verification check of a provider. */
 const checkSchema = z.strictObject({
@@ -183,31 +161,3 @@ export type Check = z.infer<typeof checkSchema>;
 export type Verification = z.infer<typeof verificationSchema>;
 export type LocalProvider = z.infer<typeof localProviderSchema>;
 export type ProviderEvent = z.infer<typeof providerEventSchema>;
-
-/** One failed entry of a verification. */
-export interface CheckFailure {
-  readonly name: string;
-  readonly error: string;
-}
-
-/** The text of `failure_reason`, which `failuresIn` reads: the failed entries of the names of which no entry passed. */
-export function failureReason(checks: readonly Check[]): string {
-  return checks
-    .filter(({ name }) => !checks.some((check) => check.passed && check.name === name))
-    .map(({ name, error }) => `${name}: ${error ?? 'failed'}`)
-    .join('; ');
-}
-
-/** The failures in a `failure_reason`: where another gateway checked this machine, no more than that is sent. */
-export function failuresIn(reason: string): readonly CheckFailure[] {
-  const failures: CheckFailure[] = [];
-  for (const part of reason.split('; ')) {
-    const name = CHECK_NAMES.find((each) => part.startsWith(`${each}: `));
-    const last = failures.at(-1);
-    if (name !== undefined) failures.push({ name, error: part.slice(name.length + 2) });
-    // An error may hold a `; ` of its own.
-    else if (last !== undefined)
-      failures.splice(-1, 1, { ...last, error: `${last.error}; ${part}` });
-  }
-  return failures;
-}

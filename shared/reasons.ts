@@ -4,6 +4,8 @@ export const SKIP_REASONS = [
   'no_provider',
   'circuit_open',
   'zero_spend',
+  /** What may be spent there in a day or a month is spent. */
+  'budget',
   'paused',
   'disabled',
   /** Its first token would have come too late, and somebody else could serve. */

@@ -1,5 +1,8 @@
-/** Values from the environment cannot be changed while the program runs. */
-export type SettingSource = 'env' | 'file' | 'default';
+/**
+ * Values from the environment cannot be changed while the program runs; `keychain`: in the file, sealed with a key of
+ * the system's keychain.
+ */
+export type SettingSource = 'env' | 'file' | 'keychain' | 'default';
 
 /** `list` and `ports` are arrays, `headers` an object, `choice` one word of several. */
 export type SettingKind =
@@ -13,6 +16,7 @@ export type SettingKind =
   | 'bytes'
   | 'count'
   | 'percent'
+  | 'amount'
   | 'celsius'
   | 'port'
   | 'ports'
@@ -48,3 +52,6 @@ export interface SettingView {
 
 /** `GET /api/v1/settings`: sections (`hosted_a`, `routing`, …) of settings (`baseUrl`, …). */
 export type SettingsView = Readonly<Record<string, Readonly<Record<string, SettingView>>>>;
+
+/** What came of a change; a refusal explains itself to people. */
+export type ChangeResult = { readonly ok: true } | { readonly ok: false; readonly message: string };

@@ -54,6 +54,14 @@ const upstreamSchema = z.strictObject({
   skips: z.array(
     z.strictObject({ reason: z.string(), until: timestamp, model: z.string().optional() }),
   ),
+  /** The one of which most is spent; left out where none is set. Money in the currency of the settings. */
+  budget: z
+    .strictObject({
+      period: z.enum(['day', 'month']),
+      limit: z.number().nonnegative(),
+      spent: z.number().nonnegative(),
+    })
+    .optional(),
 });
 
 /** Counters since the data directory was made, and the circuits behind them. */

@@ -12,7 +12,7 @@ import { isLoopbackHost } from '../platform/http/server.ts';
 import type { HttpClient } from '../platform/http/types.ts';
 import type { Log } from '../platform/log.ts';
 import { reach } from '../platform/reach.ts';
-import { VERSION } from './version.ts';
+import { VERSION } from './package.ts';
 
 export interface ThisMachineDeps {
   readonly config: () => Config;

@@ -2,30 +2,34 @@ import { join } from 'node:path';
 import type { AgentView, AgentWish } from '#shared/agent.ts';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { AppInfo, LiveEvent, LiveSnapshot } from '#shared/live.ts';
+import type { ChangeResult } from '#shared/settings.ts';
 import { type HostActivity, UNKNOWN_HOST_ACTIVITY } from '../agent/availability/host-activity.ts';
 import type { StartTool } from '../agent/telemetry/tool-process.ts';
 import { writeKeyFile } from '../config/key-file.ts';
-import { createLiveConfig, type LiveConfig } from '../config/live-config.ts';
+import { createLiveConfig, type LiveConfig, type Patched } from '../config/live-config.ts';
+import type { Config } from '../config/schema.ts';
 import type { LoadedConfig } from '../config/load.ts';
+import type { SecretBox } from '../platform/secret-box.ts';
 import type { Route } from '../gateway/api/routes.ts';
 import { createNamedKeys, type NamedKeys } from '../gateway/auth/named-keys.ts';
 import { createGateway, type Gateway } from '../gateway/gateway.ts';
 import type { GatewayDeps } from '../gateway/gateway-deps.ts';
 import { identityOf } from '../gateway/monitoring/saved-state.ts';
+import { NO_TRACING, type Tracing } from '../gateway/monitoring/tracing.ts';
 import { createFixedEngine } from '../gateway/upstream/engine-probe.ts';
+import { forgetfulStore, type openUsageStore, type UsageStore } from '../gateway/usage/store.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createHttpClient } from '../platform/http/client.ts';
 import { logFile, type Log } from '../platform/log.ts';
-import { PACKAGE_ROOT } from '../platform/package-root.ts';
 import { controlToken } from '../platform/secrets.ts';
 import { createStateFile } from '../platform/state-file.ts';
 import type { OpenedStore, openStore } from '../registry/store/open-store.ts';
 import { createThisMachine, type ThisMachine } from './agent.ts';
 import { logTail } from './log-tail.ts';
 import { createOwnPackage } from './own-package.ts';
+import { PACKAGE_ROOT, VERSION } from './package.ts';
 import { openRegistryStore } from './registry-store.ts';
 import { createProviders, type Providers } from './registry.ts';
-import { VERSION } from './version.ts';
 
 export interface HostOptions {
   readonly loaded: LoadedConfig;
@@ -41,13 +45,19 @@ export interface HostOptions {
 
 export interface HostEdges {
   readonly openStore: typeof openStore;
+  /** Left out where no history is kept. */
+  readonly openUsage?: typeof openUsageStore;
   /** Left out where no signal of the owner's use is available. */
   readonly surroundings?: HostActivity;
+  /** Left out where nothing is traced. */
+  readonly tracing?: Tracing;
   /** Left out where plain Node runs the program. */
   readonly startHelper?: StartTool;
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Log;
+  /** Seals secrets that are saved; left out where they are saved as they are. */
+  readonly secretBox?: SecretBox | null;
   /** Told that the start waits for a port, and why. Left out: it fails at once. */
   readonly onPortTaken?: (message: string) => void;
 }
@@ -64,21 +74,23 @@ export interface Host {
   askForModels(): void;
   snapshot(): LiveSnapshot;
   subscribe(listener: (event: LiveEvent) => void): () => void;
-  setWarmup(enabled: boolean): Promise<Change>;
-  setForceZero(enabled: boolean): Promise<Change>;
+  setWarmup(enabled: boolean): Promise<ChangeResult>;
+  setForceZero(enabled: boolean): Promise<ChangeResult>;
   /** State of this machine by its owner's wish; null while the agent is switched off. */
   machine(): AgentView['owner']['mode'] | null;
   setMachine(wish: AgentWish): Promise<void>;
   resetCircuit(id: UpstreamId): void;
   controlLink(): string;
+  /** Seals saved secrets by this box, or keeps them plain without one. */
+  keepSecretsIn(box: SecretBox | null): ChangeResult;
   /** Tells the window that something outside of the gateway has changed. */
   changed(): void;
   /** The machine has woken from sleep. */
   resumed(): void;
 }
 
-/** A refusal explains itself to people. */
-export type Change = { readonly ok: true } | { readonly ok: false; readonly message: string };
+/** The gateway's port is another program's; the message is for people. */
+export class PortTaken extends Error {}
 
 const STOP_GRACE_MS = 30_000;
 
@@ -86,17 +98,16 @@ const STOP_GRACE_MS = 30_000;
 export async function createHost(options: HostOptions, edges: HostEdges): Promise<Host> {
   const { loaded, dataDirectory, windowDirectory, demo } = options;
   const { clock, random, log } = edges;
-  const opened = await openRegistryStore(loaded.config, dataDirectory, edges);
+  const { opened, usage } = await openStores(loaded.config, dataDirectory, edges);
   const http = createHttpClient();
   const engine = createFixedEngine({ http, clock }, () => gateway.feed.changed());
   const keys = openKeys(options, edges);
-  const files = { directory: dataDirectory, hasNamedKeys: () => !keys.isEmpty() };
+  const { secretBox = null } = edges;
+  const files = { directory: dataDirectory, hasNamedKeys: () => !keys.isEmpty(), secretBox };
   const config = createLiveConfig(loaded, files, (now, before) => {
     if (now.local.baseUrl !== before.local.baseUrl) engine.set(now.local.baseUrl);
     machine.configured(now, before);
-    for (const id of UPSTREAM_IDS) {
-      if (identityOf(now, id) !== identityOf(before, id)) gateway.upstreamChanged(id);
-    }
+    for (const id of replacedUpstreams(now, before)) gateway.upstreamChanged(id);
     gateway.feed.changed();
   });
 
@@ -128,6 +139,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
   const gateway: Gateway = createGateway({
     ...common,
     keys,
+    tracing: edges.tracing ?? NO_TRACING,
     settings: { view: () => config.view(), patch: (tree) => config.patch(tree) },
     pickLocal() {
       const target = engine.target();
@@ -136,6 +148,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     providers: providers.forGateway,
     agent: machine.api,
     ...gatewayFiles(dataDirectory, { clock, log }),
+    usage,
     ownPackage: createOwnPackage(),
     onPortTaken: edges.onPortTaken ?? null,
     windowDirectory,
@@ -144,12 +157,12 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
   });
 
   return {
-    notices: noticesOf(opened),
+    notices: noticesOf(opened, usage),
     async start() {
       const started = await gateway.start();
       if (!started.ok) {
-        await providers.stop();
-        throw new Error(started.message);
+        await Promise.all([providers.stop(), usage.close()]);
+        throw started.isPortTaken ? new PortTaken(started.message) : new Error(started.message);
       }
       engine.set(config.current().local.baseUrl);
       providers.start();
@@ -170,6 +183,10 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     changed,
     resumed: () => machine.resumed(),
   };
+}
+
+function replacedUpstreams(now: Config, before: Config): readonly UpstreamId[] {
+  return UPSTREAM_IDS.filter((id) => identityOf(now, id) !== identityOf(before, id));
 }
 
 function gatewayFiles(
@@ -210,14 +227,15 @@ function trayControls(
   config: LiveConfig,
   machine: ThisMachine,
   gateway: Gateway,
-): Pick<Host, 'setWarmup' | 'setForceZero' | 'machine' | 'setMachine' | 'resetCircuit'> {
-  function patch(tree: object): Promise<Change> {
-    const patched = config.patch(tree);
-    return Promise.resolve(
-      patched.kind === 'patched' ? { ok: true } : { ok: false, message: patched.message },
-    );
-  }
+): Pick<
+  Host,
+  'setWarmup' | 'setForceZero' | 'machine' | 'setMachine' | 'resetCircuit' | 'keepSecretsIn'
+> {
+  const changeOf = (patched: Patched): ChangeResult =>
+    patched.kind === 'patched' ? { ok: true } : { ok: false, message: patched.message };
+  const patch = (tree: object) => Promise.resolve(changeOf(config.patch(tree)));
   return {
+    keepSecretsIn: (box) => changeOf(config.keepSecretsIn(box)),
     setWarmup: (enabled) => patch({ ondemand: { warmup: enabled } }),
     setForceZero: (enabled) => patch({ routing: { forceZero: enabled } }),
     machine: () => machine.view()?.owner.mode ?? null,
@@ -228,10 +246,26 @@ function trayControls(
   };
 }
 
-/** Notices about the registry's database; the gateway routes whatever its state. */
-function noticesOf(opened: OpenedStore): readonly string[] {
-  if (opened.kind === 'unusable') return [opened.message];
-  return opened.warning === null ? [] : [opened.warning];
+async function openStores(
+  config: Config,
+  dataDirectory: string,
+  edges: HostEdges,
+): Promise<{ readonly opened: OpenedStore; readonly usage: UsageStore }> {
+  const { openUsage, clock, log } = edges;
+  const [opened, usage] = await Promise.all([
+    openRegistryStore(config, dataDirectory, edges),
+    openUsage?.(join(dataDirectory, 'usage.db'), { clock, log }) ?? NO_HISTORY,
+  ]);
+  return { opened, usage };
+}
+
+const NO_HISTORY = forgetfulStore('This program keeps no history.');
+
+/** Notices about the databases; the gateway routes whatever their state. */
+function noticesOf(opened: OpenedStore, usage: UsageStore): readonly string[] {
+  const ofRegistry = opened.kind === 'unusable' ? opened.message : opened.warning;
+  const ofUsage = usage === NO_HISTORY ? null : usage.problem;
+  return [ofRegistry, ofUsage].filter((notice) => notice !== null);
 }
 
 /** Written by `npm run build`. */

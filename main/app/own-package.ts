@@ -7,8 +7,8 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { OwnPackage } from '../gateway/api/install-handlers.ts';
-import { PACKAGE_ROOT } from '../platform/package-root.ts';
 import { tarOf, type TarFile } from '../platform/tar.ts';
+import { PACKAGE_ROOT } from './package.ts';
 
 /** As npm packs them; the first two are not in every installation. */
 const FILES = ['LICENSE', 'README.md'];

@@ -15,8 +15,8 @@ export function ownedHost(host: Host, lock: DataLock): Host {
         throw error;
       }
     },
-    async stop() {
-      await host.stop();
+    async stop(graceMs) {
+      await host.stop(graceMs);
       lock.release();
     },
   };

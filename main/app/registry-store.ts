@@ -7,7 +7,7 @@ import { controlToken, newSecret, storedSecret } from '../platform/secrets.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import type { OpenedStore, openStore } from '../registry/store/open-store.ts';
-import { VERSION } from './version.ts';
+import { VERSION } from './package.ts';
 
 /** Derives the tokens by which agents know their gateway; all gateways of a pool have the same. */
 export const gatewaySecret = (dataDirectory: string) =>

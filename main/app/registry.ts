@@ -110,7 +110,11 @@ export function createProviders(deps: ProvidersDeps): Providers {
         },
         pool: poolReport(pool),
       }),
-      summary: (): ProvidersSummary => ({ revision: registry.revision(), ...registry.counts() }),
+      summary: (): ProvidersSummary => ({
+        revision: registry.revision(),
+        ...registry.counts(),
+        ...registry.capacity(),
+      }),
       isKnown: (id) => registry.get(id) !== null,
       routed: (id, result) => verifier.routed(id, result),
     },
@@ -121,7 +125,8 @@ export function createProviders(deps: ProvidersDeps): Providers {
     pick() {
       const now = targets(registry.targets());
       if (now.length > 0) return { kind: 'tier', targets: now };
-      return { kind: 'none', reason: REASONS[registry.standing()] };
+      const reason = REASONS[registry.standing()];
+      return { kind: 'none', reason, causes: () => registry.causes() };
     },
     start() {
       registry.start();
@@ -164,7 +169,7 @@ function localTarget(target: Target): LocalTarget {
   const others = models.filter((model) => model !== currentModel);
   return {
     provider: id,
-    endpoint: parseBaseAddress(address, 'local'),
+    baseAddress: parseBaseAddress(address, 'local'),
     models: currentModel === null ? others : [currentModel, ...others],
     ownedBy,
     gatewayToken,

@@ -1,15 +1,16 @@
 import { text as textFrom } from 'node:stream/consumers';
 import { createFramer, dataOf, eventsOf } from '../gateway/upstream/sse.ts';
+import { messageOf } from '../platform/errors.ts';
 import { memberOf, parseJson } from '../platform/json.ts';
 import type { Input } from './command.ts';
-import { answer, EXIT, failed, type Outcome } from './outcome.ts';
+import { answer, EXIT, failed, type CommandOutcome } from './outcome.ts';
 import { findRunning, noneRuns, type Running } from './running-app.ts';
 import { paintError, printError, withProgress } from './terminal.ts';
 
 /** Asks one question; the answer goes to standard output as it comes, its route to standard error. */
-export async function chat(input: Input): Promise<Outcome> {
+export async function chat(input: Input): Promise<CommandOutcome> {
   const { dataDirectory, options, words } = input;
-  const message = await messageOf(words);
+  const message = await textOf(words);
   if (message.trim() === '') return failed(NO_MESSAGE, EXIT.usage);
   const running = findRunning(dataDirectory);
   if (running === null) return noneRuns(dataDirectory);
@@ -31,7 +32,7 @@ export async function chat(input: Input): Promise<Outcome> {
 const NO_MESSAGE =
   '"chat" needs a message, as in: switchyard chat "Why is the sky blue?" It may also come on standard input.';
 
-async function messageOf(words: readonly string[]): Promise<string> {
+async function textOf(words: readonly string[]): Promise<string> {
   if (words.length > 0) return words.join(' ');
   return process.stdin.isTTY ? '' : textFrom(process.stdin);
 }
@@ -89,7 +90,7 @@ async function converse(
     const route = { ...headers, model, firstContentMs, totalMs: sinceMs() };
     return { kind: 'answered', text, error, route };
   } catch (error) {
-    return { kind: 'unreached', why: error instanceof Error ? error.message : 'unknown error' };
+    return { kind: 'unreached', why: messageOf(error) };
   }
 }
 

@@ -1,8 +1,8 @@
-import { VERSION } from '../app/version.ts';
+import { VERSION } from '../app/package.ts';
 import { dataDirectory, inUsableDirectory } from '../config/data-directory.ts';
 import { readArguments } from './arguments.ts';
 import { type Command, synopsis } from './command.ts';
-import { EXIT, type Outcome } from './outcome.ts';
+import { EXIT, type CommandOutcome } from './outcome.ts';
 import { didYouMean } from './suggest.ts';
 import { COMMANDS, helpText } from './table.ts';
 import { ignoreClosedOutput, print, printError } from './terminal.ts';
@@ -84,7 +84,7 @@ async function run(command: Command, { words, options }: Parsed & { kind: 'run' 
   });
 }
 
-function report(outcome: Outcome, asJson: boolean): void {
+function report(outcome: CommandOutcome, asJson: boolean): void {
   if (outcome.kind === 'answer') {
     print(asJson ? JSON.stringify(outcome.data, null, 2) : outcome.text);
   }

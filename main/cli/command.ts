@@ -1,4 +1,4 @@
-import type { Outcome } from './outcome.ts';
+import type { CommandOutcome } from './outcome.ts';
 
 /** One command of the table, from which help, completion, suggestions and docs/cli.md are made. */
 export interface Command {
@@ -9,7 +9,7 @@ export interface Command {
   readonly details?: string;
   readonly arguments: readonly Argument[];
   readonly options: readonly Option[];
-  run(input: Input): Promise<Outcome>;
+  run(input: Input): Promise<CommandOutcome>;
 }
 
 export interface Argument {

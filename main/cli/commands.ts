@@ -3,18 +3,18 @@ import { UPSTREAM_IDS } from '#shared/ids.ts';
 import { createEnrollmentFile } from '../agent/storage/enrollment-file.ts';
 import { systemClock } from '../platform/clock.ts';
 import type { Input } from './command.ts';
-import { answer, EXIT, failed, type Outcome } from './outcome.ts';
+import { answer, EXIT, failed, type CommandOutcome } from './outcome.ts';
 import { ask, findRunning } from './running-app.ts';
 import { didYouMean } from './suggest.ts';
 
-// The orders to the running Switchyard. The same program answers, so the shapes are known.
+// The orders to the running Switchyard.
 
 /** Sets the mode of this machine; the result is the state that follows. */
-export async function setMode({ dataDirectory }: Input, wish: AgentWish): Promise<Outcome> {
+export async function setMode({ dataDirectory }: Input, wish: AgentWish): Promise<CommandOutcome> {
   const call = { method: 'POST', path: 'agent/mode', json: { wish } } as const;
-  const asked = await ask(dataDirectory, call);
+  const asked = await ask<AgentView>(dataDirectory, call);
   if (asked.kind === 'failed') return asked;
-  const { owner, inFlight } = asked.body as unknown as AgentView;
+  const { owner, inFlight } = asked.body;
   return answer({ owner, inFlight }, stateLine({ owner, inFlight }));
 }
 
@@ -32,17 +32,17 @@ export function stateLine({ owner, inFlight }: Pick<AgentView, 'owner' | 'inFlig
 }
 
 /** Ends the membership of another gateway. Where nothing runs, the saved enrolment is removed. */
-export async function leave({ dataDirectory }: Input): Promise<Outcome> {
+export async function leave({ dataDirectory }: Input): Promise<CommandOutcome> {
   if (findRunning(dataDirectory) === null) return leaveAlone(dataDirectory);
-  const before = await ask(dataDirectory, { method: 'GET', path: 'agent' });
+  const before = await ask<AgentView>(dataDirectory, { method: 'GET', path: 'agent' });
   if (before.kind === 'failed') return before;
-  const { registry } = before.body as unknown as AgentView;
+  const { registry } = before.body;
   if (registry.kind !== 'joined') return answer({ left: null }, NOT_JOINED);
   const asked = await ask(dataDirectory, { method: 'POST', path: 'agent/leave' });
   return asked.kind === 'failed' ? asked : left(registry.url ?? 'the gateway');
 }
 
-async function leaveAlone(directory: string): Promise<Outcome> {
+async function leaveAlone(directory: string): Promise<CommandOutcome> {
   const file = createEnrollmentFile(directory, systemClock, process.platform);
   const { enrolment } = file.load();
   if (enrolment === null) return answer({ left: null }, NOT_JOINED);
@@ -57,7 +57,7 @@ const left = (url: string) =>
   answer({ left: url }, `Left ${url}. "Remove" in its window forgets this machine there, too.`);
 
 /** Closes a circuit. */
-export async function reset({ dataDirectory, words: [id = ''] }: Input): Promise<Outcome> {
+export async function reset({ dataDirectory, words: [id = ''] }: Input): Promise<CommandOutcome> {
   const path = `circuits/${encodeURIComponent(id)}/reset`;
   const asked = await ask(dataDirectory, { method: 'POST', path });
   if (asked.kind === 'answered') return answer({ id }, `${id} is called again.`);

@@ -1,9 +1,9 @@
 import { AGENT_PORTS } from '#shared/agent.ts';
 import { runChecks } from '../agent/doctor/doctor.ts';
 import { type DoctorReport, reportText } from '../agent/doctor/report.ts';
-import { savedIdentity } from '../agent/doctor/saved-identity.ts';
 import { pinnedAddress } from '../agent/engines/addresses.ts';
 import { createEnrollmentFile } from '../agent/storage/enrollment-file.ts';
+import { savedIdentity } from '../agent/storage/identity.ts';
 import { createTelemetry } from '../agent/telemetry/telemetry.ts';
 import { readKeyFile } from '../config/key-file.ts';
 import { loadConfig } from '../config/load.ts';
@@ -12,7 +12,7 @@ import { readSettings } from '../config/settings-file.ts';
 import { systemClock } from '../platform/clock.ts';
 import { createHttpClient } from '../platform/http/client.ts';
 import type { Input } from './command.ts';
-import { answer, EXIT, failed, type Outcome } from './outcome.ts';
+import { answer, EXIT, failed, type CommandOutcome } from './outcome.ts';
 import { callRunning, findRunning, type Running } from './running-app.ts';
 import { withProgress } from './terminal.ts';
 
@@ -20,7 +20,7 @@ import { withProgress } from './terminal.ts';
 const TIMEOUT_MS = 300_000;
 
 /** Checks this machine as a gateway would: by the running Switchyard, otherwise from here. */
-export async function runDoctor({ env, dataDirectory }: Input): Promise<Outcome> {
+export async function runDoctor({ env, dataDirectory }: Input): Promise<CommandOutcome> {
   const running = findRunning(dataDirectory);
   const checked = await withProgress(
     'Checking this machine',
@@ -30,17 +30,16 @@ export async function runDoctor({ env, dataDirectory }: Input): Promise<Outcome>
   return answer(checked, reportText(checked), checked.ok ? EXIT.done : EXIT.failed);
 }
 
-async function checkThere(running: Running): Promise<DoctorReport | Outcome> {
+async function checkThere(running: Running): Promise<DoctorReport | CommandOutcome> {
   const call = { method: 'POST', path: 'agent/doctor', timeoutMs: TIMEOUT_MS } as const;
-  const { body, error } = await callRunning(running, call);
-  // The same program answered, so its shape is known.
-  return error === null ? (body as unknown as DoctorReport) : failed(error);
+  const { body, error } = await callRunning<DoctorReport>(running, call);
+  return error === null ? body : failed(error);
 }
 
 async function checkHere(
   env: NodeJS.ProcessEnv,
   directory: string,
-): Promise<DoctorReport | Outcome> {
+): Promise<DoctorReport | CommandOutcome> {
   const loaded = loadConfig(env, readSettings(directory, Date.now()).tree, readKeyFile(directory));
   if (loaded.kind === 'refused') return failed(loaded.problems.join('\n'));
   const { agent, gateway } = loaded.config;

@@ -8,6 +8,7 @@ import { createSequence } from '../agent/storage/sequence.ts';
 import { ENTRIES } from '../config/schema.ts';
 import { writeSettings } from '../config/settings-file.ts';
 import { systemClock } from '../platform/clock.ts';
+import { messageOf } from '../platform/errors.ts';
 import { createHttpClient } from '../platform/http/client.ts';
 import { silentLog } from '../platform/log.ts';
 import { isLoopback } from '../platform/network-guard.ts';
@@ -79,9 +80,8 @@ function writeAgentHost(host: string | null, directory: string): readonly string
     writeSettings(directory, [{ entry, value: host }]);
     return [listensOn(host)];
   } catch (error) {
-    const why = error instanceof Error ? error.message : 'unknown error';
     return [
-      `The settings file could not be written (${why}): set SWITCHYARD_AGENT_HOST to ${host}, where the gateway finds this machine.`,
+      `The settings file could not be written (${messageOf(error)}): set SWITCHYARD_AGENT_HOST to ${host}, where the gateway finds this machine.`,
     ];
   }
 }
@@ -89,17 +89,22 @@ function writeAgentHost(host: string | null, directory: string): readonly string
 const listensOn = (host: string) =>
   `The agent listens on ${host}, where that gateway finds this machine (setting agent.host).`;
 
+interface JoinAnswer {
+  readonly id: string;
+  readonly warning: string | null;
+}
+
 /** Joins through the running Switchyard, which then sends heartbeats at once. */
 export async function joinRunning(request: JoinRequest, running: Running): Promise<Joined> {
   const { origin: url, token, agentHost } = request;
-  const answer = await callRunning(running, {
+  const answer = await callRunning<JoinAnswer>(running, {
     method: 'POST',
     path: 'agent/join',
     json: { url, token },
   });
   if (answer.error !== null) return { kind: 'failed', lines: [answer.error] };
   const { id, warning } = answer.body;
-  const notes = typeof warning === 'string' ? [warning] : [];
+  const notes = warning === null ? [] : [warning];
   if (agentHost !== null) {
     const patched = await callRunning(running, {
       method: 'PATCH',
@@ -112,5 +117,5 @@ export async function joinRunning(request: JoinRequest, running: Running): Promi
         : `The agent could not be told to listen on ${agentHost}: ${patched.error}`,
     );
   }
-  return { kind: 'joined', id: typeof id === 'string' ? id : null, notes };
+  return { kind: 'joined', id, notes };
 }

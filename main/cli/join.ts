@@ -14,12 +14,17 @@ import {
   reach,
   type Reached,
 } from './join-preflight.ts';
-import { answer, failed, type Outcome } from './outcome.ts';
+import { answer, failed, type CommandOutcome } from './outcome.ts';
 import { findRunning } from './running-app.ts';
 import { withProgress } from './terminal.ts';
 
 /** Enrols this machine at a gateway. */
-export async function runJoin({ env, dataDirectory, words, options }: Input): Promise<Outcome> {
+export async function runJoin({
+  env,
+  dataDirectory,
+  words,
+  options,
+}: Input): Promise<CommandOutcome> {
   const [url = '', token = ''] = words;
   const loaded = loadConfig(
     env,

@@ -6,13 +6,13 @@ import { parseJson } from '../platform/json.ts';
 import { logFile, type LogRecord, logText } from '../platform/log.ts';
 import type { Input } from './command.ts';
 import { logDirectory } from './log-target.ts';
-import { EXIT, failed, type Outcome } from './outcome.ts';
+import { EXIT, failed, type CommandOutcome } from './outcome.ts';
 import { print } from './terminal.ts';
 
 const DEFAULT_LINES = '50';
 
 /** Prints the end of the log file, and with `--follow` what is added, until a signal ends it. */
-export async function logs({ dataDirectory, options }: Input): Promise<Outcome> {
+export async function logs({ dataDirectory, options }: Input): Promise<CommandOutcome> {
   const count = String(options['lines'] ?? DEFAULT_LINES);
   if (!/^\d{1,6}$/.test(count)) {
     return failed(`"--lines" must be a whole number, but is "${count}".`, EXIT.usage);
@@ -34,7 +34,7 @@ export async function logs({ dataDirectory, options }: Input): Promise<Outcome> 
   return { kind: 'printed', exitCode: EXIT.done };
 }
 
-/** A line for people; lines that are no JSON are text already. */
+/** A line for people; lines that are not JSON are text already. */
 function textOf(line: string): string {
   const value = parseJson(line);
   return isRecord(value) ? logText(value) : line;

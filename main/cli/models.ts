@@ -1,5 +1,5 @@
 import type { Input } from './command.ts';
-import { answer, type Outcome } from './outcome.ts';
+import { answer, type CommandOutcome } from './outcome.ts';
 import { ask } from './running-app.ts';
 
 interface ModelList {
@@ -7,11 +7,10 @@ interface ModelList {
 }
 
 /** The models that apps can ask for, each with the upstream that has it. */
-export async function models({ dataDirectory }: Input): Promise<Outcome> {
-  const asked = await ask(dataDirectory, { method: 'GET', path: 'models' });
+export async function models({ dataDirectory }: Input): Promise<CommandOutcome> {
+  const asked = await ask<ModelList>(dataDirectory, { method: 'GET', path: 'models' });
   if (asked.kind === 'failed') return asked;
-  // The same program answered, so its shape is known.
-  const list = asked.body as unknown as ModelList;
+  const list = asked.body;
   const width = Math.max(0, ...list.data.map(({ id }) => id.length));
   const lines = list.data.map(({ id, owned_by: owner }) => `${id.padEnd(width)}  ${owner}`);
   return answer(list, lines.length === 0 ? NONE : lines.join('\n'));

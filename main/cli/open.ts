@@ -1,13 +1,14 @@
 import { spawn } from 'node:child_process';
 import type { Input } from './command.ts';
-import { answer, type Outcome } from './outcome.ts';
+import { answer, type CommandOutcome } from './outcome.ts';
 import { ask } from './running-app.ts';
 
 /** Shows the window in the browser; where there is none, or with `--print`, only prints the link. */
-export async function openWindow({ env, dataDirectory, options }: Input): Promise<Outcome> {
-  const asked = await ask(dataDirectory, { method: 'POST', path: 'sessions/codes' });
+export async function openWindow({ env, dataDirectory, options }: Input): Promise<CommandOutcome> {
+  const call = { method: 'POST', path: 'sessions/codes' } as const;
+  const asked = await ask<{ readonly link: string }>(dataDirectory, call);
   if (asked.kind === 'failed') return asked;
-  const link = String(asked.body['link']);
+  const { link } = asked.body;
   const isAlone = options['print'] === true || options['json'] === true || !process.stdout.isTTY;
   if (!isAlone) showInBrowser(link, env);
   return answer({ link }, link);

@@ -11,7 +11,7 @@ export const EXIT_MEANINGS: Readonly<Record<ExitCode, string>> = {
 };
 
 /** The result of a command, printed by the caller. */
-export type Outcome =
+export type CommandOutcome =
   | {
       readonly kind: 'answer';
       /** Printed by `--json`. */
@@ -23,10 +23,14 @@ export type Outcome =
   /** The command has printed everything itself. */
   | { readonly kind: 'printed'; readonly exitCode: ExitCode };
 
-export function answer(data: unknown, text: string, exitCode: ExitCode = EXIT.done): Outcome {
+export function answer(
+  data: unknown,
+  text: string,
+  exitCode: ExitCode = EXIT.done,
+): CommandOutcome {
   return { kind: 'answer', data, text, exitCode };
 }
 
-export function failed(message: string, exitCode: ExitCode = EXIT.failed): Outcome {
+export function failed(message: string, exitCode: ExitCode = EXIT.failed): CommandOutcome {
   return { kind: 'failed', message, exitCode };
 }

@@ -10,19 +10,19 @@ import { silentLog } from '../platform/log.ts';
 import { isLoopback } from '../platform/network-guard.ts';
 import { type OpenedStore, openStore } from '../registry/store/open-store.ts';
 import {
-  type Change,
+  type StoreChange,
   EVENTS_KEPT,
   type Store,
   type StoredProvider,
 } from '../registry/store/store.ts';
 import type { Input } from './command.ts';
-import { answer, failed, type Outcome } from './outcome.ts';
+import { answer, failed, type CommandOutcome } from './outcome.ts';
 
 const EDGES = { openStore, clock: systemClock, log: silentLog };
 const FILE = 'registry.db';
 
 /** Takes those machines of this gateway's file over that its pool does not have yet. */
-export async function importFile({ env, dataDirectory }: Input): Promise<Outcome> {
+export async function importFile({ env, dataDirectory }: Input): Promise<CommandOutcome> {
   const { tree } = readSettings(dataDirectory, Date.now());
   const loaded = loadConfig(env, tree, readKeyFile(dataDirectory));
   if (loaded.kind === 'refused') return failed(loaded.problems.join('\n'));
@@ -46,7 +46,7 @@ const NO_POOL = 'SWITCHYARD_DATABASE_URL is not set: it names the database to im
 /** What the database takes well within the time in which it has to answer. */
 const TOGETHER = 200;
 
-async function copied(from: OpenedStore, to: OpenedStore): Promise<Outcome> {
+async function copied(from: OpenedStore, to: OpenedStore): Promise<CommandOutcome> {
   if (from.kind !== 'open') return failed(from.message);
   if (to.kind !== 'open') return failed(to.message);
   if (to.warning !== null) return failed(to.warning);
@@ -69,11 +69,11 @@ async function copied(from: OpenedStore, to: OpenedStore): Promise<Outcome> {
   return answer(data, importText(data));
 }
 
-async function changesOf(machines: readonly StoredProvider[], from: Store): Promise<Change[]> {
-  const changes: Change[] = machines.map((provider) => ({ kind: 'provider', provider }));
+async function changesOf(machines: readonly StoredProvider[], from: Store): Promise<StoreChange[]> {
+  const changes: StoreChange[] = machines.map((provider) => ({ kind: 'provider', provider }));
   for (const { id } of machines) {
     const events = await from.events(id, EVENTS_KEPT);
-    changes.push(...events.toReversed().map((event): Change => ({ kind: 'event', event })));
+    changes.push(...events.toReversed().map((event): StoreChange => ({ kind: 'event', event })));
   }
   return changes;
 }

@@ -1,20 +1,20 @@
 import type { PoolReport, StatusReport } from '#shared/status.ts';
 import type { Input } from './command.ts';
-import { answer, EXIT, failed, type Outcome } from './outcome.ts';
+import { answer, EXIT, failed, type CommandOutcome } from './outcome.ts';
 import { ask } from './running-app.ts';
 
 export const POOL_ACTIONS = ['status', 'import'] as const;
 
-export async function pool(input: Input): Promise<Outcome> {
+export async function pool(input: Input): Promise<CommandOutcome> {
   if (input.words[0] === 'status') return status(input);
   return (await import('./pool-import.ts')).importFile(input);
 }
 
 /** The gateways that share a database with the running one; exit code 1 while the database is away. */
-async function status({ dataDirectory }: Input): Promise<Outcome> {
-  const asked = await ask(dataDirectory, { method: 'GET', path: 'status' });
+async function status({ dataDirectory }: Input): Promise<CommandOutcome> {
+  const asked = await ask<StatusReport>(dataDirectory, { method: 'GET', path: 'status' });
   if (asked.kind === 'failed') return asked;
-  const { pool: report } = asked.body as unknown as StatusReport;
+  const { pool: report } = asked.body;
   if (report === undefined) return failed(ALONE);
   const isWell = report.database === 'connected';
   return answer(report, poolText(report), isWell ? EXIT.done : EXIT.failed);

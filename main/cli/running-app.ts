@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseVisible } from '#shared/visible.ts';
+import { codeOf } from '../platform/errors.ts';
+import { memberOf } from '../platform/json.ts';
 import { readControlToken } from '../platform/secrets.ts';
-import { EXIT, type Outcome } from './outcome.ts';
+import { EXIT, type CommandOutcome } from './outcome.ts';
 
 /** The running Switchyard of a data directory, with its control token. */
 export interface Running {
@@ -17,11 +19,10 @@ export function findRunning(dataDirectory: string): Running | null {
   return url === null || controlToken === null ? null : { url, controlToken };
 }
 
-interface Called {
-  readonly body: Readonly<Record<string, unknown>>;
-  /** For people, in the gateway's words if it sent any; null on success. */
-  readonly error: string | null;
-}
+type Called<Body> =
+  | { readonly error: null; readonly body: Body }
+  /** For people, in the gateway's words if it sent any. */
+  | { readonly error: string; readonly body: null };
 
 /** A call of a control route; one that only reads has no `json`. */
 export interface Call {
@@ -35,10 +36,11 @@ export interface Call {
 /** Enough for a join, which calls another machine in turn. */
 const TIMEOUT_MS = 15_000;
 
-export async function callRunning(
+/** Gives the body as what the route answers: the same program answered, so its shape is known. */
+export async function callRunning<Body>(
   { url, controlToken }: Running,
   { method, path, json, timeoutMs = TIMEOUT_MS }: Call,
-): Promise<Called> {
+): Promise<Called<Body>> {
   const type = json === undefined ? {} : { 'content-type': 'application/json' };
   try {
     const response = await fetch(`${url}/api/v1/${path}`, {
@@ -47,28 +49,30 @@ export async function callRunning(
       body: json === undefined ? null : JSON.stringify(json),
       signal: AbortSignal.timeout(timeoutMs),
     });
-    const body = parseVisible(await response.text()) as Readonly<Record<string, unknown>>;
-    if (response.ok) return { body, error: null };
-    const { message } = (body['error'] ?? {}) as { readonly message?: unknown };
-    return { body, error: typeof message === 'string' ? message : `HTTP ${response.status}` };
+    const body = parseVisible(await response.text());
+    if (response.ok) return { body: body as Body, error: null };
+    const message = memberOf(body, 'error', 'message');
+    return { body: null, error: typeof message === 'string' ? message : `HTTP ${response.status}` };
   } catch {
-    return { body: {}, error: `The Switchyard that runs at ${url} did not answer; restart it.` };
+    return { body: null, error: `The Switchyard that runs at ${url} did not answer; restart it.` };
   }
 }
 
-type Asked =
-  | { readonly kind: 'answered'; readonly body: Called['body']; readonly url: string }
-  | Extract<Outcome, { readonly kind: 'failed' }>;
+type Asked<Body> =
+  | { readonly kind: 'answered'; readonly body: Body; readonly url: string }
+  | Extract<CommandOutcome, { readonly kind: 'failed' }>;
 
-export async function ask(dataDirectory: string, call: Call): Promise<Asked> {
+export async function ask<Body>(dataDirectory: string, call: Call): Promise<Asked<Body>> {
   const running = findRunning(dataDirectory);
   if (running === null) return noneRuns(dataDirectory);
-  const { body, error } = await callRunning(running, call);
+  const { body, error } = await callRunning<Body>(running, call);
   if (error === null) return { kind: 'answered', body, url: running.url };
   return { kind: 'failed', message: error, exitCode: EXIT.failed };
 }
 
-export function noneRuns(dataDirectory: string): Extract<Outcome, { readonly kind: 'failed' }> {
+export function noneRuns(
+  dataDirectory: string,
+): Extract<CommandOutcome, { readonly kind: 'failed' }> {
   const message = `No gateway runs with the data directory ${dataDirectory}. Start one with "switchyard start", or set SWITCHYARD_DATA_DIR to the directory of the one that runs.`;
   return { kind: 'failed', message, exitCode: EXIT.notRunning };
 }
@@ -97,6 +101,6 @@ function isAlive(pid: number): boolean {
     return process.kill(pid, 0);
   } catch (error) {
     // EPERM: the process exists, but belongs to another user.
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+    return codeOf(error) === 'EPERM';
   }
 }

@@ -2,25 +2,28 @@ import { HOSTED_IDS } from '#shared/ids.ts';
 import { createHostActivity } from '../agent/availability/host-activity.ts';
 import { createHost, type Host, WINDOW_DIRECTORY } from '../app/app.ts';
 import { ownedHost } from '../app/owned-host.ts';
+import { VERSION } from '../app/package.ts';
 import { stopOnSignal } from '../app/shutdown.ts';
-import { VERSION } from '../app/version.ts';
 import { openDataDirectory } from '../config/data-directory.ts';
 import { readKeyFile } from '../config/key-file.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { readSettings } from '../config/settings-file.ts';
+import { openTracing } from '../gateway/monitoring/tracing.ts';
 import { systemClock } from '../platform/clock.ts';
 import { claimDataDirectory, takenText } from '../platform/data-lock.ts';
+import { messageOf } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
 import { openStore } from '../registry/store/open-store.ts';
+import { openUsageStore } from '../gateway/usage/store.ts';
 import type { Input } from './command.ts';
 import { logTarget, openLog, processSurroundings } from './log-target.ts';
-import { EXIT, failed, type Outcome } from './outcome.ts';
+import { EXIT, failed, type CommandOutcome } from './outcome.ts';
 import { createNotifier, notifySystemd } from './service/notify.ts';
 import { print, printError } from './terminal.ts';
 
 /** Runs the gateway under plain Node until a signal ends it. */
-export async function start({ env, dataDirectory }: Input): Promise<Outcome> {
+export async function start({ env, dataDirectory }: Input): Promise<CommandOutcome> {
   const settings = readSettings(dataDirectory, Date.now());
   const loaded = loadConfig(env, settings.tree, readKeyFile(dataDirectory));
   if (loaded.kind === 'refused') return failed(loaded.problems.join('\n'));
@@ -42,10 +45,12 @@ export async function start({ env, dataDirectory }: Input): Promise<Outcome> {
     { loaded, dataDirectory, windowDirectory: WINDOW_DIRECTORY },
     {
       openStore,
+      openUsage: openUsageStore,
       surroundings: createHostActivity({ env, platform: process.platform, clock: systemClock }),
       clock: systemClock,
       random: Math.random,
       log,
+      tracing: await openTracing(env, { clock: systemClock, log }),
       onPortTaken: voice.warn,
     },
   );
@@ -69,11 +74,11 @@ export async function start({ env, dataDirectory }: Input): Promise<Outcome> {
 
 type Addresses = Awaited<ReturnType<Host['start']>>;
 
-async function addressesOf(host: Host): Promise<Addresses | Outcome> {
+async function addressesOf(host: Host): Promise<Addresses | CommandOutcome> {
   try {
     return await host.start();
   } catch (error) {
-    return failed(error instanceof Error ? error.message : 'The gateway could not start.');
+    return failed(messageOf(error));
   }
 }
 

@@ -1,7 +1,7 @@
 import type { SettingsView, SettingView } from '#shared/settings.ts';
 import { ENTRIES } from '../config/schema.ts';
 import type { Input } from './command.ts';
-import { answer, EXIT, failed, type Outcome } from './outcome.ts';
+import { answer, EXIT, failed, type CommandOutcome } from './outcome.ts';
 import { ask } from './running-app.ts';
 import { didYouMean } from './suggest.ts';
 
@@ -9,17 +9,20 @@ export const PATHS = ENTRIES.map(({ path }) => path);
 export const SECTIONS = [...new Set(ENTRIES.map(({ section }) => section))];
 
 /** Settings of the running Switchyard: all, a section, or one. */
-export async function getSettings({ dataDirectory, words: [path] }: Input): Promise<Outcome> {
-  const asked = await ask(dataDirectory, { method: 'GET', path: 'settings' });
+export async function getSettings({
+  dataDirectory,
+  words: [path],
+}: Input): Promise<CommandOutcome> {
+  const asked = await ask<SettingsView>(dataDirectory, { method: 'GET', path: 'settings' });
   if (asked.kind === 'failed') return asked;
-  const view = chosen(asked.body as SettingsView, path ?? null);
+  const view = chosen(asked.body, path ?? null);
   if (Object.keys(view).length > 0) return answer(view, textOf(view));
   const hint = didYouMean(path ?? '', [...SECTIONS, ...PATHS]);
   return failed(`There is no setting '${path}'.${hint} "switchyard get" lists them all.`);
 }
 
 /** Changes one setting of the running Switchyard; the result is its new value. */
-export async function setSetting(input: Input): Promise<Outcome> {
+export async function setSetting(input: Input): Promise<CommandOutcome> {
   const { dataDirectory, words } = input;
   const [path = '', value = ''] = words;
   const tree = treeOf(path, value);
@@ -29,12 +32,16 @@ export async function setSetting(input: Input): Promise<Outcome> {
       EXIT.usage,
     );
   }
-  const asked = await ask(dataDirectory, { method: 'PATCH', path: 'settings', json: tree });
+  const asked = await ask<SettingsView>(dataDirectory, {
+    method: 'PATCH',
+    path: 'settings',
+    json: tree,
+  });
   if (asked.kind === 'failed') {
     const isKnown = asked.exitCode === EXIT.notRunning || PATHS.includes(path);
     return isKnown ? asked : failed(`${asked.message}${didYouMean(path, PATHS)}`);
   }
-  const view = chosen(asked.body as SettingsView, path);
+  const view = chosen(asked.body, path);
   return answer(view, textOf(view));
 }
 
@@ -74,6 +81,7 @@ function textOf(view: SettingsView): string {
 const SOURCES: Readonly<Record<SettingView['source'], string>> = {
   env: 'set by the environment',
   file: 'set',
+  keychain: 'keychain',
   default: 'default',
 };
 

@@ -2,19 +2,18 @@ import type { AgentView } from '#shared/agent.ts';
 import type { StatusReport, UpstreamReport } from '#shared/status.ts';
 import type { Input } from './command.ts';
 import { stateLine } from './commands.ts';
-import { answer, EXIT, type Outcome } from './outcome.ts';
+import { answer, EXIT, type CommandOutcome } from './outcome.ts';
 import { ask } from './running-app.ts';
 import { paint, type Paint } from './terminal.ts';
 
 /** Which upstreams can serve, and the state of this machine; exit code 1 if nothing can serve. */
-export async function status({ dataDirectory }: Input): Promise<Outcome> {
-  const asked = await ask(dataDirectory, { method: 'GET', path: 'status' });
+export async function status({ dataDirectory }: Input): Promise<CommandOutcome> {
+  const asked = await ask<StatusReport>(dataDirectory, { method: 'GET', path: 'status' });
   if (asked.kind === 'failed') return asked;
-  const { url } = asked;
-  const report = asked.body as unknown as StatusReport;
-  const agentAsked = await ask(dataDirectory, { method: 'GET', path: 'agent' });
+  const { url, body: report } = asked;
+  const agentAsked = await ask<AgentView>(dataDirectory, { method: 'GET', path: 'agent' });
   // 409 where the agent is switched off.
-  const agent = agentAsked.kind === 'answered' ? (agentAsked.body as unknown as AgentView) : null;
+  const agent = agentAsked.kind === 'answered' ? agentAsked.body : null;
   const data = { url, baseUrl: `${url}/v1`, status: report, agent };
   return answer(data, statusText(data, paint), report.ok ? EXIT.done : EXIT.failed);
 }

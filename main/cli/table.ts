@@ -1,5 +1,5 @@
 import { UPSTREAM_IDS } from '#shared/ids.ts';
-import { VERSION } from '../app/version.ts';
+import { VERSION } from '../app/package.ts';
 import { chat } from './chat.ts';
 import { type Command, JSON_OPTION, type Option } from './command.ts';
 import { leave, reset, setMode } from './commands.ts';
@@ -9,7 +9,7 @@ import { KEY_ACTIONS, keys } from './keys.ts';
 import { logs } from './logs.ts';
 import { models } from './models.ts';
 import { openWindow } from './open.ts';
-import { answer, type Outcome } from './outcome.ts';
+import { answer, type CommandOutcome } from './outcome.ts';
 import { pool, POOL_ACTIONS } from './pool.ts';
 import { ACTIONS, service } from './service/service.ts';
 import { getSettings, PATHS, SECTIONS, setSetting } from './settings.ts';
@@ -201,4 +201,4 @@ export function helpText(name: string | undefined): string {
   return command === undefined ? generalHelp(COMMANDS, VERSION) : commandHelp(command);
 }
 
-const text = (printed: string): Promise<Outcome> => Promise.resolve(answer(null, printed));
+const text = (printed: string): Promise<CommandOutcome> => Promise.resolve(answer(null, printed));

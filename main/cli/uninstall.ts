@@ -1,16 +1,55 @@
-import { uninstall } from '../app/uninstall.ts';
-import { PACKAGE_ROOT } from '../platform/package-root.ts';
+import { existsSync, readlinkSync, realpathSync, rmSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { PACKAGE_ROOT } from '../app/package.ts';
 import type { Input } from './command.ts';
-import { answer, failed, type Outcome } from './outcome.ts';
+import { answer, failed, type CommandOutcome } from './outcome.ts';
 import { findRunning } from './running-app.ts';
+import { removeOwnService } from './service/service.ts';
 
-/** Removes this program, but no settings. */
-export function runUninstall({ dataDirectory }: Input): Outcome {
+/** Removes this program and its service, but no settings. */
+export async function runUninstall(input: Input): Promise<CommandOutcome> {
+  const { dataDirectory } = input;
+  const service = await removeOwnService(input);
+  if (service?.kind === 'failed') return service;
   const running = findRunning(dataDirectory);
   if (running !== null) return failed(`Switchyard runs at ${running.url}: stop it first.`);
   const done = uninstall(PACKAGE_ROOT, process.platform);
   if (done.kind === 'refused') return failed(done.why);
-  const lines = done.paths.map((path) => `Removed ${path}`);
+  const removed = service === null ? [] : ['Removed its service'];
+  const lines = [...removed, ...done.paths.map((path) => `Removed ${path}`)];
   const text = [...lines, `Settings and keys are still in ${dataDirectory}.`].join('\n');
   return answer({ removed: done.paths, dataDirectory }, text);
+}
+
+type Uninstalled =
+  | { readonly kind: 'removed'; readonly paths: readonly string[] }
+  /** `why` says what to do instead. */
+  | { readonly kind: 'refused'; readonly why: string };
+
+/** Removes the installation that npm made at `root` with a `--global` or `--prefix` install, and its command. */
+function uninstall(root: string, platform: NodeJS.Platform): Uninstalled {
+  const modules = dirname(root);
+  const isWindows = platform === 'win32';
+  const above = dirname(modules);
+  const isGlobal = basename(modules) === 'node_modules' && (isWindows || basename(above) === 'lib');
+  if (!isGlobal) {
+    const why = `Switchyard in ${root} was not installed as a program: delete that folder yourself.`;
+    return { kind: 'refused', why };
+  }
+  const prefix = isWindows ? above : dirname(above);
+  const commands = isWindows
+    ? ['switchyard', 'switchyard.cmd', 'switchyard.ps1'].map((name) => join(prefix, name))
+    : [join(prefix, 'bin/switchyard')].filter((path) => leadsInto(path, root));
+  const paths = [...commands.filter((path) => existsSync(path)), root];
+  for (const path of paths) rmSync(path, { recursive: true, force: true });
+  return { kind: 'removed', paths };
+}
+
+/** Whether the command is this installation's own. */
+function leadsInto(link: string, root: string): boolean {
+  try {
+    return resolve(realpathSync(dirname(link)), readlinkSync(link)).startsWith(root);
+  } catch {
+    return false;
+  }
 }

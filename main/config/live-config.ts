@@ -1,8 +1,17 @@
 import { isObject } from '#shared/objects.ts';
 import type { SettingSource, SettingsView } from '#shared/settings.ts';
+import { messageOf } from '../platform/errors.ts';
 import { type LoadedConfig, openToTheNetwork } from './load.ts';
 import { ownAddresses } from './own-addresses.ts';
-import { type Config, ENTRIES, type Entry, ENV_PREFIX, type SettingChange } from './schema.ts';
+import {
+  type Config,
+  ENTRIES,
+  type Entry,
+  ENV_PREFIX,
+  type SettingChange,
+  valueAt,
+} from './schema.ts';
+import type { SecretBox } from '../platform/secret-box.ts';
 import { writeSettings } from './settings-file.ts';
 import { settingsView } from './settings-view.ts';
 
@@ -20,31 +29,60 @@ export interface LiveConfig {
   view(): SettingsView;
   /** Takes all changes of the tree or none: written first, then in force. */
   patch(tree: unknown): Patched;
+  /** Keeps secrets sealed by this box from now on, or plain without one; moves those that are saved. */
+  keepSecretsIn(box: SecretBox | null): Patched;
+}
+
+interface ConfigFiles {
+  readonly directory: string;
+  readonly hasNamedKeys: () => boolean;
+  /** Left out where secrets are kept as they are. */
+  readonly secretBox?: SecretBox | null;
 }
 
 /** `changed` is called for each replacement. */
 export function createLiveConfig(
   loaded: LoadedConfig,
-  { directory, hasNamedKeys }: { readonly directory: string; readonly hasNamedKeys: () => boolean },
+  { directory, hasNamedKeys, secretBox = null }: ConfigFiles,
   changed: (now: Config, before: Config) => void,
 ): LiveConfig {
   let { config } = loaded;
+  let box = secretBox;
   const sources = new Map<string, SettingSource>(loaded.sources);
+
+  /** Null once the changes are on disk. */
+  function write(changes: readonly SettingChange[]): Patched | null {
+    try {
+      writeSettings(directory, changes, box);
+    } catch (error) {
+      const message = `The settings file could not be written: ${messageOf(error)}`;
+      return { kind: 'unwritten', message };
+    }
+    for (const { entry, value } of changes) {
+      const saved = entry.setting.secret && box !== null ? 'keychain' : 'file';
+      sources.set(entry.path, value === undefined ? 'default' : saved);
+    }
+    return null;
+  }
+
   return {
     current: () => config,
     view: () => settingsView(config, sources),
+    keepSecretsIn(next) {
+      const before = box;
+      box = next;
+      const moved = ENTRIES.filter(({ path }) => sources.get(path) === (box ? 'file' : 'keychain'))
+        .filter(({ setting }) => setting.secret)
+        .map((entry) => ({ entry, value: valueAt(config, entry) }));
+      const failure = moved.length === 0 ? null : write(moved);
+      if (failure !== null) box = before;
+      return failure ?? { kind: 'patched' };
+    },
     patch(tree) {
       const plan = planPatch(tree, { config, sources, hasNamedKeys: hasNamedKeys() });
       if (plan.kind === 'refused') return plan;
-      try {
-        writeSettings(directory, plan.changes);
-      } catch (error) {
-        const why = error instanceof Error ? error.message : 'unknown error';
-        return { kind: 'unwritten', message: `The settings file could not be written: ${why}` };
-      }
-      for (const { entry, value } of plan.changes) {
-        sources.set(entry.path, value === undefined ? 'default' : 'file');
-      }
+      const failure = write(plan.changes);
+      if (failure !== null) return failure;
       const before = config;
       config = plan.config;
       changed(config, before);

@@ -26,12 +26,14 @@ export interface RefusedConfig {
 
 /**
  * Settles every setting: environment, else settings file, else default.
- * A bad value in the environment refuses the start; it never silently becomes a default.
+ * A bad value in the environment refuses the start; it never silently becomes a default. `sealed` are the paths of
+ * the secrets in the file that a key of the keychain has opened.
  */
 export function loadConfig(
   env: Readonly<Record<string, string | undefined>>,
   file: SettingsTree,
   keyFile: KeyFile = NO_KEYS,
+  sealed: ReadonlySet<string> = new Set(),
 ): LoadedConfig | RefusedConfig {
   const problems: string[] = keyFile.kind === 'unreadable' ? [keyFile.problem] : [];
   const namedKeys = keyFile.kind === 'keys' ? keyFile.keys : [];
@@ -42,7 +44,8 @@ export function loadConfig(
     if (settled.kind === 'bad') problems.push(settled.problem);
     else {
       (sections[entry.section] ??= {})[entry.key] = settled.value;
-      sources.set(entry.path, settled.source);
+      const isSealed = settled.source === 'file' && sealed.has(entry.path);
+      sources.set(entry.path, isSealed ? 'keychain' : settled.source);
     }
   }
   // Every key of the table was filled above, each with a value that its own schema accepted.

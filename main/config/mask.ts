@@ -12,7 +12,7 @@ export function maskUrl(address: string): string {
 }
 
 /**
- * Text that is no good value, shown to its owner: were it meant as an address, everything before its
+ * A value that was refused, shown to its owner: had it been meant as an address, everything before its
  * last `@` may be a password and everything behind a `?` a key.
  */
 export function maskMistyped(text: string): string {

@@ -1,6 +1,8 @@
 import { AGENT_PORTS } from '#shared/agent.ts';
+import { LIMIT_SETTINGS } from './limit-settings.ts';
 import { LOG_SETTINGS } from './log-settings.ts';
 import { POOL_SETTINGS } from './pool-settings.ts';
+import { CURRENCY, priceSettings } from './price-settings.ts';
 import * as kinds from './setting-types.ts';
 import { atStart, optional, setting, type Setting } from './setting-types.ts';
 import { MODEL_FALLBACK, MODELS_MEANING, PREFILL, PROTOCOLS } from './upstream-choices.ts';
@@ -41,6 +43,7 @@ function remote(prefix: string, address: string, timeoutMs: number, timeout = TI
       'Stream from the upstream even if the app does not: failures show early.',
     ),
     prefill: setting(`${prefix}_PREFILL`, PREFILL, 'auto', PREFILL_MEANING),
+    ...priceSettings(prefix),
     protocols: setting(`${prefix}_PROTOCOLS`, PROTOCOLS, 'auto', PROTOCOLS_MEANING),
   };
 }
@@ -238,24 +241,8 @@ export const SETTINGS = {
       [],
       'Web pages and app schemes that may call the gateway: https://chat.example.com, http://localhost:*, app://obsidian.md.',
     ),
-    maxBodyBytes: setting(
-      'MAX_BODY_BYTES',
-      kinds.byteCount,
-      33_554_432,
-      'Larger request bodies are refused.',
-    ),
-    maxBodiesInFlightBytes: setting(
-      'MAX_BODIES_IN_FLIGHT_BYTES',
-      kinds.memoryBytes,
-      268_435_456,
-      'Memory for all requests in flight, each body counted twice; beyond it apps get 503 and Retry-After.',
-    ),
-    maxConcurrentRequests: setting(
-      'MAX_CONCURRENT_REQUESTS',
-      kinds.count,
-      5000,
-      'Chat requests that run at the same time; more wait for up to 10 s, each app in turn, then get 503.',
-    ),
+    ...LIMIT_SETTINGS,
+    currency: CURRENCY,
     ...POOL_SETTINGS,
     ...LOG_SETTINGS,
   },

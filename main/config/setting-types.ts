@@ -46,7 +46,7 @@ const SECRET_KINDS: ReadonlySet<SettingKind> = new Set(['secret', 'secrets', 'he
 export interface Kind<T> {
   readonly name: SettingKind;
   readonly schema: z.ZodType<T>;
-  /** Text to the JSON value that `schema` then judges; text that is no such value comes back as it is. */
+  /** Text to the JSON value that `schema` then judges; text that cannot be one is returned as it is. */
   readonly fromText: (text: string) => unknown;
   /** For error messages: "a whole number from 1 to 5". */
   readonly allowed: string;
@@ -87,6 +87,13 @@ export const percent: Kind<number> = {
   schema: z.number().min(0).max(100),
   fromText: (text) => asNumber(text.replace(/\s*%$/, '')),
   allowed: 'a percentage from 0 to 100',
+};
+
+export const amount: Kind<number> = {
+  name: 'amount',
+  schema: z.number().min(0).max(1_000_000),
+  fromText: asNumber,
+  allowed: 'a number from 0 to 1000000, such as 2.5',
 };
 
 export const ports: Kind<readonly number[]> = {

@@ -3,6 +3,7 @@ import { basename, join } from 'node:path';
 import { isObject } from '#shared/objects.ts';
 import { asideName, readTextFile, replaceFiles } from '../platform/files.ts';
 import { ENTRIES, type SettingChange } from './schema.ts';
+import type { SecretBox } from '../platform/secret-box.ts';
 
 export type SettingsTree = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
@@ -14,28 +15,80 @@ interface FileContents {
   readonly warnings: readonly string[];
 }
 
-/**
- * Reads both settings files. A file that is no JSON object, or holds a value that is not allowed, is
- * set aside as `<name>.bad-<time>` with a warning, so that the app starts and nothing is lost.
- */
-export function readSettings(directory: string, nowMs: number): FileContents {
-  const settings = readOne(directory, FILES.settings, nowMs);
-  const secrets = readOne(directory, FILES.secrets, nowMs);
-  return {
-    tree: merge(settings.tree, secrets.tree),
-    warnings: [...settings.warnings, ...secrets.warnings],
-  };
+export interface SavedSettings extends FileContents {
+  /** Paths of the secrets that the box has opened. */
+  readonly sealed: ReadonlySet<string>;
+  /** Paths of the secrets that it could not open; they count as not set, and stay in the file. */
+  readonly lost: readonly string[];
 }
 
 /**
- * Writes changes, each file atomically and keeping what it does not know: secrets to `secrets.json`,
- * everything else to `settings.json`. Throws what the disk says.
+ * Reads both settings files; without a box, sealed secrets are lost. A file that is not a JSON object, or holds a
+ * value that is not allowed, is set aside as `<name>.bad-<time>` with a warning, so that the app starts and nothing
+ * is lost.
  */
-export function writeSettings(directory: string, changes: readonly SettingChange[]): void {
+export function readSettings(
+  directory: string,
+  nowMs: number,
+  box: SecretBox | null = null,
+): SavedSettings {
+  const settings = readOne(directory, FILES.settings, nowMs);
+  const secrets = readOne(directory, FILES.secrets, nowMs);
+  const { tree, sealed, lost } = unsealed(secrets.tree, box);
+  return {
+    tree: merge(settings.tree, tree),
+    warnings: [...settings.warnings, ...secrets.warnings, ...lost.map(lostText)],
+    sealed,
+    lost,
+  };
+}
+
+const lostText = (path: string) =>
+  `${path} is sealed with a key of the keychain that cannot be had here: enter it again. The app's menu can keep keys in the file instead.`;
+
+/** As `secrets.json` holds a sealed value. */
+const isSealed = (value: unknown): value is { readonly sealed: string } =>
+  isObject(value) && typeof value['sealed'] === 'string';
+
+function unsealed(
+  tree: SettingsTree,
+  box: SecretBox | null,
+): Pick<SavedSettings, 'tree' | 'sealed' | 'lost'> {
+  const plain: Record<string, Record<string, unknown>> = {};
+  const sealed = new Set<string>();
+  const lost: string[] = [];
+  for (const [section, keys] of Object.entries(tree)) {
+    for (const [key, value] of Object.entries(keys)) {
+      const path = `${section}.${key}`;
+      const text = isSealed(value) ? (box?.open(path, value.sealed) ?? null) : null;
+      if (isSealed(value) && text === null) {
+        lost.push(path);
+        continue;
+      }
+      if (text !== null) sealed.add(path);
+      (plain[section] ??= {})[key] = text === null ? value : JSON.parse(text);
+    }
+  }
+  return { tree: plain, sealed, lost };
+}
+
+/**
+ * Writes changes, each file atomically and keeping what it does not know: secrets to `secrets.json`, sealed where
+ * there is a box, everything else to `settings.json`. Throws what the disk says.
+ */
+export function writeSettings(
+  directory: string,
+  changes: readonly SettingChange[],
+  box: SecretBox | null = null,
+): void {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const isSecret = ({ entry }: SettingChange) => entry.setting.secret;
+  const stored = ({ entry, value }: SettingChange): SettingChange => {
+    if (box === null || value === undefined) return { entry, value };
+    return { entry, value: { sealed: box.seal(entry.path, JSON.stringify(value)) } };
+  };
   const parts = [
-    { path: join(directory, FILES.secrets), changes: changes.filter(isSecret) },
+    { path: join(directory, FILES.secrets), changes: changes.filter(isSecret).map(stored) },
     {
       path: join(directory, FILES.settings),
       changes: changes.filter((change) => !isSecret(change)),
@@ -100,6 +153,7 @@ function isTree(value: unknown): value is SettingsTree {
 function firstProblem(tree: SettingsTree): string | null {
   const bad = ENTRIES.find(({ section, key, setting }) => {
     const value = tree[section]?.[key];
+    if (setting.secret && isSealed(value)) return false;
     return value !== undefined && value !== null && !setting.kind.schema.safeParse(value).success;
   });
   return bad === undefined ? null : `${bad.path} must be ${bad.setting.kind.allowed}`;

@@ -10,6 +10,7 @@ import { loadConfig } from '../config/load.ts';
 import { systemClock } from '../platform/clock.ts';
 import { silentLog } from '../platform/log.ts';
 import { openStore } from '../registry/store/open-store.ts';
+import { openUsageStore } from '../gateway/usage/store.ts';
 import { DEMO_MODEL } from './answers.ts';
 import { createDemoEngine, type DemoEngine } from './engine.ts';
 import {
@@ -81,7 +82,13 @@ async function startHostOn(
   const demo = { routes: faultRoutes(faults), view: () => ({ faults: faults.view() }) };
   const host = await createHost(
     { loaded, dataDirectory, windowDirectory: WINDOW_DIRECTORY, demo },
-    { openStore, clock: systemClock, random: Math.random, log: silentLog },
+    {
+      openStore,
+      openUsage: openUsageStore,
+      clock: systemClock,
+      random: Math.random,
+      log: silentLog,
+    },
   );
   return { host, ...(await host.start()) };
 }

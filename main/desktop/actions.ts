@@ -1,12 +1,15 @@
 import type { AgentWish } from '#shared/agent.ts';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
-import type { Change, ElectronApi, HostApi } from './electron-api.ts';
-import type { LoginItem } from './login-item.ts';
-import type { MenuAction } from './menus.ts';
+import type { ChangeResult } from '#shared/settings.ts';
+import { messageOf } from '../platform/errors.ts';
+import type { ElectronApi } from './electron-api.ts';
+import type { HostApi } from './host-api.ts';
+import type { MenuAction } from './menu-entry.ts';
 import type { TrayFacts } from './serving-summary.ts';
-import { isOwnPage, type MainWindow } from './window.ts';
+import { createSystemActions, type SystemActionDeps } from './system-actions.ts';
+import { isOwnPage } from './window.ts';
 
-export interface ActionDeps {
+export interface ActionDeps extends SystemActionDeps {
   readonly electron: Pick<ElectronApi, 'app' | 'clipboard' | 'shell'>;
   readonly host: Pick<
     HostApi,
@@ -14,24 +17,24 @@ export interface ActionDeps {
   >;
   readonly ownOrigin: string;
   readonly facts: () => TrayFacts;
-  readonly window: MainWindow;
-  readonly loginItem: LoginItem;
   readonly logsDirectory: string;
-  /** Called after each change, failed or not, so that the tray shows the real state. */
-  readonly onSettled: () => void;
 }
 
 /** Runs menu entries; a failure is shown in a message box. */
 export function createActions(deps: ActionDeps): (action: MenuAction) => void {
-  const { electron, host, facts, loginItem, logsDirectory, ownOrigin, window } = deps;
+  const { electron, host, facts, logsDirectory, ownOrigin, window } = deps;
 
   function report(title: string, action: Promise<void>): void {
     action.catch((error: unknown) =>
-      window.showError(title, error instanceof Error ? error.message : String(error)),
+      window.show({
+        type: 'error',
+        message: title,
+        detail: messageOf(error),
+      }),
     );
   }
 
-  async function settle(change: Promise<Change | void>): Promise<void> {
+  async function settle(change: Promise<ChangeResult | void>): Promise<void> {
     try {
       const result = await change;
       if (result?.ok === false) throw new Error(result.message);
@@ -52,11 +55,10 @@ export function createActions(deps: ActionDeps): (action: MenuAction) => void {
     if (failure !== '') throw new Error(`${logsDirectory}: ${failure}`);
   }
 
-  const toggleLoginItem = async () => Promise.resolve(loginItem.set(!loginItem.isOn()));
   const setMachine = (wish: AgentWish) =>
     report('The machine did not change its mode', settle(host.setMachine(wish)));
 
-  const runs: Readonly<Record<Exclude<MenuAction, `reset ${string}`>, () => void>> = {
+  const runs: Readonly<Record<Exclude<MenuAction, `${string} ${string}`>, () => void>> = {
     'copy-base-url': () =>
       report('The base URL was not copied', electron.clipboard.writeText(facts().app.baseUrl)),
     'open-window': () => window.open(),
@@ -74,17 +76,25 @@ export function createActions(deps: ActionDeps): (action: MenuAction) => void {
         'Zero-spend mode was not changed',
         settle(host.setForceZero(!facts().status.forceZero)),
       ),
-    'toggle-login-item': () => report('Start at login was not changed', settle(toggleLoginItem())),
+    'open-diagnostics': () => window.open('settings/about'),
+    'open-failed-machines': () => window.open('providers/failed'),
+    ...createSystemActions(deps, (title, change) => report(title, settle(change))),
+    about: () => electron.app.showAboutPanel(),
     quit: () => electron.app.quit(),
   };
 
   return (action) => {
-    const id = UPSTREAM_IDS.find((each) => action === `reset ${each}`);
-    if (id === undefined) {
-      runs[action as keyof typeof runs]();
-      return;
+    for (const id of UPSTREAM_IDS) {
+      if (action === `configure ${id}`) {
+        window.open(`settings/${id}`);
+        return;
+      }
+      if (action === `reset ${id}`) {
+        host.resetCircuit(id);
+        deps.onSettled();
+        return;
+      }
     }
-    host.resetCircuit(id);
-    deps.onSettled();
+    runs[action as keyof typeof runs]();
   };
 }

@@ -1,25 +1,39 @@
-import type { Clock } from '../platform/clock.ts';
-import type { AppApi, HostApi } from './electron-api.ts';
+import type { AppApi } from './electron-api.ts';
+import { waitAfterCrashes } from './crash-start.ts';
+import { createCrashHandler } from './crashes.ts';
+import { startAction } from './command-line.ts';
 import { HIDDEN_SWITCH } from './login-item.ts';
-import { attachedMenu } from './menus.ts';
-import { openShell, type Shell, type ShellDeps } from './shell.ts';
+import { attachedMenu } from './menu-bar.ts';
+import { openShell, type OwnHost, type Shell, type ShellDeps } from './shell.ts';
+import { askAfterFailure, messageOf } from './start-failure.ts';
 import { handleEnd } from './shutdown.ts';
-import { createMainWindow } from './window.ts';
+import { createMainWindow, type WindowView } from './window.ts';
 
 interface DesktopDeps extends ShellDeps {
   /** Called first, because the single-instance lock lies in the directory that it sets. */
   readonly claimData: () => void;
-  /** Called in the first instance only; throws with a message for people. */
-  readonly compose: () => Composed | Promise<Composed>;
+  /** Called in the first instance only; throws with a message for people. `port` is one to save and to use. */
+  readonly compose: (port: number | null) => Composed | Promise<Composed>;
+  readonly otherPort: (error: unknown) => Promise<number | null>;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly clock: Clock;
+  readonly argv: readonly string[];
+  /** Calls the listener for an error that nothing has caught. */
+  readonly onUncaught: (listener: (error: unknown) => void) => void;
+  readonly versions: Versions;
   /** Where the owner can correct a setting that keeps the gateway from starting. */
   readonly dataDirectory: string;
 }
 
+interface Versions {
+  readonly app: string;
+  readonly electron?: string | undefined;
+  readonly chrome?: string | undefined;
+  readonly node: string;
+}
+
 /** What the window is to show. */
 export type Composed =
-  | { readonly kind: 'own'; readonly host: HostApi }
+  | ({ readonly kind: 'own' } & OwnHost)
   /** A gateway that another process runs; `link` opens its page with control, once. */
   | { readonly kind: 'elsewhere'; readonly link: string };
 
@@ -36,52 +50,57 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
   app.enableSandbox();
   // Windows groups taskbar entries and toasts by it; electron-builder.yml has the same.
   app.setAppUserModelId('io.github.switchyard');
-  if (!app.requestSingleInstanceLock()) {
+  const action = startAction(deps.argv);
+  // A first instance that is asked to quit has nothing to end, and a second one has handed its arguments over.
+  if (!app.requestSingleInstanceLock() || action === 'quit') {
     app.quit();
     return;
   }
 
   let shell: Shell | null = null;
-  let open = (): void => shell?.window.open();
-  app.on('second-instance', () => open());
+  let open = (view: WindowView | null = null): void => shell?.window.open(view);
+  app.on('second-instance', (_event, argv) => {
+    const asked = startAction(argv);
+    if (asked === 'quit') app.quit();
+    else open(asked);
+  });
   app.on('activate', () => open());
   // Without a listener Electron quits with the last window, and the gateway with it.
   app.on('window-all-closed', () => undefined);
-  const endSession = handleEnd(deps.electron, deps.clock, () => shell);
+  const end = handleEnd(deps.electron, deps.clock, () => shell);
+
+  app.setAboutPanelOptions({
+    applicationName: 'Switchyard',
+    applicationVersion: versionText(deps.versions),
+    copyright: 'MIT licensed',
+  });
+
+  const isWindowOpen = () => shell?.window.isShown() ?? false;
+  deps.onUncaught(createCrashHandler({ ...deps, app, file: deps.crashFile, isWindowOpen }));
 
   await app.whenReady();
-  for (;;) {
+  const waited = await waitAfterCrashes({ ...deps, file: deps.crashFile });
+  if (waited === 'quit') {
+    app.exit(0);
+    return;
+  }
+  for (let port: number | null = null; ;) {
     try {
-      const composed = await deps.compose();
+      const composed = await deps.compose(port);
       if (composed.kind === 'elsewhere') open = attach(deps, composed.link);
-      else shell = openShell(deps, composed.host, await composed.host.start(), endSession);
+      else shell = openShell(deps, composed, await composed.host.start(), end);
       break;
     } catch (error) {
-      if ((await askAfterFailure(error)) === 'quit') {
+      const choice = await askAfterFailure(deps, error);
+      if (choice.kind === 'quit') {
         app.exit(1);
         return;
       }
+      port = choice.kind === 'port' ? choice.port : null;
     }
   }
   if (isStartedHidden(app)) app.dock?.hide();
-  else open();
-
-  /** Nothing runs yet, so a box without a window blocks nobody. */
-  async function askAfterFailure(error: unknown): Promise<'retry' | 'quit'> {
-    for (;;) {
-      const { response } = await dialog.showMessageBox({
-        type: 'error',
-        message: 'Switchyard could not start',
-        detail: `${messageOf(error)}\n\nSettings are in ${deps.dataDirectory}.`,
-        buttons: ['Try again', 'Open settings folder', 'Quit'],
-        defaultId: 0,
-        cancelId: 2,
-      });
-      if (response === 0) return 'retry';
-      if (response === 2) return 'quit';
-      await deps.electron.shell.openPath(deps.dataDirectory);
-    }
-  }
+  else open(action);
 
   function fail(error: unknown): void {
     dialog.showErrorBox('Switchyard could not start', startFailure(error));
@@ -90,7 +109,7 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
 }
 
 /** The window of a gateway that runs in another process; no tray, and the app ends with the window. */
-function attach(deps: DesktopDeps, link: string): () => void {
+function attach(deps: DesktopDeps, link: string): (view?: WindowView | null) => void {
   const { electron, platform, iconsDirectory, savedWindow: saved } = deps;
   const window = createMainWindow({
     electron,
@@ -101,10 +120,12 @@ function attach(deps: DesktopDeps, link: string): () => void {
     hasTrayPanel: null,
     saved,
     onSessionEnd: () => undefined,
+    log: () => undefined,
+    onGone: () => electron.app.exit(1),
   });
   electron.app.on('window-all-closed', () => electron.app.exit(0));
   electron.Menu.setApplicationMenu(electron.Menu.buildFromTemplate(attachedMenu(platform)));
-  return () => window.open();
+  return (view) => window.open(view);
 }
 
 /** Started by the system at login, which opens no window. */
@@ -129,10 +150,9 @@ function refuseUnsandboxed(
   );
 }
 
+const versionText = ({ app, electron, chrome, node }: Versions) =>
+  `${app} (Electron ${electron ?? '-'}, Chromium ${chrome ?? '-'}, Node ${node})`;
+
 function startFailure(error: unknown): string {
   return `${messageOf(error)}\n\nNothing is running now. Fix that and start Switchyard again.`;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

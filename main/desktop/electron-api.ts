@@ -8,6 +8,10 @@ import type {
   Dock,
   Dialog,
   ForkOptions,
+  Notification,
+  NotificationConstructorOptions,
+  PowerSaveBlocker,
+  SafeStorage,
   MenuItemConstructorOptions,
   MessageBoxOptions,
   MessageBoxReturnValue,
@@ -15,10 +19,6 @@ import type {
   Shell,
   Tray,
 } from 'electron';
-import type { AgentWish } from '#shared/agent.ts';
-import type { UpstreamId } from '#shared/ids.ts';
-import type { LiveEvent, LiveSnapshot } from '#shared/live.ts';
-import type { MachineMode } from './serving-summary.ts';
 
 // Electron's `on` has dozens of overloads that return the whole object, which no fake can satisfy. The few
 // events in use are declared here; main/electron.ts passes the real module, so that the compiler checks
@@ -26,6 +26,12 @@ import type { MachineMode } from './serving-summary.ts';
 
 interface Cancelable {
   preventDefault(): void;
+}
+
+/** How a process of Chromium's ended; `killed` where somebody ended it. */
+export interface ProcessEnd {
+  readonly reason: string;
+  readonly exitCode: number;
 }
 
 interface Navigation extends Cancelable {
@@ -42,11 +48,21 @@ export interface AppApi extends Pick<
   | 'getLoginItemSettings'
   | 'setLoginItemSettings'
   | 'setAppUserModelId'
+  | 'setAboutPanelOptions'
+  | 'showAboutPanel'
+  | 'relaunch'
 > {
   /** macOS only. */
   readonly dock?: Pick<Dock, 'hide' | 'show'> | undefined;
   readonly commandLine: Pick<CommandLine, 'hasSwitch'>;
-  on(event: 'second-instance', listener: () => void): unknown;
+  on(
+    event: 'second-instance',
+    listener: (event: unknown, argv: readonly string[]) => void,
+  ): unknown;
+  on(
+    event: 'child-process-gone',
+    listener: (event: unknown, details: ProcessEnd & { readonly type: string }) => void,
+  ): unknown;
   on(event: 'activate', listener: () => void): unknown;
   on(event: 'window-all-closed', listener: () => void): unknown;
   on(event: 'before-quit', listener: (event: Cancelable) => void): unknown;
@@ -73,7 +89,10 @@ export interface ContentsApi {
   on(event: 'will-frame-navigate', listener: (navigation: Navigation) => void): unknown;
   on(event: 'will-redirect', listener: (navigation: Navigation) => void): unknown;
   on(event: 'will-attach-webview', listener: (event: Cancelable) => void): unknown;
-  on(event: 'render-process-gone', listener: () => void): unknown;
+  on(
+    event: 'render-process-gone',
+    listener: (event: unknown, details: ProcessEnd) => void,
+  ): unknown;
 }
 
 export interface WindowApi extends Pick<
@@ -85,6 +104,7 @@ export interface WindowApi extends Pick<
   | 'minimize'
   | 'restore'
   | 'isMinimized'
+  | 'isVisible'
   | 'isDestroyed'
   | 'getNormalBounds'
   | 'isMaximized'
@@ -96,6 +116,9 @@ export interface WindowApi extends Pick<
   on(event: 'close', listener: (event: Cancelable) => void): unknown;
   on(event: 'show', listener: () => void): unknown;
   on(event: 'hide', listener: () => void): unknown;
+  /** The page has not answered for 30 s. */
+  on(event: 'unresponsive', listener: () => void): unknown;
+  on(event: 'responsive', listener: () => void): unknown;
   /** Windows only: the session ends now, whatever the app does. */
   on(event: 'session-end', listener: () => void): unknown;
 }
@@ -106,6 +129,24 @@ export interface PowerApi {
    * the event, its types do not.
    */
   on(event: 'shutdown', listener: (event?: Cancelable) => void): unknown;
+  on(event: 'suspend', listener: () => void): unknown;
+  on(event: 'resume', listener: () => void): unknown;
+}
+
+export type PowerBlockerApi = Pick<PowerSaveBlocker, 'start' | 'stop'>;
+
+export type SafeStorageApi = Pick<
+  SafeStorage,
+  | 'decryptStringAsync'
+  | 'encryptStringAsync'
+  | 'getSelectedStorageBackend'
+  | 'isAsyncEncryptionAvailable'
+>;
+
+export interface NotificationApi extends Pick<Notification, 'show'> {
+  on(event: 'click', listener: () => void): unknown;
+  /** A button of it; Linux may show none. */
+  on(event: 'action', listener: () => void): unknown;
 }
 
 interface UtilityChild {
@@ -147,7 +188,7 @@ interface DialogApi extends Pick<Dialog, 'showErrorBox'> {
   showMessageBox(
     window: Pick<BaseWindow, 'isDestroyed'>,
     options: MessageBoxOptions,
-  ): Promise<unknown>;
+  ): Promise<MessageBoxReturnValue>;
   showMessageBox(options: MessageBoxOptions): Promise<MessageBoxReturnValue>;
 }
 
@@ -169,33 +210,11 @@ export interface ElectronApi {
   readonly dialog: DialogApi;
   readonly shell: Pick<Shell, 'openExternal' | 'openPath'>;
   readonly powerMonitor: PowerApi;
+  readonly powerSaveBlocker: PowerBlockerApi;
+  readonly Notification: {
+    new (options: NotificationConstructorOptions): NotificationApi;
+    isSupported(): boolean;
+  };
   readonly screen: ScreenApi;
   readonly clipboard: Pick<Clipboard, 'writeText'>;
-}
-
-export interface Addresses {
-  /** The window's page, such as `http://127.0.0.1:47900`. */
-  readonly url: string;
-  /** For apps, such as `http://localhost:47900/v1`. */
-  readonly baseUrl: string;
-}
-
-/** A refusal explains itself to people. */
-export type Change = { readonly ok: true } | { readonly ok: false; readonly message: string };
-
-/** The part of the host that the desktop shell may use. */
-export interface HostApi {
-  /** Rejects with a message for people, such as a port that is taken. */
-  start(): Promise<Addresses>;
-  /** Running requests may finish for `graceMs`, 30 s by default. */
-  stop(graceMs?: number): Promise<void>;
-  snapshot(): LiveSnapshot;
-  subscribe(listener: (event: LiveEvent) => void): () => void;
-  setWarmup(enabled: boolean): Promise<Change>;
-  setForceZero(enabled: boolean): Promise<Change>;
-  machine(): MachineMode;
-  setMachine(wish: AgentWish): Promise<void>;
-  resetCircuit(id: UpstreamId): void;
-  /** The window's address with a new one-time code, which the page exchanges for a control session. */
-  controlLink(): string;
 }

@@ -1,15 +1,18 @@
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { replaceFile } from '../platform/files.ts';
+import { readTextFile, replaceFile } from '../platform/files.ts';
 import type { AppApi } from './electron-api.ts';
 
 /** Starts the app without opening its window. */
 export const HIDDEN_SWITCH = 'hidden';
 
+/** `needs approval`: by macOS; `held off`: by Windows, whose Task Manager has a switch of its own. */
+export type LoginItemState = 'on' | 'off' | 'needs approval' | 'held off';
+
 /** Start at login, as the system has it: its own settings may have changed it. */
 export interface LoginItem {
-  isOn(): boolean;
+  state(): LoginItemState;
   /** Throws with the system's message. */
   set(isOn: boolean): void;
 }
@@ -26,7 +29,12 @@ export function createLoginItem({ app, platform, env, execPath }: LoginItemDeps)
   if (platform === 'linux') return createAutostart(env, execPath);
   const args = [`--${HIDDEN_SWITCH}`];
   return {
-    isOn: () => app.getLoginItemSettings({ args }).openAtLogin,
+    state() {
+      const found = app.getLoginItemSettings({ args });
+      if (platform === 'darwin' && found.status === 'requires-approval') return 'needs approval';
+      if (!found.openAtLogin) return 'off';
+      return platform === 'win32' && !found.executableWillLaunchAtLogin ? 'held off' : 'on';
+    },
     set: (openAtLogin) => app.setLoginItemSettings({ openAtLogin, args }),
   };
 }
@@ -35,26 +43,43 @@ export function createLoginItem({ app, platform, env, execPath }: LoginItemDeps)
 function createAutostart(env: LoginItemDeps['env'], execPath: string): LoginItem {
   const configHome = env['XDG_CONFIG_HOME'] || join(env['HOME'] ?? homedir(), '.config');
   const path = join(configHome, 'autostart', 'io.github.switchyard.desktop');
-  return {
-    isOn() {
-      try {
-        return !/^(Hidden=true|X-GNOME-Autostart-enabled=false)\s*$/m.test(
-          readFileSync(path, 'utf8'),
-        );
-      } catch {
-        return false;
-      }
-    },
-    set(isOn) {
-      if (!isOn) {
-        rmSync(path, { force: true });
-        return;
-      }
-      mkdirSync(dirname(path), { recursive: true });
-      // An AppImage runs from a mount that is gone at the next login; APPIMAGE is the file itself.
-      replaceFile(path, desktopEntry(env['APPIMAGE'] ?? execPath));
-    },
+  const state = (): LoginItemState => {
+    const text = textOf(path);
+    return text === null || SWITCHED_OFF.test(text) ? 'off' : 'on';
   };
+  function set(isOn: boolean): void {
+    if (!isOn) {
+      rmSync(path, { force: true });
+      return;
+    }
+    mkdirSync(dirname(path), { recursive: true });
+    // An AppImage runs from a mount that is gone at the next login; APPIMAGE is the file itself.
+    replaceFile(path, desktopEntry(env['APPIMAGE'] ?? execPath));
+  }
+  try {
+    if (state() === 'on' && leadsNowhere(path)) set(true);
+  } catch {
+    // The disk would not take it; the menu shows the entry as it is.
+  }
+  return { state, set };
+}
+
+/** By the desktop's own settings. */
+const SWITCHED_OFF = /^(Hidden=true|X-GNOME-Autostart-enabled=false)\s*$/m;
+
+/** Null where there is none that can be read. */
+function textOf(path: string): string | null {
+  try {
+    return readTextFile(path);
+  } catch {
+    return null;
+  }
+}
+
+/** The entry names a program that is not there any more, such as an AppImage that was moved. */
+function leadsNowhere(path: string): boolean {
+  const [, named] = /^TryExec=(.*)$/m.exec(textOf(path) ?? '') ?? [];
+  return named !== undefined && !existsSync(named.replaceAll(String.raw`\\`, '\\'));
 }
 
 function desktopEntry(program: string): string {
@@ -63,8 +88,10 @@ function desktopEntry(program: string): string {
     'Type=Application',
     'Name=Switchyard',
     'Comment=LLM gateway in the tray',
+    // Once the program is gone, so is its start.
+    `TryExec=${program.replaceAll('\\', String.raw`\\`)}`,
     `Exec=${quoted(program)} --${HIDDEN_SWITCH}`,
-    'Icon=switchyard',
+    'Icon=switchyard-desktop',
     'Terminal=false',
     '',
   ].join('\n');

@@ -1,41 +1,16 @@
 import type { MenuItemConstructorOptions } from 'electron';
 import { assertNever } from '#shared/assert.ts';
-import type { UpstreamId } from '#shared/ids.ts';
+import type { WarmupState } from '#shared/status.ts';
 import {
   describeServing,
   displayName,
   isConfigured,
+  recentProblem,
   type TrayFacts,
   type TrayShape,
 } from './serving-summary.ts';
-
-export type MenuAction =
-  | 'copy-base-url'
-  | 'open-window'
-  | 'open-settings'
-  | 'open-browser'
-  | 'join-gateway'
-  | 'pause'
-  | 'drain'
-  | 'resume'
-  | 'toggle-warmup'
-  | 'toggle-zero-spend'
-  | `reset ${UpstreamId}`
-  | 'toggle-login-item'
-  | 'open-logs'
-  | 'quit';
-
-type MenuEntry =
-  | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'action'; readonly text: string; readonly action: MenuAction }
-  | {
-      readonly kind: 'switch';
-      readonly text: string;
-      readonly action: MenuAction;
-      readonly on: boolean;
-      readonly enabled: boolean;
-    }
-  | { readonly kind: 'separator' };
+import type { MenuAction, MenuEntry } from './menu-entry.ts';
+import { type SystemState, systemEntries, updateEntries } from './system-menu.ts';
 
 export interface TrayView {
   readonly shape: TrayShape;
@@ -46,11 +21,13 @@ export interface TrayView {
 export interface TrayState {
   readonly facts: TrayFacts;
   readonly phase: 'running' | 'quitting';
-  readonly startsAtLogin: boolean;
+  readonly system: SystemState;
 }
 
 /** Everything is in the menu, because clicks on the icon may never arrive. */
-export function trayView({ facts, phase, startsAtLogin }: TrayState): TrayView {
+export function trayView(state: TrayState): TrayView {
+  const { facts, phase, system } = state;
+  const problem = recentProblem(facts);
   const serving = describeServing(facts);
   if (phase === 'quitting') return quittingView(serving.inFlight);
   return {
@@ -58,6 +35,7 @@ export function trayView({ facts, phase, startsAtLogin }: TrayState): TrayView {
     line: serving.line,
     entries: [
       { kind: 'text', text: serving.line },
+      ...(problem === null ? [] : [{ kind: 'text' as const, text: problem }]),
       { kind: 'separator' },
       { kind: 'action', text: `Copy base URL (${facts.app.baseUrl})`, action: 'copy-base-url' },
       { kind: 'action', text: 'Open window', action: 'open-window' },
@@ -69,14 +47,12 @@ export function trayView({ facts, phase, startsAtLogin }: TrayState): TrayView {
       zeroSpendSwitch(facts),
       warmupSwitch(facts),
       { kind: 'separator' },
-      {
-        kind: 'switch',
-        text: 'Start at login',
-        action: 'toggle-login-item',
-        on: startsAtLogin,
-        enabled: true,
-      },
+      ...systemEntries(system),
+      { kind: 'separator' },
       { kind: 'action', text: 'Open logs', action: 'open-logs' },
+      { kind: 'action', text: 'Diagnostics', action: 'open-diagnostics' },
+      ...updateEntries(system.updates),
+      { kind: 'action', text: 'About Switchyard', action: 'about' },
       { kind: 'separator' },
       { kind: 'action', text: `Quit${inParentheses(serving.inFlight)}`, action: 'quit' },
     ],
@@ -135,8 +111,15 @@ function zeroSpendSwitch({ status }: TrayFacts): MenuEntry {
   };
 }
 
+const WARMUP_TEXTS: Readonly<Record<WarmupState, string>> = {
+  idle: '',
+  warming: ' (it is starting)',
+  ready: ' (it is ready)',
+  failed: ' (its last start failed)',
+};
+
 function warmupSwitch({ status, app }: TrayFacts): MenuEntry {
-  const text = 'Warm up on-demand automatically';
+  const text = `Warm up on-demand automatically${WARMUP_TEXTS[status.ondemand_warmup]}`;
   const configured = status.upstreams.some(
     (upstream) => upstream.id === 'ondemand' && isConfigured(upstream, status),
   );
@@ -190,51 +173,3 @@ export function menuTemplate(
 function literal(text: string): string {
   return text.replaceAll('&', '&&');
 }
-
-/**
- * The menu bar: the tray's actions for desktops without a tray, and none of the links and developer entries of
- * Electron's default menu.
- */
-export function appMenu(
-  platform: NodeJS.Platform,
-  act: (action: MenuAction) => void,
-): MenuItemConstructorOptions[] {
-  const own: MenuItemConstructorOptions[] = [
-    { label: 'Copy base URL', accelerator: 'CmdOrCtrl+Shift+C', click: () => act('copy-base-url') },
-    { label: 'Open in browser', click: () => act('open-browser') },
-    { label: 'Join a gateway…', click: () => act('join-gateway') },
-    { label: 'Settings…', accelerator: 'CmdOrCtrl+,', click: () => act('open-settings') },
-    { type: 'separator' },
-    { label: 'Quit', accelerator: 'CmdOrCtrl+Q', click: () => act('quit') },
-  ];
-  return [
-    // macOS titles the first menu with the app's name and looks for Hide and Services there.
-    platform === 'darwin' ? { role: 'appMenu' } : { label: 'Switchyard', submenu: own },
-    ...(platform === 'darwin' ? [{ label: 'Gateway', submenu: own.slice(0, 4) }] : []),
-    ...PAGE_MENUS,
-  ];
-}
-
-/** The menu bar of a window whose gateway runs in another process. */
-export function attachedMenu(platform: NodeJS.Platform): MenuItemConstructorOptions[] {
-  const app: MenuItemConstructorOptions =
-    platform === 'darwin'
-      ? { role: 'appMenu' }
-      : { label: 'Switchyard', submenu: [{ label: 'Close', role: 'quit' }] };
-  return [app, ...PAGE_MENUS];
-}
-
-const PAGE_MENUS: readonly MenuItemConstructorOptions[] = [
-  { role: 'editMenu' },
-  {
-    label: 'View',
-    submenu: [
-      { role: 'reload' },
-      { type: 'separator' },
-      { role: 'resetZoom' },
-      { role: 'zoomIn' },
-      { role: 'zoomOut' },
-    ],
-  },
-  { role: 'windowMenu' },
-];

@@ -6,7 +6,10 @@ import type { StatusReport, UpstreamReport } from '#shared/status.ts';
 export type MachineMode = AgentView['owner']['mode'] | null;
 
 /** The part of the live state that the tray shows. */
-export type TrayFacts = Pick<LiveSnapshot, 'status' | 'inFlight' | 'app'> & {
+export type TrayFacts = Pick<
+  LiveSnapshot,
+  'status' | 'inFlight' | 'sightings' | 'app' | 'providers'
+> & {
   readonly machine: MachineMode;
 };
 
@@ -42,17 +45,29 @@ export function foldFacts(
   machine: MachineMode,
 ): TrayFacts {
   const changed: LiveDelta | LiveSnapshot = event;
+  const providers = changed.providers ?? facts.providers;
   return {
     status: changed.status ?? facts.status,
     inFlight: changed.inFlight ?? facts.inFlight,
+    sightings: changed.sightings ?? facts.sightings,
     app: changed.app ?? facts.app,
+    ...(providers === undefined ? {} : { providers }),
     machine,
   };
 }
 
+/** Requests in progress. */
+export const runningRequests = ({ inFlight }: Pick<TrayFacts, 'inFlight'>): number =>
+  Object.values(inFlight).reduce((sum, count) => sum + count, 0);
+
+/** Why this machine serves nobody by its owner's wish; null where it does. */
+export const haltedBy = ({ machine }: Pick<TrayFacts, 'machine'>): string | null =>
+  machine === null || machine === 'on' ? null : HALTED[machine];
+
 /** Shape and text come from the same branch, so that they cannot contradict each other. */
-export function describeServing({ status, inFlight, machine }: TrayFacts): Serving {
-  const running = Object.values(inFlight).reduce((sum, count) => sum + count, 0);
+export function describeServing(facts: TrayFacts): Serving {
+  const { status } = facts;
+  const running = runningRequests(facts);
   const inFlightText = running > 0 ? ` · ${running} in flight` : '';
   const serving = (shape: TrayShape, text: string): Serving => ({
     shape,
@@ -62,7 +77,7 @@ export function describeServing({ status, inFlight, machine }: TrayFacts): Servi
   const configured = status.upstreams.filter((upstream) => isConfigured(upstream, status));
   if (configured.length === 0) return serving('off', 'Nothing is configured');
   const permitted = configured.filter(({ id }) => id === 'local' || !status.forceZero);
-  const halted = machine === null || machine === 'on' ? null : HALTED[machine];
+  const halted = haltedBy(facts);
   const isServing = status.ok && permitted.length > 0;
   if (!isServing && halted !== null) return serving('paused', `Not serving: ${halted}`);
   if (permitted.length === 0)
@@ -71,16 +86,29 @@ export function describeServing({ status, inFlight, machine }: TrayFacts): Servi
       'Not serving: only Local may serve in zero-spend mode, and there is none',
     );
   if (!status.ok) return serving('broken', `Not serving: ${whyNot(permitted, status)}`);
-  const server = permitted.find((upstream) => canServe(upstream, status));
-  const text = server === undefined ? 'Serving' : `Serving from ${displayName(server)}`;
+  return serving(...howItServes(permitted, facts));
+}
+
+/** While something can serve. */
+function howItServes(
+  permitted: readonly UpstreamReport[],
+  facts: TrayFacts,
+): readonly [TrayShape, string] {
+  const server = nextServer(permitted, facts);
+  if (server !== undefined && isFailing(server, facts)) {
+    const isDown = facts.sightings[server.id].kind === 'failed' && !server.circuit.consecutiveFails;
+    const how = isDown ? 'is down' : 'is failing';
+    return ['broken', `${displayName(server)} ${how}, and there is no fallback`];
+  }
+  const text = server === undefined ? 'Serving' : servingText(server, facts);
   const refused = permitted.find(({ skips }) =>
     skips.some(({ reason }) => reason === 'credentials'),
   );
-  if (refused !== undefined)
-    return serving('broken', `${text}; ${displayName(refused)} refuses our key`);
-  if (server !== undefined && server.id !== 'local')
-    return serving('fallback', halted === null ? text : `${text}; ${halted}`);
-  return halted === null ? serving('closed', text) : serving('paused', `${text}; ${halted}`);
+  if (refused !== undefined) return ['broken', `${text}; ${displayName(refused)} refuses our key`];
+  const isPaid = server !== undefined && server.id !== 'local';
+  const halted = haltedBy(facts);
+  if (halted === null) return [isPaid ? 'fallback' : 'closed', text];
+  return [isPaid ? 'fallback' : 'paused', `${text}; ${halted}`];
 }
 
 const HALTED = {
@@ -94,6 +122,55 @@ export function isConfigured({ id, baseUrl }: UpstreamReport, { local }: StatusR
   if (baseUrl !== null) return true;
   return id === 'local' && local.verified_count + local.pending_count + local.failed_count > 0;
 }
+
+/** As the window reads it: first one that is not known to fail, then one that is worth a try. */
+function nextServer(
+  permitted: readonly UpstreamReport[],
+  facts: TrayFacts,
+): UpstreamReport | undefined {
+  const able = permitted.filter((upstream) => canServe(upstream, facts.status));
+  return able.find((upstream) => !isFailing(upstream, facts)) ?? able[0];
+}
+
+/** Its last answer, to a request or a check, was a failure. */
+function isFailing({ id, circuit }: UpstreamReport, { sightings }: TrayFacts): boolean {
+  const sighting = sightings[id];
+  return (
+    sighting.kind === 'failed' || (circuit.consecutiveFails > 0 && sighting.kind !== 'answered')
+  );
+}
+
+function servingText(server: UpstreamReport, { status, sightings }: TrayFacts): string {
+  const name = displayName(server);
+  if (server.id === 'ondemand' && status.ondemand_warmup !== 'ready')
+    return status.ondemand_warmup === 'warming'
+      ? `${name} is starting up`
+      : `${name} is next (cold start)`;
+  if (sightings[server.id].kind === 'untested') return `${name} is next, but untested`;
+  return `Serving from ${name}`;
+}
+
+/** What went wrong last at an upstream that is not well, in its own words; null when all are. */
+export function recentProblem(facts: TrayFacts): string | null {
+  const failing = facts.status.upstreams
+    .filter((upstream) => upstream.circuit.open || isFailing(upstream, facts))
+    .filter((upstream) => isConfigured(upstream, facts.status))
+    .map((upstream) => ({ upstream, why: lastWords(upstream, facts) }))
+    .toSorted((a, b) => failedAt(b.upstream) - failedAt(a.upstream));
+  const [last] = failing;
+  return last === undefined
+    ? null
+    : shorten(`${displayName(last.upstream)}: ${last.why}`, LINE_MAX);
+}
+
+function lastWords({ id, circuit }: UpstreamReport, { sightings }: TrayFacts): string {
+  const sighting = sightings[id];
+  if (sighting.kind === 'failed' && sighting.by === 'check') return `${sighting.reason} (a check)`;
+  return circuit.lastError ?? 'keeps failing';
+}
+
+const failedAt = ({ circuit }: UpstreamReport): number =>
+  circuit.lastFailAt === null ? 0 : Date.parse(circuit.lastFailAt);
 
 function canServe(upstream: UpstreamReport, { local }: StatusReport): boolean {
   return upstream.healthy && (upstream.id !== 'local' || local.health === 'ok');

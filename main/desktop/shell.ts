@@ -1,9 +1,31 @@
+import type { Clock } from '../platform/clock.ts';
+import type { Log } from '../platform/log.ts';
 import { createActions } from './actions.ts';
-import type { Addresses, ElectronApi, HostApi } from './electron-api.ts';
+import { crashNotices } from './crash-start.ts';
+import type { AppApi, ElectronApi } from './electron-api.ts';
+import type { Addresses, HostApi } from './host-api.ts';
+import { createKeyStorage, type KeyStorage } from './key-storage.ts';
+import type { Keychain } from './keychain.ts';
 import type { LoginItem } from './login-item.ts';
-import { appMenu, trayView } from './menus.ts';
-import { foldFacts, type TrayFacts } from './serving-summary.ts';
+import { appMenu } from './menu-bar.ts';
+import { trayView } from './menus.ts';
+import { createNotifier, type Notifier } from './notifier.ts';
+import { childGone, lostKeys, noticesOf, pageGone } from './owner-notices.ts';
+import { createWakefulness, followSleep } from './power.ts';
+import type { MemoryFile, Preferences } from './preferences.ts';
+import { foldFacts, runningRequests, type TrayFacts } from './serving-summary.ts';
+import type { End } from './shutdown.ts';
+import type { SystemState } from './system-menu.ts';
+import type { TerminalCommand } from './terminal-command.ts';
+import { createThrottle } from './throttle.ts';
 import { createTray } from './tray.ts';
+import {
+  createUpdates,
+  type UpdateDeps,
+  type UpdateMeans,
+  type UpdaterApi,
+  type Updates,
+} from './updates.ts';
 import type { SavedWindowFile } from './window-bounds.ts';
 import { createMainWindow, type MainWindow } from './window.ts';
 
@@ -13,11 +35,25 @@ const TRAY_INTERVAL_MS = 250;
 export interface ShellDeps {
   readonly electron: ElectronApi;
   readonly platform: NodeJS.Platform;
+  readonly clock: Clock;
   readonly iconsDirectory: string;
   readonly hasTrayPanel: () => Promise<boolean>;
   readonly loginItem: LoginItem;
+  readonly terminalCommand: TerminalCommand | null;
+  readonly preferences: Preferences;
+  readonly crashFile: MemoryFile;
+  readonly updater: { readonly means: UpdateMeans; readonly load: () => Promise<UpdaterApi> };
   readonly logsDirectory: string;
   readonly savedWindow: SavedWindowFile;
+}
+
+/** A host of this process, with what was found while it was made. */
+export interface OwnHost {
+  readonly host: HostApi;
+  readonly keychain: Keychain;
+  /** Paths of the keys that the keychain does not open. */
+  readonly lostKeys: readonly string[];
+  readonly log: Log;
 }
 
 /** Tray, menus and window around a running host. */
@@ -28,13 +64,9 @@ export interface Shell {
 }
 
 /** Creates the tray and the menus; the window is created when it is first opened. */
-export function openShell(
-  deps: ShellDeps,
-  host: HostApi,
-  addresses: Addresses,
-  onSessionEnd: () => void,
-): Shell {
-  const { electron, platform, iconsDirectory, hasTrayPanel, loginItem, logsDirectory } = deps;
+export function openShell(deps: ShellDeps, own: OwnHost, addresses: Addresses, end: End): Shell {
+  const { electron, platform, clock, iconsDirectory, preferences } = deps;
+  const { host, log } = own;
   const ownOrigin = new URL(addresses.url).origin;
   let facts: TrayFacts = { ...host.snapshot(), machine: host.machine() };
   let phase: 'running' | 'quitting' = 'running';
@@ -44,39 +76,69 @@ export function openShell(
     iconsDirectory,
     ownOrigin,
     controlLink: () => host.controlLink(),
-    hasTrayPanel,
+    hasTrayPanel: deps.hasTrayPanel,
     platform,
     saved: deps.savedWindow,
-    onSessionEnd,
+    onSessionEnd: () => end.session(),
+    log,
+    onGone: () => notifier.say(pageGone()),
   });
-  const view = () => trayView({ facts, phase, startsAtLogin: loginItem.isOn() });
+  const keys = createKeyStorage({ host, keychain: own.keychain, preferences });
+  const updates = openUpdates(deps, {
+    inFlight: () => runningRequests(facts),
+    async end() {
+      await shell.stop();
+      window.close();
+      end.release();
+    },
+    changed: () => refresh.request(),
+  });
+  const view = () => trayView({ facts, phase, system: systemState(deps, keys, updates) });
+  const wakefulness = createWakefulness(electron.powerSaveBlocker);
+  function follow(): void {
+    notifier.update(noticesOf(facts));
+    wakefulness.set(preferences.current().keepsAwake && runningRequests(facts) > 0);
+    updates?.requestsChanged();
+  }
   const act = createActions({
-    electron,
+    ...deps,
     host,
     ownOrigin,
     facts: () => facts,
     window,
-    loginItem,
-    logsDirectory,
+    keys,
+    updates,
     onSettled: () => {
       facts = { ...host.snapshot(), machine: host.machine() };
+      follow();
       tray.restore(view());
     },
   });
+  const notifier = createNotifier({ Notification: electron.Notification, clock, act });
   const tray = createTray({ electron, platform, iconsDirectory, act }, view());
   const refresh = createThrottle(TRAY_INTERVAL_MS, () => tray.show(view()));
   const unsubscribe = host.subscribe((event) => {
     facts = foldFacts(facts, event, host.machine());
+    follow();
     refresh.request();
   });
   electron.Menu.setApplicationMenu(electron.Menu.buildFromTemplate(appMenu(platform, act)));
+  watchChildren(electron.app, log, notifier);
+  followSleep({ powerMonitor: electron.powerMonitor, host, preferences });
+  for (const notice of [...crashNotices(deps.crashFile, log), ...lostKeys(own.lostKeys)]) {
+    notifier.say(notice);
+  }
+  follow();
 
-  return {
+  const shell: Shell = {
     window,
     async stop(graceMs) {
       phase = 'quitting';
       tray.show(view());
       window.save();
+      updates?.stop();
+      notifier.stop();
+      wakefulness.set(false);
       try {
         await host.stop(graceMs);
       } finally {
@@ -86,36 +148,43 @@ export function openShell(
       }
     },
   };
+  return shell;
 }
 
-interface Throttle {
-  request(): void;
-  stop(): void;
+/** Null for a build that knows no address to ask. */
+function openUpdates(
+  { updater: { means, load }, clock, preferences }: ShellDeps,
+  shell: Pick<UpdateDeps, 'inFlight' | 'end' | 'changed'>,
+): Updates | null {
+  if (means === 'none') return null;
+  const isAutomatic = () => preferences.current().looksForUpdates;
+  return createUpdates({ means, load, clock, isAutomatic, ...shell });
 }
 
-/** Runs `act` at once, then at most once per interval; requests in between share one run at its end. */
-function createThrottle(intervalMs: number, act: () => void): Throttle {
-  let timer: NodeJS.Timeout | null = null;
-  let isRequested = false;
-
-  function run(): void {
-    isRequested = false;
-    timer = setTimeout(() => {
-      timer = null;
-      if (isRequested) run();
-    }, intervalMs);
-    act();
-  }
-
+function systemState(
+  { loginItem, terminalCommand, preferences }: ShellDeps,
+  keys: KeyStorage,
+  updates: Updates | null,
+): SystemState {
+  const { keepsAwake, looksForUpdates: isAutomatic } = preferences.current();
   return {
-    request() {
-      if (timer === null) run();
-      else isRequested = true;
-    },
-    stop() {
-      if (timer !== null) clearTimeout(timer);
-      timer = null;
-      isRequested = false;
-    },
+    loginItem: loginItem.state(),
+    hasTerminalCommand: terminalCommand?.isOn() ?? null,
+    keyPlace: keys.place(),
+    keepsAwake,
+    updates:
+      updates === null ? null : { means: updates.means, state: updates.state(), isAutomatic },
   };
+}
+
+function watchChildren(app: AppApi, log: Log, notifier: Notifier): void {
+  const told = new Set<string>();
+  app.on('child-process-gone', (_event, { type, reason, exitCode }) => {
+    // Our own helpers are ended when they have answered.
+    const isUsual = type === 'Utility' || reason === 'clean-exit' || reason === 'killed';
+    log(isUsual ? 'debug' : 'error', 'child_process_gone', { type, reason, exitCode });
+    if (isUsual || told.has(type)) return;
+    told.add(type);
+    notifier.say(childGone(type, reason));
+  });
 }

@@ -7,6 +7,13 @@ interface Stoppable {
   stop(graceMs?: number): Promise<void>;
 }
 
+export interface End {
+  /** The session ends. */
+  session(): void;
+  /** All is saved: from now on nothing keeps the app from quitting. */
+  release(): void;
+}
+
 /** The system kills what is still there after a few seconds; state has to be on disk before. */
 const SESSION_END_LIMIT_MS = 2000;
 /** Leaves half a second for writing state. */
@@ -17,7 +24,7 @@ const SESSION_END_GRACE_MS = 1500;
  * does one before the host runs. The end of the session (logout, shutdown, restart) waits for at most two seconds
  * and never prevents a quit: macOS would report that the app interrupted the shutdown.
  *
- * Returns the handler for Windows, where a window hears of the end of the session.
+ * On Windows a window hears of the end of the session.
  */
 export function handleEnd(
   {
@@ -26,7 +33,7 @@ export function handleEnd(
   }: { readonly app: Pick<AppApi, 'on' | 'exit'>; readonly powerMonitor: PowerApi },
   clock: Clock,
   running: () => Stoppable | null,
-): () => void {
+): End {
   let phase: 'running' | 'quitting' | 'session_ending' = 'running';
 
   app.on('before-quit', (event) => {
@@ -58,5 +65,10 @@ export function handleEnd(
     event?.preventDefault();
     endSession();
   });
-  return endSession;
+  return {
+    session: endSession,
+    release() {
+      phase = 'session_ending';
+    },
+  };
 }

@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import type { ElectronApi, MenuApi } from './electron-api.ts';
-import { menuTemplate, type TrayView, type MenuAction } from './menus.ts';
+import type { MenuAction } from './menu-entry.ts';
+import { menuTemplate, type TrayView } from './menus.ts';
 import type { TrayShape } from './serving-summary.ts';
 
 interface TrayDeps {

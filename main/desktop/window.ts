@@ -1,6 +1,10 @@
 import { join } from 'node:path';
 import type { BrowserWindowConstructorOptions } from 'electron';
+import type { UpstreamId } from '#shared/ids.ts';
+import { codeOf, messageOf } from '../platform/errors.ts';
+import type { Log } from '../platform/log.ts';
 import type { ContentsApi, ElectronApi, WindowApi } from './electron-api.ts';
+import { createPageHealth } from './page-health.ts';
 import { createWindowMemory, type SavedWindowFile } from './window-bounds.ts';
 
 interface WindowDeps {
@@ -14,18 +18,25 @@ interface WindowDeps {
   readonly saved: SavedWindowFile;
   /** Windows only. */
   readonly onSessionEnd: () => void;
+  readonly log: Log;
+  /** The page has crashed so often that it is not opened anew. */
+  readonly onGone: () => void;
 }
 
 /** A view of the page, by its route. */
-export type WindowView = 'settings' | 'join';
+export type WindowView =
+  'settings' | `settings/${UpstreamId | 'about'}` | 'join' | 'providers/failed';
 
 export interface MainWindow {
   /** Brings the window to the front; creates it if there is none. */
-  open(view?: WindowView): void;
-  /** Shows an error in a message box on the window. */
-  showError(title: string, detail: string): void;
+  open(view?: WindowView | null): void;
+  /** Shows a message box on the window. */
+  show(box: Box): void;
   /** Remembers size and position. */
   save(): void;
+  isShown(): boolean;
+  /** For good, unlike a person's click, which only hides it. */
+  close(): void;
 }
 
 /** The window shows the gateway's page, with its own control session. */
@@ -33,7 +44,18 @@ export function createMainWindow(deps: WindowDeps): MainWindow {
   const { app, BrowserWindow, dialog, screen } = deps.electron;
   let current: WindowApi | null = null;
   const memory = createWindowMemory(deps.saved, screen);
-  const crashes = createCrashGuard();
+  const health = createPageHealth({
+    dialog,
+    log: deps.log,
+    replace(window) {
+      window.destroy();
+      bringToFront();
+    },
+    giveUp(window) {
+      window.destroy();
+      deps.onGone();
+    },
+  });
 
   function createWindow(view: WindowView | null): WindowApi {
     const window = new BrowserWindow({ ...windowOptions(deps.iconsDirectory), ...memory.bounds() });
@@ -52,8 +74,7 @@ export function createMainWindow(deps: WindowDeps): MainWindow {
       event.preventDefault();
       void hasTrayPanel().then((canReturn) => hideOrMinimize(window, canReturn));
     });
-    // A crashed page stays dead when shown, so another window takes its place.
-    window.webContents.on('render-process-gone', () => replaceCrashed(window));
+    health.watch(window);
     const loaded = window.loadURL(deps.controlLink());
     if (view !== null)
       void loaded.then(
@@ -67,12 +88,11 @@ export function createMainWindow(deps: WindowDeps): MainWindow {
   async function reportFailedLoad(window: WindowApi, error: unknown): Promise<void> {
     if (window.isDestroyed() || isSuperseded(error)) return;
     window.show();
-    await showBox(
-      dialog,
-      window,
-      'The window could not be loaded',
-      `${messageOf(error)}\n\nThe gateway goes on serving. Try "Open window" again, or "Open in browser".`,
-    );
+    await showBox(dialog, window, {
+      type: 'error',
+      message: 'The window could not be loaded',
+      detail: `${messageOf(error)}\n\nThe gateway goes on serving. Try "Open window" again, or "Open in browser".`,
+    });
     window.destroy();
   }
 
@@ -84,13 +104,8 @@ export function createMainWindow(deps: WindowDeps): MainWindow {
       window.minimize();
       return;
     }
-    if (memory.explainTray()) await explainTray(dialog, window);
+    if (memory.explainTray()) await showBox(dialog, window, TRAY_BOX);
     if (!window.isDestroyed()) window.hide();
-  }
-
-  function replaceCrashed(window: WindowApi): void {
-    window.destroy();
-    if (crashes.mayReopen()) bringToFront();
   }
 
   function bringToFront(view: WindowView | null = null): WindowApi {
@@ -107,20 +122,23 @@ export function createMainWindow(deps: WindowDeps): MainWindow {
 
   return {
     open: (view) => void bringToFront(view ?? null),
-    showError: (title, detail) => void showBox(dialog, bringToFront(), title, detail),
+    show: (box) => void showBox(dialog, bringToFront(), box),
     save() {
       if (current !== null && !current.isDestroyed()) memory.remember(current);
     },
+    isShown: () => current !== null && !current.isDestroyed() && current.isVisible(),
+    close: () => current?.destroy(),
   };
 }
 
-async function showBox(
-  dialog: ElectronApi['dialog'],
-  window: WindowApi,
-  message: string,
-  detail: string,
-): Promise<void> {
-  await dialog.showMessageBox(window, { type: 'error', message, detail, buttons: ['OK'] });
+interface Box {
+  readonly type: 'error' | 'info';
+  readonly message: string;
+  readonly detail: string;
+}
+
+async function showBox(dialog: ElectronApi['dialog'], window: WindowApi, box: Box): Promise<void> {
+  await dialog.showMessageBox(window, { ...box, buttons: ['OK'] });
 }
 
 /** Only the fragment differs from the page that is shown, so the session stays. */
@@ -128,43 +146,16 @@ function goTo(window: WindowApi, ownOrigin: string, view: WindowView): void {
   if (!window.isDestroyed()) window.loadURL(`${ownOrigin}/#/${view}`).catch(() => undefined);
 }
 
-async function explainTray(
-  dialog: WindowDeps['electron']['dialog'],
-  window: WindowApi,
-): Promise<void> {
-  await dialog.showMessageBox(window, {
-    type: 'info',
-    message: 'Switchyard keeps running in the tray',
-    detail:
-      'Apps can go on using it. To open this window again or to quit, use the icon in the tray.',
-    buttons: ['OK'],
-  });
-}
-
-/** A page that crashes at once after each reopening must not keep the machine busy. */
-const MAX_REOPENINGS = 2;
-const REOPENINGS_WINDOW_MS = 60_000;
-
-function createCrashGuard(): { mayReopen(): boolean } {
-  let reopenedAt: readonly number[] = [];
-  return {
-    mayReopen() {
-      const now = performance.now();
-      reopenedAt = reopenedAt.filter((at) => now - at < REOPENINGS_WINDOW_MS);
-      if (reopenedAt.length >= MAX_REOPENINGS) return false;
-      reopenedAt = [...reopenedAt, now];
-      return true;
-    },
-  };
-}
+const TRAY_BOX: Box = {
+  type: 'info',
+  message: 'Switchyard keeps running in the tray',
+  detail:
+    'Apps can go on using it. To open this window again or to quit, use the icon in the tray.',
+};
 
 /** A reload while the page loads aborts the first load, which is not a failure. */
 function isSuperseded(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_ABORTED';
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return codeOf(error) === 'ERR_ABORTED';
 }
 
 function windowOptions(iconsDirectory: string): BrowserWindowConstructorOptions {

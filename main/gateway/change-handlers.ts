@@ -1,9 +1,8 @@
 import type { UpstreamId } from '#shared/ids.ts';
-import type { Prefills } from './chat/resume/prefills.ts';
+import type { Learnt } from './learnt.ts';
 import { providerTraffic, type ProviderTraffic } from './monitoring/counters.ts';
 import type { Monitor } from './monitoring/monitor.ts';
 import type { Sightings } from './monitoring/sightings.ts';
-import type { EndpointSupport } from './routing/endpoint-support.ts';
 import type { ModelCatalogue } from './upstream/model-catalogue.ts';
 
 export interface ChangeHandlers {
@@ -25,22 +24,25 @@ export function changeHandlers(
   {
     prefills,
     support,
+    usageSupport,
     catalogue,
     sightings,
-  }: {
-    readonly prefills: Prefills;
-    readonly support: EndpointSupport;
+  }: Pick<Learnt, 'prefills' | 'support' | 'usageSupport'> & {
     readonly catalogue: ModelCatalogue;
     readonly sightings: Sightings;
   },
 ): ChangeHandlers {
+  function forgetSupport(id: string): void {
+    support.forget(id);
+    usageSupport.forget(id);
+  }
   return {
     resetCircuit: (id) => circuits.reset(id),
     upstreamChanged(id) {
       circuits.reset(id);
       predictions.forget(id);
       prefills.forget(id);
-      support.forget(id);
+      forgetSupport(id);
       sightings.changed(id);
       catalogue.forget(id);
       if (id === 'ondemand') warmup.forget();
@@ -48,7 +50,7 @@ export function changeHandlers(
     traffic: (id) => providerTraffic(id, { circuits, latencies, stats }),
     providerChanged(id) {
       circuits.reset(id);
-      support.forget(id);
+      forgetSupport(id);
     },
     providerRecovered(id) {
       circuits.coolDown(id);
@@ -59,7 +61,7 @@ export function changeHandlers(
       circuits.forget(id);
       latencies.forget(id);
       predictions.forget(id);
-      support.forget(id);
+      forgetSupport(id);
     },
   };
 }

@@ -14,12 +14,15 @@ import type { Route } from './api/routes.ts';
 import type { NamedKeys } from './auth/named-keys.ts';
 import type { ReportProviderResult } from './monitoring/request-log.ts';
 import type { ProvidersKnown } from './monitoring/status.ts';
+import type { Tracing } from './monitoring/tracing.ts';
 import type { LocalChoice } from './upstream/call.ts';
+import type { UsageStore } from './usage/store.ts';
 
 export interface GatewayDeps {
   readonly config: () => Config;
   readonly settings: SettingsApi;
   readonly keys: NamedKeys;
+  readonly tracing: Tracing;
   readonly http: HttpClient;
   readonly clock: Clock;
   /** In [0, 1). */
@@ -33,6 +36,7 @@ export interface GatewayDeps {
   readonly keep: (save: () => unknown) => StateFile;
   /** The same for the browsers with standing control. */
   readonly keepBrowsers: (save: () => unknown) => StateFile;
+  readonly usage: UsageStore;
   readonly about: AboutApp;
   readonly controlToken: string;
   /** What other machines install. */

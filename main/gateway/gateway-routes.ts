@@ -28,45 +28,21 @@ export interface RouteParts {
   readonly lifecycle: () => Lifecycle;
 }
 
-export function routesOf(
-  deps: GatewayDeps,
-  {
-    monitor,
-    catalogue,
-    remotes,
-    sightings,
-    sessions,
-    browsers,
-    controlLink,
-    lifecycle,
-  }: RouteParts,
-): readonly Route[] {
-  const { status, stats, feed, warmup, circuits } = monitor;
-  const { settings, clock } = deps;
+export function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
+  const { monitor, lifecycle } = parts;
   const { summary, isKnown: isProvider } = deps.providers;
   const endAtStop: Lifecycle['endAtStop'] = (stream) => lifecycle().endAtStop(stream);
   const joinUrl = () => lifecycle().outsideUrl();
-  const app = {
-    status,
-    stats,
-    summary,
-    feed,
-    sessions,
-    controlLink,
-    endAtStop,
-    remotes,
-    catalogue,
-  };
   const table = routeTable({
-    access: accessHandlers({ ...deps, browsers }),
-    app: appHandlers({ ...deps, ...app }),
-    control: controlHandlers({ ...deps, settings, remotes, warmup, circuits, isProvider }),
+    access: accessHandlers({ ...deps, ...parts }),
+    app: appHandlers({ ...deps, ...parts, ...monitor, summary, endAtStop }),
+    control: controlHandlers({ ...deps, ...parts, ...monitor, isProvider }),
     keys: keyHandlers(deps),
-    upstreams: upstreamHandlers({ ...deps, remotes, sightings }),
+    upstreams: upstreamHandlers({ ...deps, ...parts }),
     agent: agentHandlers(deps.agent),
-    providers: providerHandlers({ providers: deps.providers.api, joinUrl, clock }),
+    providers: providerHandlers({ ...deps, providers: deps.providers.api, joinUrl }),
     install: installHandlers({
-      ownPackage: deps.ownPackage,
+      ...deps,
       isShared: () => lifecycle().isShared(),
       outsideUrl: joinUrl,
     }),

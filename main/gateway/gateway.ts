@@ -10,14 +10,12 @@ import { identifyBy } from './auth/identity.ts';
 import { createBrowsers } from './auth/browsers.ts';
 import { createSessions } from './auth/sessions.ts';
 import { createAdmission } from './chat/admission.ts';
-import { createPrefills } from './chat/resume/prefills.ts';
+import { createLearnt } from './learnt.ts';
 import type { LiveFeed } from './monitoring/live-feed.ts';
 import { createMonitor } from './monitoring/monitor.ts';
 import { createChecks } from './monitoring/checks.ts';
 import { createEngineActivity } from './routing/engine-activity.ts';
 import { createHedgeBudget } from './routing/hedge-policy.ts';
-import { createEndpointSupport } from './routing/endpoint-support.ts';
-import { createItemMemory } from './translation/item-memory.ts';
 import { createModelCatalogue } from './upstream/model-catalogue.ts';
 import { remoteUpstreams } from './upstream/upstreams.ts';
 import type { GatewayDeps } from './gateway-deps.ts';
@@ -42,8 +40,6 @@ export interface Gateway extends ChangeHandlers {
 
 /** Copies of a body in memory: as received, and as rewritten for an upstream. */
 const BODY_COPIES = 2;
-/** Items of answers that callers may refer to: some thousand answers. */
-const MAX_ITEM_BYTES = 16 * 1024 * 1024;
 
 /** Nothing listens before `start`. */
 export function createGateway(deps: GatewayDeps): Gateway {
@@ -70,12 +66,8 @@ export function createGateway(deps: GatewayDeps): Gateway {
   });
   const bodies = createBodyBudget(() => config().gateway.maxBodiesInFlightBytes, BODY_COPIES);
   const catalogue = createModelCatalogue(deps);
-  const learnt = {
-    prefills: createPrefills(deps.http, clock),
-    support: createEndpointSupport(clock),
-    items: createItemMemory(MAX_ITEM_BYTES),
-  };
-  const { sightings, healthChecks, stopChecks } = createChecks(deps, monitor, remotes);
+  const learnt = createLearnt(deps);
+  const { sightings, healthChecks, wedges, stopChecks } = createChecks(deps, monitor, remotes);
   const { sessions, browsers, identify } = accessOf(deps);
   const controlLink = () => `${lifecycle.url()}/#code=${sessions.newCode()}`;
   const routes = routesOf(deps, {
@@ -100,10 +92,11 @@ export function createGateway(deps: GatewayDeps): Gateway {
         ...monitor,
         budget: createHedgeBudget(),
         engines: createEngineActivity(clock),
+        wedges,
         bodies,
         admission,
         ...learnt,
-        observe: (about) => logs.begin(about),
+        observe: (asked) => deps.tracing.follow(asked, logs.begin(asked)),
         inFlightAt: (id) => stats.inFlightAt(id),
         remotes,
       },
@@ -131,7 +124,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       warmup.stop();
       stopChecks();
       await lifecycle.stop(graceMs);
-      await Promise.all([monitor.flush(), deps.keys.flush()]);
+      await Promise.all([monitor.flush(), deps.keys.flush(), deps.tracing.close()]);
     },
   };
 }

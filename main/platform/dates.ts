@@ -14,3 +14,14 @@ export function isoMs(text: string): number {
 export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
+
+/** Days are those of this machine's clock, as its owner counts them; `offset` days later. */
+export function dayOf(ms: number, offset = 0): number {
+  const date = new Date(ms);
+  date.setHours(0, 0, 0, 0);
+  return date.setDate(date.getDate() + offset);
+}
+
+export function monthOf(ms: number): number {
+  return new Date(dayOf(ms)).setDate(1);
+}

@@ -10,6 +10,7 @@ import {
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isoTime } from './dates.ts';
+import { codeOf } from './errors.ts';
 
 interface FileText {
   readonly path: string;
@@ -103,7 +104,7 @@ export function readTextFile(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    if (codeOf(error) === 'ENOENT') return null;
     throw withPath(error, path);
   }
 }

@@ -35,6 +35,16 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? (value as readonly unknown[]) : [];
 }
 
+/** Requests and answers have a dozen levels; from some 5000 on, V8 cannot write a value any more. */
+const MAX_DEPTH = 1000;
+
+/** True for a parsed value nested too deep to be written again. */
+export function isTooDeep(value: unknown, levels = MAX_DEPTH): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (levels === 0) return true;
+  return Object.values(value).some((inner) => isTooDeep(inner, levels - 1));
+}
+
 /**
  * In values, of which each takes about 150 ns to parse, so 20 ms in all. The length says little: 4 MB take 15 ms
  * as one string and half a second as a million empty lists.

@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
+import { codeOf, isExhausted } from './errors.ts';
 
 /** What an address that was received from outside may be. */
 export interface AddressPolicy {
@@ -22,7 +23,9 @@ export interface CheckedUrl {
 
 export type CheckedResult =
   | { readonly kind: 'allowed'; readonly checked: CheckedUrl }
-  | { readonly kind: 'refused'; readonly error: string };
+  | { readonly kind: 'refused'; readonly error: string }
+  /** There was no descriptor left to resolve the name. */
+  | { readonly kind: 'exhausted' };
 
 /** The operating system's resolver, hosts file included. */
 export const systemLookup: Lookup = async (hostname) =>
@@ -165,6 +168,7 @@ export async function resolveChecked(
   if (refusal !== null) return { kind: 'refused', error: refusal };
   const found = await addressesOf(url, resolve);
   if (found.kind === 'failed') return { kind: 'refused', error: found.error };
+  if (found.kind === 'exhausted') return found;
   for (const address of found.addresses) {
     const why = refusalOf(address, policy);
     if (why !== null) return { kind: 'refused', error: `address not allowed: ${why}` };
@@ -181,7 +185,8 @@ export async function resolveChecked(
 
 type Found =
   | { readonly kind: 'found'; readonly addresses: readonly string[] }
-  | { readonly kind: 'failed'; readonly error: string };
+  | { readonly kind: 'failed'; readonly error: string }
+  | { readonly kind: 'exhausted' };
 
 async function addressesOf(url: URL, resolve: Lookup): Promise<Found> {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
@@ -189,14 +194,8 @@ async function addressesOf(url: URL, resolve: Lookup): Promise<Found> {
   try {
     return { kind: 'found', addresses: await resolve(host) };
   } catch (error) {
+    if (isExhausted(error)) return { kind: 'exhausted' };
     const unknown = codeOf(error) === 'ENOTFOUND';
     return { kind: 'failed', error: unknown ? 'name not found' : 'the name could not be resolved' };
   }
-}
-
-/** The code of an error of Node; empty if it has none. */
-export function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string'
-    ? error.code
-    : '';
 }

@@ -4,7 +4,8 @@ import { isIP } from 'node:net';
 import { withTimeout } from './async.ts';
 import { ByteBuffer } from './byte-buffer.ts';
 import type { Clock } from './clock.ts';
-import { type CheckedUrl, codeOf, portOf } from './network-guard.ts';
+import { codeOf, isExhausted } from './errors.ts';
+import { type CheckedUrl, portOf } from './network-guard.ts';
 
 /** A small request to one checked address. */
 export interface PinnedRequest {
@@ -27,6 +28,8 @@ export type PinnedResult =
   /** The response did not end within its time. */
   | { readonly kind: 'timeout'; readonly error: string }
   | { readonly kind: 'failed'; readonly error: string }
+  /** There was no descriptor left to connect. */
+  | { readonly kind: 'exhausted' }
   | { readonly kind: 'aborted' };
 
 export interface PinnedEdges {
@@ -90,7 +93,10 @@ function outcomeOf(
     outgoing.on('upgrade', () => fail('HTTP 101: the protocol was switched'));
     outgoing.on('response', (incoming) => read(incoming, resolve));
     // Never removed: an error after the end would have no listener, which ends the process.
-    outgoing.on('error', (error) => fail(textFor(error)));
+    outgoing.on('error', (error) => {
+      if (isExhausted(error)) resolve({ kind: 'exhausted' });
+      else fail(textFor(error));
+    });
     outgoing.end(request.body ?? undefined);
   });
 }
@@ -152,7 +158,7 @@ const TEXTS: Readonly<Record<string, string>> = {
 };
 
 function textFor(error: Error): string {
-  const code = codeOf(error);
+  const code = codeOf(error) ?? '';
   if (code.startsWith('HPE_')) return TEXTS[code] ?? 'the answer is not HTTP';
   if (code.startsWith('ERR_SSL_')) return 'the TLS handshake failed';
   return TEXTS[code] ?? `the request failed (${code === '' ? error.name : code})`;

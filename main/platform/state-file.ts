@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, renameSync } from 'node:fs';
 import type { Clock } from './clock.ts';
+import { messageOf, nameOf } from './errors.ts';
 import { asideName, replaceFileLater } from './files.ts';
 import type { Log } from './log.ts';
 
@@ -28,7 +29,7 @@ export function createStateFile(
     try {
       await replaceFileLater(path, JSON.stringify(save()));
     } catch (error) {
-      log('warn', 'state_unwritten', { error: error instanceof Error ? error.message : 'unknown' });
+      log('warn', 'state_unwritten', { error: messageOf(error) });
     }
   }
 
@@ -37,7 +38,7 @@ export function createStateFile(
     const aside = asideName(path, clock.now());
     log('warn', 'state_set_aside', {
       aside,
-      error: error instanceof Error ? error.name : 'unknown',
+      error: nameOf(error),
     });
     try {
       renameSync(path, aside);

@@ -1,10 +1,10 @@
 import type { ProviderEvent } from '#shared/provider.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
-import type { Entry } from './provider-entry.ts';
+import type { TableEntry } from './provider-entry.ts';
 import type { Sharing } from './pool/sharing.ts';
 import type { ProviderTable } from './provider-table.ts';
-import type { Change, ProviderPart, Store, WriteResult } from './store/store.ts';
+import type { StoreChange, ProviderPart, Store, WriteResult } from './store/store.ts';
 import type { VerifierPort } from './verifier-port.ts';
 
 /** Shared by the parts of the registry. */
@@ -22,7 +22,7 @@ export interface RegistryContext {
 
 /** A failed write is logged; its content goes out with the provider's next write. */
 export async function write(
-  changes: readonly Change[],
+  changes: readonly StoreChange[],
   parts: RegistryContext,
 ): Promise<WriteResult> {
   const { store, log, sharing } = parts;
@@ -35,16 +35,16 @@ export async function write(
 }
 
 /** The whole stored provider, as it is now, of which `part` has changed; nobody else writes the own machine. */
-export function providerChange({ stored, isOwn }: Entry, part: ProviderPart): Change {
+export function providerChange({ stored, isOwn }: TableEntry, part: ProviderPart): StoreChange {
   return { kind: 'provider', provider: stored, ...(isOwn ? {} : { part }) };
 }
 
 /** A line of a provider's history. */
 export function eventChange(
-  { id }: Entry,
+  { id }: TableEntry,
   at: number,
   [kind, text]: readonly [ProviderEvent['kind'], string],
-): Change {
+): StoreChange {
   return {
     kind: 'event',
     event: { providerId: id, at, kind, text: text.slice(0, MAX_EVENT_CHARS) },
@@ -55,7 +55,7 @@ export function eventChange(
 const MAX_EVENT_CHARS = 500;
 
 /** A history line where the status differs from the last one noted; else none. */
-export function statusEvents(entry: Entry, { table, clock }: RegistryContext): Change[] {
+export function statusEvents(entry: TableEntry, { table, clock }: RegistryContext): StoreChange[] {
   const status = table.status(entry);
   if (status === null || status === entry.notedStatus) return [];
   entry.notedStatus = status;

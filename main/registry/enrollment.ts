@@ -5,7 +5,7 @@ import { newSecret } from '../platform/secrets.ts';
 import { NO_NEWS } from './change-detection.ts';
 import { eventChange, type RegistryContext, providerChange, write } from './context.ts';
 import type { OpenEnrollments } from './enrollment-tokens.ts';
-import { type Entry, entryOf, gatewayTokenOf } from './provider-entry.ts';
+import { type TableEntry, entryOf, gatewayTokenOf } from './provider-entry.ts';
 import { type StoredEnrollment, UNVERIFIED } from './store/store.ts';
 import {
   type AgentMessage,
@@ -119,7 +119,7 @@ function keyIfNamed(keyId: string, { text, key }: PublicKey): PublicKey['key'] |
 }
 
 interface Admitted {
-  readonly entry: Entry;
+  readonly entry: TableEntry;
   readonly undo: () => void;
 }
 
@@ -155,12 +155,12 @@ export function admit(publicKey: string, sequence: number, parts: RegistryContex
 }
 
 function admitAgain(
-  entry: Entry,
+  entry: TableEntry,
   sequence: number,
   { table, gatewaySecret }: RegistryContext,
 ): Admitted {
   const before = entry.stored;
-  const set = (stored: Entry['stored']) => {
+  const set = (stored: TableEntry['stored']) => {
     entry.stored = stored;
     entry.gatewayToken = gatewayTokenOf(gatewaySecret, stored);
     entry.generation += 1;

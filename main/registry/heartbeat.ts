@@ -8,7 +8,7 @@ import {
   statusEvents,
   write,
 } from './context.ts';
-import type { Entry } from './provider-entry.ts';
+import type { TableEntry } from './provider-entry.ts';
 import { verificationView } from './provider-view.ts';
 import {
   type AgentMessage,
@@ -22,7 +22,12 @@ import {
   type Refusal,
   unwritten,
 } from './responses.ts';
-import { type Change, type StoredProvider, type Superseded, UNVERIFIED } from './store/store.ts';
+import {
+  type StoreChange,
+  type StoredProvider,
+  type Superseded,
+  UNVERIFIED,
+} from './store/store.ts';
 
 const UNKNOWN_PROVIDER: Refusal = {
   kind: 'refused',
@@ -51,7 +56,7 @@ export async function takeHeartbeat(
 
 interface ReadHeartbeat {
   readonly kind: 'read';
-  readonly entry: Entry;
+  readonly entry: TableEntry;
   readonly record: AgentRecord;
   readonly sequence: number;
 }
@@ -94,7 +99,7 @@ interface Heartbeat {
  * when the disk fails, so that the gateway goes on routing; then it is not acknowledged.
  */
 export async function applyHeartbeat(
-  entry: Entry,
+  entry: TableEntry,
   { record, sequence, ip }: Heartbeat,
   parts: RegistryContext,
 ): Promise<Answer<HeartbeatAnswer>> {
@@ -124,7 +129,10 @@ export async function applyHeartbeat(
   entry.shown = clamped(kept);
   if (news.material) entry.generation += 1;
   table.touch(entry);
-  const changes: Change[] = [providerChange(entry, 'heartbeat'), ...statusEvents(entry, parts)];
+  const changes: StoreChange[] = [
+    providerChange(entry, 'heartbeat'),
+    ...statusEvents(entry, parts),
+  ];
   if (stored.verification.state !== entry.stored.verification.state) {
     changes.push(eventChange(entry, clock.now(), ['verification', 'pending: it has changed']));
   }

@@ -8,7 +8,7 @@ import {
 } from '#shared/provider.ts';
 import { newSecret } from '../platform/secrets.ts';
 import { isHidden, statusAt } from './liveness.ts';
-import { type Entry, verificationStateOf } from './provider-entry.ts';
+import { type TableEntry, verificationStateOf } from './provider-entry.ts';
 import type { ProviderTable } from './provider-table.ts';
 import { providerView, type Traffic } from './provider-view.ts';
 import { invalidRequest, type Refusal } from './responses.ts';
@@ -54,7 +54,7 @@ export function createListing(table: ProviderTable, traffic: (id: string) => Tra
   const run = newSecret().slice(0, 12);
   let stamps = 0;
 
-  function pieceOf(entry: Entry, record: AgentRecord, status: ProviderStatus): Piece {
+  function pieceOf(entry: TableEntry, record: AgentRecord, status: ProviderStatus): Piece {
     const { id, version } = entry;
     const seen = { ...traffic(id) };
     const last = pieces.get(id);

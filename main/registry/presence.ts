@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type RegistryContext, statusEvents, write } from './context.ts';
 import { isForgotten } from './liveness.ts';
-import type { Change, StoredState } from './store/store.ts';
+import type { StoreChange, StoredState } from './store/store.ts';
 
 /** Notices silent machines while the registry runs. */
 export interface Presence {
@@ -27,7 +27,7 @@ export function createPresence(parts: RegistryContext, gone: (id: string) => voi
   let isRunning = false;
   let aliveTicks = -Infinity;
 
-  function forget(id: string): Change {
+  function forget(id: string): StoreChange {
     table.remove(id);
     gone(id);
     verifier.removed(id);
@@ -36,7 +36,7 @@ export function createPresence(parts: RegistryContext, gone: (id: string) => voi
   }
 
   function sweep(): void {
-    const changes: Change[] = [];
+    const changes: StoreChange[] = [];
     for (const entry of table.all()) {
       const silentMs = table.silentMs(entry);
       if (isForgotten(silentMs) && !entry.isOwn && isWriter()) {
@@ -51,7 +51,7 @@ export function createPresence(parts: RegistryContext, gone: (id: string) => voi
     if (changes.length > 0) void write(changes, parts);
   }
 
-  function alive(): Change {
+  function alive(): StoreChange {
     aliveTicks = clock.ticks();
     return { kind: 'document', name: DOCUMENT, json: JSON.stringify({ aliveAt: clock.now() }) };
   }

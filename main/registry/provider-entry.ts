@@ -5,7 +5,7 @@ import { clamped } from './change-detection.ts';
 import type { StoredProvider } from './store/store.ts';
 
 /** A provider in memory: what is stored, and what is known only while the registry runs. */
-export interface Entry {
+export interface TableEntry {
   readonly id: string;
   stored: StoredProvider;
   /** Null where the stored key is malformed: no signature by it is valid. */
@@ -34,7 +34,7 @@ export function entryOf(
     lastHeartbeatTicks,
     gatewaySecret,
   }: { readonly lastHeartbeatTicks: number; readonly gatewaySecret: string },
-): Entry {
+): TableEntry {
   return {
     id: stored.id,
     stored,
@@ -61,7 +61,7 @@ export function gatewayTokenOf(
 }
 
 /** A verified machine stays `verified` while it is checked again. */
-export function verificationStateOf({ stored, isVerifying }: Entry): VerificationState {
+export function verificationStateOf({ stored, isVerifying }: TableEntry): VerificationState {
   const { state } = stored.verification;
   return isVerifying && state !== 'verified' ? 'verifying' : state;
 }

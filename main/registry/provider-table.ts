@@ -1,24 +1,24 @@
 import type { ProviderStatus } from '#shared/provider.ts';
 import type { Clock } from '../platform/clock.ts';
 import { silenceAfterAbsence, STALE_MS, statusAt } from './liveness.ts';
-import type { Entry } from './provider-entry.ts';
+import type { TableEntry } from './provider-entry.ts';
 
 /** All providers in memory, in the order of enrolment, and how long each has been silent. */
 export interface ProviderTable {
-  get(id: string): Entry | undefined;
-  all(): Iterable<Entry>;
+  get(id: string): TableEntry | undefined;
+  all(): Iterable<TableEntry>;
   isEmpty(): boolean;
-  add(entry: Entry): void;
+  add(entry: TableEntry): void;
   remove(id: string): void;
   /** Must be called after each change of an entry. */
-  touch(entry: Entry): void;
+  touch(entry: TableEntry): void;
   /** Notes a heartbeat; returns whether the machine had counted as silent. */
-  noteHeartbeat(entry: Entry): boolean;
-  silentMs(entry: Entry): number;
+  noteHeartbeat(entry: TableEntry): boolean;
+  silentMs(entry: TableEntry): number;
   /** Visits all entries with one reading of the clock, which is cheaper than one for each. */
-  survey(visit: (entry: Entry, silentMs: number) => void): void;
+  survey(visit: (entry: TableEntry, silentMs: number) => void): void;
   /** Null before the first heartbeat. */
-  status(entry: Entry): ProviderStatus | null;
+  status(entry: TableEntry): ProviderStatus | null;
   /** The machines that routing may choose now; the same array until one of them changes. */
   targets(): readonly Target[];
   /** Rises with each change. */
@@ -30,7 +30,7 @@ const ABSENCE_MS = 20_000;
 
 /** `changed` is called with the id of whatever changes. */
 export function createProviderTable(clock: Clock, changed: (id: string) => void): ProviderTable {
-  const entries = new Map<string, Entry>();
+  const entries = new Map<string, TableEntry>();
   const targetsById = new Map<string, Target>();
   let revision = 0;
   let awakeTicks = clock.ticks();
@@ -55,14 +55,14 @@ export function createProviderTable(clock: Clock, changed: (id: string) => void)
     return ticks;
   }
 
-  const silentMs = (entry: Entry) => now() - entry.lastHeartbeatTicks;
+  const silentMs = (entry: TableEntry) => now() - entry.lastHeartbeatTicks;
 
   function advance(id: string): void {
     revision += 1;
     changed(id);
   }
 
-  function retarget(entry: Entry): void {
+  function retarget(entry: TableEntry): void {
     const [before, after] = [targetsById.get(entry.id) ?? null, targetOf(entry)];
     if (sameTarget(before, after)) return;
     if (after === null) targetsById.delete(entry.id);
@@ -70,7 +70,7 @@ export function createProviderTable(clock: Clock, changed: (id: string) => void)
     targets = null;
   }
 
-  function touch(entry: Entry): void {
+  function touch(entry: TableEntry): void {
     entry.version = revision + 1;
     retarget(entry);
     advance(entry.id);
@@ -118,7 +118,7 @@ export function createProviderTable(clock: Clock, changed: (id: string) => void)
 /** The targets that reported recently, and when the next of them expires. */
 function freshTargets(
   targetsById: ReadonlyMap<string, Target>,
-  entries: ReadonlyMap<string, Entry>,
+  entries: ReadonlyMap<string, TableEntry>,
   ticks: number,
 ): { readonly targets: readonly Target[]; readonly untilTicks: number } {
   const targets: Target[] = [];
@@ -145,7 +145,7 @@ export interface Target {
 }
 
 /** How routing would reach the machine if it reported recently; null where it must not be used. */
-function targetOf({ id, stored, shown, gatewayToken }: Entry): Target | null {
+function targetOf({ id, stored, shown, gatewayToken }: TableEntry): Target | null {
   const { state, address, ownedBy = null } = stored.verification;
   if (state === 'failed' || address === null || shown === null) return null;
   if (shown.status !== 'serving' && shown.status !== 'idle') return null;

@@ -10,7 +10,7 @@ import {
   type Verification,
 } from '#shared/provider.ts';
 import { isoTime } from '../platform/dates.ts';
-import { type Entry, verificationStateOf } from './provider-entry.ts';
+import { type TableEntry, verificationStateOf } from './provider-entry.ts';
 
 /** The gateway's own figures on a provider. */
 export interface Traffic {
@@ -22,7 +22,7 @@ export interface Traffic {
 }
 
 export interface Shown {
-  readonly entry: Entry;
+  readonly entry: TableEntry;
   readonly record: AgentRecord;
   readonly status: ProviderStatus;
   readonly traffic: Traffic;
@@ -70,7 +70,7 @@ export function providerView({ entry, record, status, traffic }: Shown): Provide
   };
 }
 
-export function verificationView(entry: Entry): Verification {
+export function verificationView(entry: TableEntry): Verification {
   const { checks, lastCheckAt } = entry.stored.verification;
   return {
     status: verificationStateOf(entry),
@@ -95,7 +95,7 @@ function withMissing(checks: readonly Check[]): Check[] {
 }
 
 /** The part of a provider that the status report shows. */
-export function excerptOf(entry: Entry): LocalProvider | null {
+export function excerptOf(entry: TableEntry): LocalProvider | null {
   const record = entry.shown;
   if (record === null) return null;
   return {
@@ -126,7 +126,7 @@ function withoutUserinfo(address: string): string {
   return url.href;
 }
 
-function lastHeartbeatOf({ stored }: Entry): string {
+function lastHeartbeatOf({ stored }: TableEntry): string {
   return isoTime(stored.lastHeartbeatAt ?? stored.enrolledAt);
 }
 

@@ -5,14 +5,17 @@ import type { RegistryContext } from './context.ts';
 import { createOpenEnrollments, type NewEnrollment } from './enrollment-tokens.ts';
 import { enroll } from './enrollment.ts';
 import { takeHeartbeat } from './heartbeat.ts';
+import { type Capacity, createCapacity } from './capacity.ts';
 import { type Counts, createListing, type Listed, type RawQuery } from './listing.ts';
 import { silenceAtStart } from './liveness.ts';
+import { createOwnerNotes, type OwnerNotes } from './owner-notes.ts';
 import { createOwnAgent, type OwnAgent } from './own-agent.ts';
 import { createAbsorber, writeAgain } from './pool/absorber.ts';
 import { createSharing } from './pool/sharing.ts';
 import { createPresence, lastAliveAt } from './presence.ts';
 import { createProviderAdmin, type ProviderAdmin } from './provider-admin.ts';
-import { type Entry, entryOf } from './provider-entry.ts';
+import { type TableEntry, entryOf } from './provider-entry.ts';
+import { causesIn } from './out-of-use.ts';
 import { createProviderTable, type ProviderTable, type Target } from './provider-table.ts';
 import { excerptOf, providerView, type Traffic } from './provider-view.ts';
 import type { AgentMessage, Answer, EnrollAnswer, HeartbeatAnswer, Refusal } from './responses.ts';
@@ -42,7 +45,7 @@ export interface RegistryDeps {
 /** `meant`: some machine is meant to serve; `paused`: all machines are paused by their owners. */
 export type Standing = 'none' | 'paused' | 'meant';
 
-export interface Registry extends OwnAgent, ProviderAdmin {
+export interface Registry extends OwnAgent, ProviderAdmin, OwnerNotes {
   /** Starts to watch for silence. */
   start(): void;
   stop(): Promise<void>;
@@ -58,12 +61,16 @@ export interface Registry extends OwnAgent, ProviderAdmin {
   freshest(): string | null;
   /** Over all providers of the default list. */
   counts(): Counts;
+  /** Of the machines that routing may choose now. */
+  capacity(): Capacity;
   /** The first ones of the default list. */
   ids(limit: number): readonly string[];
   /** The machines that routing may choose now; the same array until one of them changes. */
   targets(): readonly Target[];
   /** Whether any machine is meant to serve: without one, `local` is not configured. */
   standing(): Standing;
+  /** Why none of the machines is used, for callers. */
+  causes(): string;
   /** Rises with each change. */
   revision(): number;
   readonly verifierHost: VerifierHost;
@@ -83,12 +90,19 @@ export function createRegistry(deps: RegistryDeps): Registry {
   isLoaded = true;
   const open = createOpenEnrollments(deps.state.enrollments, { store, clock });
   const listing = createListing(table, traffic);
-  const gone = (id: string) => listing.forget(id);
+  const { forget, ...ownerNotes } = createOwnerNotes(parts, deps.state);
+  const capacity = createCapacity(table);
+  const gone = (id: string) => {
+    listing.forget(id);
+    forget(id);
+  };
   const sweep = createPresence(parts, gone);
   sharing?.begin(createAbsorber(parts, open, gone), (id) => void writeAgain(id, parts));
   return {
     ...createOwnAgent(parts),
     ...createProviderAdmin(parts, gone),
+    ...ownerNotes,
+    capacity,
     start() {
       sweep.start();
       sharing?.start();
@@ -121,6 +135,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
     ids: (limit) => listing.ids(limit),
     targets: () => table.targets(),
     standing: () => standing(table),
+    causes: () => causesIn(table),
     revision: () => table.revision(),
     verifierHost: createVerifierHost(parts),
   };
@@ -150,13 +165,13 @@ function standing(table: ProviderTable): Standing {
 }
 
 /** The agent of this process exists without anybody's doing: it counts once it has something to serve. */
-function standingOf({ shown, isOwn }: Entry): Standing {
+function standingOf({ shown, isOwn }: TableEntry): Standing {
   if (isOwn && (shown === null || shown.models.length === 0)) return 'none';
   return shown?.status === 'paused' ? 'paused' : 'meant';
 }
 
 function freshest(table: ProviderTable): string | null {
-  let found: Entry | null = null;
+  let found: TableEntry | null = null;
   for (const entry of table.all()) {
     if (entry.shown === null) continue;
     if (found === null || entry.lastHeartbeatTicks > found.lastHeartbeatTicks) found = entry;

@@ -1,7 +1,7 @@
 import { failureReason } from '#shared/provider.ts';
 import { eventChange, type RegistryContext, providerChange, write } from './context.ts';
 import { STALE_MS } from './liveness.ts';
-import type { Entry } from './provider-entry.ts';
+import type { TableEntry } from './provider-entry.ts';
 import type { Sharing } from './pool/sharing.ts';
 import type { Lease } from './store/postgres/pool-client.ts';
 import type { StoredProvider, StoredVerification } from './store/store.ts';
@@ -11,7 +11,7 @@ import type { Recorded, VerificationSubject, VerifierHost } from './verifier-por
 export function createVerifierHost(parts: RegistryContext): VerifierHost {
   const { table, clock, sharing } = parts;
 
-  function subjectOf(entry: Entry): VerificationSubject | null {
+  function subjectOf(entry: TableEntry): VerificationSubject | null {
     const { id, stored, shown, gatewayToken, isOwn, generation } = entry;
     if (shown === null) return null;
     return {
@@ -27,12 +27,12 @@ export function createVerifierHost(parts: RegistryContext): VerifierHost {
     };
   }
 
-  function isReachable(entry: Entry): boolean {
+  function isReachable(entry: TableEntry): boolean {
     const said = entry.shown?.status;
     return said !== 'offline' && said !== 'paused' && table.silentMs(entry) < STALE_MS;
   }
 
-  function setVerifying(entry: Entry, running: boolean): void {
+  function setVerifying(entry: TableEntry, running: boolean): void {
     if (entry.isVerifying === running) return;
     entry.isVerifying = running;
     table.touch(entry);
@@ -75,7 +75,7 @@ function verdictOf({ state, checks }: StoredVerification): string {
   return reason === '' ? state : `${state}: ${reason}`;
 }
 
-async function leaseOf(entry: Entry | undefined, { pool }: Sharing): Promise<Lease | null> {
+async function leaseOf(entry: TableEntry | undefined, { pool }: Sharing): Promise<Lease | null> {
   if (entry === undefined) return null;
   const { id, stored, isOwn } = entry;
   if (isOwn) return ownLease(stored);
@@ -88,7 +88,7 @@ function ownLease({ pool }: StoredProvider): Lease {
 }
 
 /** Whether a later run, of another gateway, was done before. */
-function isOutrun({ stored }: Entry, lease: Lease | undefined): boolean {
+function isOutrun({ stored }: TableEntry, lease: Lease | undefined): boolean {
   return lease !== undefined && lease.fence <= (stored.pool?.fence ?? 0);
 }
 

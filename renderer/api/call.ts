@@ -1,5 +1,6 @@
 import { parseVisible } from '#shared/visible.ts';
 import { NO_ANSWER, refusalOf, type Client, type Refusal } from './client.ts';
+import { t } from '../text/t.ts';
 
 /** `status` is null when no response came. */
 export type Answer<T> =
@@ -50,4 +51,4 @@ export async function answerOf(response: Response | null): Promise<Answer<unknow
   }
 }
 
-const UNREADABLE: Refusal = { message: 'The gateway’s answer broke off.', param: null };
+const UNREADABLE: Refusal = { message: t.shell.errors.brokenAnswer, param: null };

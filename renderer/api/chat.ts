@@ -1,6 +1,7 @@
 import { visible } from '#shared/visible.ts';
 import { NO_ANSWER, refusalOf, type Client } from './client.ts';
 import { createSseReader } from './sse.ts';
+import { t } from '../text/t.ts';
 
 export interface ChatMessage {
   readonly role: 'user' | 'assistant';
@@ -39,7 +40,7 @@ export type SendChat = (
   signal: AbortSignal,
 ) => Promise<ChatEnd>;
 
-const BROKEN: ChatEnd = { kind: 'failed', message: 'The answer broke off.' };
+const BROKEN: ChatEnd = { kind: 'failed', message: t.chat.brokeOff };
 
 export function createChat({ request }: Pick<Client, 'request'>): SendChat {
   return async ({ model, messages }, onEvent, signal) => {
@@ -107,7 +108,7 @@ interface Chunk {
 /** The message of an error in the stream, or null. */
 function readChunk(data: string, onEvent: (event: ChatEvent) => void): string | null {
   const { model, error, usage, choices } = JSON.parse(data) as Chunk;
-  if (error) return typeof error.message === 'string' ? visible(error.message) : BROKEN.kind;
+  if (error) return typeof error.message === 'string' ? visible(error.message) : t.chat.brokeOff;
   if (typeof model === 'string' && model !== '') onEvent({ kind: 'model', model: visible(model) });
   const { content, reasoning_content, reasoning } = choices?.[0]?.delta ?? {};
   const thought = typeof reasoning_content === 'string' ? reasoning_content : reasoning;

@@ -1,4 +1,5 @@
 import { parseVisible } from '#shared/visible.ts';
+import { t } from '../text/t.ts';
 
 const TOKEN_KEY = 'switchyard.session';
 const BROWSER_KEY = 'switchyard.browser';
@@ -61,7 +62,7 @@ export function createClient({ fetch, storage, standing = storage }: ClientEdges
       const response = await send('/api/v1/sessions', jsonBody('POST', { code }), null);
       if (!response.ok) return (await refusalOf(response)).message;
       const answer = (await response.json()) as { readonly token?: unknown };
-      if (typeof answer.token !== 'string') return 'The gateway answered without a session.';
+      if (typeof answer.token !== 'string') return t.shell.errors.noSession;
       storage.setItem(TOKEN_KEY, answer.token);
       return null;
     } catch {
@@ -85,7 +86,7 @@ export function createClient({ fetch, storage, standing = storage }: ClientEdges
     try {
       const response = await send('/api/v1/status', {}, key);
       await response.body?.cancel();
-      if (response.status === 401) return 'The gateway does not accept this key.';
+      if (response.status === 401) return t.shell.errors.wrongKey;
       storage.setItem(API_KEY, key);
       return null;
     } catch {
@@ -115,13 +116,13 @@ export interface Refusal {
 }
 
 export const NO_ANSWER: Refusal = {
-  message: 'The gateway did not answer. Is it still running?',
+  message: t.shell.errors.noAnswer,
   param: null,
 };
 
 /** The server's own words for a refused call, else its status. */
 export async function refusalOf(response: Response): Promise<Refusal> {
-  const fallback = `The gateway answered ${response.status}.`;
+  const fallback = t.shell.errors.status(response.status);
   try {
     const { error } = parseVisible(await response.text()) as {
       readonly error?: { readonly message?: unknown; readonly param?: unknown };

@@ -4,6 +4,7 @@ import { createChat, type SendChat } from './chat.ts';
 import { createClient } from './client.ts';
 import { createControl, type Control } from './control.ts';
 import { followFeed } from './feed.ts';
+import { createHistory, type History } from './history.ts';
 import { createProviders, type Providers } from './providers.ts';
 import { createStore, type Store } from './store.ts';
 import {
@@ -25,6 +26,7 @@ export interface Switchyard {
   readonly access: Access;
   /** Opens a locked page with an API key; answers what went wrong, or null. */
   unlock: (key: string) => Promise<string | null>;
+  readonly history: History;
 }
 
 /** Takes the code out of the address, exchanges it, and follows the feed for the page's life. */
@@ -82,6 +84,7 @@ export function connectSwitchyard(page: Window): Switchyard {
       if (problem === null) pause.skip();
       return problem;
     },
+    history: createHistory(client, noteSession),
   };
 }
 

@@ -1,5 +1,7 @@
 /** Between two readings that a change asked for. */
 const SHORTEST_MS = 2_000;
+/** So many times as long as a reading took: what is large, such as thousands of machines, is read less often. */
+const REST = 8;
 const LONGEST_MS = 15_000;
 
 interface WatchEdges {
@@ -24,6 +26,7 @@ export interface Watch {
 /** Reads at once, then after changes, one reading at a time. */
 export function startWatch({ read, now, after, longestMs = LONGEST_MS }: WatchEdges): Watch {
   let readAt = 0;
+  let shortestMs = SHORTEST_MS;
   let reading = false;
   let wanted = false;
   let closed = false;
@@ -40,14 +43,15 @@ export function startWatch({ read, now, after, longestMs = LONGEST_MS }: WatchEd
     readAt = now();
     await read();
     reading = false;
-    if (!closed) readIn(wanted ? SHORTEST_MS : longestMs);
+    shortestMs = Math.max(SHORTEST_MS, REST * (now() - readAt));
+    if (!closed) readIn(wanted ? shortestMs : Math.max(longestMs, shortestMs));
   };
 
   void readOnce();
   return {
     changed() {
       wanted = true;
-      if (!reading && !closed) readIn(SHORTEST_MS);
+      if (!reading && !closed) readIn(shortestMs);
     },
     again() {
       wanted = true;

@@ -1,7 +1,10 @@
-const COUNT = new Intl.NumberFormat('en');
-const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
-const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
-const CLOCK = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
+const LANGUAGE = 'en-GB';
+const COUNT = new Intl.NumberFormat(LANGUAGE);
+const COMPACT = new Intl.NumberFormat(LANGUAGE, { notation: 'compact', maximumFractionDigits: 1 });
+const DAY = new Intl.DateTimeFormat(LANGUAGE, { day: 'numeric', month: 'short' });
+const CLOCK = new Intl.DateTimeFormat(LANGUAGE, { timeStyle: 'medium' });
+const PLURAL = new Intl.PluralRules(LANGUAGE);
+const LIST = new Intl.ListFormat(LANGUAGE);
 
 /** `310 ms`, `2.9 s`, `43 s`, `2 min 05 s`, `1 h 04 min`. */
 export function formatDuration(ms: number): string {
@@ -20,7 +23,7 @@ export function formatCount(count: number): string {
   return COUNT.format(count);
 }
 
-/** `1,204`, from ten thousand on `12.4K`: for places that cannot grow. */
+/** `1,204`, from ten thousand on `12.4k`: for places that cannot grow. */
 export function formatCompact(count: number): string {
   return count < 10_000 ? COUNT.format(count) : COMPACT.format(count);
 }
@@ -45,9 +48,22 @@ export function formatAge(ms: number): string {
   return `${Math.floor(seconds / 86_400)} d ago`;
 }
 
-/** `1 request`, `2 requests`; a plural of its own where an s is not enough. */
-export function formatPlural(count: number, noun: string, plural = `${noun}s`): string {
-  return `${formatCount(count)} ${count === 1 ? noun : plural}`;
+/** A noun in the forms that the language has for numbers; English has two. */
+export type Forms = Readonly<Partial<Record<Intl.LDMLPluralRule, string>> & { other: string }>;
+
+/** The form of a noun that belongs to a number. */
+export function formFor(count: number, forms: Forms): string {
+  return forms[PLURAL.select(count)] ?? forms.other;
+}
+
+/** `1 request`, `1,204 requests`. */
+export function counted(count: number, forms: Forms): string {
+  return `${formatCount(count)} ${formFor(count, forms)}`;
+}
+
+/** `Groq, OpenAI and OpenRouter`. */
+export function formatList(names: readonly string[]): string {
+  return LIST.format(names);
 }
 
 function formatSeconds(seconds: number): string {

@@ -1,4 +1,5 @@
 import { formatClock } from '../text/format.ts';
+import { t } from '../text/t.ts';
 
 interface ConnectionBannerProps {
   readonly since: number;
@@ -12,12 +13,11 @@ export function ConnectionBanner({ since, hasData, onRetry }: ConnectionBannerPr
     <div className="banner" role="alert">
       <span className="banner-mark" aria-hidden="true" />
       <p>
-        <strong>No connection to Switchyard since {formatClock(since)}.</strong>{' '}
-        {hasData ? 'Showing the last known state. ' : ''}Reconnecting… If you stopped Switchyard,
-        start it again.
+        <strong>{t.shell.lost.since(formatClock(since))}</strong> {hasData && t.shell.lost.stale}
+        {t.shell.lost.retrying}
       </p>
       <button type="button" className="button" onClick={onRetry}>
-        Try now
+        {t.shell.lost.retry}
       </button>
     </div>
   );

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'react';
+import { t } from '../text/t.ts';
 
 interface CopyButtonProps {
   readonly text: string;
@@ -9,8 +10,7 @@ interface CopyButtonProps {
 }
 
 const SHOWN_MS = 1_600;
-const WORDS = { idle: 'Copy', copied: 'Copied', refused: 'Select it' } as const;
-const SPOKEN = { copied: 'Copied', refused: 'The browser refused: select the text' } as const;
+const SPOKEN = { copied: t.shell.copy.copied, refused: t.shell.copy.refusedAloud } as const;
 
 /** Copies a text and says so in the room its own label had. */
 export function CopyButton({ text, what, isNamed = false }: CopyButtonProps) {
@@ -34,9 +34,9 @@ export function CopyButton({ text, what, isNamed = false }: CopyButtonProps) {
     <>
       <button type="button" className="copy" onClick={() => void copy()}>
         <span aria-hidden="true">
-          {isNamed && result === null ? `Copy ${what}` : WORDS[result ?? 'idle']}
+          {isNamed && result === null ? t.shell.copy.of(what) : t.shell.copy[result ?? 'idle']}
         </span>
-        <span className="unseen">Copy {what}</span>
+        <span className="unseen">{t.shell.copy.of(what)}</span>
       </button>
       <output className="unseen">{result === null ? '' : SPOKEN[result]}</output>
     </>

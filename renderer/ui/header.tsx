@@ -1,13 +1,15 @@
 import { hashOf, type Route } from '../route.ts';
 import { CopyButton } from './copy-button.tsx';
 import { Logo } from './logo.tsx';
+import { t } from '../text/t.ts';
 
 const TABS = [
-  { label: 'Overview', page: 'overview', hash: hashOf({ page: 'overview' }) },
-  { label: 'Chat', page: 'chat', hash: hashOf({ page: 'chat' }) },
-  { label: 'Providers', page: 'providers', hash: hashOf({ page: 'providers', filter: 'all' }) },
-  { label: 'Requests', page: 'requests', hash: hashOf({ page: 'requests', filter: 'all' }) },
-  { label: 'Settings', page: 'settings', hash: hashOf({ page: 'settings', section: null }) },
+  { page: 'overview', hash: hashOf({ page: 'overview' }) },
+  { page: 'chat', hash: hashOf({ page: 'chat' }) },
+  { page: 'providers', hash: hashOf({ page: 'providers', filter: 'all' }) },
+  { page: 'requests', hash: hashOf({ page: 'requests', filter: 'all' }) },
+  { page: 'history', hash: hashOf({ page: 'history', range: 'day' }) },
+  { page: 'settings', hash: hashOf({ page: 'settings', section: null }) },
 ] as const;
 
 interface HeaderProps {
@@ -22,20 +24,20 @@ export function Header({ route, baseUrl }: HeaderProps) {
     <header className="header">
       <a className="brand" href="#/">
         <Logo />
-        <span className="brand-name">Switchyard</span>
+        <span className="brand-name">{t.shell.product}</span>
       </a>
-      <nav className="tabs" aria-label="Pages">
-        {TABS.map(({ label, page, hash }) => (
+      <nav className="tabs" aria-label={t.shell.tabs.label}>
+        {TABS.map(({ page, hash }) => (
           <a key={page} href={hash} aria-current={page === current ? 'page' : undefined}>
-            {label}
+            {t.shell.tabs[page]}
           </a>
         ))}
       </nav>
       {baseUrl !== null && (
         <div className="base-url">
-          <span className="base-url-label">Base URL</span>
+          <span className="base-url-label">{t.shell.baseUrl}</span>
           <code>{baseUrl}</code>
-          <CopyButton text={baseUrl} what="base URL" />
+          <CopyButton text={baseUrl} what={t.shell.theBaseUrl} />
         </div>
       )}
     </header>

@@ -1,3 +1,5 @@
+import { t } from '../text/t.ts';
+
 /** Its id: what is switched off for want of control is described by it. */
 export const READ_ONLY_NOTE = 'read-only-note';
 
@@ -5,10 +7,7 @@ export const READ_ONLY_NOTE = 'read-only-note';
 export function ReadOnlyNote() {
   return (
     <p className="line-note" id={READ_ONLY_NOTE}>
-      <span>
-        <strong>This page is read-only:</strong> run <code>switchyard open</code> on this gateway’s
-        machine to take control.
-      </span>
+      <span>{t.shell.readOnly}</span>
     </p>
   );
 }

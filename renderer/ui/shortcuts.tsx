@@ -1,22 +1,25 @@
 import { useState } from 'react';
 import { Modal } from './modal.tsx';
-import { HELP_KEY, useShortcut } from './use-shortcut.ts';
+import { HELP_KEY, SEARCH_KEY, useShortcut } from './use-shortcut.ts';
+import { t } from '../text/t.ts';
 
 const GO = [
-  { key: '1', hash: '#/', text: 'Overview' },
-  { key: '2', hash: '#/providers', text: 'Providers' },
-  { key: '3', hash: '#/requests', text: 'Requests' },
-  { key: '4', hash: '#/settings', text: 'Settings' },
+  { key: '1', hash: '#/', text: t.shell.tabs.overview },
+  { key: '2', hash: '#/chat', text: t.shell.tabs.chat },
+  { key: '3', hash: '#/providers', text: t.shell.tabs.providers },
+  { key: '4', hash: '#/requests', text: t.shell.tabs.requests },
+  { key: '5', hash: '#/settings', text: t.shell.tabs.settings },
 ] as const;
 
+const { keyboard } = t.shell;
 const ROWS = [
   ...GO.map(({ key, text }) => ({ keys: key, text })),
-  { keys: '/', text: 'Search requests' },
-  { keys: '↑ ↓ Page Up Page Down Home End', text: 'Move in the list of requests' },
-  { keys: 'Enter', text: 'Open the request' },
-  { keys: '← →', text: 'Newer or older request, while one is open' },
-  { keys: 'Esc', text: 'Close what is open' },
-  { keys: '?', text: 'This list' },
+  { keys: SEARCH_KEY, text: keyboard.search },
+  { keys: keyboard.keys.moves, text: keyboard.moves },
+  { keys: keyboard.keys.open, text: keyboard.open },
+  { keys: keyboard.keys.turn, text: keyboard.turn },
+  { keys: keyboard.keys.close, text: keyboard.close },
+  { keys: HELP_KEY, text: keyboard.help },
 ];
 
 /** The keys of the window, and the sheet that lists them. */
@@ -29,7 +32,7 @@ export function Shortcuts() {
         <Go key={key} letter={key} hash={hash} />
       ))}
       {isOpen && (
-        <Modal title="Keyboard" closing="Close" onClose={() => setIsOpen(false)}>
+        <Modal title={keyboard.title} closing={t.shell.close} onClose={() => setIsOpen(false)}>
           <dl className="shortcuts">
             {ROWS.map(({ keys, text }) => (
               <div key={keys}>

@@ -1,4 +1,5 @@
 import { useId } from 'react';
+import { t } from '../text/t.ts';
 
 interface SwitchProps {
   readonly id?: string;
@@ -24,7 +25,7 @@ export function Switch({ id, label, on, disabled, describedBy, onChange }: Switc
       />
       <label htmlFor={id ?? ownId}>{label}</label>
       <span className="switch-word" aria-hidden="true">
-        {on ? 'on' : 'off'}
+        {on ? t.shell.switch.on : t.shell.switch.off}
       </span>
     </span>
   );

@@ -1,3 +1,5 @@
+import { t } from '../text/t.ts';
+
 interface UnreadableProps {
   readonly what: string;
   readonly message: string;
@@ -8,10 +10,10 @@ interface UnreadableProps {
 export function Unreadable({ what, message, onRetry }: UnreadableProps) {
   return (
     <section className="panel empty" role="alert">
-      <h2>{what} could not be read</h2>
+      <h2>{t.shell.unreadable(what)}</h2>
       <p>{message}</p>
       <button type="button" className="button" onClick={onRetry}>
-        Try again
+        {t.shell.tryAgain}
       </button>
     </section>
   );

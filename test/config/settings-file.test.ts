@@ -44,8 +44,9 @@ const modeOf = (path: string, wanted = 0o600) => (hasModes ? statSync(path).mode
 
 test('without a settings file nothing is set and nothing is warned of', () => {
   const directory = temporaryDirectory();
-  expect(readSettings(directory, NOW)).toEqual({ tree: {}, warnings: [] });
-  expect(readSettings(join(directory, 'not-there'), NOW)).toEqual({ tree: {}, warnings: [] });
+  const none = { tree: {}, warnings: [], sealed: new Set(), lost: [] };
+  expect(readSettings(directory, NOW)).toEqual(none);
+  expect(readSettings(join(directory, 'not-there'), NOW)).toEqual(none);
 });
 
 test.each<[law: string, text: string, says: RegExp]>([

@@ -17,6 +17,11 @@ function remote(prefix: string, timeoutMs: number): Record<string, unknown> {
     [`${prefix}_TIMEOUT_MS`]: timeoutMs,
     [`${prefix}_ASSEMBLE`]: true,
     [`${prefix}_PREFILL`]: 'auto',
+    [`${prefix}_PRICE_INPUT`]: null,
+    [`${prefix}_PRICE_OUTPUT`]: null,
+    [`${prefix}_PRICE_CACHED`]: null,
+    [`${prefix}_BUDGET_DAY`]: null,
+    [`${prefix}_BUDGET_MONTH`]: null,
     [`${prefix}_PROTOCOLS`]: 'auto',
   };
 }
@@ -68,6 +73,7 @@ const TABLE: Readonly<Record<string, unknown>> = {
   AGENT_NOT_ON_BATTERY: false,
   AGENT_MAX_GPU_TEMPERATURE_C: null,
   AGENT_YIELD_TO_OTHERS: false,
+  CURRENCY: 'USD',
   DATABASE_URL: null,
   LOG_LEVEL: 'info',
   LOG_TO: 'auto',

@@ -100,6 +100,21 @@ const KINDS: {
   },
   {
     names: [
+      ...each('PRICE_INPUT'),
+      ...each('PRICE_OUTPUT'),
+      ...each('PRICE_CACHED'),
+      ...each('BUDGET_DAY'),
+      ...each('BUDGET_MONTH'),
+    ],
+    good: [
+      ['0', 0],
+      ['2.5', 2.5],
+    ],
+    bad: ['-1', '2,5', 'free', '1000001'],
+    allowed: /number from 0 to 1000000/,
+  },
+  {
+    names: [
       ...each('ASSEMBLE'),
       'ONDEMAND_WARMUP',
       'FORCE_ZERO',
@@ -120,7 +135,7 @@ const KINDS: {
     allowed: /true or false/,
   },
   {
-    names: [...each('MODEL'), ...each('LABEL'), 'AGENT_HOST', 'REGION'],
+    names: [...each('MODEL'), ...each('LABEL'), 'AGENT_HOST', 'REGION', 'CURRENCY'],
     good: [['any words – ümlauts too', 'any words – ümlauts too']],
     bad: ['two\nlines', 'x'.repeat(1001), 'bell\u0007'],
     allowed: /text of 1 to 1000 characters without control characters/,

@@ -1,10 +1,10 @@
 import { createOpenAI } from '@ai-sdk/openai';
-import { APICallError, generateText, jsonSchema, Output, stepCountIs, streamText, tool } from 'ai';
+import { APICallError, generateText, jsonSchema, Output, stepCountIs, streamText } from 'ai';
 import { describe, expect, test } from 'vitest';
 import { SAID, type Said } from '../support/chat-answers.ts';
-import { startGateway } from '../support/gateway.ts';
-import { startSpeaker, WAYS } from '../support/speakers.ts';
-import { chunk, cut, error, ROLE, stall, startUpstream, type Script } from '../support/upstream.ts';
+import { startChatOnly, startSpeaker, WAYS } from '../support/speakers.ts';
+import { chunk, cut, error, ROLE, stall, type Script } from '../support/upstream.ts';
+import { weather } from '../support/weather.ts';
 
 // The Vercel AI SDK, unmodified, over `@ai-sdk/openai` as it comes: its default is the Responses API.
 
@@ -19,20 +19,6 @@ const CALLS: Said = {
   calls: [{ id: 'call_1', name: 'weather', arguments: '{"city":"Oslo"}' }],
   finish: 'tool_calls',
 };
-
-function weather(asked: unknown[]) {
-  return tool({
-    description: 'weather',
-    inputSchema: jsonSchema<{ city: string }>({
-      type: 'object',
-      properties: { city: { type: 'string' } },
-    }),
-    execute(input) {
-      asked.push(input);
-      return 'rain';
-    },
-  });
-}
 
 describe.each(WAYS)('$way through $place', (way) => {
   test('a text, plain and streamed, with usage', async () => {
@@ -91,12 +77,8 @@ describe.each(WAYS)('$way through $place', (way) => {
 });
 
 async function startChat(script: Script) {
-  const upstream = await startUpstream(script);
-  const gateway = await startGateway({
-    HOSTED_A_BASE_URL: upstream.url,
-    HOSTED_A_PROTOCOLS: 'chat',
-  });
-  return { upstream, model: modelOf(gateway.url) };
+  const { upstream, url } = await startChatOnly(script);
+  return { upstream, model: modelOf(url) };
 }
 
 test('a translated answer that breaks off is an error part, not the end of a whole answer', async () => {

@@ -1,5 +1,5 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { APICallError, generateText, jsonSchema, stepCountIs, streamText, tool } from 'ai';
+import { APICallError, generateText, stepCountIs, streamText } from 'ai';
 import { expect, test } from 'vitest';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { counted, inFlight } from '../support/report.ts';
@@ -19,6 +19,7 @@ import {
   STOP,
   type Script,
 } from '../support/upstream.ts';
+import { weather } from '../support/weather.ts';
 
 // The Vercel AI SDK, unmodified, over its provider for OpenAI-compatible endpoints.
 
@@ -104,20 +105,6 @@ const TOOL_CALLS: [law: string, script: Script][] = [
   ],
   ['as a whole', sse(ROLE, chunk({ tool_calls: [call('{"city":"Oslo"}')] }), CALLED, DONE)],
 ];
-
-function weather(asked: unknown[]) {
-  return tool({
-    description: 'weather',
-    inputSchema: jsonSchema<{ city: string }>({
-      type: 'object',
-      properties: { city: { type: 'string' } },
-    }),
-    execute(input) {
-      asked.push(input);
-      return 'rain';
-    },
-  });
-}
 
 test.each(TOOL_CALLS)(
   'a tool call that comes %s runs through generateText',

@@ -1,9 +1,8 @@
 import { Anthropic, APIError, BadRequestError } from '@anthropic-ai/sdk';
 import { describe, expect, test } from 'vitest';
-import { SAID, type Said } from '../support/chat-answers.ts';
-import { startGateway } from '../support/gateway.ts';
-import { startSpeaker, WAYS } from '../support/speakers.ts';
-import { chunk, cut, error, ROLE, stall, startUpstream, type Script } from '../support/upstream.ts';
+import { CALLED_TWICE, CALLS_TWICE, SAID, type Said } from '../support/chat-answers.ts';
+import { startChatOnly, startSpeaker, WAYS } from '../support/speakers.ts';
+import { chunk, cut, error, ROLE, stall, type Script } from '../support/upstream.ts';
 
 // The `@anthropic-ai/sdk` package, unmodified, at upstreams with the Messages API and without it.
 
@@ -21,16 +20,7 @@ const WEATHER = {
   input_schema: { type: 'object' as const, properties: { city: { type: 'string' } } },
 };
 
-const CALLS: Said = {
-  ...SAID,
-  text: 'Let me see.',
-  reasoning: 'Look it up.',
-  calls: [
-    { id: 'call_1', name: 'weather', arguments: '{"city":"Oslo"}' },
-    { id: 'call_2', name: 'weather', arguments: '{"city":"Bergen"}' },
-  ],
-  finish: 'tool_calls',
-};
+const CALLS: Said = { ...CALLS_TWICE, text: 'Let me see.' };
 
 describe.each(WAYS)('$way through $place', (way) => {
   test('a message, plain and streamed, with its usage', async () => {
@@ -71,12 +61,7 @@ describe.each(WAYS)('$way through $place', (way) => {
       ],
     });
     expect(second.content).toMatchObject([{ type: 'text', text: 'Rain.' }]);
-    expect(bodies()[1]?.['messages']).toMatchObject([
-      { role: 'user' },
-      { role: 'assistant', reasoning_content: 'Look it up.', tool_calls: [{}, {}] },
-      { role: 'tool', tool_call_id: 'call_1', content: 'rain' },
-      { role: 'tool', tool_call_id: 'call_2', content: 'rain' },
-    ]);
+    expect(bodies()[1]?.['messages']).toMatchObject(CALLED_TWICE);
   });
 
   test('an image and a system text', async () => {
@@ -100,12 +85,8 @@ describe.each(WAYS)('$way through $place', (way) => {
 
 /** A client of a gateway in front of an upstream that speaks chat completions. */
 async function startChat(script: Script) {
-  const upstream = await startUpstream(script);
-  const gateway = await startGateway({
-    HOSTED_A_BASE_URL: upstream.url,
-    HOSTED_A_PROTOCOLS: 'chat',
-  });
-  return { upstream, client: clientOf(gateway.url) };
+  const { upstream, url } = await startChatOnly(script);
+  return { upstream, client: clientOf(url) };
 }
 
 test('a translated message that breaks off makes the client throw', async () => {

@@ -1,10 +1,10 @@
 import { statusReportSchema } from '#shared/status.ts';
 import type { LiveEvent } from '#shared/live.ts';
 import { expect, test } from 'vitest';
-import { createManualClock } from '../support/clock.ts';
+import { createManualClock, type ManualClock } from '../support/clock.ts';
 import { chat, chatStream, HELLO, startChat } from '../support/client.ts';
 import { asDelta, asSnapshot, readFeed } from '../support/feed.ts';
-import { startGateway } from '../support/gateway.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { turns } from '../support/report.ts';
 import {
   answers,
@@ -142,6 +142,21 @@ test('a running request is never taken out, however many end meanwhile', async (
   pending.leave();
 });
 
+/** A reader that does not read, beside one that does. */
+async function fallBehind(gateway: TestGateway, clock: ManualClock) {
+  const slow = await readFeed(gateway.url);
+  const quick = await readFeed(gateway.url);
+  await slow.event(1);
+  slow.pause();
+  // Far more than the sockets of both sides and the gateway's own limit hold together.
+  for (let delta = 2; delta < 4000; delta += 1) {
+    gateway.host.changed();
+    clock.advance(INTERVAL_MS);
+    await quick.event(delta);
+  }
+  return { slow, quick };
+}
+
 /** What a window holds after these events: rows newest first are the gateway's to order. */
 function rowsAfter(events: readonly LiveEvent[]): Map<string, unknown> {
   let rows = new Map<string, unknown>();
@@ -157,16 +172,7 @@ function rowsAfter(events: readonly LiveEvent[]): Map<string, unknown> {
 
 test('a reader that does not read gets a fresh snapshot once it reads again, and misses nothing', async () => {
   const { clock, gateway } = await started();
-  const slow = await readFeed(gateway.url);
-  const quick = await readFeed(gateway.url);
-  await slow.event(1);
-  slow.pause();
-  // Far more than the sockets of both sides and the gateway's own limit hold together.
-  for (let delta = 2; delta < 4000; delta += 1) {
-    gateway.host.changed();
-    clock.advance(INTERVAL_MS);
-    await quick.event(delta);
-  }
+  const { slow, quick } = await fallBehind(gateway, clock);
   await chat(gateway.url);
   clock.advance(INTERVAL_MS);
   slow.resume();
@@ -216,15 +222,7 @@ test('a stop ends the feed, and the reader sees a whole last event', async () =>
 
 test('a reader that does not read does not hold up a stop', async () => {
   const { clock, gateway } = await started();
-  const slow = await readFeed(gateway.url);
-  const quick = await readFeed(gateway.url);
-  await slow.event(1);
-  slow.pause();
-  for (let delta = 2; delta < 4000; delta += 1) {
-    gateway.host.changed();
-    clock.advance(INTERVAL_MS);
-    await quick.event(delta);
-  }
+  const { quick } = await fallBehind(gateway, clock);
   const stopped = gateway.host.stop();
   await quick.ended;
   clock.advance(1000);

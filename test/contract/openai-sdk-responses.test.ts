@@ -1,25 +1,13 @@
 import { BadRequestError, InternalServerError, OpenAI } from 'openai';
 import { describe, expect, test } from 'vitest';
-import { SAID, type Said } from '../support/chat-answers.ts';
-import { startGateway } from '../support/gateway.ts';
-import { startSpeaker, WAYS } from '../support/speakers.ts';
-import { chunk, cut, error, ROLE, stall, startUpstream, type Script } from '../support/upstream.ts';
+import { CALLED_TWICE, CALLS_TWICE, SAID } from '../support/chat-answers.ts';
+import { startChatOnly, startSpeaker, WAYS } from '../support/speakers.ts';
+import { chunk, cut, error, ROLE, stall, type Script } from '../support/upstream.ts';
 
 // The `openai` package, unmodified: its Responses API, at upstreams that have it and at those that do not.
 
 const clientOf = (url: string) =>
   new OpenAI({ baseURL: `${url}/v1`, apiKey: 'of-the-caller', maxRetries: 0 });
-
-const CALLS: Said = {
-  ...SAID,
-  text: '',
-  reasoning: 'Look it up.',
-  calls: [
-    { id: 'call_1', name: 'weather', arguments: '{"city":"Oslo"}' },
-    { id: 'call_2', name: 'weather', arguments: '{"city":"Bergen"}' },
-  ],
-  finish: 'tool_calls',
-};
 
 const WEATHER = {
   type: 'function' as const,
@@ -46,7 +34,7 @@ describe.each(WAYS)('$way through $place', (way) => {
   });
 
   test('parallel tool calls, and the turn after their results', async () => {
-    const { url, bodies } = await startSpeaker(way, CALLS, { ...SAID, text: 'Rain.' });
+    const { url, bodies } = await startSpeaker(way, CALLS_TWICE, { ...SAID, text: 'Rain.' });
     const client = clientOf(url);
     const first = await client.responses.stream({ ...ASK, tools: [WEATHER] }).finalResponse();
     const calls = first.output.filter((item) => item.type === 'function_call');
@@ -64,12 +52,7 @@ describe.each(WAYS)('$way through $place', (way) => {
     const input = [{ role: 'user' as const, content: 'hi' }, ...said, ...results];
     const second = await client.responses.create({ ...ASK, tools: [WEATHER], input });
     expect(second.output_text).toBe('Rain.');
-    expect(bodies()[1]?.['messages']).toMatchObject([
-      { role: 'user' },
-      { role: 'assistant', reasoning_content: 'Look it up.', tool_calls: [{}, {}] },
-      { role: 'tool', tool_call_id: 'call_1', content: 'rain' },
-      { role: 'tool', tool_call_id: 'call_2', content: 'rain' },
-    ]);
+    expect(bodies()[1]?.['messages']).toMatchObject(CALLED_TWICE);
   });
 
   test('structured output and an image', async () => {
@@ -96,12 +79,8 @@ describe.each(WAYS)('$way through $place', (way) => {
 
 /** A client of a gateway in front of an upstream that speaks chat completions. */
 async function startChat(script: Script) {
-  const upstream = await startUpstream(script);
-  const gateway = await startGateway({
-    HOSTED_A_BASE_URL: upstream.url,
-    HOSTED_A_PROTOCOLS: 'chat',
-  });
-  return { upstream, client: clientOf(gateway.url) };
+  const { upstream, url } = await startChatOnly(script);
+  return { upstream, client: clientOf(url) };
 }
 
 test('a translated response that breaks off makes the client throw', async () => {

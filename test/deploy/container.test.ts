@@ -1,11 +1,17 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, globSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../main/config/load.ts';
 import { ENTRIES, ENV_PREFIX, valueAt } from '../../main/config/schema.ts';
 import { logTarget } from '../../main/cli/log-target.ts';
+import { HELLO } from '../support/client.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
+import { bearer, postJson } from '../support/http.ts';
+import { unreachableRegistry } from '../support/npm-registry.ts';
+import { asVariables, spawnProgram } from '../support/process.ts';
+import { answers, startUpstream } from '../support/upstream.ts';
+import { writeBase } from './base-image.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const containerfile = readFileSync(join(ROOT, 'deploy/Containerfile'), 'utf8');
@@ -64,24 +70,83 @@ test('the gateways of the compose file share a database and a secret, and refuse
   expect(poolCompose).toContain('target: /data/gateway-secret');
 });
 
-const BUILDER = ['podman', 'buildah'].find(
+const TOOL = ['buildah', 'podman'].find(
   (tool) => spawnSync(tool, ['--version']).error === undefined,
 );
+const KEY = 'a-key-for-this-test';
+const TAG = 'localhost/switchyard-test';
 
-test.runIf(BUILDER !== undefined)(
-  'the image can be built from the package',
-  () => {
-    const tool = BUILDER ?? '';
-    const context = temporaryDirectory();
-    cpSync(join(ROOT, 'deploy/Containerfile'), join(context, 'Containerfile'));
-    execFileSync('npm', ['pack', '--pack-destination', context], { cwd: ROOT });
-    expect(globSync('*.tgz', { cwd: context })).toHaveLength(1);
-    const tag = `switchyard-test-${process.pid}`;
-    execFileSync(tool, ['build', '-t', tag, '-f', 'Containerfile', context], { cwd: context });
-    onTestFinished(() => void spawnSync(tool, ['rmi', tag]));
-    if (tool !== 'podman') return;
-    const version = execFileSync(tool, ['run', '--rm', tag, 'switchyard', '--version']);
-    expect(version.toString()).toMatch(/^\d+\.\d+\.\d+\n$/);
-  },
-  900_000,
-);
+/** Builds the image in a store of its own, with a base of this machine's files. */
+function buildImage(tool: string) {
+  const folder = temporaryDirectory();
+  const at = (name: string) => join(folder, name);
+  const store = ['--root', at('store'), '--runroot', at('state'), '--storage-driver', 'vfs'];
+  const run = (...args: readonly string[]) =>
+    execFileSync(tool, [...store, ...args], { encoding: 'utf8', stdio: 'pipe' }).trim();
+  const build = (tag: string, context: string, ...more: readonly string[]) => {
+    const file = ['-f', join(context, 'Containerfile')];
+    return run('build', ...CHROOT, '--format', 'docker', '-t', tag, ...file, ...more, context);
+  };
+  writeBase(at('base'));
+  build(`${TAG}-base`, at('base'));
+  mkdirSync(at('context'));
+  cpSync(join(ROOT, 'deploy/Containerfile'), at('context/Containerfile'));
+  execFileSync('npm', ['pack', '--silent', '--pack-destination', at('context')], { cwd: ROOT });
+  const offline = attempt(() => build(TAG, at('context'), '--build-arg', `BASE=${TAG}-base`));
+  return { run, store, offline };
+}
+
+/** Why the native package could not be fetched; null where it was. */
+function attempt(build: () => void): string | null {
+  try {
+    build();
+    return null;
+  } catch (error) {
+    const why = unreachableRegistry(error);
+    if (why === null) throw error;
+    return why;
+  }
+}
+
+/** Nothing is asked of the system but this; the network is the machine's own. */
+const CHROOT = ['--isolation', 'chroot'];
+
+test('the image can be built; what it holds serves as its user, tells of its health, logs JSON and stops', async (ctx) => {
+  if (TOOL === undefined) return ctx.skip('neither buildah nor podman is installed');
+  if (!existsSync('/etc/debian_version')) return ctx.skip('its base is made of a Debian');
+  const { run, store, offline } = buildImage(TOOL);
+  if (offline !== null) return ctx.skip(offline);
+  // The OCI format would leave it out.
+  expect(run('inspect', '--type', 'image', TAG)).toMatch(/"?Healthcheck.*readyz/s);
+  if (TOOL !== 'buildah') return;
+
+  const upstream = await startUpstream(answers('hi'));
+  const container = run('from', TAG);
+  const settings = { PORT: '0', API_KEYS: KEY, HOSTED_A_BASE_URL: upstream.url };
+  const env = Object.entries(asVariables(settings)).map(([name, value]) => `-e=${name}=${value}`);
+  const command = [TOOL, ...store, 'run', ...CHROOT, ...env, container, '--'];
+  const served = spawnProgram([...command, 'switchyard', 'start'], process.env);
+  const pid = Number(await served.printed(/"event":"starting".*"pid":(\d+)/));
+  let isServing = true;
+  onTestFinished(() => void (isServing && process.kill(pid, 'SIGKILL')));
+  const url = await served.printed(/"event":"started","url":"([^"]+)"/);
+  expect(readFileSync(`/proc/${pid}/status`, 'utf8')).toMatch(/^Uid:\t1000\t1000/m);
+  const chat = await postJson(`${url}/v1/chat/completions`, HELLO, bearer(KEY));
+  expect(chat.headers['x-gateway-upstream']).toBe('hosted_a');
+
+  const [, text = ''] = /HEALTHCHECK .*\n +CMD (\[.*\])/.exec(containerfile) ?? [];
+  const check = JSON.parse(text) as string[];
+  const isHealthyAt = (port: string) => {
+    const [program = '', ...args] = check.map((word) => word.replace('47900', port));
+    return spawnSync(TOOL, [...command.slice(1), program, ...args]).status === 0;
+  };
+  expect([isHealthyAt(new URL(url).port), isHealthyAt('1')]).toEqual([true, false]);
+
+  process.kill(pid, 'SIGTERM');
+  const ended = await served.ended;
+  isServing = false;
+  expect([ended.code, ended.stderr]).toEqual([0, '']);
+  const lines = ended.stdout.trim().split('\n');
+  const events = lines.map((line) => (JSON.parse(line) as { event: string }).event);
+  expect(events).toEqual(expect.arrayContaining(['starting', 'started', 'request']));
+}, 900_000);

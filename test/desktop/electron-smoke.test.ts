@@ -44,7 +44,7 @@ test(
     const dataDir = mkdtempSync(join(tmpdir(), 'switchyard-smoke-'));
     const app = await _electron.launch({
       executablePath: found.path,
-      args: [ROOT],
+      args: [join(ROOT, 'dist/desktop')],
       chromiumSandbox: true,
       env: {
         ...(process.env as Record<string, string>),

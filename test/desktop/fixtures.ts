@@ -1,8 +1,9 @@
 import type { MachineMode, TrayFacts } from '../../main/desktop/serving-summary.ts';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
-import type { LiveEvent, LiveSnapshot } from '#shared/live.ts';
-import type { StatusReport, UpstreamReport } from '#shared/status.ts';
-import type { Change, HostApi } from '../../main/desktop/electron-api.ts';
+import type { LiveEvent, LiveSnapshot, Sighting } from '#shared/live.ts';
+import type { StatusReport, UpstreamReport, WarmupState } from '#shared/status.ts';
+import type { HostApi } from '../../main/desktop/host-api.ts';
+import type { ChangeResult } from '#shared/settings.ts';
 import { APP, circuit, perUpstream, snapshot, status, upstream } from '../renderer/builders.ts';
 
 export interface Scene {
@@ -19,6 +20,12 @@ export interface Scene {
   readonly labels?: Readonly<Partial<Record<UpstreamId, string>>>;
   readonly warmupEnabled?: boolean;
   readonly machine?: MachineMode;
+  /** What was seen of upstreams; they have answered, if it is left out. */
+  readonly sightings?: Partial<Record<UpstreamId, Sighting>>;
+  readonly warmup?: WarmupState;
+  readonly failedMachines?: number;
+  /** Of upstreams whose circuit is not closed, the words of the last failure. */
+  readonly lastErrors?: Readonly<Partial<Record<UpstreamId, string>>>;
 }
 
 function upstreamOf(id: UpstreamId, scene: Scene): UpstreamReport {
@@ -30,7 +37,11 @@ function upstreamOf(id: UpstreamId, scene: Scene): UpstreamReport {
     ...(label === undefined ? {} : { label }),
     baseUrl: configured && id !== 'local' ? `https://${id}.example` : null,
     hasKey: configured,
-    circuit: circuit({ open, cooldownRemainingMs: open ? 60_000 : 0 }),
+    circuit: circuit({
+      open,
+      cooldownRemainingMs: open ? 60_000 : 0,
+      lastError: scene.lastErrors?.[id] ?? null,
+    }),
     healthy: configured && !open && skip === undefined,
     skips: skip === undefined ? [] : [{ reason: skip, until: '2026-11-20T00:00:00.000Z' }],
   });
@@ -46,6 +57,7 @@ function statusOf(scene: Scene): StatusReport {
       ok: scene.ok ?? configured.length > 0,
       forceZero: scene.forceZero ?? false,
       zero: scene.forceZero ?? false,
+      ondemand_warmup: scene.warmup ?? 'ready',
       local: {
         verified_count: local ? 1 : 0,
         pending_count: 0,
@@ -59,8 +71,23 @@ function statusOf(scene: Scene): StatusReport {
 
 /** What the host knows in this scene. */
 export function snapshotOf(scene: Scene): LiveSnapshot {
+  const report = statusOf(scene);
+  const answered: Sighting = { kind: 'answered', by: 'request' };
+  const failed = scene.failedMachines ?? 0;
   return snapshot({
-    status: statusOf(scene),
+    status: report,
+    sightings: { ...perUpstream(answered), ...scene.sightings },
+    providers: {
+      revision: 1,
+      count: failed,
+      verified: 0,
+      pending: 0,
+      verifying: 0,
+      failed,
+      serving: 0,
+      models: 0,
+      load: null,
+    },
     inFlight: { ...perUpstream(0), ...scene.inFlight },
     app: { ...APP, warmupEnabled: scene.warmupEnabled ?? true },
   });
@@ -84,7 +111,7 @@ export interface FakeHost extends HostApi {
 export function createFakeHost(
   first: Scene = {},
   startError: Error | null = null,
-  onWarmup: (enabled: boolean) => Promise<Change> = () => Promise.resolve({ ok: true }),
+  onWarmup: (enabled: boolean) => Promise<ChangeResult> = () => Promise.resolve({ ok: true }),
 ): FakeHost {
   const calls: string[] = [];
   const listeners = new Set<(event: LiveEvent) => void>();
@@ -131,6 +158,11 @@ export function createFakeHost(
       scene = { ...scene, machine: wish === 'drained' ? 'draining' : wish };
       return Promise.resolve();
     },
+    keepSecretsIn(box) {
+      calls.push(box === null ? 'keys to the file' : 'keys to the keychain');
+      return { ok: true };
+    },
+    resumed: () => void calls.push('resumed'),
     resetCircuit: (id) => void calls.push(`reset ${id}`),
     controlLink: () => `http://127.0.0.1:47900/#code=${++codes}`,
     change(next) {

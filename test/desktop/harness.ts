@@ -1,9 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
 import { runDesktop } from '../../main/desktop/desktop.ts';
+import type { Keychain } from '../../main/desktop/keychain.ts';
 import type { LoginItem } from '../../main/desktop/login-item.ts';
+import { createPreferences, type MemoryFile } from '../../main/desktop/preferences.ts';
+import type { TerminalCommand } from '../../main/desktop/terminal-command.ts';
 import type { SavedWindow } from '../../main/desktop/window-bounds.ts';
 import type { Clock } from '../../main/platform/clock.ts';
-import { systemClock } from '../../main/platform/clock.ts';
+import { createManualClock } from '../support/clock.ts';
 import {
   createFakeElectron,
   type FakeElectron,
@@ -18,9 +21,38 @@ export interface Desktop extends FakeElectron {
   readonly window: () => FakeWindow;
   readonly tray: () => FakeTray;
   readonly savedWindow: () => SavedWindow | null;
+  /** Settles when the start has ended. */
+  readonly started: Promise<void>;
+  /** Events of the log. */
+  readonly logged: readonly string[];
+  /** Throws an error where nothing catches it. */
+  readonly crash: (error: unknown) => void;
 }
 
+/** A file in memory. */
+export function memoryFile(first: unknown = null): MemoryFile & { readonly now: () => unknown } {
+  let value = first;
+  return {
+    now: () => value,
+    read: () => value,
+    write(next) {
+      value = structuredClone(next);
+    },
+  };
+}
+
+/** No keychain, as in a session without one. */
+const NO_KEYCHAIN: Keychain = {
+  state: { kind: 'none', why: 'none' },
+  renew: () => Promise.reject(new Error('none')),
+};
+
 export interface DesktopScene {
+  readonly preferences?: MemoryFile;
+  readonly crashes?: MemoryFile;
+  readonly keychain?: Keychain;
+  readonly lostKeys?: readonly string[];
+  readonly updater?: Parameters<typeof runDesktop>[0]['updater'];
   readonly host?: FakeHost;
   readonly platform?: NodeJS.Platform;
   readonly hasTrayPanel?: boolean;
@@ -28,9 +60,17 @@ export interface DesktopScene {
   readonly claimData?: () => void;
   /** The link to a gateway that another process runs. */
   readonly elsewhere?: string;
+  /** One that stands still, if it is left out. */
   readonly clock?: Clock;
+  /** The start waits for something, and is not waited for. */
+  readonly isHeldUp?: boolean;
   readonly saved?: SavedWindow;
   readonly loginItem?: LoginItem;
+  readonly terminalCommand?: TerminalCommand;
+  /** Behind the program's name. */
+  readonly args?: readonly string[];
+  /** Offered when the start fails. */
+  readonly otherPort?: number;
   readonly prepare?: (fake: FakeElectron) => void;
 }
 
@@ -46,25 +86,45 @@ export async function startDesktop(scene: DesktopScene = {}): Promise<Desktop> {
   let made = 0;
   let saved = scene.saved ?? null;
   let startsAtLogin = false;
+  let crash: (error: unknown) => void = () => undefined;
+  const logged: string[] = [];
+  const clock = scene.clock ?? createManualClock();
   scene.prepare?.(fake);
-  await runDesktop({
+  const started = runDesktop({
     electron: fake.electron,
     claimData: scene.claimData ?? (() => undefined),
-    compose: () => {
+    otherPort: () => Promise.resolve(scene.otherPort ?? null),
+    compose: (port) => {
       made++;
+      if (port !== null) host.calls.push(`port ${port}`);
       return scene.elsewhere === undefined
-        ? { kind: 'own', host }
+        ? {
+            kind: 'own',
+            host,
+            keychain: scene.keychain ?? NO_KEYCHAIN,
+            lostKeys: scene.lostKeys ?? [],
+            log: (_level, event) => void logged.push(event),
+          }
         : { kind: 'elsewhere', link: scene.elsewhere };
     },
     platform: scene.platform ?? 'linux',
     env: scene.env ?? {},
+    argv: ['switchyard', ...(scene.args ?? [])],
+    versions: { app: '1.2.3', electron: '45.0.0', chrome: '150.0', node: '24.0.0' },
+    terminalCommand: scene.terminalCommand ?? null,
     iconsDirectory: '/icons',
     hasTrayPanel: () => Promise.resolve(scene.hasTrayPanel ?? true),
-    clock: scene.clock ?? systemClock,
+    clock,
+    onUncaught: (listener) => {
+      crash = listener;
+    },
+    preferences: createPreferences(scene.preferences ?? memoryFile()),
+    crashFile: scene.crashes ?? memoryFile(),
+    updater: scene.updater ?? { means: 'none', load: () => Promise.reject(new Error('none')) },
     dataDirectory: '/data',
     logsDirectory: '/data/logs',
     loginItem: scene.loginItem ?? {
-      isOn: () => startsAtLogin,
+      state: () => (startsAtLogin ? 'on' : 'off'),
       set: (isOn) => {
         startsAtLogin = isOn;
       },
@@ -76,9 +136,13 @@ export async function startDesktop(scene: DesktopScene = {}): Promise<Desktop> {
       },
     },
   });
+  if (scene.isHeldUp !== true) await started;
   return {
     ...fake,
     host,
+    started,
+    logged,
+    crash: (error) => crash(error),
     hostsMade: () => made,
     window: () => the(fake.windows.at(-1), 'window'),
     tray: () => the(fake.trays.at(-1), 'tray'),

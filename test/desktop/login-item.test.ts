@@ -19,12 +19,12 @@ const file = () => join(home, '.config/autostart/io.github.switchyard.desktop');
 describe('start at login on Linux', () => {
   test('is a desktop entry that starts the app without its window', () => {
     const item = onLinux('/opt/Switchyard/switchyard');
-    expect(item.isOn()).toBe(false);
+    expect(item.state()).toBe('off');
     item.set(true);
-    expect(item.isOn()).toBe(true);
+    expect(item.state()).toBe('on');
     expect(readFileSync(file(), 'utf8')).toContain('Exec="/opt/Switchyard/switchyard" --hidden\n');
     item.set(false);
-    expect(item.isOn()).toBe(false);
+    expect(item.state()).toBe('off');
   });
 
   test.each(['Hidden=true', 'X-GNOME-Autostart-enabled=false'])(
@@ -33,7 +33,7 @@ describe('start at login on Linux', () => {
       const item = onLinux('/opt/switchyard');
       item.set(true);
       writeFileSync(file(), `[Desktop Entry]\n${line}\n`);
-      expect(item.isOn()).toBe(false);
+      expect(item.state()).toBe('off');
     },
   );
 
@@ -49,6 +49,24 @@ describe('start at login on Linux', () => {
     );
   });
 
+  test('ends with the program: the entry is none once the program is gone', () => {
+    onLinux('/opt/Switchyard/switchyard').set(true);
+    expect(readFileSync(file(), 'utf8')).toContain('\nTryExec=/opt/Switchyard/switchyard\n');
+  });
+
+  test('follows an AppImage that was moved, at its next start', () => {
+    const old = join(home, 'old.AppImage');
+    const moved = join(home, 'moved.AppImage');
+    writeFileSync(old, '');
+    onLinux('/tmp/.mount', { APPIMAGE: old }).set(true);
+    onLinux('/tmp/.mount', { APPIMAGE: moved });
+    // Another copy of the program is no reason while the first is there.
+    expect(readFileSync(file(), 'utf8')).toContain(`TryExec=${old}\n`);
+    rmSync(old);
+    expect(onLinux('/tmp/.mount', { APPIMAGE: moved }).state()).toBe('on');
+    expect(readFileSync(file(), 'utf8')).toContain(`TryExec=${moved}\n`);
+  });
+
   test('follows XDG_CONFIG_HOME', () => {
     onLinux('/opt/switchyard', { XDG_CONFIG_HOME: join(home, 'elsewhere') }).set(true);
     expect(
@@ -61,6 +79,15 @@ test.each(['darwin', 'win32'] as const)('on %s the system keeps it', (platform) 
   const fake = createFakeElectron();
   const item = createLoginItem({ app: fake.app, platform, env: {}, execPath: '/x' });
   item.set(true);
-  expect(item.isOn()).toBe(true);
+  expect(item.state()).toBe('on');
   expect(fake.app.loginItem.openAtLogin).toBe(true);
+});
+
+test.each([
+  ['darwin', { status: 'requires-approval' }, 'needs approval'],
+  ['win32', { openAtLogin: true, executableWillLaunchAtLogin: false }, 'held off'],
+] as const)('on %s the state is the one that the system gives it', (platform, given, state) => {
+  const fake = createFakeElectron();
+  fake.app.loginItem = given;
+  expect(createLoginItem({ app: fake.app, platform, env: {}, execPath: '/x' }).state()).toBe(state);
 });

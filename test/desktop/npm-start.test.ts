@@ -103,16 +103,20 @@ test.runIf(isPosix)(
 );
 
 test.runIf(isPosix)(
-  'with Electron it builds the bundle, opens this folder and passes the exit code on',
+  'with Electron it builds the bundle, opens it and passes the exit code on',
   () => {
     const tree = makeTree(
       'process.exit(0)',
       'echo "electron $1 ${ELECTRON_RUN_AS_NODE-unset}"; exit 7',
     );
     const first = start(tree, { ...DISPLAY, ELECTRON_RUN_AS_NODE: '1' });
-    expect(first).toEqual({ code: 7, lines: ['built', `electron ${tree} unset`], errors: '' });
+    expect(first).toEqual({
+      code: 7,
+      lines: ['built', `electron ${join(tree, 'dist', 'desktop')} unset`],
+      errors: '',
+    });
     expect(existsSync(join(tree, 'dist/desktop/electron.js'))).toBe(true);
-    expect(start(tree, DISPLAY).lines).toEqual([`electron ${tree} unset`]);
+    expect(start(tree, DISPLAY).lines).toEqual([`electron ${join(tree, 'dist', 'desktop')} unset`]);
   },
 );
 

@@ -57,7 +57,7 @@ describe('electron-builder.yml', () => {
       onlyLoadAppFromAsar: true,
       grantFileProtocolExtraPrivileges: false,
     });
-    expect(config.asar).toBe(true);
+    expect(config.asar).toEqual({ smartUnpack: false });
   });
 
   test('builds for all three systems, with the zip that macOS updates need', () => {
@@ -89,9 +89,10 @@ describe('the shell', () => {
     expect(sources.filter(({ text }) => loose.test(text)).map(({ name }) => name)).toEqual([]);
   });
 
-  test('is started by package.json from where it is built', () => {
-    const manifest = readFileSync(join(ROOT, 'package.json'), 'utf8');
-    expect(manifest).toContain('"main": "dist/desktop/electron.js"');
+  test('is started from where it is built, and named where npm does not pack it', () => {
+    const packing = readFileSync(join(ROOT, 'electron-builder.yml'), 'utf8');
+    expect(packing).toContain('  main: dist/desktop/electron.js\n');
+    expect(readFileSync(join(ROOT, 'package.json'), 'utf8')).not.toContain('"main"');
     const build = readFileSync(join(folder, 'vite.config.ts'), 'utf8');
     expect(build).toContain("nodeBundle('dist/desktop'");
     expect(build).toContain("electron: 'main/electron.ts'");

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { Host } from '../../main/app/app.ts';
+import { ownedHost } from '../../main/app/owned-host.ts';
 import { createManualClock } from '../support/clock.ts';
 import { FakeEvent } from '../support/fake-electron.ts';
 import { createFakeHost } from './fixtures.ts';
@@ -67,6 +69,18 @@ describe('the end of the session', () => {
     clock.advance(1);
     await settle();
     expect(app.calls.at(-1)).toBe('exit 0');
+  });
+
+  test('reaches the gateway with the time that it has left, and frees the data directory', async () => {
+    const host = createFakeHost();
+    const released: string[] = [];
+    const lock = { listensAt: () => undefined, release: () => void released.push('lock') };
+    // The desktop's view of the host is the part that is asked here.
+    const owned = ownedHost(host as unknown as Host, lock);
+    const stopped = owned.stop(1500);
+    host.finishStop();
+    await stopped;
+    expect([host.calls, released]).toEqual([['stop within 1500'], ['lock']]);
   });
 
   test('lets the system quit the app: preventing that would cancel the logout on macOS', async () => {

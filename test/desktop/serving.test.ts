@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { menuTemplate } from '../../main/desktop/menus.ts';
-import { describeServing, foldFacts } from '../../main/desktop/serving-summary.ts';
-import { factsOf, type Scene, snapshotOf } from './fixtures.ts';
+import { describeServing, foldFacts, recentProblem } from '../../main/desktop/serving-summary.ts';
+import { createFakeHost, factsOf, type Scene, snapshotOf } from './fixtures.ts';
+import { startDesktop } from './harness.ts';
+
+const DOWN = { kind: 'failed', by: 'check', reason: 'unreachable' } as const;
 
 const lineOf = (scene: Scene): string => describeServing(factsOf(scene)).line;
 
@@ -12,6 +15,15 @@ describe('the tray says in words what its icon says by shape', () => {
     ['fallback', 'Serving from Groq', { localHealth: 'unavailable' }],
     ['fallback', 'Serving from Together', { open: ['local'], skipped: { hosted_a: 'quota' } }],
     ['fallback', 'Serving from RunPod', { configured: ['ondemand'] }],
+    ['fallback', 'RunPod is next (cold start)', { configured: ['ondemand'], warmup: 'idle' }],
+    ['fallback', 'RunPod is starting up', { configured: ['ondemand'], warmup: 'warming' }],
+    ['closed', 'Local is next, but untested', { sightings: { local: { kind: 'untested' } } }],
+    ['fallback', 'Serving from Groq', { sightings: { local: DOWN } }],
+    [
+      'broken',
+      'Local is down, and there is no fallback',
+      { configured: ['local'], sightings: { local: DOWN } },
+    ],
     [
       'fallback',
       'Serving from Groq; this machine is paused',
@@ -70,6 +82,34 @@ describe('the tray says in words what its icon says by shape', () => {
     const scene: Scene = { labels, inFlight: { local: 1_000_000 } };
     expect(`Switchyard: ${lineOf(scene)}`.length).toBeLessThanOrEqual(127);
     expect(lineOf(scene)).toContain('1000000 in flight');
+  });
+});
+
+describe('the last problem', () => {
+  const problemOf = (scene: Scene) => recentProblem(factsOf(scene));
+
+  test('is none while all is well, and none of an upstream that is not set up', () => {
+    expect(problemOf({})).toBeNull();
+    expect(problemOf({ configured: ['hosted_a'], sightings: { local: DOWN } })).toBeNull();
+  });
+
+  test('is named with its upstream, in the words of the failure', () => {
+    const lastErrors = { hosted_a: 'http_500: the model is overloaded' };
+    expect(problemOf({ open: ['hosted_a'], lastErrors })).toBe(
+      'Groq: http_500: the model is overloaded',
+    );
+    expect(problemOf({ sightings: { local: DOWN } })).toBe('Local: unreachable (a check)');
+  });
+
+  test('stands in the menu below the state', async () => {
+    const { tray } = await startDesktop({
+      host: createFakeHost({ sightings: { local: DOWN } }),
+    });
+    expect(
+      tray()
+        .menu.items.slice(0, 2)
+        .map(({ label }) => label),
+    ).toEqual(['Serving from Groq', 'Local: unreachable (a check)']);
   });
 });
 

@@ -1,4 +1,7 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
+import { freePort } from '../../main/desktop/other-port.ts';
 import { createFakeHost } from './fixtures.ts';
 import { settle, startDesktop } from './harness.ts';
 
@@ -18,7 +21,7 @@ describe('single instance', () => {
   test("a second instance opens the first one's window and starts no gateway", async () => {
     const first = await startDesktop();
     first.window().hide();
-    first.app.emit('second-instance');
+    first.app.emit('second-instance', {}, ['switchyard']);
     expect(first.window().state).toBe('shown');
     expect(first.window().focused).toBe(1);
     expect(first.windows).toHaveLength(1);
@@ -32,13 +35,34 @@ describe('single instance', () => {
       host,
       prepare: ({ app }) => {
         host.start = () => {
-          app.emit('second-instance');
+          app.emit('second-instance', {}, ['switchyard']);
           return start();
         };
       },
     });
     expect(first.errors).toEqual([]);
     expect(first.windows).toHaveLength(1);
+  });
+});
+
+describe("the desktop entry's actions", () => {
+  test.each([
+    ['in a running app', false],
+    ['that start it', true],
+  ])('open the settings %s', async (_where, isFirst) => {
+    const args = ['--action=settings'];
+    const desktop = await startDesktop(isFirst ? { args } : {});
+    if (!isFirst) desktop.app.emit('second-instance', {}, ['switchyard', ...args]);
+    await settle();
+    expect(desktop.window().loaded.at(-1)).toBe('http://127.0.0.1:47900/#/settings');
+  });
+
+  test('quit a running app, and start none', async () => {
+    const { app, host } = await startDesktop();
+    app.emit('second-instance', {}, ['switchyard', '--action=quit']);
+    expect(host.calls).toEqual(['start', 'stop']);
+    const none = await startDesktop({ args: ['--action=quit'] });
+    expect([none.hostsMade(), none.app.calls.at(-1)]).toEqual([0, 'quit']);
   });
 });
 
@@ -86,6 +110,38 @@ describe('start', () => {
     expect(openedPaths).toEqual(['/data']);
     expect(trays).toHaveLength(1);
     expect(app.calls.some((call) => call.startsWith('exit'))).toBe(false);
+  });
+
+  test('a port that is taken can be left for another one, which is offered by its number', async () => {
+    const host = createFakeHost();
+    const start = host.start.bind(host);
+    let starts = 0;
+    host.start = () =>
+      ++starts === 1 ? Promise.reject(new Error('Port 47900 is taken.')) : start();
+    const { boxes, app } = await startDesktop({
+      host,
+      otherPort: 47_912,
+      prepare: ({ clicks }) => void clicks.push(1),
+    });
+    expect(boxes[0]?.buttons).toEqual([
+      'Try again',
+      'Use port 47912',
+      'Open settings folder',
+      'Quit',
+    ]);
+    expect(host.calls).toEqual(['port 47912', 'start']);
+    expect(app.calls.some((call) => call.startsWith('exit'))).toBe(false);
+  });
+
+  test('the port that is offered is one that nobody listens on', async () => {
+    const taken = createServer();
+    const first = await new Promise<number>((resolve) =>
+      taken.listen(0, '127.0.0.1', () => resolve((taken.address() as AddressInfo).port)),
+    );
+    expect(await freePort(first, first)).toBeNull();
+    taken.close();
+    await once(taken, 'close');
+    expect(await freePort(first, first)).toBe(first);
   });
 
   test('a start at login opens no window', async () => {

@@ -119,6 +119,7 @@ describe('its actions', () => {
       { label: 'Open in browser' },
       { label: 'Join a gateway…' },
       { label: 'Settings…', accelerator: 'CmdOrCtrl+,' },
+      { label: 'About Switchyard' },
       { type: 'separator' },
       { label: 'Quit' },
     ]);
@@ -156,7 +157,7 @@ describe('its other switches', () => {
   test("show the login item as the system has it, and the system's refusal", async () => {
     const { tray, boxes } = await startDesktop({
       loginItem: {
-        isOn: () => false,
+        state: () => 'off',
         set: () => {
           throw new Error('EACCES: permission denied');
         },
@@ -177,6 +178,46 @@ describe('its other switches', () => {
       'http://127.0.0.1:47900/#code=1',
       'http://127.0.0.1:47900/#/settings',
     ]);
+  });
+
+  test('say where the system holds the login item back', async () => {
+    const { tray } = await startDesktop({
+      loginItem: { state: () => 'needs approval', set: () => undefined },
+    });
+    const { label, checked } = tray().menu.item('Start at login');
+    expect([label, checked]).toEqual(['Start at login (allow it in System Settings)', true]);
+  });
+
+  test('put the command on PATH, and say where, only where no package has done it', async () => {
+    const none = await startDesktop();
+    expect(() => none.tray().menu.item('Command')).toThrow('no menu item');
+    let isOn = false;
+    const set = (next: boolean) => void (isOn = next);
+    const terminalCommand = { file: '/home/ann/.local/bin/switchyard', isOn: () => isOn, set };
+    const { tray, boxes } = await startDesktop({ terminalCommand });
+    tray().menu.click('Command "switchyard"');
+    await vi.advanceTimersByTimeAsync(0);
+    expect(tray().menu.item('Command "switchyard"').checked).toBe(true);
+    expect(boxes.at(-1)).toMatchObject({
+      type: 'info',
+      detail: expect.stringContaining('add /home/ann/.local/bin to PATH'),
+    });
+  });
+
+  test('name the versions of all that runs', async () => {
+    const { tray, app } = await startDesktop();
+    tray().menu.click('About');
+    expect(app.about).toEqual({
+      version: '1.2.3 (Electron 45.0.0, Chromium 150.0, Node 24.0.0)',
+      shown: 1,
+    });
+  });
+
+  test('show what an owner looks up when something is wrong', async () => {
+    const { tray, window } = await startDesktop();
+    tray().menu.click('Diagnostics');
+    await vi.advanceTimersByTimeAsync(0);
+    expect(window().loaded.at(-1)).toBe('http://127.0.0.1:47900/#/settings/about');
   });
 
   test('open the folder of the logs', async () => {
@@ -211,6 +252,15 @@ describe('the warm-up switch', () => {
     expect(boxes[0]?.detail).toBe('SWITCHYARD_ONDEMAND_WARMUP is set.');
     // A box of that kind would stop the gateway until it is closed.
     expect(errors).toEqual([]);
+  });
+
+  test.each([
+    ['idle', 'Warm up on-demand automatically'],
+    ['warming', 'Warm up on-demand automatically (it is starting)'],
+    ['failed', 'Warm up on-demand automatically (its last start failed)'],
+  ] as const)('names the state of the warm-up: %s', async (warmup, label) => {
+    const { tray } = await startDesktop({ host: createFakeHost({ warmup }) });
+    expect(tray().menu.item(LABEL).label).toBe(label);
   });
 
   test('cannot be used, and says why, where on-demand is not configured', async () => {

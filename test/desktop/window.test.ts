@@ -20,6 +20,8 @@ const FOREIGN = [
   '',
 ];
 
+const CRASHED = { reason: 'crashed', exitCode: 5 };
+
 describe('the page', () => {
   test("is the gateway's own, with a session code of the main process", async () => {
     const { window } = await startDesktop();
@@ -118,10 +120,10 @@ describe('closing and opening', () => {
 
   test('a page that crashes comes back by itself, but not for ever', async () => {
     const { windows, window } = await startDesktop();
-    window().webContents.emit('render-process-gone');
+    window().webContents.emit('render-process-gone', {}, CRASHED);
     expect(windows).toHaveLength(2);
-    window().webContents.emit('render-process-gone');
-    window().webContents.emit('render-process-gone');
+    window().webContents.emit('render-process-gone', {}, CRASHED);
+    window().webContents.emit('render-process-gone', {}, CRASHED);
     expect(windows).toHaveLength(3);
     expect(window().isDestroyed()).toBe(true);
   });

@@ -45,7 +45,8 @@ test.each(PAGES)('every link and picture of %s leads to a file and a heading', (
 });
 
 test('every page that a comment cites is there, with its heading', () => {
-  const files = globSync('{main,shared,renderer,bench,test}/**/*.{ts,tsx}', { cwd: ROOT });
+  const places = '{main,shared,renderer,bench,test}/**/*.{ts,tsx}';
+  const files = globSync(places, { cwd: ROOT, exclude: ['**/node_modules'] });
   const dead = files.flatMap((file) =>
     [...read(file).matchAll(/(?<![./])docs\/[\w/-]+\.md(?:#[\w-]+)?/g)]
       .map(([cited]) => deadEnd('README.md', cited))
@@ -53,6 +54,20 @@ test('every page that a comment cites is there, with its heading', () => {
       .map((why) => `${file}, ${why}`),
   );
   expect(dead).toEqual([]);
+});
+
+test('no text tells anybody to fetch the package "switchyard", which is somebody else’s', () => {
+  const places = [
+    '*.md',
+    'docs/**/*.md',
+    'deploy/**/*.{yaml,md}',
+    '{main,shared,renderer}/**/*.{ts,tsx,cjs}',
+  ];
+  const files = globSync(places, { cwd: ROOT });
+  expect(files.length).toBeGreaterThan(400);
+  const fetching = /\b(npx|npm (i|install|exec|add))( -\S+)* switchyard(?![\w-])/;
+  expect(fetching.test('run npx --yes switchyard join')).toBe(true);
+  expect(files.filter((file) => fetching.test(read(file)))).toEqual([]);
 });
 
 test('README.md is read in five minutes: at most 120 lines', () => {

@@ -57,6 +57,27 @@ test('a remembered browser has control after a restart, until it is forgotten', 
   }
 });
 
+test("the tray's Diagnostics shows the log and the versions without a search", async () => {
+  const { host } = await start(temporaryDirectory());
+  try {
+    const page = await openPage(host.controlLink());
+    await page.getByRole('link', { name: 'Settings' }).waitFor();
+    // As the desktop app asks for it: only the fragment differs.
+    await page.evaluate(() => void (location.hash = '#/settings/about'));
+    const heading = page.getByRole('heading', { name: 'About and access' });
+    await page.locator('fieldset.settings').first().waitFor();
+    // The last part of the page, so it need not stand at the top.
+    const isSeen = () =>
+      heading.evaluate((node) => {
+        const { top } = node.getBoundingClientRect();
+        return top >= 0 && top < innerHeight / 2;
+      });
+    await expect.poll(isSeen).toBe(true);
+  } finally {
+    await host.stop(0);
+  }
+});
+
 test('the locked page opens with a key, and says when a key is wrong', async () => {
   const { host, url } = await start(temporaryDirectory(), { SWITCHYARD_API_KEYS: KEY });
   try {

@@ -4,12 +4,35 @@ import { HELLO } from '../support/client.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { type HttpAnswer, send } from '../support/http.ts';
 import { listening } from '../support/listening.ts';
-import { startCliWithFiles } from '../support/process.ts';
+import { spawnProgram, startCliWithFiles, withFiles } from '../support/process.ts';
 import { chatBytes, openWire } from '../support/wire.ts';
 
 /** The program itself holds about forty. */
 const FILES = 120;
 const CALLERS = 50;
+
+test.skipIf(process.platform === 'win32')(
+  'a process without a descriptor holds no engine, machine, name or upstream for gone',
+  async () => {
+    const models = { data: [{ id: 'm', object: 'model', owned_by: 'vllm' }] };
+    const port = await listening(createServer((_req, res) => void res.end(JSON.stringify(models))));
+    const command = withFiles(FILES, 'test/support/without-descriptors.ts', String(port));
+    const { stdout, stderr } = await spawnProgram(command, process.env).ended;
+    expect([JSON.parse(stdout || 'null'), stderr]).toEqual([
+      {
+        before: { engine: 'found', name: 'allowed', machine: 'response', models: 'models' },
+        without: {
+          engine: 'not_asked',
+          name: 'exhausted',
+          machine: 'exhausted',
+          models: 'gateway_exhausted',
+        },
+        overTls: 'gateway_exhausted',
+      },
+      '',
+    ]);
+  },
+);
 
 test.skipIf(process.platform === 'win32')(
   'without a descriptor left the gateway answers 503 with Retry-After, and no upstream is blamed',

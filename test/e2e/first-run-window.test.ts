@@ -1,13 +1,7 @@
 import type { Locator, Page } from 'playwright-core';
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
-import { createHost, type Host, WINDOW_DIRECTORY } from '../../main/app/app.ts';
-import { loadConfig } from '../../main/config/load.ts';
-import { systemClock } from '../../main/platform/clock.ts';
-import { silentLog } from '../../main/platform/log.ts';
-import { openStore } from '../../main/registry/store/open-store.ts';
+import { afterAll, describe, expect, test } from 'vitest';
 import { startModelServer } from '../support/agent.ts';
 import { axeViolations, closeBrowser, openPage } from '../support/browser.ts';
-import { temporaryDirectory } from '../support/gateway.ts';
 import {
   answers,
   chunk,
@@ -18,22 +12,12 @@ import {
   startUpstream,
   type Upstream,
 } from '../support/upstream.ts';
+import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
 
 afterAll(closeBrowser);
 
-/** The real host with its window, and without an environment of its own. */
-async function startWindow(environment: Readonly<Record<string, string>> = {}): Promise<Host> {
-  const quiet = { SWITCHYARD_PORT: '0', SWITCHYARD_AGENT: 'false', SWITCHYARD_AGENT_PORTS: '0' };
-  const loaded = loadConfig({ ...quiet, ...environment }, {});
-  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
-  const host = await createHost(
-    { loaded, dataDirectory: temporaryDirectory(), windowDirectory: WINDOW_DIRECTORY },
-    { openStore, clock: systemClock, random: Math.random, log: silentLog },
-  );
-  await host.start();
-  onTestFinished(() => host.stop());
-  return host;
-}
+const startWindow = (environment: Readonly<Record<string, string>> = {}) =>
+  startWindowHost({ ...NO_AGENT, ...environment });
 
 const MODELS = JSON.stringify({ data: [{ id: 'small' }, { id: 'large' }] });
 
@@ -106,7 +90,7 @@ describe('a first start, with nothing configured', () => {
     await page.getByText(/No GPU was found beside it/).waitFor();
     await page.getByRole('button', { name: /Use it for Local/ }).click();
     await page.getByText(/Works\./).waitFor();
-    await page.getByText('Serves Local').waitFor();
+    await page.getByText('Serves Local', { exact: true }).waitFor();
     await page.getByRole('link', { name: 'Send a first message' }).press('Enter');
     await isFocused(page.getByRole('textbox', { name: 'Message' }));
     await page.keyboard.type('Hello');
@@ -114,6 +98,22 @@ describe('a first start, with nothing configured', () => {
     await page.getByText('Hello from the engine').waitFor();
     const message = { role: 'user', content: 'Hello' };
     expect(engine.calls.at(-1)?.json['messages']).toEqual([message]);
+  });
+
+  test('settings offer the same choice of services for a hosted upstream', async () => {
+    const service = await startService();
+    const page = await openPage((await startWindow()).controlLink());
+    await page.getByText('Nothing is set up yet.').waitFor();
+    await page.evaluate(() => void (location.hash = '#/settings/hosted_b'));
+    await page.getByRole('button', { name: /^Choose a service….*Hosted B/ }).click();
+    await page.getByLabel('Service').selectOption('Another OpenAI-compatible API');
+    await page.getByRole('dialog').getByLabel('Base URL').fill(service.url);
+    await page.getByRole('dialog').getByLabel('API key').fill('sk-pasted');
+    await page.getByRole('combobox', { name: 'Model' }).selectOption('small');
+    await holdsUp(page);
+    await page.getByRole('button', { name: 'Save and test' }).click();
+    await page.getByText(/Works\./).waitFor();
+    expect(service.calls.at(-1)?.json).toMatchObject({ model: 'small' });
   });
 
   test('shows why a service does not list its models, and lets one be named', async () => {
@@ -145,7 +145,7 @@ describe('an upstream', () => {
     await form.getByRole('button', { name: 'Save' }).click();
     await form.getByText(/Failed: unreachable\..*ECONNREFUSED/).waitFor();
     await tab(page, 'Overview').click();
-    await page.getByRole('heading', { name: 'Serving from Hosted B – Local is down' }).waitFor();
+    await page.getByRole('heading', { name: 'Serving from Hosted B. Local is down.' }).waitFor();
     await station(page, 'Local').getByText('unreachable').waitFor();
     await engine.reopen();
     await page.getByRole('heading', { name: 'Serving from Local' }).waitFor();
@@ -183,6 +183,8 @@ describe('an upstream', () => {
     expect(await axeViolations(page)).toEqual([]);
     await dialog.getByRole('button', { name: 'Save and test' }).click();
     await dialog.getByText(/Works\./).waitFor();
+    // Its card has its name by now; the dialog is still the one that was opened.
+    await station(page, '127.0.0.1').waitFor({ state: 'attached' });
     await dialog.getByRole('button', { name: 'Close' }).click();
     expect(host.snapshot().status.upstreams[2]?.model).toBe('small');
   });

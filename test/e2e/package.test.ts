@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { hash } from 'node:crypto';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -10,6 +10,7 @@ import type { InstallLines } from '#shared/install.ts';
 import { readControlToken } from '../../main/platform/secrets.ts';
 import { HELLO } from '../support/client.ts';
 import { bearer, postJson, send } from '../support/http.ts';
+import { unreachableRegistry } from '../support/npm-registry.ts';
 import { asVariables, type RunningCli, spawnProgram } from '../support/process.ts';
 import { soon } from '../support/two-hosts.ts';
 import { answers, startUpstream } from '../support/upstream.ts';
@@ -21,8 +22,11 @@ const KEY = 'a-key-of-my-own-0123456789';
 /** Before dependencies. */
 const MAX_TARBALL_BYTES = 2 * 1024 * 1024;
 
+/** The one dependency that is not built in. */
+const NATIVE = 'better-sqlite3';
+
 const PACKED =
-  /^(LICENSE|README\.md|package\.json|dist\/node\/[\w-]+\.c?js|dist\/window\/(index\.html|licenses\.md|assets\/[\w-]+\.(js|css|svg)))$/;
+  /^(LICENSE|README\.md|package\.json|dist\/node\/([\w-]+\.c?js|licenses\.md)|dist\/window\/(index\.html|licenses\.md|assets\/[\w-]+\.(js|css|svg)))$/;
 
 const scene = mkdtempSync(join(tmpdir(), 'switchyard-package-'));
 afterAll(() => rmSync(scene, { recursive: true, force: true }));
@@ -84,10 +88,8 @@ async function installError(tarball: string, env: NodeJS.ProcessEnv): Promise<st
     await run('npm', ['install', '--global', '--prefix', prefix, ...flags, tarball], { env });
     return null;
   } catch (error) {
-    const { stderr } = error as { readonly stderr: string };
-    if (/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENOTCACHED|CERT|network/i.test(stderr)) {
-      return `the npm registry cannot be reached: ${stderr.split('\n')[0] ?? ''}`;
-    }
+    const why = unreachableRegistry(error);
+    if (why !== null) return why;
     throw error;
   }
 }
@@ -110,7 +112,9 @@ describe.runIf(process.platform !== 'win32')('the npm package', () => {
       'LICENSE',
       'dist/node/switchyard.cjs',
       'dist/node/headless.js',
+      'dist/node/licenses.md',
       'dist/node/store-worker.js',
+      'dist/node/usage-worker.js',
       'dist/node/pool-worker.js',
       'dist/node/systeminformation-helper.js',
       'dist/window/index.html',
@@ -120,6 +124,17 @@ describe.runIf(process.platform !== 'win32')('the npm package', () => {
     }
     console.log(`The package has ${paths.length} files, ${Math.round(packed.size / 1024)} KiB.`);
     expect(packed.size).toBeLessThan(MAX_TARBALL_BYTES);
+  });
+
+  test('runs only what was tested here, whatever was published since: all is built in but the one native package', (ctx) => {
+    if (why !== null) ctx.skip(why);
+    const modules = join(first.root, 'node_modules');
+    // Headers for a compiler, which is not needed: the package brings its binaries.
+    rmSync(join(modules, 'node-addon-api'), { recursive: true });
+    expect(readdirSync(modules).filter((name) => !name.startsWith('.'))).toEqual([NATIVE]);
+    const tested = digestsIn(join(ROOT, 'node_modules', NATIVE));
+    expect(Object.keys(tested).length).toBeGreaterThan(10);
+    expect(digestsIn(join(modules, NATIVE))).toEqual(tested);
   });
 
   test('says in one sentence that Node is too old, in words that an old Node can read', async () => {
@@ -198,6 +213,14 @@ describe.runIf(process.platform !== 'win32')('the npm package', () => {
     expect(existsSync(join(second.data, 'agent.json'))).toBe(true);
   });
 });
+
+/** The digests of what a package runs, its sources aside. */
+function digestsIn(folder: string): Readonly<Record<string, string>> {
+  const files = globSync('{package.json,lib/**/*.js,prebuilds/**/*.node}', { cwd: folder });
+  return Object.fromEntries(
+    files.map((path) => [path, hash('sha256', readFileSync(join(folder, path)))]),
+  );
+}
 
 /** What an installation holds, dependencies aside. */
 function listOf(root: string): readonly string[] {

@@ -1,34 +1,18 @@
-import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { createHost, type Host, WINDOW_DIRECTORY } from '../../main/app/app.ts';
-import { loadConfig } from '../../main/config/load.ts';
-import { systemClock } from '../../main/platform/clock.ts';
-import { silentLog } from '../../main/platform/log.ts';
+import { afterAll, expect, test } from 'vitest';
+import type { HostEdges } from '../../main/app/app.ts';
 import { openStore } from '../../main/registry/store/open-store.ts';
 import { axeViolations, closeBrowser, openPage } from '../support/browser.ts';
-import { remembering, temporaryDirectory } from '../support/gateway.ts';
-import { enrolled, machineAt } from '../support/tier.ts';
+import { remembering } from '../support/gateway.ts';
+import { gpuDevice } from '../support/agent-record.ts';
+import { recordOf } from '../registry/world.ts';
+import { enrolled, machineAt, storedMachine } from '../support/tier.ts';
 import { startUpstream } from '../support/upstream.ts';
+import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
 
 afterAll(closeBrowser);
 
-type Edges = Parameters<typeof createHost>[1];
-
-/** A gateway with its window and without an agent of its own. */
-async function start(
-  store: Edges['openStore'],
-  settings: Readonly<Record<string, string>> = {},
-): Promise<Host> {
-  const env = { SWITCHYARD_PORT: '0', SWITCHYARD_AGENT: 'false', ...settings };
-  const loaded = loadConfig(env, {});
-  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
-  const host = await createHost(
-    { loaded, dataDirectory: temporaryDirectory(), windowDirectory: WINDOW_DIRECTORY },
-    { openStore: store, clock: systemClock, random: Math.random, log: silentLog },
-  );
-  await host.start();
-  onTestFinished(() => host.stop());
-  return host;
-}
+const start = (store: HostEdges['openStore'], settings: Readonly<Record<string, string>> = {}) =>
+  startWindowHost({ ...NO_AGENT, ...settings }, { openStore: store });
 
 test('a machine is looked up, verified anew and removed', async () => {
   const now = Date.now();
@@ -52,16 +36,53 @@ test('a machine is looked up, verified anew and removed', async () => {
     .getByText(/127\.0\.0\.1:3001/)
     .first()
     .waitFor();
-  await page
-    .getByText(/health \/health status ok/)
-    .first()
-    .waitFor();
+  await page.getByText('Agent reachable').first().waitFor();
 
   await page.getByRole('button', { name: 'Remove…' }).click();
   await page.getByRole('button', { name: 'Remove tower' }).click();
   await page.getByText('No machine reports to this gateway yet').waitFor();
   const answer = await fetch(`${new URL(host.controlLink()).origin}/api/v1/providers/${fresh.id}`);
   expect(answer.status).toBe(404);
+});
+
+test('a machine has a name and a note of its owner’s, which are found and kept', async () => {
+  const host = await start(remembering(stateOf(12)));
+  const page = await openPage(host.controlLink());
+  await page.getByRole('link', { name: 'Providers' }).click();
+  await page.getByRole('link', { name: 'gpu-7', exact: true }).click();
+  await page.getByLabel('Your name for it').fill('Attic');
+  await page.getByLabel('Note', { exact: true }).fill('second fan is loud');
+  await page.getByRole('form', { name: 'Name and note' }).getByRole('button').click();
+  await page.getByRole('heading', { level: 1, name: 'Attic' }).waitFor();
+  expect(await axeViolations(page)).toEqual([]);
+  await page.getByRole('link', { name: 'All machines' }).click();
+  await page.getByRole('searchbox').fill('loud');
+  await page.getByRole('link', { name: 'Attic' }).waitFor();
+  expect(await page.locator('.provider').count()).toBe(1);
+});
+
+test('ten thousand machines scroll: few rows are drawn, by wheel, keys and sorting, and none moves', async () => {
+  const host = await start(remembering(stateOf(10_000)));
+  const page = await openPage(host.controlLink());
+  await page.getByRole('link', { name: 'Providers' }).click();
+  await page.getByText(/^10,000 machines/).waitFor();
+  const rows = page.locator('.provider');
+  expect(await rows.count()).toBeLessThan(60);
+  await page.getByRole('link', { name: 'gpu-0', exact: true }).focus();
+  await page.keyboard.press('End');
+  await expect
+    .poll(() => page.evaluate(() => document.activeElement?.textContent))
+    .toBe('gpu-9999');
+  expect(await rows.count()).toBeLessThan(60);
+  await page.mouse.wheel(0, -200_000);
+  await page
+    .getByRole('link', { name: /^gpu-6\d{3}$/ })
+    .first()
+    .waitFor();
+  await page.getByLabel('Sort by').selectOption('temperature');
+  await page.evaluate(() => scrollTo(0, 0));
+  await page.locator('.provider').first().getByText('89 °C').waitFor();
+  expect(await axeViolations(page)).toEqual([]);
 });
 
 test('the line that joins a machine is shown where control is, and nowhere else', async () => {
@@ -126,6 +147,22 @@ test('a machine joins by the pasted line, without a terminal', async () => {
   await field.waitFor({ state: 'detached' });
   await otherPage.getByText(/has joined/).waitFor();
 });
+
+/** Verified machines that reported just now, with GPUs of 40 to 89 °C. */
+function stateOf(count: number) {
+  const now = Date.now();
+  const providers = Array.from({ length: count }, (_, index) => ({
+    ...storedMachine(`prv_${index}`, 'http://127.0.0.1:9', {
+      record: {
+        host: { ...HOST, hostname: `gpu-${index}` },
+        gpu: { ...recordOf().gpu, devices: [gpuDevice({ temperature_c: 40 + (index % 50) })] },
+      },
+      verification: { lastCheckAt: now, lastInferenceAt: now },
+    }),
+    lastHeartbeatAt: now,
+  }));
+  return { providers: enrolled(providers), enrollments: [], documents: {} };
+}
 
 const AGENT = {
   SWITCHYARD_AGENT: 'true',

@@ -1,32 +1,11 @@
-import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { createHost, WINDOW_DIRECTORY } from '../../main/app/app.ts';
-import { loadConfig } from '../../main/config/load.ts';
-import { systemClock } from '../../main/platform/clock.ts';
-import { silentLog } from '../../main/platform/log.ts';
-import { openStore } from '../../main/registry/store/open-store.ts';
+import { afterAll, expect, test } from 'vitest';
 import { axeViolations, closeBrowser, openPage } from '../support/browser.ts';
-import { temporaryDirectory } from '../support/gateway.ts';
+import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
 
 afterAll(closeBrowser);
 
-/** A gateway with its window, set up by an environment; answers a link that gives control. */
-async function startWindow(environment: Readonly<Record<string, string>>): Promise<string> {
-  const loaded = loadConfig(
-    { SWITCHYARD_PORT: '0', SWITCHYARD_AGENT: 'false', ...environment },
-    {},
-  );
-  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
-  const host = await createHost(
-    { loaded, dataDirectory: temporaryDirectory(), windowDirectory: WINDOW_DIRECTORY },
-    { openStore, clock: systemClock, random: Math.random, log: silentLog },
-  );
-  await host.start();
-  onTestFinished(() => host.stop());
-  return host.controlLink();
-}
-
 test('with nothing set up, an address is all that it takes, and one that is wrong or dead is explained', async () => {
-  const page = await openPage(await startWindow({}));
+  const page = await openPage((await startWindowHost(NO_AGENT)).controlLink());
   await page.getByText('Nothing is set up yet.').waitFor();
   const address = page.getByRole('textbox', { name: 'Or its address' });
   await address.fill('ftp://nowhere');
@@ -40,14 +19,14 @@ test('with nothing set up, an address is all that it takes, and one that is wron
 });
 
 test('a switch that the environment holds is read-only and says which variable holds it', async () => {
-  const page = await openPage(
-    await startWindow({
-      SWITCHYARD_LOCAL_ENGINE_URL: 'http://127.0.0.1:9',
-      SWITCHYARD_ONDEMAND_BASE_URL: 'http://127.0.0.1:9',
-      SWITCHYARD_FORCE_ZERO: 'true',
-      SWITCHYARD_ONDEMAND_WARMUP: 'false',
-    }),
-  );
+  const host = await startWindowHost({
+    ...NO_AGENT,
+    SWITCHYARD_LOCAL_ENGINE_URL: 'http://127.0.0.1:9',
+    SWITCHYARD_ONDEMAND_BASE_URL: 'http://127.0.0.1:9',
+    SWITCHYARD_FORCE_ZERO: 'true',
+    SWITCHYARD_ONDEMAND_WARMUP: 'false',
+  });
+  const page = await openPage(host.controlLink());
   await page.getByText('SWITCHYARD_FORCE_ZERO').waitFor();
   await page.getByText('SWITCHYARD_ONDEMAND_WARMUP').waitFor();
   const zero = page.getByLabel('Never spend money');

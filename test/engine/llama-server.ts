@@ -53,9 +53,38 @@ export async function startLlamaProcess(
   const model = join(directory, 'model.gguf');
   await writeModel(model, text);
   const key = apiKey === undefined ? [] : ['--api-key', apiKey];
-  const settings = ['-m', model, '--alias', alias, '-t', '1', '-c', '4096', '-np', '2', ...key];
-  const at = ['--host', '127.0.0.1', '--port', String(wanted), '--jinja'];
-  const child = spawn(server, [...settings, ...at], {
+  const settings = ['-m', model, '--alias', alias, ...key];
+  return startServer(server, settings, { directory, port: wanted, ready: /model loaded/ });
+}
+
+/** One that loads the model that it is asked for, of several; gives its address. */
+export async function startLlamaRouter(
+  server: string,
+  texts: Readonly<Record<string, ModelText>>,
+): Promise<string> {
+  const directory = mkdtempSync(join(tmpdir(), 'switchyard-engine-'));
+  for (const [name, text] of Object.entries(texts))
+    await writeModel(join(directory, `${name}.gguf`), text);
+  const started = { directory, port: 0, ready: /router mode/ };
+  return (await startServer(server, ['--models-dir', directory], started)).url;
+}
+
+interface Starting {
+  /** Goes with the test. */
+  readonly directory: string;
+  readonly port: number;
+  /** What it prints when it can be asked. */
+  readonly ready: RegExp;
+}
+
+function startServer(
+  server: string,
+  settings: readonly string[],
+  { directory, port: wanted, ready }: Starting,
+): Promise<Llama> {
+  const size = ['-t', '1', '-c', '4096', '-np', '2', '--jinja'];
+  const at = ['--host', '127.0.0.1', '--port', String(wanted)];
+  const child = spawn(server, [...settings, ...size, ...at], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
@@ -69,7 +98,7 @@ export async function startLlamaProcess(
     const read = (part: Buffer) => {
       log += part.toString();
       const port = /listening on http:\/\/127\.0\.0\.1:(\d+)/.exec(log)?.[1];
-      if (port === undefined || !/model loaded/.test(log)) return;
+      if (port === undefined || !ready.test(log)) return;
       const url = `http://127.0.0.1:${port}`;
       resolve({ url, port: Number(port), signal: (signal) => void child.kill(signal), ended });
     };

@@ -1,6 +1,8 @@
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
+import { PassThrough, Writable } from 'node:stream';
+import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import {
   createLog,
@@ -74,6 +76,34 @@ test('a reader that stands still costs at most a megabyte; later lines are lost'
   const write = streamSink(stalled);
   for (let each = 0; each < 100; each += 1) write('y'.repeat(64 * 1024));
   expect(stalled.readableLength + stalled.writableLength).toBeLessThan(1.2 * 1024 * 1024);
+});
+
+test('many lines of one moment are one write', async () => {
+  const writes: string[] = [];
+  const sink = new Writable({
+    decodeStrings: false,
+    write(lines: string, _encoding, done) {
+      writes.push(lines);
+      done();
+    },
+  });
+  const write = streamSink(sink);
+  for (let each = 0; each < 100; each += 1) write(`line ${each}\n`);
+  await expect.poll(() => writes.join('')).toContain('line 99\n');
+  expect(writes).toHaveLength(1);
+});
+
+test('a program that exits at once has written its last lines', () => {
+  const directory = temporaryDirectory();
+  const program = `
+    import { fileSink, streamSink } from '${pathToFileURL('main/platform/log.ts').href}';
+    for (const write of [fileSink(process.argv[1]), streamSink(process.stderr)]) write('the last words\\n');
+    process.exit(3);`;
+  const ended = spawnSync(process.execPath, ['--input-type=module', '-e', program, directory], {
+    encoding: 'utf8',
+  });
+  expect(ended).toMatchObject({ status: 3, stderr: 'the last words\n' });
+  expect(readFileSync(logFile(directory), 'utf8')).toBe('the last words\n');
 });
 
 test('a stream that is gone takes no line, without an error', () => {

@@ -83,6 +83,32 @@ test('calls, reason, status, circuits and exclusions are those of the model, wha
   // Fifteen hundred gateways: on a busy machine that takes its time.
 }, 300_000);
 
+test('an answer that the wait for local leaves no time for is a time-out', async () => {
+  const ok = {
+    local: 'ok',
+    hosted_a: 'ok',
+    hosted_b: 'ok',
+    hosted_c: 'ok',
+    ondemand: 'ok',
+  } as const;
+  const zero = {
+    kind: 'ask',
+    meets: ok,
+    again: 'ok',
+    model: 'm1',
+    stream: false,
+    zero: true,
+  } as const;
+  const local = new Set(['local'] as const);
+  const played: readonly Action[] = [
+    { ...zero, meets: { ...ok, local: '429' } },
+    { kind: 'pass', ms: 13_001 },
+    { ...zero, meets: { ...ok, local: 'slow' } },
+    zero,
+  ];
+  await expect(compare(createMemoryWorld(local), local, played)).resolves.toBeUndefined();
+});
+
 function withoutRefusedRetry(each: Action): Action {
   return each.kind === 'ask' && each.again === 'refused' ? { ...each, again: '503' } : each;
 }

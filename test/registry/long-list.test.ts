@@ -1,6 +1,7 @@
 import { request, type IncomingMessage } from 'node:http';
 import { providerListSchema } from '#shared/provider.ts';
 import { expect, test } from 'vitest';
+import { UNTESTED } from '../support/fake-provider.ts';
 import { send } from '../support/http.ts';
 import { createAgent, createTestStore, recordOf } from './world.ts';
 import { startWire } from './wire.ts';
@@ -25,14 +26,7 @@ async function startLong() {
         lastHeartbeatAt: Date.UTC(2026, 0, 1),
         lastHeartbeatIp: '192.168.1.20',
         heartbeatCount: 1,
-        verification: {
-          state: 'pending',
-          checks: [],
-          lastCheckAt: null,
-          lastInferenceAt: null,
-          failedRuns: 0,
-          address: null,
-        },
+        verification: UNTESTED,
       },
     })),
   );

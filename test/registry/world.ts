@@ -6,7 +6,7 @@ import { silentLog } from '../../main/platform/log.ts';
 import { createRegistry, type Registry, type RegistryDeps } from '../../main/registry/registry.ts';
 import type { AgentMessage } from '../../main/registry/responses.ts';
 import type {
-  Change,
+  StoreChange,
   Store,
   StoredEvent,
   StoredProvider,
@@ -47,7 +47,7 @@ export function createTestStore(): TestStore {
   let gate = Promise.resolve();
   let writes = 0;
 
-  function apply(change: Change): void {
+  function apply(change: StoreChange): void {
     switch (change.kind) {
       case 'provider':
         providers.set(change.provider.id, change.provider);
@@ -67,6 +67,9 @@ export function createTestStore(): TestStore {
         break;
       case 'document':
         documents[change.name] = change.json;
+        break;
+      case 'document_removed':
+        delete documents[change.name];
         break;
     }
   }

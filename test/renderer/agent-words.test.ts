@@ -38,7 +38,7 @@ const STANDINGS: readonly (readonly [string, string, Partial<AgentView>])[] = [
   ['no contact', 'red', { registry: membership({ state: 'failing' }) }],
   ['starting', 'blue', { registry: membership({ state: 'starting' }) }],
   ['check failed', 'red', { registry: judged('failed', 'GPU count >0: none') }],
-  ['being checked', 'blue', { registry: judged('verifying') }],
+  ['verifying', 'blue', { registry: judged('verifying') }],
   ['waiting', 'blue', { registry: judged('pending') }],
   ['waiting', 'blue', { registry: membership({ standing: null }) }],
 ];

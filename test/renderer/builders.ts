@@ -155,6 +155,7 @@ export function request(id: string, over: Partial<RequestRow> = {}): RequestRow 
     id,
     startedAt: NOW - 10_000,
     caller: null,
+    endpoint: 'chat/completions',
     model: 'qwen3',
     stream: true,
     key: null,
@@ -164,6 +165,7 @@ export function request(id: string, over: Partial<RequestRow> = {}): RequestRow 
     fallbackReason: 'none',
     events: 10,
     endMs: 900,
+    tokens: null,
     attempts: [],
     attemptCount: over.attempts?.length ?? 0,
     ...over,
@@ -186,6 +188,7 @@ export function attempt(over: Partial<AttemptRow> = {}): AttemptRow {
     model: null,
     circuitBefore: 'closed',
     circuitAfter: null,
+    tokens: null,
     ...over,
   };
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { holdRows } from '../../renderer/features/requests/held-rows.ts';
 import { matchesFilter } from '../../renderer/features/requests/request-filter.ts';
 import { neighboursOf } from '../../renderer/features/requests/request-dialog.tsx';
-import { rowAfterKey } from '../../renderer/features/requests/row-keys.ts';
+import { rowAfterKey } from '../../renderer/ui/row-keys.ts';
 import { segmentsOf } from '../../renderer/features/requests/waterfall-model.ts';
 import { browserName } from '../../renderer/features/about/browser-name.ts';
 import { hashOf, routeOf } from '../../renderer/route.ts';

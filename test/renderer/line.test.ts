@@ -103,12 +103,42 @@ describe('line', () => {
   });
 });
 
+describe('a budget', () => {
+  const problemsOf = (report: ReturnType<typeof upstream>) =>
+    headlineOf(line([report]), false).problems.map(({ what }) => what);
+  const budget = (spent: number) => ({ period: 'day', limit: 10, spent }) as const;
+
+  test('is warned about from 80 % on', () => {
+    expect(problemsOf(upstream('hosted_a', { budget: budget(7.9) }))).toEqual([]);
+    expect(problemsOf(upstream('hosted_a', { budget: budget(8) }))).toEqual([
+      'Groq has spent over 80 % of its budget for the day.',
+    ]);
+  });
+
+  test('that is spent keeps its upstream out until it begins anew, and says which setting raises it', () => {
+    const out = { ...skipped('hosted_a', 'budget', 3_600_000), budget: budget(10) };
+    const drawn = line([out, upstream('hosted_b')]);
+    const [, station] = drawn.stations;
+    expect(station && stationWords(station)).toEqual({
+      tone: 'amber',
+      word: 'budget spent',
+      detail: 'back in 1 h 00 min',
+    });
+    expect(headlineOf(drawn, false).problems).toEqual([
+      {
+        what: 'Groq has spent its budget for the day.',
+        todo: 'To raise it: Settings, or SWITCHYARD_HOSTED_A_BUDGET_DAY.',
+      },
+    ]);
+  });
+});
+
 describe('sentence', () => {
   test.each([
     ['Nothing is set up yet.', []],
     ['Serving from Local', [upstream('local'), upstream('hosted_a')]],
-    ['Serving from Groq – Local is down', [tripped('local', 9_000), upstream('hosted_a')]],
-    ['Serving from Groq – Local is down', [failing, upstream('hosted_a')]],
+    ['Serving from Groq. Local is down.', [tripped('local', 9_000), upstream('hosted_a')]],
+    ['Serving from Groq. Local is down.', [failing, upstream('hosted_a')]],
     ['Serving from Groq', [upstream('hosted_a')]],
     ['Local is failing, and there is no fallback.', [failing]],
     ['Local is retried with the next request.', [tripped('local', 0)]],
@@ -243,7 +273,7 @@ describe('what was seen of an upstream', () => {
 
   test('one that a check found down is red at once, and the next one serves', () => {
     const both = said([upstream('local'), upstream('hosted_a')], { local: down });
-    expect(both.sentence).toBe('Serving from Groq – Local is down');
+    expect(both.sentence).toBe('Serving from Groq. Local is down.');
     expect(both.words[0]).toMatchObject({ tone: 'red', word: 'unreachable' });
     expect(said([upstream('local')], { local: down }).sentence).toBe(
       'Local is down, and there is no fallback.',

@@ -1,44 +1,25 @@
 import type { Page } from 'playwright-core';
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import type { HostActivity } from '../../main/agent/availability/host-activity.ts';
 import { OWNER_RULE_KEYS, OWNER_RULES } from '../../main/agent/availability/rules.ts';
-import { createHost, type Host, WINDOW_DIRECTORY } from '../../main/app/app.ts';
-import { loadConfig } from '../../main/config/load.ts';
+import { type Host } from '../../main/app/app.ts';
 import { ENTRIES, SETTINGS } from '../../main/config/schema.ts';
-import { systemClock } from '../../main/platform/clock.ts';
-import { silentLog } from '../../main/platform/log.ts';
-import { openStore } from '../../main/registry/store/open-store.ts';
 import { limitOf, ruleShown } from '../../renderer/features/this-machine/owner-rules-model.ts';
 import { RULE_ROWS } from '../../renderer/features/settings/rule-rows.ts';
 import { axeViolations, closeBrowser, openPage } from '../support/browser.ts';
-import { temporaryDirectory } from '../support/gateway.ts';
+import { startWindowHost } from '../support/window-host.ts';
 import { owner } from './agent-builders.ts';
 
 afterAll(closeBrowser);
 
 /** A gateway whose machine tells what it runs on, and nothing else. */
-async function startMachine(environment: Readonly<Record<string, string>> = {}): Promise<Host> {
+function startMachine(environment: Readonly<Record<string, string>> = {}): Promise<Host> {
   const surroundings: HostActivity = {
     userIdleMs: () => Promise.resolve(null),
     isOnBattery: () => Promise.resolve(true),
   };
-  const loaded = loadConfig(
-    {
-      SWITCHYARD_PORT: '0',
-      SWITCHYARD_AGENT_PORTS: '0',
-      SWITCHYARD_ENGINE_URL: 'http://127.0.0.1:1',
-      ...environment,
-    },
-    {},
-  );
-  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
-  const host = await createHost(
-    { loaded, dataDirectory: temporaryDirectory(), windowDirectory: WINDOW_DIRECTORY },
-    { openStore, surroundings, clock: systemClock, random: Math.random, log: silentLog },
-  );
-  await host.start();
-  onTestFinished(() => host.stop());
-  return host;
+  const engine = { SWITCHYARD_ENGINE_URL: 'http://127.0.0.1:1' };
+  return startWindowHost({ ...engine, ...environment }, { surroundings });
 }
 
 async function openRules(link: string) {

@@ -8,7 +8,7 @@ import {
 } from '#shared/provider.ts';
 import type { ProviderCircuit } from '../../renderer/features/providers/provider-standing.ts';
 import { agentRecord } from '../support/agent-record.ts';
-import { NOW } from './builders.ts';
+import { circuit, NOW } from './builders.ts';
 
 const ID = 'prv_b16c2d1bead1262639764fdb0ee4d377';
 
@@ -60,15 +60,7 @@ export function checks(...given: readonly Check[]): Check[] {
 
 export function providerCircuit(over: Partial<ProviderCircuit> = {}): ProviderCircuit {
   return {
-    fails: 0,
-    successes: 0,
-    failUntil: null,
-    lastError: null,
-    lastFailAt: null,
-    lastSuccessAt: null,
-    consecutiveFails: 0,
-    open: false,
-    cooldownRemainingMs: 0,
+    ...circuit(),
     ...over,
   };
 }

@@ -5,6 +5,7 @@ import { applyEvent } from '../../renderer/api/live-data.ts';
 import { delta, live, NOW } from './builders.ts';
 import { provider, providerList } from './provider-builders.ts';
 
+/** A registry that answers about machines as given, and has no notes. */
 function setUp(answer: (path: string, init: RequestInit) => Response) {
   const asked: string[] = [];
   const providers = createProviders(
@@ -12,7 +13,7 @@ function setUp(answer: (path: string, init: RequestInit) => Response) {
       request: async (path, init = {}) => {
         const match = new Headers(init.headers).get('If-None-Match');
         asked.push([init.method ?? 'GET', path, match].filter(Boolean).join(' '));
-        return answer(path, init);
+        return path.endsWith('/notes') ? Response.json({ notes: {} }) : answer(path, init);
       },
     },
     () => undefined,
@@ -21,6 +22,7 @@ function setUp(answer: (path: string, init: RequestInit) => Response) {
 }
 
 const LIST = providerList(provider());
+const MACHINES = { count: 1, data: LIST.data, notes: {} };
 const ID = LIST.data[0]?.id ?? '';
 
 describe('the registry as the page reads it', () => {
@@ -31,10 +33,27 @@ describe('the registry as the page reads it', () => {
         : Response.json(LIST, { headers: { ETag: '"1"' } }),
     );
     const first = await providers.readList();
-    expect(first).toEqual({ ok: true, value: LIST });
+    expect(first).toEqual({ ok: true, value: MACHINES });
     const second = await providers.readList();
-    expect(asked[1]).toBe('GET /api/v1/providers?limit=1000 "1"');
+    expect(asked[2]).toBe('GET /api/v1/providers?limit=1000 "1"');
     expect(second.ok && second.value).toBe(first.ok && first.value);
+  });
+
+  test('thousands are read in pages, and a machine that is in two of them is listed once', async () => {
+    const many = Array.from({ length: 1_000 }, (_, index) => provider({ id: `prv_${index}` }));
+    const { providers, asked } = setUp((path) =>
+      Response.json({
+        ...providerList(
+          ...(path.includes('offset')
+            ? [provider({ id: 'prv_999' }), provider({ id: 'prv_last' })]
+            : many),
+        ),
+        count: 1_001,
+      }),
+    );
+    const answer = await providers.readList();
+    expect(answer.ok && answer.value.data.length).toBe(1_001);
+    expect(asked[1]).toBe('GET /api/v1/providers?limit=1000&offset=1000');
   });
 
   test('a failure keeps what was read, and says what happened', async () => {
@@ -51,7 +70,7 @@ describe('the registry as the page reads it', () => {
       status: 503,
       refusal: { message: 'Too slow.' },
     });
-    expect(providers.lastList()).toEqual(LIST);
+    expect(providers.lastList()).toEqual(MACHINES);
   });
 
   test('a gateway that is gone is an answer, not an exception', async () => {
@@ -91,7 +110,7 @@ describe('the registry as the page reads it', () => {
     expect(await providers.remove(ID)).toBeNull();
     expect(providers.lastList()?.data).toEqual([]);
     await providers.readList();
-    expect(asked.at(-1)).toBe('GET /api/v1/providers?limit=1000');
+    expect(asked.at(-2)).toBe('GET /api/v1/providers?limit=1000');
   });
 
   test('an id cannot lead to another path', async () => {
@@ -187,7 +206,17 @@ describe('a watch', () => {
 });
 
 test('the feed’s summary of the registry is kept until it changes', () => {
-  const summary = { revision: 3, count: 1, verified: 1, pending: 0, verifying: 0, failed: 0 };
+  const summary = {
+    revision: 3,
+    count: 1,
+    verified: 1,
+    pending: 0,
+    verifying: 0,
+    failed: 0,
+    serving: 1,
+    models: 2,
+    load: 40,
+  };
   const before = live({ providers: summary });
   expect(before.providers).toEqual(summary);
   expect(applyEvent(before, delta(), NOW)?.providers).toEqual(summary);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { formatAge, formatPlural } from '../../renderer/text/format.ts';
+import { counted, formatAge } from '../../renderer/text/format.ts';
 import { circuitFacts } from '../../renderer/features/providers/provider-circuit.ts';
 import {
   chipText,
@@ -47,7 +47,7 @@ describe('facts', () => {
     for (const label of ['Chip', 'Family', 'GPU memory', 'Bandwidth', 'GPU cores', 'Model files']) {
       expect(valueOf(facts, label)).toBe('unknown');
     }
-    expect(valueOf(facts, 'Speed, as it reports')).toBe('unknown');
+    expect(valueOf(facts, 'Speed (reported)')).toBe('unknown');
     expect(valueOf(facts, 'First token')).toBe('not measured yet');
     expect(chipText(blank)).toBe('GPU unknown · memory unknown');
     expect(speedText(null)).toBe('–');
@@ -85,7 +85,7 @@ describe('facts', () => {
   });
 
   test('a plural of its own is used', () => {
-    expect(formatPlural(2, 'address', 'addresses')).toBe('2 addresses');
+    expect(counted(2, { one: 'address', other: 'addresses' })).toBe('2 addresses');
   });
 });
 
@@ -96,7 +96,7 @@ describe('meters', () => {
   test('a figure stands beside its part of the whole', () => {
     const [memory, busy, temperature] = shown({ memory_used_mb: 12_282 });
     expect(memory).toEqual({ label: 'Memory', text: '12.0 of 24.0 GB', share: 0.5 });
-    expect(busy).toEqual({ label: 'Busy', text: '3 %', share: 0.03 });
+    expect(busy).toEqual({ label: 'Load', text: '3%', share: 0.03 });
     expect(temperature).toEqual({ label: 'Temperature', text: '41 °C', share: 0.41 });
   });
 
@@ -130,8 +130,8 @@ describe('the breaker of a machine', () => {
 
   test('counts down from the report on', () => {
     expect(state(false, 0, 0)).toBe('closed');
-    expect(state(true, 42_000, 2_000)).toBe('open, tried in 40 s');
-    expect(state(true, 42_000, 50_000)).toBe('open, tried next');
+    expect(state(true, 42_000, 2_000)).toBe('skipped, retry in 40 s');
+    expect(state(true, 42_000, 50_000)).toBe('skipped, next: retry');
   });
 
   test('one that was never used says so', () => {

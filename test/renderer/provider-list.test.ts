@@ -2,11 +2,12 @@ import { describe, expect, test } from 'vitest';
 import type { Provider } from '#shared/provider.ts';
 import {
   entriesOf,
-  groupsOf,
+  linesOf,
   matchesGroup,
   matchesText,
   summaryOf,
 } from '../../renderer/features/providers/provider-listing.ts';
+import { sorted } from '../../renderer/features/providers/provider-sort.ts';
 import { agentRecord } from '../support/agent-record.ts';
 import { provider, providerCircuit } from './provider-builders.ts';
 
@@ -27,43 +28,74 @@ const MIXED = [
   named('quiet', { status: 'stale' }),
 ];
 
-const names = (entries: ReturnType<typeof entriesOf>) =>
-  entries.map(({ provider: { host: found } }) => found.hostname);
+const entries = (data: readonly Provider[], circuits: Parameters<typeof entriesOf>[1] = {}) =>
+  entriesOf({ data: [...data] }, circuits);
+
+/** In the order of the list that is shown first. */
+const names = (data: readonly Provider[], circuits?: Parameters<typeof entriesOf>[1]) =>
+  sorted(entries(data, circuits), 'state').map(({ name }) => name);
 
 describe('the list of machines', () => {
   test('what needs attention comes first, then by name with numbers as numbers', () => {
-    expect(names(entriesOf(MIXED, {}))).toEqual(['quiet', 'gpu-9', 'gpu-10', 'asleep']);
+    expect(names(MIXED)).toEqual(['quiet', 'gpu-9', 'gpu-10', 'asleep']);
   });
 
   test('a machine does not change its place with the requests that it gets', () => {
     const swapped = [named('gpu-10', {}, 'idle'), named('gpu-9')];
-    expect(names(entriesOf(swapped, {}))).toEqual(['gpu-9', 'gpu-10']);
+    expect(names(swapped)).toEqual(['gpu-9', 'gpu-10']);
   });
 
   test('an open breaker brings its machine to the top', () => {
     const circuits = { 'prv_gpu-10': providerCircuit({ open: true, consecutiveFails: 5 }) };
-    expect(names(entriesOf([named('gpu-9'), named('gpu-10')], circuits))).toEqual([
-      'gpu-10',
+    expect(names([named('gpu-9'), named('gpu-10')], circuits)).toEqual(['gpu-10', 'gpu-9']);
+  });
+
+  test('by state each group has a head, and one without a machine is left out', () => {
+    const lines = linesOf(entries(MIXED), 'state');
+    expect(lines.map((line) => (line.kind === 'group' ? line.group : line.entry.name))).toEqual([
+      'attention',
+      'quiet',
+      'ready',
       'gpu-9',
+      'gpu-10',
+      'resting',
+      'asleep',
     ]);
   });
 
-  test('groups without a machine are left out, and rows beyond the limit are not drawn', () => {
-    const groups = groupsOf(entriesOf(MIXED, {}), 2);
-    expect(groups.map(({ group, entries }) => [group, entries.length])).toEqual([
-      ['attention', 1],
-      ['ready', 1],
+  test('by a figure the highest comes first and the unknown last, without heads', () => {
+    const [device] = agentRecord().gpu.devices;
+    const hot = (name: string, temperature_c: number | null) =>
+      named(name, {
+        gpu: { ...agentRecord().gpu, devices: device ? [{ ...device, temperature_c }] : [] },
+      });
+    const machines = [hot('cool', 40), hot('unknown', null), hot('hot', 81)];
+    const lines = linesOf(entries(machines), 'temperature');
+    expect(lines.map((line) => line.kind === 'machine' && line.entry.name)).toEqual([
+      'hot',
+      'cool',
+      'unknown',
     ]);
+  });
+
+  test('the owner’s name goes before the host’s, and a machine is found by it and by its note', () => {
+    const notes = { 'prv_gpu-9': { name: 'Attic', note: 'second fan' } };
+    const [attic] = entriesOf({ data: [named('gpu-9')], notes }, {});
+    expect(attic?.name).toBe('Attic');
+    for (const text of ['attic', 'second', 'gpu-9']) {
+      expect(attic && matchesText(attic, text)).toBe(true);
+    }
   });
 
   test('a filter keeps its own, and all keeps all', () => {
-    const entries = entriesOf(MIXED, {});
-    expect(names(entries.filter((entry) => matchesGroup(entry, 'resting')))).toEqual(['asleep']);
-    expect(entries.every((entry) => matchesGroup(entry, 'all'))).toBe(true);
+    const all = entries(MIXED);
+    const resting = all.filter((entry) => matchesGroup(entry, 'resting'));
+    expect(resting.map(({ name }) => name)).toEqual(['asleep']);
+    expect(all.every((entry) => matchesGroup(entry, 'all'))).toBe(true);
   });
 
   test('text finds names, chips, models and addresses, in any order and case', () => {
-    const [entry] = entriesOf([named('tower')], {});
+    const [entry] = entries([named('tower')]);
     const found = (text: string) => entry && matchesText(entry, text);
     for (const text of ['', 'TOWER', '4090 tower', 'qwen3', '192.168.1.20', 'prv_tow']) {
       expect(found(text)).toBe(true);
@@ -72,15 +104,15 @@ describe('the list of machines', () => {
   });
 
   test('unknown fields match nothing', () => {
-    const [entry] = entriesOf([provider({}, { chip: null, region: null })], {});
+    const [entry] = entries([provider({}, { chip: null, region: null })]);
     expect(entry && matchesText(entry, 'null')).toBe(false);
   });
 
   test('the summary counts each machine once', () => {
-    expect(summaryOf(entriesOf(MIXED, {}))).toBe(
-      '4 machines: 2 can serve, 1 needs attention, 1 at rest.',
+    expect(summaryOf(entries(MIXED))).toBe(
+      '4 machines: 2 can serve, 1 needs attention, 1 offline or paused.',
     );
-    expect(summaryOf(entriesOf([named('a')], {}))).toBe('1 machine: 1 can serve.');
+    expect(summaryOf(entries([named('a')]))).toBe('1 machine: 1 can serve.');
     expect(summaryOf([])).toBe('None yet.');
   });
 });

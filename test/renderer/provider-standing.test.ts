@@ -160,7 +160,7 @@ describe('the four causes', () => {
 
   test('a failed verification names its check', () => {
     const { what, todo } = words(failedWith(slow));
-    expect(what).toBe('The check “latency <10s” failed: took 12 s.');
+    expect(what).toBe('The check “Test answer in time” failed: took 12 s.');
     expect(todo).toBe(checkTodo('latency <10s'));
   });
 

@@ -3,7 +3,7 @@ import type { AttemptRow } from '#shared/live.ts';
 import { FAILURE_REASONS, OUTRUN, SKIP_REASONS } from '#shared/reasons.ts';
 import { labelsOf } from '../../renderer/features/requests/attempt-names.ts';
 import { causeText, resultText } from '../../renderer/features/requests/attempt-text.ts';
-import { deedText } from '../../renderer/text/reason-remedies.ts';
+import { deedText } from '../../renderer/text/reason-text.ts';
 import { storyOf } from '../../renderer/features/requests/request-timeline.ts';
 import { outcomeWords, whoOf, whyOf } from '../../renderer/features/requests/request-text.ts';
 import { attempt, request, upstream } from './builders.ts';

@@ -135,6 +135,15 @@ test('the details tell the story, why each call was made, and what was predicted
   ]);
 });
 
+test('the details name the endpoint, and the key by its name', async () => {
+  const caller = { key: 'sw-…f00d', address: '127.0.0.1', userAgent: 'app/1' };
+  const page = await open([rows.hedgeWon({ endpoint: 'messages', key: 'laptop', caller })]);
+  await page.locator('.request').click();
+  const facts = await page.getByRole('dialog').locator('.facts').innerText();
+  expect(facts).toMatch(/Endpoint\s+messages\s/);
+  expect(facts).toMatch(/Key\s+laptop \(sw-…f00d\)\s/);
+});
+
 test('a request that two upstreams are asked for is in flight once', async () => {
   const attempts = rows.hedgeWon().attempts.map((each) => ({
     ...each,

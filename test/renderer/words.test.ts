@@ -4,7 +4,7 @@ import { labelsOf } from '../../renderer/features/requests/attempt-names.ts';
 import { parseFallbackReason } from '../../renderer/text/fallback-reason.ts';
 import * as format from '../../renderer/text/format.ts';
 import { reasonText } from '../../renderer/text/reason-text.ts';
-import { matchesFilter } from '../../renderer/features/requests/request-filter.ts';
+import { matchesFilter, valuesOf } from '../../renderer/features/requests/request-filter.ts';
 import {
   amountOf,
   outcomeWords,
@@ -16,6 +16,19 @@ import { firstRequest } from '../../renderer/features/overview/setup.ts';
 import { attempt, missing, request, upstream } from './builders.ts';
 
 const labels = labelsOf([upstream('local'), upstream('hosted_a')]);
+
+describe('requests', () => {
+  const laptop = request('a', { key: 'laptop' });
+  const rows = [laptop, request('b', { key: 'phone' }), request('c', { key: null })];
+
+  test('are found by the name of their key, which the address keeps', () => {
+    expect(valuesOf(rows, 'key')).toEqual(['laptop', 'phone']);
+    const by = { key: 'laptop' };
+    expect(rows.filter((row) => matchesFilter(row, 'all', by))).toEqual([laptop]);
+    const route = { page: 'requests', filter: 'all', by } as const;
+    expect(routeOf(hashOf(route))).toEqual(route);
+  });
+});
 
 describe('figures', () => {
   test.each([
@@ -38,7 +51,7 @@ describe('figures', () => {
 
   test('large counts stay as narrow as their place', () => {
     expect(format.formatCompact(9_999)).toBe('9,999');
-    expect(format.formatCompact(12_431)).toBe('12.4K');
+    expect(format.formatCompact(12_431)).toBe('12.4k');
   });
 });
 

@@ -65,6 +65,7 @@ const FLOORS = [
   ['circuits'],
   ['upstream'],
   ['http', 'translation'],
+  ['usage'],
 ];
 
 const UPWARD = FLOORS.flatMap((rooms, floor) =>

@@ -1,12 +1,21 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { temporaryDirectory } from '../support/gateway.ts';
 
 // scripts/setup.mjs in a tree of its own, with a stand-in for npm.
 
-const SCRIPTS = join(import.meta.dirname, '../../scripts');
+const ROOT = join(import.meta.dirname, '../..');
+const SCRIPTS = join(ROOT, 'scripts');
 const LEFT_PAD = { version: '1.3.0', integrity: 'sha512-a' };
 const OTHER_SYSTEM = { version: '2.3.3', integrity: 'sha512-b', optional: true, os: ['plan9'] };
 
@@ -65,11 +74,22 @@ describe.runIf(process.platform !== 'win32')('the dependencies', () => {
     expect(setUp(checkout(installed))).toEqual({ status: 0, stderr: '', asked: ['npm ci'] });
   });
 
-  test('are installed where Node 24 did not come with them, and that is said if it still does not', () => {
+  test('are left alone where only Node 24 is missing: its install script runs again, and it is said if that brought none', () => {
     const tree = checkout({ 'node_modules/left-pad': LEFT_PAD });
     rmSync(join(tree, 'node_modules/node'), { recursive: true });
     const { status, stderr, asked } = setUp(tree);
-    expect([status, asked]).toEqual([1, ['npm ci']]);
-    expect(stderr).toContain('npm rebuild node');
+    expect([status, asked]).toEqual([1, ['npm rebuild']]);
+    expect(stderr).toContain('package "node"');
   });
+});
+
+test('no other install script runs, as it would want a compiler or the network', () => {
+  const read = (name: string) =>
+    JSON.parse(readFileSync(join(ROOT, name), 'utf8')) as Record<string, object>;
+  const scripted = Object.entries(read('package-lock.json')['packages'] as Packages)
+    // With such a file npm runs a compiler by itself.
+    .filter(([at, it]) => 'hasInstallScript' in it || existsSync(join(ROOT, at, 'binding.gyp')))
+    .map(([place]) => place.replace(/^.*node_modules\//, ''));
+  const allowed = scripted.map((name) => [name, name === 'node']);
+  expect(read('package.json')['allowScripts']).toEqual(Object.fromEntries(allowed));
 });

@@ -23,6 +23,24 @@ export const SAID: Said = {
   usage: { input: 12, cached: 4, output: 7 },
 };
 
+/** Two calls of one tool, and what the upstream is told with their results, in chat form. */
+export const CALLS_TWICE: Said = {
+  ...SAID,
+  text: '',
+  reasoning: 'Look it up.',
+  calls: [
+    { id: 'call_1', name: 'weather', arguments: '{"city":"Oslo"}' },
+    { id: 'call_2', name: 'weather', arguments: '{"city":"Bergen"}' },
+  ],
+  finish: 'tool_calls',
+};
+export const CALLED_TWICE = [
+  { role: 'user' },
+  { role: 'assistant', reasoning_content: 'Look it up.', tool_calls: [{}, {}] },
+  { role: 'tool', tool_call_id: 'call_1', content: 'rain' },
+  { role: 'tool', tool_call_id: 'call_2', content: 'rain' },
+];
+
 const usageOf = ({ input, cached, output }: Said['usage']) => ({
   prompt_tokens: input,
   completion_tokens: output,

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import {
-  type Admission,
+  type AdmitDecision,
   admit,
   admitForced,
   type Breaker,
@@ -61,7 +61,7 @@ export interface Step {
   readonly event: Event;
   /** The permit that the event is about. */
   readonly permit: Permit | null;
-  readonly admission: Admission | null;
+  readonly admission: AdmitDecision | null;
   readonly after: World;
 }
 
@@ -174,7 +174,7 @@ function stepOf(before: World, event: Event): Step {
   return { ...step, after };
 }
 
-function admissionOf({ breaker, now }: World, event: Event): Admission | null {
+function admissionOf({ breaker, now }: World, event: Event): AdmitDecision | null {
   if (event.kind === 'admit') return admit(breaker, now, event.timeoutMs);
   return event.kind === 'admit_anyway' ? admitForced(breaker, now, event.timeoutMs) : null;
 }
@@ -203,7 +203,7 @@ function worldAfter({ before, event, permit, admission: admitted }: Omit<Step, '
 
 function sentAfter(
   world: World,
-  { permit, breaker }: Extract<Admission, { readonly kind: 'admitted' }>,
+  { permit, breaker }: Extract<AdmitDecision, { readonly kind: 'admitted' }>,
   probeTimeoutMs: number,
 ): World {
   const isProbe = breaker.state.kind !== 'closed';

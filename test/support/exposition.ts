@@ -27,7 +27,8 @@ export function readExposition(text: string): Map<string, Metric> {
       help = [name, unescaped(rest)];
     } else if (kind === 'TYPE') {
       if (help?.[0] !== name) throw new Error(`${name} has no HELP`);
-      if (!['counter', 'gauge'].includes(rest)) throw new Error(`${name} is a ${rest}`);
+      if (!['counter', 'gauge', 'histogram'].includes(rest))
+        throw new Error(`${name} is a ${rest}`);
       metrics.set(name, { type: rest, help: help[1], series: new Map() });
       current = name;
       help = null;
@@ -42,9 +43,12 @@ export function readExposition(text: string): Map<string, Metric> {
 function addSample(line: string, current: string, metrics: Map<string, Metric>): void {
   const [, name, labels = '', value = ''] = SAMPLE.exec(line) ?? [];
   if (name === undefined || !VALUE.test(value)) throw new Error(`not a sample: ${line}`);
-  const series = name === current ? metrics.get(name)?.series : undefined;
+  const metric = metrics.get(current);
+  const suffix = metric?.type === 'histogram' ? name.slice(current.length) : '';
+  const isKnown = suffix === '' || ['_bucket', '_sum', '_count'].includes(suffix);
+  const series = name === current + suffix && isKnown ? metric?.series : undefined;
   if (series === undefined) throw new Error(`${name} is not announced`);
-  const key = JSON.stringify(readLabels(labels));
+  const key = suffix.replace('_bucket', '') + JSON.stringify(readLabels(labels));
   if (series.has(key)) throw new Error(`${line} comes twice`);
   series.set(key, Number(value.replace('Inf', 'Infinity')));
 }

@@ -3,6 +3,7 @@ import type {
   BrowserWindowConstructorOptions,
   MenuItemConstructorOptions,
   MessageBoxOptions,
+  NotificationConstructorOptions,
   Rectangle,
 } from 'electron';
 import type {
@@ -10,6 +11,7 @@ import type {
   ContentsApi,
   ElectronApi,
   MenuApi,
+  NotificationApi,
   PowerApi,
   SessionApi,
   TrayApi,
@@ -31,6 +33,18 @@ export class FakeEvent {
   }
 }
 
+export class FakeNotification extends EventEmitter implements NotificationApi {
+  readonly options: NotificationConstructorOptions;
+  isShown = false;
+  constructor(options: NotificationConstructorOptions) {
+    super();
+    this.options = options;
+  }
+  show(): void {
+    this.isShown = true;
+  }
+}
+
 class FakePower extends EventEmitter implements PowerApi {
   /** As Linux and macOS before a shutdown; false if the app has not asked the system to wait. */
   shutDown(): boolean {
@@ -41,7 +55,7 @@ class FakePower extends EventEmitter implements PowerApi {
 }
 
 class FakeApp extends EventEmitter implements AppApi {
-  loginItem = { openAtLogin: false, wasOpenedAtLogin: false };
+  loginItem: Partial<ReturnType<AppApi['getLoginItemSettings']>> = {};
   dockShown = true;
   dock: AppApi['dock'] = {
     show: () => {
@@ -52,11 +66,21 @@ class FakeApp extends EventEmitter implements AppApi {
       this.dockShown = false;
     },
   };
+  /** The version in the About panel, and how often it was shown. */
+  readonly about = { version: '', shown: 0 };
   setAppUserModelId(): void {}
+  setAboutPanelOptions({ applicationVersion }: { applicationVersion?: string }): void {
+    this.about.version = applicationVersion ?? '';
+  }
+  showAboutPanel(): void {
+    this.about.shown++;
+  }
   getLoginItemSettings(): ReturnType<AppApi['getLoginItemSettings']> {
     return {
+      openAtLogin: false,
+      wasOpenedAtLogin: false,
       status: 'not-registered',
-      executableWillLaunchAtLogin: false,
+      executableWillLaunchAtLogin: true,
       launchItems: [],
       ...this.loginItem,
     };
@@ -88,6 +112,9 @@ class FakeApp extends EventEmitter implements AppApi {
   }
   exit(code = 0): void {
     this.calls.push(`exit ${code}`);
+  }
+  relaunch({ args = [], execPath }: { args?: string[]; execPath?: string } = {}): void {
+    this.calls.push(['relaunch', ...(execPath === undefined ? [] : [execPath]), ...args].join(' '));
   }
 }
 
@@ -150,6 +177,9 @@ export class FakeWindow extends EventEmitter implements WindowApi {
   }
   restore(): void {
     this.state = 'shown';
+  }
+  isVisible(): boolean {
+    return this.state === 'shown';
   }
   isMinimized(): boolean {
     return this.state === 'minimized';
@@ -225,6 +255,9 @@ export interface FakeElectron {
   readonly openedOutside: readonly string[];
   readonly openedPaths: readonly string[];
   readonly power: FakePower;
+  readonly notifications: readonly FakeNotification[];
+  /** Blockers of sleep that hold now. */
+  readonly blockers: ReadonlySet<number>;
   readonly displays: { workArea: Rectangle }[];
   /** The index of the button that is clicked in each box without a window, in order. */
   readonly clicks: number[];
@@ -245,6 +278,9 @@ export function createFakeElectron(): FakeElectron {
   const openedPaths: string[] = [];
   const clicks: number[] = [];
   const power = new FakePower();
+  const notifications: FakeNotification[] = [];
+  const blockers = new Set<number>();
+  let blockersMade = 0;
   const displays = [{ workArea: { x: 0, y: 0, width: 1920, height: 1040 } }];
   let appMenu: FakeMenu | null = null;
   let nextLoadError: Error | null = null;
@@ -274,9 +310,17 @@ export function createFakeElectron(): FakeElectron {
     dialog: {
       showErrorBox: (title, content) => void errors.push({ title, content }),
       showMessageBox: (...given: unknown[]) => {
-        boxes.push(given.at(-1) as MessageBoxOptions);
-        const last = (given.at(-1) as MessageBoxOptions).cancelId ?? 0;
-        return Promise.resolve({ response: clicks.shift() ?? last, checkboxChecked: false });
+        const box = given.at(-1) as MessageBoxOptions;
+        boxes.push(box);
+        const { cancelId = 0, signal } = box;
+        const answer = (response: number) => ({ response, checkboxChecked: false });
+        const click = clicks.shift();
+        if (click !== undefined || signal === undefined)
+          return Promise.resolve(answer(click ?? cancelId));
+        // Nobody clicks: it stays until the app closes it.
+        return new Promise((resolve) => {
+          signal.addEventListener('abort', () => resolve(answer(cancelId)), { once: true });
+        });
       },
     },
     shell: {
@@ -287,6 +331,22 @@ export function createFakeElectron(): FakeElectron {
       },
     },
     powerMonitor: power,
+    powerSaveBlocker: {
+      start() {
+        blockers.add(++blockersMade);
+        return blockersMade;
+      },
+      stop: (id) => blockers.delete(id),
+    },
+    Notification: class extends FakeNotification {
+      static isSupported(): boolean {
+        return true;
+      }
+      constructor(options: NotificationConstructorOptions) {
+        super(options);
+        notifications.push(this);
+      }
+    },
     screen: { getAllDisplays: () => displays },
     clipboard: { writeText: (text) => Promise.resolve(void copied.push(text)) },
   };
@@ -301,6 +361,8 @@ export function createFakeElectron(): FakeElectron {
     openedOutside,
     openedPaths,
     power,
+    notifications,
+    blockers,
     displays,
     clicks,
     appMenu: () => appMenu,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { createHost, type Host, type HostEdges } from '../../main/app/app.ts';
 import { loadConfig } from '../../main/config/load.ts';
+import { openUsageStore } from '../../main/gateway/usage/store.ts';
 import { type Clock, systemClock } from '../../main/platform/clock.ts';
 import { type Log, silentLog } from '../../main/platform/log.ts';
 import { createMemoryStore } from '../../main/registry/store/memory-store.ts';
@@ -39,13 +40,30 @@ export function temporaryDirectory(): string {
  * Starts a gateway from settings named as the environment names them, without the prefix; it is
  * stopped with the test. `clock` stands in for time, `log` for the log file.
  */
-export async function startGateway(
+export function startGateway(
   settings: Readonly<Record<string, string>>,
   clock: Clock = systemClock,
   log: Log = silentLog,
   openStore: HostEdges['openStore'] = remembering(NOTHING_KEPT),
 ): Promise<TestGateway> {
-  const dataDirectory = temporaryDirectory();
+  return startIn(temporaryDirectory(), settings, { clock, log, openStore });
+}
+
+/** As `startGateway`, with a history in the data directory. */
+export function startWithHistory(
+  settings: Readonly<Record<string, string>>,
+  dataDirectory: string = temporaryDirectory(),
+): Promise<TestGateway> {
+  const openStore = remembering(NOTHING_KEPT);
+  const edges = { clock: systemClock, log: silentLog, openStore, openUsage: openUsageStore };
+  return startIn(dataDirectory, settings, edges);
+}
+
+async function startIn(
+  dataDirectory: string,
+  settings: Readonly<Record<string, string>>,
+  edges: Omit<HostEdges, 'random'>,
+): Promise<TestGateway> {
   const env = Object.fromEntries(
     Object.entries({ PORT: '0', AGENT: 'false', ...settings }).map(([name, value]) => [
       `SWITCHYARD_${name}`,
@@ -57,13 +75,13 @@ export async function startGateway(
   const host = await createHost(
     { loaded, dataDirectory, windowDirectory: join(dataDirectory, 'no-window') },
     // The middle of the range: the jittered pause before a retry is 125 ms.
-    { clock, random: () => 0.5, log, openStore },
+    { random: () => 0.5, ...edges },
   );
   const { url } = await host.start();
   onTestFinished(() => {
     const stopped = host.stop();
     // Time that stands still would wait for ever for a request that a failed test left running.
-    if ('advance' in clock) (clock as ManualClock).advance(STOP_GRACE_MS);
+    if ('advance' in edges.clock) (edges.clock as ManualClock).advance(STOP_GRACE_MS);
     return stopped;
   });
   return { url, host, dataDirectory };

@@ -6,6 +6,15 @@ import { json, sse, startUpstream, type Script, type UpstreamCall } from './upst
 
 /** The answer that all upstreams of these laws know. */
 export const TEXT = 'The quick brown fox jumps over the lazy dog.';
+/** What `heard` makes of it: one answer of one upstream. */
+export const ONE_WHOLE = {
+  content: TEXT,
+  reasoning: '',
+  roles: 1,
+  finishes: ['stop'],
+  dones: 1,
+  ids: new Set(['a']),
+};
 export const WORDS: readonly string[] = TEXT.split(/(?<= )/);
 
 /** The answer as the upstream `id` streams it: the role, a word an event, the finish reason, `[DONE]`. */

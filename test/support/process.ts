@@ -36,9 +36,13 @@ export function startCliWithFiles(
   files: number,
   settings: Readonly<Record<string, string>>,
 ): RunningCli {
-  const program = [process.execPath, 'main/headless.ts'];
-  const limited = ['sh', '-c', `ulimit -n ${files} && exec "$@"`, 'sh', ...program];
-  return spawnProgram(limited, asHost(asVariables({ AGENT: 'false', ...settings })));
+  const env = asHost(asVariables({ AGENT: 'false', ...settings }));
+  return spawnProgram(withFiles(files, 'main/headless.ts'), env);
+}
+
+/** A program of Node's that may open so many files. */
+export function withFiles(files: number, ...args: readonly string[]): readonly string[] {
+  return ['sh', '-c', `ulimit -n ${files} && exec "$@"`, 'sh', process.execPath, ...args];
 }
 
 /** As `startCli`, with whole names of variables; beside them there is only `PATH`. */

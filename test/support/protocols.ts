@@ -180,10 +180,16 @@ export function answeredOf({ translation, body, whole }: WholeProtocol): string 
 
 /** What an upstream is asked. */
 export function askedOf({ translation, path }: WholeProtocol, body: object): [string, string] {
-  if (translation === null) return [path.replace('/v1', ''), JSON.stringify(body)];
+  if (translation === null) return [path.replace('/v1', ''), JSON.stringify(withUsage(path, body))];
   const asked = translation.toChat(body, null);
   if (asked.kind !== 'chat') throw new Error(asked.message);
   return ['/chat/completions', JSON.stringify(asked.body)];
+}
+
+/** Streams that tell their usage only if asked are asked. */
+function withUsage(path: string, body: object): object {
+  const isAsked = path.endsWith('/completions') && 'stream' in body;
+  return isAsked ? { ...body, stream_options: { include_usage: true } } : body;
 }
 
 /** Settings under which `hosted_a` and `hosted_b` serve it so. */

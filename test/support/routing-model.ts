@@ -6,6 +6,7 @@ import {
   STARTING,
   TIMEOUT_MS,
   verdictOf,
+  within,
   type Action,
   type Ask,
   type Behaviour,
@@ -133,7 +134,8 @@ export function createModel(configured: ReadonlySet<UpstreamId>) {
   }
 
   /** One call; `deadline` bounds it. */
-  function call(id: UpstreamId, met: Behaviour, request: Ask, deadline: number): Verdict {
+  function call(id: UpstreamId, meets: Behaviour, request: Ask, deadline: number): Verdict {
+    const met = within(deadline - now, meets);
     const circuit = at(id);
     const wasUntil = circuit.until;
     const letIn: LetIn =

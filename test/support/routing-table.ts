@@ -67,6 +67,11 @@ export const HICCUP_MS = 125;
 export const LONGEST_WAIT_MS = 2000;
 export const FIRST_LIMITS: Limits = { failThreshold: 3, cooldownMs: 60_000, ttftSlowThreshold: 2 };
 
+/** What a call meets that may last so long: an answer that comes later is none. */
+export function within(leftMs: number, met: Behaviour): Behaviour {
+  return met === 'slow' && leftMs <= SLOW_MS ? 'timeout' : met;
+}
+
 /** What comes of one call. */
 export interface Verdict {
   readonly reason: string;

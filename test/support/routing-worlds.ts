@@ -8,10 +8,13 @@ import type { Config } from '../../main/config/schema.ts';
 import { handleChat } from '../../main/gateway/chat/handler.ts';
 import { createItemMemory } from '../../main/gateway/translation/item-memory.ts';
 import { createEndpointSupport } from '../../main/gateway/routing/endpoint-support.ts';
+import { createUsageSupport } from '../../main/gateway/routing/usage-support.ts';
+import { forgetfulStore } from '../../main/gateway/usage/store.ts';
 import { createPrefills } from '../../main/gateway/chat/resume/prefills.ts';
 import { createMonitor } from '../../main/gateway/monitoring/monitor.ts';
 import { createEngineActivity } from '../../main/gateway/routing/engine-activity.ts';
 import { createHedgeBudget } from '../../main/gateway/routing/hedge-policy.ts';
+import { createWedgeWatch } from '../../main/gateway/routing/wedge-watch.ts';
 import { CHAT_COMPLETIONS } from '../../main/gateway/upstream/protocols/chat.ts';
 import { parseBaseAddress, remoteUpstreams } from '../../main/gateway/upstream/upstreams.ts';
 import { createAdmission } from '../../main/gateway/chat/admission.ts';
@@ -29,6 +32,7 @@ import {
   SLOW_MS,
   TIMEOUT_MS,
   TTFT_THRESHOLD_MS,
+  within,
 } from './routing-table.ts';
 import { chunk, DONE, STOP } from './upstream.ts';
 import { at } from './words.ts';
@@ -93,9 +97,10 @@ export class Stage {
     if (this.#ask === null) throw new Error('a call on nobody’s behalf');
     const isSecond = this.#asked.includes(id);
     this.#asked.push(id);
-    const met = isSecond ? this.#ask.again : this.#ask.meets[id];
+    const leftMs = this.#clock.deadline() - this.#clock.ticks();
+    const met = within(leftMs, isSecond ? this.#ask.again : this.#ask.meets[id]);
     if (met === 'slow') this.#clock.advance(SLOW_MS);
-    if (met === 'timeout') this.#clock.advance(this.#clock.deadline() - this.#clock.ticks());
+    if (met === 'timeout') this.#clock.advance(leftMs);
     return met;
   }
 }
@@ -179,20 +184,21 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
     config: () => config,
     pickLocal,
     providers: () => NO_PROVIDERS,
-    summary: () => ({ revision: 0, ...NO_PROVIDERS.counts }),
+    summary: () => ({ revision: 0, ...NO_PROVIDERS.counts, serving: 0, models: 0, load: null }),
     routed() {},
     opened() {},
     admission: () => ({ running: 0, queued: 0, limit: 5000, refused: 0 }),
     keep: () => ({ load: () => null, changed() {}, flush: () => Promise.resolve() }),
     sightings: () => ({ view: () => mapUpstreams(() => ({ kind: 'untested' })), watched() {} }),
+    usage: forgetfulStore('this test keeps nothing'),
     app: () => ({ version: '', baseUrl: '', warmupEnabled: false }),
   });
 
   function pickLocal() {
     const { baseUrl } = config.local;
     if (baseUrl === null) return { kind: 'none', reason: 'not_configured' } as const;
-    const endpoint = parseBaseAddress(baseUrl, 'local');
-    const target = { provider: null, endpoint, models: null, ownedBy: null, gatewayToken: null };
+    const baseAddress = parseBaseAddress(baseUrl, 'local');
+    const target = { provider: null, baseAddress, models: null, ownedBy: null, gatewayToken: null };
     return { kind: 'target', target } as const;
   }
 
@@ -209,7 +215,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
       identity: { reader: true, control: false, authorization: null, key: null, keyName: null },
       cors: {},
     };
-    const { circuits, predictions, warmup, logs } = monitor;
+    const { circuits, predictions, warmup, logs, budgets } = monitor;
     const handled = handleChat(req, res, caller, {
       http,
       clock,
@@ -217,12 +223,15 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
       predictions,
       budget: createHedgeBudget(),
       engines: createEngineActivity(clock),
+      wedges: createWedgeWatch({ clock, isOn: () => false, look: () => null }),
       admission: createAdmission({ clock, limit: () => Infinity, changed() {} }),
       bodies: createBodyBudget(() => Infinity, 1),
       prefills: createPrefills(http, clock),
       items: createItemMemory(0),
       support: createEndpointSupport(clock),
+      usageSupport: createUsageSupport(clock),
       warmup,
+      budgets,
       observe: (about) => logs.begin(about),
       pickLocal,
       random: () => 0.5,
@@ -294,7 +303,13 @@ function createScriptedClient(stage: Stage): HttpClient {
     close: () => Promise.resolve(),
     send(request, listener) {
       let isOver = false;
-      const exchange = { listener, pause() {}, resume() {}, abort: () => void (isOver = true) };
+      const exchange = {
+        listener,
+        pause() {},
+        resume() {},
+        abort: () => void (isOver = true),
+        hasLeft: () => true,
+      };
       const id = UPSTREAM_IDS.find((each) => request.origin.includes(each)) ?? 'local';
       const tell = (say: (to: typeof listener) => void) => {
         if (!isOver) say(exchange.listener);

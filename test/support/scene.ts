@@ -1,10 +1,12 @@
 import type { UpstreamId } from '#shared/ids.ts';
+import type { StatusReport } from '#shared/status.ts';
 import { expect } from 'vitest';
 import { createManualClock, type ManualClock } from './clock.ts';
 import { chat, HELLO, startChat, type Pending } from './client.ts';
 import { startControlled, type Controlled } from './control.ts';
 import type { TestGateway } from './gateway.ts';
 import { turns } from './report.ts';
+import { machineAt, startTier, type Machine, type Tier } from './tier.ts';
 import { startUpstream, type Script, type Upstream, type UpstreamCall } from './upstream.ts';
 import { at } from './words.ts';
 
@@ -22,21 +24,56 @@ export interface Scene<Id extends UpstreamId> extends Controlled {
 
 /** Starts one; each request may be hedged once unless a law has hedges rationed. */
 export async function startScene<Id extends UpstreamId>(
-  scripts: Readonly<Record<Id, Script | readonly Script[]>>,
+  scripts: Scripts<Id>,
   settings: Readonly<Record<string, string>> = {},
 ): Promise<Scene<Id>> {
   const clock = createManualClock();
-  const up = {} as Record<Id, Upstream>;
-  const urls: Partial<Record<UpstreamId, string>> = {};
-  for (const id of Object.keys(scripts) as Id[]) {
-    up[id] = await startUpstream(...[scripts[id]].flat());
-    urls[id] = up[id].url;
-  }
+  const up = await startUpstreams(scripts);
   const controlled = await startControlled(
-    { ...at(urls), HEDGE_BUDGET: '100', ONDEMAND_WARMUP: 'false', ...settings },
+    { ...at(urlsOf(up)), ...HEDGED_ONCE, ONDEMAND_WARMUP: 'false', ...settings },
     clock,
   );
   return { ...controlled, clock, up };
+}
+
+const HEDGED_ONCE = { HEDGE_BUDGET: '100' };
+
+type Scripts<Name extends string> = Readonly<Record<Name, Script | readonly Script[]>>;
+
+async function startUpstreams<Name extends string>(scripts: Scripts<Name>) {
+  const up = {} as Record<Name, Upstream>;
+  for (const name of Object.keys(scripts) as Name[]) {
+    up[name] = await startUpstream(...[scripts[name]].flat());
+  }
+  return up;
+}
+
+function urlsOf(up: Readonly<Record<string, Upstream>>): Partial<Record<UpstreamId, string>> {
+  return Object.fromEntries(Object.entries(up).map(([id, { url }]) => [id, url]));
+}
+
+/** Machines of the owner's own, by names that a law gives them, and paid upstreams behind them. */
+export interface TierScene<Own extends string, Id extends UpstreamId> extends Tier {
+  readonly own: Readonly<Record<Own, Machine>>;
+  readonly up: Readonly<Record<Id, Upstream>>;
+}
+
+/** Starts one; the machines are asked in this order while nothing tells them apart. */
+export async function startTierScene<Own extends string, Id extends UpstreamId = never>(
+  machines: Scripts<Own>,
+  paid: Scripts<Id> = {} as Scripts<Id>,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<TierScene<Own, Id>> {
+  const started = await startUpstreams(machines);
+  const own = {} as Record<Own, Machine>;
+  for (const name of Object.keys(machines) as Own[]) own[name] = machineAt(started[name]);
+  const up = await startUpstreams(paid);
+  const tier = await startTier(Object.values<Machine>(own), {
+    ...at(urlsOf(up)),
+    ...HEDGED_ONCE,
+    ...settings,
+  });
+  return { ...tier, own, up };
 }
 
 type Stage = Pick<TestGateway, 'url'> & { readonly clock: ManualClock };
@@ -66,9 +103,19 @@ export async function askHedged(
   readonly hedge: UpstreamCall;
 }> {
   const n = second.calls.length + 1;
-  const { pending, call: slow } = await ask(stage, first, body);
-  stage.clock.advance(LINE_MS);
+  const { pending, call: slow } = await askSlow(stage, first, body);
   return { pending, slow, hedge: await second.call(n) };
+}
+
+/** As `ask`; the first call is silent until the line. */
+export async function askSlow(
+  stage: Stage,
+  first: Asked,
+  body: unknown = STREAM,
+): Promise<{ readonly pending: Pending; readonly call: UpstreamCall }> {
+  const asked = await ask(stage, first, body);
+  stage.clock.advance(LINE_MS);
+  return asked;
 }
 
 /** Moves time on, and lets come about what is due then. */
@@ -88,6 +135,10 @@ export function attemptsOf({ host }: TestGateway): (readonly [string, string, st
   return (row?.attempts ?? []).map(
     ({ upstream, provider, cause, reason }) => [provider ?? upstream, cause, reason] as const,
   );
+}
+
+export async function circuitsOf(stage: Pick<Tier, 'status'>): Promise<StatusReport['circuits']> {
+  return (await stage.status()).circuits;
 }
 
 /** How many calls each upstream has had. */

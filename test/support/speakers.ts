@@ -36,6 +36,14 @@ export async function startSpeaker({ place, way }: Way, ...said: readonly [Said,
   return { url: gateway.url, gateway, bodies: upstream.bodies };
 }
 
+/** A gateway in front of an upstream that is known to speak chat completions only. */
+export async function startChatOnly(script: Script) {
+  const upstream = await startUpstream(script);
+  const settings = { HOSTED_A_BASE_URL: upstream.url, HOSTED_A_PROTOCOLS: 'chat' };
+  const gateway = await startGateway(settings);
+  return { upstream, gateway, url: gateway.url };
+}
+
 /** `bodies`: what was asked for, as chat completions. */
 async function native(said: readonly [Said, ...Said[]]) {
   const { chat, url } = await startTranslator(said[0]);

@@ -1,12 +1,15 @@
 import { mapUpstreams } from '#shared/ids.ts';
 import { loadConfig } from '../../main/config/load.ts';
 import { createEndpointSupport } from '../../main/gateway/routing/endpoint-support.ts';
+import { createUsageSupport } from '../../main/gateway/routing/usage-support.ts';
+import { forgetfulStore } from '../../main/gateway/usage/store.ts';
 import { createPrefills } from '../../main/gateway/chat/resume/prefills.ts';
 import { createMonitor } from '../../main/gateway/monitoring/monitor.ts';
 import { RequestAttempts } from '../../main/gateway/routing/attempts.ts';
 import { createEngineActivity } from '../../main/gateway/routing/engine-activity.ts';
 import { createHedgeBudget } from '../../main/gateway/routing/hedge-policy.ts';
 import { type RequestContext, route, type RouteResult } from '../../main/gateway/routing/router.ts';
+import { createWedgeWatch } from '../../main/gateway/routing/wedge-watch.ts';
 import { isBadRequest, parseChatRequest } from '../../main/gateway/upstream/chat-request.ts';
 import { remoteUpstreams } from '../../main/gateway/upstream/upstreams.ts';
 import type { Exchange, HttpClient } from '../../main/platform/http/types.ts';
@@ -26,7 +29,7 @@ function createSpokenClient() {
     send({ origin }, listener) {
       const abort = () => void (call.isAborted = true);
       const call: Sent = {
-        exchange: { listener, pause() {}, resume() {}, abort },
+        exchange: { listener, pause() {}, resume() {}, abort, hasLeft: () => true },
         isAborted: false,
       };
       sent.set(origin, call);
@@ -80,10 +83,12 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     admission: () => ({ running: 0, queued: 0, limit: 5000, refused: 0 }),
     keep: () => ({ load: () => null, changed() {}, flush: () => Promise.resolve() }),
     sightings: () => ({ view: () => mapUpstreams(() => ({ kind: 'untested' })), watched() {} }),
+    usage: forgetfulStore('this test keeps nothing'),
     app: () => ({ version: '', baseUrl: '', warmupEnabled: false }),
   });
   const observer = monitor.logs.begin({
     id: 'r',
+    upstreamPath: request.endpoint.upstreamPath,
     model: null,
     stream: false,
     caller: null,
@@ -115,8 +120,10 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     random: () => 0.5,
     budget: createHedgeBudget(),
     engines: createEngineActivity(clock),
+    wedges: createWedgeWatch({ clock, isOn: () => false, look: () => null }),
     prefills: createPrefills(client, clock),
     support: createEndpointSupport(clock),
+    usageSupport: createUsageSupport(clock),
     pickLocal,
     inFlightAt: (id: string) => monitor.stats.inFlightAt(id),
   };

@@ -6,7 +6,7 @@ import { openDatabase } from '../../main/registry/store/database.ts';
 import { type OpenedStore, openStore } from '../../main/registry/store/open-store.ts';
 import { createWriter, type Loaded, type Writer } from '../../main/registry/store/queries.ts';
 import type {
-  Change,
+  StoreChange,
   Store,
   StoredProvider,
   StoredState,
@@ -58,13 +58,17 @@ export function storedProvider(changed: Partial<StoredProvider> = {}): StoredPro
 }
 
 /** The change that keeps a provider. */
-export const put = (changed: Partial<StoredProvider> = {}): Change => ({
+export const put = (changed: Partial<StoredProvider> = {}): StoreChange => ({
   kind: 'provider',
   provider: storedProvider(changed),
 });
 
 /** The change that keeps a document. */
-export const document = (name: string, json: string): Change => ({ kind: 'document', name, json });
+export const document = (name: string, json: string): StoreChange => ({
+  kind: 'document',
+  name,
+  json,
+});
 
 /** The path of a database that does not exist yet. */
 export const newPath = (): string => join(temporaryDirectory(), 'registry.db');
@@ -111,7 +115,7 @@ export async function unusable(path: string) {
 }
 
 /** Writes and expects that it is kept. */
-export async function keep(store: Store, ...changes: readonly Change[]): Promise<void> {
+export async function keep(store: Store, ...changes: readonly StoreChange[]): Promise<void> {
   expect(await store.write(changes)).toEqual({ kind: 'written' });
 }
 

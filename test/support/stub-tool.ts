@@ -79,6 +79,20 @@ export function prints(text: string, then = 'exit 0'): string {
 /** Some of nvidia-smi's fields of a card, by its names for them. */
 export type SmiCard = Readonly<Record<string, string | number>>;
 
+/** Values of test/agent/fixtures/nvidia-consumer.csv; the identifier is ours. */
+export const IDLE_CARD: SmiCard = {
+  uuid: 'GPU-00000000-0000-0000-0000-000000000001',
+  'pci.bus_id': '00000000:01:00.0',
+  name: 'NVIDIA GeForce RTX 4080 SUPER',
+  'memory.total': 16376,
+  'memory.used': 596,
+  'memory.free': 15348,
+  'utilization.gpu': 0,
+  'utilization.memory': 23,
+  'temperature.gpu': 43,
+  compute_cap: '8.9',
+};
+
 /** An nvidia-smi that answers any query of these cards; a field that they lack is not available. */
 export function smi(...cards: readonly SmiCard[]): string {
   const fields = cards.map((card, index) =>

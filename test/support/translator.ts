@@ -4,7 +4,7 @@ import { createItemMemory } from '../../main/gateway/translation/item-memory.ts'
 import { MESSAGES } from '../../main/gateway/translation/messages/messages.ts';
 import { RESPONSES } from '../../main/gateway/translation/responses/responses.ts';
 import type {
-  Exchange,
+  TranslatedExchange,
   ProtocolTranslation,
   Translated,
 } from '../../main/gateway/translation/translation.ts';
@@ -42,7 +42,7 @@ async function serve(
   req: IncomingMessage,
   res: ServerResponse,
   chat: ScriptedChat,
-  items: Exchange['items'],
+  items: TranslatedExchange['items'],
 ): Promise<void> {
   const protocol = PROTOCOLS[req.url ?? ''];
   if (protocol === undefined) return void res.writeHead(404).end();
@@ -65,7 +65,7 @@ async function serve(
 function stream(
   res: ServerResponse,
   protocol: ProtocolTranslation,
-  exchange: Exchange,
+  exchange: TranslatedExchange,
   { said, pieceChars, cutAfter }: ScriptedChat,
 ): void {
   res.writeHead(200, { 'content-type': 'text/event-stream' });

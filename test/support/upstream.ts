@@ -140,6 +140,11 @@ function jsonOf({ headers }: IncomingMessage, body: Buffer): Record<string, unkn
   return JSON.parse(body.toString()) as Record<string, unknown>;
 }
 
+/** Begins a stream and sends no event. */
+export const headOnly: Script = ({ res }) => {
+  res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+};
+
 /** Never answers. */
 export const hang: Script = () => {};
 

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
-import express from 'express';
+import express, { type Response } from 'express';
 import type { Page } from 'playwright-core';
-import type { LiveSnapshot } from '#shared/live.ts';
+import type { LiveDelta, LiveSnapshot } from '#shared/live.ts';
 import { WINDOW_DIRECTORY } from '../../main/app/app.ts';
 import { openPage, type PageOptions } from './browser.ts';
 import { listening } from './listening.ts';
@@ -12,11 +12,28 @@ export async function openWindow(
   hash: string,
   options: PageOptions = {},
 ): Promise<Page> {
+  return (await openFedWindow(snapshot, hash, options)).page;
+}
+
+/** The same, and what is said on the feed later. */
+export async function openFedWindow(
+  snapshot: LiveSnapshot,
+  hash: string,
+  options: PageOptions = {},
+): Promise<{ readonly page: Page; readonly say: (delta: LiveDelta) => void }> {
+  const readers = new Set<Response>();
   const app = express();
   app.get('/api/v1/events', (_req, res) => {
     res.type('text/event-stream').write(`data: ${JSON.stringify(snapshot)}\n\n`);
+    readers.add(res);
   });
   app.use(express.static(WINDOW_DIRECTORY));
   const port = await listening(createServer(app));
-  return openPage(`http://127.0.0.1:${port}/${hash}`, options);
+  const page = await openPage(`http://127.0.0.1:${port}/${hash}`, options);
+  return {
+    page,
+    say(delta) {
+      for (const reader of readers) reader.write(`data: ${JSON.stringify(delta)}\n\n`);
+    },
+  };
 }

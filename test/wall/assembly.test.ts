@@ -231,7 +231,7 @@ describe('what the upstream is asked', () => {
     [
       'own stream options',
       `{"stream_options":{"x":1},${odd.slice(1)}}`,
-      `{"stream_options":{"include_usage":true},${odd.slice(1)},"stream":true}`,
+      `{"stream_options":{"x":1,"include_usage":true},${odd.slice(1)},"stream":true}`,
     ],
   ])('with %s: a stream with usage, and every other byte unchanged', async (_law, body, asked) => {
     const { upstream, answer } = await ask(answers('x'), body);

@@ -3,28 +3,25 @@ import { createServer, type Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { createManualClock } from '../support/clock.ts';
 import { AT_ONCE_MS, fastest, millisecondsUntil } from '../support/at-once.ts';
-import { HELLO, startChat } from '../support/client.ts';
+import { startChat } from '../support/client.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { listening } from '../support/listening.ts';
 import { counted, inFlight, turns } from '../support/report.ts';
+import { PLAIN, STREAM } from '../support/scene.ts';
 import {
   answers,
   chunk,
   error,
   hang,
+  headOnly,
   ROLE,
+  type Script,
   stall,
   startUpstream,
-  type Script,
 } from '../support/upstream.ts';
 import { chatBytes, chatHead, openWire } from '../support/wire.ts';
 
 const A = chunk({ content: 'a' });
-const STREAM = { ...HELLO, stream: true };
-const PLAIN = { ...HELLO, stream: false };
-const headOnly: Script = ({ res }) => {
-  res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
-};
 
 /** Nothing of the request is left: no attempt, no mark on anybody's health, no further call. */
 async function expectForgotten(gateway: TestGateway): Promise<void> {

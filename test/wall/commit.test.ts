@@ -153,7 +153,7 @@ test.each<[law: string, first: Script, text: string]>([
   ['a clean end after the finish reason', sse(ROLE, A, STOP), ROLE + A + STOP + DONE],
   ['a cut after the finish reason', cut(ROLE, A, STOP), ROLE + A + STOP + DONE],
   ['a finish reason of length', sse(A, chunk({}, 'length')), A + chunk({}, 'length') + DONE],
-  ['usage after the finish reason', sse(A, STOP, USAGE), A + STOP + USAGE + DONE],
+  ['usage that the caller did not ask for', sse(A, STOP, USAGE), A + STOP + DONE],
   ['a finish reason on the content', sse(FINISHED_WITH_TEXT), FINISHED_WITH_TEXT + DONE],
   ['a last event without its blank line', sse(A, STOP.trimEnd()), A + STOP + DONE],
   [

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { AT_ONCE_MS, fastest, millisecondsUntil } from '../support/at-once.ts';
 import {
-  ask,
   askHedged,
+  askSlow,
   attemptsOf,
   callsOf,
   expectAtRest,
@@ -233,8 +233,7 @@ describe('ondemand', () => {
   test('may be the hedge: its cold start is polled while the slow one runs', async () => {
     const scene = await startScene({ hosted_a: hang, ondemand: [DEAD, answers('awake')] });
     const { up, clock } = scene;
-    const { pending, call: slow } = await ask(scene, up.hosted_a);
-    clock.advance(LINE_MS);
+    const { pending, call: slow } = await askSlow(scene, up.hosted_a);
     clock.advance(await nextPause(clock));
     expect(await pending.answer).toMatchObject({ upstream: 'ondemand', reason: 'hosted_a=outrun' });
     await slow.gone;
@@ -248,8 +247,7 @@ describe('ondemand', () => {
   test('that is still starting when the slow one answers is polled no more', async () => {
     const scene = await startScene({ hosted_a: hang, ondemand: DEAD });
     const { up, clock } = scene;
-    const { pending, call: slow } = await ask(scene, up.hosted_a);
-    clock.advance(LINE_MS);
+    const { pending, call: slow } = await askSlow(scene, up.hosted_a);
     clock.advance(await nextPause(clock));
     await up.ondemand.call(2);
     await nextPause(clock);

@@ -3,6 +3,7 @@ import { chat, HELLO, startChat } from '../support/client.ts';
 import {
   ask,
   askHedged,
+  askSlow,
   attemptsOf,
   callsOf,
   expectAtRest,
@@ -46,8 +47,7 @@ describe('HEDGE', () => {
 
   test('(own) is among paid ones once local has failed', async () => {
     const scene = await startScene({ local: DEAD, hosted_a: hang, hosted_b: answers('from b') });
-    const { pending } = await ask(scene, scene.up.hosted_a);
-    scene.clock.advance(LINE_MS);
+    const { pending } = await askSlow(scene, scene.up.hosted_a);
     expect(await pending.answer).toMatchObject({
       upstream: 'hosted_b',
       reason: 'local=http_503; hosted_a=outrun',
@@ -68,8 +68,7 @@ describe('HEDGE', () => {
 
   test('(all) asks a paid one beside a slow local, and says so', async () => {
     const scene = await startScene({ local: hang, hosted_a: answers('from a') }, { HEDGE: 'all' });
-    const { pending, call } = await ask(scene, scene.up.local);
-    scene.clock.advance(LINE_MS);
+    const { pending, call } = await askSlow(scene, scene.up.local);
     expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'local=outrun' });
     await call.gone;
     await expectAtRest(scene);
@@ -116,8 +115,7 @@ describe('a hedge', () => {
     const { up, clock } = scene;
     const before = (await scene.status()).circuits['hosted_b'];
     clock.advance(passedMs);
-    const { pending } = await ask(scene, up.hosted_a);
-    clock.advance(LINE_MS);
+    const { pending } = await askSlow(scene, up.hosted_a);
     expect(await pending.answer).toMatchObject({ upstream: 'hosted_c', reason: 'hosted_a=outrun' });
     expect(up.hosted_b.calls).toHaveLength(1);
     const after = (await scene.status()).circuits['hosted_b'];
@@ -172,8 +170,7 @@ describe('a probe', () => {
     const { up, clock, url } = scene;
     await chat(url);
     clock.advance(MINUTE_MS);
-    const { pending } = await ask(scene, up.hosted_a);
-    clock.advance(LINE_MS);
+    const { pending } = await askSlow(scene, up.hosted_a);
     expect(await pending.answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=outrun' });
     // Nothing has failed, but somebody has waited for it.
     expect((await scene.status()).circuits['hosted_a']).toMatchObject({
@@ -192,10 +189,9 @@ describe('a probe', () => {
 describe('the circuit', () => {
   test('of the slow one counts it slow, and opens as for slow answers', async () => {
     const scene = await startScene({ hosted_a: hang, hosted_b: answers('from b') });
-    const { up, clock, url } = scene;
+    const { up, url } = scene;
     for (let n = 1; n <= 3; n += 1) {
-      const { pending } = await ask(scene, up.hosted_a);
-      clock.advance(LINE_MS);
+      const { pending } = await askSlow(scene, up.hosted_a);
       expect(await pending.answer).toMatchObject({ reason: 'hosted_a=outrun' });
       expect((await scene.status()).circuits['hosted_a']).toMatchObject({
         fails: 0,
@@ -234,8 +230,7 @@ describe('the circuit', () => {
       hosted_b: { ewmaTtft: LINE_MS, consecutiveSlow: 1, successes: 0, fails: 0 },
     });
     await hedge.gone;
-    const { pending: second } = await ask(scene, up.hosted_a);
-    clock.advance(LINE_MS);
+    const { pending: second } = await askSlow(scene, up.hosted_a);
     await answers('from b')(await up.hosted_b.call(2));
     await second.answer;
     expect((await scene.status()).circuits['hosted_a']).toMatchObject({
@@ -271,5 +266,5 @@ test('each call that was sent is counted, and each hedge', async () => {
   const requests = Object.values(stats.perUpstream).map((each) => each.requests);
   expect(requests).toEqual([0, 1, 1, 1, 0]);
   const metrics = await (await fetch(`${url}/metrics`)).text();
-  expect(metrics).toMatch(/hedges\S* 2\n/);
+  expect(metrics).toMatch(/hedges_total{result="won"} 1\n.*hedges_total{result="lost"} 1\n/);
 });

@@ -4,6 +4,7 @@ import { startChat, textOf } from '../support/client.ts';
 import {
   ask,
   askHedged,
+  askSlow,
   attemptsOf,
   callsOf,
   expectAtRest,
@@ -176,9 +177,8 @@ describe('an answer that is put together', () => {
       hosted_b: cut(ROLE, A),
       hosted_c: answers('from c'),
     });
-    const { up, clock } = scene;
-    const { pending } = await ask(scene, up.hosted_a, PLAIN);
-    clock.advance(LINE_MS);
+    const { up } = scene;
+    const { pending } = await askSlow(scene, up.hosted_a, PLAIN);
     const answer = await pending.answer;
     expect(answer).toMatchObject({
       status: 200,

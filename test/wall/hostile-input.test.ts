@@ -23,6 +23,8 @@ async function refused(body: string | Buffer, headers: Record<string, string> = 
 }
 
 const MESSAGES = '"messages":[{"role":"user","content":"hi"}]';
+/** What the gateway adds where a caller does not ask. */
+const USAGE_ASKED = '"stream_options":{"include_usage":true}';
 
 test.each<[law: string, body: string, message: RegExp]>([
   ['a comma too many', `{${MESSAGES},}`, /position \d+/],
@@ -153,7 +155,7 @@ describe.each<
     {},
     (members) => [
       `{${MESSAGES},"stream":true,${members}}`,
-      `{${MESSAGES},"stream":true,${members}}`,
+      `{${MESSAGES},"stream":true,${members},${USAGE_ASKED}}`,
     ],
   ],
   [
@@ -161,7 +163,7 @@ describe.each<
     { HOSTED_A_MODEL: 'mine' },
     (members) => [
       `{"model":"yours",${MESSAGES},"stream":true,${members}}`,
-      `{"model":"mine",${MESSAGES},"stream":true,${members}}`,
+      `{"model":"mine",${MESSAGES},"stream":true,${members},${USAGE_ASKED}}`,
     ],
   ],
   [
@@ -169,7 +171,7 @@ describe.each<
     {},
     (members) => [
       `{${MESSAGES},${members}}`,
-      `{${MESSAGES},${members},"stream":true,"stream_options":{"include_usage":true}}`,
+      `{${MESSAGES},${members},"stream":true,${USAGE_ASKED}}`,
     ],
   ],
 ])('for an upstream %s', (_how, settings, ask) => {
@@ -188,7 +190,7 @@ test('a model whose key is spelled in escapes is the model', async () => {
   const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url, HOSTED_A_MODEL: 'mine' });
   await chat(gateway.url, `{"mod\\u0065l":"yours",${MESSAGES},"str\\u0065am":true}`);
   expect(upstream.calls.map((call) => call.body.toString())).toEqual([
-    `{"mod\\u0065l":"mine",${MESSAGES},"str\\u0065am":true}`,
+    `{"mod\\u0065l":"mine",${MESSAGES},"str\\u0065am":true,${USAGE_ASKED}}`,
   ]);
 });
 
@@ -196,7 +198,7 @@ test('a model deeper in the body is left alone', async () => {
   const upstream = await startUpstream(answers('x'));
   const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url, HOSTED_A_MODEL: 'mine' });
   const body = (model: string) =>
-    `{"a":{"model":"x"},${MESSAGES},"model":"${model}","b":[{"model":"y"}],"stream":true}`;
+    `{"a":{"model":"x"},${MESSAGES},"model":"${model}","b":[{"model":"y"}],"stream":true,${USAGE_ASKED}}`;
   await chat(gateway.url, body('yours'));
   expect(upstream.calls.map((call) => call.body.toString())).toEqual([body('mine')]);
 });

@@ -1,26 +1,23 @@
 import { describe, expect, test } from 'vitest';
 import { AT_ONCE_MS, fastest, millisecondsUntil } from '../support/at-once.ts';
-import { HELLO, startChat } from '../support/client.ts';
+import { startChat } from '../support/client.ts';
 import { turns } from '../support/report.ts';
+import { PLAIN, STREAM } from '../support/scene.ts';
 import { startMachine, startTier, type Machine, type Tier } from '../support/tier.ts';
 import {
   answers,
   chunk,
   error,
   hang,
+  headOnly,
   ROLE,
+  type Script,
   stall,
   startUpstream,
-  type Script,
 } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 
 const A = chunk({ content: 'a' });
-const STREAM = { ...HELLO, stream: true };
-const PLAIN = { ...HELLO, stream: false };
-const headOnly: Script = ({ res }) => {
-  res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
-};
 
 /** Nobody is occupied any more, and nobody's health bears a mark but for failures before the leaving. */
 async function expectForgotten(

@@ -54,6 +54,58 @@ describe('the pool whose machines', () => {
     expect(answer.text).toContain('switchyard.mjs doctor');
   });
 
+  test.each<[says: string, given: MachineGiven, cause: string]>([
+    ['waits', pending, 'is being verified'],
+    [
+      'has no GPU',
+      {
+        verification: {
+          state: 'failed',
+          address: null,
+          checks: [
+            { name: 'GPU count >0', passed: false, error: 'no GPU reported' },
+            { name: 'latency <10s', passed: false, error: 'check missing' },
+          ],
+        },
+      },
+      'has failed "GPU count >0"',
+    ],
+    ['is draining', { record: { status: 'draining' } }, 'is paused by its owner'],
+    ['has signed off', { record: { status: 'offline' } }, 'has signed off'],
+    [
+      'has lost its engine',
+      { record: { status: 'degraded', engine_health: { status: 'unreachable', code: 0 } } },
+      'has no engine that answers',
+    ],
+    [
+      'has an engine that wants a key',
+      { record: { status: 'degraded', engine_health: { status: 'unauthorized', code: 401 } } },
+      'has an engine that answers HTTP 401',
+    ],
+  ])('%s: the 503 names the machine and that cause', async (_says, given, cause) => {
+    const machine = await machineThat(given);
+    const { text } = await chat((await startTier([machine])).url);
+    expect(JSON.parse(text)).toMatchObject({
+      error: {
+        message: expect.stringContaining(
+          ` local: no machine is available (${machine.id} ${cause}). `,
+        ) as unknown,
+      },
+    });
+  });
+
+  test('are many has a 503 that names three of them and the number of the others', async () => {
+    const machines = await Promise.all(Array.from({ length: 5 }, () => machineThat(pending)));
+    const { text } = await chat((await startTier(machines)).url);
+    expect(text).toMatch(/\(prv_\w+ is being verified; prv_[^;]+; prv_[^;]+; and 2 more\)/);
+  });
+
+  test('have fallen silent has a 503 that says since when', async () => {
+    const tier = await startTier([await startMachine(answers('hi'))]);
+    tier.clock.advance(70_000);
+    expect((await chat(tier.url)).text).toContain('has been silent for 70 s');
+  });
+
   test('are silent has no provider after 45 s, and not before', async () => {
     const { settings } = await startOthers();
     const machine = await startMachine(answers('hi'));

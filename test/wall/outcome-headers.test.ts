@@ -289,7 +289,7 @@ async function localModelsKnown({ host }: TestGateway): Promise<void> {
 describe('the body', () => {
   /** Spelled as no serialiser would, so that every byte shows. */
   const asked = (model: string) =>
-    `{ "seed":1.0,\t"stream" : true, ${model}"messages":[{"role":"user","content":"\\u0068i ö"}],"x":1e3 }\n`;
+    `{ "seed":1.0,\t"stream" : true, "stream_options":{ "include_usage":true}, ${model}"messages":[{"role":"user","content":"\\u0068i ö"}],"x":1e3 }\n`;
 
   test.each([
     ['hosted_a', 'HOSTED_A_MODEL', '/base/chat/completions'],

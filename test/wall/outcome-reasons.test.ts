@@ -41,6 +41,7 @@ const FAILURES = {
 const SKIPS = {
   not_configured: {},
   zero_spend: { HOSTED_A_BASE_URL: 'http://127.0.0.1:9', FORCE_ZERO: 'true' },
+  budget: { HOSTED_A_BASE_URL: 'http://127.0.0.1:9', HOSTED_A_BUDGET_DAY: '0' },
 } as const satisfies Partial<Record<Listed, Readonly<Record<string, string>>>>;
 
 /** Produced by more than one request: test/wall/circuit.test.ts. */

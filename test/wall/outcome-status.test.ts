@@ -34,7 +34,8 @@ describe('an error status that sends the request on', () => {
       expect(answer.reason).toBe(`${upstream}=${reason}`);
       expect(textOf(answer.text)).toBe('from the next');
       expect(first.calls).toHaveLength(calls);
-      expect(second.calls.map((call) => call.json)).toEqual([{ ...HELLO, stream: true }]);
+      const asked = { ...HELLO, stream: true, stream_options: { include_usage: true } };
+      expect(second.calls.map((call) => call.json)).toEqual([asked]);
     },
   );
 

@@ -3,6 +3,7 @@ import { chat } from '../support/client.ts';
 import type { ManualClock } from '../support/clock.ts';
 import {
   ask,
+  askSlow,
   attemptsOf,
   callsOf,
   LINE_MS,
@@ -27,9 +28,12 @@ const LONG = 80_000;
 const SHORT = 40_000;
 
 /** A streamed chat completion whose body has so many bytes. */
+/** Nothing is added to such a request, so that it reaches the engine as long as it is. */
+const ASKED_FOR_USAGE = { stream_options: { include_usage: true } };
+
 function promptOf(bytes: number): string {
   const of = (content: string) =>
-    JSON.stringify({ ...STREAM, messages: [{ role: 'user', content }] });
+    JSON.stringify({ ...STREAM, ...ASKED_FOR_USAGE, messages: [{ role: 'user', content }] });
   return of('x'.repeat(bytes - of('').length));
 }
 
@@ -60,12 +64,15 @@ async function startTaught(
   return scene;
 }
 
+/** Sends a prompt of so many bytes. */
+const prompt = ({ url }: { readonly url: string }, bytes = LONG) => chat(url, promptOf(bytes));
+
 const asked = (upstream: Upstream) => upstream.calls.length;
 
 describe('local whose first token cannot come before the line', () => {
   test('is skipped at once', async () => {
     const scene = await startTaught();
-    expect(await chat(scene.url, promptOf(LONG))).toMatchObject({
+    expect(await prompt(scene)).toMatchObject({
       status: 200,
       upstream: 'hosted_a',
       reason: 'local=predicted_slow',
@@ -77,8 +84,7 @@ describe('local whose first token cannot come before the line', () => {
   test('is not known to be slow before 20 first tokens', async () => {
     const scene = await startTaught({}, 19);
     scene.up.local.script = hang;
-    const { pending } = await ask(scene, scene.up.local, promptOf(LONG));
-    scene.clock.advance(LINE_MS);
+    const { pending } = await askSlow(scene, scene.up.local, promptOf(LONG));
     expect(await pending.answer).toMatchObject({ reason: 'local=outrun' });
   });
 
@@ -87,23 +93,18 @@ describe('local whose first token cannot come before the line', () => {
     ['behind', LINE_MS / MS_PER_BYTE + 1000, 'hosted_a', 'local=predicted_slow'],
   ])('a prompt that is read %s the line is told apart', async (_side, bytes, upstream, reason) => {
     const scene = await startTaught();
-    expect(await chat(scene.url, promptOf(bytes))).toMatchObject({ upstream, reason });
+    expect(await prompt(scene, bytes)).toMatchObject({ upstream, reason });
   });
 
   test('has the line that the owner set', async () => {
     const scene = await startTaught({ HEDGE_MS: '2500' });
-    expect(await chat(scene.url, promptOf(24_000))).toMatchObject({ reason: 'none' });
-    expect(await chat(scene.url, promptOf(26_000))).toMatchObject({
-      reason: 'local=predicted_slow',
-    });
+    expect(await prompt(scene, 24_000)).toMatchObject({ reason: 'none' });
+    expect(await prompt(scene, 26_000)).toMatchObject({ reason: 'local=predicted_slow' });
   });
 
   test.each(['own', 'off'])('is asked all the same with HEDGE=%s', async (hedge) => {
     const scene = await startTaught({ HEDGE: hedge });
-    expect(await chat(scene.url, promptOf(LONG))).toMatchObject({
-      upstream: 'local',
-      reason: 'none',
-    });
+    expect(await prompt(scene)).toMatchObject({ upstream: 'local', reason: 'none' });
     expect(asked(scene.up.hosted_a)).toBe(0);
   });
 
@@ -119,10 +120,7 @@ describe('local whose first token cannot come before the line', () => {
   test('is asked where nobody else is set up', async () => {
     const scene = await startScene({ local: [] }, { HEDGE: 'all' });
     await teach(scene, 20);
-    expect(await chat(scene.url, promptOf(LONG))).toMatchObject({
-      upstream: 'local',
-      reason: 'none',
-    });
+    expect(await prompt(scene)).toMatchObject({ upstream: 'local', reason: 'none' });
   });
 
   test.each([
@@ -136,7 +134,7 @@ describe('local whose first token cannot come before the line', () => {
     await chat(url);
     expect(asked(up.hosted_a)).toBe(1);
     up.local.script = reading(clock);
-    expect(await chat(url, promptOf(LONG))).toMatchObject({ upstream: 'local', reason: 'none' });
+    expect(await prompt(scene)).toMatchObject({ upstream: 'local', reason: 'none' });
     expect(asked(up.hosted_a)).toBe(1);
   });
 });
@@ -145,7 +143,7 @@ describe('local that was put off', () => {
   test('is asked at last where all others fail, and its answer names them', async () => {
     const scene = await startTaught();
     scene.up.hosted_a.script = DEAD;
-    expect(await chat(scene.url, promptOf(LONG))).toMatchObject({
+    expect(await prompt(scene)).toMatchObject({
       status: 200,
       upstream: 'local',
       reason: 'hosted_a=http_503',
@@ -161,7 +159,7 @@ describe('local that was put off', () => {
     const scene = await startTaught();
     scene.up.hosted_a.script = DEAD;
     scene.up.local.script = error(504);
-    const answer = await chat(scene.url, promptOf(LONG));
+    const answer = await prompt(scene);
     expect(answer).toMatchObject({
       status: 502,
       upstream: 'none',
@@ -174,7 +172,7 @@ describe('local that was put off', () => {
   test('is not asked where another one says that the caller is at fault', async () => {
     const scene = await startTaught();
     scene.up.hosted_a.script = error(400, 'bad temperature');
-    expect(await chat(scene.url, promptOf(LONG))).toMatchObject({
+    expect(await prompt(scene)).toMatchObject({
       status: 400,
       upstream: 'hosted_a',
       reason: 'local=predicted_slow',
@@ -196,26 +194,25 @@ describe('local that was put off', () => {
 describe('what has not been heard of for a minute', () => {
   test('is not believed: local is tried again', async () => {
     const scene = await startTaught();
-    const { up, clock, url } = scene;
+    const { up, clock } = scene;
     clock.advance(BELIEVED_MS);
-    expect(await chat(url, promptOf(LONG))).toMatchObject({ reason: 'local=predicted_slow' });
+    expect(await prompt(scene)).toMatchObject({ reason: 'local=predicted_slow' });
     clock.advance(1);
     // Something has made it ten times as fast.
     up.local.script = reading(clock, MS_PER_BYTE / 10);
-    expect(await chat(url, promptOf(LONG))).toMatchObject({ upstream: 'local', reason: 'none' });
+    expect(await prompt(scene)).toMatchObject({ upstream: 'local', reason: 'none' });
     expect(asked(up.local)).toBe(21);
   });
 
   test('and is slow again when tried is believed for another minute', async () => {
     const scene = await startTaught();
-    const { up, clock, url } = scene;
+    const { up, clock } = scene;
     clock.advance(BELIEVED_MS + 1);
     up.local.script = hang;
-    const { pending } = await ask(scene, up.local, promptOf(LONG));
-    clock.advance(LINE_MS);
+    const { pending } = await askSlow(scene, up.local, promptOf(LONG));
     expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'local=outrun' });
     clock.advance(BELIEVED_MS);
-    expect(await chat(url, promptOf(LONG))).toMatchObject({ reason: 'local=predicted_slow' });
+    expect(await prompt(scene)).toMatchObject({ reason: 'local=predicted_slow' });
     expect(asked(up.local)).toBe(21);
   });
 });
@@ -225,7 +222,7 @@ describe('the circuit', () => {
 
   test('does not hold a long prompt’s late first token against local, if it was predicted', async () => {
     const scene = await startTaught({ HEDGE: 'off' });
-    for (let n = 0; n < 3; n += 1) await chat(scene.url, promptOf(LONG));
+    for (let n = 0; n < 3; n += 1) await prompt(scene);
     expect((await scene.status()).circuits['local']).toMatchObject({
       consecutiveSlow: 0,
       open: false,
@@ -235,16 +232,16 @@ describe('the circuit', () => {
 
   test('holds it against local as long as nothing is predicted', async () => {
     const scene = await startTaught({ HEDGE: 'off' }, 18);
-    await chat(scene.url, promptOf(LONG));
+    await prompt(scene);
     expect(await localOf(scene)).toMatchObject({ consecutiveSlow: 1 });
   });
 
   test('holds against local what comes on top of the prompt’s own time', async () => {
     const scene = await startTaught({ HEDGE: 'off' });
     scene.up.local.script = reading(scene.clock, MS_PER_BYTE, LINE_MS + 100);
-    await chat(scene.url, promptOf(LONG));
+    await prompt(scene);
     expect(await localOf(scene)).toMatchObject({ consecutiveSlow: 1 });
-    await chat(scene.url, promptOf(1000));
+    await prompt(scene, 1000);
     expect(await localOf(scene)).toMatchObject({ consecutiveSlow: 2 });
   });
 
@@ -253,18 +250,16 @@ describe('the circuit', () => {
     const { up, clock } = scene;
     clock.advance(BELIEVED_MS + 1);
     up.local.script = hang;
-    const { pending } = await ask(scene, up.local, promptOf(LONG));
-    clock.advance(LINE_MS);
+    const { pending } = await askSlow(scene, up.local, promptOf(LONG));
     await pending.answer;
     expect(await localOf(scene)).toMatchObject({ consecutiveSlow: 0 });
   });
 
   test('holds silence against one that was outrun although it had little to read', async () => {
     const scene = await startTaught();
-    const { up, clock } = scene;
+    const { up } = scene;
     up.local.script = hang;
-    const { pending } = await ask(scene, up.local, promptOf(1000));
-    clock.advance(LINE_MS);
+    const { pending } = await askSlow(scene, up.local, promptOf(1000));
     await pending.answer;
     expect(await localOf(scene)).toMatchObject({ consecutiveSlow: 0 });
   });
@@ -274,7 +269,7 @@ describe('the record', () => {
   test('shows what was predicted beside what came', async () => {
     const scene = await startTaught({ HEDGE: 'off' });
     scene.up.local.script = reading(scene.clock, 2 * MS_PER_BYTE);
-    await chat(scene.url, promptOf(SHORT));
+    await prompt(scene, SHORT);
     const [row, ...before] = scene.host.snapshot().requests;
     expect(row?.attempts).toMatchObject([{ predictedMs: 4000, firstContentMs: 8000 }]);
     expect(before).toHaveLength(20);
@@ -287,7 +282,7 @@ describe('the record', () => {
       scene.clock.advance(1500);
       return DEAD(call);
     };
-    await chat(scene.url, promptOf(LONG));
+    await prompt(scene);
     expect(scene.host.snapshot().requests[0]?.attempts).toMatchObject([
       { upstream: 'hosted_a', startMs: 0, predictedMs: null },
       { upstream: 'local', startMs: 1500, predictedMs: 9500, firstContentMs: 9500 },
@@ -307,11 +302,11 @@ describe('of two machines', () => {
     ];
     for (const [pupil, script] of scripts) {
       for (const machine of machines) machine.script = machine === pupil ? script : TOO_LONG;
-      for (let n = 1; n <= 20; n += 1) await chat(tier.url, promptOf(n * 500));
+      for (let n = 1; n <= 20; n += 1) await prompt(tier, n * 500);
     }
     for (const [machine, script] of scripts) machine.script = script;
     const served = async (bytes: number) =>
-      (await chat(tier.url, promptOf(bytes))).headers['x-gateway-provider'];
+      (await prompt(tier, bytes)).headers['x-gateway-provider'];
     expect(await served(1000)).toBe(starter.id);
     expect(await served(20_000)).toBe(reader.id);
     expect(await served(1000)).toBe(starter.id);

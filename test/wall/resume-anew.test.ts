@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { brokenOff } from '../support/broken-off.ts';
 import { chatStream, HELLO, startChat } from '../support/client.ts';
-import { begun, startHandover, TEXT, told, WORDS } from '../support/handover.ts';
+import { begun, ONE_WHOLE, startHandover, TEXT, told, WORDS } from '../support/handover.ts';
 import { counted, inFlight, turns } from '../support/report.ts';
 import { chunkOf, heard } from '../support/resume.ts';
 import { completion, cut, json, sse, stall, type Script } from '../support/upstream.ts';
@@ -12,14 +12,6 @@ const NO_PREFILL = {
   HOSTED_A_PREFILL: 'none',
   HOSTED_B_PREFILL: 'none',
   HOSTED_C_PREFILL: 'none',
-};
-const ONE_WHOLE = {
-  content: TEXT,
-  reasoning: '',
-  roles: 1,
-  finishes: ['stop'],
-  dones: 1,
-  ids: new Set(['a']),
 };
 
 const startAnew = (...scripts: readonly Script[]) => startHandover(scripts, NO_PREFILL);

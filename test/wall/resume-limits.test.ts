@@ -138,5 +138,5 @@ test('a broken stream is named as such, and what was said is written down nowher
   ]);
   expect(JSON.stringify([requests, status])).not.toMatch(/quick|brown/);
   const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
-  expect(metrics).toContain('\nswitchyard_handovers_total 1\n');
+  expect(metrics).toContain('\nswitchyard_resumes_total 1\n');
 });

@@ -49,6 +49,7 @@ const exchangeOf = (listener: ResponseListener): Exchange => ({
   pause() {},
   resume() {},
   abort() {},
+  hasLeft: () => true,
 });
 
 /** A call whose answer comes from the test. */

@@ -143,6 +143,11 @@ export const STATUS_ROWS: readonly StatusRow[] = [
         json(404, { object: 'error', message: 'The model `x` does not exist.', code: 404 }),
       ],
       ['410 about the model', 410, error(410, 'This model was retired')],
+      [
+        '400 in the words of llama.cpp’s router',
+        400,
+        json(400, { error: { code: 400, message: "model 'gamma' not found", type: 'x' } }),
+      ],
     ],
   ),
   misconfigured('404 about something else', 404, error(404, 'Not Found')),

@@ -5,6 +5,7 @@ import { createManualClock } from '../support/clock.ts';
 import { CHAT, HELLO } from '../support/client.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { counted, turns } from '../support/report.ts';
+import { startChatOnly } from '../support/speakers.ts';
 import { chunk, DONE, startUpstream, STOP, type Script } from '../support/upstream.ts';
 import { chatBytes, openWire } from '../support/wire.ts';
 
@@ -59,29 +60,20 @@ async function startFlooded({ sent, script }: ReturnType<typeof flood>) {
     clock,
   );
   const caller = await openWire(gateway.url, false);
+  const before = bufferBytes();
   caller.send(chatBytes({ ...HELLO, stream: true }));
   const call = await upstream.call(1);
   caller.pause();
-  await settled(gateway, () => sent.bytes);
-  return { clock, gateway, caller, call };
+  const blockedAt = await settled(gateway, () => sent.bytes);
+  return { clock, gateway, caller, call, blockedAt, grownBytes: bufferBytes() - before };
 }
 
 test('a caller that does not read stops the upstream, fills no memory, and is not timed out', async () => {
-  const { sent, script } = flood(({ res }) => void res.end(STOP + DONE));
-  const upstream = await startUpstream(script);
-  const clock = createManualClock();
-  const gateway = await startGateway(
-    { HOSTED_A_BASE_URL: upstream.url, IDLE_TIMEOUT_MS: '5000' },
-    clock,
-  );
-  const caller = await openWire(gateway.url, false);
-  const before = bufferBytes();
-  caller.send(chatBytes({ ...HELLO, stream: true }));
-  await upstream.call(1);
-  caller.pause();
-  const blockedAt = await settled(gateway, () => sent.bytes);
+  const flooding = flood(({ res }) => void res.end(STOP + DONE));
+  const { sent } = flooding;
+  const { clock, gateway, caller, blockedAt, grownBytes } = await startFlooded(flooding);
   expect(blockedAt).toBeLessThan(TOTAL_BYTES);
-  expect(bufferBytes() - before).toBeLessThan(MAX_GROWTH_BYTES);
+  expect(grownBytes).toBeLessThan(MAX_GROWTH_BYTES);
 
   // The silence is the caller's own: the idle clock rests.
   for (let wait = 0; wait < 10; wait += 1) clock.advance(5000);
@@ -122,11 +114,7 @@ test('a caller that reads nothing for ten minutes loses its upstream call, which
 
 test('a caller that does not read a translated answer stops the upstream too, and takes it along', async () => {
   const { sent, script } = flood(({ res }) => void res.end(STOP + DONE));
-  const upstream = await startUpstream(script);
-  const gateway = await startGateway({
-    HOSTED_A_BASE_URL: upstream.url,
-    HOSTED_A_PROTOCOLS: 'chat',
-  });
+  const { upstream, gateway } = await startChatOnly(script);
   const caller = await openWire(gateway.url, false);
   const before = bufferBytes();
   caller.send(chatBytes({ input: 'hi', stream: true }).replace(CHAT, '/v1/responses'));
@@ -140,11 +128,7 @@ test('a caller that does not read a translated answer stops the upstream too, an
 
 test('a translated answer without end is broken off before it fills the memory', async () => {
   const { sent, script } = flood(({ res }) => void res.end(STOP + DONE));
-  const upstream = await startUpstream(script);
-  const gateway = await startGateway({
-    HOSTED_A_BASE_URL: upstream.url,
-    HOSTED_A_PROTOCOLS: 'chat',
-  });
+  const { upstream, gateway } = await startChatOnly(script);
   const caller = await openWire(gateway.url, false);
   caller.send(chatBytes({ input: 'hi', stream: true }).replace(CHAT, '/v1/responses'));
   const { gone } = await upstream.call(1);

@@ -74,7 +74,7 @@ export function parsePmset(text: string): boolean | null {
   return source === null ? null : source !== 'AC Power';
 }
 
-/** Reads `HIDIdleTime`, in nanoseconds, from what ioreg tells of IOHIDSystem. */
+/** Reads `HIDIdleTime`, in nanoseconds, from what ioreg says about IOHIDSystem. */
 export function parseHidIdleMs(text: string): number | null {
   const nanoseconds = numberOf(/"HIDIdleTime" = (\d+)/.exec(text)?.[1] ?? null);
   return nanoseconds === null ? null : nanoseconds / NANOSECONDS_PER_MS;

@@ -5,7 +5,7 @@ import type { HostActivity } from './host-activity.ts';
 import { OWNER_RULES, type OwnerRuleKey, type Sense, SENSES, type Signals } from './rules.ts';
 import type { Availability } from './state.ts';
 
-/** Judges the owner's rules by what this machine tells of itself. */
+/** Judges the owner's rules by what this machine says about itself. */
 export interface AvailabilityMonitor {
   /** Reads every signal once, so that it is known which rules can be judged here. */
   start(): void;

@@ -3,7 +3,7 @@ import { CHECKS } from '#shared/provider.ts';
 import { verifyHealth } from '../../platform/agent-identity.ts';
 import { isLoopbackHost, urlHost } from '../../platform/http/server.ts';
 import { memberOf, parseJson, textOf } from '../../platform/json.ts';
-import { type Answer, ask, type ProbeEdges } from './inference-checks.ts';
+import { type ProbeAnswer, ask, type ProbeEdges } from './inference-checks.ts';
 import { type DoctorEntry, shown } from './report.ts';
 
 /** The agent of this machine, as its settings and files describe it. */
@@ -83,7 +83,7 @@ function reachable(host: string): string {
   return literal === '::' ? '::1' : literal;
 }
 
-type Answered = Extract<Answer, { readonly kind: 'answer' }>;
+type Answered = Extract<ProbeAnswer, { readonly kind: 'answer' }>;
 
 /** Whether an agent of this program answered, whatever its answer. */
 function isAgents({ text, headers }: Answered): boolean {
@@ -95,7 +95,11 @@ function isAgents({ text, headers }: Answered): boolean {
   );
 }
 
-function portRemedy({ isEnabled, taken }: ExpectedAgent, port: number, answer: Answer): string {
+function portRemedy(
+  { isEnabled, taken }: ExpectedAgent,
+  port: number,
+  answer: ProbeAnswer,
+): string {
   const isFree = answer.kind === 'none' && answer.isRefused && !taken.has(port);
   if (!isFree) {
     return `Port ${port} belongs to another program: stop that one, or choose other ports with SWITCHYARD_AGENT_PORTS.`;

@@ -4,7 +4,7 @@ import { agentRecord, type AgentState } from '../record.ts';
 import type { TelemetryWatch } from '../telemetry/telemetry.ts';
 import { checkAgent, type ExpectedAgent } from './agent-checks.ts';
 import { type EngineSearch, type EngineSearchResult, findEngine } from './find-engine.ts';
-import { checkInference, type Place, type ProbeEdges } from './inference-checks.ts';
+import { checkInference, type ProbedPlace, type ProbeEdges } from './inference-checks.ts';
 import { checkEngineHealth, checkGpus, firstReading } from './machine-checks.ts';
 import { type DoctorReport, reportOf } from './report.ts';
 
@@ -62,7 +62,7 @@ function placeOf(
   agentOrigin: string | null,
   { gatewayToken }: ExpectedAgent,
   { engine }: EngineSearchResult,
-): Place | null {
+): ProbedPlace | null {
   if (agentOrigin !== null) return { origin: agentOrigin, basePath: '', gatewayToken };
   if (engine === null) return null;
   const { origin, authorization } = engine.address;

@@ -81,7 +81,7 @@ function remedyFor(pinned: EngineAddress | null, isSilent: boolean): string {
 
 interface Seen {
   readonly engine: EngineSearchResult['engine'];
-  /** Origin of a program that is no engine. */
+  /** Origin of a program that is not an engine. */
   readonly stranger: string | null;
   /** Origin of a program that accepts connections and answers nothing. */
   readonly silent: string | null;
@@ -101,7 +101,7 @@ async function lookInTurn(
       return { ...NOBODY, engine: { view, address } };
     }
     if (look.kind === 'stranger') return { ...NOBODY, stranger: address.origin };
-    if (look.isLate) return { ...NOBODY, silent: address.origin };
+    if (look.kind === 'silent' && look.isLate) return { ...NOBODY, silent: address.origin };
   }
   return NOBODY;
 }

@@ -10,14 +10,14 @@ const INFERENCE_TIMEOUT_MS = 10_000;
 const GET_TIMEOUT_MS = 5000;
 
 /** The agent, as a registry would reach it, or the engine itself where no agent runs. */
-export type Place = Pick<Probe, 'origin' | 'gatewayToken' | 'authorization'> & {
+export type ProbedPlace = Pick<Probe, 'origin' | 'gatewayToken' | 'authorization'> & {
   /** Path in front of `/v1`. */
   readonly basePath: string;
 };
 
 /** The checks of the test inference, its latency and the list of models. */
 export async function checkInference(
-  place: Place,
+  place: ProbedPlace,
   model: string | null,
   nonce: string,
   edges: ProbeEdges,
@@ -45,7 +45,11 @@ const NO_MODEL: DoctorEntry = {
   remedy: 'Load a model into the engine.',
 };
 
-function judgeInference(answer: Answer, place: Place, tried: string): readonly DoctorEntry[] {
+function judgeInference(
+  answer: ProbeAnswer,
+  place: ProbedPlace,
+  tried: string,
+): readonly DoctorEntry[] {
   const { latencyMs } = answer;
   const hasChoices =
     answer.kind === 'answer' &&
@@ -67,7 +71,7 @@ function judgeInference(answer: Answer, place: Place, tried: string): readonly D
 const TOO_SLOW =
   'Load the model before it is asked for, or serve a smaller one: 16 tokens must come within 10 s.';
 
-function inferenceRemedy(answer: Answer, { gatewayToken }: Place): string {
+function inferenceRemedy(answer: ProbeAnswer, { gatewayToken }: ProbedPlace): string {
   if (answer.kind === 'none') return TOO_SLOW;
   if (answer.headers['x-gateway-agent'] === 'unauthorized')
     return gatewayToken
@@ -80,7 +84,7 @@ function inferenceRemedy(answer: Answer, { gatewayToken }: Place): string {
   return 'Look into the log of the engine: it did not answer as OpenAI would.';
 }
 
-function judgeModels(answer: Answer, model: string, tried: string): DoctorEntry {
+function judgeModels(answer: ProbeAnswer, model: string, tried: string): DoctorEntry {
   const isList = answer.kind === 'answer' && answer.status === 200;
   const data = isList ? listOf(memberOf(parseJson(answer.text), 'data')) : [];
   const passed = data.some((entry) => textOf(memberOf(entry, 'id')) === model);
@@ -91,7 +95,7 @@ function judgeModels(answer: Answer, model: string, tried: string): DoctorEntry 
   return { name: CHECKS.model, passed, tried, output: rawOf(answer), remedy, latencyMs };
 }
 
-function rawOf(answer: Answer): string {
+function rawOf(answer: ProbeAnswer): string {
   return shown(answer.kind === 'answer' ? `HTTP ${answer.status} ${answer.text}` : answer.text);
 }
 
@@ -109,7 +113,7 @@ interface Probe {
   readonly json: unknown;
 }
 
-export type Answer =
+export type ProbeAnswer =
   | {
       readonly kind: 'answer';
       readonly status: number;
@@ -128,7 +132,11 @@ export type Answer =
 /** A registry reads no more of an answer. */
 const MAX_BYTES = 64 * 1024;
 
-export async function ask(probe: Probe, timeoutMs: number, edges: ProbeEdges): Promise<Answer> {
+export async function ask(
+  probe: Probe,
+  timeoutMs: number,
+  edges: ProbeEdges,
+): Promise<ProbeAnswer> {
   const startedTicks = edges.clock.ticks();
   const result = await send(probe, timeoutMs, edges);
   const latencyMs = Math.round(edges.clock.ticks() - startedTicks);

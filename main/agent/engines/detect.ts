@@ -33,19 +33,27 @@ export interface Found {
   readonly detail: EngineDetail;
 }
 
-export type Look =
+export type EngineLook =
   | { readonly kind: 'found'; readonly found: Found }
-  /** Something answers that is no known engine. */
+  /** Something answers that is not a known engine. */
   | { readonly kind: 'stranger'; readonly detail: EngineDetail }
   | { readonly kind: 'silent'; readonly isLate: boolean };
+
+/** `not_asked`: this process had no descriptor left for a connection, which says nothing of the engine. */
+export type LookResult = EngineLook | { readonly kind: 'not_asked' };
 
 /** A pinned address may be any server that lists models as OpenAI does. */
 export async function lookAt(
   address: EngineAddress,
   isPinned: boolean,
   edges: AskEdges,
-): Promise<Look> {
-  const ask = createAsk(address, edges);
+): Promise<LookResult> {
+  const { ask, isExhausted } = createAsk(address, edges);
+  const seen = await lookWith(ask, address, isPinned);
+  return isExhausted() ? { kind: 'not_asked' } : seen;
+}
+
+async function lookWith(ask: Ask, address: EngineAddress, isPinned: boolean): Promise<EngineLook> {
   const list = await ask(MODELS_PATH);
   if (list.status === 0 && (list.isLate || (await ask('/')).status === 0)) {
     return { kind: 'silent', isLate: list.isLate };

@@ -2,7 +2,7 @@ import type { DecodeCount, EngineDetail, EngineKind, EngineView } from './adapte
 import { decodeSpeed } from './adapters/metrics.ts';
 import { shownLocation } from './adapters/models.ts';
 import type { EngineAddress } from './adapters/probe.ts';
-import type { Found, Look } from './detect.ts';
+import type { Found, EngineLook } from './detect.ts';
 
 /** The known engines, and which of them is served. */
 interface EngineTable {
@@ -10,7 +10,7 @@ interface EngineTable {
   knows(addresses: readonly EngineAddress[]): boolean;
   addresses(): readonly EngineAddress[];
   /** Records a look; a `pinned` engine is known even before it was found. */
-  note(address: EngineAddress, look: Look, at: NotedAt): void;
+  note(address: EngineAddress, look: EngineLook, at: NotedAt): void;
   /** Drops engines that have been gone for too long. */
   forgetGone(ticks: number): void;
   clear(): void;
@@ -156,7 +156,7 @@ function speedOf({ decode }: EngineDetail, former: KnownEngine | null): number |
 /** An engine that was not recognised in this round keeps what was known of it. */
 function missed(
   known: KnownEngine,
-  look: Exclude<Look, { kind: 'found' }>,
+  look: Exclude<EngineLook, { kind: 'found' }>,
   now: number,
 ): KnownEngine {
   const { view } = known;

@@ -1,7 +1,7 @@
 import type { EngineView } from './adapters/engine-view.ts';
 import type { AskEdges, EngineAddress } from './adapters/probe.ts';
 import { ENGINE_PORTS, type EnginePlace, localAddresses } from './addresses.ts';
-import { type Look, lookAt } from './detect.ts';
+import { lookAt, type LookResult } from './detect.ts';
 import { createEngineTable } from './engine-table.ts';
 import { createRepeatedTask, type Round } from './repeat.ts';
 
@@ -54,10 +54,11 @@ export function createEngineWatch(options: EngineWatchOptions): EngineWatch {
     return hasChanged;
   }
 
-  async function lookOnce(address: EngineAddress, signal: AbortSignal): Promise<Look> {
+  async function lookOnce(address: EngineAddress, signal: AbortSignal): Promise<LookResult> {
     const isPinned = pinned !== null;
     const seen = await lookAt(address, isPinned, options);
-    if (!signal.aborted) table.note(address, seen, { isPinned, ticks: clock.ticks() });
+    if (!signal.aborted && seen.kind !== 'not_asked')
+      table.note(address, seen, { isPinned, ticks: clock.ticks() });
     return seen;
   }
 

@@ -22,13 +22,13 @@ export type LinkFailure =
   | { readonly kind: 'unreachable'; readonly message: string };
 
 /** The registry's view of this machine. */
-export interface Standing {
+export interface RegistryView {
   readonly status: string;
   readonly verification: { readonly status: string; readonly failure_reason: string };
 }
 
 export type BeatOutcome =
-  | { readonly kind: 'accepted'; readonly standing: Standing; readonly heartbeatMs: number }
+  | { readonly kind: 'accepted'; readonly standing: RegistryView; readonly heartbeatMs: number }
   /** It was received, but the registry's disk fails; there is nothing to do here. */
   | { readonly kind: 'unwritten'; readonly message: string }
   | LinkFailure;
@@ -59,7 +59,7 @@ export interface OwnRegistry {
 }
 
 type OwnAnswer =
-  | { readonly kind: 'answered'; readonly body: Standing & { readonly heartbeat_ms: number } }
+  | { readonly kind: 'answered'; readonly body: RegistryView & { readonly heartbeat_ms: number } }
   | {
       readonly kind: 'refused';
       readonly status: number;

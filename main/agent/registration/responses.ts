@@ -8,7 +8,7 @@ import { isSecretShaped } from '../../platform/secrets.ts';
 import { excerpt } from '../telemetry/tool-process.ts';
 import type { BeatOutcome, EnrollOutcome, LinkFailure } from './link.ts';
 
-/** What the sender can correct by itself before it tries once more. */
+/** What the sender can correct by itself before it tries again. */
 export type Correction =
   | { readonly kind: 'count_on'; readonly last: number }
   | { readonly kind: 'set_clock'; readonly registryMs: number };

@@ -2,7 +2,7 @@ import type { AgentRecord } from '#shared/provider.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { digestOf } from '../../platform/secrets.ts';
 import { createHeartbeats, type Heartbeats } from './heartbeats.ts';
-import type { BeatOutcome, RegistryLink, Standing } from './link.ts';
+import type { BeatOutcome, RegistryLink, RegistryView } from './link.ts';
 import { type LinkProblem, linkProblemOf } from './remedies.ts';
 
 /** State of this machine's registration. */
@@ -14,7 +14,7 @@ export interface RegistrationView {
   /** Milliseconds since the epoch. */
   readonly lastAcceptedAt: number | null;
   /** The registry's view of this machine. */
-  readonly standing: Standing | null;
+  readonly standing: RegistryView | null;
   /** The last problem, for people; null once it is solved. */
   readonly problem: LinkProblem | null;
   /** Milliseconds by which this machine's clock had to be corrected. */

@@ -18,7 +18,7 @@ const PROXY_HEADERS = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
 const REFUSED_BY_AGENT = { 'x-gateway-agent': 'unauthorized' };
 
 /** `stranger`: may ask for a proof of this agent's identity, and for nothing else. */
-export type Access =
+export type CallerAccess =
   | { readonly kind: 'allowed' }
   | { readonly kind: 'stranger' | 'refused'; readonly error: AgentError };
 
@@ -26,7 +26,7 @@ export type Access =
  * Refuses a foreign `Host` (DNS rebinding), browser pages and a wrong token. Other machines without a token are
  * strangers: a gateway shows its token only once the agent has proved its key.
  */
-export function accessOf(req: IncomingMessage, rules: AccessRules): Access {
+export function accessOf(req: IncomingMessage, rules: AccessRules): CallerAccess {
   const error = foreignSender(req, rules);
   if (error !== null) return { kind: 'refused', error };
   if (isAuthorized(req, rules)) return { kind: 'allowed' };

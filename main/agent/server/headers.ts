@@ -1,22 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { isPassed, passedHeaders, type PassedNames } from '../../platform/http/passed-headers.ts';
+import {
+  eachFromCaller,
+  passedHeaders,
+  type PassedNames,
+} from '../../platform/http/passed-headers.ts';
 import { NOSNIFF } from '../../platform/http/responses.ts';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
 import { memberOf, parseJson } from '../../platform/json.ts';
-
-/** Passed on from the caller to the engine: no cookies, no gateway token, no browser headers. */
-const TO_ENGINE: PassedNames = {
-  names: new Set([
-    'accept',
-    'user-agent',
-    'traceparent',
-    'tracestate',
-    'x-request-id',
-    // The engine may be a gateway.
-    'x-gateway-hops',
-  ]),
-  prefixes: ['openai-', 'anthropic-', 'x-stainless-'],
-};
 
 /** Passed back from the engine to the caller; the length shows when a response was cut. */
 const TO_CALLER: PassedNames = {
@@ -44,11 +34,7 @@ export function engineHeaders(
   const headers = hasBody ? ['content-type', caller['content-type'] ?? 'application/json'] : [];
   const authorization = engineAuthorization ?? caller.authorization;
   if (authorization !== undefined) headers.push('authorization', authorization);
-  for (const [name, value] of Object.entries(caller)) {
-    if (typeof value === 'string' && isPassed(name, TO_ENGINE)) {
-      headers.push(name, value);
-    }
-  }
+  eachFromCaller(caller, (name, value) => headers.push(name, value));
   return headers;
 }
 

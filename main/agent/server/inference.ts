@@ -43,7 +43,7 @@ export interface Inference {
   lastEndedTicks(): number | null;
   /** Aborts all running requests. */
   endAll(): void;
-  /** Answers the requests of which the engine has answered nothing with an error. */
+  /** Answers with an error the requests that the engine has not begun to answer. */
   endUnanswered(): void;
 }
 

@@ -1,11 +1,12 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Clock } from '../../platform/clock.ts';
+import { nameOf } from '../../platform/errors.ts';
 import { markProved } from '../../platform/http/connection-limits.ts';
 import { createGuardedServer } from '../../platform/http/guarded-server.ts';
 import { sendJson } from '../../platform/http/responses.ts';
 import { listen } from '../../platform/http/server.ts';
 import type { Log } from '../../platform/log.ts';
-import { type Access, accessOf, type AccessRules } from './auth.ts';
+import { type CallerAccess, accessOf, type AccessRules } from './auth.ts';
 import { type AgentError, MAX_REST_BYTES, sendError, sendErrorEarly } from './errors.ts';
 import { FORM_PATH, type Inference } from './inference.ts';
 
@@ -134,7 +135,7 @@ interface Slot {
 function httpServer(deps: AgentServerDeps): Server {
   return createGuardedServer((req, res) => {
     answer(req, res, deps).catch((error: unknown) => {
-      deps.log('error', 'agent_bug', { error: error instanceof Error ? error.name : 'unknown' });
+      deps.log('error', 'agent_bug', { error: nameOf(error) });
       if (res.headersSent) res.destroy();
       else sendError(res, INTERNAL);
     });
@@ -169,7 +170,7 @@ async function answer(
   else await inference.post(req, res, path);
 }
 
-function problemOf(req: IncomingMessage, path: string, access: Access): AgentError | null {
+function problemOf(req: IncomingMessage, path: string, access: CallerAccess): AgentError | null {
   if (access.kind !== 'allowed') return access.error;
   const method = methodOf(path);
   return method === null ? notFound(path) : wrongMethod(req, method);

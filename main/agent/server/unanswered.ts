@@ -1,6 +1,6 @@
 import type { Clock } from '../../platform/clock.ts';
 
-/** A request of which the engine has answered nothing yet. */
+/** A request that the engine has not begun to answer. */
 export interface Waiting {
   /** Aborts when it is given up. */
   readonly signal: AbortSignal;
@@ -8,8 +8,8 @@ export interface Waiting {
   answered(): void;
 }
 
-/** The requests of which the engine has answered nothing yet. */
-export interface Unanswered {
+/** The requests that the engine has not begun to answer. */
+export interface UnansweredRequests {
   add(): Waiting;
   giveUp(): void;
 }
@@ -18,7 +18,7 @@ export interface Unanswered {
 const QUIET_MS = 5000;
 
 /** `onQuiet` is called for each request that has waited for `QUIET_MS`. */
-export function createUnanswered(clock: Clock, onQuiet: () => void): Unanswered {
+export function createUnanswered(clock: Clock, onQuiet: () => void): UnansweredRequests {
   const waiting = new Set<AbortController>();
   return {
     add() {

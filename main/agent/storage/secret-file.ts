@@ -1,6 +1,7 @@
 import { chmodSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import type { Clock } from '../../platform/clock.ts';
+import { codeOf } from '../../platform/errors.ts';
 import { asideName, replaceFile, replaceFileLater } from '../../platform/files.ts';
 
 /** For the owner: what happened to a file, and what to do about it. */
@@ -22,7 +23,7 @@ export function readSecretFile(path: string): SecretFileContent {
   try {
     return { kind: 'text', text: readFileSync(path, 'utf8') };
   } catch (error) {
-    const detail = codeOf(error);
+    const detail = codeOf(error) ?? 'unknown';
     return detail === 'ENOENT' ? { kind: 'missing' } : { kind: 'unreadable', detail };
   }
 }
@@ -33,7 +34,7 @@ export function writeSecretFile(path: string, text: string): string | null {
     replaceFile(path, text);
     return null;
   } catch (error) {
-    return codeOf(error);
+    return codeOf(error) ?? 'unknown';
   }
 }
 
@@ -43,7 +44,7 @@ export async function writeSecretFileLater(path: string, text: string): Promise<
     await replaceFileLater(path, text);
     return null;
   } catch (error) {
-    return codeOf(error);
+    return codeOf(error) ?? 'unknown';
   }
 }
 
@@ -53,7 +54,7 @@ export async function removeSecretFile(path: string): Promise<string | null> {
     await rm(path, { force: true });
     return null;
   } catch (error) {
-    return codeOf(error);
+    return codeOf(error) ?? 'unknown';
   }
 }
 
@@ -79,8 +80,4 @@ export function closeToOthers(path: string, platform: string): boolean {
   } catch {
     return false;
   }
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
 }

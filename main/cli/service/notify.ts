@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { Clock } from '../../platform/clock.ts';
 
-/** Tells systemd how the service is (sd_notify(3)); does nothing where systemd has not started this process. */
+/** Tells systemd the state of the service (sd_notify(3)); does nothing where systemd has not started this process. */
 export interface Notifier {
   ready(): void;
   stopping(): void;

@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
-import { existsSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { homedir, userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { ENV_PREFIX } from '../../config/schema.ts';
 import type { Input } from '../command.ts';
 import { logDirectory } from '../log-target.ts';
-import { answer, EXIT, failed, type Outcome } from '../outcome.ts';
+import { answer, EXIT, failed, type CommandOutcome } from '../outcome.ts';
 import { findRunning } from '../running-app.ts';
 import { withProgress } from '../terminal.ts';
 import { launchdService } from './launchd.ts';
@@ -17,7 +17,7 @@ import { hiddenPath, systemService, userService } from './systemd.ts';
 export const ACTIONS = ['install', 'remove', 'status'] as const;
 
 /** Installs, removes or describes the service of this program. */
-export async function service(input: Input): Promise<Outcome> {
+export async function service(input: Input): Promise<CommandOutcome> {
   const { words, options } = input;
   const isSystem = options['system'] === true;
   if (isSystem && process.platform !== 'linux') {
@@ -64,7 +64,7 @@ function serviceOfUser(program: Program, { env, dataDirectory }: Input): Service
   }
 }
 
-async function install(chosen: Service, { env, dataDirectory }: Input): Promise<Outcome> {
+async function install(chosen: Service, { env, dataDirectory }: Input): Promise<CommandOutcome> {
   const { file, text, encoding, notes } = chosen;
   if (!existsSync(file) && findRunning(dataDirectory) !== null) return failed(ALREADY_RUNS);
   await mkdir(dirname(file), { recursive: true });
@@ -93,7 +93,7 @@ function unseenVariables(env: NodeJS.ProcessEnv): readonly string[] {
   ];
 }
 
-async function remove({ file, remove: commands, forget }: Service): Promise<Outcome> {
+async function remove({ file, remove: commands, forget }: Service): Promise<CommandOutcome> {
   if (!existsSync(file)) return answer({ removed: null }, `There is no service ${file}.`);
   const failure = await withProgress('Stopping the service', runAll(commands));
   if (failure !== null)
@@ -106,7 +106,16 @@ async function remove({ file, remove: commands, forget }: Service): Promise<Outc
   );
 }
 
-async function status({ file, isActive, log }: Service): Promise<Outcome> {
+/** Removes the user's service if it runs this very program; null where there is none. */
+export async function removeOwnService(input: Input): Promise<CommandOutcome | null> {
+  const program = thisProgram(input.env);
+  const own = serviceOfUser(program, input);
+  const [, script = ''] = program.command;
+  const isOwn = existsSync(own.file) && readFileSync(own.file, own.encoding).includes(script);
+  return isOwn ? remove(own) : null;
+}
+
+async function status({ file, isActive, log }: Service): Promise<CommandOutcome> {
   const isInstalled = existsSync(file);
   const isRunning = isInstalled && (await runAll([isActive])) === null;
   const data = { file, isInstalled, isRunning };

@@ -1,10 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import type { Request, Response } from 'express';
 import type { LiveEvent, ProvidersSummary } from '#shared/live.ts';
+import { HISTORY_RANGES } from '#shared/usage.ts';
 import type { StatusReport } from '#shared/status.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { processUsage } from '../../platform/process.ts';
+import type { Circuits } from '../circuits/circuits.ts';
 import type { Sessions } from '../auth/sessions.ts';
 import type { GatewayError } from '../http/errors.ts';
 import { NOSNIFF, sendBody, sendJson } from '../../platform/http/responses.ts';
@@ -12,7 +14,10 @@ import { sendError } from '../http/responses.ts';
 import type { Stats } from '../monitoring/counters.ts';
 import type { LiveFeed } from '../monitoring/live-feed.ts';
 import type { StatusScope } from '../monitoring/status.ts';
-import { exposition, EXPOSITION_TYPE, metricsOf } from '../monitoring/metrics.ts';
+import { exposition, EXPOSITION_TYPE } from '../monitoring/exposition.ts';
+import { metricsOf } from '../monitoring/metrics.ts';
+import type { Traffic } from '../monitoring/traffic.ts';
+import type { UsageRecorder } from '../usage/recorder.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import type { ModelCatalogue } from '../upstream/model-catalogue.ts';
 import { modelList } from '../upstream/model-list.ts';
@@ -26,6 +31,9 @@ interface AppDeps {
   readonly catalogue: ModelCatalogue;
   readonly status: (forceZeroHeader: string, scope?: StatusScope) => StatusReport;
   readonly stats: Stats;
+  readonly traffic: Traffic;
+  readonly circuits: Circuits;
+  readonly usage: UsageRecorder;
   readonly summary: () => ProvidersSummary;
   readonly app: () => { readonly version: string };
   readonly feed: LiveFeed;
@@ -33,6 +41,13 @@ interface AppDeps {
   readonly controlLink: () => string;
   readonly endAtStop: (stream: ServerResponse) => void;
 }
+
+const BAD_RANGE: GatewayError = {
+  status: 400,
+  code: 'invalid_request',
+  param: 'range',
+  message: `'range' must be one of ${HISTORY_RANGES.join(', ')}.`,
+};
 
 const BAD_CODE: GatewayError = {
   status: 401,
@@ -69,6 +84,12 @@ export function appHandlers(deps: AppDeps) {
       deps.endAtStop(res);
     },
     metrics: (_req: Request, res: Response) => sendMetrics(res, deps),
+    history: async (req: Request, res: Response) => {
+      const { range = 'day' } = req.query;
+      const known = HISTORY_RANGES.find((each) => each === range);
+      if (known === undefined) sendError(res, BAD_RANGE);
+      else sendJson(res, 200, await deps.usage.history(known));
+    },
     alive: (_req: Request, res: Response) => sendJson(res, 200, { status: 'ok' }),
     ready: (_req: Request, res: Response) => {
       const { ok } = status('0');
@@ -89,12 +110,16 @@ function noModel(id: string): GatewayError {
   return { status: 404, code: 'model_not_found', message };
 }
 
-/** The event loop's lag is left out: its histogram wakes an idle process a hundred times a second. */
-function sendMetrics(res: Response, { app, status, stats, summary }: AppDeps): void {
+function sendMetrics(
+  res: Response,
+  { app, status, stats, traffic, circuits, summary }: AppDeps,
+): void {
   const families = metricsOf({
     version: app().version,
     status: status('0'),
-    stats: stats.view(),
+    inFlight: stats.view().inFlight,
+    traffic: traffic.view(),
+    circuitAt: (id) => circuits.at(id).breaker.state.kind,
     providers: summary(),
     process: processUsage(),
   });

@@ -4,7 +4,10 @@ import { type Clock, sleep } from '../../platform/clock.ts';
 import { isLoopbackHost, listen, outsideAddress, urlHost } from '../../platform/http/server.ts';
 import type { Log } from '../../platform/log.ts';
 
-export type Started = { readonly ok: true } | { readonly ok: false; readonly message: string };
+export type Started =
+  | { readonly ok: true }
+  /** `isPortTaken`: by another program, so that another port would do. */
+  | { readonly ok: false; readonly isPortTaken: boolean; readonly message: string };
 
 export interface Lifecycle {
   start(config: Config): Promise<Started>;
@@ -46,7 +49,10 @@ export function createLifecycle(
     async start({ gateway }) {
       const tryBind = () => bind(gateway.host, gateway.port, makeServer, clock);
       const bound = await bindPatiently(tryBind, clock, onPortTaken);
-      if (bound.kind === 'failed') return { ok: false, message: bound.message };
+      if (bound.kind === 'failed') {
+        const { isPortTaken, message } = bound;
+        return { ok: false, isPortTaken, message };
+      }
       ({ listeners } = bound);
       log('info', 'started', { url: listeners.url });
       return { ok: true };
@@ -90,7 +96,12 @@ interface Listeners {
 type Bound =
   | { readonly kind: 'bound'; readonly listeners: Listeners }
   /** `mayPass`: the port or the address may be free later. */
-  | { readonly kind: 'failed'; readonly mayPass: boolean; readonly message: string };
+  | {
+      readonly kind: 'failed';
+      readonly mayPass: boolean;
+      readonly isPortTaken: boolean;
+      readonly message: string;
+    };
 
 /** The default port lies in the range from which Linux takes ports for outgoing connections. */
 const PATIENCE_MS = 5000;
@@ -132,7 +143,8 @@ async function bind(
     const server = makeServer();
     const bound = await listen(server, first, port);
     if (bound.kind === 'failed') {
-      return { kind: 'failed', mayPass: bound.taken || bound.absent, message: bound.message };
+      const { taken: isPortTaken, message: why } = bound;
+      return { kind: 'failed', mayPass: isPortTaken || bound.absent, isPortTaken, message: why };
     }
     if (!isLoopback)
       return { kind: 'bound', listeners: createListeners([server], first, bound.port, clock) };
@@ -150,7 +162,7 @@ async function bind(
     server.close();
     ({ message } = second);
   }
-  return { kind: 'failed', mayPass: true, message };
+  return { kind: 'failed', mayPass: true, isPortTaken: true, message };
 }
 
 function createListeners(

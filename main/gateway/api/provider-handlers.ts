@@ -1,8 +1,10 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { Request, Response } from 'express';
+import type { ProviderNotes } from '#shared/provider-notes.ts';
 import type { Provider } from '#shared/provider.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { GatewayError } from '../http/errors.ts';
+import { markProved } from '../../platform/http/connection-limits.ts';
 import { NOSNIFF, sendJson } from '../../platform/http/responses.ts';
 import { sendError, sendErrorEarly, sendPieces } from '../http/responses.ts';
 import { type SmallBodyReader, createSmallBodyReader } from '../http/small-bodies.ts';
@@ -40,6 +42,8 @@ export interface ProvidersApi {
   history(id: string, query: Query): Promise<Answer>;
   remove(id: string): Promise<Answer>;
   requestVerification(id: string): Answer;
+  notes(): ProviderNotes;
+  setNote(id: string, body: unknown): Promise<Answer>;
 }
 
 interface ProviderDeps {
@@ -54,7 +58,10 @@ export function providerHandlers({ providers, joinUrl, clock }: ProviderDeps) {
   const fromAgent =
     (answer: (message: AgentMessage) => Promise<Answer>) => async (req: Request, res: Response) => {
       const body = await readAgentBody(req, res, { bodies, clock });
-      if (body !== null) sendAnswer(res, await answer(messageOf(req, body)));
+      if (body === null) return;
+      const given = await answer(messageOf(req, body));
+      if (given.kind !== 'refused') markProved(req.socket);
+      sendAnswer(res, given);
     };
   return {
     enroll: fromAgent((message) => providers.handleEnroll(message)),
@@ -74,6 +81,10 @@ export function providerHandlers({ providers, joinUrl, clock }: ProviderDeps) {
     },
     verify: (req: Request, res: Response) => {
       sendAnswer(res, providers.requestVerification(idOf(req)));
+    },
+    notes: (_req: Request, res: Response) => sendJson(res, 200, providers.notes()),
+    setNote: async (req: Request, res: Response) => {
+      sendAnswer(res, await providers.setNote(idOf(req), req.body));
     },
     history: async (req: Request, res: Response) => {
       sendAnswer(res, await providers.history(idOf(req), req.query));

@@ -54,6 +54,7 @@ export function routeTable({
     route('GET', ['/api/v1/models', '/v1/models'], 'callers', app.models),
     route('GET', ['/api/v1/models/*id', '/v1/models/*id'], 'callers', app.model),
     route('GET', ['/api/v1/status'], 'callers', app.status),
+    route('GET', ['/api/v1/history'], 'callers', app.history),
     route('GET', ['/api/v1/events'], 'callers', app.events),
     route('GET', ['/metrics'], 'callers', app.metrics),
     route('GET', ['/healthz'], 'anyone', app.alive),
@@ -94,8 +95,10 @@ export function providerRoutes(providers: Handlers['providers']): readonly Route
     route('POST', ['/api/v1/providers/heartbeat'], 'agents', providers.heartbeat),
     route('POST', ['/api/v1/providers/enrollments'], 'control', providers.newEnrollment),
     route('GET', ['/api/v1/providers'], 'callers', providers.list),
+    route('GET', ['/api/v1/providers/notes'], 'callers', providers.notes),
     route('GET', ['/api/v1/providers/:id'], 'callers', providers.get),
     route('DELETE', ['/api/v1/providers/:id'], 'control', providers.remove),
+    route('PUT', ['/api/v1/providers/:id/note'], 'control', providers.setNote),
     route('POST', ['/api/v1/providers/:id/verify'], 'control', providers.verify),
     route('GET', ['/api/v1/providers/:id/history'], 'callers', providers.history),
   ];

@@ -20,7 +20,7 @@ interface ServerDeps {
   readonly id: string;
   readonly identify: Identify;
   readonly chat: ChatDeps;
-  /** Serves every path that is no endpoint's. */
+  /** Serves every path that does not belong to an endpoint. */
   readonly otherwise: RequestListener;
   readonly isStopping: () => boolean;
   readonly refusedOrigin: (origin: string) => void;

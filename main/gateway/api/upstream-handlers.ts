@@ -102,10 +102,10 @@ const notConfigured = (message: string): GatewayError => ({
 
 /** Without a model of its own there is none to ask for a completion. */
 async function listTest(upstream: RemoteUpstream, deps: UpstreamDeps): Promise<UpstreamTest> {
-  const { endpoint, apiKey, headers, id } = upstream;
+  const { baseAddress, apiKey, headers, id } = upstream;
   const path = upstreamPath(id, '/models');
   const startedAt = deps.clock.ticks();
-  const list = await fetchModels({ endpoint, path, apiKey, headers }, deps);
+  const list = await fetchModels({ baseAddress, path, apiKey, headers }, deps);
   const totalMs = Math.round(deps.clock.ticks() - startedAt);
   if (list.kind === 'failed')
     return { ok: false, reason: list.reason, message: list.error.message, totalMs };
@@ -126,12 +126,12 @@ function sourceIn(req: Request, id: UpstreamId, deps: UpstreamDeps): ModelSource
     if (!isAddress) return BAD_ADDRESS;
     // A saved key goes to the saved address only.
     const key = typeof apiKey === 'string' && apiKey !== '' ? apiKey : null;
-    return { endpoint: parseBaseAddress(baseUrl, id), path, apiKey: key, headers: {} };
+    return { baseAddress: parseBaseAddress(baseUrl, id), path, apiKey: key, headers: {} };
   }
   if (saved.baseUrl === null) return notConfigured(`'${id}.baseUrl' is not set.`);
   const key = typeof apiKey === 'string' && apiKey !== '' ? apiKey : saved.apiKey;
-  const endpoint = parseBaseAddress(saved.baseUrl, id);
-  return { endpoint, path, apiKey: key, headers: saved.headers };
+  const baseAddress = parseBaseAddress(saved.baseUrl, id);
+  return { baseAddress, path, apiKey: key, headers: saved.headers };
 }
 
 const BAD_ADDRESS: GatewayError = {

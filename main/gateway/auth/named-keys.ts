@@ -1,6 +1,7 @@
 import type { StoredKey } from '../../config/key-file.ts';
 import { KEY_NAME } from '../../config/key-file.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { messageOf } from '../../platform/errors.ts';
 import type { Log } from '../../platform/log.ts';
 import { digestOf, newSecret } from '../../platform/secrets.ts';
 import type { StateFile } from '../../platform/state-file.ts';
@@ -64,8 +65,7 @@ export function createNamedKeys(deps: NamedKeysDeps): NamedKeys {
     try {
       deps.write(next);
     } catch (error) {
-      const why = error instanceof Error ? error.message : 'unknown error';
-      const message = `The file of the keys could not be written: ${why}`;
+      const message = `The file of the keys could not be written: ${messageOf(error)}`;
       return refused({ status: 500, code: 'settings_unwritten', message });
     }
     keys = next;

@@ -1,4 +1,9 @@
-import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type {
+  IncomingHttpHeaders,
+  IncomingMessage,
+  OutgoingHttpHeaders,
+  ServerResponse,
+} from 'node:http';
 import type { RequestCaller } from '#shared/live.ts';
 import { maskSecret } from '../../config/mask.ts';
 import type { Config } from '../../config/schema.ts';
@@ -45,7 +50,7 @@ export interface ChatDeps extends RouterDeps {
   readonly admission: Admission;
   readonly config: () => Config;
   readonly remotes: () => readonly RemoteUpstream[];
-  readonly observe: (asked: Asked) => RequestObserver;
+  readonly observe: (asked: Asked & TracedCall) => RequestObserver;
 }
 
 /** A request as its row tells it. */
@@ -57,6 +62,12 @@ interface Asked {
   readonly caller: RequestCaller;
   /** Name of the key. */
   readonly key: string | null;
+}
+
+/** What only a trace tells of it. */
+interface TracedCall {
+  readonly upstreamPath: string;
+  readonly headers: IncomingHttpHeaders;
 }
 
 interface Caller {
@@ -150,7 +161,9 @@ function contextOf(
   const config = deps.config();
   const snapshot = { config, remotes: deps.remotes(), epoch: deps.circuits.epoch() };
   const zeroSpend = config.routing.forceZero || headers['x-gateway-force-zero'] === '1';
-  const observer = deps.observe({ id, model, stream: request.stream, caller, key });
+  const { upstreamPath } = request.endpoint;
+  const asked = { id, model, stream: request.stream, caller, key };
+  const observer = deps.observe({ ...asked, upstreamPath, headers });
   return {
     call: { request, headers, authorization, zeroSpend, chatForm, translator: null },
     ...snapshot,

@@ -11,6 +11,7 @@ const WORDS: Readonly<Record<Exclude<FallbackReason, `http_${number}`>, string>>
   no_provider: 'no machine is available',
   circuit_open: 'skipped after repeated failures',
   zero_spend: 'skipped, as only local may be called',
+  budget: 'skipped, as its budget is spent',
   paused: 'paused by its owner',
   disabled: 'switched off',
   predicted_slow: 'skipped, as it would be slow',
@@ -42,6 +43,8 @@ function wordsFor(outcome: UpstreamOutcome): string {
   const reason = reasonOf(outcome);
   const words: Readonly<Record<string, string>> = WORDS;
   const named = words[reason] ?? 'answered';
+  if (outcome.kind === 'skipped' && reason === 'no_provider' && outcome.causes !== undefined)
+    return `${named} (${outcome.causes()})`;
   if (outcome.kind !== 'failed') return named;
   const { detail } = outcome.failure;
   return words[reason] === undefined ? `${named} ${detail}` : `${named} (${detail})`;

@@ -1,7 +1,7 @@
 import { parseJson } from '../../platform/json.ts';
 import { isObject } from '#shared/objects.ts';
 import { anthropicType, type ErrorShape } from '../http/errors.ts';
-import { messageOf } from '../upstream/error-words.ts';
+import { messageIn } from '../upstream/error-words.ts';
 
 /** An upstream's own error response. */
 interface PassedError {
@@ -15,7 +15,7 @@ export function inShape(shape: ErrorShape, passed: PassedError): PassedError {
   if (shape !== 'anthropic') return passed;
   const parsed = parseJson(passed.body.toString('utf8'));
   if (!isObject(parsed) || parsed['type'] === 'error') return passed;
-  const error = { type: anthropicType(passed.status), message: messageOf(parsed) };
+  const error = { type: anthropicType(passed.status), message: messageIn(parsed) };
   const body = Buffer.from(JSON.stringify({ type: 'error', error, request_id: null }));
   return { ...passed, body, type: 'application/json' };
 }

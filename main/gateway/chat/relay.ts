@@ -19,6 +19,7 @@ import {
 } from '../upstream/sse.ts';
 import type { StreamFormat } from '../upstream/endpoint.ts';
 import type { StreamWatch } from '../upstream/stream-inspector.ts';
+import type { UsageMeter } from '../upstream/usage.ts';
 import type { SentBytes } from './resume/sent-bytes.ts';
 import type { Splice } from './resume/splice.ts';
 
@@ -38,6 +39,8 @@ export interface RelayPlan {
   readonly choices: number;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** Reads what the upstream reports of its usage. */
+  readonly meter: UsageMeter;
   /** Called with the number of events sent. */
   readonly onEvents: (count: number) => void;
   /** Collects the bytes sent; null where the answer could not be resumed. */
@@ -77,6 +80,8 @@ class Relay implements ResponseListener {
   #lastDataAt: number;
   /** Since when the caller has taken nothing, in clock ticks; null while it keeps up. */
   #slowSince: number | null = null;
+  /** Some protocols tell of the prompt with their first events. */
+  #isFirst = true;
   #isOver = false;
 
   constructor(
@@ -156,7 +161,7 @@ class Relay implements ResponseListener {
       this.#forward(frames);
       return;
     }
-    const spliced = splice.push(frames);
+    const spliced = splice.push(this.#plan.meter.take(frames));
     if (spliced.kind === 'diverged') {
       this.#exchange.abort();
       this.#finish(spliced);
@@ -165,13 +170,14 @@ class Relay implements ResponseListener {
 
   #forward(frames: Frames): void {
     const progress = this.#watch.see(frames);
-    const seen = progress.kind === 'going' ? frames : framesUntil(frames, progress.end);
+    const whole = progress.kind === 'going' ? frames : framesUntil(frames, progress.end);
     const { translator, sent } = this.#plan;
+    const seen = this.#metered(whole);
     sent?.add(seen.bytes);
     const bytes = translator === null ? seen.bytes : translator.push(seen);
     if (bytes.length > 0 && !writeChunk(this.#res, bytes) && progress.kind === 'going')
       this.#pause();
-    this.#plan.onEvents(frames.ends.length);
+    this.#plan.onEvents(frames.ends.length - (whole.ends.length - seen.ends.length));
     if (translator?.ended() === 'failed') {
       this.#exchange.abort();
       this.#break('upstream_bad_response', UNTRANSLATABLE);
@@ -183,6 +189,14 @@ class Relay implements ResponseListener {
       this.#exchange.abort();
       this.#break('upstream_error', 'the upstream reported an error');
     }
+  }
+
+  /** A spliced stream was searched before its events were changed. */
+  #metered(frames: Frames): Frames {
+    const { splice, meter } = this.#plan;
+    const mayTell = this.#isFirst || this.#watch.mayTellUsage();
+    this.#isFirst = false;
+    return splice === null && mayTell ? meter.take(frames) : frames;
   }
 
   #pause(): void {

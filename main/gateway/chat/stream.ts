@@ -1,6 +1,8 @@
 import type { ServerResponse } from 'node:http';
+import type { Tokens } from '#shared/usage.ts';
 import type { Attempt } from '../routing/attempts.ts';
-import type { Dispatch, FallbackPlan } from '../routing/fallback-plan.ts';
+import type { Dispatch } from '../routing/candidate.ts';
+import type { FallbackPlan } from '../routing/fallback-plan.ts';
 import type { RequestContext } from '../routing/router.ts';
 import type { StreamTranslator } from '../upstream/answer-translation.ts';
 import type { AnswerSeen, StreamSeen } from '../upstream/attempt.ts';
@@ -8,6 +10,7 @@ import type { UpstreamCall } from '../upstream/call.ts';
 import type { ChatRequest } from '../upstream/chat-request.ts';
 import type { StreamFormat } from '../upstream/endpoint.ts';
 import { createFramer } from '../upstream/sse.ts';
+import { estimatedTokens, UsageMeter } from '../upstream/usage.ts';
 import { breakOff, relay, type RelayEnd } from './relay.ts';
 import { resumeAnswer, type ResumeDeps, type ResumedAnswer } from './resume/resume.ts';
 import { createSentBytes, type SentBytes } from './resume/sent-bytes.ts';
@@ -18,6 +21,7 @@ export interface Committed {
   readonly call: UpstreamCall;
   readonly seen: StreamSeen;
   readonly attempt: Attempt;
+  readonly hidesUsage: boolean;
   readonly dispatch: Dispatch;
   readonly plan: FallbackPlan;
 }
@@ -40,7 +44,7 @@ interface StreamContext {
  * response where that is possible; otherwise it ends with one error event and no `[DONE]`.
  */
 export function relayToEnd(
-  { call, seen, attempt, dispatch, plan }: Committed,
+  { call, seen, attempt, hidesUsage, dispatch, plan }: Committed,
   format: StreamFormat,
   res: ServerResponse,
   { context, deps }: Pick<StreamContext, 'context' | 'deps'>,
@@ -49,7 +53,7 @@ export function relayToEnd(
   const translator = call.translator?.createStream() ?? null;
   const sent = mayResume(request, plan, context) ? createSentBytes() : null;
   const stream = { format, res, context, deps, request, translator, sent };
-  const first = relayStream({ seen, attempt, splice: null }, stream);
+  const first = relayStream({ seen, attempt, hidesUsage, splice: null }, stream);
   // Not awaited here: an async function keeps its arguments, the first events' memory included, to its end.
   return resumeUntilEnded(first, { dispatch, plan }, stream);
 }
@@ -64,15 +68,19 @@ function relayStream(
   {
     seen,
     attempt,
+    hidesUsage,
     splice,
   }: {
     readonly seen: StreamSeen;
     readonly attempt: Attempt;
+    readonly hidesUsage: boolean;
     readonly splice: Splice | null;
   },
   { format, res, context, deps, request, translator, sent }: StreamContext,
 ): Promise<RelayEnd> {
-  const { observer } = attempt;
+  const { observer, target } = attempt;
+  const meter = new UsageMeter(hidesUsage);
+  let relayedEvents = 0;
   const relayed = relay(seen, res, {
     idleTimeoutMs: context.config.routing.idleTimeoutMs,
     format,
@@ -80,16 +88,27 @@ function relayStream(
     translator,
     clock: deps.clock,
     signal: context.signal,
-    onEvents: (count) => observer.relayed(count),
+    meter,
+    onEvents(count) {
+      relayedEvents += count;
+      observer.relayed(count);
+    },
     sent,
     splice,
   });
   attempt.answering(seen.contentAt);
-  return recorded(relayed, attempt);
+  // Engines send about one token an event.
+  const used = () => meter.tokens() ?? estimatedTokens(target.promptBytes, relayedEvents);
+  return recorded(relayed, attempt, used);
 }
 
-async function recorded(relayed: Promise<RelayEnd>, attempt: Attempt): Promise<RelayEnd> {
+async function recorded(
+  relayed: Promise<RelayEnd>,
+  attempt: Attempt,
+  used: () => Tokens,
+): Promise<RelayEnd> {
   const end = await relayed;
+  attempt.used(used());
   record(end, attempt);
   return end;
 }

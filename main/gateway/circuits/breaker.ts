@@ -37,7 +37,7 @@ export interface Permit {
   readonly serial: number;
 }
 
-export type Admission =
+export type AdmitDecision =
   | { readonly kind: 'admitted'; readonly permit: Permit; readonly breaker: Breaker }
   /** A request is admitted in `waitMs` (never 0) at the latest. */
   | { readonly kind: 'refused'; readonly waitMs: number };
@@ -49,7 +49,7 @@ export const NEW_BREAKER: Breaker = {
 };
 
 /** After a cool-down the first request admitted is the probe. */
-export function admit(breaker: Breaker, now: DualTime, probeTimeoutMs: number): Admission {
+export function admit(breaker: Breaker, now: DualTime, probeTimeoutMs: number): AdmitDecision {
   const waitMs = waitMsOf(breaker, now);
   return waitMs > 0 ? { kind: 'refused', waitMs } : admitNow(breaker, now, probeTimeoutMs);
 }
@@ -58,7 +58,11 @@ export function admit(breaker: Breaker, now: DualTime, probeTimeoutMs: number): 
  * Admits a request during the cool-down, as a probe whose failure does not lengthen it: for the upstream that
  * comes back soonest when all are excluded. Refuses only while a probe is running.
  */
-export function admitForced(breaker: Breaker, now: DualTime, probeTimeoutMs: number): Admission {
+export function admitForced(
+  breaker: Breaker,
+  now: DualTime,
+  probeTimeoutMs: number,
+): AdmitDecision {
   const { state } = breaker;
   const probeMs = state.kind === 'probing' ? remainingMs(state.release, now) : 0;
   return probeMs > 0
@@ -67,7 +71,11 @@ export function admitForced(breaker: Breaker, now: DualTime, probeTimeoutMs: num
 }
 
 /** Admits a request only while closed: a hedged call, which need not be sent, is never the probe. */
-export function admitIfClosed(breaker: Breaker, now: DualTime, probeTimeoutMs: number): Admission {
+export function admitIfClosed(
+  breaker: Breaker,
+  now: DualTime,
+  probeTimeoutMs: number,
+): AdmitDecision {
   return breaker.state.kind === 'closed'
     ? admitNow(breaker, now, probeTimeoutMs)
     : { kind: 'refused', waitMs: waitMsOf(breaker, now) };
@@ -88,7 +96,7 @@ export function waitMsOf({ state }: Breaker, now: DualTime): number {
 /** The probe's own time-out must be recorded first: its timer starts a little after its admission. */
 const RELEASE_GRACE_MS = 1000;
 
-function admitNow(breaker: Breaker, now: DualTime, probeTimeoutMs: number): Admission {
+function admitNow(breaker: Breaker, now: DualTime, probeTimeoutMs: number): AdmitDecision {
   const { state } = breaker;
   if (state.kind === 'closed') {
     return { kind: 'admitted', permit: { serial: state.serial }, breaker };

@@ -16,8 +16,8 @@ export interface HealthChecksDeps {
   readonly clock: Clock;
   readonly circuits: Circuits;
   readonly isOn: () => boolean;
-  /** A cheap request, never a completion: whether it was answered; null where there is none to send. */
-  readonly check: (id: string) => Promise<boolean> | null;
+  /** A cheap request, never a completion: whether it was answered; null where there is none to send, or none could be. */
+  readonly check: (id: string) => Promise<boolean | null> | null;
 }
 
 /** From an opening or a failed probe to the first check: so there is at most one probe in this time. */
@@ -101,7 +101,7 @@ export function createHealthChecks({
     schedule(id, circuit, Math.max(0, pauseMs));
   }
 
-  async function counted(checking: Promise<boolean> | null): Promise<boolean | null> {
+  async function counted(checking: Promise<boolean | null> | null): Promise<boolean | null> {
     if (checking === null) return null;
     running += 1;
     try {

@@ -90,7 +90,7 @@ export function writeChunk(res: ServerResponse, bytes: Buffer): boolean {
   const isPlain =
     socket !== null &&
     res.headersSent &&
-    // HTTP/1.0 knows no chunks; a pipelined response waits for the one before it.
+    // HTTP/1.0 has no chunks; a pipelined response waits for the one before it.
     res.chunkedEncoding &&
     res.writableLength === socket.writableLength &&
     bytes.length > 0 &&

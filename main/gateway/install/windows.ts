@@ -39,7 +39,7 @@ try {
     throw 'The package is not the one that this installer names: nothing was installed.'
   }
   Write-Host "Installing Switchyard ${version} under $Prefix ..."
-  npm.cmd install --global --prefix "$Prefix" --ignore-scripts --no-audit --no-fund --loglevel=error "$file"
+  npm.cmd install --global --prefix "$Prefix" --ignore-scripts --no-audit --no-fund '--loglevel=error' "$file"
   if ($LASTEXITCODE -ne 0) { throw 'npm could not install it, and says why above.' }
 } finally {
   Remove-Item $file -ErrorAction SilentlyContinue

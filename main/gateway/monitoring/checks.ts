@@ -3,6 +3,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import { createHealthChecks, type HealthChecks } from '../circuits/health-checks.ts';
 import { lookAtUpstream } from '../routing/health-check-routes.ts';
+import { createWedgeWatch, type WedgeWatch } from '../routing/wedge-watch.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
 import type { Monitor } from './monitor.ts';
@@ -18,10 +19,11 @@ interface ChecksDeps {
 export interface Checks {
   readonly sightings: Sightings;
   readonly healthChecks: HealthChecks;
+  readonly wedges: WedgeWatch;
   readonly stopChecks: () => void;
 }
 
-/** The checks of open circuits and those for the window, which share their results. */
+/** The checks of open circuits, of silent engines and those for the window. */
 export function createChecks(
   deps: ChecksDeps,
   { circuits, stats, feed }: Pick<Monitor, 'circuits' | 'stats' | 'feed'>,
@@ -29,10 +31,11 @@ export function createChecks(
 ): Checks {
   const { clock, config, pickLocal } = deps;
   const isOn = () => config().routing.healthChecks;
+  const lookAt = lookAtUpstream({ ...deps, circuits, remotes });
   const sightings = createSightings({
     clock,
     isOn,
-    lookAt: lookAtUpstream({ ...deps, circuits, remotes }),
+    lookAt,
     healthAt: (id) => circuits.at(id).breaker.health,
     inFlightAt: (id) => stats.inFlightAt(id),
     isPool: () => pickLocal().kind === 'tier',
@@ -43,6 +46,7 @@ export function createChecks(
   return {
     sightings,
     healthChecks,
+    wedges: createWedgeWatch({ clock, isOn, look: () => lookAt('local') }),
     stopChecks() {
       healthChecks.stop();
       sightings.watched(false);

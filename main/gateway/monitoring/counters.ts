@@ -15,20 +15,13 @@ export interface StatsView {
   /** Broken streams that another upstream continued. */
   readonly handovers: number;
   readonly inFlight: Readonly<Record<UpstreamId, number>>;
-  /** Requests since the start, by the name of their key. */
-  readonly byKey: ReadonlyMap<string, number>;
 }
 
-type Totals = Omit<StatsView, 'inFlight' | 'byKey'>;
-
-/** Further names are counted as one: each is a series of the metrics. */
-const MAX_KEY_NAMES = 200;
-const OTHER_KEYS = 'others';
+type Totals = Omit<StatsView, 'inFlight'>;
 
 /** Counts requests; results of attempts are counted by the circuits. */
 export interface Stats {
-  /** `key` is the name of its key. */
-  accepted(key: string | null): void;
+  accepted(): void;
   fellBack(): void;
   hedged(): void;
   handedOver(): void;
@@ -49,15 +42,9 @@ export function createStats(): Stats {
   let hedges = 0;
   let handovers = 0;
   const running = new Map<string, number>();
-  const byKey = new Map<string, number>();
   const inFlightAt = (id: string) => running.get(id) ?? 0;
   return {
-    accepted(key) {
-      totalRequests += 1;
-      if (key === null) return;
-      const name = byKey.has(key) || byKey.size < MAX_KEY_NAMES ? key : OTHER_KEYS;
-      byKey.set(name, (byKey.get(name) ?? 0) + 1);
-    },
+    accepted: () => void (totalRequests += 1),
     fellBack: () => void (fallbackCount += 1),
     hedged: () => void (hedges += 1),
     handedOver: () => void (handovers += 1),
@@ -74,7 +61,6 @@ export function createStats(): Stats {
       hedges,
       handovers,
       inFlight: mapUpstreams(inFlightAt),
-      byKey,
     }),
     restore: (totals) => void ({ totalRequests, fallbackCount, hedges, handovers } = totals),
   };

@@ -1,20 +1,26 @@
+import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { ProvidersSummary } from '#shared/live.ts';
 import { VERIFICATION_STATES } from '#shared/provider.ts';
 import { type StatusReport, type UpstreamReport, WARMUP_STATES } from '#shared/status.ts';
 import type { ProcessUsage } from '../../platform/process.ts';
+import type { BreakerState } from '../circuits/breaker.ts';
 import type { StatsView } from './counters.ts';
+import { type Family, family, histogramFamily, type Point } from './exposition.ts';
+import { OUTCOMES, type TrafficView, type UpstreamTraffic } from './traffic.ts';
 
-interface Figures {
+export interface Figures {
   readonly version: string;
   readonly status: StatusReport;
-  readonly stats: StatsView;
+  readonly inFlight: StatsView['inFlight'];
+  readonly traffic: TrafficView;
+  readonly circuitAt: (id: UpstreamId) => BreakerState['kind'];
   readonly providers: ProvidersSummary;
   readonly process: ProcessUsage;
 }
 
 /**
- * No label holds a machine's id: each would be a series, which a scraper keeps long after the machine is removed.
- * `/api/v1/providers` has figures per machine.
+ * Counters begin with the process, as scrapers expect. No label holds a machine's id or a model's name: each would be
+ * a series, which a scraper keeps long after it is gone. `/api/v1/providers` and `/api/v1/history` have those figures.
  */
 export function metricsOf(figures: Figures): Family[] {
   const { status, providers } = figures;
@@ -27,9 +33,12 @@ export function metricsOf(figures: Figures): Family[] {
     Number(state === status.ondemand_warmup),
   ]);
   return [
-    ...totals(figures.stats),
-    keyRequests(figures.stats),
-    ...admission(figures.status),
+    ...requestFamilies(figures.traffic),
+    endpointRequests(figures.traffic),
+    ...keyFamilies(figures.traffic),
+    ...admission(status),
+    ...callFamilies(figures.traffic),
+    ...tokenFamilies(figures.traffic),
     ...upstreamFamilies(figures),
     family('gauge', 'switchyard_providers', 'Machines enrolled, by verification.', machines),
     ...poolFamilies(figures.status),
@@ -38,36 +47,39 @@ export function metricsOf(figures: Figures): Family[] {
   ];
 }
 
-type Point = readonly [labels: Readonly<Record<string, string>>, value: number | null];
-
-function family(type: Family['type'], name: string, help: string, points: Point[]): Family {
-  return { name, type, help, samples: points.map(([labels, value]) => ({ labels, value })) };
-}
-
-function totals({ totalRequests, fallbackCount, hedges, handovers }: StatsView): Family[] {
-  const total = (of: string, help: string, value: number) =>
-    family('counter', `switchyard_${of}_total`, `${help}, kept over restarts.`, [[{}, value]]);
+function requestFamilies(traffic: TrafficView): Family[] {
+  const { outcomes, durations, fallbacks, hedgesWon, hedgesLost, resumes } = traffic;
+  const one = (name: string, help: string, value: number) =>
+    family('counter', `switchyard_${name}_total`, help, [[{}, value]]);
   return [
-    total('requests', 'Chat requests accepted', totalRequests),
-    total('fallbacks', 'Chat requests that fell back to another upstream', fallbackCount),
-    total('hedges', 'Hedged calls: second attempts sent beside a slow first one', hedges),
-    total('handovers', 'Broken answers that another upstream continued', handovers),
+    family(
+      'counter',
+      'switchyard_requests_total',
+      'Requests that have ended, by outcome.',
+      OUTCOMES.map((outcome): Point => [{ outcome }, outcomes[outcome]]),
+    ),
+    histogramFamily(
+      'switchyard_request_duration_seconds',
+      'From the request to the end of its answer.',
+      OUTCOMES.map((outcome) => [{ outcome }, durations[outcome]] as const),
+    ),
+    one('fallbacks', 'Requests that fell back to another upstream.', fallbacks),
+    family('counter', 'switchyard_hedges_total', 'Second calls beside a slow first one.', [
+      [{ result: 'won' }, hedgesWon],
+      [{ result: 'lost' }, hedgesLost],
+    ]),
+    one('resumes', 'Broken answers that another upstream continued.', resumes),
   ];
 }
 
-function keyRequests({ byKey }: StatsView): Family {
-  const points = [...byKey].map(([key, value]): Point => [{ key }, value]);
-  return family('counter', 'switchyard_key_requests_total', 'Requests accepted, by key.', points);
-}
-
 function admission({ admission: { running, queued, limit, refused } }: StatusReport): Family[] {
-  const one = (type: Family['type'], of: string, help: string, value: number) =>
+  const one = (type: 'counter' | 'gauge', of: string, help: string, value: number) =>
     family(type, `switchyard_requests_${of}`, help, [[{}, value]]);
   return [
-    one('gauge', 'running', 'Chat requests under way.', running),
-    one('gauge', 'queued', 'Chat requests that wait for one of those to end.', queued),
-    one('gauge', 'limit', 'How many chat requests may be under way.', limit),
-    one('counter', 'refused_total', 'Chat requests refused because too many waited.', refused),
+    one('gauge', 'running', 'Requests under way.', running),
+    one('gauge', 'queued', 'Requests that wait for one of those to end.', queued),
+    one('gauge', 'limit', 'How many requests may be under way.', limit),
+    one('counter', 'refused_total', 'Requests refused because too many waited.', refused),
   ];
 }
 
@@ -85,38 +97,111 @@ function poolFamilies({ pool }: StatusReport): Family[] {
   ];
 }
 
-type OfUpstream = (upstream: UpstreamReport) => number | null;
-
-function upstreamFamilies({ status, stats, providers }: Figures): Family[] {
-  const each = (type: Family['type'], name: string, help: string, of: OfUpstream) => {
-    const points = status.upstreams.map((report): Point => [{ upstream: report.id }, of(report)]);
-    return family(type, `switchyard_${name}`, help, points);
-  };
-  const counts = status.stats.perUpstream;
+function callFamilies({ upstreams }: TrafficView): Family[] {
+  const byReason = (of: (at: UpstreamTraffic) => ReadonlyMap<string, number>) =>
+    UPSTREAM_IDS.flatMap((upstream) =>
+      [...of(upstreams[upstream])].map(([reason, count]): Point => [{ upstream, reason }, count]),
+    );
+  const histograms = (of: (at: UpstreamTraffic) => UpstreamTraffic['firstToken']) =>
+    UPSTREAM_IDS.map((upstream) => [{ upstream }, of(upstreams[upstream])] as const);
   return [
-    each('counter', 'upstream_requests_total', 'Attempts sent.', ({ id }) => {
-      return counts[id]?.requests ?? null;
-    }),
-    each(
+    family(
       'counter',
-      'upstream_failures_total',
-      'Attempts that the circuit counts as failed.',
-      (at) => {
-        return counts[at.id]?.fails ?? null;
-      },
+      'switchyard_attempts_total',
+      'Calls of upstreams that have ended, by the reason why they gave no answer; none: they gave one, or the caller left.',
+      byReason(({ attempts }) => attempts),
     ),
-    each('counter', 'upstream_successes_total', 'Attempts answered to the end.', ({ id }) => {
-      return counts[id]?.successes ?? null;
-    }),
-    each('gauge', 'in_flight', 'Attempts in flight.', ({ id }) => stats.inFlight[id]),
-    each('gauge', 'circuit_open', 'Whether normal requests skip the upstream.', ({ circuit }) => {
-      return Number(circuit.open);
-    }),
-    each('gauge', 'upstream_healthy', 'Whether it could serve now, if it is configured.', (at) => {
+    family(
+      'counter',
+      'switchyard_skips_total',
+      'Upstreams passed over without a call, by reason, in requests that fell back.',
+      byReason(({ skips }) => skips),
+    ),
+    histogramFamily(
+      'switchyard_time_to_first_token_seconds',
+      'From the call to its first content, of streamed answers.',
+      histograms(({ firstToken }) => firstToken),
+    ),
+    histogramFamily(
+      'switchyard_time_per_output_token_seconds',
+      'Between two tokens after the first, of streamed answers.',
+      histograms(({ perOutputToken }) => perOutputToken),
+    ),
+  ];
+}
+
+function endpointRequests({ byEndpoint }: TrafficView): Family {
+  const points = [...byEndpoint].map(([endpoint, value]): Point => [{ endpoint }, value]);
+  const help = 'Requests ended, by endpoint.';
+  return family('counter', 'switchyard_endpoint_requests_total', help, points);
+}
+
+function keyFamilies({ byKey }: TrafficView): Family[] {
+  return [
+    family(
+      'counter',
+      'switchyard_key_requests_total',
+      'Requests ended, by key.',
+      [...byKey].map(([key, { requests }]): Point => [{ key }, requests]),
+    ),
+    family(
+      'counter',
+      'switchyard_key_tokens_total',
+      'Tokens of the requests that ended, by key.',
+      [...byKey].flatMap(([key, { inputTokens, outputTokens }]): Point[] => [
+        [{ key, type: 'input' }, inputTokens],
+        [{ key, type: 'output' }, outputTokens],
+      ]),
+    ),
+  ];
+}
+
+function tokenFamilies({ upstreams }: TrafficView): Family[] {
+  const each = (of: (at: UpstreamTraffic) => number) =>
+    UPSTREAM_IDS.map((upstream): Point => [{ upstream }, of(upstreams[upstream])]);
+  return [
+    family(
+      'counter',
+      'switchyard_tokens_total',
+      'Tokens, as upstreams report them or estimated where they do not.',
+      UPSTREAM_IDS.flatMap((upstream): Point[] => [
+        [{ upstream, type: 'input' }, upstreams[upstream].inputTokens],
+        [{ upstream, type: 'output' }, upstreams[upstream].outputTokens],
+      ]),
+    ),
+    family(
+      'counter',
+      'switchyard_cached_tokens_total',
+      'Input tokens that upstreams had in their caches.',
+      each(({ cachedTokens }) => cachedTokens),
+    ),
+    family(
+      'counter',
+      'switchyard_estimated_tokens_total',
+      'Tokens of both types that are estimates.',
+      each(({ estimatedTokens }) => estimatedTokens),
+    ),
+  ];
+}
+
+const CIRCUIT_STATES = { closed: 'closed', open: 'open', probing: 'half_open' } as const;
+
+function upstreamFamilies({ status, inFlight, providers, circuitAt }: Figures): Family[] {
+  const each = (name: string, help: string, of: (upstream: UpstreamReport) => number | null) => {
+    const points = status.upstreams.map((report): Point => [{ upstream: report.id }, of(report)]);
+    return family('gauge', `switchyard_${name}`, help, points);
+  };
+  const circuits = UPSTREAM_IDS.flatMap((upstream) =>
+    Object.entries(CIRCUIT_STATES).map(([kind, state]): Point => [
+      { upstream, state },
+      Number(circuitAt(upstream) === kind),
+    ]),
+  );
+  return [
+    each('upstream_in_flight_requests', 'Calls in flight.', ({ id }) => inFlight[id]),
+    family('gauge', 'switchyard_circuit_state', 'Circuit: 1 for its current state.', circuits),
+    each('upstream_healthy', 'Whether it could serve now, if it is configured.', (at) => {
       return isSetUp(at, providers) ? Number(at.healthy) : null;
-    }),
-    each('gauge', 'upstream_first_token_seconds', 'Mean time to first token.', ({ circuit }) => {
-      return circuit.ewmaTtft === null ? null : circuit.ewmaTtft / 1000;
     }),
   ];
 }
@@ -127,53 +212,25 @@ function isSetUp({ id, baseUrl }: UpstreamReport, providers: ProvidersSummary): 
 }
 
 /** With the names that all Prometheus clients use. */
-function processFamilies({ version, process: { residentBytes, cpuSeconds } }: Figures): Family[] {
+function processFamilies({ version, process }: Figures): Family[] {
+  const { residentBytes, cpuSeconds, startedAtSeconds, loopBusyRatio } = process;
+  const one = (type: 'counter' | 'gauge', name: string, help: string, value: number) =>
+    family(type, name, help, [[{}, value]]);
   return [
     family('gauge', 'switchyard_build_info', 'Always 1, with the version.', [[{ version }, 1]]),
-    family('gauge', 'process_resident_memory_bytes', 'Resident memory size in bytes.', [
-      [{}, residentBytes],
-    ]),
-    family('counter', 'process_cpu_seconds_total', 'User and system CPU time in seconds.', [
-      [{}, cpuSeconds],
-    ]),
+    one(
+      'gauge',
+      'switchyard_event_loop_utilization_ratio',
+      'Share of the time since the start in which the event loop was busy.',
+      loopBusyRatio,
+    ),
+    one(
+      'gauge',
+      'process_start_time_seconds',
+      'Start time of the process since unix epoch in seconds.',
+      startedAtSeconds,
+    ),
+    one('gauge', 'process_resident_memory_bytes', 'Resident memory size in bytes.', residentBytes),
+    one('counter', 'process_cpu_seconds_total', 'User and system CPU time in seconds.', cpuSeconds),
   ];
-}
-
-/** A sample without a value (null) is left out. */
-interface Sample {
-  readonly labels: Readonly<Record<string, string>>;
-  readonly value: number | null;
-}
-
-export interface Family {
-  readonly name: string;
-  readonly type: 'counter' | 'gauge';
-  readonly help: string;
-  readonly samples: readonly Sample[];
-}
-
-export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
-
-/** The Prometheus text format 0.0.4; a family without samples is left out. */
-export function exposition(families: readonly Family[]): string {
-  return families.map(familyText).join('');
-}
-
-function familyText({ name, type, help, samples }: Family): string {
-  const lines = samples.flatMap(({ labels, value }) =>
-    value === null ? [] : [`${name}${labelText(labels)} ${value}\n`],
-  );
-  if (lines.length === 0) return '';
-  return `# HELP ${name} ${escaped(help)}\n# TYPE ${name} ${type}\n${lines.join('')}`;
-}
-
-function labelText(labels: Readonly<Record<string, string>>): string {
-  const pairs = Object.entries(labels).map(
-    ([name, value]) => `${name}="${escaped(value).replaceAll('"', String.raw`\"`)}"`,
-  );
-  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
-}
-
-function escaped(text: string): string {
-  return text.replaceAll('\\', String.raw`\\`).replaceAll('\n', String.raw`\n`);
 }

@@ -11,10 +11,15 @@ import { dualTimeOf } from '../circuits/deadline.ts';
 import { createPredictions, type Predictions } from '../routing/ttft-predictions.ts';
 import { createWarmup, type WarmupRunner } from '../routing/warmup.ts';
 import type { LocalChoice } from '../upstream/call.ts';
+import { type Budgets, createBudgets } from '../usage/budgets.ts';
+import { createUsageRecorder, type UsageRecorder } from '../usage/recorder.ts';
+import type { UsageStore } from '../usage/store.ts';
 import { createLatencies, createStats, type Latencies, type Stats } from './counters.ts';
 import { createOutcomes } from './outcome-counts.ts';
 import { createLiveFeed, type LiveFeed } from './live-feed.ts';
 import { createRequestLogs, type ReportProviderResult, type RequestLogs } from './request-log.ts';
+import { earlierRows } from './earlier-rows.ts';
+import { createTraffic, type Traffic } from './traffic.ts';
 import { restoreState, stateToSave } from './saved-state.ts';
 import type { Sightings } from './sightings.ts';
 import { type ProvidersKnown, statusReport, type StatusScope } from './status.ts';
@@ -35,6 +40,7 @@ export interface MonitorDeps {
   readonly app: () => AppInfo;
   readonly admission: () => StatusReport['admission'];
   readonly sightings: () => Pick<Sightings, 'view' | 'watched'>;
+  readonly usage: UsageStore;
   /** Called when a circuit opens or its probe fails. */
   readonly opened: CircuitsDeps['opened'];
 }
@@ -48,6 +54,10 @@ export interface Monitor {
   readonly stats: Stats;
   readonly warmup: WarmupRunner;
   readonly feed: LiveFeed;
+  readonly usage: UsageRecorder;
+  readonly budgets: Budgets;
+  /** What has happened since the start. */
+  readonly traffic: Traffic;
   readonly status: (forceZeroHeader: string, scope?: StatusScope) => StatusReport;
   /** Writes unsaved state to disk. */
   readonly flush: () => Promise<void>;
@@ -77,6 +87,7 @@ export function createMonitor(deps: MonitorDeps): Monitor {
     state.changed();
     feed.changed();
   });
+  const budgets = createBudgets(deps.usage.spent, { ...deps, changed: () => feed.changed() });
   const saved = { stats, outcomes, circuits, latencies, predictions, warmup };
   const state = deps.keep(() => stateToSave(saved, config()));
   restoreState(state.load(), saved, config());
@@ -99,6 +110,7 @@ export function createMonitor(deps: MonitorDeps): Monitor {
       now: dualTimeOf(clock),
       forceZeroHeader,
       admission: deps.admission(),
+      budgetAt: (id) => budgets.at(id),
     });
   };
   const feed = createLiveFeed({
@@ -112,6 +124,8 @@ export function createMonitor(deps: MonitorDeps): Monitor {
     outcomes: () => outcomes.view(),
     app,
   });
+  const usage = createUsageRecorder(deps.usage, { clock, config, budgets });
+  const traffic = createTraffic();
   const logs = createRequestLogs({
     clock,
     log,
@@ -120,6 +134,9 @@ export function createMonitor(deps: MonitorDeps): Monitor {
     latencies,
     routed: deps.routed,
     listener: feed,
+    usage,
+    traffic,
+    earlier: earlierRows(deps.usage.rows),
   });
   return {
     logs,
@@ -129,7 +146,13 @@ export function createMonitor(deps: MonitorDeps): Monitor {
     stats,
     warmup,
     feed,
+    usage,
+    budgets,
+    traffic,
     status,
-    flush: () => state.flush(),
+    async flush() {
+      await state.flush();
+      await usage.close();
+    },
   };
 }

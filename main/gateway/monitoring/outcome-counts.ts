@@ -36,9 +36,8 @@ export function createOutcomes(): Outcomes {
     ended(row) {
       const outcome = outcomeOf(row);
       if (outcome !== null) ended[outcome] += 1;
-      for (const id of UPSTREAM_IDS) {
+      for (const id of new Set(row.attempts.map(({ upstream }) => upstream))) {
         const attempts = row.attempts.filter(({ upstream }) => upstream === id);
-        if (attempts.length === 0) continue;
         const of = upstreams[id];
         of.asked += 1;
         if (row.state === 'done' && attempts.some(gaveAnswer)) of.answered += 1;

@@ -1,4 +1,5 @@
 import type { AttemptRow, RequestCaller, RequestRow } from '#shared/live.ts';
+import type { Tokens } from '#shared/usage.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import type {
@@ -7,13 +8,18 @@ import type {
   AttemptStart,
   RequestObserver,
 } from '../routing/observer.ts';
+import type { EndedCall, UsageRecorder } from '../usage/recorder.ts';
 import type { Latencies, Stats } from './counters.ts';
 import type { Outcomes } from './outcome-counts.ts';
+import { writeRequestLine } from './request-line.ts';
+import type { Traffic } from './traffic.ts';
 
 /** The rows of all running requests and of the last ones that ended. */
 export interface RequestLogs {
   begin(about: {
     readonly id: string;
+    /** Of the endpoint. */
+    readonly upstreamPath: string;
     readonly model: string | null;
     readonly stream: boolean;
     readonly caller: RequestCaller | null;
@@ -40,6 +46,10 @@ export interface RequestLogDeps {
   readonly latencies: Latencies;
   readonly routed: ReportProviderResult;
   readonly listener: RowListener;
+  readonly usage: UsageRecorder;
+  readonly traffic: Traffic;
+  /** Requests of an earlier run, newest first. */
+  readonly earlier: readonly RequestRow[];
 }
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
@@ -52,13 +62,16 @@ const MAX_ATTEMPTS_PER_ROW = 16;
 
 export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
   const { clock, stats, listener } = deps;
-  const rows = new Map<string, MutableRow>();
-  const ended: string[] = [];
+  const before = deps.earlier.slice(0, MAX_ENDED_ROWS).toReversed();
+  const rows = new Map<string, RequestRow>(before.map((row) => [row.id, row]));
+  const ended: string[] = before.map(({ id }) => id);
 
   function onEnd(row: MutableRow): void {
     ended.push(row.id);
     deps.outcomes.ended(row);
-    writeLine(row, deps.log);
+    writeRequestLine(row, deps.log);
+    deps.usage.requestEnded(row);
+    deps.traffic.requestEnded(row);
     const oldest = ended.length > MAX_ENDED_ROWS ? ended.shift() : undefined;
     if (oldest === undefined) return;
     rows.delete(oldest);
@@ -66,11 +79,12 @@ export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
   }
 
   return {
-    begin({ id, model, stream, caller, key }) {
+    begin({ id, upstreamPath, model, stream, caller, key }) {
       const row: MutableRow = {
         id,
         startedAt: clock.now(),
         caller,
+        endpoint: upstreamPath.slice(1),
         model: model === null ? null : model.slice(0, MAX_MODEL_LENGTH),
         stream,
         key,
@@ -80,11 +94,12 @@ export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
         fallbackReason: 'none',
         events: 0,
         endMs: null,
+        tokens: null,
         attempts: [],
         attemptCount: 0,
       };
       rows.set(id, row);
-      stats.accepted(key);
+      stats.accepted();
       listener.requestChanged(id);
       return new OpenRequest(row, deps, onEnd);
     },
@@ -106,6 +121,10 @@ class OpenRequest implements RequestObserver {
     this.#onEnd = onEnd;
   }
 
+  traceparent(): null {
+    return null;
+  }
+
   attemptStarted(start: AttemptStart): AttemptObserver {
     return new OpenAttempt(start, this);
   }
@@ -123,6 +142,10 @@ class OpenRequest implements RequestObserver {
     this.#onEnd(this.row);
   }
 
+  used(tokens: Tokens): void {
+    this.row.tokens = this.row.tokens === null ? tokens : both(this.row.tokens, tokens);
+  }
+
   sinceBegunMs(): number {
     return Math.round(this.deps.clock.ticks() - this.begunAt);
   }
@@ -132,10 +155,21 @@ class OpenRequest implements RequestObserver {
   }
 }
 
+function both(a: Tokens, b: Tokens): Tokens {
+  return {
+    input: a.input + b.input,
+    output: a.output + b.output,
+    cached: a.cached + b.cached,
+    estimated: a.estimated || b.estimated,
+  };
+}
+
 class OpenAttempt implements AttemptObserver {
   readonly #request: OpenRequest;
   readonly #start: AttemptStart;
   readonly #row: Mutable<AttemptRow>;
+  /** In clock ticks; null before it, and for an answer that came as a whole. */
+  #contentAt: number | null = null;
 
   constructor(start: AttemptStart, request: OpenRequest) {
     const { target, cause, predictedTtftMs } = start;
@@ -157,12 +191,17 @@ class OpenAttempt implements AttemptObserver {
       model: target.model === '' ? null : target.model.slice(0, MAX_MODEL_LENGTH),
       circuitBefore: start.circuit,
       circuitAfter: null,
+      tokens: null,
     };
     const { attempts } = request.row;
     if (attempts.length < MAX_ATTEMPTS_PER_ROW) attempts.push(this.#row);
     const { stats } = request.deps;
     for (const id of start.ids) stats.entered(id);
     if (cause === 'hedge') stats.hedged();
+  }
+
+  traceparent(): null {
+    return null;
   }
 
   called(): void {
@@ -177,6 +216,7 @@ class OpenAttempt implements AttemptObserver {
 
   answering(contentAt: number | null): void {
     const { begunAt, deps } = this.#request;
+    this.#contentAt = contentAt;
     this.#row.firstContentMs = Math.round((contentAt ?? deps.clock.ticks()) - begunAt);
     if (this.#row.cause === 'resume') deps.stats.handedOver();
     this.#request.changed();
@@ -188,13 +228,16 @@ class OpenAttempt implements AttemptObserver {
     this.#request.changed();
   }
 
-  ended({ reason, error, circuit, verdict, latencyMs }: AttemptEnd): void {
+  ended({ reason, error, circuit, verdict, latencyMs, tokens, isRecalled }: AttemptEnd): void {
     const { stats, latencies, routed } = this.#request.deps;
     const { provider } = this.#start.target;
     this.#row.endMs = this.#request.sinceBegunMs();
     this.#row.reason = reason;
     this.#row.error = error;
     this.#row.circuitAfter = circuit;
+    this.#row.tokens = tokens;
+    if (tokens !== null) this.#request.used(tokens);
+    if (!isRecalled) this.#report(verdict === 'failed', tokens);
     for (const id of this.#start.ids) stats.left(id);
     if (provider !== null) {
       if (latencyMs !== null) latencies.sample(provider, latencyMs);
@@ -202,28 +245,26 @@ class OpenAttempt implements AttemptObserver {
     }
     this.#request.changed();
   }
-}
 
-/** One line when a request has ended; while it runs nothing is written. */
-function writeLine(
-  { id, model, stream, key, state, upstream, status, fallbackReason, endMs, attempts }: MutableRow,
-  log: Log,
-): void {
-  log('info', 'request', {
-    id,
-    model,
-    stream,
-    ...(key === null ? {} : { key }),
-    state,
-    upstream,
-    status,
-    fallbackReason,
-    firstContentMs: firstContentMs(attempts),
-    ms: endMs,
-  });
-}
-
-function firstContentMs(attempts: readonly AttemptRow[]): number | null {
-  for (const { firstContentMs: ms } of attempts) if (ms !== null) return ms;
-  return null;
+  #report(isFailure: boolean, tokens: Tokens | null): void {
+    const { begunAt, deps } = this.#request;
+    const { upstream, provider, model } = this.#start.target;
+    const { startMs, reason } = this.#row;
+    const contentMs = this.#contentAt === null ? null : this.#contentAt - begunAt;
+    const end: EndedCall = {
+      upstream,
+      provider,
+      model: model.slice(0, MAX_MODEL_LENGTH),
+      key: this.#request.row.key,
+      cause: this.#start.cause,
+      reason,
+      isFailure,
+      hasAnswered: this.#row.firstContentMs !== null,
+      tokens,
+      firstTokenMs: contentMs === null ? null : Math.max(0, Math.round(contentMs - startMs)),
+      outputMs: contentMs === null ? 0 : this.#request.sinceBegunMs() - Math.round(contentMs),
+    };
+    deps.usage.callEnded(end);
+    deps.traffic.callEnded(end);
+  }
 }

@@ -21,7 +21,7 @@ export interface SavedParts {
 
 /** As plain JSON: totals, circuits with exclusions, latencies, predictions. */
 export function stateToSave(parts: SavedParts, config: Config): unknown {
-  const { inFlight: _, byKey: _byKey, ...totals } = parts.stats.view();
+  const { inFlight: _, ...totals } = parts.stats.view();
   return {
     version: VERSION,
     ...totals,

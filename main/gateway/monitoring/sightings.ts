@@ -14,7 +14,7 @@ export interface Sightings {
   /** The upstream has a new address, key or model. */
   changed(id: UpstreamId): void;
   /** Checks an upstream or a machine: whether it is up, null where there is nothing to ask. */
-  check(id: string): Promise<boolean> | null;
+  check(id: string): Promise<boolean | null> | null;
   /** The owner's test of an upstream has ended. */
   tested(id: UpstreamId, result: UpstreamTest): void;
   view(): Readonly<Record<UpstreamId, Sighting>>;
@@ -70,7 +70,7 @@ export function createSightings(deps: SightingsDeps): Sightings {
   async function looked(id: UpstreamId, looking: Promise<Look>): Promise<Look> {
     const before = known[id];
     const look = await looking;
-    if (look.kind !== 'unclear') {
+    if (look.kind === 'answered' || look.kind === 'failed') {
       const failure = look.kind === 'failed' ? look.reason : null;
       note(id, before, { at: clock.now(), failure, isTest: false });
     }

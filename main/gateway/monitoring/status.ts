@@ -21,6 +21,7 @@ import { coldStartAt, type Warmup } from '../routing/warmup-state.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import { CHAT_COMPLETIONS } from '../upstream/protocols/chat.ts';
 import { localModel, type LocalTarget, upstreamPath } from '../upstream/upstreams.ts';
+import { type BudgetAt, isUsedUp } from '../usage/budgets.ts';
 import type { Latency, StatsView } from './counters.ts';
 
 export interface ProvidersKnown {
@@ -54,6 +55,7 @@ interface StatusParts {
   /** Value of `X-Gateway-Force-Zero`, `"0"` if absent. */
   readonly forceZeroHeader: string;
   readonly admission: StatusReport['admission'];
+  readonly budgetAt: (id: UpstreamId) => BudgetAt | null;
 }
 
 /** See docs/http-api.md#status-report. */
@@ -140,7 +142,13 @@ function upstreamReport(
   circuit: CircuitReport,
 ): UpstreamReport {
   const { config, local, now } = parts;
-  const exclusions = exclusionReports(parts.circuitAt(id).exclusions, now);
+  const budget = parts.budgetAt(id);
+  const exclusions = [
+    ...exclusionReports(parts.circuitAt(id).exclusions, now),
+    ...(budget !== null && isUsedUp(budget)
+      ? [{ reason: 'budget', until: isoTime(budget.until) }]
+      : []),
+  ];
   const { baseUrl, timeoutMs } = config[id];
   const common = {
     id,
@@ -150,6 +158,7 @@ function upstreamReport(
     timeoutMs,
     circuit,
     skips: exclusions,
+    ...(budget === null ? {} : { budget: budgetReport(budget) }),
     healthy: canServe(id, parts, false) && !circuit.open && exclusions.length === 0,
   };
   if (id === 'local') {
@@ -170,6 +179,10 @@ function upstreamReport(
     apiKeyPreview: apiKey === null ? null : maskSecret(apiKey),
     ...(Object.keys(headers).length === 0 ? {} : { headers: maskHeaders(headers) }),
   };
+}
+
+function budgetReport({ period, limitNano, spentNano }: BudgetAt): UpstreamReport['budget'] {
+  return { period, limit: limitNano / 1e9, spent: spentNano / 1e9 };
 }
 
 /** The model of a request that names none; null while unknown. */
@@ -206,6 +219,8 @@ const ENV_HINTS: Readonly<Record<string, string>> = {
 /** Whether an upstream could serve a request now; with `zero` only `local` may. */
 function canServe(id: UpstreamId, parts: StatusParts, zero: boolean): boolean {
   if (!isPresent(id, parts) || (zero && id !== 'local')) return false;
+  const budget = parts.budgetAt(id);
+  if (budget !== null && isUsedUp(budget)) return false;
   return isAdmitted(id, parts);
 }
 

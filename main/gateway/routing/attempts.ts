@@ -1,10 +1,12 @@
 import type { AttemptCause } from '#shared/live.ts';
 import { type FallbackReason, OUTRUN } from '#shared/reasons.ts';
+import type { Tokens } from '#shared/usage.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Permit } from '../circuits/breaker.ts';
 import { type Circuits, type HeldPermit, isRemoved } from '../circuits/circuits.ts';
 import { circuitResultOf, NEUTRAL, type Result } from '../circuits/transitions.ts';
 import { type Failure, isUnexplainedRefusal } from '../upstream/failure.ts';
+import { estimatedTokens } from '../upstream/usage.ts';
 import type { EngineCall } from './engine-activity.ts';
 import type { AttemptEnd, AttemptObserver, AttemptTarget, RequestObserver } from './observer.ts';
 import { type Prediction, slowTtftMs } from './ttft-prediction.ts';
@@ -39,12 +41,18 @@ export class RequestAttempts {
     this.#deps = deps;
   }
 
+  /** The header of the next call to `target`; null leaves the caller's as it is. */
+  traceparent(target: AttemptTarget): string | null {
+    const open = this.#open.find((attempt) => !attempt.hasEnded && attempt.isAt(target));
+    return (open?.observer ?? this.#observer).traceparent();
+  }
+
   /** To be called when a call was sent; a further poll of a starting upstream belongs to its open attempt. */
   called(
     target: AttemptTarget,
     permits: Permits,
     cause: AttemptCause,
-    engineCall: EngineCall | null = null,
+    { engineCall, hasLeft }: CallFacts = UNWATCHED,
   ): Attempt {
     this.#open = this.#open.filter(({ hasEnded }) => !hasEnded);
     let attempt = this.#openAt(target);
@@ -52,7 +60,7 @@ export class RequestAttempts {
       attempt = new Attempt({ target, permits, cause, engineCall }, this.#observer, this.#deps);
       this.#open = [...this.#open, attempt];
     }
-    attempt.called();
+    attempt.called(hasLeft);
     return attempt;
   }
 
@@ -72,15 +80,19 @@ export class RequestAttempts {
     for (const attempt of this.#open) attempt.end(null, NEUTRAL, true);
   }
 
-  #openAt({
-    upstream,
-    provider,
-  }: Pick<AttemptTarget, 'upstream' | 'provider'>): Attempt | undefined {
-    return this.#open.find(
-      ({ target }) => target.upstream === upstream && target.provider === provider,
-    );
+  #openAt(target: Pick<AttemptTarget, 'upstream' | 'provider'>): Attempt | undefined {
+    return this.#open.find((attempt) => attempt.isAt(target));
   }
 }
+
+interface CallFacts {
+  /** Null where no engine's silence is watched. */
+  readonly engineCall: EngineCall | null;
+  /** False while it is certain that the upstream knows nothing of the call. */
+  readonly hasLeft: () => boolean;
+}
+
+const UNWATCHED: CallFacts = { engineCall: null, hasLeft: () => true };
 
 /** Ended by the first of `failed`, `succeeded`, `broken`, `cancelled`, `hedgeLost` and `end`; later ones are ignored. */
 export class Attempt {
@@ -88,7 +100,6 @@ export class Attempt {
   readonly observer: AttemptObserver;
   readonly #permits: Permits;
   readonly #cause: AttemptCause;
-  /** Null where no engine's silence is watched. */
   readonly #engineCall: EngineCall | null;
   readonly #deps: AttemptDeps;
   /** Null for hosted upstreams, and below the samples that a prediction needs. */
@@ -96,7 +107,10 @@ export class Attempt {
   /** When the last call was sent, in clock ticks. */
   #calledAt = 0;
   #wasCalled = false;
+  #wasPolled = false;
+  #hasLeft: () => boolean = () => false;
   #hasEnded = false;
+  #tokens: Tokens | null = null;
 
   constructor(
     start: {
@@ -129,9 +143,15 @@ export class Attempt {
     return this.#hasEnded;
   }
 
-  called(): void {
+  isAt({ upstream, provider }: Pick<AttemptTarget, 'upstream' | 'provider'>): boolean {
+    return this.target.upstream === upstream && this.target.provider === provider;
+  }
+
+  called(hasLeft: () => boolean): void {
+    this.#hasLeft = hasLeft;
     this.#calledAt = this.#deps.clock.ticks();
     if (this.#wasCalled) {
+      this.#wasPolled = true;
       this.observer.polled();
       return;
     }
@@ -143,8 +163,15 @@ export class Attempt {
   /** The answer is being sent; first content came at `contentAt` clock ticks (null: it came as a whole). */
   answering(contentAt: number | null): void {
     this.#engineCall?.content();
+    // What it began with must not be kept for as long as it goes on.
+    this.#hasLeft = UNWATCHED.hasLeft;
     this.observer.answering(contentAt);
     if (contentAt !== null) this.#firstContent(contentAt - this.#calledAt);
+  }
+
+  /** To be called before the end. */
+  used(tokens: Tokens | null): void {
+    this.#tokens = tokens;
   }
 
   /** `wasSilent`: it timed out without any content; `error` may be shown. */
@@ -174,7 +201,7 @@ export class Attempt {
   }
 
   cancelled(): void {
-    this.end(null, NEUTRAL, true);
+    this.end(null, NEUTRAL, true, { isRecalled: this.#isRecalled() });
   }
 
   /** Counts as slow and as nothing else: how the call would have ended is unknown. */
@@ -182,6 +209,9 @@ export class Attempt {
     const { clock, circuits, predictions } = this.#deps;
     const { own } = this.#permits;
     if (this.#hasEnded) return;
+    const isRecalled = this.#isRecalled();
+    // Its prompt was read, and is paid for, although nothing of the answer came.
+    if (!isRecalled) this.#tokens ??= estimatedTokens(this.target.promptBytes, 0);
     // The time to first token of an answer that comes as a whole is unknown.
     if (this.target.mode !== 'whole' && !isRemoved(own.id, circuits)) {
       const silentMs = clock.ticks() - this.#calledAt;
@@ -190,7 +220,7 @@ export class Attempt {
       // Only a first call has had all of the hedge delay.
       if (this.#cause === 'turn') predictions.confirm(own.id);
     }
-    this.end(OUTRUN, NEUTRAL, false);
+    this.end(OUTRUN, NEUTRAL, false, { isRecalled });
   }
 
   /** `forPool`: the result is the pool's as well, as no other machine will be called. */
@@ -201,7 +231,8 @@ export class Attempt {
     {
       verdict = VERDICTS[result.kind],
       error = null,
-    }: Partial<Pick<AttemptEnd, 'verdict' | 'error'>> = {},
+      isRecalled = false,
+    }: Partial<Pick<AttemptEnd, 'verdict' | 'error' | 'isRecalled'>> = {},
   ): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
@@ -218,7 +249,13 @@ export class Attempt {
       circuit: circuits.at(own.id).breaker.state.kind,
       verdict,
       latencyMs: isServed ? clock.ticks() - this.#calledAt : null,
+      tokens: this.#tokens,
+      isRecalled,
     });
+  }
+
+  #isRecalled(): boolean {
+    return !this.#wasPolled && !this.#hasLeft();
   }
 
   #firstContent(ttftMs: number): void {

@@ -39,12 +39,19 @@ export interface Candidate {
   outcomes(until: AdmittedCall | null): readonly UpstreamOutcome[];
 }
 
+/** An admitted call and the candidate that its outcome is reported to. */
+export interface Dispatch {
+  readonly candidate: Candidate;
+  readonly admitted: AdmittedCall;
+}
+
 /** An upstream that is skipped without asking its circuit. */
 export class SkippedCandidate implements Candidate {
   readonly #skipped: Skipped;
 
-  constructor(upstream: UpstreamId, reason: Skipped['reason']) {
-    this.#skipped = { kind: 'skipped', upstream, reason, waitMs: null, backAtTicks: null };
+  constructor(upstream: UpstreamId, reason: Skipped['reason'], causes?: Skipped['causes']) {
+    const never = { waitMs: null, backAtTicks: null };
+    this.#skipped = { kind: 'skipped', upstream, reason, ...never, ...(causes && { causes }) };
   }
 
   get upstream(): UpstreamId {

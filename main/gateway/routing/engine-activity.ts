@@ -11,6 +11,22 @@ export interface EngineCall {
   ended(): void;
 }
 
+/** Hung as soon as one of the two says so. */
+export function bothOf(first: EngineCall | null, second: EngineCall | null): EngineCall | null {
+  if (first === null || second === null) return first ?? second;
+  return {
+    hungAt: () => Math.min(first.hungAt(), second.hungAt()),
+    content() {
+      first.content();
+      second.content();
+    },
+    ended() {
+      first.ended();
+      second.ended();
+    },
+  };
+}
+
 /** What the running calls to each engine say together: one that answers somebody has not hung. */
 export interface EngineActivity {
   /** `limitMs`: the silence after which this call, were it the only one, would mean that the engine has hung. */

@@ -11,6 +11,7 @@ import {
   type AdmittedCall,
   type CallFilter,
   type Candidate,
+  type Dispatch,
   SingleCandidate,
   SkippedCandidate,
 } from './candidate.ts';
@@ -26,6 +27,8 @@ import { formForLocal, formForRemote, isForAll, poolUnsuitable } from './suitabi
 export interface FallbackPlanDeps extends BalancingDeps, PredictedSlowDeps {
   readonly clock: Clock;
   readonly support: EndpointSupport;
+  /** Of money; an upstream whose budget is used up is not called. */
+  readonly budgets: { readonly isSpent: (id: UpstreamId) => boolean };
   /** Called once, when `local` has failed or was skipped and no call to it is left. */
   readonly localLost: (outcomes: readonly UpstreamOutcome[]) => void;
 }
@@ -36,12 +39,6 @@ export interface RoutedRequest {
   readonly remotes: readonly RemoteUpstream[];
   /** The circuits' epoch at the moment when `config` and `remotes` were read. */
   readonly epoch: number;
-}
-
-/** An admitted call and the candidate that its outcome is reported to. */
-export interface Dispatch {
-  readonly candidate: Candidate;
-  readonly admitted: AdmittedCall;
 }
 
 /** Which calls a plan still gives out. */
@@ -247,6 +244,7 @@ export class FallbackPlan {
     const upstream = remotes.find((remote) => remote.id === id);
     if (upstream === undefined) return new SkippedCandidate(id, 'not_configured');
     if (call.zeroSpend) return new SkippedCandidate(id, 'zero_spend');
+    if (this.#deps.budgets.isSpent(id)) return new SkippedCandidate(id, 'budget');
     const form = formForRemote(this.#suitability(), upstream);
     if (typeof form === 'string') return new SkippedCandidate(id, form);
     return new SingleCandidate(id, () => remoteCall(form, upstream), { circuits, epoch });
@@ -258,7 +256,7 @@ export class FallbackPlan {
     const choice = this.#deps.pickLocal();
     switch (choice.kind) {
       case 'none':
-        return new SkippedCandidate('local', choice.reason);
+        return new SkippedCandidate('local', choice.reason, choice.causes);
       case 'tier': {
         const unsuitable = poolUnsuitable(this.#suitability(), choice.targets);
         if (unsuitable !== null) return new SkippedCandidate('local', unsuitable);

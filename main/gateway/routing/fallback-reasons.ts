@@ -11,6 +11,8 @@ export interface Skipped {
   readonly waitMs: number | null;
   /** The end of that time in clock ticks. */
   readonly backAtTicks: number | null;
+  /** Of each machine of the local pool, where none can be called. */
+  readonly causes?: () => string;
 }
 
 export interface Failed {

@@ -8,7 +8,7 @@ import type { HttpClient } from '../../platform/http/types.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import { parseJson } from '../../platform/json.ts';
-import { listHeaders } from '../upstream/fetch-models.ts';
+import { listHeaders } from '../upstream/headers.ts';
 import type { BaseAddress, LocalTarget, RemoteUpstream } from '../upstream/upstreams.ts';
 import { idOf } from './local-balancing.ts';
 
@@ -31,13 +31,16 @@ export type Look =
   | { readonly kind: 'answered' }
   /** A server runs there, but none of the routes exists. */
   | { readonly kind: 'unclear' }
-  | { readonly kind: 'failed'; readonly reason: FallbackReason };
+  | { readonly kind: 'failed'; readonly reason: FallbackReason }
+  /** This gateway had no descriptor left for a connection. */
+  | { readonly kind: 'not_asked' };
 
 /** Null where there is nothing to ask. */
 export type LookAt = (id: string) => Promise<Look> | null;
 
-/** An upstream that refuses the key is up: the circuit is about whether it answers. */
-export function isUp(look: Look): boolean {
+/** An upstream that refuses the key is up: the circuit is about whether it answers. Null: nothing was learned. */
+export function isUp(look: Look): boolean | null {
+  if (look.kind === 'not_asked') return null;
   return look.kind !== 'failed' || look.reason === 'credentials';
 }
 
@@ -79,22 +82,22 @@ function lookAtLocal(id: string, deps: HealthCheckRoutesDeps): Promise<Look> | n
 }
 
 function lookAtMachine(
-  { endpoint, gatewayToken }: LocalTarget,
+  { baseAddress, gatewayToken }: LocalTarget,
   deps: HealthCheckRoutesDeps,
 ): Promise<Look> {
-  const headers = listHeaders({ endpoint, apiKey: null, headers: {} });
+  const headers = listHeaders({ baseAddress, apiKey: null, headers: {} });
   if (gatewayToken !== null) headers.push('x-gateway-token', gatewayToken);
-  return lookBy({ endpoint, paths: ['/health', '/v1/models'], headers, isOwn: true }, deps);
+  return lookBy({ baseAddress, paths: ['/health', '/v1/models'], headers, isOwn: true }, deps);
 }
 
 function lookAtHosted(upstream: RemoteUpstream, deps: HealthCheckRoutesDeps): Promise<Look> {
-  const { endpoint } = upstream;
+  const { baseAddress } = upstream;
   const headers = listHeaders(upstream);
-  return lookBy({ endpoint, paths: ['/models'], headers, isOwn: false }, deps);
+  return lookBy({ baseAddress, paths: ['/models'], headers, isOwn: false }, deps);
 }
 
 interface LookRequest {
-  readonly endpoint: BaseAddress;
+  readonly baseAddress: BaseAddress;
   /** Tried in order until one exists. */
   readonly paths: readonly string[];
   readonly headers: readonly string[];
@@ -103,11 +106,11 @@ interface LookRequest {
 }
 
 async function lookBy(
-  { endpoint, paths, headers, isOwn }: LookRequest,
+  { baseAddress, paths, headers, isOwn }: LookRequest,
   deps: HealthCheckRoutesDeps,
 ): Promise<Look> {
   const { http, clock } = deps;
-  const { origin, basePath, query } = endpoint;
+  const { origin, basePath, query } = baseAddress;
   for (const path of paths) {
     const request = { origin, path: basePath + path + query, headers };
     const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BODY_BYTES };
@@ -120,10 +123,12 @@ async function lookBy(
 
 const ANSWERED: Look = { kind: 'answered' };
 const UNCLEAR: Look = { kind: 'unclear' };
+const NOT_ASKED: Look = { kind: 'not_asked' };
 const failed = (reason: FallbackReason): Look => ({ kind: 'failed', reason });
 
 /** Null where the route does not exist. */
 function seenIn(result: FetchResult, isOwn: boolean): Look | null {
+  if (result.kind === 'exhausted') return NOT_ASKED;
   if (result.kind !== 'response' && result.kind !== 'too_large') {
     return failed(result.kind === 'timed_out' ? 'timeout' : 'unreachable');
   }

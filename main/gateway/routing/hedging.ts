@@ -1,5 +1,6 @@
 import type { Failure } from '../upstream/failure.ts';
-import type { Dispatch, FallbackPlan } from './fallback-plan.ts';
+import type { Dispatch } from './candidate.ts';
+import type { FallbackPlan } from './fallback-plan.ts';
 import { type HedgeBudget, hedgeDelayMs, mayHedge, showsContent } from './hedge-policy.ts';
 import {
   type AnsweredCall,

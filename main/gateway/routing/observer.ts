@@ -1,5 +1,6 @@
 import type { UpstreamId } from '#shared/ids.ts';
 import type { AttemptCause, CircuitState, RequestRow } from '#shared/live.ts';
+import type { Tokens } from '#shared/usage.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
 import type { AnswerMode } from '../upstream/answer-readers.ts';
 
@@ -36,10 +37,16 @@ export interface AttemptEnd {
   readonly verdict: 'served' | 'failed' | 'neutral';
   /** From the last call to the end of a served attempt; null for others. */
   readonly latencyMs: number | null;
+  /** Null where nothing was used, as far as is known. */
+  readonly tokens: Tokens | null;
+  /** Aborted before anything of it had left: no upstream knows of it. */
+  readonly isRecalled: boolean;
 }
 
 /** One attempt, from its first call to its end, which is reported once; the polls of a cold start are one attempt. */
 export interface AttemptObserver {
+  /** As of a request, for a further poll. */
+  traceparent(): string | null;
   called(): void;
   /** One more call of a starting upstream, which is no request. */
   polled(): void;
@@ -51,6 +58,8 @@ export interface AttemptObserver {
 
 /** One chat completion: the upstreams called and the outcomes, never the content. */
 export interface RequestObserver {
+  /** The `traceparent` header of the next attempt's request; null leaves the caller's as it is. */
+  traceparent(): string | null;
   attemptStarted(start: AttemptStart): AttemptObserver;
   /** The answer's head is sent. */
   answering(head: {

@@ -7,16 +7,21 @@ import { type Answered, type Seen, sendAttempt } from '../upstream/attempt.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { classify, type Failure } from '../upstream/failure.ts';
 import { shownError } from '../upstream/shown-error.ts';
+import { inTrace } from '../upstream/headers.ts';
+import { keysAmong, keysCovered } from '../upstream/hidden-keys.ts';
 import { bodyWithout, headersWithout } from '../upstream/own-secrets.ts';
 import type { Attempt, Permits, RequestAttempts } from './attempts.ts';
 import type { AdmittedCall } from './candidate.ts';
-import type { EngineActivity, EngineCall } from './engine-activity.ts';
+import { bothOf, type EngineActivity, type EngineCall } from './engine-activity.ts';
 import { hedgeDelayMs, showsContent } from './hedge-policy.ts';
 import { isStarting, pollPauseMs, retryDelayMs } from './retry-policy.ts';
 import { hungAfterMs } from './ttft-prediction.ts';
 import type { Predictions } from './ttft-predictions.ts';
 import type { EndpointSupport } from './endpoint-support.ts';
+import { tokensOf } from '../upstream/usage.ts';
+import type { UsageSupport } from './usage-support.ts';
 import type { WarmupRunner } from './warmup.ts';
+import type { WedgeWatch } from './wedge-watch.ts';
 
 export interface CallDeps {
   readonly http: HttpClient;
@@ -27,7 +32,9 @@ export interface CallDeps {
   readonly circuits: Circuits;
   readonly predictions: Predictions;
   readonly engines: EngineActivity;
+  readonly wedges: WedgeWatch;
   readonly support: EndpointSupport;
+  readonly usageSupport: UsageSupport;
 }
 
 /** Whether a call to an engine that seems to have hung is worth its whole time-out. */
@@ -52,6 +59,8 @@ export interface AnsweredCall {
   readonly call: UpstreamCall;
   readonly seen: Answered;
   readonly attempt: Attempt;
+  /** The gateway asked for the stream's usage, which is not for the caller. */
+  readonly hidesUsage: boolean;
 }
 
 export type AttemptOutcome =
@@ -173,38 +182,45 @@ async function callOnce(
   const { idleTimeoutMs } = config.routing;
   const { endpoint, mode } = call;
   const engineCall = watched(call, permits, config, deps);
+  const keys = keysAmong(call.secrets);
+  const { id } = permits.own;
+  const hidesUsage = call.asksForUsage && deps.usageSupport.mayAsk(id);
+  const requestOf = (asksForUsage: boolean) =>
+    inTrace(call.write(asksForUsage), attempts.traceparent(call));
   const plan = {
     endpoint,
-    request: call.write(),
+    request: requestOf(hidesUsage),
     mode,
     deadline,
     hungAt: patience === 'until_hung' && engineCall !== null ? engineCall.hungAt : null,
     idleTimeoutMs,
     onContent: engineCall === null ? context.onContent : contentOf(engineCall, context),
+    keys,
   };
   // Sent first and recorded while it is in flight, which costs the caller no time.
   const sent = sendAttempt(plan, { http, clock }, signal);
-  const attempt = attempts.called(call, permits, cause, engineCall);
-  const seen = inCallersProtocol(withoutSecrets(await sent, call.secrets), call);
+  const attempt = attempts.called(call, permits, cause, { engineCall, hasLeft: sent.hasLeft });
+  const again = () => sendAttempt({ ...plan, request: requestOf(false) }, deps, signal).seen;
+  const first = await sent.seen;
+  const answer = hidesUsage ? await unlessRefused(first, id, again, deps) : first;
+  if (answer.kind === 'answer') attempt.used(tokensOf(answer.body, call));
+  const seen = inCallersProtocol(withoutSecrets(answer, call.secrets, keys), call);
   switch (seen.kind) {
     case 'stream':
     case 'bytes':
     case 'answer':
-      return { kind: 'answered', call, seen, attempt };
+      return { kind: 'answered', call, seen, attempt, hidesUsage };
     case 'cancelled':
       attempt.cancelled();
       return seen;
     default: {
       const failure = classify(seen, call, clock.now());
-      const hasHung = seen.kind === 'timeout' && seen.wasSilent && clock.ticks() < deadline;
+      const wasSilent = seen.kind === 'timeout' && seen.wasSilent;
       // Its next calls are not to wait for longer because it gave no sample.
-      if (hasHung) deps.predictions.confirm(permits.own.id);
+      if (wasSilent && clock.ticks() < deadline) deps.predictions.confirm(id);
       // A cold start counts as a failure only when its time-out is over.
       const isColdStart = call.upstream === 'ondemand' && isStarting(failure, warmup.known());
-      if (!isColdStart) {
-        const wasSilent = seen.kind === 'timeout' && seen.wasSilent;
-        attempt.failed(failure, wasSilent, shownError(failure, plan.request));
-      }
+      if (!isColdStart) attempt.failed(failure, wasSilent, shownError(failure, plan.request));
       return { kind: 'failed', failure };
     }
   }
@@ -217,21 +233,48 @@ function inCallersProtocol(seen: Seen, { translator, request }: UpstreamCall): S
   return whole.kind === 'answer' ? { ...seen, body: whole.body } : whole;
 }
 
-function withoutSecrets(seen: Seen, secrets: readonly string[]): Seen {
+/** A call needs no usage: a strict host gets the request once more without the field that it refused. */
+function unlessRefused(
+  seen: Seen,
+  id: string,
+  again: () => Promise<Seen>,
+  { usageSupport }: CallDeps,
+): Seen | Promise<Seen> {
+  return usageSupport.isRefused(id, seen) ? again() : seen;
+}
+
+function withoutSecrets(seen: Seen, secrets: readonly string[], keys: readonly Buffer[]): Seen {
   if (!('headers' in seen)) return seen;
   const headers = headersWithout(secrets, seen.headers);
   if (seen.kind === 'status') return { ...seen, headers, body: bodyWithout(secrets, seen.body) };
+  // One that was put together from pieces may hold what no piece held.
+  if (seen.kind === 'answer') return { ...seen, headers, body: keysCovered(seen.body, keys) };
   return headers === seen.headers ? seen : { ...seen, headers };
 }
 
-/** Null where nothing is predicted, and where no call is given up as hung. */
+/** Null where no silence says that the engine has hung. */
 function watched(
+  call: UpstreamCall,
+  permits: Permits,
+  config: Config,
+  deps: CallDeps,
+): EngineCall | null {
+  if (call.upstream !== 'local') return null;
+  const predicted = predictedCall(call, permits, config, deps);
+  // Of a machine the agent finds out itself.
+  if (call.provider !== null) return predicted;
+  const { ownedBy } = call.prefill;
+  return bothOf(predicted, deps.wedges.sent(ownedBy, hedgeDelayMs(config)));
+}
+
+/** Null where nothing is predicted. */
+function predictedCall(
   call: UpstreamCall,
   { own }: Permits,
   config: Config,
   { engines, predictions }: CallDeps,
 ): EngineCall | null {
-  if (call.upstream !== 'local' || config.routing.hedge !== 'own') return null;
+  if (config.routing.hedge !== 'own') return null;
   const prediction = predictions.at(own.id, call.promptBytes);
   if (prediction === null) return null;
   // Silence of an answer that comes as a whole says nothing.

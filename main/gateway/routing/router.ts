@@ -1,10 +1,6 @@
 import { sleep } from '../../platform/clock.ts';
-import {
-  type Dispatch,
-  FallbackPlan,
-  type FallbackPlanDeps,
-  type RoutedRequest,
-} from './fallback-plan.ts';
+import type { Dispatch } from './candidate.ts';
+import { FallbackPlan, type FallbackPlanDeps, type RoutedRequest } from './fallback-plan.ts';
 import type { UpstreamOutcome } from './fallback-reasons.ts';
 import { servesModel } from '../upstream/upstreams.ts';
 import { keepsModel } from './model-choice.ts';
@@ -88,7 +84,7 @@ function patienceFor(
   plan: FallbackPlan,
   { config }: RequestContext,
 ): Patience {
-  const isOwn = call.upstream === 'local' && call.isAlone && config.routing.hedge === 'own';
+  const isOwn = call.upstream === 'local' && call.isAlone && config.routing.hedge !== 'all';
   return isOwn && plan.hasMore(() => true) ? 'until_hung' : 'whole_timeout';
 }
 
@@ -142,14 +138,15 @@ function withForced(
 function warmUpAfter(
   outcomes: readonly UpstreamOutcome[],
   { call, config, remotes }: RequestContext,
-  { warmup }: RouterDeps,
+  { warmup, budgets }: RouterDeps,
 ): void {
   const isSetUp = !outcomes.some(
     (each) =>
       each.kind === 'skipped' && (each.reason === 'not_configured' || each.reason === 'paused'),
   );
   const upstream = remotes.find(({ id }) => id === 'ondemand');
-  if (upstream === undefined || !isSetUp || !config.ondemand.warmup || call.zeroSpend) return;
+  const mayCost = !call.zeroSpend && !budgets.isSpent('ondemand');
+  if (upstream === undefined || !isSetUp || !config.ondemand.warmup || !mayCost) return;
   const { request } = call;
   if (keepsModel({ request, config }) && !servesModel(upstream, request.model)) return;
   warmup.startFromRouting(upstream);

@@ -1,6 +1,7 @@
 import { type Clock, sleep } from '../../platform/clock.ts';
 import { fetchBody, type FetchResult } from '../../platform/http/fetch-body.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
+import { listHeaders } from '../upstream/headers.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
 import { type OndemandKnown, pollPauseMs } from './retry-policy.ts';
 import {
@@ -144,15 +145,13 @@ async function checkHealth(
 }
 
 function getFrom(
-  { endpoint, apiKey, headers: ownHeaders }: RemoteUpstream,
+  upstream: RemoteUpstream,
   path: string,
   { http, clock }: Edges,
   timeoutMs: number,
 ): Promise<FetchResult> {
-  const { origin, basePath, query, basicAuth } = endpoint;
-  const authorization = apiKey === null ? basicAuth : `Bearer ${apiKey}`;
-  const headers = Object.entries(ownHeaders).flat();
-  if (authorization !== null) headers.push('authorization', authorization);
+  const { origin, basePath, query } = upstream.baseAddress;
+  const headers = listHeaders(upstream);
   const request = { origin, path: basePath + path + query, headers, timeoutMs };
   return fetchBody({ ...request, maxBytes: MAX_HEALTH_BYTES }, { http, clock });
 }

@@ -1,9 +1,8 @@
 import { isObject } from '#shared/objects.ts';
-import { listOf, memberOf } from '../../platform/json.ts';
-import { isTooDeep } from './depth.ts';
+import { isTooDeep, listOf, memberOf } from '../../platform/json.ts';
 
 /** A part of a chunk or of a whole completion; one chunk yields its parts in this order. */
-export type Delta =
+export type AnswerDelta =
   | { readonly kind: 'reasoning' | 'text' | 'refusal'; readonly text: string }
   | { readonly kind: 'call'; readonly call: CallDelta }
   | { readonly kind: 'citation'; readonly citation: Citation };
@@ -35,7 +34,7 @@ export interface Usage {
 export type Finish = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
 export interface AnswerPart {
-  readonly deltas: readonly Delta[];
+  readonly deltas: readonly AnswerDelta[];
   readonly finish: Finish | null;
   /** The stop sequence that ended the answer, where an engine tells. */
   readonly stopSequence: string | null;
@@ -94,8 +93,8 @@ function errorText(error: unknown): string | null {
     : 'The upstream reported an error.';
 }
 
-function deltasOf(said: Readonly<Record<string, unknown>>): Delta[] {
-  const deltas: Delta[] = [];
+function deltasOf(said: Readonly<Record<string, unknown>>): AnswerDelta[] {
+  const deltas: AnswerDelta[] = [];
   const add = (kind: 'reasoning' | 'text' | 'refusal', text: unknown) => {
     if (typeof text === 'string' && text !== '') deltas.push({ kind, text });
   };

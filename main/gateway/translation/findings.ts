@@ -1,6 +1,6 @@
 import { isObject } from '#shared/objects.ts';
+import { isTooDeep } from '../../platform/json.ts';
 import type { ChatBody } from './conversation.ts';
-import { isTooDeep } from './depth.ts';
 import type { Translated } from './translation.ts';
 
 /** Gathers what is wrong with a request; the first finding of a kind is the one that is reported. */

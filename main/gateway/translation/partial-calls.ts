@@ -1,7 +1,6 @@
 import { isObject } from '#shared/objects.ts';
-import { parseJson } from '../../platform/json.ts';
+import { isTooDeep, parseJson } from '../../platform/json.ts';
 import type { CallDelta } from './chat-answer.ts';
-import { isTooDeep } from './depth.ts';
 import { createTextBuilder, type TextBuilder } from './text-builder.ts';
 
 /** A tool call that arrives in pieces. */
@@ -14,25 +13,50 @@ export interface PartialCall {
 
 /** The tool calls of an answer, told apart by the upstream's index. */
 export interface PartialCalls {
-  /** The call of a piece, its arguments not added yet; `isNew` at its first. */
-  of(delta: CallDelta): { readonly call: PartialCall; readonly isNew: boolean };
+  add(delta: CallDelta): AddedPiece;
   readonly size: number;
 }
+
+interface AddedPiece {
+  readonly call: PartialCall;
+  /** Its first piece. */
+  readonly isNew: boolean;
+  /** What the piece has added to the arguments. */
+  readonly added: string;
+  /** The reason to fail the answer, or null. */
+  readonly problem: string | null;
+}
+
+const NO_NAME = 'The upstream called a tool without its name.';
+const ADDED_LATE = 'The upstream added arguments to a tool call that was complete.';
 
 /** @param exchangeId ids of calls that the upstream did not name, or named twice, are made of it */
 export function createPartialCalls(exchangeId: string): PartialCalls {
   const calls = new Map<number | string | symbol, PartialCall>();
   const ids = new Set<string>();
+
+  function begin(key: number | string | symbol, { id, name }: CallDelta): PartialCall {
+    const unique = id === '' || ids.has(id) ? `call_${exchangeId}_${calls.size}` : id;
+    ids.add(unique);
+    const call = { id: unique, name, arguments: createTextBuilder(), isClosed: false };
+    calls.set(key, call);
+    return call;
+  }
+
   return {
-    of({ index, id, name }) {
-      const key = index ?? Symbol('call');
+    add(delta) {
+      const key = delta.index ?? Symbol('call');
       const known = calls.get(key);
-      if (known !== undefined) return { call: known, isNew: false };
-      const unique = id === '' || ids.has(id) ? `call_${exchangeId}_${calls.size}` : id;
-      ids.add(unique);
-      const call = { id: unique, name, arguments: createTextBuilder(), isClosed: false };
-      calls.set(key, call);
-      return { call, isNew: true };
+      const isNew = known === undefined;
+      const call = known ?? begin(key, delta);
+      if (call.isClosed) {
+        // Blanks may follow the end of a JSON text.
+        const problem = delta.arguments.trim() === '' ? null : ADDED_LATE;
+        return { call, isNew, added: '', problem };
+      }
+      call.arguments.add(delta.arguments);
+      const problem = isNew && call.name === '' ? NO_NAME : null;
+      return { call, isNew, added: delta.arguments, problem };
     },
     get size() {
       return calls.size;
@@ -46,6 +70,3 @@ export function argumentsObject(json: string): object | undefined {
   const value = parseJson(json);
   return isObject(value) && !isTooDeep(value) ? value : undefined;
 }
-
-export const NO_NAME = 'The upstream called a tool without its name.';
-export const ADDED_LATE = 'The upstream added arguments to a tool call that was complete.';

@@ -1,7 +1,7 @@
 import type { FieldReader } from './findings.ts';
 
-/** Sampling, under the names that chat completions share, engines' extensions included. */
-export const PASSED_FIELDS: readonly string[] = [
+/** Sampling, engines' extensions included. */
+const SAMPLING: readonly string[] = [
   'temperature',
   'top_p',
   'top_k',
@@ -14,7 +14,17 @@ export const PASSED_FIELDS: readonly string[] = [
   'chat_template_kwargs',
 ];
 
+/** Which both protocols name as chat completions do. */
+export const PASSED_FIELDS: readonly string[] = ['model', 'stream', ...SAMPLING];
+
 export function passedFields(reader: FieldReader): Record<string, unknown> {
-  const present = PASSED_FIELDS.filter((key) => reader.has(key));
-  return Object.fromEntries(present.map((key) => [key, reader.get(key)]));
+  const present = SAMPLING.filter((key) => reader.has(key));
+  return {
+    ...(reader.has('model') && { model: reader.text('model') }),
+    ...Object.fromEntries(present.map((key) => [key, reader.get(key)])),
+    ...(reader.flag('stream') === true && {
+      stream: true,
+      stream_options: { include_usage: true },
+    }),
+  };
 }

@@ -11,7 +11,7 @@ export type Translated =
   | { readonly kind: 'unsupported'; readonly message: string; readonly field: string };
 
 /** Facts for an answer that the upstream does not supply. */
-export interface Exchange {
+export interface TranslatedExchange {
   /** The caller's parsed body, of which some answers repeat the settings. */
   readonly request: unknown;
   /** Unique among all requests; the ids of the answer are made of it. */
@@ -46,8 +46,8 @@ export interface ProtocolTranslation {
   /** `items` resolves references to earlier answers. */
   toChat(body: unknown, items: ItemSource | null): Translated;
   /** `completion` is a parsed chat completion. */
-  answer(completion: unknown, exchange: Exchange): WholeAnswer;
-  createStream(exchange: Exchange): TranslatedStream;
+  answer(completion: unknown, exchange: TranslatedExchange): WholeAnswer;
+  createStream(exchange: TranslatedExchange): TranslatedStream;
   /** The body of an error response. */
   errorBody(error: HttpError): object;
 }

@@ -1,7 +1,7 @@
 import { isHeavyJson, parseJson } from '../../platform/json.ts';
 import type { GatewayError } from '../http/errors.ts';
 import { badResponse } from '../translation/errors.ts';
-import type { Exchange, ProtocolTranslation } from '../translation/translation.ts';
+import type { TranslatedExchange, ProtocolTranslation } from '../translation/translation.ts';
 import { CHAT_STREAM } from './protocols/chat.ts';
 import { createFramer, dataOf, eventsOf, type Frames } from './sse.ts';
 
@@ -32,7 +32,7 @@ const TOO_LONG = `The upstream sent over ${MAX_STREAM_BYTES} bytes.`;
 
 export function createAnswerTranslator(
   translation: ProtocolTranslation,
-  exchange: Exchange,
+  exchange: TranslatedExchange,
 ): AnswerTranslator {
   const createStream = () => streamTranslator(translation, exchange);
   return {
@@ -60,7 +60,10 @@ function asEvents(completion: Buffer, stream: StreamTranslator): TranslatedWhole
     : { kind: 'bad', detail: 'an answer that cannot be translated' };
 }
 
-function streamTranslator(translation: ProtocolTranslation, exchange: Exchange): StreamTranslator {
+function streamTranslator(
+  translation: ProtocolTranslation,
+  exchange: TranslatedExchange,
+): StreamTranslator {
   const stream = translation.createStream(exchange);
   let bytes = 0;
 

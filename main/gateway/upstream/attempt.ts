@@ -19,6 +19,7 @@ import {
 import { type AnswerMode, readerFor } from './answer-readers.ts';
 import type { ApiEndpoint } from './endpoint.ts';
 import type { Unanswered } from './failure.ts';
+import { withoutKeys } from './hidden-keys.ts';
 
 /** One call to one upstream. */
 export interface AttemptPlan {
@@ -33,6 +34,8 @@ export interface AttemptPlan {
   readonly idleTimeoutMs: number;
   /** Called at the first content of an answer that is being assembled. */
   readonly onContent: () => void;
+  /** Replaced in the answer. */
+  readonly keys: readonly Buffer[];
 }
 
 /** A stream from its first content on. */
@@ -77,6 +80,12 @@ interface AttemptDeps {
   readonly clock: Clock;
 }
 
+export interface SentAttempt {
+  readonly seen: Promise<Seen>;
+  /** False while it is certain that the upstream knows nothing of the call. */
+  readonly hasLeft: () => boolean;
+}
+
 /**
  * Calls an upstream and waits for its first content, its whole answer, or its failure.
  * Expected failures are values; the caller's `signal` ends the call at once as `cancelled`.
@@ -85,11 +94,12 @@ export function sendAttempt(
   plan: AttemptPlan,
   deps: AttemptDeps,
   signal: AbortSignal,
-): Promise<Seen> {
-  if (signal.aborted) return Promise.resolve({ kind: 'cancelled' });
-  return new Promise((resolve) => {
-    new PendingCall(plan, deps, resolve, signal).send(false);
-  });
+): SentAttempt {
+  if (signal.aborted) return { seen: Promise.resolve({ kind: 'cancelled' }), hasLeft: () => false };
+  const { promise: seen, resolve } = Promise.withResolvers<Seen>();
+  const pending = new PendingCall(plan, deps, resolve, signal);
+  pending.send(false);
+  return { seen, hasLeft: () => pending.hasLeft() };
 }
 
 class PendingCall implements ResponseListener {
@@ -131,6 +141,10 @@ class PendingCall implements ResponseListener {
     this.#exchange = this.#deps.http.send({ ...this.#plan.request, fresh }, this);
   }
 
+  hasLeft(): boolean {
+    return this.#exchange?.hasLeft() ?? false;
+  }
+
   onHead(status: number, headers: ResponseHeaders): void {
     this.#status = status;
     this.#headers = headers;
@@ -145,6 +159,10 @@ class PendingCall implements ResponseListener {
     if (isDecodable(coding) && this.#exchange !== null) {
       this.#exchange = decoded(this.#exchange, coding);
     }
+    const { keys } = this.#plan;
+    // Refusals are covered as a whole, where they are put into words.
+    if (keys.length > 0 && status < 300 && this.#exchange !== null)
+      this.#exchange = withoutKeys(this.#exchange, keys);
   }
 
   onData(chunk: Buffer): void {

@@ -25,7 +25,12 @@ export type LocalChoice =
   | { readonly kind: 'target'; readonly target: LocalTarget }
   /** The verified providers with a recent heartbeat; at least one. */
   | { readonly kind: 'tier'; readonly targets: readonly LocalTarget[] }
-  | { readonly kind: 'none'; readonly reason: SkipReason };
+  | {
+      readonly kind: 'none';
+      readonly reason: SkipReason;
+      /** Of each machine, in words of the gateway. */
+      readonly causes?: () => string;
+    };
 
 export interface ChatCall {
   readonly request: ChatRequest;
@@ -61,7 +66,9 @@ export interface UpstreamCall {
   /** Length of the request body, for the prediction of the time to first token. */
   readonly promptBytes: number;
   /** Creates the request. Call it only once the request is certain to be sent. */
-  readonly write: () => Omit<HttpRequest, 'fresh'>;
+  readonly write: (forUsage: boolean) => Omit<HttpRequest, 'fresh'>;
+  /** Whether the upstream is to be asked for the usage of its stream, as the caller did not. */
+  readonly asksForUsage: boolean;
   /** Credentials of ours that the request bears; they must not come back to the caller. */
   readonly secrets: readonly string[];
   readonly mode: AnswerMode;
@@ -81,12 +88,12 @@ export function localCall(
   config: Config,
   peers: number,
 ): UpstreamCall {
-  const { endpoint } = target;
+  const { baseAddress } = target;
   const { contentType } = call.request;
   const mode = modeOf(call.request, true);
   const model = modelAt(target, call.request);
   const extra = target.gatewayToken === null ? {} : { 'x-gateway-token': target.gatewayToken };
-  const own = { contentType, authorization: call.authorization ?? endpoint.basicAuth, extra };
+  const own = { contentType, authorization: call.authorization ?? baseAddress.basicAuth, extra };
   return {
     endpoint: call.request.endpoint,
     request: call.request,
@@ -99,18 +106,19 @@ export function localCall(
     provider: target.provider,
     model: model ?? '',
     promptBytes: call.request.bytes.length,
-    secrets: ownSecrets(endpoint, [target.gatewayToken]),
+    secrets: ownSecrets(baseAddress, [target.gatewayToken]),
     mode,
     prefill: { setting: config.local.prefill, address: '', ownedBy: target.ownedBy },
     timeoutMs: config.local.timeoutMs / peers,
     isAlone: peers === 1,
-    write: () => requestTo('local', endpoint, model, { call, mode, own }),
+    asksForUsage: asksForUsage(call.request, mode),
+    write: (forUsage) => requestTo('local', baseAddress, model, { call, mode, own, forUsage }),
   };
 }
 
 /** A call to a hosted upstream or `ondemand`, with the configured key and never the caller's. */
 export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCall {
-  const { id, endpoint, timeoutMs } = upstream;
+  const { id, baseAddress, timeoutMs } = upstream;
   const model = remoteModel(upstream, call.request.model);
   const mode = modeOf(call.request, upstream.assemble);
   const own = { contentType: call.request.contentType, ...keyHeaders(call.request, upstream) };
@@ -131,16 +139,17 @@ export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCa
     prefill: upstream.prefill,
     timeoutMs,
     isAlone: true,
-    write: () => requestTo(id, endpoint, model, { call, mode, own }),
+    asksForUsage: asksForUsage(call.request, mode),
+    write: (forUsage) => requestTo(id, baseAddress, model, { call, mode, own, forUsage }),
   };
 }
 
 /** The configured key in the headers of the endpoint's vendor. */
 function keyHeaders(
   { endpoint: { vendor } }: ChatRequest,
-  { endpoint, apiKey, headers, prefill }: RemoteUpstream,
+  { baseAddress, apiKey, headers, prefill }: RemoteUpstream,
 ): Pick<OwnHeaders, 'authorization' | 'extra'> {
-  if (apiKey === null) return { authorization: endpoint.basicAuth, extra: headers };
+  if (apiKey === null) return { authorization: baseAddress.basicAuth, extra: headers };
   const bearer = `Bearer ${apiKey}`;
   if (vendor === 'openai') return { authorization: bearer, extra: headers };
   // Engines with the Messages API read either header; Anthropic takes a bearer for a login of its own.
@@ -158,6 +167,10 @@ function modeOf(request: ChatRequest, assemble: boolean): AnswerMode {
   return assemble && request.assemblable ? 'assemble' : 'whole';
 }
 
+function asksForUsage({ endpoint, includeUsage }: ChatRequest, mode: AnswerMode): boolean {
+  return mode !== 'whole' && endpoint.answer.stream?.asksForUsage === true && !includeUsage;
+}
+
 function requestTo(
   id: UpstreamId,
   { origin, basePath, query }: BaseAddress,
@@ -166,13 +179,19 @@ function requestTo(
     call: { request, headers },
     mode,
     own,
-  }: { readonly call: ChatCall; readonly mode: AnswerMode; readonly own: OwnHeaders },
+    forUsage,
+  }: {
+    readonly call: ChatCall;
+    readonly mode: AnswerMode;
+    readonly own: OwnHeaders;
+    readonly forUsage: boolean;
+  },
 ): Omit<HttpRequest, 'fresh'> {
   return {
     method: 'POST',
     origin,
     path: basePath + upstreamPath(id, request.endpoint.upstreamPath) + query,
     headers: upstreamHeaders(headers, own),
-    body: bodyFor(request, model, mode === 'assemble'),
+    body: bodyFor(request, model, { forStream: mode === 'assemble', forUsage }),
   };
 }

@@ -4,7 +4,7 @@ import { isObject } from '#shared/objects.ts';
 import { parseJson } from '../../platform/json.ts';
 import type { ItemMemory } from '../translation/item-memory.ts';
 import type { ChatBody } from '../translation/conversation.ts';
-import type { Exchange, ProtocolTranslation } from '../translation/translation.ts';
+import type { TranslatedExchange, ProtocolTranslation } from '../translation/translation.ts';
 import { type AnswerTranslator, createAnswerTranslator } from './answer-translation.ts';
 import { type ChatRequest, isBadRequest, parseChatRequest, parseInTurns } from './chat-request.ts';
 
@@ -74,7 +74,7 @@ export const TOO_HEAVY: Untranslatable = {
 interface Asked {
   readonly body: ChatBody;
   readonly translation: ProtocolTranslation;
-  readonly exchange: Omit<Exchange, 'model'>;
+  readonly exchange: Omit<TranslatedExchange, 'model'>;
 }
 
 const written = ({ body }: Asked) => Buffer.from(JSON.stringify(body));

@@ -8,6 +8,7 @@ import {
   membersInTurns,
   membersOf,
   smallValueOf,
+  topLevelMembers,
   withMembers,
 } from './json-members.ts';
 import { CHAT_COMPLETIONS } from './protocols/chat.ts';
@@ -151,11 +152,31 @@ export function withModel(request: ChatRequest, model: string): ChatRequest {
   return { ...request, model, ...withValue(bytes, members, ['model', JSON.stringify(model)]) };
 }
 
-/** The caller's bytes with the model replaced and, if the answer is to be assembled, the stream flags set. */
-export function bodyFor(request: ChatRequest, model: string | null, askForStream: boolean): Buffer {
+/** What a request asks for beyond its caller's wishes. */
+interface Asking {
+  /** A stream, from which the answer is assembled. */
+  readonly forStream: boolean;
+  readonly forUsage: boolean;
+}
+
+/** The caller's bytes with the model replaced and the stream flags set. */
+export function bodyFor(request: ChatRequest, model: string | null, asking: Asking): Buffer {
+  const { bytes, members } = request;
   const values: Record<string, string> = {};
   if (model !== null && model !== request.model) values['model'] = JSON.stringify(model);
-  if (askForStream) Object.assign(values, request.endpoint.answer.stream?.askedBy);
-  if (Object.keys(values).length === 0) return request.bytes;
-  return withMembers(request.bytes, request.members, values);
+  if (asking.forStream) values['stream'] = 'true';
+  if (asking.forUsage) values['stream_options'] = usageOptions(bytes, members);
+  return Object.keys(values).length === 0 ? bytes : withMembers(bytes, members, values);
+}
+
+/** A body of the gateway's own making, asking for the usage. */
+export function askingForUsage(bytes: Buffer): Buffer {
+  const members = topLevelMembers(bytes);
+  return withMembers(bytes, members, { stream_options: usageOptions(bytes, members) });
+}
+
+/** The caller's options stay. */
+function usageOptions(bytes: Buffer, members: readonly Member[]): string {
+  const options = smallValueOf(bytes, members, 'stream_options');
+  return JSON.stringify({ ...(isObject(options) ? options : {}), include_usage: true });
 }

@@ -72,8 +72,8 @@ export interface StreamFormat {
   readonly createWatch: (choices: number) => StreamWatch;
   /** Builds a whole answer from a stream; null if it cannot be done. */
   readonly createAssembly: (() => Assembly) | null;
-  /** Members that ask for a stream, as JSON. */
-  readonly askedBy: Readonly<Record<string, string>>;
+  /** It tells its usage only if `stream_options` asks for it. */
+  readonly asksForUsage: boolean;
   /** A whole answer as a stream; null if it cannot be told as one. */
   readonly asEvents: ((answer: Buffer, includeUsage: boolean) => string) | null;
   /** The event that ends a stream that broke off. */
@@ -87,3 +87,13 @@ export const pathsOf = (path: string): readonly string[] => [`/api/v1${path}`, `
 
 /** For an endpoint with one choice and no way to build its answer from a stream. */
 export const ONE_WHOLE: Asked = { choices: 1, assemblable: false };
+
+/** Common to the endpoints beside chat that have no streams. */
+export const WITHOUT_STREAMS = {
+  asks: () => ONE_WHOLE,
+  isResumable: false,
+  // The model that an upstream is configured with is one for chat.
+  keepsModel: true,
+  support: 'optional',
+  vendor: 'openai',
+} as const satisfies Partial<ApiEndpoint>;

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../platform/clock.ts';
 import { fetchBody } from '../../platform/http/fetch-body.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
+import { listHeaders } from './headers.ts';
 import { parseModelList } from './listed-models.ts';
 import { parseBaseAddress, type LocalTarget } from './upstreams.ts';
 
@@ -14,7 +15,7 @@ interface LocalEngine {
 
 const REFRESH_MS = 30_000;
 /** An engine that is down, or has no list yet, is about to be started. */
-const RETRY_MS = 6000;
+const RETRY_MS = 5000;
 const TIMEOUT_MS = 3000;
 const MAX_BYTES = 4 * 1024 * 1024;
 
@@ -24,15 +25,15 @@ function createLocalEngine(
   { http, clock }: { readonly http: HttpClient; readonly clock: Clock },
   changed: () => void,
 ): LocalEngine {
-  const endpoint = parseBaseAddress(baseUrl, 'local');
-  const { origin, basePath, query, basicAuth } = endpoint;
+  const baseAddress = parseBaseAddress(baseUrl, 'local');
+  const { origin, basePath, query } = baseAddress;
+  const headers = listHeaders({ baseAddress, apiKey: null, headers: {} });
   let known: ListedModels = { models: null, ownedBy: null };
   let cancelTimer = () => {};
   let stopped = false;
 
   async function refresh(): Promise<void> {
     const path = `${basePath}/v1/models${query}`;
-    const headers = basicAuth === null ? [] : ['authorization', basicAuth];
     const result = await fetchBody(
       { origin, path, headers, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES },
       { http, clock },
@@ -51,7 +52,7 @@ function createLocalEngine(
   }
 
   return {
-    target: () => ({ provider: null, endpoint, ...known, gatewayToken: null }),
+    target: () => ({ provider: null, baseAddress, ...known, gatewayToken: null }),
     start: () => void refresh(),
     stop() {
       stopped = true;
@@ -88,7 +89,7 @@ type ListedModels = Pick<LocalTarget, 'models' | 'ownedBy' | 'listed'>;
 const namesOf = ({ models, ownedBy }: ListedModels) => ({ models, ownedBy });
 
 /** Null if the body is not an OpenAI model list. */
-export function listedModels(body: Buffer): ListedModels | null {
+function listedModels(body: Buffer): ListedModels | null {
   const listed = parseModelList(body);
   if (listed === null) return null;
   return {

@@ -7,6 +7,7 @@ export interface ErrorWords {
   readonly saysQuota: boolean;
   readonly saysBusy: boolean;
   readonly saysModel: boolean;
+  readonly saysModelNotFound: boolean;
   /** Something that a request refers to by its id is missing. */
   readonly saysObject: boolean;
   readonly saysContextLength: boolean;
@@ -23,6 +24,8 @@ const BUSY =
 const CONTEXT_LENGTH =
   /context[ _-]?(length|window|size)|maximum context|prompt is too long|too many tokens|exceeds? the (available |maximum )?context/i;
 const MODEL = /\bmodel\b/i;
+/** llama.cpp's router, with a 400 (seen from 0.7.0, build 11669). */
+const MODEL_NOT_FOUND = /^model '.*' not found$/;
 const OBJECT = /\b(response|conversation|item|file|vector store)s? with id\b/i;
 /** Errors for images, audio or video at a model that only reads text. */
 const UNSUPPORTED_INPUT: readonly RegExp[] = [
@@ -50,11 +53,12 @@ export function errorWords(body: Buffer): ErrorWords {
   const text = body.toString('utf8', 0, MAX_READ_BYTES);
   const parsed = body.length <= MAX_READ_BYTES ? parseJson(text) : undefined;
   const codes = isObject(parsed) ? codesOf(parsed) : [];
-  const message = isObject(parsed) ? messageOf(parsed) : withoutMarkup(text);
+  const message = isObject(parsed) ? messageIn(parsed) : withoutMarkup(text);
   return {
     saysQuota: codes.includes('insufficient_quota'),
     saysBusy: BUSY.test(message) || codes.some((code) => BUSY.test(code)),
     saysModel: codes.includes('model_not_found') || MODEL.test(message),
+    saysModelNotFound: MODEL_NOT_FOUND.test(message),
     saysObject: codes.includes('previous_response_not_found') || OBJECT.test(message),
     saysContextLength: codes.includes('context_length_exceeded') || CONTEXT_LENGTH.test(message),
     saysUnsupportedInput: UNSUPPORTED_INPUT.some((words) => words.test(message)),
@@ -68,7 +72,7 @@ function codesOf(parsed: Readonly<Record<string, unknown>>): string[] {
   return [error['code'], error['type']].filter((code) => typeof code === 'string');
 }
 
-export function messageOf(parsed: Readonly<Record<string, unknown>>): string {
+export function messageIn(parsed: Readonly<Record<string, unknown>>): string {
   const direct = [parsed['message'], parsed['detail']].find((value) => typeof value === 'string');
   return errorMessage(parsed) ?? direct ?? '';
 }

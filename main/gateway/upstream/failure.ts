@@ -169,10 +169,14 @@ const ROWS: readonly Row[] = [
   ),
   row(isAny(408), 'timeout', 'failure', [504, 'upstream_timeout']),
   row(isAny(409, 423, 425), null, 'neutral', [503, 'upstream_unavailable']),
-  row((seen) => isAny(404, 410)(seen) && seen.words.saysModel, 'model_not_found', 'neutral', [
-    404,
+  row(
+    (seen) =>
+      (isAny(404, 410)(seen) && seen.words.saysModel) ||
+      (isAny(400)(seen) && seen.words.saysModelNotFound),
     'model_not_found',
-  ]),
+    'neutral',
+    [404, 'model_not_found'],
+  ),
   // A stored response, or a file: another upstream may have it, and the route is there.
   passed((seen) => isAny(404)(seen) && seen.words.saysObject, null, true),
   row(

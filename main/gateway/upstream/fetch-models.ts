@@ -3,16 +3,14 @@ import type { Clock } from '../../platform/clock.ts';
 import { fetchBody } from '../../platform/http/fetch-body.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import type { GatewayError } from '../http/errors.ts';
-import { listedModels } from './engine-probe.ts';
 import { errorWords } from './error-words.ts';
+import { listHeaders } from './headers.ts';
+import { parseModelList } from './listed-models.ts';
 import { bodyWithout, ownSecrets } from './own-secrets.ts';
-import type { BaseAddress } from './upstreams.ts';
+import type { RemoteUpstream } from './upstreams.ts';
 
-export interface ModelSource {
-  readonly endpoint: BaseAddress;
+export interface ModelSource extends Pick<RemoteUpstream, 'baseAddress' | 'apiKey' | 'headers'> {
   readonly path: string;
-  readonly apiKey: string | null;
-  readonly headers: Readonly<Record<string, string>>;
 }
 
 export type FetchedModels =
@@ -26,14 +24,14 @@ const MAX_WORDS_LENGTH = 300;
 
 /** The models that an upstream lists, for its owner to choose from. Never rejects. */
 export async function fetchModels(
-  { endpoint, path, apiKey, headers }: ModelSource,
+  { baseAddress, path, apiKey, headers }: ModelSource,
   deps: { readonly http: HttpClient; readonly clock: Clock },
 ): Promise<FetchedModels> {
-  const { origin, basePath, query } = endpoint;
+  const { origin, basePath, query } = baseAddress;
   const request = {
     origin,
     path: basePath + path + query,
-    headers: listHeaders({ endpoint, apiKey, headers }),
+    headers: listHeaders({ baseAddress, apiKey, headers }),
   };
   const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES };
   const result = await fetchBody({ ...request, ...limits }, deps);
@@ -43,36 +41,26 @@ export async function fetchModels(
   if (result.kind === 'too_large') {
     return failed('bad_response', 502, 'upstream_bad_response', `${origin}: ${result.detail}.`);
   }
+  if (result.kind === 'exhausted') {
+    const message = `This gateway has no file descriptor left to ask ${origin}; try again.`;
+    return failed('gateway_exhausted', 503, 'overloaded', message);
+  }
   if (result.kind !== 'response') {
     const message = `${origin} cannot be reached (${result.detail}).`;
     return failed('unreachable', 502, 'upstream_unreachable', message);
   }
   const { status, body } = result;
   if (status === 401 || status === 403) {
-    const secrets = ownSecrets(endpoint, [apiKey, ...Object.values(headers)]);
+    const secrets = ownSecrets(baseAddress, [apiKey, ...Object.values(headers)]);
     const words = errorWords(bodyWithout(secrets, body)).message.slice(0, MAX_WORDS_LENGTH);
     const message = `${origin} rejected the API key${words === '' ? '.' : `: ${words}`}`;
     return failed('credentials', 502, 'upstream_credentials', message);
   }
-  const models = status === 200 ? (listedModels(body)?.models ?? null) : null;
-  if (models !== null) return { kind: 'models', models };
+  const models = status === 200 ? parseModelList(body) : null;
+  if (models !== null) return { kind: 'models', models: models.map(({ id }) => id) };
   const message = `${origin}${basePath}${path} answered HTTP ${status} without a list of models. Check the base URL.`;
   const reason = status === 200 ? 'bad_response' : (`http_${status}` as const);
   return failed(reason, 502, 'upstream_bad_response', message);
-}
-
-/** Names and values in turn. Anthropic takes a key for its list in headers of its own only. */
-export function listHeaders({
-  endpoint: { origin, basicAuth },
-  apiKey,
-  headers,
-}: Omit<ModelSource, 'path'>): string[] {
-  const extra = Object.entries(headers).flat();
-  if (origin === 'https://api.anthropic.com' && apiKey !== null) {
-    return [...extra, 'x-api-key', apiKey, 'anthropic-version', '2023-06-01'];
-  }
-  const authorization = apiKey === null ? basicAuth : `Bearer ${apiKey}`;
-  return authorization === null ? extra : [...extra, 'authorization', authorization];
 }
 
 function failed(

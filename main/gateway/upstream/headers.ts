@@ -1,19 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { isPassed, passedHeaders, type PassedNames } from '../../platform/http/passed-headers.ts';
+import {
+  eachFromCaller,
+  passedHeaders,
+  type PassedNames,
+} from '../../platform/http/passed-headers.ts';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
-
-/** Forwarded headers (docs/http-api.md#forwarded-headers); `authorization`, for `local` only, is in `OwnHeaders`. */
-const TO_UPSTREAM: PassedNames = {
-  names: new Set([
-    'accept',
-    'user-agent',
-    'traceparent',
-    'tracestate',
-    'x-request-id',
-    'x-gateway-hops',
-  ]),
-  prefixes: ['openai-', 'anthropic-', 'x-stainless-'],
-};
+import type { RemoteUpstream } from './upstreams.ts';
 
 /** Headers returned to the caller; the content type is set where the answer is written. */
 const TO_CALLER: PassedNames = {
@@ -24,7 +16,7 @@ const TO_CALLER: PassedNames = {
 /** Added to the caller's headers. */
 export interface OwnHeaders {
   readonly contentType: string;
-  /** The whole `Authorization` value, or null. */
+  /** The whole `Authorization` value, or null; the caller's own is for `local` only. */
   readonly authorization: string | null;
   /** From the configuration; they replace all others. */
   readonly extra: Readonly<Record<string, string>>;
@@ -40,12 +32,37 @@ export function upstreamHeaders(caller: IncomingHttpHeaders, own: OwnHeaders): s
   };
   add('content-type', own.contentType);
   if (own.authorization !== null) add('authorization', own.authorization);
-  for (const name of Object.keys(caller)) {
-    const value = caller[name];
-    if (typeof value === 'string' && isPassed(name, TO_UPSTREAM)) add(name, value);
-  }
+  eachFromCaller(caller, add);
   for (const name of extraNames) headers.push(name, own.extra[name] ?? '');
   return headers;
+}
+
+/**
+ * Of the gateway's own requests, for a list of models or for health; names and values in turn. Anthropic accepts a key
+ * for its list only in headers of its own.
+ */
+export function listHeaders({
+  baseAddress: { origin, basicAuth },
+  apiKey,
+  headers,
+}: Pick<RemoteUpstream, 'baseAddress' | 'apiKey' | 'headers'>): string[] {
+  const extra = Object.entries(headers).flat();
+  if (origin === 'https://api.anthropic.com' && apiKey !== null) {
+    return [...extra, 'x-api-key', apiKey, 'anthropic-version', '2023-06-01'];
+  }
+  const authorization = apiKey === null ? basicAuth : `Bearer ${apiKey}`;
+  return authorization === null ? extra : [...extra, 'authorization', authorization];
+}
+
+/** The request with this `traceparent` in place of the caller's; with null as it is. */
+export function inTrace<T extends { readonly headers: readonly string[] }>(
+  request: T,
+  traceparent: string | null,
+): T {
+  if (traceparent === null) return request;
+  const { headers } = request;
+  const others = headers.filter((_, at) => headers[at - (at % 2)] !== 'traceparent');
+  return { ...request, headers: [...others, 'traceparent', traceparent] };
 }
 
 export function callerHeaders(upstream: ResponseHeaders): Record<string, string> {

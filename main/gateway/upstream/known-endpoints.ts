@@ -9,7 +9,7 @@ interface Known {
 const MESSAGES = ['/messages', '/messages/count_tokens'];
 const RESPONSES = ['/responses'];
 
-/** Services whose documentation has no such endpoint. One that adds it is asked with `_PROTOCOLS=native`. */
+/** Services whose documentation has no such endpoint. For one that adds it later, the owner sets `_PROTOCOLS=native`. */
 const LACKING: readonly (readonly [address: RegExp, paths: readonly string[]])[] = [
   [/^api\.openai\.com\//, MESSAGES],
   [/^[^/]+\.openai\.azure\.com\//, MESSAGES],

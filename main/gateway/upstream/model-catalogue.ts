@@ -2,6 +2,7 @@ import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { fetchBody } from '../../platform/http/fetch-body.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
+import { listHeaders } from './headers.ts';
 import { type ListedModel, parseModelList } from './listed-models.ts';
 import { type RemoteUpstream, upstreamPath } from './upstreams.ts';
 
@@ -59,33 +60,19 @@ export function createModelCatalogue(deps: CatalogueDeps): ModelCatalogue {
   };
 }
 
-/** Null if there is no list to be had. */
+/** Null if no list can be read. */
 async function fetchList(
-  { id, endpoint, apiKey, headers, prefill }: RemoteUpstream,
+  upstream: RemoteUpstream,
   { http, clock }: CatalogueDeps,
 ): Promise<readonly ListedModel[] | null> {
-  const { origin, basePath, query, basicAuth } = endpoint;
-  const isAnthropic = prefill.address.startsWith('api.anthropic.com/');
+  const { origin, basePath, query } = upstream.baseAddress;
   const request = {
     origin,
-    path: basePath + upstreamPath(id, '/models') + query,
-    headers: [
-      ...Object.entries(headers).flat(),
-      ...(isAnthropic ? anthropicHeaders(apiKey) : authorization(apiKey, basicAuth)),
-    ],
+    path: basePath + upstreamPath(upstream.id, '/models') + query,
+    headers: listHeaders(upstream),
     timeoutMs: TIMEOUT_MS,
     maxBytes: MAX_BYTES,
   };
   const answer = await fetchBody(request, { http, clock });
   return answer.kind === 'response' && answer.status === 200 ? parseModelList(answer.body) : null;
-}
-
-function authorization(apiKey: string | null, basicAuth: string | null): readonly string[] {
-  const value = apiKey === null ? basicAuth : `Bearer ${apiKey}`;
-  return value === null ? [] : ['authorization', value];
-}
-
-function anthropicHeaders(apiKey: string | null): readonly string[] {
-  const version = ['anthropic-version', '2023-06-01'];
-  return apiKey === null ? version : ['x-api-key', apiKey, ...version];
 }

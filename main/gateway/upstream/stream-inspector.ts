@@ -17,6 +17,8 @@ export interface StreamWatch {
   see(frames: Frames): Sight;
   /** Whether every choice has its finish reason: then the answer is whole, even without `[DONE]`. */
   finished(): boolean;
+  /** Whether the events last seen, or those to come, may tell what the answer has used. */
+  mayTellUsage(): boolean;
 }
 
 const DONE = Buffer.from('[DONE]');
@@ -97,6 +99,11 @@ class Watch implements StreamWatch {
 
   finished(): boolean {
     return this.#finishes >= this.#choices;
+  }
+
+  /** It is told with the finish reason or behind it, so that no other event is searched for it. */
+  mayTellUsage(): boolean {
+    return this.#finishes > 0;
   }
 }
 

@@ -8,6 +8,7 @@ import type { ChatCall, UpstreamCall } from './call.ts';
 import { type ChatRequest, isBadRequest, parseChatRequest } from './chat-request.ts';
 import { errorWords } from './error-words.ts';
 import { classify, type Failure } from './failure.ts';
+import { keysAmong } from './hidden-keys.ts';
 import { bodyWithout } from './own-secrets.ts';
 
 export interface TestDeps {
@@ -52,19 +53,21 @@ async function once(
   const startedAt = clock.ticks();
   const maxMs = call.upstream === 'ondemand' ? call.timeoutMs : MAX_TEST_MS;
   const timeoutMs = Math.min(call.timeoutMs, maxMs);
-  const seen = await sendAttempt(
+  const sent = sendAttempt(
     {
       endpoint: call.endpoint,
-      request: call.write(),
+      request: call.write(false),
       mode: call.mode,
       deadline: startedAt + timeoutMs,
       hungAt: null,
       idleTimeoutMs: timeoutMs,
       onContent() {},
+      keys: keysAmong(call.secrets),
     },
     { http, clock },
     NEVER,
   );
+  const seen = await sent.seen;
   const totalMs = Math.round(clock.ticks() - startedAt);
   if (seen.kind === 'answer') return answered(seen, call, { startedAt, totalMs });
   return { ok: false, ...refused(seen, call, clock.now()), totalMs };

@@ -20,7 +20,7 @@ export type Protocols = 'auto' | 'native' | 'chat';
 /** A configured hosted upstream, or `ondemand`. */
 export interface RemoteUpstream {
   readonly id: HostedId | 'ondemand';
-  readonly endpoint: BaseAddress;
+  readonly baseAddress: BaseAddress;
   /** Replaces the caller's `model`; null keeps it. */
   readonly model: string | null;
   /** Further names that it takes as they are. */
@@ -39,7 +39,7 @@ export interface RemoteUpstream {
 export interface LocalTarget {
   /** Null for a fixed engine. */
   readonly provider: string | null;
-  readonly endpoint: BaseAddress;
+  readonly baseAddress: BaseAddress;
   /** The models it lists, the loaded one first; null while unknown. */
   readonly models: readonly string[] | null;
   /** The same with what is known of each; absent where nothing is. */
@@ -77,17 +77,17 @@ export function remoteUpstreams(config: Config): RemoteUpstream[] {
     const { baseUrl, apiKey, model, models, headers, timeoutMs, assemble, prefill, protocols } =
       config[id];
     if (baseUrl === null) return [];
-    const endpoint = parseBaseAddress(baseUrl, id);
-    const address = `${new URL(baseUrl).hostname}${endpoint.basePath}/`;
+    const baseAddress = parseBaseAddress(baseUrl, id);
+    const address = `${new URL(baseUrl).hostname}${baseAddress.basePath}/`;
     return [
       {
         id,
-        endpoint,
+        baseAddress,
         model,
         models,
         apiKey,
         headers,
-        secrets: ownSecrets(endpoint, [apiKey, ...Object.values(headers)]),
+        secrets: ownSecrets(baseAddress, [apiKey, ...Object.values(headers)]),
         timeoutMs,
         assemble,
         prefill: { setting: prefill, address, ownedBy: null },

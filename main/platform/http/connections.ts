@@ -50,7 +50,7 @@ export function answerHalfClosed(server: Server, connections: Connections): void
   server.on('connection', (socket: Socket) => {
     socket.on('end', () => {
       const [current] = connections.get(socket) ?? [];
-      // HTTP/1.0 knows no interim responses.
+      // HTTP/1.0 has no interim responses.
       if (current?.headersSent === true || current?.req.httpVersion === '1.0') socket.end();
       else probe(socket, FIRST_PROBE_MS);
     });
@@ -67,7 +67,7 @@ export function answerHalfClosed(server: Server, connections: Connections): void
   }
 }
 
-/** Answers a request that is no HTTP, or whose head did not come in time, and closes the connection at once. */
+/** Answers a request that is not HTTP, or whose head did not come in time, and closes the connection at once. */
 export function refuseMalformed(server: Server, connections: Connections): void {
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket: Socket) => {
     const hasBegun = [...(connections.get(socket) ?? [])].some(({ headersSent }) => headersSent);

@@ -39,6 +39,7 @@ export function decoded(inner: Exchange, encoding: keyof typeof DECODERS): Excha
       inner.abort();
       decoder.destroy();
     },
+    hasLeft: () => inner.hasLeft(),
   };
   decoder.on('data', (chunk: Buffer) => outer.listener.onData(chunk));
   decoder.on('end', () => outer.listener.onEnd());

@@ -33,8 +33,8 @@ export type FetchResult =
     }
   /** The body went over `maxBytes` and was thrown away. */
   | { readonly kind: 'too_large'; readonly status: number; readonly detail: string }
-  /** `failed`: no connection, or no whole HTTP response. */
-  | { readonly kind: 'timed_out' | 'aborted' | 'failed'; readonly detail: string };
+  /** `failed`: no connection, or no whole HTTP response. `exhausted`: no descriptor for a connection. */
+  | { readonly kind: 'timed_out' | 'aborted' | 'failed' | 'exhausted'; readonly detail: string };
 
 /** Sends a request and gathers its response. Never rejects. */
 export async function fetchBody(
@@ -81,10 +81,10 @@ function start(request: BodyRequest, http: HttpClient): BodyCall {
           resolve({ kind: 'too_large', status: head.status, detail });
         },
         onEnd: () => resolve({ kind: 'response', ...head, body: body.take() }),
-        onFailure({ stale, detail }) {
+        onFailure({ kind, stale, detail }) {
           // The other side had closed the kept connection before it saw the request.
           if (stale && !fresh) exchange = send(true);
-          else resolve({ kind: 'failed', detail });
+          else resolve({ kind: kind === 'exhausted' ? kind : 'failed', detail });
         },
       },
     );

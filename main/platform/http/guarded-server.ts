@@ -19,6 +19,9 @@ const HEAD_CHECKS_MS = 5000;
 /** A caller that has taken nothing of its response for so long is gone, or asleep. */
 const STALLED_MS = 600_000;
 
+/** Requests of one connection that wait for their answers; hardly a client sends a second one before the first answer. */
+const MAX_PIPELINED = 64;
+
 /** An HTTP server, not listening yet, whose callers cannot hold what others need (docs/limits.md#connections). */
 export function createGuardedServer(
   listener: RequestListener,
@@ -32,7 +35,12 @@ export function createGuardedServer(
       headersTimeout: HEAD_MS,
       connectionsCheckingInterval: HEAD_CHECKS_MS,
     },
-    listener,
+    (req, res) => {
+      const pipelined = connections.get(req.socket)?.size ?? 0;
+      // Their answers would have to come first, so there is none for this one.
+      if (pipelined >= MAX_PIPELINED) req.socket.destroy();
+      else listener(req, res);
+    },
   );
   const max = maxConnections();
   if (max !== null) server.maxConnections = max;

@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { REQUEST_TIMEOUT_STATUS, TIMED_OUT, transportFailure } from './failures.ts';
 import {
   createResponseParser,
   type ResponseParts,
@@ -9,11 +10,8 @@ import {
   type Exchange,
   type HttpRequest,
   KEEP_ALIVE_MS,
-  REQUEST_TIMEOUT_STATUS,
   type ResponseHeaders,
   type ResponseListener,
-  TIMED_OUT,
-  transportFailure,
 } from './types.ts';
 
 /** An origin and the connections to it. */
@@ -40,6 +38,7 @@ const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024);
 class PlainExchange implements Exchange, ResponseParts {
   listener: ResponseListener;
   readonly #connection: PlainConnection;
+  #hasLeft = false;
 
   constructor(listener: ResponseListener, connection: PlainConnection) {
     this.listener = listener;
@@ -67,6 +66,14 @@ class PlainExchange implements Exchange, ResponseParts {
 
   abort(): void {
     this.#connection.abort(this);
+  }
+
+  leave(): void {
+    this.#hasLeft = true;
+  }
+
+  hasLeft(): boolean {
+    return this.#hasLeft;
   }
 }
 
@@ -168,6 +175,8 @@ export class PlainConnection {
       this.#socket.write(body);
       this.#socket.uncork();
     }
+    if (this.#socket.connecting) this.#socket.once('connect', () => call.leave());
+    else call.leave();
   }
 
   readonly #onRead = (bytes: number): boolean => {

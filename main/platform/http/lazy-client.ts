@@ -1,3 +1,4 @@
+import { transportFailure } from './failures.ts';
 import type { Exchange, HttpClient, HttpRequest, ResponseListener } from './types.ts';
 
 /** A client that is loaded on its first request, to save its memory where it is not used. */
@@ -12,7 +13,9 @@ export function createLazyClient(load: () => Promise<HttpClient>): HttpClient {
       loaded = client;
       exchange.begin((listener) => client.send(request, listener));
     } catch (error) {
-      exchange.fail(error instanceof Error ? error.message : 'unknown');
+      // The next request loads it anew: there may have been no descriptor left for its files.
+      loading = null;
+      exchange.fail(error instanceof Error ? error : new Error('unknown'));
     }
   }
 
@@ -54,9 +57,10 @@ class WaitingExchange implements Exchange {
   }
 
   /** The client cannot be loaded. */
-  fail(detail: string): void {
+  fail(error: Error): void {
     if (this.#isAborted) return;
-    this.listener.onFailure({ kind: 'unreachable', detail, stale: false });
+    const { kind } = transportFailure(error, { headSeen: false, reused: false });
+    this.listener.onFailure({ kind, detail: error.message, stale: false });
   }
 
   pause(): void {
@@ -72,5 +76,9 @@ class WaitingExchange implements Exchange {
   abort(): void {
     this.#isAborted = true;
     this.#exchange?.abort();
+  }
+
+  hasLeft(): boolean {
+    return this.#exchange?.hasLeft() ?? false;
   }
 }

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { Agent, type buildConnector, Client, type Dispatcher, Pool } from 'undici';
+import { REQUEST_TIMEOUT_STATUS, TIMED_OUT, transportFailure } from './failures.ts';
 import {
   type Exchange,
   type HttpClient,
@@ -7,11 +8,8 @@ import {
   KEEP_ALIVE_MS,
   MAX_HEAD_BYTES,
   MAX_INTERIM_HEADS,
-  REQUEST_TIMEOUT_STATUS,
   type ResponseHeaders,
   type ResponseListener,
-  TIMED_OUT,
-  transportFailure,
 } from './types.ts';
 
 /** The client for `https:` origins, on undici's `dispatch`: `fetch` takes four times the CPU time. */
@@ -107,6 +105,7 @@ class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {
   #headSeen = false;
   #interimHeads = 0;
   #over = false;
+  #hasLeft = false;
 
   constructor(listener: ResponseListener) {
     this.listener = listener;
@@ -131,11 +130,16 @@ class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {
     else this.#controller.abort(new Error('aborted'));
   }
 
+  hasLeft(): boolean {
+    return this.#hasLeft;
+  }
+
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     this.#bytesReadBefore = this.client?.bytesRead() ?? 0;
     // Aborted while connecting: nothing may be written any more.
     if (this.#over) controller.abort(new Error('aborted'));
+    else this.#hasLeft = true;
   }
 
   onResponseStart(

@@ -1,7 +1,7 @@
 import { clamped, isNews, newsOf, NO_NEWS } from '../change-detection.ts';
 import { providerChange, type RegistryContext, write } from '../context.ts';
 import type { OpenEnrollments } from '../enrollment-tokens.ts';
-import { type Entry, entryOf, gatewayTokenOf } from '../provider-entry.ts';
+import { type TableEntry, entryOf, gatewayTokenOf } from '../provider-entry.ts';
 import type { PoolChanges, PoolProvider } from '../store/postgres/protocol.ts';
 import type { StoredProvider } from '../store/store.ts';
 import type { VerifierNews } from '../verifier-port.ts';
@@ -79,7 +79,7 @@ function absorb(written: PoolProvider, parts: RegistryContext): void {
 
 /** Who wrote the heartbeat has noted the status that follows from it. */
 function hear(
-  entry: Entry,
+  entry: TableEntry,
   before: StoredProvider,
   ageMs: number,
   { table, clock }: RegistryContext,

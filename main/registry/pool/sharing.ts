@@ -1,7 +1,7 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { Lease, Pool } from '../store/postgres/pool-client.ts';
 import type { PoolChanges } from '../store/postgres/protocol.ts';
-import type { Change } from '../store/store.ts';
+import type { StoreChange } from '../store/store.ts';
 
 /** This registry as one of several on the same database. */
 export interface Sharing {
@@ -9,7 +9,7 @@ export interface Sharing {
   /** Whether this gateway is the one that notes silence and forgets machines. */
   holdsSweep(): boolean;
   /** What could not be written goes out once the database is back. */
-  noteUnwritten(changes: readonly Change[]): void;
+  noteUnwritten(changes: readonly StoreChange[]): void;
   /** Takes what other gateways have written. */
   begin(absorb: (changes: PoolChanges) => void, writeAgain: (id: string) => void): void;
   start(): void;

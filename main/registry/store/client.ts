@@ -1,12 +1,13 @@
 import type { Worker } from 'node:worker_threads';
+import { nameOf } from '../../platform/errors.ts';
 import type { Log } from '../../platform/log.ts';
-import type { Opening, StoreReply, StoreRequest } from './protocol.ts';
+import type { StoreOpening, StoreReply, StoreRequest } from './protocol.ts';
 import type { Store, StoredEvent, WriteResult } from './store.ts';
 
 /** This thread's side of the connection to the database thread. */
 export interface StoreClient {
   /** A thread that ended before it could report is `failed`. */
-  readonly opening: Promise<Opening>;
+  readonly opening: Promise<StoreOpening>;
   readonly store: Store;
 }
 
@@ -18,7 +19,7 @@ const ENDED =
 export function createStoreClient(worker: Worker, log: Log): StoreClient {
   const writes = new Map<number, (result: WriteResult) => void>();
   const reads = new Map<number, (events: readonly StoredEvent[]) => void>();
-  const opening = Promise.withResolvers<Opening>();
+  const opening = Promise.withResolvers<StoreOpening>();
   const exited = Promise.withResolvers<void>();
   const note = createWriteNotes(log);
   let lastId = 0;
@@ -105,8 +106,4 @@ function take<T>(waiting: Map<number, T>, id: number): T | undefined {
   const found = waiting.get(id);
   waiting.delete(id);
   return found;
-}
-
-function nameOf(error: unknown): string {
-  return error instanceof Error ? error.name : 'unknown';
 }

@@ -11,7 +11,13 @@ import { dirname } from 'node:path';
 import SqliteDatabase, { type Database } from 'better-sqlite3';
 import { asideName } from '../../platform/files.ts';
 import { COUNT_SUFFIX, notedCount } from './enrolled-count.ts';
-import { explain, type Failure, failureOf, unusableReason, type UnusableReason } from './errors.ts';
+import {
+  explain,
+  type StoreFailure,
+  failureOf,
+  unusableReason,
+  type UnusableReason,
+} from './errors.ts';
 import { type Loaded, loadState } from './queries.ts';
 
 type OpenedDatabase =
@@ -24,7 +30,7 @@ type OpenedDatabase =
     }
   | { readonly kind: 'unusable'; readonly reason: UnusableReason; readonly message: string };
 
-type Attempt = OpenedDatabase | { readonly kind: 'damaged'; readonly failure: Failure };
+type Attempt = OpenedDatabase | { readonly kind: 'damaged'; readonly failure: StoreFailure };
 
 /** Another program holds a lock for moments or for long: waiting longer gains nothing. */
 const BUSY_MS = 500;
@@ -97,14 +103,14 @@ function ready(db: Database, path: string, nowMs: number): Attempt {
  * SQLite would take a file of no bytes for a new database and delete the log beside it. Every database of ours has
  * its schema before it has a log.
  */
-function emptiedFailure(path: string): Failure | null {
+function emptiedFailure(path: string): StoreFailure | null {
   if (sizeOf(path) > 0) return null;
   const noted = notedCount(path) ?? 0;
   if (noted > 0) return lossOf(noted);
   return sizeOf(`${path}-wal`) > 0 ? { kind: 'damaged', code: 'emptied' } : null;
 }
 
-const lossOf = (noted: number): Failure => ({
+const lossOf = (noted: number): StoreFailure => ({
   kind: 'damaged',
   code: `emptied; machines in it: ${noted}`,
 });
@@ -123,7 +129,7 @@ function newerSchema(path: string, version: number): OpenedDatabase {
   };
 }
 
-function unusable(failure: Failure, path: string): OpenedDatabase {
+function unusable(failure: StoreFailure, path: string): OpenedDatabase {
   return { kind: 'unusable', reason: unusableReason(failure), message: explain(failure, path) };
 }
 

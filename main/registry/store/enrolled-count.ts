@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { readTextFile, replaceFile } from '../../platform/files.ts';
-import type { Change } from './store.ts';
+import type { StoreChange } from './store.ts';
 
 /** Of the note beside the database. */
 export const COUNT_SUFFIX = '.machines';
@@ -11,7 +11,7 @@ export const COUNT_SUFFIX = '.machines';
  */
 export interface EnrolledCount {
   /** Runs `write`, which commits `changes` or throws. */
-  around(changes: Iterable<Change>, write: () => void): void;
+  around(changes: Iterable<StoreChange>, write: () => void): void;
 }
 
 /** `ids` are those of the machines in the database. */
@@ -58,7 +58,7 @@ export function createEnrolledCount(databasePath: string, ids: Iterable<string>)
   };
 }
 
-function heldAfter(changes: Iterable<Change>): ReadonlyMap<string, boolean> {
+function heldAfter(changes: Iterable<StoreChange>): ReadonlyMap<string, boolean> {
   const isHeld = new Map<string, boolean>();
   for (const change of changes) {
     if (change.kind === 'provider') isHeld.set(change.provider.id, true);

@@ -1,3 +1,4 @@
+import { codeOf } from '../../platform/errors.ts';
 export type UnusableReason = 'locked' | 'read_only' | 'newer_schema' | 'full' | 'failed';
 
 /**
@@ -30,23 +31,18 @@ const KINDS: Readonly<Record<string, FailureKind>> = {
 };
 
 /** Holds nothing of the data that was written, so that it may be shown and logged. */
-export interface Failure {
+export interface StoreFailure {
   readonly kind: FailureKind;
   readonly code: string;
 }
 
 /** Only the code of an error is read: a message may quote the data that was written. */
-export function failureOf(error: unknown): Failure {
+export function failureOf(error: unknown): StoreFailure {
   const code = codeOf(error);
-  if (code === null)
+  if (code === null || !/^[A-Z0-9_]{1,40}$/.test(code))
     return { kind: error instanceof Error ? 'refused' : 'failed', code: 'unknown' };
   const primary = /^SQLITE_[A-Z]+/.exec(code)?.[0] ?? code;
   return { kind: KINDS[primary] ?? 'failed', code };
-}
-
-function codeOf(error: unknown): string | null {
-  if (!(error instanceof Error) || !('code' in error)) return null;
-  return typeof error.code === 'string' && /^[A-Z0-9_]{1,40}$/.test(error.code) ? error.code : null;
 }
 
 const FIXES: Readonly<Record<FailureKind, string>> = {
@@ -63,10 +59,10 @@ const FIXES: Readonly<Record<FailureKind, string>> = {
 };
 
 /** What happened and what to do, for people. */
-export function explain({ kind, code }: Failure, path: string): string {
+export function explain({ kind, code }: StoreFailure, path: string): string {
   return `The registry's database ${path} ${FIXES[kind]} (${code}).`;
 }
 
-export function unusableReason({ kind }: Failure): UnusableReason {
+export function unusableReason({ kind }: StoreFailure): UnusableReason {
   return kind === 'locked' || kind === 'read_only' || kind === 'full' ? kind : 'failed';
 }

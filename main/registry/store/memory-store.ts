@@ -1,5 +1,5 @@
 import {
-  type Change,
+  type StoreChange,
   EVENTS_KEPT,
   type Store,
   type StoredEvent,
@@ -14,7 +14,7 @@ import {
 export function createMemoryStore(reason: string): Store {
   const histories = new Map<string, StoredEvent[]>();
 
-  function apply(change: Change): void {
+  function apply(change: StoreChange): void {
     if (change.kind === 'provider' && !histories.has(change.provider.id))
       histories.set(change.provider.id, []);
     if (change.kind === 'provider_removed') histories.delete(change.id);
@@ -37,7 +37,7 @@ export function createMemoryStore(reason: string): Store {
 }
 
 /** A token that is created or used up: other machines join with it. */
-function isOfEnrollment({ kind }: Change): boolean {
+function isOfEnrollment({ kind }: StoreChange): boolean {
   return kind === 'enrollment' || kind === 'enrollment_removed';
 }
 

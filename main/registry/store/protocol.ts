@@ -1,5 +1,5 @@
 import type { UnusableReason } from './errors.ts';
-import type { Change, StoredEvent, StoredState, WriteResult } from './store.ts';
+import type { StoreChange, StoredEvent, StoredState, WriteResult } from './store.ts';
 
 /*
  * Messages between the registry's thread and the database thread. They keep their order, so a read sees
@@ -15,7 +15,7 @@ export interface StoreWorkerData {
 export interface WriteRequest {
   readonly kind: 'write';
   readonly id: number;
-  readonly changes: readonly Change[];
+  readonly changes: readonly StoreChange[];
 }
 
 export interface EventsRequest {
@@ -44,7 +44,7 @@ export interface Unreadable {
   readonly problem: string;
 }
 
-export type Opening =
+export type StoreOpening =
   | {
       readonly kind: 'open';
       readonly state: StoredState;
@@ -55,7 +55,7 @@ export type Opening =
   | { readonly kind: 'unusable'; readonly reason: UnusableReason; readonly message: string };
 
 export type StoreReply =
-  | { readonly kind: 'opening'; readonly opening: Opening }
+  | { readonly kind: 'opening'; readonly opening: StoreOpening }
   | { readonly kind: 'settled'; readonly writes: readonly SettledWrite[] }
   | {
       readonly kind: 'events';

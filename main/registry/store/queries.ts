@@ -13,7 +13,7 @@ import {
   providerRowSchema,
 } from './rows.ts';
 import {
-  type Change,
+  type StoreChange,
   EVENTS_KEPT,
   type StoredEnrollment,
   type StoredEvent,
@@ -76,7 +76,7 @@ function settled(requests: readonly WriteRequest[], result: WriteResult): Settle
 }
 
 /** Applies one change within the open transaction. */
-function createApply(db: Database): (change: Change) => void {
+function createApply(db: Database): (change: StoreChange) => void {
   // Not REPLACE, which deletes the row first and its events with it.
   const putProvider = db.prepare(
     `INSERT INTO providers VALUES (:id, :public_key, :token_salt, :enrolled_at, :sequence,
@@ -106,6 +106,8 @@ function createApply(db: Database): (change: Change) => void {
     'INSERT INTO documents VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET json = excluded.json',
   );
 
+  const dropDocument = db.prepare('DELETE FROM documents WHERE name = ?');
+
   return (change) => {
     switch (change.kind) {
       case 'provider':
@@ -126,6 +128,9 @@ function createApply(db: Database): (change: Change) => void {
         return;
       case 'document':
         putDocument.run(change.name, change.json);
+        return;
+      case 'document_removed':
+        dropDocument.run(change.name);
     }
   };
 }

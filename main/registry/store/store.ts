@@ -81,7 +81,7 @@ export type ProviderPart = 'enrolled' | 'heartbeat' | 'verification';
 export const EVENTS_KEPT = 50;
 
 /** The changes of one `write` are applied together or not at all. */
-export type Change =
+export type StoreChange =
   /** `part` is what has changed; a database that is shared keeps the rest as others wrote it. */
   | { readonly kind: 'provider'; readonly provider: StoredProvider; readonly part?: ProviderPart }
   | { readonly kind: 'provider_removed'; readonly id: string }
@@ -90,7 +90,8 @@ export type Change =
   | { readonly kind: 'enrollment_removed'; readonly digest: string; readonly isUsed?: true }
   | { readonly kind: 'event'; readonly event: StoredEvent }
   /** A small JSON document, such as the time at which the registry was last alive. */
-  | { readonly kind: 'document'; readonly name: string; readonly json: string };
+  | { readonly kind: 'document'; readonly name: string; readonly json: string }
+  | { readonly kind: 'document_removed'; readonly name: string };
 
 export interface StoredState {
   readonly providers: readonly StoredProvider[];
@@ -104,7 +105,7 @@ export interface StoredState {
  */
 export interface Store {
   /** Resolves once all changes are on disk; changes that arrive meanwhile share the next transaction. */
-  write(changes: readonly Change[]): Promise<WriteResult>;
+  write(changes: readonly StoreChange[]): Promise<WriteResult>;
   /** Newest first. */
   events(providerId: string, limit: number): Promise<readonly StoredEvent[]>;
   /** Writes what is queued and closes the file. */

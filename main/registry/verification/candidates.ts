@@ -2,7 +2,7 @@ import type { AgentRecord } from '#shared/provider.ts';
 import { visible } from '#shared/visible.ts';
 import { canonicalIp } from '../../platform/network-guard.ts';
 
-export type Candidate =
+export type AddressCandidate =
   | {
       readonly kind: 'usable';
       readonly source: CandidateSource;
@@ -35,7 +35,7 @@ export interface CandidateFacts {
 export function candidatesOf(
   { record, lastHeartbeatIp }: CandidateFacts,
   hostPort: number,
-): readonly Candidate[] {
+): readonly AddressCandidate[] {
   const { hostname, tailnet_hostname: tailnetHostname } = record.host;
   const all = [
     fromUrl(record.agent_url.trim()),
@@ -48,7 +48,7 @@ export function candidatesOf(
   );
 }
 
-function fromUrl(text: string): Candidate | null {
+function fromUrl(text: string): AddressCandidate | null {
   if (text === '') return null;
   const source = 'agent_url';
   const url = URL.parse(text);
@@ -69,7 +69,7 @@ function fromName(
   source: 'tailnet' | 'hostname',
   text: string,
   hostPort: number,
-): Candidate | null {
+): AddressCandidate | null {
   // Tailnet names are often written with a trailing dot.
   const name = text.trim().replace(/\.$/, '');
   if (name === '') return null;
@@ -78,7 +78,7 @@ function fromName(
   return { kind: 'usable', source, origin: url.origin };
 }
 
-function fromIp(text: string, hostPort: number): Candidate | null {
+function fromIp(text: string, hostPort: number): AddressCandidate | null {
   const ip = canonicalIp(text);
   if (ip === null) return null;
   const host = ip.includes(':') ? `[${ip}]` : ip;

@@ -38,7 +38,7 @@ const LOADING = /\b(loading|starting|warming)\b/i;
 
 /** Judges the answer to `GET /health?nonce=`: the signature before the content. */
 export function judgeHealth(answer: PinnedResult, expected: ExpectedIdentity): Judgement {
-  if (answer.kind !== 'response') return failure(unansweredWords(answer));
+  if (answer.kind !== 'response') return unanswered(answer);
   const json = parseJson(answer.body.toString('utf8'));
   const health = healthSchema.safeParse(json).data;
   // A 503 may be the agent's own "not ready"; without its signature it could be anybody's.
@@ -55,7 +55,7 @@ export function judgeHealth(answer: PinnedResult, expected: ExpectedIdentity): J
 
 export function judgeInference(answer: PinnedResult): Judgement {
   if (answer.kind === 'timeout') return { result: 'timeout', error: answer.error };
-  if (answer.kind !== 'response') return failure(unansweredWords(answer));
+  if (answer.kind !== 'response') return unanswered(answer);
   const json = parseJson(answer.body.toString('utf8'));
   if (answer.status !== 200) return notReady(answer, json) ?? failure(engineWords(answer));
   if (json === undefined) return failure('not JSON');
@@ -63,7 +63,7 @@ export function judgeInference(answer: PinnedResult): Judgement {
 }
 
 export function judgeModels(answer: PinnedResult, model: string): Judgement {
-  if (answer.kind !== 'response') return failure(unansweredWords(answer));
+  if (answer.kind !== 'response') return unanswered(answer);
   const json = parseJson(answer.body.toString('utf8'));
   if (answer.status !== 200) return notReady(answer, json) ?? failure(engineWords(answer));
   if (json === undefined) return failure('not JSON');
@@ -115,9 +115,22 @@ function notReady({ status }: Answered, json: unknown): Judgement | null {
   return { result: 'loading', error: 'the engine is loading a model (HTTP 503)' };
 }
 
-function unansweredWords(answer: Exclude<PinnedResult, Answered>): string {
-  return answer.kind === 'aborted' ? 'the run was out of time' : answer.error;
+function unanswered(answer: Exclude<PinnedResult, Answered>): Judgement {
+  switch (answer.kind) {
+    case 'exhausted':
+      return NOT_ASKED;
+    case 'aborted':
+      return failure('the run was out of time');
+    default:
+      return failure(answer.error);
+  }
 }
+
+/** Says nothing of the machine: it is asked again soon. */
+export const NOT_ASKED: Judgement = {
+  result: 'busy',
+  error: 'this gateway had no file descriptor left to ask it',
+};
 
 function statusWords({ status, headers }: Answered): string {
   if (status === 401 && headers['x-gateway-agent'] === 'unauthorized') {
@@ -139,7 +152,7 @@ function listed(ids: readonly string[]): string {
 }
 
 /** The result of a check, as far as it decides on the provider. */
-export type Result =
+export type CheckResult =
   | 'passed'
   | 'failed'
   /** The check did not run. */
@@ -152,13 +165,13 @@ export type Result =
   | 'model_mismatch'
   /** The engine reports that it is loading a model. */
   | 'loading'
-  /** The agent is full, paused or draining. */
+  /** The agent is full, paused or draining, or this gateway could not ask it. */
   | 'busy'
   /** The test inference was not answered in time. */
   | 'timeout';
 
 /** An address that was proved to be the provider's. */
-export interface Reached {
+export interface ProvedAddress {
   readonly source: CandidateSource;
   readonly latencyMs: number;
   /** Where routing would reach it, as in `http://192.168.1.20:3001`. */
@@ -168,9 +181,9 @@ export interface Reached {
 /** One entry of a run: what is shown, and what it decides. */
 export interface Finding {
   readonly check: Check & { readonly name: CheckName };
-  readonly result: Result;
+  readonly result: CheckResult;
   /** Null where the entry concerns no address, or an unproved one. */
-  readonly reached: Reached | null;
+  readonly reached: ProvedAddress | null;
   /** Taken over from an earlier run. */
   readonly carried: boolean;
   /** The `owned_by` of the model that was looked for. */
@@ -179,14 +192,14 @@ export interface Finding {
 
 /** `error` is for people, and empty where the check passed. */
 export interface Judgement {
-  readonly result: Result;
+  readonly result: CheckResult;
   readonly error: string;
 }
 
 interface Circumstances {
   readonly latencyMs?: number;
   readonly detail?: string;
-  readonly reached?: Reached;
+  readonly reached?: ProvedAddress;
   readonly ownedBy?: string;
 }
 

@@ -11,7 +11,7 @@ import {
 } from '../../platform/network-guard.ts';
 import { type PinnedResult, sendPinned } from '../../platform/pinned-request.ts';
 import type { VerificationSubject } from '../verifier-port.ts';
-import type { Candidate } from './candidates.ts';
+import type { AddressCandidate } from './candidates.ts';
 import {
   failure,
   type Finding,
@@ -21,9 +21,10 @@ import {
   type Judgement,
   judgeModels,
   MISSING,
+  NOT_ASKED,
   ownerOf,
   PASSED,
-  type Reached,
+  type ProvedAddress,
   reportsNoModel,
 } from './judgements.ts';
 
@@ -43,7 +44,7 @@ export interface Probing {
 export interface Proved {
   readonly origin: string;
   readonly to: CheckedUrl;
-  readonly reached: Reached;
+  readonly reached: ProvedAddress;
   /** A test inference would load a model that nobody asked for. */
   readonly isUnloaded: boolean;
 }
@@ -60,19 +61,24 @@ const GET_TIMEOUT_MS = 5000;
 const INFERENCE_TIMEOUT_MS = 10_000;
 
 /** Checks that a candidate is the provider and well, before it is shown the token; its name is resolved here only. */
-export async function probeHealth(candidate: Candidate, probing: Probing): Promise<HealthProbe> {
+export async function probeHealth(
+  candidate: AddressCandidate,
+  probing: Probing,
+): Promise<HealthProbe> {
   const { subject, key, policy, clock, signal } = probing;
   const detail = healthDetail(candidate);
-  const refuse = (error: string): HealthProbe => ({
-    finding: findingOf(CHECKS.health, failure(error), { detail }),
+  const judged = (judgement: Judgement): HealthProbe => ({
+    finding: findingOf(CHECKS.health, judgement, { detail }),
     proved: null,
   });
+  const refuse = (error: string) => judged(failure(error));
   if (candidate.kind === 'unusable') return refuse(candidate.error);
   const { origin, source } = candidate;
   const resolving = resolveChecked(new URL(origin), policy, probing.lookup);
   const resolved = await withTimeout(resolving, { clock, ms: GET_TIMEOUT_MS, signal });
   if (resolved.kind !== 'settled')
     return refuse(`the name was not resolved in ${GET_TIMEOUT_MS / 1000} s`);
+  if (resolved.value.kind === 'exhausted') return judged(NOT_ASKED);
   if (resolved.value.kind === 'refused') return refuse(resolved.value.error);
   const to = resolved.value.checked;
   const nonce = probing.newNonce();
@@ -92,7 +98,7 @@ export async function probeHealth(candidate: Candidate, probing: Probing): Promi
 }
 
 /** For a provider whose stored key is malformed. */
-export function healthWithoutKey(candidate: Candidate): Finding {
+export function healthWithoutKey(candidate: AddressCandidate): Finding {
   const error = 'the key that was enrolled cannot be used; enrol the machine again';
   return findingOf(CHECKS.health, failure(error), { detail: healthDetail(candidate) });
 }
@@ -100,7 +106,7 @@ export function healthWithoutKey(candidate: Candidate): Finding {
 /** For a provider that reported no address. */
 export const NO_CANDIDATE = findingOf(CHECKS.health, failure('no address is known'));
 
-function healthDetail({ origin, source }: Candidate): string {
+function healthDetail({ origin, source }: AddressCandidate): string {
   return origin === null ? source : `GET ${origin}/health`;
 }
 

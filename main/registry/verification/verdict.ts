@@ -1,8 +1,8 @@
 import { CHECK_NAMES, type CheckName, CHECKS } from '#shared/provider.ts';
 import type { StoredVerification } from '../store/store.ts';
-import type { Finding, Reached, Result } from './judgements.ts';
+import type { Finding, ProvedAddress, CheckResult } from './judgements.ts';
 
-export type Outcome =
+export type RunOutcome =
   | { readonly kind: 'verified'; readonly address: string }
   /** All checks passed but the test inference, which was left out to spare the GPU. */
   | { readonly kind: 'untested'; readonly address: string }
@@ -23,10 +23,10 @@ export function passedNames(findings: readonly Finding[]): ReadonlySet<CheckName
  * `firstInference`: no test inference was made before, so that a time-out may mean that the model was being
  * loaded.
  */
-export function verdictOf(findings: readonly Finding[], firstInference: boolean): Outcome {
+export function verdictOf(findings: readonly Finding[], firstInference: boolean): RunOutcome {
   const passed = passedNames(findings);
   const failed = CHECK_NAMES.filter((name) => !passed.has(name));
-  const has = (result: Result) =>
+  const has = (result: CheckResult) =>
     findings.some((one) => one.result === result && failed.includes(one.check.name));
   const isSpared = failed.length > 0 && failed.every((name) => isSparedCheck(name, findings));
   const address = isSpared ? listedAddressOf(findings) : addressOf(findings);
@@ -41,7 +41,7 @@ export function verdictOf(findings: readonly Finding[], firstInference: boolean)
 }
 
 /** Results that a loading engine or a full machine explains. */
-const EXPLAINED: ReadonlySet<Result> = new Set([
+const EXPLAINED: ReadonlySet<CheckResult> = new Set([
   'loading',
   'busy',
   'timeout',
@@ -74,25 +74,25 @@ function listedAddressOf(findings: readonly Finding[]): string | null {
   return bestOf(passing(CHECKS.model, findings));
 }
 
-function passing(name: CheckName, findings: readonly Finding[]): readonly Reached[] {
+function passing(name: CheckName, findings: readonly Finding[]): readonly ProvedAddress[] {
   return findings.flatMap(({ check, reached }) =>
     check.name === name && check.passed && reached !== null ? [reached] : [],
   );
 }
 
 /** The agent URL, else the address with the lowest latency. */
-function bestOf(all: readonly Reached[]): string | null {
+function bestOf(all: readonly ProvedAddress[]): string | null {
   const [first, ...others] = all;
   if (first === undefined) return null;
   return others.reduce((best, one) => (isBetter(one, best) ? one : best), first).address;
 }
 
 const isAmong =
-  (others: readonly Reached[]) =>
-  ({ source }: Reached) =>
+  (others: readonly ProvedAddress[]) =>
+  ({ source }: ProvedAddress) =>
     others.some((other) => other.source === source);
 
-function isBetter(a: Reached, b: Reached): boolean {
+function isBetter(a: ProvedAddress, b: ProvedAddress): boolean {
   if (a.source === 'agent_url' || b.source === 'agent_url') return a.source === 'agent_url';
   return a.latencyMs < b.latencyMs;
 }
@@ -103,7 +103,7 @@ const FAILED_RUNS_ALLOWED = 2;
 /** The verification to store after a run. */
 export function settled(
   before: StoredVerification,
-  outcome: Outcome,
+  outcome: RunOutcome,
   { findings, wallMs }: { readonly findings: readonly Finding[]; readonly wallMs: number },
 ): StoredVerification {
   const checks = findings.map(({ check }) => check);
@@ -154,7 +154,7 @@ function ownerAmong(
 /** `none` where no test inference was made. */
 type InferenceEnding = 'passed' | 'failed' | 'none';
 
-/** Taken-over results do not count. */
+/** Results carried over from an earlier run do not count. */
 export function inferenceEnding(findings: readonly Finding[]): InferenceEnding {
   const tried = findings.filter(
     ({ check, result, carried }) =>

@@ -1,3 +1,4 @@
+import { nameOf } from '../../platform/errors.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Lease } from '../store/postgres/pool-client.ts';
 import type { VerificationSubject, VerifierPort, VerifierHost } from '../verifier-port.ts';
@@ -166,8 +167,7 @@ async function verifyOrBreak(
   try {
     return await verifyOnce(order, edges);
   } catch (error) {
-    const name = error instanceof Error ? error.name : 'unknown';
-    log('error', 'verification_broken', { provider: id, error: name });
+    log('error', 'verification_broken', { provider: id, error: nameOf(error) });
     host.verifying(id, false);
     // A run that broke off may have made its test inference.
     return { deferred: false, inference: 'failed', leftOut: false };

@@ -1,59 +1,70 @@
-import { useCallback, useState } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import type { Access } from '../../api/access.ts';
 import { formatDuration } from '../../text/format.ts';
 import { CodeLine } from '../../ui/code-line.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
+import { Fact } from '../../ui/fact.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { Browsers } from './browsers.tsx';
 import { sshLine } from './ssh-line.ts';
+import { t } from '../../text/t.ts';
 
 interface AboutProps {
   readonly access: Access;
   readonly baseUrl: string;
   readonly isLost: boolean;
+  /** The section that the address names; the tray's menu names this one. */
+  readonly opened: string | null;
 }
 
 /** Standing access, and what an owner looks up when something is wrong. */
-export function About({ access, baseUrl, isLost }: AboutProps) {
+export function About({ access, baseUrl, isLost, opened }: AboutProps) {
+  const top = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (opened === 'about') top.current?.scrollIntoView();
+  }, [opened]);
   const about = useReading(access.about, null, null, { longestMs: READ_AGAIN_MS });
   const tunnel = sshLine(location.href, baseUrl);
   return (
-    <section className="panel about" aria-labelledby="about-title">
-      <h2 id="about-title">About and access</h2>
+    <section className="panel about" aria-labelledby="about-title" ref={top}>
+      <h2 id="about-title">{t.about.title}</h2>
       {about.value !== null && (
         <dl className="facts">
-          <Fact label="Version" value={about.value.version} />
-          <Fact label="Running for" value={formatDuration(about.value.uptimeSeconds * 1000)} />
-          <Fact label="Runs on" value={`${about.value.platform}, Node ${about.value.node}`} />
-          <Fact label="Data directory" value={about.value.dataDirectory} />
+          <Fact label={t.about.version} value={about.value.version} />
+          <Fact label={t.about.uptime} value={formatDuration(about.value.uptimeSeconds * 1000)} />
+          <Fact
+            label={t.about.platform}
+            value={t.about.platformOf(about.value.platform, about.value.node)}
+          />
+          <Fact label={t.about.dataDirectory} value={about.value.dataDirectory} />
         </dl>
       )}
       <Browsers access={access} isLost={isLost} />
-      <h3>From another computer, through SSH</h3>
-      <p className="quiet">Keep this running there, then open {tunnel.url}.</p>
-      <CodeLine text={tunnel.line} what="SSH command" />
+      <h3>{t.about.ssh.title}</h3>
+      <p className="quiet">{t.about.ssh.text(tunnel.url)}</p>
+      <CodeLine text={tunnel.line} what={t.about.ssh.what} />
       <Log access={access} isLost={isLost} />
     </section>
   );
 }
 
 const READ_AGAIN_MS = 60_000;
+const { log } = t.about;
 
-function Log({ access, isLost }: Omit<AboutProps, 'baseUrl'>) {
+function Log({ access, isLost }: Pick<AboutProps, 'access' | 'isLost'>) {
   const [lines, setLines] = useState<readonly string[] | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const show = useCallback(async () => {
     const answer = await access.logs();
     setLines(answer.ok ? answer.value : null);
-    const none = 'The log goes to the console, the journal or the container, not to a file.';
-    setProblem(answer.ok ? (answer.value === null ? none : null) : answer.refusal.message);
+    setProblem(answer.ok ? (answer.value === null ? log.none : null) : answer.refusal.message);
   }, [access]);
   return (
     <>
-      <h3>Log</h3>
+      <h3>{log.title}</h3>
       <p className="about-actions">
         <button type="button" className="button" disabled={isLost} onClick={() => void show()}>
-          {lines === null ? 'Show the log' : 'Read again'}
+          {lines === null ? log.show : log.again}
         </button>
         <button
           type="button"
@@ -61,9 +72,9 @@ function Log({ access, isLost }: Omit<AboutProps, 'baseUrl'>) {
           disabled={isLost}
           onClick={() => void download(access)}
         >
-          Download diagnostics
+          {log.download}
         </button>
-        <span className="quiet">Status, masked settings, machines and log, as JSON.</span>
+        <span className="quiet">{log.downloadHint}</span>
       </p>
       <ErrorText text={problem} />
       {lines !== null && (
@@ -72,8 +83,8 @@ function Log({ access, isLost }: Omit<AboutProps, 'baseUrl'>) {
           readOnly
           rows={16}
           wrap="off"
-          aria-label="End of the log"
-          value={lines.join('\n') || 'The log is empty.'}
+          aria-label={log.label}
+          value={lines.join('\n') || log.empty}
         />
       )}
     </>
@@ -87,13 +98,4 @@ async function download(access: Access): Promise<void> {
   link.download = `switchyard-diagnostics-${new Date().toISOString().slice(0, 10)}.json`;
   link.click();
   URL.revokeObjectURL(link.href);
-}
-
-function Fact({ label, value }: { readonly label: string; readonly value: string }) {
-  return (
-    <div>
-      <dt>{label}</dt>
-      <dd>{value}</dd>
-    </div>
-  );
 }

@@ -1,13 +1,17 @@
+import { t } from '../../text/t.ts';
+
+const words = t.about.browsers;
+
 /** `Firefox on Linux`: enough for an owner to tell browsers apart. */
 export function browserName(userAgent: string): string {
   const find = (names: readonly (readonly [pattern: RegExp, name: string])[], other: string) =>
     names.find(([pattern]) => pattern.test(userAgent))?.[1] ?? other;
-  return `${find(BROWSERS, 'Browser')} on ${find(SYSTEMS, 'another system')}`;
+  return words.name(find(BROWSERS, words.otherBrowser), find(SYSTEMS, words.otherSystem));
 }
 
 /** Most name others as well, so the order decides. */
 const BROWSERS = [
-  [/Electron\//, 'Desktop app'],
+  [/Electron\//, words.desktop],
   [/Edg\//, 'Edge'],
   [/OPR\//, 'Opera'],
   [/Firefox\//, 'Firefox'],

@@ -4,11 +4,14 @@ import { formatMoment } from '../../text/format.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { browserName } from './browser-name.ts';
+import { t } from '../../text/t.ts';
 
 interface BrowsersProps {
   readonly access: Access;
   readonly isLost: boolean;
 }
+
+const words = t.about.browsers;
 
 /** Browsers that keep control over restarts; each can be forgotten. */
 export function Browsers({ access, isLost }: BrowsersProps) {
@@ -24,19 +27,18 @@ export function Browsers({ access, isLost }: BrowsersProps) {
   const [now] = useState(() => Date.now());
   return (
     <>
-      <h3>Remembered browsers</h3>
-      <p className="quiet">
-        They keep control when Switchyard or the browser restarts, until they are forgotten here or
-        unused for 90 days.
-      </p>
+      <h3>{words.title}</h3>
+      <p className="quiet">{words.text}</p>
       <ul className="browsers">
         {reading.value?.map((browser) => (
           <li key={browser.id}>
             <span>
               {browser.name}{' '}
               <span className="quiet">
-                since {formatMoment(browser.createdAt, now)}, used{' '}
-                {formatMoment(browser.seenAt, now)}
+                {words.used(
+                  formatMoment(browser.createdAt, now),
+                  formatMoment(browser.seenAt, now),
+                )}
               </span>
             </span>
             <button
@@ -45,13 +47,13 @@ export function Browsers({ access, isLost }: BrowsersProps) {
               disabled={isLost}
               onClick={() => void forget(browser)}
             >
-              Forget<span className="unseen"> {browser.name}</span>
+              {words.forget(browser.name)}
             </button>
           </li>
         ))}
       </ul>
       <button type="button" className="button" disabled={isLost} onClick={() => void remember()}>
-        Remember this browser
+        {words.remember}
       </button>
       <ErrorText text={problem} />
     </>

@@ -6,6 +6,7 @@ import { labelsOf } from '../requests/attempt-names.ts';
 import { Composer } from './composer.tsx';
 import { TurnView } from './turn-view.tsx';
 import type { Chatting } from './use-chatting.ts';
+import { t } from '../../text/t.ts';
 
 interface ChatProps {
   readonly data: LiveData;
@@ -32,11 +33,11 @@ export function Chat({ data, chatting, readModels }: ChatProps) {
   return (
     <section className="chat" aria-labelledby="chat-title">
       <header className="chat-head">
-        <h1 id="chat-title">Chat</h1>
+        <h1 id="chat-title">{t.chat.title}</h1>
         <label>
-          <span>Model</span>
+          <span>{t.chat.model}</span>
           <select value={model ?? ''} onChange={({ target }) => chatting.choose(target.value)}>
-            <option value="">Let the gateway choose</option>
+            <option value="">{t.chat.anyModel}</option>
             {model !== null && !models?.includes(model) && <option>{model}</option>}
             {models?.map((each) => (
               <option key={each}>{each}</option>
@@ -53,16 +54,11 @@ export function Chat({ data, chatting, readModels }: ChatProps) {
             input.current?.focus();
           }}
         >
-          New chat
+          {t.chat.fresh}
         </button>
       </header>
-      <div className="chat-log" role="log" aria-label="Conversation" aria-busy={isRunning}>
-        {turns.length === 0 && (
-          <p className="quiet chat-empty">
-            Each message is routed as a request of an app would be, and shows its route. Nothing is
-            stored: the chat ends with this page.
-          </p>
-        )}
+      <div className="chat-log" role="log" aria-label={t.chat.log} aria-busy={isRunning}>
+        {turns.length === 0 && <p className="quiet chat-empty">{t.chat.empty}</p>}
         {turns.map((turn) => (
           <TurnView key={turn.askedAt} {...{ turn, labels }} />
         ))}

@@ -1,4 +1,5 @@
 import { useEffect, type RefObject } from 'react';
+import { t } from '../../text/t.ts';
 
 interface ComposerProps {
   readonly input: RefObject<HTMLTextAreaElement | null>;
@@ -15,7 +16,7 @@ export function Composer({ input, draft, isRunning, onDraft, onSend, onStop }: C
   return (
     <form
       className="composer"
-      aria-label="Message"
+      aria-label={t.chat.message}
       onSubmit={(event) => {
         event.preventDefault();
         onSend();
@@ -25,8 +26,8 @@ export function Composer({ input, draft, isRunning, onDraft, onSend, onStop }: C
         ref={input}
         value={draft}
         rows={2}
-        aria-label="Message"
-        placeholder="Message"
+        aria-label={t.chat.message}
+        placeholder={t.chat.message}
         onChange={({ target }) => onDraft(target.value)}
         onKeyDown={(event) => {
           // While an input method composes, Enter chooses one of its suggestions.
@@ -37,14 +38,14 @@ export function Composer({ input, draft, isRunning, onDraft, onSend, onStop }: C
       />
       {isRunning ? (
         <button type="button" className="button" onClick={onStop}>
-          Stop
+          {t.chat.stop}
         </button>
       ) : (
         <button type="submit" className="button" data-primary disabled={draft.trim() === ''}>
-          Send
+          {t.chat.send}
         </button>
       )}
-      <p className="quiet">Enter sends, Shift+Enter starts a new line.</p>
+      <p className="quiet">{t.chat.keys}</p>
     </form>
   );
 }

@@ -1,8 +1,9 @@
 import { parseFallbackReason } from '../../text/fallback-reason.ts';
-import { formatCount, formatDuration, formatPlural } from '../../text/format.ts';
+import { formatDuration } from '../../text/format.ts';
 import { reasonText } from '../../text/reason-text.ts';
 import type { Labels } from '../requests/attempt-names.ts';
 import type { Turn } from './conversation.ts';
+import { t } from '../../text/t.ts';
 
 /** Below this an answer is over too soon for a rate. */
 const MIN_RATE_MS = 50;
@@ -13,9 +14,9 @@ export function routeText({ route }: Pick<Turn, 'route'>, labels: Labels): strin
   const name = (id: string): string => labels.get(id) ?? id;
   const passed = parseFallbackReason(route.fallbackReason)
     .filter(({ reason }) => reason !== 'not_configured')
-    .map(({ upstream, reason }) => `${name(upstream)} ${reasonText(reason)}`);
-  const served = route.upstream === null ? 'No upstream' : name(route.upstream);
-  return passed.length === 0 ? served : `${served}, after ${passed.join(', ')}`;
+    .map(({ upstream, reason }) => t.chat.passed(name(upstream), reasonText(reason)));
+  const served = route.upstream === null ? t.chat.noUpstream : name(route.upstream);
+  return passed.length === 0 ? served : t.chat.route(served, passed);
 }
 
 /** Model, tokens, speed and time to first token, as far as they are known. */
@@ -25,9 +26,9 @@ export function turnFacts(turn: Turn): readonly string[] {
     usage === null
       ? pieces === 0
         ? []
-        : [`≈ ${formatPlural(pieces, 'token')}`]
-      : [`${formatCount(usage.prompt)} + ${formatPlural(usage.completion, 'token')}`];
-  const first = firstAt === null ? [] : [`first token ${formatDuration(firstAt - askedAt)}`];
+        : [t.chat.aboutTokens(pieces)]
+      : [t.chat.tokens(usage.prompt, usage.completion)];
+  const first = firstAt === null ? [] : [t.chat.firstToken(formatDuration(firstAt - askedAt))];
   return [...(model === null ? [] : [model]), ...tokens, ...rateOf(turn, endedAt), ...first];
 }
 
@@ -36,6 +37,5 @@ function rateOf({ firstAt, usage, pieces }: Turn, endedAt: number | null): reado
   if (firstAt === null || endedAt === null || endedAt - firstAt < MIN_RATE_MS) return [];
   const count = (usage?.completion ?? pieces) - 1;
   if (count < 1) return [];
-  const rate = (1000 * count) / (endedAt - firstAt);
-  return [`${rate < 10 ? rate.toFixed(1) : Math.round(rate)} tokens/s`];
+  return [t.chat.rate((1000 * count) / (endedAt - firstAt))];
 }

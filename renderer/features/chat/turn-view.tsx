@@ -3,6 +3,7 @@ import type { Labels } from '../requests/attempt-names.ts';
 import { hashOf } from '../../route.ts';
 import { routeText, turnFacts } from './turn-text.ts';
 import type { Turn } from './conversation.ts';
+import { t } from '../../text/t.ts';
 
 interface TurnViewProps {
   readonly turn: Turn;
@@ -20,19 +21,19 @@ export const TurnView = memo(function TurnView({ turn, labels }: TurnViewProps) 
       <p className="turn-question">{question}</p>
       {reasoning !== '' && (
         <details className="turn-reasoning">
-          <summary>Reasoning</summary>
+          <summary>{t.chat.reasoning}</summary>
           <p>{reasoning}</p>
         </details>
       )}
       {text !== '' && <p className="turn-answer">{text}</p>}
-      {end === null && text === '' && <p className="quiet">Waiting for the first token…</p>}
+      {end === null && text === '' && <p className="quiet">{t.chat.waiting}</p>}
       {end?.kind === 'failed' && (
         <p className="error-text" role="alert">
           {end.message}
         </p>
       )}
-      {end?.kind === 'stopped' && <p className="quiet">Stopped.</p>}
-      {end?.kind === 'done' && text === '' && <p className="quiet">The answer is empty.</p>}
+      {end?.kind === 'stopped' && <p className="quiet">{t.chat.stopped}</p>}
+      {end?.kind === 'done' && text === '' && <p className="quiet">{t.chat.emptyAnswer}</p>}
       {by !== null && (
         <p className="turn-facts">
           <strong>{by}</strong>
@@ -41,7 +42,7 @@ export const TurnView = memo(function TurnView({ turn, labels }: TurnViewProps) 
           ))}
           {requestId !== null && (
             <a href={hashOf({ page: 'requests', filter: 'all', request: requestId })}>
-              Request {requestId}
+              {t.chat.request(requestId)}
             </a>
           )}
         </p>

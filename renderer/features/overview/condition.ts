@@ -1,5 +1,5 @@
 import type { Sighting } from '#shared/live.ts';
-import { CHECKS } from '#shared/provider.ts';
+import { CHECKS } from '#shared/checks.ts';
 import type { StatusReport, UpstreamReport, WarmupState } from '#shared/status.ts';
 
 export type Condition =

@@ -1,6 +1,7 @@
-import type { OutcomeCounts } from '#shared/live.ts';
+import { OUTCOMES, type OutcomeCounts } from '#shared/live.ts';
 import { hashOf } from '../../route.ts';
 import { formatCompact } from '../../text/format.ts';
+import { t } from '../../text/t.ts';
 
 interface CountersProps {
   readonly inFlight: number;
@@ -11,24 +12,20 @@ interface CountersProps {
   readonly outcomes: OutcomeCounts | null;
 }
 
-const ENDED = [
-  { outcome: 'first-choice', label: 'first choice' },
-  { outcome: 'fell-back', label: 'fell back' },
-  { outcome: 'failed', label: 'failed' },
-] as const;
+const labels = t.overview.counters;
 
 /** The figures of the whole gateway; each ended request is in one of the last three. */
 export function Counters({ inFlight, queued, requests, outcomes }: CountersProps) {
   return (
     <dl className="counters">
-      <Counter label="in flight" value={formatCompact(inFlight)} />
-      {queued > 0 && <Counter label="waiting" value={formatCompact(queued)} />}
-      <Counter label="requests" value={formatCompact(requests)} />
+      <Counter label={labels.inFlight} value={formatCompact(inFlight)} />
+      {queued > 0 && <Counter label={labels.waiting} value={formatCompact(queued)} />}
+      <Counter label={labels.requests} value={formatCompact(requests)} />
       {outcomes !== null &&
-        ENDED.map(({ outcome, label }) => (
+        OUTCOMES.map((outcome) => (
           <Counter
             key={outcome}
-            label={label}
+            label={labels[outcome]}
             value={formatCompact(outcomes.ended[outcome])}
             hash={hashOf({ page: 'requests', filter: outcome })}
           />

@@ -1,17 +1,8 @@
 import { DEMO_FAULTS, type DemoFault } from '#shared/live.ts';
 import type { Refusal } from '../../api/client.ts';
+import { t } from '../../text/t.ts';
 import { useWish } from '../../ui/use-wish.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
-
-const WORDS: Readonly<Record<DemoFault, string>> = {
-  none: 'healthy',
-  refuse: 'unreachable',
-  '429': '429 limit',
-  '500': '500 errors',
-  slow: 'slow start',
-  cut: 'drops stream',
-  stall: 'stalls',
-};
 
 interface FaultSwitchProps {
   readonly label: string;
@@ -26,7 +17,8 @@ export function FaultSwitch({ label, fault, disabled, onChange }: FaultSwitchPro
   return (
     <div className="fault">
       <label>
-        <span className="unseen">{label}: </span>Simulate
+        <span className="unseen">{t.overview.demo.of(label)}</span>
+        {t.overview.demo.simulate}
         <select
           value={shown}
           disabled={disabled}
@@ -38,7 +30,7 @@ export function FaultSwitch({ label, fault, disabled, onChange }: FaultSwitchPro
         >
           {DEMO_FAULTS.map((known) => (
             <option key={known} value={known}>
-              {WORDS[known]}
+              {t.overview.demo.faults[known]}
             </option>
           ))}
         </select>

@@ -7,13 +7,16 @@ import { Legend } from '../requests/legend.tsx';
 import { Line } from './upstream-track.tsx';
 import { RequestList } from '../requests/request-list.tsx';
 import { FirstRun } from '../setup/first-run.tsx';
+import { Today } from './today.tsx';
 import type { Agent } from '../../api/agent.ts';
 import type { Control } from '../../api/control.ts';
+import type { History } from '../../api/history.ts';
 import type { LiveData } from '../../api/live-data.ts';
 import type { SettingsState } from '../../api/window-state.ts';
 import { isBare, type Headline as HeadlineModel } from './status-summary-text.ts';
 import type { Line as LineModel } from './upstream-list.ts';
 import { hashOf } from '../../route.ts';
+import { t } from '../../text/t.ts';
 
 interface OverviewProps {
   readonly data: LiveData;
@@ -24,6 +27,7 @@ interface OverviewProps {
   readonly settings: SettingsState;
   readonly actions: Control;
   readonly agent: Agent;
+  readonly history: History;
   /** While details are open the list behind them stands still. */
   readonly isHeld: boolean;
   readonly onSelect: (row: RequestRow) => void;
@@ -55,19 +59,20 @@ export function Overview(props: OverviewProps) {
       </Headline>
       {leads && <FirstRun {...{ agent, revision, localUrl, control, actions }} />}
       <Line {...{ data, line, control, settings, actions, agent }} />
+      {!leads && <Today history={props.history} revision={totalRequests} />}
       {!leads && (
         <section className="panel" aria-labelledby="requests-title">
           <header className="panel-head">
-            <h2 id="requests-title">Latest requests</h2>
+            <h2 id="requests-title">{t.overview.latest}</h2>
             {data.requests.length > 0 && (
               <>
                 <Legend />
-                <a href={hashOf({ page: 'requests', filter: 'all' })}>All requests</a>
+                <a href={hashOf({ page: 'requests', filter: 'all' })}>{t.overview.all}</a>
               </>
             )}
           </header>
           {data.requests.length === 0 ? (
-            <FirstRequest data={data} />
+            <FirstRequest data={data} heading="h3" />
           ) : (
             <RequestList
               rows={data.requests}

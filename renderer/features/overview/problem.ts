@@ -1,8 +1,9 @@
-import { formatPlural } from '../../text/format.ts';
+import type { UpstreamReport } from '#shared/status.ts';
 import type { NoProviderCause } from './condition.ts';
 import type { Station } from './upstream-list.ts';
 import { reasonOf, reasonText } from '../../text/reason-text.ts';
 import { isLasting } from './upstream-status-text.ts';
+import { t } from '../../text/t.ts';
 
 /** Something that is broken, and what to do about it. */
 export interface Problem {
@@ -10,23 +11,27 @@ export interface Problem {
   readonly todo: string;
 }
 
+const words = t.overview.problems;
+
 /** Null when nothing is wrong. No ticking figures: a live region reads it aloud. */
 export function problemAt(station: Station): Problem | null {
   const { condition, report } = station;
   const { label, circuit } = report;
-  const error = circuit.lastError === null ? '' : ` (${reasonText(reasonOf(circuit.lastError))})`;
+  const because =
+    circuit.lastError === null ? '' : words.because(reasonText(reasonOf(circuit.lastError)));
   switch (condition.kind) {
     case 'cooling':
     case 'probe':
       return {
         what: isSlow(station)
-          ? `${label} was too slow ${formatPlural(circuit.consecutiveSlow, 'time')} in a row.`
-          : `${label} failed ${formatPlural(circuit.consecutiveFails, 'time')} in a row${error}.`,
+          ? words.slow(label, circuit.consecutiveSlow)
+          : words.failed(label, circuit.consecutiveFails, because),
         todo: repair(station),
       };
     case 'failing':
-      return { what: `${label} is failing${error}.`, todo: repair(station) };
+      return { what: words.failing(label, because), todo: repair(station) };
     case 'skipped':
+      if (condition.reason === 'budget') return budgetProblem(report);
       return isLasting(condition.reason) ? skipProblem(station, condition.reason) : null;
     case 'no-provider':
       return noProviderProblem(label, condition.cause);
@@ -34,35 +39,44 @@ export function problemAt(station: Station): Problem | null {
       return downProblem(station, condition.reason);
     case 'on-demand':
       return condition.warmup === 'failed'
-        ? {
-            what: `${label} could not be started.`,
-            todo: 'Check the endpoint at your GPU provider.',
-          }
+        ? { what: words.notStarted(label), todo: words.notStartedTodo }
         : null;
     default:
-      return null;
+      return nearBudget(report);
   }
+}
+
+/** The same share as the gateway's log. */
+const WARNED_SHARE = 0.8;
+
+function nearBudget(report: UpstreamReport): Problem | null {
+  const { label, budget } = report;
+  if (budget === undefined || budget.spent < WARNED_SHARE * budget.limit) return null;
+  const what = words.nearBudget(label, budget.period);
+  return { what, todo: raiseBudget(report) };
+}
+
+function budgetProblem(report: UpstreamReport): Problem {
+  const period = report.budget?.period ?? 'day';
+  const what = words.budgetSpent(report.label, period);
+  return { what, todo: raiseBudget(report) };
+}
+
+function raiseBudget({ id, budget }: UpstreamReport): string {
+  const name = `SWITCHYARD_${id.toUpperCase()}_BUDGET_${budget?.period.toUpperCase() ?? 'DAY'}`;
+  return words.raiseBudget(name);
 }
 
 function noProviderProblem(label: string, cause: NoProviderCause): Problem | null {
   switch (cause) {
     case 'silent':
-      return {
-        what: `${label} has no machine available: no heartbeat reaches this gateway.`,
-        todo: 'Check that the machines are on and can reach it.',
-      };
+      return { what: words.silent(label), todo: words.silentTodo };
     case 'engine':
-      return { what: `${label} has no running engine.`, todo: 'Start one of its engines.' };
+      return { what: words.engine(label), todo: words.engineTodo };
     case 'no-gpu':
-      return {
-        what: `${label} has an engine, but no GPU was found beside it.`,
-        todo: 'Use the engine directly, or see Providers for what was tried.',
-      };
+      return { what: words.noGpu(label), todo: words.noGpuTodo };
     case 'failed':
-      return {
-        what: `${label} has no machine available: verification failed.`,
-        todo: 'See Providers for the failed checks.',
-      };
+      return { what: words.unverified(label), todo: words.unverifiedTodo };
     case 'verifying':
       return null;
   }
@@ -71,10 +85,9 @@ function noProviderProblem(label: string, cause: NoProviderCause): Problem | nul
 function downProblem(station: Station, reason: string): Problem {
   const { label, baseUrl, id } = station.report;
   if (reason === 'credentials') return skipProblem(station, reason);
-  const place = baseUrl === null ? '' : ` at ${baseUrl}`;
-  const todo =
-    id === 'local' ? `Start its engine${place}, or correct the address.` : `Check it${place}.`;
-  return { what: `${label} does not answer (${reasonText(reason)}).`, todo };
+  const place = baseUrl === null ? '' : words.at(baseUrl);
+  const todo = id === 'local' ? words.startOrCorrect(place) : words.check(place);
+  return { what: words.down(label, reasonText(reason)), todo };
 }
 
 function isSlow({ report }: Station): boolean {
@@ -83,31 +96,25 @@ function isSlow({ report }: Station): boolean {
 
 function repair(station: Station): string {
   const { baseUrl, circuit, id } = station.report;
-  if (isSlow(station)) return 'Check what else is using it.';
-  const place = baseUrl === null ? '' : ` at ${baseUrl}`;
-  if (id !== 'local') return `Check its service${place}.`;
+  if (isSlow(station)) return words.checkUse;
+  const place = baseUrl === null ? '' : words.at(baseUrl);
+  if (id !== 'local') return words.checkService(place);
   return circuit.lastError !== null && reasonOf(circuit.lastError) === 'unreachable'
-    ? `Start its engine${place}.`
-    : `Check its engine${place}.`;
+    ? words.startEngine(place)
+    : words.checkEngine(place);
 }
 
 function skipProblem({ report }: Station, reason: string): Problem {
   const { label, id, model } = report;
-  const place = (name: string): string => `Settings, or SWITCHYARD_${id.toUpperCase()}_${name}`;
+  const place = (name: string): string => words.setting(`SWITCHYARD_${id.toUpperCase()}_${name}`);
   switch (reason) {
     case 'credentials':
-      return {
-        what: `${label} rejected the API key.`,
-        todo: `Set a new one: ${place('API_KEY')}.`,
-      };
+      return { what: words.key(label), todo: words.keyTodo(place('API_KEY')) };
     case 'quota':
-      return { what: `${label} is out of quota.`, todo: 'Top up the account.' };
+      return { what: words.quota(label), todo: words.quotaTodo };
     case 'model_not_found':
-      return {
-        what: `${label} does not have the model ${model || 'that was requested'}.`,
-        todo: `Change it: ${place('MODEL')}.`,
-      };
+      return { what: words.model(label, model), todo: words.modelTodo(place('MODEL')) };
     default:
-      return { what: `${label} is skipped: ${reasonText(reason)}.`, todo: '' };
+      return { what: words.skipped(label, reasonText(reason)), todo: '' };
   }
 }

@@ -6,6 +6,7 @@ import { useWish } from '../../ui/use-wish.ts';
 import type { Line } from './upstream-list.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { Switch } from '../../ui/switch.tsx';
+import { t } from '../../text/t.ts';
 
 interface LineRulesProps {
   readonly data: LiveData;
@@ -15,12 +16,14 @@ interface LineRulesProps {
   readonly actions: Pick<Control, 'saveSettings'>;
 }
 
+const words = t.overview.rules;
+
 /** The two switches that belong to the line as a whole. */
 export function LineRules({ data, line, control, settings, actions }: LineRulesProps) {
   const { forceZero } = data.status;
   const [first] = line.stations;
   const last = line.stations.at(-1);
-  const local = first?.report.label ?? 'Local';
+  const local = first?.report.label ?? '';
   const shared = { control, settings, actions };
   return (
     <div className="rules">
@@ -28,18 +31,16 @@ export function LineRules({ data, line, control, settings, actions }: LineRulesP
         {...shared}
         section="routing"
         setting="forceZero"
-        label="Never spend money (only local)"
+        label={words.forceZero}
         on={forceZero}
-        hint={
-          forceZero ? `Only ${local} is called.` : `If ${local} fails, paid upstreams may answer.`
-        }
+        hint={forceZero ? words.onlyLocal(local) : words.paidMayAnswer(local)}
       />
       {last && last.condition.kind !== 'missing' && (
         <Rule
           {...shared}
           section="ondemand"
           setting="warmup"
-          label="Warm up on demand when local fails"
+          label={words.warmUp}
           on={data.app.warmupEnabled}
           hint={warmupHint(last.report.label, forceZero, data.app.warmupEnabled)}
         />
@@ -49,10 +50,8 @@ export function LineRules({ data, line, control, settings, actions }: LineRulesP
 }
 
 function warmupHint(label: string, forceZero: boolean, on: boolean): string {
-  if (forceZero) return 'Off while “Never spend money” is on.';
-  return on
-    ? `${label} starts in the background, ready as a fallback.`
-    : `${label} starts only when a request reaches it.`;
+  if (forceZero) return words.warmUpOff;
+  return on ? words.warmsUp(label) : words.startsLate(label);
 }
 
 interface RuleProps extends Pick<LineRulesProps, 'control' | 'settings' | 'actions'> {
@@ -81,13 +80,7 @@ function Rule({ section, setting, label, on, hint, control, settings, actions }:
         onChange={choose}
       />
       <p id={hintId} className="quiet">
-        {held ? (
-          <>
-            Set by <code>{known.env}</code>; change it there and restart.
-          </>
-        ) : (
-          hint
-        )}
+        {held ? words.held(known.env) : hint}
       </p>
       <ErrorText text={error} />
     </div>

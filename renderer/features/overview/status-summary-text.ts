@@ -2,6 +2,7 @@ import { formatDuration } from '../../text/format.ts';
 import type { Line, Station } from './upstream-list.ts';
 import { problemAt, type Problem } from './problem.ts';
 import type { Tone } from './upstream-status-text.ts';
+import { t } from '../../text/t.ts';
 
 export interface Headline {
   /** Before the subject, as in `Serving from `. */
@@ -15,23 +16,23 @@ export interface Headline {
   readonly problems: readonly Problem[];
 }
 
+const words = t.overview.headline;
+
 /** While nothing comes from the gateway. */
 export const UNREACHABLE: Headline = {
   lead: '',
-  subject: 'Gateway not reachable.',
+  subject: words.unreachable,
   rest: '',
   tone: 'red',
-  calm: ['Apps get connection errors. Below is the last known state.'],
+  calm: [words.appsGetErrors],
   problems: [],
 };
-
-const DEMO_TODO = 'Set it back to healthy below and watch it recover.';
 
 /** Derives the sentence from the line. */
 export function headlineOf(line: Line, demo: boolean): Headline {
   const found = line.stations.map(problemAt).filter((problem) => problem !== null);
   const { server, stations } = line;
-  const broken = demo ? found.map(({ what }) => ({ what, todo: DEMO_TODO })) : found;
+  const broken = demo ? found.map(({ what }) => ({ what, todo: words.demoTodo })) : found;
   const problems = server || broken.length === 0 ? broken : [...broken, ...switchedOff(stations)];
   if (!server) return { ...withoutServer(stations), problems };
   return { ...withServer(server, line), problems };
@@ -45,8 +46,7 @@ export function isBare(line: Line): boolean {
 /** Upstreams that could answer if zero-spend were off. */
 function switchedOff(stations: readonly Station[]): readonly Problem[] {
   if (!stations.some(isOff)) return [];
-  const todo = 'Switch “Never spend money” off to let them answer.';
-  return [{ what: 'The upstreams that cost money are switched off.', todo }];
+  return [{ what: words.paidOff, todo: words.paidOffTodo }];
 }
 
 function isOff({ condition }: Station): boolean {
@@ -57,25 +57,21 @@ type Sentence = Omit<Headline, 'problems'>;
 
 function withoutServer(stations: readonly Station[]): Sentence {
   if (stations.every(({ condition }) => condition.kind === 'missing')) {
-    const calm = ['Tell Switchyard where your engine or a hosted API is.'];
-    return { lead: '', subject: 'Nothing is set up yet.', rest: '', tone: 'grey', calm };
+    return { lead: '', subject: words.bare, rest: '', tone: 'grey', calm: [words.bareTodo] };
   }
   const [local] = stations;
   if (local?.condition.kind === 'no-provider' && local.condition.cause === 'verifying') {
-    const calm = ['It serves as soon as its checks have passed.'];
-    const rest = ' is being verified.';
-    return { lead: '', subject: local.report.label, rest, tone: 'blue', calm };
+    const calm = [words.verifyingNote];
+    return { lead: '', subject: local.report.label, rest: words.verifying, tone: 'blue', calm };
   }
   const [off] = switchedOff(stations);
   if (off) {
     const calm = [`${off.what} ${off.todo}`];
-    return { lead: '', subject: 'No upstream', rest: ' is available.', tone: 'red', calm };
+    return { lead: '', ...words.none, tone: 'red', calm };
   }
   const resting = stations.some(({ condition }) => condition.kind === 'cooling');
-  const calm = resting
-    ? 'Requests still try the one whose cool-down ends first.'
-    : 'Requests are refused until one of them is back.';
-  return { lead: '', subject: 'No upstream', rest: ' is available.', tone: 'red', calm: [calm] };
+  const calm = resting ? words.noneButTried : words.noneAtAll;
+  return { lead: '', ...words.none, tone: 'red', calm: [calm] };
 }
 
 function withServer(server: Station, { stations }: Line): Sentence {
@@ -83,44 +79,45 @@ function withServer(server: Station, { stations }: Line): Sentence {
   const before = stations.slice(0, stations.indexOf(server)).filter(isSetUp);
   switch (server.condition.kind) {
     case 'failing':
-      return { lead: '', subject: label, rest: ' is failing, and there is no fallback.', ...red() };
+      return { lead: '', subject: label, rest: words.failing, ...red() };
     case 'down':
-      return { lead: '', subject: label, rest: ' is down, and there is no fallback.', ...red() };
+      return { lead: '', subject: label, rest: words.down, ...red() };
     case 'untested':
-      return { lead: '', subject: label, rest: ' is next, but untested.', ...untested() };
+      return { lead: '', subject: label, rest: words.untested, ...untested() };
     case 'probe':
-      return { lead: '', subject: label, rest: ' is retried with the next request.', ...amber() };
+      return { lead: '', subject: label, rest: words.retried, ...amber() };
     case 'on-demand':
       if (server.condition.warmup !== 'ready') return startingSentence(server);
       break;
     default:
   }
   const out = before.map(({ report }) => report.label);
-  const rest = out.length === 0 ? '' : ` – ${listOf(out)} ${be(out)} down`;
+  const rest = words.servingRest(out);
   const calm = calmLines(server, stations);
-  return { lead: 'Serving from ', subject: label, rest, tone: 'green', calm };
+  return { lead: words.serving, subject: label, rest, tone: 'green', calm };
 }
 
 function startingSentence(server: Station): Sentence {
   const { label, timeoutMs } = server.report;
-  const calm = [`Requests wait for it, up to ${formatDuration(timeoutMs)}.`];
+  const calm = [words.waits(formatDuration(timeoutMs))];
   const warming = server.condition.kind === 'on-demand' && server.condition.warmup === 'warming';
-  const rest = warming ? ' is starting up.' : ' is next (cold start).';
+  const rest = warming ? words.starting : words.coldStart;
   return { lead: '', subject: label, rest, tone: 'blue', calm };
 }
 
 function calmLines(server: Station, stations: readonly Station[]): readonly string[] {
   const { model, circuit } = server.report;
-  const speed =
-    circuit.ewmaTtft === null ? '' : `first token in about ${formatDuration(circuit.ewmaTtft)}`;
+  const speed = circuit.ewmaTtft === null ? '' : words.firstToken(formatDuration(circuit.ewmaTtft));
   const behind = stations
     .slice(stations.indexOf(server) + 1)
     .filter(({ condition }) => condition.kind === 'closed' || condition.kind === 'on-demand')
     .map(({ report }) => report.label);
   const next =
     behind.length > 0
-      ? `Fallback order: ${listOf(behind)}.`
-      : `${stations.some(isOff) ? 'The others are switched off' : 'No fallback is set up'}: if it fails, requests fail.`;
+      ? words.order(behind)
+      : stations.some(isOff)
+        ? words.othersOff
+        : words.noFallback;
   return [[model, speed].filter((part) => part !== '').join(' · '), next].filter(
     (line) => line !== '',
   );
@@ -130,22 +127,14 @@ function isSetUp({ condition }: Station): boolean {
   return condition.kind !== 'missing';
 }
 
-function listOf(names: readonly string[]): string {
-  return new Intl.ListFormat('en').format(names);
-}
-
-function be(names: readonly string[]): string {
-  return names.length === 1 ? 'is' : 'are';
-}
-
 function red(): Pick<Sentence, 'tone' | 'calm'> {
-  return { tone: 'red', calm: ['Requests still try it.'] };
+  return { tone: 'red', calm: [words.stillTried] };
 }
 
 function untested(): Pick<Sentence, 'tone' | 'calm'> {
-  return { tone: 'grey', calm: ['Test it below, or send the first request.'] };
+  return { tone: 'grey', calm: [words.untestedTodo] };
 }
 
 function amber(): Pick<Sentence, 'tone' | 'calm'> {
-  return { tone: 'amber', calm: ['No other upstream is available.'] };
+  return { tone: 'amber', calm: [words.noOther] };
 }

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import type { Headline as HeadlineModel } from './status-summary-text.ts';
+import { t } from '../../text/t.ts';
 
 interface HeadlineProps {
   readonly headline: HeadlineModel;
@@ -28,11 +29,7 @@ export function Headline({ headline, children }: HeadlineProps) {
             <strong>{what}</strong> {todo}
           </p>
         ))}
-        {more > 0 && (
-          <p>
-            {more} more {more === 1 ? 'upstream needs' : 'upstreams need'} attention.
-          </p>
-        )}
+        {more > 0 && <p>{t.overview.headline.more(more)}</p>}
       </div>
       {children}
     </section>

@@ -2,6 +2,7 @@ import { useState, type ReactNode } from 'react';
 import type { Refusal } from '../../api/client.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
+import { t } from '../../text/t.ts';
 
 /** Something that can be done at a station. */
 interface Order {
@@ -26,7 +27,10 @@ export function StationOrders({ label, control, orders, children }: StationOrder
   const give = async (order: Order, button: HTMLElement): Promise<void> => {
     const name = button.closest('.station')?.querySelector('h3');
     const refusal = await order.give();
-    setOutcome({ said: refusal ? '' : `${label}: ${order.done}`, error: refusal?.message ?? null });
+    setOutcome({
+      said: refusal ? '' : t.overview.line.done(label, order.done),
+      error: refusal?.message ?? null,
+    });
     // The button goes once it has worked: whoever pressed it stays at the station.
     if (!refusal) name?.focus({ preventScroll: true });
   };

@@ -2,11 +2,13 @@ import { Fragment, type ReactNode } from 'react';
 import type { ProvidersSummary, UpstreamTally } from '#shared/live.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { Condition } from './condition.ts';
-import { formatCompact, formatCount, formatDuration, formatPlural } from '../../text/format.ts';
+import { formatCompact, formatCount, formatDuration } from '../../text/format.ts';
 import { hashOf } from '../../route.ts';
 import type { Station as StationModel } from './upstream-list.ts';
 import { stationWords } from './upstream-status-text.ts';
 import { Breaker } from './breaker.tsx';
+import { StateWord } from '../../ui/state-word.tsx';
+import { t } from '../../text/t.ts';
 
 interface StationProps {
   readonly station: StationModel;
@@ -18,9 +20,11 @@ interface StationProps {
   readonly children: ReactNode;
 }
 
+const words = t.overview.line;
+
 export function Station({ station, tally, machines, onSetUp, children }: StationProps) {
   const { report, condition, flow, inFlight } = station;
-  const { tone, word, detail } = stationWords(station);
+  const { tone, word, means, detail } = stationWords(station);
   const missing = condition.kind === 'missing';
   const { ewmaTtft } = report.circuit;
   return (
@@ -38,36 +42,34 @@ export function Station({ station, tally, machines, onSetUp, children }: Station
       </div>
       <h3 tabIndex={-1}>{report.label}</h3>
       <p className="model" title={report.model}>
-        {missing ? '' : report.model || 'the model that the app asks for'}
+        {missing ? '' : report.model || words.anyModel}
       </p>
       {machines !== null && (
         <p className="machines">
-          <a href={hashOf({ page: 'providers', filter: 'all' })}>
-            {formatCount(machines.verified)} of {formatPlural(machines.count, 'machine')} verified
-          </a>
+          <a href={hashOf({ page: 'providers', filter: 'all' })}>{words.machines(machines)}</a>
         </p>
       )}
       <p className="state">
-        <span className="pill">{word}</span>
+        <StateWord {...{ word, means }} />
         <span className="state-detail">{detail}</span>
       </p>
       {missing ? (
         <SetHint {...{ onSetUp }} id={report.id} label={report.label} wants={condition.wants} />
       ) : (
         <dl className="figures">
-          <Figure label="in flight" value={formatCount(inFlight)} />
+          <Figure label={words.inFlight} value={formatCount(inFlight)} />
           <Figure
-            label="avg. first token"
+            label={words.firstToken}
             value={ewmaTtft === null ? '–' : formatDuration(ewmaTtft)}
           />
           <Figure
-            label="answered"
+            label={words.answered}
             value={
               tally.asked === 0
                 ? '–'
-                : `${formatCompact(tally.answered)} of ${formatCompact(tally.asked)}`
+                : words.answeredOf(formatCompact(tally.answered), formatCompact(tally.asked))
             }
-            note={extraCalls(tally)}
+            note={words.extraCalls(tally.retries, tally.polls)}
           />
         </dl>
       )}
@@ -94,15 +96,6 @@ function Figure({ label, value, note = null }: FigureProps) {
   );
 }
 
-/** Calls that are no requests of their own. */
-function extraCalls({ retries, polls }: UpstreamTally): string | null {
-  const parts = [
-    ...(retries > 0 ? [formatPlural(retries, 'retry', 'retries')] : []),
-    ...(polls > 0 ? [formatPlural(polls, 'poll')] : []),
-  ];
-  return parts.length === 0 ? null : `+ ${parts.join(', ')}`;
-}
-
 interface SetHintProps {
   readonly id: UpstreamId;
   readonly label: string;
@@ -115,7 +108,7 @@ function SetHint({ id, label, wants, onSetUp }: SetHintProps) {
     return (
       <p className="set-hint">
         <a className="button" href={hashOf({ page: 'settings', section: id })}>
-          Set up<span className="unseen"> {label}</span>
+          {words.setUp(label)}
         </a>
       </p>
     );
@@ -124,27 +117,26 @@ function SetHint({ id, label, wants, onSetUp }: SetHintProps) {
     return (
       <p className="set-hint">
         <button type="button" className="button" onClick={onSetUp}>
-          Set up<span className="unseen"> {label}</span>
+          {words.setUp(label)}
         </button>
       </p>
     );
   }
   if (wants === 'engine') {
-    return (
-      <p className="set-hint">Start an engine on this machine; it is detected automatically.</p>
-    );
+    return <p className="set-hint">{words.startEngine}</p>;
   }
   return (
     <p className="set-hint">
-      Set{' '}
-      <code>
-        {variableFor(id, wants).map((part) => (
-          <Fragment key={part}>
-            {part}
-            <wbr />
-          </Fragment>
-        ))}
-      </code>
+      {words.set(
+        <code>
+          {variableFor(id, wants).map((part) => (
+            <Fragment key={part}>
+              {part}
+              <wbr />
+            </Fragment>
+          ))}
+        </code>,
+      )}
     </p>
   );
 }

@@ -1,6 +1,8 @@
 import { assertNever } from '#shared/assert.ts';
+import type { StateWord } from '../../text/en/states.ts';
+import { t } from '../../text/t.ts';
 import { formatCountdown } from '../../text/format.ts';
-import type { NoProviderCause } from './condition.ts';
+
 import type { Station } from './upstream-list.ts';
 import { reasonText } from '../../text/reason-text.ts';
 
@@ -8,9 +10,8 @@ import { reasonText } from '../../text/reason-text.ts';
 export type Tone = 'green' | 'amber' | 'red' | 'blue' | 'grey';
 
 /** The words for an upstream's state. */
-interface StationWords {
+interface StationWords extends StateWord {
   readonly tone: Tone;
-  readonly word: string;
   /** The second half of the state, after the word. */
   readonly detail: string | null;
 }
@@ -23,32 +24,40 @@ export function isLasting(reason: string): boolean {
   return LASTING.has(reason);
 }
 
+const { states, stateDetails: details } = t;
+
 export function stationWords({ condition, flow, inFlight }: Station): StationWords {
   switch (condition.kind) {
     case 'missing':
-      return say('grey', condition.wants === 'key' ? 'needs a key' : 'not set up');
+      return say('grey', condition.wants === 'key' ? states.needsKey : states.missing);
     case 'no-provider':
-      return say('grey', NO_PROVIDER_WORDS[condition.cause]);
+      return say('grey', states[condition.cause]);
     case 'zero-spend':
-      return say('grey', 'switched off', 'paid');
+      return say('grey', states.off, details.paid);
     case 'skipped':
       return skipWords(condition.reason, condition.remainingMs);
     case 'cooling':
       return say(
         'amber',
-        condition.cause === 'slow' ? 'skipped: too slow' : 'skipped',
-        `retry in ${formatCountdown(condition.remainingMs)}`,
+        condition.cause === 'slow' ? states.tooSlow : states.skipped,
+        details.retryIn(formatCountdown(condition.remainingMs)),
       );
     case 'probe':
-      return inFlight > 0 ? say('amber', 'retrying') : say('amber', 'skipped', 'next: retry');
+      return inFlight > 0
+        ? say('amber', states.retrying)
+        : say('amber', states.nextRetry, details.nextRetry);
     case 'failing':
-      return say('red', 'failing', `skipped after ${condition.limit - condition.fails} more`);
+      return say('red', states.failing, details.skippedAfter(condition.limit - condition.fails));
     case 'on-demand':
       return warmupWords(condition, flow === 'ends');
     case 'down':
-      return say('red', reasonText(condition.reason), 'seen by a check');
+      return say(
+        'red',
+        { ...states.down, word: reasonText(condition.reason) },
+        details.seenByCheck,
+      );
     case 'untested':
-      return say('grey', 'untested', 'not called yet');
+      return say('grey', states.untested, details.notCalled);
     case 'closed':
       return closedWords(condition.isUnused, flow === 'ends');
     default:
@@ -57,23 +66,16 @@ export function stationWords({ condition, flow, inFlight }: Station): StationWor
 }
 
 function closedWords(isUnused: boolean, serving: boolean): StationWords {
-  const detail = isUnused ? 'answered a check' : null;
-  return serving ? say('green', 'serving', detail) : say('grey', 'standby', detail);
+  const detail = isUnused ? details.answeredCheck : null;
+  return serving ? say('green', states.serving, detail) : say('grey', states.standby, detail);
 }
-
-const NO_PROVIDER_WORDS = {
-  silent: 'no heartbeat',
-  engine: 'engine down',
-  'no-gpu': 'no GPU found',
-  verifying: 'verifying',
-  failed: 'no machine available',
-} as const satisfies Record<NoProviderCause, string>;
 
 function skipWords(reason: string, remainingMs: number): StationWords {
   const left = formatCountdown(remainingMs);
+  const state = { ...states.excluded, word: reasonText(reason) };
   return isLasting(reason)
-    ? say('red', reasonText(reason), `retry in ${left}`)
-    : say('amber', reasonText(reason), `back in ${left}`);
+    ? say('red', state, details.retryIn(left))
+    : say('amber', state, details.backIn(left));
 }
 
 type OnDemand = Extract<Station['condition'], { kind: 'on-demand' }>;
@@ -81,23 +83,25 @@ type OnDemand = Extract<Station['condition'], { kind: 'on-demand' }>;
 function warmupWords({ warmup, startMs, usualMs }: OnDemand, serving: boolean): StationWords {
   switch (warmup) {
     case 'ready':
-      return serving ? say('green', 'serving', 'warm') : say('blue', 'warm', 'ready');
+      return serving
+        ? say('green', states.serving, details.warm)
+        : say('blue', states.warm, details.ready);
     case 'warming':
-      return say('blue', 'warming up', startMs === null ? null : startText(startMs, usualMs));
+      return say('blue', states.warming, startMs === null ? null : startText(startMs, usualMs));
     case 'failed':
-      return say('red', 'warm-up failed');
+      return say('red', states.warmupFailed);
     case 'idle':
-      return serving ? say('blue', 'next', 'cold start') : say('blue', 'cold');
+      return serving ? say('blue', states.next, details.coldStart) : say('blue', states.cold);
     default:
       return assertNever(warmup, 'warm-up state');
   }
 }
 
 function startText(startMs: number, usualMs: number | null): string {
-  const usual = usualMs === null ? '' : `, usually ${formatCountdown(usualMs)}`;
-  return `for ${formatCountdown(startMs)}${usual}`;
+  const usual = usualMs === null ? null : formatCountdown(usualMs);
+  return details.starting(formatCountdown(startMs), usual);
 }
 
-function say(tone: Tone, word: string, detail: string | null = null): StationWords {
-  return { tone, word, detail };
+function say(tone: Tone, state: StateWord, detail: string | null = null): StationWords {
+  return { tone, ...state, detail };
 }

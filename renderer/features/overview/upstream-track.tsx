@@ -16,6 +16,7 @@ import { Station } from './upstream-card.tsx';
 import { SetupDialog } from '../setup/setup-dialog.tsx';
 import { TestButton } from '../setup/test-button.tsx';
 import { StationOrders } from './upstream-actions.tsx';
+import { t } from '../../text/t.ts';
 
 interface LineProps {
   readonly data: LiveData;
@@ -34,7 +35,7 @@ export function Line({ data, line, control, settings, actions, agent }: LineProp
   return (
     <section className="panel line-panel" aria-labelledby="line-title">
       <h2 id="line-title" className="unseen">
-        Upstreams, in the order in which requests try them
+        {t.overview.line.title}
       </h2>
       <div
         className="line"
@@ -46,7 +47,7 @@ export function Line({ data, line, control, settings, actions, agent }: LineProp
             <span className="origin-mark" />
             <span className="segment" data-live={line.server !== null || undefined} />
           </div>
-          <p className="origin-name">Your apps</p>
+          <p className="origin-name">{t.overview.line.apps}</p>
         </div>
         <ol>
           {line.stations.map((station) => {
@@ -106,20 +107,8 @@ function tallyOf({ outcomes, status }: LiveData, id: StationModel['report']['id'
 
 function ordersAt(station: StationModel, { status }: LiveData, actions: Control) {
   const { id } = station.report;
-  const reset = {
-    word: 'Reset',
-    more: '',
-    title: 'Close the circuit breaker and clear failures and exclusions: the next request tries it',
-    done: 'reset; the next request tries it',
-    give: () => actions.resetCircuit(id),
-  };
-  const warmUp = {
-    word: 'Warm up',
-    more: ' now',
-    title: 'Start it now, so that it is ready as a fallback',
-    done: 'warming up',
-    give: () => actions.warmUp(),
-  };
+  const reset = { ...t.overview.line.reset, give: () => actions.resetCircuit(id) };
+  const warmUp = { ...t.overview.line.warmUp, give: () => actions.warmUp() };
   return [
     ...(isResettable(station.report) ? [reset] : []),
     ...(isWarmable(station, status) ? [warmUp] : []),

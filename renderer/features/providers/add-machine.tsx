@@ -9,6 +9,7 @@ import { hashOf } from '../../route.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { JoinWarning } from './join-warning.tsx';
 import { Modal } from '../../ui/modal.tsx';
+import { t } from '../../text/t.ts';
 
 interface AddMachineProps {
   readonly enroll: Providers['enroll'];
@@ -34,33 +35,29 @@ export function AddMachine({ enroll, readInstall, known, serverNow, onClose }: A
 
   const note = enrollment ? joinNoteOf(gatewayOf(enrollment.join) ?? location.href) : pageNote;
   return (
-    <Modal title="Add a machine" closing="Close" onClose={onClose}>
+    <Modal title={t.joining.title} closing={t.shell.close} onClose={onClose}>
       <JoinWarning note={note} certain={enrollment !== null} />
       {enrollment ? (
         <JoinSteps {...{ enrollment, readInstall, serverNow }} onRenew={make} />
       ) : (
         asksFirst && (
           <button type="button" className="button" data-primary onClick={make}>
-            Continue over plain HTTP
+            {t.joining.plainHttp}
           </button>
         )
       )}
-      {!enrollment && !asksFirst && error === null && (
-        <p className="quiet">Creating a join command…</p>
-      )}
+      {!enrollment && !asksFirst && error === null && <p className="quiet">{t.joining.creating}</p>}
       <ErrorText text={error} />
       {error !== null && (
         <button type="button" className="button" onClick={make}>
-          Try again
+          {t.shell.tryAgain}
         </button>
       )}
       <output className="joined">
-        {joined && (
-          <>
-            <strong>{providerName(joined)} has joined.</strong> It is being verified:{' '}
-            <a href={hashOf({ page: 'provider', id: joined.id })}>see how that goes</a>.
-          </>
-        )}
+        {joined &&
+          t.joining.joined(providerName(joined), (text) => (
+            <a href={hashOf({ page: 'provider', id: joined.id })}>{text}</a>
+          ))}
       </output>
     </Modal>
   );

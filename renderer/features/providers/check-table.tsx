@@ -1,15 +1,16 @@
 import type { Check, Verification } from '#shared/provider.ts';
 import { formatDuration } from '../../text/format.ts';
 import { addressOf, checkGroups, type CheckGroup } from './provider-checks.ts';
+import { t } from '../../text/t.ts';
 
-const WORDS = { passed: 'passed', failed: 'failed', missing: 'not run' } as const;
+const words = t.providers.checks;
 const TONES = { passed: 'green', failed: 'red', missing: 'grey' } as const;
 const SIGNS = { passed: '✓', failed: '✕', missing: '–' } as const;
 
 /** Every check of the last verification, with each address that it went to. */
 export function CheckTable({ verification }: { readonly verification: Verification }) {
   const groups = checkGroups(verification.checks);
-  if (groups.length === 0) return <p className="panel-text">It was not checked yet.</p>;
+  if (groups.length === 0) return <p className="panel-text">{words.none}</p>;
   return (
     <ol className="checks">
       {groups.map((group) => (
@@ -22,9 +23,11 @@ export function CheckTable({ verification }: { readonly verification: Verificati
 function CheckItem({ name, outcome, entries }: CheckGroup) {
   return (
     <li data-tone={TONES[outcome]}>
-      <h3>{name}</h3>
+      <h3>
+        {words.names[name] ?? name} <small className="quiet">{name}</small>
+      </h3>
       <span className="check-word">
-        <span aria-hidden="true">{SIGNS[outcome]}</span> {WORDS[outcome]}
+        <span aria-hidden="true">{SIGNS[outcome]}</span> {words.outcomes[outcome]}
       </span>
       {outcome !== 'missing' && (
         <ul>
@@ -50,8 +53,8 @@ interface EntryLineProps {
 function EntryLine({ entry, alone }: EntryLineProps) {
   const { passed, error, detail, latencyMs } = entry;
   const address = addressOf(entry) ?? detail ?? '';
-  const passing = alone ? '' : 'passed';
-  const result = passed ? passing : (error ?? 'failed');
+  const passing = alone ? '' : words.outcomes.passed;
+  const result = passed ? passing : (error ?? words.outcomes.failed);
   return (
     <li data-tone={passed ? 'green' : 'red'}>
       <code>{address}</code>

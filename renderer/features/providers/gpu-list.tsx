@@ -1,19 +1,18 @@
 import type { Provider } from '#shared/provider.ts';
 import { metersOf, type Meter } from './provider-gpu.ts';
+import { t } from '../../text/t.ts';
 
 /** Every GPU of a machine with its meters. */
 export function GpuList({ gpu }: Pick<Provider, 'gpu'>) {
   if (gpu.devices.length === 0) {
-    return (
-      <p className="panel-text">The agent reports no GPU. See whether its driver is loaded.</p>
-    );
+    return <p className="panel-text">{t.providers.gpu.noGpu}</p>;
   }
   return (
     <ol className="gpus">
       {gpu.devices.map((device) => (
         <li key={device.index}>
           <h3>
-            <span className="gpu-index">GPU {device.index}</span> {device.name}
+            <span className="gpu-index">{t.providers.gpu.index(device.index)}</span> {device.name}
           </h3>
           <dl className="meters">
             {metersOf(device).map((meter) => (

@@ -1,22 +1,20 @@
+import { t } from '../../text/t.ts';
+
+const words = t.providers.noneYet;
+
 export function NoProviders() {
   return (
     <section className="panel empty" aria-labelledby="no-providers">
-      <h2 id="no-providers">No machine reports to this gateway yet</h2>
-      <p>
-        A provider is a machine with a GPU and an inference engine, such as Ollama, llama.cpp, vLLM
-        or LM Studio. Requests for Local go to the machines listed here.
-      </p>
+      <h2 id="no-providers">{words.title}</h2>
+      <p>{words.text}</p>
       <dl className="ways">
         <div>
-          <dt>This machine</dt>
-          <dd>
-            Its own agent appears by itself within seconds of the gateway’s start; there is nothing
-            to enter. If it does not, what is said above of this machine tells why.
-          </dd>
+          <dt>{words.this}</dt>
+          <dd>{words.thisText}</dd>
         </div>
         <div>
-          <dt>Another machine</dt>
-          <dd>“Add a machine” gives you one line to run there. It works once, for an hour.</dd>
+          <dt>{words.other}</dt>
+          <dd>{words.otherText}</dd>
         </div>
       </dl>
     </section>

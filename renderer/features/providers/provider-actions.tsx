@@ -3,6 +3,7 @@ import type { Providers } from '../../api/providers.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
+import { t } from '../../text/t.ts';
 
 interface ProviderOrdersProps {
   readonly id: string;
@@ -13,6 +14,8 @@ interface ProviderOrdersProps {
   readonly onVerifying: () => void;
   readonly onRemoved: () => void;
 }
+
+const words = t.providers.orders;
 
 export function ProviderOrders(props: ProviderOrdersProps) {
   const { id, name, control, checking, actions, onVerifying, onRemoved } = props;
@@ -42,7 +45,7 @@ export function ProviderOrders(props: ProviderOrdersProps) {
         aria-disabled={checking || undefined}
         onClick={() => void (checking ? undefined : verify())}
       >
-        {checking ? 'Checking…' : 'Verify now'}
+        {checking ? words.verifying : words.verify}
       </button>
       <button
         type="button"
@@ -51,17 +54,18 @@ export function ProviderOrders(props: ProviderOrdersProps) {
         aria-describedby={describedBy}
         onClick={() => setAsking(true)}
       >
-        Remove…
+        {words.remove}
       </button>
       <ErrorText text={error} />
       {asking && (
-        <Modal title={`Remove ${name}?`} closing="Keep it" onClose={() => setAsking(false)}>
-          <p className="modal-text">
-            It gets no more requests from this gateway, and its history is deleted. To come back it
-            has to join again, with a new line.
-          </p>
+        <Modal
+          title={words.removeTitle(name)}
+          closing={t.shell.cancel}
+          onClose={() => setAsking(false)}
+        >
+          <p className="modal-text">{words.removeText}</p>
           <button type="button" className="button" data-danger onClick={() => void remove()}>
-            Remove {name}
+            {words.removeNow(name)}
           </button>
         </Modal>
       )}

@@ -1,4 +1,6 @@
-import { type Check, CHECK_MISSING, type CheckName, CHECKS } from '#shared/provider.ts';
+import { CHECK_MISSING } from '#shared/checks.ts';
+import type { Check } from '#shared/provider.ts';
+import { t } from '../../text/t.ts';
 
 /** All entries of one check: a network check has one per address. */
 export interface CheckGroup {
@@ -25,16 +27,11 @@ export function addressOf({ detail }: Check): string | null {
   return url?.[1] ?? null;
 }
 
-const TODO: Readonly<Record<CheckName, string>> = {
-  [CHECKS.health]: 'Let port 3001 or 47901 through its firewall.',
-  [CHECKS.engineHealth]: 'Start the engine on that machine.',
-  [CHECKS.gpuCount]: 'See whether its GPU driver is loaded.',
-  [CHECKS.inference]: 'Try its engine on that machine itself; its log says more.',
-  [CHECKS.latency]: 'See what keeps the machine busy, or load a smaller model.',
-  [CHECKS.model]: 'Restart its agent if the engine has changed its model.',
-};
-
 export function checkTodo(name: string): string {
-  const todo: Readonly<Record<string, string>> = TODO;
-  return todo[name] ?? 'See the machine’s own log.';
+  return t.providers.checks.todo[name] ?? t.providers.checks.otherTodo;
+}
+
+/** A check by the name that people read; one that is not known stands for itself. */
+export function checkTitle(name: string): string {
+  return t.providers.checks.names[name] ?? name;
 }

@@ -1,6 +1,7 @@
 import { formatCount, formatCountdown, formatMoment } from '../../text/format.ts';
 import type { Fact } from './provider-facts.ts';
 import type { ProviderCircuit } from './provider-standing.ts';
+import { t } from '../../text/t.ts';
 
 /** The gateway's clock, and how long ago the report came whose countdowns have gone on since. */
 export interface ReportAge {
@@ -8,27 +9,29 @@ export interface ReportAge {
   readonly serverNow: number;
 }
 
-/** A machine's breaker in words. */
+const words = t.providers.circuit;
+
+/** A machine's circuit in words. */
 export function circuitFacts(
   circuit: ProviderCircuit | undefined,
   { elapsedMs, serverNow }: ReportAge,
 ): readonly Fact[] {
-  if (!circuit) return [{ label: 'State', value: 'closed, never used' }];
+  if (!circuit) return [{ label: words.state, value: words.unused }];
   const at = (time: string | null): string =>
-    time === null ? 'never' : formatMoment(Date.parse(time), serverNow);
+    time === null ? words.never : formatMoment(Date.parse(time), serverNow);
   return [
-    { label: 'State', value: stateText(circuit, elapsedMs) },
-    { label: 'Failures in a row', value: formatCount(circuit.consecutiveFails) },
-    { label: 'Failed in all', value: formatCount(circuit.fails) },
-    { label: 'Answered in all', value: formatCount(circuit.successes) },
-    { label: 'Last answer', value: at(circuit.lastSuccessAt) },
-    { label: 'Last failure', value: at(circuit.lastFailAt) },
-    { label: 'Last error', value: circuit.lastError ?? 'none' },
+    { label: words.state, value: stateText(circuit, elapsedMs) },
+    { label: words.row, value: formatCount(circuit.consecutiveFails) },
+    { label: words.failed, value: formatCount(circuit.fails) },
+    { label: words.answered, value: formatCount(circuit.successes) },
+    { label: words.lastAnswer, value: at(circuit.lastSuccessAt) },
+    { label: words.lastFailure, value: at(circuit.lastFailAt) },
+    { label: words.lastError, value: circuit.lastError ?? words.noError },
   ];
 }
 
 function stateText({ open, cooldownRemainingMs }: ProviderCircuit, elapsedMs: number): string {
-  if (!open) return 'closed';
+  if (!open) return words.closed;
   const leftMs = Math.max(0, cooldownRemainingMs - elapsedMs);
-  return leftMs === 0 ? 'open, tried next' : `open, tried in ${formatCountdown(leftMs)}`;
+  return leftMs === 0 ? words.open : words.openFor(formatCountdown(leftMs));
 }

@@ -1,9 +1,12 @@
 import type { Provider } from '#shared/provider.ts';
 import type { StatusReport } from '#shared/status.ts';
-import { formatAge, formatCount, formatDuration, formatPlural } from '../../text/format.ts';
+import { formatAge, formatCount, formatDuration } from '../../text/format.ts';
+import { t } from '../../text/t.ts';
+
+const words = t.providers.facts;
 
 /** Unknown is shown as unknown, never as zero. */
-export const UNKNOWN = 'unknown';
+export const UNKNOWN = words.unknown;
 
 /** A label and what is known under it. */
 export interface Fact {
@@ -18,8 +21,8 @@ const MAKER = /^(NVIDIA( GeForce)?|AMD( Radeon)?|Intel(\(R\))?) +/;
 
 /** Chip and memory in a few words. */
 export function chipText({ chip, memory_gb }: Pick<Provider, 'chip' | 'memory_gb'>): string {
-  const memory = memory_gb === null ? 'memory unknown' : formatGb(memory_gb);
-  return `${chip?.replace(MAKER, '') ?? 'GPU unknown'} · ${memory}`;
+  const memory = memory_gb === null ? null : formatGb(memory_gb);
+  return words.chipMemory(chip?.replace(MAKER, '') ?? null, memory);
 }
 
 /** The model that is served, and how many more are offered. */
@@ -28,13 +31,13 @@ export function modelText({
   models,
 }: Pick<Provider, 'current_model' | 'models'>): string {
   const more = models.filter((model) => model !== current_model).length;
-  if (current_model === null) return more === 0 ? 'no model' : formatPlural(more, 'model');
-  return more === 0 ? current_model : `${current_model} + ${more}`;
+  if (current_model === null) return more === 0 ? words.noModel : words.models(more);
+  return more === 0 ? current_model : words.modelAndMore(current_model, more);
 }
 
 /** `41.5`, or a dash where it is not known. */
 export function speedText(tokensPerSecond: number | null): string {
-  if (tokensPerSecond === null) return '–';
+  if (tokensPerSecond === null) return words.noSpeed;
   return tokensPerSecond < 100
     ? tokensPerSecond.toFixed(1)
     : formatCount(Math.round(tokensPerSecond));
@@ -48,17 +51,17 @@ export function heartbeatAge({ last_heartbeat }: Provider, serverNow: number): s
 export function machineFacts(provider: Provider): readonly Fact[] {
   const { host, cpu_cores, chip_family, chip_tier, memory_bandwidth_gbs, gpu_cores } = provider;
   return [
-    { label: 'Chip', value: provider.chip ?? UNKNOWN },
-    { label: 'Family', value: [chip_family, chip_tier].filter(Boolean).join(', ') || UNKNOWN },
-    { label: 'GPU memory', value: gbOr(provider.memory_gb) },
-    { label: 'Bandwidth', value: unitOr(memory_bandwidth_gbs, 'GB/s') },
-    { label: 'GPU cores', value: gpu_cores === null ? UNKNOWN : formatCount(gpu_cores) },
-    { label: 'CPU cores', value: formatCount(cpu_cores.total) },
-    { label: 'Memory', value: gbOr(host.memory_gb) },
-    { label: 'Platform', value: provider.machine_model ?? host.platform },
-    { label: 'Region', value: provider.region ?? 'not set' },
-    { label: 'Agent', value: provider.agent_version },
-    { label: 'Up', value: formatDuration(provider.raw.uptime_s * 1000) },
+    { label: words.chip, value: provider.chip ?? UNKNOWN },
+    { label: words.family, value: [chip_family, chip_tier].filter(Boolean).join(', ') || UNKNOWN },
+    { label: words.gpuMemory, value: gbOr(provider.memory_gb) },
+    { label: words.bandwidth, value: unitOr(memory_bandwidth_gbs, words.bandwidthUnit) },
+    { label: words.gpuCores, value: gpu_cores === null ? UNKNOWN : formatCount(gpu_cores) },
+    { label: words.cpuCores, value: formatCount(cpu_cores.total) },
+    { label: words.memory, value: gbOr(host.memory_gb) },
+    { label: words.platform, value: provider.machine_model ?? host.platform },
+    { label: words.region, value: provider.region ?? words.notSet },
+    { label: words.agent, value: provider.agent_version },
+    { label: words.uptime, value: formatDuration(provider.raw.uptime_s * 1000) },
   ];
 }
 
@@ -69,45 +72,41 @@ export function servingFacts(
 ): readonly Fact[] {
   const { totalRequests, successCount, engine_health, decode_tps } = provider;
   return [
-    { label: 'Model', value: provider.current_model ?? 'none' },
-    { label: 'Model files', value: provider.engine_model ?? UNKNOWN },
-    { label: 'Engine', value: engineText(engine_health) },
-    { label: 'Speed, as it reports', value: unitOr(decode_tps, 'tokens/s') },
-    { label: 'In flight', value: formatCount(provider.concurrentRequests) },
+    { label: words.model, value: provider.current_model ?? words.none },
+    { label: words.modelFiles, value: provider.engine_model ?? UNKNOWN },
+    { label: words.engine, value: words.engineHealth(engine_health.status, engine_health.code) },
+    { label: words.speed, value: unitOr(decode_tps, words.speedUnit) },
+    { label: words.inFlight, value: formatCount(provider.concurrentRequests) },
     {
-      label: 'Answered, from here',
-      value:
-        totalRequests === 0
-          ? 'none asked'
-          : `${formatCount(successCount)} of ${formatCount(totalRequests)}`,
+      label: words.answered,
+      value: totalRequests === 0 ? words.none : words.answeredOf(successCount, totalRequests),
     },
-    { label: 'First token', value: durationOr(latencies?.ewmaTtft ?? provider.ewmaTtft) },
-    { label: 'Whole answer', value: durationOr(latencies?.ewmaLatency ?? provider.ewmaLatency) },
-    { label: 'Requests, as it reports', value: formatCount(provider.requests_served) },
-    { label: 'Tokens, as it reports', value: formatCount(provider.tokens_generated) },
+    { label: words.firstToken, value: durationOr(latencies?.ewmaTtft ?? provider.ewmaTtft) },
+    {
+      label: words.wholeAnswer,
+      value: durationOr(latencies?.ewmaLatency ?? provider.ewmaLatency),
+    },
+    { label: words.requests, value: formatCount(provider.requests_served) },
+    { label: words.tokens, value: formatCount(provider.tokens_generated) },
   ];
 }
 
 export function networkFacts(provider: Provider, serverNow: number): readonly Fact[] {
   const { host, heartbeat_count, last_heartbeat_ip, trust_level } = provider;
   return [
-    { label: 'Last heartbeat', value: heartbeatAge(provider, serverNow) },
-    { label: 'Came from', value: last_heartbeat_ip },
-    { label: 'Heartbeats', value: formatCount(heartbeat_count) },
-    { label: 'Agent’s address', value: provider.agent_url },
-    { label: 'Host name', value: host.hostname || UNKNOWN },
-    { label: 'Tailnet name', value: host.tailnet_hostname ?? 'none' },
-    { label: 'Tailnet address', value: provider.tailnet_ip || 'none' },
-    { label: 'Trust', value: trust_level === 'software' ? 'software: alive and able' : 'none yet' },
+    { label: words.lastHeartbeat, value: heartbeatAge(provider, serverNow) },
+    { label: words.cameFrom, value: last_heartbeat_ip },
+    { label: words.heartbeats, value: formatCount(heartbeat_count) },
+    { label: words.agentUrl, value: provider.agent_url },
+    { label: words.hostName, value: host.hostname || UNKNOWN },
+    { label: words.tailnetName, value: host.tailnet_hostname ?? words.none },
+    { label: words.tailnetAddress, value: provider.tailnet_ip || words.none },
+    { label: words.trust, value: trust_level === 'software' ? words.trusted : words.untrusted },
   ];
 }
 
-function engineText({ status, code }: Provider['engine_health']): string {
-  return code === 0 ? `${status}, no answer` : `${status}, HTTP ${code}`;
-}
-
 function formatGb(gb: number): string {
-  return `${gb < 10 ? Number(gb.toFixed(1)) : formatCount(Math.round(gb))} GB`;
+  return words.gb(gb < 10 ? String(Number(gb.toFixed(1))) : formatCount(Math.round(gb)));
 }
 
 function gbOr(gb: number | null): string {
@@ -115,9 +114,9 @@ function gbOr(gb: number | null): string {
 }
 
 function unitOr(value: number | null, unit: string): string {
-  return value === null ? UNKNOWN : `${speedText(value)} ${unit}`;
+  return value === null ? UNKNOWN : words.unit(speedText(value), unit);
 }
 
 function durationOr(ms: number | null): string {
-  return ms === null ? 'not measured yet' : formatDuration(ms);
+  return ms === null ? words.notMeasured : formatDuration(ms);
 }

@@ -1,5 +1,8 @@
 import type { Provider } from '#shared/provider.ts';
 import { UNKNOWN } from './provider-facts.ts';
+import { t } from '../../text/t.ts';
+
+const words = t.providers.gpu;
 
 export type GpuDevice = Provider['gpu']['devices'][number];
 
@@ -14,32 +17,32 @@ export interface Meter {
 export function metersOf(device: GpuDevice): readonly Meter[] {
   return [
     memoryMeter(device),
-    percentMeter('Busy', device.util_gpu),
+    percentMeter(words.busy, device.util_gpu),
     temperatureMeter(device.temperature_c),
   ];
 }
 
 function memoryMeter({ memory_used_mb: used, memory_total_mb: total }: GpuDevice): Meter {
-  const label = 'Memory';
+  const label = words.memory;
   if (total === null || total === 0) {
-    return { label, text: used === null ? UNKNOWN : `${gib(used)} GB used`, share: null };
+    return { label, text: used === null ? UNKNOWN : words.used(gib(used)), share: null };
   }
-  if (used === null) return { label, text: `${gib(total)} GB, use ${UNKNOWN}`, share: null };
-  return { label, text: `${gib(used)} of ${gib(total)} GB`, share: Math.min(1, used / total) };
+  if (used === null) return { label, text: words.useUnknown(gib(total)), share: null };
+  return { label, text: words.usedOf(gib(used), gib(total)), share: Math.min(1, used / total) };
 }
 
 function percentMeter(label: string, percent: number | null): Meter {
   if (percent === null) return { label, text: UNKNOWN, share: null };
-  return { label, text: `${percent} %`, share: percent / 100 };
+  return { label, text: words.percent(percent), share: percent / 100 };
 }
 
 /** Of a hundred degrees: there a GPU has long slowed itself down. */
 function temperatureMeter(celsius: number | null): Meter {
-  const label = 'Temperature';
+  const label = words.temperature;
   if (celsius === null) return { label, text: UNKNOWN, share: null };
   return {
     label,
-    text: `${Math.round(celsius)} °C`,
+    text: words.celsius(celsius),
     share: Math.min(1, Math.max(0, celsius / 100)),
   };
 }
@@ -47,3 +50,41 @@ function temperatureMeter(celsius: number | null): Meter {
 function gib(mib: number): string {
   return (mib / 1024).toFixed(1);
 }
+
+/** All GPUs of a machine as one: mean load, memory together, the hottest. */
+export interface GpuFigures {
+  /** In percent. */
+  readonly load: number | null;
+  readonly memory: { readonly usedMb: number; readonly totalMb: number } | null;
+  /** 0 to 1. */
+  readonly memoryShare: number | null;
+  readonly temperatureC: number | null;
+}
+
+export function gpuFigures({ gpu: { devices } }: Pick<Provider, 'gpu'>): GpuFigures {
+  const loads = devices.flatMap(({ util_gpu }) => util_gpu ?? []);
+  const heats = devices.flatMap(({ temperature_c }) => temperature_c ?? []);
+  const used = devices.flatMap(({ memory_used_mb, memory_total_mb }) =>
+    memory_used_mb === null || !memory_total_mb ? [] : { memory_used_mb, memory_total_mb },
+  );
+  const usedMb = used.reduce((sum, { memory_used_mb }) => sum + memory_used_mb, 0);
+  const totalMb = used.reduce((sum, { memory_total_mb }) => sum + memory_total_mb, 0);
+  return {
+    load: loads.length === 0 ? null : loads.reduce((sum, load) => sum + load, 0) / loads.length,
+    memory: totalMb === 0 ? null : { usedMb, totalMb },
+    memoryShare: totalMb === 0 ? null : usedMb / totalMb,
+    temperatureC: heats.length === 0 ? null : Math.max(...heats),
+  };
+}
+
+/** `41%`, `12 of 24 GB`, `63 °C`; a dash where a figure is not known. */
+export function gpuTexts(provider: Pick<Provider, 'gpu'>) {
+  const { load, memory, temperatureC } = gpuFigures(provider);
+  return {
+    load: load === null ? words.none : words.percent(Math.round(load)),
+    memory: memory === null ? words.none : words.usedOf(gb(memory.usedMb), gb(memory.totalMb)),
+    temperature: temperatureC === null ? words.none : words.celsius(temperatureC),
+  };
+}
+
+const gb = (mib: number): string => String(Math.round(mib / 1024));

@@ -9,15 +9,6 @@ export const PROVIDER_FILTERS = ['all', ...PROVIDER_GROUPS] as const;
 
 export type ProviderFilter = (typeof PROVIDER_FILTERS)[number];
 
-/** Groups and filters in words. */
-export const GROUP_LABELS: Readonly<Record<ProviderFilter, string>> = {
-  all: 'All',
-  attention: 'Needs attention',
-  arriving: 'Verifying',
-  ready: 'Can serve',
-  resting: 'Offline or paused',
-};
-
 /** Each standing's group; within a group they keep this order. */
 const GROUP_OF: Readonly<Record<StandingKind, ProviderGroup>> = {
   'engine-down': 'attention',

@@ -1,49 +1,97 @@
-import { useState } from 'react';
-import { formatCount } from '../../text/format.ts';
-import { GROUP_LABELS } from './provider-groups.ts';
-import { groupsOf, type ProviderEntry } from './provider-listing.ts';
+import { useEffect, useMemo, useRef, useState } from 'react';
+import { t } from '../../text/t.ts';
+import { useRowFocus } from '../../ui/use-row-focus.ts';
+import { useVisibleRange } from '../../ui/use-visible-range.ts';
+import { linesOf, type ListLine } from './provider-listing.ts';
+import type { ProviderEntry } from './provider-standing.ts';
 import { ProviderRow } from './provider-row.tsx';
+import type { ProviderSort } from './provider-sort.ts';
 
 interface ProviderListProps {
   readonly entries: readonly ProviderEntry[];
+  readonly sort: ProviderSort;
   readonly serverNow: number;
+  /** The machine that one comes back from. */
+  readonly opened: string | null;
 }
 
-/** More rows than this make every refresh felt; nobody reads so many at once. */
-const DRAWN_AT_ONCE = 200;
+const words = t.providers;
 
-/** Machines in their groups, what needs attention first. */
-export function ProviderList({ entries, serverNow }: ProviderListProps) {
-  const [limit, setLimit] = useState(DRAWN_AT_ONCE);
-  const hidden = entries.length - limit;
+/** Machines in an order; only those on screen are drawn, so that ten thousand scroll. */
+export function ProviderList({ entries, sort, serverNow, opened }: ProviderListProps) {
+  const lines = useMemo(() => linesOf(entries, sort), [entries, sort]);
+  const list = useRef<HTMLOListElement>(null);
+  const { first, last } = useVisibleRange(list);
+  const [activeId, activate] = useState(opened);
+  const known = indexOf(lines, activeId);
+  const active = known < 0 && lines[0]?.kind === 'group' ? 1 : Math.max(0, known);
+  useRowFocus(list, {
+    active,
+    count: lines.length,
+    onMove: (index) => activate(idAt(lines, index, active)),
+  });
+  useReturn(list, opened);
   return (
-    <div className="provider-list">
+    <div className="provider-list" data-grouped={lines[0]?.kind === 'group' || undefined}>
       <div className="provider-columns" aria-hidden="true">
-        <span>Machine</span>
-        <span>State</span>
-        <span>Model</span>
-        <span>Tokens/s</span>
-        <span>In flight</span>
-        <span>Heartbeat</span>
+        {COLUMNS.map((column) => (
+          <span key={column} data-column={column}>
+            {words.columns[column]}
+          </span>
+        ))}
       </div>
-      {groupsOf(entries, limit).map(({ group, entries: rows }) => (
-        <section key={group} aria-labelledby={`group-${group}`}>
-          <h2 id={`group-${group}`}>{GROUP_LABELS[group]}</h2>
-          <ol>
-            {rows.map((entry) => (
-              <ProviderRow key={entry.provider.id} entry={entry} serverNow={serverNow} />
-            ))}
-          </ol>
-        </section>
-      ))}
-      {hidden > 0 && (
-        <p className="provider-more">
-          <button type="button" className="button" onClick={() => setLimit(limit + DRAWN_AT_ONCE)}>
-            Show {formatCount(Math.min(hidden, DRAWN_AT_ONCE))} more
-          </button>{' '}
-          <span className="quiet">{formatCount(hidden)} machines are not drawn yet.</span>
-        </p>
-      )}
+      <ol ref={list} style={{ height: `calc(var(--row) * ${lines.length})` }}>
+        {lines
+          .map((line, index) => ({ line, index }))
+          .filter(({ index }) => (index >= first && index < last) || index === active)
+          .map(({ line, index }) => (
+            <li
+              key={line.kind === 'group' ? line.group : line.entry.provider.id}
+              aria-setsize={lines.length}
+              aria-posinset={index + 1}
+              style={{ transform: `translateY(calc(var(--row) * ${index}))` }}
+            >
+              {line.kind === 'group' ? (
+                <h2>{words.groups[line.group]}</h2>
+              ) : (
+                <ProviderRow entry={line.entry} {...{ index, serverNow }} />
+              )}
+            </li>
+          ))}
+      </ol>
     </div>
   );
+}
+
+const COLUMNS = [
+  'machine',
+  'state',
+  'model',
+  'load',
+  'memory',
+  'temperature',
+  'version',
+  'speed',
+  'inFlight',
+  'heartbeat',
+] as const;
+
+function indexOf(lines: readonly ListLine[], id: string | null): number {
+  return lines.findIndex((line) => line.kind === 'machine' && line.entry.provider.id === id);
+}
+
+/** A group's head takes no focus: the machine beyond it does. */
+function idAt(lines: readonly ListLine[], index: number, from: number): string | null {
+  const step = index < from ? -1 : 1;
+  const line = lines[index]?.kind === 'group' ? (lines[index + step] ?? lines[from]) : lines[index];
+  return line?.kind === 'machine' ? line.entry.provider.id : null;
+}
+
+/** Coming back from a machine's page, the focus is where it left. */
+function useReturn(list: { readonly current: HTMLElement | null }, opened: string | null): void {
+  const from = useRef(opened);
+  useEffect(() => {
+    if (from.current === null) return;
+    list.current?.querySelector<HTMLElement>(`[data-id="${CSS.escape(from.current)}"]`)?.focus();
+  }, [list]);
 }

@@ -1,51 +1,37 @@
-import type { Provider } from '#shared/provider.ts';
-import { formatPlural } from '../../text/format.ts';
+import type { Machines } from '../../api/provider-pages.ts';
+import { t } from '../../text/t.ts';
 import {
   groupOf,
   PROVIDER_GROUPS,
-  rankOf,
   type ProviderFilter,
   type ProviderGroup,
 } from './provider-groups.ts';
-import { standingOf, type ProviderCircuit, type Standing } from './provider-standing.ts';
+import { type ProviderSort, sorted } from './provider-sort.ts';
+import { standingOf, type ProviderCircuit, type ProviderEntry } from './provider-standing.ts';
 import { providerName } from './provider-text.ts';
-
-/** A machine with its standing. */
-export interface ProviderEntry {
-  readonly provider: Provider;
-  readonly standing: Standing;
-}
 
 type Circuits = Readonly<Record<string, ProviderCircuit>>;
 
-const BY_NAME = new Intl.Collator('en', { numeric: true });
-
-/**
- * Every machine with its standing, what needs somebody first, else by name; `directId` is the one whose
- * engine Local asks without the agent.
- */
+/** Every machine with its standing; `directId` is the one whose engine Local calls without the agent. */
 export function entriesOf(
-  providers: readonly Provider[],
+  { data, notes = {} }: Pick<Machines, 'data'> & Partial<Pick<Machines, 'notes'>>,
   circuits: Circuits,
   directId: string | null = null,
 ): readonly ProviderEntry[] {
-  return providers
-    .map((provider) => ({
-      provider,
-      standing: standingOf(provider, circuits[provider.id], provider.id === directId),
-    }))
-    .toSorted(
-      (a, b) =>
-        placeOf(a) - placeOf(b) ||
-        BY_NAME.compare(providerName(a.provider), providerName(b.provider)) ||
-        BY_NAME.compare(a.provider.id, b.provider.id),
-    );
+  return data.map((provider) => ({
+    provider,
+    standing: standingOf(provider, circuits[provider.id], provider.id === directId),
+    name: notes[provider.id]?.name || providerName(provider),
+    note: notes[provider.id]?.note ?? '',
+  }));
 }
 
 /** True for a machine in whose words every word of the text occurs. */
-export function matchesText({ provider }: ProviderEntry, text: string): boolean {
+export function matchesText({ provider, name, note }: ProviderEntry, text: string): boolean {
   const { id, host, chip, current_model, models, region, agent_url, last_heartbeat_ip } = provider;
   const words = [
+    name,
+    note,
     id,
     host.hostname,
     host.tailnet_hostname,
@@ -69,32 +55,31 @@ export function matchesGroup({ standing }: ProviderEntry, filter: ProviderFilter
   return filter === 'all' || groupOf(standing.kind) === filter;
 }
 
-/** The first entries, in their groups; groups without any are left out. */
-export function groupsOf(
-  entries: readonly ProviderEntry[],
-  limit: number,
-): readonly { readonly group: ProviderGroup; readonly entries: readonly ProviderEntry[] }[] {
-  const byGroup = Map.groupBy(entries.slice(0, limit), ({ standing }) => groupOf(standing.kind));
-  return PROVIDER_GROUPS.flatMap((group) => {
-    const found = byGroup.get(group);
-    return found ? [{ group, entries: found }] : [];
+/** A line of the list: a machine, or the head of a group. */
+export type ListLine =
+  | { readonly kind: 'group'; readonly group: ProviderGroup; readonly count: number }
+  | { readonly kind: 'machine'; readonly entry: ProviderEntry };
+
+/** The entries in an order; where that is their state, with the head of each group. */
+export function linesOf(entries: readonly ProviderEntry[], by: ProviderSort): readonly ListLine[] {
+  const lines = sorted(entries, by).map((entry) => ({ kind: 'machine', entry }) as const);
+  if (by !== 'state') return lines;
+  const byGroup = Map.groupBy(lines, ({ entry }) => groupOf(entry.standing.kind));
+  return PROVIDER_GROUPS.flatMap((group): readonly ListLine[] => {
+    const found = byGroup.get(group) ?? [];
+    return found.length === 0 ? [] : [{ kind: 'group', group, count: found.length }, ...found];
   });
 }
 
 export function summaryOf(entries: readonly ProviderEntry[]): string {
-  if (entries.length === 0) return 'None yet.';
+  if (entries.length === 0) return t.providers.summary.none;
   const count = (group: ProviderGroup): number =>
     entries.filter((entry) => matchesGroup(entry, group)).length;
-  const attention = count('attention');
-  const parts = [
-    `${count('ready')} can serve`,
-    attention === 0 ? '' : `${attention} ${attention === 1 ? 'needs' : 'need'} attention`,
-    count('arriving') === 0 ? '' : `${count('arriving')} being checked`,
-    count('resting') === 0 ? '' : `${count('resting')} at rest`,
-  ].filter((part) => part !== '');
-  return `${formatPlural(entries.length, 'machine')}: ${parts.join(', ')}.`;
-}
-
-function placeOf({ standing: { kind } }: ProviderEntry): number {
-  return PROVIDER_GROUPS.indexOf(groupOf(kind)) * 100 + rankOf(kind);
+  return t.providers.summary.of({
+    count: entries.length,
+    ready: count('ready'),
+    attention: count('attention'),
+    arriving: count('arriving'),
+    resting: count('resting'),
+  });
 }

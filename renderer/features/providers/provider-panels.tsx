@@ -9,6 +9,7 @@ import { CheckTable } from './check-table.tsx';
 import { Facts } from './facts.tsx';
 import { GpuList } from './gpu-list.tsx';
 import { ProviderHistory } from './provider-history.tsx';
+import { t } from '../../text/t.ts';
 
 interface ProviderPanelsProps {
   readonly provider: Provider;
@@ -24,22 +25,22 @@ export function ProviderPanels(props: ProviderPanelsProps) {
   const { last_check } = provider.verification;
   const checkedAt =
     last_check === null
-      ? 'not checked yet'
-      : `at ${formatMoment(Date.parse(last_check), serverNow)}`;
+      ? t.providers.checks.never
+      : t.providers.checks.at(formatMoment(Date.parse(last_check), serverNow));
   return (
     <div className="provider-panels">
-      <Panel title="GPUs">
+      <Panel subject="gpus">
         <GpuList gpu={provider.gpu} />
       </Panel>
-      <Panel title="Checks" aside={checkedAt}>
+      <Panel subject="checks" aside={checkedAt}>
         <CheckTable verification={provider.verification} />
       </Panel>
       <div className="panel-column">
-        <Panel title="Serving">
+        <Panel subject="serving">
           <Facts facts={servingFacts(provider, latencies)} />
           {provider.models.length > 1 && (
             <details className="models">
-              <summary>All {provider.models.length} models</summary>
+              <summary>{t.providers.panels.models(provider.models.length)}</summary>
               <ul>
                 {provider.models.map((model) => (
                   <li key={model}>{model}</li>
@@ -48,19 +49,19 @@ export function ProviderPanels(props: ProviderPanelsProps) {
             </details>
           )}
         </Panel>
-        <Panel title="Breaker">
+        <Panel subject="circuit">
           <Facts facts={circuitFacts(circuit, statusAge)} />
         </Panel>
       </div>
       <div className="panel-column">
-        <Panel title="Machine">
+        <Panel subject="machine">
           <Facts facts={machineFacts(provider)} />
         </Panel>
-        <Panel title="Connection">
+        <Panel subject="connection">
           <Facts facts={networkFacts(provider, serverNow)} />
         </Panel>
       </div>
-      <Panel title="History">
+      <Panel subject="history">
         <ProviderHistory history={history} serverNow={serverNow} />
       </Panel>
     </div>
@@ -68,17 +69,17 @@ export function ProviderPanels(props: ProviderPanelsProps) {
 }
 
 interface PanelProps {
-  readonly title: string;
+  readonly subject: Exclude<keyof typeof t.providers.panels, 'models'>;
   readonly aside?: string;
   readonly children: ReactNode;
 }
 
-function Panel({ title, aside, children }: PanelProps) {
+function Panel({ subject, aside, children }: PanelProps) {
   const id = useId();
   return (
-    <section className="panel" aria-labelledby={id} data-subject={title.toLowerCase()}>
+    <section className="panel" aria-labelledby={id} data-subject={subject}>
       <header className="panel-head">
-        <h2 id={id}>{title}</h2>
+        <h2 id={id}>{t.providers.panels[subject]}</h2>
         {aside !== undefined && <span className="quiet">{aside}</span>}
       </header>
       {children}

@@ -1,4 +1,5 @@
-import { type Check, CHECK_MISSING, CHECKS, type Provider } from '#shared/provider.ts';
+import { CHECK_MISSING, CHECKS } from '#shared/checks.ts';
+import type { Check, Provider } from '#shared/provider.ts';
 import type { StatusReport } from '#shared/status.ts';
 import { checkGroups, type CheckGroup } from './provider-checks.ts';
 
@@ -29,6 +30,15 @@ export type Standing =
   | { readonly kind: 'idle' };
 
 export type StandingKind = Standing['kind'];
+
+/** A machine with its standing and its owner's words. */
+export interface ProviderEntry {
+  readonly provider: Provider;
+  readonly standing: Standing;
+  /** The owner's, else the host's. */
+  readonly name: string;
+  readonly note: string;
+}
 
 const UNVERIFIED: ReadonlySet<StandingKind> = new Set([
   'check-failed',

@@ -1,15 +1,17 @@
 import { assertNever } from '#shared/assert.ts';
-import { type Check, CHECK_MISSING, CHECKS, failuresIn, type Provider } from '#shared/provider.ts';
-import { formatMoment, formatPlural } from '../../text/format.ts';
-import { addressOf, checkTodo, type CheckGroup } from './provider-checks.ts';
+import { CHECK_MISSING, CHECKS, failuresIn } from '#shared/checks.ts';
+import type { Check, Provider } from '#shared/provider.ts';
+import { formatMoment } from '../../text/format.ts';
+import type { StateWord } from '../../text/en/states.ts';
+import { t } from '../../text/t.ts';
+import { addressOf, checkTitle, checkTodo, type CheckGroup } from './provider-checks.ts';
 import type { Standing } from './provider-standing.ts';
 import { reasonOf, reasonText } from '../../text/reason-text.ts';
 import type { Tone } from '../overview/upstream-status-text.ts';
 
 /** A machine's standing as the page says it; no ticking figures. */
-export interface ProviderWords {
+export interface ProviderWords extends StateWord {
   readonly tone: Tone;
-  readonly word: string;
   readonly what: string | null;
   readonly todo: string | null;
 }
@@ -19,39 +21,42 @@ const NO_NEWS = new Set(['', 'ok', 'unreachable']);
 
 const SHOWN_ADDRESSES = 2;
 
+const says = t.providers.says;
+const states = t.machineStates;
+
 /** Says where a machine stands. */
 export function providerWords(standing: Standing, serverNow: number): ProviderWords {
   switch (standing.kind) {
     case 'stopped':
-      return say('grey', 'stopped', `Shut down ${at(standing.since, serverNow)}.`);
+      return say('grey', states.stopped, says.stopped(at(standing.since, serverNow)));
     case 'silent':
       return silentWords(standing.since, serverNow);
     case 'paused':
-      return say('grey', 'paused', 'Paused by its owner.');
+      return say('grey', states.paused, says.paused);
     case 'unreachable':
       return unreachableWords(standing.entries);
     case 'engine-down':
       return engineWords(standing);
     case 'check-failed':
-      return checkWords('red', 'check failed', standing.failed);
+      return checkWords('red', states['check-failed'], standing.failed);
     case 'loading':
-      return say('blue', 'loading', 'Its engine is loading a model.');
+      return say('blue', states.loading, says.loading);
     case 'draining':
-      return say('grey', 'draining', 'It finishes running requests and takes no new ones.');
+      return say('grey', states.draining, says.draining);
     case 'verifying':
-      return say('blue', 'being checked');
+      return say('blue', states.verifying);
     case 'pending':
-      return say('blue', 'waiting', pendingText(standing.reason));
+      return say('blue', states.pending, pendingText(standing.reason));
     case 'resting':
       return restingWords(standing);
     case 'wavering':
-      return checkWords('amber', 'unstable', standing.failed);
+      return checkWords('amber', states.wavering, standing.failed);
     case 'direct':
-      return say('green', 'used directly', 'Local calls its engine without the agent.');
+      return say('green', states.direct, says.direct);
     case 'serving':
-      return say('green', 'serving');
+      return say('green', states.serving);
     case 'idle':
-      return say('green', 'ready');
+      return say('green', states.idle);
     default:
       return assertNever(standing, 'standing');
   }
@@ -64,83 +69,64 @@ export function providerName({ host, id }: Pick<Provider, 'host' | 'id'>): strin
 
 /** An address that failed, and how: `tower:47901 (connection refused)`. */
 function failureText(check: Check): string {
-  const error = check.error?.trim() || 'failed';
+  const error = check.error?.trim() || says.failed;
   const address = addressOf(check);
-  return address === null ? error : `${address} (${error})`;
+  return address === null ? error : says.failure(address, error);
 }
 
 function silentWords(since: number, serverNow: number): ProviderWords {
-  return say(
-    'red',
-    'no heartbeat',
-    `No heartbeat since ${formatMoment(since, serverNow)}.`,
-    'Check that the machine is on, its agent runs and the network is up.',
-  );
+  return say('red', states.silent, says.silent(formatMoment(since, serverNow)), says.silentTodo);
 }
 
 function unreachableWords(entries: readonly Check[]): ProviderWords {
-  const shown = entries.slice(0, SHOWN_ADDRESSES).map(failureText).join(', ');
-  const more = entries.length - SHOWN_ADDRESSES;
-  const rest = more > 0 ? ` and ${formatPlural(more, 'more address', 'more addresses')}` : '';
+  const shown = entries.slice(0, SHOWN_ADDRESSES).map(failureText);
   return say(
     'red',
-    'unreachable',
-    `Its heartbeats arrive, but it cannot be reached: ${shown}${rest}.`,
+    states.unreachable,
+    says.unreachable(shown, entries.length - SHOWN_ADDRESSES),
     checkTodo(CHECKS.health),
   );
 }
 
-const SILENT: Readonly<Record<string, string>> = {
-  unresponsive: 'accepts connections and answers nothing',
-};
-
 function engineWords({ status, code }: Extract<Standing, { kind: 'engine-down' }>): ProviderWords {
-  const said = NO_NEWS.has(status) ? '' : ` (${status})`;
-  const how = code === 0 ? `does not answer${said}` : `answers HTTP ${code}${said}`;
-  return say(
-    'red',
-    'engine down',
-    `Its engine ${SILENT[status] ?? how}.`,
-    checkTodo(CHECKS.engineHealth),
-  );
+  const said = NO_NEWS.has(status) ? '' : status;
+  const what = status === 'unresponsive' ? says.engineSilent : says.engineDown(code, said);
+  return say('red', states['engine-down'], what, checkTodo(CHECKS.engineHealth));
 }
 
 function checkWords(
   tone: Tone,
-  word: string,
+  state: StateWord,
   [first, ...others]: readonly CheckGroup[],
 ): ProviderWords {
-  if (!first) return say(tone, word, 'Its verification failed.', 'Verify it again.');
+  if (!first) return say(tone, state, says.unverified, says.verifyAgain);
   const errors = first.entries.filter(({ passed }) => !passed).map(failureText);
-  const more = others.length === 0 ? '' : ` ${formatPlural(others.length, 'more check')} failed.`;
-  const what = `The check “${first.name}” failed: ${errors.join(', ')}.${more}`;
-  const grace =
-    tone === 'amber' ? ' It keeps serving; three failed verifications in a row exclude it.' : '';
-  return say(tone, word, what + grace, checkTodo(first.name));
+  const what = says.checkFailed(checkTitle(first.name), errors, others.length);
+  const grace = tone === 'amber' ? says.grace : '';
+  return say(tone, state, what + grace, checkTodo(first.name));
 }
 
 function restingWords({ fails, lastError }: Extract<Standing, { kind: 'resting' }>): ProviderWords {
-  const error = lastError === null ? '' : ` (${reasonText(reasonOf(lastError))})`;
-  const what = `It failed ${formatPlural(fails, 'request')} in a row${error} and is skipped for now.`;
-  return say('amber', 'cooling down', what, 'Check its engine’s log.');
+  const reason = lastError === null ? null : reasonText(reasonOf(lastError));
+  return say('amber', states.resting, says.resting(fails, reason), says.restingTodo);
 }
 
 function pendingText(reason: string): string {
   if (reason !== '' && failuresIn(reason).every(({ error }) => error === CHECK_MISSING)) {
-    return 'Another model is loaded: it was looked at, and is tested within a minute.';
+    return says.otherModel;
   }
-  return reason === '' ? 'Waiting to be verified.' : `Waiting to be verified: ${reason}.`;
+  return reason === '' ? says.pending : says.pendingBecause(reason);
 }
 
 function at(epochMs: number, serverNow: number): string {
-  return `at ${formatMoment(epochMs, serverNow)}`;
+  return says.at(formatMoment(epochMs, serverNow));
 }
 
 function say(
   tone: Tone,
-  word: string,
+  state: StateWord,
   what: string | null = null,
   todo: string | null = null,
 ): ProviderWords {
-  return { tone, word, what, todo };
+  return { tone, ...state, what, todo };
 }

@@ -3,7 +3,6 @@ import { AddMachine } from './add-machine.tsx';
 import { NoProviders } from './no-providers.tsx';
 import { ProviderFilters } from './provider-filters.tsx';
 import { ProviderList } from './provider-list.tsx';
-import { rowId } from './provider-row.tsx';
 import { READ_ONLY_NOTE, ReadOnlyNote } from '../../ui/read-only-note.tsx';
 import { ThisMachine } from '../this-machine/this-machine.tsx';
 import { Unreadable } from '../../ui/unreadable.tsx';
@@ -15,22 +14,25 @@ import type { SettingsState } from '../../api/window-state.ts';
 import { useReading } from '../../ui/use-reading.ts';
 import { useSeconds } from '../../ui/use-seconds.ts';
 import { directMachine } from '../this-machine/agent-engine.ts';
-import { formatCount } from '../../text/format.ts';
+
 import type { ProviderFilter } from './provider-groups.ts';
-import {
-  entriesOf,
-  matchesGroup,
-  matchesText,
-  summaryOf,
-  type ProviderEntry,
-} from './provider-listing.ts';
+import type { ProviderSort } from './provider-sort.ts';
+import { entriesOf, matchesGroup, matchesText, summaryOf } from './provider-listing.ts';
+import type { ProviderEntry } from './provider-standing.ts';
+import { t } from '../../text/t.ts';
+
+/** How the list is looked at; kept while one looks at a machine. */
+export interface ProvidersView {
+  readonly text: string;
+  readonly sort: ProviderSort;
+}
 
 interface ProvidersProps {
   readonly data: LiveData;
   readonly filter: ProviderFilter;
   readonly joining: boolean;
-  readonly text: string;
-  readonly onText: (text: string) => void;
+  readonly view: ProvidersView;
+  readonly onView: (view: ProvidersView) => void;
   /** The machine that was looked at last. */
   readonly opened: string | null;
   readonly control: boolean;
@@ -41,12 +43,11 @@ interface ProvidersProps {
   readonly saveSettings: Control['saveSettings'];
 }
 
-/** Takes the focus where the machine that one comes back from is gone. */
 const TITLE = 'providers-title';
 
 /** Every machine that reports to this gateway. */
 export function Providers(props: ProvidersProps) {
-  const { data, filter, text, onText, opened, control, frozenAt, registry } = props;
+  const { data, filter, view, onView, opened, control, frozenAt, registry } = props;
   const { settings, agent, saveSettings, joining } = props;
   const [adding, setAdding] = useState(false);
   const revision = data.providers?.revision ?? null;
@@ -61,14 +62,14 @@ export function Providers(props: ProvidersProps) {
   const { providerCircuits } = data.status.stats;
   const directId = directMachine(agent.last(), data.status);
   const all = useMemo(
-    () => entriesOf(list?.data ?? [], providerCircuits, directId),
+    () => entriesOf(list ?? NONE, providerCircuits, directId),
     [list, providerCircuits, directId],
   );
   const failed = list === null && frozenAt === null ? failure : null;
   return (
     <>
       <Head
-        says={list === null ? 'Reading…' : summaryOf(all)}
+        says={list === null ? t.shell.reading : summaryOf(all)}
         control={control}
         onAdd={() => setAdding(true)}
       />
@@ -77,12 +78,12 @@ export function Providers(props: ProvidersProps) {
         machines={list?.data ?? []}
       />
       {failed && (
-        <Unreadable what="The machines" message={failed.refusal.message} onRetry={again} />
+        <Unreadable what={t.providers.theList} message={failed.refusal.message} onRetry={again} />
       )}
       {list !== null && all.length === 0 && <NoProviders />}
       {list !== null && all.length > 0 && (
         <Machines
-          {...{ filter, text, onText, serverNow }}
+          {...{ filter, view, onView, opened, serverNow }}
           entries={all}
           unread={list.count - list.data.length}
         />
@@ -111,7 +112,7 @@ function Head({ says, control, onAdd }: HeadProps) {
     <div className="providers-head">
       <div>
         <h1 id={TITLE} tabIndex={-1}>
-          Providers
+          {t.providers.title}
         </h1>
         <p className="quiet">{says}</p>
       </div>
@@ -123,39 +124,51 @@ function Head({ says, control, onAdd }: HeadProps) {
         aria-describedby={control ? undefined : READ_ONLY_NOTE}
         onClick={onAdd}
       >
-        Add a machine
+        {t.providers.joinOne}
       </button>
       {!control && <ReadOnlyNote />}
     </div>
   );
 }
 
-interface MachinesProps extends Pick<ProvidersProps, 'filter' | 'text' | 'onText'> {
+interface MachinesProps extends Pick<ProvidersProps, 'filter' | 'view' | 'onView' | 'opened'> {
   readonly entries: readonly ProviderEntry[];
   readonly serverNow: number;
   /** Number of machines beyond the page that was read. */
   readonly unread: number;
 }
 
-function Machines({ entries, filter, text, onText, serverNow, unread }: MachinesProps) {
-  const named = entries.filter((entry) => matchesText(entry, text.trim()));
-  const shown = named.filter((entry) => matchesGroup(entry, filter));
+function Machines(props: MachinesProps) {
+  const { entries, filter, view, onView, opened, serverNow, unread } = props;
+  const { text, sort } = view;
+  const named = useMemo(
+    () => (text.trim() === '' ? entries : entries.filter((one) => matchesText(one, text.trim()))),
+    [entries, text],
+  );
+  const shown = useMemo(
+    () => (filter === 'all' ? named : named.filter((entry) => matchesGroup(entry, filter))),
+    [named, filter],
+  );
+  const onText = (next: string): void => onView({ ...view, text: next });
   return (
     <>
-      <ProviderFilters {...{ filter, text, onText }} entries={named} />
-      <section className="panel" aria-label="Machines">
+      <ProviderFilters
+        {...{ filter, text, sort, onText }}
+        onSort={(next) => onView({ ...view, sort: next })}
+        entries={named}
+      />
+      <section className="panel" aria-label={t.providers.label}>
         {shown.length > 0 ? (
-          <ProviderList key={filter} entries={shown} serverNow={serverNow} />
+          <ProviderList
+            key={`${filter}/${sort}`}
+            entries={shown}
+            {...{ sort, serverNow, opened }}
+          />
         ) : (
           <NoMatch text={text} onClear={() => onText('')} />
         )}
       </section>
-      {unread > 0 && (
-        <p className="quiet">
-          {formatCount(unread)} more machines report to this gateway than are read here; the API
-          lists them all.
-        </p>
-      )}
+      {unread > 0 && <p className="quiet">{t.providers.filters.unread(unread)}</p>}
     </>
   );
 }
@@ -163,27 +176,24 @@ function Machines({ entries, filter, text, onText, serverNow, unread }: Machines
 function NoMatch({ text, onClear }: { readonly text: string; readonly onClear: () => void }) {
   return (
     <div className="empty">
-      <h3>No machine here</h3>
+      <h2>{t.providers.filters.noneTitle}</h2>
       <p>
-        {text.trim() === '' ? (
-          'None is in this state.'
-        ) : (
-          <>None in this state matches “{text.trim()}”.</>
-        )}{' '}
+        {text.trim() === '' ? t.providers.filters.none : t.providers.filters.noneNamed(text.trim())}{' '}
         <a href="#/providers" onClick={onClear}>
-          Show all
+          {t.providers.filters.showAll}
         </a>
       </p>
     </div>
   );
 }
 
-/** Coming back from a machine's page, the focus is where it left. */
+/** Where the machine that one comes back from is gone, the title takes the focus. */
 function useReturn(opened: string | null): void {
   const from = useRef(opened);
   useEffect(() => {
-    if (from.current === null) return;
-    const row = document.getElementById(rowId(from.current));
-    (row ?? document.getElementById(TITLE))?.focus();
+    if (from.current === null || document.activeElement !== document.body) return;
+    document.getElementById(TITLE)?.focus();
   }, []);
 }
+
+const NONE = { data: [], notes: {} };

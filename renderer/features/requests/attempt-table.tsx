@@ -2,10 +2,11 @@ import type { AttemptRow, RequestRow } from '#shared/live.ts';
 import { nameOf, type Labels } from './attempt-names.ts';
 import { causeText, resultText } from './attempt-text.ts';
 import { circuitText } from './circuit-text.ts';
-import { formatDuration, formatPlural } from '../../text/format.ts';
+import { formatDuration } from '../../text/format.ts';
 import { reasonText } from '../../text/reason-text.ts';
 import { skippedUpstreams } from './skipped-upstreams.ts';
 import { isSkip } from './waterfall-model.ts';
+import { t } from '../../text/t.ts';
 
 interface AttemptTableProps {
   readonly row: RequestRow;
@@ -13,32 +14,33 @@ interface AttemptTableProps {
   readonly elapsedMs: number;
 }
 
+const words = t.attempts;
+
 /** Every attempt of a request, in order, after the upstreams that were skipped. */
 export function AttemptTable({ row, labels, elapsedMs }: AttemptTableProps) {
   const hidden = row.attemptCount - row.attempts.length;
   const skips = skippedUpstreams(row);
   if (row.attempts.length + skips.length === 0) {
-    return <p className="quiet">No upstream was called.</p>;
+    return <p className="quiet">{words.none}</p>;
   }
   return (
     <>
       <table className="attempts">
         <thead>
           <tr>
-            <th scope="col">Upstream</th>
-            <th scope="col">Called because</th>
-            <th scope="col">Result</th>
-            <th scope="col">Started</th>
-            <th scope="col">First token</th>
-            <th scope="col">Took</th>
+            {words.columns.map((column) => (
+              <th key={column} scope="col">
+                {column}
+              </th>
+            ))}
           </tr>
         </thead>
         <tbody>
           {skips.map(({ upstream, reason }) => (
             <tr key={upstream} className="skip">
               <th scope="row">{labels.get(upstream) ?? upstream}</th>
-              <td>not called</td>
-              <td colSpan={4}>skipped: {reasonText(reason)}</td>
+              <td>{words.notCalled}</td>
+              <td colSpan={4}>{words.skipped(reasonText(reason))}</td>
             </tr>
           ))}
           {row.attempts.map((attempt) => (
@@ -49,7 +51,7 @@ export function AttemptTable({ row, labels, elapsedMs }: AttemptTableProps) {
           ))}
         </tbody>
       </table>
-      {hidden > 0 && <p className="quiet">and {hidden} more attempts that were not kept.</p>}
+      {hidden > 0 && <p className="quiet">{words.more(hidden)}</p>}
     </>
   );
 }
@@ -69,28 +71,26 @@ function Attempt({
       </th>
       <td>
         {causeText(attempt, row, labels)}
-        {circuitText(attempt) !== 'closed' && (
-          <span className="predicted"> circuit {circuitText(attempt)}</span>
+        {(attempt.circuitBefore !== 'closed' || circuitText(attempt) !== words.circuits.closed) && (
+          <span className="predicted"> {words.circuit(circuitText(attempt))}</span>
         )}
       </td>
       <td>
         {resultText(attempt, row)}
         {error !== null && <span className="predicted attempt-error"> {error}</span>}
-        {attempt.polls > 0 && (
+        {attempt.polls > 0 && <span className="predicted"> {words.polled(attempt.polls)}</span>}
+      </td>
+      <td data-label={words.started}>{words.startedAt(formatDuration(startMs))}</td>
+      <td data-label={words.firstToken}>
+        {firstContentMs === null ? '–' : formatDuration(firstContentMs - startMs)}
+        {predictedMs !== null && (
           <span className="predicted">
             {' '}
-            polled {formatPlural(attempt.polls, 'time')} as it started
+            {words.predicted(formatDuration(predictedMs - startMs))}
           </span>
         )}
       </td>
-      <td data-label="Started">+{formatDuration(startMs)}</td>
-      <td data-label="First token">
-        {firstContentMs === null ? '–' : formatDuration(firstContentMs - startMs)}
-        {predictedMs !== null && (
-          <span className="predicted"> predicted {formatDuration(predictedMs - startMs)}</span>
-        )}
-      </td>
-      <td data-label="Took">
+      <td data-label={words.took}>
         {isSkip(attempt) ? '–' : formatDuration((endMs ?? elapsedMs) - startMs)}
       </td>
     </tr>

@@ -3,6 +3,9 @@ import type { AttemptRow, RequestRow } from '#shared/live.ts';
 import { nameOf, type Labels } from './attempt-names.ts';
 import { brokenBefore } from './waterfall-lanes.ts';
 import { reasonText } from '../../text/reason-text.ts';
+import { t } from '../../text/t.ts';
+
+const { causes, results } = t.attempts;
 
 /** True for an attempt that delivered text to the caller. */
 export function gaveContent(attempt: AttemptRow, row: RequestRow): boolean {
@@ -29,15 +32,15 @@ export function causeText(attempt: AttemptRow, row: RequestRow, labels: Labels):
     case 'turn': {
       const before = attempts[at - 1];
       const isAgain = before?.upstream === attempt.upstream && before.provider === attempt.provider;
-      return isAgain ? 'retry' : 'next in line';
+      return isAgain ? causes.retry : causes.turn;
     }
     case 'hedge': {
       const slow = slowOne(attempt, row);
-      return slow === null ? 'hedge' : `hedge: ${nameOf(slow, row, labels)} was slow`;
+      return slow === null ? causes.hedge : causes.hedgeOf(nameOf(slow, row, labels));
     }
     case 'resume': {
       const broken = attempts[brokenBefore(attempts, at)];
-      return broken === undefined ? 'resume' : `${nameOf(broken, row, labels)} dropped the stream`;
+      return broken === undefined ? causes.resume : causes.resumeOf(nameOf(broken, row, labels));
     }
   }
 }
@@ -46,11 +49,11 @@ export function resultText(attempt: AttemptRow, row: RequestRow): string {
   const { cause, endMs, firstContentMs, reason } = attempt;
   if (reason !== null) {
     const isBroken = firstContentMs !== null && reason !== OUTRUN;
-    return isBroken ? 'dropped' : reasonText(reason);
+    return isBroken ? results.dropped : reasonText(reason);
   }
-  if (endMs === null) return firstContentMs === null ? 'waiting' : 'answering';
-  if (hasDiverged(attempt, row)) return 'different answer';
-  if (row.state === 'broken') return 'dropped';
-  if (row.state === 'cancelled') return 'cancelled by the app';
-  return cause === 'resume' ? 'resumed it' : 'answered';
+  if (endMs === null) return firstContentMs === null ? results.waiting : results.answering;
+  if (hasDiverged(attempt, row)) return results.diverged;
+  if (row.state === 'broken') return results.dropped;
+  if (row.state === 'cancelled') return results.cancelled;
+  return cause === 'resume' ? results.resumed : results.answered;
 }

@@ -1,17 +1,13 @@
 import type { AttemptRow } from '#shared/live.ts';
+import { t } from '../../text/t.ts';
 
 /** `closed`, or what the attempt changed, such as `closed → open`. */
 export function circuitText({
   circuitBefore,
   circuitAfter,
 }: Pick<AttemptRow, 'circuitBefore' | 'circuitAfter'>): string {
-  const before = WORDS[circuitBefore];
+  const { circuits, circuitChange } = t.attempts;
+  const before = circuits[circuitBefore];
   if (circuitAfter === null || circuitAfter === circuitBefore) return before;
-  return `${before} → ${WORDS[circuitAfter]}`;
+  return circuitChange(before, circuits[circuitAfter]);
 }
-
-const WORDS = {
-  closed: 'closed',
-  open: 'open',
-  probing: 'testing',
-} as const satisfies Record<AttemptRow['circuitBefore'], string>;

@@ -2,18 +2,28 @@ import type { LiveData } from '../../api/live-data.ts';
 import { firstRequest } from '../overview/setup.ts';
 import { hashOf } from '../../route.ts';
 import { CodeLine } from '../../ui/code-line.tsx';
+import { t } from '../../text/t.ts';
 
-export function FirstRequest({ data }: { readonly data: LiveData }) {
+const words = t.requests.first;
+
+interface FirstRequestProps {
+  readonly data: LiveData;
+  /** Below the title of the page, or of a section. */
+  readonly heading: 'h2' | 'h3';
+}
+
+export function FirstRequest({ data, heading: Heading }: FirstRequestProps) {
   const { baseUrl } = data.app;
   return (
     <div className="empty">
-      <h3>No requests yet</h3>
+      <Heading>{words.title}</Heading>
       <p>
-        Point a client at the base URL, send a message in{' '}
-        <a href={hashOf({ page: 'chat' })}>Chat</a>, or try one from a terminal.
+        {words.text((text) => (
+          <a href={hashOf({ page: 'chat' })}>{text}</a>
+        ))}
       </p>
-      <CodeLine text={baseUrl} what="base URL" />
-      <CodeLine text={firstRequest(baseUrl, data.status.upstreams)} what="first request" />
+      <CodeLine text={baseUrl} what={t.shell.theBaseUrl} />
+      <CodeLine text={firstRequest(baseUrl, data.status.upstreams)} what={words.what} />
     </div>
   );
 }

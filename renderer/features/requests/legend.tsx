@@ -1,36 +1,36 @@
 import type { Mark } from './waterfall-notes.ts';
 import type { SegmentKind } from './waterfall-model.ts';
+import { t } from '../../text/t.ts';
 
 interface Entry {
   /** A span of time, or a mark at one moment. */
   readonly look: 'stretch' | 'mark';
-  readonly kind: SegmentKind | Mark['kind'];
-  readonly text: string;
+  readonly kind: Exclude<SegmentKind, 'stalled'> | Mark['kind'];
 }
 
 const ENTRIES: readonly Entry[] = [
-  { look: 'stretch', kind: 'waiting', text: 'waiting' },
-  { look: 'stretch', kind: 'answering', text: 'answering' },
-  { look: 'stretch', kind: 'silent', text: 'silent' },
-  { look: 'stretch', kind: 'failed', text: 'failed' },
-  { look: 'stretch', kind: 'outrun', text: 'lost the race' },
-  { look: 'stretch', kind: 'broken', text: 'dropped' },
-  { look: 'stretch', kind: 'starting', text: 'on demand starting' },
-  { look: 'mark', kind: 'hedge', text: 'hedge' },
-  { look: 'mark', kind: 'handover', text: 'resumed' },
-  { look: 'mark', kind: 'predicted', text: 'predicted first token' },
+  { look: 'stretch', kind: 'waiting' },
+  { look: 'stretch', kind: 'answering' },
+  { look: 'stretch', kind: 'silent' },
+  { look: 'stretch', kind: 'failed' },
+  { look: 'stretch', kind: 'outrun' },
+  { look: 'stretch', kind: 'broken' },
+  { look: 'stretch', kind: 'starting' },
+  { look: 'mark', kind: 'hedge' },
+  { look: 'mark', kind: 'handover' },
+  { look: 'mark', kind: 'predicted' },
 ];
 
 export function Legend() {
   return (
-    <ul className="legend" aria-label="Bars">
-      {ENTRIES.map(({ look, kind, text }) => (
+    <ul className="legend" aria-label={t.requests.legend.label}>
+      {ENTRIES.map(({ look, kind }) => (
         <li key={kind}>
           <span className={look} data-kind={kind} aria-hidden="true" />
-          {text}
+          {t.requests.legend[kind]}
         </li>
       ))}
-      <li className="legend-scale">time axis is logarithmic</li>
+      <li className="legend-scale">{t.requests.legend.scale}</li>
     </ul>
   );
 }

@@ -9,6 +9,8 @@ import { elapsedOf } from './waterfall-model.ts';
 import { AttemptTable } from './attempt-table.tsx';
 import { CodeLine } from '../../ui/code-line.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
+import { Fact } from '../../ui/fact.tsx';
+import { t } from '../../text/t.ts';
 
 /** The requests before and after one in the list, newest first; null at its ends. */
 interface Neighbours {
@@ -35,6 +37,8 @@ interface RequestDialogProps {
   readonly onClose: () => void;
 }
 
+const words = t.requestDetails;
+
 /** Everything known about one request; updated while the request runs. */
 export function RequestDialog(props: RequestDialogProps) {
   const { id, row, neighbours, labels, version, serverNow, onGo, onClose } = props;
@@ -59,30 +63,28 @@ export function RequestDialog(props: RequestDialogProps) {
     >
       <header>
         <h2 id="dialog-title">
-          {row === null ? 'Request' : `Request at ${formatMoment(row.startedAt, serverNow)} `}
+          {row === null ? words.title : words.titleAt(formatMoment(row.startedAt, serverNow))}
           {row !== null && <OutcomePill row={row} elapsedMs={elapsedOf(row, serverNow)} />}
         </h2>
         <form method="dialog" className="dialog-nav">
-          <Step word="Newer" to={newer} onGo={onGo} />
-          <Step word="Older" to={older} onGo={onGo} />
+          <Step word={words.newer} to={newer} onGo={onGo} />
+          <Step word={words.older} to={older} onGo={onGo} />
           <button type="submit" className="button">
-            Close
+            {t.shell.close}
           </button>
         </form>
       </header>
       {row === null ? (
-        <p className="story">
-          The gateway no longer remembers this request, or it belongs to another gateway.
-        </p>
+        <p className="story">{words.unknown}</p>
       ) : (
         <Details row={row} labels={labels} elapsedMs={elapsedOf(row, serverNow)} />
       )}
-      <h3>Request id</h3>
-      <CodeLine text={id} what="request id" />
+      <h3>{words.id}</h3>
+      <CodeLine text={id} what={words.theId} />
       {row !== null && (
         <p className="bug-report">
-          <CopyButton text={bugReportOf(row, labels, version)} what="as bug report" isNamed />{' '}
-          <span className="quiet">No prompt, no answer, no key.</span>
+          <CopyButton text={bugReportOf(row, labels, version)} what={words.report} isNamed />{' '}
+          <span className="quiet">{words.reportNote}</span>
         </p>
       )}
     </dialog>
@@ -124,53 +126,44 @@ function OutcomePill({ row, elapsedMs }: Omit<DetailsProps, 'labels'>) {
 }
 
 function Details({ row, labels, elapsedMs }: DetailsProps) {
-  const answer = [row.stream ? 'streamed' : '', amountOf(row)].filter(Boolean).join(', ');
+  const answer = [row.stream ? words.streamed : '', amountOf(row)].filter(Boolean).join(', ');
   return (
     <>
-      <p className="story">{storyOf(row, labels)}.</p>
+      <p className="story">{t.story.whole(storyOf(row, labels))}</p>
       <dl className="facts">
         <Fact
-          label="Answered by"
-          value={row.upstream ? whoOf(row, labels) : NO_UPSTREAM[row.state]}
+          label={words.answeredBy}
+          value={row.upstream ? whoOf(row, labels) : noUpstream(row)}
         />
-        <Fact label="Requested model" value={row.model ?? 'not specified'} />
-        <Fact label="Took" value={formatDuration(elapsedMs)} />
-        <Fact label="Answer" value={answer || 'not streamed'} />
-        <Fact label="HTTP status" value={row.status === null ? 'not yet' : String(row.status)} />
-        {callerFacts(row.caller).map(({ label, value }) => (
+        {row.endpoint !== null && <Fact label={words.endpoint} value={row.endpoint} />}
+        <Fact label={words.model} value={row.model ?? words.noModel} />
+        <Fact label={words.took} value={formatDuration(elapsedMs)} />
+        <Fact label={words.answer} value={answer || words.notStreamed} />
+        <Fact
+          label={words.status}
+          value={row.status === null ? words.noStatus : String(row.status)}
+        />
+        {callerFacts(row).map(({ label, value }) => (
           <Fact key={label} label={label} value={value} />
         ))}
       </dl>
-      <h3>Attempts</h3>
+      <h3>{words.attempts}</h3>
       <AttemptTable row={row} labels={labels} elapsedMs={elapsedMs} />
-      <h3>Fallback reason</h3>
-      <CodeLine text={row.fallbackReason} what="fallback reason" />
+      <h3>{words.reason}</h3>
+      <CodeLine text={row.fallbackReason} what={words.theReason} />
     </>
   );
 }
 
-function callerFacts(caller: RequestRow['caller']) {
+function callerFacts({ caller, key: name }: RequestRow) {
   const { key = null, address = null, userAgent = null } = caller ?? {};
   return [
-    { label: 'Key', value: key },
-    { label: 'From', value: address },
-    { label: 'App', value: userAgent },
+    { label: words.key, value: name === null || key === null ? key : words.namedKey(name, key) },
+    { label: words.from, value: address },
+    { label: words.app, value: userAgent },
   ].flatMap(({ label, value }) => (value === null ? [] : [{ label, value }]));
 }
 
-const NO_UPSTREAM = {
-  running: 'none yet',
-  done: 'none',
-  failed: 'none',
-  broken: 'none',
-  cancelled: 'none',
-} as const satisfies Record<RequestRow['state'], string>;
-
-function Fact({ label, value }: { readonly label: string; readonly value: string }) {
-  return (
-    <div>
-      <dt>{label}</dt>
-      <dd>{value}</dd>
-    </div>
-  );
+function noUpstream({ state }: RequestRow): string {
+  return state === 'running' ? words.noUpstreamYet : words.noUpstream;
 }

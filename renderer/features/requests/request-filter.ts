@@ -7,15 +7,7 @@ export const REQUEST_FILTERS = ['all', ...OUTCOMES] as const;
 
 export type RequestFilter = (typeof REQUEST_FILTERS)[number];
 
-/** Filters in words. */
-export const FILTER_LABELS: Readonly<Record<RequestFilter, string>> = {
-  all: 'All',
-  'first-choice': 'First choice',
-  'fell-back': 'Fell back',
-  failed: 'Failed',
-};
-
-export const FACETS = ['upstream', 'machine', 'model', 'reason'] as const;
+export const FACETS = ['upstream', 'machine', 'model', 'key', 'reason'] as const;
 export type Facet = (typeof FACETS)[number];
 
 /** What the shown requests have in common beside their outcome. */
@@ -47,6 +39,7 @@ const FACET_VALUES: Readonly<Record<Facet, (row: RequestRow) => readonly string[
     ...(model === null ? [] : [model]),
     ...attempts.flatMap((attempt) => attempt.model ?? []),
   ],
+  key: ({ key }) => (key === null ? [] : [key]),
   reason: ({ attempts, fallbackReason }) => [
     ...attempts.flatMap(({ reason }) => reason ?? []),
     ...parseFallbackReason(fallbackReason).map(({ reason }) => reason),

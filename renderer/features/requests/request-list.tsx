@@ -1,15 +1,16 @@
 import { useCallback, useMemo, useRef, useState } from 'react';
 import type { RequestRow } from '#shared/live.ts';
 import type { LiveData } from '../../api/live-data.ts';
-import { formatCount } from '../../text/format.ts';
+
 import { labelsOf } from './attempt-names.ts';
 import { elapsedOf } from './waterfall-model.ts';
 import { RequestLine } from './request-row.tsx';
 import { TimeAxis } from './time-axis.tsx';
 import { useHeldRows } from './use-held-rows.ts';
 import { useInUse } from './use-in-use.ts';
-import { useRowFocus } from './use-row-focus.ts';
-import { useVisibleRange } from './use-visible-range.ts';
+import { useRowFocus } from '../../ui/use-row-focus.ts';
+import { useVisibleRange } from '../../ui/use-visible-range.ts';
+import { t } from '../../text/t.ts';
 
 interface RequestListProps {
   /** Newest first. */
@@ -57,7 +58,7 @@ export function RequestList(props: RequestListProps) {
     <div className="request-list">
       <div className="list-bar">
         <button type="button" className="button new-rows" hidden={waiting === 0} onClick={show}>
-          {`${formatCount(waiting)} new · Show`}
+          {t.requests.newRows(waiting)}
         </button>
       </div>
       <TimeAxis />

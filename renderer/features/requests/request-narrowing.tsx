@@ -4,6 +4,7 @@ import type { Labels } from './attempt-names.ts';
 import { type Facet, FACETS, type Narrowing, valuesOf } from './request-filter.ts';
 import { reasonText } from '../../text/reason-text.ts';
 import { SEARCH_KEY, useShortcut } from '../../ui/use-shortcut.ts';
+import { t } from '../../text/t.ts';
 
 interface RequestNarrowingProps {
   readonly rows: readonly RequestRow[];
@@ -11,13 +12,6 @@ interface RequestNarrowingProps {
   readonly by: Narrowing;
   readonly onChange: (by: Narrowing) => void;
 }
-
-const ALL_WORDS: Readonly<Record<Facet, string>> = {
-  upstream: 'All upstreams',
-  machine: 'All machines',
-  model: 'All models',
-  reason: 'All reasons',
-};
 
 /** A search and one choice for each thing that the rows differ in. */
 export function RequestNarrowing({ rows, labels, by, onChange }: RequestNarrowingProps) {
@@ -39,8 +33,8 @@ export function RequestNarrowing({ rows, labels, by, onChange }: RequestNarrowin
         ref={search}
         type="search"
         defaultValue={by.text ?? ''}
-        placeholder="Search id, model, app, error ( / )"
-        aria-label="Search requests"
+        placeholder={t.requests.searchHint}
+        aria-label={t.requests.search}
         onChange={({ target }) => onChange(changed(by, 'text', target.value))}
       />
       {FACETS.map((facet) => {
@@ -50,11 +44,11 @@ export function RequestNarrowing({ rows, labels, by, onChange }: RequestNarrowin
         return (
           <select
             key={facet}
-            aria-label={facet}
+            aria-label={t.requests.facets[facet].label}
             value={chosen}
             onChange={({ target }) => onChange(changed(by, facet, target.value))}
           >
-            <option value="">{ALL_WORDS[facet]}</option>
+            <option value="">{t.requests.facets[facet].all}</option>
             {[...new Set([...values, ...(chosen === '' ? [] : [chosen])])].map((value) => (
               <option key={value} value={value}>
                 {wordOf(facet, value)}

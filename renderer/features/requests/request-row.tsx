@@ -4,6 +4,7 @@ import type { Labels } from './attempt-names.ts';
 import { formatClock, formatDuration } from '../../text/format.ts';
 import { amountOf, outcomeWords, whoOf, whyOf } from './request-text.ts';
 import { Waterfall } from './waterfall.tsx';
+import { t } from '../../text/t.ts';
 
 interface RequestLineProps {
   readonly row: RequestRow;
@@ -48,7 +49,7 @@ export const RequestLine = memo(function RequestLine({
         <span className="request-who">
           <span className="request-name">{whoOf(row, labels)}</span>
           <span className="request-why" title={why ?? undefined}>
-            {why ?? row.model ?? 'no model named'}
+            {why ?? row.model ?? t.requests.noModel}
           </span>
         </span>
         <Waterfall row={row} labels={labels} elapsedMs={elapsedMs} />

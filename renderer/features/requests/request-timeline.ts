@@ -2,6 +2,9 @@ import type { RequestRow } from '#shared/live.ts';
 import type { Labels } from './attempt-names.ts';
 import { gaveContent } from './attempt-text.ts';
 import { toldOf } from './timeline-clauses.ts';
+import { t } from '../../text/t.ts';
+
+const words = t.story;
 
 /** One sentence, such as `Hosted A was slow; Hosted B answered first`. */
 export function storyOf(row: RequestRow, labels: Labels): string {
@@ -16,11 +19,11 @@ export function briefStoryOf(row: RequestRow, labels: Labels): string {
     told.filter((clause) => clause.isFallback === isFallback).map(({ text }) => text);
   const left = sentenceOf(textsOf(true));
   const rest = sentenceOf([...textsOf(false), ...endOf(row, labels, told.length > 0)]);
-  return left === '' ? rest : `${rest} (${left})`;
+  return left === '' ? rest : words.withPassed(rest, left);
 }
 
 function sentenceOf(clauses: readonly string[]): string {
-  return [...new Set(clauses)].join('; ');
+  return words.together([...new Set(clauses)]);
 }
 
 /** The outcome when the attempts do not tell it. */
@@ -29,17 +32,15 @@ function endOf(row: RequestRow, labels: Labels, isBegun: boolean): readonly stri
   const given = attempts.some((attempt) => gaveContent(attempt, row));
   switch (state) {
     case 'running':
-      return isBegun ? [] : ['no upstream called yet'];
+      return isBegun ? [] : [words.noneCalled];
     case 'done':
-      return given || upstream === null ? [] : [`${labels.get(upstream) ?? upstream} answered`];
+      return given || upstream === null ? [] : [words.answered(labels.get(upstream) ?? upstream)];
     case 'failed':
-      if (upstream !== null) return ['the error was passed on'];
-      return [attempts.length === 0 ? 'no upstream could be called' : 'no upstream answered'];
+      if (upstream !== null) return [words.errorPassedOn];
+      return [attempts.length === 0 ? words.noneCallable : words.noneAnswered];
     case 'broken':
-      return attempts.some(({ cause }) => cause === 'resume')
-        ? ['the answer stayed incomplete']
-        : [];
+      return attempts.some(({ cause }) => cause === 'resume') ? [words.incomplete] : [];
     case 'cancelled':
-      return ['the app disconnected'];
+      return [words.left];
   }
 }

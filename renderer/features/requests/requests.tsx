@@ -7,13 +7,13 @@ import { RequestNarrowing } from './request-narrowing.tsx';
 import type { LiveData } from '../../api/live-data.ts';
 import { formatCount } from '../../text/format.ts';
 import {
-  FILTER_LABELS,
   matchesFilter,
   type Narrowing,
   REQUEST_FILTERS,
   type RequestFilter,
 } from './request-filter.ts';
 import { hashOf } from '../../route.ts';
+import { t } from '../../text/t.ts';
 
 interface RequestsProps {
   readonly data: LiveData;
@@ -33,7 +33,7 @@ export function Requests({ data, now, filter, by = {}, isHeld, onSelect }: Reque
   return (
     <>
       <div className="requests-head">
-        <h1>Requests</h1>
+        <h1>{t.requests.title}</h1>
         <FilterLinks requests={requests} filter={filter} by={by} />
         {requests.length > 0 && (
           <RequestNarrowing
@@ -44,19 +44,19 @@ export function Requests({ data, now, filter, by = {}, isHeld, onSelect }: Reque
           />
         )}
       </div>
-      <section className="panel" aria-label={`Requests, ${FILTER_LABELS[filter].toLowerCase()}`}>
+      <section className="panel" aria-label={t.requests.label(t.requests.filters[filter])}>
         {rows.length > 0 && (
           <header className="panel-head">
             <Legend />
           </header>
         )}
-        {requests.length === 0 && <FirstRequest data={data} />}
+        {requests.length === 0 && <FirstRequest data={data} heading="h2" />}
         {requests.length > 0 && rows.length === 0 && (
           <div className="empty">
-            <h3>None of the last {formatCount(requests.length)} requests</h3>
+            <h2>{t.requests.nothing(requests.length)}</h2>
             <p>
-              {Object.keys(by).length > 0 ? 'None of them matches.' : NONE_TEXTS[filter]}{' '}
-              <a href={hashOf({ page: 'requests', filter: 'all' })}>Show all</a>
+              {Object.keys(by).length > 0 ? t.requests.none.all : t.requests.none[filter]}{' '}
+              <a href={hashOf({ page: 'requests', filter: 'all' })}>{t.requests.showAll}</a>
             </p>
           </div>
         )}
@@ -66,27 +66,20 @@ export function Requests({ data, now, filter, by = {}, isHeld, onSelect }: Reque
   );
 }
 
-const NONE_TEXTS = {
-  all: 'None of them matches.',
-  'first-choice': 'None was answered by the first choice.',
-  'fell-back': 'None of them needed a fallback.',
-  failed: 'None of them failed.',
-} as const satisfies Record<RequestFilter, string>;
-
 function FilterLinks({
   requests,
   filter,
   by,
 }: Pick<RequestsProps, 'filter'> & Pick<LiveData, 'requests'> & { readonly by: Narrowing }) {
   return (
-    <nav className="filters" aria-label="Which requests">
+    <nav className="filters" aria-label={t.requests.which}>
       {REQUEST_FILTERS.map((choice) => (
         <a
           key={choice}
           href={hashOf({ page: 'requests', filter: choice, by })}
           aria-current={choice === filter ? 'true' : undefined}
         >
-          {FILTER_LABELS[choice]}{' '}
+          {t.requests.filters[choice]}{' '}
           <span className="filter-count">
             {formatCount(requests.filter((row) => matchesFilter(row, choice, by)).length)}
           </span>

@@ -3,7 +3,8 @@ import { OUTRUN } from '#shared/reasons.ts';
 import { nameOf, type Labels } from './attempt-names.ts';
 import { hasDiverged, slowOne } from './attempt-text.ts';
 import { skippedUpstreams } from './skipped-upstreams.ts';
-import { deedText } from '../../text/reason-remedies.ts';
+import { deedText } from '../../text/reason-text.ts';
+import { t } from '../../text/t.ts';
 
 /** A part of the story; at the same moment an answer comes after what led to it. */
 interface Clause {
@@ -13,6 +14,8 @@ interface Clause {
   readonly isFallback: boolean;
   readonly text: string;
 }
+
+const words = t.story;
 
 /** Skipped upstreams first, then attempts in order of time. */
 export function toldOf(row: RequestRow, labels: Labels): readonly Clause[] {
@@ -24,7 +27,7 @@ export function toldOf(row: RequestRow, labels: Labels): readonly Clause[] {
 
 function passedBy(row: RequestRow, labels: Labels): readonly Clause[] {
   return skippedUpstreams(row).map(({ upstream, reason }) => ({
-    ...aside(0, `${labels.get(upstream) ?? upstream} ${deedText(reason)}`),
+    ...aside(0, words.deed(labels.get(upstream) ?? upstream, deedText(reason))),
     isFallback: true,
   }));
 }
@@ -36,21 +39,21 @@ function clausesOf(attempt: AttemptRow, row: RequestRow, labels: Labels): readon
   const led = slow === null ? [] : [aside(startMs, slowText(slow, row, labels))];
   const atMs = endMs ?? Infinity;
   if (reason === OUTRUN && cause === 'hedge') {
-    return [...led, aside(atMs, `${name} was called as well`)];
+    return [...led, aside(atMs, words.calledAsWell(name))];
   }
   if (reason !== null) {
     const isBroken = firstContentMs !== null && reason !== OUTRUN;
     const isFallback = cause === 'turn' && !isBroken && reason !== OUTRUN;
-    const text = `${name} ${isBroken ? 'dropped the stream' : deedText(reason)}`;
+    const text = words.deed(name, isBroken ? words.dropped : deedText(reason));
     return [...led, { ...aside(atMs, text), isFallback }];
   }
   if (firstContentMs === null) {
     const isSaid = endMs !== null || row.attempts.some((other) => isBeside(other, attempt, row));
-    return isSaid ? led : [...led, aside(atMs, `${name} ${ASKED[cause]}`)];
+    return isSaid ? led : [...led, aside(atMs, words.deed(name, words.called[cause]))];
   }
   return [
     ...led,
-    { ...aside(firstContentMs, `${name} ${answerText(attempt, row)}`), isAnswer: true },
+    { ...aside(firstContentMs, words.deed(name, answerText(attempt, row))), isAnswer: true },
   ];
 }
 
@@ -61,24 +64,21 @@ function isBeside(hedge: AttemptRow, slow: AttemptRow, row: RequestRow): boolean
 
 function slowText(slow: AttemptRow, row: RequestRow, labels: Labels): string {
   const isWaitedFor = slow.endMs === null && slow.firstContentMs === null;
-  return `${nameOf(slow, row, labels)} ${isWaitedFor ? 'is slow' : deedText(OUTRUN)}`;
+  const name = nameOf(slow, row, labels);
+  return isWaitedFor ? words.isSlow(name) : words.deed(name, deedText(OUTRUN));
 }
 
 function aside(atMs: number, text: string): Clause {
   return { atMs, isAnswer: false, isFallback: false, text };
 }
 
-const ASKED = {
-  turn: 'is being called',
-  hedge: 'is called as well',
-  resume: 'is called to resume the answer',
-} as const satisfies Record<AttemptRow['cause'], string>;
-
 function answerText(attempt: AttemptRow, row: RequestRow): string {
   const { cause, endMs } = attempt;
-  if (hasDiverged(attempt, row)) return 'gave a different answer';
-  if (row.state === 'broken' && endMs !== null) return 'dropped the stream';
-  if (cause === 'resume') return endMs === null ? 'is resuming the answer' : 'resumed the answer';
-  if (endMs === null) return 'is answering';
-  return row.attempts.some(({ reason }) => reason === OUTRUN) ? 'answered first' : 'answered';
+  if (hasDiverged(attempt, row)) return words.diverged;
+  if (row.state === 'broken' && endMs !== null) return words.dropped;
+  if (cause === 'resume') return endMs === null ? words.resuming : words.resumed;
+  if (endMs === null) return words.answering;
+  return row.attempts.some(({ reason }) => reason === OUTRUN)
+    ? words.answeredFirst
+    : words.answeredAlone;
 }

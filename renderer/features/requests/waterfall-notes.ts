@@ -5,6 +5,7 @@ import { brokenBefore, type Lane } from './waterfall-lanes.ts';
 import { reasonText } from '../../text/reason-text.ts';
 import { axisPercent } from './time-scale.ts';
 import { drawnOf, type Segment } from './waterfall-model.ts';
+import { t } from '../../text/t.ts';
 
 /** Something that happened at one moment: a shape on the line of the attempt it is about. */
 export interface Mark {
@@ -67,7 +68,7 @@ export function notesOf(
         return isShown ? [note(after, place, 'before')] : [];
       }
       const isHedge = next !== null && attempts[next.attempt]?.cause === 'hedge';
-      return isHedge ? [note('hedge', place, 'next')] : [];
+      return isHedge ? [note(t.requests.notes.hedge, place, 'next')] : [];
     }),
   );
 }
@@ -107,7 +108,7 @@ function wordsAfter(index: number, { row, attempts, labels }: Drawn): string | n
       brokenBefore(attempts, at) === index &&
       (reason === null || firstContentMs !== null),
   );
-  return carrier === undefined ? null : `resumed by ${nameOf(carrier, row, labels)}`;
+  return carrier === undefined ? null : t.requests.notes.resumedBy(nameOf(carrier, row, labels));
 }
 
 type Span = Pick<Segment, 'attempt' | 'lane' | 'left' | 'width'>;

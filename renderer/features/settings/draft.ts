@@ -77,6 +77,7 @@ export function valueOf({ kind }: Field, draft: Draft): unknown {
       return asMilliseconds(text);
     case 'bytes':
     case 'count':
+    case 'amount':
     case 'celsius':
     case 'port':
       return asNumber(text);

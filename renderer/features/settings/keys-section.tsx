@@ -1,11 +1,14 @@
 import { useState } from 'react';
 import type { AddedKey, KeyList, NamedKey } from '#shared/keys.ts';
 import type { Keys } from '../../api/keys.ts';
-import { formatMoment, formatPlural } from '../../text/format.ts';
+import { formatMoment } from '../../text/format.ts';
 import { CodeLine } from '../../ui/code-line.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { useReading } from '../../ui/use-reading.ts';
+import { t } from '../../text/t.ts';
+
+const words = t.keys;
 
 /** Keys for apps: a new one is shown until the page is left, and never again. */
 export function KeysSection({ keys }: { readonly keys: Keys }) {
@@ -33,21 +36,18 @@ export function KeysSection({ keys }: { readonly keys: Keys }) {
   return (
     <details className="panel settings-section">
       <summary>
-        <h2>Keys for apps</h2>
+        <h2>{words.title}</h2>
         <span className="settings-summary">{summaryOf(list)}</span>
       </summary>
       <div className="keys">
-        <p className="quiet">
-          A key with a name shows which app made a request. As soon as there is a key, every app
-          needs one. It goes where the app asks for an API key.
-        </p>
-        <ul className="key-list" aria-label="Keys for apps">
+        <p className="quiet">{words.text}</p>
+        <ul className="key-list" aria-label={words.title}>
           {list?.keys.map((key) => (
             <li key={key.name}>
               <strong>{key.name}</strong>
               <span className="quiet">{lastUse(key)}</span>
               <button type="button" className="button" onClick={() => setRevoking(key.name)}>
-                Revoke<span className="unseen"> {key.name}</span>…
+                {words.revoke(key.name)}
               </button>
             </li>
           ))}
@@ -55,8 +55,8 @@ export function KeysSection({ keys }: { readonly keys: Keys }) {
         <output className="added-key">
           {added && (
             <>
-              The key “{added.name}”. Copy it now: it is not shown again.
-              <CodeLine text={added.key} what="key" />
+              {words.added(added.name)}
+              <CodeLine text={added.key} what={words.key} />
             </>
           )}
         </output>
@@ -64,9 +64,14 @@ export function KeysSection({ keys }: { readonly keys: Keys }) {
         <ErrorText text={error ?? failure?.refusal.message ?? null} />
       </div>
       {revoking !== null && (
-        <Modal title={`Revoke ${revoking}?`} closing="Keep it" onClose={() => setRevoking(null)}>
+        <Modal
+          title={words.revokeTitle(revoking)}
+          closing={t.shell.cancel}
+          onClose={() => setRevoking(null)}
+        >
           <p className="modal-text">
-            The app that has this key gets no more answers. {isLast(list) && LAST_KEY}
+            {words.revokeText}
+            {isLast(list) && words.revokeLast}
           </p>
           <button
             type="button"
@@ -74,7 +79,7 @@ export function KeysSection({ keys }: { readonly keys: Keys }) {
             data-danger
             onClick={() => void revoke(revoking)}
           >
-            Revoke {revoking}
+            {words.revokeNow(revoking)}
           </button>
         </Modal>
       )}
@@ -91,45 +96,39 @@ function KeyForm({ onAdd }: KeyFormProps) {
   const [name, setName] = useState('');
   return (
     <form
-      aria-label="New key"
+      aria-label={words.form}
       className="key-form"
       onSubmit={(event) => {
         event.preventDefault();
         void onAdd(name.trim()).then((isAdded) => isAdded && setName(''));
       }}
     >
-      <label htmlFor="key-name">Name of the app</label>
+      <label htmlFor="key-name">{words.name}</label>
       <input
         id="key-name"
         value={name}
         maxLength={64}
         autoComplete="off"
         spellCheck={false}
-        placeholder="laptop"
+        placeholder={words.nameExample}
         onChange={(event) => setName(event.target.value)}
       />
       <button type="submit" className="button" data-primary disabled={name.trim() === ''}>
-        Create key
+        {words.create}
       </button>
     </form>
   );
 }
-
-const LAST_KEY = 'It is the last one: apps on this machine then need no key.';
 
 const isLast = (list: KeyList | null): boolean => list?.keys.length === 1 && list.unnamed === 0;
 
 function summaryOf(list: KeyList | null): string {
   if (list === null) return '';
   const { keys, unnamed } = list;
-  if (keys.length + unnamed === 0) return 'none: every app on this machine may call';
-  const more = unnamed === 0 ? [] : [`${unnamed} without a name in Client API keys`];
-  return [formatPlural(keys.length, 'key'), ...more].join(', ');
+  return keys.length + unnamed === 0 ? words.none : words.count(keys.length, unnamed);
 }
 
 function lastUse({ createdAt, lastUsedAt }: NamedKey): string {
   const at = (time: string): string => formatMoment(Date.parse(time), Date.now());
-  return lastUsedAt === null
-    ? `created ${at(createdAt)}, not used yet`
-    : `last used ${at(lastUsedAt)}`;
+  return lastUsedAt === null ? words.unused(at(createdAt)) : words.used(at(lastUsedAt));
 }

@@ -1,6 +1,7 @@
 import { assertNever } from '#shared/assert.ts';
 import type { SaveOutcome } from './use-saving.ts';
 import type { Section } from './field.ts';
+import { t } from '../../text/t.ts';
 
 interface SaveBarProps {
   readonly section: Section;
@@ -22,13 +23,13 @@ export function SaveBar({ section, dirty, disabled, outcome }: SaveBarProps) {
         data-primary={dirty || undefined}
         disabled={disabled}
       >
-        Save
+        {t.settings.save.save}
       </button>
       <output data-kind={outcome?.kind ?? (dirty ? 'dirty' : 'clean')}>
-        {outcome ? words(outcome, atField) : dirty && 'Not saved yet'}
+        {outcome ? words(outcome, atField) : dirty && t.settings.save.unsaved}
       </output>
       <button type="reset" className="button" data-idle={!dirty || undefined}>
-        Discard
+        {t.settings.save.discard}
       </button>
     </div>
   );
@@ -37,13 +38,13 @@ export function SaveBar({ section, dirty, disabled, outcome }: SaveBarProps) {
 function words(outcome: SaveOutcome, atField: boolean): string {
   switch (outcome.kind) {
     case 'saving':
-      return 'Saving…';
+      return t.settings.save.saving;
     case 'saved':
-      return outcome.later ? 'Saved; takes effect after a restart' : 'Saved and applied';
+      return outcome.later ? t.settings.save.later : t.settings.save.saved;
     case 'unchanged':
-      return 'Nothing to save';
+      return t.settings.save.unchanged;
     case 'refused':
-      return atField ? 'Not saved: fix the highlighted field' : `Not saved. ${outcome.message}`;
+      return atField ? t.settings.save.refusedAtField : t.settings.save.refused(outcome.message);
     default:
       return assertNever(outcome, 'outcome');
   }

@@ -1,8 +1,16 @@
 import { chosenOf, isHidden, isOn, textOf, type Draft } from './draft.ts';
-import { hintOf, isNoneByDefault, placeholderOf, sourceWords, unitOf } from './setting-text.ts';
+import {
+  hintOf,
+  isNoneByDefault,
+  isSaved,
+  placeholderOf,
+  sourceWords,
+  unitOf,
+} from './setting-text.ts';
 import type { Field } from './field.ts';
 import { ChoiceField } from './choice-field.tsx';
 import { Switch } from '../../ui/switch.tsx';
+import { t } from '../../text/t.ts';
 
 interface SettingFieldProps {
   readonly field: Field;
@@ -13,11 +21,13 @@ interface SettingFieldProps {
   readonly onDraft: (draft: Draft) => void;
 }
 
+const words = t.settings;
+
 export function SettingField(props: SettingFieldProps) {
   const { field, draft, error, disabled, onDraft } = props;
   const held = field.source === 'env';
   const noteId = `${field.path}-note`;
-  const resets = field.source === 'file' && draft !== null;
+  const resets = isSaved(field) && draft !== null;
   const goDefault = (): void => {
     onDraft(null);
     // The button goes with that.
@@ -42,7 +52,9 @@ export function SettingField(props: SettingFieldProps) {
       ) : (
         <label htmlFor={field.path}>{field.label}</label>
       )}
-      <span className="field-source">{draft === undefined ? sourceWords(field) : 'changed'}</span>
+      <span className="field-source">
+        {draft === undefined ? sourceWords(field) : words.changed}
+      </span>
       {field.kind !== 'flag' && <Input {...props} held={held} noteId={noteId} />}
       <p id={noteId} className="field-note" data-error={error !== null || undefined}>
         <Note {...props} held={held} />
@@ -55,8 +67,8 @@ export function SettingField(props: SettingFieldProps) {
           disabled={disabled}
           onClick={goDefault}
         >
-          {isNoneByDefault(field) ? 'Remove' : 'Use default'}
-          <span className="unseen">: {field.label}</span>
+          {isNoneByDefault(field) ? words.remove : words.toDefault}
+          <span className="unseen">{words.of(field.label)}</span>
         </button>
       )}
     </div>
@@ -112,8 +124,6 @@ function Input(props: PartProps & { readonly noteId: string }) {
   );
 }
 
-const AFTER_RESTART = 'Takes effect after a restart.';
-
 const INPUT_MODES = {
   address: 'url',
   text: 'text',
@@ -125,6 +135,7 @@ const INPUT_MODES = {
   count: 'numeric',
   port: 'numeric',
   percent: 'numeric',
+  amount: 'decimal',
   celsius: 'numeric',
   ports: 'text',
   flag: 'none',
@@ -132,23 +143,13 @@ const INPUT_MODES = {
 
 function Note({ field, draft, error, held }: PartProps) {
   if (error !== null) return error;
-  if (held) {
-    return (
-      <>
-        Set by <code>{field.env}</code>; change it there and restart.
-      </>
-    );
-  }
+  if (held) return words.held(<code>{field.env}</code>);
   const isLeft = draft === null && field.kind !== 'choice';
-  if (isLeft || draft === '') {
-    return `Goes back to the default when saved. ${field.restart ? AFTER_RESTART : ''}`.trim();
-  }
-  const hidden = isHidden(field) && field.source === 'file';
-  return [
-    hintOf(field, draft),
-    hidden && draft === undefined ? 'Leave empty to keep it.' : '',
-    field.restart ? AFTER_RESTART : '',
-  ]
-    .filter((part) => part !== '')
-    .join(' ');
+  const later = field.restart ? words.afterRestart : '';
+  const hidden = isHidden(field) && isSaved(field);
+  const parts =
+    isLeft || draft === ''
+      ? [words.goesBack, later]
+      : [hintOf(field, draft), hidden && draft === undefined ? words.keepsHidden : '', later];
+  return parts.filter((part) => part !== '').join(' ');
 }

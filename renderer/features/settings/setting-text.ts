@@ -2,21 +2,36 @@ import { assertNever } from '#shared/assert.ts';
 import type { SettingsView } from '#shared/settings.ts';
 import type { UpstreamReport } from '#shared/status.ts';
 import { chosenOf, valueOf, type Draft } from './draft.ts';
-import { formatDuration, formatPlural } from '../../text/format.ts';
+import { formatDuration } from '../../text/format.ts';
 import type { Field, Section } from './field.ts';
+import { t } from '../../text/t.ts';
 
-export function sourceWords({ value, source }: Pick<Field, 'value' | 'source'>): string {
+const words = t.settings;
+const { summary } = words;
+
+export function sourceWords({
+  value,
+  source,
+  kind,
+}: Pick<Field, 'value' | 'source' | 'kind'>): string {
   switch (source) {
     case 'env':
-      return 'environment';
+      return words.sources.env;
     case 'file':
-      return 'set here';
+      return kind === 'secret' || kind === 'secrets'
+        ? words.sources.secretFile
+        : words.sources.file;
+    case 'keychain':
+      return words.sources.keychain;
     case 'default':
-      return isNone(value) ? 'not set' : 'default';
+      return isNone(value) ? words.sources.notSet : words.sources.default;
     default:
       return assertNever(source, 'source');
   }
 }
+
+export const isSaved = ({ source }: Pick<Field, 'source'>): boolean =>
+  source === 'file' || source === 'keychain';
 
 export function placeholderOf(field: Field, draft: Draft | undefined): string {
   const { kind, value } = field;
@@ -27,23 +42,27 @@ export function placeholderOf(field: Field, draft: Draft | undefined): string {
 }
 
 function defaultWords(field: Field): string {
-  return isNone(field.default) ? 'none' : `default: ${[field.default].flat().join(', ')}`;
+  return isNone(field.default) ? words.noDefault : words.default([field.default].flat().join(', '));
 }
 
 /** The unit after a number; longer times and sizes also in a larger one. */
 export function unitOf(field: Field, text: string): string {
   switch (field.kind) {
     case 'celsius':
-      return '°C';
+      return words.units.celsius;
     case 'percent':
-      return '%';
+      return words.units.percent;
     case 'milliseconds': {
       const ms = valueOf(field, text);
-      return typeof ms === 'number' && ms >= 1_000 ? `ms = ${formatDuration(ms)}` : 'ms';
+      return typeof ms === 'number' && ms >= 1_000
+        ? words.units.msAs(formatDuration(ms))
+        : words.units.ms;
     }
     case 'bytes': {
       const bytes = valueOf(field, text);
-      return typeof bytes === 'number' && bytes >= MIB ? `bytes = ${mebibytes(bytes)}` : 'bytes';
+      return typeof bytes === 'number' && bytes >= MIB
+        ? words.units.bytesAs(Math.round((bytes / MIB) * 10) / 10)
+        : words.units.bytes;
     }
     default:
       return '';
@@ -51,7 +70,6 @@ export function unitOf(field: Field, text: string): string {
 }
 
 const MIB = 2 ** 20;
-const mebibytes = (bytes: number): string => `${Math.round((bytes / MIB) * 10) / 10} MiB`;
 
 /** For a choice, the meaning of the chosen value. */
 export function hintOf(field: Field, draft: Draft | undefined): string {
@@ -65,15 +83,8 @@ export function sectionTitle(
   upstreams: readonly UpstreamReport[],
 ): string {
   if (upstream !== null) return upstreams.find((report) => report.id === upstream)?.label ?? id;
-  return TITLES[id] ?? id;
+  return words.sections[id] ?? id;
 }
-
-const TITLES: Readonly<Record<string, string>> = {
-  circuit: 'Circuit breakers',
-  routing: 'Routing',
-  agent: 'This machine',
-  gateway: 'Gateway',
-};
 
 /** The main values of a section, in one line for when it is closed. */
 export function sectionSummary({ id, upstream }: Section, view: SettingsView): string {
@@ -81,23 +92,21 @@ export function sectionSummary({ id, upstream }: Section, view: SettingsView): s
   const ms = (key: string): string => formatDuration(Number(value(key)));
   if (upstream !== null) {
     const parts = [value('model'), value('baseUrl')].filter((part) => typeof part === 'string');
-    return value('baseUrl') === null ? 'not set up' : parts.join(' · ');
+    return value('baseUrl') === null ? summary.notSetUp : parts.join(' · ');
   }
   if (id === 'circuit') {
-    return `skip after ${formatPlural(Number(value('failThreshold')), 'failure')}, retry after ${ms('cooldownMs')}`;
+    return summary.circuit(Number(value('failThreshold')), ms('cooldownMs'));
   }
   if (id === 'agent') {
-    if (value('enabled') === false) return 'switched off';
+    if (value('enabled') === false) return summary.off;
     const engine = value('engineUrl');
-    return typeof engine === 'string' ? `serves ${engine}` : 'detects its engine automatically';
+    return typeof engine === 'string' ? summary.serves(engine) : summary.detects;
   }
   if (id === 'gateway') {
-    const port = value('port') === 0 ? 'any free port' : `port ${String(value('port'))}`;
-    return `${String(value('host'))}, ${port}`;
+    return summary.listens(String(value('host')), String(value('port')));
   }
   if (id !== 'routing') return '';
-  const spending = value('forceZero') === true ? 'never spends money' : 'paid upstreams allowed';
-  return `${spending} · idle timeout ${ms('idleTimeoutMs')}`;
+  return summary.routing(value('forceZero') === true, ms('idleTimeoutMs'));
 }
 
 /** No value, an empty list or no headers. */

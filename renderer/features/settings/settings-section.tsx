@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'react';
+import { HOSTED_IDS } from '#shared/ids.ts';
 import type { SettingsView } from '#shared/settings.ts';
 import type { UpstreamReport } from '#shared/status.ts';
 import type { Refusal } from '../../api/client.ts';
@@ -8,8 +9,10 @@ import { useSaving } from './use-saving.ts';
 import { isDirty, withDraft, withoutSection, type Drafts } from './draft.ts';
 import { sectionSummary, sectionTitle } from './setting-text.ts';
 import type { Section } from './field.ts';
+import { ServiceChoice } from './service-choice.tsx';
 import { SaveBar } from './save-bar.tsx';
 import { SettingField } from './setting-field.tsx';
+import { t } from '../../text/t.ts';
 
 interface SettingsSectionProps {
   readonly section: Section;
@@ -23,7 +26,7 @@ interface SettingsSectionProps {
   readonly drafts: Drafts;
   readonly onDrafts: (change: (drafts: Drafts) => Drafts) => void;
   readonly onSave: (tree: object) => Promise<Refusal | null>;
-  readonly actions: Pick<Control, 'testUpstream'>;
+  readonly actions: Pick<Control, 'saveSettings' | 'testUpstream' | 'listModels'>;
 }
 
 /** Settings that are saved together; closed, it still says what they amount to. */
@@ -35,6 +38,7 @@ export function SettingsSection(props: SettingsSectionProps) {
   const dirty = isDirty(drafts, section);
   const testing = useUpstreamTest(section, actions);
   const isSetUp = typeof view[section.id]?.['baseUrl']?.value === 'string';
+  const hosted = HOSTED_IDS.find((id) => id === section.upstream);
   const clear = (): void => onDrafts((all) => withoutSection(all, section));
   const saveAndTest = async (): Promise<void> => {
     const isTested = isTestedOnSave(section, drafts);
@@ -53,8 +57,15 @@ export function SettingsSection(props: SettingsSectionProps) {
       <summary>
         <h2>{sectionTitle(section, upstreams)}</h2>
         <span className="settings-summary">{sectionSummary(section, view)}</span>
-        {dirty && <span className="unsaved">not saved</span>}
+        {dirty && <span className="unsaved">{t.settings.unsaved}</span>}
       </summary>
+      {hosted !== undefined && (
+        <ServiceChoice
+          id={hosted}
+          {...{ control, actions }}
+          label={sectionTitle(section, upstreams)}
+        />
+      )}
       <form
         noValidate
         aria-label={sectionTitle(section, upstreams)}

@@ -7,6 +7,7 @@ import type { SettingsState } from '../../api/window-state.ts';
 import type { Drafts } from './draft.ts';
 import { KeysSection } from './keys-section.tsx';
 import { sectionsOf } from './settings-table.ts';
+import { t } from '../../text/t.ts';
 
 interface SettingsProps {
   readonly settings: SettingsState;
@@ -20,6 +21,8 @@ interface SettingsProps {
   readonly drafts: Drafts;
   readonly onDrafts: (change: (drafts: Drafts) => Drafts) => void;
 }
+
+const words = t.settings;
 
 /** All settings of the gateway and of this machine. */
 export function Settings(props: SettingsProps) {
@@ -38,26 +41,23 @@ export function Settings(props: SettingsProps) {
   return (
     <>
       <div className="settings-head">
-        <h1>Settings</h1>
-        <p className="quiet">
-          Changes apply immediately unless noted. Values set by environment variables must be
-          changed there.
-        </p>
+        <h1>{words.title}</h1>
+        <p className="quiet">{words.text}</p>
       </div>
       {!control && <TakeControl />}
       {control && settings.kind === 'unreadable' && (
         <section className="panel empty" role="alert">
-          <h2>The settings could not be read</h2>
+          <h2>{words.unreadable}</h2>
           <p>{settings.message}</p>
           <button type="button" className="button" onClick={() => void readSettings()}>
-            Try again
+            {t.shell.tryAgain}
           </button>
         </section>
       )}
-      {control && settings.kind === 'unread' && <p className="connecting">Reading…</p>}
+      {control && settings.kind === 'unread' && <p className="connecting">{t.shell.reading}</p>}
       {settings.kind === 'read' && (
         <fieldset className="settings" disabled={isLost}>
-          <legend className="unseen">All settings</legend>
+          <legend className="unseen">{words.all}</legend>
           {sections.map((section) => (
             <SettingsSection
               key={section.id}
@@ -78,12 +78,9 @@ export function Settings(props: SettingsProps) {
 function TakeControl() {
   return (
     <section className="panel empty" aria-labelledby="take-control">
-      <h2 id="take-control">This page is read-only</h2>
-      <p>
-        Settings can be read and changed with control only. Run this on the gateway’s machine to
-        open a window with control:
-      </p>
-      <CodeLine text="switchyard open" what="command" />
+      <h2 id="take-control">{words.readOnly}</h2>
+      <p>{words.readOnlyText}</p>
+      <CodeLine text="switchyard open" what={t.shell.locked.command} />
     </section>
   );
 }

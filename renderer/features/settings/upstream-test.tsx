@@ -5,6 +5,7 @@ import { TestResult } from '../setup/test-result.tsx';
 import { useTest } from '../setup/use-test.ts';
 import type { Drafts } from './draft.ts';
 import type { Section } from './field.ts';
+import { t } from '../../text/t.ts';
 
 interface UpstreamTesting {
   readonly run: () => Promise<boolean>;
@@ -46,7 +47,7 @@ export function UpstreamTestBar({ id, control, dirty, testing }: UpstreamTestPro
         disabled={!isIdle}
         onClick={() => void testing.run()}
       >
-        Test
+        {t.settings.test}
       </button>
       {testing.state === null ? (
         <p className="quiet">{costHint(id)}</p>

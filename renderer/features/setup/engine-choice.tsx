@@ -15,6 +15,7 @@ import {
 import { engineNote } from './engine-note.ts';
 import { TestResult } from './test-result.tsx';
 import { useTest } from './use-test.ts';
+import { t } from '../../text/t.ts';
 
 const HABITS = {
   /** Somebody who has just started an engine waits for it. */
@@ -31,6 +32,8 @@ interface EngineChoiceProps {
   readonly actions: Pick<Control, 'saveSettings' | 'testUpstream'>;
   readonly onWorks: () => void;
 }
+
+const words = t.setup.engine;
 
 /** The engines of this machine, each one click away from serving Local. */
 export function EngineChoice({
@@ -71,17 +74,17 @@ export function EngineChoice({
       <p className="quiet">{engineNote(value)}</p>
       <form
         className="setup-address"
-        aria-label="Engine address"
+        aria-label={words.form}
         onSubmit={(event) => {
           event.preventDefault();
           void put(completeAddress(address));
         }}
       >
         <label className="setup-field">
-          <span>{engines.length > 0 ? 'Or another address' : 'Or its address'}</span>
+          <span>{engines.length > 0 ? words.orAnother : words.address}</span>
           <input
             value={address}
-            placeholder="127.0.0.1:11434"
+            placeholder={words.example}
             inputMode="url"
             autoComplete="off"
             spellCheck={false}
@@ -90,7 +93,7 @@ export function EngineChoice({
           />
         </label>
         <button type="submit" className="button" disabled={!control || address.trim() === ''}>
-          Use<span className="unseen"> this address for Local</span>
+          {words.thisAddress}
         </button>
       </form>
       <TestResult state={test.state} />
@@ -116,7 +119,7 @@ function EngineRow({ engine, control, isUsed, onUse }: EngineRowProps) {
         <strong>{engineName(kind)}</strong>
         <p className="quiet">{facts.filter((fact) => fact !== undefined).join(' · ')}</p>
       </div>
-      {isUsed && <span className="quiet">Serves Local</span>}
+      {isUsed && <span className="quiet">{words.used}</span>}
       <button
         type="button"
         className="button"
@@ -126,7 +129,7 @@ function EngineRow({ engine, control, isUsed, onUse }: EngineRowProps) {
         aria-describedby={control ? undefined : READ_ONLY_NOTE}
         onClick={onUse}
       >
-        Use it for Local<span className="unseen">: {engineName(kind)}</span>
+        {words.use(engineName(kind))}
       </button>
     </li>
   );

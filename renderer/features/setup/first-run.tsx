@@ -4,6 +4,7 @@ import type { Control } from '../../api/control.ts';
 import { hashOf } from '../../route.ts';
 import { EngineChoice } from './engine-choice.tsx';
 import { HostedForm } from './hosted-form.tsx';
+import { t } from '../../text/t.ts';
 
 interface FirstRunProps {
   readonly agent: Pick<Agent, 'read' | 'last'>;
@@ -13,6 +14,8 @@ interface FirstRunProps {
   readonly actions: Control;
 }
 
+const words = t.setup.firstRun;
+
 /** Leads from nothing to a first answer. */
 export function FirstRun({ agent, revision, localUrl, control, actions }: FirstRunProps) {
   const [works, setWorks] = useState(false);
@@ -21,24 +24,18 @@ export function FirstRun({ agent, revision, localUrl, control, actions }: FirstR
     <section className="panel empty first-run" aria-labelledby="setup-title">
       <div className="first-run-head">
         <div>
-          <h2 id="setup-title">
-            {works ? 'Your first model answers' : 'Connect your first model'}
-          </h2>
-          <p>
-            {works
-              ? 'Try it here, or give your apps the base URL above.'
-              : 'One is enough. Each is tested with a short request as soon as it is saved.'}
-          </p>
+          <h2 id="setup-title">{works ? words.works : words.title}</h2>
+          <p>{works ? words.worksText : words.text}</p>
         </div>
         {works && <FirstMessage />}
       </div>
       <div className="ways">
         <div>
-          <h3>On this machine</h3>
+          <h3>{words.here}</h3>
           <EngineChoice {...shared} {...{ agent, revision, localUrl }} />
         </div>
         <div>
-          <h3>A hosted API, or another machine</h3>
+          <h3>{words.hosted}</h3>
           <HostedForm {...shared} id="hosted_a" />
         </div>
       </div>
@@ -52,7 +49,7 @@ function FirstMessage() {
   useEffect(() => link.current?.focus(), []);
   return (
     <a ref={link} className="button" href={hashOf({ page: 'chat' })}>
-      Send a first message
+      {words.message}
     </a>
   );
 }

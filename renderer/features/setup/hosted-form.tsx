@@ -9,6 +9,7 @@ import { labelFor, type Preset, PRESETS } from './presets.ts';
 import { costHint } from './test-button.tsx';
 import { TestResult } from './test-result.tsx';
 import { useTest } from './use-test.ts';
+import { t } from '../../text/t.ts';
 
 interface HostedFormProps {
   readonly id: HostedId;
@@ -20,6 +21,8 @@ interface HostedFormProps {
 
 /** A pasted key comes at once; a typed one is not asked for at each letter. */
 const TYPING_MS = 350;
+
+const words = t.setup.hosted;
 
 /** A hosted upstream: the service, its key, a model from its list. */
 export function HostedForm({ id, control, actions, onWorks }: HostedFormProps) {
@@ -46,14 +49,14 @@ export function HostedForm({ id, control, actions, onWorks }: HostedFormProps) {
   return (
     <form
       className="setup-form"
-      aria-label="Hosted API"
+      aria-label={words.form}
       onSubmit={(event) => {
         event.preventDefault();
         if (preset !== null) void save(preset);
       }}
     >
       <label className="setup-field">
-        <span>Service</span>
+        <span>{words.service}</span>
         <select
           value={preset?.name ?? ''}
           disabled={!control}
@@ -62,7 +65,7 @@ export function HostedForm({ id, control, actions, onWorks }: HostedFormProps) {
             setModel('');
           }}
         >
-          <option value="">Choose one…</option>
+          <option value="">{t.setup.chooseOne}</option>
           {PRESETS.map(({ name }) => (
             <option key={name}>{name}</option>
           ))}
@@ -84,7 +87,7 @@ export function HostedForm({ id, control, actions, onWorks }: HostedFormProps) {
               disabled={!control || !isAsking || chosen === ''}
               aria-describedby={control ? undefined : READ_ONLY_NOTE}
             >
-              Save and test
+              {words.save}
             </button>
             <span className="quiet">{preset.key === 'needed' ? costHint(id) : ''}</span>
           </div>
@@ -117,7 +120,7 @@ function AccessFields({ preset, address, apiKey, baseUrl, onAddress, onKey }: Ac
     <>
       {preset.baseUrl === null && (
         <label className="setup-field">
-          <span>Base URL</span>
+          <span>{words.baseUrl}</span>
           <input
             value={address}
             placeholder={preset.example}
@@ -129,7 +132,7 @@ function AccessFields({ preset, address, apiKey, baseUrl, onAddress, onKey }: Ac
         </label>
       )}
       <label className="setup-field">
-        <span>API key{preset.key === 'optional' && ' (if it has one)'}</span>
+        <span>{preset.key === 'optional' ? words.optionalKey : words.key}</span>
         <input
           type="password"
           value={apiKey}
@@ -139,13 +142,8 @@ function AccessFields({ preset, address, apiKey, baseUrl, onAddress, onKey }: Ac
         />
       </label>
       <p className="quiet" id={note}>
-        {preset.keysAt !== '' && (
-          <>
-            Create one at <code>{preset.keysAt}</code>.{' '}
-          </>
-        )}
-        Kept on this machine; sent to {baseUrl === '' ? 'this address' : <code>{baseUrl}</code>}{' '}
-        only.
+        {preset.keysAt !== '' && words.keysAt(<code>{preset.keysAt}</code>)}
+        {words.keptHere(baseUrl === '' ? words.thisAddress : <code>{baseUrl}</code>)}
       </p>
     </>
   );

@@ -1,3 +1,5 @@
+import { t } from '../../text/t.ts';
+
 export type ModelList =
   | { readonly kind: 'listing' }
   | { readonly kind: 'listed'; readonly models: readonly string[] }
@@ -11,13 +13,13 @@ interface ModelFieldProps {
 
 /** A model from the list of the upstream; one without a list is named by hand. */
 export function ModelField({ list, chosen, onChoose }: ModelFieldProps) {
-  if (list.kind === 'listing') return <p className="quiet">Listing its models…</p>;
+  if (list.kind === 'listing') return <p className="quiet">{t.setup.listing}</p>;
   if (list.kind === 'listed' && list.models.length > 0) {
     return (
       <label className="setup-field">
-        <span>Model</span>
+        <span>{t.setup.model}</span>
         <select value={chosen} onChange={({ target }) => onChoose(target.value)}>
-          <option value="">Choose one…</option>
+          <option value="">{t.setup.chooseOne}</option>
           {list.models.map((model) => (
             <option key={model}>{model}</option>
           ))}
@@ -33,7 +35,7 @@ export function ModelField({ list, chosen, onChoose }: ModelFieldProps) {
         </p>
       )}
       <label className="setup-field">
-        <span>Model</span>
+        <span>{t.setup.model}</span>
         <input
           value={chosen}
           autoComplete="off"

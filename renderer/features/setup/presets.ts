@@ -1,3 +1,5 @@
+import { t } from '../../text/t.ts';
+
 /** A service or a program with an OpenAI-compatible API. */
 export interface Preset {
   readonly name: string;
@@ -10,6 +12,8 @@ export interface Preset {
   readonly keysAt: string;
 }
 
+const { onAnother, other } = t.setup.hosted;
+
 export const PRESETS: readonly Preset[] = [
   service('OpenAI', 'https://api.openai.com/v1', 'platform.openai.com/api-keys'),
   service('Anthropic', 'https://api.anthropic.com/v1', 'console.anthropic.com/settings/keys'),
@@ -18,10 +22,10 @@ export const PRESETS: readonly Preset[] = [
   service('OpenRouter', 'https://openrouter.ai/api/v1', 'openrouter.ai/settings/keys'),
   service('Mistral', 'https://api.mistral.ai/v1', 'console.mistral.ai/api-keys'),
   service('DeepSeek', 'https://api.deepseek.com/v1', 'platform.deepseek.com/api_keys'),
-  program('Ollama on another machine', 'http://192.168.1.20:11434/v1'),
-  program('LM Studio on another machine', 'http://192.168.1.20:1234/v1'),
-  program('vLLM on another machine', 'http://192.168.1.20:8000/v1'),
-  program('Another OpenAI-compatible API', 'https://api.example.com/v1'),
+  program(onAnother('Ollama'), 'http://192.168.1.20:11434/v1'),
+  program(onAnother('LM Studio'), 'http://192.168.1.20:1234/v1'),
+  program(onAnother('vLLM'), 'http://192.168.1.20:8000/v1'),
+  program(other, 'https://api.example.com/v1'),
 ];
 
 function service(name: string, baseUrl: string, keysAt: string): Preset {

@@ -1,9 +1,11 @@
+import { useState } from 'react';
 import { HOSTED_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { Agent } from '../../api/agent.ts';
 import type { Control } from '../../api/control.ts';
 import { Modal } from '../../ui/modal.tsx';
 import { EngineChoice } from './engine-choice.tsx';
 import { HostedForm } from './hosted-form.tsx';
+import { t } from '../../text/t.ts';
 
 interface SetupDialogProps {
   readonly id: UpstreamId;
@@ -18,11 +20,13 @@ interface SetupDialogProps {
 
 /** The set-up of one upstream that has none. */
 export function SetupDialog(props: SetupDialogProps) {
-  const { id, label, onClose, ...shared } = props;
+  const { id, label: nameNow, onClose, ...shared } = props;
+  // Saving names the upstream after its service; the title stays as it was opened.
+  const [label] = useState(nameNow);
   const hosted = HOSTED_IDS.find((each) => each === id);
   const onWorks = (): void => {};
   return (
-    <Modal title={`Set up ${label}`} closing="Close" onClose={onClose}>
+    <Modal title={t.setup.title(label)} closing={t.shell.close} onClose={onClose}>
       <div className="setup-dialog">
         {hosted === undefined ? (
           <EngineChoice {...shared} onWorks={onWorks} />

@@ -3,6 +3,7 @@ import type { Control } from '../../api/control.ts';
 import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
 import { TestResult } from './test-result.tsx';
 import { useTest } from './use-test.ts';
+import { t } from '../../text/t.ts';
 
 interface TestButtonProps {
   readonly id: UpstreamId;
@@ -25,7 +26,7 @@ export function TestButton({ id, label, control, actions }: TestButtonProps) {
         aria-disabled={state?.kind === 'running' || undefined}
         onClick={() => void (state?.kind !== 'running' && run())}
       >
-        Test<span className="unseen"> {label}</span>
+        {t.setup.test.test(label)}
       </button>
       <TestResult state={state} isBrief />
     </>
@@ -34,7 +35,6 @@ export function TestButton({ id, label, control, actions }: TestButtonProps) {
 
 /** What a test of the upstream does and costs. */
 export function costHint(id: UpstreamId): string {
-  if (id === 'local') return 'Sends one short request.';
-  if (id === 'ondemand') return 'Sends one short request. It may start the GPU, which costs money.';
-  return 'Sends one short request, which costs a fraction of a cent.';
+  const { costs } = t.setup.test;
+  return id === 'local' || id === 'ondemand' ? costs[id] : costs.hosted;
 }

@@ -1,6 +1,7 @@
 import type { UpstreamTest } from '#shared/live.ts';
-import { formatDuration, formatPlural } from '../../text/format.ts';
+import { formatDuration } from '../../text/format.ts';
 import { reasonText } from '../../text/reason-text.ts';
+import { t } from '../../text/t.ts';
 
 /** A test as it stands. */
 export type TestState =
@@ -17,12 +18,14 @@ interface TestWords {
   readonly brief: string;
 }
 
+const words = t.setup.test;
+
 export function testWords(state: TestState): TestWords {
   switch (state.kind) {
     case 'running':
-      return { tone: 'grey', word: 'Testing…', detail: '', brief: '' };
+      return { tone: 'grey', word: words.running, detail: '', brief: '' };
     case 'refused':
-      return { tone: 'red', word: 'Not tested.', detail: state.message, brief: state.message };
+      return { tone: 'red', word: words.refused, detail: state.message, brief: state.message };
     case 'ended':
       return state.result.ok ? passedWords(state.result) : failedWords(state.result);
   }
@@ -31,20 +34,19 @@ export function testWords(state: TestState): TestWords {
 function passedWords(result: Extract<UpstreamTest, { ok: true }>): TestWords {
   const { model, ttftMs, totalMs, promptTokens, completionTokens } = result;
   if (model === null) {
-    const detail = `The key is accepted (${formatDuration(totalMs)}). No model is set, so no completion was tried.`;
-    return { tone: 'green', word: 'Reachable.', detail, brief: 'No model is set.' };
+    const detail = words.reachableDetail(formatDuration(totalMs));
+    return { tone: 'green', word: words.reachable, detail, brief: words.noModel };
   }
   const tokens =
     promptTokens === null || completionTokens === null
       ? []
-      : [formatPlural(promptTokens + completionTokens, 'token')];
-  const first = ttftMs === null ? [] : [`first token ${formatDuration(ttftMs)}`];
+      : [words.tokens(promptTokens + completionTokens)];
+  const first = ttftMs === null ? [] : [words.firstToken(formatDuration(ttftMs))];
   const brief = [formatDuration(totalMs), ...tokens].join(' · ');
-  const detail = [`answered in ${formatDuration(totalMs)}`, ...first, ...tokens].join(' · ');
-  const name = model === '' ? 'It' : model;
-  return { tone: 'green', word: 'Works.', detail: `${name} ${detail}`, brief };
+  const facts = [words.answeredIn(formatDuration(totalMs)), ...first, ...tokens];
+  return { tone: 'green', word: words.works, detail: words.detail(model, facts), brief };
 }
 
 function failedWords({ reason, message }: Extract<UpstreamTest, { ok: false }>): TestWords {
-  return { tone: 'red', word: `Failed: ${reasonText(reason)}.`, detail: message, brief: message };
+  return { tone: 'red', word: words.failed(reasonText(reason)), detail: message, brief: message };
 }

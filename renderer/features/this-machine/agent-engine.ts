@@ -1,41 +1,16 @@
 import type { AgentEngine } from '#shared/agent.ts';
 import type { StatusReport } from '#shared/status.ts';
 import type { AgentSeen } from '../../api/agent.ts';
-
-const NAMES: Readonly<Record<string, string>> = {
-  vllm: 'vLLM',
-  'llama.cpp': 'llama.cpp',
-  ollama: 'Ollama',
-  lmstudio: 'LM Studio',
-  sglang: 'SGLang',
-  tgi: 'TGI',
-  mlx: 'MLX',
-  jan: 'Jan',
-  koboldcpp: 'KoboldCpp',
-  docker: 'Docker Model Runner',
-  other: 'An engine',
-};
+import { t } from '../../text/t.ts';
 
 /** An engine by its own name; one that is not on the list stands for itself. */
 export function engineName(kind: string): string {
-  return NAMES[kind] ?? kind;
+  return t.thisMachine.engines[kind] ?? kind;
 }
 
 export function engineHealthText({ status, code }: AgentEngine['health']): string {
-  switch (status) {
-    case 'ok':
-      return 'ready';
-    case 'loading':
-      return 'loading a model';
-    case 'unauthorized':
-      return 'wants a key';
-    case 'error':
-      return `fails with HTTP ${code}`;
-    case 'unreachable':
-      return 'does not answer';
-    case 'unresponsive':
-      return 'accepts connections and answers nothing';
-  }
+  const { health } = t.thisMachine;
+  return status === 'error' ? health.error(code) : health[status];
 }
 
 /** An address as a person would name it: without a scheme that goes without saying. */

@@ -1,35 +1,37 @@
 import type { AgentMembership, AgentView } from '#shared/agent.ts';
 import { engineHealthText, engineName, plainAddress } from './agent-engine.ts';
-import { formatAge, formatCount } from '../../text/format.ts';
+import { formatAge } from '../../text/format.ts';
 import { chipText, modelText, type Fact } from '../providers/provider-facts.ts';
+import { t } from '../../text/t.ts';
+
+const words = t.thisMachine.facts;
 
 export function agentFacts(view: AgentView, serverNow: number): readonly Fact[] {
   const { engine, registry } = view;
   return [
-    { label: 'Engine', value: engineText(view) },
-    ...(engine === null ? [] : [{ label: 'Model', value: modelText(view.record) }]),
-    { label: 'GPU', value: gpuText(view) },
+    { label: words.engine, value: engineText(view) },
+    ...(engine === null ? [] : [{ label: words.model, value: modelText(view.record) }]),
+    { label: words.gpu, value: gpuText(view) },
     ...readingFacts(view),
-    { label: 'Reports to', value: gatewayText(registry) },
-    { label: 'Last heartbeat', value: heartbeatText(registry, serverNow) },
-    { label: 'Listens on', value: listenText(view) },
+    { label: words.gateway, value: gatewayText(registry) },
+    { label: words.heartbeat, value: heartbeatText(registry, serverNow) },
+    { label: words.listens, value: listenText(view) },
   ];
 }
 
 function engineText({ engine, engines }: AgentView): string {
-  if (engine === null) return 'none found';
-  const name = engine.kind === 'other' ? 'Engine' : engineName(engine.kind);
-  const said = `${name}, ${engineHealthText(engine.health)}, at ${plainAddress(engine.baseUrl)}`;
-  const others = engines.length - 1;
-  return others > 0 ? `${said} (of ${formatCount(engines.length)} found)` : said;
+  if (engine === null) return words.noneFound;
+  const name = engine.kind === 'other' ? words.otherEngine : engineName(engine.kind);
+  const said = words.engineAt(name, engineHealthText(engine.health), plainAddress(engine.baseUrl));
+  return engines.length > 1 ? words.ofFound(said, engines.length) : said;
 }
 
 function gpuText({ record }: AgentView): string {
   const { count } = record.gpu;
-  if (count === 0) return 'none found';
+  if (count === 0) return words.noneFound;
   // A figure stays with its unit where the line is short.
   const chip = chipText(record).replace(/ GB$/, '\u00a0GB');
-  return count === 1 ? chip : `${formatCount(count)} × ${chip}`;
+  return count === 1 ? chip : words.gpus(count, chip);
 }
 
 /** Each value with its source, as the agent says it. */
@@ -37,7 +39,7 @@ function readingFacts({ gpuReadings }: AgentView): readonly Fact[] {
   return gpuReadings
     .filter((text) => text !== '')
     .map((value, index) => ({
-      label: gpuReadings.length === 1 ? 'Readings' : `Readings, GPU ${index}`,
+      label: gpuReadings.length === 1 ? words.readings : words.readingsOf(index),
       value,
     }));
 }
@@ -45,16 +47,18 @@ function readingFacts({ gpuReadings }: AgentView): readonly Fact[] {
 function gatewayText({ kind, url }: AgentMembership): string {
   switch (kind) {
     case 'own':
-      return 'this gateway';
+      return words.own;
     case 'joined':
-      return url ?? 'another gateway';
+      return url ?? words.another;
     case 'none':
-      return 'no gateway';
+      return words.none;
   }
 }
 
 function heartbeatText({ lastAcceptedAt }: AgentMembership, serverNow: number): string {
-  return lastAcceptedAt === null ? 'none yet' : formatAge(Math.max(0, serverNow - lastAcceptedAt));
+  return lastAcceptedAt === null
+    ? words.noHeartbeat
+    : formatAge(Math.max(0, serverNow - lastAcceptedAt));
 }
 
 function listenText({ server: { host, ports } }: AgentView): string {
@@ -62,6 +66,6 @@ function listenText({ server: { host, ports } }: AgentView): string {
     ports.filter((port) => port.kind === kind).map(({ port }) => port);
   const open = portsOf('listening');
   const failed = portsOf('failed');
-  const not = failed.length === 0 ? '' : `, not on ${failed.join(' and ')}`;
-  return open.length === 0 ? `nothing${not}` : `${host}:${open.join(' and ')}${not}`;
+  const not = failed.length === 0 ? '' : words.butNot(failed);
+  return (open.length === 0 ? words.nothing : words.address(host, open)) + not;
 }

@@ -1,6 +1,6 @@
 import type { AgentProblem, AgentView } from '#shared/agent.ts';
 import { agentProblems, sentence } from './agent-problems.ts';
-import { formatPlural } from '../../text/format.ts';
+import { t } from '../../text/t.ts';
 
 /** The agent's own problems: they keep requests away. */
 export function OwnProblems({ view }: { readonly view: AgentView }) {
@@ -12,7 +12,7 @@ export function ToolProblems({ view }: { readonly view: AgentView }) {
   if (tools.length === 0) return null;
   return (
     <details className="agent-tools">
-      <summary>{formatPlural(tools.length, 'remark')} about drivers and their tools</summary>
+      <summary>{t.thisMachine.problems.tools(tools.length)}</summary>
       <Problems problems={tools} />
     </details>
   );
@@ -25,9 +25,7 @@ function Problems({ problems }: { readonly problems: readonly AgentProblem[] }) 
       {problems.map(({ tool, tried, happened, remedy }) => (
         <li key={`${tool} ${tried} ${happened}`}>
           <strong>{sentence(happened)}</strong> {sentence(remedy)}
-          <span className="agent-tried">
-            {tool}: {tried}
-          </span>
+          <span className="agent-tried">{t.thisMachine.problems.tried(tool, tried)}</span>
         </li>
       ))}
     </ul>

@@ -1,13 +1,14 @@
 import type { AgentEngine, AgentMembership, AgentView } from '#shared/agent.ts';
 import { engineName } from './agent-engine.ts';
+import type { StateWord } from '../../text/en/states.ts';
+import { t } from '../../text/t.ts';
 import type { StandingKind } from '../providers/provider-standing.ts';
 import type { Tone } from '../overview/upstream-status-text.ts';
 
 /** No ticking figures: a live region reads it aloud. */
-export interface AgentWords {
+export interface AgentWords extends StateWord {
   readonly mark: StandingKind;
   readonly tone: Tone;
-  readonly word: string;
   readonly what: string;
   /** Null when there is nothing to do or the list of problems says it. */
   readonly todo: string | null;
@@ -21,6 +22,10 @@ export interface AgentBystander {
 
 /** Within these, an agent has not looked everywhere yet. */
 const SEARCH_S = 5;
+
+const { says } = t.thisMachine;
+const own = t.agentStates;
+const any = t.machineStates;
 
 /** Says where this machine stands: what keeps it out first, its owner's wish before all. */
 export function agentWords(view: AgentView, bystander: AgentBystander): AgentWords {
@@ -36,39 +41,28 @@ export function agentWords(view: AgentView, bystander: AgentBystander): AgentWor
 }
 
 export function offWords(message: string): AgentWords {
-  return say(['stopped', 'grey', 'switched off'], message);
+  return say(['stopped', 'grey', own.off], message);
 }
 
 function ownerWords({ owner }: AgentView, { isOwner }: AgentBystander): AgentWords | null {
-  const who = isOwner ? 'you' : 'its owner';
-  const until = isOwner ? 'until you resume it' : 'until it is resumed';
   if (owner.mode === 'on') return null;
   if (owner.mode === 'leaving') {
-    return say(['stopped', 'grey', 'stopping'], 'Its agent is stopping.');
+    return say(['stopped', 'grey', own.stopping], says.stopping);
   }
   if (owner.wish === 'on') {
-    const todo = 'It resumes automatically; “Resume” overrides the rule.';
-    const reasons = owner.reasons.join(' ') || 'An owner rule pauses it.';
-    return say(['paused', 'grey', 'held back'], reasons, todo);
+    const reasons = owner.reasons.join(' ') || says.heldBack;
+    return say(['paused', 'grey', own.heldBack], reasons, says.heldBackTodo);
   }
   if (owner.mode === 'draining') {
-    return say(
-      ['draining', 'grey', 'draining'],
-      `Drained by ${who}: running requests finish, and no new ones are taken.`,
-    );
+    return say(['draining', 'grey', any.draining], says.draining(isOwner));
   }
-  const how = owner.wish === 'drained' ? 'Drained' : 'Paused';
-  return say(['paused', 'grey', 'paused'], `${how} by ${who}: it takes no requests ${until}.`);
+  return say(['paused', 'grey', any.paused], says.paused(owner.wish === 'drained', isOwner));
 }
 
 function engineWords({ engine, uptimeS }: AgentView): AgentWords | null {
   if (engine === null) {
-    if (uptimeS < SEARCH_S) return say(['pending', 'blue', 'starting'], 'Looking for an engine.');
-    return say(
-      ['engine-down', 'grey', 'no engine'],
-      'No engine was found here, so this machine serves nothing.',
-      'Start Ollama, llama.cpp, vLLM, LM Studio or another; it is detected automatically.',
-    );
+    if (uptimeS < SEARCH_S) return say(['pending', 'blue', own.starting], says.looking);
+    return say(['engine-down', 'grey', own.noEngine], says.noEngine, says.noEngineTodo);
   }
   return engine.health.status === 'ok' ? null : sickEngineWords(engine);
 }
@@ -77,25 +71,17 @@ function sickEngineWords({ kind, health }: AgentEngine): AgentWords {
   const name = engineName(kind);
   switch (health.status) {
     case 'loading':
-      return say(['loading', 'blue', 'loading'], `${name} is loading a model.`);
+      return say(['loading', 'blue', any.loading], says.loading(name));
     case 'unauthorized':
-      return say(
-        ['engine-down', 'red', 'engine locked'],
-        `${name} requires a key, which the agent does not have.`,
-        'Start it without one: the agent admits only gateways that it has joined.',
-      );
+      return say(['engine-down', 'red', own.locked], says.locked(name), says.lockedTodo);
     case 'error':
       return say(
-        ['engine-down', 'red', 'engine down'],
-        `${name} answers HTTP ${health.code}.`,
-        'Check its log.',
+        ['engine-down', 'red', any['engine-down']],
+        says.failing(name, health.code),
+        says.failingTodo,
       );
     default:
-      return say(
-        ['engine-down', 'red', 'engine down'],
-        `${name} does not answer.`,
-        'Check that it is running.',
-      );
+      return say(['engine-down', 'red', any['engine-down']], says.silent(name), says.silentTodo);
   }
 }
 
@@ -106,36 +92,28 @@ function directWords(
   if (useEngineDirectly === null || engine === null) return null;
   const name = engineName(engine.kind);
   if (isDirect) {
-    return say(
-      ['serving', 'green', 'used directly'],
-      `Local calls ${engine.kind === 'other' ? 'its engine' : name} on this machine directly.`,
-    );
+    const direct = says.direct(engine.kind === 'other' ? null : name);
+    return say(['serving', 'green', any.direct], direct);
   }
-  return say(
-    ['wavering', 'amber', 'no GPU'],
-    `${name} was found here, but no GPU: gateways send requests only to machines that have one.`,
-  );
+  return say(['wavering', 'amber', own.noGpu], says.noGpu(name));
 }
 
 function portWords({ server }: AgentView): AgentWords | null {
   if (server.ports.some(({ kind }) => kind === 'listening')) return null;
   return server.ports.length === 0
-    ? say(['pending', 'blue', 'starting'], 'Its agent is starting.')
-    : say(['unreachable', 'red', 'unreachable'], 'No gateway can reach its agent.');
+    ? say(['pending', 'blue', own.starting], says.starting)
+    : say(['unreachable', 'red', any.unreachable], says.unreachable);
 }
 
 function registryWords({ kind, state }: AgentMembership): AgentWords | null {
-  const whose = kind === 'joined' ? 'the gateway that it joined' : 'this gateway';
+  const isJoined = kind === 'joined';
   switch (state) {
     case 'not_enrolled':
-      return say(
-        ['silent', 'red', 'not enrolled'],
-        'It belongs to no gateway, so it gets no requests.',
-      );
+      return say(['silent', 'red', own.notEnrolled], says.notEnrolled);
     case 'failing':
-      return say(['silent', 'red', 'no contact'], `Its heartbeats do not reach ${whose}.`);
+      return say(['silent', 'red', own.noContact], says.noContact(isJoined));
     case 'starting':
-      return say(['pending', 'blue', 'starting'], `It reports to ${whose} for the first time.`);
+      return say(['pending', 'blue', own.starting], says.firstReport(isJoined));
     case 'connected':
       return null;
   }
@@ -148,27 +126,27 @@ function verdictWords({ registry }: AgentView): AgentWords | null {
       return null;
     case 'failed':
       return say(
-        ['check-failed', 'red', 'check failed'],
-        `The gateway’s check of this machine failed: ${verification.failure_reason}.`,
-        registry.kind === 'own' ? 'Its page shows each check.' : null,
+        ['check-failed', 'red', any['check-failed']],
+        says.checkFailed(verification.failure_reason),
+        registry.kind === 'own' ? says.checkFailedTodo : null,
       );
     case 'verifying':
-      return say(['verifying', 'blue', 'being checked'], 'The gateway is checking this machine.');
+      return say(['verifying', 'blue', any.verifying], says.verifying);
     default:
-      return say(['pending', 'blue', 'waiting'], 'Waiting for the gateway to verify it.');
+      return say(['pending', 'blue', any.pending], says.pending);
   }
 }
 
 function inUseWords({ record }: AgentView): AgentWords {
   return record.status === 'serving'
-    ? say(['serving', 'green', 'serving'], 'It is answering requests.')
-    : say(['idle', 'green', 'ready'], 'Verified and waiting for requests.');
+    ? say(['serving', 'green', any.serving], says.serving)
+    : say(['idle', 'green', any.idle], says.ready);
 }
 
 function say(
-  [mark, tone, word]: readonly [StandingKind, Tone, string],
+  [mark, tone, state]: readonly [StandingKind, Tone, StateWord],
   what: string,
   todo: string | null = null,
 ): AgentWords {
-  return { mark, tone, word, what, todo };
+  return { mark, tone, ...state, what, todo };
 }

@@ -1,16 +1,12 @@
 import { useId, useState } from 'react';
-import type { Outcome, Side, Trial } from './doctor-sides.ts';
+import type { Side, Trial } from './doctor-sides.ts';
+import { checkTitle } from '../providers/provider-checks.ts';
 import type { DoctorRow } from './doctor-table.ts';
 import { formatDuration } from '../../text/format.ts';
+import { t } from '../../text/t.ts';
 
 const SIGNS = { passed: '✓', failed: '✕', missing: '–', waiting: '…', unasked: '' } as const;
-const WORDS: Readonly<Record<Outcome, string>> = {
-  passed: 'passed',
-  failed: 'failed',
-  missing: 'not run',
-  waiting: 'waiting',
-  unasked: 'not asked',
-};
+
 const TONES = {
   passed: 'green',
   failed: 'red',
@@ -19,8 +15,7 @@ const TONES = {
   unasked: 'grey',
 } as const;
 
-const HERE = 'From here';
-const GATEWAY = 'As the gateway sees it';
+const words = t.doctor;
 
 /** The checks as rows, with one column for each side. */
 export function DoctorRows({ rows }: { readonly rows: readonly DoctorRow[] }) {
@@ -28,9 +23,9 @@ export function DoctorRows({ rows }: { readonly rows: readonly DoctorRow[] }) {
     <table className="doctor-table">
       <thead>
         <tr>
-          <th scope="col">Check</th>
-          <th scope="col">{HERE}</th>
-          <th scope="col">{GATEWAY}</th>
+          <th scope="col">{words.check}</th>
+          <th scope="col">{words.here}</th>
+          <th scope="col">{words.gateway}</th>
         </tr>
       </thead>
       {rows.map((row) => (
@@ -56,7 +51,8 @@ function CheckRow({ row }: { readonly row: DoctorRow }) {
             aria-controls={id}
             onClick={() => setOpen(!isOpen)}
           >
-            {name}
+            {checkTitle(name)}{' '}
+            <small className="quiet">{name === checkTitle(name) ? '' : name}</small>
           </button>
         </th>
         <Mark side={here} />
@@ -70,8 +66,8 @@ function CheckRow({ row }: { readonly row: DoctorRow }) {
       <tr id={id} hidden={!isOpen}>
         <td colSpan={3}>
           <div className="doctor-sides">
-            <Trials title={HERE} side={here} />
-            <Trials title={GATEWAY} side={gateway} />
+            <Trials title={words.here} side={here} />
+            <Trials title={words.gateway} side={gateway} />
           </div>
         </td>
       </tr>
@@ -82,7 +78,7 @@ function CheckRow({ row }: { readonly row: DoctorRow }) {
 function Mark({ side: { outcome } }: { readonly side: Side }) {
   return (
     <td className="doctor-mark" data-tone={TONES[outcome]}>
-      <span aria-hidden="true">{SIGNS[outcome]}</span> {WORDS[outcome]}
+      <span aria-hidden="true">{SIGNS[outcome]}</span> {words.outcomes[outcome]}
     </td>
   );
 }
@@ -91,7 +87,7 @@ function Trials({ title, side }: { readonly title: string; readonly side: Side }
   return (
     <div>
       <h4>{title}</h4>
-      {side.trials.length === 0 && <p className="quiet">{NOTHING[side.outcome]}</p>}
+      {side.trials.length === 0 && <p className="quiet">{words.nothing[side.outcome]}</p>}
       {side.trials.map((trial, place) => (
         <TrialFacts key={`${place} ${trial.tried}`} trial={trial} />
       ))}
@@ -99,26 +95,18 @@ function Trials({ title, side }: { readonly title: string; readonly side: Side }
   );
 }
 
-const NOTHING: Readonly<Record<Outcome, string>> = {
-  passed: 'It passed; the gateway tells no more.',
-  failed: 'It failed; the gateway tells no more.',
-  missing: 'It was not run: what it rests on has failed.',
-  waiting: 'The gateway has not checked this machine yet.',
-  unasked: 'Only this machine can tell.',
-};
-
 function TrialFacts({ trial }: { readonly trial: Trial }) {
   const { passed, tried, output, remedy, latencyMs } = trial;
   return (
     <dl className="trial" data-tone={passed ? 'green' : 'red'}>
-      <dt>Tried</dt>
+      <dt>{words.tried}</dt>
       <dd>
         <code>{tried}</code>
         {latencyMs !== null && <span className="quiet"> {formatDuration(latencyMs)}</span>}
       </dd>
       {output !== '' && (
         <>
-          <dt>Got</dt>
+          <dt>{words.result}</dt>
           <dd>
             <code>{output}</code>
           </dd>
@@ -126,7 +114,7 @@ function TrialFacts({ trial }: { readonly trial: Trial }) {
       )}
       {remedy !== null && (
         <>
-          <dt>Do</dt>
+          <dt>{words.fix}</dt>
           <dd>
             <strong>{remedy}</strong>
           </dd>

@@ -1,8 +1,10 @@
 import type { AgentMembership, DoctorEntry } from '#shared/agent.ts';
-import { type Check, CHECK_MISSING, failuresIn } from '#shared/provider.ts';
+import { CHECK_MISSING, failuresIn } from '#shared/checks.ts';
+import type { Check } from '#shared/provider.ts';
+import { t } from '../../text/t.ts';
 
 /** `waiting`: no result yet; `unasked`: the other side's check. */
-export type Outcome = 'passed' | 'failed' | 'missing' | 'waiting' | 'unasked';
+export type SideOutcome = 'passed' | 'failed' | 'missing' | 'waiting' | 'unasked';
 
 export interface Trial {
   readonly passed: boolean;
@@ -15,7 +17,7 @@ export interface Trial {
 
 /** A check as one side sees it. */
 export interface Side {
-  readonly outcome: Outcome;
+  readonly outcome: SideOutcome;
   readonly trials: readonly Trial[];
 }
 
@@ -50,12 +52,10 @@ export function gatewaySide(name: string, { verification, checks }: GatewayView)
 function sideOf(checks: readonly Check[]): Side {
   const ran = checks.filter(({ error }) => error !== CHECK_MISSING);
   if (ran.length === 0) return { outcome: 'missing', trials: [] };
+  // A check that calls nobody goes by the heartbeat.
   const trials = ran.map(({ passed, detail, error, latencyMs = null }) => {
-    const output = passed ? 'passed' : (error ?? 'failed');
-    return { passed, tried: detail ?? HEARTBEAT, output, remedy: null, latencyMs };
+    const output = passed ? t.doctor.passed : (error ?? t.doctor.failed);
+    return { passed, tried: detail ?? t.doctor.heartbeat, output, remedy: null, latencyMs };
   });
   return { outcome: trials.some(({ passed }) => passed) ? 'passed' : 'failed', trials };
 }
-
-/** A check that asks nobody goes by what the machine has told. */
-const HEARTBEAT = 'what the last heartbeat told';

@@ -1,7 +1,10 @@
 import { DOCTOR_GROUNDS, type AgentView, type DoctorReport } from '#shared/agent.ts';
-import { type Check, CHECKS } from '#shared/provider.ts';
+import { CHECKS } from '#shared/checks.ts';
+import type { Check } from '#shared/provider.ts';
 import { gatewaySide, hereSide, type Side } from './doctor-sides.ts';
-import { formatCount } from '../../text/format.ts';
+import { t } from '../../text/t.ts';
+
+const { notes, summary } = t.doctor;
 
 export interface DoctorRow {
   readonly name: string;
@@ -61,21 +64,13 @@ interface Setting {
 function noteOn(row: Sides, { isOwn, isCutOff }: Setting): string | null {
   const { name, here, gateway } = row;
   if (here.outcome === 'failed' && gateway.outcome === 'passed') {
-    return 'It passed when the gateway last checked. Until the next check, requests may arrive here and fail.';
+    return notes.passedThere;
   }
   if (!isOnlyHere(row)) return null;
-  if (TOLD.includes(name)) {
-    return 'The gateway uses the last heartbeat, so the next one usually fixes this.';
-  }
-  if (isOwn) {
-    return 'The gateway checked at another time. “Verify now” is on its page of this machine.';
-  }
-  if (name === CHECKS.health) {
-    return 'The agent answers here and not from there: usually a firewall is between, or it listens on an address that only this machine reaches (SWITCHYARD_AGENT_HOST).';
-  }
-  return isCutOff
-    ? 'The gateway cannot reach this machine: fix its health check first.'
-    : 'It works now: usually the engine was busy, or loading its model, when the gateway asked.';
+  if (TOLD.includes(name)) return notes.heartbeat;
+  if (isOwn) return notes.otherTime;
+  if (name === CHECKS.health) return notes.firewall;
+  return isCutOff ? notes.cutOff : notes.wasBusy;
 }
 
 function summaryOf(rows: readonly DoctorRow[]): string {
@@ -84,9 +79,7 @@ function summaryOf(rows: readonly DoctorRow[]): string {
     rows.filter((row) => row[side].outcome === 'failed').length;
   const [here, there] = [failing('here'), failing('gateway')];
   const isJudged = rows.every(({ gateway }) => gateway.outcome !== 'waiting');
-  if (here > 0) return `${formatCount(here)} of ${formatCount(rows.length)} checks failed here.`;
-  if (!isJudged) return 'All checks passed here; the gateway has not verified it yet.';
-  return there === 0
-    ? 'All checks passed on both sides.'
-    : 'All checks passed here, but not from the gateway.';
+  if (here > 0) return summary.failedHere(here, rows.length);
+  if (!isJudged) return summary.unjudged;
+  return there === 0 ? summary.passed : summary.notThere;
 }

@@ -6,6 +6,7 @@ import { doctorTable } from './doctor-table.ts';
 import { DoctorRows } from './doctor-rows.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
+import { t } from '../../text/t.ts';
 
 interface DoctorProps {
   readonly view: AgentView;
@@ -40,9 +41,9 @@ export function Doctor({ view, checks, control, examine }: DoctorProps) {
   return (
     <section className="doctor" aria-labelledby="doctor-title">
       <header>
-        <h3 id="doctor-title">Checks from both sides</h3>
+        <h3 id="doctor-title">{t.doctor.title}</h3>
         <output className="quiet">
-          {isRunning ? 'Running; a slow model takes up to half a minute…' : (table?.says ?? ABOUT)}
+          {isRunning ? t.doctor.running : (table?.says ?? t.doctor.about)}
         </output>
         <button
           type="button"
@@ -52,7 +53,7 @@ export function Doctor({ view, checks, control, examine }: DoctorProps) {
           aria-describedby={control ? undefined : READ_ONLY_NOTE}
           onClick={() => void run()}
         >
-          {exam.kind === 'none' ? 'Run the checks' : 'Run them again'}
+          {exam.kind === 'none' ? t.doctor.run : t.doctor.again}
         </button>
       </header>
       {exam.kind === 'failed' && <ErrorText text={exam.message} />}
@@ -60,5 +61,3 @@ export function Doctor({ view, checks, control, examine }: DoctorProps) {
     </section>
   );
 }
-
-const ABOUT = 'Runs here what the gateway checks, and shows what each side finds.';

@@ -4,6 +4,7 @@ import { isSameEngine, plainAddress } from './agent-engine.ts';
 import { hashOf } from '../../route.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
+import { t } from '../../text/t.ts';
 
 interface EngineOfferProps {
   readonly address: string;
@@ -12,6 +13,8 @@ interface EngineOfferProps {
   readonly control: boolean;
   readonly onSave: (tree: object) => Promise<Refusal | null>;
 }
+
+const words = t.thisMachine.offer;
 
 /** An engine that no gateway can verify, and the one step by which Local asks it all the same. */
 export function EngineOffer({ address, localUrl, control, onSave }: EngineOfferProps) {
@@ -29,21 +32,20 @@ export function EngineOffer({ address, localUrl, control, onSave }: EngineOfferP
     <div className="agent-offer" ref={place} tabIndex={-1}>
       {isSameEngine(localUrl, address) ? (
         <p>
-          See it at Local on the <a href={hashOf({ page: 'overview' })}>Overview</a>. Pausing this
-          machine does not stop that; removing the address in{' '}
-          <a href={hashOf({ page: 'settings', section: 'local' })}>Settings</a> does.
+          {words.used(
+            (text) => (
+              <a href={hashOf({ page: 'overview' })}>{text}</a>
+            ),
+            (text) => (
+              <a href={hashOf({ page: 'settings', section: 'local' })}>{text}</a>
+            ),
+          )}
         </p>
       ) : (
         <>
           <p>
-            This gateway can ask the engine at <code>{plainAddress(address)}</code> without the
-            agent.
-            {localUrl !== null && (
-              <>
-                {' '}
-                Local then no longer asks <code>{plainAddress(localUrl)}</code>.
-              </>
-            )}
+            {words.text(<code>{plainAddress(address)}</code>)}
+            {localUrl !== null && words.instead(<code>{plainAddress(localUrl)}</code>)}
           </p>
           <button
             type="button"
@@ -53,7 +55,7 @@ export function EngineOffer({ address, localUrl, control, onSave }: EngineOfferP
             aria-describedby={control ? undefined : READ_ONLY_NOTE}
             onClick={() => void put()}
           >
-            Use it for Local
+            {words.use}
           </button>
         </>
       )}

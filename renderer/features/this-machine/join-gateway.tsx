@@ -7,6 +7,7 @@ import { Modal } from '../../ui/modal.tsx';
 import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
 import { JoinWarning } from '../providers/join-warning.tsx';
 import { joinNoteOf } from '../providers/provider-join.ts';
+import { t } from '../../text/t.ts';
 
 interface JoinGatewayProps {
   readonly control: boolean;
@@ -15,6 +16,8 @@ interface JoinGatewayProps {
   readonly join: (line: string) => Promise<Refusal | null>;
   readonly onTaken: () => void;
 }
+
+const words = t.thisMachine.join;
 
 /** Takes the line that another gateway's window shows, so that joining needs no terminal. */
 export function JoinGateway({ control, isAsked, join, onTaken }: JoinGatewayProps) {
@@ -33,10 +36,10 @@ export function JoinGateway({ control, isAsked, join, onTaken }: JoinGatewayProp
         aria-describedby={control ? undefined : READ_ONLY_NOTE}
         onClick={() => setClicked(true)}
       >
-        Join a gateway…
+        {words.open}
       </button>
       {open && (
-        <Modal title="Join a gateway" closing="Close" onClose={close}>
+        <Modal title={words.title} closing={t.shell.close} onClose={close}>
           <JoinForm
             join={join}
             onJoined={() => {
@@ -67,7 +70,7 @@ function JoinForm({ join, onJoined }: JoinFormProps) {
     event.preventDefault();
     if (joining) return;
     if (parsed === null) {
-      setError('This is not a whole line: copy it again from “Add a machine” of the gateway.');
+      setError(words.partial);
       return;
     }
     setJoining(true);
@@ -80,7 +83,7 @@ function JoinForm({ join, onJoined }: JoinFormProps) {
 
   return (
     <form className="join-form" onSubmit={(event) => void submit(event)}>
-      <label htmlFor={id}>Paste the line that “Add a machine” of the other gateway shows.</label>
+      <label htmlFor={id}>{words.label}</label>
       <textarea
         id={id}
         rows={3}
@@ -94,7 +97,11 @@ function JoinForm({ join, onJoined }: JoinFormProps) {
       />
       {note === 'plain-http' && <JoinWarning note={note} certain />}
       <button type="submit" className="button" data-primary aria-disabled={joining || undefined}>
-        {joining ? 'Joining…' : parsed === null ? 'Join' : `Join ${new URL(parsed.url).host}`}
+        {joining
+          ? words.joining
+          : parsed === null
+            ? words.join
+            : words.joinHost(new URL(parsed.url).host)}
       </button>
       <ErrorText text={error} />
     </form>

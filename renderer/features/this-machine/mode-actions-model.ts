@@ -1,4 +1,5 @@
 import type { AgentView, AgentWish } from '#shared/agent.ts';
+import { t } from '../../text/t.ts';
 
 /** Something that an owner can ask of the machine now. */
 export interface AgentOrder {
@@ -7,13 +8,10 @@ export interface AgentOrder {
   readonly done: string;
 }
 
-const RESUME: AgentOrder = { wish: 'on', word: 'Resume', done: 'This machine takes requests.' };
-const DRAIN: AgentOrder = {
-  wish: 'drained',
-  word: 'Drain',
-  done: 'This machine takes nothing new; what runs may finish.',
-};
-const PAUSE: AgentOrder = { wish: 'paused', word: 'Pause', done: 'This machine is paused.' };
+const { orders } = t.thisMachine;
+const RESUME: AgentOrder = { wish: 'on', ...orders.on };
+const DRAIN: AgentOrder = { wish: 'drained', ...orders.drained };
+const PAUSE: AgentOrder = { wish: 'paused', ...orders.paused };
 
 /** Only modes that change something; none while the agent leaves. */
 export function agentOrders({ owner: { wish, mode } }: AgentView): readonly AgentOrder[] {
@@ -29,6 +27,6 @@ export function agentOrders({ owner: { wish, mode } }: AgentView): readonly Agen
 }
 
 export function ordersText({ owner: { mode, wish } }: AgentView): string | null {
-  if (mode === 'on') return '“Drain” lets what runs finish; “Pause” ends it.';
-  return mode === 'draining' && wish !== 'paused' ? '“Pause” ends what still runs.' : null;
+  if (mode === 'on') return orders.both;
+  return mode === 'draining' && wish !== 'paused' ? orders.pause : null;
 }

@@ -4,6 +4,7 @@ import type { Agent } from '../../api/agent.ts';
 import { agentOrders, ordersText, type AgentOrder } from './mode-actions-model.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
+import { t } from '../../text/t.ts';
 
 interface AgentOrdersProps {
   readonly view: AgentView;
@@ -42,7 +43,7 @@ export function AgentOrders({ view, control, setWish, onTaken, children }: Agent
           onClick={() => void give(order)}
         >
           {order.word}
-          <span className="unseen"> this machine</span>
+          <span className="unseen">{t.thisMachine.orders.of}</span>
         </button>
       ))}
       {children}

@@ -3,6 +3,7 @@ import type { RuleShown } from './owner-rules-model.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
 import { Switch } from '../../ui/switch.tsx';
+import { t } from '../../text/t.ts';
 
 interface OwnerRuleProps {
   readonly shown: RuleShown;
@@ -14,6 +15,8 @@ interface OwnerRuleProps {
   readonly onChange: (on: boolean) => void;
   readonly children?: ReactNode;
 }
+
+const words = t.thisMachine.rules;
 
 export function OwnerRule({ shown, variable, control, error, onChange, children }: OwnerRuleProps) {
   const { row, isOn, isHeld, futile } = shown;
@@ -32,13 +35,7 @@ export function OwnerRule({ shown, variable, control, error, onChange, children 
       </div>
       <p id={noteId} className="quiet">
         <span data-futile={(isOn && futile !== null) || undefined}>{futile ?? row.hint}</span>
-        {isHeld && (
-          <>
-            {' '}
-            Set by {variable === null ? 'an environment variable' : <code>{variable}</code>}; change
-            it there and restart.
-          </>
-        )}
+        {isHeld && words.held(variable === null ? words.anyVariable : <code>{variable}</code>)}
       </p>
       <ErrorText text={error} />
     </div>

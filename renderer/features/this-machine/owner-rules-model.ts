@@ -1,5 +1,6 @@
 import type { AgentView } from '#shared/agent.ts';
 import type { RuleRow } from '../settings/rule-rows.ts';
+import { t } from '../../text/t.ts';
 
 export interface RuleShown {
   readonly row: RuleRow;
@@ -19,12 +20,11 @@ export function ruleShown(
   row: RuleRow,
   isOn: boolean,
 ): RuleShown {
-  const lead = isOn ? 'It has no effect here' : 'It would have no effect here';
   return {
     row,
     isOn,
     isHeld: heldRules.includes(row.key),
-    futile: unjudgeable.includes(row.key) ? `${lead}: ${row.untold}.` : null,
+    futile: unjudgeable.includes(row.key) ? t.thisMachine.rules.futile(isOn, row.untold) : null,
   };
 }
 

@@ -7,6 +7,7 @@ import { FIRST_LIMIT_C, ruleShown } from './owner-rules-model.ts';
 import { RULE_ROWS, type RuleRow } from '../settings/rule-rows.ts';
 import { OwnerRule } from './owner-rule.tsx';
 import { TemperatureLimit } from './temperature-limit.tsx';
+import { t } from '../../text/t.ts';
 
 interface OwnerRulesProps {
   readonly view: AgentView;
@@ -21,7 +22,7 @@ export function OwnerRules(props: OwnerRulesProps) {
   const rowsOf = (kind: RuleRow['kind']) => RULE_ROWS.filter((row) => row.kind === kind);
   return (
     <section className="owner-rules" aria-labelledby={titleId}>
-      <h3 id={titleId}>Automatic pause</h3>
+      <h3 id={titleId}>{t.thisMachine.rules.title}</h3>
       {rowsOf('flag').map((row) => (
         <FlagRule key={row.key} {...props} row={row} />
       ))}

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { limitOf } from './owner-rules-model.ts';
+import { t } from '../../text/t.ts';
 
 interface TemperatureLimitProps {
   readonly limit: number | string;
@@ -24,7 +25,7 @@ export function TemperatureLimit({ limit, disabled, isRefused, onLimit }: Temper
         type="text"
         inputMode="numeric"
         autoComplete="off"
-        aria-label="Limit in °C"
+        aria-label={t.thisMachine.rules.limit}
         aria-invalid={isRefused}
         value={entered ?? String(limit)}
         disabled={disabled}
@@ -36,7 +37,7 @@ export function TemperatureLimit({ limit, disabled, isRefused, onLimit }: Temper
         }}
       />
       <span className="unit" aria-hidden="true">
-        °C
+        {t.thisMachine.rules.unit}
       </span>
     </span>
   );

@@ -17,7 +17,9 @@ import { JoinGateway } from './join-gateway.tsx';
 import { Facts } from '../providers/facts.tsx';
 import { OwnerRules } from './owner-rules.tsx';
 import { ProviderMark } from '../providers/provider-mark.tsx';
+import { StateWord } from '../../ui/state-word.tsx';
 import { Unreadable } from '../../ui/unreadable.tsx';
+import { t } from '../../text/t.ts';
 
 const HABITS = {
   /** GPU, engine and requests of one's own machine change faster than a list of others. */
@@ -65,10 +67,10 @@ function WatchedMachine(props: ThisMachineProps) {
   if (value === null) {
     return failure === null || frozenAt !== null ? (
       <section className="panel this-machine" aria-busy="true">
-        <p className="panel-text">Reading this machine…</p>
+        <p className="panel-text">{t.thisMachine.reading}</p>
       </section>
     ) : (
-      <Unreadable what="This machine" message={failure.refusal.message} onRetry={again} />
+      <Unreadable what={t.thisMachine.title} message={failure.refusal.message} onRetry={again} />
     );
   }
   if (value.kind === 'off') {
@@ -130,14 +132,14 @@ interface FrameProps {
 }
 
 function Frame({ words, title, orders, children }: FrameProps) {
-  const { mark, tone, word, what, todo } = words;
+  const { mark, tone, word, means, what, todo } = words;
   return (
     <section className="panel this-machine" aria-labelledby="this-machine" data-tone={tone}>
       <header className="agent-head">
         <ProviderMark kind={mark} />
         <div aria-live="polite">
           <h2 id="this-machine" ref={title} tabIndex={-1}>
-            This machine <span className="pill">{word}</span>
+            {t.thisMachine.title} <StateWord {...{ word, means }} />
           </h2>
           <p className="agent-says">
             <strong>{what}</strong> {todo}

@@ -83,6 +83,7 @@ function countingHttp() {
         listener,
         pause: () => exchange.pause(),
         resume: () => exchange.resume(),
+        hasLeft: () => exchange.hasLeft(),
         abort() {
           running -= 1;
           exchange.abort();

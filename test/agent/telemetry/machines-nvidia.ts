@@ -1,4 +1,4 @@
-import { HANGS, prints, smi } from '../../support/stub-tool.ts';
+import { HANGS, IDLE_CARD, prints, smi } from '../../support/stub-tool.ts';
 import { lspci, type Machine, SI } from './machine.ts';
 
 const [uuid1, uuid2] = [1, 2].map((n) => `GPU-00000000-0000-0000-0000-00000000000${n}`);
@@ -210,18 +210,7 @@ export const NVIDIA_MACHINES: readonly Machine[] = [
     platform: 'linux',
     tools: {
       lspci: lspci(['fe50:00:00.0 3D controller: Microsoft Corporation Basic Render Driver', '8K']),
-      'nvidia-smi': smi({
-        uuid: uuid1 ?? '',
-        'pci.bus_id': '00000000:01:00.0',
-        name: 'NVIDIA GeForce RTX 4080 SUPER',
-        'memory.total': 16376,
-        'memory.used': 596,
-        'memory.free': 15348,
-        'utilization.gpu': 0,
-        'utilization.memory': 23,
-        'temperature.gpu': 43,
-        compute_cap: '8.9',
-      }),
+      'nvidia-smi': smi(IDLE_CARD),
     },
     devices: [{ memory_total_mb: 16376, memory_used_mb: 596, util_gpu: 0, temperature_c: 43 }],
     sources: { memoryTotalMb: 'nvidia-smi', utilGpu: 'nvidia-smi' },

@@ -7,21 +7,18 @@ import {
 import { createNvidiaCollector } from '../../../main/agent/telemetry/nvidia.ts';
 import { until } from '../../support/agent.ts';
 import { createManualClock } from '../../support/clock.ts';
-import { HANGS, isAlive, prints, smi, type SmiCard, stubTools } from '../../support/stub-tool.ts';
+import {
+  HANGS,
+  IDLE_CARD,
+  isAlive,
+  prints,
+  smi,
+  type SmiCard,
+  stubTools,
+} from '../../support/stub-tool.ts';
 
 const INTERVAL_MS = 15_000;
-const CARD: SmiCard = {
-  uuid: 'GPU-00000000-0000-0000-0000-000000000001',
-  'pci.bus_id': '00000000:01:00.0',
-  name: 'NVIDIA GeForce RTX 4080 SUPER',
-  'memory.total': 16376,
-  'memory.used': 596,
-  'memory.free': 15348,
-  'utilization.gpu': 0,
-  'utilization.memory': 23,
-  'temperature.gpu': 43,
-  compute_cap: '8.9',
-};
+const CARD = IDLE_CARD;
 const SECOND: SmiCard = {
   ...CARD,
   uuid: 'GPU-00000000-0000-0000-0000-000000000002',

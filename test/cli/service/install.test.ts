@@ -27,12 +27,29 @@ function home() {
     unit: join(directory, '.config/systemd/user/switchyard.service'),
     dataDirectory: env.SWITCHYARD_DATA_DIR,
     run: (...args: readonly string[]) => startProgram(env, 'service', ...args).ended,
+    uninstall: () => startProgram(env, 'uninstall').ended,
     calls: () => (existsSync(calls) ? readFileSync(calls, 'utf8').trimEnd().split('\n') : []),
     endsWith: (status: number) => writeFileSync(code, `${status}\n`),
   };
 }
 
 const isLinux = process.platform === 'linux';
+
+test.runIf(isLinux)(
+  'uninstalling removes the service of this program, and none of another one',
+  async () => {
+    const { unit, run, uninstall, calls } = home();
+    await run('install');
+    // A checkout is not deleted, but its service goes.
+    expect((await uninstall()).stderr).toContain('delete that folder yourself');
+    expect(existsSync(unit)).toBe(false);
+    expect(calls()).toContain('--user disable --now switchyard.service');
+    writeFileSync(unit, 'ExecStart="/usr/bin/node" "/opt/other/headless.js" "start"');
+    await uninstall();
+    expect(existsSync(unit)).toBe(true);
+  },
+  120_000,
+);
 
 test.runIf(isLinux)(
   'install writes the unit and starts it; status and remove know it',

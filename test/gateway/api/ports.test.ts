@@ -38,5 +38,9 @@ test('after 5 s the start gives up, and names the port', async () => {
   for (let waitedMs = 0; waitedMs < 5000; waitedMs += 250) {
     clock.advance(await clock.timer(250, 250));
   }
-  expect(await started).toEqual({ ok: false, message: expect.stringContaining(String(port)) });
+  expect(await started).toEqual({
+    ok: false,
+    isPortTaken: true,
+    message: expect.stringContaining(String(port)),
+  });
 });

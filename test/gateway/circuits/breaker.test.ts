@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import {
-  type Admission,
+  type AdmitDecision,
   admit,
   admitForced,
   type Breaker,
@@ -39,9 +39,9 @@ const FAILURE: Result = {
 const NEUTRAL: Result = { kind: 'neutral' };
 const T0: DualTime = { ticks: 250.5, wallMs: Date.UTC(2026, 0, 1) };
 
-type Admitted = Extract<Admission, { readonly kind: 'admitted' }>;
+type Admitted = Extract<AdmitDecision, { readonly kind: 'admitted' }>;
 
-function admitted(admission: Admission): Admitted {
+function admitted(admission: AdmitDecision): Admitted {
   if (admission.kind !== 'admitted') throw new Error(`refused for ${admission.waitMs} ms`);
   return admission;
 }

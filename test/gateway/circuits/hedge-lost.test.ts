@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  type Admission,
+  type AdmitDecision,
   admit,
   admitForced,
   admitIfClosed,
@@ -39,7 +39,7 @@ const T0: DualTime = { ticks: 0, wallMs: Date.UTC(2026, 0, 1) };
 
 const judging = (now: DualTime) => ({ now, limits: LIMITS, random: 0.5 });
 
-function admitted(admission: Admission): Extract<Admission, { readonly kind: 'admitted' }> {
+function admitted(admission: AdmitDecision): Extract<AdmitDecision, { readonly kind: 'admitted' }> {
   if (admission.kind !== 'admitted') throw new Error(`refused for ${admission.waitMs} ms`);
   return admission;
 }

@@ -53,7 +53,7 @@ function nothing(): SavedParts {
 /** What a run keeps that counted three hedges, two handovers, a fallback, and knows two engines' rates. */
 function kept(): Record<string, unknown> {
   const what = nothing();
-  for (let n = 0; n < 5; n += 1) what.stats.accepted(null);
+  for (let n = 0; n < 5; n += 1) what.stats.accepted();
   for (let n = 0; n < 3; n += 1) what.stats.hedged();
   for (let n = 0; n < 2; n += 1) what.stats.handedOver();
   what.stats.fellBack();

@@ -1,12 +1,20 @@
 import { expect, test } from 'vitest';
 import type { AttemptCause } from '#shared/live.ts';
+import { loadConfig } from '../../../main/config/load.ts';
 import { createCircuits } from '../../../main/gateway/circuits/circuits.ts';
 import { createLatencies, createStats } from '../../../main/gateway/monitoring/counters.ts';
 import { createRequestLogs } from '../../../main/gateway/monitoring/request-log.ts';
 import { RequestAttempts } from '../../../main/gateway/routing/attempts.ts';
+import { createTraffic } from '../../../main/gateway/monitoring/traffic.ts';
+import { createUsageRecorder } from '../../../main/gateway/usage/recorder.ts';
+import { forgetfulStore } from '../../../main/gateway/usage/store.ts';
 import { createPredictions } from '../../../main/gateway/routing/ttft-predictions.ts';
 import { silentLog } from '../../../main/platform/log.ts';
 import { createManualClock } from '../../support/clock.ts';
+
+const LOADED = loadConfig({}, {});
+if (LOADED.kind === 'refused') throw new Error('the defaults are refused');
+const { config: CONFIG } = LOADED;
 
 const MACHINE = 'prv_a';
 const LONG = 100_000;
@@ -45,14 +53,28 @@ test.each<[cause: AttemptCause, isBelieved: boolean]>([
     log: silentLog,
     routed() {},
     listener: { requestChanged() {}, requestRemoved() {} },
+    usage: createUsageRecorder(forgetfulStore('kept nowhere'), {
+      clock,
+      config: () => CONFIG,
+      budgets: { spent() {} },
+    }),
+    traffic: createTraffic(),
+    earlier: [],
   });
   clock.advance(BELIEVED_MS + 1);
-  const observer = logs.begin({ id: 'r', model: null, stream: true, caller: null, key: null });
+  const observer = logs.begin({
+    id: 'r',
+    upstreamPath: '/chat/completions',
+    model: null,
+    stream: true,
+    caller: null,
+    key: null,
+  });
   const attempts = new RequestAttempts(observer, { clock, circuits, predictions });
   const target = {
     upstream: 'local',
     provider: MACHINE,
-    model: '',
+    model: 'm',
     promptBytes: LONG,
     mode: 'relay',
   } as const;

@@ -55,8 +55,8 @@ function planFor({ states, isSlow, zeroSpend, hedge }: Situation): FallbackPlan 
   const predictions = createPredictions(clock);
   const msPerByte = isSlow ? 1 : 0.01;
   for (let n = 1; n <= 20; n += 1) predictions.sample('local', n * 100, n * 100 * msPerByte);
-  const endpoint = parseBaseAddress('http://local.test', 'local');
-  const target = { provider: null, endpoint, models: null, ownedBy: null, gatewayToken: null };
+  const baseAddress = parseBaseAddress('http://local.test', 'local');
+  const target = { provider: null, baseAddress, models: null, ownedBy: null, gatewayToken: null };
   return new FallbackPlan(
     {
       call: {
@@ -79,6 +79,7 @@ function planFor({ states, isSlow, zeroSpend, hedge }: Situation): FallbackPlan 
       random,
       inFlightAt: () => 0,
       pickLocal: () => ({ kind: 'target', target }),
+      budgets: { isSpent: () => false },
       localLost() {},
     },
   );

@@ -17,8 +17,8 @@ async function checking(answering: Answering) {
   const loaded = loadConfig({}, {});
   if (loaded.kind === 'refused') throw new Error('no settings');
   const { config } = loaded;
-  const endpoint = parseBaseAddress(server.origin, 'local');
-  const target = { provider: null, endpoint, models: null, ownedBy: null, gatewayToken: null };
+  const baseAddress = parseBaseAddress(server.origin, 'local');
+  const target = { provider: null, baseAddress, models: null, ownedBy: null, gatewayToken: null };
   const lookAt = lookAtUpstream({
     http,
     clock: systemClock,

@@ -8,10 +8,10 @@ import {
 import { parseBaseAddress, type LocalTarget } from '../../../main/gateway/upstream/upstreams.ts';
 import { chance } from '../../support/chance.ts';
 
-const endpoint = parseBaseAddress('http://127.0.0.1:1', 'local');
+const baseAddress = parseBaseAddress('http://127.0.0.1:1', 'local');
 
 function targetOf(id: number): LocalTarget {
-  return { provider: String(id), endpoint, models: [], ownedBy: null, gatewayToken: '' };
+  return { provider: String(id), baseAddress, models: [], ownedBy: null, gatewayToken: '' };
 }
 
 const targetsOf = (count: number) => Array.from({ length: count }, (_, id) => targetOf(id));

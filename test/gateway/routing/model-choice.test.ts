@@ -25,8 +25,8 @@ function world(models: readonly string[] | null, settings: Readonly<Record<strin
   );
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join());
   const { config } = loaded;
-  const endpoint = parseBaseAddress('http://local.test', 'local');
-  const target = { provider: null, endpoint, models, ownedBy: null, gatewayToken: null };
+  const baseAddress = parseBaseAddress('http://local.test', 'local');
+  const target = { provider: null, baseAddress, models, ownedBy: null, gatewayToken: null };
   const local: LocalChoice =
     models === null ? { kind: 'none', reason: 'no_provider' } : { kind: 'target', target };
   const remotes = remoteUpstreams(config);

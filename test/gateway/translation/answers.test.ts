@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { MESSAGES } from '../../../main/gateway/translation/messages/messages.ts';
 import { RESPONSES } from '../../../main/gateway/translation/responses/responses.ts';
 import type {
-  Exchange,
+  TranslatedExchange,
   ProtocolTranslation,
 } from '../../../main/gateway/translation/translation.ts';
 
@@ -15,7 +15,11 @@ const completion = (message: object, finish_reason = 'stop', others: object = {}
   usage: { prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 },
 });
 
-const answerOf = (protocol: ProtocolTranslation, value: unknown, exchange: Exchange = EXCHANGE) => {
+const answerOf = (
+  protocol: ProtocolTranslation,
+  value: unknown,
+  exchange: TranslatedExchange = EXCHANGE,
+) => {
   const answer = protocol.answer(value, exchange);
   if (answer.kind !== 'answer') throw new Error(answer.message);
   return answer.body;

@@ -1,15 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { RESPONSES } from '../../../main/gateway/translation/responses/responses.ts';
+import { sentBody, unsupported } from './translated.ts';
 
 const ask = (fields: object) => RESPONSES.toChat({ model: 'm', input: 'Hi', ...fields }, null);
 const HI = { role: 'user', content: 'Hi' };
 
 /** The chat body without what every request has. */
 function chatOf(fields: object): object {
-  const translated = ask(fields);
-  if (translated.kind !== 'chat') throw new Error(translated.message);
-  const { model: _model, ...body } = translated.body;
-  return JSON.parse(JSON.stringify(body)) as object;
+  const { model: _model, ...body } = sentBody(ask(fields));
+  return body;
 }
 
 const said = (...messages: object[]) => ({ messages });
@@ -35,6 +34,7 @@ describe('what is said reaches the upstream as chat messages', () => {
       { instructions: 'Be brief.' },
       said({ role: 'system', content: 'Be brief.' }, HI),
     ],
+    ['empty instructions as none', { instructions: '' }, said(HI)],
     [
       'instructions and opening developer messages as one system message',
       {
@@ -328,11 +328,7 @@ describe('what cannot be translated is refused by its name', () => {
     ],
     ['some_new_field', { some_new_field: 1 }],
   ])('%s', (field, fields) => {
-    expect(ask(fields)).toMatchObject({
-      kind: 'unsupported',
-      field,
-      message: expect.stringContaining(`'${field}': `),
-    });
+    expect(ask(fields)).toMatchObject(unsupported(field));
   });
 });
 

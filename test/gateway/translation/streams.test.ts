@@ -18,6 +18,29 @@ const usage = { choices: [], usage: { prompt_tokens: 5, completion_tokens: 3 } }
 
 const DONE = chunk({}, 'stop');
 
+/** Reasoning, a text, and two calls. */
+const LOOKING = [
+  chunk({ role: 'assistant', content: '' }),
+  chunk({ reasoning_content: 'Hm' }),
+  chunk({ content: 'Loo' }),
+  chunk({ content: 'king' }),
+  begin(0, 'look'),
+  more(0, '{"at"'),
+  more(0, ':1}'),
+  begin(1, 'see'),
+];
+
+/** Two calls whose pieces take turns. */
+const MIXED = [
+  begin(0, 'look'),
+  more(0, '{"at"'),
+  begin(1, 'see'),
+  more(1, '{"it"'),
+  more(0, ':1}'),
+  more(1, ':2}'),
+  chunk({}, 'tool_calls'),
+];
+
 /** All events of a stream that ends. */
 function told(protocol: ProtocolTranslation, ...chunks: unknown[]) {
   const stream = protocol.createStream(EXCHANGE);
@@ -29,20 +52,7 @@ function told(protocol: ProtocolTranslation, ...chunks: unknown[]) {
 const typesOf = (events: Record<string, unknown>[]) => events.map(({ type }) => type);
 
 describe('a stream of the Responses API', () => {
-  const events = told(
-    RESPONSES,
-    chunk({ role: 'assistant', content: '' }),
-    chunk({ reasoning_content: 'Hm' }),
-    chunk({ content: 'Loo' }),
-    chunk({ content: 'king' }),
-    begin(0, 'look'),
-    more(0, '{"at"'),
-    more(0, ':1}'),
-    begin(1, 'see'),
-    more(1, '{}'),
-    chunk({}, 'tool_calls'),
-    usage,
-  );
+  const events = told(RESPONSES, ...LOOKING, more(1, '{}'), chunk({}, 'tool_calls'), usage);
 
   test('has the events of each item in order', () => {
     expect(typesOf(events)).toEqual([
@@ -114,16 +124,7 @@ describe('a stream of the Responses API', () => {
   });
 
   test('tells of calls whose pieces arrive mixed side by side', () => {
-    const mixed = told(
-      RESPONSES,
-      begin(0, 'look'),
-      more(0, '{"at"'),
-      begin(1, 'see'),
-      more(1, '{"it"'),
-      more(0, ':1}'),
-      more(1, ':2}'),
-      chunk({}, 'tool_calls'),
-    );
+    const mixed = told(RESPONSES, ...MIXED);
     const deltas = mixed.filter(({ type }) => type === 'response.function_call_arguments.delta');
     expect(deltas.map((event) => [event['output_index'], event['delta']])).toEqual([
       [0, '{"at"'],
@@ -161,19 +162,7 @@ describe('a stream of the Responses API', () => {
 });
 
 describe('a stream of the Messages API', () => {
-  const events = told(
-    MESSAGES,
-    chunk({ role: 'assistant', content: '' }),
-    chunk({ reasoning_content: 'Hm' }),
-    chunk({ content: 'Loo' }),
-    chunk({ content: 'king' }),
-    begin(0, 'look'),
-    more(0, '{"at"'),
-    more(0, ':1}'),
-    begin(1, 'see'),
-    chunk({}, 'tool_calls'),
-    usage,
-  );
+  const events = told(MESSAGES, ...LOOKING, chunk({}, 'tool_calls'), usage);
 
   test('has the events of each block in order', () => {
     expect(events.map((event) => [event['type'], event['index']])).toEqual([
@@ -215,16 +204,7 @@ describe('a stream of the Messages API', () => {
   });
 
   test('tells of calls whose pieces arrive mixed one after the other, and of each wait', () => {
-    const mixed = told(
-      MESSAGES,
-      begin(0, 'look'),
-      more(0, '{"at"'),
-      begin(1, 'see'),
-      more(1, '{"it"'),
-      more(0, ':1}'),
-      more(1, ':2}'),
-      chunk({}, 'tool_calls'),
-    );
+    const mixed = told(MESSAGES, ...MIXED);
     expect(typesOf(mixed).filter((type) => type === 'ping')).toHaveLength(3);
     const blocks = mixed.filter(({ type }) => String(type).startsWith('content_block'));
     expect(

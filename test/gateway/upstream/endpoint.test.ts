@@ -44,7 +44,7 @@ test('a call goes to the path of its endpoint, behind the API version of the ups
     translator: null,
   };
   const calls = remoteUpstreams(loaded.config).map((upstream) => remoteCall(call, upstream));
-  expect(calls.map(({ upstream, write }) => [upstream, write().path])).toEqual([
+  expect(calls.map(({ upstream, write }) => [upstream, write(false).path])).toEqual([
     ['hosted_a', '/v1/embeddings'],
     ['ondemand', '/v1/embeddings'],
   ]);

@@ -126,6 +126,26 @@ test('beyond the limit of an address the oldest idle connection that was not let
   await letIn.received('200 OK');
 });
 
+test('of the requests of one read that nobody answers yet 64 are taken, and the connection is closed', async () => {
+  const taken: string[] = [];
+  const { url } = await serve((req) => void taken.push(req.url ?? ''));
+  const caller = await openWire(url);
+  caller.send(GET.repeat(1500));
+  expect(await caller.closed).toBe('');
+  expect(taken).toHaveLength(64);
+});
+
+test('64 requests of one read are answered, and those of the next read after them', async () => {
+  const { url } = await serve((_req, res) => void res.end('whole'));
+  const caller = await openWire(url);
+  for (const last of ['first', 'second']) {
+    caller.send(GET.repeat(63) + GET.replace('/', `/${last}`));
+    await caller.received('whole');
+  }
+  caller.send(GET.replace('Host: a', 'Host: a\r\nConnection: close'));
+  expect((await caller.closed).match(/whole/g)).toHaveLength(129);
+});
+
 test('of a body in tiny chunks only the first 256 are taken, though one read brings thousands', async () => {
   const pushed = vi.spyOn(MeteredRequest.prototype, 'push');
   onTestFinished(() => pushed.mockRestore());

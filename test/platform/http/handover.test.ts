@@ -16,7 +16,13 @@ function hearing(name: string, heard: string[], onData = () => {}): ResponseList
 }
 
 function idleExchange(): Exchange {
-  return { listener: hearing('nobody', []), pause() {}, resume() {}, abort() {} };
+  return {
+    listener: hearing('nobody', []),
+    pause() {},
+    resume() {},
+    abort() {},
+    hasLeft: () => true,
+  };
 }
 
 test('buffered events go to the next listener in order, the data as one piece', () => {

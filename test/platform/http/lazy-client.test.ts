@@ -30,7 +30,13 @@ function startClient() {
       did.push('send');
       listeners.push(listener);
       const note = (what: string) => () => void did.push(what);
-      return { listener, pause: note('pause'), resume: note('resume'), abort: note('abort') };
+      return {
+        listener,
+        pause: note('pause'),
+        resume: note('resume'),
+        abort: note('abort'),
+        hasLeft: () => true,
+      };
     },
     close: () => Promise.resolve(void did.push('close')),
   };
@@ -96,6 +102,19 @@ test('a client that cannot be loaded is an upstream that cannot be reached', asy
   await turn();
   expect(listener.heard).toEqual(['unreachable: no such module']);
   await expect(client.close()).resolves.toBeUndefined();
+});
+
+test('a client that could not be loaded once is loaded by the next request', async () => {
+  let loads = 0;
+  const client = createLazyClient(() => {
+    loads += 1;
+    return Promise.reject(new Error('no descriptor'));
+  });
+  for (const expected of [1, 2]) {
+    client.send(REQUEST, hearing());
+    await turn();
+    expect(loads).toBe(expected);
+  }
 });
 
 test('an aborted exchange has no events, not even when the client cannot be loaded', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createMemoryStore } from '../../../main/registry/store/memory-store.ts';
-import type { Change, Store, StoredState } from '../../../main/registry/store/store.ts';
+import type { StoreChange, Store, StoredState } from '../../../main/registry/store/store.ts';
 import { openShared } from '../../support/pool.ts';
 import { POSTGRES_SKIPPED, usePostgres } from '../../support/postgres.ts';
 import {
@@ -16,11 +16,11 @@ import {
 
 const postgres = usePostgres();
 const ID = storedProvider().id;
-const tell = (text: string, providerId = ID): Change => ({
+const tell = (text: string, providerId = ID): StoreChange => ({
   kind: 'event',
   event: { providerId, at: Date.UTC(2026, 0, 1), kind: 'status', text },
 });
-const enrollment = (digest: string): Change => ({
+const enrollment = (digest: string): StoreChange => ({
   kind: 'enrollment',
   enrollment: { digest, expiresAt: Date.UTC(2040, 0, 1) },
 });

@@ -9,7 +9,7 @@ import {
 } from 'node:fs';
 import { expect, test } from 'vitest';
 import { createEnrolledCount } from '../../../main/registry/store/enrolled-count.ts';
-import type { Change } from '../../../main/registry/store/store.ts';
+import type { StoreChange } from '../../../main/registry/store/store.ts';
 import {
   document,
   keep,
@@ -29,7 +29,7 @@ const ASIDE = (path: string) => `${path}.bad-2026-01-01T00-00-00.000Z`;
 function filledFile(): string {
   const path = newPath();
   const { db, writer } = openHere(path);
-  const changes = Array.from({ length: 300 }, (_, n): Change[] => [
+  const changes = Array.from({ length: 300 }, (_, n): StoreChange[] => [
     put({ id: `prv_${n}` }),
     { kind: 'event', event: { providerId: `prv_${n}`, at: 0, kind: 'enrolled', text: 'enrolled' } },
   ]);
@@ -175,7 +175,7 @@ test('the note of how many there are is never above the database, wherever a wri
   const path = newPath();
   const noted = () => Number(readFileSync(`${path}.machines`, 'utf8'));
   const count = createEnrolledCount(path, ['prv_a', 'prv_b']);
-  const removal: Change = { kind: 'provider_removed', id: 'prv_a' };
+  const removal: StoreChange = { kind: 'provider_removed', id: 'prv_a' };
   const broken = () => {
     throw new Error('the disk');
   };
@@ -201,7 +201,7 @@ function tampered(sql: string): string {
   const path = newPath();
   const { db, writer } = openHere(path);
   const enrollment = { digest: 'feed', expiresAt: Date.UTC(2027, 0) };
-  const changes: readonly Change[] = [
+  const changes: readonly StoreChange[] = [
     put({ id: 'prv_a' }),
     put({ id: 'prv_b' }),
     document('a', '{}'),

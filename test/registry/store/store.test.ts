@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Change, StoredEvent } from '../../../main/registry/store/store.ts';
+import type { StoreChange, StoredEvent } from '../../../main/registry/store/store.ts';
 import {
   document,
   keep,
@@ -21,7 +21,7 @@ const event = (text: string, providerId = ID): StoredEvent => ({
   kind: 'status',
   text,
 });
-const tell = (text: string, providerId = ID): Change => ({
+const tell = (text: string, providerId = ID): StoreChange => ({
   kind: 'event',
   event: event(text, providerId),
 });
@@ -158,7 +158,7 @@ test('a heartbeat keeps the history; removing the provider drops it, and late ev
 test('enrolments that have expired are dropped at the next start', async () => {
   const path = newPath();
   const { store } = await openTestStore(path);
-  const at = (expiresAt: number): Change => ({
+  const at = (expiresAt: number): StoreChange => ({
     kind: 'enrollment',
     enrollment: { digest: `${expiresAt}`, expiresAt },
   });

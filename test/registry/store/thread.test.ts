@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { expect, onTestFinished, test } from 'vitest';
 import { createStoreClient } from '../../../main/registry/store/client.ts';
 import { createMemoryStore } from '../../../main/registry/store/memory-store.ts';
-import type { Change } from '../../../main/registry/store/store.ts';
+import type { StoreChange } from '../../../main/registry/store/store.ts';
 import { put, storedProvider } from '../../support/store.ts';
 
 const ENDED =
@@ -91,7 +91,7 @@ test('a failure is in the log once, and so is its end', async () => {
 
 const WHY = 'the file is locked';
 const { id } = storedProvider();
-const tell = (n: number, providerId = id): Change => ({
+const tell = (n: number, providerId = id): StoreChange => ({
   kind: 'event',
   event: { providerId, at: n, kind: 'status', text: `event ${n}` },
 });
@@ -114,7 +114,7 @@ test('without a database heartbeats and histories go on', async () => {
   await store.close();
 });
 
-test.each<[string, Change]>([
+test.each<[string, StoreChange]>([
   ['made', { kind: 'enrollment', enrollment: { digest: 'd', expiresAt: 1 } }],
   ['used', { kind: 'enrollment_removed', digest: 'd' }],
 ])('without a database no enrolment is %s, and nothing of its write is kept', async (_, change) => {

@@ -34,6 +34,7 @@ async function run(
   return (await runChecks(order, edgesFor(provider, systemClock))) ?? [];
 }
 
+const NEVER = new AbortController().signal;
 const namesThat = (findings: readonly Finding[], passed: boolean) =>
   CHECK_NAMES.filter(
     (name) => findings.some(({ check }) => check.name === name && check.passed) === passed,
@@ -82,6 +83,21 @@ test('every request after the proof bears the token, and no other secret; the te
   expect(new Set(chats.map(({ body }) => body)).size).toBe(chats.length);
   const nonces = provider.calls.flatMap(({ query }) => query.get('nonce') ?? []);
   expect(new Set(nonces).size).toBe(8);
+});
+
+test('a gateway without a descriptor learns nothing: a verified machine stays, and is asked again soon', async () => {
+  const provider = await startFakeProvider();
+  // Its address needs no name.
+  provider.on('/health', hangUp);
+  const edges = edgesFor(provider, systemClock);
+  const exhausted = () =>
+    Promise.reject(Object.assign(new Error('no descriptor'), { code: 'EMFILE' }));
+  const order = { subject: subjectOf(provider), inference: 'run', signal: NEVER } as const;
+  const findings = (await runChecks(order, { ...edges, lookup: exhausted })) ?? [];
+  expect(entries(findings, HEALTH)[0]?.error).toBe(
+    'this gateway had no file descriptor left to ask it',
+  );
+  expect(verdictOf(findings, false)).toEqual({ kind: 'busy' });
 });
 
 test('the agent URL is asked first, and the candidates one after another', async () => {

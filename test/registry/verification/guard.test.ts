@@ -129,6 +129,7 @@ async function check(
   resolve: (name: string) => Promise<readonly string[]> = never,
 ) {
   const result = await resolveChecked(new URL(text), policy, resolve);
+  if (result.kind === 'exhausted') return result.kind;
   return result.kind === 'allowed' ? result.checked.address : result.error;
 }
 

@@ -6,11 +6,11 @@ import {
   completed,
   type Finding,
   findingOf,
-  type Reached,
-  type Result,
+  type ProvedAddress,
+  type CheckResult,
 } from '../../../main/registry/verification/judgements.ts';
 import {
-  type Outcome,
+  type RunOutcome,
   passedNames,
   settled,
   verdictOf,
@@ -18,17 +18,21 @@ import {
 import { UNTESTED } from '../../support/fake-provider.ts';
 
 const [HEALTH, ENGINE, GPU, INFERENCE, LATENCY, MODEL] = CHECK_NAMES;
-const AGENT_URL: Reached = { source: 'agent_url', latencyMs: 90, address: 'http://10.0.0.1:3001' };
-const NEAR: Reached = { source: 'hostname', latencyMs: 1, address: 'http://10.0.0.2:47901' };
-const FAR: Reached = { source: 'tailnet', latencyMs: 50, address: 'http://10.0.0.3:47901' };
+const AGENT_URL: ProvedAddress = {
+  source: 'agent_url',
+  latencyMs: 90,
+  address: 'http://10.0.0.1:3001',
+};
+const NEAR: ProvedAddress = { source: 'hostname', latencyMs: 1, address: 'http://10.0.0.2:47901' };
+const FAR: ProvedAddress = { source: 'tailnet', latencyMs: 50, address: 'http://10.0.0.3:47901' };
 
-const finding = (name: CheckName, result: Result, reached?: Reached): Finding =>
+const finding = (name: CheckName, result: CheckResult, reached?: ProvedAddress): Finding =>
   findingOf(name, { result, error: result }, reached === undefined ? {} : { reached });
 
 /** Everything passes at the places given, but for what is said otherwise. */
 function findings(
-  places: readonly Reached[],
-  otherwise: Partial<Record<CheckName, Result>> = {},
+  places: readonly ProvedAddress[],
+  otherwise: Partial<Record<CheckName, CheckResult>> = {},
 ): readonly Finding[] {
   return CHECK_NAMES.flatMap((name) =>
     name === ENGINE || name === GPU
@@ -60,9 +64,9 @@ describe('the address', () => {
 test.each<
   [
     says: string,
-    otherwise: Partial<Record<CheckName, Result>>,
+    otherwise: Partial<Record<CheckName, CheckResult>>,
     first: boolean,
-    kind: Outcome['kind'],
+    kind: RunOutcome['kind'],
   ]
 >([
   [
@@ -123,7 +127,7 @@ test.each<
   expect(verdictOf(findings([AGENT_URL], otherwise), first)).toMatchObject({ kind });
 });
 
-const RESULTS: readonly Result[] = [
+const RESULTS: readonly CheckResult[] = [
   'passed',
   'failed',
   'missing',
@@ -184,7 +188,7 @@ describe('what is kept', () => {
     lastInferenceAt: 1,
     address: 'http://10.0.0.1:3001',
   };
-  const after = (before: StoredVerification, outcome: Outcome, some = findings([AGENT_URL])) =>
+  const after = (before: StoredVerification, outcome: RunOutcome, some = findings([AGENT_URL])) =>
     settled(before, outcome, { findings: some, wallMs: 99 });
 
   test('a verified machine keeps its place for two failed runs, and loses it with the third', () => {

@@ -1,6 +1,6 @@
 import type { EngineDetail, EngineKind } from './engine-view.ts';
 import { type MeteredKind, type MetricsReport, parseMetrics } from './metrics.ts';
-import { idsOf, type ListedModel, modelList } from './models.ts';
+import { idsOf, type EngineModel, modelList } from './models.ts';
 import { type Ask, type EngineAnswer, healthOf, isOk } from './probe.ts';
 
 /** How one kind of engine is recognised and read. */
@@ -26,7 +26,7 @@ export async function isOwnedBy(ask: Ask, owner: string): Promise<boolean> {
 /** What most engines answer; `given` overrides it. */
 export function detail(
   health: EngineAnswer,
-  models: readonly ListedModel[] | null,
+  models: readonly EngineModel[] | null,
   given: Partial<EngineDetail> = {},
 ): EngineDetail {
   return {

@@ -1,7 +1,7 @@
 import { memberOf, textOf } from '../../../platform/json.ts';
 import { detail, type Engine, isOwnedBy, metricsOf, MODELS_PATH } from './adapter.ts';
 import { healthOf } from './probe.ts';
-import { idsOf, type ListedModel, modelList } from './models.ts';
+import { idsOf, type EngineModel, modelList } from './models.ts';
 
 /**
  * llama.cpp's server names itself in each response, also while it loads. `/slots` is not read: it shows
@@ -29,12 +29,12 @@ export const llamaCpp: Engine = {
 };
 
 /** A router reports the state of each model; a server for one model reports none, because it is loaded. */
-function stateOf({ entry }: ListedModel): string {
+function stateOf({ entry }: EngineModel): string {
   return textOf(memberOf(entry, 'status', 'value')) ?? 'loaded';
 }
 
 /** A router has to be told which model is meant; only one that is loaded, because asking loads it. */
-function routerQuery(models: readonly ListedModel[], [model]: readonly string[]): string {
+function routerQuery(models: readonly EngineModel[], [model]: readonly string[]): string {
   const isRouter = models.some(({ entry }) => memberOf(entry, 'status', 'value') !== undefined);
   return isRouter && model !== undefined ? `?model=${encodeURIComponent(model)}` : '';
 }

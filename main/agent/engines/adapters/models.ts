@@ -2,7 +2,7 @@ import { listOf, memberOf, textOf } from '../../../platform/json.ts';
 import { type EngineAnswer, isOk } from './probe.ts';
 
 /** One entry of an OpenAI model list, with what engines add to it. */
-export interface ListedModel {
+export interface EngineModel {
   readonly id: string;
   readonly ownedBy: string;
   /** vLLM: the model's hub id or path. */
@@ -15,7 +15,7 @@ const MAX_MODELS = 512;
 const MAX_ID_CHARS = 1024;
 
 /** Null where the answer is not a model list. */
-export function modelList(answer: EngineAnswer): readonly ListedModel[] | null {
+export function modelList(answer: EngineAnswer): readonly EngineModel[] | null {
   if (!isOk(answer)) return null;
   const data = memberOf(answer.json, 'data');
   if (!Array.isArray(data)) return null;
@@ -38,7 +38,7 @@ export function idsIn(list: unknown, ...key: readonly string[]): readonly string
     .filter((id) => id.length <= MAX_ID_CHARS);
 }
 
-export function idsOf(models: readonly ListedModel[] | null): readonly string[] {
+export function idsOf(models: readonly EngineModel[] | null): readonly string[] {
   return (models ?? []).map(({ id }) => id);
 }
 

@@ -27,6 +27,12 @@ export interface EngineAnswer {
 /** Sends a GET to one engine; within a round each path is requested once. */
 export type Ask = (path: string) => Promise<EngineAnswer>;
 
+export interface Asking {
+  readonly ask: Ask;
+  /** Whether a request could not be sent because this process has no descriptor left. */
+  readonly isExhausted: () => boolean;
+}
+
 export interface AskEdges {
   readonly http: HttpClient;
   readonly clock: Clock;
@@ -37,8 +43,9 @@ const TIMEOUT_MS = 1000;
 const MAX_BYTES = 2 * 1024 * 1024;
 
 /** For one round of reading. Only GET is sent: a POST may load a model. */
-export function createAsk(address: EngineAddress, edges: AskEdges): Ask {
+export function createAsk(address: EngineAddress, edges: AskEdges): Asking {
   const answers = new Map<string, Promise<EngineAnswer>>();
+  let isExhausted = false;
   const headers = ['accept', 'application/json, text/plain'];
   if (address.authorization !== null) headers.push('authorization', address.authorization);
 
@@ -53,6 +60,7 @@ export function createAsk(address: EngineAddress, edges: AskEdges): Ask {
       },
       edges,
     );
+    if (result.kind === 'exhausted') isExhausted = true;
     if (result.kind !== 'response') return { ...NO_ANSWER, isLate: result.kind === 'timed_out' };
     const text = result.body.toString('utf8');
     const server = result.headers['server'];
@@ -65,11 +73,13 @@ export function createAsk(address: EngineAddress, edges: AskEdges): Ask {
     };
   }
 
-  return (path) => {
+  function ask(path: string): Promise<EngineAnswer> {
     const asked = answers.get(path) ?? fetchAnswer(path);
     answers.set(path, asked);
     return asked;
-  };
+  }
+
+  return { ask, isExhausted: () => isExhausted };
 }
 
 const NO_ANSWER: EngineAnswer = { status: 0, isLate: false, server: '', text: '', json: null };

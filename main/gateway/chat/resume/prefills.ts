@@ -4,6 +4,7 @@ import type { Clock } from '../../../platform/clock.ts';
 import { fetchBody } from '../../../platform/http/fetch-body.ts';
 import type { HttpClient } from '../../../platform/http/types.ts';
 import type { UpstreamCall } from '../../upstream/call.ts';
+import { listHeaders } from '../../upstream/headers.ts';
 import { parseJson } from '../../../platform/json.ts';
 import {
   type Continuing,
@@ -59,14 +60,15 @@ export function createPrefills(http: HttpClient, clock: Clock): Prefills {
   const refusals = new Map<string, number>();
 
   async function ownersAt(upstream: RemoteUpstream): Promise<ReadonlyMap<string, string>> {
-    const { id, endpoint, apiKey } = upstream;
-    const { origin, basePath, query, basicAuth } = endpoint;
-    const authorization = apiKey === null ? basicAuth : `Bearer ${apiKey}`;
-    const headers = Object.entries(upstream.headers).flat();
-    if (authorization !== null) headers.push('authorization', authorization);
-    const path = basePath + upstreamPath(id, '/models') + query;
-    const limits = { timeoutMs: LIST_TIMEOUT_MS, maxBytes: MAX_LIST_BYTES };
-    const answer = await fetchBody({ origin, path, headers, ...limits }, { http, clock });
+    const { origin, basePath, query } = upstream.baseAddress;
+    const request = {
+      origin,
+      path: basePath + upstreamPath(upstream.id, '/models') + query,
+      headers: listHeaders(upstream),
+      timeoutMs: LIST_TIMEOUT_MS,
+      maxBytes: MAX_LIST_BYTES,
+    };
+    const answer = await fetchBody(request, { http, clock });
     const isList = answer.kind === 'response' && answer.status === 200;
     return isList ? ownersIn(answer.body) : new Map();
   }

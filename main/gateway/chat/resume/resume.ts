@@ -1,5 +1,5 @@
-import type { AdmittedCall } from '../../routing/candidate.ts';
-import type { Dispatch, FallbackPlan } from '../../routing/fallback-plan.ts';
+import type { AdmittedCall, Dispatch } from '../../routing/candidate.ts';
+import type { FallbackPlan } from '../../routing/fallback-plan.ts';
 import {
   type AnsweredCall,
   type AttemptOutcome,
@@ -9,7 +9,7 @@ import {
 import type { RequestContext } from '../../routing/router.ts';
 import type { AnswerMode } from '../../upstream/answer-readers.ts';
 import type { UpstreamCall } from '../../upstream/call.ts';
-import { bodyFor, type ChatRequest } from '../../upstream/chat-request.ts';
+import { askingForUsage, bodyFor, type ChatRequest } from '../../upstream/chat-request.ts';
 import type { Failure } from '../../upstream/failure.ts';
 import { continuedBody, isDeterministic } from './continuation.ts';
 import type { Prefills } from './prefills.ts';
@@ -196,7 +196,7 @@ function createResumer(
   }
 
   function repetitionFor(call: UpstreamCall): readonly ResumeRequest[] {
-    const body = bodyFor(request, modelOf(call), false);
+    const body = bodyFor(request, modelOf(call), { forStream: false, forUsage: false });
     return canRepeat ? [{ body, mode: 'relay', splice: { kind: 'repeated' } }] : [];
   }
 
@@ -254,7 +254,10 @@ const modelOf = ({ model }: UpstreamCall) => (model === '' ? null : model);
 
 /** Its answer is spliced first, and translated then if it has to be. */
 function withRequest(call: UpstreamCall, { body, mode }: ResumeRequest): UpstreamCall {
-  const write = () => ({ ...call.write(), body });
+  const write = (forUsage: boolean) => ({
+    ...call.write(false),
+    body: forUsage ? askingForUsage(body) : body,
+  });
   return { ...call, translator: null, mode, promptBytes: body.length, write };
 }
 

@@ -1,8 +1,7 @@
-import type { HttpError } from '../../../platform/http/responses.ts';
 import { type AnswerPart, type Finish, readChatAnswer, type Usage } from '../chat-answer.ts';
-import { anthropicError, badResponse, NO_FINISH } from '../errors.ts';
-import { eventText, type StreamEvent } from '../events.ts';
-import type { Exchange, TranslatedStream, WholeAnswer } from '../translation.ts';
+import { anthropicError, NO_FINISH } from '../errors.ts';
+import { createTranslatedStream, type Emit, type StreamSteps } from '../translated-stream.ts';
+import type { TranslatedExchange, TranslatedStream, WholeAnswer } from '../translation.ts';
 import { type BlockEvent, MessageBlocks } from './blocks.ts';
 import { CollectedBlocks } from './collected-blocks.ts';
 import { type Block, type Ending, endingOf, messageObject, usageObject } from './message.ts';
@@ -10,13 +9,13 @@ import { type Block, type Ending, endingOf, messageObject, usageObject } from '.
 /** An answer that is being put together. */
 class MessageAnswer {
   readonly blocks: MessageBlocks;
-  readonly #exchange: Exchange;
+  readonly #exchange: TranslatedExchange;
   #model: string | null = null;
   #finish: Finish | null = null;
   #stopSequence: string | null = null;
   usage: Usage | null = null;
 
-  constructor(exchange: Exchange, emit: (event: BlockEvent) => void) {
+  constructor(exchange: TranslatedExchange, emit: (event: BlockEvent) => void) {
     this.#exchange = exchange;
     this.blocks = new MessageBlocks(exchange.id, emit);
   }
@@ -47,7 +46,7 @@ class MessageAnswer {
 }
 
 /** A whole chat completion as a message. */
-export function wholeAnswer(completion: unknown, exchange: Exchange): WholeAnswer {
+export function wholeAnswer(completion: unknown, exchange: TranslatedExchange): WholeAnswer {
   const part = readChatAnswer(completion);
   if (part.kind === 'error') return { kind: 'bad_response', message: part.message };
   const collected = new CollectedBlocks();
@@ -60,71 +59,37 @@ export function wholeAnswer(completion: unknown, exchange: Exchange): WholeAnswe
   return { kind: 'answer', body: answer.object(collected.blocks(), ending) };
 }
 
-export function createMessageStream(exchange: Exchange): TranslatedStream {
-  return new MessageStream(exchange);
+export function createMessageStream(exchange: TranslatedExchange): TranslatedStream {
+  return createTranslatedStream((emit) => messageSteps(exchange, emit));
 }
 
-class MessageStream implements TranslatedStream {
-  readonly #answer: MessageAnswer;
-  #out = '';
-  #hasBegun = false;
-  #ended: 'no' | 'complete' | 'failed' = 'no';
-
-  constructor(exchange: Exchange) {
-    this.#answer = new MessageAnswer(exchange, (event) => this.#emit(event));
-  }
-
-  push(chunk: unknown): string {
-    if (this.#ended !== 'no') return '';
-    const part = readChatAnswer(chunk);
-    if (part.kind === 'error') return this.fail(badResponse(part.message));
-    this.#answer.note(part);
-    this.#begin();
-    for (const delta of part.deltas) this.#answer.blocks.add(delta);
-    const problem = this.#answer.blocks.problem();
-    if (problem !== null) return this.fail(badResponse(problem));
-    // Of a call that waits for its turn nothing is told yet; the caller is to know that the answer goes on.
-    if (this.#out === '' && part.deltas.length > 0) this.#emit({ type: 'ping' });
-    return this.#take();
-  }
-
-  end(): string {
-    if (this.#ended !== 'no') return '';
-    this.#begin();
-    const ending = this.#answer.finish();
-    const problem = ending === null ? NO_FINISH : this.#answer.blocks.problem();
-    if (problem !== null) return this.fail(badResponse(problem));
-    this.#ended = 'complete';
-    const usage = usageObject(this.#answer.usage);
-    this.#emit({ type: 'message_delta', delta: ending, usage });
-    this.#emit({ type: 'message_stop' });
-    return this.#take();
-  }
-
-  fail(error: HttpError): string {
-    if (this.#ended !== 'no') return '';
-    this.#ended = 'failed';
-    this.#emit(anthropicError(error));
-    return this.#take();
-  }
-
-  ended(): 'no' | 'complete' | 'failed' {
-    return this.#ended;
-  }
-
-  #begin(): void {
-    if (this.#hasBegun) return;
-    this.#hasBegun = true;
-    this.#emit({ type: 'message_start', message: this.#answer.object([], null) });
-  }
-
-  #emit(event: StreamEvent): void {
-    this.#out += eventText(event);
-  }
-
-  #take(): string {
-    const text = this.#out;
-    this.#out = '';
-    return text;
-  }
+function messageSteps(exchange: TranslatedExchange, emit: Emit): StreamSteps {
+  let hasTold = false;
+  const tell: Emit = (event) => {
+    hasTold = true;
+    emit(event);
+  };
+  const answer = new MessageAnswer(exchange, tell);
+  return {
+    note(part) {
+      hasTold = false;
+      answer.note(part);
+    },
+    begin: () => tell({ type: 'message_start', message: answer.object([], null) }),
+    add({ deltas }) {
+      for (const delta of deltas) answer.blocks.add(delta);
+      // Nothing is sent yet of a call that waits for its turn; the ping shows that the answer goes on.
+      if (!hasTold && deltas.length > 0) tell({ type: 'ping' });
+      return answer.blocks.problem();
+    },
+    finish() {
+      const ending = answer.finish();
+      const problem = ending === null ? NO_FINISH : answer.blocks.problem();
+      if (problem !== null) return problem;
+      tell({ type: 'message_delta', delta: ending, usage: usageObject(answer.usage) });
+      tell({ type: 'message_stop' });
+      return null;
+    },
+    fail: (error) => tell(anthropicError(error)),
+  };
 }

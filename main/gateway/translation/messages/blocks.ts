@@ -1,11 +1,5 @@
-import type { CallDelta, Delta } from '../chat-answer.ts';
-import {
-  ADDED_LATE,
-  argumentsObject,
-  createPartialCalls,
-  NO_NAME,
-  type PartialCall,
-} from '../partial-calls.ts';
+import type { CallDelta, AnswerDelta } from '../chat-answer.ts';
+import { argumentsObject, createPartialCalls, type PartialCall } from '../partial-calls.ts';
 import { type Block, SIGNATURE, textBlock, thinkingBlock, toolUseBlock } from './message.ts';
 
 /** A step of an answer. */
@@ -62,7 +56,7 @@ export class MessageBlocks {
     return this.#hasRefusal;
   }
 
-  add(delta: Delta): void {
+  add(delta: AnswerDelta): void {
     if (this.#problem !== null) return;
     switch (delta.kind) {
       case 'reasoning':
@@ -100,22 +94,15 @@ export class MessageBlocks {
   }
 
   #addCall(delta: CallDelta): void {
-    const { call, isNew } = this.#calls.of(delta);
+    const { call, isNew, added, problem } = this.#calls.add(delta);
+    this.#problem = problem;
     if (isNew) this.#meet(call);
-    if (delta.arguments === '') return;
-    if (call.isClosed) {
-      // Blanks may follow the end of a JSON text.
-      if (delta.arguments.trim() !== '') this.#problem = ADDED_LATE;
-      return;
-    }
-    call.arguments.add(delta.arguments);
-    if (this.#waiting.has(call)) return;
-    this.#delta({ type: 'input_json_delta', partial_json: delta.arguments });
+    if (added === '' || this.#waiting.has(call)) return;
+    this.#delta({ type: 'input_json_delta', partial_json: added });
   }
 
   /** Once a call waits, the open one is not looked at again until the end: the work would be quadratic. */
   #meet(call: PartialCall): void {
-    if (call.name === '') this.#problem = NO_NAME;
     if (this.#calls.size > MAX_BLOCKS) this.#problem = TOO_MANY;
     const open = this.#open;
     const isBehind =

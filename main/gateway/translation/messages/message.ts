@@ -1,5 +1,5 @@
 import type { Finish, Usage } from '../chat-answer.ts';
-import type { Exchange } from '../translation.ts';
+import type { TranslatedExchange } from '../translation.ts';
 
 export interface Ending {
   readonly stop_reason: string;
@@ -55,7 +55,7 @@ export interface MessageState {
 
 /** The object that a whole answer is, and that a stream begins with. */
 export function messageObject(
-  { id }: Exchange,
+  { id }: TranslatedExchange,
   { model, content, ending, usage }: MessageState,
 ): object {
   return {

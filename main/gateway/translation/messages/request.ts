@@ -6,7 +6,7 @@ import { readMessages, readSystem } from './content.ts';
 import { readTools } from './tools.ts';
 
 const TRANSLATED: readonly string[] = (
-  'model messages system max_tokens stop_sequences stream metadata thinking output_config tools ' +
+  'messages system max_tokens stop_sequences metadata thinking output_config tools ' +
   'tool_choice mcp_servers'
 ).split(' ');
 
@@ -47,7 +47,6 @@ function translate(body: unknown, isToBeAnswered: boolean): Translated {
   const effort = readEffort(reader);
   return findings.result({
     ...passedFields(reader),
-    ...(reader.has('model') && { model: reader.text('model') }),
     messages: conversation.messages(),
     ...(maxTokens !== undefined && { max_tokens: maxTokens }),
     ...(stops.length > 0 && { stop: stops }),
@@ -55,10 +54,6 @@ function translate(body: unknown, isToBeAnswered: boolean): Translated {
     ...readFormat(reader),
     ...readTools(reader),
     ...(user !== undefined && { user }),
-    ...(reader.flag('stream') === true && {
-      stream: true,
-      stream_options: { include_usage: true },
-    }),
   });
 }
 

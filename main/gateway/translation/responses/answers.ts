@@ -1,22 +1,21 @@
 import { listOf, memberOf } from '../../../platform/json.ts';
-import type { HttpError } from '../../../platform/http/responses.ts';
-import { type ChatAnswer, type Finish, readChatAnswer, type Usage } from '../chat-answer.ts';
-import { eventText } from '../events.ts';
-import { badResponse, NO_FINISH, openAiError } from '../errors.ts';
-import type { Exchange, TranslatedStream, WholeAnswer } from '../translation.ts';
+import { type AnswerPart, type Finish, readChatAnswer, type Usage } from '../chat-answer.ts';
+import { NO_FINISH, openAiError } from '../errors.ts';
+import { createTranslatedStream, type Emit, type StreamSteps } from '../translated-stream.ts';
+import type { TranslatedExchange, TranslatedStream, WholeAnswer } from '../translation.ts';
 import { namespacedFunctions } from './namespaces.ts';
 import { ResponseOutput } from './output.ts';
-import { type Progress, progressOf, responseObject } from './response.ts';
+import { type ResponseProgress, progressOf, responseObject } from './response.ts';
 
 /** An answer that is being put together, and what it has told of itself. */
 class ResponseAnswer {
-  readonly #exchange: Exchange;
+  readonly #exchange: TranslatedExchange;
   readonly #output: ResponseOutput;
   #model: string | null = null;
   #usage: Usage | null = null;
   #finish: Finish | null = null;
 
-  constructor(exchange: Exchange, emit: (type: string, fields: object) => void) {
+  constructor(exchange: TranslatedExchange, emit: (type: string, fields: object) => void) {
     this.#exchange = exchange;
     this.#output = new ResponseOutput(exchange.id, emit, {
       reasoningFields: reasoningFields(exchange.request),
@@ -24,22 +23,21 @@ class ResponseAnswer {
     });
   }
 
-  /** Before the deltas of the first part, whose model the first events name. */
-  begin(part: ChatAnswer & { readonly kind: 'part' }): void {
+  /** Takes all of a part but its deltas; the first part's model is in the first events. */
+  note(part: AnswerPart): void {
     this.#model ??= part.model;
+    this.#usage = part.usage ?? this.#usage;
+    this.#finish = part.finish ?? this.#finish;
   }
 
   /** Returns the reason to fail the answer, or null. */
-  add(part: ChatAnswer & { readonly kind: 'part' }): string | null {
-    this.begin(part);
-    this.#usage = part.usage ?? this.#usage;
-    this.#finish = part.finish ?? this.#finish;
-    for (const delta of part.deltas) this.#output.add(delta);
+  add({ deltas }: AnswerPart): string | null {
+    for (const delta of deltas) this.#output.add(delta);
     return this.#output.problem();
   }
 
   /** Closes the items and keeps them; null without a finish reason. */
-  finish(): Progress | null {
+  finish(): ResponseProgress | null {
     if (this.#finish === null) return null;
     const progress = progressOf(this.#finish);
     this.#output.finish(progress.status === 'completed' ? 'completed' : 'incomplete');
@@ -47,7 +45,7 @@ class ResponseAnswer {
     return progress;
   }
 
-  object(progress: Progress): object {
+  object(progress: ResponseProgress): object {
     const state = {
       model: this.#model ?? this.#exchange.model,
       output: this.#output.items(),
@@ -66,10 +64,11 @@ function reasoningFields(request: unknown): object {
   return isAsked ? { encrypted_content: 'unencrypted' } : {};
 }
 
-export function wholeAnswer(completion: unknown, exchange: Exchange): WholeAnswer {
+export function wholeAnswer(completion: unknown, exchange: TranslatedExchange): WholeAnswer {
   const part = readChatAnswer(completion);
   if (part.kind === 'error') return { kind: 'bad_response', message: part.message };
   const answer = new ResponseAnswer(exchange, () => {});
+  answer.note(part);
   const problem = answer.add(part);
   if (problem !== null) return { kind: 'bad_response', message: problem };
   const progress = answer.finish();
@@ -77,72 +76,36 @@ export function wholeAnswer(completion: unknown, exchange: Exchange): WholeAnswe
   return { kind: 'answer', body: answer.object(progress) };
 }
 
-export function createResponseStream(exchange: Exchange): TranslatedStream {
-  return new ResponseStream(exchange);
+export function createResponseStream(exchange: TranslatedExchange): TranslatedStream {
+  return createTranslatedStream((emit) => responseSteps(exchange, emit));
 }
 
-class ResponseStream implements TranslatedStream {
-  readonly #answer: ResponseAnswer;
-  #sequence = 0;
-  #out = '';
-  #hasBegun = false;
-  #ended: 'no' | 'complete' | 'failed' = 'no';
-
-  constructor(exchange: Exchange) {
-    this.#answer = new ResponseAnswer(exchange, (type, fields) => this.#emit(type, fields));
-  }
-
-  push(chunk: unknown): string {
-    if (this.#ended !== 'no') return '';
-    const part = readChatAnswer(chunk);
-    if (part.kind === 'error') return this.fail(badResponse(part.message));
-    this.#answer.begin(part);
-    this.#begin();
-    const problem = this.#answer.add(part);
-    return problem === null ? this.#take() : this.fail(badResponse(problem));
-  }
-
-  end(): string {
-    if (this.#ended !== 'no') return '';
-    this.#begin();
-    const progress = this.#answer.finish();
-    if (progress === null) return this.fail(badResponse(NO_FINISH));
-    this.#ended = 'complete';
-    this.#emit(`response.${progress.status}`, { response: this.#answer.object(progress) });
-    return this.#take();
-  }
-
-  fail(error: HttpError): string {
-    if (this.#ended !== 'no') return '';
-    this.#begin();
-    this.#ended = 'failed';
-    // Some clients know the one event, some the other; OpenAI sends an error flat or nested.
-    const body = openAiError(error).error;
-    const { message, code, param } = body;
-    this.#emit('error', { message, code, param, error: body, src: 'gateway' });
-    this.#emit('response.failed', { response: this.#answer.object({ status: 'failed', error }) });
-    return this.#take();
-  }
-
-  ended(): 'no' | 'complete' | 'failed' {
-    return this.#ended;
-  }
-
-  #begin(): void {
-    if (this.#hasBegun) return;
-    this.#hasBegun = true;
-    const response = this.#answer.object({ status: 'in_progress' });
-    this.#emit('response.created', { response });
-    this.#emit('response.in_progress', { response });
-  }
-
-  #emit(type: string, fields: object): void {
-    this.#out += eventText({ type, sequence_number: this.#sequence++, ...fields });
-  }
-
-  #take(): string {
-    const text = this.#out;
-    this.#out = '';
-    return text;
-  }
+function responseSteps(exchange: TranslatedExchange, emit: Emit): StreamSteps {
+  let sequence = 0;
+  const tell = (type: string, fields: object) =>
+    emit({ type, sequence_number: sequence++, ...fields });
+  const answer = new ResponseAnswer(exchange, tell);
+  return {
+    note: (part) => answer.note(part),
+    begin() {
+      const response = answer.object({ status: 'in_progress' });
+      tell('response.created', { response });
+      tell('response.in_progress', { response });
+    },
+    add: (part) => answer.add(part),
+    finish() {
+      const progress = answer.finish();
+      if (progress === null) return NO_FINISH;
+      tell(`response.${progress.status}`, { response: answer.object(progress) });
+      return null;
+    },
+    fail(error, begin) {
+      begin();
+      // Some clients know the one event, some the other; OpenAI sends an error flat or nested.
+      const body = openAiError(error).error;
+      const { message, code, param } = body;
+      tell('error', { message, code, param, error: body, src: 'gateway' });
+      tell('response.failed', { response: answer.object({ status: 'failed', error }) });
+    },
+  };
 }

@@ -1,11 +1,5 @@
-import type { CallDelta, Citation, Delta } from '../chat-answer.ts';
-import {
-  ADDED_LATE,
-  argumentsObject,
-  createPartialCalls,
-  NO_NAME,
-  type PartialCall,
-} from '../partial-calls.ts';
+import type { CallDelta, Citation, AnswerDelta } from '../chat-answer.ts';
+import { argumentsObject, createPartialCalls, type PartialCall } from '../partial-calls.ts';
 import type { FunctionName } from './namespaces.ts';
 import { createTextBuilder, type TextBuilder } from '../text-builder.ts';
 
@@ -20,7 +14,7 @@ type Status = 'completed' | 'incomplete';
 type Emit = (type: string, fields: object) => void;
 
 /** Settings of the request that shape items. */
-export interface Asked {
+export interface ItemSettings {
   /** Of each reasoning item, besides its text. */
   readonly reasoningFields: object;
   /** Functions in namespaces by the names under which the upstream calls them. */
@@ -60,13 +54,13 @@ interface OpenCall {
 const MAX_ITEMS = 10_000;
 
 /**
- * The items of an answer, built from its deltas, with the events that tell of each step. Items are closed when the
+ * The items of an answer, built from its deltas, with the events that report each step. Items are closed when the
  * next one begins; only calls whose pieces arrive mixed stay open side by side.
  */
 export class ResponseOutput {
   readonly #exchangeId: string;
   readonly #emit: Emit;
-  readonly #asked: Asked;
+  readonly #asked: ItemSettings;
   readonly #items: OutputItem[] = [];
   readonly #calls;
   /** In order of their places. */
@@ -76,7 +70,7 @@ export class ResponseOutput {
   #isMixed = false;
   #problem: string | null = null;
 
-  constructor(exchangeId: string, emit: Emit, asked: Asked) {
+  constructor(exchangeId: string, emit: Emit, asked: ItemSettings) {
     this.#exchangeId = exchangeId;
     this.#emit = emit;
     this.#asked = asked;
@@ -88,7 +82,7 @@ export class ResponseOutput {
     return this.#problem;
   }
 
-  add(delta: Delta): void {
+  add(delta: AnswerDelta): void {
     if (this.#problem !== null) return;
     switch (delta.kind) {
       case 'reasoning':
@@ -187,23 +181,16 @@ export class ResponseOutput {
   }
 
   #addCall(delta: CallDelta): void {
-    const { call, isNew } = this.#calls.of(delta);
+    const { call, isNew, added, problem } = this.#calls.add(delta);
+    this.#problem = problem;
     const open = isNew ? this.#openCall(call) : this.#openCalls.get(call);
-    if (delta.arguments === '') return;
-    if (open === undefined) {
-      // Blanks may follow the end of a JSON text.
-      if (delta.arguments.trim() === '') return;
-      this.#problem = ADDED_LATE;
-      return;
-    }
-    call.arguments.add(delta.arguments);
-    this.#tell('function_call_arguments.delta', open, { delta: delta.arguments });
+    if (open === undefined || added === '') return;
+    this.#tell('function_call_arguments.delta', open, { delta: added });
   }
 
   #openCall(call: PartialCall): OpenCall {
     this.#closeOpen('completed');
     this.#closeCompleteCall();
-    if (call.name === '') this.#problem = NO_NAME;
     const place = this.#nextPlace();
     const name = this.#asked.functions.get(call.name) ?? { name: call.name };
     const open = { place, id: `fc_${this.#exchangeId}_${place}`, function: name, call };
@@ -223,6 +210,7 @@ export class ResponseOutput {
   }
 
   #closeCall(open: OpenCall, status: Status): void {
+    open.call.isClosed = true;
     const json = open.call.arguments.text();
     const done = { name: open.function.name, arguments: json };
     this.#tell('function_call_arguments.done', open, done);

@@ -13,7 +13,7 @@ import { readInput } from './input.ts';
 import { readTools } from './tools.ts';
 
 const TRANSLATED: readonly string[] = (
-  'model input instructions stream store user safety_identifier max_output_tokens reasoning text ' +
+  'input instructions store user safety_identifier max_output_tokens reasoning text ' +
   'tools tool_choice parallel_tool_calls truncation previous_response_id background top_logprobs ' +
   'service_tier include'
 ).split(' ');
@@ -35,7 +35,8 @@ export function toChat(body: unknown, items: ItemSource | null): Translated {
 
   const conversation = createConversation();
   const instructions = reader.text('instructions');
-  if (instructions !== undefined) conversation.system(instructions);
+  // Some clients send an empty text for none, and chat templates without a system role refuse any.
+  if (instructions !== undefined && instructions !== '') conversation.system(instructions);
   readInput(reader, conversation, items);
 
   const maxTokens = reader.number('max_output_tokens');
@@ -43,17 +44,12 @@ export function toChat(body: unknown, items: ItemSource | null): Translated {
   const effort = readReasoning(reader);
   return findings.result({
     ...passedFields(reader),
-    ...(reader.has('model') && { model: reader.text('model') }),
     messages: conversation.messages(),
     ...(maxTokens !== undefined && { max_tokens: maxTokens }),
     ...(effort !== undefined && { reasoning_effort: effort }),
     ...readText(reader),
     ...readTools(reader),
     ...(user !== undefined && { user }),
-    ...(reader.flag('stream') === true && {
-      stream: true,
-      stream_options: { include_usage: true },
-    }),
   });
 }
 

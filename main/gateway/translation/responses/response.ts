@@ -1,15 +1,15 @@
 import { isObject } from '#shared/objects.ts';
 import type { Finish, Usage } from '../chat-answer.ts';
 import type { HttpError } from '../../../platform/http/responses.ts';
-import type { Exchange } from '../translation.ts';
+import type { TranslatedExchange } from '../translation.ts';
 import type { OutputItem } from './output.ts';
 
-export type Progress =
+export type ResponseProgress =
   | { readonly status: 'in_progress' | 'completed' }
   | { readonly status: 'incomplete'; readonly reason: 'max_output_tokens' | 'content_filter' }
   | { readonly status: 'failed'; readonly error: HttpError };
 
-export function progressOf(finish: Finish): Progress {
+export function progressOf(finish: Finish): ResponseProgress {
   switch (finish) {
     case 'length':
       return { status: 'incomplete', reason: 'max_output_tokens' };
@@ -43,8 +43,8 @@ export interface ResponseState {
 
 /** The object that a whole answer is, and that the first and last events of a stream hold. */
 export function responseObject(
-  exchange: Exchange,
-  progress: Progress,
+  exchange: TranslatedExchange,
+  progress: ResponseProgress,
   { model, output, usage }: ResponseState,
 ): object {
   const request = isObject(exchange.request) ? exchange.request : {};

@@ -1,19 +1,10 @@
-import { type ApiEndpoint, ONE_WHOLE, pathsOf } from '../endpoint.ts';
+import { type ApiEndpoint, pathsOf, WITHOUT_STREAMS } from '../endpoint.ts';
 import { anyBody, requiresText } from './fields.ts';
 import { createMemberScan, createNoScan, TEXT } from './member-scan.ts';
 
-const COMMON = {
-  asks: () => ONE_WHOLE,
-  isResumable: false,
-  // The model that an upstream is configured with is one for chat.
-  keepsModel: true,
-  support: 'optional',
-  vendor: 'openai',
-} as const satisfies Partial<ApiEndpoint>;
-
 /** A recording as a form, which is passed on as it is. Answers are JSON, plain text, subtitles or events. */
 export const TRANSCRIPTIONS: ApiEndpoint = {
-  ...COMMON,
+  ...WITHOUT_STREAMS,
   paths: pathsOf('/audio/transcriptions'),
   upstreamPath: '/audio/transcriptions',
   body: 'multipart',
@@ -22,7 +13,7 @@ export const TRANSCRIPTIONS: ApiEndpoint = {
 };
 
 export const SPEECH: ApiEndpoint = {
-  ...COMMON,
+  ...WITHOUT_STREAMS,
   paths: pathsOf('/audio/speech'),
   upstreamPath: '/audio/speech',
   body: 'json',

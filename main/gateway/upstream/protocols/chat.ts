@@ -18,7 +18,7 @@ export const CHAT_STREAM: StreamFormat = {
   isLastChunk,
   createWatch: createStreamWatch,
   createAssembly,
-  askedBy: { stream: 'true', stream_options: '{"include_usage":true}' },
+  asksForUsage: true,
   asEvents: answerAsChunk,
   errorEvent: errorChunk,
   maxHeldBytes: 64 * 1024,

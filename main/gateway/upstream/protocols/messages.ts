@@ -32,7 +32,7 @@ export const MESSAGES: ApiEndpoint = {
       isLastChunk: (chunk) => isObject(chunk) && chunk['type'] === 'message_stop',
       createWatch: () => createTypedWatch(ENDS),
       createAssembly: createMessageAssembly,
-      askedBy: { stream: 'true' },
+      asksForUsage: false,
       asEvents: null,
       errorEvent,
       maxHeldBytes: 64 * 1024,

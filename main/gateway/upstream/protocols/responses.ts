@@ -33,7 +33,7 @@ export const RESPONSES: ApiEndpoint = {
       isLastChunk: (chunk) => isObject(chunk) && ENDS.done.includes(String(chunk['type'])),
       createWatch: () => createTypedWatch(ENDS),
       createAssembly: createResponseAssembly,
-      askedBy: { stream: 'true' },
+      asksForUsage: false,
       asEvents: null,
       errorEvent,
       // The first two events repeat the instructions and the tools of the request.

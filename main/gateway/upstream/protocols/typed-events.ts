@@ -46,6 +46,7 @@ export function createTypedWatch({ done, failed }: TypedEnds): StreamWatch {
     see: (frames) => (words.some((word) => frames.bytes.includes(word)) ? inspect(frames) : GOING),
     // Without its last event an answer is not whole: it carries the result.
     finished: () => false,
+    mayTellUsage: () => true,
   };
 }
 

@@ -1,4 +1,4 @@
-import { type Change, EVENTS_KEPT, type StoredProvider, type WriteResult } from '../store.ts';
+import { type StoreChange, EVENTS_KEPT, type StoredProvider, type WriteResult } from '../store.ts';
 import type { SettledWrite, WriteRequest } from '../protocol.ts';
 
 import { providerRow } from '../rows.ts';
@@ -92,6 +92,8 @@ BEGIN
     WHEN 'document' THEN
       INSERT INTO switchyard.documents VALUES (c->>'name', c->>'json')
       ON CONFLICT (name) DO UPDATE SET json = excluded.json;
+    WHEN 'document_removed' THEN
+      DELETE FROM switchyard.documents WHERE name = c->>'name';
   END CASE;
 END $$;
 
@@ -118,7 +120,7 @@ BEGIN
 END $$;`;
 
 /** Who writes: `run` names this run of the gateway, `home` the gateway over all its runs. */
-export interface Writer {
+export interface PoolWriter {
   readonly run: string;
   readonly home: string;
 }
@@ -134,7 +136,7 @@ type Settled =
 export async function commit(
   connection: Connection,
   requests: readonly WriteRequest[],
-  { run, home, shown }: Writer & { readonly shown: string },
+  { run, home, shown }: PoolWriter & { readonly shown: string },
 ): Promise<readonly SettledWrite[]> {
   const writes = requests.map(({ changes }) => changes.map((change) => changeText(change, home)));
   const [row] = await connection.query<{ readonly results: readonly Settled[] }>(
@@ -156,7 +158,7 @@ function resultOf(settled: Settled | undefined, shown: string): WriteResult {
 }
 
 /** What the functions above read. */
-function changeText(change: Change, home: string): object {
+function changeText(change: StoreChange, home: string): object {
   switch (change.kind) {
     case 'provider': {
       const { provider, part = 'whole' } = change;
@@ -168,6 +170,8 @@ function changeText(change: Change, home: string): object {
       return { kind: 'event', event: { ...change.event, text: storable(change.event.text) } };
     case 'document':
       return { ...change, name: storable(change.name), json: storable(change.json) };
+    case 'document_removed':
+      return { ...change, name: storable(change.name) };
     case 'provider_removed':
     case 'enrollment_removed':
       return change;

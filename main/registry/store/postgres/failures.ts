@@ -1,3 +1,5 @@
+import { codeOf } from '../../../platform/errors.ts';
+
 /** Holds nothing of the data that was written and nothing of the address, so that it may be shown and logged. */
 export interface DatabaseFailure {
   /** SQLSTATE (https://www.postgresql.org/docs/current/errcodes-appendix.html) or the name of an errno. */
@@ -9,16 +11,12 @@ export interface DatabaseFailure {
 /** Only the code of an error is read: a message may quote the data that was written, or the address. */
 export function databaseFailureOf(error: unknown): DatabaseFailure {
   const code = codeOf(error);
-  if (code === null) return { code: timedOut(error) ? 'timeout' : 'unknown', kind: 'away' };
+  if (code === null || !/^[A-Z0-9_]{1,40}$/.test(code))
+    return { code: timedOut(error) ? 'timeout' : 'unknown', kind: 'away' };
   return { code, kind: kindOf(code) };
 }
 
 const timedOut = (error: unknown) => error instanceof Error && /time-?d? ?out/i.test(error.message);
-
-function codeOf(error: unknown): string | null {
-  if (!(error instanceof Error) || !('code' in error)) return null;
-  return typeof error.code === 'string' && /^[A-Z0-9_]{1,40}$/.test(error.code) ? error.code : null;
-}
 
 function kindOf(code: string): DatabaseFailure['kind'] {
   if (/^(22|23|54)/.test(code)) return 'refused';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../platform/clock.ts';
-import type { Opening } from '../protocol.ts';
+import type { StoreOpening } from '../protocol.ts';
 import type { StoredState } from '../store.ts';
 import type { PoolChanges, PoolProvider } from './protocol.ts';
 
@@ -9,7 +9,7 @@ export interface PoolOpening {
   add(changes: PoolChanges): void;
   /** The registry begins with what was read. */
   complete(documents: StoredState['documents'], warning: string | null): void;
-  refuse(opening: Extract<Opening, { readonly kind: 'unusable' }>): void;
+  refuse(opening: Extract<StoreOpening, { readonly kind: 'unusable' }>): void;
   cancel(): void;
 }
 
@@ -18,7 +18,7 @@ const WAIT_MS = 10_000;
 
 interface OpeningDeps {
   readonly clock: Clock;
-  readonly say: (opening: Opening) => void;
+  readonly say: (opening: StoreOpening) => void;
   /** Why the database has not answered. */
   readonly problem: () => string;
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../platform/clock.ts';
 import { readChanges } from './reading.ts';
-import type { PoolChanges, PoolMember, PoolWorkerData } from './protocol.ts';
+import type { PoolChanges, GatewayStanding, PoolWorkerData } from './protocol.ts';
 import { type Session, writerOf } from './session.ts';
 
 /** Reads what all gateways have committed, when it is announced and every now and then. */
@@ -108,7 +108,7 @@ export async function meet(
   { reader }: Session,
   { gateway }: PoolWorkerData,
   revision: number,
-): Promise<readonly PoolMember[]> {
+): Promise<readonly GatewayStanding[]> {
   const { id, run, host, version } = gateway;
   await reader.query(
     `INSERT INTO switchyard.gateways (id, run, host, version, revision) VALUES ($1, $2, $3, $4, $5)
@@ -122,8 +122,8 @@ export async function meet(
 }
 
 /** A gateway that was not there for a day is left out. */
-export function readMembers(connection: Session['reader']): Promise<readonly PoolMember[]> {
-  return connection.query<PoolMember>(
+export function readMembers(connection: Session['reader']): Promise<readonly GatewayStanding[]> {
+  return connection.query<GatewayStanding>(
     `SELECT g.id, g.host, g.version,
        to_char(g.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS started_at,
        floor(greatest(0, extract(epoch FROM clock_timestamp() - g.seen_at)) * 1000)::float8 AS seen_ms,

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../../../platform/clock.ts';
 import { createLeases, type Leases } from './leases.ts';
 import { createOpening } from './opening.ts';
 import { createPoolReader, meet, type PoolReader } from './pool-reader.ts';
-import type { PoolMember, PoolReply, PoolRequest, PoolWorkerData } from './protocol.ts';
+import type { GatewayStanding, PoolReply, PoolRequest, PoolWorkerData } from './protocol.ts';
 import { readDocuments, readEvents } from './reading.ts';
 import { createSessionKeeper, type Session, type SessionState } from './session.ts';
 import { createWriteQueue, type WriteQueue } from './write-queue.ts';
@@ -18,7 +18,7 @@ const WATCH_MS = 250;
 function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
   const say = (reply: PoolReply) => port.postMessage(reply);
   let problem = `The pool's database ${data.shown} has not answered yet.`;
-  let gateways: readonly PoolMember[] = [];
+  let gateways: readonly GatewayStanding[] = [];
   let cancelLook: (() => void) | null = null;
 
   const edges = {

@@ -73,10 +73,10 @@ export interface PoolStanding {
   /** For people; null while it is connected. */
   readonly problem: string | null;
   /** As of the last look at the database. */
-  readonly gateways: readonly PoolMember[];
+  readonly gateways: readonly GatewayStanding[];
 }
 
-export interface PoolMember {
+export interface GatewayStanding {
   readonly id: string;
   readonly host: string;
   readonly version: string;

@@ -7,7 +7,7 @@ import {
   providerRowSchema,
 } from '../rows.ts';
 import { EVENTS_KEPT, type StoredEvent } from '../store.ts';
-import type { Writer } from './commit.ts';
+import type { PoolWriter } from './commit.ts';
 import type { Connection } from './connection.ts';
 import type { PoolChanges, PoolProvider, Removed } from './protocol.ts';
 
@@ -62,7 +62,7 @@ interface Page {
 export async function readChanges(
   connection: Connection,
   after: { readonly revision: number; readonly isComplete: boolean },
-  { run, home }: Writer,
+  { run, home }: PoolWriter,
 ): Promise<Page> {
   const [row] = await connection.query<{ readonly page: unknown }>(CHANGES, [
     after.revision,

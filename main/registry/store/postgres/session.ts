@@ -1,6 +1,6 @@
 import type { Clock } from '../../../platform/clock.ts';
 import type { UnusableReason } from '../errors.ts';
-import { CHANNEL, prepareCommits, type Writer } from './commit.ts';
+import { CHANNEL, prepareCommits, type PoolWriter } from './commit.ts';
 import { connect, type Connection } from './connection.ts';
 import { databaseFailureOf, explainDatabase } from './failures.ts';
 import { migrate, MIGRATIONS } from './migrations.ts';
@@ -143,7 +143,7 @@ async function openSession({ url }: PoolWorkerData, onCommit: () => void): Promi
   }
 }
 
-export const writerOf = ({ gateway }: PoolWorkerData): Writer => ({
+export const writerOf = ({ gateway }: PoolWorkerData): PoolWriter => ({
   run: gateway.run,
   home: gateway.id,
 });

@@ -1,0 +1,44 @@
+/** How the app was started, by its arguments. */
+
+/** What follows it, after `--`, is a command line of `switchyard`. */
+const CLI_SWITCH = '--cli';
+
+/** Chromium looks for a screen before our code runs; a command needs none. */
+const NO_SCREEN = '--ozone-platform=headless';
+
+const ACTION_SWITCH = '--action=';
+
+/** Of the desktop entry (electron-builder.yml); a running app carries them out. */
+const START_ACTIONS = ['settings', 'quit'] as const;
+export type StartAction = (typeof START_ACTIONS)[number];
+
+export function startAction(argv: readonly string[]): StartAction | null {
+  return START_ACTIONS.find((action) => argv.includes(ACTION_SWITCH + action)) ?? null;
+}
+
+/** The words of a command, or null where the app itself is to start. */
+export function commandWords(argv: readonly string[]): readonly string[] | null {
+  const at = argv.indexOf(CLI_SWITCH);
+  if (at === -1) return null;
+  return argv.slice(argv[at + 1] === '--' ? at + 2 : at + 1);
+}
+
+/** The part of a command line that runs `program` as the command `switchyard`. */
+export const cliProgram = (program: string): readonly [string, ...string[]] => [
+  program,
+  NO_SCREEN,
+  CLI_SWITCH,
+  '--',
+];
+
+/** Why the app does not run this command; null where it does. */
+export function refusedCommand(words: readonly string[]): string | null {
+  const name = words.find((word) => !word.startsWith('-'));
+  const isGateway = name === 'start' || words.length === 0;
+  if (isGateway) return 'The app is the gateway here: open Switchyard, or "switchyard help".';
+  if (name === 'service')
+    return 'A service runs by Node, without the app: install the npm package for it. The app starts by itself with "Start at login" in its menu.';
+  if (name === 'uninstall')
+    return 'The app is removed as all apps of this system are. Switch off "Start at login" and the terminal command in its menu first.';
+  return null;
+}

@@ -1,0 +1,60 @@
+import type { Clock } from '../platform/clock.ts';
+import type { Log } from '../platform/log.ts';
+import { readCrashes, recentCrashes, restartDelayMs } from './crashes.ts';
+import type { ElectronApi } from './electron-api.ts';
+import type { Notice } from './owner-notices.ts';
+import type { MemoryFile } from './preferences.ts';
+
+interface CrashStartDeps {
+  readonly electron: Pick<ElectronApi, 'dialog' | 'shell'>;
+  readonly file: MemoryFile;
+  readonly clock: Clock;
+  readonly logsDirectory: string;
+}
+
+/** Waits before a start that follows on several crashes, and says so; the owner may start at once, or quit. */
+export async function waitAfterCrashes(deps: CrashStartDeps): Promise<'start' | 'quit'> {
+  const { electron, file, clock } = deps;
+  const crashes = readCrashes(file);
+  const delayMs = restartDelayMs(crashes, clock.now());
+  if (delayMs === 0) return 'start';
+  const isOver = new AbortController();
+  const cancel = clock.after(delayMs, () => isOver.abort());
+  const count = recentCrashes(crashes.times, clock.now());
+  for (;;) {
+    const { response } = await electron.dialog.showMessageBox({
+      type: 'error',
+      message: `Switchyard has stopped ${count} times within 10 minutes`,
+      detail: `It starts again in ${delayMs / 60_000} min, so that it does not keep this machine busy.\n\n${firstLine(crashes.last)}`,
+      buttons: ['Start now', 'Open logs', 'Quit'],
+      defaultId: 0,
+      // What closes the box when the time is over.
+      cancelId: 0,
+      signal: isOver.signal,
+    });
+    if (response === 1) {
+      await electron.shell.openPath(deps.logsDirectory);
+      continue;
+    }
+    cancel();
+    return response === 2 ? 'quit' : 'start';
+  }
+}
+
+/** What is to be said of the last crash, once; it goes to the log as well. */
+export function crashNotices(file: MemoryFile, log: Log): readonly Notice[] {
+  const crashes = readCrashes(file);
+  if (crashes.isTold) return [];
+  file.write({ ...crashes, isTold: true });
+  log('error', 'crashed', { error: crashes.last });
+  return [
+    {
+      cause: 'crash',
+      title: 'Switchyard had an error and has started again',
+      body: `Requests that ran then were cut off. ${firstLine(crashes.last)}`,
+      button: { text: 'Open logs', action: 'open-logs' },
+    },
+  ];
+}
+
+const firstLine = (text: string) => (text.split('\n', 1)[0] ?? '').slice(0, 200);

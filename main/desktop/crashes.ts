@@ -1,0 +1,69 @@
+import { z } from 'zod';
+import type { Clock } from '../platform/clock.ts';
+import type { AppApi } from './electron-api.ts';
+import { HIDDEN_SWITCH } from './login-item.ts';
+import type { MemoryFile } from './preferences.ts';
+
+const schema = z.object({
+  /** Wall-clock milliseconds since the epoch, oldest first. */
+  times: z.array(z.number()),
+  /** The last error with its stack; the log may have lost it with the process. */
+  last: z.string(),
+  isTold: z.boolean(),
+});
+
+export type CrashRecord = Readonly<z.infer<typeof schema>>;
+
+const NONE: CrashRecord = { times: [], last: '', isTold: true };
+
+export const readCrashes = (file: MemoryFile): CrashRecord =>
+  schema.safeParse(file.read()).data ?? NONE;
+
+const RECENT_MS = 600_000;
+/** By how many crashes of the last ten minutes there are; the last holds for more. */
+const DELAYS_MS = [0, 0, 0, 60_000, 300_000, 600_000] as const;
+const MAX_KEPT = 20;
+/** Of an error, in characters. */
+const MAX_TEXT = 8000;
+
+/** How long to wait before starting again, so that what crashes at once does not keep the machine busy; pure. */
+export function restartDelayMs({ times }: CrashRecord, nowMs: number): number {
+  const recent = recentCrashes(times, nowMs);
+  return DELAYS_MS[Math.min(recent, DELAYS_MS.length - 1)] ?? 0;
+}
+
+/** Of the last ten minutes. */
+export const recentCrashes = (times: readonly number[], nowMs: number): number =>
+  times.filter((at) => at <= nowMs && nowMs - at < RECENT_MS).length;
+
+interface CrashDeps {
+  readonly app: Pick<AppApi, 'relaunch' | 'exit'>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly file: MemoryFile;
+  readonly clock: Clock;
+  readonly isWindowOpen: () => boolean;
+}
+
+/**
+ * Answers an error that nothing has caught: written down, and the program starts anew. What such an error has left
+ * behind cannot be trusted, and a start takes a second or two.
+ */
+export function createCrashHandler(deps: CrashDeps): (error: unknown) => void {
+  const { app, env, file, clock } = deps;
+  let isOver = false;
+  return (error) => {
+    // Errors of the handler itself, or while the program ends, would come here again.
+    if (isOver) return;
+    isOver = true;
+    const last = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    const times = [...readCrashes(file).times, clock.now()].slice(-MAX_KEPT);
+    file.write({ times, last: last.slice(0, MAX_TEXT), isTold: false });
+    const image = env['APPIMAGE'];
+    app.relaunch({
+      args: deps.isWindowOpen() ? [] : [`--${HIDDEN_SWITCH}`],
+      // An AppImage's own program lies in a mount that ends with it.
+      ...(image === undefined ? {} : { execPath: image }),
+    });
+    app.exit(1);
+  };
+}

@@ -1,0 +1,34 @@
+import type { AgentWish } from '#shared/agent.ts';
+import type { UpstreamId } from '#shared/ids.ts';
+import type { LiveEvent, LiveSnapshot } from '#shared/live.ts';
+import type { ChangeResult } from '#shared/settings.ts';
+import type { SecretBox } from '../platform/secret-box.ts';
+import type { MachineMode } from './serving-summary.ts';
+
+export interface Addresses {
+  /** The window's page, such as `http://127.0.0.1:47900`. */
+  readonly url: string;
+  /** For apps, such as `http://localhost:47900/v1`. */
+  readonly baseUrl: string;
+}
+
+/** The part of the host that the desktop shell may use. */
+export interface HostApi {
+  /** Rejects with a message for people, such as a port that is taken. */
+  start(): Promise<Addresses>;
+  /** Running requests may finish for `graceMs`, 30 s by default. */
+  stop(graceMs?: number): Promise<void>;
+  snapshot(): LiveSnapshot;
+  subscribe(listener: (event: LiveEvent) => void): () => void;
+  setWarmup(enabled: boolean): Promise<ChangeResult>;
+  setForceZero(enabled: boolean): Promise<ChangeResult>;
+  machine(): MachineMode;
+  setMachine(wish: AgentWish): Promise<void>;
+  resetCircuit(id: UpstreamId): void;
+  /** Seals saved secrets by this box, or keeps them plain without one. */
+  keepSecretsIn(box: SecretBox | null): ChangeResult;
+  /** The machine has woken from sleep. */
+  resumed(): void;
+  /** The window's address with a new one-time code, which the page exchanges for a control session. */
+  controlLink(): string;
+}

@@ -1,0 +1,50 @@
+import type { HostApi } from './host-api.ts';
+import type { Keychain } from './keychain.ts';
+import type { Preferences } from './preferences.ts';
+
+/** Where saved API keys are: sealed by the keychain, in the file as they are, or there for want of a keychain. */
+export type KeyPlace = 'keychain' | 'file' | 'no keychain';
+
+/** Keeps API keys where the owner wants them. */
+export interface KeyStorage {
+  place(): KeyPlace;
+  /** Moves the keys to the other place; throws with a message for people. */
+  toggle(): Promise<void>;
+}
+
+interface KeyStorageDeps {
+  readonly host: Pick<HostApi, 'keepSecretsIn'>;
+  readonly keychain: Keychain;
+  readonly preferences: Preferences;
+}
+
+/** Moves keys once, to where the owner wants them. */
+export function createKeyStorage({ host, keychain, preferences }: KeyStorageDeps): KeyStorage {
+  let box = keychain.state.kind === 'open' ? keychain.state.box : null;
+  let isSealed = false;
+
+  function keep(inKeychain: boolean): void {
+    const changed = host.keepSecretsIn(inKeychain ? box : null);
+    if (!changed.ok) throw new Error(changed.message);
+    isSealed = inKeychain;
+  }
+
+  try {
+    if (box !== null) keep(preferences.current().keysIn === 'keychain');
+  } catch {
+    // The disk would not take it: the keys stay where they are, and can still be read.
+  }
+
+  return {
+    place() {
+      if (keychain.state.kind === 'none') return 'no keychain';
+      return isSealed ? 'keychain' : 'file';
+    },
+    async toggle() {
+      // Asked for again after it was lost: what was sealed with the old key is given up.
+      if (!isSealed) box ??= await keychain.renew();
+      keep(!isSealed);
+      preferences.change({ keysIn: isSealed ? 'keychain' : 'file' });
+    },
+  };
+}

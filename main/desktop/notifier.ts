@@ -1,0 +1,89 @@
+import type { Clock } from '../platform/clock.ts';
+import type { ElectronApi, NotificationApi } from './electron-api.ts';
+import type { MenuAction } from './menu-entry.ts';
+import type { Notice } from './owner-notices.ts';
+
+/** A cause that passes by itself within this time is no news. */
+const HOLD_MS = 15_000;
+/** A cause that comes back within this time is the same one. */
+const SAME_CAUSE_MS = 600_000;
+/** Older ones have long left the screen. */
+const MAX_KEPT = 20;
+
+interface NotifierDeps {
+  readonly Notification: ElectronApi['Notification'];
+  readonly clock: Clock;
+  readonly act: (action: MenuAction) => void;
+}
+
+/** Shows notices by the system, each cause at most once while it lasts. */
+export interface Notifier {
+  /** All causes that hold now. */
+  update(notices: readonly Notice[]): void;
+  /** At once, for what cannot pass. */
+  say(notice: Notice): void;
+  stop(): void;
+}
+
+interface Cause {
+  readonly cancel: () => void;
+  isShown: boolean;
+  /** When the cause ended; null while it holds. */
+  endedAt: number | null;
+}
+
+export function createNotifier({ Notification, clock, act }: NotifierDeps): Notifier {
+  const causes = new Map<string, Cause>();
+  /** Kept: a collected notification would not answer its button. */
+  const shown: NotificationApi[] = [];
+
+  function show({ title, body, button }: Notice): void {
+    if (!Notification.isSupported()) return;
+    const actions = [{ type: 'button' as const, text: button.text }];
+    const notification = new Notification({ title, body, actions });
+    const help = () => act(button.action);
+    // Where the system shows no buttons, the click anywhere helps as well.
+    notification.on('click', help);
+    notification.on('action', help);
+    notification.show();
+    shown.push(notification);
+    if (shown.length > MAX_KEPT) shown.shift();
+  }
+
+  function begin(notice: Notice): void {
+    const cause: Cause = {
+      cancel: clock.after(HOLD_MS, () => {
+        cause.isShown = true;
+        show(notice);
+      }),
+      isShown: false,
+      endedAt: null,
+    };
+    causes.set(notice.cause, cause);
+  }
+
+  function end(name: string, cause: Cause): void {
+    cause.endedAt ??= clock.ticks();
+    if (cause.isShown && clock.ticks() - cause.endedAt < SAME_CAUSE_MS) return;
+    cause.cancel();
+    causes.delete(name);
+  }
+
+  return {
+    update(notices) {
+      const holding = new Set(notices.map(({ cause }) => cause));
+      for (const [name, cause] of causes) {
+        if (!holding.has(name) || cause.endedAt !== null) end(name, cause);
+      }
+      for (const notice of notices) {
+        const known = causes.get(notice.cause);
+        if (known === undefined) begin(notice);
+        else known.endedAt = null;
+      }
+    },
+    say: show,
+    stop() {
+      for (const { cancel } of causes.values()) cancel();
+    },
+  };
+}

@@ -1,0 +1,98 @@
+import { isConfigured, displayName, haltedBy, type TrayFacts } from './serving-summary.ts';
+import type { MenuAction } from './menu-entry.ts';
+
+/** What the owner must know although no window is open. */
+export interface Notice {
+  /** One message a cause; the same words may have another cause later. */
+  readonly cause: string;
+  readonly title: string;
+  readonly body: string;
+  /** What helps. */
+  readonly button: { readonly text: string; readonly action: MenuAction };
+}
+
+const OPEN_WINDOW: Notice['button'] = { text: 'Open window', action: 'open-window' };
+
+/** The causes that hold now; pure. */
+export function noticesOf(facts: TrayFacts): readonly Notice[] {
+  return [...refusals(facts), ...outage(facts), ...unverified(facts)];
+}
+
+/** Exclusions that pass only when the owner does something. */
+const REFUSALS: Readonly<Record<string, { readonly what: string; readonly body: string }>> = {
+  credentials: { what: 'refuses our key', body: 'Requests pass it over until it has another key.' },
+  quota: {
+    what: 'is out of quota',
+    body: 'Requests pass it over until its account is topped up or its limit renews.',
+  },
+};
+
+function refusals({ status }: TrayFacts): readonly Notice[] {
+  return status.upstreams.flatMap((upstream) =>
+    upstream.skips.flatMap(({ reason }): readonly Notice[] => {
+      const refusal = REFUSALS[reason];
+      if (refusal === undefined) return [];
+      return [
+        {
+          cause: `${reason} ${upstream.id}`,
+          title: `${displayName(upstream)} ${refusal.what}`,
+          body: refusal.body,
+          button: { text: 'Open its settings', action: `configure ${upstream.id}` },
+        },
+      ];
+    }),
+  );
+}
+
+/** Everything that may be asked is down, and not by the owner's own wish. */
+function outage(facts: TrayFacts): readonly Notice[] {
+  const { status } = facts;
+  const permitted = status.upstreams.filter(
+    (upstream) => isConfigured(upstream, status) && (upstream.id === 'local' || !status.forceZero),
+  );
+  if (status.ok || permitted.length === 0 || haltedBy(facts) !== null) return [];
+  const body = 'No upstream can answer, so apps get errors.';
+  return [{ cause: 'outage', title: 'Nothing serves', body, button: OPEN_WINDOW }];
+}
+
+function unverified({ providers }: TrayFacts): readonly Notice[] {
+  if (providers === undefined || providers.failed === 0) return [];
+  const machines = providers.failed === 1 ? 'A machine' : `${providers.failed} machines`;
+  return [
+    {
+      cause: 'unverified',
+      title: `${machines} failed verification`,
+      body: 'It gets no requests. The window shows which check failed, and what helps.',
+      button: { text: 'Show machines', action: 'open-failed-machines' },
+    },
+  ];
+}
+
+/** The page has crashed again and again, and is not opened anew. */
+export const pageGone = (): Notice => ({
+  cause: 'page gone',
+  title: 'The window keeps crashing',
+  body: 'The gateway goes on serving. The same page opens in a browser.',
+  button: { text: 'Open in browser', action: 'open-browser' },
+});
+
+/** A process of Chromium's, which starts it anew by itself. */
+export const childGone = (type: string, reason: string): Notice => ({
+  cause: `child ${type}`,
+  title: `A part of the window stopped (${type}: ${reason})`,
+  body: 'The gateway goes on serving. The log has each time that it happens.',
+  button: { text: 'Open logs', action: 'open-logs' },
+});
+
+/** Keys that the keychain no longer opens; said once a start. */
+export function lostKeys(paths: readonly string[]): readonly Notice[] {
+  if (paths.length === 0) return [];
+  return [
+    {
+      cause: 'lost keys',
+      title: 'The keychain does not open your API keys',
+      body: `Enter them again: ${paths.join(', ')}. Everything else is as it was.`,
+      button: { text: 'Open settings', action: 'open-settings' },
+    },
+  ];
+}

@@ -1,0 +1,45 @@
+import type { ElectronApi } from './electron-api.ts';
+
+export type StartChoice =
+  | { readonly kind: 'retry' }
+  /** It is saved, so that apps find it there from now on. */
+  | { readonly kind: 'port'; readonly port: number }
+  | { readonly kind: 'quit' };
+
+interface StartFailureDeps {
+  readonly electron: Pick<ElectronApi, 'dialog' | 'shell'>;
+  readonly dataDirectory: string;
+  /** A port to offer where the error is that the gateway's is taken; null otherwise. */
+  readonly otherPort: (error: unknown) => Promise<number | null>;
+}
+
+/** Says why the gateway does not start, and asks what to do; without a window, a box blocks nobody. */
+export async function askAfterFailure(
+  { electron, dataDirectory, otherPort }: StartFailureDeps,
+  error: unknown,
+): Promise<StartChoice> {
+  const port = await otherPort(error);
+  const choices: readonly (readonly [string, StartChoice | null])[] = [
+    ['Try again', { kind: 'retry' }],
+    ...(port === null ? [] : [[`Use port ${port}`, { kind: 'port', port }] as const]),
+    ['Open settings folder', null],
+    ['Quit', { kind: 'quit' }],
+  ];
+  const hint = port === null ? '' : ' Apps that call this gateway then need the new port as well.';
+  for (;;) {
+    const { response } = await electron.dialog.showMessageBox({
+      type: 'error',
+      message: 'Switchyard could not start',
+      detail: `${messageOf(error)}${hint}\n\nSettings are in ${dataDirectory}.`,
+      buttons: choices.map(([text]) => text),
+      defaultId: 0,
+      cancelId: choices.length - 1,
+    });
+    const choice = choices[response]?.[1] ?? null;
+    if (choice !== null) return choice;
+    await electron.shell.openPath(dataDirectory);
+  }
+}
+
+export const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);

@@ -1,0 +1,61 @@
+import { chmodSync, mkdirSync, rmSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { readTextFile, replaceFile } from '../platform/files.ts';
+import { cliProgram } from './command-line.ts';
+
+/** The command `switchyard` for terminals: a small file that starts the app's own program. */
+export interface TerminalCommand {
+  readonly file: string;
+  /** It is there, and starts this very program. */
+  isOn(): boolean;
+  /** Throws with the system's message. */
+  set(isOn: boolean): void;
+}
+
+interface TerminalCommandDeps {
+  readonly platform: NodeJS.Platform;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly execPath: string;
+}
+
+/** Of the deb and rpm packages. */
+const PACKAGE_FOLDER = '/opt/Switchyard/';
+
+/** Null where the package has brought the command (deploy/desktop/switchyard). */
+export function createTerminalCommand(deps: TerminalCommandDeps): TerminalCommand | null {
+  const { platform, env, execPath } = deps;
+  if (platform === 'linux' && execPath.startsWith(PACKAGE_FOLDER)) return null;
+  const isWindows = platform === 'win32';
+  const file = isWindows
+    ? join(env['LOCALAPPDATA'] ?? homedir(), 'Microsoft', 'WindowsApps', 'switchyard.cmd')
+    : join(env['HOME'] ?? homedir(), '.local/bin/switchyard');
+  // An AppImage runs from a mount that is gone when the app ends; APPIMAGE is the file itself.
+  const words = cliProgram(env['APPIMAGE'] ?? execPath);
+  const text = isWindows ? windowsScript(words) : unixScript(words);
+  return {
+    file,
+    isOn: () => readTextFile(file) === text,
+    set(isOn) {
+      if (!isOn) {
+        rmSync(file, { force: true });
+        return;
+      }
+      mkdirSync(join(file, '..'), { recursive: true });
+      replaceFile(file, text);
+      if (!isWindows) chmodSync(file, 0o755);
+    },
+  };
+}
+
+function unixScript(words: readonly string[]): string {
+  const [program = '', ...options] = words;
+  const quoted = `'${program.replaceAll("'", String.raw`'\''`)}'`;
+  return `#!/bin/sh\nexec ${[quoted, ...options].join(' ')} "$@"\n`;
+}
+
+/** File names of Windows hold no quotation marks; a percent sign would begin a variable. */
+function windowsScript(words: readonly string[]): string {
+  const [program = '', ...options] = words;
+  return `@"${program.replaceAll('%', '%%')}" ${options.join(' ')} %*\r\n`;
+}

@@ -1,0 +1,32 @@
+import type { Clock } from '../platform/clock.ts';
+import type { HttpClient } from '../platform/http/types.ts';
+import { createPrefills, type Prefills } from './chat/resume/prefills.ts';
+import { createEndpointSupport, type EndpointSupport } from './routing/endpoint-support.ts';
+import { createUsageSupport, type UsageSupport } from './routing/usage-support.ts';
+import { createItemMemory, type ItemMemory } from './translation/item-memory.ts';
+
+/** What upstreams and machines turned out to take, and the items of their answers. */
+export interface Learnt {
+  readonly prefills: Prefills;
+  readonly support: EndpointSupport;
+  readonly usageSupport: UsageSupport;
+  readonly items: ItemMemory;
+}
+
+/** Items of answers that callers may refer to: some thousand answers. */
+const MAX_ITEM_BYTES = 16 * 1024 * 1024;
+
+export function createLearnt({
+  http,
+  clock,
+}: {
+  readonly http: HttpClient;
+  readonly clock: Clock;
+}): Learnt {
+  return {
+    prefills: createPrefills(http, clock),
+    support: createEndpointSupport(clock),
+    usageSupport: createUsageSupport(clock),
+    items: createItemMemory(MAX_ITEM_BYTES),
+  };
+}

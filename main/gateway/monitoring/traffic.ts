@@ -1,0 +1,165 @@
+import { isUpstreamId, mapUpstreams, type UpstreamId } from '#shared/ids.ts';
+import type { RequestRow } from '#shared/live.ts';
+import type { Tokens } from '#shared/usage.ts';
+import type { EndedCall } from '../usage/recorder.ts';
+import { createHistogram, type Histogram } from './histogram.ts';
+
+/** What became of a request. `client_error`: the answer was a refusal that an upstream passed on, with a 4xx. */
+export const OUTCOMES = ['ok', 'client_error', 'gateway_error', 'aborted'] as const;
+
+export type Outcome = (typeof OUTCOMES)[number];
+
+/** Counts since the start of the process, for metrics: a counter that began elsewhere would jump after a crash. */
+export interface Traffic {
+  callEnded(call: EndedCall): void;
+  requestEnded(row: RequestRow): void;
+  view(): TrafficView;
+}
+
+export interface UpstreamTraffic {
+  /** By the reason why they did not give the answer; `none` for those that did. */
+  readonly attempts: ReadonlyMap<string, number>;
+  readonly skips: ReadonlyMap<string, number>;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cachedTokens: number;
+  readonly estimatedTokens: number;
+  readonly firstToken: Histogram;
+  readonly perOutputToken: Histogram;
+}
+
+export interface TrafficView {
+  readonly outcomes: Readonly<Record<Outcome, number>>;
+  readonly durations: Readonly<Record<Outcome, Histogram>>;
+  readonly fallbacks: number;
+  readonly hedgesWon: number;
+  readonly hedgesLost: number;
+  readonly resumes: number;
+  readonly upstreams: Readonly<Record<UpstreamId, UpstreamTraffic>>;
+  readonly byEndpoint: ReadonlyMap<string, number>;
+  /** By the name of the key. */
+  readonly byKey: ReadonlyMap<string, KeyTraffic>;
+}
+
+export interface KeyTraffic {
+  readonly requests: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+/** Further names are counted as one: each is a series of the metrics. */
+const MAX_KEY_NAMES = 200;
+const OTHER_KEYS = 'others';
+
+const FIRST_TOKEN_S = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
+const DURATION_S = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
+const PER_TOKEN_S = [0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.5, 1];
+
+type Counting = {
+  -readonly [Key in keyof UpstreamTraffic]: UpstreamTraffic[Key] extends ReadonlyMap<string, number>
+    ? Map<string, number>
+    : UpstreamTraffic[Key];
+};
+
+export function createTraffic(): Traffic {
+  const outcomes = { ok: 0, client_error: 0, gateway_error: 0, aborted: 0 };
+  const duration = () => createHistogram(DURATION_S);
+  const durations = {
+    ok: duration(),
+    client_error: duration(),
+    gateway_error: duration(),
+    aborted: duration(),
+  };
+  const upstreams = mapUpstreams((): Counting => ({
+    attempts: new Map([['none', 0]]),
+    skips: new Map(),
+    inputTokens: 0,
+    outputTokens: 0,
+    cachedTokens: 0,
+    estimatedTokens: 0,
+    firstToken: createHistogram(FIRST_TOKEN_S),
+    perOutputToken: createHistogram(PER_TOKEN_S),
+  }));
+  const byEndpoint = new Map<string, number>();
+  const byKey = new Map<string, KeyTraffic>();
+  let [fallbacks, hedgesWon, hedgesLost, resumes] = [0, 0, 0, 0];
+
+  return {
+    callEnded({ upstream, cause, reason, hasAnswered, tokens, firstTokenMs, outputMs }) {
+      const at = upstreams[upstream];
+      increment(at.attempts, reason ?? 'none');
+      if (cause === 'resume' && hasAnswered) resumes += 1;
+      if (cause === 'hedge' && hasAnswered) hedgesWon += 1;
+      if (cause === 'hedge' && !hasAnswered) hedgesLost += 1;
+      if (firstTokenMs !== null) at.firstToken.observe(firstTokenMs / 1000);
+      if (tokens === null) return;
+      at.inputTokens += tokens.input;
+      at.outputTokens += tokens.output;
+      at.cachedTokens += tokens.cached;
+      if (tokens.estimated) at.estimatedTokens += tokens.input + tokens.output;
+      // The first token has its own histogram.
+      if (firstTokenMs !== null && tokens.output > 1)
+        at.perOutputToken.observe(outputMs / 1000 / (tokens.output - 1));
+    },
+    requestEnded(row) {
+      const outcome = outcomeOf(row);
+      outcomes[outcome] += 1;
+      durations[outcome].observe((row.endMs ?? 0) / 1000);
+      if (row.endpoint !== null) increment(byEndpoint, row.endpoint);
+      if (row.key !== null) countKey(byKey, row.key, row.tokens);
+      if (row.fallbackReason === 'none') return;
+      fallbacks += 1;
+      for (const [id, reason] of skipsOf(row)) increment(upstreams[id].skips, reason);
+    },
+    view: () => ({
+      outcomes,
+      durations,
+      fallbacks,
+      hedgesWon,
+      hedgesLost,
+      resumes,
+      upstreams,
+      byEndpoint,
+      byKey,
+    }),
+  };
+}
+
+function increment(counts: Map<string, number>, key: string): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
+}
+
+function countKey(counts: Map<string, KeyTraffic>, key: string, tokens: Tokens | null): void {
+  const name = counts.has(key) || counts.size < MAX_KEY_NAMES ? key : OTHER_KEYS;
+  const { requests, inputTokens, outputTokens } = counts.get(name) ?? NO_KEY_TRAFFIC;
+  counts.set(name, {
+    requests: requests + 1,
+    inputTokens: inputTokens + (tokens?.input ?? 0),
+    outputTokens: outputTokens + (tokens?.output ?? 0),
+  });
+}
+
+const NO_KEY_TRAFFIC: KeyTraffic = { requests: 0, inputTokens: 0, outputTokens: 0 };
+
+function outcomeOf({ state, status }: RequestRow): Outcome {
+  switch (state) {
+    case 'done':
+      return 'ok';
+    case 'cancelled':
+      return 'aborted';
+    case 'failed':
+      return status !== null && status < 500 ? 'client_error' : 'gateway_error';
+    default:
+      return 'gateway_error';
+  }
+}
+
+/** Of the upstreams that were passed over, from `X-Gateway-Fallback-Reason`: those among its entries that were not called. */
+function skipsOf({ fallbackReason, attempts }: RequestRow): [UpstreamId, string][] {
+  return fallbackReason.split('; ').flatMap((entry): [UpstreamId, string][] => {
+    const [name = '', reason = ''] = entry.split('=');
+    const [id = '', provider = null] = name.split('/');
+    const wasCalled = attempts.some((each) => each.upstream === id && each.provider === provider);
+    return isUpstreamId(id) && !wasCalled ? [[id, reason]] : [];
+  });
+}

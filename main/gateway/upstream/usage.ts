@@ -1,0 +1,175 @@
+import { isObject } from '#shared/objects.ts';
+import type { Tokens } from '#shared/usage.ts';
+import { parseJson } from '../../platform/json.ts';
+import type { UpstreamCall } from './call.ts';
+import { dataOf, eventsOf, type Frames, framesOf } from './sse.ts';
+
+const KEY = Buffer.from('"usage"');
+const BLANK = 0x20;
+const COLON = 0x3a;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+/** A usage has some hundred bytes. */
+const MAX_USAGE_BYTES = 4096;
+/** It is at the beginning or at the end of an answer, and the middle may be long. */
+const MAX_SEARCHED_BYTES = 64 * 1024;
+
+/** What is known of an exchange's tokens: Anthropic tells them in two events. */
+type Known = Partial<Omit<Tokens, 'estimated'>>;
+
+/**
+ * The usage that a whole answer or some events report: chat completions and completions, responses, messages,
+ * embeddings and rerankings name the same figures in their own ways. Null without any.
+ */
+export function reportedTokens(bytes: Buffer): Tokens | null {
+  const isLong = bytes.length > 2 * MAX_SEARCHED_BYTES;
+  const first = isLong ? bytes.subarray(0, MAX_SEARCHED_BYTES) : bytes;
+  const last = isLong ? bytes.subarray(-MAX_SEARCHED_BYTES) : bytes;
+  return asTokens({ ...readUsage(first), ...(isLong ? readUsage(last) : null) });
+}
+
+/** About four bytes of English are a token. */
+const BYTES_PER_TOKEN = 4;
+
+/** `promptBytes` is the length of the request, its JSON included. */
+export function estimatedTokens(promptBytes: number, output: number): Tokens {
+  const input = Math.ceil(promptBytes / BYTES_PER_TOKEN);
+  return { input, output, cached: 0, estimated: true };
+}
+
+/** What a whole answer has used, as the upstream sent it; null where that is not even to be guessed. */
+export function tokensOf(
+  body: Buffer,
+  { request: { endpoint }, promptBytes }: Pick<UpstreamCall, 'request' | 'promptBytes'>,
+): Tokens | null {
+  const reported = reportedTokens(body);
+  if (reported !== null) return reported;
+  // The size of a recording says nothing of its tokens, and counting tokens uses none.
+  if (endpoint.body !== 'json' || endpoint.estimate !== undefined) return null;
+  // What has no stream has no tokens in its answer, such as vectors.
+  const output = endpoint.answer.stream === null ? 0 : Math.ceil(body.length / BYTES_PER_TOKEN);
+  return estimatedTokens(promptBytes, output);
+}
+
+/** Reads the usage of a relayed stream; the answer's other events cost it one search of their bytes. */
+export class UsageMeter {
+  /** The gateway asked for the event with the usage: its caller did not, and must not get it. */
+  readonly #isHidden: boolean;
+  #known: Known | null = null;
+
+  constructor(isHidden: boolean) {
+    this.#isHidden = isHidden;
+  }
+
+  tokens(): Tokens | null {
+    return this.#known === null ? null : asTokens(this.#known);
+  }
+
+  /** The events that the caller gets. */
+  take(frames: Frames): Frames {
+    if (!frames.bytes.includes(KEY)) return frames;
+    const found = readUsage(frames.bytes);
+    if (found === null) return frames;
+    this.#known = { ...this.#known, ...found };
+    if (!this.#isHidden) return frames;
+    return framesOf(eventsOf(frames).filter((event) => !isUsageAlone(event)));
+  }
+}
+
+/** The event behind the last choice, which comes only where it is asked for. */
+function isUsageAlone(event: Buffer): boolean {
+  if (!event.includes(KEY)) return false;
+  const chunk = parseJson(dataOf(event) ?? '');
+  if (!isObject(chunk) || !isObject(chunk['usage'])) return false;
+  const { choices } = chunk;
+  return Array.isArray(choices) && choices.length === 0;
+}
+
+/** The figures of every object that is called `usage`; later ones count. A name cannot occur in text, escaped as it is. */
+function readUsage(bytes: Buffer): Known | null {
+  let known: Known = {};
+  for (let at = bytes.indexOf(KEY); at !== -1;) {
+    const { value, end } = valueAt(bytes, at + KEY.length);
+    const figures = figuresOf(value);
+    if (figures !== null) known = { ...known, ...figures };
+    // Behind what was read, so that no byte is read twice.
+    at = bytes.indexOf(KEY, end);
+  }
+  return Object.keys(known).length === 0 ? null : known;
+}
+
+/** The object behind a name, and where reading it ended; undefined for another value. */
+function valueAt(bytes: Buffer, from: number): { readonly value?: unknown; readonly end: number } {
+  const colon = skipBlanks(bytes, from);
+  if (bytes[colon] !== COLON) return { end: colon };
+  const start = skipBlanks(bytes, colon + 1);
+  if (bytes[start] !== OPEN_BRACE) return { end: start };
+  const end = endOfObject(bytes, start);
+  if (end === -1) return { end: start + MAX_USAGE_BYTES };
+  return { value: parseJson(bytes.toString('utf8', start, end)), end };
+}
+
+function skipBlanks(bytes: Buffer, from: number): number {
+  let at = from;
+  while ((bytes[at] ?? OPEN_BRACE) <= BLANK) at += 1;
+  return at;
+}
+
+function endOfObject(bytes: Buffer, start: number): number {
+  const limit = Math.min(bytes.length, start + MAX_USAGE_BYTES);
+  let depth = 0;
+  let isText = false;
+  for (let at = start; at < limit; at += 1) {
+    const byte = bytes[at];
+    if (isText) {
+      if (byte === BACKSLASH) at += 1;
+      else if (byte === QUOTE) isText = false;
+    } else if (byte === QUOTE) isText = true;
+    else if (byte === OPEN_BRACE) depth += 1;
+    else if (byte === CLOSE_BRACE && --depth === 0) return at + 1;
+  }
+  return -1;
+}
+
+/** Null for an object that is no usage, such as a tool's parameter of that name. */
+function figuresOf(usage: unknown): Known | null {
+  if (!isObject(usage)) return null;
+  const prompt = countOf(usage['prompt_tokens']);
+  const input = countOf(usage['input_tokens']);
+  const output = countOf(usage['completion_tokens']) ?? countOf(usage['output_tokens']);
+  const read = countOf(usage['cache_read_input_tokens']);
+  const cached =
+    detailOf(usage['prompt_tokens_details']) ?? detailOf(usage['input_tokens_details']) ?? read;
+  // Anthropic leaves out of its input what it read from its cache or wrote to it; the others do not.
+  const beside = (read ?? 0) + (countOf(usage['cache_creation_input_tokens']) ?? 0);
+  const whole = prompt ?? (input === undefined ? undefined : input + beside);
+  // A reranking has a total only.
+  const total =
+    output === undefined && whole === undefined ? countOf(usage['total_tokens']) : whole;
+  if (total === undefined && output === undefined) return null;
+  return {
+    ...(total === undefined ? {} : { input: total }),
+    ...(output === undefined ? {} : { output }),
+    ...(cached === undefined ? {} : { cached }),
+  };
+}
+
+function detailOf(details: unknown): number | undefined {
+  return isObject(details) ? countOf(details['cached_tokens']) : undefined;
+}
+
+/** More than any exchange has; sums of such numbers stay exact. */
+const MAX_TOKENS = 1_000_000_000;
+
+function countOf(value: unknown): number | undefined {
+  const isCount = Number.isSafeInteger(value) && (value as number) >= 0;
+  return isCount ? Math.min(value as number, MAX_TOKENS) : undefined;
+}
+
+function asTokens({ input, output, cached = 0 }: Known): Tokens | null {
+  if (input === undefined && output === undefined) return null;
+  return { input: input ?? 0, output: output ?? 0, cached, estimated: false };
+}

@@ -1,0 +1,81 @@
+import type { UsageFigures } from '#shared/usage.ts';
+import type { RequestRow } from '#shared/live.ts';
+import type { SpentRow } from './budgets.ts';
+import type { Increment } from './tally.ts';
+
+/*
+ * Messages between the gateway's thread and the thread of its database. They keep their order, so a read sees every
+ * write that was sent before it.
+ */
+
+export interface UsageWorkerData {
+  readonly path: string;
+  readonly nowMs: number;
+}
+
+/** One transaction: all of it is kept or nothing. It is sent once, so nothing is counted twice. */
+export interface UsageWrite {
+  readonly nowMs: number;
+  readonly increments: readonly Increment[];
+  /** Requests that have ended, oldest first. */
+  readonly rows: readonly RequestRow[];
+}
+
+export const SPANS = ['minute', 'hour', 'day'] as const;
+
+export type Span = (typeof SPANS)[number];
+
+export interface HistoryQuery {
+  readonly span: Span;
+  readonly from: number;
+  readonly stepMs: number;
+  /** Rows are put together to steps of this length. */
+  readonly groupMs: number;
+  readonly dayFrom: number;
+  readonly monthFrom: number;
+}
+
+interface UpstreamAt {
+  readonly at: number;
+  readonly upstream: string;
+  readonly figures: UsageFigures;
+}
+
+interface PartRow {
+  readonly upstream: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly figures: UsageFigures;
+}
+
+interface KeyRow {
+  readonly key: string;
+  readonly figures: UsageFigures;
+}
+
+export interface HistoryRows {
+  readonly points: readonly UpstreamAt[];
+  readonly parts: readonly PartRow[];
+  readonly keys: readonly KeyRow[];
+  readonly today: UsageFigures;
+  readonly thisMonth: UsageFigures;
+}
+
+export type UsageMessage =
+  | { readonly kind: 'write'; readonly write: UsageWrite }
+  | { readonly kind: 'history'; readonly id: number; readonly query: HistoryQuery }
+  | { readonly kind: 'close' };
+
+export type UsageReply =
+  | {
+      readonly kind: 'opened';
+      /** For people; null when all is well. */
+      readonly warning: string | null;
+      /** The newest requests, newest first, as JSON. */
+      readonly rows: readonly string[];
+      readonly spent: readonly SpentRow[];
+    }
+  | { readonly kind: 'unusable'; readonly message: string }
+  /** Why the write failed; null where it did not. */
+  | { readonly kind: 'written'; readonly problem: string | null }
+  | { readonly kind: 'history'; readonly id: number; readonly rows: HistoryRows | null };

@@ -1,0 +1,187 @@
+import { isUpstreamId, type UpstreamId } from '#shared/ids.ts';
+import type { AttemptCause, RequestRow } from '#shared/live.ts';
+import type { FallbackReason } from '#shared/reasons.ts';
+import type {
+  HistoryPoint,
+  HistoryRange,
+  HistoryReport,
+  Tokens,
+  UsageFigures,
+} from '#shared/usage.ts';
+import type { Config } from '../../config/schema.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Budgets } from './budgets.ts';
+import type { HistoryRows } from './messages.ts';
+import { costNano, priceInstead, priceOf } from './prices.ts';
+import { queryOf } from './spans.ts';
+import type { UsageStore } from './store.ts';
+import { createTally, minuteOf, NO_USAGE } from './tally.ts';
+
+/** One call of an upstream that has ended. */
+export interface EndedCall {
+  readonly upstream: UpstreamId;
+  readonly provider: string | null;
+  readonly model: string;
+  /** Name of the key of its request. */
+  readonly key: string | null;
+  readonly cause: AttemptCause;
+  /** Why it did not give the answer; null: it did, or its caller went away. */
+  readonly reason: FallbackReason | null;
+  readonly isFailure: boolean;
+  /** Something of it went to the caller. */
+  readonly hasAnswered: boolean;
+  /** Null where nothing was used. */
+  readonly tokens: Tokens | null;
+  /** Null without a first token. */
+  readonly firstTokenMs: number | null;
+  /** From first to last token. */
+  readonly outputMs: number;
+}
+
+/** Counts what is used and hands it to the store. */
+export interface UsageRecorder {
+  callEnded(call: EndedCall): void;
+  requestEnded(row: RequestRow): void;
+  history(range: HistoryRange): Promise<HistoryReport>;
+  /** Hands over what was counted; to be called once nothing runs any more. */
+  close(): Promise<void>;
+}
+
+/** A killed process loses at most what it counted in this time. */
+const WRITE_DELAY_MS = 500;
+
+export function createUsageRecorder(
+  store: UsageStore,
+  {
+    clock,
+    config,
+    budgets,
+  }: {
+    readonly clock: Clock;
+    readonly config: () => Config;
+    readonly budgets: Pick<Budgets, 'spent'>;
+  },
+): UsageRecorder {
+  const tally = createTally();
+  let rows: RequestRow[] = [];
+  let cancelTimer: (() => void) | null = null;
+
+  function write(): void {
+    cancelTimer?.();
+    cancelTimer = null;
+    const increments = tally.take();
+    if (increments.length === 0 && rows.length === 0) return;
+    store.write({ nowMs: clock.now(), increments, rows });
+    rows = [];
+  }
+
+  function addForAll(key: string | null, figures: Partial<UsageFigures>): void {
+    add(ALL, figures);
+    if (key !== null) add({ ...ALL, key }, figures);
+  }
+
+  function add(place: Place, figures: Partial<UsageFigures>): void {
+    tally.add({ at: minuteOf(clock.now()), ...place }, figures);
+    cancelTimer ??= clock.after(WRITE_DELAY_MS, write);
+  }
+
+  return {
+    callEnded(call) {
+      const used = figuresOf(call, config());
+      budgets.spent(call.upstream, used.spentNano ?? 0);
+      if (!store.isKept) return;
+      const isCounted = { calls: 1, failures: Number(call.isFailure) };
+      const { upstream, provider, model, key } = call;
+      add({ ...ALL, upstream, provider: provider ?? '', model }, { ...used, ...isCounted });
+      addForAll(key, used);
+    },
+    requestEnded(row) {
+      if (!store.isKept) return;
+      const isFailure = row.state === 'failed' || row.state === 'broken';
+      const hasFallenBack = row.fallbackReason !== 'none';
+      const ended = { calls: 1, fallbacks: Number(hasFallenBack), failures: Number(isFailure) };
+      addForAll(row.key, ended);
+      rows.push(row);
+    },
+    async history(range) {
+      write();
+      const now = clock.now();
+      const query = queryOf(range, now);
+      const found = (await store.history(query)) ?? NOTHING;
+      return {
+        range,
+        from: query.from,
+        to: now,
+        stepMs: query.stepMs,
+        points: pointsOf(found),
+        parts: found.parts.flatMap(({ upstream, provider, model, figures }) =>
+          isUpstreamId(upstream)
+            ? [{ upstream, provider: provider || null, model: model || null, figures }]
+            : [],
+        ),
+        keys: found.keys,
+        today: found.today,
+        thisMonth: found.thisMonth,
+        currency: config().gateway.currency,
+        problem: store.problem,
+      };
+    },
+    close() {
+      write();
+      return store.close();
+    },
+  };
+}
+
+interface Place {
+  readonly upstream: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly key: string;
+}
+
+/** The request as its caller sees it, whichever upstreams were called. */
+const ALL: Place = { upstream: '', provider: '', model: '', key: '' };
+
+const NOTHING: HistoryRows = {
+  points: [],
+  parts: [],
+  keys: [],
+  today: NO_USAGE,
+  thisMonth: NO_USAGE,
+};
+
+function figuresOf(
+  { upstream, tokens, firstTokenMs, outputMs }: EndedCall,
+  config: Config,
+): Partial<UsageFigures> {
+  const timed = firstTokenMs === null ? {} : { firstTokenMs, firstTokens: 1 };
+  if (tokens === null) return timed;
+  const { input, output, cached, estimated } = tokens;
+  const price = priceOf(config, upstream);
+  const instead = upstream === 'local' ? priceInstead(config) : null;
+  return {
+    ...timed,
+    ...(firstTokenMs === null ? {} : { outputMs, timedTokens: output }),
+    inputTokens: input,
+    outputTokens: output,
+    cachedTokens: cached,
+    estimatedTokens: estimated ? input + output : 0,
+    spentNano: price === null ? 0 : costNano(tokens, price),
+    savedNano: instead === null ? 0 : costNano(tokens, instead),
+  };
+}
+
+function pointsOf({ points }: HistoryRows): readonly HistoryPoint[] {
+  const byTime = new Map<number, HistoryPoint>();
+  for (const { at, upstream, figures } of points) {
+    const point = byTime.get(at) ?? { at, figures: NO_USAGE, upstreams: {} };
+    byTime.set(
+      at,
+      upstream === ''
+        ? { ...point, figures }
+        : { ...point, upstreams: { ...point.upstreams, [upstream]: figures } },
+    );
+  }
+  return [...byTime.values()];
+}

@@ -1,0 +1,77 @@
+import { FIGURE_NAMES, type UsageFigures } from '#shared/usage.ts';
+
+/** Where figures are counted: a minute, and what of. */
+export interface Place {
+  /** Start of the minute, in wall-clock milliseconds. */
+  readonly at: number;
+  /** Empty for requests as callers see them. */
+  readonly upstream: string;
+  /** Empty without one. */
+  readonly provider: string;
+  /** Empty without one. */
+  readonly model: string;
+  /** Name of the key, of the requests that came with it; empty for those of all. */
+  readonly key: string;
+}
+
+export interface Increment {
+  readonly place: Place;
+  readonly figures: UsageFigures;
+}
+
+export const NO_USAGE: UsageFigures = {
+  calls: 0,
+  fallbacks: 0,
+  failures: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  cachedTokens: 0,
+  estimatedTokens: 0,
+  firstTokenMs: 0,
+  firstTokens: 0,
+  outputMs: 0,
+  timedTokens: 0,
+  spentNano: 0,
+  savedNano: 0,
+};
+
+export function sumOf(a: UsageFigures, b: Partial<UsageFigures>): UsageFigures {
+  const sum = { ...a };
+  for (const name of FIGURE_NAMES) sum[name] += b[name] ?? 0;
+  return sum;
+}
+
+const MINUTE_MS = 60_000;
+
+export const minuteOf = (at: number) => at - (at % MINUTE_MS);
+
+/** Callers may choose model names: beyond so many in one write the rest are counted together. */
+const MAX_PLACES = 1000;
+const OTHERS = 'others';
+
+/** Adds up what has happened since the last write. */
+export interface Tally {
+  add(place: Place, figures: Partial<UsageFigures>): void;
+  /** Everything added, which begins anew. */
+  take(): readonly Increment[];
+}
+
+export function createTally(): Tally {
+  let increments = new Map<string, Increment>();
+  const keyOf = ({ at, upstream, provider, model, key }: Place) =>
+    JSON.stringify([at, upstream, provider, model, key]);
+  return {
+    add(given, figures) {
+      const isFull = increments.size >= MAX_PLACES && !increments.has(keyOf(given));
+      const place = isFull ? { ...given, provider: '', model: OTHERS } : given;
+      const key = keyOf(place);
+      const before = increments.get(key)?.figures ?? NO_USAGE;
+      increments.set(key, { place, figures: sumOf(before, figures) });
+    },
+    take() {
+      const taken = [...increments.values()];
+      increments = new Map();
+      return taken;
+    },
+  };
+}

@@ -1,0 +1,71 @@
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { dayOf, monthOf } from '../../platform/dates.ts';
+import type { SpentRow } from './budgets.ts';
+import { codeOf, openUsageDatabase } from './database.ts';
+import type { UsageMessage, UsageReply, UsageWorkerData } from './messages.ts';
+import { createUsageQueries } from './queries.ts';
+import { HOUR_MS } from './spans.ts';
+
+/* The thread of the usage database, so that no query and no disk can block the gateway. */
+
+/** Rows of the live feed after a start. */
+const ROWS_AT_START = 100;
+
+function serve(port: MessagePort, { path, nowMs }: UsageWorkerData): void {
+  const say = (reply: UsageReply) => port.postMessage(reply);
+  const opened = openUsageDatabase(path, nowMs);
+  if (opened.kind === 'unusable') {
+    say(opened);
+    return;
+  }
+  const { db, warning } = opened;
+  const queries = createUsageQueries(db);
+  let prunedAt = 0;
+
+  /** A failure is no reason to end: the disk may have room again. */
+  function attempt(act: () => void): string | null {
+    try {
+      act();
+      return null;
+    } catch (error) {
+      return codeOf(error);
+    }
+  }
+
+  function pruneHourly(now: number): void {
+    if (now - prunedAt < HOUR_MS) return;
+    prunedAt = now;
+    queries.prune(now);
+  }
+
+  function answer(message: UsageMessage): void {
+    switch (message.kind) {
+      case 'write': {
+        const { write } = message;
+        say({ kind: 'written', problem: attempt(() => queries.write(write)) });
+        attempt(() => pruneHourly(write.nowMs));
+        return;
+      }
+      case 'history': {
+        const { id, query } = message;
+        let rows = null;
+        attempt(() => (rows = queries.history(query)));
+        say({ kind: 'history', id, rows });
+        return;
+      }
+      case 'close':
+        db.close();
+        port.close();
+    }
+  }
+
+  let rows: readonly string[] = [];
+  let spent: readonly SpentRow[] = [];
+  attempt(() => pruneHourly(nowMs));
+  attempt(() => (rows = queries.rows(ROWS_AT_START)));
+  attempt(() => (spent = queries.spent(dayOf(nowMs), monthOf(nowMs))));
+  say({ kind: 'opened', warning, rows, spent });
+  port.on('message', answer);
+}
+
+if (parentPort !== null) serve(parentPort, workerData as UsageWorkerData);

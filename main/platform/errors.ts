@@ -1,0 +1,24 @@
+/** For people. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** For logs: the message of an error may quote what a caller sent. */
+export function nameOf(error: unknown): string {
+  return error instanceof Error ? error.name : 'unknown';
+}
+
+/** Such as `ENOENT`; null if it has none. */
+export function codeOf(error: unknown): string | null {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string'
+    ? error.code
+    : null;
+}
+
+/** Codes for a limit of open files, of the process and of the system. */
+const EXHAUSTED: ReadonlySet<string | null> = new Set(['EMFILE', 'ENFILE']);
+
+/** Whether an error is about this process or machine, and says nothing of the other side. */
+export function isExhausted(error: unknown): boolean {
+  return EXHAUSTED.has(codeOf(error));
+}

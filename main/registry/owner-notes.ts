@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { NOTE_LIMITS, type ProviderNote, type ProviderNotes } from '#shared/provider-notes.ts';
+import { type RegistryContext, write } from './context.ts';
+import { type Answer, answered, invalidRequest, providerNotFound, unwritten } from './responses.ts';
+import type { StoredState } from './store/store.ts';
+
+/** The owner's own names of machines and notes about them. They are not part of a record: no agent sends them. */
+export interface OwnerNotes {
+  notes(): ProviderNotes;
+  /** Two empty texts delete the note. */
+  setNote(id: string, body: unknown): Promise<Answer<{ readonly id: string } & ProviderNote>>;
+}
+
+/** Name of the document that holds a machine's note. */
+const PREFIX = 'note:';
+
+const noteSchema = z.object({ name: z.string(), note: z.string() });
+
+const line = (max: number) =>
+  z
+    .string()
+    .transform((text) => text.trim())
+    .refine((text) => text.length <= max && !/\p{Cc}/u.test(text.replaceAll('\n', ' ')));
+
+const bodySchema = z.object({ name: line(NOTE_LIMITS.name), note: line(NOTE_LIMITS.note) });
+
+/** `forget` drops the note of a machine that is gone. */
+export function createOwnerNotes(
+  parts: RegistryContext,
+  { documents }: Pick<StoredState, 'documents'>,
+): OwnerNotes & { readonly forget: (id: string) => void } {
+  const { table } = parts;
+  const notes = notesIn(documents);
+
+  const keep = (id: string, note: ProviderNote | undefined): void => {
+    if (note === undefined || (note.name === '' && note.note === '')) notes.delete(id);
+    else notes.set(id, note);
+  };
+
+  return {
+    notes: () => ({ notes: Object.fromEntries(notes) }),
+    async setNote(id, body) {
+      const entry = table.get(id);
+      if (entry === undefined) return providerNotFound(id);
+      const { data: note, error } = bodySchema.safeParse(body);
+      if (note === undefined) return refusal(error);
+      const before = notes.get(id);
+      keep(id, note);
+      const name = `${PREFIX}${id}`;
+      const change = notes.has(id)
+        ? ({ kind: 'document', name, json: JSON.stringify(note) } as const)
+        : ({ kind: 'document_removed', name } as const);
+      const written = await write([change], parts);
+      if (written.kind === 'unwritten') {
+        keep(id, before);
+        return unwritten(written.message);
+      }
+      table.touch(entry);
+      return answered({ id, ...note });
+    },
+    forget(id) {
+      if (notes.delete(id)) {
+        void write([{ kind: 'document_removed', name: `${PREFIX}${id}` }], parts);
+      }
+    },
+  };
+}
+
+/** A note that cannot be read is left out: nothing depends on it. */
+function notesIn(documents: StoredState['documents']): Map<string, ProviderNote> {
+  const notes = new Map<string, ProviderNote>();
+  for (const [name, json] of Object.entries(documents)) {
+    if (!name.startsWith(PREFIX)) continue;
+    const { data } = noteSchema.safeParse(JSON.parse(json));
+    if (data !== undefined) notes.set(name.slice(PREFIX.length), data);
+  }
+  return notes;
+}
+
+function refusal(error: z.ZodError) {
+  const [field] = error.issues[0]?.path ?? [];
+  return field === 'name' || field === 'note'
+    ? invalidRequest(
+        `'${field}' must be text of at most ${NOTE_LIMITS[field]} characters without control characters; send "" for none.`,
+        field,
+      )
+    : invalidRequest('Send a JSON object with `name` and `note`.');
+}

@@ -1,0 +1,92 @@
+import type { HistoryReport, UsageFigures } from '#shared/usage.ts';
+import type { t } from '../../text/t.ts';
+import { formatCompact, formatDuration } from '../../text/format.ts';
+
+/** One chart: what it shows of a step. */
+export interface Measure {
+  readonly id: keyof typeof t.history.measures;
+  /** Null where a step has none. */
+  readonly of: (figures: UsageFigures) => number | null;
+  readonly text: (value: number) => string;
+}
+
+export const MEASURES: readonly Measure[] = [
+  { id: 'requests', of: ({ calls }) => calls, text: formatCompact },
+  { id: 'fallbacks', of: ({ fallbacks }) => fallbacks, text: formatCompact },
+  { id: 'failures', of: ({ failures }) => failures, text: formatCompact },
+  { id: 'input', of: ({ inputTokens }) => inputTokens, text: formatCompact },
+  {
+    id: 'output',
+
+    of: ({ outputTokens }) => outputTokens,
+    text: formatCompact,
+  },
+  { id: 'first', of: firstTokenMs, text: formatDuration },
+  {
+    id: 'speed',
+
+    of: tokensPerSecond,
+    text: (value) => value.toFixed(1),
+  },
+];
+
+/** The mean. */
+export function firstTokenMs({ firstTokenMs: sum, firstTokens }: UsageFigures): number | null {
+  return firstTokens === 0 ? null : sum / firstTokens;
+}
+
+export function tokensPerSecond({ timedTokens, outputMs }: UsageFigures): number | null {
+  return outputMs === 0 ? null : (1000 * timedTokens) / outputMs;
+}
+
+export interface Bar {
+  readonly at: number;
+  /** From 0 to 1. */
+  readonly x: number;
+  readonly width: number;
+  readonly height: number;
+  readonly value: number;
+}
+
+export interface Bars {
+  readonly bars: readonly Bar[];
+  readonly max: number;
+}
+
+/** Steps without a value have no bar. */
+export function barsOf(
+  { from, to, stepMs, points }: HistoryReport,
+  { of }: Pick<Measure, 'of'>,
+): Bars {
+  const steps = Math.max(1, Math.ceil((to - from) / stepMs));
+  const values = points.flatMap(({ at, figures }) => {
+    const value = of(figures);
+    return value === null || value === 0 ? [] : [{ at, value }];
+  });
+  const max = Math.max(0, ...values.map(({ value }) => value));
+  const bars = values.map(({ at, value }) => ({
+    at,
+    value,
+    // Days are not all equally long.
+    x: Math.round((at - from) / stepMs) / steps,
+    width: 1 / steps,
+    height: value / max,
+  }));
+  return { bars, max };
+}
+
+const TIME = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short' });
+const DAY = new Intl.DateTimeFormat('en-GB', { weekday: 'short', day: 'numeric', month: 'short' });
+
+/** Start of a step: `14:30`, `Mon, 23 Nov, 14:00`, `Mon, 23 Nov`. */
+export function stepText({ range }: Pick<HistoryReport, 'range'>, at: number): string {
+  if (range === 'month') return DAY.format(at);
+  return range === 'week' ? `${DAY.format(at)}, ${TIME.format(at)}` : TIME.format(at);
+}
+
+/** `0.0064 EUR`, `12.30 EUR`. */
+export function moneyText(nano: number, currency: string): string {
+  const amount = nano / 1e9;
+  const digits = amount !== 0 && amount < 1 ? 4 : 2;
+  return `${amount.toFixed(digits)} ${currency}`;
+}

@@ -1,0 +1,87 @@
+import { useCallback } from 'react';
+import type { UpstreamReport } from '#shared/status.ts';
+import { HISTORY_RANGES, type HistoryRange } from '#shared/usage.ts';
+import type { History as HistoryApi } from '../../api/history.ts';
+import { hashOf } from '../../route.ts';
+import { formatCount } from '../../text/format.ts';
+import { t } from '../../text/t.ts';
+import { Fact } from '../../ui/fact.tsx';
+import { useReading } from '../../ui/use-reading.ts';
+import { Chart } from './chart.tsx';
+import { MEASURES, moneyText } from './history-model.ts';
+import { KeyTable, PartTable, StepTable } from './history-tables.tsx';
+
+const words = t.history;
+
+interface HistoryProps {
+  readonly range: HistoryRange;
+  readonly history: HistoryApi;
+  readonly upstreams: readonly UpstreamReport[];
+  /** Changes with each request. */
+  readonly revision: number;
+}
+
+const LONGEST_MS = 10_000;
+
+/** What was used, over time. */
+export function History({ range, history, upstreams, revision }: HistoryProps) {
+  const read = useCallback(() => history.read(range), [history, range]);
+  const { value, failure } = useReading(read, revision, null, { longestMs: LONGEST_MS });
+  const report = value?.range === range ? value : null;
+  const nameOf = (id: string) => upstreams.find((each) => each.id === id)?.label ?? id;
+  return (
+    <section
+      className="panel usage-history"
+      aria-labelledby="history-title"
+      aria-busy={report === null}
+    >
+      <header className="panel-head">
+        <h1 id="history-title">{words.title}</h1>
+        <nav className="history-ranges" aria-label={words.range}>
+          {HISTORY_RANGES.map((each) => (
+            <a
+              key={each}
+              href={hashOf({ page: 'history', range: each })}
+              aria-current={each === range ? 'true' : undefined}
+            >
+              {words.ranges[each]}
+            </a>
+          ))}
+        </nav>
+      </header>
+      {failure !== null && <p className="history-note">{failure.refusal.message}</p>}
+      {report !== null && (
+        <>
+          {report.problem !== null && <p className="history-note">{report.problem}</p>}
+          <dl className="history-sums">
+            <Fact label={words.sums.requests} value={formatCount(report.today.calls)} />
+            <Fact
+              label={words.sums.tokens}
+              value={formatCount(report.today.inputTokens + report.today.outputTokens)}
+            />
+            <Fact
+              label={words.sums.spent}
+              value={moneyText(report.today.spentNano, report.currency)}
+            />
+            <Fact
+              label={words.sums.spentThisMonth}
+              value={moneyText(report.thisMonth.spentNano, report.currency)}
+            />
+            <Fact
+              label={words.sums.savedThisMonth}
+              value={moneyText(report.thisMonth.savedNano, report.currency)}
+            />
+          </dl>
+          <div className="charts">
+            {MEASURES.map((measure) => (
+              <Chart key={measure.id} report={report} measure={measure} />
+            ))}
+          </div>
+          <StepTable report={report} />
+          {report.parts.length > 0 && <PartTable report={report} nameOf={nameOf} />}
+          {report.keys.length > 0 && <KeyTable report={report} />}
+        </>
+      )}
+    </section>
+  );
+}

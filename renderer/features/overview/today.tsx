@@ -1,0 +1,95 @@
+import { useCallback } from 'react';
+import type { HistoryReport, UsageFigures } from '#shared/usage.ts';
+import type { History as HistoryApi } from '../../api/history.ts';
+import { hashOf } from '../../route.ts';
+import { formatCompact } from '../../text/format.ts';
+import { t } from '../../text/t.ts';
+import { useReading } from '../../ui/use-reading.ts';
+import { barsOf, moneyText } from '../history/history-model.ts';
+
+const words = t.history.today;
+
+interface Tile {
+  readonly label: string;
+  readonly of: (figures: UsageFigures) => number;
+  readonly text: (value: number) => string;
+}
+
+const LONGEST_MS = 30_000;
+const WIDTH = 200;
+const HEIGHT = 28;
+
+/** What the day has come to; nothing where no history is kept. */
+export function Today({
+  history,
+  revision,
+}: {
+  readonly history: HistoryApi;
+  /** Changes with each request. */
+  readonly revision: number;
+}) {
+  const read = useCallback(() => history.read('day'), [history]);
+  const { value: report } = useReading(read, revision, null, { longestMs: LONGEST_MS });
+  if (report === null || report.problem !== null || report.thisMonth.calls === 0) return null;
+  return (
+    <section className="today panel" aria-labelledby="today-title">
+      <header className="panel-head">
+        <h2 id="today-title">{words.title}</h2>
+        <a href={hashOf({ page: 'history', range: 'day' })}>{t.history.title}</a>
+      </header>
+      <dl>
+        {tilesOf(report).map((tile) => (
+          <div key={tile.label}>
+            <dt>{tile.label}</dt>
+            <dd>{tile.text(tile.of(report.today))}</dd>
+            <Sparkline report={report} tile={tile} />
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+/** Money only where something has a price. */
+function tilesOf({
+  currency,
+  thisMonth: { spentNano, savedNano },
+}: HistoryReport): readonly Tile[] {
+  const money = (value: number) => moneyText(value, currency);
+  return [
+    { label: words.requests, of: ({ calls }) => calls, text: formatCompact },
+    {
+      label: words.tokens,
+      of: ({ inputTokens, outputTokens }) => inputTokens + outputTokens,
+      text: formatCompact,
+    },
+    ...(spentNano + savedNano === 0
+      ? []
+      : [
+          { label: words.spent, of: (at: UsageFigures) => at.spentNano, text: money },
+          { label: words.saved, of: (at: UsageFigures) => at.savedNano, text: money },
+        ]),
+  ];
+}
+
+/** The last 24 hours; the History view has the figures. */
+function Sparkline({ report, tile }: { readonly report: HistoryReport; readonly tile: Tile }) {
+  return (
+    <svg
+      className="sparkline"
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      preserveAspectRatio="none"
+      aria-hidden="true"
+    >
+      {barsOf(report, tile).bars.map(({ at, x, width, height }) => (
+        <rect
+          key={at}
+          x={x * WIDTH}
+          y={HEIGHT - height * HEIGHT}
+          width={width * WIDTH * 0.8}
+          height={height * HEIGHT}
+        />
+      ))}
+    </svg>
+  );
+}

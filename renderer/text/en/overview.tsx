@@ -1,0 +1,169 @@
+import type { ReactNode } from 'react';
+import type { DemoFault, ProvidersSummary } from '#shared/live.ts';
+import { counted, formatCount, formatList } from '../format.ts';
+import { MACHINES, MODELS, POLLS, RETRIES, TIMES } from './nouns.ts';
+
+type Capacity = Pick<ProvidersSummary, 'serving' | 'count' | 'models' | 'load'>;
+
+/** The overview: its sentence, the line of upstreams, and the switches below. */
+export const overview = {
+  latest: 'Latest requests',
+  all: 'All requests',
+  counters: {
+    inFlight: 'in flight',
+    waiting: 'waiting',
+    requests: 'requests',
+    'first-choice': 'first choice',
+    'fell-back': 'fell back',
+    failed: 'failed',
+  },
+  line: {
+    title: 'Upstreams, in the order in which requests try them',
+    apps: 'Your apps',
+    anyModel: 'the model that the app asks for',
+    machines: ({ serving, count }: Capacity) =>
+      `${formatCount(serving)} of ${counted(count, MACHINES)} serving`,
+    capacity: ({ serving, models, load }: Capacity) =>
+      [
+        ...(serving === 0 ? [] : [counted(models, MODELS)]),
+        ...(load === null ? [] : [`GPU load ${load}%`]),
+      ].join(' · '),
+    inFlight: 'in flight',
+    firstToken: 'avg. first token',
+    answered: 'answered',
+    answeredOf: (answered: string, asked: string) => `${answered} of ${asked}`,
+    extraCalls: (retries: number, polls: number) => {
+      const parts = [
+        ...(retries > 0 ? [counted(retries, RETRIES)] : []),
+        ...(polls > 0 ? [counted(polls, POLLS)] : []),
+      ];
+      return parts.length === 0 ? null : `+ ${parts.join(', ')}`;
+    },
+    setUp: (label: string) => (
+      <>
+        Set up<span className="unseen"> {label}</span>
+      </>
+    ),
+    startEngine: 'Start an engine on this machine; it is detected automatically.',
+    set: (variable: ReactNode) => <>Set {variable}</>,
+    reset: {
+      word: 'Reset',
+      more: '',
+      title:
+        'Close the circuit breaker and clear failures and exclusions: the next request tries it',
+      done: 'reset; the next request tries it',
+    },
+    warmUp: {
+      word: 'Warm up',
+      more: ' now',
+      title: 'Start it now, so that it is ready as a fallback',
+      done: 'warming up',
+    },
+    done: (label: string, done: string) => `${label}: ${done}`,
+  },
+  rules: {
+    forceZero: 'Never spend money (only local)',
+    onlyLocal: (local: string) => `Only ${local} is called.`,
+    paidMayAnswer: (local: string) => `If ${local} fails, paid upstreams may answer.`,
+    warmUp: 'Warm up on demand when local fails',
+    warmUpOff: 'Off while “Never spend money” is on.',
+    warmsUp: (label: string) => `${label} starts in the background, ready as a fallback.`,
+    startsLate: (label: string) => `${label} starts only when a request reaches it.`,
+    held: (variable: string) => (
+      <>
+        Set by <code>{variable}</code>; change it there and restart.
+      </>
+    ),
+  },
+  demo: {
+    badge: 'Demo',
+    text: 'These upstreams are simulated and their answers are canned text. Break one and watch where requests go. Try “slow start” on a hosted upstream to see a hedge, “drops stream” to see an answer resumed.',
+    simulate: 'Simulate',
+    of: (label: string) => `${label}: `,
+    faults: {
+      none: 'healthy',
+      refuse: 'unreachable',
+      '429': '429 limit',
+      '500': '500 errors',
+      slow: 'slow start',
+      cut: 'drops stream',
+      stall: 'stalls',
+    } satisfies Record<DemoFault, string>,
+  },
+  headline: {
+    unreachable: 'Gateway not reachable.',
+    appsGetErrors: 'Apps get connection errors. Below is the last known state.',
+    demoTodo: 'Set it back to healthy below and watch it recover.',
+    paidOff: 'The upstreams that cost money are switched off.',
+    paidOffTodo: 'Switch “Never spend money” off to let them answer.',
+    bare: 'Nothing is set up yet.',
+    bareTodo: 'Tell Switchyard where your engine or a hosted API is.',
+    verifying: ' is being verified.',
+    verifyingNote: 'It serves as soon as its checks have passed.',
+    none: { subject: 'No upstream', rest: ' is available.' },
+    noneButTried: 'Requests still try the one whose cool-down ends first.',
+    noneAtAll: 'Requests are refused until one of them is back.',
+    failing: ' is failing, and there is no fallback.',
+    down: ' is down, and there is no fallback.',
+    stillTried: 'Requests still try it.',
+    untested: ' is next, but untested.',
+    untestedTodo: 'Test it below, or send the first request.',
+    retried: ' is retried with the next request.',
+    noOther: 'No other upstream is available.',
+    serving: 'Serving from ',
+    servingRest: (down: readonly string[]) =>
+      down.length === 0 ? '' : `. ${formatList(down)} ${down.length === 1 ? 'is' : 'are'} down.`,
+    starting: ' is starting up.',
+    coldStart: ' is next (cold start).',
+    waits: (duration: string) => `Requests wait for it, up to ${duration}.`,
+    firstToken: (duration: string) => `first token in about ${duration}`,
+    order: (labels: readonly string[]) => `Fallback order: ${formatList(labels)}.`,
+    othersOff: 'The others are switched off: if it fails, requests fail.',
+    noFallback: 'No fallback is set up: if it fails, requests fail.',
+    more: (count: number) =>
+      count === 1
+        ? '1 more upstream needs attention.'
+        : `${formatCount(count)} more upstreams need attention.`,
+  },
+  problems: {
+    nearBudget: (label: string, period: string) =>
+      `${label} has spent over 80 % of its budget for the ${period}.`,
+    budgetSpent: (label: string, period: string) =>
+      `${label} has spent its budget for the ${period}.`,
+    raiseBudget: (variable: string) => `To raise it: Settings, or ${variable}.`,
+    because: (reason: string) => ` (${reason})`,
+    at: (address: string) => ` at ${address}`,
+    slow: (label: string, count: number) =>
+      `${label} was too slow ${counted(count, TIMES)} in a row.`,
+    failed: (label: string, count: number, because: string) =>
+      `${label} failed ${counted(count, TIMES)} in a row${because}.`,
+    failing: (label: string, because: string) => `${label} is failing${because}.`,
+    notStarted: (label: string) => `${label} could not be started.`,
+    notStartedTodo: 'Check the endpoint at your GPU provider.',
+    silent: (label: string) =>
+      `${label} has no machine available: no heartbeat reaches this gateway.`,
+    silentTodo: 'Check that the machines are on and can reach it.',
+    engine: (label: string) => `${label} has no running engine.`,
+    engineTodo: 'Start one of its engines.',
+    noGpu: (label: string) => `${label} has an engine, but no GPU was found beside it.`,
+    noGpuTodo: 'Use the engine directly, or see Providers for what was tried.',
+    unverified: (label: string) => `${label} has no machine available: verification failed.`,
+    unverifiedTodo: 'See Providers for the failed checks.',
+    down: (label: string, reason: string) => `${label} does not answer (${reason}).`,
+    startOrCorrect: (at: string) => `Start its engine${at}, or correct the address.`,
+    check: (at: string) => `Check it${at}.`,
+    checkUse: 'Check what else is using it.',
+    checkService: (at: string) => `Check its service${at}.`,
+    startEngine: (at: string) => `Start its engine${at}.`,
+    checkEngine: (at: string) => `Check its engine${at}.`,
+    setting: (variable: string) => `Settings, or ${variable}`,
+    key: (label: string) => `${label} rejected the API key.`,
+    keyTodo: (place: string) => `Set a new one: ${place}.`,
+    quota: (label: string) => `${label} is out of quota.`,
+    quotaTodo: 'Top up the account.',
+    model: (label: string, model: string) =>
+      `${label} does not have the model ${model || 'that was requested'}.`,
+    modelTodo: (place: string) => `Change it: ${place}.`,
+    skipped: (label: string, reason: string) => `${label} is skipped: ${reason}.`,
+  },
+};

@@ -1,0 +1,59 @@
+import type { FallbackReason } from '#shared/reasons.ts';
+
+type NamedReason = Exclude<FallbackReason, `http_${number}`>;
+
+/** Why an upstream did not answer, in two words. */
+export const reasons = {
+  not_configured: 'not set up',
+  no_provider: 'no machine available',
+  circuit_open: 'circuit open',
+  zero_spend: 'skipped: paid',
+  budget: 'budget spent',
+  paused: 'paused',
+  disabled: 'switched off',
+  predicted_slow: 'predicted slow',
+  model_mismatch: 'another model',
+  unreachable: 'unreachable',
+  timeout: 'timed out',
+  busy: 'busy',
+  rate_limited: 'rate limited',
+  quota: 'out of quota',
+  credentials: 'key rejected',
+  model_not_found: 'model not found',
+  context_length: 'prompt too long',
+  unsupported_input: 'input not supported',
+  unsupported: 'endpoint not supported',
+  bad_response: 'unusable answer',
+  gateway_exhausted: 'gateway out of connections',
+  outrun: 'lost the race',
+} satisfies Record<NamedReason, string> as Readonly<Record<string, string>>;
+
+/** The same as a predicate, to follow the upstream's name. */
+export const deeds = {
+  not_configured: 'is not set up',
+  no_provider: 'had no machine available',
+  circuit_open: 'had its circuit open',
+  zero_spend: 'was skipped because it is paid',
+  budget: 'had spent its budget',
+  paused: 'was paused',
+  disabled: 'was switched off',
+  predicted_slow: 'was predicted to be slow',
+  model_mismatch: 'is set to another model',
+  unreachable: 'was unreachable',
+  timeout: 'timed out',
+  busy: 'was busy',
+  rate_limited: 'was rate limited',
+  quota: 'was out of quota',
+  credentials: 'rejected the key',
+  model_not_found: 'did not have the model',
+  context_length: 'found the prompt too long for its context',
+  unsupported_input: 'cannot read such input',
+  unsupported: 'does not have this endpoint',
+  bad_response: 'gave an unusable answer',
+  gateway_exhausted: 'was not called, as the gateway had no connection left',
+  outrun: 'was slow',
+} satisfies Record<NamedReason, string> as Readonly<Record<string, string>>;
+
+export const httpStatus = (status: string) => `HTTP ${status}`;
+export const answeredStatus = (status: string) => `answered HTTP ${status}`;
+export const failedBecause = (reason: string) => `failed: ${reason}`;

@@ -1,0 +1,129 @@
+import { UPSTREAM_IDS } from '#shared/ids.ts';
+
+/** The owner's rules: what each is called, what ends its pause, and why it may have no effect. */
+export const rules = {
+  onlyWhenIdle: {
+    label: 'Pause while in use',
+    hint: 'It serves again after 5 minutes without keyboard or mouse input.',
+    untold: 'this machine does not report when it was last used',
+  },
+  notOnBattery: {
+    label: 'Pause on battery',
+    hint: 'It serves again once it is plugged in.',
+    untold: 'this machine does not report its power source',
+  },
+  maxGpuTemperatureC: {
+    label: 'Pause at a GPU temperature',
+    hint: 'It serves again 5 °C below that.',
+    untold: 'no GPU here reports its temperature',
+  },
+  yieldToOthers: {
+    label: 'Pause while another program has the GPU',
+    hint: 'It serves again once the GPU has been quiet for 30 s.',
+    untold: 'no GPU here reports its load',
+  },
+};
+
+const UPSTREAM_LABELS: Readonly<Record<string, string>> = {
+  baseUrl: 'Base URL',
+  apiKey: 'API key',
+  model: 'Model',
+  models: 'More models',
+  label: 'Name',
+  timeoutMs: 'First-token timeout',
+  headers: 'Extra headers (JSON)',
+  assemble: 'Always stream internally',
+  prefill: 'Can continue a partial answer',
+  protocols: 'Serves Responses and Messages',
+  warmup: 'Warm up when Local fails',
+  priceInput: 'Price of input',
+  priceOutput: 'Price of output',
+  priceCached: 'Price of cached input',
+  budgetDay: 'Budget for a day',
+  budgetMonth: 'Budget for a month',
+};
+
+/** Names of settings, by section and key. */
+export const settingLabels: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  ...Object.fromEntries(UPSTREAM_IDS.map((id) => [id, UPSTREAM_LABELS])),
+  local: { ...UPSTREAM_LABELS, baseUrl: 'Engine address' },
+  circuit: {
+    failThreshold: 'Failures in a row',
+    cooldownMs: 'Cool-down',
+    ttftThresholdMs: 'Slow threshold',
+    ttftSlowThreshold: 'Slow answers in a row',
+  },
+  routing: {
+    forceZero: 'Never spend money',
+    modelAliases: 'Model aliases',
+    modelFallback: 'Another model may stand in',
+    idleTimeoutMs: 'Mid-answer idle timeout',
+    healthChecks: 'Check upstreams without requests',
+    retryAfterMaxMs: 'Longest rate limit to wait for',
+    hedge: 'Hedge slow requests',
+    hedgeMs: 'Hedge after',
+    hedgeBudget: 'Hedge budget',
+    resume: 'Resume dropped streams',
+  },
+  agent: {
+    enabled: 'Run the agent',
+    engineUrl: 'Engine to serve',
+    engineApiKey: 'Engine key',
+    host: 'Listen on',
+    ports: 'Ports',
+    registryUrl: 'Report to',
+    enrollToken: 'Join token',
+    heartbeatMs: 'Heartbeat interval',
+    region: 'Region',
+    ...Object.fromEntries(Object.entries(rules).map(([key, { label }]) => [key, label])),
+  },
+  gateway: {
+    host: 'Listen on',
+    port: 'Port',
+    apiKeys: 'Client API keys',
+    allowedHosts: 'Allowed host names',
+    allowedOrigins: 'Allowed web pages',
+    maxBodyBytes: 'Largest request',
+    maxBodiesInFlightBytes: 'Memory for requests',
+    maxConcurrentRequests: 'Requests at a time',
+    currency: 'Currency',
+    logLevel: 'Log level',
+    logTo: 'Log to',
+    logFormat: 'Log format',
+  },
+};
+
+/** Names of choices, by the key of their setting. */
+export const choiceLabels: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  prefill: {
+    auto: 'Detect automatically',
+    none: 'Not supported',
+    'last-message': 'From a last assistant message',
+    continue_final_message: 'With continue_final_message',
+    prefix: 'With prefix',
+  },
+  protocols: {
+    auto: 'Detect automatically',
+    native: 'Both',
+    chat: 'Neither, only chat completions',
+  },
+  modelFallback: { any: 'Yes', same: 'No' },
+  hedge: {
+    own: 'Within the same tier',
+    all: 'On the next upstream, even if paid',
+    off: 'Never',
+  },
+  resume: {
+    'same-model': 'With the same model',
+    any: 'With any model',
+    off: 'Never',
+  },
+  logLevel: { error: 'Errors', warn: 'Warnings', info: 'Normal', debug: 'Debug' },
+  logTo: {
+    auto: 'Detect automatically',
+    file: 'File',
+    stderr: 'Standard error',
+    stdout: 'Standard output',
+  },
+  logFormat: { auto: 'Detect automatically', text: 'Text', json: 'JSON' },
+};

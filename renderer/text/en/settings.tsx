@@ -1,0 +1,101 @@
+import type { ReactNode } from 'react';
+import { counted } from '../format.ts';
+import { FAILURES, KEYS } from './nouns.ts';
+
+/** The settings page; what a setting is comes from the gateway, here are its names. */
+export const settings = {
+  title: 'Settings',
+  text: 'Changes apply immediately unless noted. Values set by environment variables must be changed there.',
+  unreadable: 'The settings could not be read',
+  all: 'All settings',
+  readOnly: 'This page is read-only',
+  readOnlyText:
+    'Settings can be read and changed with control only. Run this on the gateway’s machine to open a window with control:',
+  unsaved: 'not saved',
+  changed: 'changed',
+  sources: {
+    env: 'environment',
+    file: 'set here',
+    secretFile: 'in a file',
+    keychain: 'in the keychain',
+    notSet: 'not set',
+    default: 'default',
+  },
+  remove: 'Remove',
+  toDefault: 'Use default',
+  of: (label: string) => `: ${label}`,
+  held: (variable: ReactNode) => <>Set by {variable}; change it there and restart.</>,
+  goesBack: 'Goes back to the default when saved.',
+  keepsHidden: 'Leave empty to keep it.',
+  afterRestart: 'Takes effect after a restart.',
+  noDefault: 'none',
+  default: (value: string) => `default: ${value}`,
+  units: {
+    celsius: '°C',
+    percent: '%',
+    ms: 'ms',
+    msAs: (duration: string) => `ms = ${duration}`,
+    bytes: 'bytes',
+    bytesAs: (mebibytes: number) => `bytes = ${mebibytes} MiB`,
+  },
+  sections: {
+    circuit: 'Circuit breakers',
+    routing: 'Routing',
+    agent: 'This machine',
+    gateway: 'Gateway',
+  } as Readonly<Record<string, string>>,
+  summary: {
+    notSetUp: 'not set up',
+    circuit: (failures: number, cooldown: string) =>
+      `skip after ${counted(failures, FAILURES)}, retry after ${cooldown}`,
+    off: 'switched off',
+    serves: (engine: string) => `serves ${engine}`,
+    detects: 'detects its engine automatically',
+    listens: (host: string, port: string) =>
+      port === '0' ? `${host}, any free port` : `${host}, port ${port}`,
+    routing: (isFree: boolean, idleTimeout: string) =>
+      `${isFree ? 'never spends money' : 'paid upstreams allowed'} · idle timeout ${idleTimeout}`,
+  },
+  save: {
+    save: 'Save',
+    discard: 'Discard',
+    unsaved: 'Not saved yet',
+    saving: 'Saving…',
+    later: 'Saved; takes effect after a restart',
+    saved: 'Saved and applied',
+    unchanged: 'Nothing to save',
+    refusedAtField: 'Not saved: fix the highlighted field',
+    refused: (message: string) => `Not saved. ${message}`,
+  },
+  services: 'Choose a service…',
+  test: 'Test',
+};
+
+/** The keys that apps call with. */
+export const keys = {
+  title: 'Keys for apps',
+  text: 'A key with a name shows which app made a request. As soon as there is a key, every app needs one. It goes where the app asks for an API key.',
+  revoke: (name: string) => (
+    <>
+      Revoke<span className="unseen"> {name}</span>…
+    </>
+  ),
+  added: (name: string) => `The key “${name}”. Copy it now: it is not shown again.`,
+  key: 'key',
+  revokeTitle: (name: string) => `Revoke ${name}?`,
+  revokeText: 'The app that has this key gets no more answers. ',
+  revokeLast: 'It is the last one: apps on this machine then need no key.',
+  revokeNow: (name: string) => `Revoke ${name}`,
+  form: 'New key',
+  name: 'Name of the app',
+  nameExample: 'laptop',
+  create: 'Create key',
+  none: 'none: every app on this machine may call',
+  count: (named: number, unnamed: number) =>
+    [
+      counted(named, KEYS),
+      ...(unnamed === 0 ? [] : [`${unnamed} without a name in Client API keys`]),
+    ].join(', '),
+  unused: (created: string) => `created ${created}, not used yet`,
+  used: (last: string) => `last used ${last}`,
+};

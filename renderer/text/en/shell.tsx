@@ -1,0 +1,79 @@
+/** The frame around the pages, and what all of them share. */
+export const shell = {
+  product: 'Switchyard',
+  pageTitle: (headline: string) => `${headline} – Switchyard`,
+  skip: 'Skip to content',
+  connecting: 'Connecting…',
+  noConnection: 'No connection yet.',
+  reading: 'Reading…',
+  crashed: (error: string) =>
+    `The window failed (${error}). Reload the page; the gateway itself runs on.`,
+  tabs: {
+    label: 'Pages',
+    overview: 'Overview',
+    chat: 'Chat',
+    providers: 'Providers',
+    requests: 'Requests',
+    history: 'History',
+    settings: 'Settings',
+  },
+  baseUrl: 'Base URL',
+  theBaseUrl: 'base URL',
+  close: 'Close',
+  cancel: 'Keep it',
+  tryAgain: 'Try again',
+  switch: { on: 'on', off: 'off' },
+  copy: {
+    idle: 'Copy',
+    copied: 'Copied',
+    refused: 'Select it',
+    of: (what: string) => `Copy ${what}`,
+    refusedAloud: 'The browser refused: select the text',
+  },
+  unreadable: (what: string) => `${what} could not be read`,
+  lost: {
+    since: (time: string) => `No connection to Switchyard since ${time}.`,
+    stale: 'Showing the last known state. ',
+    retrying: 'Reconnecting… If you stopped Switchyard, start it again.',
+    retry: 'Try now',
+  },
+  noControl: (reason: string) => (
+    <>
+      <strong>This page did not get control.</strong> {reason} Run <code>switchyard open</code> on
+      the gateway’s machine for a fresh link.
+    </>
+  ),
+  readOnly: (
+    <>
+      <strong>This page is read-only:</strong> run <code>switchyard open</code> on this gateway’s
+      machine to take control.
+    </>
+  ),
+  locked: {
+    title: 'Sign in',
+    text: 'This gateway is protected by an API key. With the key this page can read:',
+    key: 'API key',
+    open: 'Open',
+    control:
+      'To change things as well, run this on the gateway’s machine for a window with control:',
+    command: 'command',
+    waits: 'Checks again every few seconds.',
+  },
+  keyboard: {
+    title: 'Keyboard',
+    keys: { moves: '↑ ↓ Page Up Page Down Home End', open: 'Enter', turn: '← →', close: 'Esc' },
+    search: 'Search requests',
+    moves: 'Move in the list of requests',
+    open: 'Open the request',
+    turn: 'Newer or older request, while one is open',
+    close: 'Close what is open',
+    help: 'This list',
+  },
+  errors: {
+    brokenAnswer: 'The gateway’s answer broke off.',
+    noAnswer: 'The gateway did not answer. Is it still running?',
+    noSession: 'The gateway answered without a session.',
+    wrongKey: 'The gateway does not accept this key.',
+    status: (status: number) => `The gateway answered ${status}.`,
+  },
+};

@@ -1,0 +1,123 @@
+/** A state in a word or two, and what it means, shown on hover and focus. */
+export interface StateWord {
+  readonly word: string;
+  readonly means: string;
+}
+
+/** The states of an upstream. */
+export const states = {
+  missing: { word: 'not set up', means: 'It has no address, so no request is sent to it.' },
+  needsKey: { word: 'needs a key', means: 'Its address is set, but not its API key.' },
+  silent: {
+    word: 'no heartbeat',
+    means: 'No machine of it reports to this gateway, so requests skip it.',
+  },
+  engine: { word: 'engine down', means: 'Its machines report, but no engine on them answers.' },
+  'no-gpu': {
+    word: 'no GPU found',
+    means: 'An engine was found on a machine without a GPU, so requests skip it.',
+  },
+  verifying: {
+    word: 'verifying',
+    means: 'Its machine is being checked. It serves once that passed.',
+  },
+  failed: {
+    word: 'no machine available',
+    means: 'None of its machines passed verification, so requests skip it.',
+  },
+  off: { word: 'switched off', means: '“Never spend money” is on, and this upstream is paid.' },
+  tooSlow: {
+    word: 'skipped: too slow',
+    means: 'Its circuit is open: it was too slow several times in a row, and rests.',
+  },
+  skipped: {
+    word: 'skipped',
+    means: 'Its circuit is open: it failed several times in a row, and rests.',
+  },
+  retrying: { word: 'retrying', means: 'Its rest is over, and one request is testing it.' },
+  nextRetry: { word: 'skipped', means: 'Its rest is over: the next request tests it.' },
+  failing: {
+    word: 'failing',
+    means: 'Its last requests failed. After a few more it is skipped for a while.',
+  },
+  serving: { word: 'serving', means: 'It was seen to answer, and gets the next request.' },
+  standby: {
+    word: 'standby',
+    means: 'It was seen to answer, and is asked if those before it fail.',
+  },
+  untested: { word: 'untested', means: 'Neither a request nor a check has called it yet.' },
+  down: { word: '', means: 'A check found that it does not answer. Requests still try it.' },
+  excluded: {
+    word: '',
+    means: 'It answered that it cannot serve now. Requests skip it for a while.',
+  },
+  warm: { word: 'warm', means: 'Its GPU runs, and it is asked if those before it fail.' },
+  warming: { word: 'warming up', means: 'Its GPU is being started.' },
+  warmupFailed: { word: 'warm-up failed', means: 'Its GPU could not be started.' },
+  next: { word: 'next', means: 'The next request starts its GPU, and waits for it.' },
+  cold: { word: 'cold', means: 'Its GPU is off. It is started when those before it fail.' },
+} satisfies Record<string, StateWord>;
+
+/** What follows an upstream's state. */
+export const stateDetails = {
+  paid: 'paid',
+  retryIn: (time: string) => `retry in ${time}`,
+  backIn: (time: string) => `back in ${time}`,
+  nextRetry: 'next: retry',
+  skippedAfter: (count: number) => `skipped after ${count} more`,
+  seenByCheck: 'seen by a check',
+  notCalled: 'not called yet',
+  answeredCheck: 'answered a check',
+  warm: 'warm',
+  ready: 'ready',
+  coldStart: 'cold start',
+  starting: (elapsed: string, usual: string | null) =>
+    usual === null ? `for ${elapsed}` : `for ${elapsed}, usually ${usual}`,
+};
+
+/** The states of a machine. */
+export const machineStates = {
+  stopped: { word: 'stopped', means: 'Its agent was shut down, and said so.' },
+  silent: { word: 'no heartbeat', means: 'Its agent has stopped reporting without a word.' },
+  paused: { word: 'paused', means: 'Its owner or one of the owner’s rules keeps requests away.' },
+  unreachable: {
+    word: 'unreachable',
+    means: 'It reports, but this gateway cannot connect to it, so requests skip it.',
+  },
+  'engine-down': { word: 'engine down', means: 'It reports that its engine does not answer.' },
+  'check-failed': {
+    word: 'check failed',
+    means: 'It did not pass verification: requests skip it.',
+  },
+  loading: { word: 'loading', means: 'Its engine is loading a model.' },
+  draining: { word: 'draining', means: 'It finishes what runs and takes nothing new.' },
+  verifying: {
+    word: 'verifying',
+    means: 'The gateway is checking it. It serves once that passed.',
+  },
+  pending: { word: 'waiting', means: 'It is about to be verified.' },
+  resting: {
+    word: 'cooling down',
+    means: 'Its circuit is open: requests to it failed several times in a row.',
+  },
+  wavering: {
+    word: 'unstable',
+    means: 'It serves, but its last verification failed. The third one excludes it.',
+  },
+  direct: { word: 'used directly', means: 'Local calls its engine without the agent.' },
+  serving: { word: 'serving', means: 'It is verified and answering requests.' },
+  idle: { word: 'ready', means: 'It is verified and waiting for requests.' },
+} satisfies Record<string, StateWord>;
+
+/** The states of the gateway's own machine, beside those of any machine. */
+export const agentStates = {
+  off: { word: 'switched off', means: 'No agent runs on this machine: it is not shared.' },
+  stopping: { word: 'stopping', means: 'Its agent is shutting down.' },
+  heldBack: { word: 'held back', means: 'One of the owner’s rules keeps requests away for now.' },
+  starting: { word: 'starting', means: 'Its agent has just started.' },
+  noEngine: { word: 'no engine', means: 'There is no engine here that could answer.' },
+  locked: { word: 'engine locked', means: 'Its engine wants a key that the agent does not have.' },
+  noGpu: { word: 'no GPU', means: 'Gateways send requests only to machines with a GPU.' },
+  notEnrolled: { word: 'not enrolled', means: 'It has joined no gateway.' },
+  noContact: { word: 'no contact', means: 'Its gateway does not get its heartbeats.' },
+} satisfies Record<string, StateWord>;

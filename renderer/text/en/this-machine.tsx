@@ -1,0 +1,187 @@
+import type { ReactNode } from 'react';
+import { counted, formatCount, formatList } from '../format.ts';
+import { NOTES } from './nouns.ts';
+
+/** The card of the gateway's own machine. */
+export const thisMachine = {
+  title: 'This machine',
+  reading: 'Reading this machine…',
+  orders: {
+    of: ' this machine',
+    on: { word: 'Resume', done: 'This machine takes requests.' },
+    drained: { word: 'Drain', done: 'This machine takes nothing new; what runs may finish.' },
+    paused: { word: 'Pause', done: 'This machine is paused.' },
+    both: 'Drain finishes running requests; Pause stops them.',
+    pause: 'Pause stops what still runs.',
+  },
+  rules: {
+    title: 'Automatic pause',
+    anyVariable: 'an environment variable',
+    held: (variable: ReactNode) => <> Set by {variable}; change it there and restart.</>,
+    futile: (isOn: boolean, why: string) =>
+      isOn ? `It has no effect here: ${why}.` : `It would have no effect here: ${why}.`,
+    limit: 'Limit in °C',
+    unit: '°C',
+  },
+  join: {
+    open: 'Join a gateway…',
+    title: 'Join a gateway',
+    label: 'Paste the line that “Add a machine” of the other gateway shows.',
+    partial: 'This is not a whole line: copy it again from “Add a machine” of the gateway.',
+    joining: 'Joining…',
+    join: 'Join',
+    joinHost: (host: string) => `Join ${host}`,
+  },
+  offer: {
+    use: 'Use it for Local',
+    used: (overview: (text: string) => ReactNode, settings: (text: string) => ReactNode) => (
+      <>
+        See it at Local on the {overview('Overview')}. Pausing this machine does not stop that;
+        removing the address in {settings('Settings')} does.
+      </>
+    ),
+    text: (address: ReactNode) => (
+      <>This gateway can call the engine at {address} without the agent.</>
+    ),
+    instead: (address: ReactNode) => <> Local then no longer calls {address}.</>,
+  },
+  problems: {
+    tools: (count: number) => `${counted(count, NOTES)} about GPU drivers`,
+    tried: (tool: string, tried: string) => `${tool}: ${tried}`,
+  },
+  engines: {
+    vllm: 'vLLM',
+    'llama.cpp': 'llama.cpp',
+    ollama: 'Ollama',
+    lmstudio: 'LM Studio',
+    sglang: 'SGLang',
+    tgi: 'TGI',
+    mlx: 'MLX',
+    jan: 'Jan',
+    koboldcpp: 'KoboldCpp',
+    docker: 'Docker Model Runner',
+    other: 'An engine',
+  } as Readonly<Record<string, string>>,
+  health: {
+    ok: 'ready',
+    loading: 'loading a model',
+    unauthorized: 'wants a key',
+    error: (status: number) => `fails with HTTP ${status}`,
+    unreachable: 'does not answer',
+    unresponsive: 'accepts connections and answers nothing',
+  },
+  facts: {
+    engine: 'Engine',
+    model: 'Model',
+    gpu: 'GPU',
+    gateway: 'Reports to',
+    heartbeat: 'Last heartbeat',
+    listens: 'Listens on',
+    noneFound: 'none found',
+    otherEngine: 'Engine',
+    engineAt: (name: string, health: string, address: string) =>
+      `${name}, ${health}, at ${address}`,
+    ofFound: (engine: string, count: number) => `${engine} (of ${formatCount(count)} found)`,
+    gpus: (count: number, chip: string) => `${formatCount(count)} × ${chip}`,
+    readings: 'Readings',
+    readingsOf: (index: number) => `Readings, GPU ${index}`,
+    own: 'this gateway',
+    another: 'another gateway',
+    none: 'no gateway',
+    noHeartbeat: 'none yet',
+    address: (host: string, ports: readonly number[]) => `${host}:${formatList(ports.map(String))}`,
+    nothing: 'nothing',
+    butNot: (ports: readonly number[]) => `, not on ${formatList(ports.map(String))}`,
+  },
+  says: {
+    stopping: 'Its agent is stopping.',
+    heldBack: 'An owner rule pauses it.',
+    heldBackTodo: 'It resumes automatically; “Resume” overrides the rule.',
+    draining: (isOwner: boolean) =>
+      `Drained by ${isOwner ? 'you' : 'its owner'}: running requests finish, and no new ones are taken.`,
+    paused: (isDrained: boolean, isOwner: boolean) =>
+      `${isDrained ? 'Drained' : 'Paused'} by ${
+        isOwner
+          ? 'you: it takes no requests until you resume it'
+          : 'its owner: it takes no requests until it is resumed'
+      }.`,
+    looking: 'Looking for an engine.',
+    noEngine: 'No engine was found here, so this machine serves nothing.',
+    noEngineTodo:
+      'Start Ollama, llama.cpp, vLLM, LM Studio or another; it is detected automatically.',
+    loading: (engine: string) => `${engine} is loading a model.`,
+    locked: (engine: string) => `${engine} requires a key, which the agent does not have.`,
+    lockedTodo: 'Start it without one: the agent admits only gateways that it has joined.',
+    failing: (engine: string, status: number) => `${engine} answers HTTP ${status}.`,
+    failingTodo: 'Check its log.',
+    silent: (engine: string) => `${engine} does not answer.`,
+    silentTodo: 'Check that it is running.',
+    direct: (engine: string | null) =>
+      `Local calls ${engine ?? 'its engine'} on this machine directly.`,
+    noGpu: (engine: string) =>
+      `${engine} was found here, but no GPU: gateways send requests only to machines that have one.`,
+    starting: 'Its agent is starting.',
+    unreachable: 'No gateway can reach its agent.',
+    notEnrolled: 'It belongs to no gateway, so it gets no requests.',
+    noContact: (isJoined: boolean) =>
+      `Its heartbeats do not reach ${isJoined ? 'the gateway that it joined' : 'this gateway'}.`,
+    firstReport: (isJoined: boolean) =>
+      `It reports to ${isJoined ? 'the gateway that it joined' : 'this gateway'} for the first time.`,
+    checkFailed: (reason: string) => `The gateway’s check of this machine failed: ${reason}.`,
+    checkFailedTodo: 'Its page shows each check.',
+    verifying: 'The gateway is checking this machine.',
+    pending: 'Waiting for the gateway to verify it.',
+    serving: 'It is answering requests.',
+    ready: 'Verified and waiting for requests.',
+  },
+};
+
+/** The checks from both sides. */
+export const doctor = {
+  title: 'Checks from both sides',
+  about: 'Runs here what the gateway checks, and shows what each side finds.',
+  running: 'Running; a slow model takes up to half a minute…',
+  run: 'Run the checks',
+  again: 'Run them again',
+  check: 'Check',
+  here: 'From here',
+  gateway: 'As the gateway sees it',
+  outcomes: {
+    passed: 'passed',
+    failed: 'failed',
+    missing: 'not run',
+    waiting: 'waiting',
+    unasked: 'not checked there',
+  },
+  nothing: {
+    passed: 'It passed; the gateway reports no more.',
+    failed: 'It failed; the gateway reports no more.',
+    missing: 'It was not run: what it depends on has failed.',
+    waiting: 'The gateway has not checked this machine yet.',
+    unasked: 'Only this machine can check this.',
+  },
+  tried: 'Tried',
+  result: 'Result',
+  fix: 'Fix',
+  passed: 'passed',
+  failed: 'failed',
+  heartbeat: 'the last heartbeat',
+  notes: {
+    passedThere:
+      'It passed when the gateway last checked. Until the next check, requests may arrive here and fail.',
+    heartbeat: 'The gateway uses the last heartbeat, so the next one usually fixes this.',
+    otherTime: 'The gateway checked at another time. “Verify now” is on its page of this machine.',
+    firewall:
+      'The agent answers here and not from there: usually a firewall is between, or it listens on an address that only this machine reaches (SWITCHYARD_AGENT_HOST).',
+    cutOff: 'The gateway cannot reach this machine: fix its health check first.',
+    wasBusy:
+      'It works now: usually the engine was busy, or loading its model, when the gateway checked.',
+  },
+  summary: {
+    failedHere: (failed: number, count: number) =>
+      `${formatCount(failed)} of ${formatCount(count)} checks failed here.`,
+    unjudged: 'All checks passed here; the gateway has not verified it yet.',
+    passed: 'All checks passed on both sides.',
+    notThere: 'All checks passed here, but not from the gateway.',
+  },
+};

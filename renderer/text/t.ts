@@ -1,0 +1,45 @@
+import { about } from './en/about.tsx';
+import { chat } from './en/chat.ts';
+import { history } from './en/history.ts';
+import { joining } from './en/joining.tsx';
+import { overview } from './en/overview.tsx';
+import { providers } from './en/providers.tsx';
+import * as reasons from './en/reasons.ts';
+import { attempts, requestDetails, requests, story } from './en/requests.tsx';
+import { choiceLabels, rules, settingLabels } from './en/setting-names.ts';
+import { keys, settings } from './en/settings.tsx';
+import { setup } from './en/setup.tsx';
+import { shell } from './en/shell.tsx';
+import { agentStates, machineStates, stateDetails, states } from './en/states.ts';
+import { doctor, thisMachine } from './en/this-machine.tsx';
+
+/**
+ * All words of the window: one file a feature, sentences with values as functions. Another language is another
+ * directory with the same shape, chosen here.
+ */
+export const t = {
+  about,
+  agentStates,
+  attempts,
+  chat,
+  choiceLabels,
+  doctor,
+  history,
+  joining,
+  keys,
+  machineStates,
+  overview,
+  providers,
+  reasons,
+  requestDetails,
+  requests,
+  rules,
+  settingLabels,
+  settings,
+  setup,
+  shell,
+  stateDetails,
+  states,
+  story,
+  thisMachine,
+};

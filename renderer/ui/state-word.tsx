@@ -1,0 +1,22 @@
+import { useId } from 'react';
+import type { StateWord as Word } from '../text/en/states.ts';
+
+/** A state in a word, with its meaning on hover and on focus; Escape takes it away. */
+export function StateWord({ word, means }: Word) {
+  const id = useId();
+  return (
+    <span className="explained">
+      <button
+        type="button"
+        className="pill"
+        aria-describedby={id}
+        onKeyDown={({ key, currentTarget }) => key === 'Escape' && currentTarget.blur()}
+      >
+        {word}
+      </button>
+      <span role="tooltip" className="explanation" id={id}>
+        {means}
+      </span>
+    </span>
+  );
+}

@@ -1,0 +1,59 @@
+// Apart from the schemas of provider.ts, so that the window does not load their library.
+
+/** The names of the verification checks, as they stand on the wire and in the window. */
+export const CHECKS = {
+  health: 'health /health status ok',
+  engineHealth: 'engine_health ok',
+  gpuCount: 'GPU count >0',
+  inference: 'test inference returns choices',
+  latency: 'latency <10s',
+  model: 'model id matches',
+} as const;
+
+/** In the order in which they are listed. */
+export const CHECK_NAMES = [
+  CHECKS.health,
+  CHECKS.engineHealth,
+  CHECKS.gpuCount,
+  CHECKS.inference,
+  CHECKS.latency,
+  CHECKS.model,
+] as const;
+export type CheckName = (typeof CHECK_NAMES)[number];
+
+/** The error of a check that was not run. */
+export const CHECK_MISSING = 'check missing';
+
+interface Verified {
+  readonly name: string;
+  readonly passed: boolean;
+  readonly error?: string | undefined;
+}
+
+/** One failed entry of a verification. */
+export interface CheckFailure {
+  readonly name: string;
+  readonly error: string;
+}
+
+/** The text of `failure_reason`, which `failuresIn` reads: the failed entries of the names of which no entry passed. */
+export function failureReason(checks: readonly Verified[]): string {
+  return checks
+    .filter(({ name }) => !checks.some((check) => check.passed && check.name === name))
+    .map(({ name, error }) => `${name}: ${error ?? 'failed'}`)
+    .join('; ');
+}
+
+/** The failures in a `failure_reason`: where another gateway checked this machine, no more than that is sent. */
+export function failuresIn(reason: string): readonly CheckFailure[] {
+  const failures: CheckFailure[] = [];
+  for (const part of reason.split('; ')) {
+    const name = CHECK_NAMES.find((each) => part.startsWith(`${each}: `));
+    const last = failures.at(-1);
+    if (name !== undefined) failures.push({ name, error: part.slice(name.length + 2) });
+    // An error may hold a `; ` of its own.
+    else if (last !== undefined)
+      failures.splice(-1, 1, { ...last, error: `${last.error}; ${part}` });
+  }
+  return failures;
+}

@@ -1,0 +1,12 @@
+/** What the owner of the gateway calls a machine, and notes about it; each may be empty. */
+export interface ProviderNote {
+  readonly name: string;
+  readonly note: string;
+}
+
+/** By the id of the machine. */
+export interface ProviderNotes {
+  readonly notes: Readonly<Record<string, ProviderNote>>;
+}
+
+export const NOTE_LIMITS = { name: 64, note: 500 } as const;

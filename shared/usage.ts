@@ -1,0 +1,98 @@
+import type { UpstreamId } from './ids.ts';
+
+/** Tokens of an exchange with an upstream. */
+export interface Tokens {
+  readonly input: number;
+  readonly output: number;
+  /** Those of `input` that the upstream had in its cache. */
+  readonly cached: number;
+  /** The upstream did not say: counted by bytes and events. */
+  readonly estimated: boolean;
+}
+
+export const HISTORY_RANGES = ['hour', 'day', 'week', 'month'] as const;
+
+export type HistoryRange = (typeof HISTORY_RANGES)[number];
+
+/** What is counted; times in milliseconds, money in billionths of the currency. */
+export interface UsageFigures {
+  /** Requests, or calls of one upstream. */
+  readonly calls: number;
+  readonly fallbacks: number;
+  readonly failures: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cachedTokens: number;
+  /** Those of input and output that no upstream reported. */
+  readonly estimatedTokens: number;
+  /** Sum over `firstTokens` calls. */
+  readonly firstTokenMs: number;
+  readonly firstTokens: number;
+  /** From first to last token, over the calls with a first token. */
+  readonly outputMs: number;
+  /** Output tokens of those. */
+  readonly timedTokens: number;
+  readonly spentNano: number;
+  /** What the tokens of `local` would have cost. */
+  readonly savedNano: number;
+}
+
+export type FigureName = keyof UsageFigures;
+
+export const FIGURE_NAMES = [
+  'calls',
+  'fallbacks',
+  'failures',
+  'inputTokens',
+  'outputTokens',
+  'cachedTokens',
+  'estimatedTokens',
+  'firstTokenMs',
+  'firstTokens',
+  'outputMs',
+  'timedTokens',
+  'spentNano',
+  'savedNano',
+] as const satisfies readonly FigureName[];
+
+/** What an upstream's calls came to in the range. */
+export interface HistoryPart {
+  readonly upstream: UpstreamId;
+  readonly provider: string | null;
+  /** As sent; null if the upstream chose it. */
+  readonly model: string | null;
+  readonly figures: UsageFigures;
+}
+
+/** What the requests with a key came to in the range. */
+export interface HistoryKey {
+  readonly key: string;
+  readonly figures: UsageFigures;
+}
+
+export interface HistoryPoint {
+  /** Start of the step, in milliseconds since the epoch. */
+  readonly at: number;
+  /** As callers saw it: requests, and everything their calls used. */
+  readonly figures: UsageFigures;
+  readonly upstreams: Readonly<Partial<Record<UpstreamId, UsageFigures>>>;
+}
+
+/** `GET /api/v1/history` */
+export interface HistoryReport {
+  readonly range: HistoryRange;
+  readonly from: number;
+  readonly to: number;
+  readonly stepMs: number;
+  /** Steps in which nothing happened are left out. */
+  readonly points: readonly HistoryPoint[];
+  /** At most 200, most tokens first. */
+  readonly parts: readonly HistoryPart[];
+  /** The same. */
+  readonly keys: readonly HistoryKey[];
+  readonly today: UsageFigures;
+  readonly thisMonth: UsageFigures;
+  readonly currency: string;
+  /** Why nothing is kept; null while it is. */
+  readonly problem: string | null;
+}

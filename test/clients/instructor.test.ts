@@ -1,0 +1,111 @@
+import createInstructor from '@instructor-ai/instructor';
+import { BadRequestError, InternalServerError, OpenAI } from 'openai';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+// It knows the schemas of zod 3 only.
+import { z } from 'zod/v3';
+import { SAID, type Said } from '../support/chat-answers.ts';
+import { startGateway } from '../support/gateway.ts';
+import { startSpeaker, WAYS } from '../support/speakers.ts';
+import { cut, error, hang, ROLE, startUpstream, type Script } from '../support/upstream.ts';
+import { IMAGE, KEY, MODEL } from './client.ts';
+
+// `@instructor-ai/instructor`, unmodified: chat completions whose answers follow a schema. Of its streams only whole
+// ones are tried: it loses the error of one that breaks off or is aborted, whoever serves it.
+
+const instructor = (url: string, mode: 'TOOLS' | 'JSON' | 'JSON_SCHEMA' | 'MD_JSON' = 'TOOLS') => {
+  const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: KEY, maxRetries: 0 });
+  return createInstructor({ client, mode, retryAllErrors: true });
+};
+
+// It prints what it throws.
+beforeEach(() => {
+  for (const level of ['error', 'warn'] as const) {
+    const print = vi.spyOn(console, level).mockReturnValue();
+    onTestFinished(() => print.mockRestore());
+  }
+});
+
+const USER = z.object({ name: z.string(), age: z.number() });
+const ADA = { name: 'Ada', age: 36 };
+const ASK = {
+  model: MODEL,
+  messages: [{ role: 'user' as const, content: 'Ada is 36' }],
+  response_model: { schema: USER, name: 'User' },
+};
+
+const IN_TEXT: Said = { ...SAID, text: JSON.stringify(ADA) };
+const IN_CALL: Said = {
+  ...SAID,
+  text: '',
+  calls: [{ id: 'call_1', name: 'User', arguments: JSON.stringify(ADA) }],
+  finish: 'tool_calls',
+};
+
+const MODES = [
+  { mode: 'TOOLS', said: IN_CALL },
+  { mode: 'JSON', said: IN_TEXT },
+  { mode: 'JSON_SCHEMA', said: IN_TEXT },
+] as const;
+
+const IN_MARKDOWN: Said = { ...SAID, text: `\`\`\`json\n${JSON.stringify(ADA)}\n\`\`\`` };
+
+describe.each(WAYS.filter(({ way }) => way === 'translated'))('at $place', (way) => {
+  test.each(MODES)('an object in mode $mode, plain and streamed', async ({ mode, said }) => {
+    const { url } = await startSpeaker(way, said);
+    const client = instructor(url, mode);
+    expect(await client.chat.completions.create(ASK)).toMatchObject(ADA);
+    let last: object = {};
+    for await (const part of await client.chat.completions.create({ ...ASK, stream: true })) {
+      last = part;
+    }
+    expect(last).toMatchObject(ADA);
+  });
+
+  test('an object in mode MD_JSON, whose streams it cannot read itself', async () => {
+    const { url } = await startSpeaker(way, IN_MARKDOWN);
+    expect(await instructor(url, 'MD_JSON').chat.completions.create(ASK)).toMatchObject(ADA);
+  });
+
+  test('an answer that breaks its schema is asked for again, with the reason', async () => {
+    const wrong = { ...IN_CALL, calls: [{ id: 'call_1', name: 'User', arguments: '{"name":1}' }] };
+    const { url, bodies } = await startSpeaker(way, wrong, IN_CALL);
+    const answer = await instructor(url).chat.completions.create({ ...ASK, max_retries: 1 });
+    expect(answer).toMatchObject(ADA);
+    expect(JSON.stringify(bodies()[1]?.['messages'])).toContain('errors encountered');
+  });
+
+  test('an image', async () => {
+    const { url, bodies } = await startSpeaker(way, IN_CALL);
+    const content = [{ type: 'image_url' as const, image_url: { url: IMAGE } }];
+    const messages = [{ role: 'user' as const, content }];
+    await instructor(url).chat.completions.create({ ...ASK, messages });
+    expect(JSON.stringify(bodies()[0])).toContain(IMAGE);
+  });
+});
+
+async function startChat(script: Script) {
+  const upstream = await startUpstream(script);
+  const { url } = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+  return { upstream, client: instructor(url) };
+}
+
+test('errors have the classes of its client', async () => {
+  const { upstream, client } = await startChat(error(400, 'bad temperature', 'bad_value'));
+  const refused = client.chat.completions.create(ASK);
+  await expect(refused).rejects.toThrow(BadRequestError);
+  await expect(refused).rejects.toMatchObject({ code: 'bad_value' });
+  upstream.script = error(503);
+  await expect(client.chat.completions.create(ASK)).rejects.toThrow(InternalServerError);
+  upstream.script = cut(ROLE);
+  await expect(client.chat.completions.create(ASK)).rejects.toThrow(InternalServerError);
+});
+
+test('a client that aborts takes its call along', async () => {
+  const { upstream, client } = await startChat(hang);
+  const abort = new AbortController();
+  const asked = client.chat.completions.create(ASK, { signal: abort.signal });
+  const { gone } = await upstream.call(1);
+  abort.abort();
+  await expect(asked).rejects.toThrow(/abort/i);
+  await gone;
+});

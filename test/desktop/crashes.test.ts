@@ -1,0 +1,137 @@
+import { describe, expect, test } from 'vitest';
+import { restartDelayMs } from '../../main/desktop/crashes.ts';
+import { createManualClock } from '../support/clock.ts';
+import { memoryFile, settle, startDesktop } from './harness.ts';
+
+const MINUTE_MS = 60_000;
+
+/** A file that remembers `count` crashes of the last minute. */
+function crashesOf(count: number, isTold = true) {
+  const now = createManualClock().now();
+  const times = Array.from({ length: count }, (_, index) => now - index * 1000);
+  return memoryFile({ times: times.toReversed(), last: 'Error: no\n    at x', isTold });
+}
+
+describe('an error that nothing catches', () => {
+  test('is written down, and the program starts anew without waiting for anything', async () => {
+    const crashes = memoryFile();
+    const { app, crash, window, host } = await startDesktop({ crashes });
+    window().emit('ready-to-show');
+    crash(new Error('out of luck'));
+    expect(app.calls.slice(-2)).toEqual(['relaunch', 'exit 1']);
+    expect(crashes.now()).toMatchObject({
+      isTold: false,
+      last: expect.stringContaining('crashes'),
+    });
+    expect(host.calls).toEqual(['start']);
+  });
+
+  test('brings back the tray alone where no window was open, and the AppImage itself', async () => {
+    const { app, crash } = await startDesktop({
+      env: { APPIMAGE: '/home/a/S.AppImage' },
+      prepare: (fake) => void fake.app.switches.add('hidden'),
+    });
+    crash('no error at all');
+    expect(app.calls.slice(-2)).toEqual(['relaunch /home/a/S.AppImage --hidden', 'exit 1']);
+  });
+
+  test('counts once, however many follow', async () => {
+    const { app, crash } = await startDesktop();
+    crash(new Error('first'));
+    crash(new Error('second'));
+    expect(app.calls.filter((call) => call.startsWith('relaunch'))).toHaveLength(1);
+  });
+
+  test('is told once, with its words, and stands in the log', async () => {
+    const crashes = crashesOf(1, false);
+    const first = await startDesktop({ crashes });
+    expect(first.notifications[0]?.options.body).toContain('Error: no');
+    expect(first.logged).toContain('crashed');
+    const second = await startDesktop({ crashes });
+    expect(second.notifications).toEqual([]);
+  });
+});
+
+describe('a start after crashes', () => {
+  test.each([
+    [0, 0],
+    [1, 0],
+    [2, 0],
+    [3, 1],
+    [4, 5],
+    [5, 10],
+    [12, 10],
+  ])('after %d in ten minutes waits %d min', (count, minutes) => {
+    const times = Array.from({ length: count }, (_, index) => index * 1000);
+    const record = { times, last: '', isTold: true };
+    expect(restartDelayMs(record, 30_000)).toBe(minutes * MINUTE_MS);
+    expect(restartDelayMs(record, 11 * MINUTE_MS)).toBe(0);
+  });
+
+  test('says that it waits and why, and goes on by itself', async () => {
+    const clock = createManualClock();
+    const desktop = await startDesktop({ crashes: crashesOf(3), clock, isHeldUp: true });
+    await settle();
+    expect(desktop.hostsMade()).toBe(0);
+    expect(desktop.boxes[0]).toMatchObject({
+      message: 'Switchyard has stopped 3 times within 10 minutes',
+      detail: expect.stringContaining('in 1 min'),
+      buttons: ['Start now', 'Open logs', 'Quit'],
+    });
+    clock.advance(MINUTE_MS);
+    await desktop.started;
+    expect(desktop.hostsMade()).toBe(1);
+  });
+
+  test('can be had at once, or not at all', async () => {
+    const now = await startDesktop({
+      crashes: crashesOf(3),
+      prepare: ({ clicks }) => void clicks.push(1, 0),
+    });
+    expect([now.openedPaths, now.hostsMade()]).toEqual([['/data/logs'], 1]);
+    const never = await startDesktop({
+      crashes: crashesOf(3),
+      prepare: ({ clicks }) => void clicks.push(2),
+    });
+    expect([never.hostsMade(), never.app.calls.at(-1)]).toEqual([0, 'exit 0']);
+  });
+});
+
+describe('a page', () => {
+  const CRASHED = { reason: 'oom', exitCode: 9 };
+
+  test('that keeps crashing is given up, and the browser offered', async () => {
+    const { window, windows, notifications, openedOutside, logged } = await startDesktop();
+    for (let count = 0; count < 3; count++) {
+      window().webContents.emit('render-process-gone', {}, CRASHED);
+    }
+    expect(windows).toHaveLength(3);
+    expect(notifications[0]?.options.title).toBe('The window keeps crashing');
+    notifications[0]?.emit('click');
+    await settle();
+    expect(openedOutside).toHaveLength(1);
+    expect(logged.filter((event) => event === 'page_gone')).toHaveLength(3);
+  });
+
+  test('that has ended well is no crash', async () => {
+    const { window, windows } = await startDesktop();
+    window().webContents.emit('render-process-gone', {}, { reason: 'clean-exit', exitCode: 0 });
+    expect(windows).toHaveLength(1);
+  });
+
+  test('that does not answer is asked about once, and opened anew on request', async () => {
+    const { window, windows, boxes, clicks } = await startDesktop();
+    const hung = window();
+    hung.emit('unresponsive');
+    hung.emit('unresponsive');
+    await settle();
+    expect(boxes).toHaveLength(1);
+    expect(windows).toHaveLength(1);
+    hung.emit('responsive');
+    clicks.push(1);
+    hung.emit('unresponsive');
+    await settle();
+    expect(hung.state).toBe('destroyed');
+    expect(windows).toHaveLength(2);
+  });
+});

@@ -1,0 +1,115 @@
+import { describe, expect, test } from 'vitest';
+import { noticesOf } from '../../main/desktop/owner-notices.ts';
+import { createManualClock } from '../support/clock.ts';
+import { createFakeHost, factsOf, type Scene } from './fixtures.ts';
+import { startDesktop } from './harness.ts';
+
+const titles = (scene: Scene) => noticesOf(factsOf(scene)).map(({ title }) => title);
+
+describe('the owner is told', () => {
+  test.each<[string, Scene, string[]]>([
+    ['of a refused key', { skipped: { hosted_a: 'credentials' } }, ['Groq refuses our key']],
+    [
+      'of a quota that is used up',
+      { skipped: { hosted_b: 'quota' } },
+      ['Together is out of quota'],
+    ],
+    [
+      'of machines that failed verification',
+      { failedMachines: 2 },
+      ['2 machines failed verification'],
+    ],
+    [
+      'when nothing can serve',
+      { ok: false, configured: ['local'], localHealth: 'unavailable' },
+      ['Nothing serves'],
+    ],
+  ])('%s', (_of, scene, expected) => {
+    expect(titles(scene)).toEqual(expected);
+  });
+
+  test.each<[string, Scene]>([
+    ['what passes by itself', { skipped: { hosted_a: 'rate_limited', hosted_b: 'busy' } }],
+    ['one upstream of several', { open: ['local'] }],
+    ['an own wish', { ok: false, configured: ['local'], machine: 'paused' }],
+    ['zero-spend without Local', { ok: false, forceZero: true, configured: ['hosted_a'] }],
+    ['a program that is not set up yet', { ok: false, configured: [] }],
+  ])('not of %s', (_what, scene) => {
+    expect(titles(scene)).toEqual([]);
+  });
+});
+
+describe('a notification', () => {
+  const REFUSED: Scene = { skipped: { hosted_a: 'credentials' } };
+
+  async function started() {
+    const clock = createManualClock();
+    const host = createFakeHost();
+    const desktop = await startDesktop({ clock, host });
+    return { clock, host, desktop };
+  }
+
+  test('comes when its cause has lasted, and its button helps', async () => {
+    const { clock, host, desktop } = await started();
+    host.change(REFUSED);
+    clock.advance(14_999);
+    expect(desktop.notifications).toEqual([]);
+    clock.advance(1);
+    const [notification] = desktop.notifications;
+    expect(notification?.isShown).toBe(true);
+    expect(notification?.options).toMatchObject({
+      title: 'Groq refuses our key',
+      actions: [{ type: 'button', text: 'Open its settings' }],
+    });
+    notification?.emit('action');
+    expect(desktop.window().loaded.at(-1)).toBe('http://127.0.0.1:47900/#/settings/hosted_a');
+  });
+
+  test('comes once while its cause lasts, and not again when it flickers', async () => {
+    const { clock, host, desktop } = await started();
+    for (let minute = 0; minute < 30; minute++) {
+      host.change(minute % 3 === 2 ? {} : REFUSED);
+      clock.advance(60_000);
+    }
+    expect(desktop.notifications).toHaveLength(1);
+  });
+
+  test('comes again when the cause had gone for long', async () => {
+    const { clock, host, desktop } = await started();
+    for (let round = 0; round < 2; round++) {
+      host.change(REFUSED);
+      clock.advance(60_000);
+      host.change({});
+      clock.advance(700_000);
+    }
+    expect(desktop.notifications).toHaveLength(2);
+  });
+
+  test('does not come for a cause that has passed by then', async () => {
+    const { clock, host, desktop } = await started();
+    host.change(REFUSED);
+    clock.advance(10_000);
+    host.change({});
+    clock.advance(60_000);
+    expect(desktop.notifications).toEqual([]);
+  });
+
+  test('names the keys that the keychain does not open, at once', async () => {
+    const { notifications, window } = await startDesktop({ lostKeys: ['hosted_a.apiKey'] });
+    expect(notifications[0]?.options.body).toContain('hosted_a.apiKey');
+    notifications[0]?.emit('click');
+    expect(window().loaded.at(-1)).toMatch(/#\/settings$/);
+  });
+
+  test('says once that a part of Chromium has crashed, and never that our helper has ended', async () => {
+    const { app, notifications, logged } = await startDesktop();
+    const gone = (type: string, reason: string) =>
+      app.emit('child-process-gone', {}, { type, reason, exitCode: 1 });
+    gone('Utility', 'killed');
+    expect(notifications).toEqual([]);
+    gone('GPU', 'crashed');
+    gone('GPU', 'crashed');
+    expect(notifications).toHaveLength(1);
+    expect(logged.filter((event) => event === 'child_process_gone')).toHaveLength(3);
+  });
+});

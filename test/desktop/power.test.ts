@@ -1,0 +1,55 @@
+import { describe, expect, test } from 'vitest';
+import { createFakeHost } from './fixtures.ts';
+import { memoryFile, settle, startDesktop } from './harness.ts';
+
+describe('sleep', () => {
+  test('drains the machine before, and afterwards serves again and looks at everything anew', async () => {
+    const preferences = memoryFile();
+    const { host, power } = await startDesktop({ preferences });
+    power.emit('suspend');
+    expect(host.calls.at(-1)).toBe('machine drained');
+    expect(preferences.now()).toMatchObject({ isDrainedForSleep: true });
+    power.emit('resume');
+    await settle();
+    expect(host.calls.slice(-2)).toEqual(['resumed', 'machine on']);
+    expect(preferences.now()).toMatchObject({ isDrainedForSleep: false });
+  });
+
+  test('leaves a machine alone that its owner has paused', async () => {
+    const { host, power } = await startDesktop({ host: createFakeHost({ machine: 'paused' }) });
+    power.emit('suspend');
+    power.emit('resume');
+    await settle();
+    expect(host.calls).toEqual(['start', 'resumed']);
+  });
+
+  test('that ended without power leaves no machine drained', async () => {
+    const host = createFakeHost({ machine: 'draining' });
+    await startDesktop({ host, preferences: memoryFile({ isDrainedForSleep: true }) });
+    await settle();
+    expect(host.calls).toContain('machine on');
+  });
+});
+
+describe('staying awake', () => {
+  test('is off unless chosen', async () => {
+    const { host, blockers } = await startDesktop();
+    host.change({ inFlight: { local: 1 } });
+    expect(blockers.size).toBe(0);
+  });
+
+  test('holds while requests run and no longer, and ends with the app', async () => {
+    const { tray, host, blockers, app } = await startDesktop();
+    tray().menu.click('Stay awake');
+    expect(tray().menu.item('Stay awake').checked).toBe(true);
+    expect(blockers.size).toBe(0);
+    host.change({ inFlight: { local: 2 } });
+    host.change({ inFlight: { local: 1 } });
+    expect(blockers.size).toBe(1);
+    host.change({});
+    expect(blockers.size).toBe(0);
+    host.change({ inFlight: { hosted_a: 1 } });
+    app.quit();
+    expect(blockers.size).toBe(0);
+  });
+});

@@ -1,0 +1,94 @@
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { commandWords, refusedCommand } from '../../main/desktop/command-line.ts';
+import { createTerminalCommand } from '../../main/desktop/terminal-command.ts';
+import { temporaryDirectory } from '../support/gateway.ts';
+
+const PROGRAM = "/opt/it's/Switchyard";
+
+function commandFor(given: Partial<Parameters<typeof createTerminalCommand>[0]> = {}) {
+  const home = temporaryDirectory();
+  const env = { HOME: home, LOCALAPPDATA: home, ...given.env };
+  const rest = { platform: 'linux' as const, execPath: PROGRAM, ...given };
+  const command = createTerminalCommand({ ...rest, env });
+  if (command === null) throw new Error('there is no command');
+  return command;
+}
+
+describe('the command for terminals', () => {
+  test("is a file that runs the app's own program, without a screen", () => {
+    const command = commandFor();
+    expect(command.isOn()).toBe(false);
+    command.set(true);
+    expect(command.isOn()).toBe(true);
+    expect(readFileSync(command.file, 'utf8')).toBe(
+      String.raw`#!/bin/sh
+exec '/opt/it'\''s/Switchyard' --ozone-platform=headless --cli -- "$@"
+`,
+    );
+    expect(statSync(command.file).mode & 0o777).toBe(0o755);
+    command.set(false);
+    expect(command.isOn()).toBe(false);
+  });
+
+  test('is off when it runs another program than this one', () => {
+    const env = { HOME: temporaryDirectory() };
+    commandFor({ env, execPath: '/old/Switchyard' }).set(true);
+    expect(commandFor({ env }).isOn()).toBe(false);
+  });
+
+  test('runs the AppImage, not the mount that it runs from', () => {
+    const command = commandFor({ env: { APPIMAGE: '/home/a/Switchyard.AppImage' } });
+    command.set(true);
+    expect(readFileSync(command.file, 'utf8')).toContain("exec '/home/a/Switchyard.AppImage' --");
+  });
+
+  test('is one of cmd.exe on Windows, in a folder that is on PATH there', () => {
+    const command = commandFor({ platform: 'win32', execPath: String.raw`C:\100% own\S.exe` });
+    expect(command.file).toMatch(/WindowsApps.switchyard\.cmd$/);
+    command.set(true);
+    expect(readFileSync(command.file, 'utf8')).toBe(
+      '@"C:\\100%% own\\S.exe" --ozone-platform=headless --cli -- %*\r\n',
+    );
+  });
+
+  test('is brought by the deb and rpm packages', () => {
+    const execPath = '/opt/Switchyard/switchyard-desktop';
+    expect(createTerminalCommand({ platform: 'linux', env: {}, execPath })).toBeNull();
+    const brought = join(import.meta.dirname, '../../deploy/desktop/switchyard');
+    expect(readFileSync(brought, 'utf8')).toContain(
+      `exec '${execPath}' --ozone-platform=headless --cli -- "$@"`,
+    );
+  });
+});
+
+describe('a command line', () => {
+  test('is one for the CLI only behind its switch, and its words are left as they are', () => {
+    expect(commandWords(['switchyard', '--hidden'])).toBeNull();
+    expect(commandWords(['switchyard', '--cli', '--', 'status', '--json'])).toEqual([
+      'status',
+      '--json',
+    ]);
+    expect(commandWords(['switchyard', '--cli', '--', 'chat', '--', '-v'])).toEqual([
+      'chat',
+      '--',
+      '-v',
+    ]);
+  });
+
+  test.each([
+    [['start'], 'The app is the gateway'],
+    [[], 'The app is the gateway'],
+    [['service', 'install'], 'Start at login'],
+    [['uninstall'], 'as all apps'],
+  ])('of %j is refused with what to do instead', (words, why) => {
+    expect(refusedCommand(words)).toContain(why);
+  });
+
+  test('of every other command is run', () => {
+    for (const words of [['status'], ['--help'], ['--version'], ['keys', 'add', 'start']]) {
+      expect(refusedCommand(words)).toBeNull();
+    }
+  });
+});

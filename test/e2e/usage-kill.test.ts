@@ -1,0 +1,98 @@
+import { expect, onTestFinished, test } from 'vitest';
+import type { HistoryReport } from '#shared/usage.ts';
+import { chance } from '../support/chance.ts';
+import { chat } from '../support/client.ts';
+import { temporaryDirectory } from '../support/gateway.ts';
+import { send } from '../support/http.ts';
+import { type RunningCli, startCli } from '../support/process.ts';
+import { completion, json, startUpstream } from '../support/upstream.ts';
+
+/** How often it is killed: some here, more where `KILLS` asks for it. */
+const KILLS = Number(process.env['KILLS'] ?? 3);
+const AT_ONCE = 8;
+/** What may be lost is what ended within this time. */
+const LOST_MS = 1000;
+
+/** Milliseconds that this process was given: pauses of a busy machine count as one. */
+function startWatch(): () => number {
+  let ms = 0;
+  const counting = setInterval(() => (ms += 1), 1);
+  onTestFinished(() => clearInterval(counting));
+  return () => ms;
+}
+
+/** What all calls are known to have used. */
+async function kept(url: string): Promise<{ readonly calls: number; readonly tokens: number }> {
+  const { text } = await send(`${url}/api/v1/history?range=month`);
+  const { parts } = JSON.parse(text) as HistoryReport;
+  const sum = { calls: 0, tokens: 0 };
+  for (const { figures } of parts) {
+    sum.calls += figures.calls;
+    sum.tokens += figures.inputTokens + figures.outputTokens;
+  }
+  return sum;
+}
+
+test(
+  'a kill of the whole program loses at most one second of usage, and what it keeps is never counted twice',
+  async () => {
+    const random = chance(9);
+    const now = startWatch();
+    /** Tokens told by the upstream, and when their answer had reached its caller. */
+    let told: { readonly tokens: number; answeredAt: number }[] = [];
+    const upstream = await startUpstream((call) => {
+      const prompt = Math.floor(random() * 5000);
+      const entry = { tokens: prompt + 3, answeredAt: Infinity };
+      told.push(entry);
+      call.res.once('finish', () => void (entry.answeredAt = now()));
+      const usage = { prompt_tokens: prompt, completion_tokens: 3, total_tokens: prompt + 3 };
+      return json(200, { ...completion('hi'), usage })(call);
+    });
+    const settings = {
+      PORT: '0',
+      DATA_DIR: temporaryDirectory(),
+      AGENT: 'false',
+      HOSTED_A_BASE_URL: upstream.url,
+    };
+    let before = { calls: 0, tokens: 0 };
+
+    async function start(): Promise<{ readonly cli: RunningCli; readonly url: string }> {
+      const cli = startCli(settings);
+      return { cli, url: new URL(await cli.printed(/Base URL for your apps: (\S+)/)).origin };
+    }
+
+    for (let kill = 0; kill < KILLS; kill += 1) {
+      const { cli, url } = await start();
+      const killed = new AbortController();
+      const asking = Array.from({ length: AT_ONCE }, async () => {
+        while (!killed.signal.aborted) await chat(url).catch(() => null);
+      });
+      const from = now();
+      // At least once before anything was written, and later at any moment.
+      const until = kill === 0 ? 100 : 1200 + random() * 1500;
+      await expect
+        .poll(() => now() - from, { interval: 5, timeout: 60_000 })
+        .toBeGreaterThan(until);
+      killed.abort();
+      cli.kill('SIGKILL');
+      const killedAt = now();
+      await cli.ended;
+      await Promise.all(asking);
+
+      const next = await start();
+      const after = await kept(next.url);
+      const settled = told.filter(({ answeredAt }) => answeredAt < killedAt - LOST_MS);
+      const sum = (of: typeof told) => of.reduce((total, { tokens }) => total + tokens, 0);
+      expect(after.tokens - before.tokens).toBeLessThanOrEqual(sum(told));
+      expect(after.calls - before.calls).toBeLessThanOrEqual(told.length);
+      expect(after.tokens - before.tokens).toBeGreaterThanOrEqual(sum(settled));
+      expect(after.calls - before.calls).toBeGreaterThanOrEqual(settled.length);
+      expect(kill === 0 || settled.length > 0).toBe(true);
+      next.cli.kill('SIGKILL');
+      await next.cli.ended;
+      before = after;
+      told = [];
+    }
+  },
+  60_000 + KILLS * 30_000,
+);

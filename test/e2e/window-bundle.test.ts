@@ -1,0 +1,19 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { WINDOW_DIRECTORY } from '../../main/app/app.ts';
+
+const ASSETS = join(WINDOW_DIRECTORY, 'assets');
+
+test('all that the window loads is at most 180 KB, compressed', () => {
+  const files = readdirSync(ASSETS);
+  expect(files.some((name) => name.endsWith('.js'))).toBe(true);
+  const bytes = files.map((name) => gzipSync(readFileSync(join(ASSETS, name))).byteLength);
+  expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(180_000);
+});
+
+test('the window carries no schemas: it reads its own gateway alone', () => {
+  const scripts = readdirSync(ASSETS).filter((name) => name.endsWith('.js'));
+  for (const name of scripts) expect(readFileSync(join(ASSETS, name), 'utf8')).not.toContain('Zod');
+});

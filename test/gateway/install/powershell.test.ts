@@ -1,0 +1,52 @@
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { Language, Parser, type Node } from 'web-tree-sitter';
+import { windowsLine } from '../../../main/gateway/install/line.ts';
+import { windowsInstaller } from '../../../main/gateway/install/windows.ts';
+
+// No PowerShell runs here; a grammar of it reads what it would run.
+
+const GRAMMAR = import.meta.resolve('tree-sitter-powershell/tree-sitter-powershell.wasm');
+
+const parser = await startParser();
+
+async function startParser(): Promise<Parser> {
+  await Parser.init();
+  const language = await Language.load(fileURLToPath(GRAMMAR));
+  return new Parser().setLanguage(language);
+}
+
+/** The lines that the grammar cannot read. */
+function unreadable(script: string): readonly string[] {
+  const found: string[] = [];
+  const visit = (node: Node): void => {
+    if (node.isError || node.isMissing) found.push(`${node.startPosition.row + 1}: ${node.text}`);
+    node.children.forEach(visit);
+  };
+  const tree = parser.parse(script);
+  if (tree === null) throw new Error('the grammar was not loaded');
+  visit(tree.rootNode);
+  return found;
+}
+
+const URL = 'http://192.168.1.10:47900';
+const INSTALLER = windowsInstaller({
+  url: URL,
+  name: 'switchyard-gateway',
+  version: '0.1.0',
+  sha256: '0'.repeat(64),
+});
+
+test('the installer for Windows and the line that runs it are PowerShell', () => {
+  expect(unreadable(INSTALLER)).toEqual([]);
+  expect(unreadable(windowsLine(URL).replace('<token>', 'a'.repeat(64)))).toEqual([]);
+});
+
+test.each([
+  ['a bracket', '-ne 0) {', '-ne 0 {'],
+  ['a quote', "says why above.'", 'says why above.'],
+  ['the end of a block', '} finally {', 'finally {'],
+])('that is no PowerShell without %s', (_what, whole, broken) => {
+  expect(INSTALLER).toContain(whole);
+  expect(unreadable(INSTALLER.replace(whole, broken))).not.toEqual([]);
+});

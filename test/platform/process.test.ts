@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { spawnProgram } from '../support/process.ts';
+
+/** Keeps a hundred thousand objects alive of ten million, a few in each turn as a relay does, and says how large the nursery became. */
+const BUSY = `
+import { getHeapSpaceStatistics } from 'node:v8';
+import { tuneGarbageCollector } from './main/platform/process.ts';
+if (process.argv.includes('tuned')) tuneGarbageCollector();
+const size = () => getHeapSpaceStatistics().find((each) => each.space_name === 'new_space').space_size;
+const kept = [];
+let largest = 0;
+for (let made = 0; made < 10_000_000; made += 1) {
+  kept[made % 100_000] = { made, also: [made] };
+  if (made % 5_000 > 0) continue;
+  largest = Math.max(largest, size());
+  await new Promise((resolve) => setImmediate(resolve));
+}
+console.log(Math.round(largest / 2 ** 20));
+`;
+
+test('the nursery of the collector grows to 16 MB, of which V8 keeps two', async () => {
+  const run = async (...args: readonly string[]) => {
+    const node = [process.execPath, '--input-type=module-typescript', '-e', BUSY, ...args];
+    const { stdout, stderr } = await spawnProgram(node, process.env).ended;
+    expect(stderr).toBe('');
+    return Number(stdout);
+  };
+  expect(await run('tuned')).toBeLessThanOrEqual(32);
+  expect(await run('as', 'it', 'is')).toBeGreaterThan(32);
+});

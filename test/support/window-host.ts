@@ -1,0 +1,27 @@
+import { onTestFinished } from 'vitest';
+import { createHost, type Host, type HostEdges, WINDOW_DIRECTORY } from '../../main/app/app.ts';
+import { loadConfig } from '../../main/config/load.ts';
+import { systemClock } from '../../main/platform/clock.ts';
+import { silentLog } from '../../main/platform/log.ts';
+import { openStore } from '../../main/registry/store/open-store.ts';
+import { temporaryDirectory } from './gateway.ts';
+
+/** Without an agent of its own. */
+export const NO_AGENT = { SWITCHYARD_AGENT: 'false' };
+
+/** The real host with its window, stopped with the test; nothing is set but the environment that is given. */
+export async function startWindowHost(
+  environment: Readonly<Record<string, string>>,
+  edges: Partial<HostEdges> = {},
+): Promise<Host> {
+  const ports = { SWITCHYARD_PORT: '0', SWITCHYARD_AGENT_PORTS: '0' };
+  const loaded = loadConfig({ ...ports, ...environment }, {});
+  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
+  const host = await createHost(
+    { loaded, dataDirectory: temporaryDirectory(), windowDirectory: WINDOW_DIRECTORY },
+    { openStore, clock: systemClock, random: Math.random, log: silentLog, ...edges },
+  );
+  await host.start();
+  onTestFinished(() => host.stop());
+  return host;
+}

@@ -1,0 +1,43 @@
+// A process that has no descriptor left, and asks the well server at the given port in every way. Says what it makes of that.
+import { openSync } from 'node:fs';
+import { lookAt } from '../../main/agent/engines/detect.ts';
+import { fetchModels } from '../../main/gateway/upstream/fetch-models.ts';
+import { parseBaseAddress } from '../../main/gateway/upstream/upstreams.ts';
+import { systemClock as clock } from '../../main/platform/clock.ts';
+import { createHttpClient } from '../../main/platform/http/client.ts';
+import { resolveChecked, systemLookup } from '../../main/platform/network-guard.ts';
+import { sendPinned } from '../../main/platform/pinned-request.ts';
+
+const port = Number(process.argv[2]);
+const origin = `http://127.0.0.1:${port}`;
+const edges = { http: createHttpClient(), clock };
+const engine = { origin, basePath: '', authorization: null };
+const { signal } = new AbortController();
+const policy = { loopback: true, ports: [port], loopbackPorts: [port] };
+const source = { path: '/models', apiKey: null, headers: {} };
+
+const ask = async (scheme = 'http') => {
+  const hosted = parseBaseAddress(`${scheme}://127.0.0.1:${port}`, 'hosted_a');
+  const name = new URL(`http://localhost:${port}`);
+  const to = { url: new URL(`${origin}/health`), address: '127.0.0.1' };
+  const get = { method: 'GET', to, headers: {}, body: null, timeoutMs: 5000 } as const;
+  const fetched = await fetchModels({ baseAddress: hosted, ...source }, edges);
+  return {
+    engine: (await lookAt(engine, false, edges)).kind,
+    name: (await resolveChecked(name, policy, systemLookup)).kind,
+    machine: (await sendPinned(get, { clock, signal })).kind,
+    models: fetched.kind === 'failed' ? fetched.reason : fetched.kind,
+  };
+};
+
+const before = await ask();
+await edges.http.close();
+edges.http = createHttpClient();
+try {
+  for (;;) openSync('/dev/null', 'r');
+} catch {
+  // There is none left.
+}
+const without = await ask();
+const overTls = (await ask('https')).models;
+process.stdout.write(`${JSON.stringify({ before, without, overTls })}\n`, () => process.exit(0));
