@@ -119,7 +119,7 @@ describe('a budget', () => {
     const out = { ...skipped('hosted_a', 'budget', 3_600_000), budget: budget(10) };
     const drawn = line([out, upstream('hosted_b')]);
     const [, station] = drawn.stations;
-    expect(station && stationWords(station)).toEqual({
+    expect(station && stationWords(station)).toMatchObject({
       tone: 'amber',
       word: 'budget spent',
       detail: 'back in 1 h 00 min',

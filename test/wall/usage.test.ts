@@ -174,11 +174,11 @@ test('requests and history are there again after a restart', async () => {
 test.each<[format: LogFormat, line: RegExp]>([
   [
     'text',
-    /^\S+ info {2}request id=\S+ model=m stream=true key="key 1" state=done upstream=hosted_a status=200 fallbackReason=none firstContentMs=\d+ ms=\d+ inputTokens=7 outputTokens=2 tokensEstimated=false\n$/,
+    /^\S+ info {2}request id=\S+ endpoint=\S+ model=m stream=true key="key 1" state=done upstream=hosted_a status=200 fallbackReason=none firstContentMs=\d+ ms=\d+ inputTokens=7 outputTokens=2 tokensEstimated=false\n$/,
   ],
   [
     'json',
-    /^\{"time":"[^"]+","level":"info","event":"request","id":"[^"]+","model":"m","stream":true,"key":"key 1","state":"done","upstream":"hosted_a","status":200,"fallbackReason":"none","firstContentMs":\d+,"ms":\d+,"inputTokens":7,"outputTokens":2,"tokensEstimated":false\}\n$/,
+    /^\{"time":"[^"]+","level":"info","event":"request","id":"[^"]+","endpoint":"[^"]+","model":"m","stream":true,"key":"key 1","state":"done","upstream":"hosted_a","status":200,"fallbackReason":"none","firstContentMs":\d+,"ms":\d+,"inputTokens":7,"outputTokens":2,"tokensEstimated":false\}\n$/,
   ],
 ])('each request is one line of the log with its times and tokens, as %s', async (format, line) => {
   const lines: string[] = [];

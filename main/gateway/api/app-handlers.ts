@@ -16,7 +16,7 @@ import type { LiveFeed } from '../monitoring/live-feed.ts';
 import type { StatusScope } from '../monitoring/status.ts';
 import { exposition, EXPOSITION_TYPE } from '../monitoring/exposition.ts';
 import { metricsOf } from '../monitoring/metrics.ts';
-import type { Traffic } from '../monitoring/traffic.ts';
+import type { TrafficCounts } from '../monitoring/traffic.ts';
 import type { UsageRecorder } from '../usage/recorder.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import type { ModelCatalogue } from '../upstream/model-catalogue.ts';
@@ -31,7 +31,7 @@ interface AppDeps {
   readonly catalogue: ModelCatalogue;
   readonly status: (forceZeroHeader: string, scope?: StatusScope) => StatusReport;
   readonly stats: Stats;
-  readonly traffic: Traffic;
+  readonly traffic: TrafficCounts;
   readonly circuits: Circuits;
   readonly usage: UsageRecorder;
   readonly summary: () => ProvidersSummary;

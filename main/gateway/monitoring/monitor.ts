@@ -19,7 +19,7 @@ import { createOutcomes } from './outcome-counts.ts';
 import { createLiveFeed, type LiveFeed } from './live-feed.ts';
 import { createRequestLogs, type ReportProviderResult, type RequestLogs } from './request-log.ts';
 import { earlierRows } from './earlier-rows.ts';
-import { createTraffic, type Traffic } from './traffic.ts';
+import { createTraffic, type TrafficCounts } from './traffic.ts';
 import { restoreState, stateToSave } from './saved-state.ts';
 import type { Sightings } from './sightings.ts';
 import { type ProvidersKnown, statusReport, type StatusScope } from './status.ts';
@@ -57,7 +57,7 @@ export interface Monitor {
   readonly usage: UsageRecorder;
   readonly budgets: Budgets;
   /** What has happened since the start. */
-  readonly traffic: Traffic;
+  readonly traffic: TrafficCounts;
   readonly status: (forceZeroHeader: string, scope?: StatusScope) => StatusReport;
   /** Writes unsaved state to disk. */
   readonly flush: () => Promise<void>;

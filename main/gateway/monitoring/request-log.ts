@@ -12,7 +12,7 @@ import type { EndedCall, UsageRecorder } from '../usage/recorder.ts';
 import type { Latencies, Stats } from './counters.ts';
 import type { Outcomes } from './outcome-counts.ts';
 import { writeRequestLine } from './request-line.ts';
-import type { Traffic } from './traffic.ts';
+import type { TrafficCounts } from './traffic.ts';
 
 /** The rows of all running requests and of the last ones that ended. */
 export interface RequestLogs {
@@ -47,7 +47,7 @@ export interface RequestLogDeps {
   readonly routed: ReportProviderResult;
   readonly listener: RowListener;
   readonly usage: UsageRecorder;
-  readonly traffic: Traffic;
+  readonly traffic: TrafficCounts;
   /** Requests of an earlier run, newest first. */
   readonly earlier: readonly RequestRow[];
 }

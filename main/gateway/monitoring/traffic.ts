@@ -7,10 +7,10 @@ import { createHistogram, type Histogram } from './histogram.ts';
 /** What became of a request. `client_error`: the answer was a refusal that an upstream passed on, with a 4xx. */
 export const OUTCOMES = ['ok', 'client_error', 'gateway_error', 'aborted'] as const;
 
-export type Outcome = (typeof OUTCOMES)[number];
+export type RequestOutcome = (typeof OUTCOMES)[number];
 
 /** Counts since the start of the process, for metrics: a counter that began elsewhere would jump after a crash. */
-export interface Traffic {
+export interface TrafficCounts {
   callEnded(call: EndedCall): void;
   requestEnded(row: RequestRow): void;
   view(): TrafficView;
@@ -29,8 +29,8 @@ export interface UpstreamTraffic {
 }
 
 export interface TrafficView {
-  readonly outcomes: Readonly<Record<Outcome, number>>;
-  readonly durations: Readonly<Record<Outcome, Histogram>>;
+  readonly outcomes: Readonly<Record<RequestOutcome, number>>;
+  readonly durations: Readonly<Record<RequestOutcome, Histogram>>;
   readonly fallbacks: number;
   readonly hedgesWon: number;
   readonly hedgesLost: number;
@@ -61,7 +61,7 @@ type Counting = {
     : UpstreamTraffic[Key];
 };
 
-export function createTraffic(): Traffic {
+export function createTraffic(): TrafficCounts {
   const outcomes = { ok: 0, client_error: 0, gateway_error: 0, aborted: 0 };
   const duration = () => createHistogram(DURATION_S);
   const durations = {
@@ -141,7 +141,7 @@ function countKey(counts: Map<string, KeyTraffic>, key: string, tokens: Tokens |
 
 const NO_KEY_TRAFFIC: KeyTraffic = { requests: 0, inputTokens: 0, outputTokens: 0 };
 
-function outcomeOf({ state, status }: RequestRow): Outcome {
+function outcomeOf({ state, status }: RequestRow): RequestOutcome {
   switch (state) {
     case 'done':
       return 'ok';

@@ -23,10 +23,10 @@ export interface UsageWrite {
 
 export const SPANS = ['minute', 'hour', 'day'] as const;
 
-export type Span = (typeof SPANS)[number];
+export type UsageSpan = (typeof SPANS)[number];
 
 export interface HistoryQuery {
-  readonly span: Span;
+  readonly span: UsageSpan;
   readonly from: number;
   readonly stepMs: number;
   /** Rows are put together to steps of this length. */

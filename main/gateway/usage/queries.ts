@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { FIGURE_NAMES, type UsageFigures } from '#shared/usage.ts';
 import { dayOf } from '../../platform/dates.ts';
-import type { HistoryQuery, HistoryRows, Span, UsageWrite } from './messages.ts';
+import type { HistoryQuery, HistoryRows, UsageSpan, UsageWrite } from './messages.ts';
 import type { SpentRow } from './budgets.ts';
 import { HOUR_MS } from './spans.ts';
 
@@ -19,7 +19,7 @@ export interface UsageQueries {
 const DAY_MS = 24 * HOUR_MS;
 
 /** How long spans are kept. */
-const KEPT_MS: Readonly<Record<Span, number>> = {
+const KEPT_MS: Readonly<Record<UsageSpan, number>> = {
   minute: 2 * DAY_MS,
   hour: 35 * DAY_MS,
   day: 731 * DAY_MS,

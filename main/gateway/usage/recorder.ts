@@ -80,7 +80,7 @@ export function createUsageRecorder(
     if (key !== null) add({ ...ALL, key }, figures);
   }
 
-  function add(place: Place, figures: Partial<UsageFigures>): void {
+  function add(place: UsagePlace, figures: Partial<UsageFigures>): void {
     tally.add({ at: minuteOf(clock.now()), ...place }, figures);
     cancelTimer ??= clock.after(WRITE_DELAY_MS, write);
   }
@@ -133,7 +133,7 @@ export function createUsageRecorder(
   };
 }
 
-interface Place {
+interface UsagePlace {
   readonly upstream: string;
   readonly provider: string;
   readonly model: string;
@@ -141,7 +141,7 @@ interface Place {
 }
 
 /** The request as its caller sees it, whichever upstreams were called. */
-const ALL: Place = { upstream: '', provider: '', model: '', key: '' };
+const ALL: UsagePlace = { upstream: '', provider: '', model: '', key: '' };
 
 const NOTHING: HistoryRows = {
   points: [],

@@ -1,12 +1,12 @@
 import type { HistoryRange } from '#shared/usage.ts';
 import { dayOf, monthOf } from '../../platform/dates.ts';
-import type { HistoryQuery, Span } from './messages.ts';
+import type { HistoryQuery, UsageSpan } from './messages.ts';
 
 export const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 interface Steps {
-  readonly span: Span;
+  readonly span: UsageSpan;
   readonly stepMs: number;
   /** Rows are put together to steps of this length; not days, which may have 23 or 25 hours. */
   readonly groupMs: number;

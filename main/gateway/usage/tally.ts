@@ -1,7 +1,7 @@
 import { FIGURE_NAMES, type UsageFigures } from '#shared/usage.ts';
 
 /** Where figures are counted: a minute, and what of. */
-export interface Place {
+export interface UsagePlace {
   /** Start of the minute, in wall-clock milliseconds. */
   readonly at: number;
   /** Empty for requests as callers see them. */
@@ -15,7 +15,7 @@ export interface Place {
 }
 
 export interface Increment {
-  readonly place: Place;
+  readonly place: UsagePlace;
   readonly figures: UsageFigures;
 }
 
@@ -51,14 +51,14 @@ const OTHERS = 'others';
 
 /** Adds up what has happened since the last write. */
 export interface Tally {
-  add(place: Place, figures: Partial<UsageFigures>): void;
+  add(place: UsagePlace, figures: Partial<UsageFigures>): void;
   /** Everything added, which begins anew. */
   take(): readonly Increment[];
 }
 
 export function createTally(): Tally {
   let increments = new Map<string, Increment>();
-  const keyOf = ({ at, upstream, provider, model, key }: Place) =>
+  const keyOf = ({ at, upstream, provider, model, key }: UsagePlace) =>
     JSON.stringify([at, upstream, provider, model, key]);
   return {
     add(given, figures) {

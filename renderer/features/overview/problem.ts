@@ -52,19 +52,17 @@ const WARNED_SHARE = 0.8;
 function nearBudget(report: UpstreamReport): Problem | null {
   const { label, budget } = report;
   if (budget === undefined || budget.spent < WARNED_SHARE * budget.limit) return null;
-  const what = words.nearBudget(label, budget.period);
-  return { what, todo: raiseBudget(report) };
+  return { what: words.nearBudget(label, budget.period), todo: raiseBudget(report) };
 }
 
 function budgetProblem(report: UpstreamReport): Problem {
-  const period = report.budget?.period ?? 'day';
-  const what = words.budgetSpent(report.label, period);
+  const what = words.budget(report.label, report.budget?.period ?? 'day');
   return { what, todo: raiseBudget(report) };
 }
 
 function raiseBudget({ id, budget }: UpstreamReport): string {
   const name = `SWITCHYARD_${id.toUpperCase()}_BUDGET_${budget?.period.toUpperCase() ?? 'DAY'}`;
-  return words.raiseBudget(name);
+  return words.budgetTodo(name);
 }
 
 function noProviderProblem(label: string, cause: NoProviderCause): Problem | null {

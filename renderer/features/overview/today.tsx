@@ -7,7 +7,7 @@ import { t } from '../../text/t.ts';
 import { useReading } from '../../ui/use-reading.ts';
 import { barsOf, moneyText } from '../history/history-model.ts';
 
-const words = t.history.today;
+const words = t.overview.today;
 
 interface Tile {
   readonly label: string;
@@ -35,7 +35,7 @@ export function Today({
     <section className="today panel" aria-labelledby="today-title">
       <header className="panel-head">
         <h2 id="today-title">{words.title}</h2>
-        <a href={hashOf({ page: 'history', range: 'day' })}>{t.history.title}</a>
+        <a href={hashOf({ page: 'history', range: 'day' })}>{words.history}</a>
       </header>
       <dl>
         {tilesOf(report).map((tile) => (

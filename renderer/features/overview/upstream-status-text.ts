@@ -72,7 +72,8 @@ function closedWords(isUnused: boolean, serving: boolean): StationWords {
 
 function skipWords(reason: string, remainingMs: number): StationWords {
   const left = formatCountdown(remainingMs);
-  const state = { ...states.excluded, word: reasonText(reason) };
+  const kind = reason === 'budget' ? states.budget : states.excluded;
+  const state = { ...kind, word: reasonText(reason) };
   return isLasting(reason)
     ? say('red', state, details.retryIn(left))
     : say('amber', state, details.backIn(left));

@@ -27,6 +27,15 @@ export const history = {
   from: 'From',
   byUpstream: 'By upstream and model',
   byKey: 'By key',
+  keyColumns: {
+    key: 'Key',
+    requests: 'Requests',
+    failed: 'Failed',
+    input: 'Tokens in',
+    output: 'Tokens out',
+    spent: 'Spent',
+    saved: 'Saved',
+  },
   columns: {
     upstream: 'Upstream',
     model: 'Model',
@@ -37,21 +46,5 @@ export const history = {
     speed: 'Tokens/s',
     spent: 'Spent',
     saved: 'Saved',
-  },
-  keyColumns: {
-    key: 'Key',
-    requests: 'Requests',
-    failed: 'Failed',
-    input: 'Tokens in',
-    output: 'Tokens out',
-    spent: 'Spent',
-    saved: 'Saved',
-  },
-  today: {
-    title: 'Today',
-    requests: 'Requests',
-    tokens: 'Tokens',
-    spent: 'Spent',
-    saved: 'Saved by Local',
   },
 };

@@ -125,12 +125,15 @@ export const overview = {
         ? '1 more upstream needs attention.'
         : `${formatCount(count)} more upstreams need attention.`,
   },
+  today: {
+    title: 'Today',
+    history: 'History',
+    requests: 'Requests',
+    tokens: 'Tokens',
+    spent: 'Spent',
+    saved: 'Saved by Local',
+  },
   problems: {
-    nearBudget: (label: string, period: string) =>
-      `${label} has spent over 80 % of its budget for the ${period}.`,
-    budgetSpent: (label: string, period: string) =>
-      `${label} has spent its budget for the ${period}.`,
-    raiseBudget: (variable: string) => `To raise it: Settings, or ${variable}.`,
     because: (reason: string) => ` (${reason})`,
     at: (address: string) => ` at ${address}`,
     slow: (label: string, count: number) =>
@@ -159,6 +162,11 @@ export const overview = {
     setting: (variable: string) => `Settings, or ${variable}`,
     key: (label: string) => `${label} rejected the API key.`,
     keyTodo: (place: string) => `Set a new one: ${place}.`,
+    nearBudget: (label: string, period: 'day' | 'month') =>
+      `${label} has spent over 80 % of its budget for the ${period}.`,
+    budget: (label: string, period: 'day' | 'month') =>
+      `${label} has spent its budget for the ${period}.`,
+    budgetTodo: (name: string) => `To raise it: Settings, or ${name}.`,
     quota: (label: string) => `${label} is out of quota.`,
     quotaTodo: 'Top up the account.',
     model: (label: string, model: string) =>

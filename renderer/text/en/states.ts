@@ -51,6 +51,10 @@ export const states = {
     word: '',
     means: 'It answered that it cannot serve now. Requests skip it for a while.',
   },
+  budget: {
+    word: '',
+    means: 'What may be spent there is spent. Requests skip it until the next day or month.',
+  },
   warm: { word: 'warm', means: 'Its GPU runs, and it is asked if those before it fail.' },
   warming: { word: 'warming up', means: 'Its GPU is being started.' },
   warmupFailed: { word: 'warm-up failed', means: 'Its GPU could not be started.' },
