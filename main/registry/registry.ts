@@ -90,18 +90,21 @@ export function createRegistry(deps: RegistryDeps): Registry {
   isLoaded = true;
   const open = createOpenEnrollments(deps.state.enrollments, { store, clock });
   const listing = createListing(table, traffic);
-  const { forget, ...ownerNotes } = createOwnerNotes(parts, deps.state);
+  const notes = createOwnerNotes(parts, deps.state);
   const capacity = createCapacity(table);
   const gone = (id: string) => {
     listing.forget(id);
-    forget(id);
+    notes.forget(id);
   };
   const sweep = createPresence(parts, gone);
-  sharing?.begin(createAbsorber(parts, open, gone), (id) => void writeAgain(id, parts));
+  // Who removes a machine from the pool takes its note out too.
+  const absorb = createAbsorber(parts, { open, notes, gone: (id) => listing.forget(id) });
+  sharing?.begin(absorb, (id) => void writeAgain(id, parts));
   return {
     ...createOwnAgent(parts),
     ...createProviderAdmin(parts, gone),
-    ...ownerNotes,
+    notes: () => notes.notes(),
+    setNote: (id, body) => notes.setNote(id, body),
     capacity,
     start() {
       sweep.start();

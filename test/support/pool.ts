@@ -46,6 +46,8 @@ export interface PooledRegistry extends SharedStore {
   readonly registry: Registry;
   readonly news: readonly (readonly [id: string, VerifierNews])[];
   readonly verifiedElsewhere: readonly string[];
+  /** Ids that were announced as changed, in order. */
+  readonly changed: readonly string[];
 }
 
 /** Starts a gateway's registry on the database; all of a pool have the same secret. */
@@ -58,6 +60,7 @@ export async function startPooledRegistry(
   const { store, state, pool } = shared;
   const news: [string, VerifierNews][] = [];
   const verifiedElsewhere: string[] = [];
+  const changed: string[] = [];
   const registry = createRegistry({
     store,
     state,
@@ -72,11 +75,11 @@ export async function startPooledRegistry(
       removed() {},
     },
     traffic: () => NO_TRAFFIC,
-    changed() {},
+    changed: (machine) => void changed.push(machine),
   });
   registry.start();
   onTestFinished(() => registry.stop());
-  return { ...shared, registry, news, verifiedElsewhere };
+  return { ...shared, registry, news, verifiedElsewhere, changed };
 }
 
 const NO_TRAFFIC = {

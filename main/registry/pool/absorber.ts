@@ -1,20 +1,24 @@
 import { clamped, isNews, newsOf, NO_NEWS } from '../change-detection.ts';
 import { providerChange, type RegistryContext, write } from '../context.ts';
 import type { OpenEnrollments } from '../enrollment-tokens.ts';
+import type { KeptNotes } from '../owner-notes.ts';
 import { type TableEntry, entryOf, gatewayTokenOf } from '../provider-entry.ts';
 import type { PoolChanges, PoolProvider } from '../store/postgres/protocol.ts';
 import type { StoredProvider } from '../store/store.ts';
 import type { VerifierNews } from '../verifier-port.ts';
 import { mergedProvider } from './merge.ts';
 
-/**
- * Takes what any gateway of the pool has written into this one's memory. `gone` is called for a provider that was
- * removed.
- */
+interface AbsorberDeps {
+  readonly open: OpenEnrollments;
+  readonly notes: Pick<KeptNotes, 'absorb'>;
+  /** Called for a provider that was removed. */
+  readonly gone: (id: string) => void;
+}
+
+/** Takes what any gateway of the pool has written into this one's memory. */
 export function createAbsorber(
   parts: RegistryContext,
-  open: OpenEnrollments,
-  gone: (id: string) => void,
+  { open, notes, gone }: AbsorberDeps,
 ): (changes: PoolChanges) => void {
   const { table, verifier } = parts;
 
@@ -27,10 +31,11 @@ export function createAbsorber(
     verifier.removed(id);
   }
 
-  return ({ providers, enrollments, removed, all }) => {
+  return (changes) => {
+    const { providers, enrollments, removed, all } = changes;
     for (const { kind, id } of removed) {
       if (kind === 'provider') remove(id);
-      else open.drop(id);
+      if (kind === 'enrollment') open.drop(id);
     }
     if (all !== null) {
       const there = new Set(all);
@@ -38,6 +43,7 @@ export function createAbsorber(
     }
     for (const enrollment of enrollments) open.putBack(enrollment);
     for (const each of providers) absorb(each, parts);
+    notes.absorb(changes);
   };
 }
 

@@ -167,6 +167,25 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
     await expect.poll(() => b.registry.get(agent.id)).toBeNull();
   });
 
+  test("the owner's note of a machine is the same at both, until it is taken away or the machine is", async () => {
+    const { url, a, b } = await twoGateways();
+    const agent = await joined(a, b);
+    const note = { name: 'Tower in the attic', note: 'Ask Kim before a restart.' };
+    const notesOf = ({ registry }: PooledRegistry) => registry.notes().notes[agent.id];
+    expect(await a.registry.setNote(agent.id, note)).toMatchObject({ kind: 'answered' });
+    await expect.poll(() => notesOf(b)).toEqual(note);
+    expect(b.changed.at(-1)).toBe(agent.id);
+    const later = await startPooledRegistry(url, 'gw_c');
+    expect(notesOf(later)).toEqual(note);
+    await b.registry.setNote(agent.id, { name: '', note: '' });
+    await expect.poll(() => [notesOf(a), notesOf(later)]).toEqual([undefined, undefined]);
+    await b.registry.setNote(agent.id, note);
+    await expect.poll(() => notesOf(a)).toEqual(note);
+    await b.registry.remove(agent.id);
+    await expect.poll(() => [notesOf(a), notesOf(b)]).toEqual([undefined, undefined]);
+    expect((await startPooledRegistry(url, 'gw_d')).registry.notes()).toEqual({ notes: {} });
+  });
+
   test('a machine that joins again has one token everywhere, and no earlier verdict', async () => {
     const { a, b } = await twoGateways();
     const agent = await joined(a, b);

@@ -132,15 +132,19 @@ describe.each(those(STORES))('%s', (_name, open) => {
   test('puts a later write in the place of an earlier one, and takes away what is removed', async () => {
     const { store, reopened } = await open();
     await keep(store, put({ sequence: 1 }), put({ id: 'prv_gone' }), enrollment('d'));
+    await keep(store, document('kept', '1'), document('note:prv_gone', '{}'));
     await keep(
       store,
       put({ sequence: 2, verification: { ...storedProvider().verification, state: 'failed' } }),
       { kind: 'provider_removed', id: 'prv_gone' },
       { kind: 'enrollment_removed', digest: 'd' },
+      { kind: 'document_removed', name: 'note:prv_gone' },
+      { kind: 'document_removed', name: 'never there' },
     );
-    const { providers, enrollments } = await reopened();
+    const { providers, enrollments, documents } = await reopened();
     expect(providers).toMatchObject([{ id: ID, sequence: 2, verification: { state: 'failed' } }]);
     expect(enrollments).toEqual([]);
+    expect(documents).toEqual({ kept: '1' });
   });
 
   test('keeps writes in the order in which they were sent, however many go together', async () => {

@@ -90,10 +90,11 @@ BEGIN
       INSERT INTO switchyard.removals (kind, id, revision) VALUES ('enrollment', c->>'digest', rev);
     WHEN 'event' THEN PERFORM pg_temp.put_event(c->'event');
     WHEN 'document' THEN
-      INSERT INTO switchyard.documents VALUES (c->>'name', c->>'json')
-      ON CONFLICT (name) DO UPDATE SET json = excluded.json;
+      INSERT INTO switchyard.documents VALUES (c->>'name', c->>'json', rev)
+      ON CONFLICT (name) DO UPDATE SET json = excluded.json, revision = excluded.revision;
     WHEN 'document_removed' THEN
       DELETE FROM switchyard.documents WHERE name = c->>'name';
+      INSERT INTO switchyard.removals (kind, id, revision) VALUES ('document', c->>'name', rev);
   END CASE;
 END $$;
 

@@ -64,7 +64,8 @@ CREATE TABLE switchyard.events (
 CREATE INDEX events_of_provider ON switchyard.events (provider_id, id);
 CREATE TABLE switchyard.documents (
   name text PRIMARY KEY,
-  json text NOT NULL
+  json text NOT NULL,
+  revision bigint NOT NULL
 );
 CREATE TABLE switchyard.leases (
   name text PRIMARY KEY,

@@ -8,7 +8,7 @@ export interface PoolOpening {
   isOver(): boolean;
   add(changes: PoolChanges): void;
   /** The registry begins with what was read. */
-  complete(documents: StoredState['documents'], warning: string | null): void;
+  complete(warning: string | null): void;
   refuse(opening: Extract<StoreOpening, { readonly kind: 'unusable' }>): void;
   cancel(): void;
 }
@@ -26,15 +26,15 @@ interface OpeningDeps {
 export function createOpening({ clock, say, problem }: OpeningDeps): PoolOpening {
   let read: PoolChanges[] | null = [];
 
-  function complete(documents: StoredState['documents'], warning: string | null): void {
+  function complete(warning: string | null): void {
     if (read === null) return;
-    const state = { ...stateOf(read), documents };
+    const state = stateOf(read);
     read = null;
     cancel();
     say({ kind: 'open', state, unreadable: [], warning });
   }
 
-  const cancel = clock.after(WAIT_MS, () => complete({}, problem()));
+  const cancel = clock.after(WAIT_MS, () => complete(problem()));
   return {
     isOver: () => read === null,
     add: (changes) => void read?.push(changes),
@@ -48,10 +48,11 @@ export function createOpening({ clock, say, problem }: OpeningDeps): PoolOpening
   };
 }
 
-function stateOf(pieces: readonly PoolChanges[]): Omit<StoredState, 'documents'> {
+function stateOf(pieces: readonly PoolChanges[]): StoredState {
   const last = new Map<string, PoolProvider['provider']>();
   for (const { providers } of pieces)
     for (const { provider } of providers) last.set(provider.id, provider);
   const enrollments = pieces.flatMap((piece) => piece.enrollments);
-  return { providers: [...last.values()], enrollments };
+  const documents = Object.fromEntries(pieces.flatMap((piece) => Object.entries(piece.documents)));
+  return { providers: [...last.values()], enrollments, documents };
 }

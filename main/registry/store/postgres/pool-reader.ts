@@ -92,12 +92,15 @@ export function createPoolReader(deps: ReaderDeps): PoolReader {
 
 function handOn(changes: PoolChanges, onChanges: (piece: PoolChanges) => void): void {
   const { providers, ...rest } = changes;
-  const isNothing = rest.enrollments.length + rest.removed.length === 0 && rest.all === null;
+  const { enrollments, documents, removed, all } = rest;
+  const count = enrollments.length + Object.keys(documents).length + removed.length;
+  const isNothing = count === 0 && all === null;
   if (!isNothing) onChanges({ ...rest, providers: [] });
   for (let at = 0; at < providers.length; at += PIECE)
     onChanges({
       providers: providers.slice(at, at + PIECE),
       enrollments: [],
+      documents: {},
       removed: [],
       all: null,
     });

@@ -4,7 +4,7 @@ import { createLeases, type Leases } from './leases.ts';
 import { createOpening } from './opening.ts';
 import { createPoolReader, meet, type PoolReader } from './pool-reader.ts';
 import type { GatewayStanding, PoolReply, PoolRequest, PoolWorkerData } from './protocol.ts';
-import { readDocuments, readEvents } from './reading.ts';
+import { readEvents } from './reading.ts';
 import { createSessionKeeper, type Session, type SessionState } from './session.ts';
 import { createWriteQueue, type WriteQueue } from './write-queue.ts';
 
@@ -58,13 +58,12 @@ function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
   }
 
   async function begin(now: Session): Promise<void> {
-    const documents = opening.isOver() ? {} : await readDocuments(now.reader);
     const expired = 'DELETE FROM switchyard.enrollments WHERE expires_at <= $1';
     await now.reader.query(expired, [clock.now()]);
     await reader.begin(now);
     // First, so that a registry that begins may ask for leases at once.
     sayStanding('connected');
-    opening.complete(documents, null);
+    opening.complete(null);
     await look(now);
   }
 

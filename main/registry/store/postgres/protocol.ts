@@ -50,13 +50,16 @@ export type PoolReply =
 export interface PoolChanges {
   readonly providers: readonly PoolProvider[];
   readonly enrollments: readonly StoredEnrollment[];
+  /** By name. */
+  readonly documents: Readonly<Record<string, string>>;
   readonly removed: readonly Removed[];
   /** All ids there are, after a gap too long to know what was removed in it; null otherwise. */
   readonly all: readonly string[] | null;
 }
 
 export interface Removed {
-  readonly kind: 'provider' | 'enrollment';
+  readonly kind: 'provider' | 'enrollment' | 'document';
+  /** The name of a document. */
   readonly id: string;
 }
 

@@ -27,6 +27,7 @@ SELECT json_build_object(
     FROM switchyard.providers WHERE revision > $1 AND (home IS NULL OR home = $3)
     ORDER BY revision FETCH FIRST ${PAGE} ROWS WITH TIES) p),
   'enrollments', (SELECT coalesce(json_agg(e), '[]') FROM switchyard.enrollments e WHERE revision > $1),
+  'documents', (SELECT coalesce(json_agg(d), '[]') FROM switchyard.documents d WHERE revision > $1),
   'removed', (SELECT coalesce(json_agg(r), '[]') FROM switchyard.removals r WHERE revision > $1 AND NOT $4),
   'all', CASE WHEN $4 THEN (SELECT coalesce(json_agg(id), '[]') FROM (
     SELECT id FROM switchyard.providers WHERE home IS NULL OR home = $3
@@ -46,7 +47,10 @@ const pageSchema = z.object({
   revision: count,
   providers: z.array(z.unknown()),
   enrollments: z.array(z.unknown()),
-  removed: z.array(z.object({ kind: z.enum(['provider', 'enrollment']), id: z.string() })),
+  documents: z.array(z.unknown()),
+  removed: z.array(
+    z.object({ kind: z.enum(['provider', 'enrollment', 'document']), id: z.string() }),
+  ),
   all: z.array(z.string()).nullable(),
 });
 
@@ -83,6 +87,7 @@ export async function readChanges(
         if (enrollment === undefined) return [];
         return [{ digest: enrollment.digest, expiresAt: enrollment.expires_at }];
       }),
+      documents: documentsOf(page.documents),
       removed: page.removed satisfies readonly Removed[],
       all: page.all,
     },
@@ -101,10 +106,7 @@ function poolProviderOf(row: z.infer<typeof poolRowSchema>): PoolProvider {
   };
 }
 
-export async function readDocuments(
-  connection: Connection,
-): Promise<Readonly<Record<string, string>>> {
-  const rows = await connection.query('SELECT name, json FROM switchyard.documents');
+function documentsOf(rows: readonly unknown[]): PoolChanges['documents'] {
   const documents = rows.flatMap((row) => documentRowSchema.safeParse(row).data ?? []);
   return Object.fromEntries(documents.map(({ name, json }) => [name, json]));
 }
