@@ -162,7 +162,7 @@ test('logs prints the last lines for people, or as they are', async () => {
   const { code, stdout } = await run('logs', '-n', '1');
   expect(code).toBe(0);
   expect(stdout).toMatch(
-    /^\S+Z info {2}request id=req_\w+ model=null stream=true state=done upstream=hosted_a status=200 fallbackReason=\S+ firstContentMs=\d+ ms=\d+\n$/,
+    /^\S+Z info {2}request id=req_\w+ endpoint=chat\/completions model=null stream=true state=done upstream=hosted_a status=200 fallbackReason=\S+ firstContentMs=\d+ ms=\d+ inputTokens=\d+ outputTokens=\d+ tokensEstimated=true\n$/,
   );
   const json = JSON.parse((await run('logs', '-n', '1', '--json')).stdout) as object;
   expect(json).toMatchObject({ event: 'request', upstream: 'hosted_a', status: 200 });

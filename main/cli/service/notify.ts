@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process';
 import type { Clock } from '../../platform/clock.ts';
 
 /** Tells systemd the state of the service (sd_notify(3)); does nothing where systemd has not started this process. */
-export interface Notifier {
+export interface ServiceNotifier {
   ready(): void;
   stopping(): void;
 }
 
-interface NotifierDeps {
+interface ServiceNotifierDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly pid: number;
   readonly clock: Clock;
@@ -15,7 +15,7 @@ interface NotifierDeps {
 }
 
 /** While the event loop runs, the watchdog hears of it twice in its time, as sd_watchdog_enabled(3) advises. */
-export function createNotifier({ env, pid, clock, send }: NotifierDeps): Notifier {
+export function createNotifier({ env, pid, clock, send }: ServiceNotifierDeps): ServiceNotifier {
   if (!env['NOTIFY_SOCKET']) return { ready() {}, stopping() {} };
   const everyMs = watchdogMs(env, pid) / 2;
   const keepAlive = () => {
@@ -32,7 +32,7 @@ export function createNotifier({ env, pid, clock, send }: NotifierDeps): Notifie
 }
 
 /** 0 without a watchdog, or with one for another process. */
-function watchdogMs(env: NotifierDeps['env'], pid: number): number {
+function watchdogMs(env: ServiceNotifierDeps['env'], pid: number): number {
   const owner = env['WATCHDOG_PID'];
   if (owner !== undefined && owner !== String(pid)) return 0;
   const microseconds = Number(env['WATCHDOG_USEC']);
