@@ -8,13 +8,9 @@ import { systemClock } from '../platform/clock.ts';
 import { claimDataDirectory, takenText } from '../platform/data-lock.ts';
 import { silentLog } from '../platform/log.ts';
 import { isLoopback } from '../platform/network-guard.ts';
+import { noteDocument } from '../registry/owner-notes.ts';
 import { type OpenedStore, openStore } from '../registry/store/open-store.ts';
-import {
-  type StoreChange,
-  EVENTS_KEPT,
-  type Store,
-  type StoredProvider,
-} from '../registry/store/store.ts';
+import { type StoreChange, EVENTS_KEPT, type StoredProvider } from '../registry/store/store.ts';
 import type { Input } from './command.ts';
 import { answer, failed, type CommandOutcome } from './outcome.ts';
 
@@ -54,7 +50,7 @@ async function copied(from: OpenedStore, to: OpenedStore): Promise<CommandOutcom
   const missing = from.state.providers.filter(({ id }) => !there.has(id));
   const reachable = missing.filter(({ lastHeartbeatIp }) => !isLoopback(lastHeartbeatIp));
   for (let at = 0; at < reachable.length; at += TOGETHER) {
-    const changes = await changesOf(reachable.slice(at, at + TOGETHER), from.store);
+    const changes = await changesOf(reachable.slice(at, at + TOGETHER), from);
     const written = await to.store.write(changes);
     if (written.kind === 'unwritten')
       return failed(
@@ -69,11 +65,17 @@ async function copied(from: OpenedStore, to: OpenedStore): Promise<CommandOutcom
   return answer(data, importText(data));
 }
 
-async function changesOf(machines: readonly StoredProvider[], from: Store): Promise<StoreChange[]> {
+async function changesOf(
+  machines: readonly StoredProvider[],
+  { store, state }: Extract<OpenedStore, { readonly kind: 'open' }>,
+): Promise<StoreChange[]> {
   const changes: StoreChange[] = machines.map((provider) => ({ kind: 'provider', provider }));
   for (const { id } of machines) {
-    const events = await from.events(id, EVENTS_KEPT);
+    const events = await store.events(id, EVENTS_KEPT);
     changes.push(...events.toReversed().map((event): StoreChange => ({ kind: 'event', event })));
+    const name = noteDocument(id);
+    const json = state.documents[name];
+    if (json !== undefined) changes.push({ kind: 'document', name, json });
   }
   return changes;
 }

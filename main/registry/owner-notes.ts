@@ -13,8 +13,10 @@ export interface OwnerNotes {
   setNote(id: string, body: unknown): Promise<Answer<{ readonly id: string } & ProviderNote>>;
 }
 
-/** Name of the document that holds a machine's note. */
 const PREFIX = 'note:';
+
+/** Name of the document that holds a machine's note. */
+export const noteDocument = (id: string) => `${PREFIX}${id}`;
 
 const noteSchema = z.object({ name: z.string(), note: z.string() });
 
@@ -62,7 +64,7 @@ export function createOwnerNotes(
       if (note === undefined) return refusal(error);
       const before = notes.get(id);
       keep(id, note);
-      const name = `${PREFIX}${id}`;
+      const name = noteDocument(id);
       const change = notes.has(id)
         ? ({ kind: 'document', name, json: JSON.stringify(note) } as const)
         : ({ kind: 'document_removed', name } as const);
@@ -76,14 +78,14 @@ export function createOwnerNotes(
     },
     forget(id) {
       if (notes.delete(id)) {
-        void write([{ kind: 'document_removed', name: `${PREFIX}${id}` }], parts);
+        void write([{ kind: 'document_removed', name: noteDocument(id) }], parts);
       }
     },
     absorb({ documents, removed, all }) {
       const taken = notesIn(documents);
       const isGone = (id: string) =>
         all === null
-          ? removed.some((each) => each.kind === 'document' && each.id === `${PREFIX}${id}`)
+          ? removed.some((each) => each.kind === 'document' && each.id === noteDocument(id))
           : !taken.has(id);
       for (const id of notes.keys()) if (isGone(id)) take(id, undefined);
       for (const [id, note] of taken) take(id, note);

@@ -8,7 +8,7 @@ import { temporaryDirectory } from '../support/gateway.ts';
 import { expectError, send } from '../support/http.ts';
 import { PASSWORD, POSTGRES_SKIPPED, usePostgres } from '../support/postgres.ts';
 import { type RunningCli, runCli, startCli } from '../support/process.ts';
-import { keep, openTestStore, put, storedProvider } from '../support/store.ts';
+import { document, keep, openTestStore, put, storedProvider } from '../support/store.ts';
 import {
   beat,
   createLedger,
@@ -133,17 +133,20 @@ describe.runIf(POSTGRES_SKIPPED === null)('gateways that are processes', () => {
     expect(said).not.toContain(PASSWORD);
   });
 
-  test('the machines of a file are taken over once, with their histories, while the gateway does not run', async () => {
+  test('the machines of a file are taken over once, with their histories and notes, while the gateway does not run', async () => {
     const url = await postgres.database();
     const directory = newDirectory();
     const { store } = await openTestStore(join(directory, 'registry.db'));
     const there = storedProvider();
+    const note = { name: 'Tower', note: '' };
     const event = { providerId: there.id, at: 1, kind: 'status', text: 'serving' } as const;
     await keep(store, put(), put({ id: 'prv_own', lastHeartbeatIp: '127.0.0.1' }));
     await keep(
       store,
       { kind: 'event', event },
       { kind: 'event', event: { ...event, text: 'stale' } },
+      document(`note:${there.id}`, JSON.stringify(note)),
+      document('note:prv_own', JSON.stringify(note)),
     );
     await store.close();
     const settings = { DATA_DIR: directory, DATABASE_URL: url };
@@ -156,6 +159,8 @@ describe.runIf(POSTGRES_SKIPPED === null)('gateways that are processes', () => {
     expect(provider).toMatchObject({ heartbeat_count: 42, verification: { status: 'verified' } });
     const { text } = await send(`${gateway.url}/api/v1/providers/${there.id}/history`);
     expect(text).toMatch(/stale.*serving/);
+    const notes = await send(`${gateway.url}/api/v1/providers/notes`);
+    expect(JSON.parse(notes.text)).toEqual({ notes: { [there.id]: note } });
     const running = await runCli(settings, 'pool', 'import');
     expect(running.code).toBe(1);
     expect(running.stderr).toContain('Another Switchyard uses the data directory');
