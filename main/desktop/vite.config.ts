@@ -19,13 +19,8 @@ const manifest: Plugin = {
   },
 };
 
-/** Only the app needs it and what it brings, so it is no dependency of the program for servers. */
-const UPDATER =
-  /^(electron-updater|builder-util-runtime|fs-extra|graceful-fs|jsonfile|universalify|js-yaml|argparse|lazy-val|lodash\.\w+|semver|tiny-typed-emitter|debug|ms|sax)(\/|$)/;
-
 export default defineConfig({
   ...bundle,
-  ssr: { external: true, noExternal: [/^#shared\//, UPDATER] },
   plugins: [
     manifest,
     copyFiles(
