@@ -97,6 +97,11 @@ export interface AgentView {
   readonly problems: readonly AgentProblem[];
 }
 
+/** A GPU of this machine as last read; heartbeats leave its power out. */
+export type GpuFigures = AgentRecord['gpu']['devices'][number] & {
+  readonly power_w: number | null;
+};
+
 /** Checked before those that a registry would make. */
 export const DOCTOR_GROUNDS = ['engine found', 'agent port bound'] as const;
 

@@ -1,4 +1,4 @@
-import type { DoctorReport } from '#shared/agent.ts';
+import type { DoctorReport, GpuFigures } from '#shared/agent.ts';
 import { createAvailabilityMonitor } from './availability/monitor.ts';
 import type { OwnerWish } from './availability/policy.ts';
 import { createChangeMonitor } from './change-monitor.ts';
@@ -10,6 +10,7 @@ import {
 } from './components.ts';
 import { selfCheck } from './doctor/self-check.ts';
 import { enginePlace, type EngineSettings } from './engines/addresses.ts';
+import { gpuFigures } from './record.ts';
 import type { Configured } from './registration/choose-registry.ts';
 import type { JoinResult } from './registration/registration.ts';
 import { createPortRetry } from './server/port-retry.ts';
@@ -22,6 +23,8 @@ export interface Agent {
   /** Sends a goodbye; running requests may finish for `graceMs`. */
   stop(graceMs: number): Promise<void>;
   view(): AgentView;
+  /** As last read, without access to a driver. */
+  gpus(): readonly GpuFigures[];
   ports(): readonly number[];
   /**
    * `listener` is called on each change of the view except the passing of time. Returns the unsubscribe
@@ -112,6 +115,7 @@ export function createAgent(deps: AgentDeps): Agent {
     },
     ports: () => openPorts(runtime),
     view: () => viewOf(parts, runtime, { deps, unjudgeable: availabilityMonitor.unjudgeable() }),
+    gpus: () => gpuFigures(telemetry.read()),
     subscribe(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);

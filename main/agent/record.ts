@@ -1,3 +1,4 @@
+import type { GpuFigures } from '#shared/agent.ts';
 import type { AgentRecord } from '#shared/provider.ts';
 import { chipFacts } from './chips/lookup.ts';
 import type { EngineView } from './engines/adapters/engine-view.ts';
@@ -49,8 +50,20 @@ export function agentRecord(
   };
 }
 
+/** The cards of the record, for this machine's own metrics. */
+export function gpuFigures(telemetry: Telemetry): readonly GpuFigures[] {
+  return workingCards(telemetry).map((card, index) => ({
+    ...deviceRecord(card, index),
+    power_w: card.powerW,
+  }));
+}
+
+function workingCards({ gpus }: Telemetry): readonly GpuDevice[] {
+  return gpus.devices.filter(({ fault }) => fault === null);
+}
+
 function gpuPart(telemetry: Telemetry) {
-  const cards = telemetry.gpus.devices.filter(({ fault }) => fault === null);
+  const cards = workingCards(telemetry);
   const chips = cards.map(factsOf);
   const totalGb = summed(
     cards.map(({ memoryTotalMb }) => memoryTotalMb),

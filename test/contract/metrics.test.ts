@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
+import type { StatusReport } from '#shared/status.ts';
 import { VERSION } from '../../main/app/package.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import type { Log } from '../../main/platform/log.ts';
@@ -9,6 +10,7 @@ import { chat, chatStream, startChat } from '../support/client.ts';
 import { readExposition } from '../support/exposition.ts';
 import { startGateway } from '../support/gateway.ts';
 import { bearer, expectError, postJson, send } from '../support/http.ts';
+import { startRuledHost } from '../support/ruled-host.ts';
 import { saysInChat } from '../support/speakers.ts';
 import { startMachine, startTier } from '../support/tier.ts';
 import { answers, error, hang, startUpstream } from '../support/upstream.ts';
@@ -181,6 +183,56 @@ test('machines are counted by their verification, and none of them has a series 
   for (const [name, { series }] of before) {
     expect([name, metrics.get(name)?.series.size]).toEqual([name, series.size]);
   }
+});
+
+test('this machine’s GPU is there as it was last read, and without an agent there is none', async () => {
+  const card = {
+    name: 'NVIDIA "Test" 4080',
+    'memory.total': 16384,
+    'memory.used': 512,
+    'utilization.gpu': 90,
+    'temperature.gpu': 61,
+  };
+  const { url } = await startRuledHost({ card: { ...card, 'power.draw': 220.5 } });
+  const figure = async (of: string) => {
+    const labels = { index: '0', name: card.name };
+    return (await scrape(url)).value(`switchyard_gpu_${of}`, labels);
+  };
+  await expect.poll(() => figure('utilization_ratio')).toBe(0.9);
+  expect(await figure('memory_total_bytes')).toBe(16 * 2 ** 30);
+  expect(await figure('memory_used_bytes')).toBe(2 ** 29);
+  expect(await figure('temperature_celsius')).toBe(61);
+  expect(await figure('power_watts')).toBe(220.5);
+  expect((await scrape((await startGateway({})).url)).text).not.toContain('switchyard_gpu');
+});
+
+test('what a GPU does not tell is not told as zero', async () => {
+  const { url } = await startRuledHost({ card: { name: 'NVIDIA A2', 'memory.total': 16384 } });
+  const { metrics } = await scrape(url);
+  const names = [...metrics.keys()].filter((name) => name.startsWith('switchyard_gpu'));
+  expect(names).toEqual(['switchyard_gpu_memory_total_bytes']);
+});
+
+test('of a budget its spent share is told, where there is one', async () => {
+  const upstream = await startUpstream(answers('one two three'));
+  const { url } = await startGateway({
+    HOSTED_A_BASE_URL: upstream.url,
+    HOSTED_A_PRICE_OUTPUT: '1000',
+    HOSTED_A_BUDGET_DAY: '10',
+    HOSTED_B_BASE_URL: upstream.url,
+    HOSTED_B_BUDGET_DAY: '0',
+  });
+  const shares = async () => (await scrape(url)).metrics.get('switchyard_budget_spent_ratio');
+  expect([...((await shares())?.series ?? [])]).toEqual([
+    [JSON.stringify(UPSTREAM('hosted_a')), 0],
+    [JSON.stringify(UPSTREAM('hosted_b')), 1],
+  ]);
+  await chat(url);
+  const { upstreams } = JSON.parse((await send(`${url}/api/v1/status`)).text) as StatusReport;
+  const spent = upstreams.find(({ id }) => id === 'hosted_a')?.budget?.spent ?? 0;
+  expect(spent).toBeGreaterThan(0);
+  const told = (await shares())?.series.get(JSON.stringify(UPSTREAM('hosted_a')));
+  expect(told).toBeCloseTo(spent / 10, 12);
 });
 
 test('the warm-up is in one state', async () => {

@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import type { AgentWish, DoctorReport } from '#shared/agent.ts';
+import type { AgentWish, DoctorReport, GpuFigures } from '#shared/agent.ts';
 import { parseJoinLine } from '#shared/join-line.ts';
 
 import type { GatewayError } from '../http/errors.ts';
@@ -9,6 +9,8 @@ import { sendError } from '../http/responses.ts';
 /** The agent of this machine, as its routes use it. */
 export interface AgentApi {
   view(): unknown;
+  /** This machine's GPUs as last read. */
+  gpus(): readonly GpuFigures[];
   /** `drained` lets running requests finish, `paused` ends them. */
   setMode(mode: AgentWish): Promise<void>;
   join(

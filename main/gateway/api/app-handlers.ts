@@ -22,6 +22,7 @@ import type { LocalChoice } from '../upstream/call.ts';
 import type { ModelCatalogue } from '../upstream/model-catalogue.ts';
 import { modelList } from '../upstream/model-list.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
+import type { AgentApi } from './agent-handlers.ts';
 
 interface AppDeps {
   readonly clock: Clock;
@@ -35,6 +36,7 @@ interface AppDeps {
   readonly circuits: Circuits;
   readonly usage: UsageRecorder;
   readonly summary: () => ProvidersSummary;
+  readonly agent: Pick<AgentApi, 'gpus'> | null;
   readonly app: () => { readonly version: string };
   readonly feed: LiveFeed;
   readonly sessions: Sessions;
@@ -112,7 +114,7 @@ function noModel(id: string): GatewayError {
 
 function sendMetrics(
   res: Response,
-  { app, status, stats, traffic, circuits, summary }: AppDeps,
+  { app, status, stats, traffic, circuits, summary, agent }: AppDeps,
 ): void {
   const families = metricsOf({
     version: app().version,
@@ -121,6 +123,7 @@ function sendMetrics(
     traffic: traffic.view(),
     circuitAt: (id) => circuits.at(id).breaker.state.kind,
     providers: summary(),
+    gpus: agent?.gpus() ?? [],
     process: processUsage(),
   });
   const body = Buffer.from(exposition(families));

@@ -1,3 +1,4 @@
+import type { GpuFigures } from '#shared/agent.ts';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { ProvidersSummary } from '#shared/live.ts';
 import { VERIFICATION_STATES } from '#shared/provider.ts';
@@ -6,6 +7,7 @@ import type { ProcessUsage } from '../../platform/process.ts';
 import type { BreakerState } from '../circuits/breaker.ts';
 import type { StatsView } from './counters.ts';
 import { type Family, family, histogramFamily, type Point } from './exposition.ts';
+import { gpuFamilies } from './gpu-families.ts';
 import { OUTCOMES, type TrafficView, type UpstreamTraffic } from './traffic.ts';
 
 export interface Figures {
@@ -15,6 +17,8 @@ export interface Figures {
   readonly traffic: TrafficView;
   readonly circuitAt: (id: UpstreamId) => BreakerState['kind'];
   readonly providers: ProvidersSummary;
+  /** Of this machine; none while its agent is off. */
+  readonly gpus: readonly GpuFigures[];
   readonly process: ProcessUsage;
 }
 
@@ -43,6 +47,7 @@ export function metricsOf(figures: Figures): Family[] {
     family('gauge', 'switchyard_providers', 'Machines enrolled, by verification.', machines),
     ...poolFamilies(figures.status),
     family('gauge', 'switchyard_ondemand_warmup', 'Warm-up: 1 for its current state.', warmup),
+    ...gpuFamilies(figures.gpus),
     ...processFamilies(figures),
   ];
 }
@@ -203,7 +208,17 @@ function upstreamFamilies({ status, inFlight, providers, circuitAt }: Figures): 
     each('upstream_healthy', 'Whether it could serve now, if it is configured.', (at) => {
       return isSetUp(at, providers) ? Number(at.healthy) : null;
     }),
+    each(
+      'budget_spent_ratio',
+      'Share that is spent of the budget; of two budgets, of the one that is nearer to its end.',
+      ({ budget }) => (budget === undefined ? null : spentShare(budget)),
+    ),
   ];
+}
+
+/** A budget of nothing is used up. */
+function spentShare({ spent, limit }: NonNullable<UpstreamReport['budget']>): number {
+  return limit === 0 ? 1 : spent / limit;
 }
 
 /** An upstream that was never configured must not raise an alert. */

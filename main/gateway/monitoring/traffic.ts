@@ -51,6 +51,9 @@ export interface KeyTraffic {
 const MAX_KEY_NAMES = 200;
 const OTHER_KEYS = 'others';
 
+/** `increase` does not see the first count of a series that begins with it; the second of these raises an alert. */
+const KNOWN_FROM_THE_START = ['none', 'gateway_exhausted'];
+
 const FIRST_TOKEN_S = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 const DURATION_S = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 const PER_TOKEN_S = [0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.5, 1];
@@ -71,7 +74,7 @@ export function createTraffic(): TrafficCounts {
     aborted: duration(),
   };
   const upstreams = mapUpstreams((): Counting => ({
-    attempts: new Map([['none', 0]]),
+    attempts: new Map(KNOWN_FROM_THE_START.map((reason) => [reason, 0])),
     skips: new Map(),
     inputTokens: 0,
     outputTokens: 0,
