@@ -17,8 +17,11 @@ export function copyFiles(paths: readonly string[], folder = ''): Plugin {
   };
 }
 
-/** Native code, which no bundle can hold; and what `debug` tries to load, and finds only beside our own tools. */
-const OUTSIDE = ['better-sqlite3', 'supports-color'];
+/**
+ * Native code, which no bundle can hold; and what `debug` and `pg` try to load where it is there, which it is only
+ * beside our own tools.
+ */
+const OUTSIDE = ['better-sqlite3', 'supports-color', 'pg-native'];
 
 /** Packages are built in: what an installation runs is what was built and tested here, whatever they publish later. */
 export function nodeBundle(
@@ -44,6 +47,7 @@ export function nodeBundle(
           ...input,
           'store-worker': 'main/registry/store/store-worker.ts',
           'usage-worker': 'main/gateway/usage/usage-worker.ts',
+          'pool-worker': 'main/registry/store/postgres/pool-worker.ts',
           'systeminformation-helper': 'main/agent/telemetry/systeminformation-helper.ts',
         },
         output: { entryFileNames: '[name].js', chunkFileNames: '[name].js' },

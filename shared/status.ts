@@ -98,6 +98,29 @@ export const WARMUP_STATES = ['idle', 'warming', 'ready', 'failed'] as const;
 
 const warmupStateSchema = z.enum(WARMUP_STATES);
 
+/** The gateways that share a database, as this one knows them (docs/pool.md). */
+const poolSchema = z.strictObject({
+  /** This gateway. */
+  gateway: z.string(),
+  database: z.enum(['connected', 'away']),
+  /** For people; null while it is connected. */
+  problem: z.string().nullable(),
+  gateways: z.array(
+    z.strictObject({
+      id: z.string(),
+      host: z.string(),
+      version: z.string(),
+      started_at: timestamp,
+      /** Since it last reported to the database. */
+      seen_ms: count,
+      /** Commits that it had not read then. */
+      behind: count,
+      /** What it alone does now: verifications, and the sweep. */
+      leases: count,
+    }),
+  ),
+});
+
 /** The status report (docs/http-api.md#status-report), strict: no field may be missing or added. */
 export const statusReportSchema = z.strictObject({
   ok: z.boolean(),
@@ -136,9 +159,12 @@ export const statusReportSchema = z.strictObject({
     env_hint: z.record(z.string(), z.string()),
   }),
   hint: z.string(),
+  /** Left out where the gateway has its machines alone. */
+  pool: poolSchema.optional(),
 });
 
 export type StatusReport = z.infer<typeof statusReportSchema>;
+export type PoolReport = z.infer<typeof poolSchema>;
 export type UpstreamReport = z.infer<typeof upstreamSchema>;
 export type CircuitReport = z.infer<typeof circuitSchema>;
 export type WarmupState = (typeof WARMUP_STATES)[number];

@@ -28,6 +28,7 @@ import { createThisMachine, type ThisMachine } from './agent.ts';
 import { logTail } from './log-tail.ts';
 import { createOwnPackage } from './own-package.ts';
 import { PACKAGE_ROOT, VERSION } from './package.ts';
+import { openRegistryStore } from './registry-store.ts';
 import { createProviders, type Providers } from './registry.ts';
 
 export interface HostOptions {
@@ -97,7 +98,7 @@ const STOP_GRACE_MS = 30_000;
 export async function createHost(options: HostOptions, edges: HostEdges): Promise<Host> {
   const { loaded, dataDirectory, windowDirectory, demo } = options;
   const { clock, random, log } = edges;
-  const { opened, usage } = await openStores(dataDirectory, edges);
+  const { opened, usage } = await openStores(loaded.config, dataDirectory, edges);
   const http = createHttpClient();
   const engine = createFixedEngine({ http, clock }, () => gateway.feed.changed());
   const keys = openKeys(options, edges);
@@ -246,11 +247,13 @@ function trayControls(
 }
 
 async function openStores(
+  config: Config,
   dataDirectory: string,
-  { openStore, openUsage, clock, log }: HostEdges,
+  edges: HostEdges,
 ): Promise<{ readonly opened: OpenedStore; readonly usage: UsageStore }> {
+  const { openUsage, clock, log } = edges;
   const [opened, usage] = await Promise.all([
-    openStore(join(dataDirectory, 'registry.db'), { clock, log }),
+    openRegistryStore(config, dataDirectory, edges),
     openUsage?.(join(dataDirectory, 'usage.db'), { clock, log }) ?? NO_HISTORY,
   ]);
   return { opened, usage };

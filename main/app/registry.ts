@@ -1,7 +1,7 @@
-import { join } from 'node:path';
 import { AGENT_PORTS } from '#shared/agent.ts';
 import type { ProvidersSummary } from '#shared/live.ts';
 import type { Provider } from '#shared/provider.ts';
+import type { PoolReport } from '#shared/status.ts';
 import type { OwnRegistry } from '../agent/registration/link.ts';
 import type { Config } from '../config/schema.ts';
 import type { GatewayProviders } from '../gateway/gateway-deps.ts';
@@ -11,13 +11,16 @@ import { parseBaseAddress, type LocalTarget } from '../gateway/upstream/upstream
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import { systemLookup } from '../platform/network-guard.ts';
-import { storedSecret, newSecret } from '../platform/secrets.ts';
+import { newSecret } from '../platform/secrets.ts';
 import type { Target } from '../registry/provider-table.ts';
 import { createRegistry } from '../registry/registry.ts';
 import { createMemoryStore } from '../registry/store/memory-store.ts';
 import type { OpenedStore } from '../registry/store/open-store.ts';
+import type { Pool } from '../registry/store/postgres/pool-client.ts';
+import type { PoolStanding } from '../registry/store/postgres/protocol.ts';
 import { createVerifier, type Verifier } from '../registry/verification/verifier.ts';
 import type { VerifierNews } from '../registry/verifier-port.ts';
+import { gatewaySecret } from './registry-store.ts';
 
 export interface ProvidersDeps {
   readonly config: () => Config;
@@ -54,12 +57,13 @@ const NOTHING_KEPT = { providers: [], enrollments: [], documents: {} };
 
 export function createProviders(deps: ProvidersDeps): Providers {
   const { config, opened, clock, random, log } = deps;
+  const pool = opened.kind === 'open' ? opened.pool : undefined;
   const registry = createRegistry({
     store: opened.kind === 'open' ? opened.store : createMemoryStore(opened.message),
     state: opened.kind === 'open' ? opened.state : NOTHING_KEPT,
     clock,
     log,
-    gatewaySecret: storedSecret(join(deps.dataDirectory, 'gateway-secret')),
+    gatewaySecret: gatewaySecret(deps.dataDirectory),
     heartbeatMs: () => config().agent.heartbeatMs,
     verifier: {
       providerChanged(id, news) {
@@ -67,11 +71,13 @@ export function createProviders(deps: ProvidersDeps): Providers {
         if (isWellAgain(news, registry.get(id))) deps.wellAgain(id);
         verifier.providerChanged(id, news);
       },
+      verifiedElsewhere: (id) => verifier.verifiedElsewhere(id),
       removed(id) {
         deps.gone(id);
         verifier.removed(id);
       },
     },
+    ...(pool === undefined ? {} : { pool }),
     traffic: deps.traffic,
     changed: deps.changed,
   });
@@ -90,6 +96,7 @@ export function createProviders(deps: ProvidersDeps): Providers {
       },
     },
   });
+  pool?.onStanding(createStandingNote(deps.changed));
   const targets = mapped(localTarget);
   return {
     forGateway: {
@@ -101,6 +108,7 @@ export function createProviders(deps: ProvidersDeps): Providers {
           const shown = id ?? registry.freshest();
           return shown === null ? null : registry.excerpt(shown);
         },
+        pool: poolReport(pool),
       }),
       summary: (): ProvidersSummary => ({
         revision: registry.revision(),
@@ -130,6 +138,23 @@ export function createProviders(deps: ProvidersDeps): Providers {
       if (opened.kind === 'open') await opened.store.close();
     },
   };
+}
+
+/** Tells the window when the database comes or goes, not of each look at it. */
+function createStandingNote(changed: () => void): (standing: PoolStanding) => void {
+  let last: string | null = null;
+  return ({ database, gateways }) => {
+    const now = `${database} ${gateways.map(({ id }) => id).join(' ')}`;
+    if (now !== last) changed();
+    last = now;
+  };
+}
+
+/** What a gateway knows of the pool at the moment; null where it has its machines alone. */
+function poolReport(pool: Pool | undefined): PoolReport | null {
+  if (pool === undefined) return null;
+  const { database, problem, gateways } = pool.standing();
+  return { gateway: pool.gateway.id, database, problem, gateways: [...gateways] };
 }
 
 function isWellAgain(news: VerifierNews, provider: Provider | null): boolean {

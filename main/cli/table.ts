@@ -10,6 +10,7 @@ import { logs } from './logs.ts';
 import { models } from './models.ts';
 import { openWindow } from './open.ts';
 import { answer, type CommandOutcome } from './outcome.ts';
+import { pool, POOL_ACTIONS } from './pool.ts';
 import { ACTIONS, service } from './service/service.ts';
 import { getSettings, PATHS, SECTIONS, setSetting } from './settings.ts';
 import { status } from './status.ts';
@@ -94,6 +95,15 @@ export const COMMANDS: readonly Command[] = [
     ],
     options: withJson(),
     run: keys,
+  },
+  {
+    name: 'pool',
+    summary: 'Show the gateways that share a database, or take the machines of a file over.',
+    details:
+      '"status" ends with code 1 while the database does not answer. "import" takes over what the pool does not have, while this gateway does not run.',
+    arguments: [{ name: 'action', choices: POOL_ACTIONS }],
+    options: withJson(),
+    run: pool,
   },
   {
     name: 'reset',

@@ -1,6 +1,7 @@
 import { AGENT_PORTS } from '#shared/agent.ts';
 import { LIMIT_SETTINGS } from './limit-settings.ts';
 import { LOG_SETTINGS } from './log-settings.ts';
+import { POOL_SETTINGS } from './pool-settings.ts';
 import { CURRENCY, priceSettings } from './price-settings.ts';
 import * as kinds from './setting-types.ts';
 import { atStart, optional, setting, type Setting } from './setting-types.ts';
@@ -242,6 +243,7 @@ export const SETTINGS = {
     ),
     ...LIMIT_SETTINGS,
     currency: CURRENCY,
+    ...POOL_SETTINGS,
     ...LOG_SETTINGS,
   },
 };

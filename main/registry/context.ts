@@ -2,8 +2,9 @@ import type { ProviderEvent } from '#shared/provider.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import type { TableEntry } from './provider-entry.ts';
+import type { Sharing } from './pool/sharing.ts';
 import type { ProviderTable } from './provider-table.ts';
-import type { StoreChange, Store, WriteResult } from './store/store.ts';
+import type { StoreChange, ProviderPart, Store, WriteResult } from './store/store.ts';
 import type { VerifierPort } from './verifier-port.ts';
 
 /** Shared by the parts of the registry. */
@@ -15,6 +16,8 @@ export interface RegistryContext {
   readonly verifier: VerifierPort;
   readonly gatewaySecret: string;
   readonly heartbeatMs: () => number;
+  /** Null where this gateway has its machines alone. */
+  readonly sharing: Sharing | null;
 }
 
 /** A failed write is logged; its content goes out with the provider's next write. */
@@ -22,15 +25,18 @@ export async function write(
   changes: readonly StoreChange[],
   parts: RegistryContext,
 ): Promise<WriteResult> {
-  const { store, log } = parts;
+  const { store, log, sharing } = parts;
   const result = await store.write(changes);
-  if (result.kind === 'unwritten') log('warn', 'registry_unwritten', { error: result.message });
+  if (result.kind === 'unwritten') {
+    log('warn', 'registry_unwritten', { error: result.message });
+    sharing?.noteUnwritten(changes);
+  }
   return result;
 }
 
-/** The whole stored provider, as it is now. */
-export function providerChange({ stored }: TableEntry): StoreChange {
-  return { kind: 'provider', provider: stored };
+/** The whole stored provider, as it is now, of which `part` has changed; nobody else writes the own machine. */
+export function providerChange({ stored, isOwn }: TableEntry, part: ProviderPart): StoreChange {
+  return { kind: 'provider', provider: stored, ...(isOwn ? {} : { part }) };
 }
 
 /** A line of a provider's history. */

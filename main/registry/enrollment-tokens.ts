@@ -19,8 +19,10 @@ export interface OpenEnrollments {
   create(baseUrl: string): Promise<Answer<NewEnrollment>>;
   /** Takes a token out, so that nobody else can use it; null when it is unknown or expired. */
   take(token: string): StoredEnrollment | null;
-  /** Returns a token after an enrolment that failed. */
+  /** Returns a token after an enrolment that failed, or adds one that another gateway issued. */
   putBack(enrollment: StoredEnrollment): void;
+  /** One that another gateway has taken. */
+  drop(digest: string): void;
 }
 
 const LIFETIME_MS = 3_600_000;
@@ -75,6 +77,7 @@ export function createOpenEnrollments(
       return enrollment;
     },
     putBack: (enrollment) => void open.set(enrollment.digest, enrollment),
+    drop: (digest) => void open.delete(digest),
   };
 }
 

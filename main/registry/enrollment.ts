@@ -6,7 +6,7 @@ import { NO_NEWS } from './change-detection.ts';
 import { eventChange, type RegistryContext, providerChange, write } from './context.ts';
 import type { OpenEnrollments } from './enrollment-tokens.ts';
 import { type TableEntry, entryOf, gatewayTokenOf } from './provider-entry.ts';
-import { UNVERIFIED } from './store/store.ts';
+import { type StoredEnrollment, UNVERIFIED } from './store/store.ts';
 import {
   type AgentMessage,
   type Answer,
@@ -43,19 +43,23 @@ export async function enroll(
 ): Promise<Answer<EnrollAnswer>> {
   const asked = readEnrollment(message, parts);
   if (asked.kind === 'refused') return asked;
-  const enrollment = open.take(asked.token);
+  const enrollment = open.take(asked.token) ?? (await takeElsewhere(asked.token, open, parts));
   if (enrollment === null) return BAD_TOKEN;
   const { entry, undo } = admit(asked.publicKey, asked.sequence, parts);
   // The answer is for this enrolment, even if another one overtakes it.
   const { gatewayToken } = entry;
   const written = await write(
     [
-      providerChange(entry),
-      { kind: 'enrollment_removed', digest: enrollment.digest },
+      providerChange(entry, 'enrolled'),
+      { kind: 'enrollment_removed', digest: enrollment.digest, isUsed: true },
       eventChange(entry, entry.stored.enrolledAt, ['enrolled', `from ${plainIp(message.ip)}`]),
     ],
     parts,
   );
+  if (written.kind === 'refused') {
+    undo();
+    return BAD_TOKEN;
+  }
   if (written.kind === 'unwritten') {
     undo();
     open.putBack(enrollment);
@@ -67,6 +71,17 @@ export async function enroll(
     gateway_token: gatewayToken,
     heartbeat_ms: parts.heartbeatMs(),
   });
+}
+
+/** A token that another gateway has just issued. */
+async function takeElsewhere(
+  token: string,
+  open: OpenEnrollments,
+  { sharing }: RegistryContext,
+): Promise<StoredEnrollment | null> {
+  if (sharing === null) return null;
+  await sharing.pool.refresh();
+  return open.take(token);
 }
 
 interface AskedEnrollment {

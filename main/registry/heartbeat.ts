@@ -22,7 +22,12 @@ import {
   type Refusal,
   unwritten,
 } from './responses.ts';
-import { type StoreChange, UNVERIFIED } from './store/store.ts';
+import {
+  type StoreChange,
+  type StoredProvider,
+  type Superseded,
+  UNVERIFIED,
+} from './store/store.ts';
 
 const UNKNOWN_PROVIDER: Refusal = {
   kind: 'refused',
@@ -37,7 +42,13 @@ export async function takeHeartbeat(
   message: AgentMessage,
   parts: RegistryContext,
 ): Promise<Answer<HeartbeatAnswer>> {
-  const read = readHeartbeat(message, parts);
+  let read = readHeartbeat(message, parts);
+  if (read === UNKNOWN_PROVIDER && parts.sharing !== null) {
+    // It may have joined at another gateway of the pool just now.
+    await parts.sharing.pool.refresh();
+    read = readHeartbeat(message, parts);
+  }
+  // Nothing is waited for between the check of the sequence and its use, or copies would pass together.
   if (read.kind === 'refused') return read;
   const { entry, record, sequence } = read;
   return applyHeartbeat(entry, { record, sequence, ip: plainIp(message.ip) }, parts);
@@ -113,15 +124,20 @@ export async function applyHeartbeat(
     lastHeartbeatIp: ip,
     heartbeatCount: stored.heartbeatCount + 1,
     verification,
+    ...(news.material ? inNextGeneration(stored) : {}),
   };
   entry.shown = clamped(kept);
   if (news.material) entry.generation += 1;
   table.touch(entry);
-  const changes: StoreChange[] = [providerChange(entry), ...statusEvents(entry, parts)];
+  const changes: StoreChange[] = [
+    providerChange(entry, 'heartbeat'),
+    ...statusEvents(entry, parts),
+  ];
   if (stored.verification.state !== entry.stored.verification.state) {
     changes.push(eventChange(entry, clock.now(), ['verification', 'pending: it has changed']));
   }
   const written = await write(changes, parts);
+  if (written.kind === 'refused') return superseded(written);
   if (isNews(news)) verifier.providerChanged(entry.id, news);
   if (written.kind === 'unwritten') return unwritten(written.message);
   const { status, failure_reason } = verificationView(entry);
@@ -131,4 +147,14 @@ export async function applyHeartbeat(
     verification: { status, failure_reason },
     heartbeat_ms: heartbeatMs(),
   });
+}
+
+/** What others know of its verification is outdated. */
+function inNextGeneration({ pool }: StoredProvider): Pick<StoredProvider, 'pool'> {
+  return pool === undefined ? {} : { pool: { ...pool, generation: pool.generation + 1 } };
+}
+
+/** Another gateway has heard more of the machine; what that is arrives here by itself. */
+function superseded(written: Superseded): Refusal {
+  return written.reason === 'sequence' ? sequenceReused(written.last) : UNKNOWN_PROVIDER;
 }

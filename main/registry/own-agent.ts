@@ -16,8 +16,11 @@ export interface OwnAgent {
 /** The address that this process's own heartbeats count as coming from. */
 const OWN_IP = '127.0.0.1';
 
+/** Loopback leads each gateway to itself, so no other one may see this machine. */
+const OWN_IN_POOL = { generation: 0, fence: 0, isOwn: true };
+
 export function createOwnAgent(parts: RegistryContext): OwnAgent {
-  const { table } = parts;
+  const { table, sharing } = parts;
   return {
     async adoptOwn(text) {
       const publicKey = parsePublicKey(text);
@@ -25,11 +28,15 @@ export function createOwnAgent(parts: RegistryContext): OwnAgent {
       const known = [...table.all()].find(({ stored }) => stored.publicKey === publicKey.text);
       const entry = known ?? admit(publicKey.text, 0, parts).entry;
       entry.isOwn = true;
+      if (sharing !== null) entry.stored = { ...entry.stored, pool: OWN_IN_POOL };
       if (known === undefined) {
         const { enrolledAt } = entry.stored;
         // A failed write is logged; the next heartbeat writes everything again.
         await write(
-          [providerChange(entry), eventChange(entry, enrolledAt, ['enrolled', 'this machine'])],
+          [
+            providerChange(entry, 'enrolled'),
+            eventChange(entry, enrolledAt, ['enrolled', 'this machine']),
+          ],
           parts,
         );
       }

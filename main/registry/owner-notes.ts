@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { NOTE_LIMITS, type ProviderNote, type ProviderNotes } from '#shared/provider-notes.ts';
 import { type RegistryContext, write } from './context.ts';
 import { type Answer, answered, invalidRequest, providerNotFound, unwritten } from './responses.ts';
+import type { PoolChanges } from './store/postgres/protocol.ts';
 import type { StoredState } from './store/store.ts';
 
 /** The owner's own names of machines and notes about them. They are not part of a record: no agent sends them. */
@@ -11,8 +13,10 @@ export interface OwnerNotes {
   setNote(id: string, body: unknown): Promise<Answer<{ readonly id: string } & ProviderNote>>;
 }
 
-/** Name of the document that holds a machine's note. */
 const PREFIX = 'note:';
+
+/** Name of the document that holds a machine's note. */
+export const noteDocument = (id: string) => `${PREFIX}${id}`;
 
 const noteSchema = z.object({ name: z.string(), note: z.string() });
 
@@ -24,18 +28,32 @@ const line = (max: number) =>
 
 const bodySchema = z.object({ name: line(NOTE_LIMITS.name), note: line(NOTE_LIMITS.note) });
 
-/** `forget` drops the note of a machine that is gone. */
+/** The notes that this registry holds. */
+export interface KeptNotes extends OwnerNotes {
+  /** Drops the note of a machine that is gone. */
+  forget(id: string): void;
+  /** Takes what any gateway of the pool has written. */
+  absorb(changes: Pick<PoolChanges, 'documents' | 'removed' | 'all'>): void;
+}
+
 export function createOwnerNotes(
   parts: RegistryContext,
-  { documents }: Pick<StoredState, 'documents'>,
-): OwnerNotes & { readonly forget: (id: string) => void } {
+  state: Pick<StoredState, 'documents'>,
+): KeptNotes {
   const { table } = parts;
-  const notes = notesIn(documents);
+  const notes = notesIn(state.documents);
 
   const keep = (id: string, note: ProviderNote | undefined): void => {
     if (note === undefined || (note.name === '' && note.note === '')) notes.delete(id);
     else notes.set(id, note);
   };
+
+  function take(id: string, note: ProviderNote | undefined): void {
+    if (isDeepStrictEqual(notes.get(id), note)) return;
+    keep(id, note);
+    const entry = table.get(id);
+    if (entry !== undefined) table.touch(entry);
+  }
 
   return {
     notes: () => ({ notes: Object.fromEntries(notes) }),
@@ -46,7 +64,7 @@ export function createOwnerNotes(
       if (note === undefined) return refusal(error);
       const before = notes.get(id);
       keep(id, note);
-      const name = `${PREFIX}${id}`;
+      const name = noteDocument(id);
       const change = notes.has(id)
         ? ({ kind: 'document', name, json: JSON.stringify(note) } as const)
         : ({ kind: 'document_removed', name } as const);
@@ -60,8 +78,17 @@ export function createOwnerNotes(
     },
     forget(id) {
       if (notes.delete(id)) {
-        void write([{ kind: 'document_removed', name: `${PREFIX}${id}` }], parts);
+        void write([{ kind: 'document_removed', name: noteDocument(id) }], parts);
       }
+    },
+    absorb({ documents, removed, all }) {
+      const taken = notesIn(documents);
+      const isGone = (id: string) =>
+        all === null
+          ? removed.some((each) => each.kind === 'document' && each.id === noteDocument(id))
+          : !taken.has(id);
+      for (const id of notes.keys()) if (isGone(id)) take(id, undefined);
+      for (const [id, note] of taken) take(id, note);
     },
   };
 }

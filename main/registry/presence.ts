@@ -20,7 +20,9 @@ const DOCUMENT = 'registry';
 
 /** Nothing runs before `start`. `gone` is called for a provider that is removed for its silence. */
 export function createPresence(parts: RegistryContext, gone: (id: string) => void): Presence {
-  const { table, clock, verifier, log } = parts;
+  const { table, clock, verifier, log, sharing } = parts;
+  /** One gateway of a pool writes what all of them see. */
+  const isWriter = () => sharing === null || sharing.holdsSweep();
   let cancelTimer: (() => void) | null = null;
   let isRunning = false;
   let aliveTicks = -Infinity;
@@ -37,15 +39,15 @@ export function createPresence(parts: RegistryContext, gone: (id: string) => voi
     const changes: StoreChange[] = [];
     for (const entry of table.all()) {
       const silentMs = table.silentMs(entry);
-      if (isForgotten(silentMs) && !entry.isOwn) {
+      if (isForgotten(silentMs) && !entry.isOwn && isWriter()) {
         changes.push(forget(entry.id));
         continue;
       }
       const events = statusEvents(entry, parts);
       if (events.length > 0) table.touch(entry);
-      changes.push(...events);
+      if (isWriter() || entry.isOwn) changes.push(...events);
     }
-    if (clock.ticks() - aliveTicks >= ALIVE_MS) changes.push(alive());
+    if (clock.ticks() - aliveTicks >= ALIVE_MS && isWriter()) changes.push(alive());
     if (changes.length > 0) void write(changes, parts);
   }
 

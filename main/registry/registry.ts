@@ -10,6 +10,8 @@ import { type Counts, createListing, type Listed, type RawQuery } from './listin
 import { silenceAtStart } from './liveness.ts';
 import { createOwnerNotes, type OwnerNotes } from './owner-notes.ts';
 import { createOwnAgent, type OwnAgent } from './own-agent.ts';
+import { createAbsorber, writeAgain } from './pool/absorber.ts';
+import { createSharing } from './pool/sharing.ts';
 import { createPresence, lastAliveAt } from './presence.ts';
 import { createProviderAdmin, type ProviderAdmin } from './provider-admin.ts';
 import { type TableEntry, entryOf } from './provider-entry.ts';
@@ -17,6 +19,7 @@ import { causesIn } from './out-of-use.ts';
 import { createProviderTable, type ProviderTable, type Target } from './provider-table.ts';
 import { excerptOf, providerView, type Traffic } from './provider-view.ts';
 import type { AgentMessage, Answer, EnrollAnswer, HeartbeatAnswer, Refusal } from './responses.ts';
+import type { Pool } from './store/postgres/pool-client.ts';
 import type { Store, StoredProvider, StoredState } from './store/store.ts';
 import { createVerifierHost } from './verifier-adapter.ts';
 import type { VerifierPort, VerifierHost } from './verifier-port.ts';
@@ -31,6 +34,8 @@ export interface RegistryDeps {
   readonly gatewaySecret: string;
   readonly heartbeatMs: () => number;
   readonly verifier: VerifierPort;
+  /** Left out where this gateway has its machines alone. */
+  readonly pool?: Pool;
   /** The gateway's own figures on a provider. */
   readonly traffic: (id: string) => Traffic;
   /** Called with the id of each provider that was added, changed or removed. */
@@ -79,25 +84,36 @@ export function createRegistry(deps: RegistryDeps): Registry {
     sweep.wake();
     changed(id);
   });
-  const parts: RegistryContext = { ...deps, table };
+  const sharing = deps.pool === undefined ? null : createSharing(deps.pool, deps);
+  const parts: RegistryContext = { ...deps, table, sharing };
   load(deps, table);
   isLoaded = true;
   const open = createOpenEnrollments(deps.state.enrollments, { store, clock });
   const listing = createListing(table, traffic);
-  const { forget, ...ownerNotes } = createOwnerNotes(parts, deps.state);
+  const notes = createOwnerNotes(parts, deps.state);
   const capacity = createCapacity(table);
   const gone = (id: string) => {
     listing.forget(id);
-    forget(id);
+    notes.forget(id);
   };
   const sweep = createPresence(parts, gone);
+  // Who removes a machine from the pool takes its note out too.
+  const absorb = createAbsorber(parts, { open, notes, gone: (id) => listing.forget(id) });
+  sharing?.begin(absorb, (id) => void writeAgain(id, parts));
   return {
     ...createOwnAgent(parts),
     ...createProviderAdmin(parts, gone),
-    ...ownerNotes,
+    notes: () => notes.notes(),
+    setNote: (id, body) => notes.setNote(id, body),
     capacity,
-    start: () => sweep.start(),
-    stop: () => sweep.stop(),
+    start() {
+      sweep.start();
+      sharing?.start();
+    },
+    async stop() {
+      sharing?.stop();
+      await sweep.stop();
+    },
     handleEnroll: (message) => enroll(message, open, parts),
     async handleHeartbeat(message) {
       const answer = await takeHeartbeat(message, parts);

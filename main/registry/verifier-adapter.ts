@@ -2,12 +2,14 @@ import { failureReason } from '#shared/provider.ts';
 import { eventChange, type RegistryContext, providerChange, write } from './context.ts';
 import { STALE_MS } from './liveness.ts';
 import type { TableEntry } from './provider-entry.ts';
-import type { StoredVerification } from './store/store.ts';
+import type { Sharing } from './pool/sharing.ts';
+import type { Lease } from './store/postgres/pool-client.ts';
+import type { StoredProvider, StoredVerification } from './store/store.ts';
 import type { Recorded, VerificationSubject, VerifierHost } from './verifier-port.ts';
 
 /** The verifier's access to the providers. */
 export function createVerifierHost(parts: RegistryContext): VerifierHost {
-  const { table, clock } = parts;
+  const { table, clock, sharing } = parts;
 
   function subjectOf(entry: TableEntry): VerificationSubject | null {
     const { id, stored, shown, gatewayToken, isOwn, generation } = entry;
@@ -46,21 +48,23 @@ export function createVerifierHost(parts: RegistryContext): VerifierHost {
       const entry = table.get(id);
       if (entry !== undefined) setVerifying(entry, running);
     },
-    async verificationDone(id, generation, verification): Promise<Recorded> {
+    ...(sharing === null ? {} : { lease: (id) => leaseOf(table.get(id), sharing) }),
+    async verificationDone(id, generation, verification, lease): Promise<Recorded> {
       const entry = table.get(id);
       if (entry === undefined) return { kind: 'outdated' };
-      if (entry.generation !== generation) {
+      if (entry.generation !== generation || isOutrun(entry, lease)) {
         setVerifying(entry, false);
         return { kind: 'outdated' };
       }
       const before = entry.stored.verification;
-      entry.stored = { ...entry.stored, verification };
+      entry.stored = { ...entry.stored, verification, ...underLease(entry.stored, lease) };
       entry.isVerifying = false;
       table.touch(entry);
       const text = verdictOf(verification);
       const events =
         text === verdictOf(before) ? [] : [eventChange(entry, clock.now(), ['verification', text])];
-      const written = await write([providerChange(entry), ...events], parts);
+      const written = await write([providerChange(entry, 'verification'), ...events], parts);
+      if (written.kind === 'refused') return { kind: 'outdated' };
       return written.kind === 'unwritten' ? written : { kind: 'recorded' };
     },
   };
@@ -69,4 +73,31 @@ export function createVerifierHost(parts: RegistryContext): VerifierHost {
 function verdictOf({ state, checks }: StoredVerification): string {
   const reason = failureReason(checks);
   return reason === '' ? state : `${state}: ${reason}`;
+}
+
+async function leaseOf(entry: TableEntry | undefined, { pool }: Sharing): Promise<Lease | null> {
+  if (entry === undefined) return null;
+  const { id, stored, isOwn } = entry;
+  if (isOwn) return ownLease(stored);
+  return pool.lease(`verify ${id}`, { id, fence: stored.pool?.fence ?? 0 });
+}
+
+/** No other gateway sees the own machine. */
+function ownLease({ pool }: StoredProvider): Lease {
+  return { fence: (pool?.fence ?? 0) + 1, lost: new AbortController().signal, release() {} };
+}
+
+/** Whether a later run, of another gateway, was done before. */
+function isOutrun({ stored }: TableEntry, lease: Lease | undefined): boolean {
+  return lease !== undefined && lease.fence <= (stored.pool?.fence ?? 0);
+}
+
+function underLease(
+  { pool }: StoredProvider,
+  lease: Lease | undefined,
+): Pick<StoredProvider, 'pool'> {
+  if (lease === undefined) return {};
+  // One that has just been enrolled here has not come back from the database yet.
+  const { generation = 0, isOwn = false } = pool ?? {};
+  return { pool: { generation, isOwn, fence: lease.fence } };
 }

@@ -1,4 +1,5 @@
 import type { AgentRecord } from '#shared/provider.ts';
+import type { Lease } from './store/postgres/pool-client.ts';
 import type { StoredVerification } from './store/store.ts';
 
 /** Why the verifier should look at a provider again. */
@@ -21,6 +22,8 @@ export interface VerifierNews {
 export interface VerifierPort {
   /** Called after the change is on disk. */
   providerChanged(id: string, news: VerifierNews): void;
+  /** Another gateway has verified it. */
+  verifiedElsewhere(id: string): void;
   /** The provider was removed: its run is aborted. */
   removed(id: string): void;
 }
@@ -58,10 +61,16 @@ export interface VerifierHost {
   subject(id: string): VerificationSubject | null;
   /** A run began or ended; shown as `verifying` unless the provider is `verified`. */
   verifying(id: string, running: boolean): void;
-  /** Stores the result of a run; resolves once it is on disk. Also ends `verifying`. */
+  /**
+   * Asks for the right to verify a provider, which one gateway of a pool has at a time: null where another one has it.
+   * Left out where there is no pool.
+   */
+  readonly lease?: (id: string) => Promise<Lease | null>;
+  /** Stores the result of a run, in a pool under its lease; resolves once it is on disk. Also ends `verifying`. */
   verificationDone(
     id: string,
     generation: number,
     verification: StoredVerification,
+    lease?: Lease,
   ): Promise<Recorded>;
 }

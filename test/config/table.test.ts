@@ -74,6 +74,7 @@ const TABLE: Readonly<Record<string, unknown>> = {
   AGENT_MAX_GPU_TEMPERATURE_C: null,
   AGENT_YIELD_TO_OTHERS: false,
   CURRENCY: 'USD',
+  DATABASE_URL: null,
   LOG_LEVEL: 'info',
   LOG_TO: 'auto',
   LOG_FORMAT: 'auto',

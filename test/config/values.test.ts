@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { loadConfig, type LoadedConfig } from '../../main/config/load.ts';
 import { ENTRIES, valueAt } from '../../main/config/schema.ts';
 import type { SettingsTree } from '../../main/config/settings-file.ts';
+import { settingsView } from '../../main/config/settings-view.ts';
 
 const env = (values: Record<string, string>) =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [`SWITCHYARD_${name}`, value]));
@@ -178,6 +179,27 @@ const KINDS: {
       'see http://h/',
     ],
     allowed: /http:\/\/ or https:\/\/ address/,
+  },
+  {
+    names: ['DATABASE_URL'],
+    good: [
+      ['postgres://u:p%40ss@db.lan:5433/pool', 'postgres://u:p%40ss@db.lan:5433/pool'],
+      [
+        'postgresql://db.lan/pool?sslmode=verify-full',
+        'postgresql://db.lan/pool?sslmode=verify-full',
+      ],
+    ],
+    bad: [
+      'db.lan/pool',
+      'mysql://db.lan/pool',
+      'postgres://db.lan',
+      'postgres://db.lan/',
+      'postgres:///pool',
+      'postgres://u:p%zz@db.lan/pool',
+      'postgres://db.lan/a/b',
+      'postgres://db.lan/pool#part',
+    ],
+    allowed: /postgres:\/\/ address/,
   },
   {
     names: ['ALLOWED_HOSTS'],
@@ -398,6 +420,16 @@ test.each([
   const [problem] = problems({ HOSTED_A_BASE_URL: text });
   expect(problem).toContain('SWITCHYARD_HOSTED_A_BASE_URL is "');
   expect(problem).not.toContain('hunter2');
+});
+
+test('the password of the database is shown nowhere and kept with the secrets', () => {
+  const { config, sources } = loaded({
+    DATABASE_URL: 'postgres://us:hunter2@db.lan:5433/pool?password=hunter2',
+  });
+  const shown = settingsView(config, sources)['gateway']?.['databaseUrl'];
+  expect(shown).toMatchObject({ value: 'postgres://…@db.lan:5433/pool?…', secret: true });
+  for (const text of ['postgres://us:hunter2@db.lan', 'postgres:/us:hunter2@db.lan/x'])
+    expect(problems({ DATABASE_URL: text }).join()).toMatch(/^(?!.*hunter2).*DATABASE_URL/);
 });
 
 test('the environment wins over the file, the file over the default', () => {

@@ -16,6 +16,7 @@ import { writeBase } from './base-image.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const containerfile = readFileSync(join(ROOT, 'deploy/Containerfile'), 'utf8');
 const compose = readFileSync(join(ROOT, 'deploy/compose.yaml'), 'utf8');
+const poolCompose = readFileSync(join(ROOT, 'deploy/pool.compose.yaml'), 'utf8');
 
 /** The variables that the image sets. */
 const variables = Object.fromEntries(
@@ -25,10 +26,12 @@ const variables = Object.fromEntries(
   ]),
 );
 
-test('the image and the compose file set only variables that there are', () => {
+test('the image and the compose files set only variables that there are', () => {
   const known = ['DATA_DIR', ...ENTRIES.map(({ setting }) => setting.env)];
   const used = new Set(
-    [...(containerfile + compose).matchAll(/SWITCHYARD_([A-Z_]+)/g)].map(([, name = '']) => name),
+    [...(containerfile + compose + poolCompose).matchAll(/SWITCHYARD_([A-Z_]+)/g)].map(
+      ([, name = '']) => name,
+    ),
   );
   expect(used.size).toBeGreaterThan(4);
   expect([...used].filter((name) => !known.includes(name))).toEqual([]);
@@ -56,6 +59,15 @@ test('the image runs as a user without rights, keeps its data in a volume, and i
   expect(containerfile).toContain(`http://127.0.0.1:${value}/readyz`);
   expect(compose).toContain(`http://switchyard:${value}/v1`);
   expect(compose).toContain(`${ENV_PREFIX}ALLOWED_HOSTS: switchyard`);
+});
+
+test('the gateways of the compose file share a database and a secret, and refuse to start without a password', () => {
+  expect(poolCompose.match(/<<: \*gateway/g)).toHaveLength(2);
+  const [, address = ''] = /DATABASE_URL: (\S+:\?[^}]+}\S+)/.exec(poolCompose) ?? [];
+  const url = address.replace(/\$\{[^}]+}/, 'password');
+  const env = { SWITCHYARD_DATABASE_URL: url };
+  expect(loadConfig(env, {})).toMatchObject({ config: { gateway: { databaseUrl: url } } });
+  expect(poolCompose).toContain('target: /data/gateway-secret');
 });
 
 const TOOL = ['buildah', 'podman'].find(

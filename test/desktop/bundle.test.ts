@@ -69,6 +69,7 @@ describe('the bundle', () => {
   test.each([
     ['store-worker', 'better-sqlite3'],
     ['usage-worker', 'better-sqlite3'],
+    ['pool-worker', 'pg'],
     ['systeminformation-helper', 'systeminformation'],
   ])('has %s beside it, which knows nothing of Electron', (thread, its) => {
     const worker = readFileSync(join(folder, `${thread}.js`), 'utf8');

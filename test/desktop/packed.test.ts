@@ -91,6 +91,14 @@ beforeAll(async () => {
   packed = await pack();
 });
 
+/** What "debug", "pg" and "systeminformation" do without where it is missing. */
+const OPTIONAL = [
+  'supports-color',
+  'pg-native',
+  'osx-temperature-sensor',
+  'macos-temperature-sensor',
+];
+
 describe('the packed app', () => {
   test("has our bundles, the packages that run, one file of SQLite's, and nothing beside", () => {
     const files = filesIn(packed.app);
@@ -133,9 +141,7 @@ describe('the packed app', () => {
         const calls = /(?:^import .*from |^import |\bimport\(|__require\()["']([^."'][^"']*)["']/gm;
         return [...code.matchAll(calls)].map(([, found = '']) => found);
       });
-    // "debug" does without colours, and systeminformation without a Mac's temperature, where they are missing.
-    const spared = ['supports-color', 'osx-temperature-sensor', 'macos-temperature-sensor'];
-    const named = new Set(asked.filter((name) => !isBuiltin(name) && !spared.includes(name)));
+    const named = new Set(asked.filter((name) => !isBuiltin(name) && !OPTIONAL.includes(name)));
     expect([...named].toSorted()).toEqual(['electron', ...Object.keys(dependencies)].toSorted());
   });
 

@@ -20,7 +20,7 @@ async function open(path: string) {
     log: silentLog,
     gatewaySecret: 'the gateway keeps this to itself',
     heartbeatMs: () => 15_000,
-    verifier: { providerChanged: () => {}, removed: () => {} },
+    verifier: { providerChanged: () => {}, verifiedElsewhere: () => {}, removed: () => {} },
     traffic: () => NO_TRAFFIC,
     changed: () => {},
   });

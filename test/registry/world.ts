@@ -201,6 +201,7 @@ export function startRegistry(
     heartbeatMs: () => 15_000,
     verifier: {
       providerChanged: (id, what) => void news.push([id, what]),
+      verifiedElsewhere: () => {},
       removed: (id) => void removed.push(id),
     },
     traffic: given.traffic ?? (() => NO_TRAFFIC),

@@ -160,6 +160,7 @@ const NO_PROVIDERS = {
   counts: { count: 0, verified: 0, pending: 0, verifying: 0, failed: 0 },
   excerpt: () => null,
   ids: () => [],
+  pool: null,
 };
 
 /** A world into which one can look. */

@@ -45,6 +45,7 @@ export function metricsOf(figures: Figures): Family[] {
     ...tokenFamilies(figures.traffic),
     ...upstreamFamilies(figures),
     family('gauge', 'switchyard_providers', 'Machines enrolled, by verification.', machines),
+    ...poolFamilies(figures.status),
     family('gauge', 'switchyard_ondemand_warmup', 'Warm-up: 1 for its current state.', warmup),
     ...gpuFamilies(figures.gpus),
     ...processFamilies(figures),
@@ -84,6 +85,20 @@ function admission({ admission: { running, queued, limit, refused } }: StatusRep
     one('gauge', 'queued', 'Requests that wait for one of those to end.', queued),
     one('gauge', 'limit', 'How many requests may be under way.', limit),
     one('counter', 'refused_total', 'Requests refused because too many waited.', refused),
+  ];
+}
+
+function poolFamilies({ pool }: StatusReport): Family[] {
+  if (pool === undefined) return [];
+  const one = (of: string, help: string, value: number) =>
+    family('gauge', `switchyard_pool_${of}`, help, [[{}, value]]);
+  return [
+    one(
+      'database_up',
+      "Whether the pool's database answers.",
+      Number(pool.database === 'connected'),
+    ),
+    one('gateways', 'Gateways that reported to it in the last day.', pool.gateways.length),
   ];
 }
 

@@ -1,6 +1,12 @@
 import { HOSTED_IDS, mapUpstreams, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { LocalProvider } from '#shared/provider.ts';
-import type { CircuitReport, LocalHealth, StatusReport, UpstreamReport } from '#shared/status.ts';
+import type {
+  CircuitReport,
+  LocalHealth,
+  PoolReport,
+  StatusReport,
+  UpstreamReport,
+} from '#shared/status.ts';
 import type { Config } from '../../config/schema.ts';
 import { maskHeaders, maskSecret, maskUrl } from '../../config/mask.ts';
 import { ENV_PREFIX, SETTINGS } from '../../config/schema.ts';
@@ -29,6 +35,8 @@ export interface ProvidersKnown {
   readonly excerpt: (id: string | null) => LocalProvider | null;
   /** The machines of the default list, in its order; at most `limit`. */
   readonly ids: (limit: number) => readonly string[];
+  /** Null where no other gateway shares the machines. */
+  readonly pool: PoolReport | null;
 }
 
 /** The machines that a report names: those that were asked, or the first thousand known ones besides. */
@@ -107,6 +115,7 @@ export function statusReport(parts: StatusParts): StatusReport {
       env_hint: ENV_HINTS,
     },
     hint: 'Each chat response says in X-Gateway-Upstream which upstream served it and in X-Gateway-Fallback-Reason why others did not.',
+    ...(providers.pool === null ? {} : { pool: providers.pool }),
   };
 }
 

@@ -1,5 +1,10 @@
-import { EVENTS_KEPT } from './queries.ts';
-import type { StoreChange, Store, StoredEvent, WriteResult } from './store.ts';
+import {
+  type StoreChange,
+  EVENTS_KEPT,
+  type Store,
+  type StoredEvent,
+  type WriteResult,
+} from './store.ts';
 
 /**
  * A store without persistence, for when the database cannot be used: this machine's own agent goes on, and

@@ -12,17 +12,15 @@ import {
   providerRow,
   providerRowSchema,
 } from './rows.ts';
-import type {
-  StoreChange,
-  StoredEnrollment,
-  StoredEvent,
-  StoredProvider,
-  StoredState,
-  WriteResult,
+import {
+  type StoreChange,
+  EVENTS_KEPT,
+  type StoredEnrollment,
+  type StoredEvent,
+  type StoredProvider,
+  type StoredState,
+  type WriteResult,
 } from './store.ts';
-
-/** Newest events kept for each provider. */
-export const EVENTS_KEPT = 50;
 
 export interface Writer {
   /** Writes all requests in one transaction; they are on disk once this returns `written`. */

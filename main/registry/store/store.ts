@@ -19,6 +19,18 @@ export interface StoredProvider {
   readonly lastHeartbeatIp: string;
   readonly heartbeatCount: number;
   readonly verification: StoredVerification;
+  /** Left out where the database is this gateway's alone. */
+  readonly pool?: ProviderInPool;
+}
+
+/** What tells the newer of two results where several gateways write the same provider. */
+export interface ProviderInPool {
+  /** Rises with each enrolment and material change. */
+  readonly generation: number;
+  /** Of the lease under which the verification was made. */
+  readonly fence: number;
+  /** The agent of this gateway's process, which no other gateway sees. */
+  readonly isOwn: boolean;
 }
 
 /** The result of the last verification run, with what scheduling needs. */
@@ -63,12 +75,19 @@ export interface StoredEvent {
   readonly text: string;
 }
 
+export type ProviderPart = 'enrolled' | 'heartbeat' | 'verification';
+
+/** Newest events kept for each provider. */
+export const EVENTS_KEPT = 50;
+
 /** The changes of one `write` are applied together or not at all. */
 export type StoreChange =
-  | { readonly kind: 'provider'; readonly provider: StoredProvider }
+  /** `part` is what has changed; a database that is shared keeps the rest as others wrote it. */
+  | { readonly kind: 'provider'; readonly provider: StoredProvider; readonly part?: ProviderPart }
   | { readonly kind: 'provider_removed'; readonly id: string }
   | { readonly kind: 'enrollment'; readonly enrollment: StoredEnrollment }
-  | { readonly kind: 'enrollment_removed'; readonly digest: string }
+  /** `isUsed`: by this write; where another gateway was faster, none of the write is kept. */
+  | { readonly kind: 'enrollment_removed'; readonly digest: string; readonly isUsed?: true }
   | { readonly kind: 'event'; readonly event: StoredEvent }
   /** A small JSON document, such as the time at which the registry was last alive. */
   | { readonly kind: 'document'; readonly name: string; readonly json: string }
@@ -80,7 +99,10 @@ export interface StoredState {
   readonly documents: Readonly<Record<string, string>>;
 }
 
-/** Persistence of the registry: SQLite in a worker thread, in memory where that fails. */
+/**
+ * Persistence of the registry: SQLite in a worker thread, in memory where that fails, or a PostgreSQL that several
+ * gateways share.
+ */
 export interface Store {
   /** Resolves once all changes are on disk; changes that arrive meanwhile share the next transaction. */
   write(changes: readonly StoreChange[]): Promise<WriteResult>;
@@ -90,6 +112,20 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** A full, read-only or locked disk is a result, not an exception: the gateway keeps routing. */
+/**
+ * A full, read-only or locked disk is a result, not an exception: the gateway keeps routing. `refused`: what another
+ * gateway wrote stands against it.
+ */
 export type WriteResult =
-  { readonly kind: 'written' } | { readonly kind: 'unwritten'; readonly message: string };
+  | { readonly kind: 'written' }
+  | { readonly kind: 'unwritten'; readonly message: string }
+  | Superseded;
+
+export type Superseded =
+  /** The heartbeat's sequence is not above the last one. */
+  | { readonly kind: 'refused'; readonly reason: 'sequence'; readonly last: number }
+  | {
+      readonly kind: 'refused';
+      /** The provider was removed, or has changed since the run; the enrolment token was used. */
+      readonly reason: 'removed' | 'outdated' | 'token';
+    };

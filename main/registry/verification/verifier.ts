@@ -1,8 +1,10 @@
 import { nameOf } from '../../platform/errors.ts';
 import type { Log } from '../../platform/log.ts';
+import type { Lease } from '../store/postgres/pool-client.ts';
 import type { VerificationSubject, VerifierPort, VerifierHost } from '../verifier-port.ts';
 import { runChecks, type RunEdges, type RunOrder } from './checks.ts';
-import { createRunHistory } from './run-history.ts';
+import { createRunHistory, type RunHistory } from './run-history.ts';
+import { withLease } from './run-lease.ts';
 import { createTimerQueue } from './timer-queue.ts';
 import { inferenceEnding, type RunEnding, settled, verdictOf } from './verdict.ts';
 
@@ -29,6 +31,8 @@ interface VerifierDeps extends RunEdges {
 const MAX_RUNS = 4;
 /** When a machine is looked at again that was silent or paused at its deadline. */
 const LOOK_AGAIN_MS = 30_000;
+/** When it is looked at again while another gateway verifies it; a gateway that died is waited for as long. */
+const LEASED_MS = 2000;
 
 interface Run {
   readonly controller: AbortController;
@@ -37,7 +41,7 @@ interface Run {
 
 /** Nothing runs before `start`. */
 export function createVerifier(deps: VerifierDeps): Verifier {
-  const { host, clock, log } = deps;
+  const { host, clock } = deps;
   const history = createRunHistory(clock, deps.random);
   const queue = createTimerQueue(clock, fill);
   const runs = new Map<string, Run>();
@@ -63,31 +67,24 @@ export function createVerifier(deps: VerifierDeps): Verifier {
     if (subject === null) return forget(id);
     if (!subject.isReachable) return queue.set(id, clock.ticks() + LOOK_AGAIN_MS);
     // The plan may be out of date: requests were served, or a model was loaded.
-    const { dueInMs, inference } = history.plan(subject);
+    const { dueInMs } = history.plan(subject);
     if (dueInMs > 0) return queue.set(id, clock.ticks() + dueInMs);
-    const firstInference = history.isFirst(subject);
-    history.begin(subject);
     const controller = new AbortController();
-    const order = { subject, inference, firstInference, signal: controller.signal };
-    runs.set(id, { controller, ended: run(order) });
+    runs.set(id, { controller, ended: run(id, controller) });
   }
 
-  async function run(order: Parameters<typeof verifyOnce>[0]): Promise<void> {
-    const { subject } = order;
-    const { id } = subject;
-    // A run that broke off may have made its test inference.
-    let ending: RunEnding | null = { deferred: false, inference: 'failed', leftOut: false };
-    try {
-      ending = await verifyOnce(order, deps);
-    } catch (error) {
-      log('error', 'verification_broken', { provider: id, error: nameOf(error) });
-      host.verifying(id, false);
-    }
+  async function run(id: string, controller: AbortController): Promise<void> {
+    const done = await withLease(host, { id, controller }, (lease) =>
+      runIfDue({ id, signal: controller.signal, lease }, history, deps),
+    );
     runs.delete(id);
     const now = host.subject(id);
     if (now === null) return forget(id);
-    if (ending !== null) history.end(subject, ending);
-    arm(now);
+    if (done === 'elsewhere') queue.set(id, clock.ticks() + LEASED_MS);
+    else {
+      if (done !== null && done.ending !== null) history.end(done.subject, done.ending);
+      arm(now);
+    }
     fill();
   }
 
@@ -110,6 +107,12 @@ export function createVerifier(deps: VerifierDeps): Verifier {
       history.noteNews(subject, { ...news, requested });
       arm(subject);
     },
+    verifiedElsewhere(id) {
+      const subject = host.subject(id);
+      if (subject === null) return;
+      history.forget(id);
+      arm(subject);
+    },
     removed: forget,
     routed(id, result) {
       history.routed(id, result);
@@ -124,17 +127,57 @@ export function createVerifier(deps: VerifierDeps): Verifier {
   };
 }
 
+interface Verified {
+  readonly subject: VerificationSubject;
+  /** Null where the run was aborted. */
+  readonly ending: RunEnding | null;
+}
+
+/** Makes a run, unless it is no longer due: another gateway may have verified the machine meanwhile. */
+async function runIfDue(
+  of: { readonly id: string } & Pick<VerificationOrder, 'signal' | 'lease'>,
+  history: RunHistory,
+  edges: VerifyEdges,
+): Promise<Verified | null> {
+  const subject = edges.host.subject(of.id);
+  if (subject === null) return null;
+  const { dueInMs, inference } = history.plan(subject);
+  if (dueInMs > 0) return null;
+  const firstInference = history.isFirst(subject);
+  history.begin(subject);
+  const { signal, lease } = of;
+  const order = { subject, inference, firstInference, signal, lease };
+  return { subject, ending: await verifyOrBreak(order, edges) };
+}
+
 interface VerificationOrder extends RunOrder {
   readonly firstInference: boolean;
+  /** Left out where there is no pool. */
+  readonly lease: Lease | undefined;
+}
+
+type VerifyEdges = RunEdges & { readonly host: VerifierHost; readonly log: Log };
+
+async function verifyOrBreak(
+  order: VerificationOrder,
+  edges: VerifyEdges,
+): Promise<RunEnding | null> {
+  const { host, log } = edges;
+  const { id } = order.subject;
+  try {
+    return await verifyOnce(order, edges);
+  } catch (error) {
+    log('error', 'verification_broken', { provider: id, error: nameOf(error) });
+    host.verifying(id, false);
+    // A run that broke off may have made its test inference.
+    return { deferred: false, inference: 'failed', leftOut: false };
+  }
 }
 
 /** Verifies a provider once and stores the result; null when it was aborted. */
-async function verifyOnce(
-  order: VerificationOrder,
-  edges: RunEdges & { readonly host: VerifierHost; readonly log: Log },
-): Promise<RunEnding | null> {
+async function verifyOnce(order: VerificationOrder, edges: VerifyEdges): Promise<RunEnding | null> {
   const { host, clock, log } = edges;
-  const { subject, inference } = order;
+  const { subject, inference, lease } = order;
   const { id, generation, verification }: VerificationSubject = subject;
   const startedTicks = clock.ticks();
   host.verifying(id, true);
@@ -146,7 +189,7 @@ async function verifyOnce(
   const tested = inferenceEnding(findings);
   const outcome = verdictOf(findings, order.firstInference);
   const after = settled(verification, outcome, { findings, wallMs: clock.now() });
-  const recorded = await host.verificationDone(id, generation, after);
+  const recorded = await host.verificationDone(id, generation, after, lease);
   log(recorded.kind === 'unwritten' ? 'warn' : 'info', 'verification_run', {
     provider: id,
     outcome: outcome.kind,
@@ -154,6 +197,7 @@ async function verifyOnce(
     inference,
     recorded: recorded.kind,
     ms: Math.round(clock.ticks() - startedTicks),
+    ...(lease === undefined ? {} : { fence: lease.fence }),
   });
   return {
     deferred: outcome.kind === 'loading' || outcome.kind === 'busy',

@@ -1,0 +1,42 @@
+import { hash, createHmac } from 'node:crypto';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import type { Config } from '../config/schema.ts';
+import { maskUrl } from '../config/mask.ts';
+import { controlToken, newSecret, storedSecret } from '../platform/secrets.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Log } from '../platform/log.ts';
+import type { OpenedStore, openStore } from '../registry/store/open-store.ts';
+import { VERSION } from './package.ts';
+
+/** Derives the tokens by which agents know their gateway; all gateways of a pool have the same. */
+export const gatewaySecret = (dataDirectory: string) =>
+  storedSecret(join(dataDirectory, 'gateway-secret'));
+
+/** Opens the file of this gateway, or the database that it shares. */
+export async function openRegistryStore(
+  { gateway }: Config,
+  dataDirectory: string,
+  edges: { readonly openStore: typeof openStore; readonly clock: Clock; readonly log: Log },
+): Promise<OpenedStore> {
+  const { databaseUrl: url, port } = gateway;
+  const { clock, log } = edges;
+  if (url === null) return edges.openStore(join(dataDirectory, 'registry.db'), { clock, log });
+  // Loaded only here: who keeps a file of his own needs none of it.
+  const { openSharedStore } = await import('../registry/store/postgres/open-shared-store.ts');
+  const id = `gw_${hash('sha256', `pool ${controlToken(dataDirectory)}`, 'hex').slice(0, 16)}`;
+  return openSharedStore(
+    {
+      url,
+      shown: maskUrl(url),
+      gateway: {
+        id,
+        run: `${id}.${newSecret().slice(0, 8)}`,
+        host: `${hostname()}:${port}`,
+        version: VERSION,
+      },
+      secretDigest: createHmac('sha256', gatewaySecret(dataDirectory)).update('pool').digest('hex'),
+    },
+    log,
+  );
+}

@@ -1,0 +1,37 @@
+import type { PoolReport, StatusReport } from '#shared/status.ts';
+import type { Input } from './command.ts';
+import { answer, EXIT, failed, type CommandOutcome } from './outcome.ts';
+import { ask } from './running-app.ts';
+
+export const POOL_ACTIONS = ['status', 'import'] as const;
+
+export async function pool(input: Input): Promise<CommandOutcome> {
+  if (input.words[0] === 'status') return status(input);
+  return (await import('./pool-import.ts')).importFile(input);
+}
+
+/** The gateways that share a database with the running one; exit code 1 while the database is away. */
+async function status({ dataDirectory }: Input): Promise<CommandOutcome> {
+  const asked = await ask<StatusReport>(dataDirectory, { method: 'GET', path: 'status' });
+  if (asked.kind === 'failed') return asked;
+  const { pool: report } = asked.body;
+  if (report === undefined) return failed(ALONE);
+  const isWell = report.database === 'connected';
+  return answer(report, poolText(report), isWell ? EXIT.done : EXIT.failed);
+}
+
+const ALONE =
+  'This gateway shares its machines with no other one: set SWITCHYARD_DATABASE_URL for all gateways of a pool (docs/pool.md).';
+
+function poolText({ gateway, database, problem, gateways }: PoolReport): string {
+  const width = Math.max(0, ...gateways.map(({ host }) => host.length));
+  const rows = gateways.map((each) => {
+    const seen =
+      each.seen_ms < 10_000 ? 'here' : `not seen for ${Math.round(each.seen_ms / 1000)} s`;
+    const lag = each.behind === 0 ? 'up to date' : `${each.behind} commits behind`;
+    const self = each.id === gateway ? '  (this one)' : '';
+    return `  ${each.host.padEnd(width)}  ${each.version}  ${seen}, ${lag}, ${each.leases} leases${self}`;
+  });
+  const state = database === 'connected' ? 'The database answers.' : (problem ?? 'It is away.');
+  return [state, `Gateways, as of the last answer: ${gateways.length}`, ...rows].join('\n');
+}

@@ -1,0 +1,102 @@
+import { clamped, isNews, newsOf, NO_NEWS } from '../change-detection.ts';
+import { providerChange, type RegistryContext, write } from '../context.ts';
+import type { OpenEnrollments } from '../enrollment-tokens.ts';
+import type { KeptNotes } from '../owner-notes.ts';
+import { type TableEntry, entryOf, gatewayTokenOf } from '../provider-entry.ts';
+import type { PoolChanges, PoolProvider } from '../store/postgres/protocol.ts';
+import type { StoredProvider } from '../store/store.ts';
+import type { VerifierNews } from '../verifier-port.ts';
+import { mergedProvider } from './merge.ts';
+
+interface AbsorberDeps {
+  readonly open: OpenEnrollments;
+  readonly notes: Pick<KeptNotes, 'absorb'>;
+  /** Called for a provider that was removed. */
+  readonly gone: (id: string) => void;
+}
+
+/** Takes what any gateway of the pool has written into this one's memory. */
+export function createAbsorber(
+  parts: RegistryContext,
+  { open, notes, gone }: AbsorberDeps,
+): (changes: PoolChanges) => void {
+  const { table, verifier } = parts;
+
+  function remove(id: string): void {
+    const entry = table.get(id);
+    // One that this gateway has just enrolled is not in the database yet.
+    if (entry === undefined || entry.isOwn || entry.stored.pool === undefined) return;
+    table.remove(id);
+    gone(id);
+    verifier.removed(id);
+  }
+
+  return (changes) => {
+    const { providers, enrollments, removed, all } = changes;
+    for (const { kind, id } of removed) {
+      if (kind === 'provider') remove(id);
+      if (kind === 'enrollment') open.drop(id);
+    }
+    if (all !== null) {
+      const there = new Set(all);
+      for (const { id } of table.all()) if (!there.has(id)) remove(id);
+    }
+    for (const enrollment of enrollments) open.putBack(enrollment);
+    for (const each of providers) absorb(each, parts);
+    notes.absorb(changes);
+  };
+}
+
+/** Writes what the database missed while it was away; of each part it keeps what is newer. */
+export async function writeAgain(id: string, parts: RegistryContext): Promise<void> {
+  const entry = parts.table.get(id);
+  if (entry === undefined) return;
+  await Promise.all([
+    write([providerChange(entry, 'heartbeat')], parts),
+    write([providerChange(entry, 'verification')], parts),
+  ]);
+}
+
+function absorb(written: PoolProvider, parts: RegistryContext): void {
+  const { table, clock, gatewaySecret, verifier } = parts;
+  const { provider, ageMs } = written;
+  const entry = table.get(provider.id);
+  if (entry?.isOwn === true) return;
+  if (entry === undefined) {
+    const lastHeartbeatTicks = clock.ticks() - (ageMs ?? 0);
+    const added = entryOf(provider, { lastHeartbeatTicks, gatewaySecret });
+    table.add(added);
+    added.notedStatus = table.status(added);
+    verifier.verifiedElsewhere(provider.id);
+    return;
+  }
+  const before = entry.stored;
+  const merged = mergedProvider(before, written);
+  entry.stored = merged.provider;
+  const news = merged.isHeard ? hear(entry, before, ageMs ?? 0, parts) : NO_NEWS;
+  if (merged.isOtherGeneration) entry.generation += 1;
+  const isEnrolledAgain = before.tokenSalt !== merged.provider.tokenSalt;
+  if (isEnrolledAgain) entry.gatewayToken = gatewayTokenOf(gatewaySecret, merged.provider);
+  if (merged.isChanged) table.touch(entry);
+  if (merged.isVerified) verifier.verifiedElsewhere(entry.id);
+  if (isEnrolledAgain || isNews(news))
+    verifier.providerChanged(entry.id, { ...news, enrolled: isEnrolledAgain });
+}
+
+/** Who wrote the heartbeat has noted the status that follows from it. */
+function hear(
+  entry: TableEntry,
+  before: StoredProvider,
+  ageMs: number,
+  { table, clock }: RegistryContext,
+): VerifierNews {
+  const returned = table.noteHeartbeat(entry) && before.record !== null;
+  entry.lastHeartbeatTicks = clock.ticks() - ageMs;
+  const { record, lastHeartbeatIp: ip } = entry.stored;
+  if (record === null) return NO_NEWS;
+  entry.shown = clamped(record);
+  entry.notedStatus = table.status(entry);
+  const last =
+    before.record === null ? null : { record: before.record, ip: before.lastHeartbeatIp };
+  return { ...newsOf(last, { record, ip }), returned };
+}

@@ -1,0 +1,54 @@
+import type { PoolProvider } from '../store/postgres/protocol.ts';
+import type { ProviderInPool, StoredProvider } from '../store/store.ts';
+
+/** A provider of two sources, of each part what is newer. */
+interface Merged {
+  readonly provider: StoredProvider;
+  /** The heartbeat is the other one's. */
+  readonly isHeard: boolean;
+  /** The verification is the other one's. */
+  readonly isVerified: boolean;
+  /** What the last run looked at is no longer so. */
+  readonly isOtherGeneration: boolean;
+  readonly isChanged: boolean;
+}
+
+/** `mine` may hold what is not written yet. */
+export function mergedProvider(mine: StoredProvider, written: PoolProvider): Merged {
+  const { provider: theirs, isOwnReport } = written;
+  const isHeard = !isOwnReport && theirs.sequence > mine.sequence && theirs.record !== null;
+  const isLater = isAfter(theirs.pool, mine.pool);
+  const isVerified =
+    isLater && JSON.stringify(theirs.verification) !== JSON.stringify(mine.verification);
+  const isOtherGeneration = (theirs.pool?.generation ?? 0) > (mine.pool?.generation ?? 0);
+  const heard = isHeard ? theirs : mine;
+  const verified = isLater ? theirs : mine;
+  const { id, publicKey, tokenSalt, enrolledAt } = theirs;
+  const provider: StoredProvider = {
+    id,
+    publicKey,
+    tokenSalt,
+    enrolledAt,
+    sequence: Math.max(mine.sequence, theirs.sequence),
+    record: heard.record,
+    lastHeartbeatAt: heard.lastHeartbeatAt,
+    lastHeartbeatIp: heard.lastHeartbeatIp,
+    heartbeatCount: Math.max(mine.heartbeatCount, theirs.heartbeatCount),
+    verification: verified.verification,
+    ...(verified.pool === undefined ? {} : { pool: verified.pool }),
+  };
+  const isEnrolledAgain = tokenSalt !== mine.tokenSalt;
+  return {
+    provider,
+    isHeard,
+    isVerified,
+    isOtherGeneration,
+    isChanged: isHeard || isVerified || isOtherGeneration || isEnrolledAgain,
+  };
+}
+
+/** Whether `a` is as new as `b`, or newer. */
+function isAfter(a: ProviderInPool | undefined, b: ProviderInPool | undefined): boolean {
+  if (a === undefined || b === undefined) return b === undefined;
+  return a.generation === b.generation ? a.fence >= b.fence : a.generation > b.generation;
+}

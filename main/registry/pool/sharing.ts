@@ -1,0 +1,71 @@
+import type { Clock } from '../../platform/clock.ts';
+import type { Lease, Pool } from '../store/postgres/pool-client.ts';
+import type { PoolChanges } from '../store/postgres/protocol.ts';
+import type { StoreChange } from '../store/store.ts';
+
+/** This registry as one of several on the same database. */
+export interface Sharing {
+  readonly pool: Pool;
+  /** Whether this gateway is the one that notes silence and forgets machines. */
+  holdsSweep(): boolean;
+  /** What could not be written goes out once the database is back. */
+  noteUnwritten(changes: readonly StoreChange[]): void;
+  /** Takes what other gateways have written. */
+  begin(absorb: (changes: PoolChanges) => void, writeAgain: (id: string) => void): void;
+  start(): void;
+  stop(): void;
+}
+
+/** How often this gateway asks for the sweep while another one has it. */
+const ASK_MS = 2000;
+const SWEEP = 'sweep';
+
+export function createSharing(pool: Pool, { clock }: { readonly clock: Clock }): Sharing {
+  /** Ids of machines of which the database knows less than this gateway. */
+  const unwritten = new Set<string>();
+  let sweep: Lease | null = null;
+  let isRunning = false;
+  let cancelAsking: (() => void) | null = null;
+
+  async function askForSweep(): Promise<void> {
+    if (sweep === null) {
+      const lease = await pool.lease(SWEEP);
+      if (lease !== null) keepSweep(lease);
+    }
+    if (isRunning) cancelAsking = clock.after(ASK_MS, () => void askForSweep());
+  }
+
+  function keepSweep(lease: Lease): void {
+    if (!isRunning) return lease.release();
+    sweep = lease;
+    lease.lost.addEventListener('abort', () => (sweep = null));
+  }
+
+  return {
+    pool,
+    holdsSweep: () => sweep !== null,
+    noteUnwritten(changes) {
+      for (const change of changes)
+        if (change.kind === 'provider') unwritten.add(change.provider.id);
+    },
+    begin(absorb, writeAgain) {
+      pool.onChanges(absorb);
+      pool.onStanding(({ database }) => {
+        if (database === 'away' || unwritten.size === 0) return;
+        const ids = [...unwritten];
+        unwritten.clear();
+        for (const id of ids) writeAgain(id);
+      });
+    },
+    start() {
+      isRunning = true;
+      void askForSweep();
+    },
+    stop() {
+      isRunning = false;
+      cancelAsking?.();
+      sweep?.release();
+      sweep = null;
+    },
+  };
+}

@@ -1,0 +1,33 @@
+import { extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { Log } from '../../../platform/log.ts';
+import { createStoreClient } from '../client.ts';
+import type { OpenedStore } from '../open-store.ts';
+import { createPoolClient, type Pool } from './pool-client.ts';
+import type { PoolWorkerData } from './protocol.ts';
+
+type OpenedSharedStore =
+  | (Extract<OpenedStore, { readonly kind: 'open' }> & { readonly pool: Pool })
+  | Extract<OpenedStore, { readonly kind: 'unusable' }>;
+
+/**
+ * Opens a PostgreSQL that several gateways share, in a worker thread. One that does not answer is waited for in the
+ * background; `unusable` is one that a person has to do something about.
+ */
+export async function openSharedStore(data: PoolWorkerData, log: Log): Promise<OpenedSharedStore> {
+  const worker = new Worker(workerUrl(), { workerData: data });
+  const pool = createPoolClient(worker, data.gateway, log);
+  const { opening, store } = createStoreClient(worker, log);
+  const opened = await opening;
+  if (opened.kind === 'unusable') {
+    log('error', 'store_unusable', { reason: opened.reason, error: opened.message });
+    await store.close();
+    return opened;
+  }
+  return { kind: 'open', store, state: opened.state, warning: opened.warning, pool };
+}
+
+/** Beside this file, with the same extension: `.ts` unbuilt, `.js` in the bundle. */
+function workerUrl(): URL {
+  return new URL(`./pool-worker${extname(import.meta.filename)}`, import.meta.url);
+}

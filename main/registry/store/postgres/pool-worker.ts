@@ -1,0 +1,163 @@
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { type Clock, systemClock } from '../../../platform/clock.ts';
+import { createLeases, type Leases } from './leases.ts';
+import { createOpening } from './opening.ts';
+import { createPoolReader, meet, type PoolReader } from './pool-reader.ts';
+import type { GatewayStanding, PoolReply, PoolRequest, PoolWorkerData } from './protocol.ts';
+import { readEvents } from './reading.ts';
+import { createSessionKeeper, type Session, type SessionState } from './session.ts';
+import { createWriteQueue, type WriteQueue } from './write-queue.ts';
+
+/* The thread of a shared database, so that neither its answers nor their parsing can hold up the gateway. */
+
+/** How often this gateway looks at the database, whatever was announced. */
+const LOOK_MS = 2000;
+/** How soon it notices that a lease could not be renewed. */
+const WATCH_MS = 250;
+
+function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
+  const say = (reply: PoolReply) => port.postMessage(reply);
+  let problem = `The pool's database ${data.shown} has not answered yet.`;
+  let gateways: readonly GatewayStanding[] = [];
+  let cancelLook: (() => void) | null = null;
+
+  const edges = {
+    data,
+    clock,
+    session: () => keeper.current(),
+    onFailure: (error: unknown) => keeper.giveUp(error),
+  };
+  const { session, onFailure } = edges;
+  const opening = createOpening({
+    clock,
+    say: (opened) => say({ kind: 'opening', opening: opened }),
+    problem: () => problem,
+  });
+  const leases = createLeases(clock, data.gateway.run);
+  const queue = createWriteQueue({
+    ...edges,
+    problem: () => problem,
+    onSettled: (writes) => say({ kind: 'settled', writes }),
+  });
+  const reader = createPoolReader({
+    ...edges,
+    onChanges(changes) {
+      if (opening.isOver()) say({ kind: 'changes', changes });
+      else opening.add(changes);
+    },
+  });
+  const keeper = createSessionKeeper({ data, clock, onState, onCommit: () => reader.wake() });
+
+  function onState(state: SessionState): void {
+    if (state.kind === 'connected') return void begin(state.session).catch(onFailure);
+    problem = state.message;
+    queue.refuse(problem);
+    if (state.kind === 'unusable' && !opening.isOver()) opening.refuse(state);
+    else sayStanding('away');
+    if (state.kind === 'unusable') end();
+  }
+
+  async function begin(now: Session): Promise<void> {
+    const expired = 'DELETE FROM switchyard.enrollments WHERE expires_at <= $1';
+    await now.reader.query(expired, [clock.now()]);
+    await reader.begin(now);
+    // First, so that a registry that begins may ask for leases at once.
+    sayStanding('connected');
+    opening.complete(null);
+    await look(now);
+  }
+
+  function sayStanding(database: 'connected' | 'away'): void {
+    const why = database === 'away' ? problem : null;
+    say({ kind: 'standing', standing: { database, problem: why, gateways } });
+  }
+
+  /** Renews what this gateway holds, reads what it may have missed, and meets the others. */
+  async function look(now: Session): Promise<void> {
+    if (session() !== now) return;
+    await leases.renew(now.reader);
+    await reader.refresh();
+    if (session() !== now) return;
+    gateways = await meet(now, data, reader.revision());
+    sayStanding('connected');
+    cancelLook = clock.after(LOOK_MS, () => void look(now).catch(onFailure));
+  }
+
+  function watchLeases(): void {
+    for (const name of leases.expired()) say({ kind: 'lost', name });
+    cancelWatch = clock.after(WATCH_MS, watchLeases);
+  }
+  let cancelWatch = clock.after(WATCH_MS, watchLeases);
+
+  function end(): void {
+    opening.cancel();
+    cancelLook?.();
+    cancelWatch();
+    keeper.stop();
+    port.close();
+  }
+
+  const parts = { ...edges, queue, reader, leases, say, problem: () => problem };
+  port.on('message', (request: PoolRequest) => void answer(request, parts, end));
+}
+
+interface Parts {
+  readonly session: () => Session | null;
+  readonly onFailure: (error: unknown) => void;
+  readonly queue: WriteQueue;
+  readonly reader: PoolReader;
+  readonly leases: Leases;
+  readonly say: (reply: PoolReply) => void;
+  readonly problem: () => string;
+}
+
+/** Never rejects: what fails on a session gives it up, and is answered. */
+async function answer(request: PoolRequest, parts: Parts, end: () => void): Promise<void> {
+  const { session, queue, reader, leases, say } = parts;
+  switch (request.kind) {
+    case 'write':
+      return queue.add(request);
+    case 'events': {
+      // A history shows what was written before it was asked for.
+      await queue.drained();
+      const { id, providerId, limit } = request;
+      const read = ({ writer }: Session) => readEvents(writer, providerId, limit);
+      const events = await tried(parts, read, null);
+      const problem = events === null ? parts.problem() : null;
+      return say({ kind: 'events', id, events: events ?? [], problem });
+    }
+    case 'lease': {
+      const { id, name, subject } = request;
+      const take = (now: Session) => leases.take(now.reader, name, subject);
+      return say({ kind: 'leased', id, fence: await tried(parts, take, null) });
+    }
+    case 'release': {
+      const connection = session()?.reader ?? null;
+      return tried(parts, () => leases.release(connection, request.name), undefined);
+    }
+    case 'refresh':
+      await reader.refresh();
+      return say({ kind: 'refreshed', id: request.id });
+    case 'close':
+      await queue.drained();
+      await tried(parts, (now) => leases.releaseAll(now.reader), undefined);
+      return end();
+  }
+}
+
+async function tried<T>(
+  { session, onFailure }: Parts,
+  work: (session: Session) => Promise<T>,
+  otherwise: T,
+): Promise<T> {
+  const now = session();
+  if (now === null) return otherwise;
+  try {
+    return await work(now);
+  } catch (error) {
+    onFailure(error);
+    return otherwise;
+  }
+}
+
+if (parentPort !== null) serve(parentPort, workerData as PoolWorkerData, systemClock);

@@ -1,0 +1,149 @@
+import type { Clock } from '../../../platform/clock.ts';
+import type { UnusableReason } from '../errors.ts';
+import { CHANNEL, prepareCommits, type PoolWriter } from './commit.ts';
+import { connect, type Connection } from './connection.ts';
+import { databaseFailureOf, explainDatabase } from './failures.ts';
+import { migrate, MIGRATIONS } from './migrations.ts';
+import type { PoolWorkerData } from './protocol.ts';
+
+/** A database that answers later than this counts as one that is gone. */
+const ANSWER_MS = 5000;
+/** Another gateway may be changing the schema of many rows meanwhile. */
+const MIGRATION_MS = 120_000;
+const AGAIN_MS = 1000;
+
+/** The two connections of a gateway that is in the pool. */
+export interface Session {
+  readonly writer: Connection;
+  /** Hears of commits, reads them, and holds the leases. */
+  readonly reader: Connection;
+  end(): void;
+}
+
+export type SessionState =
+  | { readonly kind: 'connected'; readonly session: Session }
+  | { readonly kind: 'away'; readonly message: string }
+  /** A person has to act, and restart the gateway. */
+  | { readonly kind: 'unusable'; readonly reason: UnusableReason; readonly message: string };
+
+/** Keeps a session open, again and again after each loss, until it is stopped. */
+export interface SessionKeeper {
+  /** Null while the database is away. */
+  current(): Session | null;
+  /** Something went wrong on the session: it is given up and another one opened. */
+  giveUp(error: unknown): void;
+  stop(): void;
+}
+
+interface KeeperDeps {
+  readonly data: PoolWorkerData;
+  readonly clock: Clock;
+  readonly onState: (state: SessionState) => void;
+  /** Something was committed. */
+  readonly onCommit: () => void;
+}
+
+export function createSessionKeeper({ data, clock, onState, onCommit }: KeeperDeps): SessionKeeper {
+  let session: Session | null = null;
+  let isStopped = false;
+  let cancelAgain: (() => void) | null = null;
+
+  const explained = (error: unknown) => explainDatabase(databaseFailureOf(error), data.shown);
+
+  async function open(): Promise<void> {
+    try {
+      const refused = await migrated(data);
+      if (isStopped) return;
+      if (refused !== null) return onState(refused);
+      const opened = await openSession(data, onCommit);
+      if (isStopped) return opened.end();
+      session = opened;
+      void watch(opened);
+      onState({ kind: 'connected', session: opened });
+    } catch (error) {
+      if (isStopped) return;
+      onState({ kind: 'away', message: explained(error) });
+      again();
+    }
+  }
+
+  async function watch(opened: Session): Promise<void> {
+    await Promise.race([opened.writer.lost, opened.reader.lost]);
+    if (session === opened) giveUp(null);
+  }
+
+  function again(): void {
+    cancelAgain ??= clock.after(AGAIN_MS, () => {
+      cancelAgain = null;
+      void open();
+    });
+  }
+
+  function giveUp(error: unknown): void {
+    if (session === null || isStopped) return;
+    session.end();
+    session = null;
+    onState({ kind: 'away', message: explained(error) });
+    again();
+  }
+
+  void open();
+  return {
+    current: () => session,
+    giveUp,
+    stop() {
+      isStopped = true;
+      cancelAgain?.();
+      session?.end();
+      session = null;
+    },
+  };
+}
+
+/** Null where the schema is there; otherwise why this gateway must not use it. */
+async function migrated({
+  url,
+  shown,
+  secretDigest,
+}: PoolWorkerData): Promise<SessionState | null> {
+  const connection = await connect({ url, timeoutMs: MIGRATION_MS, connectMs: ANSWER_MS });
+  try {
+    const result = await migrate(connection, MIGRATIONS, secretDigest);
+    if (result.kind === 'current') return null;
+    if (result.kind === 'other_secret') {
+      const message = `The pool's database ${shown} belongs to gateways with another secret: copy the file gateway-secret from the data directory of one of them into that of this one, and restart Switchyard.`;
+      return { kind: 'unusable', reason: 'failed', message };
+    }
+    const message =
+      `The pool's database ${shown} was set up by a newer Switchyard (schema ${result.version}, this one knows ` +
+      `${MIGRATIONS.length}) and was left untouched: install the newer version.`;
+    return { kind: 'unusable', reason: 'newer_schema', message };
+  } finally {
+    connection.destroy();
+  }
+}
+
+async function openSession({ url }: PoolWorkerData, onCommit: () => void): Promise<Session> {
+  const writer = await connect({ url, timeoutMs: ANSWER_MS });
+  try {
+    await prepareCommits(writer);
+    const reader = await connect({ url, timeoutMs: ANSWER_MS, onNotification: onCommit });
+    await reader.run(`LISTEN ${CHANNEL}`);
+    return {
+      writer,
+      reader,
+      end() {
+        writer.destroy();
+        reader.destroy();
+      },
+    };
+  } catch (error) {
+    writer.destroy();
+    throw error;
+  }
+}
+
+export const writerOf = ({ gateway }: PoolWorkerData): PoolWriter => ({
+  run: gateway.run,
+  home: gateway.id,
+});

@@ -1,0 +1,109 @@
+import type { Clock } from '../../../platform/clock.ts';
+import type { SettledWrite, WriteRequest } from '../protocol.ts';
+import type { WriteResult } from '../store.ts';
+import { commit } from './commit.ts';
+import { databaseFailureOf, explainDatabase } from './failures.ts';
+import type { PoolWorkerData } from './protocol.ts';
+import { type Session, writerOf } from './session.ts';
+
+/** Writes that wait for their turn at the database. */
+export interface WriteQueue {
+  add(request: WriteRequest): void;
+  /** Answers all that wait with `message`. */
+  refuse(message: string): void;
+  /** Resolves once nothing waits. */
+  drained(): Promise<void>;
+}
+
+interface QueueDeps {
+  readonly data: PoolWorkerData;
+  readonly clock: Clock;
+  readonly session: () => Session | null;
+  /** Why there is no session. */
+  readonly problem: () => string;
+  readonly onSettled: (writes: readonly SettledWrite[]) => void;
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** Heartbeats that arrive within this time share a commit. */
+const GATHER_MS = 5;
+/** Bounds a commit, because acknowledgements wait for all of it. */
+const MOST_TOGETHER = 500;
+/** More than 10,000 machines send within the time in which a database counts as gone. */
+const MOST_WAITING = 5000;
+
+export function createWriteQueue(deps: QueueDeps): WriteQueue {
+  const { data, clock, onSettled } = deps;
+  const writer = { ...writerOf(data), shown: data.shown };
+  const waiting: WriteRequest[] = [];
+  let isCommitting = false;
+  let isArmed = false;
+  const idle: (() => void)[] = [];
+
+  function arm(): void {
+    if (isArmed || isCommitting) return;
+    isArmed = true;
+    clock.after(GATHER_MS, () => {
+      isArmed = false;
+      void drain();
+    });
+  }
+
+  async function drain(): Promise<void> {
+    if (isCommitting) return;
+    isCommitting = true;
+    while (waiting.length > 0) {
+      const session = deps.session();
+      if (session === null) refuse(deps.problem());
+      else onSettled(await together(session, waiting.splice(0, MOST_TOGETHER)));
+    }
+    isCommitting = false;
+    for (const resolve of idle.splice(0)) resolve();
+  }
+
+  async function together(
+    session: Session,
+    requests: readonly WriteRequest[],
+  ): Promise<readonly SettledWrite[]> {
+    try {
+      return await commit(session.writer, requests, writer);
+    } catch (error) {
+      const failure = databaseFailureOf(error);
+      if (failure.kind === 'refused' && requests.length > 1) {
+        const settledEach: SettledWrite[] = [];
+        for (const request of requests) settledEach.push(...(await together(session, [request])));
+        return settledEach;
+      }
+      if (failure.kind !== 'refused') deps.onFailure(error);
+      return settled(requests, explainDatabase(failure, data.shown));
+    }
+  }
+
+  function refuse(message: string): void {
+    if (waiting.length > 0) onSettled(settled(waiting.splice(0), message));
+  }
+
+  return {
+    add(request) {
+      if (waiting.length >= MOST_WAITING) {
+        onSettled(settled([request], `Too much waits for the pool's database ${data.shown}.`));
+        return;
+      }
+      waiting.push(request);
+      arm();
+    },
+    refuse,
+    drained() {
+      if (!isCommitting && waiting.length === 0) return Promise.resolve();
+      return new Promise((resolve) => {
+        idle.push(resolve);
+        void drain();
+      });
+    },
+  };
+}
+
+function settled(requests: readonly WriteRequest[], message: string): SettledWrite[] {
+  const result: WriteResult = { kind: 'unwritten', message };
+  return requests.map(({ id }) => ({ id, result }));
+}

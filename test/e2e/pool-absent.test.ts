@@ -1,0 +1,52 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { temporaryDirectory } from '../support/gateway.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+/** Prints what was loaded of the room of the shared database once the gateway listens, and ends. */
+const WATCH = `
+import { registerHooks } from 'node:module';
+const loaded = [];
+registerHooks({
+  load(url, context, next) {
+    if (/node_modules\\/pg|store\\/postgres\\//.test(url)) loaded.push(url);
+    return next(url, context);
+  },
+});
+const write = process.stdout.write.bind(process.stdout);
+process.stdout.write = (text, ...rest) => {
+  if (!String(text).includes('Switchyard runs.')) return true;
+  write(JSON.stringify(loaded));
+  process.kill(process.pid, 'SIGTERM');
+  return true;
+};
+`;
+
+function loadedWith(settings: Readonly<Record<string, string>>): readonly string[] {
+  const hook = `data:text/javascript,${encodeURIComponent(WATCH)}`;
+  const { stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--import', hook, 'main/headless.ts', 'start'],
+    {
+      cwd: ROOT,
+      encoding: 'utf8',
+      env: {
+        PATH: process.env['PATH'],
+        SWITCHYARD_PORT: '0',
+        SWITCHYARD_AGENT: 'false',
+        SWITCHYARD_DATA_DIR: temporaryDirectory(),
+        ...settings,
+      },
+    },
+  );
+  expect(stderr.replaceAll(/^Warning: .*\n/gm, '')).toBe('');
+  return JSON.parse(stdout) as string[];
+}
+
+test('without a shared database nothing of it is loaded, and with one it is', () => {
+  expect(loadedWith({})).toEqual([]);
+  const nobodyThere = { SWITCHYARD_DATABASE_URL: 'postgres://x@127.0.0.1:1/x' };
+  expect(loadedWith(nobodyThere).join()).toContain('open-shared-store');
+});

@@ -1,0 +1,191 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { StatusReport } from '#shared/status.ts';
+import { readControlToken } from '../../main/platform/secrets.ts';
+import { createAgent } from '../registry/world.ts';
+import { temporaryDirectory } from '../support/gateway.ts';
+import { expectError, send } from '../support/http.ts';
+import { PASSWORD, POSTGRES_SKIPPED, usePostgres } from '../support/postgres.ts';
+import { type RunningCli, runCli, startCli } from '../support/process.ts';
+import { document, keep, openTestStore, put, storedProvider } from '../support/store.ts';
+import {
+  beat,
+  createLedger,
+  enrol,
+  type Ledger,
+  loadUntilGone,
+  post,
+  type Registry,
+  shown,
+} from '../support/registry-load.ts';
+
+const postgres = usePostgres();
+const SECRET = 'a1'.repeat(32);
+
+/** A gateway as a process, which keeps its directory over restarts. */
+interface Gateway extends Registry {
+  readonly cli: RunningCli;
+  readonly directory: string;
+}
+
+function newDirectory(): string {
+  const directory = temporaryDirectory();
+  writeFileSync(join(directory, 'gateway-secret'), `${SECRET}\n`, { mode: 0o600 });
+  return directory;
+}
+
+async function startGateway(databaseUrl: string, directory = newDirectory()): Promise<Gateway> {
+  const settings = { PORT: '0', DATA_DIR: directory, DATABASE_URL: databaseUrl };
+  const cli = startCli(settings);
+  const url = new URL(await cli.printed(/Base URL for your apps: (\S+)/)).origin;
+  return { cli, url, directory, controlToken: readControlToken(directory) ?? '' };
+}
+
+async function statusOf({ url }: Registry): Promise<StatusReport> {
+  return JSON.parse((await send(`${url}/api/v1/status`)).text) as StatusReport;
+}
+
+/** Holds a gateway to what another one has acknowledged. */
+async function expectAllThere(registry: Registry, ledger: Ledger): Promise<void> {
+  for (const machine of ledger.machines.values()) {
+    const { agent, least, last } = machine;
+    await expect
+      .poll(async () => (await shown(registry, agent.id))?.heartbeat_count ?? 0)
+      .toBeGreaterThanOrEqual(least);
+    if (last !== null) expectError(await post(registry, last), 403, 'sequence_reused');
+    await beat(registry, machine);
+  }
+  for (const token of [...ledger.used].slice(-3)) {
+    const stranger = createAgent({ now: () => Date.now() });
+    expectError(await post(registry, stranger.enroll(token)), 401, 'invalid_token');
+  }
+}
+
+/** Which run of which gateway may sweep, as the database has it. */
+async function sweeperOf(url: string): Promise<string | undefined> {
+  const [row] = await postgres.query<{ readonly holder: string }>(
+    url,
+    `SELECT holder FROM switchyard.leases WHERE name = 'sweep' AND until > clock_timestamp()`,
+  );
+  return row?.holder;
+}
+
+describe.runIf(POSTGRES_SKIPPED === null)('gateways that are processes', () => {
+  test('one is killed under load: nothing acknowledged is lost, the other goes on, and takes its work over', async () => {
+    const url = await postgres.database();
+    const first = await startGateway(url);
+    await expect.poll(() => sweeperOf(url)).toBeDefined();
+    const before = await sweeperOf(url);
+    const second = await startGateway(url);
+    const [lost, kept] = [createLedger(), createLedger()];
+    const overFirst = loadUntilGone(first, lost);
+    const overSecond = loadUntilGone(second, kept);
+    await expect.poll(() => lost.machines.size).toBeGreaterThan(8);
+    await expect.poll(() => kept.machines.size).toBeGreaterThan(8);
+    first.cli.kill('SIGKILL');
+    expect((await first.cli.ended).stderr).toBe('');
+    expect(await overFirst).toEqual([]);
+    await expectAllThere(second, lost);
+    // Its lease ends by the clock of the database, which is asked how long that may take at most.
+    await expect.poll(async () => (await sweeperOf(url)) ?? before).not.toBe(before);
+    const after = [...kept.machines.values()].reduce((sum, { least }) => sum + least, 0);
+    await expect
+      .poll(() => [...kept.machines.values()].reduce((sum, { least }) => sum + least, 0))
+      .not.toBe(after);
+    const again = await startGateway(url, first.directory);
+    second.cli.kill('SIGKILL');
+    expect(await overSecond).toEqual([]);
+    await expectAllThere(again, kept);
+    await expectAllThere(again, lost);
+  });
+
+  test('the status report, the metrics and the command line say who is there and when the database is not', async () => {
+    const url = await postgres.database();
+    const [a, b] = await Promise.all([startGateway(url), startGateway(url)]);
+    await expect
+      .poll(async () => (await statusOf(a)).pool)
+      .toMatchObject({ database: 'connected', problem: null, gateways: [{}, {}] });
+    const asked = (...options: string[]) =>
+      runCli({ DATA_DIR: a.directory }, 'pool', 'status', ...options);
+    const well = await asked();
+    expect(well).toMatchObject({ code: 0, stderr: '' });
+    expect(well.stdout).toMatch(/The database answers\.\nGateways, as of the last answer: 2\n/);
+    expect(well.stdout.match(/\(this one\)/g)).toHaveLength(1);
+
+    await postgres.kill();
+    await expect.poll(async () => (await statusOf(b)).pool?.database).toBe('away');
+    await expect.poll(async () => (await statusOf(a)).pool?.database).toBe('away');
+    const { text } = await send(`${a.url}/metrics`);
+    expect(text).toMatch(/^switchyard_pool_database_up 0$/m);
+    const unwell = await asked('--json');
+    expect(unwell.code).toBe(1);
+    expect(JSON.parse(unwell.stdout)).toMatchObject({
+      database: 'away',
+      problem: expect.stringContaining('does not answer'),
+    });
+    await postgres.start();
+    await expect.poll(async () => (await statusOf(a)).pool?.database).toBe('connected');
+
+    for (const { cli } of [a, b]) cli.kill('SIGTERM');
+    const said = JSON.stringify([await a.cli.ended, await b.cli.ended, well, unwell, text]);
+    expect(said).toContain('"code":0');
+    expect(said).not.toContain(PASSWORD);
+  });
+
+  test('the machines of a file are taken over once, with their histories and notes, while the gateway does not run', async () => {
+    const url = await postgres.database();
+    const directory = newDirectory();
+    const { store } = await openTestStore(join(directory, 'registry.db'));
+    const there = storedProvider();
+    const note = { name: 'Tower', note: '' };
+    const event = { providerId: there.id, at: 1, kind: 'status', text: 'serving' } as const;
+    await keep(store, put(), put({ id: 'prv_own', lastHeartbeatIp: '127.0.0.1' }));
+    await keep(
+      store,
+      { kind: 'event', event },
+      { kind: 'event', event: { ...event, text: 'stale' } },
+      document(`note:${there.id}`, JSON.stringify(note)),
+      document('note:prv_own', JSON.stringify(note)),
+    );
+    await store.close();
+    const settings = { DATA_DIR: directory, DATABASE_URL: url };
+    const imported = await runCli(settings, 'pool', 'import', '--json');
+    expect(imported).toMatchObject({ code: 0, stderr: '' });
+    expect(JSON.parse(imported.stdout)).toEqual({ imported: 1, there: 0, loopback: 1 });
+
+    const gateway = await startGateway(url, directory);
+    const provider = await shown(gateway, there.id);
+    expect(provider).toMatchObject({ heartbeat_count: 42, verification: { status: 'verified' } });
+    const { text } = await send(`${gateway.url}/api/v1/providers/${there.id}/history`);
+    expect(text).toMatch(/stale.*serving/);
+    const notes = await send(`${gateway.url}/api/v1/providers/notes`);
+    expect(JSON.parse(notes.text)).toEqual({ notes: { [there.id]: note } });
+    const running = await runCli(settings, 'pool', 'import');
+    expect(running.code).toBe(1);
+    expect(running.stderr).toContain('Another Switchyard uses the data directory');
+    gateway.cli.kill('SIGTERM');
+    await gateway.cli.ended;
+    const again = await runCli(settings, 'pool', 'import');
+    expect(again.stdout).toMatch(/Taken over: 0 machines.*\nIn the pool before: 1\.\n/);
+  });
+
+  test('a gateway that is stopped hands its work over at once and keeps nothing of its own in a file', async () => {
+    const url = await postgres.database();
+    const a = await startGateway(url);
+    const b = await startGateway(url);
+    await expect.poll(() => sweeperOf(url)).toBeDefined();
+    const ledger = createLedger();
+    await enrol(a, ledger, createAgent({ now: () => Date.now() }));
+    for (const machine of ledger.machines.values()) await beat(b, machine);
+    a.cli.kill('SIGTERM');
+    expect(await a.cli.ended).toMatchObject({ code: 0, stderr: '' });
+    await expectAllThere(b, ledger);
+    const [held] = await postgres.query<{ readonly count: number }>(
+      url,
+      `SELECT count(*)::int AS count FROM switchyard.leases l JOIN switchyard.gateways g ON g.run = l.holder
+       WHERE l.until > clock_timestamp() AND g.seen_at < clock_timestamp() - interval '5 s'`,
+    );
+    expect(held).toEqual({ count: 0 });
+  });
+});

@@ -1,0 +1,190 @@
+import { describe, expect, test } from 'vitest';
+import { createMemoryStore } from '../../../main/registry/store/memory-store.ts';
+import type { StoreChange, Store, StoredState } from '../../../main/registry/store/store.ts';
+import { openShared } from '../../support/pool.ts';
+import { POSTGRES_SKIPPED, usePostgres } from '../../support/postgres.ts';
+import {
+  document,
+  keep,
+  newPath,
+  openTestStore,
+  put,
+  storedProvider,
+} from '../../support/store.ts';
+
+// The laws of all stores, each on a real one.
+
+const postgres = usePostgres();
+const ID = storedProvider().id;
+const tell = (text: string, providerId = ID): StoreChange => ({
+  kind: 'event',
+  event: { providerId, at: Date.UTC(2026, 0, 1), kind: 'status', text },
+});
+const enrollment = (digest: string): StoreChange => ({
+  kind: 'enrollment',
+  enrollment: { digest, expiresAt: Date.UTC(2040, 0, 1) },
+});
+
+/** A store, and what the next start finds in it; null where nothing outlives the process. */
+interface Subject {
+  readonly store: Store;
+  readonly reopened: () => Promise<StoredState>;
+}
+
+const withoutPool = ({ providers, ...others }: StoredState): StoredState => ({
+  ...others,
+  providers: providers.map((provider) => {
+    const { pool, ...rest } = provider;
+    return pool === undefined ? provider : rest;
+  }),
+});
+
+const STORES: Readonly<Record<string, () => Promise<Subject>>> = {
+  async SQLite() {
+    const path = newPath();
+    const { store } = await openTestStore(path);
+    return {
+      store,
+      async reopened() {
+        await store.close();
+        return (await openTestStore(path)).state;
+      },
+    };
+  },
+  async PostgreSQL() {
+    const url = await postgres.database();
+    const { store } = await openShared(url);
+    return {
+      store,
+      async reopened() {
+        await store.close();
+        return withoutPool((await openShared(url)).state);
+      },
+    };
+  },
+};
+
+const MEMORY: typeof STORES = {
+  memory: () =>
+    Promise.resolve({
+      store: createMemoryStore('nothing is kept'),
+      reopened: () => Promise.reject(new Error('nothing outlives it')),
+    }),
+};
+
+const isLeftOut = (name: string) => name === 'PostgreSQL' && POSTGRES_SKIPPED !== null;
+const those = (stores: typeof STORES) =>
+  Object.entries(stores).filter(([name]) => !isLeftOut(name));
+
+describe.each(those({ ...MEMORY, ...STORES }))('%s', (_name, open) => {
+  test('tells a history newest first, of each provider its own', async () => {
+    const { store } = await open();
+    await keep(store, put(), put({ id: 'prv_2' }), tell('one'), tell('else', 'prv_2'), tell('two'));
+    const texts = async (id: string, limit: number) =>
+      (await store.events(id, limit)).map(({ text }) => text);
+    expect(await texts(ID, 10)).toEqual(['two', 'one']);
+    expect(await texts(ID, 1)).toEqual(['two']);
+    expect(await texts('prv_2', 10)).toEqual(['else']);
+    expect(await texts('prv_unknown', 10)).toEqual([]);
+    expect(await texts(ID, -1)).toEqual([]);
+  });
+
+  test('keeps the newest 50 events of each provider, and none of a removed one', async () => {
+    const { store } = await open();
+    await keep(store, put());
+    const all = Array.from({ length: 130 }, (_, n) => `event ${n}`);
+    await keep(store, ...all.slice(0, 60).map((text) => tell(text)));
+    for (const text of all.slice(60)) void store.write([tell(text)]);
+    const told = await store.events(ID, 1000);
+    expect(told.map(({ text }) => text)).toEqual(all.slice(80).toReversed());
+    await keep(store, put({ sequence: 2 }));
+    expect(await store.events(ID, 1000)).toHaveLength(50);
+    await keep(store, { kind: 'provider_removed', id: ID });
+    await keep(store, tell('too late'));
+    await keep(store, put());
+    expect(await store.events(ID, 10)).toEqual([]);
+  });
+});
+
+describe.each(those(STORES))('%s', (_name, open) => {
+  test('gives back what was written as it was', async () => {
+    const { store, reopened } = await open();
+    const fresh = storedProvider({ id: 'prv_new', record: null, lastHeartbeatAt: null });
+    await keep(
+      store,
+      put(),
+      { kind: 'provider', provider: fresh },
+      enrollment('ab'.repeat(32)),
+      document('circuits', '{"version":1}'),
+      document('__proto__', '[]'),
+    );
+    const { providers, enrollments, documents } = await reopened();
+    expect(new Set(providers)).toEqual(new Set([storedProvider(), fresh]));
+    expect(enrollments).toEqual([{ digest: 'ab'.repeat(32), expiresAt: Date.UTC(2040, 0, 1) }]);
+    expect(new Map(Object.entries(documents))).toEqual(
+      new Map([
+        ['circuits', '{"version":1}'],
+        ['__proto__', '[]'],
+      ]),
+    );
+  });
+
+  test('puts a later write in the place of an earlier one, and takes away what is removed', async () => {
+    const { store, reopened } = await open();
+    await keep(store, put({ sequence: 1 }), put({ id: 'prv_gone' }), enrollment('d'));
+    await keep(store, document('kept', '1'), document('note:prv_gone', '{}'));
+    await keep(
+      store,
+      put({ sequence: 2, verification: { ...storedProvider().verification, state: 'failed' } }),
+      { kind: 'provider_removed', id: 'prv_gone' },
+      { kind: 'enrollment_removed', digest: 'd' },
+      { kind: 'document_removed', name: 'note:prv_gone' },
+      { kind: 'document_removed', name: 'never there' },
+    );
+    const { providers, enrollments, documents } = await reopened();
+    expect(providers).toMatchObject([{ id: ID, sequence: 2, verification: { state: 'failed' } }]);
+    expect(enrollments).toEqual([]);
+    expect(documents).toEqual({ kept: '1' });
+  });
+
+  test('keeps writes in the order in which they were sent, however many go together', async () => {
+    const { store, reopened } = await open();
+    const results = await Promise.all(
+      Array.from({ length: 1500 }, (_, n) =>
+        store.write([put({ sequence: n }), document(`${n % 7}`, `${n}`)]),
+      ),
+    );
+    expect(new Set(results.map(({ kind }) => kind))).toEqual(new Set(['written']));
+    const { providers, documents } = await reopened();
+    expect(providers).toMatchObject([{ sequence: 1499 }]);
+    expect(documents).toEqual(
+      Object.fromEntries(Array.from({ length: 7 }, (_, i) => [`${(1493 + i) % 7}`, `${1493 + i}`])),
+    );
+  });
+
+  test('applies the changes of one write together or not at all, and holds no other write back', async () => {
+    const { store, reopened } = await open();
+    const results = await Promise.all([
+      store.write([document('before', '1')]),
+      store.write([document('bad', '1'), put({ enrolledAt: 1.5 }), document('bad', '2')]),
+      store.write([document('after', '1')]),
+    ]);
+    expect(results.map(({ kind }) => kind)).toEqual(['written', 'unwritten', 'written']);
+    expect(results[1]).toMatchObject({
+      message: expect.stringContaining('did not take this change'),
+    });
+    expect((await reopened()).documents).toEqual({ before: '1', after: '1' });
+  });
+
+  test('writes what was sent before it was closed, and answers after', async () => {
+    const { store, reopened } = await open();
+    const writes = Array.from({ length: 700 }, (_, n) => store.write([document('n', `${n}`)]));
+    const closed = store.close();
+    const results = await Promise.all(writes);
+    expect(new Set(results.map(({ kind }) => kind))).toEqual(new Set(['written']));
+    await closed;
+    expect(await store.write([put()])).toMatchObject({ kind: 'unwritten' });
+    expect(await store.events(ID, 5)).toEqual([]);
+    expect((await reopened()).documents).toEqual({ n: '699' });
+  });
+});

@@ -1,0 +1,91 @@
+import { onTestFinished } from 'vitest';
+import { systemClock } from '../../main/platform/clock.ts';
+import { type Log, silentLog } from '../../main/platform/log.ts';
+import { createRegistry, type Registry } from '../../main/registry/registry.ts';
+import { openSharedStore } from '../../main/registry/store/postgres/open-shared-store.ts';
+import type { Pool } from '../../main/registry/store/postgres/pool-client.ts';
+import type { PoolChanges } from '../../main/registry/store/postgres/protocol.ts';
+import type { Store, StoredState } from '../../main/registry/store/store.ts';
+import type { VerifierNews, VerifierPort } from '../../main/registry/verifier-port.ts';
+
+let runs = 0;
+
+/** A gateway's side of a shared database; it is closed with the test. */
+export interface SharedStore {
+  readonly store: Store;
+  readonly pool: Pool;
+  readonly state: StoredState;
+  /** What was told, in order. */
+  readonly changes: PoolChanges[];
+  readonly lines: readonly string[];
+}
+
+/** Opens the database as a gateway does; `id` is the gateway's over all its runs. */
+export async function openingShared(url: string, id = 'gw_a', secretDigest = 'digest') {
+  const lines: string[] = [];
+  const log: Log = (_level, event, fields) =>
+    void lines.push(`${event} ${JSON.stringify(fields ?? {})}`);
+  runs += 1;
+  const gateway = { id, run: `${id}:${runs}`, host: `${id}:47900`, version: '0.1.0' };
+  const shown = url.replace(/\/\/.*@/, '//…@');
+  const opened = await openSharedStore({ url, shown, gateway, secretDigest }, log);
+  if (opened.kind === 'open') onTestFinished(() => opened.store.close());
+  return { opened, lines };
+}
+
+export async function openShared(url: string, id?: string): Promise<SharedStore> {
+  const { opened, lines } = await openingShared(url, id);
+  if (opened.kind !== 'open') throw new Error(opened.message);
+  const changes: PoolChanges[] = [];
+  opened.pool.onChanges((change) => changes.push(change));
+  return { ...opened, changes, lines };
+}
+
+/** A registry of a pool, and what its verifier was told. */
+export interface PooledRegistry extends SharedStore {
+  readonly registry: Registry;
+  readonly news: readonly (readonly [id: string, VerifierNews])[];
+  readonly verifiedElsewhere: readonly string[];
+  /** Ids that were announced as changed, in order. */
+  readonly changed: readonly string[];
+}
+
+/** Starts a gateway's registry on the database; all of a pool have the same secret. */
+export async function startPooledRegistry(
+  url: string,
+  id: string,
+  verifier?: VerifierPort,
+): Promise<PooledRegistry> {
+  const shared = await openShared(url, id);
+  const { store, state, pool } = shared;
+  const news: [string, VerifierNews][] = [];
+  const verifiedElsewhere: string[] = [];
+  const changed: string[] = [];
+  const registry = createRegistry({
+    store,
+    state,
+    pool,
+    clock: systemClock,
+    log: silentLog,
+    gatewaySecret: 'the gateways keep this to themselves',
+    heartbeatMs: () => 15_000,
+    verifier: verifier ?? {
+      providerChanged: (machine, what) => void news.push([machine, what]),
+      verifiedElsewhere: (machine) => void verifiedElsewhere.push(machine),
+      removed() {},
+    },
+    traffic: () => NO_TRAFFIC,
+    changed: (machine) => void changed.push(machine),
+  });
+  registry.start();
+  onTestFinished(() => registry.stop());
+  return { ...shared, registry, news, verifiedElsewhere, changed };
+}
+
+const NO_TRAFFIC = {
+  ewmaTtft: null,
+  ewmaLatency: null,
+  concurrentRequests: 0,
+  totalRequests: 0,
+  successCount: 0,
+};
