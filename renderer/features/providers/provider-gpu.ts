@@ -52,7 +52,7 @@ function gib(mib: number): string {
 }
 
 /** All GPUs of a machine as one: mean load, memory together, the hottest. */
-export interface GpuFigures {
+export interface MachineGpu {
   /** In percent. */
   readonly load: number | null;
   readonly memory: { readonly usedMb: number; readonly totalMb: number } | null;
@@ -61,7 +61,7 @@ export interface GpuFigures {
   readonly temperatureC: number | null;
 }
 
-export function gpuFigures({ gpu: { devices } }: Pick<Provider, 'gpu'>): GpuFigures {
+export function gpuFigures({ gpu: { devices } }: Pick<Provider, 'gpu'>): MachineGpu {
   const loads = devices.flatMap(({ util_gpu }) => util_gpu ?? []);
   const heats = devices.flatMap(({ temperature_c }) => temperature_c ?? []);
   const used = devices.flatMap(({ memory_used_mb, memory_total_mb }) =>
