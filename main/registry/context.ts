@@ -2,7 +2,7 @@ import type { ProviderEvent } from '#shared/provider.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import type { TableEntry } from './provider-entry.ts';
-import type { Sharing } from './pool/sharing.ts';
+import type { PoolSharing } from './pool/sharing.ts';
 import type { ProviderTable } from './provider-table.ts';
 import type { StoreChange, ProviderPart, Store, WriteResult } from './store/store.ts';
 import type { VerifierPort } from './verifier-port.ts';
@@ -17,7 +17,7 @@ export interface RegistryContext {
   readonly gatewaySecret: string;
   readonly heartbeatMs: () => number;
   /** Null where this gateway has its machines alone. */
-  readonly sharing: Sharing | null;
+  readonly sharing: PoolSharing | null;
 }
 
 /** A failed write is logged; its content goes out with the provider's next write. */

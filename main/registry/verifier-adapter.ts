@@ -2,7 +2,7 @@ import { failureReason } from '#shared/provider.ts';
 import { eventChange, type RegistryContext, providerChange, write } from './context.ts';
 import { STALE_MS } from './liveness.ts';
 import type { TableEntry } from './provider-entry.ts';
-import type { Sharing } from './pool/sharing.ts';
+import type { PoolSharing } from './pool/sharing.ts';
 import type { Lease } from './store/postgres/pool-client.ts';
 import type { StoredProvider, StoredVerification } from './store/store.ts';
 import type { Recorded, VerificationSubject, VerifierHost } from './verifier-port.ts';
@@ -75,7 +75,10 @@ function verdictOf({ state, checks }: StoredVerification): string {
   return reason === '' ? state : `${state}: ${reason}`;
 }
 
-async function leaseOf(entry: TableEntry | undefined, { pool }: Sharing): Promise<Lease | null> {
+async function leaseOf(
+  entry: TableEntry | undefined,
+  { pool }: PoolSharing,
+): Promise<Lease | null> {
   if (entry === undefined) return null;
   const { id, stored, isOwn } = entry;
   if (isOwn) return ownLease(stored);

@@ -2,15 +2,17 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import {
   chownSync,
   cpSync,
+  existsSync,
   mkdtempSync,
   readFileSync,
   realpathSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll } from 'vitest';
 
@@ -180,7 +182,16 @@ function asRunner() {
   return RUNNER === null ? { env } : { env, uid: RUNNER, gid: RUNNER };
 }
 
-/** The files of the server where its user can read them: the checkout may lie in a folder that is root's alone. */
+/** Paths in the package. */
+interface PackageLink {
+  readonly source: string;
+  readonly target: string;
+}
+
+/**
+ * The files of the server where its user can read them: the checkout may lie in a folder that is root's alone. The
+ * package lists its links, which npm cannot carry, for an install script that does not run here.
+ */
 function readableNative(native: string, directory: string): string {
   try {
     execFileSync(join(native, 'bin/initdb'), ['--version'], { ...asRunner(), stdio: 'ignore' });
@@ -188,6 +199,11 @@ function readableNative(native: string, directory: string): string {
   } catch {
     const copy = join(directory, 'native');
     cpSync(native, copy, { recursive: true, verbatimSymlinks: true });
+    const links = JSON.parse(readFileSync(join(copy, 'pg-symlinks.json'), 'utf8')) as PackageLink[];
+    for (const { source, target } of links) {
+      const link = join(directory, target);
+      if (!existsSync(link)) symlinkSync(relative(dirname(target), source), link);
+    }
     return copy;
   }
 }

@@ -4,7 +4,7 @@ import type { PoolChanges } from '../store/postgres/protocol.ts';
 import type { StoreChange } from '../store/store.ts';
 
 /** This registry as one of several on the same database. */
-export interface Sharing {
+export interface PoolSharing {
   readonly pool: Pool;
   /** Whether this gateway is the one that notes silence and forgets machines. */
   holdsSweep(): boolean;
@@ -20,7 +20,7 @@ export interface Sharing {
 const ASK_MS = 2000;
 const SWEEP = 'sweep';
 
-export function createSharing(pool: Pool, { clock }: { readonly clock: Clock }): Sharing {
+export function createSharing(pool: Pool, { clock }: { readonly clock: Clock }): PoolSharing {
   /** Ids of machines of which the database knows less than this gateway. */
   const unwritten = new Set<string>();
   let sweep: Lease | null = null;
