@@ -101,6 +101,7 @@ test('what holds only after a restart says so, and nothing else does', async () 
     'agent.enabled',
     'gateway.host',
     'gateway.port',
+    'gateway.databaseUrl',
     'gateway.logLevel',
     'gateway.logTo',
     'gateway.logFormat',

@@ -149,12 +149,9 @@ test.runIf(OUTER_ADDRESS !== undefined)(
     });
     const directory = temporaryDirectory();
     const token = await gateway.newToken();
-    const refused = await runCli(
-      { DATA_DIR: directory, AGENT: 'true' },
-      'join',
-      gateway.url,
-      token,
-    );
+    const { port } = new URL(gateway.url);
+    const url = `http://${OUTER_ADDRESS}:${port}`;
+    const refused = await runCli({ DATA_DIR: directory, AGENT: 'true' }, 'join', url, token);
     expect([refused.code, refused.stdout]).toEqual([1, '']);
     expect(refused.stderr).toMatch(/plain HTTP/);
     expect(refused.stderr).toMatch(/--yes/);
@@ -164,7 +161,7 @@ test.runIf(OUTER_ADDRESS !== undefined)(
       { DATA_DIR: directory, AGENT: 'true', AGENT_PORTS: '4000' },
       'join',
       '--yes',
-      gateway.url,
+      url,
       token,
     );
     expect([joined.code, joined.stderr]).toEqual([0, '']);
