@@ -96,3 +96,6 @@ export interface HistoryReport {
   /** Why nothing is kept; null while it is. */
   readonly problem: string | null;
 }
+
+/** From this share of a budget on its owner is warned, in the log and in the window. */
+export const WARNED_SHARE = 0.8;

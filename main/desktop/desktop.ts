@@ -5,7 +5,8 @@ import { startAction } from './command-line.ts';
 import { HIDDEN_SWITCH } from './login-item.ts';
 import { attachedMenu } from './menu-bar.ts';
 import { openShell, type OwnHost, type Shell, type ShellDeps } from './shell.ts';
-import { askAfterFailure, messageOf } from './start-failure.ts';
+import { messageOf } from '../platform/errors.ts';
+import { askAfterFailure } from './start-failure.ts';
 import { handleEnd } from './shutdown.ts';
 import { createMainWindow, type WindowView } from './window.ts';
 

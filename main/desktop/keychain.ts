@@ -1,3 +1,4 @@
+import { messageOf } from '../platform/errors.ts';
 import { createSecretBox, newBoxKey, type SecretBox } from '../platform/secret-box.ts';
 import type { SafeStorageApi } from './electron-api.ts';
 
@@ -46,7 +47,7 @@ export async function openKeychain(deps: KeychainDeps): Promise<Keychain> {
     try {
       return { kind: 'open', box: await (sealed === null ? keep(newBoxKey()) : open(sealed)) };
     } catch (error) {
-      const words = error instanceof Error ? error.message : String(error);
+      const words = messageOf(error);
       return { kind: sealed === null ? 'none' : 'lost', why: words };
     }
   }
@@ -65,6 +66,6 @@ async function missing({ safeStorage, platform }: KeychainDeps): Promise<string 
     const isThere = await safeStorage.isAsyncEncryptionAvailable();
     return isThere ? null : 'the keychain of this system is not available';
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }

@@ -1,3 +1,4 @@
+import { messageOf } from '../platform/errors.ts';
 import type { ElectronApi } from './electron-api.ts';
 
 export type StartChoice =
@@ -40,6 +41,3 @@ export async function askAfterFailure(
     await electron.shell.openPath(dataDirectory);
   }
 }
-
-export const messageOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);

@@ -1,3 +1,4 @@
+import { messageOf } from '../platform/errors.ts';
 import type { Clock } from '../platform/clock.ts';
 
 /** The part of electron-updater that is used; main/electron.ts passes the real one. */
@@ -74,7 +75,7 @@ export function createUpdates(deps: UpdateDeps): Updates {
   }
 
   function fail(error: unknown): void {
-    become({ kind: 'failed', why: error instanceof Error ? error.message : String(error) });
+    become({ kind: 'failed', why: messageOf(error) });
   }
 
   async function load(): Promise<UpdaterApi> {

@@ -1,4 +1,5 @@
 import type { UpstreamId } from '#shared/ids.ts';
+import { WARNED_SHARE } from '#shared/usage.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { dayOf, monthOf } from '../../platform/dates.ts';
@@ -33,9 +34,6 @@ export interface SpentRow {
   readonly dayNano: number;
   readonly monthNano: number;
 }
-
-/** From this share of a budget on its owner is warned. */
-export const WARNED_SHARE = 0.8;
 
 const START_OF = { day: dayOf, month: monthOf } as const;
 /** Any time in the next period. */

@@ -1,4 +1,5 @@
 import type { UpstreamReport } from '#shared/status.ts';
+import { WARNED_SHARE } from '#shared/usage.ts';
 import type { NoProviderCause } from './condition.ts';
 import type { Station } from './upstream-list.ts';
 import { reasonOf, reasonText } from '../../text/reason-text.ts';
@@ -45,9 +46,6 @@ export function problemAt(station: Station): Problem | null {
       return nearBudget(report);
   }
 }
-
-/** The same share as the gateway's log. */
-const WARNED_SHARE = 0.8;
 
 function nearBudget(report: UpstreamReport): Problem | null {
   const { label, budget } = report;
