@@ -25,6 +25,7 @@ test('the nursery of the collector grows to 16 MB, of which V8 keeps two', async
     expect(stderr).toBe('');
     return Number(stdout);
   };
-  expect(await run('tuned')).toBeLessThanOrEqual(32);
-  expect(await run('as', 'it', 'is')).toBeGreaterThan(32);
+  // Twice 16 MB, and the pages that V8 adds where survivors do not fit; a growth too many would be 64 MB.
+  expect(await run('tuned')).toBeLessThan(48);
+  expect(await run('as', 'it', 'is')).toBeGreaterThan(48);
 });
