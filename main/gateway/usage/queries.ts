@@ -1,8 +1,8 @@
 import type { Database } from 'better-sqlite3';
 import { FIGURE_NAMES, type UsageFigures } from '#shared/usage.ts';
 import { dayOf } from '../../platform/dates.ts';
-import type { HistoryQuery, HistoryRows, UsageSpan, UsageWrite } from './messages.ts';
-import type { SpentRow } from './budgets.ts';
+import type { HistoryQuery, HistoryRows, UsageBefore, UsageSpan, UsageWrite } from './messages.ts';
+import type { PeriodSum } from './period-sums.ts';
 import { HOUR_MS } from './spans.ts';
 import { NO_USAGE, type UsagePlace } from './tally.ts';
 
@@ -11,8 +11,8 @@ export interface UsageQueries {
   history(query: HistoryQuery): HistoryRows;
   /** Newest first, as JSON. */
   rows(limit: number): readonly string[];
-  /** What upstreams have cost since these times. */
-  spent(dayFrom: number, monthFrom: number): readonly SpentRow[];
+  /** What has come together since these times. */
+  before(since: { readonly dayFrom: number; readonly monthFrom: number }): UsageBefore;
   /** Deletes what is too old or too much. */
   prune(nowMs: number): void;
 }
@@ -70,11 +70,15 @@ export function createUsageQueries(db: Database): UsageQueries {
   const since = db.prepare<[number], UsageFigures>(
     `SELECT ${SUMS} FROM usage WHERE span = 'day' AND at >= ? AND upstream = '' AND key = ''`,
   );
-  const spent = db.prepare<[number, number], SpentRow>(
-    `SELECT upstream, sum(CASE WHEN at >= ? THEN spentNano ELSE 0 END) AS dayNano,
-       sum(spentNano) AS monthNano FROM usage
-     WHERE span = 'day' AND at >= ? AND upstream <> '' GROUP BY 1`,
-  );
+  const sumsSince = (name: 'upstream' | 'key', sum: string) =>
+    db.prepare<object, PeriodSum>(
+      `SELECT ${name} AS name, sum(CASE WHEN at >= @dayFrom THEN ${sum} ELSE 0 END) AS day,
+         sum(${sum}) AS month FROM usage
+       WHERE span = 'day' AND at >= @monthFrom AND ${name} <> '' GROUP BY 1`,
+    );
+  const spent = sumsSince('upstream', 'spentNano');
+  const keyRequests = sumsSince('key', 'calls');
+  const keyTokens = sumsSince('key', 'inputTokens + outputTokens');
   const dropOld = db.prepare('DELETE FROM usage WHERE span = ? AND at < ?');
   const dropMany = db.prepare(
     `DELETE FROM usage WHERE span = @span AND at <=
@@ -113,7 +117,11 @@ export function createUsageQueries(db: Database): UsageQueries {
       thisMonth: since.get(monthFrom) ?? NO_USAGE,
     }),
     rows: (limit) => rows.all(limit),
-    spent: (dayFrom, monthFrom) => spent.all(dayFrom, monthFrom),
+    before: (since) => ({
+      spent: spent.all(since),
+      keyRequests: keyRequests.all(since),
+      keyTokens: keyTokens.all(since),
+    }),
     prune: (nowMs) => prune.immediate(nowMs),
   };
 }
