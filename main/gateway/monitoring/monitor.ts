@@ -91,12 +91,8 @@ export function createMonitor(deps: MonitorDeps): Monitor {
     state.changed();
     feed.changed();
   });
-  const budgets = createBudgets(deps.usage.before.spent, {
-    ...deps,
-    changed: () => feed.changed(),
-  });
-  const limitsOf = (key: string) => deps.keys.limitsOf(key);
-  const keyLimits = createKeyLimits(deps.usage.before, { clock, log, limitsOf });
+  const counting = createCounting(deps, () => feed.changed());
+  const { budgets, usage } = counting;
   const saved = { stats, outcomes, circuits, latencies, predictions, warmup };
   const state = deps.keep(() => stateToSave(saved, config()));
   restoreState(state.load(), saved, config());
@@ -133,7 +129,6 @@ export function createMonitor(deps: MonitorDeps): Monitor {
     outcomes: () => outcomes.view(),
     app,
   });
-  const usage = createUsageRecorder(deps.usage, { clock, config, budgets, keyLimits });
   const traffic = createTraffic();
   const logs = createRequestLogs({
     clock,
@@ -155,9 +150,7 @@ export function createMonitor(deps: MonitorDeps): Monitor {
     stats,
     warmup,
     feed,
-    usage,
-    budgets,
-    keyLimits,
+    ...counting,
     traffic,
     status,
     async flush() {
@@ -165,4 +158,17 @@ export function createMonitor(deps: MonitorDeps): Monitor {
       await usage.close();
     },
   };
+}
+
+/** What is used and spent, and held against what may be. */
+function createCounting(
+  { clock, config, log, keys, usage: store }: MonitorDeps,
+  changed: () => void,
+) {
+  const { before } = store;
+  const budgets = createBudgets(before.spent, { clock, config, log, changed });
+  const limitsOf = (key: string) => keys.limitsOf(key);
+  const keyLimits = createKeyLimits(before, { clock, log, limitsOf });
+  const usage = createUsageRecorder(store, { clock, config, budgets, keyLimits });
+  return { budgets, keyLimits, usage };
 }

@@ -20,9 +20,9 @@ export interface KeyLimitAt {
 /** What the keys of apps have used in the running day and month, and what they may. Counts go by the key's name. */
 export interface KeyLimits {
   /** A request with the key begins. */
-  requested(key: string): void;
+  requested(key: string | null): void;
   /** A call for the key has used so many tokens. */
-  used(key: string, tokens: number): void;
+  used(key: string | null, tokens: number): void;
   /** The key's limits. */
   of(key: string): readonly KeyLimitAt[];
   /** The limit that keeps the key out now, of several that which does so longest; null: it may call. */
@@ -60,7 +60,8 @@ export function createKeyLimits(
     });
   }
 
-  function count(of: KeyLimitAt['of'], key: string, amount: number): void {
+  function count(of: KeyLimitAt['of'], key: string | null, amount: number): void {
+    if (key === null || amount === 0) return;
     sums[of].add(key, amount);
     for (const each of at(key)) if (each.of === of) warn(each, amount);
   }

@@ -12,7 +12,7 @@ export interface UsageQueries {
   /** Newest first, as JSON. */
   rows(limit: number): readonly string[];
   /** What has come together since these times. */
-  before(since: { readonly dayFrom: number; readonly monthFrom: number }): UsageBefore;
+  before(from: { readonly dayFrom: number; readonly monthFrom: number }): UsageBefore;
   /** Deletes what is too old or too much. */
   prune(nowMs: number): void;
 }
@@ -117,10 +117,10 @@ export function createUsageQueries(db: Database): UsageQueries {
       thisMonth: since.get(monthFrom) ?? NO_USAGE,
     }),
     rows: (limit) => rows.all(limit),
-    before: (since) => ({
-      spent: spent.all(since),
-      keyRequests: keyRequests.all(since),
-      keyTokens: keyTokens.all(since),
+    before: (from) => ({
+      spent: spent.all(from),
+      keyRequests: keyRequests.all(from),
+      keyTokens: keyTokens.all(from),
     }),
     prune: (nowMs) => prune.immediate(nowMs),
   };

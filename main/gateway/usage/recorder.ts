@@ -94,16 +94,13 @@ export function createUsageRecorder(
   }
 
   return {
-    requested(key) {
-      if (key !== null) keyLimits.requested(key);
-    },
+    requested: (key) => keyLimits.requested(key),
     callEnded(call) {
       const used = figuresOf(call, config());
       const { upstream, provider, model, key } = call;
       const money = { spentNano: used.spentNano ?? 0, savedNano: used.savedNano ?? 0 };
       budgets.spent(upstream, money.spentNano);
-      const tokens = (used.inputTokens ?? 0) + (used.outputTokens ?? 0);
-      if (key !== null && tokens > 0) keyLimits.used(key, tokens);
+      keyLimits.used(key, (used.inputTokens ?? 0) + (used.outputTokens ?? 0));
       if (!store.isKept) return money;
       const isCounted = { calls: 1, failures: Number(call.isFailure) };
       add({ ...ALL, upstream, provider: provider ?? '', model }, { ...used, ...isCounted });
