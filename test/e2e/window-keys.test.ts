@@ -5,7 +5,7 @@ import { startDemo } from '../support/demo.ts';
 afterAll(closeBrowser);
 
 test.each(['light', 'dark'] as const)(
-  'a key is created in the window, opens the gateway to an app, and is revoked (%s)',
+  'a key is created in the window, opens the gateway to an app, is limited, and is revoked (%s)',
   async (colorScheme) => {
     const demo = await startDemo();
     const page = await openPage(demo.link, { colorScheme, viewport: { width: 400, height: 900 } });
@@ -25,7 +25,27 @@ test.each(['light', 'dark'] as const)(
     expect([await status(key), await status('none')]).toEqual([200, 401]);
     const row = page.getByRole('listitem').filter({ hasText: 'laptop' });
     await row.getByText(/not used yet|last used/).waitFor();
+    const ask = async () => {
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+      const body = JSON.stringify({ messages: [{ role: 'user', content: 'hi' }] });
+      const path = `${demo.baseUrl}/chat/completions`;
+      return (await fetch(path, { method: 'POST', headers, body })).status;
+    };
+    const limit = async (requests: string) => {
+      await row.getByRole('button', { name: 'Limits of laptop' }).click();
+      await page.getByLabel('Requests a day').fill(requests);
+      await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    };
+    for (let n = 0; n < 4; n += 1) expect(await ask()).toBe(200);
+    await limit('5');
+    await row.getByText('Requests a day: 4 of 5 · nearly used up').waitFor();
+    await page.getByText('1 key; a limit is nearly reached').waitFor();
+    await limit('4');
+    await row.getByText(/4 of 4 · reached, no answers until/).waitFor();
+    expect(await ask()).toBe(429);
+    await row.getByRole('button', { name: 'Limits of laptop' }).click();
     expect(await axeViolations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Close' }).click();
     await row.getByRole('button', { name: 'Revoke laptop' }).click();
     await page.getByText('It is the last one').waitFor();
     expect(await axeViolations(page)).toEqual([]);
