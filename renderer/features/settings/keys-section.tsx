@@ -20,7 +20,7 @@ interface KeysSectionProps {
 
 /** Keys for apps: a new one is shown until the page is left, and never again. */
 export function KeysSection({ keys, revision, onChanged }: KeysSectionProps) {
-  const { value: list, failure } = useReading(keys.list, revision, null);
+  const { value: list, failure, again } = useReading(keys.list, revision, null);
   const [added, setAdded] = useState<AddedKey | null>(null);
   const [error, setError] = useState<string | null>(null);
   const [revoking, setRevoking] = useState<string | null>(null);
@@ -84,7 +84,7 @@ export function KeysSection({ keys, revision, onChanged }: KeysSectionProps) {
           onSave={keys.limit}
           onClose={() => {
             setLimiting(null);
-            onChanged();
+            again();
           }}
         />
       )}
