@@ -68,7 +68,7 @@ export async function fetchModels(source: ModelSource, edges: Edges): Promise<Fe
     return failed('credentials', 502, 'upstream_credentials', message);
   }
   const models = status === 200 ? parseModelList(body) : null;
-  if (models !== null) return { kind: 'models', models: models.map(({ id }) => id) };
+  if (models !== null) return { kind: 'models', models: models.map((model) => model.id) };
   const address = origin + basePath + upstreamPath(id, '/models');
   const message = `${address} answered HTTP ${status} without a list of models. Check the base URL.`;
   const reason = status === 200 ? 'bad_response' : (`http_${status}` as const);
