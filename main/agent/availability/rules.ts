@@ -103,7 +103,7 @@ const QUIET_MS = 30_000;
 
 /**
  * The owner's rules, the weightiest reason first. A rule is one object here, a setting in
- * `main/config/schema.ts` and its wording in `renderer/features/settings/rule-rows.ts`.
+ * `main/config/schema.ts` and its words in `renderer/text/en/setting-names.ts`.
  */
 export const OWNER_RULES = [
   ownerRule<'onlyWhenIdle', boolean>({
