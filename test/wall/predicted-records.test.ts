@@ -9,8 +9,8 @@ import {
   SHORT,
   startTaught,
 } from '../support/predictions.ts';
-import { askSlow, LINE_MS, type Scene } from '../support/scene.ts';
-import { error, hang } from '../support/upstream.ts';
+import { askHedged, askSlow, LINE_MS, type Scene } from '../support/scene.ts';
+import { answers, error, hang } from '../support/upstream.ts';
 
 describe('the circuit', () => {
   const localOf = async (scene: Scene<'local'>) => (await scene.status()).circuits['local'];
@@ -50,13 +50,16 @@ describe('the circuit', () => {
     expect(await localOf(scene)).toMatchObject({ consecutiveSlow: 0 });
   });
 
-  test('holds silence against one that was outrun although it had little to read', async () => {
+  test('holds against one that was outrun the silence that its prompt does not explain', async () => {
     const scene = await startTaught();
-    const { up } = scene;
+    const { up, clock } = scene;
     up.local.script = hang;
-    const { pending } = await askSlow(scene, up.local, promptOf(1000));
+    up.hosted_a.script = hang;
+    const { pending, hedge } = await askHedged(scene, up.local, up.hosted_a, promptOf(1000));
+    clock.advance(1000 * MS_PER_BYTE);
+    await answers('from a')(hedge);
     await pending.answer;
-    expect(await localOf(scene)).toMatchObject({ consecutiveSlow: 0 });
+    expect(await localOf(scene)).toMatchObject({ consecutiveSlow: 1 });
   });
 });
 
