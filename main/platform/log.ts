@@ -96,10 +96,10 @@ export function fileSink(directory: string): LogOptions['write'] {
   return inBatches({ write, writeAtExit: (lines) => appendFileSync(path, lines, { mode: 0o600 }) });
 }
 
-/** With more than this unread, lines are lost: who reads the log must not fill the memory of the gateway. */
+/** With more than this unread, lines are lost: a slow reader of the log must not fill the gateway's memory. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
 
-/** Writes to a stream of the process; when nobody reads it any more, lines are lost without an error. */
+/** Writes to a stream of the process; once its reader has gone, lines are lost without an error. */
 export function streamSink(stream: Writable): LogOptions['write'] {
   const write = (lines: string) => {
     if (stream.writable && stream.writableLength < MAX_UNREAD_BYTES) stream.write(lines);
@@ -107,13 +107,13 @@ export function streamSink(stream: Writable): LogOptions['write'] {
   return inBatches({ write, writeAtExit: write });
 }
 
-/** A write of its own for each line would cost a busy gateway a tenth of its time. */
+/** A write for each line would cost a busy gateway a tenth of its time. */
 const BATCH_INTERVAL_MS = 100;
 const MAX_BATCH_LENGTH = 64 * 1024;
 
 interface Batches {
   readonly write: (lines: string) => void;
-  /** Done with when it returns. */
+  /** Synchronous. */
   readonly writeAtExit: (lines: string) => void;
 }
 
