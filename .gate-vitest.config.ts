@@ -1,0 +1,62 @@
+import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { defineConfig } from 'vitest/config';
+import { ProjectSequencer } from './test/support/sequencer.ts';
+
+/** Laws of pages in Chromium. */
+const WINDOW = [
+  'test/e2e/*window*.test.ts',
+  'test/renderer/{agent-panel,owner-rules,requests-window}.test.ts',
+  'test/desktop/electron-smoke.test.ts',
+];
+
+/** Laws of whole programs: ours, npm's, the linter's. */
+const E2E = [
+  'test/{cli,deploy,e2e,rules,scripts}/**/*.test.ts',
+  'test/desktop/{bundle,npm-start,packaging,packed}.test.ts',
+  'test/registry/store/kill.test.ts',
+];
+
+/** Laws of a gateway and its upstreams on real sockets, and those that play long histories of chance. */
+const WALL = ['test/{wall,properties}/**/*.test.ts'];
+
+/** Laws of the HTTP interface, with the clients that people use. */
+const CONTRACT = ['test/contract/**/*.test.ts'];
+
+/** The same with clients that few need: `npm run clients` installs them. */
+const CLIENTS = ['test/clients/*.test.ts'];
+const hasClients = existsSync(join(import.meta.dirname, 'test/clients/node_modules'));
+if (!hasClients) console.log('SKIPPED: test/clients; "npm run clients" installs and runs them.');
+
+/** All other laws: a file that no list names is found here. */
+const UNIT = ['test/**/*.test.ts'];
+
+function project(name: string, include: string[], exclude: string[] = [], globalSetup: string[] = []) {
+  return { extends: true as const, test: { name, include, exclude, globalSetup } };
+}
+
+/** Files in this list run before the laws of a project. */
+const BUILT = ['scripts/built.mjs'];
+
+export default defineConfig({
+  test: {
+    // No law leaves anything behind that the next one could meet, so files share a process.
+    isolate: false, setupFiles: ['/tmp/gate-cpu/setup.ts'],
+    sequence: { shuffle: true, sequencer: ProjectSequencer },
+    // Vitest keeps one processor for itself, which on two would leave the half of them idle.
+    maxWorkers: Math.max(2, availableParallelism()),
+    // A law that waits for ever must fail; one on a machine that is busy with other work must not.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
+    projects: [
+      project('unit', UNIT, [...WINDOW, ...E2E, ...WALL, ...CONTRACT, 'test/clients/**']),
+      project('wall', WALL),
+      project('contract', CONTRACT),
+      ...(hasClients ? [project('clients', CLIENTS)] : []),
+      project('window', WINDOW, [], BUILT),
+      project('e2e', E2E, WINDOW, BUILT),
+    ],
+  },
+});
