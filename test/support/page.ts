@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 import { openPage as open, type PageOptions } from './browser.ts';
+import { exitOnTerm } from './worker-end.ts';
 
 /** Opens a page that is closed with the test; one browser serves all files of a worker. */
 export async function openPage(url: string, options?: PageOptions): Promise<Page> {
@@ -9,5 +10,5 @@ export async function openPage(url: string, options?: PageOptions): Promise<Page
   return page;
 }
 
-// By this Vitest ends a worker; with its process Playwright ends the browser.
-process.once('SIGTERM', () => process.exit());
+// Playwright's handler ends the browser.
+exitOnTerm();
