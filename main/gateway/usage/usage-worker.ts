@@ -2,14 +2,16 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { dayOf, monthOf } from '../../platform/dates.ts';
 import type { SpentRow } from './budgets.ts';
 import { codeOf, openUsageDatabase } from './database.ts';
-import type { UsageMessage, UsageReply, UsageWorkerData } from './messages.ts';
+import {
+  ROWS_AT_START,
+  type UsageMessage,
+  type UsageReply,
+  type UsageWorkerData,
+} from './messages.ts';
 import { createUsageQueries } from './queries.ts';
 import { HOUR_MS } from './spans.ts';
 
 /* The thread of the usage database, so that no query and no disk can block the gateway. */
-
-/** Rows of the live feed after a start. */
-const ROWS_AT_START = 100;
 
 function serve(port: MessagePort, { path, nowMs }: UsageWorkerData): void {
   const say = (reply: UsageReply) => port.postMessage(reply);
