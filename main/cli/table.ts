@@ -18,7 +18,7 @@ import { status } from './status.ts';
 /** For commands that print data. */
 const withJson = (...options: readonly Option[]) => [...options, JSON_OPTION];
 
-/** Every command, once. What the larger part of the program does is loaded when it is needed. */
+/** Every command, once. The larger parts of the program are loaded when they are needed. */
 export const COMMANDS: readonly Command[] = [
   {
     name: 'start',

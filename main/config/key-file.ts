@@ -60,7 +60,7 @@ export function readKeyFile(directory: string): KeyFile {
   return { kind: 'unreadable', problem };
 }
 
-/** Throws what the disk says. */
+/** Throws the file system's error. */
 export function writeKeyFile(directory: string, keys: readonly StoredKey[]): void {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   replaceFile(join(directory, FILE), `${JSON.stringify({ version: 1, keys }, null, 2)}\n`);

@@ -13,11 +13,14 @@ export interface UsageWorkerData {
   readonly nowMs: number;
 }
 
+/** So many requests are shown after a start; the database keeps more of them. */
+export const ROWS_AT_START = 100;
+
 /** One transaction: all of it is kept or nothing. It is sent once, so nothing is counted twice. */
 export interface UsageWrite {
   readonly nowMs: number;
   readonly increments: readonly Increment[];
-  /** Requests that have ended, oldest first. */
+  /** The newest requests that have ended, oldest first. */
   readonly rows: readonly RequestRow[];
 }
 

@@ -12,7 +12,7 @@ import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Budgets } from './budgets.ts';
 import type { KeyLimits } from './key-limits.ts';
-import type { HistoryRows } from './messages.ts';
+import { type HistoryRows, ROWS_AT_START } from './messages.ts';
 import { costNano, priceInstead, priceOf } from './prices.ts';
 import { queryOf } from './spans.ts';
 import type { UsageStore } from './store.ts';
@@ -52,6 +52,9 @@ export interface UsageRecorder {
   /** Hands over what was counted; to be called once nothing runs any more. */
   close(): Promise<void>;
 }
+
+/** Thousands of rows, held until the next write, would cost the collector more than all else that is recorded. */
+const MAX_HELD_ROWS = 4 * ROWS_AT_START;
 
 /** A killed process loses at most what it counted in this time. */
 const WRITE_DELAY_MS = 500;
@@ -114,6 +117,7 @@ export function createUsageRecorder(
       const ended = { calls: 1, fallbacks: Number(hasFallenBack), failures: Number(isFailure) };
       addForAll(row.key, ended);
       rows.push(row);
+      if (rows.length > MAX_HELD_ROWS) rows = newestOf(rows);
     },
     async history(range) {
       write();
@@ -143,6 +147,14 @@ export function createUsageRecorder(
       return store.close();
     },
   };
+}
+
+/** As many as a start can show: of those that were answered, and of all others. */
+function newestOf(rows: readonly RequestRow[]): RequestRow[] {
+  const isDone = ({ state }: RequestRow) => state === 'done';
+  const newest = [rows.filter(isDone), rows.filter((row) => !isDone(row))];
+  const kept = new Set(newest.flatMap((each) => each.slice(-ROWS_AT_START)));
+  return rows.filter((row) => kept.has(row));
 }
 
 interface UsagePlace {
