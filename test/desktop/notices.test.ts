@@ -92,18 +92,18 @@ describe('a notification', () => {
       clock.advance(60_000);
     };
     for (const spent of [7, 8, 8.5, 9.9, 10, 10.2, 10.2]) spend(spent);
-    const titles = () => desktop.notifications.map(({ options }) => options.title);
+    const told = () => desktop.notifications.map(({ options }) => options.title);
     const once = [
       'Groq has spent 80 % of its budget for the month',
       'Groq has spent its budget for the month',
     ];
-    expect(titles()).toEqual(once);
+    expect(told()).toEqual(once);
     desktop.notifications[1]?.emit('action');
     expect(desktop.window().loaded.at(-1)).toBe('http://127.0.0.1:47900/#/settings/hosted_a');
     spend(0);
     clock.advance(700_000);
     for (const spent of [1, 8, 12]) spend(spent);
-    expect(titles()).toEqual([...once, ...once]);
+    expect(told()).toEqual([...once, ...once]);
   });
 
   test('comes once while its cause lasts, and not again when it flickers', async () => {

@@ -56,10 +56,9 @@ export function KeyLimitDialog({ named, onSave, onClose }: KeyLimitDialogProps) 
         className="limit-form"
         onSubmit={(event) => {
           event.preventDefault();
-          void onSave(named.name, changeOf(draft)).then((refusal) => {
-            if (refusal === null) onClose();
-            else setError(refusal.message);
-          });
+          void onSave(named.name, changeOf(draft)).then((refusal) =>
+            refusal === null ? onClose() : setError(refusal.message),
+          );
         }}
       >
         {KEY_LIMIT_NAMES.map((name) => (

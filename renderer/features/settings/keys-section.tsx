@@ -52,19 +52,12 @@ export function KeysSection({ keys, revision, onChanged }: KeysSectionProps) {
         <p className="quiet">{words.text}</p>
         <ul className="key-list" aria-label={words.title}>
           {list?.keys.map((key) => (
-            <li key={key.name}>
-              <strong>{key.name}</strong>
-              <span className="quiet">{lastUse(key)}</span>
-              <span className="key-actions">
-                <button type="button" className="button" onClick={() => setLimiting(key)}>
-                  {words.limits.open(key.name)}
-                </button>
-                <button type="button" className="button" onClick={() => setRevoking(key.name)}>
-                  {words.revoke(key.name)}
-                </button>
-              </span>
-              <KeyLimitList limits={key.limits} />
-            </li>
+            <KeyRow
+              key={key.name}
+              named={key}
+              onLimit={() => setLimiting(key)}
+              onRevoke={() => setRevoking(key.name)}
+            />
           ))}
         </ul>
         <output className="added-key">
@@ -109,6 +102,31 @@ export function KeysSection({ keys, revision, onChanged }: KeysSectionProps) {
         </Modal>
       )}
     </details>
+  );
+}
+
+interface KeyRowProps {
+  readonly named: NamedKey;
+  readonly onLimit: () => void;
+  readonly onRevoke: () => void;
+}
+
+function KeyRow({ named, onLimit, onRevoke }: KeyRowProps) {
+  const { name, limits } = named;
+  return (
+    <li>
+      <strong>{name}</strong>
+      <span className="quiet">{lastUse(named)}</span>
+      <span className="key-actions">
+        <button type="button" className="button" onClick={onLimit}>
+          {words.limits.open(name)}
+        </button>
+        <button type="button" className="button" onClick={onRevoke}>
+          {words.revoke(name)}
+        </button>
+      </span>
+      <KeyLimitList limits={limits} />
+    </li>
   );
 }
 
