@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { FAILURE_REASONS, SKIP_REASONS } from '#shared/reasons.ts';
 import { labelsOf } from '../../renderer/features/requests/attempt-names.ts';
-import { parseFallbackReason } from '../../renderer/text/fallback-reason.ts';
+import { parseFallbackReason } from '#shared/fallback-reason.ts';
 import * as format from '../../renderer/text/format.ts';
 import { reasonText } from '../../renderer/text/reason-text.ts';
-import { matchesFilter, valuesOf } from '../../renderer/features/requests/request-filter.ts';
+import { facetsOf, matchesFilter } from '#shared/request-filter.ts';
 import {
   amountOf,
   outcomeWords,
@@ -22,7 +22,7 @@ describe('requests', () => {
   const rows = [laptop, request('b', { key: 'phone' }), request('c', { key: null })];
 
   test('are found by the name of their key, which the address keeps', () => {
-    expect(valuesOf(rows, 'key')).toEqual(['laptop', 'phone']);
+    expect(facetsOf(rows, 'all', {}).key).toEqual(['laptop', 'phone']);
     const by = { key: 'laptop' };
     expect(rows.filter((row) => matchesFilter(row, 'all', by))).toEqual([laptop]);
     const route = { page: 'requests', filter: 'all', by } as const;

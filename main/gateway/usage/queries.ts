@@ -10,6 +10,8 @@ export interface UsageQueries {
   history(query: HistoryQuery): HistoryRows;
   /** Newest first, as JSON. */
   rows(limit: number): readonly string[];
+  /** As JSON; null where it is not kept. */
+  row(id: string): string | null;
   /** What upstreams have cost since these times. */
   spent(dayFrom: number, monthFrom: number): readonly SpentRow[];
   /** Deletes what is too old or too much. */
@@ -29,7 +31,7 @@ const KEPT_MS: Readonly<Record<UsageSpan, number>> = {
 const MAX_ROWS = 200_000;
 
 /** Of those that were answered, and of all others. */
-const MAX_REQUESTS = 1000;
+export const MAX_REQUESTS = 1000;
 
 const MAX_PARTS = 200;
 
@@ -50,6 +52,9 @@ export function createUsageQueries(db: Database): UsageQueries {
        (SELECT id FROM requests WHERE done = ? ORDER BY id DESC LIMIT 1 OFFSET ${MAX_REQUESTS})`,
   );
   const rows = db.prepare('SELECT json FROM requests ORDER BY id DESC LIMIT ?').pluck();
+  const rowById = db
+    .prepare(`SELECT json FROM requests WHERE iif(json_valid(json), json ->> 'id', '') = ?`)
+    .pluck();
   const points = db.prepare(
     `SELECT at - (at - @from) % @groupMs AS at, upstream, ${SUMS} FROM usage
      WHERE span = @span AND at >= @from AND key = '' GROUP BY 1, 2 ORDER BY 1, 2`,
@@ -119,6 +124,7 @@ export function createUsageQueries(db: Database): UsageQueries {
       thisMonth: figuresOf(since.get(monthFrom)),
     }),
     rows: (limit) => rows.all(limit) as string[],
+    row: (id) => (rowById.get(id) as string | undefined) ?? null,
     spent: (dayFrom, monthFrom) => spent.all(dayFrom, monthFrom) as SpentRow[],
     prune: (nowMs) => prune.immediate(nowMs),
   };

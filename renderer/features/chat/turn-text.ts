@@ -1,4 +1,4 @@
-import { parseFallbackReason } from '../../text/fallback-reason.ts';
+import { parseFallbackReason } from '#shared/fallback-reason.ts';
 import { formatDuration } from '../../text/format.ts';
 import { reasonText } from '../../text/reason-text.ts';
 import type { Labels } from '../requests/attempt-names.ts';

@@ -18,17 +18,25 @@ interface Neighbours {
   readonly older: string | null;
 }
 
-export function neighboursOf(rows: readonly RequestRow[], id: string): Neighbours {
+export function neighboursOf(
+  rows: readonly RequestRow[],
+  startedAt: number | null,
+  id: string,
+): Neighbours {
   const at = rows.findIndex((row) => row.id === id);
-  // One that has left the list was its oldest.
-  if (at < 0) return { newer: rows.at(-1)?.id ?? null, older: null };
-  return { newer: rows[at - 1]?.id ?? null, older: rows[at + 1]?.id ?? null };
+  if (at >= 0) return { newer: rows[at - 1]?.id ?? null, older: rows[at + 1]?.id ?? null };
+  if (startedAt === null) return { newer: null, older: null };
+  // One that the list does not hold stands where it began.
+  const newer = rows.filter((row) => row.startedAt >= startedAt);
+  return { newer: newer.at(-1)?.id ?? null, older: rows[newer.length]?.id ?? null };
 }
 
 interface RequestDialogProps {
   readonly id: string;
-  /** Null where the gateway does not remember it. */
+  /** Null while it is not known. */
   readonly row: RequestRow | null;
+  /** Why it is not known; null while it is being read. */
+  readonly note: string | null;
   readonly neighbours: Neighbours;
   readonly labels: Labels;
   readonly version: string;
@@ -41,7 +49,7 @@ const words = t.requestDetails;
 
 /** Everything known about one request; updated while the request runs. */
 export function RequestDialog(props: RequestDialogProps) {
-  const { id, row, neighbours, labels, version, serverNow, onGo, onClose } = props;
+  const { id, row, note, neighbours, labels, version, serverNow, onGo, onClose } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     dialog.current?.showModal();
@@ -75,7 +83,7 @@ export function RequestDialog(props: RequestDialogProps) {
         </form>
       </header>
       {row === null ? (
-        <p className="story">{words.unknown}</p>
+        <p className="story">{note ?? words.reading}</p>
       ) : (
         <Details row={row} labels={labels} elapsedMs={elapsedOf(row, serverNow)} />
       )}
