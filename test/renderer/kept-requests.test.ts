@@ -63,7 +63,9 @@ test('where more came than a page holds, the list begins anew rather than with a
 
 test('an hour of requests leaves no more in the page than the gateway keeps', () => {
   let kept = NOTHING_READ;
-  for (let last = 199; last < 8_000; last += 150) kept = readNewest(kept, rowsTo(last));
+  for (let last = 199; last < 4_000; last += 150) {
+    kept = readNewest(kept, rowsTo(last, Math.max(0, last - 500)));
+  }
   expect(kept.rows.length).toBeLessThanOrEqual(2_200);
 });
 

@@ -92,10 +92,10 @@ function Log({ access, isLost }: Pick<AboutProps, 'access' | 'isLost'>) {
 }
 
 async function download(access: Access): Promise<void> {
-  const blob = new Blob([await access.diagnostics()], { type: 'application/json' });
+  const blob = await access.diagnostics();
   const link = document.createElement('a');
   link.href = URL.createObjectURL(blob);
-  link.download = `switchyard-diagnostics-${new Date().toISOString().slice(0, 10)}.json`;
+  link.download = `switchyard-diagnostics-${new Date().toISOString().slice(0, 10)}.zip`;
   link.click();
   URL.revokeObjectURL(link.href);
 }
