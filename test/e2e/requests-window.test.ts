@@ -131,7 +131,7 @@ test('all requests of an earlier run are in the list and its filters, and each h
   const page = await openPage(host.controlLink());
   await page.getByRole('link', { name: 'Requests', exact: true }).click();
   await page.getByRole('link', { name: 'All 1,300' }).waitFor();
-  const end = page.getByText('The last 1,000 completed requests');
+  const end = page.getByText('Switchyard keeps the last 1,000');
   await expect
     .poll(async () => {
       await page.evaluate('scrollTo(0, document.body.scrollHeight)');
@@ -172,7 +172,7 @@ test('the keyboard walks the list, opens, goes on and comes back', async () => {
   await page.evaluate('document.activeElement.blur()');
   await page.keyboard.press('/');
   await page.keyboard.type('no such request');
-  await page.getByText('None of the requests on record matches.').waitFor();
+  await page.getByText('No request on record matches.').waitFor();
 });
 
 test('an answer that stalls is shown as silent, not as answering', async () => {

@@ -134,7 +134,8 @@ function OutcomePill({ row, elapsedMs }: Omit<DetailsProps, 'labels'>) {
 }
 
 function Details({ row, labels, elapsedMs }: DetailsProps) {
-  const answer = [row.stream ? words.streamed : '', amountOf(row)].filter(Boolean).join(', ');
+  const amount = row.tokens === null ? amountOf(row) : t.usage.tokens(row.tokens);
+  const answer = [row.stream ? words.streamed : '', amount].filter(Boolean).join(', ');
   return (
     <>
       <p className="story">{t.story.whole(storyOf(row, labels))}</p>
@@ -151,8 +152,8 @@ function Details({ row, labels, elapsedMs }: DetailsProps) {
           label={words.status}
           value={row.status === null ? words.noStatus : String(row.status)}
         />
-        {callerFacts(row).map(({ label, value }) => (
-          <Fact key={label} label={label} value={value} />
+        {callerFacts(row).map((fact) => (
+          <Fact key={fact.label} {...fact} />
         ))}
       </dl>
       <h3>{words.attempts}</h3>
@@ -168,8 +169,8 @@ function callerFacts({ caller, key: name }: RequestRow) {
   return [
     { label: words.key, value: name === null || key === null ? key : words.namedKey(name, key) },
     { label: words.from, value: address },
-    { label: words.app, value: userAgent },
-  ].flatMap(({ label, value }) => (value === null ? [] : [{ label, value }]));
+    { label: words.app, value: userAgent, isWide: true },
+  ].flatMap(({ value, ...fact }) => (value === null ? [] : [{ ...fact, value }]));
 }
 
 function noUpstream({ state }: RequestRow): string {

@@ -51,7 +51,7 @@ export const providers = {
     noneNamed: (text: string) => `None in this state matches “${text}”.`,
     showAll: 'Show all',
     unread: (count: number) =>
-      `${formatCount(count)} more machines report to this gateway than are read here; the API lists them all.`,
+      `${formatCount(count)} more machines report to this gateway than are listed here; the API lists them all.`,
   },
   sortBy: 'Sort by ',
   columns: {
@@ -83,7 +83,7 @@ export const providers = {
     remove: 'Remove…',
     removeTitle: (name: string) => `Remove ${name}?`,
     removeText:
-      'It gets no more requests from this gateway, and its history is deleted. To come back it has to join again, with a new line.',
+      'It gets no more requests from this gateway, and its history is deleted. To come back, it has to join again with a new line.',
     removeNow: (name: string) => `Remove ${name}`,
   },
   panels: {
