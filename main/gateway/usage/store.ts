@@ -2,26 +2,27 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
-import type { SpentRow } from './budgets.ts';
 import type { RequestRow } from '#shared/live.ts';
 import type { RequestPage, RequestsWanted } from '#shared/request-page.ts';
-import type {
-  HistoryQuery,
-  HistoryRows,
-  UsageAnswer,
-  UsageMessage,
-  UsageQuestion,
-  UsageReply,
-  UsageWorkerData,
-  UsageWrite,
+import {
+  type HistoryQuery,
+  type HistoryRows,
+  NOTHING_BEFORE,
+  type UsageAnswer,
+  type UsageBefore,
+  type UsageMessage,
+  type UsageQuestion,
+  type UsageReply,
+  type UsageWorkerData,
+  type UsageWrite,
 } from './messages.ts';
 
 /** Keeps usage over restarts. */
 export interface UsageStore {
   /** The newest requests at the start, newest first, as JSON. */
   readonly rows: readonly string[];
-  /** Money spent in the running day and month, at the start. */
-  readonly spent: readonly SpentRow[];
+  /** Of the running day and month, at the start. */
+  readonly before: UsageBefore;
   /** False where nothing is ever kept: then nothing need be counted. */
   readonly isKept: boolean;
   /** Why nothing is kept; null while it is. */
@@ -40,7 +41,7 @@ export interface UsageStore {
 export function forgetfulStore(problem: string): UsageStore {
   return {
     rows: [],
-    spent: [],
+    before: NOTHING_BEFORE,
     isKept: false,
     problem,
     write() {},
@@ -111,7 +112,7 @@ export async function openUsageStore(
     });
   return {
     rows: first.rows,
-    spent: first.spent,
+    before: first.before,
     isKept: true,
     get problem() {
       if (isOver) return ENDED;
