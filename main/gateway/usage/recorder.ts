@@ -11,6 +11,7 @@ import type {
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Budgets } from './budgets.ts';
+import type { KeyLimits } from './key-limits.ts';
 import type { HistoryRows } from './messages.ts';
 import { costNano, priceInstead, priceOf } from './prices.ts';
 import { queryOf } from './spans.ts';
@@ -38,9 +39,14 @@ export interface EndedCall {
   readonly outputMs: number;
 }
 
+/** In billionths; zero where no price is set. */
+export type CallMoney = Pick<UsageFigures, 'spentNano' | 'savedNano'>;
+
 /** Counts what is used and hands it to the store. */
 export interface UsageRecorder {
-  callEnded(call: EndedCall): void;
+  requested(key: string | null): void;
+  /** Says what it cost. */
+  callEnded(call: EndedCall): CallMoney;
   requestEnded(row: RequestRow): void;
   history(range: HistoryRange): Promise<HistoryReport>;
   /** Hands over what was counted; to be called once nothing runs any more. */
@@ -56,10 +62,12 @@ export function createUsageRecorder(
     clock,
     config,
     budgets,
+    keyLimits,
   }: {
     readonly clock: Clock;
     readonly config: () => Config;
     readonly budgets: Pick<Budgets, 'spent'>;
+    readonly keyLimits: Pick<KeyLimits, 'requested' | 'used'>;
   },
 ): UsageRecorder {
   const tally = createTally();
@@ -86,14 +94,18 @@ export function createUsageRecorder(
   }
 
   return {
+    requested: (key) => keyLimits.requested(key),
     callEnded(call) {
       const used = figuresOf(call, config());
-      budgets.spent(call.upstream, used.spentNano ?? 0);
-      if (!store.isKept) return;
-      const isCounted = { calls: 1, failures: Number(call.isFailure) };
       const { upstream, provider, model, key } = call;
+      const money = { spentNano: used.spentNano ?? 0, savedNano: used.savedNano ?? 0 };
+      budgets.spent(upstream, money.spentNano);
+      keyLimits.used(key, (used.inputTokens ?? 0) + (used.outputTokens ?? 0));
+      if (!store.isKept) return money;
+      const isCounted = { calls: 1, failures: Number(call.isFailure) };
       add({ ...ALL, upstream, provider: provider ?? '', model }, { ...used, ...isCounted });
       addForAll(key, used);
+      return money;
     },
     requestEnded(row) {
       if (!store.isKept) return;

@@ -62,7 +62,7 @@ test.runIf(isLinux)(
     expect(stdout).toContain(`Installed ${unit}; the service runs.`);
     expect(stdout).toContain('loginctl enable-linger');
     expect(readFileSync(unit, 'utf8')).toContain(`SWITCHYARD_DATA_DIR=${dataDirectory}`);
-    expect(readFileSync(unit, 'utf8')).toMatch(/^ExecStart=".*node" ".*headless\.ts" "start"$/m);
+    expect(readFileSync(unit, 'utf8')).toMatch(/^ExecStart=".*node" ".*headless\.js" "start"$/m);
     expect(calls()).toEqual([
       '--user show-environment',
       '--user daemon-reload',

@@ -1,5 +1,6 @@
 import type { StoreReply, StoreRequest } from '../protocol.ts';
 import type { StoredEnrollment, StoredProvider } from '../store.ts';
+import type { PoolTimes } from './times.ts';
 
 /* Messages between the registry's thread and that of a shared database; those of `../protocol.ts` are among them. */
 
@@ -10,6 +11,8 @@ export interface PoolWorkerData {
   readonly gateway: GatewayInPool;
   /** Tells gateways that have another secret, without telling the secret. */
   readonly secretDigest: string;
+  /** Left out: `POOL_TIMES`. */
+  readonly times?: PoolTimes;
 }
 
 /** Who this gateway is to the others. */

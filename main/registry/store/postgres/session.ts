@@ -5,9 +5,8 @@ import { connect, type Connection } from './connection.ts';
 import { databaseFailureOf, explainDatabase } from './failures.ts';
 import { migrate, MIGRATIONS } from './migrations.ts';
 import type { PoolWorkerData } from './protocol.ts';
+import { POOL_TIMES } from './times.ts';
 
-/** A database that answers later than this counts as one that is gone. */
-const ANSWER_MS = 5000;
 /** Another gateway may be changing the schema of many rows meanwhile. */
 const MIGRATION_MS = 120_000;
 const AGAIN_MS = 1000;
@@ -105,8 +104,9 @@ async function migrated({
   url,
   shown,
   secretDigest,
+  times: { answerMs } = POOL_TIMES,
 }: PoolWorkerData): Promise<SessionState | null> {
-  const connection = await connect({ url, timeoutMs: MIGRATION_MS, connectMs: ANSWER_MS });
+  const connection = await connect({ url, timeoutMs: MIGRATION_MS, connectMs: answerMs });
   try {
     const result = await migrate(connection, MIGRATIONS, secretDigest);
     if (result.kind === 'current') return null;
@@ -123,11 +123,14 @@ async function migrated({
   }
 }
 
-async function openSession({ url }: PoolWorkerData, onCommit: () => void): Promise<Session> {
-  const writer = await connect({ url, timeoutMs: ANSWER_MS });
+async function openSession(
+  { url, times: { answerMs } = POOL_TIMES }: PoolWorkerData,
+  onCommit: () => void,
+): Promise<Session> {
+  const writer = await connect({ url, timeoutMs: answerMs });
   try {
     await prepareCommits(writer);
-    const reader = await connect({ url, timeoutMs: ANSWER_MS, onNotification: onCommit });
+    const reader = await connect({ url, timeoutMs: answerMs, onNotification: onCommit });
     await reader.run(`LISTEN ${CHANNEL}`);
     return {
       writer,
