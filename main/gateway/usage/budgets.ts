@@ -104,7 +104,11 @@ export function createBudgets(
       }
       for (const budget of budgetsOf(id)) warn(id, budget, nano);
     },
-    isSpent: (id) => budgetsOf(id).some(isUsedUp),
+    isSpent: (id) =>
+      PERIODS.some((period) => {
+        const limitNano = limitOf(id, period);
+        return limitNano !== null && (sumsOf(period).get(id) ?? 0) >= limitNano;
+      }),
     at: (id) => budgetsOf(id).toSorted(byNeed).at(-1) ?? null,
   };
 }
