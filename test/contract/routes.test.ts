@@ -21,6 +21,8 @@ const ROUTES: readonly (readonly [path: string, ...methods: string[]])[] = [
   ['/v1/models/name', 'GET', 'HEAD'],
   ['/api/v1/status', 'GET', 'HEAD'],
   ['/api/v1/history', 'GET', 'HEAD'],
+  ['/api/v1/requests', 'GET', 'HEAD'],
+  ['/api/v1/requests/req_unknown', 'GET', 'HEAD'],
   ['/api/v1/events', 'GET', 'HEAD'],
   ['/api/v1/sessions', 'POST'],
   ['/api/v1/sessions/codes', 'POST'],

@@ -13,7 +13,7 @@ test.each(['light', 'dark'] as const)(
         .status;
     await page.getByRole('link', { name: 'Settings' }).click();
     await page.getByRole('heading', { name: 'Keys for apps' }).click();
-    await page.getByText('none: every app on this machine may call').waitFor();
+    await page.getByText('none: any app on this machine may connect').waitFor();
     await page.getByLabel('Name of the app').fill('my laptop');
     await page.getByRole('button', { name: 'Create key' }).click();
     await page.getByRole('alert').getByText("'name' must be").waitFor();

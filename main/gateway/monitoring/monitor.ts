@@ -14,14 +14,15 @@ import { createWarmup, type WarmupRunner } from '../routing/warmup.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import { type Budgets, createBudgets } from '../usage/budgets.ts';
 import { createKeyLimits, type KeyLimits } from '../usage/key-limits.ts';
+import { keptRows } from '../usage/kept-rows.ts';
 import { createUsageRecorder, type UsageRecorder } from '../usage/recorder.ts';
 import type { UsageStore } from '../usage/store.ts';
 import { createLatencies, createStats, type Latencies, type Stats } from './counters.ts';
 import { createOutcomes } from './outcome-counts.ts';
 import { createLiveFeed, type LiveFeed } from './live-feed.ts';
 import { createRequestLogs, type ReportProviderResult, type RequestLogs } from './request-log.ts';
-import { earlierRows } from './earlier-rows.ts';
 import { createTraffic, type TrafficCounts } from './traffic.ts';
+import { createRequestReader, type RequestReader } from './request-reader.ts';
 import { restoreState, stateToSave } from './saved-state.ts';
 import type { Sightings } from './sightings.ts';
 import { type ProvidersKnown, statusReport, type StatusScope } from './status.ts';
@@ -46,11 +47,14 @@ export interface MonitorDeps {
   readonly keys: { readonly limitsOf: (key: string) => KeyLimitValues | null };
   /** Called when a circuit opens or its probe fails. */
   readonly opened: CircuitsDeps['opened'];
+  /** Lets other gateways of a pool know what circuits learn; left out where there are none. */
+  readonly share?: (own: Circuits) => Circuits;
 }
 
 /** State about upstreams and requests: circuits, counters, logs, and the feed that reports their changes. */
 export interface Monitor {
   readonly logs: RequestLogs;
+  readonly requests: RequestReader;
   readonly circuits: Circuits;
   readonly latencies: Latencies;
   readonly predictions: Predictions;
@@ -77,7 +81,7 @@ export function createMonitor(deps: MonitorDeps): Monitor {
   const outcomes = createOutcomes();
   const latencies = createLatencies(clock);
   const predictions = createPredictions(clock);
-  const circuits = createCircuits({
+  const own = createCircuits({
     clock,
     random: deps.random,
     limits: () => config().circuit,
@@ -87,6 +91,7 @@ export function createMonitor(deps: MonitorDeps): Monitor {
     },
     opened: deps.opened,
   });
+  const circuits = deps.share?.(own) ?? own;
   const warmup = createWarmup({ http, clock }, () => {
     state.changed();
     feed.changed();
@@ -140,10 +145,11 @@ export function createMonitor(deps: MonitorDeps): Monitor {
     listener: feed,
     usage,
     traffic,
-    earlier: earlierRows(deps.usage.rows),
+    earlier: keptRows(deps.usage.rows),
   });
   return {
     logs,
+    requests: createRequestReader({ rows: () => logs.rows(), usage }),
     circuits,
     latencies,
     predictions,

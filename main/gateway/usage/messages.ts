@@ -1,5 +1,6 @@
 import type { UsageFigures } from '#shared/usage.ts';
 import type { RequestRow } from '#shared/live.ts';
+import type { RequestPage, RequestsWanted } from '#shared/request-page.ts';
 import type { PeriodSum } from './period-sums.ts';
 import type { Increment } from './tally.ts';
 
@@ -75,9 +76,20 @@ export interface HistoryRows {
   readonly thisMonth: UsageFigures;
 }
 
+export type UsageQuestion =
+  | { readonly kind: 'history'; readonly query: HistoryQuery }
+  | { readonly kind: 'requests'; readonly wanted: RequestsWanted }
+  | { readonly kind: 'request'; readonly id: string };
+
+/** To the question of the same kind. */
+export type UsageAnswer =
+  | { readonly kind: 'history'; readonly rows: HistoryRows }
+  | { readonly kind: 'requests'; readonly page: RequestPage }
+  | { readonly kind: 'request'; readonly row: RequestRow | null };
+
 export type UsageMessage =
   | { readonly kind: 'write'; readonly write: UsageWrite }
-  | { readonly kind: 'history'; readonly id: number; readonly query: HistoryQuery }
+  | { readonly kind: 'question'; readonly id: number; readonly question: UsageQuestion }
   | { readonly kind: 'close' };
 
 export type UsageReply =
@@ -92,4 +104,5 @@ export type UsageReply =
   | { readonly kind: 'unusable'; readonly message: string }
   /** Why the write failed; null where it did not. */
   | { readonly kind: 'written'; readonly problem: string | null }
-  | { readonly kind: 'history'; readonly id: number; readonly rows: HistoryRows | null };
+  /** Null where it cannot be read. */
+  | { readonly kind: 'answer'; readonly id: number; readonly answer: UsageAnswer | null };

@@ -11,6 +11,8 @@ export interface UsageQueries {
   history(query: HistoryQuery): HistoryRows;
   /** Newest first, as JSON. */
   rows(limit: number): readonly string[];
+  /** As JSON; null where it is not kept. */
+  row(id: string): string | null;
   /** What has come together since these times. */
   before(from: { readonly dayFrom: number; readonly monthFrom: number }): UsageBefore;
   /** Deletes what is too old or too much. */
@@ -30,7 +32,7 @@ const KEPT_MS: Readonly<Record<UsageSpan, number>> = {
 const MAX_ROWS = 200_000;
 
 /** Of those that were answered, and of all others. */
-const MAX_REQUESTS = 1000;
+export const MAX_REQUESTS = 1000;
 
 const MAX_PARTS = 200;
 
@@ -52,6 +54,11 @@ export function createUsageQueries(db: Database): UsageQueries {
   );
   const rows = db
     .prepare<[number], string>('SELECT json FROM requests ORDER BY id DESC LIMIT ?')
+    .pluck();
+  const row = db
+    .prepare<[string], string>(
+      `SELECT json FROM requests WHERE iif(json_valid(json), json ->> 'id', '') = ?`,
+    )
     .pluck();
   const points = db.prepare<object, PlaceRow<'at' | 'upstream'>>(
     `SELECT at - (at - @from) % @groupMs AS at, upstream, ${SUMS} FROM usage
@@ -122,6 +129,7 @@ export function createUsageQueries(db: Database): UsageQueries {
       keyRequests: keyRequests.all(from),
       keyTokens: keyTokens.all(from),
     }),
+    row: (id) => row.get(id) ?? null,
     prune: (nowMs) => prune.immediate(nowMs),
   };
 }

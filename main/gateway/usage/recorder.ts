@@ -1,6 +1,7 @@
 import { isUpstreamId, type UpstreamId } from '#shared/ids.ts';
 import type { AttemptCause, RequestRow } from '#shared/live.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
+import type { RequestPage, RequestsWanted } from '#shared/request-page.ts';
 import type {
   HistoryPoint,
   HistoryRange,
@@ -49,6 +50,9 @@ export interface UsageRecorder {
   callEnded(call: EndedCall): CallMoney;
   requestEnded(row: RequestRow): void;
   history(range: HistoryRange): Promise<HistoryReport>;
+  /** Null where none are kept or they cannot be read. */
+  requests(wanted: RequestsWanted): Promise<RequestPage | null>;
+  request(id: string): Promise<RequestRow | null>;
   /** Hands over what was counted; to be called once nothing runs any more. */
   close(): Promise<void>;
 }
@@ -141,6 +145,14 @@ export function createUsageRecorder(
         currency: config().gateway.currency,
         problem: store.problem,
       };
+    },
+    requests(wanted) {
+      write();
+      return store.requests(wanted);
+    },
+    request(id) {
+      write();
+      return store.request(id);
     },
     close() {
       write();

@@ -1,6 +1,7 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { dayOf, monthOf } from '../../platform/dates.ts';
 import { codeOf, openUsageDatabase } from './database.ts';
+import { answerTo } from './answers.ts';
 import {
   NOTHING_BEFORE,
   ROWS_AT_START,
@@ -48,11 +49,11 @@ function serve(port: MessagePort, { path, nowMs }: UsageWorkerData): void {
         attempt(() => pruneHourly(write.nowMs));
         return;
       }
-      case 'history': {
-        const { id, query } = message;
-        let rows = null;
-        attempt(() => (rows = queries.history(query)));
-        say({ kind: 'history', id, rows });
+      case 'question': {
+        const { id, question } = message;
+        void answerTo(question, queries).then((given) =>
+          say({ kind: 'answer', id, answer: given }),
+        );
         return;
       }
       case 'close':

@@ -16,7 +16,7 @@ import { useSeconds } from '../../ui/use-seconds.ts';
 import { directMachine } from '../this-machine/agent-engine.ts';
 
 import type { ProviderFilter } from './provider-groups.ts';
-import type { ProviderSort } from './provider-sort.ts';
+import type { ColumnId } from './provider-columns.ts';
 import { entriesOf, matchesGroup, matchesText, summaryOf } from './provider-listing.ts';
 import type { ProviderEntry } from './provider-standing.ts';
 import { t } from '../../text/t.ts';
@@ -24,7 +24,7 @@ import { t } from '../../text/t.ts';
 /** How the list is looked at; kept while one looks at a machine. */
 export interface ProvidersView {
   readonly text: string;
-  readonly sort: ProviderSort;
+  readonly sort: ColumnId;
 }
 
 interface ProvidersProps {
