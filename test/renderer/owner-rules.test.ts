@@ -4,8 +4,11 @@ import type { HostActivity } from '../../main/agent/availability/host-activity.t
 import { OWNER_RULE_KEYS, OWNER_RULES } from '../../main/agent/availability/rules.ts';
 import { type Host } from '../../main/app/app.ts';
 import { ENTRIES, SETTINGS } from '../../main/config/schema.ts';
-import { limitOf, ruleShown } from '../../renderer/features/this-machine/owner-rules-model.ts';
-import { RULE_ROWS } from '../../renderer/features/settings/rule-rows.ts';
+import {
+  limitOf,
+  RULE_ROWS,
+  ruleShown,
+} from '../../renderer/features/this-machine/owner-rules-model.ts';
 import { axeViolations } from '../support/browser.ts';
 import { openPage } from '../support/page.ts';
 import { startWindowHost } from '../support/window-host.ts';

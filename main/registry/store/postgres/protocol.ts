@@ -17,7 +17,7 @@ export interface PoolWorkerData {
 
 /** Who this gateway is to the others. */
 export interface GatewayInPool {
-  /** The same over restarts. */
+  /** The same across restarts. */
   readonly id: string;
   /** Of this run alone. */
   readonly run: string;
