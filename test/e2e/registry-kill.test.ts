@@ -23,7 +23,7 @@ import { kept } from '../support/store.ts';
 
 /** How often it is killed: some here, more where `KILLS` asks for it. */
 const KILLS = Number(process.env['KILLS'] ?? 4);
-/** A kill comes within this time of the first request. */
+/** A kill comes within this time of an enrolment that was acknowledged. */
 const LOADED_MS = 500;
 /** One kill of so many comes while the program still starts. */
 const EARLY_KILLS = 5;
@@ -87,6 +87,7 @@ test(
       await expectAllThere(registry, ledger);
       await expectTokensOpen(registry, ledger);
       const loading = loadUntilGone(registry, ledger);
+      await expect.poll(() => ledger.used.size).toBeGreaterThan(kill + 1);
       await pause(Math.random() * LOADED_MS);
       await killed(cli);
       expect(await loading).toEqual([]);
