@@ -8,13 +8,13 @@ import {
   soakBoundsOf,
   startBoundsOf,
 } from './bounds.ts';
-import { growth } from './growth/growth.ts';
+import { growth, type GrowthFigures } from './growth/growth.ts';
 import { growthText } from './growth/report.ts';
 import type { Bound } from './kit/bound.ts';
 import { terminate, type Children } from './kit/children.ts';
 import { watchOthers } from './kit/disturbance.ts';
 import { rssMb } from './kit/proc.ts';
-import { keepResult } from './kit/results.ts';
+import { keepResult, keptResult, type Result } from './kit/results.ts';
 import { idle } from './memory/idle.ts';
 import { idleText, soakText } from './memory/report.ts';
 import { soak } from './memory/soak.ts';
@@ -130,8 +130,15 @@ async function runGrowth({ children, directory, word }: Surroundings): Promise<r
   const others = othersShare();
   const bounds = growthBoundsOf(figures);
   say(`\n${growthText(figures, bounds)}`);
-  if (word === '') keepResult('growth', figures, others);
+  // One axis at a time is measured anew without the others.
+  const before = word === '' ? {} : keptGrowth();
+  keepResult('growth', { ...before, ...figures }, others);
   return bounds;
+}
+
+function keptGrowth(): GrowthFigures {
+  const kept = keptResult('growth');
+  return kept === null ? {} : (JSON.parse(kept) as Result<GrowthFigures>).figures;
 }
 
 /** From the start to the first answers. */

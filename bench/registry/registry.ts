@@ -1,4 +1,5 @@
 /** The registry under ten thousand machines that report every 15 s, in the whole headless program. */
+import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { get } from 'node:http';
 import { join } from 'node:path';
@@ -59,7 +60,7 @@ export async function benchRegistry(
   { machines, warmUpMs, aloneMs, watchedMs }: RegistryScale,
 ): Promise<RegistryFigures> {
   const dataDirectory = join(directory, 'registry');
-  mkdirSync(dataDirectory, { mode: 0o700 });
+  mkdirSync(dataDirectory, { mode: 0o700, recursive: true });
   await makeDatabase(dataDirectory, machines);
   const begunAt = performance.now();
   const gateway = await startProbedGateway(children, dataDirectory, {});
@@ -84,6 +85,7 @@ export async function benchRegistry(
   const delay = await askProbe(gateway);
   const lists = await askLists(url);
   const outcome = await fleet.outcome;
+  await fleet.end();
   const loadedRssMb = rssMb(child.pid);
   closeWindow();
   await terminate(child);
@@ -123,7 +125,13 @@ async function startFleet(children: Children, order: FleetOrder) {
   outcome.promise.catch(() => {});
   child.send(order);
   await ready.promise;
-  return { outcome: outcome.promise };
+  /** Another fleet may follow, at the same address. */
+  const end = async () => {
+    const gone = once(child, 'exit');
+    child.disconnect();
+    await gone;
+  };
+  return { outcome: outcome.promise, end };
 }
 
 /** Reads the live feed as an open window does. */

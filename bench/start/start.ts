@@ -33,7 +33,7 @@ interface StartTimes {
 /** The same over several starts. */
 export type StartFigures = Readonly<Record<Way, Readonly<Record<keyof StartTimes, Spread>>>>;
 
-const ROUNDS = 5;
+const ROUNDS = 3;
 const WARM_REQUESTS = 400;
 /** A token comes so long after the one before it: no longer than it takes to start another stream. */
 const PACE_MS = 2;
