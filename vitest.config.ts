@@ -58,12 +58,13 @@ export default defineConfig({
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000 } },
     projects: [
-      project('unit', UNIT, [...WINDOW, ...E2E, ...WALL, ...CONTRACT, 'test/clients/**']),
-      project('wall', WALL),
-      project('contract', CONTRACT),
-      ...(hasClients ? [project('clients', CLIENTS)] : []),
+      // In this order, so that no long file is left when the others are done.
       project('window', WINDOW, [], BUILT),
       project('e2e', E2E, WINDOW, BUILT),
+      ...(hasClients ? [project('clients', CLIENTS)] : []),
+      project('wall', WALL),
+      project('contract', CONTRACT),
+      project('unit', UNIT, [...WINDOW, ...E2E, ...WALL, ...CONTRACT, 'test/clients/**']),
     ],
   },
 });

@@ -1,6 +1,7 @@
 import { hash, createHmac } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import type { PoolPort } from '#shared/pool-news.ts';
 import type { Config } from '../config/schema.ts';
 import { maskUrl } from '../config/mask.ts';
 import { controlToken, newSecret, storedSecret } from '../platform/secrets.ts';
@@ -39,4 +40,18 @@ export async function openRegistryStore(
     },
     log,
   );
+}
+
+/** The other gateways of the pool; null where this one has its machines alone. */
+export function poolPort(opened: OpenedStore, dataDirectory: string): PoolPort | null {
+  const pool = opened.kind === 'open' ? opened.pool : undefined;
+  if (pool === undefined) return null;
+  const secret = gatewaySecret(dataDirectory);
+  return {
+    gateway: pool.gateway.id,
+    tell: (told) => pool.tell(told),
+    isAway: () => pool.standing().database === 'away',
+    onNews: (listener) => pool.onNews(listener),
+    digest: (text) => createHmac('sha256', secret).update(text).digest('hex').slice(0, 16),
+  };
 }

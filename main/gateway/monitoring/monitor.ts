@@ -47,6 +47,8 @@ export interface MonitorDeps {
   readonly keys: { readonly limitsOf: (key: string) => KeyLimitValues | null };
   /** Called when a circuit opens or its probe fails. */
   readonly opened: CircuitsDeps['opened'];
+  /** Lets other gateways of a pool know what circuits learn; left out where there are none. */
+  readonly share?: (own: Circuits) => Circuits;
 }
 
 /** State about upstreams and requests: circuits, counters, logs, and the feed that reports their changes. */
@@ -79,7 +81,7 @@ export function createMonitor(deps: MonitorDeps): Monitor {
   const outcomes = createOutcomes();
   const latencies = createLatencies(clock);
   const predictions = createPredictions(clock);
-  const circuits = createCircuits({
+  const own = createCircuits({
     clock,
     random: deps.random,
     limits: () => config().circuit,
@@ -89,6 +91,7 @@ export function createMonitor(deps: MonitorDeps): Monitor {
     },
     opened: deps.opened,
   });
+  const circuits = deps.share?.(own) ?? own;
   const warmup = createWarmup({ http, clock }, () => {
     state.changed();
     feed.changed();

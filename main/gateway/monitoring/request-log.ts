@@ -64,15 +64,18 @@ export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
   const { clock, stats, listener } = deps;
   const before = deps.earlier.slice(0, MAX_ENDED_ROWS).toReversed();
   const rows = new Map<string, RequestRow>(before.map((row) => [row.id, row]));
+  /** A ring, in which the next one replaces the oldest. */
   const ended: string[] = before.map(({ id }) => id);
+  let next = ended.length % MAX_ENDED_ROWS;
 
   function onEnd(row: MutableRow): void {
-    ended.push(row.id);
+    const oldest = ended[next];
+    ended[next] = row.id;
+    next = (next + 1) % MAX_ENDED_ROWS;
     deps.outcomes.ended(row);
     writeRequestLine(row, deps.log);
     deps.usage.requestEnded(row);
     deps.traffic.requestEnded(row);
-    const oldest = ended.length > MAX_ENDED_ROWS ? ended.shift() : undefined;
     if (oldest === undefined) return;
     rows.delete(oldest);
     listener.requestRemoved(oldest);

@@ -75,7 +75,11 @@ export function createBudgets(
       sums.add(id, nano);
       for (const budget of budgetsOf(id)) warn(id, budget, nano);
     },
-    isSpent: (id) => budgetsOf(id).some(isUsedUp),
+    isSpent: (id) =>
+      PERIODS.some((period) => {
+        const limitNano = limitOf(id, period);
+        return limitNano !== null && sums.of(id, period) >= limitNano;
+      }),
     of: budgetsOf,
     at: (id) => budgetsOf(id).toSorted(byNeed).at(-1) ?? null,
   };

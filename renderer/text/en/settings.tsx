@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { counted } from '../format.ts';
+import { counted, formatCount } from '../format.ts';
 import { FAILURES, KEYS } from './nouns.ts';
 
 /** The settings page; what a setting is comes from the gateway, here are its names. */
@@ -98,4 +98,25 @@ export const keys = {
     ].join(', '),
   unused: (created: string) => `created ${created}, not used yet`,
   used: (last: string) => `last used ${last}`,
+  limits: {
+    open: (name: string) => (
+      <>
+        Limits<span className="unseen"> of {name}</span>…
+      </>
+    ),
+    title: (name: string) => `Limits of ${name}`,
+    text: 'Once a limit is reached, the app gets errors until the next day or month, and nothing is called for it.',
+    none: 'no limit',
+    names: {
+      requestsDay: 'Requests a day',
+      requestsMonth: 'Requests a month',
+      tokensDay: 'Tokens a day',
+      tokensMonth: 'Tokens a month',
+    },
+    used: (name: string, used: number, limit: number) =>
+      `${name}: ${formatCount(used)} of ${formatCount(limit)}`,
+    near: 'nearly used up',
+    reached: (until: string) => `reached, no answers until ${until}`,
+    some: { near: 'a limit is nearly reached', reached: 'a limit is reached' },
+  },
 };

@@ -41,7 +41,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('a shared database', () => {
     );
     const { reason, message, lines } = await refusal(url);
     expect(reason).toBe('newer_schema');
-    expect(message).toMatch(/newer Switchyard \(schema 8, this one knows 1\).*install the newer/);
+    expect(message).toMatch(/newer Switchyard \(schema 9, this one knows 2\).*install the newer/);
     expect(lines).toHaveLength(1);
     expect(await versionIn(url)).toEqual([newer]);
   });
@@ -64,7 +64,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('a shared database', () => {
     await old.store.close();
     const again = await openShared(url, 'gw_old');
     expect(again.state.providers.map(({ id }) => id)).toEqual(['prv_of_new', 'prv_of_old']);
-    expect(await versionIn(url)).toEqual([{ schema_version: 2, works_with: 1 }]);
+    expect(await versionIn(url)).toEqual([{ schema_version: 3, works_with: 1 }]);
   });
 
   test('a step that fails leaves the schema as it was', async () => {
@@ -74,7 +74,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('a shared database', () => {
     await expect(migrate(first, [...MIGRATIONS, bad], 'digest')).rejects.toThrow(/nothing/);
     first.destroy();
     await openShared(url);
-    expect(await versionIn(url)).toEqual([{ schema_version: 1, works_with: 1 }]);
+    expect(await versionIn(url)).toEqual([{ schema_version: 2, works_with: 1 }]);
   });
 
   test('a gateway with another secret is refused, and told which file to copy', async () => {
