@@ -86,7 +86,7 @@ describe('a first start, with nothing configured', () => {
     const settings = { SWITCHYARD_AGENT: 'true', SWITCHYARD_ENGINE_URL: engine.url };
     const page = await openPage((await startWindow(settings)).controlLink());
     await page.getByText('Nothing is set up yet.').waitFor();
-    await page.getByText(/No GPU was found beside it/).waitFor();
+    await page.getByText(/No GPU was found/).waitFor();
     await page.getByRole('button', { name: /Use it for Local/ }).click();
     await page.getByText(/Works\./).waitFor();
     await page.getByText('Serves Local', { exact: true }).waitFor();

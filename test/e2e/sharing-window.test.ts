@@ -121,7 +121,7 @@ test('all networks are saved for the restart, and the window says why', async ()
 test('an address that the environment sets is said to be so, and nothing can be applied', async () => {
   const { page } = await openSharing({ SWITCHYARD_HOST: '127.0.0.1' });
   await page.getByText('The address is set by SWITCHYARD_HOST').waitFor();
-  expect(await page.getByRole('button', { name: 'Stop sharing' }).isDisabled()).toBe(true);
+  expect(await page.getByRole('button', { name: 'Share', exact: true }).isDisabled()).toBe(true);
 });
 
 test('where a machine is added, the way to share is one click, without a variable', async () => {

@@ -41,14 +41,9 @@ const SUMS = FIGURE_NAMES.map((name) => `coalesce(sum(${name}), 0) AS ${name}`).
 const VALUES = FIGURE_NAMES.map((name) => `@${name}`).join(', ');
 const ADDED = FIGURE_NAMES.map((name) => `${name} = ${name} + excluded.${name}`).join(', ');
 
-export function createUsageQueries(db: Database): UsageQueries {
-  const add = db.prepare(
-    `INSERT INTO usage (span, at, upstream, provider, model, key, ${COLUMNS})
-     VALUES (@span, @at, @upstream, @provider, @model, @key, ${VALUES})
-     ON CONFLICT DO UPDATE SET ${ADDED}`,
-  );
-  const addRow = db.prepare('INSERT INTO requests (done, json) VALUES (?, ?)');
-  const dropRows = db.prepare(
+function requestQueries(db: Database) {
+  const add = db.prepare('INSERT INTO requests (done, json) VALUES (?, ?)');
+  const drop = db.prepare(
     `DELETE FROM requests WHERE done = ? AND id <=
        (SELECT id FROM requests WHERE done = ? ORDER BY id DESC LIMIT 1 OFFSET ${MAX_REQUESTS})`,
   );
@@ -60,6 +55,23 @@ export function createUsageQueries(db: Database): UsageQueries {
       `SELECT json FROM requests WHERE iif(json_valid(json), json ->> 'id', '') = ?`,
     )
     .pluck();
+  return {
+    add(ended: UsageWrite['rows']) {
+      for (const each of ended) add.run(each.state === 'done' ? 1 : 0, JSON.stringify(each));
+      for (const done of ended.length === 0 ? [] : [0, 1]) drop.run(done, done);
+    },
+    rows: (limit: number) => rows.all(limit),
+    row: (id: string) => row.get(id) ?? null,
+  };
+}
+
+export function createUsageQueries(db: Database): UsageQueries {
+  const add = db.prepare(
+    `INSERT INTO usage (span, at, upstream, provider, model, key, ${COLUMNS})
+     VALUES (@span, @at, @upstream, @provider, @model, @key, ${VALUES})
+     ON CONFLICT DO UPDATE SET ${ADDED}`,
+  );
+  const requests = requestQueries(db);
   const points = db.prepare<object, PlaceRow<'at' | 'upstream'>>(
     `SELECT at - (at - @from) % @groupMs AS at, upstream, ${SUMS} FROM usage
      WHERE span = @span AND at >= @from AND key = '' GROUP BY 1, 2 ORDER BY 1, 2`,
@@ -99,8 +111,7 @@ export function createUsageQueries(db: Database): UsageQueries {
       for (const [span, start] of Object.entries(spans))
         add.run({ ...place, ...figures, span, at: start });
     }
-    for (const row of ended) addRow.run(row.state === 'done' ? 1 : 0, JSON.stringify(row));
-    for (const done of ended.length === 0 ? [] : [0, 1]) dropRows.run(done, done);
+    requests.add(ended);
   });
 
   const prune = db.transaction((nowMs: number) => {
@@ -123,13 +134,13 @@ export function createUsageQueries(db: Database): UsageQueries {
       today: since.get(dayFrom) ?? NO_USAGE,
       thisMonth: since.get(monthFrom) ?? NO_USAGE,
     }),
-    rows: (limit) => rows.all(limit),
+    rows: requests.rows,
+    row: requests.row,
     before: (from) => ({
       spent: spent.all(from),
       keyRequests: keyRequests.all(from),
       keyTokens: keyTokens.all(from),
     }),
-    row: (id) => row.get(id) ?? null,
     prune: (nowMs) => prune.immediate(nowMs),
   };
 }
