@@ -23,7 +23,7 @@ export async function openRegistryStore(
   const { databaseUrl: url, port } = gateway;
   const { clock, log } = edges;
   if (url === null) return edges.openStore(join(dataDirectory, 'registry.db'), { clock, log });
-  // Loaded only here: who keeps a file of his own needs none of it.
+  // Loaded only here: a gateway with a file of its own needs none of it.
   const { openSharedStore } = await import('../registry/store/postgres/open-shared-store.ts');
   const id = `gw_${hash('sha256', `pool ${controlToken(dataDirectory)}`, 'hex').slice(0, 16)}`;
   return openSharedStore(

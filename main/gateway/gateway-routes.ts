@@ -38,7 +38,7 @@ export function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[]
     access: accessHandlers({ ...deps, ...parts }),
     app: appHandlers({ ...deps, ...parts, ...monitor, summary, endAtStop }),
     control: controlHandlers({ ...deps, ...parts, ...monitor, isProvider }),
-    keys: keyHandlers(deps),
+    keys: keyHandlers({ ...deps, keyLimits: monitor.keyLimits }),
     sharing: sharingHandlers({ ...deps, lifecycle }),
     upstreams: upstreamHandlers({ ...deps, ...parts }),
     agent: agentHandlers(deps.agent),

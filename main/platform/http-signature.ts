@@ -117,13 +117,17 @@ function readHeaders(
       `Signature-Input must be switchyard=${COMPONENTS} with the parameters created, keyid, alg="ed25519" and tag="${TAG}"`,
     );
   }
-  const pool = input.isForPool ? headers['x-gateway-pool'] : undefined;
-  if (input.isForPool && (typeof pool !== 'string' || !/^[\w-]{1,64}$/.test(pool)))
-    return malformed('X-Gateway-Pool must be one name of a pool');
+  const pool = input.isForPool ? poolIn(headers) : undefined;
+  if (pool === null) return malformed('X-Gateway-Pool must be the name of one pool');
   const wrapped = /^switchyard=:([A-Za-z0-9+/=]{88}):$/.exec(values.get('Signature') ?? '');
   const signature = parseSignature(wrapped?.[1] ?? '');
   if (signature === null) return malformed('Signature must be switchyard=:<64 bytes in base64>:');
-  return { kind: 'read', digest, sequence, ...input, pool: pool?.toString(), signature };
+  return { kind: 'read', digest, sequence, ...input, pool, signature };
+}
+
+function poolIn(headers: SignedMessage['headers']): string | null {
+  const pool = headers['x-gateway-pool'];
+  return typeof pool === 'string' && /^[\w-]{1,64}$/.test(pool) ? pool : null;
 }
 
 /** One parameter of the inner list: an integer or a quoted string of plain characters. */

@@ -30,7 +30,7 @@ const ROUTES: readonly (readonly [path: string, ...methods: string[]])[] = [
   ['/api/v1/logs', 'GET', 'HEAD'],
   ['/api/v1/settings', 'GET', 'HEAD', 'PATCH'],
   ['/api/v1/keys', 'GET', 'HEAD', 'POST'],
-  ['/api/v1/keys/name', 'DELETE'],
+  ['/api/v1/keys/name', 'PATCH', 'DELETE'],
   ['/api/v1/sharing', 'GET', 'HEAD', 'PUT'],
   ['/api/v1/warmup', 'POST'],
   ['/api/v1/upstreams/local/test', 'POST'],

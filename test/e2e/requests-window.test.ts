@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core';
-import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { axeViolations, closeBrowser, openPage } from '../support/browser.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { PACE } from '../../main/demo/pace.ts';
+import { axeViolations } from '../support/browser.ts';
 import { startDemo, type RunningDemo } from '../support/demo.ts';
-
-afterAll(closeBrowser);
+import { openPage } from '../support/page.ts';
 
 const REQUESTS_PER_SECOND = 10;
 const CLICKS = 12;
@@ -11,9 +11,10 @@ const CLICKS = 12;
 const AIM_MS = 250;
 const PRESS_MS = 90;
 
-async function ask({ baseUrl }: RunningDemo): Promise<void> {
+async function ask({ baseUrl }: RunningDemo, signal?: AbortSignal): Promise<void> {
   const response = await fetch(`${baseUrl}/chat/completions`, {
     method: 'POST',
+    signal: signal ?? null,
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ stream: true, messages: [{ role: 'user', content: 'a secret word' }] }),
   });
@@ -56,7 +57,7 @@ async function openRequests(demo: RunningDemo, rows: number): Promise<Page> {
 }
 
 test('at 10 requests a second every click opens the row that was aimed at, and nothing shifts', async () => {
-  const demo = await startDemo();
+  const demo = await startDemo(PACE);
   traffic(demo);
   const page = await openRequests(demo, 8);
   const shifts = await watchShifts(page);
@@ -138,14 +139,17 @@ test('the keyboard walks the list, opens, goes on and comes back', async () => {
 test('an answer that stalls is shown as silent, not as answering', async () => {
   const demo = await startDemo();
   await demo.type('break local stall');
-  const asked = ask(demo);
+  const caller = new AbortController();
+  onTestFinished(() => caller.abort());
+  const asked = ask(demo, caller.signal);
   const page = await openPage(demo.link);
   await page
     .getByText(/^silent for \d/)
     .first()
     .waitFor();
   expect(await page.locator('.waterfall .stretch[data-kind="silent"]').count()).toBe(1);
-  await asked;
+  caller.abort();
+  await expect(asked).rejects.toThrow('aborted');
 });
 
 test('at 320 px the details fit as well', async () => {

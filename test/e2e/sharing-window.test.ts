@@ -2,12 +2,11 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { encode } from 'uqr';
 import type { Locator, Page } from 'playwright-core';
-import { afterAll, expect, test } from 'vitest';
-import { axeViolations, closeBrowser, openPage } from '../support/browser.ts';
+import { expect, test } from 'vitest';
+import { axeViolations } from '../support/browser.ts';
 import { OUTER_ADDRESS } from '../support/http.ts';
+import { openPage } from '../support/page.ts';
 import { startWindowHost, NO_AGENT } from '../support/window-host.ts';
-
-afterAll(closeBrowser);
 
 const run = promisify(execFile);
 

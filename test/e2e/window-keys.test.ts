@@ -1,8 +1,7 @@
-import { afterAll, expect, test } from 'vitest';
-import { axeViolations, closeBrowser, openPage } from '../support/browser.ts';
+import { expect, test } from 'vitest';
+import { axeViolations } from '../support/browser.ts';
 import { startDemo } from '../support/demo.ts';
-
-afterAll(closeBrowser);
+import { openPage } from '../support/page.ts';
 
 test.each(['light', 'dark'] as const)(
   'a key is created in the window, opens the gateway to an app, and is revoked (%s)',

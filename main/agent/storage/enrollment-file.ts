@@ -25,7 +25,7 @@ export interface SavedEnrollment {
   readonly pool?: { readonly id: string; readonly registries: readonly string[] } | undefined;
 }
 
-/** Stores the enrolment, which is a secret, over restarts. */
+/** Stores the enrolment, which is a secret, across restarts. */
 export interface EnrollmentFile {
   load(): { readonly enrolment: SavedEnrollment | null; readonly warning: FileWarning | null };
   /** Returns the error code, or null once it is on disk. */

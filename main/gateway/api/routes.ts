@@ -73,6 +73,7 @@ export function routeTable({
     route('PATCH', ['/api/v1/settings'], 'control', control.changeSettings),
     route('GET', ['/api/v1/keys'], 'control', keys.list),
     route('POST', ['/api/v1/keys'], 'control', keys.add),
+    route('PATCH', ['/api/v1/keys/:name'], 'control', keys.limit),
     route('DELETE', ['/api/v1/keys/:name'], 'control', keys.revoke),
     route('GET', ['/api/v1/sharing'], 'control', sharing.view),
     route('PUT', ['/api/v1/sharing'], 'control', sharing.change),

@@ -34,7 +34,10 @@ import type { RemoteUpstream } from '../upstream/upstreams.ts';
 import type { Admission, Place } from './admission.ts';
 import {
   type Limit,
+  limitReached,
+  NO_RETRY,
   OVERLOADED,
+  type ReachedLimit,
   STALLED,
   tooLarge,
   tooMany,
@@ -50,6 +53,7 @@ export interface ChatDeps extends RouterDeps {
   readonly admission: Admission;
   readonly config: () => Config;
   readonly remotes: () => readonly RemoteUpstream[];
+  readonly keyLimits: { readonly reached: (key: string | null) => ReachedLimit | null };
   readonly observe: (asked: Asked & TracedCall) => RequestObserver;
 }
 
@@ -127,6 +131,13 @@ async function answer(
   const chatForm = form instanceof Promise ? await form : form;
   if (chatForm === 'no_room') {
     sendError(res, OVERLOADED, { ...base, ...NOT_ROUTED });
+    return;
+  }
+  // Nothing is awaited from here until the request counts.
+  const reached = deps.keyLimits.reached(key);
+  if (reached !== null) {
+    const headers = { ...base, ...NOT_ROUTED, ...NO_RETRY };
+    sendError(res, limitReached(reached, deps.clock.now()), headers);
     return;
   }
   const asked = { id, model: read.request.model, caller: from, key };

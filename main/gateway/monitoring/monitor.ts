@@ -1,6 +1,7 @@
 import { PROVIDER_PREFIX } from '#shared/ids.ts';
 import type { AppInfo, ProvidersSummary } from '#shared/live.ts';
 import type { StatusReport } from '#shared/status.ts';
+import type { KeyLimitValues } from '../../config/key-file.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
@@ -12,6 +13,7 @@ import { createPredictions, type Predictions } from '../routing/ttft-predictions
 import { createWarmup, type WarmupRunner } from '../routing/warmup.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import { type Budgets, createBudgets } from '../usage/budgets.ts';
+import { createKeyLimits, type KeyLimits } from '../usage/key-limits.ts';
 import { createUsageRecorder, type UsageRecorder } from '../usage/recorder.ts';
 import type { UsageStore } from '../usage/store.ts';
 import { createLatencies, createStats, type Latencies, type Stats } from './counters.ts';
@@ -41,6 +43,7 @@ export interface MonitorDeps {
   readonly admission: () => StatusReport['admission'];
   readonly sightings: () => Pick<Sightings, 'view' | 'watched'>;
   readonly usage: UsageStore;
+  readonly keys: { readonly limitsOf: (key: string) => KeyLimitValues | null };
   /** Called when a circuit opens or its probe fails. */
   readonly opened: CircuitsDeps['opened'];
   /** Lets other gateways of a pool know what circuits learn; left out where there are none. */
@@ -58,6 +61,7 @@ export interface Monitor {
   readonly feed: LiveFeed;
   readonly usage: UsageRecorder;
   readonly budgets: Budgets;
+  readonly keyLimits: KeyLimits;
   /** What has happened since the start. */
   readonly traffic: TrafficCounts;
   readonly status: (forceZeroHeader: string, scope?: StatusScope) => StatusReport;
@@ -90,7 +94,8 @@ export function createMonitor(deps: MonitorDeps): Monitor {
     state.changed();
     feed.changed();
   });
-  const budgets = createBudgets(deps.usage.spent, { ...deps, changed: () => feed.changed() });
+  const counting = createCounting(deps, () => feed.changed());
+  const { budgets, usage } = counting;
   const saved = { stats, outcomes, circuits, latencies, predictions, warmup };
   const state = deps.keep(() => stateToSave(saved, config()));
   restoreState(state.load(), saved, config());
@@ -127,7 +132,6 @@ export function createMonitor(deps: MonitorDeps): Monitor {
     outcomes: () => outcomes.view(),
     app,
   });
-  const usage = createUsageRecorder(deps.usage, { clock, config, budgets });
   const traffic = createTraffic();
   const logs = createRequestLogs({
     clock,
@@ -149,8 +153,7 @@ export function createMonitor(deps: MonitorDeps): Monitor {
     stats,
     warmup,
     feed,
-    usage,
-    budgets,
+    ...counting,
     traffic,
     status,
     async flush() {
@@ -158,4 +161,17 @@ export function createMonitor(deps: MonitorDeps): Monitor {
       await usage.close();
     },
   };
+}
+
+/** What is used and spent, and held against what may be. */
+function createCounting(
+  { clock, config, log, keys, usage: store }: MonitorDeps,
+  changed: () => void,
+) {
+  const { before } = store;
+  const budgets = createBudgets(before.spent, { clock, config, log, changed });
+  const limitsOf = (key: string) => keys.limitsOf(key);
+  const keyLimits = createKeyLimits(before, { clock, log, limitsOf });
+  const usage = createUsageRecorder(store, { clock, config, budgets, keyLimits });
+  return { budgets, keyLimits, usage };
 }

@@ -99,6 +99,7 @@ export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
         attemptCount: 0,
       };
       rows.set(id, row);
+      deps.usage.requested(key);
       stats.accepted();
       listener.requestChanged(id);
       return new OpenRequest(row, deps, onEnd);
@@ -264,7 +265,6 @@ class OpenAttempt implements AttemptObserver {
       firstTokenMs: contentMs === null ? null : Math.max(0, Math.round(contentMs - startMs)),
       outputMs: contentMs === null ? 0 : this.#request.sinceBegunMs() - Math.round(contentMs),
     };
-    deps.usage.callEnded(end);
-    deps.traffic.callEnded(end);
+    deps.traffic.callEnded(end, deps.usage.callEnded(end));
   }
 }

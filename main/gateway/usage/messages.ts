@@ -1,6 +1,6 @@
 import type { UsageFigures } from '#shared/usage.ts';
 import type { RequestRow } from '#shared/live.ts';
-import type { SpentRow } from './budgets.ts';
+import type { PeriodSum } from './period-sums.ts';
 import type { Increment } from './tally.ts';
 
 /*
@@ -13,11 +13,14 @@ export interface UsageWorkerData {
   readonly nowMs: number;
 }
 
+/** So many requests are shown after a start; the database keeps more of them. */
+export const ROWS_AT_START = 100;
+
 /** One transaction: all of it is kept or nothing. It is sent once, so nothing is counted twice. */
 export interface UsageWrite {
   readonly nowMs: number;
   readonly increments: readonly Increment[];
-  /** Requests that have ended, oldest first. */
+  /** The newest requests that have ended, oldest first. */
   readonly rows: readonly RequestRow[];
 }
 
@@ -53,6 +56,17 @@ interface KeyRow {
   readonly figures: UsageFigures;
 }
 
+/** What the running day and month had come to at the start. */
+export interface UsageBefore {
+  /** Money, in billionths, by upstream. */
+  readonly spent: readonly PeriodSum[];
+  /** By key. */
+  readonly keyRequests: readonly PeriodSum[];
+  readonly keyTokens: readonly PeriodSum[];
+}
+
+export const NOTHING_BEFORE: UsageBefore = { spent: [], keyRequests: [], keyTokens: [] };
+
 export interface HistoryRows {
   readonly points: readonly UpstreamAt[];
   readonly parts: readonly PartRow[];
@@ -73,7 +87,7 @@ export type UsageReply =
       readonly warning: string | null;
       /** The newest requests, newest first, as JSON. */
       readonly rows: readonly string[];
-      readonly spent: readonly SpentRow[];
+      readonly before: UsageBefore;
     }
   | { readonly kind: 'unusable'; readonly message: string }
   /** Why the write failed; null where it did not. */

@@ -2,22 +2,23 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
-import type { SpentRow } from './budgets.ts';
-import type {
-  HistoryQuery,
-  HistoryRows,
-  UsageMessage,
-  UsageReply,
-  UsageWorkerData,
-  UsageWrite,
+import {
+  type HistoryQuery,
+  type HistoryRows,
+  NOTHING_BEFORE,
+  type UsageBefore,
+  type UsageMessage,
+  type UsageReply,
+  type UsageWorkerData,
+  type UsageWrite,
 } from './messages.ts';
 
 /** Keeps usage over restarts. */
 export interface UsageStore {
   /** The newest requests at the start, newest first, as JSON. */
   readonly rows: readonly string[];
-  /** Money spent in the running day and month, at the start. */
-  readonly spent: readonly SpentRow[];
+  /** Of the running day and month, at the start. */
+  readonly before: UsageBefore;
   /** False where nothing is ever kept: then nothing need be counted. */
   readonly isKept: boolean;
   /** Why nothing is kept; null while it is. */
@@ -32,7 +33,7 @@ export interface UsageStore {
 export function forgetfulStore(problem: string): UsageStore {
   return {
     rows: [],
-    spent: [],
+    before: NOTHING_BEFORE,
     isKept: false,
     problem,
     write() {},
@@ -99,7 +100,7 @@ export async function openUsageStore(
   const send = (message: UsageMessage) => worker.postMessage(message, []);
   return {
     rows: first.rows,
-    spent: first.spent,
+    before: first.before,
     isKept: true,
     get problem() {
       if (isOver) return ENDED;

@@ -3,7 +3,7 @@ import { AddMachine } from './add-machine.tsx';
 import { NoProviders } from './no-providers.tsx';
 import { ProviderFilters } from './provider-filters.tsx';
 import { ProviderList } from './provider-list.tsx';
-import { READ_ONLY_NOTE, ReadOnlyNote } from '../../ui/read-only-note.tsx';
+import { ControlButton, ReadOnlyNote } from '../../ui/read-only-note.tsx';
 import { ThisMachine } from '../this-machine/this-machine.tsx';
 import { Unreadable } from '../../ui/unreadable.tsx';
 import type { Agent } from '../../api/agent.ts';
@@ -116,16 +116,9 @@ function Head({ says, control, onAdd }: HeadProps) {
         </h1>
         <p className="quiet">{says}</p>
       </div>
-      <button
-        type="button"
-        className="button"
-        data-primary
-        disabled={!control}
-        aria-describedby={control ? undefined : READ_ONLY_NOTE}
-        onClick={onAdd}
-      >
+      <ControlButton control={control} data-primary onClick={onAdd}>
         {t.providers.joinOne}
-      </button>
+      </ControlButton>
       {!control && <ReadOnlyNote />}
     </div>
   );

@@ -112,7 +112,7 @@ CREATE UNLOGGED TABLE switchyard.probes (
 ];
 
 /**
- * One row: the schema, the number of the last commit, and a digest by which gateways with another secret are told.
+ * One row: the schema, the number of the last commit, and a digest that gives away a gateway with another secret.
  */
 const FOUNDATION = `
 CREATE SCHEMA IF NOT EXISTS switchyard;

@@ -7,6 +7,7 @@ import { createPoolReader, meet, type PoolReader } from './pool-reader.ts';
 import type { GatewayStanding, PoolReply, PoolRequest, PoolWorkerData } from './protocol.ts';
 import { readEvents } from './reading.ts';
 import { createSessionKeeper, type Session, type SessionState } from './session.ts';
+import { POOL_TIMES } from './times.ts';
 import { createWriteQueue, type WriteQueue } from './write-queue.ts';
 
 /* The thread of a shared database, so that neither its answers nor their parsing can hold up the gateway. */
@@ -29,12 +30,14 @@ function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
     onFailure: (error: unknown) => keeper.giveUp(error),
   };
   const { session, onFailure } = edges;
+  const { times = POOL_TIMES } = data;
   const opening = createOpening({
     clock,
+    times,
     say: (opened) => say({ kind: 'opening', opening: opened }),
     problem: () => problem,
   });
-  const leases = createLeases(clock, data.gateway.run);
+  const leases = createLeases(clock, data.gateway.run, times);
   const queue = createWriteQueue({
     ...edges,
     problem: () => problem,

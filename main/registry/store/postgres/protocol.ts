@@ -1,6 +1,7 @@
 import type { PoolHeard, PoolTold } from '#shared/pool-news.ts';
 import type { StoreReply, StoreRequest } from '../protocol.ts';
 import type { StoredEnrollment, StoredProvider } from '../store.ts';
+import type { PoolTimes } from './times.ts';
 
 /* Messages between the registry's thread and that of a shared database; those of `../protocol.ts` are among them. */
 
@@ -11,11 +12,13 @@ export interface PoolWorkerData {
   readonly gateway: GatewayInPool;
   /** Tells gateways that have another secret, without telling the secret. */
   readonly secretDigest: string;
+  /** Left out: `POOL_TIMES`. */
+  readonly times?: PoolTimes;
 }
 
 /** Who this gateway is to the others. */
 export interface GatewayInPool {
-  /** The same over restarts. */
+  /** The same across restarts. */
   readonly id: string;
   /** Of this run alone. */
   readonly run: string;

@@ -6,9 +6,8 @@ import { NEWS_CHANNEL, prepareExchange } from './exchange.ts';
 import { databaseFailureOf, explainDatabase } from './failures.ts';
 import { migrate, MIGRATIONS } from './migrations.ts';
 import type { PoolWorkerData } from './protocol.ts';
+import { POOL_TIMES } from './times.ts';
 
-/** A database that answers later than this counts as one that is gone. */
-const ANSWER_MS = 5000;
 /** Another gateway may be changing the schema of many rows meanwhile. */
 const MIGRATION_MS = 120_000;
 const AGAIN_MS = 1000;
@@ -109,8 +108,9 @@ async function migrated({
   url,
   shown,
   secretDigest,
+  times: { answerMs } = POOL_TIMES,
 }: PoolWorkerData): Promise<SessionState | null> {
-  const connection = await connect({ url, timeoutMs: MIGRATION_MS, connectMs: ANSWER_MS });
+  const connection = await connect({ url, timeoutMs: MIGRATION_MS, connectMs: answerMs });
   try {
     const result = await migrate(connection, MIGRATIONS, secretDigest);
     if (result.kind === 'current') return null;
@@ -128,15 +128,15 @@ async function migrated({
 }
 
 async function openSession({ data, onCommit, onNews }: KeeperDeps): Promise<Session> {
-  const { url, gateway } = data;
+  const { url, gateway, times: { answerMs } = POOL_TIMES } = data;
   function onNotification(channel: string, payload: string): void {
     if (channel === CHANNEL) onCommit();
     else if (payload !== gateway.run) onNews();
   }
-  const writer = await connect({ url, timeoutMs: ANSWER_MS });
+  const writer = await connect({ url, timeoutMs: answerMs });
   try {
     await prepareCommits(writer);
-    const reader = await connect({ url, timeoutMs: ANSWER_MS, onNotification });
+    const reader = await connect({ url, timeoutMs: answerMs, onNotification });
     await reader.run(`LISTEN ${CHANNEL}; LISTEN ${NEWS_CHANNEL}`);
     await prepareExchange(reader);
     return {
