@@ -106,11 +106,8 @@ function readHeaders(
   if (!/^sha-256=:[A-Za-z0-9+/]{43}=:$/.test(digest)) {
     return malformed('Content-Digest must be one sha-256');
   }
-  const sequenceText = values.get('X-Gateway-Sequence') ?? '';
-  const sequence = Number(sequenceText);
-  if (!/^[1-9]\d{0,15}$/.test(sequenceText) || !Number.isSafeInteger(sequence)) {
-    return malformed('X-Gateway-Sequence must be a positive integer');
-  }
+  const sequence = sequenceIn(values.get('X-Gateway-Sequence') ?? '');
+  if (sequence === null) return malformed('X-Gateway-Sequence must be a positive integer');
   const input = readInput(values.get('Signature-Input') ?? '');
   if (input === null) {
     return malformed(
@@ -123,6 +120,11 @@ function readHeaders(
   const signature = parseSignature(wrapped?.[1] ?? '');
   if (signature === null) return malformed('Signature must be switchyard=:<64 bytes in base64>:');
   return { kind: 'read', digest, sequence, ...input, pool, signature };
+}
+
+function sequenceIn(text: string): number | null {
+  const sequence = Number(text);
+  return /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(sequence) ? sequence : null;
 }
 
 function poolIn(headers: SignedMessage['headers']): string | null {
