@@ -2,7 +2,7 @@ import type { PoolHeard, PoolTold } from '#shared/pool-news.ts';
 import type { Circuits } from './circuits.ts';
 import type { DualTime } from './deadline.ts';
 import {
-  type Learnt,
+  type CircuitNews,
   learntAfter,
   learntBetween,
   sharedOf,
@@ -28,7 +28,7 @@ interface LedgerDeps {
   /** By what name others know it now. */
   readonly nameOf: (id: string) => string;
   readonly isKnown: (id: string) => boolean;
-  readonly noted: (id: string, learnt: Learnt) => void;
+  readonly noted: (id: string, learnt: CircuitNews) => void;
   /** Another gateway's knowledge has been put in the place of what was known here. */
   readonly taken: (id: string) => void;
 }
@@ -44,12 +44,12 @@ const UNTOLD: Standing = { version: 0, resets: 0 };
 export function createCircuitLedger(own: Circuits, deps: LedgerDeps): CircuitLedger {
   const { now, nameOf } = deps;
   const standings = new Map<string, Standing>();
-  const untold = new Map<string, Learnt>();
+  const untold = new Map<string, CircuitNews>();
   /** Told in the exchange that is under way. */
-  let telling: ReadonlyMap<string, Learnt> = new Map();
+  let telling: ReadonlyMap<string, CircuitNews> = new Map();
   let since = 0;
 
-  function note(id: string, learnt: Learnt): void {
+  function note(id: string, learnt: CircuitNews): void {
     untold.set(id, learntAfter(untold.get(id), learnt));
     deps.noted(id, learnt);
   }

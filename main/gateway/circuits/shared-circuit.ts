@@ -17,10 +17,10 @@ import type { KnownCircuit } from './saved-circuits.ts';
 type HeardCircuit = PoolHeard['circuits'][number];
 
 /** What of a circuit has changed here and was not told yet; `other`: its cool-down or its exclusions. */
-export type Learnt = 'reset' | 'closed' | 'opened' | 'other';
+export type CircuitNews = 'reset' | 'closed' | 'opened' | 'other';
 
 /** Null: nothing that others have to know. A probe concerns nobody but its claim's holder. */
-export function learntBetween(before: KnownCircuit, after: KnownCircuit): Learnt | null {
+export function learntBetween(before: KnownCircuit, after: KnownCircuit): CircuitNews | null {
   const was = before.breaker.state;
   const is = after.breaker.state;
   if (was !== is) {
@@ -33,7 +33,7 @@ export function learntBetween(before: KnownCircuit, after: KnownCircuit): Learnt
 }
 
 /** The later of two changes says more, but for a reset, and an opening that goes on. */
-export function learntAfter(known: Learnt | undefined, next: Learnt): Learnt {
+export function learntAfter(known: CircuitNews | undefined, next: CircuitNews): CircuitNews {
   return known !== undefined && (known === 'reset' || next === 'other') ? known : next;
 }
 
@@ -73,7 +73,7 @@ export function taken(
 /** The same where this gateway has learnt something meanwhile that the other did not know. */
 export function takenBeside(
   mine: KnownCircuit,
-  learnt: Exclude<Learnt, 'reset'>,
+  learnt: Exclude<CircuitNews, 'reset'>,
   heard: HeardCircuit,
   now: DualTime,
 ): KnownCircuit {
@@ -90,7 +90,7 @@ export function takenBeside(
 function laterBreaker(
   mine: Breaker,
   theirs: Breaker,
-  learnt: Exclude<Learnt, 'reset'>,
+  learnt: Exclude<CircuitNews, 'reset'>,
   now: DualTime,
 ): Breaker {
   // A probe that succeeded, or a circuit that has just opened, is newer than whatever the other knew.
