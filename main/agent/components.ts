@@ -52,6 +52,8 @@ export interface AgentDeps {
   /** Of the engine at `engineUrl`. */
   readonly engineApiKey: string | null;
   readonly registryUrl: string | null;
+  /** Further gateways of the same pool. */
+  readonly otherRegistryUrls: readonly string[];
   readonly enrollToken: string | null;
   readonly settings: () => AgentSettings;
   /** Rules that the environment sets, so that they cannot be changed while the program runs. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type Agent, createAgent } from '../agent/agent.ts';
 import type { HostActivity } from '../agent/availability/host-activity.ts';
 import { OWNER_RULE_KEYS, rulesIn } from '../agent/availability/rules.ts';
@@ -74,6 +75,7 @@ export function createThisMachine(deps: ThisMachineDeps): ThisMachine {
     engineUrl: given.engineUrl,
     engineApiKey: given.engineApiKey,
     registryUrl: given.registryUrl,
+    otherRegistryUrls: given.otherRegistryUrls,
     enrollToken: given.enrollToken,
     settings() {
       const { agent: own, gateway } = config();
@@ -94,16 +96,20 @@ export function createThisMachine(deps: ThisMachineDeps): ThisMachine {
     stop: (graceMs) => agent.stop(graceMs),
     configured({ agent: now }, { agent: before }) {
       agent.rulesChanged();
-      const { host, ports, engineUrl: url, engineApiKey: apiKey, registryUrl, enrollToken } = now;
+      const { host, ports, engineUrl: url, engineApiKey: apiKey } = now;
       const isElsewhere = host !== before.host || ports.join() !== before.ports.join();
       if (isElsewhere) void agent.listen({ host, ports });
       if (url !== before.engineUrl || apiKey !== before.engineApiKey)
         agent.serveEngineAt({ url, apiKey });
-      if (registryUrl !== before.registryUrl || enrollToken !== before.enrollToken)
-        void agent.reportTo({ registryUrl, enrollToken });
+      const [reportsTo, reportedTo] = [registriesIn(now), registriesIn(before)];
+      if (!isDeepStrictEqual(reportsTo, reportedTo)) void agent.reportTo(reportsTo);
     },
     resumed: () => agent.resumeFromSuspend(),
   };
+}
+
+function registriesIn({ registryUrl, otherRegistryUrls, enrollToken }: Config['agent']) {
+  return { registryUrl, otherRegistryUrls, enrollToken };
 }
 
 /** Joins, and lets the agent listen where that gateway finds this machine. */

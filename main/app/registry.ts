@@ -78,6 +78,7 @@ export function createProviders(deps: ProvidersDeps): Providers {
       },
     },
     ...(pool === undefined ? {} : { pool }),
+    poolAddresses: () => config().gateway.poolAddresses,
     traffic: deps.traffic,
     changed: deps.changed,
   });

@@ -58,13 +58,19 @@ export async function joinAlone(request: JoinRequest, directory: string): Promis
     const { happened, remedy } = linkProblemOf(outcome);
     return { kind: 'failed', lines: [happened, ...(remedy === null ? [] : [remedy])] };
   }
-  const { id, gatewayToken } = outcome;
+  const { id, gatewayToken, pool } = outcome;
   if (id !== identity.id) {
     return { kind: 'failed', lines: ['The gateway answered for a different machine.'] };
   }
   const file = createEnrollmentFile(directory, systemClock, process.platform);
   const digest = tokenDigest(token);
-  const failure = await file.save({ registryUrl: origin, id, gatewayToken, tokenDigest: digest });
+  const failure = await file.save({
+    registryUrl: origin,
+    id,
+    gatewayToken,
+    tokenDigest: digest,
+    pool: pool ?? undefined,
+  });
   if (failure !== null) {
     const happened = `The enrolment could not be written to ${directory} (${failure}), so it is lost.`;
     return { kind: 'failed', lines: [happened, 'Fix that, then join again with a new line.'] };

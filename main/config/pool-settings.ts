@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { atStart, type Kind, optional, type Setting } from './setting-types.ts';
+import { asList, atStart, type Kind, optional, setting, type Setting } from './setting-types.ts';
 
 const databaseUrl: Kind<string> = {
   name: 'address',
@@ -25,6 +25,28 @@ function isPostgresUrl(value: string): boolean {
 /** Kept with the secrets, as it may hold a password, and shown without it. */
 const withPassword = <T>(of: Setting<T>): Setting<T> => ({ ...of, secret: true });
 
+/** Addresses of gateways as agents report to them. */
+const addresses: Kind<readonly string[]> = {
+  name: 'list',
+  schema: z.array(z.string().refine(isOrigin)).max(16),
+  fromText: asList,
+  allowed: 'addresses such as http://192.168.1.10:47900, without a path, separated by commas',
+};
+
+function isOrigin(value: string): boolean {
+  if (!/^https?:\/\//i.test(value) || !URL.canParse(value)) return false;
+  const { pathname, username, password, search, hash } = new URL(value);
+  return pathname === '/' && username + password + search + hash === '';
+}
+
+/** Further gateways for the agent of this machine, in section `agent`. */
+export const OTHER_REGISTRIES = setting(
+  'OTHER_REGISTRY_URLS',
+  addresses,
+  [],
+  'Further gateways of the pool that this machine reports to: the agent goes to the next one while one is silent, and comes back.',
+);
+
 /** What several gateways share, in section `gateway`. */
 export const POOL_SETTINGS = {
   databaseUrl: withPassword(
@@ -35,5 +57,11 @@ export const POOL_SETTINGS = {
         'PostgreSQL database in which several gateways share their machines. Empty: a file of this gateway.',
       ),
     ),
+  ),
+  poolAddresses: setting(
+    'POOL_ADDRESSES',
+    addresses,
+    [],
+    'Addresses of all gateways of the pool, as machines reach them: agents are told of them.',
   ),
 };

@@ -1,7 +1,7 @@
 import { AGENT_PORTS } from '#shared/agent.ts';
 import { LIMIT_SETTINGS } from './limit-settings.ts';
 import { LOG_SETTINGS } from './log-settings.ts';
-import { POOL_SETTINGS } from './pool-settings.ts';
+import { OTHER_REGISTRIES, POOL_SETTINGS } from './pool-settings.ts';
 import { CURRENCY, priceSettings } from './price-settings.ts';
 import * as kinds from './setting-types.ts';
 import { atStart, optional, setting, type Setting } from './setting-types.ts';
@@ -190,6 +190,7 @@ export const SETTINGS = {
       kinds.httpUrl,
       'Gateway to report to. Empty: this one, or the one that the machine has joined.',
     ),
+    otherRegistryUrls: OTHER_REGISTRIES,
     enrollToken: optional(
       'ENROLL_TOKEN',
       kinds.secret,

@@ -60,7 +60,7 @@ const asNumber = (text: string): unknown => (/^-?\d+(\.\d+)?$/.test(text) ? Numb
 const asIs = (text: string): unknown => text;
 
 /** Items of a comma-separated list, blanks around them and empty ones dropped. */
-const asList = (text: string): string[] =>
+export const asList = (text: string): string[] =>
   text
     .split(',')
     .map((item) => item.trim())

@@ -3,6 +3,8 @@ import { parseSignature } from './agent-identity.ts';
 
 /** Agents use one fixed profile of HTTP Message Signatures (RFC 9421; docs/agent-protocol.md). */
 const COMPONENTS = '("@method" "@path" "content-digest" "x-gateway-sequence")';
+/** Of a message for the gateways of one pool, any of which may take it. */
+const POOL_COMPONENTS = COMPONENTS.replace(')', ' "x-gateway-pool")');
 const TAG = 'switchyard-agent';
 
 interface Content {
@@ -24,18 +26,22 @@ export interface Signer {
   readonly sequence: number;
   /** Seconds since the epoch. */
   readonly createdS: number;
+  /** The pool whose gateways may take it; left out where none was announced. */
+  readonly pool?: string | undefined;
 }
 
 /** The headers to send with a message to sign it. */
 export function signatureHeaders(content: Content, signer: Signer): Record<string, string> {
-  const { privateKey, keyId, createdS } = signer;
+  const { privateKey, keyId, createdS, pool } = signer;
   const sequence = String(signer.sequence);
   const digest = digestOf(content.body);
-  const params = `${COMPONENTS};created=${createdS};keyid="${keyId}";alg="ed25519";tag="${TAG}"`;
-  const base = signatureBase(content, { digest, sequence, params });
+  const components = pool === undefined ? COMPONENTS : POOL_COMPONENTS;
+  const params = `${components};created=${createdS};keyid="${keyId}";alg="ed25519";tag="${TAG}"`;
+  const base = signatureBase(content, { digest, sequence, pool, params });
   return {
     'content-digest': digest,
     'x-gateway-sequence': sequence,
+    ...(pool === undefined ? {} : { 'x-gateway-pool': pool }),
     'signature-input': `switchyard=${params}`,
     signature: `switchyard=:${sign(null, base, privateKey).toString('base64')}:`,
   };
@@ -47,6 +53,8 @@ export type SignatureCheck =
       readonly keyId: string;
       readonly sequence: number;
       readonly createdS: number;
+      /** The pool that it is meant for; undefined: whoever it was sent to. */
+      readonly pool: string | undefined;
     }
   /** A header is missing or does not follow the profile; `detail` is for people. */
   | { readonly kind: 'malformed'; readonly detail: string }
@@ -66,8 +74,8 @@ export function checkSignature(
   if (read.digest !== digestOf(message.body)) return { kind: 'digest_mismatch' };
   const base = signatureBase(message, { ...read, sequence: String(read.sequence) });
   if (!verify(null, base, key, read.signature)) return { kind: 'forged' };
-  const { keyId, sequence, createdS } = read;
-  return { kind: 'valid', keyId, sequence, createdS };
+  const { keyId, sequence, createdS, pool } = read;
+  return { kind: 'valid', keyId, sequence, createdS, pool };
 }
 
 interface ReadHeaders {
@@ -78,6 +86,7 @@ interface ReadHeaders {
   readonly params: string;
   readonly keyId: string;
   readonly createdS: number;
+  readonly pool: string | undefined;
   readonly signature: Buffer;
 }
 
@@ -97,32 +106,46 @@ function readHeaders(
   if (!/^sha-256=:[A-Za-z0-9+/]{43}=:$/.test(digest)) {
     return malformed('Content-Digest must be one sha-256');
   }
-  const sequenceText = values.get('X-Gateway-Sequence') ?? '';
-  const sequence = Number(sequenceText);
-  if (!/^[1-9]\d{0,15}$/.test(sequenceText) || !Number.isSafeInteger(sequence)) {
-    return malformed('X-Gateway-Sequence must be a positive integer');
-  }
+  const sequence = sequenceIn(values.get('X-Gateway-Sequence') ?? '');
+  if (sequence === null) return malformed('X-Gateway-Sequence must be a positive integer');
   const input = readInput(values.get('Signature-Input') ?? '');
   if (input === null) {
     return malformed(
       `Signature-Input must be switchyard=${COMPONENTS} with the parameters created, keyid, alg="ed25519" and tag="${TAG}"`,
     );
   }
+  const pool = input.isForPool ? poolIn(headers) : undefined;
+  if (pool === null) return malformed('X-Gateway-Pool must be the name of one pool');
   const wrapped = /^switchyard=:([A-Za-z0-9+/=]{88}):$/.exec(values.get('Signature') ?? '');
   const signature = parseSignature(wrapped?.[1] ?? '');
   if (signature === null) return malformed('Signature must be switchyard=:<64 bytes in base64>:');
-  return { kind: 'read', digest, sequence, ...input, signature };
+  return { kind: 'read', digest, sequence, ...input, pool, signature };
+}
+
+function sequenceIn(text: string): number | null {
+  const sequence = Number(text);
+  return /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(sequence) ? sequence : null;
+}
+
+function poolIn(headers: SignedMessage['headers']): string | null {
+  const pool = headers['x-gateway-pool'];
+  return typeof pool === 'string' && /^[\w-]{1,64}$/.test(pool) ? pool : null;
 }
 
 /** One parameter of the inner list: an integer or a quoted string of plain characters. */
 const PARAMETER = /;([a-z]+)=(?:(\d{1,12})|"([\w./-]{1,64})")/y;
 
-function readInput(value: string): Pick<ReadHeaders, 'params' | 'keyId' | 'createdS'> | null {
+interface ReadInput extends Pick<ReadHeaders, 'params' | 'keyId' | 'createdS'> {
+  readonly isForPool: boolean;
+}
+
+function readInput(value: string): ReadInput | null {
   const label = 'switchyard=';
-  if (!value.startsWith(label + COMPONENTS) || value.length > 512) return null;
+  const components = [COMPONENTS, POOL_COMPONENTS].find((each) => value.startsWith(label + each));
+  if (components === undefined || value.length > 512) return null;
   const params = value.slice(label.length);
   const seen = new Map<string, string>();
-  for (let at = COMPONENTS.length; at < params.length; at = PARAMETER.lastIndex) {
+  for (let at = components.length; at < params.length; at = PARAMETER.lastIndex) {
     PARAMETER.lastIndex = at;
     const [, name = '', integer, text] = PARAMETER.exec(params) ?? [];
     const isInteger = name === 'created';
@@ -133,7 +156,8 @@ function readInput(value: string): Pick<ReadHeaders, 'params' | 'keyId' | 'creat
   const [keyId, created] = [seen.get('keyid'), seen.get('created')];
   const isOurs = seen.size === 4 && seen.get('alg') === 'ed25519' && seen.get('tag') === TAG;
   if (!isOurs || keyId === undefined || created === undefined) return null;
-  return { params, keyId, createdS: Number(created) };
+  const isForPool = components === POOL_COMPONENTS;
+  return { params, keyId, createdS: Number(created), isForPool };
 }
 
 function digestOf(body: Buffer): string {
@@ -142,14 +166,16 @@ function digestOf(body: Buffer): string {
 
 function signatureBase(
   { method, path }: Pick<Content, 'method' | 'path'>,
-  { digest, sequence, params }: Readonly<Record<'digest' | 'sequence' | 'params', string>>,
+  signed: Readonly<Record<'digest' | 'sequence' | 'params', string>> & Pick<Signer, 'pool'>,
 ): Buffer {
+  const { digest, sequence, params, pool } = signed;
   return Buffer.from(
     [
       `"@method": ${method}`,
       `"@path": ${path}`,
       `"content-digest": ${digest}`,
       `"x-gateway-sequence": ${sequence}`,
+      ...(pool === undefined ? [] : [`"x-gateway-pool": ${pool}`]),
       `"@signature-params": ${params}`,
     ].join('\n'),
   );

@@ -2,6 +2,7 @@ import type { ProviderEvent } from '#shared/provider.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import type { TableEntry } from './provider-entry.ts';
+import type { PoolAnnouncement } from './responses.ts';
 import type { PoolSharing } from './pool/sharing.ts';
 import type { ProviderTable } from './provider-table.ts';
 import type { StoreChange, ProviderPart, Store, WriteResult } from './store/store.ts';
@@ -16,6 +17,10 @@ export interface RegistryContext {
   readonly verifier: VerifierPort;
   readonly gatewaySecret: string;
   readonly heartbeatMs: () => number;
+  /** The name of the pool that this gateway is in, or could be; agents sign for it once it was announced. */
+  readonly poolId: string;
+  /** Part of the answers to agents; empty where this gateway has its machines alone. */
+  readonly announced: () => { readonly pool?: PoolAnnouncement };
   /** Null where this gateway has its machines alone. */
   readonly sharing: PoolSharing | null;
 }

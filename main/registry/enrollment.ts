@@ -16,6 +16,7 @@ import {
   type EnrollAnswer,
   invalidRequest,
   invalidSignature,
+  otherPool,
   plainIp,
   readBody,
   type Refusal,
@@ -70,6 +71,7 @@ export async function enroll(
     id: entry.id,
     gateway_token: gatewayToken,
     heartbeat_ms: parts.heartbeatMs(),
+    ...parts.announced(),
   });
 }
 
@@ -93,7 +95,7 @@ interface AskedEnrollment {
 
 function readEnrollment(
   message: AgentMessage,
-  { clock }: RegistryContext,
+  { clock, poolId }: RegistryContext,
 ): AskedEnrollment | Refusal {
   const body = readBody(message.body, enrollSchema);
   if (body.kind === 'refused') return body;
@@ -110,6 +112,8 @@ function readEnrollment(
   if (check.kind !== 'valid') return badSignature(check);
   const skew = clockSkew(check.createdS, clock.now());
   if (skew !== null) return skew;
+  const misdirected = otherPool(check.pool, poolId);
+  if (misdirected !== null) return misdirected;
   const { token } = body.value;
   return { kind: 'asked', token, publicKey: publicKey.text, sequence: check.sequence };
 }

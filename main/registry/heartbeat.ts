@@ -17,6 +17,7 @@ import {
   badSignature,
   clockSkew,
   type HeartbeatAnswer,
+  otherPool,
   plainIp,
   readBody,
   type Refusal,
@@ -63,13 +64,15 @@ interface ReadHeartbeat {
 
 function readHeartbeat(
   message: AgentMessage,
-  { table, clock }: RegistryContext,
+  { table, clock, poolId }: RegistryContext,
 ): ReadHeartbeat | Refusal {
   const check = checkSignature(message, (keyId) => table.get(keyId)?.key ?? null);
   if (check.kind === 'unknown_key') return UNKNOWN_PROVIDER;
   if (check.kind !== 'valid') return badSignature(check);
   const skew = clockSkew(check.createdS, clock.now());
   if (skew !== null) return skew;
+  const misdirected = otherPool(check.pool, poolId);
+  if (misdirected !== null) return misdirected;
   const entry = table.get(check.keyId);
   if (entry === undefined) return UNKNOWN_PROVIDER;
   if (check.sequence <= entry.stored.sequence) return sequenceReused(entry.stored.sequence);
@@ -146,6 +149,7 @@ export async function applyHeartbeat(
     status: table.status(entry) ?? record.status,
     verification: { status, failure_reason },
     heartbeat_ms: heartbeatMs(),
+    ...parts.announced(),
   });
 }
 

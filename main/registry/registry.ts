@@ -11,6 +11,7 @@ import { silenceAtStart } from './liveness.ts';
 import { createOwnerNotes, type OwnerNotes } from './owner-notes.ts';
 import { createOwnAgent, type OwnAgent } from './own-agent.ts';
 import { createAbsorber, writeAgain } from './pool/absorber.ts';
+import { announcementOf } from './pool/announcement.ts';
 import { createSharing } from './pool/sharing.ts';
 import { createPresence, lastAliveAt } from './presence.ts';
 import { createProviderAdmin, type ProviderAdmin } from './provider-admin.ts';
@@ -36,6 +37,8 @@ export interface RegistryDeps {
   readonly verifier: VerifierPort;
   /** Left out where this gateway has its machines alone. */
   readonly pool?: Pool;
+  /** Addresses at which agents reach the gateways of the pool. */
+  readonly poolAddresses?: () => readonly string[];
   /** The gateway's own figures on a provider. */
   readonly traffic: (id: string) => Traffic;
   /** Called with the id of each provider that was added, changed or removed. */
@@ -85,7 +88,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
     changed(id);
   });
   const sharing = deps.pool === undefined ? null : createSharing(deps.pool, deps);
-  const parts: RegistryContext = { ...deps, table, sharing };
+  const parts: RegistryContext = { ...deps, ...announcementOf(deps), table, sharing };
   load(deps, table);
   isLoaded = true;
   const open = createOpenEnrollments(deps.state.enrollments, { store, clock });

@@ -23,6 +23,14 @@ export interface EnrollAnswer {
   readonly id: string;
   readonly gateway_token: string;
   readonly heartbeat_ms: number;
+  readonly pool?: PoolAnnouncement;
+}
+
+/** What gateways of a pool tell agents of it. */
+export interface PoolAnnouncement {
+  readonly id: string;
+  /** Addresses at which agents reach a gateway of it. */
+  readonly registries: readonly string[];
 }
 
 export interface HeartbeatAnswer {
@@ -30,6 +38,7 @@ export interface HeartbeatAnswer {
   readonly status: string;
   readonly verification: Pick<Verification, 'status' | 'failure_reason'>;
   readonly heartbeat_ms: number;
+  readonly pool?: PoolAnnouncement;
 }
 
 export function answered<T>(body: T, status = 200): Answer<T> {
@@ -81,6 +90,13 @@ export function clockSkew(createdS: number, nowMs: number): Refusal | null {
   const way = skewS > 0 ? 'ahead of' : 'behind';
   const message = `This machine's clock is ${Math.abs(skewS)} s ${way} the registry's; at most ${MAX_SKEW_S} s is allowed. The Date header has the registry's time.`;
   return { kind: 'refused', status: 401, code: 'clock_skew', message };
+}
+
+/** Null where a message is meant for this gateway: for whoever it was sent to, or for its own pool. */
+export function otherPool(pool: string | undefined, own: string): Refusal | null {
+  if (pool === undefined || pool === own) return null;
+  const message = `The message is meant for the gateways of another pool than this one (${own}).`;
+  return { kind: 'refused', status: 403, code: 'other_pool', message };
 }
 
 export interface AgentMessage extends SignedMessage {

@@ -223,6 +223,17 @@ const KINDS: {
     allowed: /name=model/,
   },
   {
+    names: ['OTHER_REGISTRY_URLS', 'POOL_ADDRESSES'],
+    good: [
+      [
+        'http://192.168.1.10:47900, https://gw.lan/',
+        ['http://192.168.1.10:47900', 'https://gw.lan/'],
+      ],
+    ],
+    bad: ['gw.lan', 'ftp://gw.lan', 'http://gw.lan/path', 'http://a.lan,b.lan'],
+    allowed: /addresses such as http:/,
+  },
+  {
     names: ['ALLOWED_ORIGINS'],
     good: [
       [

@@ -249,3 +249,25 @@ test('every body, sequence and time that is signed is valid', () => {
     { numRuns: 50 },
   );
 });
+
+test('a message for a pool names it, and nobody can name another one or none', () => {
+  const headers = signatureHeaders(CONTENT, { ...SIGNER, pool: 'pool_a' });
+  expect(headers['x-gateway-pool']).toBe('pool_a');
+  expect(check({ ...CONTENT, headers })).toMatchObject({ kind: 'valid', pool: 'pool_a' });
+  const { 'x-gateway-pool': _, ...without } = headers;
+  const input = (headers['signature-input'] ?? '').replace(' "x-gateway-pool"', '');
+  const others = [
+    { ...headers, 'x-gateway-pool': 'pool_b' },
+    { ...headers, 'x-gateway-pool': '' },
+    { ...headers, 'x-gateway-pool': ['pool_a', 'pool_a'] },
+    without,
+    { ...without, 'signature-input': input },
+  ];
+  const kinds = others.map((each) => check({ ...CONTENT, headers: each }).kind);
+  expect(kinds).toEqual(['forged', 'malformed', 'malformed', 'malformed', 'forged']);
+});
+
+test('a pool that is named beside a message for nobody in particular means nothing', () => {
+  const headers = { ...signed().headers, 'x-gateway-pool': 'pool_a' };
+  expect(check({ ...CONTENT, headers })).toMatchObject({ kind: 'valid', pool: undefined });
+});

@@ -94,10 +94,9 @@ const keyOf = (skip: Exclusion): string =>
   skip.reason === 'model_not_found' ? `model ${skip.model}` : skip.reason;
 const modelsOf = (skips: Exclusions): Exclusions =>
   skips.filter(({ reason }) => reason === 'model_not_found');
-const leftMs = ({ skips, now }: World, key: string): number => {
-  const skip = skips.find((each) => keyOf(each) === key);
-  return skip === undefined ? 0 : remainingMs(skip.until, now);
-};
+/** How long each holds yet. */
+const leftMs = ({ skips, now }: World): ReadonlyMap<string, number> =>
+  new Map(skips.map((skip) => [keyOf(skip), remainingMs(skip.until, now)]));
 
 const LAWS: Readonly<Record<string, (step: Step) => boolean>> = {
   'there is one skip per reason and model': ({ after: { skips } }) =>
@@ -110,10 +109,10 @@ const LAWS: Readonly<Record<string, (step: Step) => boolean>> = {
   'a skip never moves another one, and its own never earlier': ({ before, event: e, after }) => {
     if (e.kind !== 'skip') return true;
     const added = e.wanted.reason === 'model_not_found' ? `model ${e.model}` : e.wanted.reason;
-    return after.skips.every((skip) => {
-      const key = keyOf(skip);
-      const wasMs = leftMs(before, key);
-      return leftMs(after, key) === (key === added ? Math.max(wasMs, e.wanted.ms) : wasMs);
+    const was = leftMs(before);
+    return [...leftMs(after)].every(([key, ms]) => {
+      const wasMs = was.get(key) ?? 0;
+      return ms === (key === added ? Math.max(wasMs, e.wanted.ms) : wasMs);
     });
   },
 
@@ -157,14 +156,9 @@ const LAWS: Readonly<Record<string, (step: Step) => boolean>> = {
     const saved: unknown = JSON.parse(JSON.stringify(encodeExclusions(active, now)));
     const elsewhere = { ticks: 7, wallMs: now.wallMs };
     const copy = decodeExclusions(saved, elsewhere);
-    return (
-      copy !== null &&
-      copy.length === active.length &&
-      active.every(
-        (skip) =>
-          leftMs({ skips: copy, now: elsewhere }, keyOf(skip)) === remainingMs(skip.until, now),
-      )
-    );
+    if (copy === null || copy.length !== active.length) return false;
+    const left = leftMs({ skips: copy, now: elsewhere });
+    return active.every((skip) => left.get(keyOf(skip)) === remainingMs(skip.until, now));
   },
 };
 

@@ -89,6 +89,7 @@ export async function startAgent(given: Given = {}): Promise<TestMachine> {
     engineUrl: null,
     engineApiKey: null,
     registryUrl: null,
+    otherRegistryUrls: [],
     enrollToken: null,
     settings: () => ({
       heartbeatMs: 15_000,

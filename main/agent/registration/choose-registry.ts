@@ -5,6 +5,8 @@ import type { LinkProblem } from './remedies.ts';
 /** The settings that concern the registry. */
 export interface Configured {
   readonly registryUrl: string | null;
+  /** Of the same pool. */
+  readonly otherRegistryUrls: readonly string[];
   readonly enrollToken: string | null;
 }
 
@@ -23,7 +25,7 @@ export type Choice =
 
 /** Settings take precedence over an earlier join; without either it is the registry of this process. */
 export function chooseRegistry(
-  { registryUrl, enrollToken }: Configured,
+  { registryUrl, enrollToken }: Pick<Configured, 'registryUrl' | 'enrollToken'>,
   saved: SavedEnrollment | null,
   id: string,
 ): Choice {

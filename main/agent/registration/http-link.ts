@@ -11,6 +11,8 @@ export interface HttpLinkDeps extends Pick<FetchEdges, 'http' | 'clock'> {
   readonly origin: string;
   readonly identity: AgentIdentity;
   readonly sequence: Sequence;
+  /** The pool that messages are signed for; undefined: for none. */
+  readonly pool?: () => string | undefined;
 }
 
 const ENROLL_PATH = '/api/v1/providers/enroll';
@@ -34,6 +36,7 @@ export function createHttpLink(deps: HttpLinkDeps): RegistryLink {
         keyId: identity.id,
         sequence: await sequence.next(),
         createdS,
+        pool: deps.pool?.(),
       },
     );
     const headers = Object.entries(signed).flat();

@@ -27,14 +27,33 @@ export interface RegistryView {
   readonly verification: { readonly status: string; readonly failure_reason: string };
 }
 
+/** The gateways that share this machine, any of which takes its heartbeats. */
+export interface AnnouncedPool {
+  readonly id: string;
+  /** Addresses. */
+  readonly registries: readonly string[];
+}
+
 export type BeatOutcome =
-  | { readonly kind: 'accepted'; readonly standing: RegistryView; readonly heartbeatMs: number }
+  | {
+      readonly kind: 'accepted';
+      readonly standing: RegistryView;
+      readonly heartbeatMs: number;
+      /** Null where the gateway has no others. */
+      readonly pool: AnnouncedPool | null;
+    }
   /** It was received, but the registry's disk fails; there is nothing to do here. */
   | { readonly kind: 'unwritten'; readonly message: string }
   | LinkFailure;
 
 export type EnrollOutcome =
-  { readonly kind: 'enrolled'; readonly id: string; readonly gatewayToken: string } | LinkFailure;
+  | {
+      readonly kind: 'enrolled';
+      readonly id: string;
+      readonly gatewayToken: string;
+      readonly pool: AnnouncedPool | null;
+    }
+  | LinkFailure;
 
 export interface SendLimits {
   readonly timeoutMs: number;
@@ -76,7 +95,7 @@ export function createOwnLink(
     url: null,
     clockOffsetMs: () => 0,
     async enroll() {
-      return { kind: 'enrolled', ...(await own.adopt(publicKey)) };
+      return { kind: 'enrolled', pool: null, ...(await own.adopt(publicKey)) };
     },
     async beat(record) {
       const answer = await own.heartbeat(id, record);
@@ -92,7 +111,7 @@ export function createOwnLink(
         return { kind: 'refused', status, code, message };
       }
       const { heartbeat_ms: heartbeatMs, status, verification } = answer.body;
-      return { kind: 'accepted', standing: { status, verification }, heartbeatMs };
+      return { kind: 'accepted', standing: { status, verification }, heartbeatMs, pool: null };
     },
   };
 }

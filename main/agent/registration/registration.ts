@@ -9,14 +9,16 @@ import type { AgentIdentity } from '../storage/identity.ts';
 import type { Sequence } from '../storage/sequence.ts';
 import { type Choice, chooseRegistry, type Configured } from './choose-registry.ts';
 import { pauseAfter } from './heartbeats.ts';
-import { createHttpLink, registryOrigin } from './http-link.ts';
+import { registryOrigin } from './http-link.ts';
 import {
+  type AnnouncedPool,
   createOwnLink,
   type EnrollOutcome,
   type LinkFailure,
   type OwnRegistry,
   type RegistryLink,
 } from './link.ts';
+import { createPoolLink } from './pool-link.ts';
 import { type LinkProblem, linkProblemOf } from './remedies.ts';
 import {
   type RegistrySession,
@@ -72,17 +74,23 @@ export function createRegistration(deps: RegistrationDeps): Registration {
     if (!signal.aborted) session.connect(createOwnLink(own, deps.identity), gatewayToken);
   }
 
+  function linkTo(home: string, pool: AnnouncedPool | null): RegistryLink {
+    const others = configured.otherRegistryUrls;
+    const onPool = (announced: AnnouncedPool) => keepPool(home, announced, deps);
+    return createPoolLink({ ...deps, home, others, pool, onPool });
+  }
+
   async function settle(saved: SavedEnrollment | null): Promise<void> {
     const choice = chooseRegistry(configured, saved, deps.identity.id);
     switch (choice.kind) {
       case 'saved': {
-        const { registryUrl: url, gatewayToken } = choice.enrolment;
+        const { registryUrl: url, gatewayToken, pool = null } = choice.enrolment;
         show({ ...NOWHERE, kind: 'joined', url, state: 'starting' });
-        session.connect(createHttpLink({ ...deps, origin: url }), gatewayToken);
+        session.connect(linkTo(url, pool), gatewayToken);
         break;
       }
       case 'enroll':
-        await enrollFromSettings(choice, session, deps);
+        await enrollFromSettings(choice, linkTo(choice.origin, null), { session, deps });
         break;
       case 'own':
         if (deps.own === null) show({ ...NOWHERE, problem: choice.otherwise });
@@ -106,10 +114,10 @@ export function createRegistration(deps: RegistrationDeps): Registration {
       if (url === null) return { kind: 'failed', ...BAD_URL };
       const fixed = configured.registryUrl;
       if (fixed !== null && registryOrigin(fixed) !== url) return { kind: 'failed', ...FIXED_URL };
-      const link = createHttpLink({ ...deps, origin: url });
+      const link = linkTo(url, null);
       const outcome = await enrollAt(link, token, { deps, signal: new AbortController().signal });
       if (outcome.kind !== 'enrolled') return { kind: 'failed', ...linkProblemOf(outcome) };
-      const failure = await keep(url, token, { deps, gatewayToken: outcome.gatewayToken });
+      const failure = await keep(url, token, { deps, enrolled: outcome });
       const signal = await session.disconnect();
       if (!signal.aborted) {
         show({ ...NOWHERE, kind: 'joined', url, state: 'starting' });
@@ -145,28 +153,41 @@ async function enrollAt(
 async function keep(
   registryUrl: string,
   token: string,
-  { deps, gatewayToken }: { readonly deps: RegistrationDeps; readonly gatewayToken: string },
+  { deps, enrolled }: { readonly deps: RegistrationDeps; readonly enrolled: Enrolled },
 ): Promise<LinkProblem | null> {
   const { id } = deps.identity;
-  const digest = tokenDigest(token);
-  const failure = await deps.file.save({ registryUrl, id, gatewayToken, tokenDigest: digest });
+  const { gatewayToken, pool } = enrolled;
+  const failure = await deps.file.save({
+    registryUrl,
+    id,
+    gatewayToken,
+    tokenDigest: tokenDigest(token),
+    pool: pool ?? undefined,
+  });
   return failure === null ? null : unkept(failure);
+}
+
+type Enrolled = Extract<EnrollOutcome, { readonly kind: 'enrolled' }>;
+
+/** At the next start its other gateways are known, even if this one does not answer then. */
+function keepPool(registryUrl: string, pool: AnnouncedPool, { file }: RegistrationDeps): void {
+  const { enrolment } = file.load();
+  if (enrolment?.registryUrl === registryUrl) void file.save({ ...enrolment, pool });
 }
 
 /** Enrols with a token of the settings and retries until it is answered; a refusal is final. */
 async function enrollFromSettings(
   { origin, token, fallback }: Extract<Choice, { readonly kind: 'enroll' }>,
-  session: RegistrySession,
-  deps: RegistrationDeps,
+  link: RegistryLink,
+  { session, deps }: { readonly session: RegistrySession; readonly deps: RegistrationDeps },
 ): Promise<void> {
   const signal = session.signal();
-  const link = createHttpLink({ ...deps, origin });
   session.show({ ...NOWHERE, kind: 'joined', url: origin, state: 'starting' });
   for (let failures = 1; !signal.aborted; failures += 1) {
     const outcome = await enrollAt(link, token, { deps, signal });
     if (signal.aborted) return;
     if (outcome.kind === 'enrolled') {
-      const problem = await keep(origin, token, { deps, gatewayToken: outcome.gatewayToken });
+      const problem = await keep(origin, token, { deps, enrolled: outcome });
       if (signal.aborted) return;
       session.connect(link, outcome.gatewayToken);
       session.show({ problem });

@@ -32,6 +32,8 @@ function remedyFor(failure: LinkFailure): string | null {
 const REFUSALS: Readonly<Record<string, string>> = {
   invalid_token: 'Ask the owner of the gateway for a new line: each works once, for an hour.',
   invalid_signature: 'Delete the file agent-key.pem in the data directory and join again.',
+  other_pool:
+    'Join this machine again with a new line from a gateway of the pool that it shall belong to.',
   host_not_allowed:
     'Add the name in the address to SWITCHYARD_ALLOWED_HOSTS on the gateway, or join it by its IP address.',
   body_too_large: 'The record of this machine is too large; please report this.',

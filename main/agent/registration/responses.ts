@@ -25,15 +25,24 @@ export type Read<T> =
 
 const text = z.string().max(4096);
 
+/** One that cannot be used is as good as none. */
+const poolSchema = z
+  .object({ id: z.string().regex(/^[\w-]{1,64}$/), registries: z.array(text).max(16) })
+  .nullish()
+  .transform((pool) => pool ?? null)
+  .catch(null);
+
 const enrolledSchema = z.object({
   id: z.string().refine(isProviderId),
   gateway_token: z.string().refine(isSecretShaped),
+  pool: poolSchema,
 });
 
 const beatSchema = z.object({
   status: text,
   verification: z.object({ status: text, failure_reason: text }),
   heartbeat_ms: z.number().positive(),
+  pool: poolSchema,
 });
 
 const errorSchema = z.object({ error: z.object({ message: z.string(), code: z.string() }) });
@@ -42,7 +51,7 @@ export function readEnrolled(result: FetchResult, nowMs: number): Read<EnrollOut
   return read(result, nowMs, (json) => {
     const { data } = enrolledSchema.safeParse(json);
     if (data === undefined) return null;
-    return { kind: 'enrolled', id: data.id, gatewayToken: data.gateway_token };
+    return { kind: 'enrolled', id: data.id, gatewayToken: data.gateway_token, pool: data.pool };
   });
 }
 
@@ -50,8 +59,8 @@ export function readBeat(result: FetchResult, nowMs: number): Read<BeatOutcome> 
   const seen = read<BeatOutcome>(result, nowMs, (json) => {
     const { data } = beatSchema.safeParse(json);
     if (data === undefined) return null;
-    const { status, verification, heartbeat_ms: heartbeatMs } = data;
-    return { kind: 'accepted', standing: { status, verification }, heartbeatMs };
+    const { status, verification, heartbeat_ms: heartbeatMs, pool } = data;
+    return { kind: 'accepted', standing: { status, verification }, heartbeatMs, pool };
   });
   if (seen.kind === 'bad' && seen.code === 'registry_unwritten') {
     return { kind: 'good', value: { kind: 'unwritten', message: seen.failure.message } };

@@ -86,7 +86,8 @@ export function createRegistrySession(deps: RegistrySessionDeps): RegistrySessio
     if (outcome.kind === 'accepted') {
       const { standing } = outcome;
       const lastAcceptedAt = clock.now();
-      show({ state: 'connected', lastAcceptedAt, standing, problem: null, clockOffsetMs });
+      const { url } = link;
+      show({ url, state: 'connected', lastAcceptedAt, standing, problem: null, clockOffsetMs });
     } else if (outcome.kind === 'unwritten') {
       const problem = { happened: outcome.message, remedy: null };
       show({ state: 'connected', lastAcceptedAt: clock.now(), problem, clockOffsetMs });

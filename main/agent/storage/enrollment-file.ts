@@ -21,9 +21,11 @@ export interface SavedEnrollment {
   readonly gatewayToken: string;
   /** SHA-256 of the enrolment token, hex: a token that stays in the environment is not used twice. */
   readonly tokenDigest: string;
+  /** As that gateway announced it last; left out where it has no others. */
+  readonly pool?: { readonly id: string; readonly registries: readonly string[] } | undefined;
 }
 
-/** Stores the enrolment, which is a secret, over restarts. */
+/** Stores the enrolment, which is a secret, across restarts. */
 export interface EnrollmentFile {
   load(): { readonly enrolment: SavedEnrollment | null; readonly warning: FileWarning | null };
   /** Returns the error code, or null once it is on disk. */
@@ -39,6 +41,7 @@ const fileSchema = z.object({
   id: z.string(),
   gatewayToken: z.string().refine(isSecretShaped),
   tokenDigest: z.string(),
+  pool: z.object({ id: z.string(), registries: z.array(z.string()) }).optional(),
 });
 
 export function createEnrollmentFile(

@@ -8,7 +8,7 @@ import type { RequestCaller } from '#shared/live.ts';
 import { maskSecret } from '../../config/mask.ts';
 import type { Config } from '../../config/schema.ts';
 import type { BodyBudget, BodyShare } from '../../platform/body-budget.ts';
-import type { Clock } from '../../platform/clock.ts';
+import { Cancellation } from '../../platform/clock.ts';
 import { type BodyRead, readBody } from '../../platform/http/server.ts';
 import { newRequestId } from '../../platform/secrets.ts';
 import { type Identity, keyError } from '../auth/identity.ts';
@@ -34,7 +34,10 @@ import type { RemoteUpstream } from '../upstream/upstreams.ts';
 import type { Admission, Place } from './admission.ts';
 import {
   type Limit,
+  limitReached,
+  NO_RETRY,
   OVERLOADED,
+  type ReachedLimit,
   STALLED,
   tooLarge,
   tooMany,
@@ -50,6 +53,7 @@ export interface ChatDeps extends RouterDeps {
   readonly admission: Admission;
   readonly config: () => Config;
   readonly remotes: () => readonly RemoteUpstream[];
+  readonly keyLimits: { readonly reached: (key: string | null) => ReachedLimit | null };
   readonly observe: (asked: Asked & TracedCall) => RequestObserver;
 }
 
@@ -77,7 +81,7 @@ interface Caller {
 }
 
 /** Answers a request to an endpoint; resolves when the answer is sent or the caller is gone. */
-export function handleChat(
+export async function handleChat(
   req: IncomingMessage,
   res: ServerResponse,
   caller: Caller,
@@ -85,10 +89,12 @@ export function handleChat(
 ): Promise<void> {
   const share = deps.bodies.share();
   const place = deps.admission.place();
-  return answer(req, res, { ...caller, share, place }, deps).finally(() => {
+  try {
+    await answer(req, res, { ...caller, share, place }, deps);
+  } finally {
     share.giveBack();
     place.leave();
-  });
+  }
 }
 
 async function answer(
@@ -99,7 +105,13 @@ async function answer(
 ): Promise<void> {
   const id = newRequestId();
   const base = { ...caller.cors, 'x-gateway-request-id': id };
-  const read = await readRequest(req, { ...caller, limit: limitOf(deps), clock: deps.clock });
+  const limit = limitOf(deps);
+  const { maxBytes } = limit;
+  const { share, endpoint } = caller;
+  const reading =
+    refusedAtHead(req, caller) ??
+    requestFrom(await readBody(req, { maxBytes, share, clock: deps.clock }), req, endpoint, limit);
+  const read = reading instanceof Promise ? await reading : reading;
   if (read.kind === 'aborted') return;
   if (read.kind === 'refused') {
     const headers = { ...base, ...NOT_ROUTED };
@@ -107,12 +119,12 @@ async function answer(
     else sendErrorEarly(req, res, read.error, { headers, clock: deps.clock, ...read.rest });
     return;
   }
-  const abort = new AbortController();
+  const gone = new Cancellation();
   res.on('close', () => {
-    if (!res.writableFinished) abort.abort();
+    if (!res.writableFinished) gone.abort();
   });
   if (!caller.place.tryEnter()) {
-    const entered = await caller.place.wait(nameOf(req, caller.identity), abort.signal);
+    const entered = await caller.place.wait(nameOf(req, caller.identity), gone);
     if (entered === 'left') return;
     if (entered === 'refused') {
       sendError(res, tooMany(deps.admission.view()), { ...base, ...NOT_ROUTED });
@@ -129,9 +141,16 @@ async function answer(
     sendError(res, OVERLOADED, { ...base, ...NOT_ROUTED });
     return;
   }
+  // Nothing is awaited from here until the request counts.
+  const reached = deps.keyLimits.reached(key);
+  if (reached !== null) {
+    const headers = { ...base, ...NOT_ROUTED, ...NO_RETRY };
+    sendError(res, limitReached(reached, deps.clock.now()), headers);
+    return;
+  }
   const asked = { id, model: read.request.model, caller: from, key };
   const accepted = { ...asked, request, headers: req.headers, authorization, chatForm };
-  const context = contextOf(accepted, { signal: abort.signal, reserveCopy }, deps);
+  const context = contextOf(accepted, { signal: gone, reserveCopy }, deps);
   deps.budget.requested();
   const routed = await route(context, deps);
   // Returned, not awaited: this function's variables need not live as long as the answer.
@@ -191,37 +210,42 @@ type RequestRead =
   | { readonly kind: 'refused'; readonly error: GatewayError; readonly rest?: RestOfBody }
   | { readonly kind: 'aborted' };
 
-async function readRequest(
+/** Before any of the body is read; null where it may be read. */
+function refusedAtHead(
+  { headers }: IncomingMessage,
+  { endpoint, identity }: Caller,
+): Extract<RequestRead, { readonly kind: 'refused' }> | null {
+  if (!identity.reader) return { kind: 'refused', error: keyError(headers), rest: SHORT_REST };
+  const type = headers['content-type'] ?? '';
+  const coding = headers['content-encoding'] ?? 'identity';
+  if (BODY_TYPES[endpoint.body].test(type) && coding === 'identity') return null;
+  return { kind: 'refused', error: UNSUPPORTED_MEDIA[endpoint.body] };
+}
+
+/** A large body is read in several turns of the event loop. */
+function requestFrom(
+  body: BodyRead,
   req: IncomingMessage,
-  {
-    endpoint,
-    identity,
-    share,
-    limit,
-    clock,
-  }: Omit<Caller, 'cors'> & {
-    readonly share: BodyShare;
-    readonly limit: Limit;
-    readonly clock: Clock;
-  },
-): Promise<RequestRead> {
-  if (!identity.reader) return { kind: 'refused', error: keyError(req.headers), rest: SHORT_REST };
-  const type = req.headers['content-type'] ?? '';
-  const coding = req.headers['content-encoding'] ?? 'identity';
-  if (!BODY_TYPES[endpoint.body].test(type) || coding !== 'identity') {
-    return { kind: 'refused', error: UNSUPPORTED_MEDIA[endpoint.body] };
-  }
-  const body = await readBody(req, { maxBytes: limit.maxBytes, share, clock });
+  endpoint: ApiEndpoint,
+  limit: Limit,
+): RequestRead | Promise<RequestRead> {
   if (body.kind === 'aborted') return body;
   if (body.kind !== 'body') return refusalOf(body.kind, limit);
   const { bytes } = body;
   if (endpoint.body === 'multipart') {
-    return { kind: 'request', request: formRequest(bytes, endpoint, type) };
+    const request = formRequest(bytes, endpoint, req.headers['content-type'] ?? '');
+    return { kind: 'request', request };
   }
-  const isLarge = bytes.length > MAX_BYTES_AT_ONCE;
-  const parsed = isLarge ? await parseInTurns(bytes, endpoint) : parseChatRequest(bytes, endpoint);
-  // The close of the socket has no listener yet, and may have come during those turns.
-  if (req.socket.destroyed) return { kind: 'aborted' };
+  if (bytes.length <= MAX_BYTES_AT_ONCE) return judged(parseChatRequest(bytes, endpoint), req);
+  return parseInTurns(bytes, endpoint).then((parsed) => judged(parsed, req));
+}
+
+function judged(
+  parsed: ReturnType<typeof parseChatRequest>,
+  { socket }: IncomingMessage,
+): RequestRead {
+  // The close of the socket has no listener yet, and may have come while the body was read.
+  if (socket.destroyed) return { kind: 'aborted' };
   if (!isBadRequest(parsed)) return { kind: 'request', request: parsed };
   return { kind: 'refused', error: { status: 400, code: 'invalid_request', ...parsed } };
 }

@@ -1,5 +1,6 @@
 import { createJsonScanner, type JsonListener } from '../../platform/json-scanner.ts';
-import { type Substance, TEXT_FIELDS } from './completion.ts';
+import { parseJson } from '../../platform/json.ts';
+import { type Substance, substanceOf, TEXT_FIELDS } from './completion.ts';
 
 /** Judges a whole answer while it arrives, without parsing it, so that its size does not matter. */
 export interface AnswerScan {
@@ -12,13 +13,42 @@ export interface AnswerScan {
 const QUOTE = 0x22;
 const OPEN_BRACKET = 0x5b;
 const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
 const LETTER_F = 0x66;
 const LETTER_N = 0x6e;
 
+/** V8 parses a small answer, which mostly comes in one piece, in a quarter of the time that scanning it takes. */
+const MAX_PARSED_BYTES = 16 * 1024;
+
 export function createAnswerScan(): AnswerScan {
+  let whole: { readonly piece: Buffer; readonly substance: Substance['kind'] } | null = null;
+  let scan: AnswerScan | null = null;
+  return {
+    push(piece) {
+      if (scan === null && whole === null) {
+        const answer = piece.length > MAX_PARSED_BYTES ? undefined : objectIn(piece);
+        whole = answer === undefined ? null : { piece, substance: substanceOf(answer).kind };
+        if (whole !== null) return true;
+      }
+      scan ??= scanOf(whole);
+      whole = null;
+      return scan.push(piece);
+    },
+    substance: () => (whole === null ? (scan?.substance() ?? null) : whole.substance),
+  };
+}
+
+/** Undefined for the beginning of one. */
+function objectIn(piece: Buffer): unknown {
+  return piece.at(-1) === CLOSE_BRACE ? parseJson(piece.toString('utf8')) : undefined;
+}
+
+/** Goes on behind what looked like the whole answer. */
+function scanOf(begun: { readonly piece: Buffer } | null): AnswerScan {
   const judge = new Judge();
   // Depths: the answer, its choices, a choice, its message, the message's fields.
   const scanner = createJsonScanner(judge, 5);
+  if (begun !== null) scanner.push(begun.piece);
   return {
     push: (piece) => scanner.push(piece),
     substance: () => (scanner.end() ? judge.substance() : null),

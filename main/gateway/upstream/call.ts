@@ -164,7 +164,7 @@ export function modelAt(target: LocalTarget, request: ChatRequest): string | nul
 
 function modeOf(request: ChatRequest, assemble: boolean): AnswerMode {
   if (request.stream) return 'relay';
-  return assemble && request.assemblable ? 'assemble' : 'whole';
+  return assemble && request.isAssemblable() ? 'assemble' : 'whole';
 }
 
 function asksForUsage({ endpoint, includeUsage }: ChatRequest, mode: AnswerMode): boolean {

@@ -27,7 +27,7 @@ export interface ChatRequest {
   /** The number of choices requested. */
   readonly choices: number;
   /** Whether a whole answer to it can be built from a stream. */
-  readonly assemblable: boolean;
+  readonly isAssemblable: () => boolean;
 }
 
 /** Reads a body; fields that neither routing nor the endpoint checks are the upstream's to judge. */
@@ -60,11 +60,12 @@ function requestOf(
       return bad('The body has too many fields, too long a name or too deep a nest.', null);
     case 'object': {
       const { members } = parsed;
+      const fields = commonFields(bytes, members);
       return (
         endpoint.checkBody(bytes, members) ??
-        checkCommonFields(bytes, members) ??
+        checkCommonFields(fields) ??
         checkUnique(members) ??
-        toRequest(endpoint, bytes, members)
+        toRequest(endpoint, bytes, members, fields)
       );
     }
   }
@@ -80,10 +81,20 @@ function bad(message: string, param: string | null): BadRequest {
 
 const NO_UTF8 = bad('The body is not valid UTF-8.', null);
 
-function checkCommonFields(bytes: Buffer, members: readonly Member[]): BadRequest | null {
-  const [model, stream, options] = ['model', 'stream', 'stream_options'].map((key) =>
-    smallValueOf(bytes, members, key),
-  );
+/** Fields of every endpoint, as far as they were checked. */
+interface CommonFields {
+  readonly model: unknown;
+  readonly stream: unknown;
+  readonly options: unknown;
+}
+
+function commonFields(bytes: Buffer, members: readonly Member[]): CommonFields {
+  const valueOf = (key: string) => smallValueOf(bytes, members, key);
+  const [model, stream, options] = ['model', 'stream', 'stream_options'].map(valueOf);
+  return { model, stream, options };
+}
+
+function checkCommonFields({ model, stream, options }: CommonFields): BadRequest | null {
   if (model !== undefined && model !== null && (typeof model !== 'string' || model === '')) {
     return bad("'model' must be a non-empty string, or left out.", 'model');
   }
@@ -106,21 +117,24 @@ function checkUnique(members: readonly Member[]): BadRequest | null {
   return null;
 }
 
-function toRequest(endpoint: ApiEndpoint, bytes: Buffer, members: readonly Member[]): ChatRequest {
-  const valueOf = (key: string) => smallValueOf(bytes, members, key);
-  const [model, options] = [valueOf('model'), valueOf('stream_options')];
-  const { choices, assemblable } = endpoint.asks(bytes, members);
-  const { stream } = endpoint.answer;
+function toRequest(
+  endpoint: ApiEndpoint,
+  bytes: Buffer,
+  members: readonly Member[],
+  { model, stream, options }: CommonFields,
+): ChatRequest {
+  const { choices, isAssemblable } = endpoint.asks(bytes, members);
+  const format = endpoint.answer.stream;
   return {
     endpoint,
     contentType: 'application/json',
     bytes,
     members,
     model: typeof model === 'string' ? model : null,
-    stream: stream !== null && valueOf('stream') === true,
+    stream: format !== null && stream === true,
     includeUsage: isObject(options) && options['include_usage'] === true,
     choices,
-    assemblable: assemblable && stream !== null && stream.createAssembly !== null,
+    isAssemblable: () => format !== null && format.createAssembly !== null && isAssemblable(),
   };
 }
 
@@ -139,7 +153,7 @@ export function formRequest(
     stream: false,
     includeUsage: false,
     choices: 1,
-    assemblable: false,
+    isAssemblable: () => false,
   };
 }
 

@@ -48,8 +48,8 @@ export interface ApiEndpoint {
 export interface Asked {
   /** The number of choices. */
   readonly choices: number;
-  /** Whether a whole answer can be built from a stream. */
-  readonly assemblable: boolean;
+  /** Whether a whole answer can be built from a stream. A function, because it may take another look at the body. */
+  readonly isAssemblable: () => boolean;
 }
 
 /** How answers with content are distinguished from errors and from answers without content. */
@@ -86,7 +86,7 @@ export interface StreamFormat {
 export const pathsOf = (path: string): readonly string[] => [`/api/v1${path}`, `/v1${path}`];
 
 /** For an endpoint with one choice and no way to build its answer from a stream. */
-export const ONE_WHOLE: Asked = { choices: 1, assemblable: false };
+export const ONE_WHOLE: Asked = { choices: 1, isAssemblable: () => false };
 
 /** Common to the endpoints beside chat that have no streams. */
 export const WITHOUT_STREAMS = {

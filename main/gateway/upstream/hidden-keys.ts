@@ -3,9 +3,16 @@ import type { Exchange } from '../../platform/http/types.ts';
 /** What no answer says by chance. A setting such as `ollama` or `pass-word` is also a word of answers. */
 const KEY = /^(?=.*\d)(?=.*[A-Za-z])[\w\-.~+/=%]{16,}$/;
 
+/** By the list of an upstream, which is the same for all its calls. */
+const known = new WeakMap<readonly string[], readonly Buffer[]>();
+
 /** Those of our credentials that are replaced in answers, as they stand in the bytes. */
 export function keysAmong(secrets: readonly string[]): readonly Buffer[] {
-  return secrets.filter((secret) => KEY.test(secret)).map((key) => Buffer.from(key));
+  const keys =
+    known.get(secrets) ??
+    secrets.filter((secret) => KEY.test(secret)).map((key) => Buffer.from(key));
+  known.set(secrets, keys);
+  return keys;
 }
 
 /**

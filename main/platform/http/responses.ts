@@ -15,12 +15,8 @@ export function sendBody(
   headers: OutgoingHttpHeaders,
 ): void {
   if (res.destroyed || res.headersSent) return;
-  res.writeHead(status, {
-    'cache-control': 'no-store',
-    ...NOSNIFF,
-    ...headers,
-    'content-length': body.length,
-  });
+  const own = { 'cache-control': 'no-store', ...NOSNIFF };
+  res.writeHead(status, Object.assign(own, headers, { 'content-length': body.length }));
   // As Latin-1 text it goes out in one piece with its head; the bytes are the same.
   if (body.length <= MAX_ONE_PIECE_BYTES) res.end(body.toString('latin1'), 'latin1');
   else res.end(body);

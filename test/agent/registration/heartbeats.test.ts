@@ -266,7 +266,8 @@ describe('the pause after', () => {
   const pause = (outcome: BeatOutcome, random: number, failures = 1) =>
     pauseAfter(outcome, { heartbeatMs: 15_000, random, failures });
   const standing = { status: 'idle', verification: { status: 'pending', failure_reason: '' } };
-  const accepted = (heartbeatMs: number) => ({ kind: 'accepted', standing, heartbeatMs }) as const;
+  const accepted = (heartbeatMs: number) =>
+    ({ kind: 'accepted', standing, heartbeatMs, pool: null }) as const;
   const away = { kind: 'unreachable', message: '' } as const;
 
   test('a good heartbeat is the usual one, give or take a tenth', () => {

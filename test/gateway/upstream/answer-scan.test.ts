@@ -63,3 +63,12 @@ test.each([
 ])('%s amounts to %s', (text, kind) => {
   expect(judged(text, [])).toBe(kind);
 });
+
+test('what follows an answer that seemed whole is judged with it', () => {
+  const whole = Buffer.from('{"choices":[{"message":{"content":"a"}}]}');
+  const [blank, more] = [createAnswerScan(), createAnswerScan()];
+  expect([blank.push(whole), blank.push(Buffer.from('\n'))]).toEqual([true, true]);
+  expect(blank.substance()).toBe('content');
+  expect([more.push(whole), more.push(Buffer.from('{'))]).toEqual([true, false]);
+  expect(more.substance()).toBeNull();
+});

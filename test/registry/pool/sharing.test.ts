@@ -4,7 +4,7 @@ import type { AgentMessage } from '../../../main/registry/responses.ts';
 import type { StoredVerification } from '../../../main/registry/store/store.ts';
 import { type PooledRegistry, startPooledRegistry } from '../../support/pool.ts';
 import { POSTGRES_SKIPPED, usePostgres } from '../../support/postgres.ts';
-import { createAgent, recordOf, type TestAgent } from '../world.ts';
+import { createAgent, HEARTBEAT, recordOf, type TestAgent } from '../world.ts';
 
 const postgres = usePostgres();
 
@@ -112,6 +112,20 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
         });
       }
     }
+  });
+
+  test('a heartbeat that is signed for the pool is taken by any gateway of it, and by no other', async () => {
+    const { a, b } = await twoGateways();
+    const agent = await joined(a, b);
+    const answer = await beat(b, agent);
+    const { pool } = answer.kind === 'answered' ? answer.body : { pool: undefined };
+    expect(pool).toEqual({ id: expect.stringMatching(/^pool_[0-9a-f]{32}$/), registries: [] });
+    const body = Buffer.from(JSON.stringify(recordOf()));
+    const meant = agent.message(HEARTBEAT, body, { pool: pool?.id ?? '' });
+    expect(await b.registry.handleHeartbeat(meant)).toMatchObject({ kind: 'answered' });
+    expect(await a.registry.handleHeartbeat(meant)).toMatchObject({ code: 'sequence_reused' });
+    const other = agent.message(HEARTBEAT, body, { pool: 'pool_of_others' });
+    expect(await a.registry.handleHeartbeat(other)).toMatchObject({ code: 'other_pool' });
   });
 
   test('what one has verified the other routes to, and does not verify again', async () => {

@@ -38,18 +38,23 @@ export const CHAT_COMPLETIONS: ApiEndpoint = {
 };
 
 function asks(bytes: Buffer, members: readonly Member[]): Asked {
-  const valueOf = (key: string) => smallValueOf(bytes, members, key);
-  const [n, logprobs, audio, modalities] = ['n', 'logprobs', 'audio', 'modalities'].map(valueOf);
+  const n = smallValueOf(bytes, members, 'n');
   return {
     choices: typeof n === 'number' && n > 1 ? n : 1,
-    assemblable:
-      (n === undefined || n === null || n === 1) &&
-      (logprobs === undefined || logprobs === null || logprobs === false) &&
-      (audio === undefined || audio === null) &&
-      modalities !== TOO_LONG &&
-      (!Array.isArray(modalities) || modalities.every((kind) => kind === 'text')) &&
-      (valueOf('stream') === true || !isBegun(bytes, members)),
+    isAssemblable: () => (n === undefined || n === null || n === 1) && isPlainText(bytes, members),
   };
+}
+
+function isPlainText(bytes: Buffer, members: readonly Member[]): boolean {
+  const valueOf = (key: string) => smallValueOf(bytes, members, key);
+  const [logprobs, audio, modalities] = ['logprobs', 'audio', 'modalities'].map(valueOf);
+  return (
+    (logprobs === undefined || logprobs === null || logprobs === false) &&
+    (audio === undefined || audio === null) &&
+    modalities !== TOO_LONG &&
+    (!Array.isArray(modalities) || modalities.every((kind) => kind === 'text')) &&
+    (valueOf('stream') === true || !isBegun(bytes, members))
+  );
 }
 
 /**

@@ -30,7 +30,8 @@ export const COMPLETIONS: ApiEndpoint = {
 function asks(bytes: Buffer, members: readonly Member[]): Asked {
   const [n, logprobs] = ['n', 'logprobs'].map((key) => smallValueOf(bytes, members, key));
   const choices = (typeof n === 'number' && n > 1 ? n : 1) * promptCount(bytes, members);
-  return { choices, assemblable: choices === 1 && (logprobs ?? null) === null };
+  const isAssemblable = () => choices === 1 && (logprobs ?? null) === null;
+  return { choices, isAssemblable };
 }
 
 function promptCount(bytes: Buffer, members: readonly Member[]): number {

@@ -23,7 +23,7 @@ export const MESSAGES: ApiEndpoint = {
   ...COMMON,
   paths: pathsOf('/messages'),
   upstreamPath: '/messages',
-  asks: () => ({ choices: 1, assemblable: true }),
+  asks: () => ({ choices: 1, isAssemblable: () => true }),
   answer: {
     // A model that has nothing to add after a tool's result answers an empty list.
     createScan: () => createMemberScan({ content: ANY_LIST }),

@@ -23,7 +23,7 @@ export const RESPONSES: ApiEndpoint = {
   // One that runs in the background is answered before it is complete.
   asks: (bytes, members) => ({
     choices: 1,
-    assemblable: smallValueOf(bytes, members, 'background') !== true,
+    isAssemblable: () => smallValueOf(bytes, members, 'background') !== true,
   }),
   answer: {
     // A response that runs in the background has no output yet.

@@ -1,8 +1,8 @@
-import { OUTCOMES, type RequestRow } from '#shared/live.ts';
-import { outcomeOf } from '#shared/outcome.ts';
-import { parseFallbackReason } from '../../text/fallback-reason.ts';
+import { parseFallbackReason } from './fallback-reason.ts';
+import { OUTCOMES, type RequestRow } from './live.ts';
+import { outcomeOf } from './outcome.ts';
 
-/** The filters of the requests page, in the order in which they are offered. */
+/** How a request ended, or all of them, in the order in which they are offered. */
 export const REQUEST_FILTERS = ['all', ...OUTCOMES] as const;
 
 export type RequestFilter = (typeof REQUEST_FILTERS)[number];
@@ -20,8 +20,37 @@ export function matchesFilter(row: RequestRow, filter: RequestFilter, by: Narrow
   return FACETS.every(isWanted) && (by.text === undefined || says(row, by.text.toLowerCase()));
 }
 
-/** What a row can be found under, in alphabetical order. */
-export function valuesOf(rows: readonly RequestRow[], facet: Facet): readonly string[] {
+export type FilterCounts = Readonly<Record<RequestFilter, number>>;
+
+/** How many of the rows are under each filter. */
+export function countsOf(rows: readonly RequestRow[], by: Narrowing): FilterCounts {
+  const narrowed = rows.filter((row) => matchesFilter(row, 'all', by));
+  const count = (filter: RequestFilter) => narrowed.filter((row) => matchesFilter(row, filter));
+  const counted = REQUEST_FILTERS.map((filter) => [filter, count(filter).length]);
+  return Object.fromEntries(counted) as Record<RequestFilter, number>;
+}
+
+export type FacetValues = Readonly<Record<Facet, readonly string[]>>;
+
+/** What the rows can be narrowed to: a facet offers what the others leave, so that another can be chosen in it. */
+export function facetsOf(
+  rows: readonly RequestRow[],
+  filter: RequestFilter,
+  by: Narrowing,
+): FacetValues {
+  const matching = rows.filter((row) => matchesFilter(row, filter, by));
+  const leftBy = (facet: Facet) => {
+    const { [facet]: chosen, ...others } = by;
+    return chosen === undefined
+      ? matching
+      : rows.filter((row) => matchesFilter(row, filter, others));
+  };
+  const values = FACETS.map((facet) => [facet, valuesOf(leftBy(facet), facet)]);
+  return Object.fromEntries(values) as Record<Facet, readonly string[]>;
+}
+
+/** In alphabetical order. */
+function valuesOf(rows: readonly RequestRow[], facet: Facet): readonly string[] {
   return [...new Set(rows.flatMap((row) => FACET_VALUES[facet](row)))].toSorted();
 }
 

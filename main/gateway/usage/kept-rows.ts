@@ -4,7 +4,7 @@ import type { RequestRow } from '#shared/live.ts';
 import { isFallbackReason } from '#shared/reasons.ts';
 import { parseJson } from '../../platform/json.ts';
 
-/* Requests of an earlier run, as they are read back: a file is untrusted input. */
+/* Requests as they are read back from the database: a file is untrusted input. */
 
 const count = z.int().nonnegative();
 const words = z.string().nullable();
@@ -49,7 +49,7 @@ const rowSchema: z.ZodType<RequestRow> = z.object({
 });
 
 /** Those that are such rows; a later version may have written others. */
-export function earlierRows(texts: readonly string[]): readonly RequestRow[] {
+export function keptRows(texts: readonly string[]): readonly RequestRow[] {
   return texts.flatMap((text) => {
     const read = rowSchema.safeParse(parseJson(text));
     return read.success ? [read.data] : [];

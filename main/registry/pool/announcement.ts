@@ -1,0 +1,23 @@
+import { createHmac } from 'node:crypto';
+import type { RegistryContext } from '../context.ts';
+
+interface AnnouncementDeps {
+  readonly gatewaySecret: string;
+  readonly pool?: unknown;
+  readonly poolAddresses?: () => readonly string[];
+}
+
+/** Gateways of a pool have the same secret, and so the same name for it, whether or not the database answers. */
+export function announcementOf({
+  gatewaySecret,
+  pool,
+  poolAddresses,
+}: AnnouncementDeps): Pick<RegistryContext, 'poolId' | 'announced'> {
+  const digest = createHmac('sha256', gatewaySecret).update('name of the pool').digest('hex');
+  const id = `pool_${digest.slice(0, 32)}`;
+  return {
+    poolId: id,
+    announced: () =>
+      pool === undefined ? {} : { pool: { id, registries: poolAddresses?.() ?? [] } },
+  };
+}

@@ -1,0 +1,136 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type IncomingMessage } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import type { AnnouncedPool } from '../../../main/agent/registration/link.ts';
+import { createPoolLink } from '../../../main/agent/registration/pool-link.ts';
+import { openIdentity } from '../../../main/agent/storage/identity.ts';
+import { createSequence } from '../../../main/agent/storage/sequence.ts';
+import { createHttpClient } from '../../../main/platform/http/client.ts';
+import { silentLog } from '../../../main/platform/log.ts';
+import { agentRecord } from '../../support/agent-record.ts';
+import { createManualClock } from '../../support/clock.ts';
+import { listening } from '../../support/listening.ts';
+
+const ACCEPTED = {
+  id: 'prv_x',
+  status: 'serving',
+  verification: { status: 'verified', failure_reason: '' },
+  heartbeat_ms: 15_000,
+};
+const UNWRITTEN = { error: { message: 'no database', code: 'registry_unwritten' } };
+
+interface TestGateway {
+  readonly url: string;
+  /** `silent`: it takes the message and says nothing; `away`: it ends the connection. */
+  mode: 'up' | 'silent' | 'away' | 'unwritten';
+  pool: AnnouncedPool | null;
+  /** For which pool each message was signed, in order. */
+  readonly signedFor: (string | undefined)[];
+  /** Called with each message. */
+  heard: () => void;
+}
+
+async function gateway(): Promise<TestGateway> {
+  const server = createServer((request: IncomingMessage, response) => {
+    request.resume();
+    self.signedFor.push(request.headers['x-gateway-pool']?.toString());
+    self.heard();
+    if (self.mode === 'away') request.socket.destroy();
+    if (self.mode === 'up')
+      response.end(JSON.stringify({ ...ACCEPTED, pool: self.pool ?? undefined }));
+    if (self.mode === 'unwritten') response.writeHead(503).end(JSON.stringify(UNWRITTEN));
+  });
+  const url = `http://127.0.0.1:${await listening(server)}`;
+  const self: TestGateway = { url, mode: 'up', pool: null, signedFor: [], heard() {} };
+  return self;
+}
+
+async function agentOf(home: TestGateway, others: readonly string[] = []) {
+  const directory = mkdtempSync(join(tmpdir(), 'switchyard-pool-link-'));
+  const clock = createManualClock();
+  const http = createHttpClient();
+  onTestFinished(async () => {
+    await http.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  const announced: AnnouncedPool[] = [];
+  const link = createPoolLink({
+    home: home.url,
+    others,
+    pool: null,
+    onPool: (pool) => void announced.push(pool),
+    identity: openIdentity(directory, clock, process.platform).identity,
+    sequence: createSequence(directory, silentLog),
+    http,
+    clock,
+  });
+  const limits = { timeoutMs: 10_000, signal: new AbortController().signal };
+  return { link, clock, announced, beat: () => link.beat(agentRecord(), limits) };
+}
+
+test('while its gateway does not answer, heartbeats go to the next; a minute later they come back', async () => {
+  const [a, b, c] = [await gateway(), await gateway(), await gateway()];
+  const { link, clock, beat } = await agentOf(a, [b.url, c.url]);
+  a.mode = 'away';
+  b.mode = 'away';
+  expect(await beat()).toMatchObject({ kind: 'accepted' });
+  expect(link.url).toBe(c.url);
+  a.mode = 'up';
+  clock.advance(15_000);
+  await beat();
+  expect(link.url).toBe(c.url);
+  clock.advance(45_000);
+  await beat();
+  expect(link.url).toBe(a.url);
+});
+
+test('one that takes messages and says nothing is passed over after four seconds', async () => {
+  const [a, b] = [await gateway(), await gateway()];
+  const { clock, beat, link } = await agentOf(a, [b.url]);
+  a.mode = 'silent';
+  const asked = new Promise<void>((resolve) => (a.heard = resolve));
+  const outcome = beat();
+  await asked;
+  clock.advance(4000);
+  expect(await outcome).toMatchObject({ kind: 'accepted' });
+  expect(link.url).toBe(b.url);
+});
+
+test('one without its database is gone on from, and what it said stands if no other takes the heartbeat', async () => {
+  const [a, b] = [await gateway(), await gateway()];
+  const { beat } = await agentOf(a, [b.url]);
+  a.mode = 'unwritten';
+  expect(await beat()).toMatchObject({ kind: 'accepted' });
+  b.mode = 'away';
+  expect(await beat()).toMatchObject({ kind: 'unwritten' });
+});
+
+test('what the pool announces is kept and used: its addresses, and its name in each signature', async () => {
+  const [a, b] = [await gateway(), await gateway()];
+  a.pool = { id: 'pool_a', registries: [a.url, `${b.url}/`, 'no address'] };
+  const { beat, link, announced } = await agentOf(a);
+  await beat();
+  await beat();
+  expect(announced).toEqual([a.pool]);
+  a.mode = 'away';
+  await beat();
+  expect(link.url).toBe(b.url);
+  expect([...new Set(a.signedFor)]).toEqual([undefined, 'pool_a']);
+  expect(b.signedFor).toEqual(['pool_a']);
+});
+
+test('a gateway alone is asked as ever: once, for as long as it takes, by messages for nobody else', async () => {
+  const a = await gateway();
+  const { clock, beat } = await agentOf(a);
+  a.mode = 'silent';
+  const asked = new Promise<void>((resolve) => (a.heard = resolve));
+  const outcome = beat();
+  await asked;
+  clock.advance(9999);
+  a.mode = 'away';
+  clock.advance(1);
+  expect(await outcome).toMatchObject({ kind: 'unreachable' });
+  expect(a.signedFor).toEqual([undefined]);
+});
