@@ -24,6 +24,8 @@ export function mergedProvider(mine: StoredProvider, written: PoolProvider): Mer
   const heard = isHeard ? theirs : mine;
   const verified = isLater ? theirs : mine;
   const { id, publicKey, tokenSalt, enrolledAt } = theirs;
+  // What another one has heard meanwhile is in the database once it has heard the last of it.
+  const { heartbeatCount } = theirs.sequence >= mine.sequence ? theirs : mine;
   const provider: StoredProvider = {
     id,
     publicKey,
@@ -33,7 +35,7 @@ export function mergedProvider(mine: StoredProvider, written: PoolProvider): Mer
     record: heard.record,
     lastHeartbeatAt: heard.lastHeartbeatAt,
     lastHeartbeatIp: heard.lastHeartbeatIp,
-    heartbeatCount: Math.max(mine.heartbeatCount, theirs.heartbeatCount),
+    heartbeatCount,
     verification: verified.verification,
     ...(verified.pool === undefined ? {} : { pool: verified.pool }),
   };
@@ -43,7 +45,12 @@ export function mergedProvider(mine: StoredProvider, written: PoolProvider): Mer
     isHeard,
     isVerified,
     isOtherGeneration,
-    isChanged: isHeard || isVerified || isOtherGeneration || isEnrolledAgain,
+    isChanged:
+      isHeard ||
+      isVerified ||
+      isOtherGeneration ||
+      isEnrolledAgain ||
+      heartbeatCount !== mine.heartbeatCount,
   };
 }
 

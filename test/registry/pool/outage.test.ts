@@ -51,6 +51,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('without the database', () => {
   test('a killed one: routing goes on, nothing is acknowledged, and what was heard is caught up', async () => {
     const { a, b, agent } = await scene();
     await postgres.kill();
+    await beat(a, agent);
     const refused = await beat(a, agent, ['m2', 'm']);
     expect(refused).toMatchObject({ kind: 'refused', code: 'registry_unwritten', status: 503 });
     await expect.poll(() => databaseOf(b)).toBe('away');
@@ -60,6 +61,14 @@ describe.runIf(POSTGRES_SKIPPED === null)('without the database', () => {
       code: 'registry_unwritten',
       message: expect.stringContaining('does not answer'),
     });
+    // Whom it does not know may have joined elsewhere: nobody is sent away for good.
+    const stranger = createAgent(systemClock);
+    const toStranger = [
+      await beat(b, stranger),
+      await b.registry.handleEnroll(stranger.enroll('0'.repeat(64))),
+      await b.registry.remove(stranger.id),
+    ];
+    for (const answer of toStranger) expect(answer).toMatchObject({ code: 'registry_unwritten' });
     await postgres.start();
     await expect.poll(() => [databaseOf(a), databaseOf(b)]).toEqual(['connected', 'connected']);
     // Without another heartbeat: what was not acknowledged is told all the same.
@@ -67,6 +76,9 @@ describe.runIf(POSTGRES_SKIPPED === null)('without the database', () => {
       .poll(() => b.registry.get(agent.id))
       .toMatchObject({ current_model: 'm2', verification: { status: 'pending' } });
     expect(await beat(b, agent, ['m2', 'm'])).toMatchObject({ kind: 'answered' });
+    const countAt = ({ registry }: PooledRegistry) => registry.get(agent.id)?.heartbeat_count;
+    await expect.poll(() => countAt(a)).toBe(countAt(b));
+    expect(countAt(a)).toBe(4);
   });
 
   test('one that has stopped answering is one that is gone, and a lease on it is lost', async () => {
