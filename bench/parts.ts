@@ -13,11 +13,14 @@ import { connections } from './connections.ts';
 import { watchOthers } from './disturbance.ts';
 import { idle } from './idle.ts';
 import { startLoader } from './loader.ts';
+import { benchPool } from './pool.ts';
+import { poolBoundsOf, poolText } from './pool-report.ts';
 import { rssMb } from './proc.ts';
 import { protocols } from './protocols.ts';
 import { benchRegistry } from './registry.ts';
 import {
   againstText,
+  boundsTable,
   connectionsText,
   idleText,
   protocolsText,
@@ -86,6 +89,12 @@ export async function runProtocols(children: Children, directory: string): Promi
 export async function runRegistry(children: Children, directory: string): Promise<void> {
   const figures = await benchRegistry(children, directory);
   say(`\n${registryText(figures, registryBoundsOf(figures))}`);
+}
+
+/** Several gateways on one database, beside one that is alone. */
+export async function runPool(children: Children): Promise<void> {
+  const figures = await benchPool(children, say);
+  say(`\n${poolText(figures)}\n\n${boundsTable(poolBoundsOf(figures))}`);
 }
 
 /** A million requests, half of them failing, while much else goes on. */

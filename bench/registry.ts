@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { get } from 'node:http';
 import { join } from 'node:path';
-import { saying, terminate, type Child, type Children } from './children.ts';
+import { saying, terminate, type Child, type Children, type Place } from './children.ts';
 import { median } from './numbers.ts';
 import { rssMb } from './proc.ts';
 import { makeDatabase } from './registry-fleet.ts';
@@ -36,6 +36,12 @@ const WATCHED_MS = 16_000;
 const LISTS = 5;
 const LISTS_MS = 5000;
 
+/** How a gateway of the bench differs from one alone on its core. */
+interface ProgramOptions {
+  readonly place?: Place;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 /** Runs it; the files go to `directory`. */
 export async function benchRegistry(
   children: Children,
@@ -46,7 +52,7 @@ export async function benchRegistry(
   await makeDatabase(dataDirectory, MACHINES);
   const { child, url, probeUrl, startMs } = await startProgram(children, dataDirectory);
   const fleet = await startFleet(children, {
-    port: Number(new URL(url).port),
+    ports: [Number(new URL(url).port)],
     directory: dataDirectory,
     machines: MACHINES,
     heartbeatMs: HEARTBEAT_MS,
@@ -79,13 +85,18 @@ export async function benchRegistry(
   };
 }
 
-async function startProgram(children: Children, dataDirectory: string) {
+/** Starts a gateway, with more settings where `env` has some. */
+export async function startProgram(
+  children: Children,
+  dataDirectory: string,
+  { place = 'target', env = {} }: ProgramOptions = {},
+) {
   const begunAt = performance.now();
   const program = ['--import', join(import.meta.dirname, 'loop-probe.ts')];
   const child: Child = children.start(
-    'target',
+    place,
     [process.execPath, ...program, join(import.meta.dirname, '../main/headless.ts')],
-    { SWITCHYARD_DATA_DIR: dataDirectory, SWITCHYARD_PORT: '0', SWITCHYARD_AGENT: 'false' },
+    { SWITCHYARD_DATA_DIR: dataDirectory, SWITCHYARD_PORT: '0', SWITCHYARD_AGENT: 'false', ...env },
   );
   const [probePort, port] = await Promise.all([
     saying(child, /probe on (\d+)/),
@@ -97,7 +108,7 @@ async function startProgram(children: Children, dataDirectory: string) {
 }
 
 /** Starts the machines; resolves when they have begun. */
-async function startFleet(children: Children, order: FleetOrder) {
+export async function startFleet(children: Children, order: FleetOrder) {
   const { process: child } = children.startLinked(join(import.meta.dirname, 'registry-load.ts'));
   const ready = Promise.withResolvers<void>();
   const outcome = Promise.withResolvers<FleetOutcome>();
@@ -108,7 +119,10 @@ async function startFleet(children: Children, order: FleetOrder) {
   child.on('message', (reply: FleetReply) => {
     if (reply === 'ready') ready.resolve();
     else if ('error' in reply) fail(`the machines: ${reply.error}`);
-    else outcome.resolve(reply);
+    else {
+      outcome.resolve(reply);
+      child.disconnect();
+    }
   });
   child.once('exit', (code) => fail(`the machines ended with code ${code}`));
   // Whoever waits hears of it; before that it is nobody's unhandled rejection.
@@ -152,7 +166,7 @@ async function askLists(url: string) {
   return { firstListMs, listMs: median(lists), listMb: bytes / 1024 ** 2 };
 }
 
-function fetchTimed(url: string): Promise<{ readonly ms: number; readonly body: Buffer }> {
+export function fetchTimed(url: string): Promise<{ readonly ms: number; readonly body: Buffer }> {
   return new Promise((resolve, reject) => {
     const begunAt = performance.now();
     get(url, (res) => {
@@ -168,4 +182,4 @@ function fetchTimed(url: string): Promise<{ readonly ms: number; readonly body: 
   });
 }
 
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+export const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

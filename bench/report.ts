@@ -122,7 +122,7 @@ export function soakText(figures: SoakFigures, bounds: readonly Bound[]): string
   ].join('\n\n');
 }
 
-function boundsTable(bounds: readonly Bound[]): string {
+export function boundsTable(bounds: readonly Bound[]): string {
   return table([['bound', 'measured', 'at most', 'goal', ''], ...bounds.map(boundRow)]);
 }
 
@@ -157,11 +157,12 @@ function boundRow(bound: Bound): string[] {
   ];
 }
 
-const whole = (value: number) => value.toFixed(0);
-const short = (value: number) => (Math.abs(value) < 100 ? value.toFixed(1) : value.toFixed(0));
+export const whole = (value: number) => value.toFixed(0);
+export const short = (value: number) =>
+  Math.abs(value) < 100 ? value.toFixed(1) : value.toFixed(0);
 
 /** Columns as wide as their widest cell; the first is words, the others stand to the right. */
-function table(rows: readonly (readonly string[])[]): string {
+export function table(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => row[column]?.length ?? 0)),
   );

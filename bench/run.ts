@@ -2,9 +2,9 @@
  * `npm run bench`: the gateway beside a bare node:http proxy and nginx, in front of one fake
  * upstream, as ratios of one run; then the other protocols beside chat completions; then the registry with
  * ten thousand machines. `-- --quick` takes a rougher look at the first in less than 40 s, `-- --protocols` and
- * `-- --registry` look at the others alone, `-- --soak` sends a million requests and looks at the memory,
- * `-- --idle` looks at five minutes of doing nothing,
- * `-- --connections` holds ten thousand idle connections and then five thousand streams, and
+ * `-- --registry` look at the others alone, `-- --pool` puts several gateways on one
+ * PostgreSQL, `-- --soak` sends a million requests and looks at the memory, `-- --idle` looks at five minutes of doing
+ * nothing, `-- --connections` holds ten thousand idle connections and then five thousand streams, and
  * `-- --against <folder>` compares this checkout with another.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -17,6 +17,7 @@ import {
   runAll,
   runConnections,
   runIdle,
+  runPool,
   runProtocols,
   runRegistry,
   runRelay,
@@ -30,6 +31,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   '--quick': { limitMs: 40_000, run: (children, directory) => runRelay(children, directory, true) },
   '--protocols': { limitMs: 420_000, run: runProtocols },
   '--registry': { limitMs: 90_000, run: runRegistry },
+  '--pool': { limitMs: 600_000, run: runPool },
   '--soak': { limitMs: 2_400_000, run: runSoak },
   '--idle': { limitMs: 360_000, run: runIdle },
   '--connections': { limitMs: 200_000, run: runConnections },

@@ -8,8 +8,7 @@ import { createAgent, recordOf, type TestAgent } from '../registry/world.ts';
 /** A machine of the fleet: its engine on an address of loopback of its own, and the agent that joined last. */
 export interface FaultMachine {
   agent: TestAgent;
-  /** How many test inferences it serves at the moment, at most served at once, and served in all. */
-  readonly inferences: { now: number; most: number; all: number };
+  readonly inferences: { all: number; overlaps: number };
   record(): AgentRecord;
   /** Becomes another machine to the registry. */
   renew(): void;
@@ -21,11 +20,16 @@ const [PORT = 3001] = AGENT_PORTS;
 /** By which a test inference is told from a caller's request (main/registry/verification/probes.ts). */
 const PROBE = 'Say OK.';
 
+/** An inference whose gateway has gone away ends here a moment later, on a machine that is busy. */
+const GRACE_MS = 200;
+
 const newAgent = () => createAgent({ now: () => Date.now() });
 
 /** `holdMs` says how long a test inference takes. */
 export async function startMachine(host: string, holdMs: () => number): Promise<FaultMachine> {
-  const inferences = { now: 0, most: 0, all: 0 };
+  const inferences = { all: 0, overlaps: 0 };
+  /** Those that are being served, with the id that the machine had when they began. */
+  const served = new Set<{ readonly id: string }>();
   let told = 0;
   const machine: FaultMachine = {
     agent: newAgent(),
@@ -51,13 +55,18 @@ export async function startMachine(host: string, holdMs: () => number): Promise<
     const answer = { choices: [{ index: 0, message: { role: 'assistant', content: 'OK' } }] };
     if (!body.includes(PROBE)) return sendJson(res, answer);
     inferences.all += 1;
-    inferences.now += 1;
-    inferences.most = Math.max(inferences.most, inferences.now);
+    const own = { id: machine.agent.id };
+    const others = [...served].filter(({ id }) => id === own.id);
+    served.add(own);
     const timer = setTimeout(() => sendJson(res, answer), holdMs());
+    const look = setTimeout(() => {
+      if (others.some((other) => served.has(other))) inferences.overlaps += 1;
+    }, GRACE_MS);
     // It ends with its answer, and with the gateway that asked for it.
     res.on('close', () => {
-      inferences.now -= 1;
+      served.delete(own);
       clearTimeout(timer);
+      clearTimeout(look);
     });
   }
 

@@ -43,6 +43,8 @@ export interface TestPostgres {
   /** Runs a statement in the database at `url`. */
   query<Row>(url: string, text: string): Promise<readonly Row[]>;
   readonly port: number;
+  /** The server and the processes of its connections. */
+  pids(): readonly number[];
   /** Of the server and the processes of its connections. */
   pause(): void;
   resume(): void;
@@ -57,7 +59,10 @@ export interface PostgresServer extends TestPostgres {
   end(): Promise<void>;
 }
 
-export function createPostgres(): PostgresServer {
+/** What a crash of the machine would lose is not at stake in a test. */
+const QUICK = ['fsync=off', 'max_connections=200', 'shared_buffers=32MB'];
+
+export function createPostgres(more: readonly string[] = QUICK): PostgresServer {
   const directory = mkdtempSync(join(tmpdir(), 'switchyard-postgres-'));
   let server: ChildProcess | null = null;
   let native = NATIVE ?? '';
@@ -100,9 +105,7 @@ export function createPostgres(): PostgresServer {
       'listen_addresses=127.0.0.1',
       `unix_socket_directories=${directory}`,
     ];
-    // What a crash of the machine would lose is not at stake here.
-    const quick = ['fsync=off', 'max_connections=200', 'shared_buffers=32MB'];
-    const args = [...settings, ...quick].flatMap((setting) => ['-c', setting]);
+    const args = [...settings, ...more].flatMap((setting) => ['-c', setting]);
     const child = spawn(bin('postgres'), ['-D', data, ...args], {
       ...asRunner(),
       stdio: ['ignore', 'ignore', 'pipe'],
@@ -169,6 +172,7 @@ export function createPostgres(): PostgresServer {
     get port() {
       return port;
     },
+    pids: family,
     pause: () => signal('SIGSTOP'),
     resume: () => signal('SIGCONT'),
     kill,
