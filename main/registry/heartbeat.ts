@@ -127,6 +127,7 @@ export async function applyHeartbeat(
     verification,
     ...(news.material ? inNextGeneration(stored) : {}),
   };
+  entry.heardSequence = sequence;
   entry.shown = clamped(kept);
   if (news.material) entry.generation += 1;
   table.touch(entry);

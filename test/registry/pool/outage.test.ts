@@ -81,6 +81,20 @@ describe.runIf(POSTGRES_SKIPPED === null)('without the database', () => {
     expect(countAt(a)).toBe(4);
   });
 
+  test('an enrolment that was refused does not hide what another gateway heard before it', async () => {
+    const { a, b, agent } = await scene();
+    const made = await a.registry.newEnrollment('http://gateway:47900');
+    const token = made.kind === 'answered' ? made.body.token : '';
+    await postgres.kill();
+    const unwritten = { code: 'registry_unwritten' };
+    expect(await beat(b, agent, ['m3', 'm'])).toMatchObject(unwritten);
+    expect(await a.registry.handleEnroll(agent.enroll(token))).toMatchObject(unwritten);
+    await postgres.start();
+    const seenAt = ({ registry }: PooledRegistry) => registry.get(agent.id);
+    await expect.poll(() => seenAt(a)).toMatchObject({ current_model: 'm3', heartbeat_count: 2 });
+    expect(seenAt(b)).toMatchObject({ current_model: 'm3', heartbeat_count: 2 });
+  });
+
   test('one that has stopped answering is one that is gone, and a lease on it is lost', async () => {
     const { a, b, agent } = await scene();
     const lease = await a.pool.lease('work');
