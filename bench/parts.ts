@@ -92,8 +92,12 @@ export async function runRegistry(children: Children, directory: string): Promis
 }
 
 /** Several gateways on one database, beside one that is alone. */
-export async function runPool(children: Children): Promise<void> {
-  const figures = await benchPool(children, say);
+export async function runPool(
+  children: Children,
+  _directory: string,
+  machines: string,
+): Promise<void> {
+  const figures = await benchPool(children, machines, say);
   say(`\n${poolText(figures)}\n\n${boundsTable(poolBoundsOf(figures))}`);
 }
 

@@ -68,11 +68,20 @@ export async function startDatabase(): Promise<PoolDatabase> {
         COUNTS,
       );
       if (row === undefined) throw new Error('the database does not count');
-      const used = postgres.pids().reduce((sum, pid) => sum + cpuMs(pid), 0);
+      const used = postgres.pids().reduce((sum, pid) => sum + cpuMsOf(pid), 0);
       return { ...row, cpuMs: used, ticksMs: performance.now() };
     },
     end: () => postgres.end(),
   };
+}
+
+/** The process of a connection that has just ended counts with the server's. */
+function cpuMsOf(pid: number): number {
+  try {
+    return cpuMs(pid);
+  } catch {
+    return 0;
+  }
 }
 
 export function loadBetween(before: DatabaseCounts, after: DatabaseCounts): DatabaseLoad {

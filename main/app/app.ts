@@ -131,6 +131,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     opened,
     ownPorts: () => machine.ports(),
     traffic: (id) => gateway.traffic(id),
+    load: () => gateway.load(),
     changed,
     enrolled: (id) => gateway.providerChanged(id),
     wellAgain: (id) => gateway.providerRecovered(id),

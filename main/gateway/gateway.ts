@@ -22,6 +22,12 @@ import type { GatewayDeps } from './gateway-deps.ts';
 import { type ChangeHandlers, changeHandlers } from './change-handlers.ts';
 import { routesOf } from './gateway-routes.ts';
 
+/** Chat requests under way, and all that were taken. */
+export interface GatewayLoad {
+  readonly in_flight: number;
+  readonly requests: number;
+}
+
 export interface Gateway extends ChangeHandlers {
   start(): Promise<Started>;
   /** Running requests may finish for `graceMs`, then they are ended. */
@@ -29,6 +35,7 @@ export interface Gateway extends ChangeHandlers {
   /** Asks hosted upstreams for their models now instead of when somebody reads the list. */
   askForModels(): void;
   snapshot(): LiveSnapshot;
+  load(): GatewayLoad;
   readonly feed: LiveFeed;
   url(): string;
   baseUrl(): string;
@@ -114,6 +121,10 @@ export function createGateway(deps: GatewayDeps): Gateway {
     feed,
     askForModels: () => remotes().forEach((each) => catalogue.listedBy(each)),
     snapshot: () => feed.snapshot(),
+    load: () => ({
+      in_flight: admission.view().running,
+      requests: stats.view().totalRequests,
+    }),
     url: () => lifecycle.url(),
     baseUrl: () => lifecycle.baseUrl(),
     ports: () => (lifecycle.url() === '' ? [] : [Number(new URL(lifecycle.url()).port)]),

@@ -128,6 +128,7 @@ export async function applyHeartbeat(
     ...(news.material ? inNextGeneration(stored) : {}),
   };
   entry.heardSequence = sequence;
+  entry.isHeardHere = true;
   entry.shown = clamped(kept);
   if (news.material) entry.generation += 1;
   table.touch(entry);

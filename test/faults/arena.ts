@@ -53,7 +53,13 @@ export async function openArena(seed: number): Promise<FaultArena> {
   // Mostly short, now and then longer than many a fault.
   const machines = await startFleet(MACHINES, () => (random() < 0.1 ? 3000 : 250 + random() * 300));
   const ledger = newLedger();
-  const load = createLoad(watched, machines, ledger, seed);
+  const pulse = startPulse();
+  const load = createLoad(watched, {
+    machines,
+    ledger,
+    random: chance(seed),
+    wasStarved: pulse.wasStarved,
+  });
   await Promise.all(gateways.map((gateway) => gateway.start()));
   await postgres.query(databaseUrl, LOG_LEASES);
   const leases = createLeases((text) => postgres.query(databaseUrl, text));
@@ -160,6 +166,7 @@ export async function openArena(seed: number): Promise<FaultArena> {
     }),
     async close() {
       await load.rest();
+      pulse.stop();
       await Promise.all(gateways.map((gateway) => gateway.kill()));
       await Promise.all(gateways.map(({ way }) => way.close()));
       for (const machine of machines) machine.close();
@@ -170,6 +177,26 @@ export async function openArena(seed: number): Promise<FaultArena> {
 }
 
 const isKill = ({ kind }: Fault) => kind === 'gateway_killed' || kind === 'gateway_upgraded';
+
+const PULSE_MS = 100;
+/** A process that is so late has competitors that no answer in 5 s can be expected beside. */
+const STARVED_MS = 400;
+const REMEMBERED_MS = 12_000;
+
+/** Notices when this machine has no time for its processes. */
+function startPulse() {
+  let lastMs = performance.now();
+  let starvedMs = -Infinity;
+  const timer = setInterval(() => {
+    const nowMs = performance.now();
+    if (nowMs - lastMs - PULSE_MS > STARVED_MS) starvedMs = nowMs;
+    lastMs = nowMs;
+  }, PULSE_MS);
+  return {
+    wasStarved: () => performance.now() - starvedMs < REMEMBERED_MS,
+    stop: () => clearInterval(timer),
+  };
+}
 
 /** Follows the log of leases. */
 function createLeases(query: (text: string) => Promise<readonly unknown[]>) {

@@ -4,7 +4,7 @@ import { post, shown, type Registry } from '../support/registry-load.ts';
 import type { PoolGateway } from './gateways.ts';
 import type { FaultMachine } from './machines.ts';
 
-export type SignedHeartbeat = ReturnType<TestAgent['heartbeat']>;
+type Signed = ReturnType<TestAgent['heartbeat']>;
 
 /** What the pool has acknowledged of a machine that has joined. */
 export interface Joined {
@@ -12,7 +12,7 @@ export interface Joined {
   /** Heartbeats that were acknowledged. */
   beats: number;
   /** The last of them. */
-  last: SignedHeartbeat | null;
+  last: Signed | null;
 }
 
 /** What the pool has acknowledged, at any gateway. */
@@ -64,14 +64,11 @@ export async function differences(
     const views = await agreed(gateways, id, (all) => all.every((view) => view === 'null'));
     return views === null ? [] : [`${id} was removed, and is there: ${views}`];
   });
+  const [stranger] = [...joined.values()];
   const tokens = used.splice(0).map(async (token) => {
-    const [gateway] = gateways.toSorted(() => Math.random() - 0.5);
-    const stranger = [...joined.values()][0]?.agent;
-    if (gateway === undefined || stranger === undefined) return [];
-    const answer = await answerOf(post(gateway, stranger.enroll(token)));
-    return answer !== null && codeOf(answer) === 'invalid_token'
-      ? []
-      : [`a token was taken twice: ${answer?.text}`];
+    if (stranger === undefined) return [];
+    const [code] = await codesOf(gateways.slice(0, 1), stranger.agent.enroll(token));
+    return code === 'invalid_token' ? [] : [`a token again: ${code}`];
   });
   return [...found, ...(await Promise.all(removals)), ...(await Promise.all(tokens))].flat();
 }
@@ -85,11 +82,22 @@ async function differencesOf(
   const views = beats === 0 ? null : await agreed(gateways, agent.id, isKnown);
   if (views !== null) return [`${agent.id}: ${beats} heartbeats acknowledged, seen ${views}`];
   if (last === null) return [];
-  const again = await Promise.all(gateways.map((gateway) => answerOf(post(gateway, last))));
-  return again.flatMap((answer, at) => {
+  const codes = await codesOf(gateways, last);
+  return codes.flatMap((code, at) =>
+    code === 'sequence_reused' ? [] : [`a replay at ${gateways[at]?.name}: ${code}`],
+  );
+}
+
+/** What each gateway says to a message, once it has its database. */
+function codesOf(gateways: readonly PoolGateway[], message: Signed): Promise<readonly string[]> {
+  const endAt = performance.now() + AGREE_MS;
+  const codeAt = async (gateway: PoolGateway): Promise<string> => {
+    const answer = await answerOf(post(gateway, message));
     const code = answer === null ? 'no answer' : codeOf(answer);
-    return code === 'sequence_reused' ? [] : [`a replay at ${gateways[at]?.name}: ${code}`];
-  });
+    if (code !== 'registry_unwritten' || performance.now() > endAt) return code;
+    return codeAt(gateway);
+  };
+  return Promise.all(gateways.map(codeAt));
 }
 
 /** Null once `isWell` holds for how the gateways see a machine; else how they see it in the end. */

@@ -1,4 +1,3 @@
-import { chance } from '../support/chance.ts';
 import { CHAT, HELLO } from '../support/client.ts';
 import { type HttpAnswer, postJson } from '../support/http.ts';
 import { post } from '../support/registry-load.ts';
@@ -37,17 +36,23 @@ export interface PoolLoad {
   rest(): Promise<void>;
 }
 
+interface LoadDeps {
+  readonly machines: readonly FaultMachine[];
+  readonly ledger: PoolLedger;
+  /** In [0, 1). */
+  readonly random: () => number;
+  /** Whether this machine had no time for anybody a moment ago: a slow database counts as one that is gone. */
+  readonly wasStarved: () => boolean;
+}
+
 const HEARTBEAT_LANES = 4;
 /** So that the load is not what is measured. */
 const BREATH_MS = 15;
 
 export function createLoad(
   watched: readonly Watched[],
-  machines: readonly FaultMachine[],
-  ledger: PoolLedger,
-  seed: number,
+  { machines, ledger, random, wasStarved }: LoadDeps,
 ): PoolLoad {
-  const random = chance(seed);
   const counts = { heartbeats: 0, acknowledged: 0, chats: 0, served: 0, enrolled: 0, removed: 0 };
   const findings: string[] = [];
   /** A machine has one request on its way at a time, or its sequence would come out of order. */
@@ -81,7 +86,7 @@ export function createLoad(
     const isExcused = isTroubled || at.isTroubled || troubles !== at.troubles;
     const wasKilled = pid === null || at.gateway.pid !== pid || at.gateway.runs !== runs;
     const isUnwritten = answer !== null && codeOf(answer) === 'registry_unwritten';
-    if (answer === null ? wasKilled : isUnwritten && isExcused) return null;
+    if (answer === null ? wasKilled : isUnwritten && (isExcused || wasStarved())) return null;
     findings.push(`${what} at ${at.gateway.name}: ${answer === null ? 'no answer' : answer.text}`);
     return null;
   }

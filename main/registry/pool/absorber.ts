@@ -73,7 +73,10 @@ function absorb(written: PoolProvider, parts: RegistryContext): void {
   const before = entry.stored;
   const merged = mergedProvider(entry, written);
   entry.stored = merged.provider;
-  if (merged.isHeard) entry.heardSequence = provider.sequence;
+  if (merged.isHeard) {
+    entry.heardSequence = provider.sequence;
+    entry.isHeardHere = false;
+  }
   const news = merged.isHeard ? hear(entry, before, ageMs ?? 0, parts) : NO_NEWS;
   if (merged.isOtherGeneration) entry.generation += 1;
   const isEnrolledAgain = before.tokenSalt !== merged.provider.tokenSalt;

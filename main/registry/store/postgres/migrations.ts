@@ -83,6 +83,14 @@ CREATE TABLE switchyard.gateways (
   seen_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );`,
   },
+  {
+    worksWith: 1,
+    sql: `
+ALTER TABLE switchyard.gateways
+  ADD COLUMN machines bigint NOT NULL DEFAULT 0,
+  ADD COLUMN in_flight bigint NOT NULL DEFAULT 0,
+  ADD COLUMN requests bigint NOT NULL DEFAULT 0;`,
+  },
 ];
 
 /**

@@ -3,7 +3,13 @@ import { type Clock, systemClock } from '../../../platform/clock.ts';
 import { createLeases, type Leases } from './leases.ts';
 import { createOpening } from './opening.ts';
 import { createPoolReader, meet, type PoolReader } from './pool-reader.ts';
-import type { GatewayStanding, PoolReply, PoolRequest, PoolWorkerData } from './protocol.ts';
+import type {
+  GatewayFigures,
+  GatewayStanding,
+  PoolReply,
+  PoolRequest,
+  PoolWorkerData,
+} from './protocol.ts';
 import { readEvents } from './reading.ts';
 import { createSessionKeeper, type Session, type SessionState } from './session.ts';
 import { createWriteQueue, type WriteQueue } from './write-queue.ts';
@@ -19,6 +25,7 @@ function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
   const say = (reply: PoolReply) => port.postMessage(reply);
   let problem = `The pool's database ${data.shown} has not answered yet.`;
   let gateways: readonly GatewayStanding[] = [];
+  let figures: GatewayFigures = { machines: 0, in_flight: 0, requests: 0 };
   let cancelLook: (() => void) | null = null;
 
   const edges = {
@@ -78,7 +85,7 @@ function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
     await leases.renew(now.reader);
     await reader.refresh();
     if (session() !== now) return;
-    gateways = await meet(now, data, reader.revision());
+    gateways = await meet(now, data.gateway, { ...figures, revision: reader.revision() });
     sayStanding('connected');
     cancelLook = clock.after(LOOK_MS, () => void look(now).catch(onFailure));
   }
@@ -98,7 +105,10 @@ function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
   }
 
   const parts = { ...edges, queue, reader, leases, say, problem: () => problem };
-  port.on('message', (request: PoolRequest) => void answer(request, parts, end));
+  port.on('message', (request: PoolRequest) => {
+    if (request.kind === 'figures') figures = request.figures;
+    else void answer(request, parts, end);
+  });
 }
 
 interface Parts {
@@ -112,7 +122,11 @@ interface Parts {
 }
 
 /** Never rejects: what fails on a session gives it up, and is answered. */
-async function answer(request: PoolRequest, parts: Parts, end: () => void): Promise<void> {
+async function answer(
+  request: Exclude<PoolRequest, { readonly kind: 'figures' }>,
+  parts: Parts,
+  end: () => void,
+): Promise<void> {
   const { session, queue, reader, leases, say } = parts;
   switch (request.kind) {
     case 'write':
