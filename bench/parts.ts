@@ -1,136 +1,192 @@
-import { against } from './against.ts';
 import {
   againstBoundsOf,
   boundsOf,
-  connectionBoundsOf,
+  growthBoundsOf,
   idleBoundsOf,
   protocolBoundsOf,
   registryBoundsOf,
   soakBoundsOf,
+  startBoundsOf,
 } from './bounds.ts';
-import { terminate, type Children } from './children.ts';
-import { connections } from './connections.ts';
-import { watchOthers } from './disturbance.ts';
-import { idle } from './idle.ts';
-import { startLoader } from './loader.ts';
-import { benchPool } from './pool.ts';
-import { poolBoundsOf, poolText } from './pool-report.ts';
-import { rssMb } from './proc.ts';
-import { protocols } from './protocols.ts';
-import { benchRegistry } from './registry.ts';
-import {
-  againstText,
-  boundsTable,
-  connectionsText,
-  idleText,
-  protocolsText,
-  registryText,
-  reportText,
-  soakText,
-} from './report.ts';
-import { DEFAULT_SCALE, QUICK_SCALE, runRounds } from './rounds.ts';
-import { soak } from './soak.ts';
-import { summarise } from './summary.ts';
-import { startTargets, type Targets } from './targets.ts';
+import { growth } from './growth/growth.ts';
+import { growthText } from './growth/report.ts';
+import type { Bound } from './kit/bound.ts';
+import { terminate, type Children } from './kit/children.ts';
+import { watchOthers } from './kit/disturbance.ts';
+import { rssMb } from './kit/proc.ts';
+import { keepResult } from './kit/results.ts';
+import { idle } from './memory/idle.ts';
+import { idleText, soakText } from './memory/report.ts';
+import { soak } from './memory/soak.ts';
+import { benchPool } from './pool/pool.ts';
+import { poolBoundsOf, poolText } from './pool/report.ts';
+import { benchRegistry, REGISTRY_SCALE } from './registry/registry.ts';
+import { registryText } from './registry/report.ts';
+import { against } from './relay/against.ts';
+import { protocols } from './relay/protocols.ts';
+import { againstText, protocolsText, reportText } from './relay/report.ts';
+import { DEFAULT_SCALE, QUICK_SCALE, runRounds, type Scale } from './relay/rounds.ts';
+import { summarise } from './relay/summary.ts';
+import { COMPARED, startTargets, type Compared, type Targets } from './relay/targets.ts';
+import { start } from './start/start.ts';
+import { startText } from './start/report.ts';
+import { startLoader } from './traffic/loader.ts';
 
-/** One thing that the bench measures; it prints what it brought. `word` is what stood behind its flag. */
+/** What a part is run with. */
+interface Surroundings {
+  readonly children: Children;
+  readonly directory: string;
+  /** What stood behind its flag. */
+  readonly word: string;
+}
+
+/** One thing that the bench measures; it prints what it brought, and gives the bounds that it was held to. */
 export interface Part {
   readonly limitMs: number;
-  readonly run: (children: Children, directory: string, word: string) => Promise<void>;
+  readonly run: (surroundings: Surroundings) => Promise<readonly Bound[]>;
 }
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
+/** The parts by the flag that asks for them; without one the first runs. */
+export const PARTS: Readonly<Record<string, Part>> = {
+  '': { limitMs: 1_200_000, run: runAll },
+  '--quick': { limitMs: 90_000, run: (where) => runRelay(where, QUICK_SCALE, false) },
+  '--relay': { limitMs: 480_000, run: (where) => runRelay(where, DEFAULT_SCALE, false) },
+  '--peers': { limitMs: 720_000, run: (where) => runRelay(where, DEFAULT_SCALE, true) },
+  '--protocols': { limitMs: 420_000, run: runProtocols },
+  '--registry': { limitMs: 120_000, run: runRegistry },
+  '--growth': { limitMs: 1_200_000, run: runGrowth },
+  '--start': { limitMs: 600_000, run: runStart },
+  '--pool': { limitMs: 600_000, run: runPool },
+  '--soak': { limitMs: 2_400_000, run: runSoak },
+  '--idle': { limitMs: 360_000, run: runIdle },
+  '--against': { limitMs: 240_000, run: runAgainst },
+};
+
 /** The relay, the protocols and the registry, one after the other. */
-export async function runAll(children: Children, directory: string): Promise<void> {
-  await runRelay(children, directory, false);
-  await runProtocols(children, directory);
-  await runRegistry(children, directory);
+async function runAll(where: Surroundings): Promise<readonly Bound[]> {
+  return [
+    ...(await runRelay(where, DEFAULT_SCALE, false)),
+    ...(await runProtocols(where)),
+    ...(await runRegistry(where)),
+  ];
 }
 
-/** The gateway beside the bare proxy and nginx. */
-export async function runRelay(
-  children: Children,
-  directory: string,
-  quick: boolean,
-): Promise<void> {
-  const scale = quick ? QUICK_SCALE : DEFAULT_SCALE;
+/** The gateway beside proxies that look at nothing. */
+async function runRelay(
+  { children, directory }: Surroundings,
+  scale: Scale,
+  withPortkey: boolean,
+): Promise<readonly Bound[]> {
   say(`Node ${process.version}; ${children.pinning}; ${scale.rounds} rounds`);
-  const targets = await startTargets(children, directory, scale.paceMs);
-  if (targets.nginx === null) say('nginx: not installed, left out');
+  const { paceMs } = scale;
+  const targets = await startTargets(children, directory, { paceMs, withPortkey });
+  for (const line of targets.skipped) say(line);
   const memoryBefore = memoryOf(targets);
   const loader = await startLoader(children);
   const othersShare = watchOthers([process.pid, ...children.pids()]);
-  const rounds = await runRounds(targets, loader, scale, (done) =>
-    say(`round ${done} of ${scale.rounds}`),
+  const rounds = await runRounds(targets, loader, scale, say);
+  const memory = Object.fromEntries(
+    Object.entries(memoryOf(targets)).map(([name, loadedMb]) => [
+      name,
+      { idleMb: memoryBefore[name as Compared] ?? Number.NaN, loadedMb },
+    ]),
   );
-  const memory = memoryOf(targets).map(({ name, mb }, index) => ({
-    name,
-    idleMb: memoryBefore[index]?.mb ?? Number.NaN,
-    loadedMb: mb,
-  }));
   const others = othersShare();
   const stopped = await terminate(targets.gateway.child);
   const summary = summarise(rounds);
-  say(`\n${reportText(summary, memory, boundsOf(summary, stopped))}`);
-  say(
-    `Other programs used ${(100 * others).toFixed(0)} % of the machine: the less, the firmer the figures.`,
-  );
-  if (quick) say('Quick: few and short rounds; a figure near its bound proves nothing.');
+  const bounds = boundsOf(summary, memory, stopped);
+  say(`\n${reportText(summary, memory, bounds)}`);
+  sayOthers(others);
+  if (scale === QUICK_SCALE) {
+    say('Quick: few and short rounds; a figure near its bound proves nothing.');
+  } else keepResult('relay', { rounds: scale.rounds, summary, memory, bounds }, others);
+  return bounds;
+}
+
+function sayOthers(share: number): void {
+  const percent = (100 * share).toFixed(0);
+  say(`Other programs used ${percent} % of the machine: the less, the firmer the figures.`);
 }
 
 /** The other protocols beside chat completions. */
-export async function runProtocols(children: Children, directory: string): Promise<void> {
+async function runProtocols({ children, directory }: Surroundings): Promise<readonly Bound[]> {
   const figures = await protocols(children, directory);
-  say(`\n${protocolsText(figures, protocolBoundsOf(figures))}`);
+  const bounds = protocolBoundsOf(figures);
+  say(`\n${protocolsText(figures, bounds)}`);
+  return bounds;
 }
 
 /** The registry with ten thousand machines. */
-export async function runRegistry(children: Children, directory: string): Promise<void> {
-  const figures = await benchRegistry(children, directory);
-  say(`\n${registryText(figures, registryBoundsOf(figures))}`);
+async function runRegistry({ children, directory }: Surroundings): Promise<readonly Bound[]> {
+  const figures = await benchRegistry(children, directory, REGISTRY_SCALE);
+  const bounds = registryBoundsOf(figures);
+  say(`\n${registryText(figures, bounds)}`);
+  return bounds;
+}
+
+/** How cost grows; the word may name one axis. */
+async function runGrowth({ children, directory, word }: Surroundings): Promise<readonly Bound[]> {
+  const othersShare = watchOthers([process.pid]);
+  const figures = await growth(children, directory, word, say);
+  const others = othersShare();
+  const bounds = growthBoundsOf(figures);
+  say(`\n${growthText(figures, bounds)}`);
+  if (word === '') keepResult('growth', figures, others);
+  return bounds;
+}
+
+/** From the start to the first answers. */
+async function runStart({ children, directory }: Surroundings): Promise<readonly Bound[]> {
+  const othersShare = watchOthers([process.pid]);
+  const figures = await start(children, directory, (done, rounds) =>
+    say(`round ${done} of ${rounds}`),
+  );
+  const others = othersShare();
+  const bounds = startBoundsOf(figures);
+  say(`\n${startText(figures, bounds)}`);
+  keepResult('start', figures, others);
+  return bounds;
 }
 
 /** Several gateways on one database, beside one that is alone. */
-export async function runPool(
-  children: Children,
-  _directory: string,
-  machines: string,
-): Promise<void> {
-  const figures = await benchPool(children, machines, say);
-  say(`\n${poolText(figures)}\n\n${boundsTable(poolBoundsOf(figures))}`);
+async function runPool({ children, word }: Surroundings): Promise<readonly Bound[]> {
+  const figures = await benchPool(children, word, say);
+  const bounds = poolBoundsOf(figures);
+  say(`\n${poolText(figures, bounds)}`);
+  return bounds;
 }
 
 /** A million requests, half of them failing, while much else goes on. */
-export async function runSoak(children: Children, directory: string): Promise<void> {
+async function runSoak({ children, directory }: Surroundings): Promise<readonly Bound[]> {
   const figures = await soak(children, directory);
-  say(`\n${soakText(figures, soakBoundsOf(figures))}`);
+  const bounds = soakBoundsOf(figures);
+  say(`\n${soakText(figures, bounds)}`);
+  return bounds;
 }
 
 /** Five minutes of doing nothing. */
-export async function runIdle(children: Children, directory: string): Promise<void> {
+async function runIdle({ children, directory }: Surroundings): Promise<readonly Bound[]> {
   const figures = await idle(children, directory);
-  say(`\n${idleText(figures, idleBoundsOf(figures))}`);
+  const bounds = idleBoundsOf(figures);
+  say(`\n${idleText(figures, bounds)}`);
+  return bounds;
 }
 
-/** Ten thousand idle connections, then five thousand streams. */
-export async function runConnections(children: Children, directory: string): Promise<void> {
-  const figures = await connections(children, directory);
-  say(`\n${connectionsText(figures, connectionBoundsOf(figures))}`);
+/** This checkout beside the one in the folder that the word names. */
+async function runAgainst({ children, directory, word }: Surroundings): Promise<readonly Bound[]> {
+  const figures = await against(children, directory, word);
+  const bounds = againstBoundsOf(figures);
+  say(`\n${againstText(figures, bounds)}`);
+  return bounds;
 }
 
-/** This checkout beside the one in the folder `other`. */
-export async function runAgainst(
-  children: Children,
-  directory: string,
-  other: string,
-): Promise<void> {
-  const figures = await against(children, directory, other);
-  say(`\n${againstText(figures, againstBoundsOf(figures))}`);
-}
-
-function memoryOf({ bare, nginx, gateway }: Targets): { name: string; mb: number }[] {
-  return Object.entries({ bare, nginx, gateway }).flatMap(([name, target]) =>
-    target?.child ? [{ name, mb: rssMb(target.child.pid) }] : [],
+function memoryOf({ compared }: Targets): Readonly<Partial<Record<Compared, number>>> {
+  return Object.fromEntries(
+    COMPARED.flatMap((name) => {
+      const target = compared[name];
+      return target === undefined ? [] : [[name, rssMb(target.child.pid)]];
+    }),
   );
 }

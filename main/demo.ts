@@ -1,3 +1,3 @@
-import { runDemo } from './demo/demo.ts';
+import { runDemo } from './demo/terminal.ts';
 
 await runDemo();

@@ -41,6 +41,7 @@ export function App({ switchyard }: { readonly switchyard: Switchyard }) {
             sendChat={switchyard.sendChat}
             access={switchyard.access}
             history={switchyard.history}
+            requests={switchyard.requests}
           />
         ) : (
           <p className="connecting">

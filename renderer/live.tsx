@@ -1,6 +1,5 @@
 import { useCallback, useState } from 'react';
 import type { RequestRow } from '#shared/live.ts';
-import { neighboursOf, RequestDialog } from './features/requests/request-dialog.tsx';
 import type { Access } from './api/access.ts';
 import { About } from './features/about/about.tsx';
 import type { Agent } from './api/agent.ts';
@@ -9,22 +8,22 @@ import type { History as HistoryApi } from './api/history.ts';
 import type { Control } from './api/control.ts';
 import type { LiveData } from './api/live-data.ts';
 import type { Providers as Registry } from './api/providers.ts';
+import type { Requests as RequestsApi } from './api/requests.ts';
 import type { SettingsState } from './api/window-state.ts';
 import { useNow } from './ui/use-now.ts';
 import { useTitle } from './ui/use-title.ts';
-import { labelsOf } from './features/requests/attempt-names.ts';
 import type { Drafts } from './features/settings/draft.ts';
 import { headlineOf, UNREACHABLE } from './features/overview/status-summary-text.ts';
 import { lineOf } from './features/overview/upstream-list.ts';
 import { Chat } from './features/chat/chat.tsx';
 import { useChatting } from './features/chat/use-chatting.ts';
-import { matchesFilter } from './features/requests/request-filter.ts';
 import type { Route } from './route.ts';
 import { useOpenRequest } from './use-open-request.ts';
 import { History } from './features/history/history.tsx';
 import { Overview } from './features/overview/overview.tsx';
 import { Provider } from './features/providers/provider.tsx';
 import { Providers, type ProvidersView } from './features/providers/providers.tsx';
+import { OpenRequest } from './features/requests/open-request.tsx';
 import { Requests } from './features/requests/requests.tsx';
 import { Settings } from './features/settings/settings.tsx';
 
@@ -41,6 +40,7 @@ interface LiveProps {
   readonly sendChat: SendChat;
   readonly access: Access;
   readonly history: HistoryApi;
+  readonly requests: RequestsApi;
 }
 
 /** Everything that is drawn from the feed. */
@@ -87,10 +87,10 @@ export function Live(props: LiveProps) {
       )}
       {route.page === 'requests' && (
         <Requests
-          {...{ data, now }}
+          {...{ data, now, details }}
+          requests={props.requests}
           filter={route.filter}
           by={route.by}
-          isHeld={details.id !== null}
           onSelect={select}
         />
       )}
@@ -117,42 +117,10 @@ export function Live(props: LiveProps) {
           )}
         </>
       )}
-      <OpenRequest {...{ data, details, now }} />
-    </>
-  );
-}
-
-/** The details of a request, where they are open. */
-function OpenRequest({
-  data,
-  details: { id, page, go, close },
-  now,
-}: {
-  readonly data: LiveData;
-  readonly details: ReturnType<typeof useOpenRequest>;
-  readonly now: number;
-}) {
-  const [shown, setShown] = useState<RequestRow | null>(null);
-  // A row that has left the feed stays readable for as long as its details are open.
-  const known = data.requests.find((row) => row.id === id);
-  if (known !== undefined && known !== shown) setShown(known);
-  if (id === null) return null;
-  return (
-    <RequestDialog
-      id={id}
-      row={known ?? (shown?.id === id ? shown : null)}
-      neighbours={neighboursOf(
-        page.page === 'requests'
-          ? data.requests.filter((row) => matchesFilter(row, page.filter, page.by))
-          : data.requests,
-        id,
+      {route.page !== 'requests' && (
+        <OpenRequest {...{ data, now, details }} requests={props.requests} rows={data.requests} />
       )}
-      labels={labelsOf(data.status.upstreams)}
-      version={data.app.version}
-      serverNow={now + data.skewMs}
-      onGo={go}
-      onClose={close}
-    />
+    </>
   );
 }
 

@@ -6,7 +6,7 @@ import {
   type Narrowing,
   REQUEST_FILTERS,
   type RequestFilter,
-} from './features/requests/request-filter.ts';
+} from '#shared/request-filter.ts';
 
 export type Route =
   | { readonly page: 'overview' }

@@ -3,7 +3,7 @@ import { hashOf, type Route } from './route.ts';
 
 type RequestsRoute = Extract<Route, { readonly page: 'requests' }>;
 
-interface OpenRequest {
+export interface OpenDetails {
   /** The page to draw: the one behind the details where they are open. */
   readonly page: Route;
   readonly id: string | null;
@@ -14,7 +14,7 @@ interface OpenRequest {
 }
 
 /** Details of a request have an address of their own and lie over the page that they were opened on. */
-export function useOpenRequest(route: Route): OpenRequest {
+export function useOpenRequest(route: Route): OpenDetails {
   const requests: RequestsRoute =
     route.page === 'requests' ? route : { page: 'requests', filter: 'all' };
   const { request: id, ...list } = requests;

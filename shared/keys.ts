@@ -1,3 +1,32 @@
+/** What the use of a key may be limited to; tokens in and out together. */
+export const KEY_LIMITS = {
+  requestsDay: { of: 'requests', period: 'day' },
+  requestsMonth: { of: 'requests', period: 'month' },
+  tokensDay: { of: 'tokens', period: 'day' },
+  tokensMonth: { of: 'tokens', period: 'month' },
+} as const;
+
+export type KeyLimitName = keyof typeof KEY_LIMITS;
+
+export const KEY_LIMIT_NAMES: readonly KeyLimitName[] = [
+  'requestsDay',
+  'requestsMonth',
+  'tokensDay',
+  'tokensMonth',
+];
+
+/** The highest; the lowest is 1. */
+export const MAX_KEY_LIMIT = 1_000_000_000_000;
+
+/** A limit of a key and what was used of it. */
+export interface KeyLimitUse {
+  readonly name: KeyLimitName;
+  readonly limit: number;
+  readonly used: number;
+  /** ISO 8601. */
+  readonly resetsAt: string;
+}
+
 /** A key for apps that was created with a name; the key itself is shown once. */
 export interface NamedKey {
   readonly name: string;
@@ -5,6 +34,8 @@ export interface NamedKey {
   readonly createdAt: string;
   /** Null if it was not used yet. */
   readonly lastUsedAt: string | null;
+  /** Those that are set. */
+  readonly limits: readonly KeyLimitUse[];
 }
 
 /** `GET /api/v1/keys`. */

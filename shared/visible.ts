@@ -5,11 +5,14 @@
  */
 const HIDDEN = String.raw`\p{Cc}\p{Zl}\p{Zp}\u00AD\u061C\u200B\u200E\u200F\u202A-\u202E\u2060-\u2064\u2066-\u206F\uFEFF\u{E0000}-\u{E007F}`;
 const ONE_HIDDEN = new RegExp(`[${HIDDEN}]`, 'gu');
+/** Most texts, which are found so at once. */
+const PLAIN = /^[\x20-\x7E]*$/;
 /** JSON writes control characters, and whatever else it likes, as escapes. */
 const MAY_HOLD_HIDDEN = new RegExp(String.raw`[${HIDDEN}]|\\[ubfnrt]`, 'u');
 
 /** A text from outside, fit to be shown: each hidden character as its code, such as `⟨U+202E⟩`. */
 export function visible(text: string): string {
+  if (PLAIN.test(text)) return text;
   return text.replaceAll(ONE_HIDDEN, (found) => {
     const code = (found.codePointAt(0) ?? 0).toString(16).toUpperCase();
     return `⟨U+${code.padStart(4, '0')}⟩`;

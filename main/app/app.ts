@@ -28,7 +28,7 @@ import { createThisMachine, type ThisMachine } from './agent.ts';
 import { logTail } from './log-tail.ts';
 import { createOwnPackage } from './own-package.ts';
 import { PACKAGE_ROOT, VERSION } from './package.ts';
-import { openRegistryStore } from './registry-store.ts';
+import { openRegistryStore, poolPort } from './registry-store.ts';
 import { createProviders, type Providers } from './registry.ts';
 
 export interface HostOptions {
@@ -147,6 +147,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
       return target === null ? providers.pick() : { kind: 'target', target };
     },
     providers: providers.forGateway,
+    pool: poolPort(opened, dataDirectory),
     agent: machine.api,
     ...gatewayFiles(dataDirectory, { clock, log }),
     usage,

@@ -1,6 +1,7 @@
 import { hash, createHmac } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import type { PoolPort } from '#shared/pool-news.ts';
 import type { Config } from '../config/schema.ts';
 import { maskUrl } from '../config/mask.ts';
 import { controlToken, newSecret, storedSecret } from '../platform/secrets.ts';
@@ -22,7 +23,7 @@ export async function openRegistryStore(
   const { databaseUrl: url, port } = gateway;
   const { clock, log } = edges;
   if (url === null) return edges.openStore(join(dataDirectory, 'registry.db'), { clock, log });
-  // Loaded only here: who keeps a file of his own needs none of it.
+  // Loaded only here: a gateway with a file of its own needs none of it.
   const { openSharedStore } = await import('../registry/store/postgres/open-shared-store.ts');
   const id = `gw_${hash('sha256', `pool ${controlToken(dataDirectory)}`, 'hex').slice(0, 16)}`;
   return openSharedStore(
@@ -39,4 +40,18 @@ export async function openRegistryStore(
     },
     log,
   );
+}
+
+/** The other gateways of the pool; null where this one has its machines alone. */
+export function poolPort(opened: OpenedStore, dataDirectory: string): PoolPort | null {
+  const pool = opened.kind === 'open' ? opened.pool : undefined;
+  if (pool === undefined) return null;
+  const secret = gatewaySecret(dataDirectory);
+  return {
+    gateway: pool.gateway.id,
+    tell: (told) => pool.tell(told),
+    isAway: () => pool.standing().database === 'away',
+    onNews: (listener) => pool.onNews(listener),
+    digest: (text) => createHmac('sha256', secret).update(text).digest('hex').slice(0, 16),
+  };
 }

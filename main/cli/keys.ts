@@ -1,32 +1,80 @@
-import type { AddedKey, KeyList } from '#shared/keys.ts';
-import type { Input } from './command.ts';
+import {
+  type AddedKey,
+  KEY_LIMIT_NAMES,
+  KEY_LIMITS,
+  type KeyLimitName,
+  type KeyLimitUse,
+  type KeyList,
+  type NamedKey,
+} from '#shared/keys.ts';
+import type { Input, Option } from './command.ts';
 import { answer, EXIT, failed, type CommandOutcome } from './outcome.ts';
 import { ask } from './running-app.ts';
 
-export const KEY_ACTIONS = ['list', 'add', 'revoke'] as const;
+export const KEY_ACTIONS = ['list', 'add', 'limit', 'revoke'] as const;
+
+const optionOf = (name: KeyLimitName): string =>
+  `${KEY_LIMITS[name].of}-${KEY_LIMITS[name].period}`;
+
+/** For "add" and "limit". */
+export const KEY_LIMIT_OPTIONS: readonly Option[] = KEY_LIMIT_NAMES.map((name) => {
+  const { of, period } = KEY_LIMITS[name];
+  const summary = `Most ${of} in a ${period}; "none" lifts the limit.`;
+  return { name: optionOf(name), value: 'count', summary };
+});
 
 /** The keys of the running gateway that have names. */
 export async function keys(input: Input): Promise<CommandOutcome> {
   const { dataDirectory, words } = input;
   const [action, name] = words;
-  if (action === 'list') return name === undefined ? list(dataDirectory) : USAGE;
-  if (name === undefined) return USAGE;
-  return action === 'add' ? add(dataDirectory, name) : revoke(dataDirectory, name);
+  const limits = limitsIn(input.options);
+  if (limits === null) return BAD_LIMIT;
+  const hasLimits = Object.keys(limits).length > 0;
+  if (action === 'list' && name === undefined && !hasLimits) return list(dataDirectory);
+  if (name === undefined || action === 'list') return USAGE;
+  if (action === 'add') return add(dataDirectory, name, limits);
+  if (action === 'limit') return hasLimits ? limit(dataDirectory, name, limits) : NO_LIMIT;
+  return hasLimits ? USAGE : revoke(dataDirectory, name);
 }
 
 const USAGE = failed(
-  'Name one key, as in "switchyard keys add laptop"; "switchyard keys list" takes no name.',
+  'Name one key, as in "switchyard keys add laptop"; "switchyard keys list" takes no name. Limits belong to "add" and "limit".',
   EXIT.usage,
 );
+
+const NO_LIMIT = failed(
+  'Say which limit, as in "switchyard keys limit laptop --requests-day 1000 --tokens-month none".',
+  EXIT.usage,
+);
+
+const BAD_LIMIT = failed('A limit is a whole number from 1 on, or "none".', EXIT.usage);
+
+type LimitChange = Readonly<Partial<Record<KeyLimitName, number | null>>>;
+
+/** Null where a value is no limit. */
+function limitsIn(options: Input['options']): LimitChange | null {
+  const change: Partial<Record<KeyLimitName, number | null>> = {};
+  for (const name of KEY_LIMIT_NAMES) {
+    const value = options[optionOf(name)];
+    if (value === undefined) continue;
+    if (value !== 'none' && !/^[1-9]\d{0,11}$/.test(String(value))) return null;
+    change[name] = value === 'none' ? null : Number(value);
+  }
+  return change;
+}
 
 async function list(dataDirectory: string): Promise<CommandOutcome> {
   const asked = await ask<KeyList>(dataDirectory, { method: 'GET', path: 'keys' });
   if (asked.kind === 'failed') return asked;
   const all = asked.body;
   const width = Math.max(0, ...all.keys.map((key) => key.name.length));
-  const lines = all.keys.map(
-    ({ name, createdAt, lastUsedAt }) =>
-      `${name.padEnd(width)}  created ${createdAt}  ${lastUsedAt === null ? 'not used yet' : `last used ${lastUsedAt}`}`,
+  const lines = all.keys.map(({ name, createdAt, lastUsedAt, limits }) =>
+    [
+      name.padEnd(width),
+      `created ${createdAt}`,
+      lastUsedAt === null ? 'not used yet' : `last used ${lastUsedAt}`,
+      ...limits.map(limitText),
+    ].join('  '),
   );
   if (all.unnamed > 0) lines.push(`${all.unnamed} more in SWITCHYARD_API_KEYS, without names`);
   return answer(all, lines.length === 0 ? NONE : lines.join('\n'));
@@ -35,12 +83,35 @@ async function list(dataDirectory: string): Promise<CommandOutcome> {
 const NONE =
   'There are no keys: every app on this machine may call. "switchyard keys add NAME" makes one; then every app needs one.';
 
-async function add(dataDirectory: string, name: string): Promise<CommandOutcome> {
-  const call = { method: 'POST', path: 'keys', json: { name } } as const;
+/** As in `830 of 1000 requests in the day`. */
+function limitText({ name, limit: most, used }: KeyLimitUse): string {
+  const { of, period } = KEY_LIMITS[name];
+  return `${used} of ${most} ${of} in the ${period}`;
+}
+
+async function add(
+  dataDirectory: string,
+  name: string,
+  limits: LimitChange,
+): Promise<CommandOutcome> {
+  const call = { method: 'POST', path: 'keys', json: { name, limits } } as const;
   const asked = await ask<AddedKey>(dataDirectory, call);
   if (asked.kind === 'failed') return asked;
   const added = asked.body;
   return answer(added, `${added.key}\nThis is shown once. Every app needs a key from now on.`);
+}
+
+async function limit(
+  dataDirectory: string,
+  name: string,
+  limits: LimitChange,
+): Promise<CommandOutcome> {
+  const path = `keys/${encodeURIComponent(name)}`;
+  const call = { method: 'PATCH', path, json: { limits } } as const;
+  const asked = await ask<Pick<NamedKey, 'limits'>>(dataDirectory, call);
+  if (asked.kind === 'failed') return asked;
+  const now = asked.body.limits.map(limitText);
+  return answer(asked.body, `${name}: ${now.length === 0 ? 'no limit' : now.join(', ')}`);
 }
 
 async function revoke(dataDirectory: string, name: string): Promise<CommandOutcome> {

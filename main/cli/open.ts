@@ -22,7 +22,7 @@ export function openerOf(
   env: Readonly<Record<string, string | undefined>>,
 ): Opener | null {
   if (platform === 'darwin') return ['open'];
-  // "start" would need a shell, in which an address has characters of meaning.
+  // "start" would need a shell, to which some characters of an address mean something else.
   if (platform === 'win32') return ['rundll32', 'url.dll,FileProtocolHandler'];
   return env['DISPLAY'] || env['WAYLAND_DISPLAY'] ? ['xdg-open'] : null;
 }

@@ -17,7 +17,7 @@ import { answer, failed, type CommandOutcome } from './outcome.ts';
 const EDGES = { openStore, clock: systemClock, log: silentLog };
 const FILE = 'registry.db';
 
-/** Takes those machines of this gateway's file over that its pool does not have yet. */
+/** Takes over the machines of this gateway's file that its pool does not have yet. */
 export async function importFile({ env, dataDirectory }: Input): Promise<CommandOutcome> {
   const { tree } = readSettings(dataDirectory, Date.now());
   const loaded = loadConfig(env, tree, readKeyFile(dataDirectory));

@@ -5,7 +5,7 @@ import { type Command, JSON_OPTION, type Option } from './command.ts';
 import { leave, reset, setMode } from './commands.ts';
 import { completionScript, SHELLS } from './completion.ts';
 import { commandHelp, generalHelp } from './help.ts';
-import { KEY_ACTIONS, keys } from './keys.ts';
+import { KEY_ACTIONS, KEY_LIMIT_OPTIONS, keys } from './keys.ts';
 import { logs } from './logs.ts';
 import { models } from './models.ts';
 import { openWindow } from './open.ts';
@@ -18,7 +18,7 @@ import { status } from './status.ts';
 /** For commands that print data. */
 const withJson = (...options: readonly Option[]) => [...options, JSON_OPTION];
 
-/** Every command, once. What the larger part of the program does is loaded when it is needed. */
+/** Every command, once. The larger parts of the program are loaded when they are needed. */
 export const COMMANDS: readonly Command[] = [
   {
     name: 'start',
@@ -87,13 +87,14 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'keys',
-    summary: 'Create or revoke a key for an app, as in: keys add laptop.',
-    details: 'A new key is printed once. As soon as there is one, every app needs a key.',
+    summary: 'Create, limit or revoke a key for an app, as in: keys add laptop.',
+    details:
+      'A new key is printed once. As soon as there is one, every app needs a key. Limits go with "add" and "limit".',
     arguments: [
       { name: 'action', choices: KEY_ACTIONS },
       { name: 'name', times: 'optional' },
     ],
-    options: withJson(),
+    options: withJson(...KEY_LIMIT_OPTIONS),
     run: keys,
   },
   {

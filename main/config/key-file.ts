@@ -1,7 +1,20 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { MAX_KEY_LIMIT } from '#shared/keys.ts';
 import { readTextFile, replaceFile } from '../platform/files.ts';
+
+const limit = z.int().min(1).max(MAX_KEY_LIMIT);
+
+/** Strict: a limit that is not understood must not be lifted without a word. */
+export const keyLimits = z.strictObject({
+  requestsDay: limit.exactOptional(),
+  requestsMonth: limit.exactOptional(),
+  tokensDay: limit.exactOptional(),
+  tokensMonth: limit.exactOptional(),
+});
+
+export type KeyLimitValues = Readonly<z.infer<typeof keyLimits>>;
 
 /** A key that was created with a name. The key itself is stored nowhere. */
 export interface StoredKey {
@@ -10,6 +23,7 @@ export interface StoredKey {
   readonly digest: string;
   /** Wall-clock milliseconds since the epoch. */
   readonly createdAt: number;
+  readonly limits: KeyLimitValues;
 }
 
 export type KeyFile =
@@ -30,6 +44,7 @@ const schema = z.object({
       name: z.string().regex(KEY_NAME),
       digest: z.string().regex(/^[0-9a-f]{64}$/),
       createdAt: z.number(),
+      limits: keyLimits.default({}),
     }),
   ),
 });
@@ -45,7 +60,7 @@ export function readKeyFile(directory: string): KeyFile {
   return { kind: 'unreadable', problem };
 }
 
-/** Throws what the disk says. */
+/** Throws the file system's error. */
 export function writeKeyFile(directory: string, keys: readonly StoredKey[]): void {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   replaceFile(join(directory, FILE), `${JSON.stringify({ version: 1, keys }, null, 2)}\n`);

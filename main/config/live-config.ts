@@ -19,7 +19,7 @@ import { settingsView } from './settings-view.ts';
 export type Patched =
   | { readonly kind: 'patched' }
   | Extract<PatchPlan, { readonly kind: 'refused' }>
-  /** The disk would not take it; nothing changed. */
+  /** It could not be written; nothing changed. */
   | { readonly kind: 'unwritten'; readonly message: string };
 
 /** The configuration in force: a value that is replaced as a whole when a setting changes. */

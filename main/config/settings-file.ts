@@ -74,7 +74,7 @@ function unsealed(
 
 /**
  * Writes changes, each file atomically and keeping what it does not know: secrets to `secrets.json`, sealed where
- * there is a box, everything else to `settings.json`. Throws what the disk says.
+ * there is a box, everything else to `settings.json`. Throws the file system's error.
  */
 export function writeSettings(
   directory: string,

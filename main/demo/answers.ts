@@ -4,8 +4,6 @@ import type { DemoFault } from '#shared/live.ts';
 import { isObject } from '#shared/objects.ts';
 import { parseJson } from '../platform/json.ts';
 
-/** About 25 words a second, the pace of a mid-sized model on one card. */
-const WORD_MS = 40;
 const BREAK_AFTER_WORDS = 12;
 
 /** How a demo engine tells its answer in one protocol. */
@@ -22,6 +20,7 @@ interface StreamPlan {
   /** The partial answer to continue; empty for a whole answer. */
   readonly partial: string;
   readonly delayMs: number;
+  readonly wordMs: number;
   readonly fault: DemoFault;
 }
 
@@ -29,7 +28,7 @@ interface StreamPlan {
 export function streamAnswer(
   res: ServerResponse,
   id: UpstreamId,
-  { stream, partial, delayMs, fault }: StreamPlan,
+  { stream, partial, delayMs, wordMs, fault }: StreamPlan,
 ): void {
   const text = restOfAnswer(id, partial);
   const words = text.split(/(?<= )/);
@@ -48,7 +47,7 @@ export function streamAnswer(
     } else {
       res.write((next === 0 ? stream.begin() : '') + stream.word(word, next === 0));
       next += 1;
-      setTimeout(step, WORD_MS);
+      setTimeout(step, wordMs);
     }
   }
   setTimeout(step, delayMs);

@@ -4,6 +4,7 @@ import type { UpstreamId } from '#shared/ids.ts';
 import type { DemoFault } from '#shared/live.ts';
 import { ByteBuffer } from '../platform/byte-buffer.ts';
 import { cannedAnswer, DEMO_MODEL, readChat, streamAnswer } from './answers.ts';
+import { type DemoPace, PACE } from './pace.ts';
 import { DEMO_STREAMS } from './streams.ts';
 import { type DemoBody, demoBody } from './whole-answers.ts';
 
@@ -18,21 +19,19 @@ export interface DemoEngine {
   setFault(fault: DemoFault): Promise<void>;
 }
 
-/** Longer than the default hedge delay of 5 s, shorter than all time-outs. */
-const SLOW_MS = 7000;
-
 export interface DemoTraits {
   /** It takes a while to start after it was not used. */
   readonly isCold?: boolean;
   /** It has neither the Responses nor the Messages API. */
   readonly speaksChatOnly?: boolean;
+  readonly pace?: DemoPace;
 }
 
 export function createDemoEngine(
   id: UpstreamId,
-  { isCold = false, speaksChatOnly = false }: DemoTraits = {},
+  { isCold = false, speaksChatOnly = false, pace = PACE }: DemoTraits = {},
 ): DemoEngine {
-  const coldStart: ColdStart = createColdStart(isCold);
+  const coldStart: ColdStart = createColdStart(isCold ? pace.coldStartMs : 0);
   let fault: DemoFault = 'none';
   let server: Server | null = null;
   let port = 0;
@@ -76,7 +75,7 @@ export function createDemoEngine(
     for await (const part of req) gathered.add(part as Buffer);
     const body = gathered.take();
     const path = req.url ?? '';
-    const delayMs = fault === 'slow' ? SLOW_MS : 0;
+    const delayMs = fault === 'slow' ? pace.slowMs : 0;
     if (speaksChatOnly && /\/(responses|messages|count_tokens)$/.test(path)) {
       sendJson(res, 404, error('Not Found'));
       return;
@@ -89,7 +88,8 @@ export function createDemoEngine(
       return;
     }
     const chat = readChat(body.toString());
-    if (chat.stream) streamAnswer(res, id, { stream, partial: chat.partial, delayMs, fault });
+    if (chat.stream)
+      streamAnswer(res, id, { stream, partial: chat.partial, delayMs, wordMs: pace.wordMs, fault });
     else setTimeout(() => sendJson(res, 200, stream.whole(cannedAnswer(id))), delayMs);
   }
 
@@ -133,11 +133,10 @@ interface ColdStart {
   isUp(): boolean;
 }
 
-const START_MS = 12_000;
 const SLEEP_AFTER_MS = 120_000;
 
-/** An engine that is not `cold` is always up. */
-function createColdStart(cold: boolean): ColdStart {
+/** An engine that takes no time to start is always up. */
+function createColdStart(startMs: number): ColdStart {
   let startedAt: number | null = null;
   let calledAt = 0;
   return {
@@ -145,7 +144,7 @@ function createColdStart(cold: boolean): ColdStart {
       const now = performance.now();
       if (startedAt === null || now - calledAt > SLEEP_AFTER_MS) startedAt = now;
       calledAt = now;
-      return !cold || now - startedAt >= START_MS;
+      return now - startedAt >= startMs;
     },
   };
 }

@@ -28,7 +28,7 @@ export async function waitAfterCrashes(deps: CrashStartDeps): Promise<'start' | 
       detail: `It starts again in ${delayMs / 60_000} min, so that it does not keep this machine busy.\n\n${firstLine(crashes.last)}`,
       buttons: ['Start now', 'Open logs', 'Quit'],
       defaultId: 0,
-      // What closes the box when the time is over.
+      // The choice that a box closed by `signal` stands for.
       cancelId: 0,
       signal: isOver.signal,
     });

@@ -1,3 +1,5 @@
+import type { UpstreamReport } from '#shared/status.ts';
+import { WARNED_SHARE } from '#shared/usage.ts';
 import { isConfigured, displayName, haltedBy, type TrayFacts } from './serving-summary.ts';
 import type { MenuAction } from './menu-entry.ts';
 
@@ -15,7 +17,7 @@ const OPEN_WINDOW: Notice['button'] = { text: 'Open window', action: 'open-windo
 
 /** The causes that hold now; pure. */
 export function noticesOf(facts: TrayFacts): readonly Notice[] {
-  return [...refusals(facts), ...outage(facts), ...unverified(facts)];
+  return [...refusals(facts), ...budgets(facts), ...outage(facts), ...unverified(facts)];
 }
 
 /** Exclusions that pass only when the owner does something. */
@@ -37,12 +39,41 @@ function refusals({ status }: TrayFacts): readonly Notice[] {
           cause: `${reason} ${upstream.id}`,
           title: `${displayName(upstream)} ${refusal.what}`,
           body: refusal.body,
-          button: { text: 'Open its settings', action: `configure ${upstream.id}` },
+          button: settingsOf(upstream),
         },
       ];
     }),
   );
 }
+
+const UNTIL = { day: 'until tomorrow', month: 'until next month' } as const;
+
+/** Of money that may still be spent; a budget of nothing is a wish. */
+function budgets({ status }: TrayFacts): readonly Notice[] {
+  if (status.forceZero) return [];
+  return status.upstreams.flatMap((upstream): readonly Notice[] => {
+    const { id, budget } = upstream;
+    if (budget === undefined || budget.limit === 0 || !isConfigured(upstream, status)) return [];
+    const { period, limit, spent } = budget;
+    if (spent < WARNED_SHARE * limit) return [];
+    const isSpent = spent >= limit;
+    const what = isSpent ? 'its budget' : `${WARNED_SHARE * 100} % of its budget`;
+    const then = `it is passed over ${UNTIL[period]}, unless its budget is raised.`;
+    return [
+      {
+        cause: `budget ${isSpent ? 'spent' : 'nearly spent'} ${id} ${period}`,
+        title: `${displayName(upstream)} has spent ${what} for the ${period}`,
+        body: isSpent ? `Now ${then}` : `Once all is spent, ${then}`,
+        button: settingsOf(upstream),
+      },
+    ];
+  });
+}
+
+const settingsOf = ({ id }: UpstreamReport): Notice['button'] => ({
+  text: 'Open its settings',
+  action: `configure ${id}`,
+});
 
 /** Everything that may be asked is down, and not by the owner's own wish. */
 function outage(facts: TrayFacts): readonly Notice[] {

@@ -27,7 +27,7 @@ interface SleepDeps {
 
 /**
  * Before sleep the machine is drained, so that gateways stop asking it; afterwards it takes work again and everything
- * is looked at anew. Remembered on disk, because a machine may lose its power asleep.
+ * is checked again. Remembered on disk, because a machine may lose power while it sleeps.
  */
 export function followSleep({ powerMonitor, host, preferences }: SleepDeps): void {
   async function wake(): Promise<void> {

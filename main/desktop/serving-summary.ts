@@ -33,6 +33,7 @@ const LINE_MAX = 110;
 const EXCLUSION_TEXTS: Readonly<Record<string, string>> = {
   rate_limited: 'is rate limited',
   quota: 'is out of quota',
+  budget: 'has spent its budget',
   credentials: 'refuses our key',
   busy: 'is busy',
   model_not_found: 'does not know the model',

@@ -1,4 +1,5 @@
 import type { AppInfo, ProvidersSummary } from '#shared/live.ts';
+import type { PoolPort } from '#shared/pool-news.ts';
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { HttpClient } from '../platform/http/types.ts';
@@ -30,6 +31,8 @@ export interface GatewayDeps {
   readonly log: Log;
   readonly pickLocal: () => LocalChoice;
   readonly providers: GatewayProviders;
+  /** The other gateways; null where this one has its machines alone. */
+  readonly pool: PoolPort | null;
   /** The agent of this machine; null while it is switched off. */
   readonly agent: AgentApi | null;
   /** Opens the file that stores what `save` returns. */

@@ -6,6 +6,7 @@ import { installHandlers } from './api/install-handlers.ts';
 import type { Lifecycle } from './api/lifecycle.ts';
 import { keyHandlers } from './api/key-handlers.ts';
 import { providerHandlers } from './api/provider-handlers.ts';
+import { requestHandlers } from './api/request-handlers.ts';
 import { type Route, routeTable } from './api/routes.ts';
 import { sharingHandlers } from './api/sharing-handlers.ts';
 import { upstreamHandlers } from './api/upstream-handlers.ts';
@@ -38,11 +39,12 @@ export function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[]
     access: accessHandlers({ ...deps, ...parts }),
     app: appHandlers({ ...deps, ...parts, ...monitor, summary, endAtStop }),
     control: controlHandlers({ ...deps, ...parts, ...monitor, isProvider }),
-    keys: keyHandlers(deps),
+    keys: keyHandlers({ ...deps, keyLimits: monitor.keyLimits }),
     sharing: sharingHandlers({ ...deps, lifecycle }),
     upstreams: upstreamHandlers({ ...deps, ...parts }),
     agent: agentHandlers(deps.agent),
     providers: providerHandlers({ ...deps, providers: deps.providers.api, joinUrl }),
+    requests: requestHandlers(monitor),
     install: installHandlers({
       ...deps,
       isShared: () => lifecycle().isShared(),

@@ -18,6 +18,7 @@ import { createEngineActivity } from './routing/engine-activity.ts';
 import { createHedgeBudget } from './routing/hedge-policy.ts';
 import { createModelCatalogue } from './upstream/model-catalogue.ts';
 import { remoteUpstreams } from './upstream/upstreams.ts';
+import { createPoolPart } from './pool-part.ts';
 import type { GatewayDeps } from './gateway-deps.ts';
 import { type ChangeHandlers, changeHandlers } from './change-handlers.ts';
 import { routesOf } from './gateway-routes.ts';
@@ -55,8 +56,10 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const remotes = () => remotesIn(config());
   const onBug = (error: unknown) => log('error', 'bug', { error: stackOf(error) });
 
+  const pool = createPoolPart(deps.pool, deps);
   const monitor = createMonitor({
     ...deps,
+    share: (own) => pool.share(own),
     providers: deps.providers.known,
     summary: deps.providers.summary,
     routed: deps.providers.routed,
@@ -66,12 +69,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     sightings: () => sightings,
   });
   const { logs, stats, warmup, feed } = monitor;
-  const admission = createAdmission({
-    clock,
-    limit: () => config().gateway.maxConcurrentRequests,
-    changed: () => feed.changed(),
-  });
-  const bodies = createBodyBudget(() => config().gateway.maxBodiesInFlightBytes, BODY_COPIES);
+  const { admission, bodies } = limitsOf(deps, () => feed.changed());
   const catalogue = createModelCatalogue(deps);
   const learnt = createLearnt(deps);
   const { sightings, healthChecks, wedges, stopChecks } = createChecks(deps, monitor, remotes);
@@ -107,7 +105,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
         admission,
         ...learnt,
         observe: (asked) => deps.tracing.follow(asked, logs.begin(asked)),
-        inFlightAt: (id) => stats.inFlightAt(id),
+        inFlightAt: pool.inFlightBeside(stats),
         remotes,
       },
       otherwise,
@@ -132,14 +130,24 @@ export function createGateway(deps: GatewayDeps): Gateway {
     ...changeHandlers(monitor, { ...learnt, catalogue, sightings }),
     start() {
       healthChecks.start();
+      pool.start(stats);
       return lifecycle.start(config());
     },
     async stop(graceMs) {
       warmup.stop();
       stopChecks();
+      pool.stop();
       await lifecycle.stop(graceMs);
       await Promise.all([monitor.flush(), deps.keys.flush(), deps.tracing.close()]);
     },
+  };
+}
+
+function limitsOf({ clock, config }: GatewayDeps, changed: () => void) {
+  const limit = () => config().gateway.maxConcurrentRequests;
+  return {
+    admission: createAdmission({ clock, limit, changed }),
+    bodies: createBodyBudget(() => config().gateway.maxBodiesInFlightBytes, BODY_COPIES),
   };
 }
 

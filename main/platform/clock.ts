@@ -17,8 +17,40 @@ export const systemClock: Clock = {
   },
 };
 
+/** What is used of an `AbortSignal`, which is one. */
+export interface CancelSignal {
+  readonly aborted: boolean;
+  addEventListener(event: 'abort', listener: () => void): void;
+  removeEventListener(event: 'abort', listener: () => void): void;
+}
+
+/** As an `AbortController` and its signal in one, at a seventh of their cost: each request has one. */
+export class Cancellation implements CancelSignal {
+  #aborted = false;
+  #listeners: readonly (() => void)[] = [];
+
+  get aborted(): boolean {
+    return this.#aborted;
+  }
+
+  addEventListener(_event: 'abort', listener: () => void): void {
+    this.#listeners = [...this.#listeners, listener];
+  }
+
+  removeEventListener(_event: 'abort', listener: () => void): void {
+    this.#listeners = this.#listeners.filter((each) => each !== listener);
+  }
+
+  /** A listener that another one removes meanwhile is not called. */
+  abort(): void {
+    this.#aborted = true;
+    for (const listener of this.#listeners) if (this.#listeners.includes(listener)) listener();
+    this.#listeners = [];
+  }
+}
+
 /** Resolves to true after `ms`, to false as soon as `signal` aborts. */
-export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<boolean> {
+export function sleep(clock: Clock, ms: number, signal: CancelSignal): Promise<boolean> {
   if (signal.aborted) return Promise.resolve(false);
   return new Promise((resolve) => {
     const settle = (slept: boolean) => {

@@ -18,7 +18,7 @@ export function codeOf(error: unknown): string | null {
 /** Codes for a limit of open files, of the process and of the system. */
 const EXHAUSTED: ReadonlySet<string | null> = new Set(['EMFILE', 'ENFILE']);
 
-/** Whether an error is about this process or machine, and says nothing of the other side. */
+/** Whether an error is about this process or machine, and says nothing about the other side. */
 export function isExhausted(error: unknown): boolean {
   return EXHAUSTED.has(codeOf(error));
 }

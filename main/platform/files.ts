@@ -23,8 +23,8 @@ const draftOf = (path: string) => `${path}.new`;
 
 /**
  * Replaces files of one directory, readable for their owner only: each is whole after a crash or a power cut, old
- * or new. All drafts are on disk before the first takes its place, so a full disk changes none. Throws what the
- * disk says, with the path.
+ * or new. All drafts are on disk before the first takes its place, so a full disk changes none. Throws the file
+ * system's error, with the path.
  */
 export function replaceFiles(files: readonly FileText[]): void {
   for (const file of files) writeDraft(file);
@@ -99,7 +99,7 @@ async function synced(file: FileHandle, write: (file: FileHandle) => Promise<voi
   }
 }
 
-/** Null if there is no file. Throws what the disk says, with the path. */
+/** Null if there is no file. Throws the file system's error, with the path. */
 export function readTextFile(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');

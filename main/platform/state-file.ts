@@ -4,7 +4,7 @@ import { messageOf, nameOf } from './errors.ts';
 import { asideName, replaceFileLater } from './files.ts';
 import type { Log } from './log.ts';
 
-/** A JSON document that is kept over restarts. */
+/** A JSON document that outlives restarts. */
 export interface StateFile {
   /** Null if there is no readable document. */
   load(): unknown;

@@ -1,5 +1,6 @@
 import { createCaller, type Answer } from './call.ts';
 import type { Client, Refusal } from './client.ts';
+import { type ZipEntry, zipOf } from './zip.ts';
 
 /** A browser that keeps control over restarts. */
 export interface RememberedBrowser {
@@ -26,14 +27,20 @@ export interface Access {
   readonly forget: (id: string) => Promise<Refusal | null>;
   /** Null where the log goes elsewhere. */
   readonly logs: () => Promise<Answer<readonly string[] | null>>;
-  /** Everything for a bug report; secrets are masked by the gateway. */
-  readonly diagnostics: () => Promise<string>;
+  /** Everything for a bug report, as a ZIP archive; secrets are masked by the gateway. */
+  readonly diagnostics: () => Promise<Blob>;
 }
 
-const DIAGNOSTICS = ['about', 'status', 'settings', 'agent', 'providers', 'logs'] as const;
+const DIAGNOSTICS = ['about', 'status', 'settings', 'agent', 'providers'] as const;
 
 export function createAccess(client: Client, answered: () => void): Access {
   const { call, order } = createCaller(client, answered);
+  const logs: Access['logs'] = async () => {
+    const answer = await call('/api/v1/logs');
+    if (!answer.ok) return answer;
+    const { lines } = answer.value as { readonly lines: readonly string[] | null };
+    return { ok: true, value: lines };
+  };
   return {
     about: async () => (await call('/api/v1/about')) as Answer<AboutGateway>,
     async browsers() {
@@ -48,20 +55,19 @@ export function createAccess(client: Client, answered: () => void): Access {
       return problem;
     },
     forget: (id) => order(`/api/v1/browsers/${encodeURIComponent(id)}`, { method: 'DELETE' }),
-    async logs() {
-      const answer = await call('/api/v1/logs');
-      if (!answer.ok) return answer;
-      const { lines } = answer.value as { readonly lines: readonly string[] | null };
-      return { ok: true, value: lines };
-    },
+    logs,
     async diagnostics() {
-      const parts = await Promise.all(
-        DIAGNOSTICS.map(async (part) => {
-          const answer = await call(`/api/v1/${part}`);
-          return [part, answer.ok ? answer.value : answer.refusal.message] as const;
-        }),
-      );
-      return JSON.stringify(Object.fromEntries(parts), null, 2);
+      const parts = DIAGNOSTICS.map(async (part): Promise<ZipEntry> => {
+        const answer = await call(`/api/v1/${part}`);
+        const said = answer.ok ? answer.value : answer.refusal.message;
+        return { name: `${part}.json`, text: `${JSON.stringify(said, null, 2)}\n` };
+      });
+      const log = async (): Promise<readonly ZipEntry[]> => {
+        const answer = await logs();
+        const lines = answer.ok ? answer.value : [answer.refusal.message];
+        return lines === null ? [] : [{ name: 'log.txt', text: `${lines.join('\n')}\n` }];
+      };
+      return zipOf([...(await Promise.all(parts)), ...(await log())], new Date());
     },
   };
 }

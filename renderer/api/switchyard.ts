@@ -6,6 +6,7 @@ import { createControl, type Control } from './control.ts';
 import { followFeed } from './feed.ts';
 import { createHistory, type History } from './history.ts';
 import { createProviders, type Providers } from './providers.ts';
+import { createRequests, type Requests } from './requests.ts';
 import { createStore, type Store } from './store.ts';
 import {
   INITIAL_STATE,
@@ -27,6 +28,7 @@ export interface Switchyard {
   /** Opens a locked page with an API key; answers what went wrong, or null. */
   unlock: (key: string) => Promise<string | null>;
   readonly history: History;
+  readonly requests: Requests;
 }
 
 /** Takes the code out of the address, exchanges it, and follows the feed for the page's life. */
@@ -85,6 +87,7 @@ export function connectSwitchyard(page: Window): Switchyard {
       return problem;
     },
     history: createHistory(client, noteSession),
+    requests: createRequests(client, noteSession),
   };
 }
 

@@ -13,6 +13,7 @@ import { sharing } from './en/sharing.tsx';
 import { shell } from './en/shell.tsx';
 import { agentStates, machineStates, stateDetails, states } from './en/states.ts';
 import { doctor, thisMachine } from './en/this-machine.tsx';
+import { usage } from './en/usage.ts';
 
 /**
  * All words of the window: one file a feature, sentences with values as functions. Another language is another
@@ -44,4 +45,5 @@ export const t = {
   states,
   story,
   thisMachine,
+  usage,
 };

@@ -1,12 +1,14 @@
 interface FactProps {
   readonly label: string;
   readonly value: string;
+  /** It takes a line of its own. */
+  readonly isWide?: boolean;
 }
 
 /** One entry of a list of facts (`dl`). */
-export function Fact({ label, value }: FactProps) {
+export function Fact({ label, value, isWide = false }: FactProps) {
   return (
-    <div>
+    <div data-wide={isWide || undefined}>
       <dt>{label}</dt>
       <dd>{value}</dd>
     </div>

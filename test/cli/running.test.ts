@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import type { StatusReport } from '#shared/status.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
-import { runCli, startCli, startProgram } from '../support/process.ts';
+import { PROGRAM, runCli, startCli, startProgram } from '../support/process.ts';
 import { startHost } from '../support/two-hosts.ts';
 import { answers, chunk, cut, error, ROLE, startUpstream } from '../support/upstream.ts';
 
@@ -191,7 +191,7 @@ test('logs -f goes on over a rotation, whether a gateway runs or not', async () 
 
 test('nobody reads the output any more: the command ends quietly', async () => {
   const { DATA_DIR } = await startRunning();
-  const child = spawn(process.execPath, ['main/headless.ts', 'get', '--json'], {
+  const child = spawn(process.execPath, [PROGRAM, 'get', '--json'], {
     cwd: join(import.meta.dirname, '../..'),
     env: { PATH: process.env['PATH'], SWITCHYARD_DATA_DIR: DATA_DIR },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -217,7 +217,7 @@ test('without a terminal there is no colour and no progress, and NO_COLOR holds 
 test('chat takes its message from standard input', async () => {
   const upstream = await startUpstream(answers('Hi.'));
   const { DATA_DIR } = await startRunning({ HOSTED_A_BASE_URL: upstream.url });
-  const child = spawn(process.execPath, ['main/headless.ts', 'chat'], {
+  const child = spawn(process.execPath, [PROGRAM, 'chat'], {
     cwd: join(import.meta.dirname, '../..'),
     env: { PATH: process.env['PATH'], SWITCHYARD_DATA_DIR: DATA_DIR },
     stdio: ['pipe', 'pipe', 'ignore'],
@@ -257,7 +257,7 @@ test.runIf(HAS_TERMINAL)(
   async () => {
     const { DATA_DIR } = await startRunning();
     const seen = async (command: string, env: Record<string, string> = {}) => {
-      const line = `${process.execPath} main/headless.ts ${command}`;
+      const line = `${process.execPath} ${PROGRAM} ${command}`;
       const child = spawn('script', ['-qec', line, '/dev/null'], {
         cwd: join(import.meta.dirname, '../..'),
         env: { PATH: process.env['PATH'], TERM: 'xterm', SWITCHYARD_DATA_DIR: DATA_DIR, ...env },

@@ -116,11 +116,13 @@ test('the list says when each key was created and last used', async () => {
   const { key, chat, list, clock } = await started();
   const createdAt = new Date(clock.now()).toISOString();
   const laptop = await key('laptop');
-  expect((await list()).keys).toEqual([{ name: 'laptop', createdAt, lastUsedAt: null }]);
+  expect((await list()).keys).toEqual([
+    { name: 'laptop', createdAt, lastUsedAt: null, limits: [] },
+  ]);
   clock.advance(60_000);
   await chat(bearer(laptop));
   const lastUsedAt = new Date(clock.now()).toISOString();
-  expect((await list()).keys).toEqual([{ name: 'laptop', createdAt, lastUsedAt }]);
+  expect((await list()).keys).toEqual([{ name: 'laptop', createdAt, lastUsedAt, limits: [] }]);
 });
 
 test.each([undefined, null, 7, '', 'key 1', '-x', 'a/b', 'ü', 'x'.repeat(65), '<b>', 'a\nb'])(
@@ -132,6 +134,29 @@ test.each([undefined, null, 7, '', 'key 1', '-x', 'a/b', 'ü', 'x'.repeat(65), '
     expect((await chat()).status).toBe(200);
   },
 );
+
+const NO_LIMITS = [
+  7,
+  [],
+  { requestsHour: 5 },
+  ...[0, -1, 1.5, '5', true, 2_000_000_000_000].map((limit) => ({ tokensDay: limit })),
+];
+
+test('a limit is a whole number of requests or tokens for a day or a month', async () => {
+  const { url, key, control, list } = await started();
+  await key('laptop');
+  const headers = { 'content-type': 'application/json', ...control };
+  const patch = (name: string, limits: unknown) =>
+    send(`${url + KEYS}/${name}`, { method: 'PATCH', headers, body: JSON.stringify({ limits }) });
+  for (const limits of NO_LIMITS) {
+    const added = await postJson(url + KEYS, { name: 'phone', limits }, control);
+    for (const refusal of [await patch('laptop', limits), added]) {
+      expect(expectError(refusal, 400, 'invalid_request')).toContain("'limits'");
+    }
+  }
+  expectError(await patch('phone', { tokensDay: 5 }), 404, 'not_found');
+  expect(await list()).toMatchObject({ keys: [{ name: 'laptop', limits: [] }] });
+});
 
 test('a name is given once, and an unknown one is not revoked', async () => {
   const { key, add, revoke, chat } = await started();
@@ -164,8 +189,10 @@ test('keys need control, and a page of another site gets none', async () => {
   for (const headers of [{}, bearer(laptop)]) {
     expectError(await send(url + KEYS, { headers }), 401, 'control_required');
     expectError(await postJson(url + KEYS, { name: 'x' }, headers), 401, 'control_required');
-    const gone = await send(`${url + KEYS}/laptop`, { method: 'DELETE', headers });
-    expectError(gone, 401, 'control_required');
+    for (const method of ['PATCH', 'DELETE']) {
+      const answer = await send(`${url + KEYS}/laptop`, { method, headers });
+      expectError(answer, 401, 'control_required');
+    }
   }
   const foreign = { ...control, origin: 'https://evil.test' };
   expectError(await postJson(url + KEYS, { name: 'x' }, foreign), 403, 'origin_not_allowed');
@@ -175,17 +202,23 @@ test('keys need control, and a page of another site gets none', async () => {
 test('beyond loopback a named key is enough to start', () => {
   const env = { SWITCHYARD_HOST: '0.0.0.0', SWITCHYARD_PORT: '0' };
   expect(loadConfig(env, {})).toMatchObject({ kind: 'refused' });
-  const stored = { name: 'laptop', digest: 'a'.repeat(64), createdAt: 0 };
+  const stored = { name: 'laptop', digest: 'a'.repeat(64), createdAt: 0, limits: {} };
   expect(loadConfig(env, {}, { kind: 'keys', keys: [stored] }).kind).toBe('loaded');
 });
 
-test.each(['', '{}', '[]', '{"version":1,"keys":[{"name":"a b"}]}', '{"version":2,"keys":[]}'])(
-  'a file of keys that holds %j refuses the start instead of opening the gateway',
-  (text) => {
-    const directory = temporaryDirectory();
-    writeFileSync(join(directory, 'keys.json'), text);
-    const loaded = loadConfig({}, {}, readKeyFile(directory));
-    const problems = [expect.stringContaining('keys.json')];
-    expect(loaded).toEqual({ kind: 'refused', problems });
-  },
-);
+const UNKNOWN_LIMIT = { name: 'a', digest: 'a'.repeat(64), createdAt: 0, limits: { euros: 5 } };
+
+test.each([
+  JSON.stringify({ version: 1, keys: [UNKNOWN_LIMIT] }),
+  '',
+  '{}',
+  '[]',
+  '{"version":1,"keys":[{"name":"a b"}]}',
+  '{"version":2,"keys":[]}',
+])('a file of keys that holds %j refuses the start instead of opening the gateway', (text) => {
+  const directory = temporaryDirectory();
+  writeFileSync(join(directory, 'keys.json'), text);
+  const loaded = loadConfig({}, {}, readKeyFile(directory));
+  const problems = [expect.stringContaining('keys.json')];
+  expect(loaded).toEqual({ kind: 'refused', problems });
+});

@@ -5,21 +5,23 @@ import type { StatusReport } from '#shared/status.ts';
 import { VERSION } from '../../main/app/package.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import type { Log } from '../../main/platform/log.ts';
+import { readControlToken } from '../../main/platform/secrets.ts';
 import { SAID } from '../support/chat-answers.ts';
-import { chat, chatStream, startChat } from '../support/client.ts';
+import { chat, chatStream, HELLO, startChat } from '../support/client.ts';
 import { readExposition } from '../support/exposition.ts';
 import { startGateway } from '../support/gateway.ts';
 import { bearer, expectError, postJson, send } from '../support/http.ts';
 import { startRuledHost } from '../support/ruled-host.ts';
 import { saysInChat } from '../support/speakers.ts';
 import { startMachine, startTier } from '../support/tier.ts';
-import { answers, error, hang, startUpstream } from '../support/upstream.ts';
+import { answers, completion, error, hang, json, startUpstream } from '../support/upstream.ts';
+import { usageOf } from '../support/usage.ts';
 
 const KEY = 'gateway-key-0123456789';
 
 /** The metrics as a scraper gets them, and one series' value by its labels. */
-async function scrape(url: string) {
-  const answer = await send(`${url}/metrics`);
+async function scrape(url: string, headers: Readonly<Record<string, string>> = {}) {
+  const answer = await send(`${url}/metrics`, { headers });
   expect([answer.status, answer.headers['content-type']]).toEqual([
     200,
     'text/plain; version=0.0.4; charset=utf-8',
@@ -50,6 +52,9 @@ test('with nothing configured every known figure is there, each name with the su
     'switchyard_tokens_total',
     'switchyard_cached_tokens_total',
     'switchyard_estimated_tokens_total',
+    'switchyard_spent_total',
+    'switchyard_saved_total',
+    'switchyard_currency_info',
     'switchyard_upstream_in_flight_requests',
     'switchyard_circuit_state',
     'switchyard_providers',
@@ -233,6 +238,48 @@ test('of a budget its spent share is told, where there is one', async () => {
   expect(spent).toBeGreaterThan(0);
   const told = (await shares())?.series.get(JSON.stringify(UPSTREAM('hosted_a')));
   expect(told).toBeCloseTo(spent / 10, 12);
+});
+
+test('money is told as spent, as saved, and against each budget and limit of a key', async () => {
+  const counted = json(200, { ...completion('hi'), usage: usageOf(10, 250) });
+  const [upstream, local] = [await startUpstream(counted), await startUpstream(counted)];
+  const { url, dataDirectory } = await startGateway({
+    LOCAL_ENGINE_URL: local.url,
+    HOSTED_A_BASE_URL: upstream.url,
+    HOSTED_A_PRICE_OUTPUT: '1000',
+    HOSTED_A_BUDGET_DAY: '0.5',
+    HOSTED_A_BUDGET_MONTH: '10',
+    CURRENCY: 'EUR',
+  });
+  const control = bearer(readControlToken(dataDirectory) ?? '');
+  const laptop = { name: 'laptop', limits: { requestsDay: 8, tokensMonth: 1040 } };
+  const { text } = await postJson(`${url}/api/v1/keys`, laptop, control);
+  const key = bearer((JSON.parse(text) as { readonly key: string }).key);
+  for (let n = 0; n < 2; n += 1) {
+    await chat(url, HELLO, key);
+    local.script = error(503);
+  }
+  const { metrics } = await scrape(url, key);
+  const points = (name: string) => [...(metrics.get(`switchyard_${name}`)?.series ?? [])];
+  const ofA = (period: string) => `{"upstream":"hosted_a","period":"${period}"}`;
+  expect(points('spent_total').slice(0, 2)).toEqual([
+    ['{"upstream":"hosted_a"}', 0.25],
+    ['{"upstream":"hosted_b"}', 0],
+  ]);
+  expect(points('saved_total')).toEqual([['{}', 0.25]]);
+  expect(points('budget_limit')).toEqual([
+    [ofA('day'), 0.5],
+    [ofA('month'), 10],
+  ]);
+  expect(points('budget_spent')).toEqual([
+    [ofA('day'), 0.25],
+    [ofA('month'), 0.25],
+  ]);
+  expect(points('key_limit_used_ratio')).toEqual([
+    ['{"key":"laptop","type":"requests","period":"day"}', 0.25],
+    ['{"key":"laptop","type":"tokens","period":"month"}', 0.5],
+  ]);
+  expect(points('currency_info')).toEqual([['{"currency":"EUR"}', 1]]);
 });
 
 test('the warm-up is in one state', async () => {

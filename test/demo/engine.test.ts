@@ -1,13 +1,14 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createDemoEngine, type DemoTraits } from '../../main/demo/engine.ts';
 import { cannedAnswer, DEMO_MODEL } from '../../main/demo/answers.ts';
+import { PACE } from '../../main/demo/pace.ts';
 import { startCall } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { TRANSLATED_PROTOCOLS } from '../support/translated-protocols.ts';
 import { STREAM_PROTOCOLS, WHOLE_PROTOCOLS } from '../support/protocols.ts';
 
 async function startDemo(fault: 'none' | 'cut' = 'none', traits: DemoTraits = {}) {
-  const engine = createDemoEngine('hosted_a', traits);
+  const engine = createDemoEngine('hosted_a', { ...traits, pace: { ...PACE, wordMs: 2 } });
   await engine.start();
   onTestFinished(() => engine.stop());
   await engine.setFault(fault);

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
+import { readControlToken } from '../../main/platform/secrets.ts';
 import { type Metric, readExposition } from '../support/exposition.ts';
 import { startGateway, temporaryDirectory } from '../support/gateway.ts';
 import { bearer, postJson, send } from '../support/http.ts';
@@ -39,7 +40,7 @@ async function startBusyGateway(): Promise<string> {
   const failing = await startUpstream(error(503));
   const serving = await startUpstream(answers('one two three'));
   vi.stubEnv('PATH', pathWithCard({ ...CARD, 'power.draw': 220 }));
-  const { url } = await startGateway({
+  const { url, dataDirectory } = await startGateway({
     AGENT: 'true',
     AGENT_PORTS: '0',
     ENGINE_URL: 'http://127.0.0.1:1',
@@ -49,6 +50,9 @@ async function startBusyGateway(): Promise<string> {
     HOSTED_B_BASE_URL: serving.url,
     HOSTED_B_BUDGET_DAY: '10',
   });
+  const laptop = { name: 'laptop', limits: { requestsDay: 100 } };
+  const control = bearer(readControlToken(dataDirectory) ?? '');
+  expect((await postJson(`${url}/api/v1/keys`, laptop, control)).status).toBe(201);
   for (const stream of [true, false, true]) {
     const body = { model: 'm', stream, messages: [{ role: 'user', content: 'hi' }] };
     const answer = await postJson(`${url}/v1/chat/completions`, body, bearer(KEY));

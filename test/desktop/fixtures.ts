@@ -13,6 +13,8 @@ export interface Scene {
   readonly open?: readonly UpstreamId[];
   /** Of those, the ones that are skipped, and why. */
   readonly skipped?: Readonly<Partial<Record<UpstreamId, string>>>;
+  /** One that is used up is skipped, as the gateway does it. */
+  readonly budgets?: Readonly<Partial<Record<UpstreamId, NonNullable<UpstreamReport['budget']>>>>;
   readonly ok?: boolean;
   readonly localHealth?: StatusReport['local']['health'];
   readonly forceZero?: boolean;
@@ -31,7 +33,9 @@ export interface Scene {
 function upstreamOf(id: UpstreamId, scene: Scene): UpstreamReport {
   const configured = (scene.configured ?? UPSTREAM_IDS).includes(id);
   const open = scene.open?.includes(id) ?? false;
-  const skip = scene.skipped?.[id];
+  const budget = scene.budgets?.[id];
+  const isSpent = budget !== undefined && budget.spent >= budget.limit;
+  const skip = scene.skipped?.[id] ?? (isSpent ? 'budget' : undefined);
   const label = scene.labels?.[id];
   return upstream(id, {
     ...(label === undefined ? {} : { label }),
@@ -43,6 +47,7 @@ function upstreamOf(id: UpstreamId, scene: Scene): UpstreamReport {
       lastError: scene.lastErrors?.[id] ?? null,
     }),
     healthy: configured && !open && skip === undefined,
+    ...(budget === undefined ? {} : { budget }),
     skips: skip === undefined ? [] : [{ reason: skip, until: '2026-11-20T00:00:00.000Z' }],
   });
 }

@@ -15,6 +15,16 @@ describe('the owner is told', () => {
       ['Together is out of quota'],
     ],
     [
+      'of a budget that is spent',
+      { budgets: { hosted_a: { period: 'day', limit: 5, spent: 5.1 } } },
+      ['Groq has spent its budget for the day'],
+    ],
+    [
+      'of a budget that is nearly spent',
+      { budgets: { hosted_a: { period: 'month', limit: 5, spent: 4 } } },
+      ['Groq has spent 80 % of its budget for the month'],
+    ],
+    [
       'of machines that failed verification',
       { failedMachines: 2 },
       ['2 machines failed verification'],
@@ -33,6 +43,16 @@ describe('the owner is told', () => {
     ['one upstream of several', { open: ['local'] }],
     ['an own wish', { ok: false, configured: ['local'], machine: 'paused' }],
     ['zero-spend without Local', { ok: false, forceZero: true, configured: ['hosted_a'] }],
+    ['a budget with room', { budgets: { hosted_a: { period: 'day', limit: 5, spent: 3.9 } } }],
+    ['a budget of nothing', { budgets: { hosted_a: { period: 'day', limit: 0, spent: 0 } } }],
+    [
+      'a budget while no money may be spent',
+      { forceZero: true, budgets: { hosted_a: { period: 'day', limit: 5, spent: 5 } } },
+    ],
+    [
+      'a budget of what is not set up',
+      { configured: ['local'], budgets: { hosted_a: { period: 'day', limit: 5, spent: 5 } } },
+    ],
     ['a program that is not set up yet', { ok: false, configured: [] }],
   ])('not of %s', (_what, scene) => {
     expect(titles(scene)).toEqual([]);
@@ -63,6 +83,27 @@ describe('a notification', () => {
     });
     notification?.emit('action');
     expect(desktop.window().loaded.at(-1)).toBe('http://127.0.0.1:47900/#/settings/hosted_a');
+  });
+
+  test('of a budget comes once at 80 %, once when it is spent, and again for the next month', async () => {
+    const { clock, host, desktop } = await started();
+    const spend = (spent: number) => {
+      host.change({ budgets: { hosted_a: { period: 'month', limit: 10, spent } } });
+      clock.advance(60_000);
+    };
+    for (const spent of [7, 8, 8.5, 9.9, 10, 10.2, 10.2]) spend(spent);
+    const titles = () => desktop.notifications.map(({ options }) => options.title);
+    const once = [
+      'Groq has spent 80 % of its budget for the month',
+      'Groq has spent its budget for the month',
+    ];
+    expect(titles()).toEqual(once);
+    desktop.notifications[1]?.emit('action');
+    expect(desktop.window().loaded.at(-1)).toBe('http://127.0.0.1:47900/#/settings/hosted_a');
+    spend(0);
+    clock.advance(700_000);
+    for (const spent of [1, 8, 12]) spend(spent);
+    expect(titles()).toEqual([...once, ...once]);
   });
 
   test('comes once while its cause lasts, and not again when it flickers', async () => {

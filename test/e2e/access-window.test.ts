@@ -1,13 +1,12 @@
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Page } from 'playwright-core';
 import { createHost, type Host, WINDOW_DIRECTORY } from '../../main/app/app.ts';
 import { loadConfig } from '../../main/config/load.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import { silentLog } from '../../main/platform/log.ts';
-import { axeViolations, closeBrowser, openPage } from '../support/browser.ts';
+import { axeViolations } from '../support/browser.ts';
 import { remembering, temporaryDirectory } from '../support/gateway.ts';
-
-afterAll(closeBrowser);
+import { openPage } from '../support/page.ts';
 
 const KEY = 'a-key-of-my-own-0123456789';
 const NOTHING = { providers: [], enrollments: [], documents: {} };

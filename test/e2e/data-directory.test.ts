@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openDataDirectory } from '../../main/config/data-directory.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
-import { runCli, startCli } from '../support/process.ts';
+import { PROGRAM, runCli, startCli } from '../support/process.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const hasModes = process.platform !== 'win32';
@@ -34,7 +34,7 @@ test.runIf(process.platform === 'linux')(
   'a disk that takes nothing at the first start is one line',
   async () => {
     // No process may mount a full disk here; with this limit every write of a file fails, as there.
-    const line = `trap '' XFSZ; ulimit -f 0; exec "$0" main/headless.ts`;
+    const line = `trap '' XFSZ; ulimit -f 0; exec "$0" ${PROGRAM}`;
     const directory = temporaryDirectory();
     const env = {
       PATH: process.env['PATH'],

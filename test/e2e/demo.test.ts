@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { startDemo, type RunningDemo } from '../support/demo.ts';
+import { PACE } from '../../main/demo/pace.ts';
+import { type RunningDemo, startDemo, startDemoProcess } from '../support/demo.ts';
 
 const run = promisify(execFile);
 
@@ -20,7 +21,7 @@ function ask(demo: RunningDemo): Promise<Response> {
 }
 
 test('the three printed lines do what they say', async () => {
-  const demo = await startDemo();
+  const demo = await startDemoProcess();
   const [plain, streamed, broken] = await Promise.all([
     shell(demo.curls[0]),
     shell(demo.curls[1]),
@@ -36,7 +37,7 @@ test('the three printed lines do what they say', async () => {
 });
 
 test('the printed lines of the other protocols are answered by an upstream that speaks chat only', async () => {
-  const demo = await startDemo();
+  const demo = await startDemoProcess();
   const [messages, responses] = await Promise.all([shell(demo.curls[3]), shell(demo.curls[4])]);
   expect(messages).toContain('x-gateway-upstream: local');
   expect(messages).toContain('event: message_stop');
@@ -45,7 +46,7 @@ test('the printed lines of the other protocols are answered by an upstream that 
 });
 
 test('a translated answer that is cut is carried on as well', async () => {
-  const demo = await startDemo();
+  const demo = await startDemoProcess();
   await demo.type('break local cut');
   const carried = await shell(demo.curls[3]);
   expect(carried).toContain(': carried on by hosted_a');
@@ -59,7 +60,7 @@ test('every answer of the demo says that it is canned', async () => {
 });
 
 test('an upstream is broken and healed from the command line', async () => {
-  const demo = await startDemo();
+  const demo = await startDemoProcess();
   expect(await demo.type('break local 500')).toBe('local: 500');
   const broken = await ask(demo);
   expect(broken.headers.get('x-gateway-fallback-reason')).toBe('local=http_500');
@@ -86,7 +87,7 @@ test('an answer that is cut is carried on by another upstream, word for word', a
 });
 
 test('beside a slow hosted upstream the next one is asked within seconds, time after time', async () => {
-  const demo = await startDemo();
+  const demo = await startDemo({ ...PACE, wordMs: 4, hedgeMs: 200 });
   await demo.type('break local refuse');
   await demo.type('break hosted_a slow');
   for (const _ of [1, 2]) {

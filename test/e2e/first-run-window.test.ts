@@ -1,7 +1,8 @@
 import type { Locator, Page } from 'playwright-core';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { startModelServer } from '../support/agent.ts';
-import { axeViolations, closeBrowser, openPage } from '../support/browser.ts';
+import { axeViolations } from '../support/browser.ts';
+import { openPage } from '../support/page.ts';
 import {
   answers,
   chunk,
@@ -13,8 +14,6 @@ import {
   type Upstream,
 } from '../support/upstream.ts';
 import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
-
-afterAll(closeBrowser);
 
 const startWindow = (environment: Readonly<Record<string, string>> = {}) =>
   startWindowHost({ ...NO_AGENT, ...environment });

@@ -1,16 +1,15 @@
-import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createHost, WINDOW_DIRECTORY } from '../../main/app/app.ts';
 import { loadConfig } from '../../main/config/load.ts';
 import { openUsageStore } from '../../main/gateway/usage/store.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import { silentLog } from '../../main/platform/log.ts';
-import { axeViolations, closeBrowser, openPage } from '../support/browser.ts';
+import { axeViolations } from '../support/browser.ts';
 import { chat, HELLO } from '../support/client.ts';
 import { remembering, temporaryDirectory } from '../support/gateway.ts';
 import { bearer } from '../support/http.ts';
+import { openPage } from '../support/page.ts';
 import { completion, json, startUpstream } from '../support/upstream.ts';
-
-afterAll(closeBrowser);
 
 const KEY = 'key-of-the-tests-123';
 const USAGE = { prompt_tokens: 1200, completion_tokens: 345, total_tokens: 1545 };

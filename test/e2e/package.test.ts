@@ -8,11 +8,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AgentView } from '#shared/agent.ts';
 import type { InstallLines } from '#shared/install.ts';
 import { readControlToken } from '../../main/platform/secrets.ts';
+import { startModelServer } from '../support/agent.ts';
 import { HELLO } from '../support/client.ts';
 import { bearer, postJson, send } from '../support/http.ts';
 import { unreachableRegistry } from '../support/npm-registry.ts';
 import { asVariables, type RunningCli, spawnProgram } from '../support/process.ts';
-import { soon } from '../support/two-hosts.ts';
+import { agentAddress, pathWithCard, soon } from '../support/two-hosts.ts';
 import { answers, startUpstream } from '../support/upstream.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -31,8 +32,8 @@ const PACKED =
 const scene = mkdtempSync(join(tmpdir(), 'switchyard-package-'));
 afterAll(() => rmSync(scene, { recursive: true, force: true }));
 
-/** A user with an empty home, with Node 24 and nothing of this checkout on the search path. */
-function newUser(name: string) {
+/** A user with an empty home, with Node 24, tools and nothing of this checkout on the search path. */
+function newUser(name: string, ...tools: readonly string[]) {
   const home = join(scene, name);
   const inherited = Object.entries(process.env).filter(
     ([variable]) => !/^(npm_|SWITCHYARD_|XDG_|VITEST|NODE_(?!EXTRA))/i.test(variable),
@@ -40,6 +41,7 @@ function newUser(name: string) {
   const folders = (process.env['PATH'] ?? '').split(delimiter);
   const path = [
     dirname(process.execPath),
+    ...tools,
     ...folders.filter((each) => !each.includes('node_modules')),
   ];
   const env: NodeJS.ProcessEnv = {
@@ -146,7 +148,7 @@ describe.runIf(process.platform !== 'win32')('the npm package', () => {
     expect(ended.stderr).toMatch(/^Switchyard needs Node 24 or newer, and this is Node 18.+\.\n$/);
   });
 
-  test('runs in an empty home: gateway, window, one chat, stop; and another machine joins through its installer', async (ctx) => {
+  test('runs in an empty home: gateway, window, one chat, stop; and another machine joins through its installer, is verified and serves', async (ctx) => {
     if (why !== null) ctx.skip(why);
     const upstream = await startUpstream(answers('hi'));
     const gateway = first.start({
@@ -173,10 +175,11 @@ describe.runIf(process.platform !== 'win32')('the npm package', () => {
     ]);
     expect(hash('sha256', script.text)).toBe(unix.sha256);
 
+    // Over loopback the agent may have an address that no other test listens at.
     const enrolled = await postJson(`${url}/api/v1/providers/enrollments`, {}, control);
     const { token } = JSON.parse(enrolled.text) as { token: string };
-    const second = newUser('second');
-    const line = `${unix.line.replace('<token>', token)} --yes --as-root`;
+    const second = newUser('second', ...pathWithCard().split(delimiter).slice(0, 1));
+    const line = `${unix.line.replace(outside, url).replace('<token>', token)} --yes --as-root`;
     const env = { ...second.env, ...asVariables({ DATA_DIR: second.data, AGENT: 'true' }) };
     const installed = await spawnProgram(['sh', '-c', line], env).ended;
     expect(installed).toMatchObject({ code: 0, stdout: expect.stringContaining('Joined the') });
@@ -185,14 +188,17 @@ describe.runIf(process.platform !== 'win32')('the npm package', () => {
     expect([own.stdout, own.stderr]).toEqual([`${version}\n`, '']);
     expect(listOf(second.root)).toEqual(listOf(first.root));
 
-    const machine = second.start({ PORT: '0', AGENT: 'true', AGENT_PORTS: '0' });
+    const engine = await startModelServer(answers('from the engine'));
+    const place = { AGENT_HOST: agentAddress(), ENGINE_URL: engine.url };
+    const machine = second.start({ PORT: '0', AGENT: 'true', ...place });
     const its = new URL(await machine.printed(/Window: (\S+)/)).origin;
     await soon(async () => {
       const list = await send(`${url}/api/v1/providers`, { headers: control });
-      const { data } = JSON.parse(list.text) as { data: { heartbeat_count: number }[] };
-      expect(data).toHaveLength(1);
-      expect(data[0]?.heartbeat_count).toBeGreaterThan(0);
+      const { data } = JSON.parse(list.text) as { data: unknown[] };
+      expect(data).toMatchObject([{ verification: { status: 'verified' }, status: 'idle' }]);
     });
+    const served = await postJson(`${url}/v1/chat/completions`, HELLO, bearer(KEY));
+    expect([served.status, served.headers['x-gateway-upstream']]).toEqual([200, 'local']);
     // The thread that asks for the machine's model was found.
     const agent = JSON.parse((await send(`${its}/api/v1/agent`)).text) as AgentView;
     expect(agent.problems.filter(({ tool }) => tool === 'systeminformation')).toEqual([]);

@@ -5,22 +5,28 @@ import { temporaryDirectory } from '../support/gateway.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** Prints what was loaded of the room of the shared database once the gateway listens, and ends. */
+/**
+ * Prints what was loaded of the room of the shared database, and ends: once the gateway listens, or once that room is
+ * entered, which a gateway whose database is away does seconds before it listens.
+ */
 const WATCH = `
 import { registerHooks } from 'node:module';
 const loaded = [];
 registerHooks({
   load(url, context, next) {
     if (/node_modules\\/pg|store\\/postgres\\//.test(url)) loaded.push(url);
+    if (url.includes('open-shared-store')) end();
     return next(url, context);
   },
 });
+function end() {
+  write(JSON.stringify(loaded));
+  process.exit();
+}
 const write = process.stdout.write.bind(process.stdout);
 process.stdout.write = (text, ...rest) => {
   if (!String(text).includes('Switchyard runs.')) return true;
-  write(JSON.stringify(loaded));
-  process.kill(process.pid, 'SIGTERM');
-  return true;
+  end();
 };
 `;
 

@@ -2,10 +2,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { StatusReport } from '#shared/status.ts';
-import { readControlToken } from '../../main/platform/secrets.ts';
 import { createAgent } from '../registry/world.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
-import { expectError, send } from '../support/http.ts';
+import { send } from '../support/http.ts';
 import { PASSWORD, POSTGRES_SKIPPED, usePostgres } from '../support/postgres.ts';
 import { type RunningCli, runCli, startCli } from '../support/process.ts';
 import { document, keep, openTestStore, put, storedProvider } from '../support/store.ts';
@@ -13,10 +12,12 @@ import {
   beat,
   createLedger,
   enrol,
+  expectHeard,
+  expectUsed,
   type Ledger,
   loadUntilGone,
-  post,
   type Registry,
+  registryOf,
   shown,
 } from '../support/registry-load.ts';
 
@@ -38,8 +39,7 @@ function newDirectory(): string {
 async function startGateway(databaseUrl: string, directory = newDirectory()): Promise<Gateway> {
   const settings = { PORT: '0', DATA_DIR: directory, DATABASE_URL: databaseUrl };
   const cli = startCli(settings);
-  const url = new URL(await cli.printed(/Base URL for your apps: (\S+)/)).origin;
-  return { cli, url, directory, controlToken: readControlToken(directory) ?? '' };
+  return { cli, directory, ...(await registryOf(cli, directory)) };
 }
 
 async function statusOf({ url }: Registry): Promise<StatusReport> {
@@ -49,17 +49,14 @@ async function statusOf({ url }: Registry): Promise<StatusReport> {
 /** Holds a gateway to what another one has acknowledged. */
 async function expectAllThere(registry: Registry, ledger: Ledger): Promise<void> {
   for (const machine of ledger.machines.values()) {
-    const { agent, least, last } = machine;
+    const { agent, least } = machine;
     await expect
       .poll(async () => (await shown(registry, agent.id))?.heartbeat_count ?? 0)
       .toBeGreaterThanOrEqual(least);
-    if (last !== null) expectError(await post(registry, last), 403, 'sequence_reused');
+    await expectHeard(registry, machine);
     await beat(registry, machine);
   }
-  for (const token of [...ledger.used].slice(-3)) {
-    const stranger = createAgent({ now: () => Date.now() });
-    expectError(await post(registry, stranger.enroll(token)), 401, 'invalid_token');
-  }
+  await expectUsed(registry, ledger);
 }
 
 /** Which run of which gateway may sweep, as the database has it. */

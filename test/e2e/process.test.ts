@@ -154,9 +154,8 @@ test('it does not open itself to the network without a key', async () => {
   expect(stderr).toMatch(/^SWITCHYARD_HOST is "0\.0\.0\.0".*SWITCHYARD_API_KEYS.*openssl rand/);
 });
 
-test.each(['127.0.0.1', ...(HAS_IPV6_LOOPBACK ? ['::1'] : [])])(
-  'a port that is taken on %s ends the start with code 1 and says so',
-  async (host) => {
+test('a port that is taken on either loopback address ends the start with code 1 and says so', async () => {
+  const startOnTaken = async (host: string) => {
     const port = await listening(createServer(), host);
     const directory = temporaryDirectory();
     const { code, stdout, stderr } = await runCli({ DATA_DIR: directory, PORT: String(port) });
@@ -164,8 +163,10 @@ test.each(['127.0.0.1', ...(HAS_IPV6_LOOPBACK ? ['::1'] : [])])(
     const why = `Port ${port} on ${host} is taken by another program; stop that one or choose another port.`;
     expect(stderr).toBe(`Warning: ${why} Waiting up to 5 s for it.\n${why}\n`);
     expect(existsSync(join(directory, 'running.json'))).toBe(false);
-  },
-);
+  };
+  // At the same time: each waits for its port.
+  await Promise.all(['127.0.0.1', ...(HAS_IPV6_LOOPBACK ? ['::1'] : [])].map(startOnTaken));
+});
 
 test('a data directory that cannot be used ends the start with code 1 and one line that names it', async () => {
   const file = join(temporaryDirectory(), 'a-file');

@@ -1,15 +1,14 @@
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { HostEdges } from '../../main/app/app.ts';
 import { openStore } from '../../main/registry/store/open-store.ts';
-import { axeViolations, closeBrowser, openPage } from '../support/browser.ts';
+import { axeViolations } from '../support/browser.ts';
 import { remembering } from '../support/gateway.ts';
 import { gpuDevice } from '../support/agent-record.ts';
+import { openPage } from '../support/page.ts';
 import { recordOf } from '../registry/world.ts';
 import { enrolled, machineAt, storedMachine } from '../support/tier.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
-
-afterAll(closeBrowser);
 
 const start = (store: HostEdges['openStore'], settings: Readonly<Record<string, string>> = {}) =>
   startWindowHost({ ...NO_AGENT, ...settings }, { openStore: store });

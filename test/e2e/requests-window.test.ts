@@ -1,9 +1,13 @@
 import type { Page } from 'playwright-core';
-import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { axeViolations, closeBrowser, openPage } from '../support/browser.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { PACE } from '../../main/demo/pace.ts';
+import { openUsageStore } from '../../main/gateway/usage/store.ts';
+import { NOW, request } from '../renderer/builders.ts';
+import { axeViolations } from '../support/browser.ts';
 import { startDemo, type RunningDemo } from '../support/demo.ts';
-
-afterAll(closeBrowser);
+import { directoryWith } from '../support/kept-requests.ts';
+import { openPage } from '../support/page.ts';
+import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
 
 const REQUESTS_PER_SECOND = 10;
 const CLICKS = 12;
@@ -11,9 +15,10 @@ const CLICKS = 12;
 const AIM_MS = 250;
 const PRESS_MS = 90;
 
-async function ask({ baseUrl }: RunningDemo): Promise<void> {
+async function ask({ baseUrl }: RunningDemo, signal?: AbortSignal): Promise<void> {
   const response = await fetch(`${baseUrl}/chat/completions`, {
     method: 'POST',
+    signal: signal ?? null,
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ stream: true, messages: [{ role: 'user', content: 'a secret word' }] }),
   });
@@ -56,7 +61,7 @@ async function openRequests(demo: RunningDemo, rows: number): Promise<Page> {
 }
 
 test('at 10 requests a second every click opens the row that was aimed at, and nothing shifts', async () => {
-  const demo = await startDemo();
+  const demo = await startDemo(PACE);
   traffic(demo);
   const page = await openRequests(demo, 8);
   const shifts = await watchShifts(page);
@@ -114,6 +119,42 @@ test('a request has an address of its own, and its report holds neither prompt n
   expect(report).not.toContain('a secret word');
 });
 
+test('all requests of an earlier run are in the list and its filters, and each has its address', async () => {
+  const rows = Array.from({ length: 1_300 }, (_, n) =>
+    request(`req_${n}`, {
+      startedAt: NOW + n,
+      state: n < 500 ? 'failed' : 'done',
+      model: n === 3 ? 'seldom' : 'qwen3',
+    }),
+  );
+  const usage = { openUsage: openUsageStore };
+  const host = await startWindowHost(NO_AGENT, usage, directoryWith(rows));
+  const page = await openPage(host.controlLink());
+  await page.getByRole('link', { name: 'Requests', exact: true }).click();
+  await page.getByRole('link', { name: 'All 1,300' }).waitFor();
+  const end = page.getByText('Switchyard keeps the last 1,000');
+  await expect
+    .poll(async () => {
+      await page.evaluate('scrollTo(0, document.body.scrollHeight)');
+      return end.count();
+    })
+    .toBe(1);
+  await page.locator('[data-id="req_0"]').waitFor();
+  expect(await page.locator('.request').count()).toBeLessThan(60);
+
+  await page.getByRole('link', { name: 'Failed 500' }).click();
+  await page.getByLabel('Model', { exact: true }).selectOption('seldom');
+  expect(await page.locator('.request').getAttribute('data-id')).toBe('req_3');
+
+  await page.evaluate(`location.hash = '#/requests/req_1'`);
+  await page.reload();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('req_1', { exact: true }).waitFor();
+  await dialog.getByText('No upstream', { exact: false }).first().waitFor();
+  await dialog.getByRole('button', { name: 'Older' }).click();
+  await expect.poll(() => page.url()).toContain('#/requests/req_0');
+});
+
 test('the keyboard walks the list, opens, goes on and comes back', async () => {
   const demo = await startDemo();
   for (let n = 0; n < 3; n += 1) await ask(demo);
@@ -132,20 +173,23 @@ test('the keyboard walks the list, opens, goes on and comes back', async () => {
   await page.evaluate('document.activeElement.blur()');
   await page.keyboard.press('/');
   await page.keyboard.type('no such request');
-  await page.getByText('None of them matches.').waitFor();
+  await page.getByText('No request on record matches.').waitFor();
 });
 
 test('an answer that stalls is shown as silent, not as answering', async () => {
   const demo = await startDemo();
   await demo.type('break local stall');
-  const asked = ask(demo);
+  const caller = new AbortController();
+  onTestFinished(() => caller.abort());
+  const asked = ask(demo, caller.signal);
   const page = await openPage(demo.link);
   await page
     .getByText(/^silent for \d/)
     .first()
     .waitFor();
   expect(await page.locator('.waterfall .stretch[data-kind="silent"]').count()).toBe(1);
-  await asked;
+  caller.abort();
+  await expect(asked).rejects.toThrow('aborted');
 });
 
 test('at 320 px the details fit as well', async () => {

@@ -2,12 +2,11 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { encode } from 'uqr';
 import type { Locator, Page } from 'playwright-core';
-import { afterAll, expect, test } from 'vitest';
-import { axeViolations, closeBrowser, openPage } from '../support/browser.ts';
+import { expect, test } from 'vitest';
+import { axeViolations } from '../support/browser.ts';
 import { OUTER_ADDRESS } from '../support/http.ts';
+import { openPage } from '../support/page.ts';
 import { startWindowHost, NO_AGENT } from '../support/window-host.ts';
-
-afterAll(closeBrowser);
 
 const run = promisify(execFile);
 
@@ -73,11 +72,11 @@ test.skipIf(OUTER_ADDRESS === undefined)(
     const { host, page } = await openSharing();
     await place(page, address).check();
     await page.getByLabel('Host names to accept').fill('gpu-box.local');
-    expect(await page.getByLabel('Name of the new key').inputValue()).toBe('network');
+    expect(await page.getByLabel('Name for the new key').inputValue()).toBe('network');
     await page.getByText(/sudo ufw allow \d+\/tcp|choose Allow|private networks/).waitFor();
     await looksRight(page);
     await page.getByRole('button', { name: 'Share', exact: true }).click();
-    await page.getByText(/^Listening at http/).waitFor();
+    await page.getByText(/^Now listening at http/).waitFor();
     await page.getByText('1 key', { exact: true }).waitFor();
     await looksRight(page);
     const line = (await page.getByText(/^curl http/).textContent()) ?? '';
@@ -102,7 +101,7 @@ test.skipIf(OUTER_ADDRESS === undefined)(
 
     await place(page, '127.0.0.1').check();
     await page.getByRole('button', { name: 'Stop sharing' }).click();
-    await page.getByText('Only this machine can call now.').waitFor();
+    await page.getByText('Only this machine can connect now.').waitFor();
     await expect(fetch(outside, { headers: { connection: 'close' } })).rejects.toThrow(
       'fetch failed',
     );
@@ -113,8 +112,8 @@ test.skipIf(OUTER_ADDRESS === undefined)(
 test('all networks are saved for the restart, and the window says why', async () => {
   const { page } = await openSharing();
   await place(page, '0.0.0.0').check();
-  await page.getByRole('button', { name: 'Save for the restart' }).click();
-  await page.getByText(/works after a restart\./).waitFor();
+  await page.getByRole('button', { name: 'Save; applies after a restart' }).click();
+  await page.getByText(/^Saved\. Restart to listen at/).waitFor();
   await page.getByText(/^sy-[0-9a-f]{64}$/).waitFor();
   expect(await axeViolations(page)).toEqual([]);
 });

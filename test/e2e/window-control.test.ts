@@ -1,10 +1,9 @@
 import type { Page } from 'playwright-core';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { StatusReport } from '#shared/status.ts';
-import { axeViolations, closeBrowser, openPage } from '../support/browser.ts';
+import { axeViolations } from '../support/browser.ts';
 import { startDemo, type RunningDemo } from '../support/demo.ts';
-
-afterAll(closeBrowser);
+import { openPage } from '../support/page.ts';
 
 /** Asks once; answers who served and why others did not. */
 async function ask(demo: RunningDemo): Promise<string> {

@@ -1,8 +1,7 @@
-import { afterAll, expect, test } from 'vitest';
-import { axeViolations, closeBrowser, openPage } from '../support/browser.ts';
+import { expect, test } from 'vitest';
+import { axeViolations } from '../support/browser.ts';
+import { openPage } from '../support/page.ts';
 import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
-
-afterAll(closeBrowser);
 
 test('with nothing set up, an address is all that it takes, and one that is wrong or dead is explained', async () => {
   const page = await openPage((await startWindowHost(NO_AGENT)).controlLink());

@@ -1,11 +1,10 @@
-import { afterAll, expect, test } from 'vitest';
-import { axeViolations, closeBrowser, openPage } from '../support/browser.ts';
+import { expect, test } from 'vitest';
+import { axeViolations } from '../support/browser.ts';
 import { startDemo } from '../support/demo.ts';
-
-afterAll(closeBrowser);
+import { openPage } from '../support/page.ts';
 
 test.each(['light', 'dark'] as const)(
-  'a key is created in the window, opens the gateway to an app, and is revoked (%s)',
+  'a key is created in the window, opens the gateway to an app, is limited, and is revoked (%s)',
   async (colorScheme) => {
     const demo = await startDemo();
     const page = await openPage(demo.link, { colorScheme, viewport: { width: 400, height: 900 } });
@@ -14,7 +13,7 @@ test.each(['light', 'dark'] as const)(
         .status;
     await page.getByRole('link', { name: 'Settings' }).click();
     await page.getByRole('heading', { name: 'Keys for apps' }).click();
-    await page.getByText('none: every app on this machine may call').waitFor();
+    await page.getByText('none: any app on this machine may connect').waitFor();
     await page.getByLabel('Name of the app').fill('my laptop');
     await page.getByRole('button', { name: 'Create key' }).click();
     await page.getByRole('alert').getByText("'name' must be").waitFor();
@@ -25,7 +24,20 @@ test.each(['light', 'dark'] as const)(
     expect([await status(key), await status('none')]).toEqual([200, 401]);
     const row = page.getByRole('listitem').filter({ hasText: 'laptop' });
     await row.getByText(/not used yet|last used/).waitFor();
+    const ask = async () => {
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+      const body = JSON.stringify({ messages: [{ role: 'user', content: 'hi' }] });
+      const path = `${demo.baseUrl}/chat/completions`;
+      return (await fetch(path, { method: 'POST', headers, body })).status;
+    };
+    expect(await ask()).toBe(200);
+    await row.getByRole('button', { name: 'Limits of laptop' }).click();
+    await page.getByLabel('Requests a day').fill('1');
     expect(await axeViolations(page)).toEqual([]);
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    await row.getByText(/^Requests a day: 1 of 1 · reached, no answers until/).waitFor();
+    await page.getByText('1 key; a limit is reached').waitFor();
+    expect(await ask()).toBe(429);
     await row.getByRole('button', { name: 'Revoke laptop' }).click();
     await page.getByText('It is the last one').waitFor();
     expect(await axeViolations(page)).toEqual([]);

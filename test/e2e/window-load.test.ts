@@ -1,11 +1,8 @@
 import type { Page } from 'playwright-core';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { RequestRow } from '#shared/live.ts';
-import { closeBrowser } from '../support/browser.ts';
 import { openFedWindow } from '../support/window-feed.ts';
 import { attempt, delta, NOW, request, snapshot } from '../renderer/builders.ts';
-
-afterAll(closeBrowser);
 
 /** As many as the gateway keeps of successes and of the rest. */
 const KEPT = 2_000;

@@ -1,12 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
-import { closeBrowser, openPage } from '../support/browser.ts';
+import { expect, test } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
 import { listening } from '../support/listening.ts';
-
-afterAll(closeBrowser);
+import { openPage } from '../support/page.ts';
 
 /** Another origin, with a page and nothing that lets others read it. */
 async function otherSite(): Promise<string> {

@@ -1,8 +1,8 @@
-import { afterAll, expect, test } from 'vitest';
-import { axeViolations, closeBrowser, openPage } from '../support/browser.ts';
+import { expect, test } from 'vitest';
+import { PACE } from '../../main/demo/pace.ts';
+import { axeViolations } from '../support/browser.ts';
 import { startDemo, type RunningDemo } from '../support/demo.ts';
-
-afterAll(closeBrowser);
+import { openPage } from '../support/page.ts';
 
 function ask(demo: RunningDemo): Promise<string> {
   return fetch(`${demo.baseUrl}/chat/completions`, {
@@ -13,7 +13,7 @@ function ask(demo: RunningDemo): Promise<string> {
 }
 
 test('the window shows a hedge while both calls run, and who came first', async () => {
-  const demo = await startDemo();
+  const demo = await startDemo(PACE);
   await demo.type('break local refuse');
   await demo.type('break hosted_a slow');
   const page = await openPage(demo.link);

@@ -1,8 +1,7 @@
-import { afterAll, expect, test } from 'vitest';
-import { axeViolations, closeBrowser, openPage } from '../support/browser.ts';
+import { expect, test } from 'vitest';
+import { axeViolations } from '../support/browser.ts';
 import { startDemo, type RunningDemo } from '../support/demo.ts';
-
-afterAll(closeBrowser);
+import { openPage } from '../support/page.ts';
 
 function ask(demo: RunningDemo, stream: boolean): Promise<string> {
   return fetch(`${demo.baseUrl}/chat/completions`, {

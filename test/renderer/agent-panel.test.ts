@@ -1,12 +1,11 @@
 import type { Page } from 'playwright-core';
-import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { AgentView } from '#shared/agent.ts';
 import { type Host } from '../../main/app/app.ts';
 import { type FakeEngine, listed, startEngine } from '../agent/fake-engine.ts';
-import { axeViolations, closeBrowser, openPage } from '../support/browser.ts';
+import { axeViolations } from '../support/browser.ts';
+import { openPage } from '../support/page.ts';
 import { startWindowHost } from '../support/window-host.ts';
-
-afterAll(closeBrowser);
 
 /** A gateway whose own machine has an engine. */
 async function startMachine(

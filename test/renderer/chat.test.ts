@@ -57,7 +57,7 @@ describe('a chat completion', () => {
     [
       'without its end',
       delta({ content: 'Hel' }),
-      { kind: 'failed', message: 'The answer broke off.' },
+      { kind: 'failed', message: 'The answer was cut off.' },
     ],
     [
       'with an error in it',
@@ -102,7 +102,7 @@ describe('a turn', () => {
   test('has a first token, and a rate over what came after it', () => {
     const usage: ChatEvent = { kind: 'usage', prompt: 5, completion: 41 };
     const done = withEnd(withEvent(begun, usage, 2200), { kind: 'done' }, 2200);
-    expect(turnFacts(done)).toEqual(['5 + 41 tokens', '40 tokens/s', 'first token 200 ms']);
+    expect(turnFacts(done)).toEqual(['5 tokens in, 41 out', '40 tokens/s', 'first token 200 ms']);
   });
 
   test('counts pieces where the upstream reports no usage, and gives no rate for an instant', () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { holdRows } from '../../renderer/features/requests/held-rows.ts';
-import { matchesFilter } from '../../renderer/features/requests/request-filter.ts';
+import { matchesFilter } from '#shared/request-filter.ts';
 import { neighboursOf } from '../../renderer/features/requests/request-dialog.tsx';
 import { rowAfterKey } from '../../renderer/ui/row-keys.ts';
 import { segmentsOf } from '../../renderer/features/requests/waterfall-model.ts';
@@ -55,10 +55,22 @@ test('a request and its filter survive in the address', () => {
   expect(routeOf(hashOf(route))).toEqual(route);
 });
 
-test('a request that left the list was its oldest', () => {
-  const list = [at('c', 2), at('b', 1), at('a', 0)];
-  expect(neighboursOf(list, 'b')).toEqual({ newer: 'c', older: 'a' });
-  expect(neighboursOf(list, 'gone')).toEqual({ newer: 'a', older: null });
+test('while rows are held, older ones come behind them, and nothing comes in between', () => {
+  const standing = [at('f', 5), at('d', 3)];
+  const held = holdRows(standing, [at('g', 6), ...standing, at('e', 4), at('b', 1), at('a', 0)]);
+  expect(held.shown.map(({ id }) => id)).toEqual(['f', 'd', 'b', 'a']);
+  expect(held.waiting).toBe(1);
+});
+
+test('a request stands between its neighbours, also where the list does not hold it', () => {
+  const list = [at('c', 3), at('b', 2), at('a', 0)];
+  const around = (id: string, seconds: number | null) =>
+    neighboursOf(list, seconds === null ? null : NOW + seconds * 1_000, id);
+  expect(around('b', 2)).toEqual({ newer: 'c', older: 'a' });
+  expect(around('elsewhere', 1)).toEqual({ newer: 'b', older: 'a' });
+  expect(around('newest', 4)).toEqual({ newer: null, older: 'c' });
+  expect(around('oldest', -1)).toEqual({ newer: 'a', older: null });
+  expect(around('unknown', null)).toEqual({ newer: null, older: null });
 });
 
 test('keys stay within the list', () => {

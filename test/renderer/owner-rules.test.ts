@@ -1,16 +1,18 @@
 import type { Page } from 'playwright-core';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { HostActivity } from '../../main/agent/availability/host-activity.ts';
 import { OWNER_RULE_KEYS, OWNER_RULES } from '../../main/agent/availability/rules.ts';
 import { type Host } from '../../main/app/app.ts';
 import { ENTRIES, SETTINGS } from '../../main/config/schema.ts';
-import { limitOf, ruleShown } from '../../renderer/features/this-machine/owner-rules-model.ts';
-import { RULE_ROWS } from '../../renderer/features/settings/rule-rows.ts';
-import { axeViolations, closeBrowser, openPage } from '../support/browser.ts';
+import {
+  limitOf,
+  RULE_ROWS,
+  ruleShown,
+} from '../../renderer/features/this-machine/owner-rules-model.ts';
+import { axeViolations } from '../support/browser.ts';
+import { openPage } from '../support/page.ts';
 import { startWindowHost } from '../support/window-host.ts';
 import { owner } from './agent-builders.ts';
-
-afterAll(closeBrowser);
 
 /** A gateway whose machine tells what it runs on, and nothing else. */
 function startMachine(environment: Readonly<Record<string, string>> = {}): Promise<Host> {

@@ -7,7 +7,7 @@ import {
   matchesText,
   summaryOf,
 } from '../../renderer/features/providers/provider-listing.ts';
-import { sorted } from '../../renderer/features/providers/provider-sort.ts';
+import { sorted } from '../../renderer/features/providers/provider-columns.ts';
 import { agentRecord } from '../support/agent-record.ts';
 import { provider, providerCircuit } from './provider-builders.ts';
 

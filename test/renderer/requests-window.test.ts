@@ -1,13 +1,11 @@
 import type { Locator, Page } from 'playwright-core';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { RequestRow } from '#shared/live.ts';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
-import { axeViolations, closeBrowser, type PageOptions } from '../support/browser.ts';
+import { axeViolations, type PageOptions } from '../support/browser.ts';
 import { openWindow } from '../support/window-feed.ts';
 import { attempt, perUpstream, request, snapshot, status, upstream } from './builders.ts';
 import * as rows from './request-builders.ts';
-
-afterAll(closeBrowser);
 
 const ALL = [
   rows.hedgeWon(),

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { FAILURE_REASONS, SKIP_REASONS } from '#shared/reasons.ts';
 import { labelsOf } from '../../renderer/features/requests/attempt-names.ts';
-import { parseFallbackReason } from '../../renderer/text/fallback-reason.ts';
+import { parseFallbackReason } from '#shared/fallback-reason.ts';
 import * as format from '../../renderer/text/format.ts';
 import { reasonText } from '../../renderer/text/reason-text.ts';
-import { matchesFilter, valuesOf } from '../../renderer/features/requests/request-filter.ts';
+import { usageText } from '../../renderer/features/requests/attempt-text.ts';
+import { facetsOf, matchesFilter } from '#shared/request-filter.ts';
 import {
   amountOf,
   outcomeWords,
@@ -22,7 +23,7 @@ describe('requests', () => {
   const rows = [laptop, request('b', { key: 'phone' }), request('c', { key: null })];
 
   test('are found by the name of their key, which the address keeps', () => {
-    expect(valuesOf(rows, 'key')).toEqual(['laptop', 'phone']);
+    expect(facetsOf(rows, 'all', {}).key).toEqual(['laptop', 'phone']);
     const by = { key: 'laptop' };
     expect(rows.filter((row) => matchesFilter(row, 'all', by))).toEqual([laptop]);
     const route = { page: 'requests', filter: 'all', by } as const;
@@ -140,5 +141,20 @@ describe('first request', () => {
     expect(line).toContain('http://x/v1/chat/completions');
     expect(line).toContain('"model":"hosted_a-model"');
     expect(firstRequest('http://x/v1', [missing('local')])).not.toContain('"model"');
+  });
+});
+
+describe('the tokens of a call', () => {
+  const tokens = { input: 12, output: 51, cached: 0, estimated: false };
+
+  test('are told with their rate from the first to the last', () => {
+    const streamed = attempt({ tokens, firstContentMs: 500, lastContentMs: 2500, endMs: 2600 });
+    expect(usageText(streamed)).toBe('12 tokens in, 51 out · 25 tokens/s');
+  });
+
+  test('have no rate where the answer came as a whole, and are marked where nobody counted', () => {
+    const whole = attempt({ tokens: { ...tokens, estimated: true }, endMs: 2600 });
+    expect(usageText(whole)).toBe('≈ 12 tokens in, 51 out');
+    expect(usageText(attempt())).toBe(null);
   });
 });

@@ -14,7 +14,7 @@ const PATIENCE_MS = 90_000;
 
 let launched: Promise<Browser> | null = null;
 
-/** Opens a page in a profile of its own; one browser serves the whole test file. */
+/** Opens a page in a profile of its own; one browser serves the whole process. */
 export async function openPage(url: string, options: PageOptions = {}): Promise<Page> {
   launched ??= launch();
   const browser = await launched;
@@ -30,7 +30,7 @@ export async function openPage(url: string, options: PageOptions = {}): Promise<
   return page;
 }
 
-/** Ends the browser and everything opened in it; for `afterAll`. */
+/** Ends the browser and everything opened in it. */
 export async function closeBrowser(): Promise<void> {
   const browser = await launched;
   launched = null;
@@ -55,6 +55,7 @@ async function launch(): Promise<Browser> {
     executablePath: binary,
     timeout: PATIENCE_MS,
     headless: true,
+    handleSIGTERM: false,
     // As root there is no sandbox. The package's own arguments stay out: they are for Lambda, put
     // everything into one process (a second profile kills it) and switch web security off.
     args: [

@@ -2,22 +2,41 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { startDemo as start } from '../../main/demo/demo.ts';
+import { type DemoPace, PACE } from '../../main/demo/pace.ts';
+import { runCommand } from '../../main/demo/terminal.ts';
+import { temporaryDirectory } from './gateway.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** The demo as a process of its own, as a newcomer runs it. */
+/** The demo, with what can be typed into it. */
 export interface RunningDemo {
   /** The window's address with a one-time code. */
   readonly link: string;
   readonly baseUrl: string;
-  /** The three lines to try, as they were printed. */
-  readonly curls: readonly string[];
   /** Types a line where the demo runs and waits for its answer. */
   type(line: string): Promise<string>;
 }
 
+/** Nobody watches the words come. */
+const QUICK: DemoPace = { ...PACE, wordMs: 4 };
+
+/** Starts it in this process, on a free port; it is stopped with the test. */
+export async function startDemo(pace = QUICK): Promise<RunningDemo> {
+  const demo = await start({ port: '0', dataDirectory: temporaryDirectory() }, pace);
+  onTestFinished(() => demo.stop());
+  const { link, baseUrl, faults } = demo;
+  return { link, baseUrl, type: (line) => runCommand(line, faults) };
+}
+
+/** The demo as a process of its own, as a newcomer runs it. */
+export interface DemoProcess extends RunningDemo {
+  /** The lines to try, as they were printed. */
+  readonly curls: readonly string[];
+}
+
 /** Starts it on a free port; it is ended with the test. */
-export async function startDemo(): Promise<RunningDemo> {
+export async function startDemoProcess(): Promise<DemoProcess> {
   const child = spawn(process.execPath, ['main/demo.ts'], {
     cwd: ROOT,
     env: {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { createHost, type Host, type HostEdges } from '../../main/app/app.ts';
+import { readKeyFile } from '../../main/config/key-file.ts';
 import { loadConfig } from '../../main/config/load.ts';
 import { openUsageStore } from '../../main/gateway/usage/store.ts';
 import { type Clock, systemClock } from '../../main/platform/clock.ts';
@@ -53,9 +54,10 @@ export function startGateway(
 export function startWithHistory(
   settings: Readonly<Record<string, string>>,
   dataDirectory: string = temporaryDirectory(),
+  clock: Clock = systemClock,
 ): Promise<TestGateway> {
   const openStore = remembering(NOTHING_KEPT);
-  const edges = { clock: systemClock, log: silentLog, openStore, openUsage: openUsageStore };
+  const edges = { clock, log: silentLog, openStore, openUsage: openUsageStore };
   return startIn(dataDirectory, settings, edges);
 }
 
@@ -70,7 +72,7 @@ async function startIn(
       value,
     ]),
   );
-  const loaded = loadConfig(env, {});
+  const loaded = loadConfig(env, {}, readKeyFile(dataDirectory));
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
   const host = await createHost(
     { loaded, dataDirectory, windowDirectory: join(dataDirectory, 'no-window') },

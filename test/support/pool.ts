@@ -5,8 +5,12 @@ import { createRegistry, type Registry } from '../../main/registry/registry.ts';
 import { openSharedStore } from '../../main/registry/store/postgres/open-shared-store.ts';
 import type { Pool } from '../../main/registry/store/postgres/pool-client.ts';
 import type { PoolChanges } from '../../main/registry/store/postgres/protocol.ts';
+import { POOL_TIMES, type PoolTimes } from '../../main/registry/store/postgres/times.ts';
 import type { Store, StoredState } from '../../main/registry/store/store.ts';
 import type { VerifierNews, VerifierPort } from '../../main/registry/verifier-port.ts';
+
+/** For laws that take the database away: nobody has to wait for it as long as a gateway does. */
+export const IMPATIENT: PoolTimes = { answerMs: 2000, startMs: 2500, leaseMs: 4000, marginMs: 800 };
 
 let runs = 0;
 
@@ -21,20 +25,29 @@ export interface SharedStore {
 }
 
 /** Opens the database as a gateway does; `id` is the gateway's over all its runs. */
-export async function openingShared(url: string, id = 'gw_a', secretDigest = 'digest') {
+export async function openingShared(
+  url: string,
+  id = 'gw_a',
+  { secretDigest = 'digest', times = POOL_TIMES } = {},
+) {
   const lines: string[] = [];
   const log: Log = (_level, event, fields) =>
     void lines.push(`${event} ${JSON.stringify(fields ?? {})}`);
   runs += 1;
   const gateway = { id, run: `${id}:${runs}`, host: `${id}:47900`, version: '0.1.0' };
   const shown = url.replace(/\/\/.*@/, '//…@');
-  const opened = await openSharedStore({ url, shown, gateway, secretDigest }, log);
+  const data = { url, shown, gateway, secretDigest, times };
+  const opened = await openSharedStore(data, log);
   if (opened.kind === 'open') onTestFinished(() => opened.store.close());
   return { opened, lines };
 }
 
-export async function openShared(url: string, id?: string): Promise<SharedStore> {
-  const { opened, lines } = await openingShared(url, id);
+export async function openShared(
+  url: string,
+  id?: string,
+  times?: PoolTimes,
+): Promise<SharedStore> {
+  const { opened, lines } = await openingShared(url, id, { times });
   if (opened.kind !== 'open') throw new Error(opened.message);
   const changes: PoolChanges[] = [];
   opened.pool.onChanges((change) => changes.push(change));
@@ -50,13 +63,18 @@ export interface PooledRegistry extends SharedStore {
   readonly changed: readonly string[];
 }
 
+interface PoolOptions {
+  readonly verifier?: VerifierPort;
+  readonly times?: PoolTimes;
+}
+
 /** Starts a gateway's registry on the database; all of a pool have the same secret. */
 export async function startPooledRegistry(
   url: string,
   id: string,
-  verifier?: VerifierPort,
+  { verifier, times }: PoolOptions = {},
 ): Promise<PooledRegistry> {
-  const shared = await openShared(url, id);
+  const shared = await openShared(url, id, times);
   const { store, state, pool } = shared;
   const news: [string, VerifierNews][] = [];
   const verifiedElsewhere: string[] = [];

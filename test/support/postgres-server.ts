@@ -65,31 +65,17 @@ const QUICK = ['fsync=off', 'max_connections=200', 'shared_buffers=32MB'];
 export function createPostgres(more: readonly string[] = QUICK): PostgresServer {
   const directory = mkdtempSync(join(tmpdir(), 'switchyard-postgres-'));
   let server: ChildProcess | null = null;
-  let native = NATIVE ?? '';
+  let native = '';
   let port = 0;
   let databases = 0;
-
-  const bin = (name: string) => join(native, 'bin', name);
   const data = join(directory, 'data');
 
   async function begin(): Promise<void> {
     if (NATIVE === null) return console.warn(POSTGRES_SKIPPED);
-    native = readableNative(NATIVE, directory);
-    const passwordFile = join(directory, 'password');
-    writeFileSync(passwordFile, PASSWORD);
-    for (const path of [directory, passwordFile])
-      if (RUNNER !== null) chownSync(path, RUNNER, RUNNER);
-    const options = [
-      '-U',
-      'switchyard',
-      '-A',
-      'scram-sha-256',
-      '-E',
-      'UTF8',
-      '--locale=C',
-      '--no-sync',
-    ];
-    execFileSync(bin('initdb'), ['-D', data, `--pwfile=${passwordFile}`, ...options], asRunner());
+    template ??= createTemplate(NATIVE);
+    ({ native } = template);
+    giveToRunner(directory);
+    execFileSync('cp', ['-R', template.data, data], asRunner());
     port = await freePort();
     await start();
   }
@@ -106,7 +92,7 @@ export function createPostgres(more: readonly string[] = QUICK): PostgresServer 
       `unix_socket_directories=${directory}`,
     ];
     const args = [...settings, ...more].flatMap((setting) => ['-c', setting]);
-    const child = spawn(bin('postgres'), ['-D', data, ...args], {
+    const child = spawn(join(native, 'bin/postgres'), ['-D', data, ...args], {
       ...asRunner(),
       stdio: ['ignore', 'ignore', 'pipe'],
     });
@@ -178,6 +164,34 @@ export function createPostgres(more: readonly string[] = QUICK): PostgresServer 
     kill,
     start,
   };
+}
+
+/** What the servers of all files of a worker begin with. */
+interface Template {
+  readonly native: string;
+  /** As `initdb` leaves it. */
+  readonly data: string;
+}
+
+let template: Template | null = null;
+
+function createTemplate(packaged: string): Template {
+  const directory = mkdtempSync(join(tmpdir(), 'switchyard-postgres-template-'));
+  process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
+  const native = readableNative(packaged, directory);
+  const data = join(directory, 'data');
+  const passwordFile = join(directory, 'password');
+  writeFileSync(passwordFile, PASSWORD);
+  giveToRunner(directory, passwordFile);
+  const users = ['-U', 'switchyard', '-A', 'scram-sha-256', `--pwfile=${passwordFile}`];
+  const options = [...users, '-E', 'UTF8', '--locale=C', '--no-sync'];
+  execFileSync(join(native, 'bin/initdb'), ['-D', data, ...options], asRunner());
+  return { native, data };
+}
+
+function giveToRunner(...paths: readonly string[]): void {
+  if (RUNNER === null) return;
+  for (const path of paths) chownSync(path, RUNNER, RUNNER);
 }
 
 /** The user `nobody` where this is root, whom the server refuses; null where it is not. */

@@ -4,6 +4,9 @@ import { onTestFinished } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');
 
+/** The program as the npm package holds it: it starts in half the time of its sources. */
+export const PROGRAM = 'dist/node/headless.js';
+
 /** How a process ended. */
 export interface Ended {
   readonly code: number | null;
@@ -23,7 +26,7 @@ export interface RunningCli {
   isAlive(): boolean;
 }
 
-/** Starts `node main/headless.ts`; settings are named without their prefix, nothing else is inherited. */
+/** Starts the program; settings are named without their prefix, nothing else is inherited. */
 export function startCli(
   settings: Readonly<Record<string, string>>,
   ...args: readonly string[]
@@ -37,7 +40,7 @@ export function startCliWithFiles(
   settings: Readonly<Record<string, string>>,
 ): RunningCli {
   const env = asHost(asVariables({ AGENT: 'false', ...settings }));
-  return spawnProgram(withFiles(files, 'main/headless.ts'), env);
+  return spawnProgram(withFiles(files, PROGRAM), env);
 }
 
 /** A program of Node's that may open so many files. */
@@ -50,7 +53,7 @@ export function startProgram(
   env: Readonly<Record<string, string>>,
   ...args: readonly string[]
 ): RunningCli {
-  return spawnProgram([process.execPath, 'main/headless.ts', ...args], asHost(env));
+  return spawnProgram([process.execPath, PROGRAM, ...args], asHost(env));
 }
 
 function asHost(env: Readonly<Record<string, string>>): NodeJS.ProcessEnv {

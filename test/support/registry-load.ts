@@ -1,6 +1,8 @@
 import type { Provider } from '#shared/provider.ts';
+import { readControlToken } from '../../main/platform/secrets.ts';
 import { createAgent, recordOf, type TestAgent } from '../registry/world.ts';
-import { bearer, postJson, send, type HttpAnswer } from './http.ts';
+import { bearer, expectError, postJson, send, type HttpAnswer } from './http.ts';
+import type { RunningCli } from './process.ts';
 
 /** A machine, and what it knows for certain of what the registry has taken. */
 export interface LoadedMachine {
@@ -53,6 +55,25 @@ export function post({ url }: Registry, { path, headers, body }: Signed): Promis
     headers: { 'content-type': 'application/json', ...(headers as Record<string, string>) },
     body: body.toString(),
   });
+}
+
+/** A program's, once it serves. */
+export async function registryOf(cli: RunningCli, directory: string): Promise<Registry> {
+  const url = new URL(await cli.printed(/Base URL for your apps: (\S+)/)).origin;
+  return { url, controlToken: readControlToken(directory) ?? '' };
+}
+
+/** The last heartbeat that was acknowledged is not taken again. */
+export async function expectHeard(registry: Registry, { last }: LoadedMachine): Promise<void> {
+  if (last !== null) expectError(await post(registry, last), 403, 'sequence_reused');
+}
+
+/** The last tokens that let a machine in let no other one in. */
+export async function expectUsed(registry: Registry, ledger: Ledger): Promise<void> {
+  for (const token of [...ledger.used].slice(-5)) {
+    const stranger = createAgent({ now: () => Date.now() });
+    expectError(await post(registry, stranger.enroll(token)), 401, 'invalid_token');
+  }
 }
 
 /** A provider as the registry shows it. */

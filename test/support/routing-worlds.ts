@@ -191,6 +191,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
     keep: () => ({ load: () => null, changed() {}, flush: () => Promise.resolve() }),
     sightings: () => ({ view: () => mapUpstreams(() => ({ kind: 'untested' })), watched() {} }),
     usage: forgetfulStore('this test keeps nothing'),
+    keys: { limitsOf: () => null },
     app: () => ({ version: '', baseUrl: '', warmupEnabled: false }),
   });
 
@@ -215,7 +216,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
       identity: { reader: true, control: false, authorization: null, key: null, keyName: null },
       cors: {},
     };
-    const { circuits, predictions, warmup, logs, budgets } = monitor;
+    const { circuits, predictions, warmup, logs, budgets, keyLimits } = monitor;
     const handled = handleChat(req, res, caller, {
       http,
       clock,
@@ -232,6 +233,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
       usageSupport: createUsageSupport(clock),
       warmup,
       budgets,
+      keyLimits,
       observe: (about) => logs.begin(about),
       pickLocal,
       random: () => 0.5,

@@ -84,6 +84,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     keep: () => ({ load: () => null, changed() {}, flush: () => Promise.resolve() }),
     sightings: () => ({ view: () => mapUpstreams(() => ({ kind: 'untested' })), watched() {} }),
     usage: forgetfulStore('this test keeps nothing'),
+    keys: { limitsOf: () => null },
     app: () => ({ version: '', baseUrl: '', warmupEnabled: false }),
   });
   const observer = monitor.logs.begin({

@@ -3,8 +3,9 @@ import express, { type Response } from 'express';
 import type { Page } from 'playwright-core';
 import type { LiveDelta, LiveSnapshot } from '#shared/live.ts';
 import { WINDOW_DIRECTORY } from '../../main/app/app.ts';
-import { openPage, type PageOptions } from './browser.ts';
+import { type PageOptions } from './browser.ts';
 import { listening } from './listening.ts';
+import { openPage } from './page.ts';
 
 /** The built window over a feed that says one thing and stays open; it only reads. */
 export async function openWindow(

@@ -13,12 +13,13 @@ export const NO_AGENT = { SWITCHYARD_AGENT: 'false' };
 export async function startWindowHost(
   environment: Readonly<Record<string, string>>,
   edges: Partial<HostEdges> = {},
+  dataDirectory: string = temporaryDirectory(),
 ): Promise<Host> {
   const ports = { SWITCHYARD_PORT: '0', SWITCHYARD_AGENT_PORTS: '0' };
   const loaded = loadConfig({ ...ports, ...environment }, {});
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
   const host = await createHost(
-    { loaded, dataDirectory: temporaryDirectory(), windowDirectory: WINDOW_DIRECTORY },
+    { loaded, dataDirectory, windowDirectory: WINDOW_DIRECTORY },
     { openStore, clock: systemClock, random: Math.random, log: silentLog, ...edges },
   );
   await host.start();

@@ -14,7 +14,7 @@ const edges = { http: createHttpClient(), clock };
 const engine = { origin, basePath: '', authorization: null };
 const { signal } = new AbortController();
 const policy = { loopback: true, ports: [port], loopbackPorts: [port] };
-const source = { path: '/models', apiKey: null, headers: {} };
+const source = { id: 'hosted_a', apiKey: null, headers: {} } as const;
 
 const ask = async (scheme = 'http') => {
   const hosted = parseBaseAddress(`${scheme}://127.0.0.1:${port}`, 'hosted_a');

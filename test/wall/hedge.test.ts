@@ -4,11 +4,9 @@ import { startChat, textOf } from '../support/client.ts';
 import {
   ask,
   askHedged,
-  askSlow,
   attemptsOf,
   callsOf,
   expectAtRest,
-  grantHedges,
   LINE_MS,
   pass,
   PLAIN,
@@ -16,7 +14,7 @@ import {
   STREAM,
 } from '../support/scene.ts';
 import { turns } from '../support/report.ts';
-import { answers, chunk, cut, DONE, error, hang, ROLE, stall, STOP } from '../support/upstream.ts';
+import { answers, chunk, DONE, hang, ROLE, stall, STOP } from '../support/upstream.ts';
 
 const A = chunk({ content: 'a' });
 const REST = STOP + DONE;
@@ -131,123 +129,6 @@ test('events without content are none: the line is passed all the same, and they
   // What came before the content comes along.
   expect(answer.text).toBe(ROLE + ': waiting\n\n' + chunk({ content: '' }) + A + REST);
   await first.gone;
-});
-
-describe('an answer that is put together', () => {
-  test('wins by its first content, although it is sent when it is whole', async () => {
-    const scene = await startScene({ hosted_a: stall(ROLE), hosted_b: stall(ROLE) });
-    const { up, clock } = scene;
-    const {
-      pending,
-      slow: first,
-      hedge: second,
-    } = await askHedged(scene, up.hosted_a, up.hosted_b, PLAIN);
-    second.res.write(A);
-    await first.gone;
-    // So long as it goes on it may take its time; nobody else is started beside it.
-    clock.advance(2 * LINE_MS);
-    second.res.end(chunk({ content: 'b' }) + REST);
-    const answer = await pending.answer;
-    expect(answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=outrun' });
-    expect(JSON.parse(answer.text)).toMatchObject({ choices: [{ message: { content: 'ab' } }] });
-    expect(callsOf(up)).toEqual({ hosted_a: 1, hosted_b: 1 });
-  });
-
-  test('whose content came before the hedge delay is not hedged, however long it takes', async () => {
-    const scene = await startScene({ hosted_a: stall(ROLE, A), hosted_b: answers('never') });
-    const { up, clock } = scene;
-    const {
-      pending,
-      call: { res },
-    } = await ask(scene, up.hosted_a, PLAIN);
-    await turns(scene);
-    for (let word = 0; word < 3; word += 1) {
-      clock.advance(LINE_MS);
-      res.write(A);
-      await turns(scene);
-    }
-    res.end(REST);
-    expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
-    expect(up.hosted_b.calls).toHaveLength(0);
-  });
-
-  test('that wins and then breaks is passed over for the next one; none is called twice', async () => {
-    const scene = await startScene({
-      hosted_a: hang,
-      hosted_b: cut(ROLE, A),
-      hosted_c: answers('from c'),
-    });
-    const { up } = scene;
-    const { pending } = await askSlow(scene, up.hosted_a, PLAIN);
-    const answer = await pending.answer;
-    expect(answer).toMatchObject({
-      status: 200,
-      upstream: 'hosted_c',
-      reason: 'hosted_a=outrun; hosted_b=bad_response',
-    });
-    expect(callsOf(up)).toEqual({ hosted_a: 1, hosted_b: 1, hosted_c: 1 });
-  });
-});
-
-describe('an answer that comes as a whole', () => {
-  test.each([
-    ['with assembly switched off', PLAIN, { HOSTED_A_ASSEMBLE: 'false' }],
-    ['of several choices', { ...PLAIN, n: 2 }, {}],
-  ])('(%s) is never taken for slow', async (_why, body, settings) => {
-    const scene = await startScene({ hosted_a: hang, hosted_b: answers('never') }, settings);
-    const { up } = scene;
-    const { pending, call } = await ask(scene, up.hosted_a, body);
-    await pass(scene, 4 * LINE_MS);
-    expect(up.hosted_b.calls).toHaveLength(0);
-    await answers('from a')(call);
-    expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
-  });
-
-  test('may win as a hedge', async () => {
-    const settings = { HOSTED_B_ASSEMBLE: 'false' };
-    const scene = await startScene({ hosted_a: hang, hosted_b: answers('from b') }, settings);
-    const {
-      pending,
-      call: { gone },
-    } = await ask(scene, scene.up.hosted_a, PLAIN);
-    scene.clock.advance(LINE_MS);
-    expect(await pending.answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=outrun' });
-    await gone;
-  });
-
-  test('that loses as a hedge was not slow', async () => {
-    const scene = await startScene(
-      { hosted_a: hang, hosted_b: hang },
-      { HOSTED_B_ASSEMBLE: 'false' },
-    );
-    const { up, clock } = scene;
-    const { pending, slow: call } = await askHedged(scene, up.hosted_a, up.hosted_b, PLAIN);
-    clock.advance(LINE_MS);
-    await answers('from a')(call);
-    await pending.answer;
-    const { circuits } = await scene.status();
-    expect(circuits['hosted_b']).toMatchObject({ consecutiveSlow: 0, ewmaTtft: null });
-  });
-
-  test('and is left alone as a hedge is not taken for slow either', async () => {
-    const scene = await startScene(
-      { hosted_a: hang, hosted_b: hang, hosted_c: answers('never') },
-      { HOSTED_B_ASSEMBLE: 'false' },
-    );
-    const { up } = scene;
-    await grantHedges(scene, 2);
-    const {
-      pending,
-      slow: call,
-      hedge: whole,
-    } = await askHedged(scene, up.hosted_a, up.hosted_b, PLAIN);
-    await error(503)(call);
-    await turns(scene);
-    await pass(scene, 3 * LINE_MS);
-    await answers('from b')(whole);
-    expect(await pending.answer).toMatchObject({ reason: 'hosted_a=http_503' });
-    expect(up.hosted_c.calls).toHaveLength(0);
-  });
 });
 
 describe('the line', () => {

@@ -1,71 +1,22 @@
 import { describe, expect, test } from 'vitest';
 import { chat } from '../support/client.ts';
-import type { ManualClock } from '../support/clock.ts';
 import {
-  ask,
-  askSlow,
-  attemptsOf,
-  callsOf,
-  LINE_MS,
-  pass,
-  type Scene,
-  startScene,
-  STREAM,
-} from '../support/scene.ts';
+  BELIEVED_MS,
+  LONG,
+  MS_PER_BYTE,
+  prompt,
+  promptOf,
+  reading,
+  startTaught,
+  teach,
+} from '../support/predictions.ts';
+import { ask, askSlow, attemptsOf, callsOf, LINE_MS, pass, startScene } from '../support/scene.ts';
 import { startMachine, startTier, type Machine } from '../support/tier.ts';
 import { answers, error, hang, type Script, type Upstream } from '../support/upstream.ts';
 
 const DEAD = error(503);
 /** Not an own machine's fault, and the next one is asked. */
 const TOO_LONG = error(400, 'the prompt is too long');
-/** So long a machine is believed to be slow without being heard of. */
-const BELIEVED_MS = 60_000;
-/** What the machine of these laws takes for a byte. */
-const MS_PER_BYTE = 0.1;
-/** 8 s: well behind the line. */
-const LONG = 80_000;
-/** 4 s: before it. */
-const SHORT = 40_000;
-
-/** A streamed chat completion whose body has so many bytes. */
-/** Nothing is added to such a request, so that it reaches the engine as long as it is. */
-const ASKED_FOR_USAGE = { stream_options: { include_usage: true } };
-
-function promptOf(bytes: number): string {
-  const of = (content: string) =>
-    JSON.stringify({ ...STREAM, ...ASKED_FOR_USAGE, messages: [{ role: 'user', content }] });
-  return of('x'.repeat(bytes - of('').length));
-}
-
-/** Answers once it has read the prompt; time passes with it. */
-const reading =
-  (clock: ManualClock, msPerByte = MS_PER_BYTE, overheadMs = 0): Script =>
-  (call) => {
-    clock.advance(overheadMs + msPerByte * call.body.length);
-    return answers('read')(call);
-  };
-
-/** Has `local` read so many prompts, of 1 to 20 kB. */
-async function teach({ url, clock, up }: Scene<'local'>, count: number): Promise<void> {
-  up.local.script = reading(clock);
-  for (let n = 1; n <= count; n += 1) {
-    expect(await chat(url, promptOf(n * 1000))).toMatchObject({ upstream: 'local' });
-  }
-}
-
-/** A gateway with `local`, which has taught it so many first tokens, and a hosted upstream. */
-async function startTaught(
-  settings: Readonly<Record<string, string>> = {},
-  samples = 20,
-): Promise<Scene<'local' | 'hosted_a'>> {
-  const scene = await startScene({ local: [], hosted_a: [] }, { HEDGE: 'all', ...settings });
-  scene.up.hosted_a.script = answers('from a');
-  await teach(scene, samples);
-  return scene;
-}
-
-/** Sends a prompt of so many bytes. */
-const prompt = ({ url }: { readonly url: string }, bytes = LONG) => chat(url, promptOf(bytes));
 
 const asked = (upstream: Upstream) => upstream.calls.length;
 
@@ -214,79 +165,6 @@ describe('what has not been heard of for a minute', () => {
     clock.advance(BELIEVED_MS);
     expect(await prompt(scene)).toMatchObject({ reason: 'local=predicted_slow' });
     expect(asked(up.local)).toBe(21);
-  });
-});
-
-describe('the circuit', () => {
-  const localOf = async (scene: Scene<'local'>) => (await scene.status()).circuits['local'];
-
-  test('does not hold a long prompt’s late first token against local, if it was predicted', async () => {
-    const scene = await startTaught({ HEDGE: 'off' });
-    for (let n = 0; n < 3; n += 1) await prompt(scene);
-    expect((await scene.status()).circuits['local']).toMatchObject({
-      consecutiveSlow: 0,
-      open: false,
-      lastTtftMs: 8000,
-    });
-  });
-
-  test('holds it against local as long as nothing is predicted', async () => {
-    const scene = await startTaught({ HEDGE: 'off' }, 18);
-    await prompt(scene);
-    expect(await localOf(scene)).toMatchObject({ consecutiveSlow: 1 });
-  });
-
-  test('holds against local what comes on top of the prompt’s own time', async () => {
-    const scene = await startTaught({ HEDGE: 'off' });
-    scene.up.local.script = reading(scene.clock, MS_PER_BYTE, LINE_MS + 100);
-    await prompt(scene);
-    expect(await localOf(scene)).toMatchObject({ consecutiveSlow: 1 });
-    await prompt(scene, 1000);
-    expect(await localOf(scene)).toMatchObject({ consecutiveSlow: 2 });
-  });
-
-  test('does not hold it against one that was outrun while it read', async () => {
-    const scene = await startTaught();
-    const { up, clock } = scene;
-    clock.advance(BELIEVED_MS + 1);
-    up.local.script = hang;
-    const { pending } = await askSlow(scene, up.local, promptOf(LONG));
-    await pending.answer;
-    expect(await localOf(scene)).toMatchObject({ consecutiveSlow: 0 });
-  });
-
-  test('holds silence against one that was outrun although it had little to read', async () => {
-    const scene = await startTaught();
-    const { up } = scene;
-    up.local.script = hang;
-    const { pending } = await askSlow(scene, up.local, promptOf(1000));
-    await pending.answer;
-    expect(await localOf(scene)).toMatchObject({ consecutiveSlow: 0 });
-  });
-});
-
-describe('the record', () => {
-  test('shows what was predicted beside what came', async () => {
-    const scene = await startTaught({ HEDGE: 'off' });
-    scene.up.local.script = reading(scene.clock, 2 * MS_PER_BYTE);
-    await prompt(scene, SHORT);
-    const [row, ...before] = scene.host.snapshot().requests;
-    expect(row?.attempts).toMatchObject([{ predictedMs: 4000, firstContentMs: 8000 }]);
-    expect(before).toHaveLength(20);
-    for (const { attempts } of before) expect(attempts).toMatchObject([{ predictedMs: null }]);
-  });
-
-  test('predicts from the start of the request, and nothing of upstreams that are not one’s own', async () => {
-    const scene = await startTaught();
-    scene.up.hosted_a.script = (call) => {
-      scene.clock.advance(1500);
-      return DEAD(call);
-    };
-    await prompt(scene);
-    expect(scene.host.snapshot().requests[0]?.attempts).toMatchObject([
-      { upstream: 'hosted_a', startMs: 0, predictedMs: null },
-      { upstream: 'local', startMs: 1500, predictedMs: 9500, firstContentMs: 9500 },
-    ]);
   });
 });
 

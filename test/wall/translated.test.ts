@@ -20,10 +20,18 @@ import {
   sse,
   startUpstream,
   STOP,
+  type Script,
 } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 
 const TEN_MINUTES_MS = 600_000;
+
+/** A gateway whose `hosted_a` speaks only chat completions, and is known to. */
+async function startTranslating(script: Script) {
+  const a = await startUpstream(script);
+  const settings = { ...at({ hosted_a: a.url }), HOSTED_A_PROTOCOLS: 'chat' };
+  return { a, settings, gateway: await startGateway(settings) };
+}
 
 const pathsOf = (calls: readonly { readonly path: string }[]) => calls.map(({ path }) => path);
 
@@ -122,11 +130,7 @@ describe.each(TRANSLATED_PROTOCOLS.map((protocol) => [protocol.name, protocol] a
 
     test('that end without a finish reason, or with one of a crash, end in the protocol’s own error', async () => {
       for (const last of [[DONE], [chunk({}, 'error'), DONE]]) {
-        const a = await startUpstream(sse(ROLE, chunk({ content: 'half' }), ...last));
-        const gateway = await startGateway({
-          ...at({ hosted_a: a.url }),
-          HOSTED_A_PROTOCOLS: 'chat',
-        });
+        const { gateway } = await startTranslating(sse(ROLE, chunk({ content: 'half' }), ...last));
         const { text } = await startCall(gateway.url + path, { ...body, stream: true }).answer;
         expect([endedInError(text).code, text.includes(endMark)]).toEqual([
           'upstream_bad_response',
@@ -137,11 +141,7 @@ describe.each(TRANSLATED_PROTOCOLS.map((protocol) => [protocol.name, protocol] a
     });
 
     test('of an engine that does not stream are told as a stream all the same', async () => {
-      const a = await startUpstream(json(200, completion('whole')));
-      const gateway = await startGateway({
-        ...at({ hosted_a: a.url }),
-        HOSTED_A_PROTOCOLS: 'chat',
-      });
+      const { gateway } = await startTranslating(json(200, completion('whole')));
       const answer = await startCall(gateway.url + path, { ...body, stream: true }).answer;
       expect(answer.headers['content-type']).toBe('text/event-stream; charset=utf-8');
       expect(answer.text).toContain(endMark);
@@ -149,21 +149,15 @@ describe.each(TRANSLATED_PROTOCOLS.map((protocol) => [protocol.name, protocol] a
     });
 
     test('keep their connection with the comments of the upstream', async () => {
-      const a = await startUpstream(
+      const { gateway } = await startTranslating(
         sse(ROLE, chunk({ content: 'a' }), ': still here\n\n', chunk({ content: 'b' }), STOP, DONE),
       );
-      const gateway = await startGateway({
-        ...at({ hosted_a: a.url }),
-        HOSTED_A_PROTOCOLS: 'chat',
-      });
       const { text } = await startCall(gateway.url + path, { ...body, stream: true }).answer;
       expect(text).toContain(': still here\n\n');
     });
 
     test('are translated however long they are', async () => {
-      const a = await startUpstream(answers('hi'));
-      const settings = { ...at({ hosted_a: a.url }), HOSTED_A_PROTOCOLS: 'chat' };
-      const gateway = await startGateway(settings);
+      const { a, settings, gateway } = await startTranslating(answers('hi'));
       const long = JSON.stringify(body).replace('hi', 'hi '.repeat(400_000));
       const answer = await startCall(gateway.url + path, long).answer;
       expect([answer.status, a.calls[0]?.json['messages']]).toEqual([
@@ -187,8 +181,7 @@ describe.each(TRANSLATED_PROTOCOLS.map((protocol) => [protocol.name, protocol] a
 );
 
 test('a request that the protocol itself does not allow is a 400, and nobody is asked', async () => {
-  const a = await startUpstream(answers('hi'));
-  const gateway = await startGateway({ ...at({ hosted_a: a.url }), HOSTED_A_PROTOCOLS: 'chat' });
+  const { a, gateway } = await startTranslating(answers('hi'));
   const messages = [{ role: 'user', content: 'hi' }];
   const answer = await startCall(`${gateway.url}/v1/messages`, { model: 'm', messages }).answer;
   expect([answer.status, a.calls.length]).toEqual([400, 0]);
@@ -199,8 +192,7 @@ test('a request that the protocol itself does not allow is a 400, and nobody is 
 });
 
 test('an upstream’s own refusal reaches each client in its protocol', async () => {
-  const a = await startUpstream(error(400, 'bad temperature'));
-  const gateway = await startGateway({ ...at({ hosted_a: a.url }), HOSTED_A_PROTOCOLS: 'chat' });
+  const { gateway } = await startTranslating(error(400, 'bad temperature'));
   for (const { path, body } of TRANSLATED_PROTOCOLS) {
     const { status, text } = await startCall(gateway.url + path, body).answer;
     const parsed = JSON.parse(text) as Record<string, unknown>;
@@ -210,8 +202,7 @@ test('an upstream’s own refusal reaches each client in its protocol', async ()
 });
 
 test('an item of a translated answer is found by its id in the next request', async () => {
-  const a = await startUpstream(answers('Hello.'));
-  const gateway = await startGateway({ ...at({ hosted_a: a.url }), HOSTED_A_PROTOCOLS: 'chat' });
+  const { a, gateway } = await startTranslating(answers('Hello.'));
   const ask = (input: unknown) => startCall(`${gateway.url}/v1/responses`, { input }).answer;
   const { output } = JSON.parse((await ask('hi')).text) as { output: { id: string }[] };
   await ask([

@@ -32,7 +32,7 @@ async function terminalsIdleMs({ files, clock }: IdleEdges): Promise<number | nu
   const consoles = (await files.names('/dev')).filter((name) =>
     /^(tty|hvc)[A-Za-z]*\d+$/.test(name),
   );
-  // A container has no consoles: whoever sits at the machine around it cannot be seen.
+  // A container has no consoles, so the person at the machine around it cannot be seen.
   if (consoles.length === 0) return null;
   // On a desktop nobody touches a terminal.
   if ((await files.names('/tmp/.X11-unix')).length > 0) return null;

@@ -11,7 +11,7 @@ export interface AvailabilityMonitor {
   start(): void;
   /** Judges by what is known now, and reads anew what the rules that are set need. */
   look(): void;
-  /** Rules whose signal this machine does not tell, set or not. */
+  /** Rules whose signal this machine does not report, set or not. */
   unjudgeable(): readonly OwnerRuleKey[];
   stop(): void;
 }
@@ -79,7 +79,7 @@ export function createAvailabilityMonitor(deps: AvailabilityMonitorDeps): Availa
 }
 
 interface Signal {
-  /** As last read: null where the machine does not tell, undefined before the first reading. */
+  /** As last read: null where the machine does not report it, undefined before the first reading. */
   last(): unknown;
   /** Begins a reading, unless one is under way; what is read anyway needs none. */
   poll(): void;

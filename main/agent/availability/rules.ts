@@ -1,7 +1,7 @@
 import type { GpuDevice } from '../telemetry/gpu-device.ts';
 import type { HostActivity } from './host-activity.ts';
 
-/** What rules are judged by. Null: this machine does not tell, so no rule holds by it. */
+/** What rules are judged by; null where this machine does not report it, and then no rule holds by it. */
 export interface Signals {
   /** Milliseconds since somebody last touched the machine. */
   readonly userIdleMs: number | null;
@@ -103,7 +103,7 @@ const QUIET_MS = 30_000;
 
 /**
  * The owner's rules, the weightiest reason first. A rule is one object here, a setting in
- * `main/config/schema.ts` and its wording in `renderer/features/settings/rule-rows.ts`.
+ * `main/config/schema.ts` and its words in `renderer/text/en/setting-names.ts`.
  */
 export const OWNER_RULES = [
   ownerRule<'onlyWhenIdle', boolean>({
@@ -168,7 +168,7 @@ function rulesFrom(valueOf: (rule: AnyOwnerRule) => OwnerRules[OwnerRuleKey]): O
 /** Since when the GPU is busy though nothing is served, or quiet again; null: neither, or unknown. */
 export type GpuPhase = { readonly kind: 'busy' | 'quiet'; readonly sinceTicks: number } | null;
 
-/** While this machine serves, a busy GPU says nothing of other programs. */
+/** While this machine serves, a busy GPU says nothing about other programs. */
 export function gpuPhaseAfter(before: GpuPhase, seen: Observation): GpuPhase {
   const { gpuUtilPercent: util, isServing, ticks } = seen;
   if (util === null || isServing) return null;

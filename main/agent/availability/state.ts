@@ -14,7 +14,7 @@ import {
 } from './policy.ts';
 import type { Observation, OwnerRules } from './rules.ts';
 
-/** Whether this machine takes work: the owner's order, kept over restarts, and the rules of the settings. */
+/** Whether this machine takes work: the owner's order, which outlives restarts, and the rules of the settings. */
 export interface Availability {
   wish(): OwnerWish;
   rules(): OwnerRules;

@@ -39,7 +39,7 @@ export type EngineLook =
   | { readonly kind: 'stranger'; readonly detail: EngineDetail }
   | { readonly kind: 'silent'; readonly isLate: boolean };
 
-/** `not_asked`: this process had no descriptor left for a connection, which says nothing of the engine. */
+/** `not_asked`: this process had no descriptor left for a connection, which says nothing about the engine. */
 export type LookResult = EngineLook | { readonly kind: 'not_asked' };
 
 /** A pinned address may be any server that lists models as OpenAI does. */

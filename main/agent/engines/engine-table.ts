@@ -120,7 +120,7 @@ function unseen(address: EngineAddress): KnownEngine {
 const LATE_ROUNDS = 3;
 /** After this many, each of a second, its unanswered requests are given up. */
 const STUCK_ROUNDS = 10;
-/** They answer nothing while they compute, so that silence says little of them. */
+/** They answer nothing while they compute, so their silence says little. */
 const SERIAL: ReadonlySet<EngineKind> = new Set(['mlx', 'koboldcpp', 'other']);
 
 export function found(

@@ -23,7 +23,7 @@ export interface SavedEnrollment {
   readonly tokenDigest: string;
 }
 
-/** Stores the enrolment, which is a secret, over restarts. */
+/** Stores the enrolment, which is a secret, across restarts. */
 export interface EnrollmentFile {
   load(): { readonly enrolment: SavedEnrollment | null; readonly warning: FileWarning | null };
   /** Returns the error code, or null once it is on disk. */

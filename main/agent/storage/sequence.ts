@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Log } from '../../platform/log.ts';
 import { readSecretFile, writeSecretFileLater } from './secret-file.ts';
 
-/** Sequence numbers for the messages of a key: each is used once, also over restarts and kills. */
+/** Sequence numbers for the messages of a key: each is used once, also across restarts and kills. */
 export interface Sequence {
   /** Waits for the disk once in a block. */
   next(): Promise<number>;

@@ -36,7 +36,7 @@ const NAME_ROUNDS = 60;
 
 /**
  * Reads AMD cards from the driver's files where there are any, else through AMD's tools: systeminformation has no
- * live values of them, and as their memory lspci's region.
+ * live values for them, and takes lspci's region for their memory.
  */
 export function createAmdCollector(
   edges: ToolEdges,

@@ -3,7 +3,7 @@ export type GpuVendor = 'nvidia' | 'amd' | 'apple' | 'intel';
 
 /** An accelerator as its driver describes it. Null is unknown; 0 was measured. */
 export interface GpuDevice {
-  /** Identifies the card over restarts: NVIDIA's UUID, else its PCI address, never its position. */
+  /** Identifies the card across restarts: NVIDIA's UUID, else its PCI address, never its position. */
   readonly key: string;
   readonly vendor: GpuVendor;
   /** As `parsePciAddress` writes it. */

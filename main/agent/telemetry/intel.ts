@@ -14,7 +14,7 @@ const REMEDY = 'Run `xpu-smi discovery` by hand and see what it says.';
 
 /**
  * Reads Intel's discrete cards through xpu-smi (2.0 and later), else from sysfs: systeminformation has no live
- * values of them, and as their memory lspci's region.
+ * values for them, and takes lspci's region for their memory.
  */
 export function createIntelCollector(
   edges: ToolEdges,

@@ -17,6 +17,7 @@ export function launchdService(program: Program, user: LaunchdUser): Service {
     file,
     text: launchdPlist(program),
     encoding: 'utf8',
+    reachable: null,
     install: [
       ['launchctl', 'enable', `${domain}/${LABEL}`],
       ['launchctl', 'bootstrap', domain, file],

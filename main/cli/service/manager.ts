@@ -11,6 +11,8 @@ export interface Service {
   readonly file: string;
   readonly text: string;
   readonly encoding: 'utf8' | 'utf16le';
+  /** Fails where the manager does not run; null for one that always does. */
+  readonly reachable: CommandLine | null;
   /** After the file was written. */
   readonly install: readonly CommandLine[];
   /** Before the file is removed. */

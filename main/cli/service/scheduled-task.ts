@@ -18,6 +18,7 @@ export function scheduledTask(program: Program, { user, dataDirectory }: TaskPla
     text: taskXml(program, user),
     // schtasks reads no other encoding reliably.
     encoding: 'utf16le',
+    reachable: null,
     install: [
       ['schtasks', '/Create', '/TN', NAME, '/XML', file, '/F'],
       ['schtasks', '/Run', '/TN', NAME],

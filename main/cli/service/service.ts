@@ -67,6 +67,8 @@ function serviceOfUser(program: Program, { env, dataDirectory }: Input): Service
 async function install(chosen: Service, { env, dataDirectory }: Input): Promise<CommandOutcome> {
   const { file, text, encoding, notes } = chosen;
   if (!existsSync(file) && findRunning(dataDirectory) !== null) return failed(ALREADY_RUNS);
+  const unreachable = await whyUnreachable(chosen);
+  if (unreachable !== null) return failed(`${NO_MANAGER}\n${unreachable}`);
   await mkdir(dirname(file), { recursive: true });
   await writeFile(file, encoding === 'utf16le' ? `\uFEFF${text}` : text, encoding);
   const failure = await withProgress('Starting the service', runAll(chosen.install));
@@ -82,6 +84,14 @@ async function install(chosen: Service, { env, dataDirectory }: Input): Promise<
 const ALREADY_RUNS =
   'A gateway runs already with this data directory: stop it first, then the service can take its place.';
 
+const NO_MANAGER =
+  'Nothing was installed, because systemd cannot be reached here. Have what starts services on this system run "switchyard start" instead.';
+
+/** Null where the manager answers. */
+async function whyUnreachable({ reachable }: Service): Promise<string | null> {
+  return reachable === null ? null : runAll([reachable]);
+}
+
 /** A service does not get the variables of this shell. */
 function unseenVariables(env: NodeJS.ProcessEnv): readonly string[] {
   const names = Object.keys(env).filter(
@@ -93,13 +103,16 @@ function unseenVariables(env: NodeJS.ProcessEnv): readonly string[] {
   ];
 }
 
-async function remove({ file, remove: commands, forget }: Service): Promise<CommandOutcome> {
+async function remove(chosen: Service): Promise<CommandOutcome> {
+  const { file, remove: commands, forget } = chosen;
   if (!existsSync(file)) return answer({ removed: null }, `There is no service ${file}.`);
-  const failure = await withProgress('Stopping the service', runAll(commands));
+  // Without its manager nothing of it runs.
+  const isManaged = (await whyUnreachable(chosen)) === null;
+  const failure = isManaged ? await withProgress('Stopping the service', runAll(commands)) : null;
   if (failure !== null)
     return failed(`${file} is still there, because it could not be stopped.\n${failure}`);
   rmSync(file);
-  await runAll(forget);
+  if (isManaged) await runAll(forget);
   return answer(
     { removed: file },
     `Removed ${file}. Settings and keys stay in the data directory.`,

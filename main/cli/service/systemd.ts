@@ -27,6 +27,8 @@ function service(program: Program, scope: Scope, file: string, notes: readonly s
     file,
     text: systemdUnit(program, scope),
     encoding: 'utf8',
+    // Not in most containers, nor where another init runs.
+    reachable: [...systemctl, 'show-environment'],
     install: [
       [...systemctl, 'daemon-reload'],
       [...systemctl, 'enable', NAME],

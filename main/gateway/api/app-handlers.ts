@@ -7,6 +7,7 @@ import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { processUsage } from '../../platform/process.ts';
 import type { Circuits } from '../circuits/circuits.ts';
+import type { NamedKeys } from '../auth/named-keys.ts';
 import type { Sessions } from '../auth/sessions.ts';
 import type { GatewayError } from '../http/errors.ts';
 import { NOSNIFF, sendBody, sendJson } from '../../platform/http/responses.ts';
@@ -17,6 +18,8 @@ import type { StatusScope } from '../monitoring/status.ts';
 import { exposition, EXPOSITION_TYPE } from '../monitoring/exposition.ts';
 import { metricsOf } from '../monitoring/metrics.ts';
 import type { TrafficCounts } from '../monitoring/traffic.ts';
+import type { Budgets } from '../usage/budgets.ts';
+import type { KeyLimits } from '../usage/key-limits.ts';
 import type { UsageRecorder } from '../usage/recorder.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import type { ModelCatalogue } from '../upstream/model-catalogue.ts';
@@ -34,6 +37,9 @@ interface AppDeps {
   readonly stats: Stats;
   readonly traffic: TrafficCounts;
   readonly circuits: Circuits;
+  readonly budgets: Pick<Budgets, 'of'>;
+  readonly keys: Pick<NamedKeys, 'list'>;
+  readonly keyLimits: Pick<KeyLimits, 'of'>;
   readonly usage: UsageRecorder;
   readonly summary: () => ProvidersSummary;
   readonly agent: Pick<AgentApi, 'gpus'> | null;
@@ -112,15 +118,16 @@ function noModel(id: string): GatewayError {
   return { status: 404, code: 'model_not_found', message };
 }
 
-function sendMetrics(
-  res: Response,
-  { app, status, stats, traffic, circuits, summary, agent }: AppDeps,
-): void {
+function sendMetrics(res: Response, deps: AppDeps): void {
+  const { app, status, stats, traffic, circuits, summary, agent, budgets, keys, keyLimits } = deps;
   const families = metricsOf({
     version: app().version,
     status: status('0'),
     inFlight: stats.view().inFlight,
     traffic: traffic.view(),
+    budgetsOf: (id) => budgets.of(id),
+    keyLimits: keys.list().flatMap(({ name }) => keyLimits.of(name)),
+    currency: deps.config().gateway.currency,
     circuitAt: (id) => circuits.at(id).breaker.state.kind,
     providers: summary(),
     gpus: agent?.gpus() ?? [],

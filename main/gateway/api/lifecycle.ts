@@ -69,9 +69,16 @@ export function createLifecycle(
   /** Servers of addresses that were given up, on which requests still run. */
   const retired = new Set<Server>();
   let listening: Listening | null = null;
+  /** Asked by each request. */
+  let isShared = false;
   let stopping = false;
   let isMoving = false;
   const urls = () => (listening === null ? null : urlsOf(listening));
+
+  function listenAt(next: Listening): void {
+    listening = next;
+    isShared = next.listeners.some(({ address }) => !isLoopbackHost(address));
+  }
 
   function retire(server: Server): void {
     // A connection that stays open would otherwise carry requests for as long as its caller likes.
@@ -82,7 +89,7 @@ export function createLifecycle(
 
   function take({ next, retired: old }: Extract<Move, { readonly kind: 'ready' }>): void {
     isMoving = false;
-    listening = next;
+    listenAt(next);
     for (const { server } of old) retire(server);
     // Readers come again at an address that is still served.
     if (old.length > 0) for (const stream of streams) stream.end();
@@ -108,8 +115,8 @@ export function createLifecycle(
         const { isPortTaken, message } = bound;
         return { ok: false, isPortTaken, message };
       }
-      ({ listening } = bound);
-      log('info', 'started', { url: urlsOf(listening).url });
+      listenAt(bound.listening);
+      log('info', 'started', { url: urlsOf(bound.listening).url });
       return { ok: true };
     },
     async stop(graceMs) {
@@ -138,7 +145,7 @@ export function createLifecycle(
     isStopping: () => stopping,
     url: () => urls()?.url ?? '',
     baseUrl: () => urls()?.baseUrl ?? '',
-    isShared: () => listening?.listeners.some(({ address }) => !isLoopbackHost(address)) ?? false,
+    isShared: () => isShared,
     outsideUrl: () => urls()?.outsideUrl ?? '',
     endAtStop(stream) {
       streams.add(stream);

@@ -9,6 +9,7 @@ import type { controlHandlers } from './control-handlers.ts';
 import type { installHandlers } from './install-handlers.ts';
 import type { keyHandlers } from './key-handlers.ts';
 import type { providerHandlers } from './provider-handlers.ts';
+import type { requestHandlers } from './request-handlers.ts';
 import type { sharingHandlers } from './sharing-handlers.ts';
 import type { upstreamHandlers } from './upstream-handlers.ts';
 
@@ -38,6 +39,7 @@ interface Handlers {
   readonly keys: ReturnType<typeof keyHandlers>;
   readonly agent: ReturnType<typeof agentHandlers>;
   readonly providers: ReturnType<typeof providerHandlers>;
+  readonly requests: ReturnType<typeof requestHandlers>;
   readonly install: ReturnType<typeof installHandlers>;
 }
 
@@ -51,6 +53,7 @@ export function routeTable({
   upstreams,
   agent,
   providers,
+  requests,
   install,
 }: Handlers): readonly Route[] {
   return [
@@ -58,6 +61,8 @@ export function routeTable({
     route('GET', ['/api/v1/models/*id', '/v1/models/*id'], 'callers', app.model),
     route('GET', ['/api/v1/status'], 'callers', app.status),
     route('GET', ['/api/v1/history'], 'callers', app.history),
+    route('GET', ['/api/v1/requests'], 'callers', requests.list),
+    route('GET', ['/api/v1/requests/:id'], 'callers', requests.get),
     route('GET', ['/api/v1/events'], 'callers', app.events),
     route('GET', ['/metrics'], 'callers', app.metrics),
     route('GET', ['/healthz'], 'anyone', app.alive),
@@ -73,6 +78,7 @@ export function routeTable({
     route('PATCH', ['/api/v1/settings'], 'control', control.changeSettings),
     route('GET', ['/api/v1/keys'], 'control', keys.list),
     route('POST', ['/api/v1/keys'], 'control', keys.add),
+    route('PATCH', ['/api/v1/keys/:name'], 'control', keys.limit),
     route('DELETE', ['/api/v1/keys/:name'], 'control', keys.revoke),
     route('GET', ['/api/v1/sharing'], 'control', sharing.view),
     route('PUT', ['/api/v1/sharing'], 'control', sharing.change),

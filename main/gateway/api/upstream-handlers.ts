@@ -9,14 +9,9 @@ import type { GatewayError } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
 import type { Sightings } from '../monitoring/sightings.ts';
 import { type LocalChoice, localCall, remoteCall } from '../upstream/call.ts';
-import { fetchModels } from '../upstream/fetch-models.ts';
+import { fetchModels, type ModelSource } from '../upstream/fetch-models.ts';
 import { testUpstream } from '../upstream/upstream-test.ts';
-import {
-  parseBaseAddress,
-  type LocalTarget,
-  type RemoteUpstream,
-  upstreamPath,
-} from '../upstream/upstreams.ts';
+import { parseBaseAddress, type LocalTarget, type RemoteUpstream } from '../upstream/upstreams.ts';
 
 interface UpstreamDeps {
   readonly http: HttpClient;
@@ -102,10 +97,8 @@ const notConfigured = (message: string): GatewayError => ({
 
 /** Without a model of its own there is none to ask for a completion. */
 async function listTest(upstream: RemoteUpstream, deps: UpstreamDeps): Promise<UpstreamTest> {
-  const { baseAddress, apiKey, headers, id } = upstream;
-  const path = upstreamPath(id, '/models');
   const startedAt = deps.clock.ticks();
-  const list = await fetchModels({ baseAddress, path, apiKey, headers }, deps);
+  const list = await fetchModels(upstream, deps);
   const totalMs = Math.round(deps.clock.ticks() - startedAt);
   if (list.kind === 'failed')
     return { ok: false, reason: list.reason, message: list.error.message, totalMs };
@@ -113,25 +106,22 @@ async function listTest(upstream: RemoteUpstream, deps: UpstreamDeps): Promise<U
   return { ok: true, model: null, totalMs, ...unknown };
 }
 
-type ModelSource = Parameters<typeof fetchModels>[0];
-
 /** An address that is not saved yet, with its key, or what the settings have. */
 function sourceIn(req: Request, id: UpstreamId, deps: UpstreamDeps): ModelSource | GatewayError {
   const body = (req.body ?? {}) as Readonly<Record<string, unknown>>;
   const { baseUrl, apiKey } = body;
   const saved = { apiKey: null, headers: {}, ...deps.config()[id] };
-  const path = upstreamPath(id, '/models');
   if (typeof baseUrl === 'string' && baseUrl !== saved.baseUrl) {
     const isAddress = URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol);
     if (!isAddress) return BAD_ADDRESS;
     // A saved key goes to the saved address only.
     const key = typeof apiKey === 'string' && apiKey !== '' ? apiKey : null;
-    return { baseAddress: parseBaseAddress(baseUrl, id), path, apiKey: key, headers: {} };
+    return { id, baseAddress: parseBaseAddress(baseUrl, id), apiKey: key, headers: {} };
   }
   if (saved.baseUrl === null) return notConfigured(`'${id}.baseUrl' is not set.`);
   const key = typeof apiKey === 'string' && apiKey !== '' ? apiKey : saved.apiKey;
   const baseAddress = parseBaseAddress(saved.baseUrl, id);
-  return { baseAddress, path, apiKey: key, headers: saved.headers };
+  return { id, baseAddress, apiKey: key, headers: saved.headers };
 }
 
 const BAD_ADDRESS: GatewayError = {

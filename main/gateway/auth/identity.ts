@@ -36,7 +36,7 @@ export function createIdentify(rules: AuthRules): Identify {
   const { apiKeys, named, isExposed, controlToken, isSession } = rules;
   const listed = new Map(apiKeys.map((key, index) => [hexOf(key), `key ${index + 1}`]));
   const control = [digestOf(controlToken)];
-  const needsKey = () => isExposed() || listed.size > 0 || !named.isEmpty();
+  const needsKey = () => listed.size > 0 || !named.isEmpty() || isExposed();
   function nameOf(text: string): string | null {
     if (listed.size === 0 && named.isEmpty()) return null;
     const digest = hexOf(text);
@@ -128,15 +128,16 @@ export function identifyBy(
   },
   isSession: (token: string) => boolean,
 ): Identify {
-  const identifyWith = perConfig(({ gateway }) =>
-    createIdentify({
+  const identifyWith = perConfig(({ gateway }) => {
+    // A change that waits for a restart closes nothing yet.
+    const willBeShared = !isLoopbackHost(gateway.host);
+    return createIdentify({
       apiKeys: gateway.apiKeys,
       named,
-      // A change that waits for a restart closes nothing yet.
-      isExposed: () => isShared() || !isLoopbackHost(gateway.host),
+      isExposed: () => willBeShared || isShared(),
       controlToken,
       isSession,
-    }),
-  );
+    });
+  });
   return (headers) => identifyWith(config())(headers);
 }

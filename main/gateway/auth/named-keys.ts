@@ -1,11 +1,11 @@
-import type { StoredKey } from '../../config/key-file.ts';
-import { KEY_NAME } from '../../config/key-file.ts';
+import { KEY_NAME, type KeyLimitValues, type StoredKey } from '../../config/key-file.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { messageOf } from '../../platform/errors.ts';
 import type { Log } from '../../platform/log.ts';
 import { digestOf, newSecret } from '../../platform/secrets.ts';
 import type { StateFile } from '../../platform/state-file.ts';
 import type { GatewayError } from '../http/errors.ts';
+import { changedLimits } from './key-limit-change.ts';
 
 interface NamedKeyView {
   readonly name: string;
@@ -24,7 +24,12 @@ export interface NamedKeys {
   /** The key is told this once. */
   add(
     name: unknown,
+    limits?: unknown,
   ): { readonly kind: 'added'; readonly name: string; readonly key: string } | Refused;
+  /** Changes the limits that `change` names. */
+  limit(name: string, change: unknown): { readonly kind: 'limited' } | Refused;
+  /** Null for a key without a limit, and where there is none of that name. */
+  limitsOf(name: string): KeyLimitValues | null;
   revoke(name: string): { readonly kind: 'revoked' } | Refused;
   /** The name of the key with this digest, which counts as used now; null if there is none. */
   use(digest: string): string | null;
@@ -53,6 +58,7 @@ export function createNamedKeys(deps: NamedKeysDeps): NamedKeys {
   const { clock, log } = deps;
   let keys = deps.stored;
   let byDigest = namesByDigest(keys);
+  let limited = limitsByName(keys);
   const used = new Map<string, number>();
   let savedAt = -Infinity;
   const uses = deps.keepUses(() => Object.fromEntries(used));
@@ -70,6 +76,7 @@ export function createNamedKeys(deps: NamedKeysDeps): NamedKeys {
     }
     keys = next;
     byDigest = namesByDigest(keys);
+    limited = limitsByName(keys);
     return null;
   }
 
@@ -79,18 +86,33 @@ export function createNamedKeys(deps: NamedKeysDeps): NamedKeys {
         return { name, createdAt, lastUsedAt: used.get(name) ?? null };
       }),
     isEmpty: () => keys.length === 0,
-    add(name) {
+    add(name, limits) {
       if (typeof name !== 'string' || !KEY_NAME.test(name)) return BAD_NAME;
       if (keys.some((each) => each.name === name)) return nameTaken(name);
       if (keys.length >= MAX_KEYS) return TOO_MANY;
+      const first = changedLimits({}, limits);
+      if (first.kind === 'refused') return first;
       const key = PREFIX + newSecret();
       const digest = digestOf(key).toString('hex');
       used.delete(name);
-      const problem = replace([...keys, { name, digest, createdAt: clock.now() }]);
+      const added = { name, digest, createdAt: clock.now(), limits: first.limits };
+      const problem = replace([...keys, added]);
       if (problem !== null) return problem;
       log('info', 'key_added', { name });
       return { kind: 'added', name, key };
     },
+    limit(name, change) {
+      const key = keys.find((each) => each.name === name);
+      if (key === undefined) return unknownName(name);
+      const changed = changedLimits(key.limits, change);
+      if (changed.kind === 'refused') return changed;
+      const { limits } = changed;
+      const problem = replace(keys.map((each) => (each === key ? { ...key, limits } : each)));
+      if (problem !== null) return problem;
+      log('info', 'key_limited', { name, ...limits });
+      return { kind: 'limited' };
+    },
+    limitsOf: (name) => limited.get(name) ?? null,
     revoke(name) {
       const left = keys.filter((each) => each.name !== name);
       if (left.length === keys.length) return unknownName(name);
@@ -120,6 +142,11 @@ export function createNamedKeys(deps: NamedKeysDeps): NamedKeys {
 
 function namesByDigest(keys: readonly StoredKey[]): ReadonlyMap<string, string> {
   return new Map(keys.map(({ name, digest }) => [digest, name]));
+}
+
+function limitsByName(keys: readonly StoredKey[]): ReadonlyMap<string, KeyLimitValues> {
+  const limited = keys.filter(({ limits }) => Object.keys(limits).length > 0);
+  return new Map(limited.map(({ name, limits }) => [name, limits]));
 }
 
 const refused = (error: GatewayError): Refused => ({ kind: 'refused', error });

@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/clock.ts';
+import { type Clock, type CancelSignal } from '../../platform/clock.ts';
 import { createFairQueue } from './fair-queue.ts';
 
 /** Limits the requests that run at the same time; more of them wait for a moment. */
@@ -12,7 +12,7 @@ export interface Place {
   /** False while all places are taken or others wait for one. */
   tryEnter(): boolean;
   /** Waits for a place; `left` once `signal` aborts. Callers are served in turn. */
-  wait(caller: string, signal: AbortSignal): Promise<'entered' | 'refused' | 'left'>;
+  wait(caller: string, signal: CancelSignal): Promise<'entered' | 'refused' | 'left'>;
   /** Gives back the place, if it was entered. */
   leave(): void;
 }
@@ -52,7 +52,7 @@ export function createAdmission({ clock, limit, changed }: AdmissionDeps): Admis
     }
   }
 
-  function wait(caller: string, signal: AbortSignal): ReturnType<Place['wait']> {
+  function wait(caller: string, signal: CancelSignal): ReturnType<Place['wait']> {
     if (signal.aborted) return Promise.resolve('left');
     return new Promise((resolve) => {
       const settle = (result: 'entered' | 'refused' | 'left') => {

@@ -8,7 +8,7 @@ import type { RequestCaller } from '#shared/live.ts';
 import { maskSecret } from '../../config/mask.ts';
 import type { Config } from '../../config/schema.ts';
 import type { BodyBudget, BodyShare } from '../../platform/body-budget.ts';
-import type { Clock } from '../../platform/clock.ts';
+import { Cancellation, type Clock } from '../../platform/clock.ts';
 import { type BodyRead, readBody } from '../../platform/http/server.ts';
 import { newRequestId } from '../../platform/secrets.ts';
 import { type Identity, keyError } from '../auth/identity.ts';
@@ -34,7 +34,10 @@ import type { RemoteUpstream } from '../upstream/upstreams.ts';
 import type { Admission, Place } from './admission.ts';
 import {
   type Limit,
+  limitReached,
+  NO_RETRY,
   OVERLOADED,
+  type ReachedLimit,
   STALLED,
   tooLarge,
   tooMany,
@@ -50,6 +53,7 @@ export interface ChatDeps extends RouterDeps {
   readonly admission: Admission;
   readonly config: () => Config;
   readonly remotes: () => readonly RemoteUpstream[];
+  readonly keyLimits: { readonly reached: (key: string | null) => ReachedLimit | null };
   readonly observe: (asked: Asked & TracedCall) => RequestObserver;
 }
 
@@ -107,12 +111,12 @@ async function answer(
     else sendErrorEarly(req, res, read.error, { headers, clock: deps.clock, ...read.rest });
     return;
   }
-  const abort = new AbortController();
+  const gone = new Cancellation();
   res.on('close', () => {
-    if (!res.writableFinished) abort.abort();
+    if (!res.writableFinished) gone.abort();
   });
   if (!caller.place.tryEnter()) {
-    const entered = await caller.place.wait(nameOf(req, caller.identity), abort.signal);
+    const entered = await caller.place.wait(nameOf(req, caller.identity), gone);
     if (entered === 'left') return;
     if (entered === 'refused') {
       sendError(res, tooMany(deps.admission.view()), { ...base, ...NOT_ROUTED });
@@ -129,9 +133,16 @@ async function answer(
     sendError(res, OVERLOADED, { ...base, ...NOT_ROUTED });
     return;
   }
+  // Nothing is awaited from here until the request counts.
+  const reached = deps.keyLimits.reached(key);
+  if (reached !== null) {
+    const headers = { ...base, ...NOT_ROUTED, ...NO_RETRY };
+    sendError(res, limitReached(reached, deps.clock.now()), headers);
+    return;
+  }
   const asked = { id, model: read.request.model, caller: from, key };
   const accepted = { ...asked, request, headers: req.headers, authorization, chatForm };
-  const context = contextOf(accepted, { signal: abort.signal, reserveCopy }, deps);
+  const context = contextOf(accepted, { signal: gone, reserveCopy }, deps);
   deps.budget.requested();
   const routed = await route(context, deps);
   // Returned, not awaited: this function's variables need not live as long as the answer.

@@ -1,3 +1,4 @@
+import { isoTime } from '../../platform/dates.ts';
 import type { GatewayError } from '../http/errors.ts';
 import type { ApiEndpoint } from '../upstream/endpoint.ts';
 import type { AdmissionView } from './admission.ts';
@@ -37,6 +38,29 @@ export function tooMany({ limit }: AdmissionView): GatewayError {
     retryAfterMs: 2000,
   };
 }
+
+/** A limit of the caller's key that it has reached. */
+export interface ReachedLimit {
+  readonly key: string;
+  readonly of: 'requests' | 'tokens';
+  readonly period: 'day' | 'month';
+  readonly limit: number;
+  /** When it begins anew, in wall-clock milliseconds. */
+  readonly until: number;
+}
+
+export function limitReached(reached: ReachedLimit, nowMs: number): GatewayError {
+  const { key, of, period, limit, until } = reached;
+  return {
+    status: 429,
+    code: 'key_limit_reached',
+    message: `The key "${key}" has reached its limit (${of} a ${period}: ${limit}), which resets at ${isoTime(until)}. The gateway's owner can raise it with "switchyard keys limit ${key}".`,
+    retryAfterMs: until - nowMs,
+  };
+}
+
+/** Clients that retry by themselves must not do so every few seconds until the next day. */
+export const NO_RETRY = { 'x-should-retry': 'false' };
 
 /** The limit of a body and the setting that it comes from. */
 export interface Limit {

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Clock } from '../../platform/clock.ts';
+import { type Clock, type CancelSignal } from '../../platform/clock.ts';
 import type { ResponseListener, TransportFailure } from '../../platform/http/types.ts';
 import type { BytesSeen } from '../upstream/attempt.ts';
 import type { RelayEnd } from './relay.ts';
@@ -7,7 +7,7 @@ import type { RelayEnd } from './relay.ts';
 interface BytesPlan {
   readonly idleTimeoutMs: number;
   readonly clock: Clock;
-  readonly signal: AbortSignal;
+  readonly signal: CancelSignal;
 }
 
 /**

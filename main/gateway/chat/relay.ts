@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Clock } from '../../platform/clock.ts';
+import { type Clock, type CancelSignal } from '../../platform/clock.ts';
 import { drain } from '../../platform/http/handover.ts';
 import type { Exchange, ResponseListener, TransportFailure } from '../../platform/http/types.ts';
 import type { GatewayError, UpstreamErrorCode } from '../http/errors.ts';
@@ -38,7 +38,7 @@ export interface RelayPlan {
   readonly format: StreamFormat;
   readonly choices: number;
   readonly clock: Clock;
-  readonly signal: AbortSignal;
+  readonly signal: CancelSignal;
   /** Reads what the upstream reports of its usage. */
   readonly meter: UsageMeter;
   /** Called with the number of events sent. */

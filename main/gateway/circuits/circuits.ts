@@ -1,4 +1,3 @@
-import { isObject } from '#shared/objects.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Failure } from '../upstream/failure.ts';
 import {
@@ -13,21 +12,25 @@ import {
   type Permit,
   waitMsOf,
 } from './breaker.ts';
-import { decodeBreaker, decodeExclusions, encodeBreaker, encodeExclusions } from './codec.ts';
-import { type DualTime, dualTimeOf, remainingMs } from './deadline.ts';
+import { dualTimeOf, remainingMs } from './deadline.ts';
 import {
   NO_EXCLUSIONS,
   type Exclusion,
   exclusionFor,
   findExclusion,
-  type Exclusions,
   withExclusion,
 } from './exclusions.ts';
-import { firstContent, hedgeLost, type Limits, record, type Result } from './transitions.ts';
+import { decodedCircuits, encodedCircuits, type KnownCircuit } from './saved-circuits.ts';
+import {
+  type Conditions,
+  firstContent,
+  hedgeLost,
+  type Limits,
+  record,
+  type Result,
+} from './transitions.ts';
 
-export interface Circuit {
-  readonly breaker: Breaker;
-  readonly exclusions: Exclusions;
+export interface Circuit extends KnownCircuit {
   /** The epoch that began with its last reset. */
   readonly epoch: number;
 }
@@ -98,7 +101,10 @@ export interface Circuits {
   ): void;
   /** Ends a cool-down early, after a passed health check: the next request is the probe. */
   coolDown(id: string): void;
-  reset(id: string): void;
+  /** `replaced`: it is another upstream from now on. */
+  reset(id: string, cause?: 'asked' | 'replaced'): void;
+  /** Puts what another gateway has learnt in the place of what is known here. */
+  put(id: string, known: KnownCircuit): void;
   /** Removes an id for good. */
   forget(id: string): void;
   /** Ids with a record. */
@@ -158,6 +164,10 @@ function withGrace(limits: Limits, excusedMs: number): Limits {
     : { ...limits, ttftThresholdMs: limits.ttftThresholdMs + excusedMs };
 }
 
+function conditionsOf({ clock, limits, random }: CircuitsDeps, excusedMs = 0): Conditions {
+  return { now: dualTimeOf(clock), limits: withGrace(limits(), excusedMs), random: random() };
+}
+
 function excludedFor(reason: Excluded['reason'], waitMs: number, clock: Clock): Excluded {
   return { kind: 'excluded', reason, waitMs, backAtTicks: clock.ticks() + waitMs };
 }
@@ -179,7 +189,7 @@ function exclusionAt(
 const NEW: Circuit = { breaker: NEW_BREAKER, exclusions: NO_EXCLUSIONS, epoch: 0 };
 
 export function createCircuits(deps: CircuitsDeps): Circuits {
-  const { clock, random, limits, changed, opened } = deps;
+  const { clock, limits, changed, opened } = deps;
   const circuits = new Map<string, Circuit>();
   let epoch = 0;
   const at = (id: string) => circuits.get(id) ?? NEW;
@@ -193,12 +203,7 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
     if (opening !== null) opened(id, opening);
   }
 
-  const conditions = (excusedMs = 0) => ({
-    now: now(),
-    limits: withGrace(limits(), excusedMs),
-    random: random(),
-  });
-
+  const conditions = (excusedMs?: number) => conditionsOf(deps, excusedMs);
   const isStale = (id: string, requestEpoch: number) => requestEpoch < at(id).epoch;
 
   function admitBy(admitting: typeof admit, ...args: AdmitArguments): AdmissionResult {
@@ -258,32 +263,18 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
       circuits.set(id, { breaker: reset(at(id).breaker), exclusions: NO_EXCLUSIONS, epoch });
       changed();
     },
+    put(id, known) {
+      circuits.set(id, { ...at(id), ...known });
+      changed();
+    },
     forget(id) {
       if (circuits.delete(id)) changed();
     },
     ids: () => circuits.keys(),
-    save: () => encoded(circuits, now()),
+    save: () => encodedCircuits(circuits, now()),
     restore(saved) {
-      for (const [id, known] of decoded(saved, now())) circuits.set(id, { ...known, epoch });
+      for (const [id, known] of decodedCircuits(saved, now()))
+        circuits.set(id, { ...known, epoch });
     },
   };
-}
-
-function encoded(circuits: ReadonlyMap<string, Circuit>, now: DualTime): unknown {
-  return Object.fromEntries(
-    [...circuits].map(([id, { breaker, exclusions }]) => [
-      id,
-      { breaker: encodeBreaker(breaker, now), skips: encodeExclusions(exclusions, now) },
-    ]),
-  );
-}
-
-function decoded(saved: unknown, now: DualTime): [id: string, known: Omit<Circuit, 'epoch'>][] {
-  if (!isObject(saved)) return [];
-  return Object.entries(saved).flatMap(([id, each]) => {
-    if (!isObject(each)) return [];
-    const breaker = decodeBreaker(each['breaker'], now) ?? NEW_BREAKER;
-    const exclusions = decodeExclusions(each['skips'], now) ?? NO_EXCLUSIONS;
-    return [[id, { breaker, exclusions }]];
-  });
 }

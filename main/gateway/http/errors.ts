@@ -35,6 +35,7 @@ type RequestErrorCode =
   | 'cannot_listen'
   | 'package_unavailable'
   | 'key_exists'
+  | 'key_limit_reached'
   | 'too_many_keys'
   | 'shutting_down';
 

@@ -81,8 +81,8 @@ main() {
   check_digest "$file"
 
   echo "Installing Switchyard $version under $prefix ..."
-  npm install --global --prefix "$prefix" --ignore-scripts --no-audit --no-fund --loglevel=error \\
-    "$file" </dev/null || fail 'npm could not install it, and says why above.'
+  npm install --global --prefix "$prefix" --ignore-scripts --no-audit --no-fund --no-update-notifier \\
+    --loglevel=error "$file" </dev/null || fail 'npm could not install it, and says why above.'
 
   command=$prefix/bin/switchyard
   terminal=/dev/null

@@ -31,6 +31,8 @@ export interface Stats {
   left(id: string): void;
   /** Running attempts at an upstream or a provider. */
   inFlightAt(id: string): number;
+  /** Those of all upstreams and providers that have any. */
+  running(): ReadonlyMap<string, number>;
   view(): StatsView;
   /** Sets the totals of an earlier run. */
   restore(totals: Totals): void;
@@ -55,6 +57,7 @@ export function createStats(): Stats {
       else running.set(id, now);
     },
     inFlightAt,
+    running: () => running,
     view: () => ({
       totalRequests,
       fallbackCount,

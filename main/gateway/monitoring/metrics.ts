@@ -8,13 +8,12 @@ import type { BreakerState } from '../circuits/breaker.ts';
 import type { StatsView } from './counters.ts';
 import { type Family, family, histogramFamily, type Point } from './exposition.ts';
 import { gpuFamilies } from './gpu-families.ts';
+import { type MoneyFigures, moneyFamilies } from './money-families.ts';
 import { OUTCOMES, type TrafficView, type UpstreamTraffic } from './traffic.ts';
 
-export interface Figures {
+export interface Figures extends MoneyFigures {
   readonly version: string;
-  readonly status: StatusReport;
   readonly inFlight: StatsView['inFlight'];
-  readonly traffic: TrafficView;
   readonly circuitAt: (id: UpstreamId) => BreakerState['kind'];
   readonly providers: ProvidersSummary;
   /** Of this machine; none while its agent is off. */
@@ -43,6 +42,7 @@ export function metricsOf(figures: Figures): Family[] {
     ...admission(status),
     ...callFamilies(figures.traffic),
     ...tokenFamilies(figures.traffic),
+    ...moneyFamilies(figures),
     ...upstreamFamilies(figures),
     family('gauge', 'switchyard_providers', 'Machines enrolled, by verification.', machines),
     ...poolFamilies(figures.status),
@@ -208,17 +208,7 @@ function upstreamFamilies({ status, inFlight, providers, circuitAt }: Figures): 
     each('upstream_healthy', 'Whether it could serve now, if it is configured.', (at) => {
       return isSetUp(at, providers) ? Number(at.healthy) : null;
     }),
-    each(
-      'budget_spent_ratio',
-      'Share that is spent of the budget; of two budgets, of the one that is nearer to its end.',
-      ({ budget }) => (budget === undefined ? null : spentShare(budget)),
-    ),
   ];
-}
-
-/** A budget of nothing is used up. */
-function spentShare({ spent, limit }: NonNullable<UpstreamReport['budget']>): number {
-  return limit === 0 ? 1 : spent / limit;
 }
 
 /** An upstream that was never configured must not raise an alert. */

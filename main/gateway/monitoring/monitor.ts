@@ -1,6 +1,7 @@
 import { PROVIDER_PREFIX } from '#shared/ids.ts';
 import type { AppInfo, ProvidersSummary } from '#shared/live.ts';
 import type { StatusReport } from '#shared/status.ts';
+import type { KeyLimitValues } from '../../config/key-file.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
@@ -12,14 +13,16 @@ import { createPredictions, type Predictions } from '../routing/ttft-predictions
 import { createWarmup, type WarmupRunner } from '../routing/warmup.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import { type Budgets, createBudgets } from '../usage/budgets.ts';
+import { createKeyLimits, type KeyLimits } from '../usage/key-limits.ts';
+import { keptRows } from '../usage/kept-rows.ts';
 import { createUsageRecorder, type UsageRecorder } from '../usage/recorder.ts';
 import type { UsageStore } from '../usage/store.ts';
 import { createLatencies, createStats, type Latencies, type Stats } from './counters.ts';
 import { createOutcomes } from './outcome-counts.ts';
 import { createLiveFeed, type LiveFeed } from './live-feed.ts';
 import { createRequestLogs, type ReportProviderResult, type RequestLogs } from './request-log.ts';
-import { earlierRows } from './earlier-rows.ts';
 import { createTraffic, type TrafficCounts } from './traffic.ts';
+import { createRequestReader, type RequestReader } from './request-reader.ts';
 import { restoreState, stateToSave } from './saved-state.ts';
 import type { Sightings } from './sightings.ts';
 import { type ProvidersKnown, statusReport, type StatusScope } from './status.ts';
@@ -41,13 +44,17 @@ export interface MonitorDeps {
   readonly admission: () => StatusReport['admission'];
   readonly sightings: () => Pick<Sightings, 'view' | 'watched'>;
   readonly usage: UsageStore;
+  readonly keys: { readonly limitsOf: (key: string) => KeyLimitValues | null };
   /** Called when a circuit opens or its probe fails. */
   readonly opened: CircuitsDeps['opened'];
+  /** Lets other gateways of a pool know what circuits learn; left out where there are none. */
+  readonly share?: (own: Circuits) => Circuits;
 }
 
 /** State about upstreams and requests: circuits, counters, logs, and the feed that reports their changes. */
 export interface Monitor {
   readonly logs: RequestLogs;
+  readonly requests: RequestReader;
   readonly circuits: Circuits;
   readonly latencies: Latencies;
   readonly predictions: Predictions;
@@ -56,6 +63,7 @@ export interface Monitor {
   readonly feed: LiveFeed;
   readonly usage: UsageRecorder;
   readonly budgets: Budgets;
+  readonly keyLimits: KeyLimits;
   /** What has happened since the start. */
   readonly traffic: TrafficCounts;
   readonly status: (forceZeroHeader: string, scope?: StatusScope) => StatusReport;
@@ -73,7 +81,7 @@ export function createMonitor(deps: MonitorDeps): Monitor {
   const outcomes = createOutcomes();
   const latencies = createLatencies(clock);
   const predictions = createPredictions(clock);
-  const circuits = createCircuits({
+  const own = createCircuits({
     clock,
     random: deps.random,
     limits: () => config().circuit,
@@ -83,11 +91,13 @@ export function createMonitor(deps: MonitorDeps): Monitor {
     },
     opened: deps.opened,
   });
+  const circuits = deps.share?.(own) ?? own;
   const warmup = createWarmup({ http, clock }, () => {
     state.changed();
     feed.changed();
   });
-  const budgets = createBudgets(deps.usage.spent, { ...deps, changed: () => feed.changed() });
+  const counting = createCounting(deps, () => feed.changed());
+  const { budgets, usage } = counting;
   const saved = { stats, outcomes, circuits, latencies, predictions, warmup };
   const state = deps.keep(() => stateToSave(saved, config()));
   restoreState(state.load(), saved, config());
@@ -124,7 +134,6 @@ export function createMonitor(deps: MonitorDeps): Monitor {
     outcomes: () => outcomes.view(),
     app,
   });
-  const usage = createUsageRecorder(deps.usage, { clock, config, budgets });
   const traffic = createTraffic();
   const logs = createRequestLogs({
     clock,
@@ -136,18 +145,18 @@ export function createMonitor(deps: MonitorDeps): Monitor {
     listener: feed,
     usage,
     traffic,
-    earlier: earlierRows(deps.usage.rows),
+    earlier: keptRows(deps.usage.rows),
   });
   return {
     logs,
+    requests: createRequestReader({ rows: () => logs.rows(), usage }),
     circuits,
     latencies,
     predictions,
     stats,
     warmup,
     feed,
-    usage,
-    budgets,
+    ...counting,
     traffic,
     status,
     async flush() {
@@ -155,4 +164,17 @@ export function createMonitor(deps: MonitorDeps): Monitor {
       await usage.close();
     },
   };
+}
+
+/** What is used and spent, and held against what may be. */
+function createCounting(
+  { clock, config, log, keys, usage: store }: MonitorDeps,
+  changed: () => void,
+) {
+  const { before } = store;
+  const budgets = createBudgets(before.spent, { clock, config, log, changed });
+  const limitsOf = (key: string) => keys.limitsOf(key);
+  const keyLimits = createKeyLimits(before, { clock, log, limitsOf });
+  const usage = createUsageRecorder(store, { clock, config, budgets, keyLimits });
+  return { budgets, keyLimits, usage };
 }

@@ -36,13 +36,15 @@ export function createOutcomes(): Outcomes {
     ended(row) {
       const outcome = outcomeOf(row);
       if (outcome !== null) ended[outcome] += 1;
-      for (const id of new Set(row.attempts.map(({ upstream }) => upstream))) {
-        const attempts = row.attempts.filter(({ upstream }) => upstream === id);
+      for (const [index, { upstream: id, provider, polls }] of row.attempts.entries()) {
+        const isThere = ({ upstream }: AttemptRow) => upstream === id;
+        const before = row.attempts.slice(0, index).filter(isThere);
         const of = upstreams[id];
+        of.polls += polls;
+        if (before.some((each) => each.provider === provider)) of.retries += 1;
+        if (before.length > 0) continue;
         of.asked += 1;
-        if (row.state === 'done' && attempts.some(gaveAnswer)) of.answered += 1;
-        of.retries += attempts.length - new Set(attempts.map(({ provider }) => provider)).size;
-        of.polls += attempts.reduce((sum, { polls }) => sum + polls, 0);
+        if (row.state === 'done' && row.attempts.filter(isThere).some(gaveAnswer)) of.answered += 1;
       }
     },
     view,

@@ -2,38 +2,24 @@ import type { AttemptRow, RequestRow } from '#shared/live.ts';
 import type { Log } from '../../platform/log.ts';
 
 /** One line when a request has ended; while it runs nothing is written. */
-export function writeRequestLine(
-  {
-    id,
-    endpoint,
-    model,
-    stream,
-    key,
-    state,
-    upstream,
-    status,
-    fallbackReason,
-    endMs,
-    tokens,
-    attempts,
-  }: RequestRow,
-  log: Log,
-): void {
+export function writeRequestLine(row: RequestRow, log: Log): void {
+  const { id, endpoint, model, stream, key, state, upstream, status, fallbackReason } = row;
+  const { endMs: ms, tokens, attempts } = row;
+  const [inputTokens, outputTokens] = [tokens?.input ?? null, tokens?.output ?? null];
+  const tokensEstimated = tokens?.estimated ?? null;
+  const about =
+    key === null ? { id, endpoint, model, stream } : { id, endpoint, model, stream, key };
   log('info', 'request', {
-    id,
-    endpoint,
-    model,
-    stream,
-    ...(key === null ? {} : { key }),
+    ...about,
     state,
     upstream,
     status,
     fallbackReason,
     firstContentMs: firstContentMs(attempts),
-    ms: endMs,
-    inputTokens: tokens?.input ?? null,
-    outputTokens: tokens?.output ?? null,
-    tokensEstimated: tokens?.estimated ?? null,
+    ms,
+    inputTokens,
+    outputTokens,
+    tokensEstimated,
   });
 }
 

@@ -64,15 +64,18 @@ export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
   const { clock, stats, listener } = deps;
   const before = deps.earlier.slice(0, MAX_ENDED_ROWS).toReversed();
   const rows = new Map<string, RequestRow>(before.map((row) => [row.id, row]));
+  /** A ring, in which the next one replaces the oldest. */
   const ended: string[] = before.map(({ id }) => id);
+  let next = ended.length % MAX_ENDED_ROWS;
 
   function onEnd(row: MutableRow): void {
-    ended.push(row.id);
+    const oldest = ended[next];
+    ended[next] = row.id;
+    next = (next + 1) % MAX_ENDED_ROWS;
     deps.outcomes.ended(row);
     writeRequestLine(row, deps.log);
     deps.usage.requestEnded(row);
     deps.traffic.requestEnded(row);
-    const oldest = ended.length > MAX_ENDED_ROWS ? ended.shift() : undefined;
     if (oldest === undefined) return;
     rows.delete(oldest);
     listener.requestRemoved(oldest);
@@ -99,6 +102,7 @@ export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
         attemptCount: 0,
       };
       rows.set(id, row);
+      deps.usage.requested(key);
       stats.accepted();
       listener.requestChanged(id);
       return new OpenRequest(row, deps, onEnd);
@@ -264,7 +268,6 @@ class OpenAttempt implements AttemptObserver {
       firstTokenMs: contentMs === null ? null : Math.max(0, Math.round(contentMs - startMs)),
       outputMs: contentMs === null ? 0 : this.#request.sinceBegunMs() - Math.round(contentMs),
     };
-    deps.usage.callEnded(end);
-    deps.traffic.callEnded(end);
+    deps.traffic.callEnded(end, deps.usage.callEnded(end));
   }
 }

@@ -35,15 +35,23 @@ export interface TracingEdges {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Tracing by the standard variables of OpenTelemetry; without an address of a collector nothing of it is loaded. */
-export async function openTracing(env: Environment, edges: TracingEdges): Promise<Tracing> {
+export async function openTracing(given: Environment, edges: TracingEdges): Promise<Tracing> {
+  const env = withoutBlank(given);
   if (!isAskedFor(env)) return NO_TRACING;
   const { createTracing } = await import('./open-telemetry.ts');
   return createTracing(env, edges);
+}
+
+/** An empty variable counts as one that is not set: https://opentelemetry.io/docs/specs/otel/configuration/common/ */
+function withoutBlank(env: Environment): Environment {
+  return Object.fromEntries(
+    Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ''),
+  );
 }
 
 /** https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/ */
 function isAskedFor(env: Environment): boolean {
   const address = env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] ?? env['OTEL_EXPORTER_OTLP_ENDPOINT'];
   const isOff = env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true';
-  return (address ?? '') !== '' && !isOff && env['OTEL_TRACES_EXPORTER'] !== 'none';
+  return address !== undefined && !isOff && env['OTEL_TRACES_EXPORTER'] !== 'none';
 }

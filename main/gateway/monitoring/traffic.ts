@@ -1,7 +1,7 @@
 import { isUpstreamId, mapUpstreams, type UpstreamId } from '#shared/ids.ts';
 import type { RequestRow } from '#shared/live.ts';
 import type { Tokens } from '#shared/usage.ts';
-import type { EndedCall } from '../usage/recorder.ts';
+import type { CallMoney, EndedCall } from '../usage/recorder.ts';
 import { createHistogram, type Histogram } from './histogram.ts';
 
 /** What became of a request. `client_error`: the answer was a refusal that an upstream passed on, with a 4xx. */
@@ -11,7 +11,7 @@ export type RequestOutcome = (typeof OUTCOMES)[number];
 
 /** Counts since the start of the process, for metrics: a counter that began elsewhere would jump after a crash. */
 export interface TrafficCounts {
-  callEnded(call: EndedCall): void;
+  callEnded(call: EndedCall, money: CallMoney): void;
   requestEnded(row: RequestRow): void;
   view(): TrafficView;
 }
@@ -24,6 +24,8 @@ export interface UpstreamTraffic {
   readonly outputTokens: number;
   readonly cachedTokens: number;
   readonly estimatedTokens: number;
+  /** In billionths of the currency. */
+  readonly spentNano: number;
   readonly firstToken: Histogram;
   readonly perOutputToken: Histogram;
 }
@@ -35,6 +37,8 @@ export interface TrafficView {
   readonly hedgesWon: number;
   readonly hedgesLost: number;
   readonly resumes: number;
+  /** What the tokens of `local` would have cost, in billionths of the currency. */
+  readonly savedNano: number;
   readonly upstreams: Readonly<Record<UpstreamId, UpstreamTraffic>>;
   readonly byEndpoint: ReadonlyMap<string, number>;
   /** By the name of the key. */
@@ -80,16 +84,19 @@ export function createTraffic(): TrafficCounts {
     outputTokens: 0,
     cachedTokens: 0,
     estimatedTokens: 0,
+    spentNano: 0,
     firstToken: createHistogram(FIRST_TOKEN_S),
     perOutputToken: createHistogram(PER_TOKEN_S),
   }));
   const byEndpoint = new Map<string, number>();
   const byKey = new Map<string, KeyTraffic>();
-  let [fallbacks, hedgesWon, hedgesLost, resumes] = [0, 0, 0, 0];
+  let [fallbacks, hedgesWon, hedgesLost, resumes, savedNano] = [0, 0, 0, 0, 0];
 
   return {
-    callEnded({ upstream, cause, reason, hasAnswered, tokens, firstTokenMs, outputMs }) {
+    callEnded({ upstream, cause, reason, hasAnswered, tokens, firstTokenMs, outputMs }, money) {
       const at = upstreams[upstream];
+      at.spentNano += money.spentNano;
+      savedNano += money.savedNano;
       increment(at.attempts, reason ?? 'none');
       if (cause === 'resume' && hasAnswered) resumes += 1;
       if (cause === 'hedge' && hasAnswered) hedgesWon += 1;
@@ -121,6 +128,7 @@ export function createTraffic(): TrafficCounts {
       hedgesWon,
       hedgesLost,
       resumes,
+      savedNano,
       upstreams,
       byEndpoint,
       byKey,

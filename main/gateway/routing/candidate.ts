@@ -47,15 +47,13 @@ export interface Dispatch {
 
 /** An upstream that is skipped without asking its circuit. */
 export class SkippedCandidate implements Candidate {
-  readonly #skipped: Skipped;
+  readonly upstream: UpstreamId;
+  readonly #outcomes: readonly Skipped[];
 
   constructor(upstream: UpstreamId, reason: Skipped['reason'], causes?: Skipped['causes']) {
-    const never = { waitMs: null, backAtTicks: null };
-    this.#skipped = { kind: 'skipped', upstream, reason, ...never, ...(causes && { causes }) };
-  }
-
-  get upstream(): UpstreamId {
-    return this.#skipped.upstream;
+    const skipped = { kind: 'skipped', upstream, reason, waitMs: null, backAtTicks: null } as const;
+    this.upstream = upstream;
+    this.#outcomes = [causes === undefined ? skipped : { ...skipped, causes }];
   }
 
   next(): null {
@@ -71,7 +69,7 @@ export class SkippedCandidate implements Candidate {
   }
 
   outcomes(): readonly UpstreamOutcome[] {
-    return [this.#skipped];
+    return this.#outcomes;
   }
 
   close(): void {

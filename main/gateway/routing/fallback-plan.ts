@@ -1,4 +1,4 @@
-import type { UpstreamId } from '#shared/ids.ts';
+import { mapUpstreams, type UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { waitMsOf } from '../circuits/breaker.ts';
@@ -53,6 +53,9 @@ type PlanState =
 type LocalState = 'in_turn' | 'deferred' | 'lost';
 
 const ANY: CallFilter = () => true;
+
+/** Most upstreams of most plans; they have no state. */
+const NOT_CONFIGURED = mapUpstreams((id) => new SkippedCandidate(id, 'not_configured'));
 
 /** The upstreams of one request in the order in which they are called, and the outcomes so far. */
 export class FallbackPlan {
@@ -201,9 +204,10 @@ export class FallbackPlan {
   /** Outcomes in the order of the plan, up to the call that answers; null: of all candidates reached. */
   outcomes(answering: Dispatch | null): readonly UpstreamOutcome[] {
     const end = answering === null ? -1 : this.#candidates.indexOf(answering.candidate);
-    return this.#candidates
-      .slice(0, end === -1 ? this.#reached : end + 1)
-      .flatMap((candidate) => candidate.outcomes(answering?.admitted ?? null));
+    const outcomes: UpstreamOutcome[] = [];
+    for (const candidate of this.#candidates.slice(0, end === -1 ? this.#reached : end + 1))
+      outcomes.push(...candidate.outcomes(answering?.admitted ?? null));
+    return outcomes;
   }
 
   #dispatch(candidate: Candidate, admitted: AdmittedCall): Dispatch {
@@ -242,7 +246,7 @@ export class FallbackPlan {
     const { call, remotes, epoch } = this.#request;
     const { circuits } = this.#deps;
     const upstream = remotes.find((remote) => remote.id === id);
-    if (upstream === undefined) return new SkippedCandidate(id, 'not_configured');
+    if (upstream === undefined) return NOT_CONFIGURED[id];
     if (call.zeroSpend) return new SkippedCandidate(id, 'zero_spend');
     if (this.#deps.budgets.isSpent(id)) return new SkippedCandidate(id, 'budget');
     const form = formForRemote(this.#suitability(), upstream);

@@ -1,3 +1,4 @@
+import { Cancellation } from '../../platform/clock.ts';
 import type { Failure } from '../upstream/failure.ts';
 import type { Dispatch } from './candidate.ts';
 import type { FallbackPlan } from './fallback-plan.ts';
@@ -47,7 +48,7 @@ interface Contender {
   readonly dispatch: Dispatch;
   /** In clock ticks. */
   readonly startedAt: number;
-  readonly abort: AbortController;
+  readonly cancellation: Cancellation;
 }
 
 /**
@@ -81,15 +82,15 @@ class HedgedCall {
 
   start(dispatch: Dispatch): void {
     const startedAt = this.#deps.clock.ticks();
-    const contender = { dispatch, startedAt, abort: new AbortController() };
+    const contender = { dispatch, startedAt, cancellation: new Cancellation() };
     const cause = this.#contenders.length === 0 ? this.#context.cause : 'hedge';
     this.#contenders = [...this.#contenders, contender];
     this.#armHedgeTimer();
-    if (this.#context.signal.aborted) contender.abort.abort();
+    if (this.#context.signal.aborted) contender.cancellation.abort();
     const context = {
       ...this.#context,
       cause,
-      signal: contender.abort.signal,
+      signal: contender.cancellation,
       onContent: () => this.#onContent(contender),
     };
     void callUpstream(dispatch.admitted, context, this.#deps).then((outcome) =>
@@ -159,15 +160,15 @@ class HedgedCall {
   #abortOthers(winner: Contender): void {
     const others = this.#contenders.filter((each) => each !== winner);
     this.#contenders = [winner];
-    for (const { dispatch, abort } of others) {
+    for (const { dispatch, cancellation } of others) {
       this.#context.attempts.hedgeLost(dispatch.admitted.call);
       dispatch.candidate.hedgeLost(dispatch.admitted);
-      abort.abort();
+      cancellation.abort();
     }
   }
 
   readonly #onCancel = (): void => {
-    for (const { abort } of this.#contenders) abort.abort();
+    for (const { cancellation } of this.#contenders) cancellation.abort();
   };
 
   #settle(result: DispatchResult): void {

@@ -1,6 +1,6 @@
 import type { AttemptCause } from '#shared/live.ts';
 import type { Config } from '../../config/schema.ts';
-import { type Clock, sleep } from '../../platform/clock.ts';
+import { type Clock, sleep, type CancelSignal } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import { type Circuits, isRemoved } from '../circuits/circuits.ts';
 import { type Answered, type Seen, sendAttempt } from '../upstream/attempt.ts';
@@ -44,7 +44,7 @@ export type Patience = 'whole_timeout' | 'until_hung';
 export interface AttemptContext {
   readonly config: Config;
   readonly attempts: RequestAttempts;
-  readonly signal: AbortSignal;
+  readonly signal: CancelSignal;
   /** The circuits' epoch at the moment when `config` was read. */
   readonly epoch: number;
   readonly cause: AttemptCause;

@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/clock.ts';
+import { type Clock, type CancelSignal } from '../../platform/clock.ts';
 import { decoded, isDecodable } from '../../platform/http/decoding.ts';
 import { drain, bufferEvents } from '../../platform/http/handover.ts';
 import type {
@@ -93,7 +93,7 @@ export interface SentAttempt {
 export function sendAttempt(
   plan: AttemptPlan,
   deps: AttemptDeps,
-  signal: AbortSignal,
+  signal: CancelSignal,
 ): SentAttempt {
   if (signal.aborted) return { seen: Promise.resolve({ kind: 'cancelled' }), hasLeft: () => false };
   const { promise: seen, resolve } = Promise.withResolvers<Seen>();
@@ -106,7 +106,7 @@ class PendingCall implements ResponseListener {
   readonly #plan: AttemptPlan;
   readonly #deps: AttemptDeps;
   readonly #resolve: (seen: Seen) => void;
-  readonly #signal: AbortSignal;
+  readonly #signal: CancelSignal;
   #exchange: Exchange | null = null;
   #isFresh = false;
   #cancelTimer: () => void;
@@ -120,7 +120,7 @@ class PendingCall implements ResponseListener {
     plan: AttemptPlan,
     deps: AttemptDeps,
     resolve: (seen: Seen) => void,
-    signal: AbortSignal,
+    signal: CancelSignal,
   ) {
     const { clock } = deps;
     this.#plan = plan;

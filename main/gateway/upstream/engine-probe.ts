@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../platform/clock.ts';
-import { fetchBody } from '../../platform/http/fetch-body.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
-import { listHeaders } from './headers.ts';
+import { fetchModelList } from './fetch-models.ts';
 import { parseModelList } from './listed-models.ts';
 import { parseBaseAddress, type LocalTarget } from './upstreams.ts';
 
@@ -16,28 +15,22 @@ interface LocalEngine {
 const REFRESH_MS = 30_000;
 /** An engine that is down, or has no list yet, is about to be started. */
 const RETRY_MS = 5000;
-const TIMEOUT_MS = 3000;
-const MAX_BYTES = 4 * 1024 * 1024;
+const LIMITS = { timeoutMs: 3000, maxBytes: 4 * 1024 * 1024 };
 
 /** Polls the model list of the engine at `baseUrl`; `changed` is called when it changes. */
 function createLocalEngine(
   baseUrl: string,
-  { http, clock }: { readonly http: HttpClient; readonly clock: Clock },
+  edges: { readonly http: HttpClient; readonly clock: Clock },
   changed: () => void,
 ): LocalEngine {
   const baseAddress = parseBaseAddress(baseUrl, 'local');
-  const { origin, basePath, query } = baseAddress;
-  const headers = listHeaders({ baseAddress, apiKey: null, headers: {} });
+  const source = { id: 'local', baseAddress, apiKey: null, headers: {} } as const;
   let known: ListedModels = { models: null, ownedBy: null };
   let cancelTimer = () => {};
   let stopped = false;
 
   async function refresh(): Promise<void> {
-    const path = `${basePath}/v1/models${query}`;
-    const result = await fetchBody(
-      { origin, path, headers, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES },
-      { http, clock },
-    );
+    const result = await fetchModelList(source, LIMITS, edges);
     if (stopped) return;
     // While an engine is down its last list stays: it will most likely have the same models again.
     const listed =
@@ -48,7 +41,7 @@ function createLocalEngine(
       // Some engines say that their models were created just now.
       if (!isDeepStrictEqual(namesOf(before), namesOf(known))) changed();
     }
-    cancelTimer = clock.after(listed === null ? RETRY_MS : REFRESH_MS, () => void refresh());
+    cancelTimer = edges.clock.after(listed === null ? RETRY_MS : REFRESH_MS, () => void refresh());
   }
 
   return {

@@ -1,16 +1,34 @@
+import type { UpstreamId } from '#shared/ids.ts';
 import type { FailureReason } from '#shared/reasons.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { fetchBody } from '../../platform/http/fetch-body.ts';
+import { fetchBody, type BodyRequest, type FetchResult } from '../../platform/http/fetch-body.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import type { GatewayError } from '../http/errors.ts';
 import { errorWords } from './error-words.ts';
 import { listHeaders } from './headers.ts';
 import { parseModelList } from './listed-models.ts';
 import { bodyWithout, ownSecrets } from './own-secrets.ts';
-import type { RemoteUpstream } from './upstreams.ts';
+import { type RemoteUpstream, upstreamPath } from './upstreams.ts';
 
+/** An upstream as far as its list of models is asked for. */
 export interface ModelSource extends Pick<RemoteUpstream, 'baseAddress' | 'apiKey' | 'headers'> {
-  readonly path: string;
+  readonly id: UpstreamId;
+}
+
+interface Edges {
+  readonly http: HttpClient;
+  readonly clock: Clock;
+}
+
+/** The list as the upstream sends it. Never rejects. */
+export function fetchModelList(
+  source: ModelSource,
+  limits: Pick<BodyRequest, 'timeoutMs' | 'maxBytes'>,
+  edges: Edges,
+): Promise<FetchResult> {
+  const { origin, basePath, query } = source.baseAddress;
+  const path = basePath + upstreamPath(source.id, '/models') + query;
+  return fetchBody({ origin, path, headers: listHeaders(source), ...limits }, edges);
 }
 
 export type FetchedModels =
@@ -23,18 +41,11 @@ const MAX_BYTES = 4 * 1024 * 1024;
 const MAX_WORDS_LENGTH = 300;
 
 /** The models that an upstream lists, for its owner to choose from. Never rejects. */
-export async function fetchModels(
-  { baseAddress, path, apiKey, headers }: ModelSource,
-  deps: { readonly http: HttpClient; readonly clock: Clock },
-): Promise<FetchedModels> {
-  const { origin, basePath, query } = baseAddress;
-  const request = {
-    origin,
-    path: basePath + path + query,
-    headers: listHeaders({ baseAddress, apiKey, headers }),
-  };
+export async function fetchModels(source: ModelSource, edges: Edges): Promise<FetchedModels> {
+  const { id, baseAddress, apiKey, headers } = source;
+  const { origin, basePath } = baseAddress;
   const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES };
-  const result = await fetchBody({ ...request, ...limits }, deps);
+  const result = await fetchModelList(source, limits, edges);
   if (result.kind === 'timed_out') {
     return failed('timeout', 504, 'upstream_timeout', `${origin} did not answer in 10 s.`);
   }
@@ -57,8 +68,9 @@ export async function fetchModels(
     return failed('credentials', 502, 'upstream_credentials', message);
   }
   const models = status === 200 ? parseModelList(body) : null;
-  if (models !== null) return { kind: 'models', models: models.map(({ id }) => id) };
-  const message = `${origin}${basePath}${path} answered HTTP ${status} without a list of models. Check the base URL.`;
+  if (models !== null) return { kind: 'models', models: models.map((model) => model.id) };
+  const address = origin + basePath + upstreamPath(id, '/models');
+  const message = `${address} answered HTTP ${status} without a list of models. Check the base URL.`;
   const reason = status === 200 ? 'bad_response' : (`http_${status}` as const);
   return failed(reason, 502, 'upstream_bad_response', message);
 }

@@ -1,10 +1,9 @@
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { fetchBody } from '../../platform/http/fetch-body.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
-import { listHeaders } from './headers.ts';
+import { fetchModelList } from './fetch-models.ts';
 import { type ListedModel, parseModelList } from './listed-models.ts';
-import { type RemoteUpstream, upstreamPath } from './upstreams.ts';
+import type { RemoteUpstream } from './upstreams.ts';
 
 /** The models that hosted upstreams list. */
 export interface ModelCatalogue {
@@ -22,8 +21,7 @@ interface CatalogueDeps {
 
 const FRESH_MS = 600_000;
 const RETRY_MS = 60_000;
-const TIMEOUT_MS = 10_000;
-const MAX_BYTES = 8 * 1024 * 1024;
+const LIMITS = { timeoutMs: 10_000, maxBytes: 8 * 1024 * 1024 };
 
 interface Known {
   models: readonly ListedModel[];
@@ -41,7 +39,9 @@ export function createModelCatalogue(deps: CatalogueDeps): ModelCatalogue {
 
   async function ask(upstream: RemoteUpstream, entry: Known): Promise<void> {
     entry.askAgainAt = Infinity;
-    const models = await fetchList(upstream, deps);
+    const answer = await fetchModelList(upstream, LIMITS, deps);
+    const isList = answer.kind === 'response' && answer.status === 200;
+    const models = isList ? parseModelList(answer.body) : null;
     entry.models = models ?? entry.models;
     entry.askAgainAt = clock.ticks() + (models === null ? RETRY_MS : FRESH_MS);
   }
@@ -58,21 +58,4 @@ export function createModelCatalogue(deps: CatalogueDeps): ModelCatalogue {
     // An answer that is still under way goes to the forgotten entry.
     forget: (id) => void known.delete(id),
   };
-}
-
-/** Null if no list can be read. */
-async function fetchList(
-  upstream: RemoteUpstream,
-  { http, clock }: CatalogueDeps,
-): Promise<readonly ListedModel[] | null> {
-  const { origin, basePath, query } = upstream.baseAddress;
-  const request = {
-    origin,
-    path: basePath + upstreamPath(upstream.id, '/models') + query,
-    headers: listHeaders(upstream),
-    timeoutMs: TIMEOUT_MS,
-    maxBytes: MAX_BYTES,
-  };
-  const answer = await fetchBody(request, { http, clock });
-  return answer.kind === 'response' && answer.status === 200 ? parseModelList(answer.body) : null;
 }

@@ -2,12 +2,8 @@ import type { UpstreamId } from '#shared/ids.ts';
 import { WARNED_SHARE } from '#shared/usage.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { dayOf, monthOf } from '../../platform/dates.ts';
 import type { Log } from '../../platform/log.ts';
-
-const PERIODS = ['day', 'month'] as const;
-
-type Period = (typeof PERIODS)[number];
+import { createPeriodSums, type Period, PERIODS, type PeriodSum } from './period-sums.ts';
 
 /** A limit of an upstream and what has been spent of it; money in billionths. */
 export interface BudgetAt {
@@ -24,23 +20,14 @@ export interface Budgets {
   spent(id: UpstreamId, nano: number): void;
   /** A budget of the upstream is used up. */
   isSpent(id: UpstreamId): boolean;
+  /** Those that are set. */
+  of(id: UpstreamId): readonly BudgetAt[];
   /** The budget of which the largest share is spent; null without any. */
   at(id: UpstreamId): BudgetAt | null;
 }
 
-/** What an upstream has cost before the start. */
-export interface SpentRow {
-  readonly upstream: string;
-  readonly dayNano: number;
-  readonly monthNano: number;
-}
-
-const START_OF = { day: dayOf, month: monthOf } as const;
-/** Any time in the next period. */
-const LATER_MS = { day: 36 * 3_600_000, month: 32 * 24 * 3_600_000 } as const;
-
 export function createBudgets(
-  rows: readonly SpentRow[],
+  before: readonly PeriodSum[],
   {
     clock,
     config,
@@ -50,23 +37,11 @@ export function createBudgets(
     readonly clock: Clock;
     readonly config: () => Config;
     readonly log: Log;
-    /** A budget was used up. */
+    /** A budget is used up, or nearly. */
     readonly changed: () => void;
   },
 ): Budgets {
-  const startsAt = { day: dayOf(clock.now()), month: monthOf(clock.now()) };
-  const sums = { day: new Map<string, number>(), month: new Map<string, number>() };
-  for (const { upstream, dayNano, monthNano } of rows) {
-    sums.day.set(upstream, dayNano);
-    sums.month.set(upstream, monthNano);
-  }
-
-  function sumsOf(period: Period): Map<string, number> {
-    const start = START_OF[period](clock.now());
-    if (start !== startsAt[period]) sums[period].clear();
-    startsAt[period] = start;
-    return sums[period];
-  }
+  const sums = createPeriodSums(clock, before);
 
   function limitOf(id: UpstreamId, period: Period): number | null {
     if (id === 'local') return null;
@@ -79,9 +54,7 @@ export function createBudgets(
     return PERIODS.flatMap((period) => {
       const limitNano = limitOf(id, period);
       if (limitNano === null) return [];
-      const spentNano = sumsOf(period).get(id) ?? 0;
-      const until = START_OF[period](startsAt[period] + LATER_MS[period]);
-      return [{ period, limitNano, spentNano, until }];
+      return [{ period, limitNano, spentNano: sums.of(id, period), until: sums.endsAt(period) }];
     });
   }
 
@@ -92,19 +65,22 @@ export function createBudgets(
       changed();
     } else if (passes(WARNED_SHARE * limitNano)) {
       log('warn', 'budget_nearly_spent', { upstream: id, period, share: WARNED_SHARE });
+      changed();
     }
   }
 
   return {
     spent(id, nano) {
       if (nano === 0) return;
-      for (const period of PERIODS) {
-        const of = sumsOf(period);
-        of.set(id, (of.get(id) ?? 0) + nano);
-      }
+      sums.add(id, nano);
       for (const budget of budgetsOf(id)) warn(id, budget, nano);
     },
-    isSpent: (id) => budgetsOf(id).some(isUsedUp),
+    isSpent: (id) =>
+      PERIODS.some((period) => {
+        const limitNano = limitOf(id, period);
+        return limitNano !== null && sums.of(id, period) >= limitNano;
+      }),
+    of: budgetsOf,
     at: (id) => budgetsOf(id).toSorted(byNeed).at(-1) ?? null,
   };
 }

@@ -1,6 +1,7 @@
 import type { UsageFigures } from '#shared/usage.ts';
 import type { RequestRow } from '#shared/live.ts';
-import type { SpentRow } from './budgets.ts';
+import type { RequestPage, RequestsWanted } from '#shared/request-page.ts';
+import type { PeriodSum } from './period-sums.ts';
 import type { Increment } from './tally.ts';
 
 /*
@@ -13,11 +14,14 @@ export interface UsageWorkerData {
   readonly nowMs: number;
 }
 
+/** So many requests are shown after a start; the database keeps more of them. */
+export const ROWS_AT_START = 100;
+
 /** One transaction: all of it is kept or nothing. It is sent once, so nothing is counted twice. */
 export interface UsageWrite {
   readonly nowMs: number;
   readonly increments: readonly Increment[];
-  /** Requests that have ended, oldest first. */
+  /** The newest requests that have ended, oldest first. */
   readonly rows: readonly RequestRow[];
 }
 
@@ -53,6 +57,17 @@ interface KeyRow {
   readonly figures: UsageFigures;
 }
 
+/** What the running day and month had come to at the start. */
+export interface UsageBefore {
+  /** Money, in billionths, by upstream. */
+  readonly spent: readonly PeriodSum[];
+  /** By key. */
+  readonly keyRequests: readonly PeriodSum[];
+  readonly keyTokens: readonly PeriodSum[];
+}
+
+export const NOTHING_BEFORE: UsageBefore = { spent: [], keyRequests: [], keyTokens: [] };
+
 export interface HistoryRows {
   readonly points: readonly UpstreamAt[];
   readonly parts: readonly PartRow[];
@@ -61,9 +76,20 @@ export interface HistoryRows {
   readonly thisMonth: UsageFigures;
 }
 
+export type UsageQuestion =
+  | { readonly kind: 'history'; readonly query: HistoryQuery }
+  | { readonly kind: 'requests'; readonly wanted: RequestsWanted }
+  | { readonly kind: 'request'; readonly id: string };
+
+/** To the question of the same kind. */
+export type UsageAnswer =
+  | { readonly kind: 'history'; readonly rows: HistoryRows }
+  | { readonly kind: 'requests'; readonly page: RequestPage }
+  | { readonly kind: 'request'; readonly row: RequestRow | null };
+
 export type UsageMessage =
   | { readonly kind: 'write'; readonly write: UsageWrite }
-  | { readonly kind: 'history'; readonly id: number; readonly query: HistoryQuery }
+  | { readonly kind: 'question'; readonly id: number; readonly question: UsageQuestion }
   | { readonly kind: 'close' };
 
 export type UsageReply =
@@ -73,9 +99,10 @@ export type UsageReply =
       readonly warning: string | null;
       /** The newest requests, newest first, as JSON. */
       readonly rows: readonly string[];
-      readonly spent: readonly SpentRow[];
+      readonly before: UsageBefore;
     }
   | { readonly kind: 'unusable'; readonly message: string }
   /** Why the write failed; null where it did not. */
   | { readonly kind: 'written'; readonly problem: string | null }
-  | { readonly kind: 'history'; readonly id: number; readonly rows: HistoryRows | null };
+  /** Null where it cannot be read. */
+  | { readonly kind: 'answer'; readonly id: number; readonly answer: UsageAnswer | null };

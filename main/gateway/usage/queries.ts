@@ -1,17 +1,20 @@
 import type { Database } from 'better-sqlite3';
 import { FIGURE_NAMES, type UsageFigures } from '#shared/usage.ts';
 import { dayOf } from '../../platform/dates.ts';
-import type { HistoryQuery, HistoryRows, UsageSpan, UsageWrite } from './messages.ts';
-import type { SpentRow } from './budgets.ts';
+import type { HistoryQuery, HistoryRows, UsageBefore, UsageSpan, UsageWrite } from './messages.ts';
+import type { PeriodSum } from './period-sums.ts';
 import { HOUR_MS } from './spans.ts';
+import { NO_USAGE, type UsagePlace } from './tally.ts';
 
 export interface UsageQueries {
   write(write: UsageWrite): void;
   history(query: HistoryQuery): HistoryRows;
   /** Newest first, as JSON. */
   rows(limit: number): readonly string[];
-  /** What upstreams have cost since these times. */
-  spent(dayFrom: number, monthFrom: number): readonly SpentRow[];
+  /** As JSON; null where it is not kept. */
+  row(id: string): string | null;
+  /** What has come together since these times. */
+  before(from: { readonly dayFrom: number; readonly monthFrom: number }): UsageBefore;
   /** Deletes what is too old or too much. */
   prune(nowMs: number): void;
 }
@@ -29,7 +32,7 @@ const KEPT_MS: Readonly<Record<UsageSpan, number>> = {
 const MAX_ROWS = 200_000;
 
 /** Of those that were answered, and of all others. */
-const MAX_REQUESTS = 1000;
+export const MAX_REQUESTS = 1000;
 
 const MAX_PARTS = 200;
 
@@ -49,29 +52,40 @@ export function createUsageQueries(db: Database): UsageQueries {
     `DELETE FROM requests WHERE done = ? AND id <=
        (SELECT id FROM requests WHERE done = ? ORDER BY id DESC LIMIT 1 OFFSET ${MAX_REQUESTS})`,
   );
-  const rows = db.prepare('SELECT json FROM requests ORDER BY id DESC LIMIT ?').pluck();
-  const points = db.prepare(
+  const rows = db
+    .prepare<[number], string>('SELECT json FROM requests ORDER BY id DESC LIMIT ?')
+    .pluck();
+  const row = db
+    .prepare<[string], string>(
+      `SELECT json FROM requests WHERE iif(json_valid(json), json ->> 'id', '') = ?`,
+    )
+    .pluck();
+  const points = db.prepare<object, PlaceRow<'at' | 'upstream'>>(
     `SELECT at - (at - @from) % @groupMs AS at, upstream, ${SUMS} FROM usage
      WHERE span = @span AND at >= @from AND key = '' GROUP BY 1, 2 ORDER BY 1, 2`,
   );
-  const parts = db.prepare(
+  const parts = db.prepare<object, PlaceRow<'upstream' | 'provider' | 'model'>>(
     `SELECT upstream, provider, model, ${SUMS} FROM usage
      WHERE span = @span AND at >= @from AND upstream <> '' GROUP BY 1, 2, 3
      ORDER BY sum(inputTokens + outputTokens) DESC, sum(calls) DESC LIMIT ${MAX_PARTS}`,
   );
-  const keys = db.prepare(
+  const keys = db.prepare<object, PlaceRow<'key'>>(
     `SELECT key, ${SUMS} FROM usage
      WHERE span = @span AND at >= @from AND key <> '' GROUP BY 1
      ORDER BY sum(inputTokens + outputTokens) DESC, sum(calls) DESC LIMIT ${MAX_PARTS}`,
   );
-  const since = db.prepare(
+  const since = db.prepare<[number], UsageFigures>(
     `SELECT ${SUMS} FROM usage WHERE span = 'day' AND at >= ? AND upstream = '' AND key = ''`,
   );
-  const spent = db.prepare(
-    `SELECT upstream, sum(CASE WHEN at >= ? THEN spentNano ELSE 0 END) AS dayNano,
-       sum(spentNano) AS monthNano FROM usage
-     WHERE span = 'day' AND at >= ? AND upstream <> '' GROUP BY 1`,
-  );
+  const sumsSince = (name: 'upstream' | 'key', sum: string) =>
+    db.prepare<object, PeriodSum>(
+      `SELECT ${name} AS name, sum(CASE WHEN at >= @dayFrom THEN ${sum} ELSE 0 END) AS day,
+         sum(${sum}) AS month FROM usage
+       WHERE span = 'day' AND at >= @monthFrom AND ${name} <> '' GROUP BY 1`,
+    );
+  const spent = sumsSince('upstream', 'spentNano');
+  const keyRequests = sumsSince('key', 'calls');
+  const keyTokens = sumsSince('key', 'inputTokens + outputTokens');
   const dropOld = db.prepare('DELETE FROM usage WHERE span = ? AND at < ?');
   const dropMany = db.prepare(
     `DELETE FROM usage WHERE span = @span AND at <=
@@ -99,35 +113,26 @@ export function createUsageQueries(db: Database): UsageQueries {
   return {
     write: (each) => write.immediate(each),
     history: ({ span, from, groupMs, dayFrom, monthFrom }) => ({
-      points: points.all({ span, from, groupMs }).map((row) => ({
-        ...(row as { readonly at: number; readonly upstream: string }),
-        figures: figuresOf(row),
-      })),
-      parts: parts.all({ span, from }).map((row) => ({
-        ...(row as {
-          readonly upstream: string;
-          readonly provider: string;
-          readonly model: string;
-        }),
-        figures: figuresOf(row),
-      })),
-      keys: keys.all({ span, from }).map((row) => ({
-        ...(row as { readonly key: string }),
-        figures: figuresOf(row),
-      })),
-      today: figuresOf(since.get(dayFrom)),
-      thisMonth: figuresOf(since.get(monthFrom)),
+      points: points
+        .all({ span, from, groupMs })
+        .map(({ at, upstream, ...figures }) => ({ at, upstream, figures })),
+      parts: parts.all({ span, from }).map(({ upstream, provider, model, ...figures }) => {
+        return { upstream, provider, model, figures };
+      }),
+      keys: keys.all({ span, from }).map(({ key, ...figures }) => ({ key, figures })),
+      today: since.get(dayFrom) ?? NO_USAGE,
+      thisMonth: since.get(monthFrom) ?? NO_USAGE,
     }),
-    rows: (limit) => rows.all(limit) as string[],
-    spent: (dayFrom, monthFrom) => spent.all(dayFrom, monthFrom) as SpentRow[],
+    rows: (limit) => rows.all(limit),
+    before: (from) => ({
+      spent: spent.all(from),
+      keyRequests: keyRequests.all(from),
+      keyTokens: keyTokens.all(from),
+    }),
+    row: (id) => row.get(id) ?? null,
     prune: (nowMs) => prune.immediate(nowMs),
   };
 }
 
-function figuresOf(row: unknown): UsageFigures {
-  const columns = row as UsageFigures;
-  // Every name of the list becomes a key, which fromEntries cannot tell the compiler.
-  return Object.fromEntries(
-    FIGURE_NAMES.map((name) => [name, columns[name]]),
-  ) as unknown as UsageFigures;
-}
+/** Figures beside columns that say of what. */
+type PlaceRow<Column extends keyof UsagePlace> = Pick<UsagePlace, Column> & UsageFigures;

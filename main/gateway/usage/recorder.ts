@@ -1,6 +1,7 @@
 import { isUpstreamId, type UpstreamId } from '#shared/ids.ts';
 import type { AttemptCause, RequestRow } from '#shared/live.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
+import type { RequestPage, RequestsWanted } from '#shared/request-page.ts';
 import type {
   HistoryPoint,
   HistoryRange,
@@ -11,7 +12,8 @@ import type {
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Budgets } from './budgets.ts';
-import type { HistoryRows } from './messages.ts';
+import type { KeyLimits } from './key-limits.ts';
+import { type HistoryRows, ROWS_AT_START } from './messages.ts';
 import { costNano, priceInstead, priceOf } from './prices.ts';
 import { queryOf } from './spans.ts';
 import type { UsageStore } from './store.ts';
@@ -38,14 +40,25 @@ export interface EndedCall {
   readonly outputMs: number;
 }
 
+/** In billionths; zero where no price is set. */
+export type CallMoney = Pick<UsageFigures, 'spentNano' | 'savedNano'>;
+
 /** Counts what is used and hands it to the store. */
 export interface UsageRecorder {
-  callEnded(call: EndedCall): void;
+  requested(key: string | null): void;
+  /** Says what it cost. */
+  callEnded(call: EndedCall): CallMoney;
   requestEnded(row: RequestRow): void;
   history(range: HistoryRange): Promise<HistoryReport>;
+  /** Null where none are kept or they cannot be read. */
+  requests(wanted: RequestsWanted): Promise<RequestPage | null>;
+  request(id: string): Promise<RequestRow | null>;
   /** Hands over what was counted; to be called once nothing runs any more. */
   close(): Promise<void>;
 }
+
+/** Thousands of rows, held until the next write, would cost the collector more than all else that is recorded. */
+const MAX_HELD_ROWS = 4 * ROWS_AT_START;
 
 /** A killed process loses at most what it counted in this time. */
 const WRITE_DELAY_MS = 500;
@@ -56,10 +69,12 @@ export function createUsageRecorder(
     clock,
     config,
     budgets,
+    keyLimits,
   }: {
     readonly clock: Clock;
     readonly config: () => Config;
     readonly budgets: Pick<Budgets, 'spent'>;
+    readonly keyLimits: Pick<KeyLimits, 'requested' | 'used'>;
   },
 ): UsageRecorder {
   const tally = createTally();
@@ -86,14 +101,18 @@ export function createUsageRecorder(
   }
 
   return {
+    requested: (key) => keyLimits.requested(key),
     callEnded(call) {
       const used = figuresOf(call, config());
-      budgets.spent(call.upstream, used.spentNano ?? 0);
-      if (!store.isKept) return;
-      const isCounted = { calls: 1, failures: Number(call.isFailure) };
       const { upstream, provider, model, key } = call;
+      const money = { spentNano: used.spentNano ?? 0, savedNano: used.savedNano ?? 0 };
+      budgets.spent(upstream, money.spentNano);
+      keyLimits.used(key, (used.inputTokens ?? 0) + (used.outputTokens ?? 0));
+      if (!store.isKept) return money;
+      const isCounted = { calls: 1, failures: Number(call.isFailure) };
       add({ ...ALL, upstream, provider: provider ?? '', model }, { ...used, ...isCounted });
       addForAll(key, used);
+      return money;
     },
     requestEnded(row) {
       if (!store.isKept) return;
@@ -102,6 +121,7 @@ export function createUsageRecorder(
       const ended = { calls: 1, fallbacks: Number(hasFallenBack), failures: Number(isFailure) };
       addForAll(row.key, ended);
       rows.push(row);
+      if (rows.length > MAX_HELD_ROWS) rows = newestOf(rows);
     },
     async history(range) {
       write();
@@ -126,11 +146,27 @@ export function createUsageRecorder(
         problem: store.problem,
       };
     },
+    requests(wanted) {
+      write();
+      return store.requests(wanted);
+    },
+    request(id) {
+      write();
+      return store.request(id);
+    },
     close() {
       write();
       return store.close();
     },
   };
+}
+
+/** As many as a start can show: of those that were answered, and of all others. */
+function newestOf(rows: readonly RequestRow[]): RequestRow[] {
+  const isDone = ({ state }: RequestRow) => state === 'done';
+  const newest = [rows.filter(isDone), rows.filter((row) => !isDone(row))];
+  const kept = new Set(newest.flatMap((each) => each.slice(-ROWS_AT_START)));
+  return rows.filter((row) => kept.has(row));
 }
 
 interface UsagePlace {

@@ -2,22 +2,27 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
-import type { SpentRow } from './budgets.ts';
-import type {
-  HistoryQuery,
-  HistoryRows,
-  UsageMessage,
-  UsageReply,
-  UsageWorkerData,
-  UsageWrite,
+import type { RequestRow } from '#shared/live.ts';
+import type { RequestPage, RequestsWanted } from '#shared/request-page.ts';
+import {
+  type HistoryQuery,
+  type HistoryRows,
+  NOTHING_BEFORE,
+  type UsageAnswer,
+  type UsageBefore,
+  type UsageMessage,
+  type UsageQuestion,
+  type UsageReply,
+  type UsageWorkerData,
+  type UsageWrite,
 } from './messages.ts';
 
 /** Keeps usage over restarts. */
 export interface UsageStore {
   /** The newest requests at the start, newest first, as JSON. */
   readonly rows: readonly string[];
-  /** Money spent in the running day and month, at the start. */
-  readonly spent: readonly SpentRow[];
+  /** Of the running day and month, at the start. */
+  readonly before: UsageBefore;
   /** False where nothing is ever kept: then nothing need be counted. */
   readonly isKept: boolean;
   /** Why nothing is kept; null while it is. */
@@ -25,6 +30,10 @@ export interface UsageStore {
   write(write: UsageWrite): void;
   /** Null where nothing is kept or it cannot be read. */
   history(query: HistoryQuery): Promise<HistoryRows | null>;
+  /** As `history`. */
+  requests(wanted: RequestsWanted): Promise<RequestPage | null>;
+  /** Null also where it is not among them. */
+  request(id: string): Promise<RequestRow | null>;
   close(): Promise<void>;
 }
 
@@ -32,11 +41,13 @@ export interface UsageStore {
 export function forgetfulStore(problem: string): UsageStore {
   return {
     rows: [],
-    spent: [],
+    before: NOTHING_BEFORE,
     isKept: false,
     problem,
     write() {},
     history: () => Promise.resolve(null),
+    requests: () => Promise.resolve(null),
+    request: () => Promise.resolve(null),
     close: () => Promise.resolve(),
   };
 }
@@ -50,8 +61,7 @@ export async function openUsageStore(
   const worker = new Worker(workerUrl(), { workerData });
   const opened = Promise.withResolvers<Extract<UsageReply, { kind: 'opened' | 'unusable' }>>();
   const exited = Promise.withResolvers<void>();
-  const reads = new Map<number, (rows: HistoryRows | null) => void>();
-  let lastId = 0;
+  const questions = createQuestions();
   let isOver = false;
   let problem: string | null = null;
 
@@ -72,9 +82,8 @@ export async function openUsageStore(
       case 'written':
         onWritten(reply.problem);
         return;
-      case 'history':
-        reads.get(reply.id)?.(reply.rows);
-        reads.delete(reply.id);
+      case 'answer':
+        questions.answered(reply.id, reply.answer);
     }
   });
   // The message may quote what was being written; the error's name does not.
@@ -84,8 +93,7 @@ export async function openUsageStore(
   worker.on('exit', () => {
     isOver = true;
     opened.resolve({ kind: 'unusable', message: ENDED });
-    for (const resolve of reads.values()) resolve(null);
-    reads.clear();
+    questions.end();
     exited.resolve();
   });
 
@@ -97,9 +105,14 @@ export async function openUsageStore(
   }
   if (first.warning !== null) log('error', 'usage_damaged', { error: first.warning });
   const send = (message: UsageMessage) => worker.postMessage(message, []);
+  const ask = (question: UsageQuestion) =>
+    questions.ask((id) => {
+      if (isOver) questions.answered(id, null);
+      else send({ kind: 'question', id, question });
+    });
   return {
     rows: first.rows,
-    spent: first.spent,
+    before: first.before,
     isKept: true,
     get problem() {
       if (isOver) return ENDED;
@@ -108,18 +121,45 @@ export async function openUsageStore(
     write(write) {
       if (!isOver) send({ kind: 'write', write });
     },
-    history(query) {
-      if (isOver) return Promise.resolve(null);
-      const id = (lastId += 1);
-      return new Promise((resolve) => {
-        reads.set(id, resolve);
-        send({ kind: 'history', id, query });
-      });
+    async history(query) {
+      const answer = await ask({ kind: 'history', query });
+      return answer?.kind === 'history' ? answer.rows : null;
+    },
+    async requests(wanted) {
+      const answer = await ask({ kind: 'requests', wanted });
+      return answer?.kind === 'requests' ? answer.page : null;
+    },
+    async request(id) {
+      const answer = await ask({ kind: 'request', id });
+      return answer?.kind === 'request' ? answer.row : null;
     },
     close() {
       if (!isOver) send({ kind: 'close' });
       isOver = true;
       return exited.promise;
+    },
+  };
+}
+
+/** Those whose answer is awaited, by number. */
+function createQuestions() {
+  const waiting = new Map<number, (answer: UsageAnswer | null) => void>();
+  let lastId = 0;
+  const answered = (id: number, answer: UsageAnswer | null) => {
+    waiting.get(id)?.(answer);
+    waiting.delete(id);
+  };
+  return {
+    ask(send: (id: number) => void) {
+      const id = (lastId += 1);
+      return new Promise<UsageAnswer | null>((resolve) => {
+        waiting.set(id, resolve);
+        send(id);
+      });
+    },
+    answered,
+    end() {
+      for (const id of waiting.keys()) answered(id, null);
     },
   };
 }

@@ -1,4 +1,4 @@
-import { FIGURE_NAMES, type UsageFigures } from '#shared/usage.ts';
+import { type FigureName, FIGURE_NAMES, type UsageFigures } from '#shared/usage.ts';
 
 /** Where figures are counted: a minute, and what of. */
 export interface UsagePlace {
@@ -35,12 +35,6 @@ export const NO_USAGE: UsageFigures = {
   savedNano: 0,
 };
 
-export function sumOf(a: UsageFigures, b: Partial<UsageFigures>): UsageFigures {
-  const sum = { ...a };
-  for (const name of FIGURE_NAMES) sum[name] += b[name] ?? 0;
-  return sum;
-}
-
 const MINUTE_MS = 60_000;
 
 export const minuteOf = (at: number) => at - (at % MINUTE_MS);
@@ -49,7 +43,7 @@ export const minuteOf = (at: number) => at - (at % MINUTE_MS);
 const MAX_PLACES = 1000;
 const OTHERS = 'others';
 
-/** Adds up what has happened since the last write. */
+/** Adds up what has happened since the last write, in place: each request adds three times. */
 export interface Tally {
   add(place: UsagePlace, figures: Partial<UsageFigures>): void;
   /** Everything added, which begins anew. */
@@ -57,16 +51,22 @@ export interface Tally {
 }
 
 export function createTally(): Tally {
-  let increments = new Map<string, Increment>();
-  const keyOf = ({ at, upstream, provider, model, key }: UsagePlace) =>
-    JSON.stringify([at, upstream, provider, model, key]);
+  let increments = new Map<string, Counted>();
+
+  function countedAt(given: UsagePlace): Counted {
+    const known = increments.get(keyOf(given));
+    if (known !== undefined) return known;
+    const isFull = increments.size >= MAX_PLACES;
+    const place = isFull ? { ...given, provider: '', model: OTHERS } : given;
+    const counted = increments.get(keyOf(place)) ?? { place, figures: { ...NO_USAGE } };
+    increments.set(keyOf(place), counted);
+    return counted;
+  }
+
   return {
-    add(given, figures) {
-      const isFull = increments.size >= MAX_PLACES && !increments.has(keyOf(given));
-      const place = isFull ? { ...given, provider: '', model: OTHERS } : given;
-      const key = keyOf(place);
-      const before = increments.get(key)?.figures ?? NO_USAGE;
-      increments.set(key, { place, figures: sumOf(before, figures) });
+    add(place, added) {
+      const { figures } = countedAt(place);
+      for (const name of FIGURE_NAMES) figures[name] += added[name] ?? 0;
     },
     take() {
       const taken = [...increments.values()];
@@ -75,3 +75,12 @@ export function createTally(): Tally {
     },
   };
 }
+
+interface Counted {
+  readonly place: UsagePlace;
+  readonly figures: Record<FigureName, number>;
+}
+
+/** The model comes last, because callers choose it. */
+const keyOf = ({ at, upstream, provider, key, model }: UsagePlace) =>
+  `${at}\n${upstream}\n${provider}\n${key}\n${model}`;

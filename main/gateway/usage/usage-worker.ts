@@ -1,15 +1,18 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { dayOf, monthOf } from '../../platform/dates.ts';
-import type { SpentRow } from './budgets.ts';
 import { codeOf, openUsageDatabase } from './database.ts';
-import type { UsageMessage, UsageReply, UsageWorkerData } from './messages.ts';
+import { answerTo } from './answers.ts';
+import {
+  NOTHING_BEFORE,
+  ROWS_AT_START,
+  type UsageMessage,
+  type UsageReply,
+  type UsageWorkerData,
+} from './messages.ts';
 import { createUsageQueries } from './queries.ts';
 import { HOUR_MS } from './spans.ts';
 
 /* The thread of the usage database, so that no query and no disk can block the gateway. */
-
-/** Rows of the live feed after a start. */
-const ROWS_AT_START = 100;
 
 function serve(port: MessagePort, { path, nowMs }: UsageWorkerData): void {
   const say = (reply: UsageReply) => port.postMessage(reply);
@@ -46,11 +49,11 @@ function serve(port: MessagePort, { path, nowMs }: UsageWorkerData): void {
         attempt(() => pruneHourly(write.nowMs));
         return;
       }
-      case 'history': {
-        const { id, query } = message;
-        let rows = null;
-        attempt(() => (rows = queries.history(query)));
-        say({ kind: 'history', id, rows });
+      case 'question': {
+        const { id, question } = message;
+        void answerTo(question, queries).then((given) =>
+          say({ kind: 'answer', id, answer: given }),
+        );
         return;
       }
       case 'close':
@@ -60,11 +63,12 @@ function serve(port: MessagePort, { path, nowMs }: UsageWorkerData): void {
   }
 
   let rows: readonly string[] = [];
-  let spent: readonly SpentRow[] = [];
+  let before = NOTHING_BEFORE;
   attempt(() => pruneHourly(nowMs));
   attempt(() => (rows = queries.rows(ROWS_AT_START)));
-  attempt(() => (spent = queries.spent(dayOf(nowMs), monthOf(nowMs))));
-  say({ kind: 'opened', warning, rows, spent });
+  const since = { dayFrom: dayOf(nowMs), monthFrom: monthOf(nowMs) };
+  attempt(() => (before = queries.before(since)));
+  say({ kind: 'opened', warning, rows, before });
   port.on('message', answer);
 }
 

@@ -1,37 +1,45 @@
-import type { Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { isObject } from '#shared/objects.ts';
 
 /** The open connections of a server, each with its unanswered requests. */
 export type Connections = ReadonlyMap<Socket, ReadonlySet<ServerResponse>>;
 
-export function trackConnections(server: Server): Connections {
+/** `answered` is called for each request whose response is sent or given up, once it is no longer among the unanswered. */
+export function trackConnections(
+  server: Server,
+  answered: (req: IncomingMessage) => void,
+): Connections {
   const connections = new Map<Socket, Set<ServerResponse>>();
   server.on('connection', (socket: Socket) => {
     connections.set(socket, new Set());
     socket.on('close', () => connections.delete(socket));
   });
-  server.on('request', ({ socket }, res) => {
-    connections.get(socket)?.add(res);
-    res.on('close', () => connections.get(socket)?.delete(res));
+  server.on('request', (req, res) => {
+    const unanswered = connections.get(req.socket);
+    unanswered?.add(res);
+    res.on('close', () => {
+      unanswered?.delete(res);
+      answered(req);
+    });
   });
   return connections;
 }
 
 /**
- * Makes a stopping server close each connection once all its requests are answered. By default Node cuts off
- * a response that is written but not yet sent, keeps a connection that becomes idle after the stop, and waits
- * for connections that never sent a request, which browsers open in advance.
+ * Makes a stopping server close each connection once all its requests are answered; `onAnswered` is to be called for
+ * each of them. By default Node cuts off a response that is written but not yet sent, keeps a connection that becomes
+ * idle after the stop, and waits for connections that never sent a request, which browsers open in advance.
  */
-export function closeOnceAnswered(server: Server, connections = trackConnections(server)): void {
-  server.on('request', ({ socket }, res) => {
-    res.on('close', () => {
-      if (!server.listening && connections.get(socket)?.size === 0) socket.destroySoon();
-    });
-  });
+export function closeOnceAnswered(server: Server, connections: Connections) {
   // Called first by `server.close()`.
   server.closeIdleConnections = () => {
     for (const [socket, requests] of connections) if (requests.size === 0) socket.destroy();
+  };
+  return {
+    onAnswered({ socket }: IncomingMessage): void {
+      if (!server.listening && connections.get(socket)?.size === 0) socket.destroySoon();
+    },
   };
 }
 

@@ -44,10 +44,12 @@ export function createGuardedServer(
   );
   const max = maxConnections();
   if (max !== null) server.maxConnections = max;
-  const connections = trackConnections(server);
+  const connections = trackConnections(server, (req) => {
+    stopping.onAnswered(req);
+    closeUnread(req, clock);
+  });
   limitUnproved(server, connections, unproved);
-  closeOnceAnswered(server, connections);
-  closeUnread(server, clock);
+  const stopping = closeOnceAnswered(server, connections);
   closeStalled(server, connections, stalledMs);
   answerHalfClosed(server, connections);
   refuseMalformed(server, connections);

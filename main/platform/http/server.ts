@@ -53,17 +53,13 @@ export function urlHost(host: string): string {
 /** How long the rest of a body is still read after the request was answered. */
 const REST_MS = 2000;
 
-/** Makes a server close connections on which a request body still arrives after the response. */
-export function closeUnread(server: Server, clock: Clock): void {
-  server.on('request', (req, res) => {
-    res.on('close', () => {
-      const { socket } = req;
-      if (req instanceof MeteredRequest && req.isCut) socket.destroySoon();
-      if (req.complete || socket.destroyed) return;
-      const cancelTimer = clock.after(REST_MS, () => void socket.destroy());
-      req.on('close', cancelTimer);
-    });
-  });
+/** Closes the connection of an answered request if its body does not end soon. */
+export function closeUnread(req: IncomingMessage, clock: Clock): void {
+  const { socket } = req;
+  if (req instanceof MeteredRequest && req.isCut) socket.destroySoon();
+  if (req.complete || socket.destroyed) return;
+  const cancelTimer = clock.after(REST_MS, () => void socket.destroy());
+  req.on('close', cancelTimer);
 }
 
 /** What to do with a body that still arrives after its request was answered. */

@@ -72,7 +72,7 @@ export interface TransportFailure {
    * `unreachable`: no connection, or it broke before the response began.
    * `malformed`: the response is not HTTP, or its head is over the limit.
    * `cut`: the response began and did not end.
-   * `exhausted`: this process or machine has no descriptor left for a connection; says nothing of the upstream.
+   * `exhausted`: this process or machine has no descriptor left for a connection; says nothing about the upstream.
    */
   readonly kind: 'unreachable' | 'malformed' | 'cut' | 'exhausted';
   /** A kept connection broke before any byte of this response: the other side had just closed it. */

@@ -4,7 +4,6 @@ import type { Lease } from '../store/postgres/pool-client.ts';
 import type { VerificationSubject, VerifierPort, VerifierHost } from '../verifier-port.ts';
 import { runChecks, type RunEdges, type RunOrder } from './checks.ts';
 import { createRunHistory, type RunHistory } from './run-history.ts';
-import { withLease } from './run-lease.ts';
 import { createTimerQueue } from './timer-queue.ts';
 import { inferenceEnding, type RunEnding, settled, verdictOf } from './verdict.ts';
 
@@ -204,4 +203,24 @@ async function verifyOnce(order: VerificationOrder, edges: VerifyEdges): Promise
     inference: tested,
     leftOut: inference === 'if_loaded' && tested === 'none' && outcome.kind === 'verified',
   };
+}
+
+/**
+ * Does `work` while no other gateway of the pool may do the same, and aborts it when the lease is lost; `elsewhere`
+ * where another one is at it. Where there is no pool, it begins at once.
+ */
+async function withLease<T>(
+  host: Pick<VerifierHost, 'lease'>,
+  { id, controller }: { readonly id: string; readonly controller: AbortController },
+  work: (lease: Lease | undefined) => Promise<T>,
+): Promise<T | 'elsewhere'> {
+  if (host.lease === undefined) return work(undefined);
+  const lease = await host.lease(id);
+  if (lease === null) return 'elsewhere';
+  lease.lost.addEventListener('abort', () => controller.abort());
+  try {
+    return lease.lost.aborted || controller.signal.aborted ? 'elsewhere' : await work(lease);
+  } finally {
+    lease.release();
+  }
 }

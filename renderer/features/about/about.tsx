@@ -54,10 +54,12 @@ const { log } = t.about;
 function Log({ access, isLost }: Pick<AboutProps, 'access' | 'isLost'>) {
   const [lines, setLines] = useState<readonly string[] | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
+  const [isElsewhere, setElsewhere] = useState(false);
   const show = useCallback(async () => {
     const answer = await access.logs();
     setLines(answer.ok ? answer.value : null);
-    setProblem(answer.ok ? (answer.value === null ? log.none : null) : answer.refusal.message);
+    setElsewhere(answer.ok && answer.value === null);
+    setProblem(answer.ok ? null : answer.refusal.message);
   }, [access]);
   return (
     <>
@@ -76,6 +78,7 @@ function Log({ access, isLost }: Pick<AboutProps, 'access' | 'isLost'>) {
         </button>
         <span className="quiet">{log.downloadHint}</span>
       </p>
+      {isElsewhere && <p className="quiet">{log.none}</p>}
       <ErrorText text={problem} />
       {lines !== null && (
         <textarea
@@ -92,10 +95,10 @@ function Log({ access, isLost }: Pick<AboutProps, 'access' | 'isLost'>) {
 }
 
 async function download(access: Access): Promise<void> {
-  const blob = new Blob([await access.diagnostics()], { type: 'application/json' });
+  const blob = await access.diagnostics();
   const link = document.createElement('a');
   link.href = URL.createObjectURL(blob);
-  link.download = `switchyard-diagnostics-${new Date().toISOString().slice(0, 10)}.json`;
+  link.download = `switchyard-diagnostics-${new Date().toISOString().slice(0, 10)}.zip`;
   link.click();
   URL.revokeObjectURL(link.href);
 }

@@ -1,4 +1,4 @@
-import { parseFallbackReason } from '../../text/fallback-reason.ts';
+import { parseFallbackReason } from '#shared/fallback-reason.ts';
 import { formatDuration } from '../../text/format.ts';
 import { reasonText } from '../../text/reason-text.ts';
 import type { Labels } from '../requests/attempt-names.ts';
@@ -27,7 +27,7 @@ export function turnFacts(turn: Turn): readonly string[] {
       ? pieces === 0
         ? []
         : [t.chat.aboutTokens(pieces)]
-      : [t.chat.tokens(usage.prompt, usage.completion)];
+      : [t.usage.tokens({ input: usage.prompt, output: usage.completion })];
   const first = firstAt === null ? [] : [t.chat.firstToken(formatDuration(firstAt - askedAt))];
   return [...(model === null ? [] : [model]), ...tokens, ...rateOf(turn, endedAt), ...first];
 }
@@ -37,5 +37,5 @@ function rateOf({ firstAt, usage, pieces }: Turn, endedAt: number | null): reado
   if (firstAt === null || endedAt === null || endedAt - firstAt < MIN_RATE_MS) return [];
   const count = (usage?.completion ?? pieces) - 1;
   if (count < 1) return [];
-  return [t.chat.rate((1000 * count) / (endedAt - firstAt))];
+  return [t.usage.rate((1000 * count) / (endedAt - firstAt))];
 }

@@ -17,14 +17,12 @@ export const MEASURES: readonly Measure[] = [
   { id: 'input', of: ({ inputTokens }) => inputTokens, text: formatCompact },
   {
     id: 'output',
-
     of: ({ outputTokens }) => outputTokens,
     text: formatCompact,
   },
   { id: 'first', of: firstTokenMs, text: formatDuration },
   {
     id: 'speed',
-
     of: tokensPerSecond,
     text: (value) => value.toFixed(1),
   },

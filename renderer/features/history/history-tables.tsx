@@ -1,4 +1,5 @@
-import type { HistoryReport } from '#shared/usage.ts';
+import type { ReactNode } from 'react';
+import type { HistoryReport, UsageFigures } from '#shared/usage.ts';
 import { formatCount } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
 import { MEASURES, moneyText, stepText, tokensPerSecond } from './history-model.ts';
@@ -17,66 +18,84 @@ interface PartsProps {
 export function PartTable({ report, nameOf }: PartsProps) {
   const { parts, currency } = report;
   return (
-    <section className="history-scroll" {...FOCUSABLE} aria-label={words.byUpstream}>
-      <table>
-        <thead>
-          <tr>
-            {Object.entries(words.columns).map(([id, column]) => (
-              <th key={id} scope="col" className={id === 'model' ? 'history-name' : undefined}>
-                {column}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {parts.map(({ upstream, provider, model, figures }) => (
-            <tr key={`${upstream} ${provider} ${model}`}>
-              <th scope="row">{nameOf(upstream) + (provider === null ? '' : ` · ${provider}`)}</th>
-              <td className="history-name">{model ?? '–'}</td>
-              <td>{formatCount(figures.calls)}</td>
-              <td>{formatCount(figures.failures)}</td>
-              <td>{formatCount(figures.inputTokens)}</td>
-              <td>{formatCount(figures.outputTokens)}</td>
-              <td>{tokensPerSecond(figures)?.toFixed(1) ?? '–'}</td>
-              <td>{moneyText(figures.spentNano, currency)}</td>
-              <td>{moneyText(figures.savedNano, currency)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
+    <FigureTable label={words.byUpstream} columns={words.columns}>
+      {parts.map(({ upstream, provider, model, figures }) => (
+        <tr key={`${upstream} ${provider} ${model}`}>
+          <th scope="row">{nameOf(upstream) + (provider === null ? '' : ` · ${provider}`)}</th>
+          <td className="history-name">{model ?? '–'}</td>
+          <CountCells figures={figures} />
+          <td>{tokensPerSecond(figures)?.toFixed(1) ?? '–'}</td>
+          <MoneyCells figures={figures} currency={currency} />
+        </tr>
+      ))}
+    </FigureTable>
   );
 }
 
 /** What the requests with each key came to. */
 export function KeyTable({ report: { keys, currency } }: Pick<PartsProps, 'report'>) {
   return (
-    <section className="history-scroll" {...FOCUSABLE} aria-label={words.byKey}>
+    <FigureTable label={words.byKey} columns={words.keyColumns}>
+      {keys.map(({ key, figures }) => (
+        <tr key={key}>
+          <th scope="row">{key}</th>
+          <CountCells figures={figures} />
+          <MoneyCells figures={figures} currency={currency} />
+        </tr>
+      ))}
+    </FigureTable>
+  );
+}
+
+interface FigureTableProps {
+  readonly label: string;
+  readonly columns: Readonly<Record<string, string>>;
+  readonly children: ReactNode;
+}
+
+function FigureTable({ label, columns, children }: FigureTableProps) {
+  return (
+    <section className="history-scroll" {...FOCUSABLE} aria-label={label}>
       <table>
         <thead>
           <tr>
-            {Object.entries(words.keyColumns).map(([id, column]) => (
-              <th key={id} scope="col">
+            {Object.entries(columns).map(([id, column]) => (
+              <th key={id} scope="col" className={id === 'model' ? 'history-name' : undefined}>
                 {column}
               </th>
             ))}
           </tr>
         </thead>
-        <tbody>
-          {keys.map(({ key, figures }) => (
-            <tr key={key}>
-              <th scope="row">{key}</th>
-              <td>{formatCount(figures.calls)}</td>
-              <td>{formatCount(figures.failures)}</td>
-              <td>{formatCount(figures.inputTokens)}</td>
-              <td>{formatCount(figures.outputTokens)}</td>
-              <td>{moneyText(figures.spentNano, currency)}</td>
-              <td>{moneyText(figures.savedNano, currency)}</td>
-            </tr>
-          ))}
-        </tbody>
+        <tbody>{children}</tbody>
       </table>
     </section>
+  );
+}
+
+function CountCells({ figures }: { readonly figures: UsageFigures }) {
+  const { calls, failures, inputTokens, outputTokens } = figures;
+  return (
+    <>
+      <td>{formatCount(calls)}</td>
+      <td>{formatCount(failures)}</td>
+      <td>{formatCount(inputTokens)}</td>
+      <td>{formatCount(outputTokens)}</td>
+    </>
+  );
+}
+
+function MoneyCells({
+  figures: { spentNano, savedNano },
+  currency,
+}: {
+  readonly figures: UsageFigures;
+  readonly currency: string;
+}) {
+  return (
+    <>
+      <td>{moneyText(spentNano, currency)}</td>
+      <td>{moneyText(savedNano, currency)}</td>
+    </>
   );
 }
 

@@ -5,6 +5,7 @@ import { hashOf } from '../../route.ts';
 import { formatCompact } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
 import { useReading } from '../../ui/use-reading.ts';
+import { BarGraph } from '../history/bar-graph.tsx';
 import { barsOf, moneyText } from '../history/history-model.ts';
 
 const words = t.overview.today;
@@ -16,8 +17,6 @@ interface Tile {
 }
 
 const LONGEST_MS = 30_000;
-const WIDTH = 200;
-const HEIGHT = 28;
 
 /** What the day has come to; nothing where no history is kept. */
 export function Today({
@@ -42,7 +41,8 @@ export function Today({
           <div key={tile.label}>
             <dt>{tile.label}</dt>
             <dd>{tile.text(tile.of(report.today))}</dd>
-            <Sparkline report={report} tile={tile} />
+            {/* The last 24 hours; the History view has the figures. */}
+            <BarGraph className="sparkline" bars={barsOf(report, tile).bars} />
           </div>
         ))}
       </dl>
@@ -70,26 +70,4 @@ function tilesOf({
           { label: words.saved, of: (at: UsageFigures) => at.savedNano, text: money },
         ]),
   ];
-}
-
-/** The last 24 hours; the History view has the figures. */
-function Sparkline({ report, tile }: { readonly report: HistoryReport; readonly tile: Tile }) {
-  return (
-    <svg
-      className="sparkline"
-      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-      preserveAspectRatio="none"
-      aria-hidden="true"
-    >
-      {barsOf(report, tile).bars.map(({ at, x, width, height }) => (
-        <rect
-          key={at}
-          x={x * WIDTH}
-          y={HEIGHT - height * HEIGHT}
-          width={width * WIDTH * 0.8}
-          height={height * HEIGHT}
-        />
-      ))}
-    </svg>
-  );
 }

@@ -1,7 +1,7 @@
 import { useState, type ReactNode } from 'react';
 import type { Refusal } from '../../api/client.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
-import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
+import { ControlButton } from '../../ui/read-only-note.tsx';
 import { t } from '../../text/t.ts';
 
 /** Something that can be done at a station. */
@@ -38,19 +38,16 @@ export function StationOrders({ label, control, orders, children }: StationOrder
   return (
     <div className="orders">
       {orders.map((order) => (
-        <button
+        <ControlButton
           key={order.word}
-          type="button"
-          className="button"
+          control={control}
           title={order.title}
-          disabled={!control}
-          aria-describedby={control ? undefined : READ_ONLY_NOTE}
           onClick={({ currentTarget }) => void give(order, currentTarget)}
         >
           {order.word}
           <span className="roomy">{order.more}</span>
           <span className="unseen"> {label}</span>
-        </button>
+        </ControlButton>
       ))}
       {children}
       <output className="unseen">{outcome?.said ?? ''}</output>

@@ -44,7 +44,7 @@ export function Station({ station, tally, machines, onSetUp, children }: Station
       <p className="model" title={report.model}>
         {missing ? '' : report.model || words.anyModel}
       </p>
-      {machines !== null && (
+      {machines !== null && !missing && (
         <p className="machines">
           <a href={hashOf({ page: 'providers', filter: 'all' })}>{words.machines(machines)}</a>
         </p>

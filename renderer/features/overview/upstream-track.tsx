@@ -2,7 +2,8 @@ import { useState } from 'react';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { Agent } from '../../api/agent.ts';
 import type { Control } from '../../api/control.ts';
-import type { UpstreamTally } from '#shared/live.ts';
+import type { ProvidersSummary, UpstreamTally } from '#shared/live.ts';
+import type { UpstreamReport } from '#shared/status.ts';
 import type { LiveData } from '../../api/live-data.ts';
 import type { SettingsState } from '../../api/window-state.ts';
 import { isBare } from './status-summary-text.ts';
@@ -57,7 +58,7 @@ export function Line({ data, line, control, settings, actions, agent }: LineProp
                 key={id}
                 station={station}
                 tally={tallyOf(data, id)}
-                machines={id === 'local' && data.providers?.count ? data.providers : null}
+                machines={poolOf(station.report, data)}
                 onSetUp={control ? () => setUp(id) : null}
               >
                 <StationOrders
@@ -113,4 +114,9 @@ function ordersAt(station: StationModel, { status }: LiveData, actions: Control)
     ...(isResettable(station.report) ? [reset] : []),
     ...(isWarmable(station, status) ? [warmUp] : []),
   ];
+}
+
+/** The machines behind Local; an engine address takes their place. */
+function poolOf({ id, baseUrl }: UpstreamReport, { providers }: LiveData): ProvidersSummary | null {
+  return id === 'local' && baseUrl === null && providers?.count ? providers : null;
 }

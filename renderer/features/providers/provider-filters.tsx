@@ -1,6 +1,6 @@
 import { formatCount } from '../../text/format.ts';
 import { PROVIDER_FILTERS, type ProviderFilter } from './provider-groups.ts';
-import { PROVIDER_SORTS, type ProviderSort } from './provider-sort.ts';
+import { COLUMN_IDS, type ColumnId, columnOf } from './provider-columns.ts';
 import { matchesGroup } from './provider-listing.ts';
 import type { ProviderEntry } from './provider-standing.ts';
 import { hashOf } from '../../route.ts';
@@ -10,9 +10,9 @@ interface ProviderFiltersProps {
   readonly entries: readonly ProviderEntry[];
   readonly filter: ProviderFilter;
   readonly text: string;
-  readonly sort: ProviderSort;
+  readonly sort: ColumnId;
   readonly onText: (text: string) => void;
-  readonly onSort: (sort: ProviderSort) => void;
+  readonly onSort: (sort: ColumnId) => void;
 }
 
 /** The state filter is part of the URL. */
@@ -45,17 +45,17 @@ export function ProviderFilters(props: ProviderFiltersProps) {
         onChange={({ target }) => onText(target.value)}
       />
       <label className="provider-sort">
-        {t.providers.sort.label}
+        {t.providers.sortBy}
         <select
           value={sort}
           onChange={({ target }) => {
-            const chosen = PROVIDER_SORTS.find((known) => known === target.value);
+            const chosen = COLUMN_IDS.find((known) => known === target.value);
             if (chosen !== undefined) onSort(chosen);
           }}
         >
-          {PROVIDER_SORTS.map((known) => (
+          {COLUMN_IDS.map((known) => (
             <option key={known} value={known}>
-              {t.providers.sort[known]}
+              {columnOf(known).sort}
             </option>
           ))}
         </select>

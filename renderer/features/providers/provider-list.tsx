@@ -2,14 +2,14 @@ import { useEffect, useMemo, useRef, useState } from 'react';
 import { t } from '../../text/t.ts';
 import { useRowFocus } from '../../ui/use-row-focus.ts';
 import { useVisibleRange } from '../../ui/use-visible-range.ts';
+import { COLUMN_IDS, type ColumnId, columnOf } from './provider-columns.ts';
 import { linesOf, type ListLine } from './provider-listing.ts';
 import type { ProviderEntry } from './provider-standing.ts';
 import { ProviderRow } from './provider-row.tsx';
-import type { ProviderSort } from './provider-sort.ts';
 
 interface ProviderListProps {
   readonly entries: readonly ProviderEntry[];
-  readonly sort: ProviderSort;
+  readonly sort: ColumnId;
   readonly serverNow: number;
   /** The machine that one comes back from. */
   readonly opened: string | null;
@@ -34,9 +34,9 @@ export function ProviderList({ entries, sort, serverNow, opened }: ProviderListP
   return (
     <div className="provider-list" data-grouped={lines[0]?.kind === 'group' || undefined}>
       <div className="provider-columns" aria-hidden="true">
-        {COLUMNS.map((column) => (
-          <span key={column} data-column={column}>
-            {words.columns[column]}
+        {COLUMN_IDS.map((id) => (
+          <span key={id} data-column={id}>
+            {columnOf(id).title}
           </span>
         ))}
       </div>
@@ -62,19 +62,6 @@ export function ProviderList({ entries, sort, serverNow, opened }: ProviderListP
     </div>
   );
 }
-
-const COLUMNS = [
-  'machine',
-  'state',
-  'model',
-  'load',
-  'memory',
-  'temperature',
-  'version',
-  'speed',
-  'inFlight',
-  'heartbeat',
-] as const;
 
 function indexOf(lines: readonly ListLine[], id: string | null): number {
   return lines.findIndex((line) => line.kind === 'machine' && line.entry.provider.id === id);

@@ -6,7 +6,7 @@ import {
   type ProviderFilter,
   type ProviderGroup,
 } from './provider-groups.ts';
-import { type ProviderSort, sorted } from './provider-sort.ts';
+import { type ColumnId, sorted } from './provider-columns.ts';
 import { standingOf, type ProviderCircuit, type ProviderEntry } from './provider-standing.ts';
 import { providerName } from './provider-text.ts';
 
@@ -61,7 +61,7 @@ export type ListLine =
   | { readonly kind: 'machine'; readonly entry: ProviderEntry };
 
 /** The entries in an order; where that is their state, with the head of each group. */
-export function linesOf(entries: readonly ProviderEntry[], by: ProviderSort): readonly ListLine[] {
+export function linesOf(entries: readonly ProviderEntry[], by: ColumnId): readonly ListLine[] {
   const lines = sorted(entries, by).map((entry) => ({ kind: 'machine', entry }) as const);
   if (by !== 'state') return lines;
   const byGroup = Map.groupBy(lines, ({ entry }) => groupOf(entry.standing.kind));

@@ -1,9 +1,7 @@
 import { memo } from 'react';
-import type { Provider } from '#shared/provider.ts';
-import { formatCount } from '../../text/format.ts';
-import { chipText, heartbeatAge, modelText, speedText } from './provider-facts.ts';
+import { columnOf, FIGURE_COLUMNS } from './provider-columns.ts';
+import { chipText } from './provider-facts.ts';
 import { isRechecked, type ProviderEntry } from './provider-standing.ts';
-import { gpuTexts } from './provider-gpu.ts';
 import { providerWords } from './provider-text.ts';
 import { hashOf } from '../../route.ts';
 import { ProviderMark } from './provider-mark.tsx';
@@ -22,8 +20,8 @@ export const ProviderRow = memo(function ProviderRow({
   index,
   serverNow,
 }: ProviderRowProps) {
-  const { provider, standing, name, note } = entry;
-  const { tone, word, means, what } = providerWords(standing, serverNow);
+  const { provider, standing, note } = entry;
+  const { tone, means, what } = providerWords(standing, serverNow);
   const again = isRechecked(provider, standing);
   return (
     <div className="provider" data-tone={tone}>
@@ -34,17 +32,17 @@ export const ProviderRow = memo(function ProviderRow({
         data-id={provider.id}
         href={hashOf({ page: 'provider', id: provider.id })}
       >
-        {name}
+        {columnOf('machine').value(entry, serverNow)}
       </a>
       <span className="provider-word" title={means}>
-        {word}
+        {columnOf('state').value(entry, serverNow)}
       </span>
       <span className="provider-model" title={provider.models.join('\n')}>
-        {modelText(provider)}
+        {columnOf('model').value(entry, serverNow)}
       </span>
-      <Figures provider={provider} serverNow={serverNow} />
+      <Figures entry={entry} serverNow={serverNow} />
       <span className="provider-chip" title={note === '' ? (provider.chip ?? undefined) : note}>
-        {note === '' ? chipText(provider) : t.providers.row.noted(chipText(provider), note)}
+        {note === '' ? chipText(provider) : t.providers.noted(chipText(provider), note)}
       </span>
       <span className="provider-what" title={what ?? undefined}>
         {what}
@@ -54,37 +52,20 @@ export const ProviderRow = memo(function ProviderRow({
   );
 });
 
-function Figures({ provider, serverNow }: { provider: Provider; serverNow: number }) {
-  const { decode_tps, concurrentRequests } = provider;
-  const { load, memory, temperature } = gpuTexts(provider);
+function Figures({ entry, serverNow }: Omit<ProviderRowProps, 'index'>) {
   return (
     <span className="provider-figures">
-      <span className="provider-figure" data-column="load">
-        <span className="provider-unit">{t.providers.row.load}</span>
-        {load}
-      </span>
-      <span className="provider-figure" data-column="memory">
-        {memory}
-      </span>
-      <span className="provider-figure" data-column="temperature">
-        {temperature}
-      </span>
-      <span className="provider-figure" data-column="version">
-        <span className="unseen">{t.providers.row.version}</span>
-        {provider.agent_version}
-      </span>
-      <span className="provider-figure" data-column="speed">
-        {speedText(decode_tps)}
-        <span className="provider-unit">{t.providers.row.speed}</span>
-      </span>
-      <span className="provider-figure" data-column="inFlight">
-        {formatCount(concurrentRequests)}
-        <span className="provider-unit">{t.providers.row.inFlight}</span>
-      </span>
-      <span className="provider-figure" data-column="heartbeat">
-        <span className="unseen">{t.providers.row.heartbeat}</span>
-        {heartbeatAge(provider, serverNow)}
-      </span>
+      {FIGURE_COLUMNS.map((id) => {
+        const { aloud, before, value, after } = columnOf(id);
+        return (
+          <span key={id} className="provider-figure" data-column={id}>
+            {aloud !== undefined && <span className="unseen">{aloud}</span>}
+            {before !== undefined && <span className="provider-unit">{before}</span>}
+            {value(entry, serverNow)}
+            {after !== undefined && <span className="provider-unit">{after}</span>}
+          </span>
+        );
+      })}
     </span>
   );
 }

@@ -3,7 +3,7 @@ import { AddMachine } from './add-machine.tsx';
 import { NoProviders } from './no-providers.tsx';
 import { ProviderFilters } from './provider-filters.tsx';
 import { ProviderList } from './provider-list.tsx';
-import { READ_ONLY_NOTE, ReadOnlyNote } from '../../ui/read-only-note.tsx';
+import { ControlButton, ReadOnlyNote } from '../../ui/read-only-note.tsx';
 import { ThisMachine } from '../this-machine/this-machine.tsx';
 import { Unreadable } from '../../ui/unreadable.tsx';
 import type { Agent } from '../../api/agent.ts';
@@ -16,7 +16,7 @@ import { useSeconds } from '../../ui/use-seconds.ts';
 import { directMachine } from '../this-machine/agent-engine.ts';
 
 import type { ProviderFilter } from './provider-groups.ts';
-import type { ProviderSort } from './provider-sort.ts';
+import type { ColumnId } from './provider-columns.ts';
 import { entriesOf, matchesGroup, matchesText, summaryOf } from './provider-listing.ts';
 import type { ProviderEntry } from './provider-standing.ts';
 import { t } from '../../text/t.ts';
@@ -24,7 +24,7 @@ import { t } from '../../text/t.ts';
 /** How the list is looked at; kept while one looks at a machine. */
 export interface ProvidersView {
   readonly text: string;
-  readonly sort: ProviderSort;
+  readonly sort: ColumnId;
 }
 
 interface ProvidersProps {
@@ -116,16 +116,9 @@ function Head({ says, control, onAdd }: HeadProps) {
         </h1>
         <p className="quiet">{says}</p>
       </div>
-      <button
-        type="button"
-        className="button"
-        data-primary
-        disabled={!control}
-        aria-describedby={control ? undefined : READ_ONLY_NOTE}
-        onClick={onAdd}
-      >
+      <ControlButton control={control} data-primary onClick={onAdd}>
         {t.providers.joinOne}
-      </button>
+      </ControlButton>
       {!control && <ReadOnlyNote />}
     </div>
   );

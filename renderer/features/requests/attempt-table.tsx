@@ -1,6 +1,6 @@
 import type { AttemptRow, RequestRow } from '#shared/live.ts';
 import { nameOf, type Labels } from './attempt-names.ts';
-import { causeText, resultText } from './attempt-text.ts';
+import { causeText, resultText, usageText } from './attempt-text.ts';
 import { circuitText } from './circuit-text.ts';
 import { formatDuration } from '../../text/format.ts';
 import { reasonText } from '../../text/reason-text.ts';
@@ -63,6 +63,7 @@ function Attempt({
   elapsedMs,
 }: AttemptTableProps & { readonly attempt: AttemptRow }) {
   const { startMs, firstContentMs, predictedMs, endMs, model, error } = attempt;
+  const usage = usageText(attempt);
   return (
     <tr>
       <th scope="row">
@@ -78,6 +79,7 @@ function Attempt({
       <td>
         {resultText(attempt, row)}
         {error !== null && <span className="predicted attempt-error"> {error}</span>}
+        {usage !== null && <span className="predicted"> {usage}</span>}
         {attempt.polls > 0 && <span className="predicted"> {words.polled(attempt.polls)}</span>}
       </td>
       <td data-label={words.started}>{words.startedAt(formatDuration(startMs))}</td>

@@ -45,6 +45,19 @@ export function causeText(attempt: AttemptRow, row: RequestRow, labels: Labels):
   }
 }
 
+/** Below this an answer is over too soon for a rate. */
+const MIN_RATE_MS = 50;
+
+/** Tokens of a call, and how fast they came where they came one by one; null where none were counted. */
+export function usageText({ tokens, firstContentMs, lastContentMs }: AttemptRow): string | null {
+  if (tokens === null) return null;
+  const spanMs = (lastContentMs ?? 0) - (firstContentMs ?? 0);
+  // The wait for the first token is a figure of its own.
+  const isTimed = firstContentMs !== null && spanMs >= MIN_RATE_MS && tokens.output > 1;
+  const rate = isTimed ? [t.usage.rate((1000 * (tokens.output - 1)) / spanMs)] : [];
+  return [t.usage.tokens(tokens), ...rate].join(' · ');
+}
+
 export function resultText(attempt: AttemptRow, row: RequestRow): string {
   const { cause, endMs, firstContentMs, reason } = attempt;
   if (reason !== null) {

@@ -1,7 +1,7 @@
 import type { RequestRow } from '#shared/live.ts';
 import { formatDuration } from '../../text/format.ts';
 import { nameOf, type Labels } from './attempt-names.ts';
-import { causeText, resultText } from './attempt-text.ts';
+import { causeText, resultText, usageText } from './attempt-text.ts';
 import { circuitText } from './circuit-text.ts';
 import { skippedUpstreams } from './skipped-upstreams.ts';
 import { storyOf } from './request-timeline.ts';
@@ -15,6 +15,7 @@ export function bugReportOf(row: RequestRow, labels: Labels, version: string): s
       causeText(attempt, row, labels),
       resultText(attempt, row),
       ...(attempt.error === null ? [] : [attempt.error]),
+      ...(usageText(attempt) === null ? [] : [usageText(attempt)]),
       `circuit ${circuitText(attempt)}`,
       attempt.endMs === null
         ? 'running'

@@ -6,7 +6,7 @@ interface HeldRows {
   readonly waiting: number;
 }
 
-/** The rows that stand on the page, brought up to date: none comes, goes or moves. */
+/** The rows that stand on the page, brought up to date: none goes or moves, and older ones come behind them only. */
 export function holdRows(
   standing: readonly RequestRow[] | null,
   rows: readonly RequestRow[],
@@ -14,10 +14,13 @@ export function holdRows(
   if (standing === null) return { shown: rows, waiting: 0 };
   const current = new Map(rows.map((row) => [row.id, row]));
   const isSame = standing.every((row) => (current.get(row.id) ?? row) === row);
-  const shown = isSame ? standing : standing.map((row) => current.get(row.id) ?? row);
+  const same = isSame ? standing : standing.map((row) => current.get(row.id) ?? row);
   for (const { id } of standing) current.delete(id);
-  // Older ones that come into the filter's reach belong below, where nobody waits for them.
+  const others = [...current.values()];
+  // What comes into the filter's reach in between waits unseen.
   const newest = standing[0]?.startedAt ?? -Infinity;
-  const waiting = [...current.values()].filter(({ startedAt }) => startedAt >= newest).length;
-  return { shown, waiting };
+  const oldest = standing.at(-1)?.startedAt ?? -Infinity;
+  const older = others.filter(({ startedAt }) => startedAt < oldest);
+  const waiting = others.filter(({ startedAt }) => startedAt >= newest).length;
+  return { shown: older.length === 0 ? same : [...same, ...older], waiting };
 }

@@ -18,17 +18,25 @@ interface Neighbours {
   readonly older: string | null;
 }
 
-export function neighboursOf(rows: readonly RequestRow[], id: string): Neighbours {
+export function neighboursOf(
+  rows: readonly RequestRow[],
+  startedAt: number | null,
+  id: string,
+): Neighbours {
   const at = rows.findIndex((row) => row.id === id);
-  // One that has left the list was its oldest.
-  if (at < 0) return { newer: rows.at(-1)?.id ?? null, older: null };
-  return { newer: rows[at - 1]?.id ?? null, older: rows[at + 1]?.id ?? null };
+  if (at >= 0) return { newer: rows[at - 1]?.id ?? null, older: rows[at + 1]?.id ?? null };
+  if (startedAt === null) return { newer: null, older: null };
+  // One that the list does not hold stands where it began.
+  const newer = rows.filter((row) => row.startedAt >= startedAt);
+  return { newer: newer.at(-1)?.id ?? null, older: rows[newer.length]?.id ?? null };
 }
 
 interface RequestDialogProps {
   readonly id: string;
-  /** Null where the gateway does not remember it. */
+  /** Null while it is not known. */
   readonly row: RequestRow | null;
+  /** Why it is not known; null while it is being read. */
+  readonly note: string | null;
   readonly neighbours: Neighbours;
   readonly labels: Labels;
   readonly version: string;
@@ -41,7 +49,7 @@ const words = t.requestDetails;
 
 /** Everything known about one request; updated while the request runs. */
 export function RequestDialog(props: RequestDialogProps) {
-  const { id, row, neighbours, labels, version, serverNow, onGo, onClose } = props;
+  const { id, row, note, neighbours, labels, version, serverNow, onGo, onClose } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     dialog.current?.showModal();
@@ -75,7 +83,7 @@ export function RequestDialog(props: RequestDialogProps) {
         </form>
       </header>
       {row === null ? (
-        <p className="story">{words.unknown}</p>
+        <p className="story">{note ?? words.reading}</p>
       ) : (
         <Details row={row} labels={labels} elapsedMs={elapsedOf(row, serverNow)} />
       )}
@@ -126,7 +134,8 @@ function OutcomePill({ row, elapsedMs }: Omit<DetailsProps, 'labels'>) {
 }
 
 function Details({ row, labels, elapsedMs }: DetailsProps) {
-  const answer = [row.stream ? words.streamed : '', amountOf(row)].filter(Boolean).join(', ');
+  const amount = row.tokens === null ? amountOf(row) : t.usage.tokens(row.tokens);
+  const answer = [row.stream ? words.streamed : '', amount].filter(Boolean).join(', ');
   return (
     <>
       <p className="story">{t.story.whole(storyOf(row, labels))}</p>
@@ -143,8 +152,8 @@ function Details({ row, labels, elapsedMs }: DetailsProps) {
           label={words.status}
           value={row.status === null ? words.noStatus : String(row.status)}
         />
-        {callerFacts(row).map(({ label, value }) => (
-          <Fact key={label} label={label} value={value} />
+        {callerFacts(row).map((fact) => (
+          <Fact key={fact.label} {...fact} />
         ))}
       </dl>
       <h3>{words.attempts}</h3>
@@ -160,8 +169,8 @@ function callerFacts({ caller, key: name }: RequestRow) {
   return [
     { label: words.key, value: name === null || key === null ? key : words.namedKey(name, key) },
     { label: words.from, value: address },
-    { label: words.app, value: userAgent },
-  ].flatMap(({ label, value }) => (value === null ? [] : [{ label, value }]));
+    { label: words.app, value: userAgent, isWide: true },
+  ].flatMap(({ value, ...fact }) => (value === null ? [] : [{ ...fact, value }]));
 }
 
 function noUpstream({ state }: RequestRow): string {

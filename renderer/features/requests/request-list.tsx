@@ -1,4 +1,4 @@
-import { useCallback, useMemo, useRef, useState } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { RequestRow } from '#shared/live.ts';
 import type { LiveData } from '../../api/live-data.ts';
 
@@ -24,11 +24,16 @@ interface RequestListProps {
   readonly data: LiveData;
   readonly now: number;
   readonly onSelect: (row: RequestRow) => void;
+  /** Called as the last rows come near. */
+  readonly onEnd?: (() => void) | undefined;
 }
+
+/** From the end: older ones are read before somebody gets there. */
+const ROWS_AHEAD = 50;
 
 /** Requests on a common time axis, newest first; it holds still while somebody uses it. */
 export function RequestList(props: RequestListProps) {
-  const { rows, limit = Infinity, name = '', isHeld, data, now, onSelect } = props;
+  const { rows, limit = Infinity, name = '', isHeld, data, now, onSelect, onEnd } = props;
   // Keyed by the names themselves: every report is a new object, and rows must not redraw for it.
   const names = JSON.stringify([...labelsOf(data.status.upstreams)]);
   const labels = useMemo(() => new Map(JSON.parse(names) as [string, string][]), [names]);
@@ -39,6 +44,10 @@ export function RequestList(props: RequestListProps) {
   const isStill = isHeld || isUsed || range.top > 0;
   const { shown, waiting } = useHeldRows(rows, `${name} ${releases}`, isStill);
   const count = Math.min(shown.length, limit);
+  const isNearEnd = range.last + ROWS_AHEAD >= count;
+  useEffect(() => {
+    if (isNearEnd) onEnd?.();
+  }, [isNearEnd, onEnd]);
   const { active, activate } = useActiveRow(list, shown, count);
   const select = useCallback(
     (row: RequestRow) => {

@@ -1,20 +1,19 @@
 import { useEffect, useRef } from 'react';
-import type { RequestRow } from '#shared/live.ts';
 import type { Labels } from './attempt-names.ts';
-import { type Facet, FACETS, type Narrowing, valuesOf } from './request-filter.ts';
+import { type Facet, FACETS, type FacetValues, type Narrowing } from '#shared/request-filter.ts';
 import { reasonText } from '../../text/reason-text.ts';
 import { SEARCH_KEY, useShortcut } from '../../ui/use-shortcut.ts';
 import { t } from '../../text/t.ts';
 
 interface RequestNarrowingProps {
-  readonly rows: readonly RequestRow[];
+  readonly facets: FacetValues;
   readonly labels: Labels;
   readonly by: Narrowing;
   readonly onChange: (by: Narrowing) => void;
 }
 
-/** A search and one choice for each thing that the rows differ in. */
-export function RequestNarrowing({ rows, labels, by, onChange }: RequestNarrowingProps) {
+/** A search and one choice for each thing that the requests differ in. */
+export function RequestNarrowing({ facets, labels, by, onChange }: RequestNarrowingProps) {
   const search = useRef<HTMLInputElement>(null);
   useShortcut(SEARCH_KEY, () => search.current?.focus());
   useEffect(() => {
@@ -38,7 +37,7 @@ export function RequestNarrowing({ rows, labels, by, onChange }: RequestNarrowin
         onChange={({ target }) => onChange(changed(by, 'text', target.value))}
       />
       {FACETS.map((facet) => {
-        const values = valuesOf(rows, facet);
+        const values = facets[facet];
         const chosen = by[facet] ?? '';
         if (chosen === '' && values.length < 2) return null;
         return (

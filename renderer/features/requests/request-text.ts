@@ -3,7 +3,7 @@ import type { RequestRow } from '#shared/live.ts';
 import { nameOf, type Labels } from './attempt-names.ts';
 import { gaveContent } from './attempt-text.ts';
 import { silentMsOf } from './waterfall-model.ts';
-import { parseFallbackReason } from '../../text/fallback-reason.ts';
+import { parseFallbackReason } from '#shared/fallback-reason.ts';
 import { formatDuration } from '../../text/format.ts';
 import { reasonText } from '../../text/reason-text.ts';
 import { briefStoryOf } from './request-timeline.ts';

@@ -1,43 +1,61 @@
+import { useMemo } from 'react';
 import type { RequestRow } from '#shared/live.ts';
-import { FirstRequest } from './first-request.tsx';
-import { labelsOf } from './attempt-names.ts';
-import { Legend } from './legend.tsx';
-import { RequestList } from './request-list.tsx';
-import { RequestNarrowing } from './request-narrowing.tsx';
-import type { LiveData } from '../../api/live-data.ts';
-import { formatCount } from '../../text/format.ts';
 import {
+  countsOf,
+  facetsOf,
+  type FilterCounts,
   matchesFilter,
   type Narrowing,
   REQUEST_FILTERS,
   type RequestFilter,
-} from './request-filter.ts';
+} from '#shared/request-filter.ts';
+import type { LiveData } from '../../api/live-data.ts';
+import type { Requests as RequestsApi } from '../../api/requests.ts';
 import { hashOf } from '../../route.ts';
+import { formatCount } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
+import type { OpenDetails } from '../../use-open-request.ts';
+import { labelsOf } from './attempt-names.ts';
+import { FirstRequest } from './first-request.tsx';
+import { allCounts, allFacets, together } from './kept-requests.ts';
+import { Legend } from './legend.tsx';
+import { OpenRequest } from './open-request.tsx';
+import { RequestList } from './request-list.tsx';
+import { RequestNarrowing } from './request-narrowing.tsx';
+import { useKeptRequests } from './use-kept-requests.ts';
 
 interface RequestsProps {
   readonly data: LiveData;
   readonly now: number;
   readonly filter: RequestFilter;
   readonly by?: Narrowing | undefined;
-  /** While details are open the list behind them stands still. */
-  readonly isHeld: boolean;
+  readonly requests: RequestsApi;
+  /** While they are open the list behind them stands still. */
+  readonly details: OpenDetails;
   readonly onSelect: (row: RequestRow) => void;
 }
 
+const NO_NARROWING: Narrowing = {};
+
 /** Every request that the gateway still remembers. */
-export function Requests({ data, now, filter, by = {}, isHeld, onSelect }: RequestsProps) {
-  const { requests } = data;
-  const rows = requests.filter((row) => matchesFilter(row, filter, by));
+export function Requests(props: RequestsProps) {
+  const { data, now, filter, by = NO_NARROWING, requests, details, onSelect } = props;
+  const feed = data.requests;
+  const { totalRequests: revision } = data.status.stats;
+  const { kept, readOlder } = useKeptRequests(requests, { filter, by, feed, revision });
+  const rows = useMemo(() => {
+    const live = feed.filter((row) => matchesFilter(row, filter, by));
+    return together(live, kept.rows);
+  }, [feed, kept.rows, filter, by]);
   const name = hashOf({ page: 'requests', filter, by });
   return (
     <>
       <div className="requests-head">
         <h1>{t.requests.title}</h1>
-        <FilterLinks requests={requests} filter={filter} by={by} />
-        {requests.length > 0 && (
+        <FilterLinks {...{ filter, by }} counts={allCounts(countsOf(feed, by), kept)} />
+        {feed.length > 0 && (
           <RequestNarrowing
-            rows={requests}
+            facets={allFacets(facetsOf(feed, filter, by), kept)}
             labels={labelsOf(data.status.upstreams)}
             by={by}
             onChange={(next) => location.replace(hashOf({ page: 'requests', filter, by: next }))}
@@ -50,27 +68,37 @@ export function Requests({ data, now, filter, by = {}, isHeld, onSelect }: Reque
             <Legend />
           </header>
         )}
-        {requests.length === 0 && <FirstRequest data={data} heading="h2" />}
-        {requests.length > 0 && rows.length === 0 && (
+        {feed.length === 0 && <FirstRequest data={data} heading="h2" />}
+        {feed.length > 0 && rows.length === 0 && (
           <div className="empty">
-            <h2>{t.requests.nothing(requests.length)}</h2>
+            <h2>{t.requests.nothing}</h2>
             <p>
               {Object.keys(by).length > 0 ? t.requests.none.all : t.requests.none[filter]}{' '}
               <a href={hashOf({ page: 'requests', filter: 'all' })}>{t.requests.showAll}</a>
             </p>
           </div>
         )}
-        {rows.length > 0 && <RequestList {...{ rows, name, isHeld, data, now, onSelect }} />}
+        {rows.length > 0 && (
+          <RequestList
+            {...{ rows, name, data, now, onSelect }}
+            isHeld={details.id !== null}
+            onEnd={readOlder}
+          />
+        )}
+        {rows.length > 0 && kept.isComplete && <p className="list-end">{t.requests.kept}</p>}
       </section>
+      <OpenRequest {...{ data, now, details, requests, rows }} onEnd={readOlder} />
     </>
   );
 }
 
-function FilterLinks({
-  requests,
-  filter,
-  by,
-}: Pick<RequestsProps, 'filter'> & Pick<LiveData, 'requests'> & { readonly by: Narrowing }) {
+interface FilterLinksProps {
+  readonly filter: RequestFilter;
+  readonly by: Narrowing;
+  readonly counts: FilterCounts;
+}
+
+function FilterLinks({ filter, by, counts }: FilterLinksProps) {
   return (
     <nav className="filters" aria-label={t.requests.which}>
       {REQUEST_FILTERS.map((choice) => (
@@ -80,9 +108,7 @@ function FilterLinks({
           aria-current={choice === filter ? 'true' : undefined}
         >
           {t.requests.filters[choice]}{' '}
-          <span className="filter-count">
-            {formatCount(requests.filter((row) => matchesFilter(row, choice, by)).length)}
-          </span>
+          <span className="filter-count">{formatCount(counts[choice])}</span>
         </a>
       ))}
     </nav>

@@ -1,5 +1,5 @@
 import type { RequestRow } from '#shared/live.ts';
-import { parseFallbackReason } from '../../text/fallback-reason.ts';
+import { parseFallbackReason } from '#shared/fallback-reason.ts';
 
 interface SkippedUpstream {
   readonly upstream: string;

@@ -7,6 +7,8 @@ import { ErrorText } from '../../ui/error-text.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { t } from '../../text/t.ts';
+import { standingOf } from './key-limit-model.ts';
+import { KeyLimitDialog, KeyLimitList } from './key-limits.tsx';
 
 const words = t.keys;
 
@@ -18,10 +20,11 @@ interface KeysSectionProps {
 
 /** Keys for apps: a new one is shown until the page is left, and never again. */
 export function KeysSection({ keys, revision, onChanged }: KeysSectionProps) {
-  const { value: list, failure } = useReading(keys.list, revision, null);
+  const { value: list, failure, again } = useReading(keys.list, revision, null);
   const [added, setAdded] = useState<AddedKey | null>(null);
   const [error, setError] = useState<string | null>(null);
   const [revoking, setRevoking] = useState<string | null>(null);
+  const [limiting, setLimiting] = useState<NamedKey | null>(null);
 
   const add = async (name: string): Promise<boolean> => {
     const answer = await keys.add(name);
@@ -52,9 +55,15 @@ export function KeysSection({ keys, revision, onChanged }: KeysSectionProps) {
             <li key={key.name}>
               <strong>{key.name}</strong>
               <span className="quiet">{lastUse(key)}</span>
-              <button type="button" className="button" onClick={() => setRevoking(key.name)}>
-                {words.revoke(key.name)}
-              </button>
+              <span className="key-actions">
+                <button type="button" className="button" onClick={() => setLimiting(key)}>
+                  {words.limits.open(key.name)}
+                </button>
+                <button type="button" className="button" onClick={() => setRevoking(key.name)}>
+                  {words.revoke(key.name)}
+                </button>
+              </span>
+              <KeyLimitList limits={key.limits} />
             </li>
           ))}
         </ul>
@@ -69,6 +78,16 @@ export function KeysSection({ keys, revision, onChanged }: KeysSectionProps) {
         <KeyForm onAdd={add} />
         <ErrorText text={error ?? failure?.refusal.message ?? null} />
       </div>
+      {limiting !== null && (
+        <KeyLimitDialog
+          named={limiting}
+          onSave={keys.limit}
+          onClose={() => {
+            setLimiting(null);
+            again();
+          }}
+        />
+      )}
       {revoking !== null && (
         <Modal
           title={words.revokeTitle(revoking)}
@@ -131,7 +150,11 @@ const isLast = (list: KeyList | null): boolean => list?.keys.length === 1 && lis
 function summaryOf(list: KeyList | null): string {
   if (list === null) return '';
   const { keys, unnamed } = list;
-  return keys.length + unnamed === 0 ? words.none : words.count(keys.length, unnamed);
+  if (keys.length + unnamed === 0) return words.none;
+  const standings = keys.flatMap(({ limits }) => limits.map(standingOf));
+  const warning = (['reached', 'near'] as const).find((each) => standings.includes(each));
+  const count = words.count(keys.length, unnamed);
+  return warning === undefined ? count : `${count}; ${words.limits.some[warning]}`;
 }
 
 function lastUse({ createdAt, lastUsedAt }: NamedKey): string {

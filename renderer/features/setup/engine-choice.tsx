@@ -4,7 +4,7 @@ import type { Agent, AgentSeen } from '../../api/agent.ts';
 import type { Control } from '../../api/control.ts';
 import { completeAddress } from '../../text/address.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
-import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
+import { ControlButton } from '../../ui/read-only-note.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import {
   engineHealthText,
@@ -120,17 +120,14 @@ function EngineRow({ engine, control, isUsed, onUse }: EngineRowProps) {
         <p className="quiet">{facts.filter((fact) => fact !== undefined).join(' · ')}</p>
       </div>
       {isUsed && <span className="quiet">{words.used}</span>}
-      <button
-        type="button"
-        className="button"
+      <ControlButton
+        control={control}
         data-primary={!isUsed || undefined}
         hidden={isUsed}
-        disabled={!control}
-        aria-describedby={control ? undefined : READ_ONLY_NOTE}
         onClick={onUse}
       >
         {words.use(engineName(kind))}
-      </button>
+      </ControlButton>
     </li>
   );
 }

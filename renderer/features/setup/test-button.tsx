@@ -1,6 +1,6 @@
 import type { UpstreamId } from '#shared/ids.ts';
 import type { Control } from '../../api/control.ts';
-import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
+import { ControlButton } from '../../ui/read-only-note.tsx';
 import { TestResult } from './test-result.tsx';
 import { useTest } from './use-test.ts';
 import { t } from '../../text/t.ts';
@@ -17,17 +17,14 @@ export function TestButton({ id, label, control, actions }: TestButtonProps) {
   const { state, run } = useTest(id, actions);
   return (
     <>
-      <button
-        type="button"
-        className="button"
+      <ControlButton
+        control={control}
         title={costHint(id)}
-        disabled={!control}
-        aria-describedby={control ? undefined : READ_ONLY_NOTE}
         aria-disabled={state?.kind === 'running' || undefined}
         onClick={() => void (state?.kind !== 'running' && run())}
       >
         {t.setup.test.test(label)}
-      </button>
+      </ControlButton>
       <TestResult state={state} isBrief />
     </>
   );

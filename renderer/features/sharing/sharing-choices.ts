@@ -21,7 +21,11 @@ export function choicesOf({ host, addresses }: Sharing): readonly SharingChoice[
   const choices = [
     { host: HERE, label: where.here, text: where.hereText },
     ...addresses.map(({ address, interfaceName }) => {
-      return { host: address, label: where.on(interfaceName), text: where.onText };
+      return {
+        host: address,
+        label: where.on(interfaceName, address.includes(':')),
+        text: where.onText,
+      };
     }),
     { host: ALL, label: where.all, text: where.allText },
   ];

@@ -36,6 +36,7 @@ export function SharingForm({ sharing, hasKeys, view, actions, onChanged }: Shar
   const [keyName, setKeyName] = useState(hasKeys ? '' : words.key.first);
   const { added, done, error, isBusy, apply } = useApplying(actions, saved);
   const isOutside = !isHereOnly(host);
+  const isAlready = [sharing.host, String(hostSetting?.value), host].every(isHereOnly);
   const needsName = isOutside && !hasKeys && added === null;
   return (
     <form
@@ -60,9 +61,9 @@ export function SharingForm({ sharing, hasKeys, view, actions, onChanged }: Shar
         type="submit"
         className="button"
         data-primary
-        disabled={isHeld || isBusy || (needsName && keyName.trim() === '')}
+        disabled={isHeld || isBusy || isAlready || (needsName && keyName.trim() === '')}
       >
-        {words.apply[applyingOf(sharing.host, host)]}
+        {words.apply[isAlready ? 'share' : applyingOf(sharing.host, host)]}
       </button>
       <ErrorText text={error} />
       <output className="sharing-done">

@@ -5,7 +5,7 @@ import type { Agent } from '../../api/agent.ts';
 import { doctorTable } from './doctor-table.ts';
 import { DoctorRows } from './doctor-rows.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
-import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
+import { ControlButton } from '../../ui/read-only-note.tsx';
 import { t } from '../../text/t.ts';
 
 interface DoctorProps {
@@ -45,16 +45,13 @@ export function Doctor({ view, checks, control, examine }: DoctorProps) {
         <output className="quiet">
           {isRunning ? t.doctor.running : (table?.says ?? t.doctor.about)}
         </output>
-        <button
-          type="button"
-          className="button"
-          disabled={!control}
+        <ControlButton
+          control={control}
           aria-disabled={isRunning || undefined}
-          aria-describedby={control ? undefined : READ_ONLY_NOTE}
           onClick={() => void run()}
         >
           {exam.kind === 'none' ? t.doctor.run : t.doctor.again}
-        </button>
+        </ControlButton>
       </header>
       {exam.kind === 'failed' && <ErrorText text={exam.message} />}
       {table !== null && <DoctorRows rows={table.rows} />}

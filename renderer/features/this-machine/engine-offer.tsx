@@ -3,7 +3,7 @@ import type { Refusal } from '../../api/client.ts';
 import { isSameEngine, plainAddress } from './agent-engine.ts';
 import { hashOf } from '../../route.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
-import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
+import { ControlButton } from '../../ui/read-only-note.tsx';
 import { t } from '../../text/t.ts';
 
 interface EngineOfferProps {
@@ -47,16 +47,9 @@ export function EngineOffer({ address, localUrl, control, onSave }: EngineOfferP
             {words.text(<code>{plainAddress(address)}</code>)}
             {localUrl !== null && words.instead(<code>{plainAddress(localUrl)}</code>)}
           </p>
-          <button
-            type="button"
-            className="button"
-            data-primary
-            disabled={!control}
-            aria-describedby={control ? undefined : READ_ONLY_NOTE}
-            onClick={() => void put()}
-          >
+          <ControlButton control={control} data-primary onClick={() => void put()}>
             {words.use}
-          </button>
+          </ControlButton>
         </>
       )}
       <ErrorText text={error} />

@@ -4,7 +4,7 @@ import { parseJoinLine } from '#shared/join-line.ts';
 import { hashOf } from '../../route.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { Modal } from '../../ui/modal.tsx';
-import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
+import { ControlButton } from '../../ui/read-only-note.tsx';
 import { JoinWarning } from '../providers/join-warning.tsx';
 import { joinNoteOf } from '../providers/provider-join.ts';
 import { t } from '../../text/t.ts';
@@ -29,15 +29,9 @@ export function JoinGateway({ control, isAsked, join, onTaken }: JoinGatewayProp
   };
   return (
     <>
-      <button
-        type="button"
-        className="button"
-        disabled={!control}
-        aria-describedby={control ? undefined : READ_ONLY_NOTE}
-        onClick={() => setClicked(true)}
-      >
+      <ControlButton control={control} onClick={() => setClicked(true)}>
         {words.open}
-      </button>
+      </ControlButton>
       {open && (
         <Modal title={words.title} closing={t.shell.close} onClose={close}>
           <JoinForm

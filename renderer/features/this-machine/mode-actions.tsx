@@ -3,7 +3,7 @@ import type { AgentView } from '#shared/agent.ts';
 import type { Agent } from '../../api/agent.ts';
 import { agentOrders, ordersText, type AgentOrder } from './mode-actions-model.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
-import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
+import { ControlButton } from '../../ui/read-only-note.tsx';
 import { t } from '../../text/t.ts';
 
 interface AgentOrdersProps {
@@ -33,18 +33,15 @@ export function AgentOrders({ view, control, setWish, onTaken, children }: Agent
   return (
     <div className="agent-orders">
       {agentOrders(view).map((order) => (
-        <button
+        <ControlButton
           key={order.wish}
-          type="button"
-          className="button"
-          disabled={!control}
+          control={control}
           aria-disabled={giving || undefined}
-          aria-describedby={control ? undefined : READ_ONLY_NOTE}
           onClick={() => void give(order)}
         >
           {order.word}
           <span className="unseen">{t.thisMachine.orders.of}</span>
-        </button>
+        </ControlButton>
       ))}
       {children}
       {note !== null && <p className="quiet">{note}</p>}

@@ -1,6 +1,21 @@
 import type { AgentView } from '#shared/agent.ts';
-import type { RuleRow } from '../settings/rule-rows.ts';
 import { t } from '../../text/t.ts';
+
+type RuleKey = keyof typeof t.rules;
+
+/** The window's words for an owner rule. */
+export interface RuleRow {
+  readonly key: RuleKey;
+  readonly label: string;
+  readonly hint: string;
+  /** Why it has no effect on a machine that does not report what the rule depends on. */
+  readonly untold: string;
+}
+
+export const RULE_ROWS: readonly RuleRow[] = (Object.keys(t.rules) as RuleKey[]).map((key) => ({
+  key,
+  ...t.rules[key],
+}));
 
 export interface RuleShown {
   readonly row: RuleRow;

@@ -3,8 +3,7 @@ import type { AgentView } from '#shared/agent.ts';
 import type { Control } from '../../api/control.ts';
 import type { SettingsState } from '../../api/window-state.ts';
 import { useWish } from '../../ui/use-wish.ts';
-import { FIRST_LIMIT_C, ruleShown } from './owner-rules-model.ts';
-import { RULE_ROWS, type RuleRow } from '../settings/rule-rows.ts';
+import { FIRST_LIMIT_C, RULE_ROWS, ruleShown, type RuleRow } from './owner-rules-model.ts';
 import { OwnerRule } from './owner-rule.tsx';
 import { TemperatureLimit } from './temperature-limit.tsx';
 import { t } from '../../text/t.ts';
@@ -19,14 +18,15 @@ interface OwnerRulesProps {
 /** Each rule is saved as soon as it is switched. */
 export function OwnerRules(props: OwnerRulesProps) {
   const titleId = useId();
-  const rowsOf = (kind: RuleRow['kind']) => RULE_ROWS.filter((row) => row.kind === kind);
+  const { rules } = props.view.owner;
+  const isFlag = ({ key }: RuleRow) => typeof rules[key] === 'boolean';
   return (
     <section className="owner-rules" aria-labelledby={titleId}>
       <h3 id={titleId}>{t.thisMachine.rules.title}</h3>
-      {rowsOf('flag').map((row) => (
+      {RULE_ROWS.filter(isFlag).map((row) => (
         <FlagRule key={row.key} {...props} row={row} />
       ))}
-      {rowsOf('celsius').map((row) => (
+      {RULE_ROWS.filter((row) => !isFlag(row)).map((row) => (
         <LimitRule key={row.key} {...props} row={row} />
       ))}
     </section>

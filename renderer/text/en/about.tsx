@@ -8,24 +8,24 @@ export const about = {
   dataDirectory: 'Data directory',
   ssh: {
     title: 'From another computer, through SSH',
-    text: (url: string) => `Keep this running there, then open ${url}.`,
+    text: (url: string) => `Leave this running on the other computer, then open ${url} there.`,
     what: 'SSH command',
     user: 'user',
     machine: 'this-machine',
   },
   log: {
     title: 'Log',
-    none: 'The log goes to the console, the journal or the container, not to a file.',
+    none: 'This gateway logs to the console, the journal or the container, not to a file.',
     show: 'Show the log',
-    again: 'Read again',
+    again: 'Refresh',
     label: 'End of the log',
     empty: 'The log is empty.',
     download: 'Download diagnostics',
-    downloadHint: 'Status, masked settings, machines and log, as JSON.',
+    downloadHint: 'A ZIP file with status, settings, machines and log. Secrets are masked.',
   },
   browsers: {
     title: 'Remembered browsers',
-    text: 'They keep control when Switchyard or the browser restarts, until they are forgotten here or unused for 90 days.',
+    text: 'They stay signed in after a restart, until you forget them here or they go unused for 90 days.',
     used: (since: string, last: string) => `since ${since}, used ${last}`,
     forget: (name: string) => (
       <>

@@ -1,4 +1,4 @@
-import { counted, formatCount } from '../format.ts';
+import { counted } from '../format.ts';
 import { TOKENS } from './nouns.ts';
 
 /** The chat page. */
@@ -9,7 +9,7 @@ export const chat = {
   fresh: 'New chat',
   log: 'Conversation',
   empty:
-    'Each message is routed as a request of an app would be, and shows its route. Nothing is stored: the chat ends with this page.',
+    'Each message is routed like a request from an app, and shows the route it took. Nothing is stored: closing this page ends the chat.',
   message: 'Message',
   send: 'Send',
   stop: 'Stop',
@@ -17,16 +17,12 @@ export const chat = {
   reasoning: 'Reasoning',
   waiting: 'Waiting for the first token…',
   stopped: 'Stopped.',
-  emptyAnswer: 'The answer is empty.',
-  brokeOff: 'The answer broke off.',
+  emptyAnswer: 'The answer was empty.',
+  brokeOff: 'The answer was cut off.',
   request: (id: string) => `Request ${id}`,
   noUpstream: 'No upstream',
   passed: (upstream: string, reason: string) => `${upstream} ${reason}`,
   route: (served: string, passed: readonly string[]) => `${served}, after ${passed.join(', ')}`,
   aboutTokens: (count: number) => `≈ ${counted(count, TOKENS)}`,
-  tokens: (prompt: number, completion: number) =>
-    `${formatCount(prompt)} + ${counted(completion, TOKENS)}`,
   firstToken: (duration: string) => `first token ${duration}`,
-  rate: (perSecond: number) =>
-    `${perSecond < 10 ? perSecond.toFixed(1) : Math.round(perSecond)} tokens/s`,
 };

@@ -23,7 +23,7 @@ export const history = {
     savedThisMonth: 'Saved by Local this month',
   },
   asTable: 'As a table',
-  stepByStep: 'Step by step',
+  stepByStep: 'By time',
   from: 'From',
   byUpstream: 'By upstream and model',
   byKey: 'By key',

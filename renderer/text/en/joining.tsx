@@ -7,12 +7,12 @@ export const joining = {
   creating: 'Creating a join command…',
   joined: (name: string, link: (text: string) => ReactNode) => (
     <>
-      <strong>{name} has joined.</strong> It is being verified: {link('see how that goes')}.
+      <strong>{name} has joined.</strong> It is being verified: {link('see progress')}.
     </>
   ),
   steps: {
-    engine: 'Start the engine of the machine that has the GPU.',
-    run: 'In a terminal there, run the line that fits. Both are secret, and only one works, once.',
+    engine: 'On the machine with the GPU, start its engine.',
+    run: 'In a terminal there, run the line that fits. Keep both secret: only one of them works, and only once.',
     installed: 'Where Switchyard is installed',
     line: 'line',
     paste: 'Or paste it in the window there: Providers, “Join a gateway…”.',
@@ -22,7 +22,7 @@ export const joining = {
     appears: 'The machine appears in the list within seconds and is verified at once.',
     reading: 'Reading the install command…',
     installOnceShared:
-      'Where Switchyard is not installed: a line for that stands here once the gateway is shared.',
+      'If Switchyard is not installed there: share this gateway, and an install line appears here.',
     noInstall: (reason: string) => `Nothing to install from here: ${reason}`,
     unix: 'Without Switchyard: Linux and macOS, with Node 24',
     windows: 'Windows PowerShell',
@@ -40,13 +40,13 @@ export const joining = {
     hereOnlyText: 'It names an address that other machines cannot reach.',
     mustReach: 'The other machine must be able to reach this gateway.',
     mustReachText:
-      'This page came over an address that only this machine has. If the gateway listens nowhere else:',
+      'You opened this page at an address that works on this machine only. If the gateway listens nowhere else:',
     share: 'Share this gateway on a network',
     plainHttp: (
       <>
-        <strong>This gateway is reached over plain HTTP.</strong> Whoever can listen on the network
-        between can read prompts and answers, and the line itself. Go on in a network that you
-        trust, or over a tailnet, which keeps it private.
+        <strong>This gateway uses plain HTTP.</strong> Anyone who can listen in on the network can
+        read prompts, answers and the line itself. Continue only on a network that you trust, or
+        over a tailnet, which encrypts it.
       </>
     ),
   },

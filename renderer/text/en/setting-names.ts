@@ -87,6 +87,7 @@ export const settingLabels: Readonly<Record<string, Readonly<Record<string, stri
     maxBodiesInFlightBytes: 'Memory for requests',
     maxConcurrentRequests: 'Requests at a time',
     currency: 'Currency',
+    databaseUrl: 'Shared database',
     logLevel: 'Log level',
     logTo: 'Log to',
     logFormat: 'Log format',

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { counted } from '../format.ts';
+import { counted, formatCount } from '../format.ts';
 import { FAILURES, KEYS } from './nouns.ts';
 
 /** The settings page; what a setting is comes from the gateway, here are its names. */
@@ -10,7 +10,7 @@ export const settings = {
   all: 'All settings',
   readOnly: 'This page is read-only',
   readOnlyText:
-    'Settings can be read and changed with control only. Run this on the gateway’s machine to open a window with control:',
+    'Only a window with control can view and change settings. To open one, run this on the gateway’s machine:',
   unsaved: 'not saved',
   changed: 'changed',
   sources: {
@@ -25,7 +25,7 @@ export const settings = {
   toDefault: 'Use default',
   of: (label: string) => `: ${label}`,
   held: (variable: ReactNode) => <>Set by {variable}; change it there and restart.</>,
-  goesBack: 'Goes back to the default when saved.',
+  goesBack: 'Returns to the default when saved.',
   keepsHidden: 'Leave empty to keep it.',
   afterRestart: 'Takes effect after a restart.',
   noDefault: 'none',
@@ -74,28 +74,49 @@ export const settings = {
 /** The keys that apps call with. */
 export const keys = {
   title: 'Keys for apps',
-  text: 'A key with a name shows which app made a request. As soon as there is a key, every app needs one. It goes where the app asks for an API key.',
+  text: 'Named keys show which app made a request. Once a key exists, every app needs one: enter it where the app asks for an API key.',
   revoke: (name: string) => (
     <>
       Revoke<span className="unseen"> {name}</span>…
     </>
   ),
-  added: (name: string) => `The key “${name}”. Copy it now: it is not shown again.`,
+  added: (name: string) => `Key “${name}” created. Copy it now: it is not shown again.`,
   key: 'key',
   revokeTitle: (name: string) => `Revoke ${name}?`,
-  revokeText: 'The app that has this key gets no more answers. ',
-  revokeLast: 'It is the last one: apps on this machine then need no key.',
+  revokeText: 'Apps that use this key are refused from now on. ',
+  revokeLast: 'It is the last one: after that, apps on this machine need no key.',
   revokeNow: (name: string) => `Revoke ${name}`,
   form: 'New key',
   name: 'Name of the app',
   nameExample: 'laptop',
   create: 'Create key',
-  none: 'none: every app on this machine may call',
+  none: 'none: any app on this machine may connect',
   count: (named: number, unnamed: number) =>
     [
       counted(named, KEYS),
-      ...(unnamed === 0 ? [] : [`${unnamed} without a name in Client API keys`]),
+      ...(unnamed === 0 ? [] : [`${unnamed} unnamed in Client API keys`]),
     ].join(', '),
   unused: (created: string) => `created ${created}, not used yet`,
   used: (last: string) => `last used ${last}`,
+  limits: {
+    open: (name: string) => (
+      <>
+        Limits<span className="unseen"> of {name}</span>…
+      </>
+    ),
+    title: (name: string) => `Limits of ${name}`,
+    text: 'Once a limit is reached, the app gets errors until the next day or month, and nothing is called for it.',
+    none: 'no limit',
+    names: {
+      requestsDay: 'Requests a day',
+      requestsMonth: 'Requests a month',
+      tokensDay: 'Tokens a day',
+      tokensMonth: 'Tokens a month',
+    },
+    used: (name: string, used: number, limit: number) =>
+      `${name}: ${formatCount(used)} of ${formatCount(limit)}`,
+    near: 'nearly used up',
+    reached: (until: string) => `reached, no answers until ${until}`,
+    some: { near: 'a limit is nearly reached', reached: 'a limit is reached' },
+  },
 };

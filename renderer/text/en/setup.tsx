@@ -6,9 +6,9 @@ import { TOKENS } from './nouns.ts';
 export const setup = {
   firstRun: {
     title: 'Connect your first model',
-    text: 'One is enough. Each is tested with a short request as soon as it is saved.',
-    works: 'Your first model answers',
-    worksText: 'Try it here, or give your apps the base URL above.',
+    text: 'One is enough. It is tested with a short request as soon as you save it.',
+    works: 'Your first model works',
+    worksText: 'Send it a message, or point your apps at the base URL above.',
     here: 'On this machine',
     hosted: 'A hosted API, or another machine',
     message: 'Send a first message',
@@ -34,11 +34,11 @@ export const setup = {
       </>
     ),
     looking: 'Looking for engines…',
-    off: 'The agent of this machine is switched off, so nothing looks for engines here.',
+    off: 'This machine’s agent is switched off, so engines here are not detected.',
     none: 'No engine found yet. Start Ollama, LM Studio, llama.cpp or vLLM, and it appears here within seconds.',
     noGpu:
-      'No GPU was found beside it, so it does not join as a GPU machine. It serves Local all the same.',
-    gpu: 'A GPU was found: once verified, this machine serves Local without any setting.',
+      'No GPU was found, so this machine is not added as a provider. The engine can still serve Local.',
+    gpu: 'A GPU was found: once verified, this machine serves Local automatically.',
   },
   hosted: {
     form: 'Hosted API',
@@ -46,9 +46,9 @@ export const setup = {
     save: 'Save and test',
     baseUrl: 'Base URL',
     key: 'API key',
-    optionalKey: 'API key (if it has one)',
+    optionalKey: 'API key (if required)',
     keysAt: (place: ReactNode) => <>Create one at {place}. </>,
-    keptHere: (address: ReactNode) => <>Kept on this machine; sent to {address} only.</>,
+    keptHere: (address: ReactNode) => <>Stored on this machine; sent only to {address}.</>,
     thisAddress: 'this address',
     onAnother: (engine: string) => `${engine} on another machine`,
     other: 'Another OpenAI-compatible API',
@@ -62,7 +62,7 @@ export const setup = {
     costs: {
       local: 'Sends one short request.',
       hosted: 'Sends one short request, which costs a fraction of a cent.',
-      ondemand: 'Sends one short request. It may start the GPU, which costs money.',
+      ondemand: 'Sends one short request. This may start the GPU, which costs money.',
     },
     running: 'Testing…',
     refused: 'Not tested.',

@@ -5,9 +5,9 @@ export const shell = {
   skip: 'Skip to content',
   connecting: 'Connecting…',
   noConnection: 'No connection yet.',
-  reading: 'Reading…',
+  reading: 'Loading…',
   crashed: (error: string) =>
-    `The window failed (${error}). Reload the page; the gateway itself runs on.`,
+    `Something went wrong in this window (${error}). Reload the page; the gateway is still running.`,
   tabs: {
     label: 'Pages',
     overview: 'Overview',
@@ -28,7 +28,7 @@ export const shell = {
     copied: 'Copied',
     refused: 'Select it',
     of: (what: string) => `Copy ${what}`,
-    refusedAloud: 'The browser refused: select the text',
+    refusedAloud: 'The browser did not allow copying: select the text',
   },
   unreadable: (what: string) => `${what} could not be read`,
   lost: {
@@ -39,8 +39,8 @@ export const shell = {
   },
   noControl: (reason: string) => (
     <>
-      <strong>This page did not get control.</strong> {reason} Run <code>switchyard open</code> on
-      the gateway’s machine for a fresh link.
+      <strong>This page has no control.</strong> {reason} Run <code>switchyard open</code> on the
+      gateway’s machine for a new link.
     </>
   ),
   readOnly: (
@@ -51,11 +51,11 @@ export const shell = {
   ),
   locked: {
     title: 'Sign in',
-    text: 'This gateway is protected by an API key. With the key this page can read:',
+    text: 'This gateway is protected by an API key. Enter it to view this page:',
     key: 'API key',
     open: 'Open',
     control:
-      'To change things as well, run this on the gateway’s machine for a window with control:',
+      'To change settings too, run this on the gateway’s machine. It opens a window with control:',
     command: 'command',
     waits: 'Checks again every few seconds.',
   },
@@ -70,9 +70,9 @@ export const shell = {
     help: 'This list',
   },
   errors: {
-    brokenAnswer: 'The gateway’s answer broke off.',
+    brokenAnswer: 'The gateway’s answer was cut off.',
     noAnswer: 'The gateway did not answer. Is it still running?',
-    noSession: 'The gateway answered without a session.',
+    noSession: 'The gateway did not return a session.',
     wrongKey: 'The gateway does not accept this key.',
     status: (status: number) => `The gateway answered ${status}.`,
   },

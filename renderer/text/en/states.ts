@@ -19,7 +19,7 @@ export const states = {
   },
   verifying: {
     word: 'verifying',
-    means: 'Its machine is being checked. It serves once that passed.',
+    means: 'Its machine is being checked. It serves once it passes.',
   },
   failed: {
     word: 'no machine available',
@@ -28,22 +28,22 @@ export const states = {
   off: { word: 'switched off', means: '“Never spend money” is on, and this upstream is paid.' },
   tooSlow: {
     word: 'skipped: too slow',
-    means: 'Its circuit is open: it was too slow several times in a row, and rests.',
+    means: 'Its circuit is open: it was too slow several times in a row.',
   },
   skipped: {
     word: 'skipped',
-    means: 'Its circuit is open: it failed several times in a row, and rests.',
+    means: 'Its circuit is open: it failed several times in a row.',
   },
-  retrying: { word: 'retrying', means: 'Its rest is over, and one request is testing it.' },
-  nextRetry: { word: 'skipped', means: 'Its rest is over: the next request tests it.' },
+  retrying: { word: 'retrying', means: 'Its cool-down is over, and one request is testing it.' },
+  nextRetry: { word: 'skipped', means: 'Its cool-down is over: the next request tests it.' },
   failing: {
     word: 'failing',
     means: 'Its last requests failed. After a few more it is skipped for a while.',
   },
-  serving: { word: 'serving', means: 'It was seen to answer, and gets the next request.' },
+  serving: { word: 'serving', means: 'It has answered, and gets the next request.' },
   standby: {
     word: 'standby',
-    means: 'It was seen to answer, and is asked if those before it fail.',
+    means: 'It has answered, and is called if those before it fail.',
   },
   untested: { word: 'untested', means: 'Neither a request nor a check has called it yet.' },
   down: { word: '', means: 'A check found that it does not answer. Requests still try it.' },
@@ -53,9 +53,9 @@ export const states = {
   },
   budget: {
     word: '',
-    means: 'What may be spent there is spent. Requests skip it until the next day or month.',
+    means: 'Its budget is used up. Requests skip it until the next day or month.',
   },
-  warm: { word: 'warm', means: 'Its GPU runs, and it is asked if those before it fail.' },
+  warm: { word: 'warm', means: 'Its GPU is running, and it is called if those before it fail.' },
   warming: { word: 'warming up', means: 'Its GPU is being started.' },
   warmupFailed: { word: 'warm-up failed', means: 'Its GPU could not be started.' },
   next: { word: 'next', means: 'The next request starts its GPU, and waits for it.' },
@@ -81,8 +81,8 @@ export const stateDetails = {
 
 /** The states of a machine. */
 export const machineStates = {
-  stopped: { word: 'stopped', means: 'Its agent was shut down, and said so.' },
-  silent: { word: 'no heartbeat', means: 'Its agent has stopped reporting without a word.' },
+  stopped: { word: 'stopped', means: 'Its agent was shut down.' },
+  silent: { word: 'no heartbeat', means: 'Its agent stopped reporting without shutting down.' },
   paused: { word: 'paused', means: 'Its owner or one of the owner’s rules keeps requests away.' },
   unreachable: {
     word: 'unreachable',
@@ -94,10 +94,10 @@ export const machineStates = {
     means: 'It did not pass verification: requests skip it.',
   },
   loading: { word: 'loading', means: 'Its engine is loading a model.' },
-  draining: { word: 'draining', means: 'It finishes what runs and takes nothing new.' },
+  draining: { word: 'draining', means: 'It finishes running requests and takes no new ones.' },
   verifying: {
     word: 'verifying',
-    means: 'The gateway is checking it. It serves once that passed.',
+    means: 'The gateway is checking it. It serves once it passes.',
   },
   pending: { word: 'waiting', means: 'It is about to be verified.' },
   resting: {
@@ -106,7 +106,7 @@ export const machineStates = {
   },
   wavering: {
     word: 'unstable',
-    means: 'It serves, but its last verification failed. The third one excludes it.',
+    means: 'It serves, but its last verification failed. Three in a row exclude it.',
   },
   direct: { word: 'used directly', means: 'Local calls its engine without the agent.' },
   serving: { word: 'serving', means: 'It is verified and answering requests.' },
@@ -120,7 +120,10 @@ export const agentStates = {
   heldBack: { word: 'held back', means: 'One of the owner’s rules keeps requests away for now.' },
   starting: { word: 'starting', means: 'Its agent has just started.' },
   noEngine: { word: 'no engine', means: 'There is no engine here that could answer.' },
-  locked: { word: 'engine locked', means: 'Its engine wants a key that the agent does not have.' },
+  locked: {
+    word: 'engine locked',
+    means: 'Its engine requires a key that the agent does not have.',
+  },
   noGpu: { word: 'no GPU', means: 'Gateways send requests only to machines with a GPU.' },
   notEnrolled: { word: 'not enrolled', means: 'It has joined no gateway.' },
   noContact: { word: 'no contact', means: 'Its gateway does not get its heartbeats.' },

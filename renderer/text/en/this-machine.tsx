@@ -9,10 +9,13 @@ export const thisMachine = {
   orders: {
     of: ' this machine',
     on: { word: 'Resume', done: 'This machine takes requests.' },
-    drained: { word: 'Drain', done: 'This machine takes nothing new; what runs may finish.' },
+    drained: {
+      word: 'Drain',
+      done: 'This machine takes no new requests; running ones may finish.',
+    },
     paused: { word: 'Pause', done: 'This machine is paused.' },
     both: 'Drain finishes running requests; Pause stops them.',
-    pause: 'Pause stops what still runs.',
+    pause: 'Pause stops running requests.',
   },
   rules: {
     title: 'Automatic pause',
@@ -65,7 +68,7 @@ export const thisMachine = {
   health: {
     ok: 'ready',
     loading: 'loading a model',
-    unauthorized: 'wants a key',
+    unauthorized: 'requires a key',
     error: (status: number) => `fails with HTTP ${status}`,
     unreachable: 'does not answer',
     unresponsive: 'accepts connections and answers nothing',

@@ -1,17 +1,14 @@
 import { expect, test } from 'vitest';
+import { ENDPOINTS } from '../../../main/gateway/upstream/protocols/endpoints.ts';
 import { startModelServer, startServing } from '../../support/agent.ts';
 import { postJson, send } from '../../support/http.ts';
 import { json } from '../../support/upstream.ts';
 
-test.each([
-  '/v1/completions',
-  '/v1/embeddings',
-  '/v1/rerank',
-  '/v1/responses',
-  '/v1/messages',
-  '/v1/messages/count_tokens',
-  '/v1/audio/speech',
-])('%s is forwarded too', async (path) => {
+const JSON_PATHS = ENDPOINTS.filter(({ body }) => body === 'json').flatMap(({ paths }) =>
+  paths.filter((path) => path.startsWith('/v1/')),
+);
+
+test.each(JSON_PATHS)('%s, which gateways serve, is forwarded', async (path) => {
   const engine = await startModelServer(json(200, { data: [] }));
   const { url } = await startServing(engine);
   expect((await postJson(url + path, { model: 'm', input: 'x' })).status).toBe(200);

@@ -5,17 +5,17 @@ import { temporaryDirectory } from '../../support/gateway.ts';
 import { startProgram } from '../../support/process.ts';
 import { startHost } from '../../support/two-hosts.ts';
 
-/** A home, and a systemctl that writes down its calls and ends with the code in a file. */
+/** A home, and a systemctl that writes down its calls and ends a call with the code that a file names for it. */
 function home() {
   const directory = temporaryDirectory();
   const tools = join(directory, 'tools');
   const calls = join(directory, 'calls');
   const code = join(directory, 'code');
   mkdirSync(tools);
-  writeFileSync(code, '0');
+  writeFileSync(code, '0\n');
   writeFileSync(
     join(tools, 'systemctl'),
-    `#!/bin/sh\necho "$*" >> ${calls}\nread code < ${code}\n[ $code = 0 ] || echo "Failed to connect to bus" >&2\nexit $code\n`,
+    `#!/bin/sh\necho "$*" >> ${calls}\nread code call < ${code}\ncase "$*" in *"$call"*) ;; *) exit 0 ;; esac\n[ $code = 0 ] || echo "Failed to connect to bus" >&2\nexit $code\n`,
   );
   chmodSync(join(tools, 'systemctl'), 0o755);
   const env = {
@@ -29,7 +29,7 @@ function home() {
     run: (...args: readonly string[]) => startProgram(env, 'service', ...args).ended,
     uninstall: () => startProgram(env, 'uninstall').ended,
     calls: () => (existsSync(calls) ? readFileSync(calls, 'utf8').trimEnd().split('\n') : []),
-    endsWith: (status: number) => writeFileSync(code, `${status}\n`),
+    endsWith: (status: number, call = '') => writeFileSync(code, `${status} ${call}\n`),
   };
 }
 
@@ -62,8 +62,9 @@ test.runIf(isLinux)(
     expect(stdout).toContain(`Installed ${unit}; the service runs.`);
     expect(stdout).toContain('loginctl enable-linger');
     expect(readFileSync(unit, 'utf8')).toContain(`SWITCHYARD_DATA_DIR=${dataDirectory}`);
-    expect(readFileSync(unit, 'utf8')).toMatch(/^ExecStart=".*node" ".*headless\.ts" "start"$/m);
+    expect(readFileSync(unit, 'utf8')).toMatch(/^ExecStart=".*node" ".*headless\.js" "start"$/m);
     expect(calls()).toEqual([
+      '--user show-environment',
       '--user daemon-reload',
       '--user enable switchyard.service',
       '--user restart switchyard.service',
@@ -88,11 +89,25 @@ test.runIf(isLinux)(
 
 test.runIf(isLinux)('what systemctl has against it is printed with its command line', async () => {
   const { unit, run, endsWith } = home();
-  endsWith(1);
+  endsWith(1, 'daemon-reload');
   const { code, stdout, stderr } = await run('install');
   expect([code, stdout]).toEqual([1, '']);
   expect(stderr).toContain(`${unit} is written, but the service does not start.`);
   expect(stderr).toContain('"systemctl --user daemon-reload" failed (1): Failed to connect to bus');
+});
+
+test.runIf(isLinux)('where systemd does not run nothing is left behind', async () => {
+  const { unit, run, endsWith } = home();
+  endsWith(1);
+  const { code, stdout, stderr } = await run('install');
+  expect([code, stdout, existsSync(unit)]).toEqual([1, '', false]);
+  expect(stderr).toContain('Nothing was installed, because systemd cannot be reached here.');
+  expect(stderr).toContain('Failed to connect to bus');
+  endsWith(0);
+  await run('install');
+  endsWith(1);
+  expect(await run('remove')).toMatchObject({ code: 0, stderr: '' });
+  expect(existsSync(unit)).toBe(false);
 });
 
 test.runIf(isLinux)('--print installs nothing', async () => {

@@ -57,6 +57,7 @@ test.each<[cause: AttemptCause, isBelieved: boolean]>([
       clock,
       config: () => CONFIG,
       budgets: { spent() {} },
+      keyLimits: { requested() {}, used() {} },
     }),
     traffic: createTraffic(),
     earlier: [],

@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../main/platform/clock.ts';
-import { type PooledRegistry, startPooledRegistry } from '../../support/pool.ts';
+import {
+  IMPATIENT as times,
+  type PooledRegistry,
+  startPooledRegistry,
+} from '../../support/pool.ts';
 import { POSTGRES_SKIPPED, usePostgres } from '../../support/postgres.ts';
 import { document } from '../../support/store.ts';
 import { createAgent, recordOf, type TestAgent } from '../world.ts';
@@ -21,8 +25,8 @@ const beat = ({ registry }: PooledRegistry, agent: TestAgent, models = ['m']) =>
 /** A verified machine at two gateways. */
 async function scene() {
   const url = await postgres.database();
-  const a = await startPooledRegistry(url, 'gw_a');
-  const b = await startPooledRegistry(url, 'gw_b');
+  const a = await startPooledRegistry(url, 'gw_a', { times });
+  const b = await startPooledRegistry(url, 'gw_b', { times });
   const agent = await joinedAt(a);
   await beat(a, agent);
   const host = a.registry.verifierHost;
@@ -132,7 +136,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('without the database', () => {
   test('a gateway that starts without it begins with nothing, and has everything once it is there', async () => {
     const { url, agent } = await scene();
     await postgres.kill();
-    const started = await startPooledRegistry(url, 'gw_late');
+    const started = await startPooledRegistry(url, 'gw_late', { times });
     expect(started.registry.counts().count).toBe(0);
     await postgres.start();
     await expect.poll(() => started.registry.targets().map(({ id }) => id)).toEqual([agent.id]);

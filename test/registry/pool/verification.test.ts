@@ -39,7 +39,7 @@ async function startGateway(url: string, id: string, providers: readonly FakePro
     verifiedElsewhere: (machine) => verifier.verifiedElsewhere(machine),
     removed: (machine) => verifier.removed(machine),
   };
-  const gateway = await startPooledRegistry(url, id, port);
+  const gateway = await startPooledRegistry(url, id, { verifier: port });
   const verifier: Verifier = createVerifier({
     ...edgesFor({ port: 0 }, systemClock),
     rules: { ports: providers.map((each) => each.port), hostPort: 1, ownPorts: [] },

@@ -4,7 +4,7 @@ import { commit, prepareCommits } from '../../../main/registry/store/postgres/co
 import { connect, type Connection } from '../../../main/registry/store/postgres/connection.ts';
 import { createLeases } from '../../../main/registry/store/postgres/leases.ts';
 import { migrate, MIGRATIONS } from '../../../main/registry/store/postgres/migrations.ts';
-import { openingShared, openShared } from '../../support/pool.ts';
+import { IMPATIENT, openingShared, openShared } from '../../support/pool.ts';
 import { PASSWORD, POSTGRES_SKIPPED, usePostgres } from '../../support/postgres.ts';
 import { keep, put } from '../../support/store.ts';
 
@@ -18,7 +18,7 @@ const versionIn = (url: string) =>
   postgres.query<object>(url, 'SELECT schema_version, works_with FROM switchyard.pool');
 
 async function refusal(url: string, secretDigest?: string) {
-  const { opened, lines } = await openingShared(url, 'gw_a', secretDigest);
+  const { opened, lines } = await openingShared(url, 'gw_a', { secretDigest });
   if (opened.kind === 'open') throw new Error('it opened');
   return { ...opened, lines };
 }
@@ -43,7 +43,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('a shared database', () => {
     );
     const { reason, message, lines } = await refusal(url);
     expect(reason).toBe('newer_schema');
-    expect(message).toMatch(/newer Switchyard \(schema 8, this one knows 1\).*install the newer/);
+    expect(message).toMatch(/newer Switchyard \(schema 9, this one knows 2\).*install the newer/);
     expect(lines).toHaveLength(1);
     expect(await versionIn(url)).toEqual([newer]);
   });
@@ -66,7 +66,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('a shared database', () => {
     await old.store.close();
     const again = await openShared(url, 'gw_old');
     expect(again.state.providers.map(({ id }) => id)).toEqual(['prv_of_new', 'prv_of_old']);
-    expect(await versionIn(url)).toEqual([{ schema_version: 2, works_with: 1 }]);
+    expect(await versionIn(url)).toEqual([{ schema_version: 3, works_with: 1 }]);
   });
 
   test('a step that fails leaves the schema as it was', async () => {
@@ -76,7 +76,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('a shared database', () => {
     await expect(migrate(first, [...MIGRATIONS, bad], 'digest')).rejects.toThrow(/nothing/);
     first.destroy();
     await openShared(url);
-    expect(await versionIn(url)).toEqual([{ schema_version: 1, works_with: 1 }]);
+    expect(await versionIn(url)).toEqual([{ schema_version: 2, works_with: 1 }]);
   });
 
   test('a gateway with another secret is refused, and told which file to copy', async () => {
@@ -88,7 +88,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('a shared database', () => {
 
   test('a wrong password is a warning that says what to do; no text holds a password', async () => {
     const url = (await postgres.database()).replace(PASSWORD, 'wr0ng-w0rd');
-    const { opened, lines } = await openingShared(url);
+    const { opened, lines } = await openingShared(url, 'gw_a', { times: IMPATIENT });
     expect(opened).toMatchObject({
       kind: 'open',
       warning: expect.stringMatching(/does not let Switchyard in.*\(28P01\)/),
@@ -118,7 +118,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('a shared database', () => {
     await openShared(url);
     const database = await connection(url);
     const [before, after, other] = ['run_a', 'run_a', 'run_b'].map((run) =>
-      createLeases(systemClock, run),
+      createLeases(systemClock, run, POOL_TIMES),
     );
     expect(await before?.take(database, 'work', null)).toBe(1);
     expect(await after?.take(database, 'work', null)).toBe(2);

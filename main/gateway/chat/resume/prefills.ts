@@ -1,10 +1,9 @@
 import type { UpstreamId } from '#shared/ids.ts';
 import { isObject } from '#shared/objects.ts';
 import type { Clock } from '../../../platform/clock.ts';
-import { fetchBody } from '../../../platform/http/fetch-body.ts';
 import type { HttpClient } from '../../../platform/http/types.ts';
 import type { UpstreamCall } from '../../upstream/call.ts';
-import { listHeaders } from '../../upstream/headers.ts';
+import { fetchModelList } from '../../upstream/fetch-models.ts';
 import { parseJson } from '../../../platform/json.ts';
 import {
   type Continuing,
@@ -12,7 +11,6 @@ import {
   prefillAt,
   type PrefillFacts,
   type RemoteUpstream,
-  upstreamPath,
 } from '../../upstream/upstreams.ts';
 
 /** Which upstreams continue a partial answer, and how. */
@@ -37,8 +35,7 @@ export interface PrefillCandidate {
 }
 
 /** A caller is waiting, in the middle of an answer. */
-const LIST_TIMEOUT_MS = 2000;
-const MAX_LIST_BYTES = 4 * 1024 * 1024;
+const LIST_LIMITS = { timeoutMs: 2000, maxBytes: 4 * 1024 * 1024 };
 /** How long a list counts, as engines are replaced; a shorter time where there was no answer. */
 const KNOWN_FOR_MS = 600_000;
 const UNKNOWN_FOR_MS = 60_000;
@@ -60,15 +57,7 @@ export function createPrefills(http: HttpClient, clock: Clock): Prefills {
   const refusals = new Map<string, number>();
 
   async function ownersAt(upstream: RemoteUpstream): Promise<ReadonlyMap<string, string>> {
-    const { origin, basePath, query } = upstream.baseAddress;
-    const request = {
-      origin,
-      path: basePath + upstreamPath(upstream.id, '/models') + query,
-      headers: listHeaders(upstream),
-      timeoutMs: LIST_TIMEOUT_MS,
-      maxBytes: MAX_LIST_BYTES,
-    };
-    const answer = await fetchBody(request, { http, clock });
+    const answer = await fetchModelList(upstream, LIST_LIMITS, { http, clock });
     const isList = answer.kind === 'response' && answer.status === 200;
     return isList ? ownersIn(answer.body) : new Map();
   }

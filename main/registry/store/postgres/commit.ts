@@ -193,6 +193,6 @@ function rowOf(provider: StoredProvider, home: string): object {
 }
 
 /** PostgreSQL takes neither NUL nor half a surrogate pair in a text. */
-function storable(text: string): string {
+export function storable(text: string): string {
   return text.replaceAll('\0', '\uFFFD').toWellFormed();
 }

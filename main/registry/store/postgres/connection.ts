@@ -18,7 +18,7 @@ interface ConnectionOptions {
   readonly timeoutMs: number;
   /** The same for the connection; left out: as long. */
   readonly connectMs?: number;
-  readonly onNotification?: (payload: string) => void;
+  readonly onNotification?: (channel: string, payload: string) => void;
 }
 
 export async function connect({
@@ -45,7 +45,7 @@ export async function connect({
   client.on('end', () => lost.resolve());
   socket.on('close', () => lost.resolve());
   if (onNotification !== undefined)
-    client.on('notification', ({ payload }) => onNotification(payload ?? ''));
+    client.on('notification', ({ channel, payload = '' }) => onNotification(channel, payload));
   try {
     await client.connect();
   } catch (error) {

@@ -1,10 +1,6 @@
 import type { Clock } from '../../../platform/clock.ts';
 import type { Connection } from './connection.ts';
-
-/** How long a lease lasts that is not renewed: the work of a gateway that died waits as long. */
-const LEASE_MS = 10_000;
-/** Its holder stops so much earlier than others may begin. */
-const MARGIN_MS = 2000;
+import type { PoolTimes } from './times.ts';
 
 /** The rights of this gateway to do what only one may do at a time. */
 export interface Leases {
@@ -27,7 +23,11 @@ interface HeldLease {
   readonly certainUntil: number;
 }
 
-export function createLeases(clock: Clock, holder: string): Leases {
+export function createLeases(
+  clock: Clock,
+  holder: string,
+  { leaseMs, marginMs }: PoolTimes,
+): Leases {
   /** By name. */
   const held = new Map<string, HeldLease>();
 
@@ -54,10 +54,10 @@ export function createLeases(clock: Clock, holder: string): Leases {
          ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, fence = l.fence + 1, until = excluded.until
          WHERE l.until < clock_timestamp() OR l.holder = excluded.holder
          RETURNING fence::float8 AS fence`,
-        [name, holder, LEASE_MS, subject?.id ?? null, subject?.fence ?? 0],
+        [name, holder, leaseMs, subject?.id ?? null, subject?.fence ?? 0],
       );
       if (row === undefined) return null;
-      held.set(name, { fence: row.fence, certainUntil: askedTicks + LEASE_MS - MARGIN_MS });
+      held.set(name, { fence: row.fence, certainUntil: askedTicks + leaseMs - marginMs });
       return row.fence;
     },
     async renew(connection) {
@@ -67,11 +67,11 @@ export function createLeases(clock: Clock, holder: string): Leases {
         `UPDATE switchyard.leases SET until = clock_timestamp() + $3 * interval '1 ms'
          WHERE name = ANY($1) AND holder = $2 AND until > clock_timestamp()
          RETURNING name, fence::float8 AS fence`,
-        [[...held.keys()], holder, LEASE_MS],
+        [[...held.keys()], holder, leaseMs],
       );
       for (const { name, fence } of renewed)
         if (held.get(name)?.fence === fence)
-          held.set(name, { fence, certainUntil: askedTicks + LEASE_MS - MARGIN_MS });
+          held.set(name, { fence, certainUntil: askedTicks + leaseMs - marginMs });
     },
     async release(connection, name) {
       const lease = held.get(name);

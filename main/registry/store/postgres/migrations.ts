@@ -86,6 +86,32 @@ CREATE TABLE switchyard.gateways (
   {
     worksWith: 1,
     sql: `
+CREATE SEQUENCE switchyard.circuit_versions;
+CREATE TABLE switchyard.circuits (
+  name text PRIMARY KEY,
+  version bigint NOT NULL,
+  run text NOT NULL,
+  state text NOT NULL,
+  -- Times in the state are left from here on, by the clock of the database.
+  written_at timestamptz NOT NULL
+);
+CREATE INDEX circuits_version ON switchyard.circuits (version);
+-- The next two hold nothing that outlives a few seconds.
+CREATE UNLOGGED TABLE switchyard.in_flight (
+  run text PRIMARY KEY,
+  figures text NOT NULL,
+  written_at timestamptz NOT NULL
+);
+CREATE UNLOGGED TABLE switchyard.probes (
+  name text PRIMARY KEY,
+  run text NOT NULL,
+  until timestamptz NOT NULL,
+  wanted_until timestamptz
+);`,
+  },
+  {
+    worksWith: 1,
+    sql: `
 ALTER TABLE switchyard.gateways
   ADD COLUMN machines bigint NOT NULL DEFAULT 0,
   ADD COLUMN in_flight bigint NOT NULL DEFAULT 0,
@@ -94,7 +120,7 @@ ALTER TABLE switchyard.gateways
 ];
 
 /**
- * One row: the schema, the number of the last commit, and a digest by which gateways with another secret are told.
+ * One row: the schema, the number of the last commit, and a digest that gives away a gateway with another secret.
  */
 const FOUNDATION = `
 CREATE SCHEMA IF NOT EXISTS switchyard;

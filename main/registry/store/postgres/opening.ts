@@ -2,6 +2,7 @@ import type { Clock } from '../../../platform/clock.ts';
 import type { StoreOpening } from '../protocol.ts';
 import type { StoredState } from '../store.ts';
 import type { PoolChanges, PoolProvider } from './protocol.ts';
+import type { PoolTimes } from './times.ts';
 
 /** What is read before the registry is there to take it. */
 export interface PoolOpening {
@@ -13,17 +14,15 @@ export interface PoolOpening {
   cancel(): void;
 }
 
-/** At the start a database that does not answer is waited for no longer; the registry begins without it. */
-const WAIT_MS = 10_000;
-
 interface OpeningDeps {
   readonly clock: Clock;
+  readonly times: PoolTimes;
   readonly say: (opening: StoreOpening) => void;
   /** Why the database has not answered. */
   readonly problem: () => string;
 }
 
-export function createOpening({ clock, say, problem }: OpeningDeps): PoolOpening {
+export function createOpening({ clock, times, say, problem }: OpeningDeps): PoolOpening {
   let read: PoolChanges[] | null = [];
 
   function complete(warning: string | null): void {
@@ -34,7 +33,7 @@ export function createOpening({ clock, say, problem }: OpeningDeps): PoolOpening
     say({ kind: 'open', state, unreadable: [], warning });
   }
 
-  const cancel = clock.after(WAIT_MS, () => complete(problem()));
+  const cancel = clock.after(times.startMs, () => complete(problem()));
   return {
     isOver: () => read === null,
     add: (changes) => void read?.push(changes),

@@ -1,4 +1,5 @@
 import type { Worker } from 'node:worker_threads';
+import type { PoolHeard, PoolTold } from '#shared/pool-news.ts';
 import type { Log } from '../../../platform/log.ts';
 import type {
   GatewayFigures,
@@ -24,6 +25,10 @@ export interface Pool {
   lease(name: string, subject?: LeaseSubject): Promise<Lease | null>;
   /** Resolves once this gateway knows what was committed before the call, or the database is away. */
   refresh(): Promise<void>;
+  /** Tells the other gateways, and hears what they have told; null where the database is away. */
+  tell(told: PoolTold): Promise<PoolHeard | null>;
+  /** Called when another gateway has told something. */
+  onNews(listener: () => void): void;
 }
 
 /** A provider with the fence of the last result known here. */
@@ -47,6 +52,7 @@ const UNKNOWN: PoolStanding = { database: 'away', problem: null, gateways: [] };
 export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Log): Pool {
   const changeListeners: ((changes: PoolChanges) => void)[] = [];
   const standingListeners: ((standing: PoolStanding) => void)[] = [];
+  const newsListeners: (() => void)[] = [];
   const asked = createAsked(worker);
   const held = createHeldLeases((name) => asked.tell({ kind: 'release', name }));
   let standing = UNKNOWN;
@@ -64,6 +70,11 @@ export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Lo
         return held.lose(reply.name);
       case 'refreshed':
         return asked.answer(reply.id, null);
+      case 'heard':
+        return asked.answer(reply.id, reply.heard);
+      case 'news':
+        for (const listener of newsListeners) listener();
+        return;
       case 'opening':
       case 'settled':
       case 'events':
@@ -89,7 +100,7 @@ export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Lo
     onStanding: (listener) => void standingListeners.push(listener),
     async lease(name, subject) {
       if (standing.database === 'away') return null;
-      const fence = await asked.ask((id) => ({
+      const fence = await asked.ask<number>((id) => ({
         kind: 'lease',
         id,
         name,
@@ -100,12 +111,17 @@ export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Lo
     async refresh() {
       if (standing.database === 'connected') await asked.ask((id) => ({ kind: 'refresh', id }));
     },
+    async tell(told) {
+      if (standing.database === 'away') return null;
+      return asked.ask<PoolHeard>((id) => ({ kind: 'tell', id, told }));
+    },
+    onNews: (listener) => void newsListeners.push(listener),
   };
 }
 
 /** Questions to the thread of the database, each of which is answered, whatever becomes of it. */
 function createAsked(worker: Worker) {
-  const waiting = new Map<number, (answer: number | null) => void>();
+  const waiting = new Map<number, (answer: unknown) => void>();
   let lastId = 0;
   let isEnded = false;
   worker.on('exit', () => {
@@ -118,15 +134,16 @@ function createAsked(worker: Worker) {
   };
   return {
     tell,
-    ask(request: (id: number) => PoolRequest): Promise<number | null> {
+    /** The answer is one to the request's kind. */
+    ask<Answer>(request: (id: number) => PoolRequest): Promise<Answer | null> {
       if (isEnded) return Promise.resolve(null);
       const id = (lastId += 1);
       return new Promise((resolve) => {
-        waiting.set(id, resolve);
+        waiting.set(id, (answer) => resolve(answer as Answer | null));
         tell(request(id));
       });
     },
-    answer(id: number, answer: number | null) {
+    answer(id: number, answer: unknown) {
       waiting.get(id)?.(answer);
       waiting.delete(id);
     },

@@ -1,5 +1,6 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { type Clock, systemClock } from '../../../platform/clock.ts';
+import { exchange } from './exchange.ts';
 import { createLeases, type Leases } from './leases.ts';
 import { createOpening } from './opening.ts';
 import { createPoolReader, meet, type PoolReader } from './pool-reader.ts';
@@ -12,6 +13,7 @@ import type {
 } from './protocol.ts';
 import { readEvents } from './reading.ts';
 import { createSessionKeeper, type Session, type SessionState } from './session.ts';
+import { POOL_TIMES } from './times.ts';
 import { createWriteQueue, type WriteQueue } from './write-queue.ts';
 
 /* The thread of a shared database, so that neither its answers nor their parsing can hold up the gateway. */
@@ -35,12 +37,14 @@ function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
     onFailure: (error: unknown) => keeper.giveUp(error),
   };
   const { session, onFailure } = edges;
+  const { times = POOL_TIMES } = data;
   const opening = createOpening({
     clock,
+    times,
     say: (opened) => say({ kind: 'opening', opening: opened }),
     problem: () => problem,
   });
-  const leases = createLeases(clock, data.gateway.run);
+  const leases = createLeases(clock, data.gateway.run, times);
   const queue = createWriteQueue({
     ...edges,
     problem: () => problem,
@@ -53,7 +57,9 @@ function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
       else opening.add(changes);
     },
   });
-  const keeper = createSessionKeeper({ data, clock, onState, onCommit: () => reader.wake() });
+  const onCommit = () => reader.wake();
+  const onNews = () => say({ kind: 'news' });
+  const keeper = createSessionKeeper({ data, clock, onState, onCommit, onNews });
 
   function onState(state: SessionState): void {
     if (state.kind === 'connected') return void begin(state.session).catch(onFailure);
@@ -104,7 +110,8 @@ function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
     port.close();
   }
 
-  const parts = { ...edges, queue, reader, leases, say, problem: () => problem };
+  const { run } = data.gateway;
+  const parts = { ...edges, run, queue, reader, leases, say, problem: () => problem };
   port.on('message', (request: PoolRequest) => {
     if (request.kind === 'figures') figures = request.figures;
     else void answer(request, parts, end);
@@ -112,6 +119,7 @@ function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
 }
 
 interface Parts {
+  readonly run: string;
   readonly session: () => Session | null;
   readonly onFailure: (error: unknown) => void;
   readonly queue: WriteQueue;
@@ -152,6 +160,11 @@ async function answer(
     case 'refresh':
       await reader.refresh();
       return say({ kind: 'refreshed', id: request.id });
+    case 'tell': {
+      const { id, told } = request;
+      const tell = ({ reader: connection }: Session) => exchange(connection, told, parts.run);
+      return say({ kind: 'heard', id, heard: await tried(parts, tell, null) });
+    }
     case 'close':
       await queue.drained();
       await tried(parts, (now) => leases.releaseAll(now.reader), undefined);

@@ -1,5 +1,7 @@
+import type { PoolHeard, PoolTold } from '#shared/pool-news.ts';
 import type { StoreReply, StoreRequest } from '../protocol.ts';
 import type { StoredEnrollment, StoredProvider } from '../store.ts';
+import type { PoolTimes } from './times.ts';
 
 /* Messages between the registry's thread and that of a shared database; those of `../protocol.ts` are among them. */
 
@@ -10,11 +12,13 @@ export interface PoolWorkerData {
   readonly gateway: GatewayInPool;
   /** Tells gateways that have another secret, without telling the secret. */
   readonly secretDigest: string;
+  /** Left out: `POOL_TIMES`. */
+  readonly times?: PoolTimes;
 }
 
 /** Who this gateway is to the others. */
 export interface GatewayInPool {
-  /** The same over restarts. */
+  /** The same across restarts. */
   readonly id: string;
   /** Of this run alone. */
   readonly run: string;
@@ -36,7 +40,9 @@ export type PoolRequest =
   /** What the others are told of this gateway when it meets them next. */
   | { readonly kind: 'figures'; readonly figures: GatewayFigures }
   /** Reads what others have written now instead of soon. */
-  | { readonly kind: 'refresh'; readonly id: number };
+  | { readonly kind: 'refresh'; readonly id: number }
+  /** Tells the other gateways, and hears of them. */
+  | { readonly kind: 'tell'; readonly id: number; readonly told: PoolTold };
 
 export type PoolReply =
   | StoreReply
@@ -46,7 +52,10 @@ export type PoolReply =
   | { readonly kind: 'leased'; readonly id: number; readonly fence: number | null }
   /** It could not be renewed in time. */
   | { readonly kind: 'lost'; readonly name: string }
-  | { readonly kind: 'refreshed'; readonly id: number };
+  | { readonly kind: 'refreshed'; readonly id: number }
+  | { readonly kind: 'heard'; readonly id: number; readonly heard: PoolHeard | null }
+  /** Another gateway has told something. */
+  | { readonly kind: 'news' };
 
 /** What has changed in the database, this gateway's own changes among it. */
 export interface PoolChanges {

@@ -2,12 +2,12 @@ import type { Clock } from '../../../platform/clock.ts';
 import type { UnusableReason } from '../errors.ts';
 import { CHANNEL, prepareCommits, type PoolWriter } from './commit.ts';
 import { connect, type Connection } from './connection.ts';
+import { NEWS_CHANNEL, prepareExchange } from './exchange.ts';
 import { databaseFailureOf, explainDatabase } from './failures.ts';
 import { migrate, MIGRATIONS } from './migrations.ts';
 import type { PoolWorkerData } from './protocol.ts';
+import { POOL_TIMES } from './times.ts';
 
-/** A database that answers later than this counts as one that is gone. */
-const ANSWER_MS = 5000;
 /** Another gateway may be changing the schema of many rows meanwhile. */
 const MIGRATION_MS = 120_000;
 const AGAIN_MS = 1000;
@@ -41,9 +41,12 @@ interface KeeperDeps {
   readonly onState: (state: SessionState) => void;
   /** Something was committed. */
   readonly onCommit: () => void;
+  /** Another gateway has told something. */
+  readonly onNews: () => void;
 }
 
-export function createSessionKeeper({ data, clock, onState, onCommit }: KeeperDeps): SessionKeeper {
+export function createSessionKeeper(deps: KeeperDeps): SessionKeeper {
+  const { data, clock, onState } = deps;
   let session: Session | null = null;
   let isStopped = false;
   let cancelAgain: (() => void) | null = null;
@@ -55,7 +58,7 @@ export function createSessionKeeper({ data, clock, onState, onCommit }: KeeperDe
       const refused = await migrated(data);
       if (isStopped) return;
       if (refused !== null) return onState(refused);
-      const opened = await openSession(data, onCommit);
+      const opened = await openSession(deps);
       if (isStopped) return opened.end();
       session = opened;
       void watch(opened);
@@ -105,8 +108,9 @@ async function migrated({
   url,
   shown,
   secretDigest,
+  times: { answerMs } = POOL_TIMES,
 }: PoolWorkerData): Promise<SessionState | null> {
-  const connection = await connect({ url, timeoutMs: MIGRATION_MS, connectMs: ANSWER_MS });
+  const connection = await connect({ url, timeoutMs: MIGRATION_MS, connectMs: answerMs });
   try {
     const result = await migrate(connection, MIGRATIONS, secretDigest);
     if (result.kind === 'current') return null;
@@ -123,12 +127,18 @@ async function migrated({
   }
 }
 
-async function openSession({ url }: PoolWorkerData, onCommit: () => void): Promise<Session> {
-  const writer = await connect({ url, timeoutMs: ANSWER_MS });
+async function openSession({ data, onCommit, onNews }: KeeperDeps): Promise<Session> {
+  const { url, gateway, times: { answerMs } = POOL_TIMES } = data;
+  function onNotification(channel: string, payload: string): void {
+    if (channel === CHANNEL) onCommit();
+    else if (payload !== gateway.run) onNews();
+  }
+  const writer = await connect({ url, timeoutMs: answerMs });
   try {
     await prepareCommits(writer);
-    const reader = await connect({ url, timeoutMs: ANSWER_MS, onNotification: onCommit });
-    await reader.run(`LISTEN ${CHANNEL}`);
+    const reader = await connect({ url, timeoutMs: answerMs, onNotification });
+    await reader.run(`LISTEN ${CHANNEL}; LISTEN ${NEWS_CHANNEL}`);
+    await prepareExchange(reader);
     return {
       writer,
       reader,

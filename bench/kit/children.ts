@@ -1,0 +1,129 @@
+import { fork, spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+
+/**
+ * Which core a process is bound to: a target has one for itself, load and upstream share the other; several targets
+ * that run together have both.
+ */
+export type Place = 'target' | 'load' | 'any';
+
+const CORES: Readonly<Record<Place, string>> = { target: '0', load: '1', any: '0,1' };
+
+/** A child process of the bench. */
+export interface Child {
+  readonly pid: number;
+  readonly process: ChildProcess;
+}
+
+/** Starts processes, and ends them all again whatever happens. */
+export interface Children {
+  /** In words, for the report. */
+  readonly pinning: string;
+  start(place: Place, command: readonly string[], env?: Readonly<Record<string, string>>): Child;
+  /** Starts a module under Node with a channel for messages, beside the upstream. */
+  startLinked(file: string): Child;
+  /** Ids of all that run now. */
+  pids(): number[];
+  /** Kills what still runs. Only what was started here is ever signalled, each by its id. */
+  killAll(): void;
+  /** Kills what still runs and waits until it is gone. */
+  endAll(): Promise<void>;
+}
+
+/** Makes it, with nothing running. */
+export function createChildren(): Children {
+  const running = new Set<ChildProcess>();
+  const canPin = availableParallelism() > 1 && spawnSync('taskset', ['-V']).status === 0;
+
+  function track(child: ChildProcess): Child {
+    running.add(child);
+    child.once('exit', () => running.delete(child));
+    child.once('error', () => running.delete(child));
+    // A program that could not be started has no id; `saying` tells of it.
+    return { pid: child.pid ?? 0, process: child };
+  }
+
+  const killAll = () => {
+    for (const child of running) child.kill('SIGKILL');
+  };
+
+  return {
+    pinning: canPin
+      ? `target on core ${CORES.target}, load and fake upstream on core ${CORES.load}`
+      : 'no process bound to a core (one core only, or no taskset): figures are rougher',
+    start(place, command, env = {}) {
+      const [program = '', ...args] = canPin
+        ? ['taskset', '-c', CORES[place], ...command]
+        : command;
+      const child = spawn(program, args, {
+        env: { PATH: process.env['PATH'] ?? '', ...env },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      return track(child);
+    },
+    startLinked(file) {
+      const pinned = { execPath: 'taskset', execArgv: ['-c', CORES.load, process.execPath] };
+      return track(fork(file, canPin ? pinned : {}));
+    },
+    pids: () => [...running].flatMap(({ pid }) => (pid === undefined ? [] : [pid])),
+    killAll,
+    async endAll() {
+      const gone = [...running].map(
+        (child) => new Promise((resolve) => child.once('exit', resolve)),
+      );
+      killAll();
+      await Promise.all(gone);
+    },
+  };
+}
+
+const READY_MS = 60_000;
+const OUTPUT_KEPT = 4000;
+
+/** Waits until a child says what `ready` matches, and gives the first group of the match. */
+export function saying({ process: child }: Child, ready: RegExp): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let output = '';
+    const fail = (why: string) => {
+      clearTimeout(timer);
+      reject(new Error(`${child.spawnargs.join(' ')}: ${why}\n${output}`.trimEnd()));
+    };
+    const timer = setTimeout(() => fail(`not ready within ${READY_MS} ms`), READY_MS);
+    // Goes on reading after the match: a full pipe would stop the child.
+    const onText = (text: Buffer) => {
+      if (output.length < OUTPUT_KEPT) output += text.toString();
+      const match = ready.exec(output);
+      if (match === null) return;
+      clearTimeout(timer);
+      resolve(match[1] ?? '');
+    };
+    child.stdout?.on('data', onText);
+    child.stderr?.on('data', onText);
+    child.once('error', (error) => fail(error.message));
+    child.once('exit', (code) => fail(`ended with code ${code}`));
+  });
+}
+
+const END_MS = 10_000;
+
+/** How a child ended. */
+export interface Ended {
+  readonly code: number | null;
+  readonly ms: number;
+}
+
+/** Sends SIGTERM and waits for the end; rejects after 10 s. */
+export function terminate({ process: child }: Child): Promise<Ended> {
+  return new Promise((resolve, reject) => {
+    const begunAt = performance.now();
+    const timer = setTimeout(
+      () => reject(new Error(`process ${child.pid} did not end within ${END_MS} ms of SIGTERM`)),
+      END_MS,
+    );
+    child.once('exit', (code) => {
+      clearTimeout(timer);
+      resolve({ code, ms: performance.now() - begunAt });
+    });
+    child.kill('SIGTERM');
+  });
+}

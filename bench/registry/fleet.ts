@@ -1,0 +1,148 @@
+import { createPrivateKey, hash, type KeyObject } from 'node:crypto';
+import { join } from 'node:path';
+import type { AgentRecord } from '#shared/provider.ts';
+import { providerIdOf, publicKeyOf } from '../../main/platform/agent-identity.ts';
+import { systemClock } from '../../main/platform/clock.ts';
+import { silentLog } from '../../main/platform/log.ts';
+import { storedSecret } from '../../main/platform/secrets.ts';
+import { gatewayTokenOf } from '../../main/registry/provider-entry.ts';
+import { openStore } from '../../main/registry/store/open-store.ts';
+import type { Store, StoredProvider } from '../../main/registry/store/store.ts';
+import { agentRecord, gpuDevice } from '../../test/support/agent-record.ts';
+
+/** The machines of the registry's bench: their keys, what they report, and the database that knows them all. */
+
+/** Where all machines answer; the port is the agents' own, the address nobody else's (127.0.0.0/8 is loopback). */
+export const FLEET_HOST = '127.0.0.2';
+export const FLEET_PORT = 3001;
+const FLEET_URL = `http://${FLEET_HOST}:${FLEET_PORT}`;
+
+/** The model that all machines serve. */
+export const FLEET_MODEL = 'qwen3-32b';
+
+/** One machine, the same in every process: its key is made from its number. */
+export interface Machine {
+  readonly id: string;
+  readonly publicKey: string;
+  readonly privateKey: KeyObject;
+  readonly tokenSalt: string;
+}
+
+/** What comes before the 32 bytes of an ed25519 private key in PKCS #8 (RFC 8410, 7). */
+const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex');
+
+/** The machine of that number. */
+export function machineAt(index: number): Machine {
+  const seed = hash('sha256', `bench machine ${index}`, 'buffer');
+  const key = Buffer.concat([PKCS8_HEAD, seed]);
+  const privateKey = createPrivateKey({ key, format: 'der', type: 'pkcs8' });
+  const publicKey = publicKeyOf(privateKey);
+  return { id: providerIdOf(publicKey), publicKey, privateKey, tokenSalt: `salt ${index}` };
+}
+
+/** What a machine reports in its n-th heartbeat: the counters and the load go on, nothing else changes. */
+export function recordOf(index: number, beat: number): AgentRecord {
+  const usedMb = 18_000 + ((index + beat * 37) % 4000);
+  return agentRecord({
+    current_model: FLEET_MODEL,
+    models: [FLEET_MODEL, 'llama-3.3-70b-instruct'],
+    requests_served: index + beat * 11,
+    tokens_generated: index * 300 + beat * 4000,
+    machine_model: 'Bench X670E',
+    gpu: {
+      count: 1,
+      devices: [
+        gpuDevice({
+          memory_used_mb: usedMb,
+          memory_free_mb: 24_564 - usedMb,
+          util_gpu: (index + beat * 13) % 101,
+          util_memory: (index + beat * 7) % 101,
+          temperature_c: 40 + ((index + beat) % 40),
+        }),
+      ],
+      total_memory_gb: 24,
+      gpu_cores: 16_384,
+    },
+    // No name: nobody resolves ten thousand names that do not exist.
+    host: {
+      hostname: '',
+      platform: 'linux',
+      cpu_total: 32,
+      memory_gb: 128,
+      tailnet_hostname: null,
+    },
+    region: 'bench',
+    agent_url: FLEET_URL,
+    uptime_s: 86_400 + beat * 15,
+  });
+}
+
+/** Verified machines are checked again this far apart: the fleet's checks are spread over it. */
+const RECHECK_MS = 300_000;
+
+function storedMachine(index: number, count: number, nowMs: number): StoredProvider {
+  const { id, publicKey, tokenSalt } = machineAt(index);
+  const chatUrl = `${FLEET_URL}/v1/chat/completions`;
+  const passed = (name: string, detail: string, latencyMs?: number) =>
+    latencyMs === undefined
+      ? { name, passed: true, detail }
+      : { name, passed: true, detail, latencyMs };
+  return {
+    id,
+    publicKey,
+    tokenSalt,
+    enrolledAt: nowMs - 86_400_000 + index,
+    sequence: 1,
+    record: recordOf(index, 0),
+    lastHeartbeatAt: nowMs,
+    lastHeartbeatIp: '127.0.0.1',
+    heartbeatCount: 1,
+    verification: {
+      state: 'verified',
+      checks: [
+        passed('health /health status ok', `GET ${FLEET_URL}/health`, 3),
+        passed('engine_health ok', '200'),
+        passed('GPU count >0', '1'),
+        passed('test inference returns choices', chatUrl, 210),
+        passed('latency <10s', chatUrl, 210),
+        passed('model id matches', `GET ${FLEET_URL}/v1/models`, 2),
+      ],
+      lastCheckAt: nowMs - Math.floor((index / count) * RECHECK_MS),
+      lastInferenceAt: nowMs,
+      failedRuns: 0,
+      address: FLEET_URL,
+    },
+  };
+}
+
+/** What the registry shows each machine, by the number of the machine. */
+export function gatewayTokens(directory: string, machines: readonly Machine[]): readonly string[] {
+  const secret = storedSecret(join(directory, 'gateway-secret'));
+  return machines.map((machine) => gatewayTokenOf(secret, machine));
+}
+
+const CHUNK = 1000;
+
+/** Makes the database of a gateway that has known `count` machines for a day. */
+export async function makeDatabase(directory: string, count: number): Promise<void> {
+  const path = join(directory, 'registry.db');
+  const opened = await openStore(path, { clock: systemClock, log: silentLog });
+  if (opened.kind !== 'open') throw new Error(opened.message);
+  await fill(opened.store, count);
+  await opened.store.close();
+}
+
+/** Writes `count` machines that were known for a day. */
+export async function fill(store: Store, count: number): Promise<void> {
+  const nowMs = Date.now();
+  for (let from = 0; from < count; from += CHUNK) {
+    const size = Math.min(CHUNK, count - from);
+    const written = await store.write(
+      Array.from({ length: size }, (_, i) => ({
+        kind: 'provider',
+        provider: storedMachine(from + i, count, nowMs),
+      })),
+    );
+    if (written.kind === 'unwritten') throw new Error(written.message);
+  }
+}

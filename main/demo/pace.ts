@@ -1,0 +1,22 @@
+/** How fast the demo's engines are, and how long its gateway waits for them. */
+export interface DemoPace {
+  readonly wordMs: number;
+  /** What an engine that was broken as `slow` waits before it answers. */
+  readonly slowMs: number;
+  /** From the first call of a cold engine until it is up. */
+  readonly coldStartMs: number;
+  readonly hedgeMs: number;
+  readonly idleTimeoutMs: number;
+}
+
+export const PACE: DemoPace = {
+  // About 25 words a second, the pace of a mid-sized model on one card.
+  wordMs: 40,
+  // Longer than the default hedge delay of 5 s, shorter than all time-outs.
+  slowMs: 7000,
+  coldStartMs: 12_000,
+  // Well before a slow engine answers.
+  hedgeMs: 2000,
+  // The default of 30 s suits engines, but is long for a person watching a stall.
+  idleTimeoutMs: 8000,
+};

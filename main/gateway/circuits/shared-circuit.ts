@@ -1,0 +1,122 @@
+import type { PoolHeard, SharedCircuit, SharedSkip } from '#shared/pool-news.ts';
+import { type Breaker, reset } from './breaker.ts';
+import { type DualTime, later, remainingMs } from './deadline.ts';
+import {
+  activeExclusions,
+  type Exclusion,
+  EXCLUSION_REASONS,
+  type Exclusions,
+  MAX_EXCLUSION_MS,
+  NO_EXCLUSIONS,
+  withExclusion,
+} from './exclusions.ts';
+import type { KnownCircuit } from './saved-circuits.ts';
+
+/* A circuit as the gateways of a pool know it, and how what two of them have learnt is put together. */
+
+type HeardCircuit = PoolHeard['circuits'][number];
+
+/** What of a circuit has changed here and was not told yet; `other`: its cool-down or its exclusions. */
+export type Learnt = 'reset' | 'closed' | 'opened' | 'other';
+
+/** Null: nothing that others have to know. A probe concerns nobody but its claim's holder. */
+export function learntBetween(before: KnownCircuit, after: KnownCircuit): Learnt | null {
+  const was = before.breaker.state;
+  const is = after.breaker.state;
+  if (was !== is) {
+    if (was.kind !== 'closed' && is.kind === 'closed') return 'closed';
+    if (was.kind === 'closed' && is.kind !== 'closed') return 'opened';
+    const isLater = was.kind !== 'closed' && is.kind === 'open' && is.until !== was.until;
+    if (isLater) return 'other';
+  }
+  return before.exclusions === after.exclusions ? null : 'other';
+}
+
+/** The later of two changes says more, but for a reset, and an opening that goes on. */
+export function learntAfter(known: Learnt | undefined, next: Learnt): Learnt {
+  return known !== undefined && (known === 'reset' || next === 'other') ? known : next;
+}
+
+export function sharedOf(
+  { breaker: { state, health }, exclusions }: KnownCircuit,
+  now: DualTime,
+): Pick<SharedCircuit, 'cooldown' | 'skips'> {
+  return {
+    cooldown:
+      state.kind === 'closed'
+        ? null
+        : {
+            leftMs: remainingMs(state.until, now),
+            openings: state.consecutiveOpens,
+            error: health.lastError,
+          },
+    skips: activeExclusions(exclusions, now).map(({ until, ...each }) => ({
+      ...each,
+      leftMs: remainingMs(until, now),
+    })),
+  };
+}
+
+/** What another gateway has told, in the place of what was known here. */
+export function taken(
+  mine: KnownCircuit,
+  heard: Pick<HeardCircuit, 'cooldown' | 'skips'>,
+  now: DualTime,
+): KnownCircuit {
+  const exclusions = heard.skips.flatMap((skip) => exclusionOf(skip, now));
+  return {
+    breaker: breakerFrom(mine.breaker, heard.cooldown, now),
+    exclusions: exclusions.length === 0 ? NO_EXCLUSIONS : exclusions,
+  };
+}
+
+/** The same where this gateway has learnt something meanwhile that the other did not know. */
+export function takenBeside(
+  mine: KnownCircuit,
+  learnt: Exclude<Learnt, 'reset'>,
+  heard: HeardCircuit,
+  now: DualTime,
+): KnownCircuit {
+  const theirs = taken(mine, heard, now);
+  let { exclusions } = mine;
+  for (const skip of heard.skips)
+    for (const { reason, ...each } of exclusionOf(skip, now)) {
+      const model = 'model' in each ? each.model : '';
+      exclusions = withExclusion(exclusions, { reason, ms: skip.leftMs }, model, now);
+    }
+  return { breaker: laterBreaker(mine.breaker, theirs.breaker, learnt, now), exclusions };
+}
+
+function laterBreaker(
+  mine: Breaker,
+  theirs: Breaker,
+  learnt: Exclude<Learnt, 'reset'>,
+  now: DualTime,
+): Breaker {
+  // A probe that succeeded, or a circuit that has just opened, is newer than whatever the other knew.
+  if (learnt === 'closed') return mine;
+  if (theirs.state.kind !== 'open' || mine.state.kind !== 'open')
+    return learnt === 'opened' ? mine : theirs;
+  const isLonger = remainingMs(mine.state.until, now) >= remainingMs(theirs.state.until, now);
+  return isLonger ? mine : theirs;
+}
+
+function breakerFrom(mine: Breaker, heard: SharedCircuit['cooldown'], now: DualTime): Breaker {
+  const { state, health } = mine;
+  if (heard === null) return state.kind === 'closed' ? mine : reset(mine);
+  // A running probe finds out more than the other knew.
+  if (state.kind === 'probing') return mine;
+  const until = later(now, heard.leftMs);
+  const open = { kind: 'open', until, consecutiveOpens: heard.openings } as const;
+  if (state.kind === 'open') return { ...mine, state: open };
+  const told = { lastError: heard.error ?? health.lastError, lastFailAt: now.wallMs };
+  return { ...mine, health: { ...health, ...told }, state: open };
+}
+
+function exclusionOf({ reason, model, leftMs }: SharedSkip, now: DualTime): Exclusions {
+  const until = later(now, Math.min(leftMs, MAX_EXCLUSION_MS));
+  if (leftMs === 0) return [];
+  if (reason === 'model_not_found') return [{ reason, model: model ?? '', until }];
+  const known = EXCLUSION_REASONS.find((each) => each === reason);
+  return known === undefined ? [] : [{ reason: known, until } satisfies Exclusion];
+}

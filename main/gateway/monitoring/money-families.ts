@@ -1,0 +1,75 @@
+import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import type { StatusReport, UpstreamReport } from '#shared/status.ts';
+import type { BudgetAt } from '../usage/budgets.ts';
+import type { KeyLimitAt } from '../usage/key-limits.ts';
+import { type Family, family, type Point } from './exposition.ts';
+import type { TrafficView } from './traffic.ts';
+
+export interface MoneyFigures {
+  readonly status: StatusReport;
+  readonly traffic: TrafficView;
+  readonly budgetsOf: (id: UpstreamId) => readonly BudgetAt[];
+  readonly keyLimits: readonly KeyLimitAt[];
+  readonly currency: string;
+}
+
+const IN_CURRENCY = 'in the currency of switchyard_currency_info';
+const UNIT_NANO = 1e9;
+
+/** The local tier costs nothing by the gateway's books. */
+const PAID = UPSTREAM_IDS.filter((id) => id !== 'local');
+
+/** Money is no unit of its own to Prometheus: an info metric names the currency, so that no label of a counter changes. */
+export function moneyFamilies({ status, traffic, ...limits }: MoneyFigures): Family[] {
+  const budgets = PAID.flatMap((upstream) =>
+    limits.budgetsOf(upstream).map((at) => ({ ...at, upstream })),
+  );
+  const eachBudget = (name: string, help: string, nanoOf: (at: BudgetAt) => number) => {
+    const points = budgets.map(({ upstream, ...at }): Point => [
+      { upstream, period: at.period },
+      nanoOf(at) / UNIT_NANO,
+    ]);
+    return family('gauge', `switchyard_budget_${name}`, `${help}, ${IN_CURRENCY}.`, points);
+  };
+  const spent = PAID.map((upstream): Point => [
+    { upstream },
+    traffic.upstreams[upstream].spentNano / UNIT_NANO,
+  ]);
+  return [
+    family('counter', 'switchyard_spent_total', `What calls have cost, ${IN_CURRENCY}.`, spent),
+    family(
+      'counter',
+      'switchyard_saved_total',
+      `What the tokens of the local tier would have cost, ${IN_CURRENCY}.`,
+      [[{}, traffic.savedNano / UNIT_NANO]],
+    ),
+    eachBudget('limit', 'Budget for the running period', ({ limitNano }) => limitNano),
+    eachBudget('spent', 'Spent of the budget', ({ spentNano }) => spentNano),
+    family(
+      'gauge',
+      'switchyard_budget_spent_ratio',
+      'Share that is spent of the budget; of two budgets, of the one that is nearer to its end.',
+      status.upstreams.map(({ id, budget }): Point => [
+        { upstream: id },
+        budget === undefined ? null : spentShare(budget),
+      ]),
+    ),
+    family(
+      'gauge',
+      'switchyard_key_limit_used_ratio',
+      'Share that is used of a limit of a key.',
+      limits.keyLimits.map(({ key, of, period, used, limit }): Point => [
+        { key, type: of, period },
+        used / limit,
+      ]),
+    ),
+    family('gauge', 'switchyard_currency_info', 'Always 1, with the currency of all money.', [
+      [{ currency: limits.currency }, 1],
+    ]),
+  ];
+}
+
+/** A budget of nothing is used up. */
+function spentShare({ spent, limit }: NonNullable<UpstreamReport['budget']>): number {
+  return limit === 0 ? 1 : spent / limit;
+}

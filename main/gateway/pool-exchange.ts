@@ -1,0 +1,90 @@
+import { PROVIDER_PREFIX } from '#shared/ids.ts';
+import type { PoolHeard, PoolPort } from '#shared/pool-news.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { SharedCircuits } from './circuits/shared-circuits.ts';
+import type { Stats } from './monitoring/counters.ts';
+
+/** Tells the other gateways of the pool what this one has learnt, and hears of them. */
+export interface PoolExchange {
+  /** Running requests of the other gateways at a machine, as of the last second. */
+  inFlightElsewhere(id: string): number;
+  /** There is something to tell. */
+  changed(): void;
+  start(): void;
+  stop(): void;
+}
+
+interface ExchangeDeps {
+  readonly port: PoolPort;
+  readonly clock: Clock;
+  readonly stats: Pick<Stats, 'running'>;
+  readonly circuits: Pick<SharedCircuits, 'told' | 'heard'>;
+}
+
+const EVERY_MS = 1000;
+/** What is learnt within this time is told together. */
+const GATHER_MS = 50;
+/** Figures of the others count no longer after a silence as long. */
+const SILENCE_MS = 5000;
+
+const NOWHERE: PoolHeard['inFlight'] = {};
+
+export function createPoolExchange(deps: ExchangeDeps): PoolExchange {
+  const { port, clock, circuits } = deps;
+  let elsewhere = NOWHERE;
+  let heardTicks = -Infinity;
+  let isRunning = false;
+  let isTelling = false;
+  let dueTicks = Infinity;
+  let cancelTimer = () => {};
+
+  function plan(ms: number): void {
+    const ticks = clock.ticks() + ms;
+    if (!isRunning || isTelling || ticks >= dueTicks) return;
+    cancelTimer();
+    dueTicks = ticks;
+    cancelTimer = clock.after(ms, () => void tell());
+  }
+
+  let isAgain = false;
+
+  async function tell(): Promise<void> {
+    dueTicks = Infinity;
+    isTelling = true;
+    isAgain = false;
+    const toldTicks = clock.ticks();
+    const told = { ...circuits.told(), inFlight: figuresOf(deps.stats) };
+    const answer = await port.tell(told);
+    if (answer !== null) {
+      elsewhere = answer.inFlight;
+      heardTicks = clock.ticks();
+    } else if (clock.ticks() - heardTicks > SILENCE_MS) elsewhere = NOWHERE;
+    isTelling = false;
+    circuits.heard(answer, toldTicks);
+    // Without the database nothing is gained by haste.
+    plan(isAgain && answer !== null ? GATHER_MS : EVERY_MS);
+  }
+
+  function soon(): void {
+    isAgain = true;
+    plan(GATHER_MS);
+  }
+
+  port.onNews(soon);
+  return {
+    inFlightElsewhere: (id) => elsewhere[id] ?? 0,
+    changed: soon,
+    start() {
+      isRunning = true;
+      plan(0);
+    },
+    stop() {
+      isRunning = false;
+      cancelTimer();
+    },
+  };
+}
+
+function figuresOf({ running }: Pick<Stats, 'running'>): Readonly<Record<string, number>> {
+  return Object.fromEntries([...running()].filter(([id]) => id.startsWith(PROVIDER_PREFIX)));
+}

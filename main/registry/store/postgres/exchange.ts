@@ -1,0 +1,143 @@
+import { z } from 'zod';
+import { CLAIM_MS, type PoolHeard, type PoolTold } from '#shared/pool-news.ts';
+import { storable } from './commit.ts';
+import type { Connection } from './connection.ts';
+
+/** The channel on which changed circuits are announced. */
+export const NEWS_CHANNEL = 'switchyard_news';
+
+/** The figures of a gateway that says nothing for so long no longer count. */
+const FIGURES_MS = 5000;
+/** How long another gateway's wish for a probe is remembered. */
+const WANTED_MS = 2500;
+
+/** Any number will do, as long as nobody else takes the same; not that of the migrations. */
+const LOCK = 7_919_004_202;
+
+/*
+ * One statement, and a function of the session, as commits are. Who changes circuits waits for those who do, so that
+ * versions become visible in order. No circuit is open for longer than a day.
+ */
+const FUNCTIONS = `
+CREATE OR REPLACE FUNCTION pg_temp.put_circuits(circuits jsonb, me text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE c jsonb; is_changed boolean := false;
+BEGIN
+  IF jsonb_array_length(circuits) = 0 THEN RETURN; END IF;
+  PERFORM pg_advisory_xact_lock(${LOCK});
+  FOR c IN SELECT value FROM jsonb_array_elements(circuits) LOOP
+    INSERT INTO switchyard.circuits AS k (name, version, run, state, written_at)
+    VALUES (c->>'name', nextval('switchyard.circuit_versions'), me, (c - 'base')::text, clock_timestamp())
+    ON CONFLICT (name) DO UPDATE SET version = excluded.version, run = me, state = excluded.state,
+      written_at = excluded.written_at
+    WHERE k.version <= (c->>'base')::bigint;
+    is_changed := is_changed OR FOUND;
+  END LOOP;
+  DELETE FROM switchyard.circuits WHERE written_at < clock_timestamp() - interval '27 hours';
+  IF is_changed THEN PERFORM pg_notify('${NEWS_CHANNEL}', me); END IF;
+END $$;
+
+CREATE OR REPLACE FUNCTION pg_temp.put_figures(told jsonb, me text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF told = '{}' THEN
+    DELETE FROM switchyard.in_flight WHERE run = me OR written_at < clock_timestamp() - interval '1 minute';
+  ELSE
+    INSERT INTO switchyard.in_flight (run, figures, written_at) VALUES (me, told::text, clock_timestamp())
+    ON CONFLICT (run) DO UPDATE SET figures = excluded.figures, written_at = excluded.written_at;
+  END IF;
+END $$;
+
+-- In the order of names, so that two gateways never wait for each other.
+CREATE OR REPLACE FUNCTION pg_temp.put_claims(wished text[], released text[], me text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM switchyard.probes WHERE run = me AND name = ANY(released);
+  INSERT INTO switchyard.probes AS p (name, run, until)
+  SELECT w, me, clock_timestamp() + ${CLAIM_MS} * interval '1 ms' FROM unnest(wished) w ORDER BY w
+  ON CONFLICT (name) DO UPDATE SET
+    run = CASE WHEN p.run = me OR p.until < clock_timestamp() THEN me ELSE p.run END,
+    until = CASE WHEN p.run = me OR p.until < clock_timestamp() THEN excluded.until ELSE p.until END,
+    wanted_until = CASE WHEN p.run = me THEN p.wanted_until WHEN p.until < clock_timestamp() THEN NULL
+      ELSE clock_timestamp() + ${WANTED_MS} * interval '1 ms' END;
+END $$;
+
+CREATE OR REPLACE FUNCTION pg_temp.exchange(told jsonb, wished text[], released text[], me text) RETURNS jsonb LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM pg_temp.put_circuits(told->'circuits', me);
+  PERFORM pg_temp.put_figures(told->'inFlight', me);
+  IF cardinality(wished) + cardinality(released) > 0 THEN PERFORM pg_temp.put_claims(wished, released, me); END IF;
+  RETURN (SELECT jsonb_build_object(
+    'circuits', (SELECT coalesce(jsonb_agg(jsonb_build_object('version', version, 'isOwn', run = me, 'state', state,
+        'ageMs', floor(greatest(0, extract(epoch FROM clock_timestamp() - written_at)) * 1000))), '[]')
+      FROM switchyard.circuits WHERE version > (told->>'since')::bigint),
+    'inFlight', (SELECT coalesce(jsonb_object_agg(id, n), '{}') FROM (
+      SELECT f.key AS id, sum(f.value::int) AS n FROM switchyard.in_flight i, jsonb_each_text(i.figures::jsonb) f
+      WHERE i.run <> me AND i.written_at > clock_timestamp() - ${FIGURES_MS} * interval '1 ms' GROUP BY f.key) figures),
+    'claims', (SELECT coalesce(jsonb_agg(jsonb_build_object('name', name,
+        'isWanted', coalesce(wanted_until > clock_timestamp(), false))), '[]')
+      FROM switchyard.probes WHERE run = me AND name = ANY(wished) AND until > clock_timestamp())));
+END $$;`;
+
+export async function prepareExchange(connection: Connection): Promise<void> {
+  await connection.run(FUNCTIONS);
+}
+
+const duration = z.number().nonnegative();
+const stateSchema = z.object({
+  name: z.string(),
+  cooldown: z
+    .object({ leftMs: duration, openings: z.int().positive(), error: z.string().nullable() })
+    .nullable(),
+  skips: z.array(z.object({ reason: z.string(), model: z.string().optional(), leftMs: duration })),
+  resets: z.int().nonnegative(),
+});
+const answerSchema = z.object({
+  circuits: z.array(
+    z.object({
+      version: z.int().positive(),
+      isOwn: z.boolean(),
+      state: z.string(),
+      ageMs: duration,
+    }),
+  ),
+  inFlight: z.record(z.string(), z.int().positive()),
+  claims: z.array(z.object({ name: z.string(), isWanted: z.boolean() })),
+});
+
+/** Tells the other gateways, and hears what they have told; `run` names this one. */
+export async function exchange(
+  connection: Connection,
+  { claims, released, ...told }: PoolTold,
+  run: string,
+): Promise<PoolHeard> {
+  const [row] = await connection.query<{ readonly heard: unknown }>(
+    'SELECT pg_temp.exchange($1, $2, $3, $4) AS heard',
+    [JSON.stringify(told, storableTexts), claims, released, run],
+  );
+  const heard = answerSchema.parse(row?.heard);
+  return { ...heard, circuits: heard.circuits.flatMap(circuitOf) };
+}
+
+/** Models are named by callers, errors by upstreams. */
+const storableTexts = (_key: string, value: unknown) =>
+  typeof value === 'string' ? storable(value) : value;
+
+/** None where a newer version writes what this one cannot read. */
+function circuitOf({
+  version,
+  isOwn,
+  state,
+  ageMs,
+}: z.infer<typeof answerSchema>['circuits'][number]): PoolHeard['circuits'] {
+  const { data } = stateSchema.safeParse(JSON.parse(state));
+  if (data === undefined) return [];
+  const left = (ms: number) => Math.max(0, ms - ageMs);
+  const { cooldown, skips } = data;
+  return [
+    {
+      ...data,
+      cooldown: cooldown === null ? null : { ...cooldown, leftMs: left(cooldown.leftMs) },
+      skips: skips.map((skip) => ({ ...skip, leftMs: left(skip.leftMs) })),
+      version,
+      isOwn,
+    },
+  ];
+}

@@ -1,0 +1,38 @@
+import type { Bar } from './history-model.ts';
+
+const WIDTH = 1000;
+const HEIGHT = 120;
+/** Of a step; the rest is the gap to the next. */
+const BAR_SHARE = 0.8;
+
+/** The bars alone, stretched over the box that CSS gives it; figures for those who cannot see them stand elsewhere. */
+export function BarGraph({
+  bars,
+  titleOf,
+  className,
+}: {
+  readonly bars: readonly Bar[];
+  readonly titleOf?: (bar: Bar) => string;
+  readonly className?: string;
+}) {
+  return (
+    <svg
+      className={className}
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      preserveAspectRatio="none"
+      aria-hidden="true"
+    >
+      {bars.map((bar) => (
+        <rect
+          key={bar.at}
+          x={bar.x * WIDTH}
+          y={HEIGHT - bar.height * HEIGHT}
+          width={bar.width * WIDTH * BAR_SHARE}
+          height={bar.height * HEIGHT}
+        >
+          {titleOf !== undefined && <title>{titleOf(bar)}</title>}
+        </rect>
+      ))}
+    </svg>
+  );
+}

@@ -1,0 +1,95 @@
+import type { RequestRow } from '#shared/live.ts';
+import {
+  countsOf,
+  FACETS,
+  type FacetValues,
+  type FilterCounts,
+  type Narrowing,
+  REQUEST_FILTERS,
+} from '#shared/request-filter.ts';
+import type { RequestPage } from '#shared/request-page.ts';
+import { REQUESTS_PER_PAGE } from '../../api/requests.ts';
+
+/** What was read of the requests that the gateway keeps, without a gap from the newest of them on. */
+export interface KeptRequests {
+  /** Newest first. */
+  readonly rows: readonly RequestRow[];
+  /** Nothing older is kept. */
+  readonly isComplete: boolean;
+  /** Of those that the feed did not show when they were read. */
+  readonly beyondFeed: FilterCounts | null;
+  readonly facets: FacetValues | null;
+}
+
+export const NOTHING_READ: KeptRequests = {
+  rows: [],
+  isComplete: false,
+  beyondFeed: null,
+  facets: null,
+};
+
+/** As many as the gateway keeps, and a page more, so that its end can be reached while new ones come. */
+const MAX_ROWS = 2_000 + REQUESTS_PER_PAGE;
+
+/** With the newest read again. Where too many have come to join up with what was read before, that is dropped. */
+export function withNewest(
+  kept: KeptRequests,
+  page: RequestPage,
+  feed: readonly RequestRow[],
+  by: Narrowing,
+): KeptRequests {
+  const { data } = page;
+  const beyondFeed = beyond(page.counts, feed, by);
+  const isWhole = data.length < REQUESTS_PER_PAGE;
+  const known = new Map(kept.rows.map((row) => [row.id, row]));
+  const joinsUp = known.has(data.at(-1)?.id ?? '');
+  // The same objects, so that no row is drawn again.
+  const newest = data.map((row) => known.get(row.id) ?? row);
+  const rows = joinsUp && !isWhole ? together(kept.rows, newest) : newest;
+  return {
+    rows: rows.slice(0, MAX_ROWS),
+    isComplete: isWhole || (joinsUp && kept.isComplete && rows.length <= MAX_ROWS),
+    beyondFeed,
+    facets: page.facets,
+  };
+}
+
+export function withOlder(kept: KeptRequests, { data }: RequestPage): KeptRequests {
+  const rows = together(kept.rows, data);
+  const isLast = data.length < REQUESTS_PER_PAGE || rows.length === kept.rows.length;
+  return { ...kept, rows, isComplete: isLast };
+}
+
+/** Newest first; of one that is in both, the first list's. */
+export function together(
+  rows: readonly RequestRow[],
+  others: readonly RequestRow[],
+): readonly RequestRow[] {
+  const ids = new Set(rows.map(({ id }) => id));
+  const missing = others.filter(({ id }) => !ids.has(id));
+  if (missing.length === 0) return rows;
+  return [...rows, ...missing].toSorted((a, b) => b.startedAt - a.startedAt);
+}
+
+function beyond(counts: FilterCounts, feed: readonly RequestRow[], by: Narrowing): FilterCounts {
+  const inFeed = countsOf(
+    feed.filter(({ state }) => state !== 'running'),
+    by,
+  );
+  const left = REQUEST_FILTERS.map((name) => [name, Math.max(0, counts[name] - inFeed[name])]);
+  return Object.fromEntries(left) as FilterCounts;
+}
+
+/** Those of the feed with all others. */
+export function allCounts(inFeed: FilterCounts, { beyondFeed }: KeptRequests): FilterCounts {
+  const sums = REQUEST_FILTERS.map((name) => [name, inFeed[name] + (beyondFeed?.[name] ?? 0)]);
+  return Object.fromEntries(sums) as FilterCounts;
+}
+
+export function allFacets(inFeed: FacetValues, { facets }: KeptRequests): FacetValues {
+  const values = FACETS.map((facet) => [
+    facet,
+    [...new Set([...inFeed[facet], ...(facets?.[facet] ?? [])])].toSorted(),
+  ]);
+  return Object.fromEntries(values) as FacetValues;
+}

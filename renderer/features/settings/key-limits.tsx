@@ -1,0 +1,88 @@
+import { useId, useState } from 'react';
+import { KEY_LIMIT_NAMES, type KeyLimitUse, MAX_KEY_LIMIT, type NamedKey } from '#shared/keys.ts';
+import type { Keys } from '../../api/keys.ts';
+import { formatMoment } from '../../text/format.ts';
+import { t } from '../../text/t.ts';
+import { ErrorText } from '../../ui/error-text.tsx';
+import { Modal } from '../../ui/modal.tsx';
+import { changeOf, draftOf, standingOf } from './key-limit-model.ts';
+
+const words = t.keys.limits;
+
+const TONES = { free: 'grey', near: 'amber', reached: 'red' } as const;
+
+/** How far the limits of a key are used; nothing where there are none. */
+export function KeyLimitList({ limits }: Pick<NamedKey, 'limits'>) {
+  if (limits.length === 0) return null;
+  return (
+    <ul className="key-limits">
+      {limits.map((limit) => (
+        <li key={limit.name} data-tone={TONES[standingOf(limit)]}>
+          {textOf(limit)}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function textOf(use: KeyLimitUse): string {
+  const { name, used, limit, resetsAt } = use;
+  const sum = words.used(words.names[name], used, limit);
+  switch (standingOf(use)) {
+    case 'free':
+      return sum;
+    case 'near':
+      return `${sum} · ${words.near}`;
+    case 'reached':
+      return `${sum} · ${words.reached(formatMoment(Date.parse(resetsAt), Date.now()))}`;
+  }
+}
+
+interface KeyLimitDialogProps {
+  readonly named: NamedKey;
+  readonly onSave: Keys['limit'];
+  readonly onClose: () => void;
+}
+
+/** Sets the limits of one key. */
+export function KeyLimitDialog({ named, onSave, onClose }: KeyLimitDialogProps) {
+  const [draft, setDraft] = useState(draftOf(named.limits));
+  const [error, setError] = useState<string | null>(null);
+  const id = useId();
+  return (
+    <Modal title={words.title(named.name)} closing={t.shell.close} onClose={onClose}>
+      <p className="modal-text">{words.text}</p>
+      <form
+        className="limit-form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void onSave(named.name, changeOf(draft)).then((refusal) => {
+            if (refusal === null) onClose();
+            else setError(refusal.message);
+          });
+        }}
+      >
+        {KEY_LIMIT_NAMES.map((name) => (
+          <div key={name} className="limit-field">
+            <label htmlFor={`${id}-${name}`}>{words.names[name]}</label>
+            <input
+              id={`${id}-${name}`}
+              type="number"
+              inputMode="numeric"
+              min={1}
+              max={MAX_KEY_LIMIT}
+              step={1}
+              value={draft[name]}
+              placeholder={words.none}
+              onChange={({ target }) => setDraft({ ...draft, [name]: target.value })}
+            />
+          </div>
+        ))}
+        <button type="submit" className="button" data-primary>
+          {t.settings.save.save}
+        </button>
+        <ErrorText text={error} />
+      </form>
+    </Modal>
+  );
+}

@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import { growsFaster, levelCost, risingCost } from '../../bench/growth/axis.ts';
+import { conclusionOf, verdict, type Bound } from '../../bench/kit/bound.ts';
+import { spreadOf } from '../../bench/kit/numbers.ts';
+
+const bound = (measured: number, aim: number | null = 1): Bound => ({
+  what: 'cost',
+  unit: '×',
+  measured,
+  most: 2,
+  aim,
+});
+
+test('a missed aim is said and is no fault; a broken bound is one, and so is what could not be measured', () => {
+  expect([0.9, 1.5, 2.1, Number.NaN].map((measured) => verdict(bound(measured)))).toEqual([
+    'aim met',
+    'aim missed',
+    'BROKEN',
+    'BROKEN',
+  ]);
+  expect(verdict(bound(1.5, null))).toBe('met');
+  expect(conclusionOf([bound(0.9), bound(1.5)]).code).toBe(0);
+  expect(conclusionOf([bound(0.9), bound(2.1)])).toEqual({
+    text: '2 bounds: 1 broken; 0 aims missed, 1 met.',
+    code: 1,
+  });
+});
+
+test('the spread of a figure is its median and its quartiles', () => {
+  expect(spreadOf([5, 1, 3, 2, 4, 100, 0])).toEqual({ value: 3, lower: 1, upper: 5 });
+  expect(spreadOf([])).toBeNull();
+});
+
+const SIZES = [1, 10, 100, 1000, 10_000];
+const rising = (cost: (size: number) => number, noise = 0) =>
+  growsFaster(risingCost(SIZES, SIZES.map(cost), noise));
+
+test('cost that is in proportion to its work does not grow faster than it, whatever doing nothing costs', () => {
+  expect(rising((n) => 3 * n)).toBe(false);
+  expect(rising((n) => 500 + 3 * n)).toBe(false);
+  expect(rising((n) => n * Math.log2(n + 1))).toBe(false);
+  expect(growsFaster(levelCost([900, 30, 20, 21]))).toBe(false);
+});
+
+test('cost that rises with the square of its work is found, and so is a unit that becomes dearer', () => {
+  expect(rising((n) => n * n)).toBe(true);
+  expect(growsFaster(levelCost([20, 20, 50]))).toBe(true);
+});
+
+test('a rise that is no more than noise says nothing', () => {
+  expect(rising((n) => (n === 10_000 ? 30 : 20), 16)).toBe(false);
+  expect(rising((n) => (n === 10_000 ? 30 : n / 1000), 16)).toBe(false);
+});

@@ -1,0 +1,48 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { readArguments } from '../../main/cli/arguments.ts';
+import { COMMANDS } from '../../main/cli/table.ts';
+import { startGateway } from '../support/gateway.ts';
+
+/** The command as its words are typed, over a gateway in this process. */
+async function startKeys() {
+  const { url, dataDirectory } = await startGateway({});
+  const running = JSON.stringify({ url, pid: process.pid });
+  writeFileSync(join(dataDirectory, 'running.json'), running);
+  const command = COMMANDS.find(({ name }) => name === 'keys');
+  if (command === undefined) throw new Error('no command keys');
+  return async (line: string) => {
+    const read = readArguments(command, line.split(' '));
+    if (read.kind === 'bad') throw new Error(read.message);
+    const outcome = await command.run({ env: {}, dataDirectory, ...read });
+    return outcome.kind === 'answer' ? outcome.text : outcome.exitCode;
+  };
+}
+
+test('keys limit sets and lifts limits, keys add takes them, and keys list shows them', async () => {
+  const keys = await startKeys();
+  expect(await keys('add laptop --tokens-month 5000000')).toMatch(/^sy-/);
+  expect(await keys('limit laptop --requests-day 1000')).toBe(
+    'laptop: 0 of 1000 requests in the day, 0 of 5000000 tokens in the month',
+  );
+  expect(await keys('list')).toMatch(/not used yet {2}0 of 1000 requests in the day {2}0 of/);
+  expect(await keys('limit laptop --requests-day none --tokens-month none')).toBe(
+    'laptop: no limit',
+  );
+});
+
+test('a command that sets no limit, or one where none belongs, is refused', async () => {
+  const keys = await startKeys();
+  await keys('add laptop');
+  for (const line of [
+    'limit laptop',
+    'limit laptop --requests-day 0',
+    'limit laptop --requests-day 1.5',
+    'limit laptop --tokens-day never',
+    'revoke laptop --tokens-day 5',
+    'list --tokens-day 5',
+  ]) {
+    expect([line, await keys(line)]).toEqual([line, 2]);
+  }
+});

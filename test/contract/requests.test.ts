@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest';
+import type { RequestPage } from '#shared/request-page.ts';
+import { request } from '../renderer/builders.ts';
+import { chat, HELLO } from '../support/client.ts';
+import { startGateway, startWithHistory } from '../support/gateway.ts';
+import { expectError, send } from '../support/http.ts';
+import { directoryWith } from '../support/kept-requests.ts';
+
+const KEPT = 300;
+
+const ROWS = Array.from({ length: KEPT }, (_, n) =>
+  request(`r${n}`, {
+    startedAt: 1_000 + n,
+    state: n % 3 === 0 ? 'failed' : 'done',
+    model: n % 2 === 0 ? 'qwen3' : 'llama',
+    key: n < 10 ? 'laptop' : null,
+  }),
+);
+
+/** A gateway whose earlier run had these requests; its feed shows the last hundred only. */
+function startAfter(...had: Parameters<typeof directoryWith>) {
+  return startWithHistory({}, directoryWith(...had));
+}
+
+async function pageAt(url: string, query: string): Promise<RequestPage> {
+  const { status, text } = await send(`${url}/api/v1/requests?${query}`);
+  expect(status).toBe(200);
+  return JSON.parse(text) as RequestPage;
+}
+
+const idsOf = ({ data }: RequestPage) => data.map(({ id }) => id);
+
+test('requests of an earlier run are listed page by page, and filtered over all that are kept', async () => {
+  const { url } = await startAfter(ROWS);
+  const newest = await pageAt(url, 'limit=200');
+  expect(idsOf(newest)).toEqual(
+    ROWS.slice(100)
+      .toReversed()
+      .map(({ id }) => id),
+  );
+  const oldest = newest.data.at(-1)?.startedAt ?? 0;
+  expect(idsOf(await pageAt(url, `before=${oldest}`))).toEqual(
+    ROWS.slice(1, 101)
+      .toReversed()
+      .map(({ id }) => id),
+  );
+  const narrowed = await pageAt(url, 'outcome=failed&model=qwen3&key=laptop');
+  expect(idsOf(narrowed)).toEqual(['r6', 'r0']);
+  expect(narrowed.counts).toEqual({ all: 5, 'first-choice': 3, 'fell-back': 0, failed: 2 });
+  expect(newest.facets).toMatchObject({ model: ['llama', 'qwen3'], key: ['laptop'] });
+});
+
+test('a request that the feed has forgotten is answered by its id, and what is no request is left out', async () => {
+  const { url, host } = await startAfter(ROWS, ['{"id":"half"}', 'no json']);
+  expect(host.snapshot().requests.some(({ id }) => id === 'r5')).toBe(false);
+  const { text } = await send(`${url}/api/v1/requests/r5`);
+  expect(JSON.parse(text)).toEqual(ROWS[5]);
+  for (const id of ['half', 'unknown']) {
+    expectError(await send(`${url}/api/v1/requests/${id}`), 404, 'not_found');
+  }
+  expect((await pageAt(url, '')).counts.all).toBe(KEPT);
+});
+
+test.each([
+  ['outcome=fine', 'outcome'],
+  ['limit=0', 'limit'],
+  ['limit=501', 'limit'],
+  ['before=yesterday', 'before'],
+  ['model=a&model=b', 'model'],
+])('%s is refused, by its name', async (query, param) => {
+  const { url } = await startGateway({});
+  const answer = await send(`${url}/api/v1/requests?${query}`);
+  expect(expectError(answer, 400, 'invalid_request')).toContain(`'${param}'`);
+});
+
+test('without a database the list holds what the feed shows', async () => {
+  const { url } = await startGateway({});
+  await chat(url, HELLO);
+  const { data } = await pageAt(url, '');
+  expect(data.map(({ state }) => state)).toEqual(['failed']);
+});

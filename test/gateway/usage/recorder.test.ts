@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { loadConfig } from '../../../main/config/load.ts';
+import type { UsageWrite } from '../../../main/gateway/usage/messages.ts';
+import { createUsageRecorder } from '../../../main/gateway/usage/recorder.ts';
+import { forgetfulStore } from '../../../main/gateway/usage/store.ts';
+import { createManualClock } from '../../support/clock.ts';
+import { request } from '../../renderer/builders.ts';
+
+test('of a burst all requests are counted, and the newest rows are written: of those answered, and of all others', () => {
+  const loaded = loadConfig({}, {});
+  if (loaded.kind === 'refused') throw new Error('the defaults are refused');
+  const clock = createManualClock();
+  const writes: UsageWrite[] = [];
+  const store = {
+    ...forgetfulStore(''),
+    isKept: true,
+    write: (write: UsageWrite) => void writes.push(write),
+  };
+  const { config } = loaded;
+  const recorder = createUsageRecorder(store, {
+    clock,
+    config: () => config,
+    budgets: { spent() {} },
+    keyLimits: { requested() {}, used() {} },
+  });
+  const failed = Array.from({ length: 150 }, (_, n) => request(`f${n}`, { state: 'failed' }));
+  const done = Array.from({ length: 5000 }, (_, n) => request(`d${n}`, { state: 'done' }));
+  for (const row of [...failed, ...done]) recorder.requestEnded(row);
+  void recorder.close();
+  const [write] = writes;
+  expect(writes).toHaveLength(1);
+  expect(write?.increments).toMatchObject([{ figures: { calls: 5150, failures: 150 } }]);
+  const rows = write?.rows ?? [];
+  expect(rows.length).toBeLessThan(500);
+  expect(rows.filter(({ state }) => state === 'failed')).toEqual(failed.slice(-100));
+  expect(rows.slice(-100)).toEqual(done.slice(-100));
+});
