@@ -119,10 +119,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     feed,
     askForModels: () => remotes().forEach((each) => catalogue.listedBy(each)),
     snapshot: () => feed.snapshot(),
-    load: () => ({
-      in_flight: admission.view().running,
-      requests: stats.view().totalRequests,
-    }),
+    load: () => loadOf(admission.view().running, stats.view()),
     url: () => lifecycle.url(),
     baseUrl: () => lifecycle.baseUrl(),
     ports: () => (lifecycle.url() === '' ? [] : [Number(new URL(lifecycle.url()).port)]),
@@ -161,4 +158,11 @@ function accessOf(deps: GatewayDeps & Pick<Lifecycle, 'isShared'>) {
   const browsers = createBrowsers(deps.clock, deps.keepBrowsers);
   const isSession = (token: string) => sessions.isSession(token) || browsers.isRemembered(token);
   return { sessions, browsers, identify: identifyBy(deps, isSession) };
+}
+
+function loadOf(
+  running: number,
+  { totalRequests }: { readonly totalRequests: number },
+): GatewayLoad {
+  return { in_flight: running, requests: totalRequests };
 }

@@ -40,8 +40,15 @@ const POOL: PoolReport = {
 };
 
 const machines = {
-  ...{ revision: 1, count: 12, verified: 11, pending: 1, verifying: 0, failed: 0 },
-  ...{ serving: 11, models: 2, load: 40 },
+  revision: 1,
+  count: 12,
+  verified: 11,
+  pending: 1,
+  verifying: 0,
+  failed: 0,
+  serving: 11,
+  models: 2,
+  load: 40,
 };
 
 const opened = (pool: PoolReport | undefined, options: PageOptions = {}) => {

@@ -57,7 +57,7 @@ export function createLoad(
   const findings: string[] = [];
   /** A machine has one request on its way at a time, or its sequence would come out of order. */
   const busy = new Set<FaultMachine>();
-  let isOn = false;
+  const now = { isOn: false };
   let lanes: Promise<unknown> = Promise.resolve();
 
   const pick = <T>(list: readonly T[]): T | undefined => list[Math.floor(random() * list.length)];
@@ -143,10 +143,9 @@ export function createLoad(
   /** Asked for at two gateways at the same moment. */
   async function verify(): Promise<void> {
     const known = pick([...ledger.joined.values()]);
-    const pair = [pick(live()), pick(live())];
     if (known === undefined) return;
-    const asking = pair.map((at) => at && answerOf(askForRun(at.gateway, known.agent.id)));
-    await Promise.all(asking);
+    const pair = [pick(live()), pick(live())].flatMap((at) => at ?? []);
+    await Promise.all(pair.map(({ gateway }) => answerOf(askForRun(gateway, known.agent.id))));
   }
 
   async function chat(at: Watched): Promise<void> {
@@ -163,7 +162,7 @@ export function createLoad(
   }
 
   async function lane(step: () => Promise<void>, everyMs: number): Promise<void> {
-    while (isOn) {
+    while (now.isOn) {
       await step();
       await new Promise((resolve) => setTimeout(resolve, everyMs));
     }
@@ -173,7 +172,7 @@ export function createLoad(
     counts,
     findings,
     go() {
-      isOn = true;
+      now.isOn = true;
       lanes = Promise.all([
         ...Array.from({ length: HEARTBEAT_LANES }, () => lane(() => withMachine(beat), BREATH_MS)),
         ...watched.map((at) => lane(() => chat(at), BREATH_MS)),
@@ -182,7 +181,7 @@ export function createLoad(
       ]);
     },
     async rest() {
-      isOn = false;
+      now.isOn = false;
       await lanes;
     },
   };

@@ -3,6 +3,7 @@ import { systemClock } from '../../../main/platform/clock.ts';
 import { commit, prepareCommits } from '../../../main/registry/store/postgres/commit.ts';
 import { connect, type Connection } from '../../../main/registry/store/postgres/connection.ts';
 import { createLeases } from '../../../main/registry/store/postgres/leases.ts';
+import { POOL_TIMES } from '../../../main/registry/store/postgres/times.ts';
 import { migrate, MIGRATIONS } from '../../../main/registry/store/postgres/migrations.ts';
 import { IMPATIENT, openingShared, openShared } from '../../support/pool.ts';
 import { PASSWORD, POSTGRES_SKIPPED, usePostgres } from '../../support/postgres.ts';

@@ -27,7 +27,7 @@ function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
   const say = (reply: PoolReply) => port.postMessage(reply);
   let problem = `The pool's database ${data.shown} has not answered yet.`;
   let gateways: readonly GatewayStanding[] = [];
-  let figures: GatewayFigures = { machines: 0, in_flight: 0, requests: 0 };
+  const shown: Parts['shown'] = { figures: { machines: 0, in_flight: 0, requests: 0 } };
   let cancelLook: (() => void) | null = null;
 
   const edges = {
@@ -91,7 +91,7 @@ function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
     await leases.renew(now.reader);
     await reader.refresh();
     if (session() !== now) return;
-    gateways = await meet(now, data.gateway, { ...figures, revision: reader.revision() });
+    gateways = await meet(now, data.gateway, { ...shown.figures, revision: reader.revision() });
     sayStanding('connected');
     cancelLook = clock.after(LOOK_MS, () => void look(now).catch(onFailure));
   }
@@ -110,15 +110,22 @@ function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
     port.close();
   }
 
-  const { run } = data.gateway;
-  const parts = { ...edges, run, queue, reader, leases, say, problem: () => problem };
-  port.on('message', (request: PoolRequest) => {
-    if (request.kind === 'figures') figures = request.figures;
-    else void answer(request, parts, end);
-  });
+  const parts = {
+    ...edges,
+    run: data.gateway.run,
+    shown,
+    queue,
+    reader,
+    leases,
+    say,
+    problem: () => problem,
+  };
+  port.on('message', (request: PoolRequest) => void answer(request, parts, end));
 }
 
 interface Parts {
+  /** What the other gateways see of this one. */
+  readonly shown: { figures: GatewayFigures };
   readonly run: string;
   readonly session: () => Session | null;
   readonly onFailure: (error: unknown) => void;
@@ -130,11 +137,7 @@ interface Parts {
 }
 
 /** Never rejects: what fails on a session gives it up, and is answered. */
-async function answer(
-  request: Exclude<PoolRequest, { readonly kind: 'figures' }>,
-  parts: Parts,
-  end: () => void,
-): Promise<void> {
+async function answer(request: PoolRequest, parts: Parts, end: () => void): Promise<void> {
   const { session, queue, reader, leases, say } = parts;
   switch (request.kind) {
     case 'write':
@@ -157,6 +160,9 @@ async function answer(
       const connection = session()?.reader ?? null;
       return tried(parts, () => leases.release(connection, request.name), undefined);
     }
+    case 'figures':
+      parts.shown.figures = request.figures;
+      return;
     case 'refresh':
       await reader.refresh();
       return say({ kind: 'refreshed', id: request.id });
