@@ -13,7 +13,7 @@ import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Budgets } from './budgets.ts';
 import type { KeyLimits } from './key-limits.ts';
-import { type HistoryRows, ROWS_AT_START } from './messages.ts';
+import { type HistoryQuery, type HistoryRows, ROWS_AT_START } from './messages.ts';
 import { costNano, priceInstead, priceOf } from './prices.ts';
 import { queryOf } from './spans.ts';
 import type { UsageStore } from './store.ts';
@@ -128,23 +128,8 @@ export function createUsageRecorder(
       const now = clock.now();
       const query = queryOf(range, now);
       const found = (await store.history(query)) ?? NOTHING;
-      return {
-        range,
-        from: query.from,
-        to: now,
-        stepMs: query.stepMs,
-        points: pointsOf(found),
-        parts: found.parts.flatMap(({ upstream, provider, model, figures }) =>
-          isUpstreamId(upstream)
-            ? [{ upstream, provider: provider || null, model: model || null, figures }]
-            : [],
-        ),
-        keys: found.keys,
-        today: found.today,
-        thisMonth: found.thisMonth,
-        currency: config().gateway.currency,
-        problem: store.problem,
-      };
+      const { currency } = config().gateway;
+      return { range, to: now, ...reportOf(found, query), currency, problem: store.problem };
     },
     requests(wanted) {
       write();
@@ -205,6 +190,22 @@ function figuresOf(
     estimatedTokens: estimated ? input + output : 0,
     spentNano: price === null ? 0 : costNano(tokens, price),
     savedNano: instead === null ? 0 : costNano(tokens, instead),
+  };
+}
+
+function reportOf(found: HistoryRows, { from, stepMs }: HistoryQuery) {
+  return {
+    from,
+    stepMs,
+    points: pointsOf(found),
+    parts: found.parts.flatMap(({ upstream, provider, model, figures }) =>
+      isUpstreamId(upstream)
+        ? [{ upstream, provider: provider || null, model: model || null, figures }]
+        : [],
+    ),
+    keys: found.keys,
+    today: found.today,
+    thisMonth: found.thisMonth,
   };
 }
 

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../../main/platform/clock.ts';
 import { commit, prepareCommits } from '../../../main/registry/store/postgres/commit.ts';
 import { connect, type Connection } from '../../../main/registry/store/postgres/connection.ts';
+import { createLeases } from '../../../main/registry/store/postgres/leases.ts';
+import { POOL_TIMES } from '../../../main/registry/store/postgres/times.ts';
 import { migrate, MIGRATIONS } from '../../../main/registry/store/postgres/migrations.ts';
 import { IMPATIENT, openingShared, openShared } from '../../support/pool.ts';
 import { PASSWORD, POSTGRES_SKIPPED, usePostgres } from '../../support/postgres.ts';
@@ -109,6 +112,22 @@ describe.runIf(POSTGRES_SKIPPED === null)('a shared database', () => {
     const digests = () =>
       changes.flatMap(({ enrollments }) => enrollments.map(({ digest }) => digest));
     await expect.poll(digests).toEqual(['silent']);
+  });
+
+  test('a lease that was given up late does not end the one that its gateway has taken since', async () => {
+    const url = await postgres.database();
+    await openShared(url);
+    const database = await connection(url);
+    const [before, after, other] = ['run_a', 'run_a', 'run_b'].map((run) =>
+      createLeases(systemClock, run, POOL_TIMES),
+    );
+    expect(await before?.take(database, 'work', null)).toBe(1);
+    expect(await after?.take(database, 'work', null)).toBe(2);
+    await before?.release(database, 'work');
+    expect(await other?.take(database, 'work', null)).toBeNull();
+    await after?.release(database, 'work');
+    expect(await other?.take(database, 'work', null)).toBe(3);
+    database.destroy();
   });
 
   test('texts that no database takes are stored as what they look like', async () => {
