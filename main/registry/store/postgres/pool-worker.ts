@@ -23,11 +23,13 @@ const LOOK_MS = 2000;
 /** How soon it notices that a lease could not be renewed. */
 const WATCH_MS = 250;
 
+/** What the other gateways see of this one. */
+const shown: { figures: GatewayFigures } = { figures: { machines: 0, in_flight: 0, requests: 0 } };
+
 function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
   const say = (reply: PoolReply) => port.postMessage(reply);
   let problem = `The pool's database ${data.shown} has not answered yet.`;
   let gateways: readonly GatewayStanding[] = [];
-  const shown: Parts['shown'] = { figures: { machines: 0, in_flight: 0, requests: 0 } };
   let cancelLook: (() => void) | null = null;
 
   const edges = {
@@ -110,22 +112,12 @@ function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
     port.close();
   }
 
-  const parts = {
-    ...edges,
-    run: data.gateway.run,
-    shown,
-    queue,
-    reader,
-    leases,
-    say,
-    problem: () => problem,
-  };
+  const { run } = data.gateway;
+  const parts = { ...edges, run, queue, reader, leases, say, problem: () => problem };
   port.on('message', (request: PoolRequest) => void answer(request, parts, end));
 }
 
 interface Parts {
-  /** What the other gateways see of this one. */
-  readonly shown: { figures: GatewayFigures };
   readonly run: string;
   readonly session: () => Session | null;
   readonly onFailure: (error: unknown) => void;
@@ -161,7 +153,7 @@ async function answer(request: PoolRequest, parts: Parts, end: () => void): Prom
       return tried(parts, () => leases.release(connection, request.name), undefined);
     }
     case 'figures':
-      parts.shown.figures = request.figures;
+      shown.figures = request.figures;
       return;
     case 'refresh':
       await reader.refresh();
