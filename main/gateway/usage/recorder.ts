@@ -13,8 +13,9 @@ import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Budgets } from './budgets.ts';
 import type { KeyLimits } from './key-limits.ts';
-import { type HistoryRows, ROWS_AT_START } from './messages.ts';
+import type { HistoryRows } from './messages.ts';
 import { costNano, priceInstead, priceOf } from './prices.ts';
+import { MAX_REQUESTS } from './queries.ts';
 import { queryOf } from './spans.ts';
 import type { UsageStore } from './store.ts';
 import { createTally, minuteOf, NO_USAGE } from './tally.ts';
@@ -57,8 +58,8 @@ export interface UsageRecorder {
   close(): Promise<void>;
 }
 
-/** Thousands of rows, held until the next write, would cost the collector more than all else that is recorded. */
-const MAX_HELD_ROWS = 4 * ROWS_AT_START;
+/** Older rows are dropped once so many more are held than the database will keep. */
+const ROWS_IN_EXCESS = 250;
 
 /** A killed process loses at most what it counted in this time. */
 const WRITE_DELAY_MS = 500;
@@ -79,6 +80,7 @@ export function createUsageRecorder(
 ): UsageRecorder {
   const tally = createTally();
   let rows: RequestRow[] = [];
+  let maxHeldRows = MAX_REQUESTS + ROWS_IN_EXCESS;
   let cancelTimer: (() => void) | null = null;
 
   function write(): void {
@@ -88,6 +90,7 @@ export function createUsageRecorder(
     if (increments.length === 0 && rows.length === 0) return;
     store.write({ nowMs: clock.now(), increments, rows });
     rows = [];
+    maxHeldRows = MAX_REQUESTS + ROWS_IN_EXCESS;
   }
 
   function addForAll(key: string | null, figures: Partial<UsageFigures>): void {
@@ -121,7 +124,9 @@ export function createUsageRecorder(
       const ended = { calls: 1, fallbacks: Number(hasFallenBack), failures: Number(isFailure) };
       addForAll(row.key, ended);
       rows.push(row);
-      if (rows.length > MAX_HELD_ROWS) rows = newestOf(rows);
+      if (rows.length < maxHeldRows) return;
+      rows = newestOf(rows);
+      maxHeldRows = rows.length + ROWS_IN_EXCESS;
     },
     async history(range) {
       write();
@@ -161,11 +166,11 @@ export function createUsageRecorder(
   };
 }
 
-/** As many as a start can show: of those that were answered, and of all others. */
+/** Those that the database keeps, of the ones answered and of all others; writing more would cost as much again. */
 function newestOf(rows: readonly RequestRow[]): RequestRow[] {
   const isDone = ({ state }: RequestRow) => state === 'done';
   const newest = [rows.filter(isDone), rows.filter((row) => !isDone(row))];
-  const kept = new Set(newest.flatMap((each) => each.slice(-ROWS_AT_START)));
+  const kept = new Set(newest.flatMap((each) => each.slice(-MAX_REQUESTS)));
   return rows.filter((row) => kept.has(row));
 }
 
