@@ -58,9 +58,6 @@ export interface UsageRecorder {
   close(): Promise<void>;
 }
 
-/** Older rows are dropped once so many more are held than the database will keep. */
-const ROWS_IN_EXCESS = 250;
-
 /** A killed process loses at most what it counted in this time. */
 const WRITE_DELAY_MS = 500;
 
@@ -79,18 +76,15 @@ export function createUsageRecorder(
   },
 ): UsageRecorder {
   const tally = createTally();
-  let rows: RequestRow[] = [];
-  let maxHeldRows = MAX_REQUESTS + ROWS_IN_EXCESS;
+  const held = createHeldRows();
   let cancelTimer: (() => void) | null = null;
 
   function write(): void {
     cancelTimer?.();
     cancelTimer = null;
-    const increments = tally.take();
+    const [increments, rows] = [tally.take(), held.take()];
     if (increments.length === 0 && rows.length === 0) return;
     store.write({ nowMs: clock.now(), increments, rows });
-    rows = [];
-    maxHeldRows = MAX_REQUESTS + ROWS_IN_EXCESS;
   }
 
   function addForAll(key: string | null, figures: Partial<UsageFigures>): void {
@@ -123,10 +117,7 @@ export function createUsageRecorder(
       const hasFallenBack = row.fallbackReason !== 'none';
       const ended = { calls: 1, fallbacks: Number(hasFallenBack), failures: Number(isFailure) };
       addForAll(row.key, ended);
-      rows.push(row);
-      if (rows.length < maxHeldRows) return;
-      rows = newestOf(rows);
-      maxHeldRows = rows.length + ROWS_IN_EXCESS;
+      held.add(row);
     },
     async history(range) {
       write();
@@ -162,6 +153,29 @@ export function createUsageRecorder(
     close() {
       write();
       return store.close();
+    },
+  };
+}
+
+/** Older rows are dropped once so many more are held than the database will keep. */
+const ROWS_IN_EXCESS = 250;
+
+/** The rows until the next write. */
+function createHeldRows() {
+  let rows: RequestRow[] = [];
+  let maxRows = MAX_REQUESTS + ROWS_IN_EXCESS;
+  return {
+    add(row: RequestRow): void {
+      rows.push(row);
+      if (rows.length < maxRows) return;
+      rows = newestOf(rows);
+      maxRows = rows.length + ROWS_IN_EXCESS;
+    },
+    take(): readonly RequestRow[] {
+      const taken = rows;
+      rows = [];
+      maxRows = MAX_REQUESTS + ROWS_IN_EXCESS;
+      return taken;
     },
   };
 }
