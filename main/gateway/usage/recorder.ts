@@ -93,7 +93,7 @@ export function createUsageRecorder(
   }
 
   function add(place: UsagePlace, figures: Partial<UsageFigures>): void {
-    tally.add({ at: minuteOf(clock.now()), ...place }, figures);
+    tally.add({ ...place, at: minuteOf(clock.now()) }, figures);
     cancelTimer ??= clock.after(WRITE_DELAY_MS, write);
   }
 
@@ -114,9 +114,8 @@ export function createUsageRecorder(
     requestEnded(row) {
       if (!store.isKept) return;
       const isFailure = row.state === 'failed' || row.state === 'broken';
-      const hasFallenBack = row.fallbackReason !== 'none';
-      const ended = { calls: 1, fallbacks: Number(hasFallenBack), failures: Number(isFailure) };
-      addForAll(row.key, ended);
+      const fallbacks = Number(row.fallbackReason !== 'none');
+      addForAll(row.key, { calls: 1, fallbacks, failures: Number(isFailure) });
       held.add(row);
     },
     async history(range) {
@@ -130,11 +129,7 @@ export function createUsageRecorder(
         to: now,
         stepMs: query.stepMs,
         points: pointsOf(found),
-        parts: found.parts.flatMap(({ upstream, provider, model, figures }) =>
-          isUpstreamId(upstream)
-            ? [{ upstream, provider: provider || null, model: model || null, figures }]
-            : [],
-        ),
+        parts: partsOf(found),
         keys: found.keys,
         today: found.today,
         thisMonth: found.thisMonth,
@@ -239,4 +234,12 @@ function pointsOf({ points }: HistoryRows): readonly HistoryPoint[] {
     );
   }
   return [...byTime.values()];
+}
+
+function partsOf({ parts }: HistoryRows): HistoryReport['parts'] {
+  return parts.flatMap(({ upstream, provider, model, figures }) =>
+    isUpstreamId(upstream)
+      ? [{ upstream, provider: provider || null, model: model || null, figures }]
+      : [],
+  );
 }
